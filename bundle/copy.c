@@ -1,7 +1,7 @@
 /*
- * The manifest is the first file of a bundle and names every hash, so what redaction changes is made first,
- * into a file without a name beside the copy. Then README.md is renewed, report.html is drawn of what is
- * left, the manifest is signed, and the bundle is read once more and written on, member by member.
+ * The manifest is the first file of a bundle and contains every hash, so redaction first writes the changed
+ * members into a nameless file beside the copy. Then README.md is rewritten, report.html drawn from the
+ * redacted data, and the manifest signed. A second pass over the bundle writes the copy, member by member.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -31,43 +31,43 @@ struct copying {
     struct buf manifest, readme;
     char *signature; /* armored, or NULL */
     struct draft *draft;
-    const char *path; /* where it is to go */
+    const char *path; /* the final path */
     struct age_writer *age;
     struct writer *tar;
     struct reader *r;
-    json_t *expected;    /* by path: the items whose files are still to come */
-    json_t *directories; /* that were written, as keys */
+    json_t *expected;    /* by path: the items whose files have not been copied yet */
+    json_t *directories; /* already written, as keys */
     struct bundle_copied sum;
 };
 
-/* ---- where to ---------------------------------------------------------------------------------------------
- */
+/* ---- the output path
+ * -------------------------------------------------------------------------------------- */
 
-/* The length of s without `ending`; SIZE_MAX if it does not end so. */
-static size_t length_without(const char *s, const char *ending)
+/* The length of s without `ending`; SIZE_MAX if s does not end so. */
+static size_t length_without(const char *s, const char *get_ending)
 {
-    size_t n = strlen(s), n_ending = strlen(ending);
-    return n > n_ending && strcmp(s + n - n_ending, ending) == 0 ? n - n_ending : SIZE_MAX;
+    size_t n = strlen(s), n_ending = strlen(get_ending);
+    return n > n_ending && strcmp(s + n - n_ending, get_ending) == 0 ? n - n_ending : SIZE_MAX;
 }
 
-static const char *ending(const struct bundle_copy *how)
+static const char *get_ending(const struct bundle_copy *how)
 {
     return how->to ? ".tar.gz.age" : ".tar.gz";
 }
 
-/* Where the copy is to go: a new string. */
+/* The path of the copy: a new string. */
 static int output_path(const struct bundle_copy *how, char **ret, struct err *err)
 {
     size_t n = length_without(how->bundle, ".tar.gz");
     char *path = NULL;
-    if (how->output && length_without(how->output, ending(how)) == SIZE_MAX)
-        return err_set(err, ERR_USAGE, "%s: the name of this copy ends in %s", how->output, ending(how));
+    if (how->output && length_without(how->output, get_ending(how)) == SIZE_MAX)
+        return err_set(err, ERR_USAGE, "%s: the name of this copy ends in %s", how->output, get_ending(how));
     if (how->output && file_exists(how->output))
         return err_set(err, ERR_EXISTS, "%s exists already", how->output);
     if (how->output)
         path = strdup(how->output);
     else if (asprintf(&path, "%.*s%s%s", (int)(n == SIZE_MAX ? strlen(how->bundle) : n), how->bundle,
-                      how->to ? "" : "-handoff", ending(how)) < 0)
+                      how->to ? "" : "-handoff", get_ending(how)) < 0)
         path = NULL;
     *ret = path;
     return path ? 0 : err_nomem(err);
@@ -78,7 +78,7 @@ static int name_output(struct copying *c, struct err *err)
     if (draft_sync(c->draft, err) < 0)
         return -1;
     if (!c->how->output)
-        return draft_name_free(c->draft, c->path, ending(c->how), &c->sum.path, err);
+        return draft_name_free(c->draft, c->path, get_ending(c->how), &c->sum.path, err);
     char *path = strdup(c->path);
     if (!path)
         return err_nomem(err);
@@ -96,8 +96,7 @@ static int to_output(void *ctx, const void *p, size_t n, struct err *err)
     return c->age ? age_writer_write(c->age, p, n, err) : fd_write_all(draft_fd(c->draft), p, n, err);
 }
 
-/* ---- the manifest -----------------------------------------------------------------------------------------
- */
+/* ---- the manifest -------------------------------------------------------------------------------------- */
 
 static int read_manifest(struct copying *c, struct err *err)
 {
@@ -125,7 +124,7 @@ static void put_recipients(struct fields *f, const struct age_recipients *to)
     fields_put(f, "recipients", list);
 }
 
-/* The strings of our own are searched before what was found is listed. */
+/* Redact our own strings before listing the redactions, because the list counts them. */
 static int put_handoff(struct copying *c, struct err *err)
 {
     struct fields f = fields_new();
@@ -146,7 +145,7 @@ static int put_handoff(struct copying *c, struct err *err)
     return 0;
 }
 
-/* README.md is made from the manifest and proved by it. */
+/* Rewrites README.md, which is made from the manifest and has its hash in it. */
 static int renew_readme(struct copying *c, struct err *err)
 {
     char hex[SHA256_HEX];
@@ -166,8 +165,7 @@ static int renew_readme(struct copying *c, struct err *err)
     return rc;
 }
 
-/* ---- the page -------------------------------------------------------------------------------------------
- */
+/* ---- the page ------------------------------------------------------------------------------------------ */
 
 static int visit_coming(const struct bundle_coming *bundle, bundle_wants_fn *wants, bundle_take_fn *take,
                         void *ctx, struct err *err)
@@ -175,7 +173,7 @@ static int visit_coming(const struct bundle_coming *bundle, bundle_wants_fn *wan
     return sift_visit(bundle->from, wants, take, ctx, err);
 }
 
-/* Into the spool, behind what is there. */
+/* Appends to the spool. */
 static int draw_page(struct copying *c, json_t *report, struct err *err)
 {
     struct sift_source from = {.sift = &c->sift, .bundle = c->how->bundle};
@@ -184,7 +182,7 @@ static int draw_page(struct copying *c, json_t *report, struct err *err)
     int rc = begin < 0 ? err_sys(err, "cannot write") : items_print(c->root, &manifest, err);
     if (rc == 0) {
         struct stat st = {.st_size = 0};
-        (void)stat(c->how->bundle, &st); /* one that is gone is missed when it is read */
+        (void)stat(c->how->bundle, &st); /* if the file is gone, reading reports it */
         const struct bundle_coming coming = {.manifest = {buf_str(&manifest), manifest.len},
                                              .bytes = (uint64_t)st.st_size,
                                              .cancel_fd = c->how->cancel_fd,
@@ -200,7 +198,7 @@ static int draw_page(struct copying *c, json_t *report, struct err *err)
     return rc;
 }
 
-/* The page that the bundle has was made of what was taken out. */
+/* The bundle's page shows data that redaction removes. */
 static int renew_page(struct copying *c, struct err *err)
 {
     json_t *report = json_object_get(c->root, "report");
@@ -234,7 +232,7 @@ static int make_signature(struct copying *c, struct err *err)
     return 0;
 }
 
-static int sign(struct copying *c, struct err *err)
+static int sign_manifest(struct copying *c, struct err *err)
 {
     struct err why = ERR_INIT;
     if (!c->how->signer || make_signature(c, &why) == 0)
@@ -250,25 +248,24 @@ static int sign(struct copying *c, struct err *err)
     return 0;
 }
 
-static int prepare(struct copying *c, struct err *err)
+static int prepare_copy(struct copying *c, struct err *err)
 {
     const struct sift_how sift = {.copy = c->how, .beside = c->path, .stop = &c->stop};
     if (read_manifest(c, err) < 0 || draft_new(c->path, &c->draft, err) < 0 ||
         (c->how->redact && sift_bundle(&sift, c->root, &c->sift, err) < 0) || put_handoff(c, err) < 0 ||
         renew_readme(c, err) < 0 || renew_page(c, err) < 0 || items_print(c->root, &c->manifest, err) < 0)
         return -1;
-    return sign(c, err);
+    return sign_manifest(c, err);
 }
 
-/* ---- writing ----------------------------------------------------------------------------------------------
- */
+/* ---- writing ------------------------------------------------------------------------------------------- */
 
 static int put_text(struct copying *c, const char *path, const char *text, size_t n, struct err *err)
 {
     return writer_file(c->tar, path, n, c->now / 1000, err) < 0 ? -1 : writer_data(c->tar, text, n, err);
 }
 
-/* The manifest, its signature right behind it, README.md. */
+/* Writes the manifest, its signature right after it, and README.md. */
 static int put_own(struct copying *c, struct err *err)
 {
     if (put_text(c, PATH_MANIFEST, c->manifest.data, c->manifest.len, err) < 0 ||
@@ -277,7 +274,7 @@ static int put_own(struct copying *c, struct err *err)
     return put_text(c, PATH_README, c->readme.data, c->readme.len, err);
 }
 
-/* Where the bytes of the present member come from: what redaction made of it, or the bundle. */
+/* The source of the current member's bytes: its redacted form, or the bundle. */
 struct origin {
     int fd; /* -1: the bundle */
     off_t at;
@@ -289,7 +286,7 @@ static struct origin find_origin(const struct copying *c, const char *path)
     return (struct origin){.fd = begin ? c->sift.spool : -1, .at = (off_t)json_integer_value(begin)};
 }
 
-/* At most `cap` bytes; others stand behind those of the spool. */
+/* Reads at most `cap` bytes; in the spool other members follow. */
 static int read_piece(struct copying *c, struct origin *o, char *p, size_t cap, size_t *ret, struct err *err)
 {
     if (o->fd < 0)
@@ -347,7 +344,7 @@ static int put_member(struct copying *c, const struct reader_member *m, struct e
     return 0;
 }
 
-/* Two directories may have got one name. */
+/* Redaction may give two directories the same name. */
 static int put_directory(struct copying *c, const struct reader_member *m, struct err *err)
 {
     struct buf path = BUF_INIT(1u << 16);
@@ -433,7 +430,7 @@ static int write_copy(struct copying *c, struct err *err)
     return 0;
 }
 
-/* Which part took too long does not matter to the user: the bundle does. */
+/* The user needs to know that the bundle is the cause, not which part took too long. */
 static void explain_limit(const struct copying *c, struct err *err)
 {
     if (!err || err->kind != ERR_LIMIT || !stop_is_late(&c->stop))
@@ -455,7 +452,7 @@ int bundle_copy(const struct bundle_copy *how, struct bundle_copied *ret, struct
                         .sift = SIFT_INIT,
                         .manifest = BUF_INIT(BUNDLE_MAX_MANIFEST),
                         .readme = BUF_INIT(MAX_README)};
-    int rc = prepare(&c, err);
+    int rc = prepare_copy(&c, err);
     if (rc == 0)
         rc = write_copy(&c, err);
     if (rc == 0)

@@ -1,6 +1,6 @@
 /*
- * The top directory is made anew (0700) in the directory that the user names, and stays open: files are made
- * below its descriptor, whatever becomes of its path.
+ * Creates the top directory (0700) in the directory that the user names and keeps it open: files are created
+ * below its descriptor, even if its path changes.
  */
 #include "bundle/manifest.h"
 
@@ -13,22 +13,22 @@
 #include "bundle/reader.h"
 #include "base/banned.h"
 
-/* What a bundle from elsewhere may fill the disk with. */
+/* The most that a bundle from elsewhere may write to disk. */
 #define RESTORE_MAX (UINT64_C(64) << 30)
 
 struct extraction {
     struct reader *r;
     const char *dir;
-    struct beneath place; /* that one, open */
+    struct beneath place; /* the user's directory, open */
     struct beneath files; /* the top directory; its fd is -1 until it is made */
-    char *top;            /* its path, for the caller; NULL until then, and in a restoration */
+    char *top;            /* its path, for the caller; NULL before, and when restoring */
     const struct strlist *wanted;
-    bool *met;           /* which of `wanted` matched something */
-    struct err taken;    /* ERR_EXISTS: the top directory is there, only `met` is still looked at */
-    const json_t *paths; /* a restoration: the files to be had, with their times */
+    bool *met;           /* the entries of `wanted` that have matched */
+    struct err taken;    /* ERR_EXISTS: the top directory exists; only `met` is still computed */
+    const json_t *paths; /* when restoring: the wanted files, with their times */
     uint64_t room;       /* bytes that may still be written */
     uint64_t max_bytes;
-    size_t whole; /* files written to their ends */
+    size_t whole; /* completely written files */
 };
 
 static int make_top(struct extraction *x, struct err *err)
@@ -46,7 +46,7 @@ static int make_top(struct extraction *x, struct err *err)
     return x->files.fd < 0 ? -1 : 0;
 }
 
-/* Whether a member is asked for: itself, a glob it matches, or a directory above it. */
+/* Whether a member is wanted: by its path, a glob, or a directory above it. */
 static bool is_wanted(struct extraction *x, const char *path)
 {
     bool wanted = x->paths ? json_object_get(x->paths, path) != NULL : !x->wanted || x->wanted->n == 0;
@@ -56,7 +56,7 @@ static bool is_wanted(struct extraction *x, const char *path)
     return wanted;
 }
 
-/* Copies the present member into a file. */
+/* Copies the current member into a file. */
 static int copy_member(struct extraction *x, const char *path, int fd, struct err *err)
 {
     char chunk[32768];
@@ -75,7 +75,7 @@ static int copy_member(struct extraction *x, const char *path, int fd, struct er
     }
 }
 
-/* A time that cannot be set is no reason to go without the file. */
+/* A failure to set the time does not matter. */
 static void set_time(int fd, int64_t mtime)
 {
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = (time_t)mtime}};
@@ -84,7 +84,7 @@ static void set_time(int fd, int64_t mtime)
 
 static int write_member(struct extraction *x, const struct reader_member *m, struct err *err)
 {
-    /* The member's path goes with its bytes. */
+    /* reading invalidates the member's path */
     char *path = strdup(m->path);
     int64_t mtime = m->mtime;
     if (!path)
@@ -93,7 +93,7 @@ static int write_member(struct extraction *x, const struct reader_member *m, str
     int rc = fd < 0 ? -1 : copy_member(x, path, fd, err);
     if (rc == 0 && x->paths)
         set_time(fd, mtime);
-    /* Some file systems say only here that there was no room. */
+    /* Some file systems report a full disk only here. */
     if (fd >= 0 && close(fd) < 0 && rc == 0)
         rc = err_sys(err, "cannot write %s/%s", x->files.name, path);
     if (rc < 0 && fd >= 0)
@@ -108,8 +108,8 @@ static bool names_members(const struct extraction *x)
     return x->wanted && x->wanted->n > 0;
 }
 
-/* Makes the top directory unless it is made. Where members are named, a directory that is there already is
- * an error only behind a member that is not. */
+/* Creates the top directory once. With named members, an existing directory is reported only after a name
+ * that does not match. */
 static int need_top(struct extraction *x, struct err *err)
 {
     struct err why = ERR_INIT;
@@ -168,7 +168,7 @@ static int extract_all(struct extraction *x, struct err *err)
     return -1;
 }
 
-/* It did not come to its end: only whoever broke it off has use for the files before. */
+/* After a failure: a cancelled extraction keeps its complete files, any other removes them. */
 static void leave_or_remove(const struct extraction *x, struct err *why)
 {
     bool interrupted = why->kind == ERR_CANCELLED;
@@ -227,7 +227,7 @@ int bundle_restore(const char *path, const struct manifest *m, const struct work
     reader_stop_by(x.r, &stop);
     x.files = *workdir_files(w);
     int rc = extract_all(&x, &why);
-    /* Of a damaged archive what came before is as good as the manifest says. */
+    /* From a damaged archive keep the files before the damage; the manifest verifies them. */
     if (rc < 0 && why.kind == ERR_FAILED && x.room > 0) {
         *ret_damage = why;
         rc = 0;

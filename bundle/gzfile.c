@@ -14,10 +14,10 @@ struct gzfile {
     char *path;
     int fd;
     uint64_t size, inflated; /* bytes */
-    struct age_reader *age;  /* NULL: it is not encrypted */
+    struct age_reader *age;  /* NULL: not encrypted */
     z_stream z;
-    bool inflating; /* z wants inflateEnd */
-    bool between;   /* one gzip member has ended, no other has begun */
+    bool inflating; /* z needs inflateEnd */
+    bool between;   /* one gzip member has ended, and no other has begun */
     unsigned char in[32768];
 };
 
@@ -47,7 +47,7 @@ static ssize_t read_some(struct gzfile *g, struct err *err)
     return n < 0 ? err_sys(err, "cannot read %s", g->path) : n;
 }
 
-static int fill(struct gzfile *g, struct err *err)
+static int fill_input(struct gzfile *g, struct err *err)
 {
     ssize_t n = read_some(g, err);
     if (n < 0)
@@ -57,7 +57,7 @@ static int fill(struct gzfile *g, struct err *err)
     return 0;
 }
 
-/* Looks at the first bytes: most files that are no bundle are found out here, in plain words. */
+/* Checks the first bytes: recognises most files that are not bundles, with a clear message. */
 static int check_magic(const struct gzfile *g, struct err *err)
 {
     static const unsigned char magic[2] = {0x1f, 0x8b};
@@ -77,14 +77,14 @@ static int read_size(struct gzfile *g, struct err *err)
     return 0;
 }
 
-/* What was read to see whether it is encrypted is then read again. */
+/* Reads the first bytes again that were read to detect encryption. */
 static int open_encrypted(struct gzfile *g, struct age_identities *by, struct err *err)
 {
     if (!age_is_encrypted(g->in, g->z.avail_in))
         return 0;
     if (lseek(g->fd, 0, SEEK_SET) != 0)
         return err_sys(err, "cannot read %s", g->path);
-    return age_reader_open(g->fd, by, &g->age, err) < 0 ? err_wrap(err, "%s", g->path) : fill(g, err);
+    return age_reader_open(g->fd, by, &g->age, err) < 0 ? err_wrap(err, "%s", g->path) : fill_input(g, err);
 }
 
 int gzfile_open(const char *path, struct age_identities *by, struct gzfile **ret, struct err *err)
@@ -96,13 +96,13 @@ int gzfile_open(const char *path, struct age_identities *by, struct gzfile **ret
     if (g->fd < 0)
         goto out;
     g->path = strdup(path);
-    /* 16: gzip and nothing else. */
+    /* 16: gzip only. */
     g->inflating = g->path && inflateInit2(&g->z, 16 + MAX_WBITS) == Z_OK;
     if (!g->inflating) {
         err_nomem(err);
         goto out;
     }
-    if (read_size(g, err) < 0 || fill(g, err) < 0 || open_encrypted(g, by, err) < 0 ||
+    if (read_size(g, err) < 0 || fill_input(g, err) < 0 || open_encrypted(g, by, err) < 0 ||
         check_magic(g, err) < 0)
         goto out;
     *ret = g;
@@ -124,10 +124,10 @@ void gzfile_free(struct gzfile *g)
     free(g);
 }
 
-/* Inflates what is there once. *ret_end: the file has ended where it may. */
-static int step(struct gzfile *g, bool *ret_end, struct err *err)
+/* Inflates the available input once. *ret_end: the file ended at the end of a gzip member. */
+static int inflate_once(struct gzfile *g, bool *ret_end, struct err *err)
 {
-    if (g->z.avail_in == 0 && fill(g, err) < 0)
+    if (g->z.avail_in == 0 && fill_input(g, err) < 0)
         return -1;
     if (g->z.avail_in == 0 && !g->between)
         return err_set(err, ERR_FAILED, "%s is cut: it ends in the middle of its data", g->path);
@@ -154,7 +154,7 @@ int gzfile_read(struct gzfile *g, void *p, size_t cap, size_t *ret_n, struct err
     g->z.next_out = p;
     g->z.avail_out = room;
     while (g->z.avail_out == room && !end)
-        if (step(g, &end, err) < 0)
+        if (inflate_once(g, &end, err) < 0)
             return -1;
     g->inflated += room - g->z.avail_out;
     if (g->inflated > gzfile_most(g->size))

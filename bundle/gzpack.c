@@ -1,7 +1,7 @@
 /*
- * zlib writes the deflated blocks, this file the stored ones. Before a stored block the deflated data is
- * brought to a byte boundary by Z_FULL_FLUSH. That also makes zlib forget its window, so that no later match
- * reaches back across bytes that zlib has not seen.
+ * zlib writes the deflated blocks, this file the stored ones. Before a stored block, Z_FULL_FLUSH aligns the
+ * deflated data to a byte and makes zlib forget its window, so that no later match refers to bytes that zlib
+ * has not seen.
  */
 #include "bundle/gzpack.h"
 
@@ -20,7 +20,7 @@
  */
 #define LEVEL 3
 #define STORED_MAX 65535
-/* Below this size a stored block costs more than it saves: zlib's window starts anew behind it. */
+/* Below this size a stored block costs more than it saves: zlib's window starts empty after it. */
 #define STORED_MIN 8192
 #define OUT_SIZE (128u << 10)
 
@@ -28,10 +28,10 @@ struct gzpack {
     gzpack_sink_fn *sink;
     void *ctx;
     z_stream z;
-    bool deflating; /* z wants deflateEnd */
-    bool open;      /* z has data that was not flushed */
+    bool deflating; /* z needs deflateEnd */
+    bool open;      /* z has unflushed data */
     uint32_t crc;
-    uint64_t taken, sent; /* bytes: of the content, to the sink */
+    uint64_t taken, sent; /* bytes: of input, to the sink */
     size_t out_n;
     unsigned char out[OUT_SIZE];
 };
@@ -46,7 +46,7 @@ static int send_out(struct gzpack *g, struct err *err)
     return n > 0 ? g->sink(g->ctx, g->out, n, err) : 0;
 }
 
-static int put(struct gzpack *g, const void *p, size_t n, struct err *err)
+static int write_out(struct gzpack *g, const void *p, size_t n, struct err *err)
 {
     for (const unsigned char *at = p; n > 0;) {
         size_t room = OUT_SIZE - g->out_n, some = n < room ? n : room;
@@ -62,7 +62,7 @@ static int put(struct gzpack *g, const void *p, size_t n, struct err *err)
 
 /* ---- blocks -------------------------------------------------------------------------------------------- */
 
-/* Runs zlib until it has taken its input and, of a flush, has written all of it. */
+/* Runs zlib until it has consumed its input and, for a flush, has written everything. */
 static int run_zlib(struct gzpack *g, int flush, struct err *err)
 {
     bool full;
@@ -111,7 +111,7 @@ static int store_piece(struct gzpack *g, const unsigned char *p, size_t n, struc
         unsigned some = n < STORED_MAX ? (unsigned)n : STORED_MAX, negated = ~some;
         const unsigned char head[5] = {0, (unsigned char)some, (unsigned char)(some >> 8),
                                        (unsigned char)negated, (unsigned char)(negated >> 8)};
-        if (put(g, head, sizeof head, err) < 0 || put(g, p, some, err) < 0)
+        if (write_out(g, head, sizeof head, err) < 0 || write_out(g, p, some, err) < 0)
             return -1;
         p += some;
         n -= some;
@@ -120,9 +120,9 @@ static int store_piece(struct gzpack *g, const unsigned char *p, size_t n, struc
 }
 
 /*
- * Whether deflating would save next to nothing: the bytes' collision entropy is above 7.85 of 8 bits, which
- * is a lower bound of Shannon's, so that no Huffman code saves 2 %. Matches could, but data that repeats
- * itself seldom spreads its bytes evenly. `sum - n` counts the pairs of equal bytes without each byte's pair
+ * Whether deflating would save next to nothing: the bytes' collision entropy is above 7.85 of 8 bits. This is
+ * a lower bound of Shannon's, so no Huffman code saves 2 %. Matches could save more, but repetitive data
+ * seldom has evenly distributed bytes. `sum - n` counts the pairs of equal bytes without each byte's pair
  * with itself; n² / 231 is that number at 7.85 bits.
  */
 static bool is_dense(const unsigned char *p, size_t n)
@@ -143,7 +143,7 @@ static bool is_dense(const unsigned char *p, size_t n)
     return sum - n <= (uint64_t)n * n / 231;
 }
 
-/* Whether a reader would refuse the member (gzfile_most) if these n bytes took no room in it. */
+/* Whether a reader would refuse the member (gzfile_most) if these n bytes were deflated to nothing. */
 static bool is_implausible(const struct gzpack *g, size_t n)
 {
     return g->taken + n > gzfile_most(g->sent + g->out_n);
@@ -160,7 +160,7 @@ int gzpack_new(gzpack_sink_fn *sink, void *ctx, struct gzpack **ret, struct err 
         return err_nomem(err);
     g->sink = sink;
     g->ctx = ctx;
-    /* A negative number of bits: deflate's blocks alone. */
+    /* Negative bits: raw deflate blocks. */
     g->deflating =
         deflateInit2(&g->z, LEVEL, Z_DEFLATED, -MAX_WBITS, MAX_MEM_LEVEL - 1, Z_DEFAULT_STRATEGY) == Z_OK;
     if (!g->deflating) {
@@ -200,7 +200,7 @@ int gzpack_finish(struct gzpack *g, struct err *err)
         tail[4 + i] = (unsigned char)(g->taken >> 8 * i);
     }
     g->z.avail_in = 0;
-    if (run_zlib(g, Z_FINISH, err) < 0 || put(g, tail, sizeof tail, err) < 0)
+    if (run_zlib(g, Z_FINISH, err) < 0 || write_out(g, tail, sizeof tail, err) < 0)
         return -1;
     return send_out(g, err);
 }

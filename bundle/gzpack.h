@@ -1,11 +1,11 @@
 /*
- * Writes one gzip member (RFC 1952) of any length, quickly where its content cannot shrink.
+ * Writes one gzip member (RFC 1952) of any length, quickly if its content cannot be compressed.
  *
- * Most bytes of a bundle are profiles that their server gzip'ed. Compressing those again takes longer than
- * fetching them and saves less than one percent, so pieces whose bytes are spread evenly become stored blocks
- * (RFC 1951, 3.2.4). All other pieces are deflated, except pieces that would bring the member beyond the
- * bound of gzfile_most, which are stored too. The decision depends on the content alone: a piece of gzip,
- * zstd or xz is stored whatever its file is called, and the same bytes always make the same output.
+ * Most bytes of a bundle are profiles that their server has gzip'ed. Compressing those again takes longer
+ * than fetching them and saves less than one percent, so pieces with evenly distributed bytes become stored
+ * blocks (RFC 1951, 3.2.4). All other pieces are deflated, except pieces that would bring the member above
+ * the bound of gzfile_most. The decision depends on the content alone: a piece of gzip, zstd or xz is stored
+ * whatever the name of its file, and the same bytes always make the same output.
  */
 #ifndef BUNDLE_GZPACK_H
 #define BUNDLE_GZPACK_H
@@ -16,17 +16,17 @@
 
 struct gzpack;
 
-/* Takes the compressed bytes, in order. */
+/* Receives the compressed bytes, in order. */
 typedef int gzpack_sink_fn(void *ctx, const void *p, size_t n, struct err *err);
 
-/* About 400 kB of memory, whatever the length. */
+/* Uses about 400 kB of memory at any length. */
 int gzpack_new(gzpack_sink_fn *sink, void *ctx, struct gzpack **ret, struct err *err);
-/* Adds a piece. Pieces below 8 kB are always deflated; the caller hands over the content of a file in pieces
- * as large as it has them. After a failure only gzpack_free is allowed. */
+/* Adds a piece. Pieces below 8 kB are always deflated; callers should pass pieces as large as possible. After
+ * a failure only gzpack_free is allowed. */
 int gzpack_add(struct gzpack *g, const void *p, size_t n, struct err *err);
 /* Writes the end of the member. */
 int gzpack_finish(struct gzpack *g, struct err *err);
-/* Frees it, finished or not. NULL is fine. */
+/* Frees it, finished or not. NULL is allowed. */
 void gzpack_free(struct gzpack *g);
 
 #endif

@@ -5,7 +5,7 @@
 #include "bundle/path.h"
 #include "base/banned.h"
 
-/* Depth: a manifest of ours has ten levels. */
+/* Depth: our manifests have ten levels. */
 static const struct json_form manifest_form = {.what = PATH_MANIFEST,
                                                .max_bytes = BUNDLE_MAX_MANIFEST,
                                                .max_memory = ITEMS_MAX_MEMORY,
@@ -73,8 +73,8 @@ int items_print(const json_t *root, struct buf *ret, struct err *err)
                                                                      : 0;
 }
 
-/* About what json_measure says of a service with its host, and of an item, in manifests of real services; the
- * sentences of findings make some twice as large. */
+/* Approximate results of json_measure for a service with its host, and for an item, in manifests of real
+ * services; long findings double some of them. */
 enum { SERVICE_MEMORY = 18000, ITEM_MEMORY = 9500 };
 
 int bundle_check_room(size_t services, size_t items, struct err *err)
@@ -137,7 +137,7 @@ static int each_of_list(const json_t *items, items_item_fn *each, void *ctx, str
     return 0;
 }
 
-/* The report stands by itself, since it was not collected. */
+/* The report is separate, because it was not collected. */
 static int each_report(json_t *report, items_item_fn *each, void *ctx, struct err *err)
 {
     struct items_file file;

@@ -1,7 +1,7 @@
 /*
- * The records are turned into JSON as they come (manifest_records.c, manifest_item.c); only what ends the
- * capture (manifest_run.c) is added when the whole is put together, so that its keys come in the documented
- * order. Of a manifest that was loaded (manifest_load.c) a record takes the place of the one before.
+ * Records become JSON as they are added (manifest_records.c, manifest_item.c). The keys of the whole run
+ * (manifest_run.c) are added when the manifest is assembled, so that all keys are in the documented order. In
+ * a loaded manifest (manifest_load.c) a record replaces the one before.
  */
 #include "bundle/manifest.h"
 
@@ -91,8 +91,8 @@ int manifest_find_service(const json_t *host, const char *name, json_t **ret, st
     *ret = found;
     return 0;
 }
-/* Where `old` is in the list; its length if it is not there. */
-static size_t index_of(const json_t *list, const json_t *old)
+/* The index of `old` in the list; the list's length if it is missing. */
+static size_t find_index(const json_t *list, const json_t *old)
 {
     size_t i = 0;
     while (i < json_array_size(list) && json_array_get(list, i) != old)
@@ -102,7 +102,7 @@ static size_t index_of(const json_t *list, const json_t *old)
 
 int manifest_place(json_t *list, const json_t *old, json_t *made)
 {
-    return old ? json_array_set_new(list, index_of(list, old), made) : json_array_append_new(list, made);
+    return old ? json_array_set_new(list, find_index(list, old), made) : json_array_append_new(list, made);
 }
 
 void manifest_put_verdicts(struct fields *r, const struct manifest_verdict *verdicts, size_t n)
@@ -132,7 +132,7 @@ int manifest_finish(struct manifest *m, int64_t finished, bool interrupted, bool
 json_t *manifest_json(const struct manifest *m)
 {
     struct fields root = {.o = json_copy(m->head)};
-    /* Without memory for a key jansson leaves it out of the copy. */
+    /* Without memory for a key, jansson omits it from the copy. */
     root.failed = json_object_size(root.o) != json_object_size(m->head);
     fields_time(&root, "finished", m->finished);
     fields_put(&root, "interrupted", json_boolean(m->interrupted));

@@ -1,4 +1,4 @@
-/* What was asked for, as the manifest has it under `asked`. */
+/* The request of a run: the manifest's key `asked`. */
 #include "bundle/manifest.h"
 
 #include <stdlib.h>
@@ -46,7 +46,7 @@ int manifest_set_asked(struct manifest *m, const struct manifest_asked *asked, s
     if (asked->port)
         fields_number(&r, "port", asked->port);
     fields_text(&r, "unix", asked->unix_path);
-    /* "" is the root: known, and not the default. */
+    /* "" is the root, not the default path. */
     if (asked->path)
         fields_put(&r, "path", fields_string(asked->path));
     if (asked->https)
@@ -61,11 +61,10 @@ int manifest_set_asked(struct manifest *m, const struct manifest_asked *asked, s
     return !made || json_object_set_new(m->head, "asked", made) < 0 ? err_nomem(err) : 0;
 }
 
-/* ---- the order ------------------------------------------------------------------------------------------
- */
+/* ---- the order ----------------------------------------------------------------------------------------- */
 
-/* Moves `value` behind the last of those that are in order; `at`: how many these are. */
-static int move(json_t *list, json_t *value, size_t *at)
+/* Moves `value` to the end of the sorted part; `at` is the length of that part. */
+static int move_to_sorted(json_t *list, json_t *value, size_t *at)
 {
     size_t i = *at;
     while (i < json_array_size(list) && json_array_get(list, i) != value)
@@ -90,13 +89,13 @@ int manifest_order(struct manifest *m, struct err *err)
             continue;
         if (host != last)
             services = 0;
-        if (host != last && move(m->hosts, host, &hosts) < 0)
+        if (host != last && move_to_sorted(m->hosts, host, &hosts) < 0)
             return err_nomem(err);
         last = host;
         if (manifest_find_service(host, json_string_value(json_object_get(target, "service")), &service,
                                   err) < 0)
             return -1;
-        if (service && move(json_object_get(host, "services"), service, &services) < 0)
+        if (service && move_to_sorted(json_object_get(host, "services"), service, &services) < 0)
             return err_nomem(err);
     }
     return 0;
@@ -104,7 +103,7 @@ int manifest_order(struct manifest *m, struct err *err)
 
 /* ---- read ---------------------------------------------------------------------------------------------- */
 
-static const char *text_of(const json_t *o, const char *key)
+static const char *get_text(const json_t *o, const char *key)
 {
     return json_string_value(json_object_get(o, key));
 }
@@ -117,7 +116,7 @@ static int read_texts(const json_t *list, struct strlist *ret, struct err *err)
     return rc;
 }
 
-/* The services of a host that were asked for, as a set; a new one where it comes first. */
+/* The set of the requested services of a host; creates it on first use. */
 static json_t *services_asked(json_t *by_host, const char *host)
 {
     json_t *known = json_object_get(by_host, host);
@@ -127,14 +126,14 @@ static json_t *services_asked(json_t *by_host, const char *host)
     return json_object_set_new(by_host, host, known) < 0 ? NULL : known;
 }
 
-/* What follows takes them for grouped by host, and for different. */
+/* Callers rely on targets that are grouped by host and unique. */
 static int check_targets(const json_t *list, struct err *err)
 {
     json_t *by_host = json_object(), *last = NULL;
     int rc = by_host ? 0 : err_nomem(err);
     for (size_t i = 0; rc == 0 && i < json_array_size(list); i++) {
         const json_t *one = json_array_get(list, i);
-        const char *host = text_of(one, "host"), *service = text_of(one, "service");
+        const char *host = get_text(one, "host"), *service = get_text(one, "service");
         json_t *known = json_object_get(by_host, host), *services = services_asked(by_host, host);
         if (!services)
             rc = err_nomem(err);
@@ -160,14 +159,14 @@ static int read_targets(const json_t *list, struct manifest_asked *ret, struct e
         return err_nomem(err);
     for (size_t i = 0; i < n; i++) {
         const json_t *one = json_array_get(list, i);
-        ret->targets[ret->n_targets++] = (struct manifest_target){.host = text_of(one, "host"),
-                                                                  .service = text_of(one, "service"),
-                                                                  .address = text_of(one, "address")};
+        ret->targets[ret->n_targets++] = (struct manifest_target){.host = get_text(one, "host"),
+                                                                  .service = get_text(one, "service"),
+                                                                  .address = get_text(one, "address")};
     }
     return 0;
 }
 
-static int unknown(const struct manifest *m, struct err *err)
+static int unknown_error(const struct manifest *m, struct err *err)
 {
     if (json_array_size(m->files) > 0)
         return err_set(err, ERR_NOT_FOUND, "it is made of local files: nothing was asked of any host");
@@ -179,11 +178,11 @@ int manifest_get_asked(const struct manifest *m, struct manifest_asked *ret, str
 {
     const json_t *o = json_object_get(m->head, "asked");
     if (!o)
-        return unknown(m, err);
+        return unknown_error(m, err);
     struct manifest_asked a = {
         .port = (unsigned)json_integer_value(json_object_get(o, "port")),
-        .unix_path = text_of(o, "unix"),
-        .path = text_of(o, "path"),
+        .unix_path = get_text(o, "unix"),
+        .path = get_text(o, "path"),
         .https = json_is_true(json_object_get(o, "https")),
         .pair_ms = json_integer_value(json_object_get(o, "pair_ms")),
     };

@@ -1,6 +1,6 @@
 /*
- * A loaded manifest held against what lies in its work directory: what a disk, a person or a bundle on its
- * way has changed is found before anything is built on it.
+ * Compares a loaded manifest with the files of its work directory: finds changes by a disk, a person or a
+ * transport before the run resumes.
  */
 #include "bundle/manifest.h"
 
@@ -21,14 +21,14 @@ struct comparison {
     void *ctx;
 };
 
-/* What a file is now. */
+/* The current state of a file. */
 struct facts {
     bool there;
     struct sha256_file is;
 };
 
-/* What is no regular file is not there. What cannot be looked at now may be, and be good. */
-static int look(const struct comparison *c, const char *path, struct facts *ret, struct err *err)
+/* Anything but a regular file counts as missing. A failed check is an error: the file may be good. */
+static int examine_file(const struct comparison *c, const char *path, struct facts *ret, struct err *err)
 {
     struct stat st;
     struct err why = ERR_INIT;
@@ -56,10 +56,9 @@ static bool is_same(const struct facts *now, const struct items_file *file)
     return now->there && now->is.bytes == file->bytes && strcmp(now->is.hex, file->sha256) == 0;
 }
 
-/* ---- what is wrong --------------------------------------------------------------------------------------
- */
+/* ---- changes ------------------------------------------------------------------------------------------- */
 
-/* Gives it the name of a damaged file, unless a larger one has that. */
+/* Renames the file to its damaged name, unless a larger file has that name. */
 static int set_aside(const struct comparison *c, const char *path, const char *damaged, uint64_t bytes,
                      struct err *err)
 {
@@ -70,7 +69,7 @@ static int set_aside(const struct comparison *c, const char *path, const char *d
     return beneath_rename(c->files, path, damaged, err);
 }
 
-static void judge(json_t *item, struct fields *change, const char *status, const char *error)
+static void set_failure(json_t *item, struct fields *change, const char *status, const char *error)
 {
     static const char *const gone[] = {"file", "bytes", "sha256", "profile", "verdicts"};
     for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
@@ -79,7 +78,8 @@ static void judge(json_t *item, struct fields *change, const char *status, const
     fields_put(change, "error", fields_string(error));
 }
 
-static int apply(struct comparison *c, json_t *item, struct fields *change, const char *file, struct err *err)
+static int apply_change(struct comparison *c, json_t *item, struct fields *change, const char *file,
+                        struct err *err)
 {
     json_t *made = fields_take(change);
     int rc = !made || json_object_update(item, made) < 0 ||
@@ -93,8 +93,8 @@ static int record_missing(struct comparison *c, json_t *item, const char *path, 
     struct fields change = fields_new();
     c->changed(c->ctx, path, "is missing");
     json_object_del(c->m->paths, path);
-    judge(item, &change, "failed", "its file was not there any more");
-    return apply(c, item, &change, NULL, err);
+    set_failure(item, &change, "failed", "its file was not there any more");
+    return apply_change(c, item, &change, NULL, err);
 }
 
 static int record_damaged(struct comparison *c, json_t *item, const char *path, const char *file,
@@ -104,14 +104,14 @@ static int record_damaged(struct comparison *c, json_t *item, const char *path, 
     const char *what = "is not the file that was collected";
     c->changed(c->ctx, path, what);
     json_object_del(c->m->paths, path);
-    judge(item, &change, "damaged", "the file was changed after it was collected");
+    set_failure(item, &change, "damaged", "the file was changed after it was collected");
     fields_put(&change, "file", json_string(file));
     fields_count(&change, "bytes", now->is.bytes);
     fields_put(&change, "sha256", json_string(now->is.hex));
-    return apply(c, item, &change, file, err);
+    return apply_change(c, item, &change, file, err);
 }
 
-/* The name of its path with .damaged behind it, or as it is where it was damaged before. */
+/* The path with .damaged appended, or unchanged if the item was damaged before. */
 static char *damaged_name(const json_t *item, const char *path)
 {
     bool good = strcmp(json_string_value(json_object_get(item, "status")), "ok") == 0;
@@ -119,8 +119,8 @@ static char *damaged_name(const json_t *item, const char *path)
     return asprintf(&name, "%s%s", path, good ? ".damaged" : "") < 0 ? NULL : name;
 }
 
-static int settle(struct comparison *c, json_t *item, const char *path, const struct facts *found,
-                  struct err *err)
+static int record_changed(struct comparison *c, json_t *item, const char *path, const struct facts *found,
+                          struct err *err)
 {
     struct facts now = *found;
     char *name = damaged_name(item, path);
@@ -132,7 +132,7 @@ static int settle(struct comparison *c, json_t *item, const char *path, const st
     else if (json_object_get(c->m->paths, name))
         err_set(err, ERR_FAILED, PATH_MANIFEST " is malformed: it describes both %s and %s", path, name);
     else if (path_check(name, err) == 0 && set_aside(c, path, name, found->is.bytes, err) == 0 &&
-             look(c, name, &now, err) == 0)
+             examine_file(c, name, &now, err) == 0)
         rc = record_damaged(c, item, path, name, &now, err);
     free(name);
     return rc;
@@ -144,14 +144,14 @@ static int compare_item(void *ctx, json_t *item, const struct items_file *file, 
     struct facts now;
     if (fd_cancelled(c->cancel_fd))
         return err_set(err, ERR_CANCELLED, "interrupted");
-    /* The item's own string goes with its keys. */
+    /* The change frees the item's own string. */
     char *path = strdup(file->path);
     int rc = -1;
     if (!path)
         err_nomem(err);
-    else if (look(c, path, &now, err) == 0)
+    else if (examine_file(c, path, &now, err) == 0)
         rc = is_same(&now, file) ? 0
-             : now.there         ? settle(c, item, path, &now, err)
+             : now.there         ? record_changed(c, item, path, &now, err)
                                  : record_missing(c, item, path, err);
     free(path);
     return rc;

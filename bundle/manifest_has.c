@@ -1,4 +1,4 @@
-/* What of that which was asked for is there, and good. */
+/* Which requested items were collected intact. */
 #include "bundle/manifest.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static bool is_good(const json_t *item)
     return status && strcmp(status, "ok") == 0 && json_object_get(item, "file");
 }
 
-static const json_t *service_of(const struct manifest *m, const char *host, const char *service)
+static const json_t *find_service(const struct manifest *m, const char *host, const char *service)
 {
     json_t *h = NULL, *s = NULL;
     if (manifest_find_host(m, host, &h, NULL) < 0 || manifest_find_service(h, service, &s, NULL) < 0)
@@ -26,13 +26,13 @@ static bool has_file(const json_t *item)
     return json_object_get(item, "file") != NULL;
 }
 
-/* NULL: there is none. */
+/* NULL: none. */
 static const json_t *find_good(const json_t *service, const json_t *like)
 {
     return manifest_find_item(json_object_get(service, "items"), like, is_good);
 }
 
-static int64_t started_of(const json_t *item)
+static int64_t get_started(const json_t *item)
 {
     const char *text = json_string_value(json_object_get(item, "started"));
     int64_t started = 0;
@@ -52,7 +52,7 @@ bool manifest_has(const struct manifest *m, const struct manifest_wanted *w, int
     const json_t *found = like ? find_good(s, like) : NULL;
     json_decref(like);
     if (ret_started)
-        *ret_started = started_of(found);
+        *ret_started = get_started(found);
     return found != NULL;
 }
 
@@ -67,10 +67,10 @@ static bool has_planned(const json_t *service)
 
 bool manifest_has_all(const struct manifest *m, const char *host, const char *service)
 {
-    return has_planned(service_of(m, host, service));
+    return has_planned(find_service(m, host, service));
 }
 
-static const char *text_at(const json_t *list, size_t i, const char *key)
+static const char *get_text_at(const json_t *list, size_t i, const char *key)
 {
     const char *text = json_string_value(json_object_get(json_array_get(list, i), key));
     return text ? text : "";
@@ -81,15 +81,15 @@ int manifest_forget_errors(struct manifest *m, struct err *err)
     const json_t *targets = json_object_get(json_object_get(m->head, "asked"), "targets");
     bool all = true;
     for (size_t i = 0; i < json_array_size(targets); i++) {
-        const char *name = text_at(targets, i, "host");
+        const char *name = get_text_at(targets, i, "host");
         json_t *host = json_object_get(m->by_name, name), *service = NULL;
-        if (manifest_find_service(host, text_at(targets, i, "service"), &service, err) < 0)
+        if (manifest_find_service(host, get_text_at(targets, i, "service"), &service, err) < 0)
             return -1;
         if (has_planned(service))
             json_object_del(service, "error");
         else
             all = false;
-        if (strcmp(name, text_at(targets, i + 1, "host")) == 0)
+        if (strcmp(name, get_text_at(targets, i + 1, "host")) == 0)
             continue;
         if (all)
             json_object_del(host, "error");
@@ -101,7 +101,7 @@ int manifest_forget_errors(struct manifest *m, struct err *err)
 int manifest_unrecorded(const struct manifest *m, const char *host, const char *service,
                         struct manifest_planned **ret, size_t *ret_n, struct err *err)
 {
-    const json_t *s = service_of(m, host, service), *planned = json_object_get(s, "planned");
+    const json_t *s = find_service(m, host, service), *planned = json_object_get(s, "planned");
     struct manifest_planned *all = calloc(json_array_size(planned) + 1, sizeof *all);
     size_t n = 0;
     if (!all)
@@ -143,7 +143,7 @@ size_t manifest_n_files(const struct manifest *m)
     return json_object_size(m->paths);
 }
 
-static uint64_t bytes_of(const json_t *items)
+static uint64_t sum_bytes(const json_t *items)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < json_array_size(items); i++) {
@@ -155,11 +155,11 @@ static uint64_t bytes_of(const json_t *items)
 
 uint64_t manifest_n_bytes(const struct manifest *m)
 {
-    uint64_t sum = bytes_of(m->files);
+    uint64_t sum = sum_bytes(m->files);
     for (size_t i = 0; i < json_array_size(m->hosts); i++) {
         const json_t *services = json_object_get(json_array_get(m->hosts, i), "services");
         for (size_t k = 0; k < json_array_size(services); k++)
-            sum += bytes_of(json_object_get(json_array_get(services, k), "items"));
+            sum += sum_bytes(json_object_get(json_array_get(services, k), "items"));
     }
     return sum;
 }

@@ -1,4 +1,4 @@
-/* One item, and the file that it names. */
+/* One item, and its file. */
 #include "bundle/manifest.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ const char *const manifest_statuses[] = {[MANIFEST_OK] = "ok",
                                          [MANIFEST_LEFT_OUT] = "left-out",
                                          NULL};
 
-/* The service an item belongs to; NULL for a local file. */
+/* The service of an item; NULL for a local file. */
 static int find_owner(const struct manifest *m, const struct manifest_item *i, json_t **ret, struct err *err)
 {
     json_t *host = NULL, *service = NULL;
@@ -61,7 +61,7 @@ static json_t *item_json(const struct manifest_item *i)
     fields_put(&r, "status", json_string(manifest_statuses[i->status]));
     fields_text(&r, "error", i->error);
     fields_text(&r, "server_words", i->server_words);
-    if (i->file) /* as it is: manifest_add_item has it checked */
+    if (i->file) /* unchanged: manifest_add_item has checked it */
         fields_put(&r, "file", json_string(i->file));
     if (i->http_status > 0)
         fields_number(&r, "http_status", i->http_status);
@@ -78,7 +78,7 @@ static json_t *item_json(const struct manifest_item *i)
     return fields_take(&r);
 }
 
-/* Keeps what says more: an exact version more than a bound. */
+/* Keeps the more precise version: an exact one before a bound. */
 static int note_go_version(json_t *service, const char *version, struct err *err)
 {
     const char *known = json_string_value(json_object_get(service, "go_version"));
@@ -87,7 +87,7 @@ static int note_go_version(json_t *service, const char *version, struct err *err
     return json_object_set_new(service, "go_version", fields_string(version)) < 0 ? err_nomem(err) : 0;
 }
 
-/* Of two items, or of an item and a plan's entry. */
+/* For two items, or an item and a plan's entry. */
 static bool same_text(const json_t *a, const json_t *b, const char *key)
 {
     const json_t *x = json_object_get(a, key), *y = json_object_get(b, key);
@@ -119,7 +119,7 @@ static int check_file(const struct manifest *m, const json_t *known, const char 
     return items_own_file(item, &file, err);
 }
 
-/* Has `paths` know the new record's file, and no more the one before. */
+/* Replaces the old record's file in `paths` by the new one's. */
 static int note_path(struct manifest *m, const json_t *known, const char *path, struct err *err)
 {
     const char *before = json_string_value(json_object_get(known, "file"));

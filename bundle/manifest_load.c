@@ -9,8 +9,8 @@
 #include "bundle/shape.h"
 #include "base/banned.h"
 
-/* ---- what each key holds: the schema of docs/formats.md -------------------------------------------------
- */
+/* ---- the schema of docs/formats.md
+ * ---------------------------------------------------------------------- */
 
 static const struct shape verdict[] = {{.key = "rule", .type = SHAPE_TEXT, .needed = true},
                                        {.key = "text", .type = SHAPE_TEXT, .needed = true},
@@ -48,7 +48,7 @@ static const struct shape profile[] = {
     {.key = "duration_ns", .type = SHAPE_COUNT},
     SHAPES_END};
 
-/* Names, sizes and hashes of files: items_file looks at them. */
+/* items_file checks names, sizes and hashes of files. */
 static const struct shape item[] = {
     {.key = "kind", .type = SHAPE_TEXT, .needed = true},
     {.key = "argument", .type = SHAPE_TEXT},
@@ -68,8 +68,8 @@ static const struct shape item[] = {
     {.key = "late", .type = SHAPE_FLAG},
     SHAPES_END};
 
-/* Services of a host and items of a service are looked for one after the other, for each target that was
- * asked for. These bounds are far beyond what a host has, and keep that short. */
+/* Each requested target needs a linear search of a host's services and a service's items. These bounds are
+ * far above real numbers and limit that time. */
 enum { MAX_SERVICES = 1024, MAX_ITEMS = 256 };
 
 static const struct shape service[] = {
@@ -153,8 +153,8 @@ static const struct shape manifest[] = {
     {.key = "files", .type = SHAPE_OBJECTS, .needed = true, .inside = item},
     SHAPES_END};
 
-/* ---- what a table cannot say -----------------------------------------------------------------------------
- */
+/* ---- checks beyond the schema
+ * ---------------------------------------------------------------------------- */
 
 static int refuse_copy(const json_t *root, struct err *err)
 {
@@ -180,7 +180,7 @@ static bool is_below(const char *file, const char *outer, const char *inner)
            file[n + 1 + m] == '/';
 }
 
-/* Where a work directory is looked through, another service's file would be taken for its own. */
+/* Otherwise the search of a work directory would assign another service's file to it. */
 static int check_places(const json_t *of, const char *outer, const char *inner, struct err *err)
 {
     const json_t *items = json_object_get(of, "items");
@@ -194,7 +194,7 @@ static int check_places(const json_t *of, const char *outer, const char *inner, 
     return 0;
 }
 
-/* Its services, each once, with files of their own. */
+/* Checks its services: unique, each with its own files. */
 static int check_services(const json_t *one, struct err *err)
 {
     const json_t *services = json_object_get(one, "services");
@@ -232,10 +232,10 @@ static int add_hosts(struct manifest *m, struct err *err)
     return 0;
 }
 
-/* ---- taking it over ------------------------------------------------------------------------------------ */
+/* ---- loading ------------------------------------------------------------------------------------------- */
 
-/* What the end of a capture adds is not known again until it has ended again. */
-static json_t *head_of(const json_t *root)
+/* Drops the keys that the end of a capture adds, because the resumed run ends later. */
+static json_t *load_head(const json_t *root)
 {
     static const char *const not [] = {
         "finished", "interrupted", "complete", "retries", "deadline_ms", "deadline_reached",
@@ -250,8 +250,8 @@ static json_t *head_of(const json_t *root)
     return head;
 }
 
-/* What a run was asked to keep to is its own; when its profiles began is true of the files that are kept. */
-static json_t *run_of(const json_t *root)
+/* Drops the limits of the run, but keeps when its profiles began, because its files stay. */
+static json_t *load_run(const json_t *root)
 {
     struct fields run = fields_new();
     json_t *known = json_object_get(root, "sync");
@@ -260,13 +260,13 @@ static json_t *run_of(const json_t *root)
     return fields_take(&run);
 }
 
-static struct manifest *take(const json_t *root)
+static struct manifest *load_members(const json_t *root)
 {
     struct manifest *m = calloc(1, sizeof *m);
     if (!m)
         return NULL;
-    m->head = head_of(root);
-    m->run = run_of(root);
+    m->head = load_head(root);
+    m->run = load_run(root);
     m->hosts = json_incref(json_object_get(root, "hosts"));
     m->files = json_incref(json_object_get(root, "files"));
     m->by_name = json_object();
@@ -287,7 +287,7 @@ int manifest_load(const char *text, size_t n, struct manifest **ret, struct err 
         return -1;
     if (refuse_copy(root, err) < 0 || shape_check(root, manifest, err) < 0)
         goto out;
-    if (!(m = take(root))) {
+    if (!(m = load_members(root))) {
         err_nomem(err);
         goto out;
     }

@@ -1,4 +1,4 @@
-/* Hosts and services: what is recorded of each, and what of an earlier record stays. */
+/* Records of hosts and services, and the parts of an earlier record that stay. */
 #include "bundle/manifest.h"
 
 #include "bundle/fields.h"
@@ -26,13 +26,13 @@ static void put_hops(struct fields *host, const struct manifest_hop *hops, size_
     fields_put(host, "hops", list);
 }
 
-/* The services stay: each is recorded by itself. */
-static json_t *services_of(const json_t *known)
+/* Keeps the services: each has its own record. */
+static json_t *keep_services(const json_t *known)
 {
     return known ? json_incref(json_object_get(known, "services")) : json_array();
 }
 
-/* Whether one of the first n is by that rule. */
+/* Whether one of the first n findings is of that rule. */
 static bool has_rule(const json_t *list, size_t n, const json_t *rule)
 {
     bool found = false;
@@ -41,7 +41,7 @@ static bool has_rule(const json_t *list, size_t n, const json_t *rule)
     return found;
 }
 
-/* The verdicts of the record before by rules of which this one has none. */
+/* Keeps findings of the record before if their rules have none in the new record. */
 static void keep_verdicts(struct fields *r, const json_t *before)
 {
     json_t *old = json_object_get(before, "verdicts"), *made = json_object_get(r->o, "verdicts");
@@ -55,8 +55,8 @@ static void keep_verdicts(struct fields *r, const json_t *before)
     }
 }
 
-/* A host that was not reached now has the way by which it was before: its files came by that. What was found
- * of the hosts of a run together is not found again where one of them is resumed alone. */
+/* A host that cannot be reached now keeps its earlier route, because its files were fetched over it. It also
+ * keeps findings on several hosts, because resuming one host does not compute them. */
 static json_t *host_json(const struct manifest_host *h, const json_t *known)
 {
     const json_t *before = h->error ? known : NULL;
@@ -74,7 +74,7 @@ static json_t *host_json(const struct manifest_host *h, const json_t *known)
     fields_text(&r, "error", h->error);
     manifest_put_verdicts(&r, h->verdicts, h->n_verdicts);
     keep_verdicts(&r, known);
-    fields_put(&r, "services", services_of(known));
+    fields_put(&r, "services", keep_services(known));
     return fields_take(&r);
 }
 
@@ -110,8 +110,9 @@ static void put_offers(struct fields *service, const struct manifest_offer *offe
     fields_put(service, "offers", list);
 }
 
-/* What is kept of a service that is planned anew: not what neither came nor is planned any more. */
-static json_t *items_of(const json_t *known, const json_t *planned)
+/* The items to keep when a service is planned again: drops those without a file that are no longer
+ * planned. */
+static json_t *keep_items(const json_t *known, const json_t *planned)
 {
     json_t *kept = json_array(), *items = json_object_get(known, "items");
     int rc = 0;
@@ -146,7 +147,7 @@ static void put_planned(struct fields *service, const struct manifest_service *s
     fields_nest(service, "estimate", &estimate);
 }
 
-/* One that does not answer now is as it was planned before: that says which of its items are missing. */
+/* A service that does not answer now keeps its plan, which shows its missing items. */
 static json_t *service_json(const struct manifest_service *s, const json_t *known)
 {
     const json_t *before = s->error ? known : NULL;
@@ -166,7 +167,7 @@ static json_t *service_json(const struct manifest_service *s, const json_t *know
     fields_text(&r, "error", s->error);
     manifest_put_verdicts(&r, s->verdicts, s->n_verdicts);
     keep_verdicts(&r, before);
-    fields_put(&r, "items", items_of(known, before ? NULL : json_object_get(r.o, "planned")));
+    fields_put(&r, "items", keep_items(known, before ? NULL : json_object_get(r.o, "planned")));
     return fields_take(&r);
 }
 

@@ -1,4 +1,4 @@
-/* What is known of a run as a whole when it ends. */
+/* The facts of a whole run, known at its end. */
 #include "bundle/manifest.h"
 
 #include "bundle/fields.h"

@@ -1,11 +1,11 @@
-/* Members of a bundle, read into memory. */
+/* Reads members of a bundle into memory. */
 #include <string.h>
 
 #include "bundle/bundle.h"
 #include "bundle/reader.h"
 #include "base/banned.h"
 
-static int find(struct reader *r, const char *member, struct err *err)
+static int find_member(struct reader *r, const char *member, struct err *err)
 {
     const struct reader_member *m = NULL;
     do {
@@ -23,15 +23,15 @@ int bundle_member_bytes(const char *path, struct age_identities *by, const char 
     struct reader *r = NULL;
     if (reader_open(path, by, &r, err) < 0)
         return -1;
-    int rc = find(r, member, err);
+    int rc = find_member(r, member, err);
     if (rc == 0)
         rc = reader_read_all(r, ret, err);
     reader_free(r);
     return rc == 0 ? buf_check(ret, member, err) : rc;
 }
 
-static int visit(struct reader *r, const struct reader_member *m, bundle_wants_fn *wants,
-                 bundle_take_fn *take, void *ctx, struct err *err)
+static int visit_member(struct reader *r, const struct reader_member *m, bundle_wants_fn *wants,
+                        bundle_take_fn *take, void *ctx, struct err *err)
 {
     struct bundle_member member = {.path = m->path, .size = m->size, .mtime = m->mtime};
     struct buf bytes = BUF_INIT(m->size);
@@ -54,7 +54,8 @@ int bundle_visit(const char *path, struct age_identities *by, bundle_wants_fn *w
     if (reader_open(path, by, &r, err) < 0)
         return -1;
     int rc;
-    while ((rc = reader_next_file(r, &m, err)) == 0 && m && (rc = visit(r, m, wants, take, ctx, err)) == 0)
+    while ((rc = reader_next_file(r, &m, err)) == 0 && m &&
+           (rc = visit_member(r, m, wants, take, ctx, err)) == 0)
         continue;
     reader_free(r);
     return rc;

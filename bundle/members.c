@@ -1,11 +1,10 @@
 /*
- * Members of a bundle in the order in which a caller wants them.
+ * Reads members of a bundle in the caller's order.
  *
- * The archive is read forward, never back. A member that comes before the caller wants it waits in memory, as
- * long as all that wait have at most BUNDLE_AHEAD_MAX bytes; if they have more, the members that are wanted
- * last give way, and `limit` becomes the place of the first of them. At the end of the archive the next pass
- * begins, if a member is still wanted that gave way. Members before the limit were looked for in the whole
- * pass: those not met by its end are not in the archive.
+ * The archive is read forward only. A member that is wanted later waits in memory, within BUNDLE_AHEAD_MAX
+ * bytes for all of them. Beyond that, the members that are wanted last are dropped, and `limit` becomes the
+ * place of the first dropped one. At the end of the archive the next pass begins if a dropped member is still
+ * wanted. A pass looks for all members before the limit: those not found by its end are not in the archive.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,22 +17,22 @@
 #define NEVER SIZE_MAX
 
 enum state {
-    UNREAD, /* not met, or it gave way */
+    UNREAD, /* not found yet, or dropped */
     WAITING,
-    ABSENT, /* not in the archive, or behind the place where that is damaged */
+    ABSENT, /* not in the archive, or after its damage */
     TOO_LARGE,
 };
 
 struct member {
-    size_t next; /* the place where it is wanted next, or NEVER */
+    size_t next; /* the next place where it is wanted, or NEVER */
     enum state state;
-    struct buf bytes; /* of one that is WAITING */
+    struct buf bytes; /* if it is WAITING */
 };
 
-/* Where in the caller's order a member is wanted, and where again. */
+/* A place in the caller's order, and the next one of the same member. */
 struct place {
     struct member *member;
-    size_t again; /* a later place of the same member, or NEVER */
+    size_t again; /* the next place of the same member, or NEVER */
 };
 
 struct bundle_members {
@@ -45,23 +44,22 @@ struct bundle_members {
     struct member *members;
     struct names by_name;
     size_t at;         /* places before this one are done */
-    size_t limit;      /* no member that is wanted before this place gave way in this pass */
-    uint64_t waiting;  /* bytes */
-    struct reader *r;  /* NULL: no pass has begun */
-    struct err damage; /* why a pass ended before the archive's end, or ERR_NONE */
+    size_t limit;      /* this pass has dropped no member that is wanted before this place */
+    uint64_t waiting;  /* bytes in memory */
+    struct reader *r;  /* NULL: no pass is open */
+    struct err damage; /* the first error of a pass, or ERR_NONE */
 };
 
-/* ---- places ----------------------------------------------------------------------------------------------
- */
+/* ---- places -------------------------------------------------------------------------------------------- */
 
-static int number(struct bundle_members *m, struct err *err)
+static int number_places(struct bundle_members *m, struct err *err)
 {
     size_t n = m->names.n;
     m->places = calloc(n + 1, sizeof *m->places);
     m->members = calloc(n + 1, sizeof *m->members);
     if (!m->places || !m->members)
         return err_nomem(err);
-    /* Backwards, so that each place knows the next one of its member. */
+    /* Backwards, so that each place gets the next one of its member. */
     for (size_t i = n; i-- > 0;) {
         const struct member *known = names_get(&m->by_name, m->names.items[i]);
         struct member *member = known ? &m->members[known - m->members] : &m->members[i];
@@ -82,7 +80,7 @@ static void drop_bytes(struct bundle_members *m, struct member *member)
     member->state = UNREAD;
 }
 
-/* The member is no longer wanted at this place. */
+/* Ends the need for the member at this place. */
 static void finish_place(struct bundle_members *m, size_t place)
 {
     struct member *member = m->places[place].member;
@@ -99,10 +97,9 @@ static void finish_places_before(struct bundle_members *m, size_t place)
         finish_place(m, m->at);
 }
 
-/* ---- a pass ----------------------------------------------------------------------------------------------
- */
+/* ---- a pass -------------------------------------------------------------------------------------------- */
 
-/* Makes room for a member of `size` bytes that is wanted at `place`. False: it has to give way itself. */
+/* Makes room for a member of `size` bytes that is wanted at `place`. False: this member must be dropped. */
 static bool make_room(struct bundle_members *m, uint64_t size, size_t place)
 {
     while (m->waiting > 0 && m->waiting + size > BUNDLE_AHEAD_MAX && m->limit > place + 1) {
@@ -130,9 +127,9 @@ static int read_bytes(struct bundle_members *m, const struct reader_member *met,
     return 0;
 }
 
-/* Reads a member that was met, if it is wanted and there is room. */
-static int meet(struct bundle_members *m, const struct reader_member *met, const struct member *now,
-                struct err *err)
+/* Reads a found member if it is wanted and there is room. */
+static int read_if_wanted(struct bundle_members *m, const struct reader_member *met, const struct member *now,
+                          struct err *err)
 {
     const struct member *found = names_get(&m->by_name, met->path);
     struct member *member = found ? &m->members[found - m->members] : NULL;
@@ -160,14 +157,14 @@ static int begin_pass(struct bundle_members *m, struct err *err)
     return reader_open(m->path, m->by, &m->r, err);
 }
 
-/* Goes on to the next member. A damaged archive ends the pass. */
-static int step(struct bundle_members *m, const struct member *now, struct err *err)
+/* Reads the next member. A damaged archive ends the pass. */
+static int read_next(struct bundle_members *m, const struct member *now, struct err *err)
 {
     const struct reader_member *met = NULL;
     struct err why = ERR_INIT;
     int rc = reader_next_file(m->r, &met, &why);
     if (rc == 0 && met)
-        rc = meet(m, met, now, &why);
+        rc = read_if_wanted(m, met, now, &why);
     if (rc < 0 && (why.kind == ERR_CANCELLED || why.starved)) {
         reader_free(m->r);
         m->r = NULL;
@@ -182,16 +179,15 @@ static int step(struct bundle_members *m, const struct member *now, struct err *
     return 0;
 }
 
-static int find(struct bundle_members *m, const struct member *now, struct err *err)
+static int find_member(struct bundle_members *m, const struct member *now, struct err *err)
 {
     while (now->state == UNREAD)
-        if ((!m->r && begin_pass(m, err) < 0) || step(m, now, err) < 0)
+        if ((!m->r && begin_pass(m, err) < 0) || read_next(m, now, err) < 0)
             return -1;
     return 0;
 }
 
-/* ---- for callers -----------------------------------------------------------------------------------------
- */
+/* ---- for callers --------------------------------------------------------------------------------------- */
 
 int bundle_members_new(const struct bundle_wanted *wanted, struct bundle_members **ret, struct err *err)
 {
@@ -206,7 +202,7 @@ int bundle_members_new(const struct bundle_wanted *wanted, struct bundle_members
     for (size_t i = 0; rc == 0 && i < wanted->members.n; i++)
         rc = strlist_add(&m->names, wanted->members.items[i], err);
     if (rc == 0)
-        rc = number(m, err);
+        rc = number_places(m, err);
     if (rc < 0) {
         bundle_members_free(m);
         return -1;
@@ -236,8 +232,8 @@ void bundle_members_free(struct bundle_members *m)
     free(m);
 }
 
-static int refuse(const struct bundle_members *m, const struct member *member, const char *name,
-                  struct err *err)
+static int report_unread(const struct bundle_members *m, const struct member *member, const char *name,
+                         struct err *err)
 {
     if (member->state == TOO_LARGE)
         return err_set(err, ERR_FAILED, "%s is larger than %" PRIu64 " bytes", name, m->most);
@@ -248,9 +244,9 @@ static int refuse(const struct bundle_members *m, const struct member *member, c
     return -1;
 }
 
-/* Hands the bytes over, or a copy where they are wanted again. */
-static int give(struct bundle_members *m, struct member *member, const char *name, struct buf *ret,
-                struct err *err)
+/* Moves the bytes to the caller, or copies them if they are wanted again. */
+static int return_bytes(struct bundle_members *m, struct member *member, const char *name, struct buf *ret,
+                        struct err *err)
 {
     if (m->places[m->at].again == NEVER) {
         m->waiting -= member->bytes.len;
@@ -273,9 +269,10 @@ int bundle_members_read(struct bundle_members *m, const char *name, struct buf *
     if (!member || member->next == NEVER)
         return bundle_member_bytes(m->path, m->by, name, ret, err);
     finish_places_before(m, member->next);
-    if (find(m, member, err) < 0)
+    if (find_member(m, member, err) < 0)
         return -1;
-    rc = member->state == WAITING ? give(m, member, name, ret, err) : refuse(m, member, name, err);
+    rc = member->state == WAITING ? return_bytes(m, member, name, ret, err)
+                                  : report_unread(m, member, name, err);
     finish_places_before(m, m->at + 1);
     if (m->at == m->names.n)
         bundle_members_pause(m);

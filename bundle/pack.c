@@ -1,6 +1,6 @@
 /*
- * Every file is hashed on its way into the tarball and compared with the manifest: a bundle that would not
- * verify is never written, and the work directory stays to be looked at.
+ * Every file is hashed while it is written into the tarball and compared with the manifest: after a
+ * difference no bundle is written, and the work directory stays for inspection.
  */
 #include "bundle/bundle.h"
 
@@ -25,9 +25,9 @@ struct packer {
     struct writer *tar;
     const struct workdir *w;
     int cancel_fd;
-    int64_t give_up;  /* when packing ends without a bundle; CLOCK_NEVER until there was a signal */
-    const char *file; /* being packed; below the top directory, as all paths here */
-    json_t *dirs;     /* in the tarball already, as the keys of an object */
+    int64_t give_up;  /* clock_now() at which packing stops without a bundle; CLOCK_NEVER before a signal */
+    const char *file; /* the current file; below the top directory, as all paths here */
+    json_t *dirs;     /* directories in the tarball, as the keys of an object */
 };
 
 static int put_dir(struct packer *p, const char *path, struct err *err)
@@ -42,7 +42,7 @@ static int put_dir(struct packer *p, const char *path, struct err *err)
     return writer_dir(p->tar, path, st.st_mtime, err);
 }
 
-/* The directories above `path` that are not in the tarball yet. */
+/* Writes the directories above `path` that are not in the tarball yet. */
 static int put_dirs_above(struct packer *p, const char *path, struct err *err)
 {
     for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -63,7 +63,7 @@ static int check_signal(struct packer *p, struct err *err)
                                                                   : 0;
 }
 
-/* Copies exactly `left` bytes, the size the header has named. */
+/* Copies exactly `left` bytes, the size in the header. */
 static int put_bytes(struct packer *p, int fd, uint64_t left, struct sha256 *hash, struct err *err)
 {
     char chunk[CHUNK];
@@ -85,7 +85,7 @@ static int put_bytes(struct packer *p, int fd, uint64_t left, struct sha256 *has
     return 0;
 }
 
-/* An open file as a member, and whether it is what is wanted (NULL: anything). */
+/* Writes an open file as a member and checks that it matches `want` (NULL: no check). */
 static int put_open_file(struct packer *p, int fd, const struct items_file *want, struct err *err)
 {
     struct stat st;
@@ -103,7 +103,7 @@ static int put_open_file(struct packer *p, int fd, const struct items_file *want
     return rc;
 }
 
-/* A file of the work directory as a member. */
+/* Writes a file of the work directory as a member. */
 static int put_file(struct packer *p, const char *path, const struct items_file *want, struct err *err)
 {
     p->file = path;
@@ -147,7 +147,7 @@ static int write_tar(const struct workdir *w, const json_t *root, int cancel_fd,
     return rc;
 }
 
-/* Gives the finished file its name. A default name that somebody took meanwhile gets a number. */
+/* Renames the finished file. A default name that was taken meanwhile gets a number. */
 static int name_bundle(const struct workdir *w, struct draft *draft, char **ret_path, struct err *err)
 {
     const char *path = workdir_bundle(w);
@@ -164,8 +164,8 @@ static int name_bundle(const struct workdir *w, struct draft *draft, char **ret_
     return 0;
 }
 
-/* If it fails, the work directory stays, and no bundle beside it: two of the same would only raise the
- * question which one to trust. */
+/* On failure the work directory stays and the bundle is removed: with two copies, the user could not tell
+ * which one to trust. */
 static int write_bundle(const struct workdir *w, const json_t *root, int cancel_fd, char **ret_path,
                         struct err *err)
 {
@@ -203,7 +203,7 @@ int bundle_pack(struct workdir *w, const struct manifest *m, int cancel_fd, char
     json_decref(root);
     if (rc < 0)
         return err_hint(err, "everything collected is kept in %s", workdir_path(w));
-    /* The bundle is safe: a work directory that cannot be removed is untidy, not a failure. */
+    /* The bundle is safe: ignore a failure to remove the work directory. */
     workdir_remove(w);
     *ret_path = path;
     return 0;

@@ -6,7 +6,7 @@
 
 enum { MAX_PATH = 1024, MAX_COMPONENT = 255 };
 
-/* What is wrong with the component of n bytes at p, or NULL. */
+/* The fault in the component of n bytes at p, or NULL. */
 static const char *component_fault(const char *p, size_t n)
 {
     if (n == 0)
@@ -21,7 +21,7 @@ static const char *component_fault(const char *p, size_t n)
     return NULL;
 }
 
-static const char *fault(const char *path)
+static const char *path_fault(const char *path)
 {
     if (path[0] == '/')
         return "a slash at its beginning";
@@ -43,7 +43,7 @@ static const char *fault(const char *path)
 
 int path_check(const char *path, struct err *err)
 {
-    const char *why = fault(path);
+    const char *why = path_fault(path);
     if (!why)
         return 0;
     char shown[128];

@@ -1,4 +1,4 @@
-/* What a path inside a bundle may look like. Ours obey it when written, foreign ones are held to it. */
+/* Rules for paths inside a bundle: writers obey them, readers check them. */
 #ifndef BUNDLE_PATH_H
 #define BUNDLE_PATH_H
 
@@ -13,9 +13,9 @@
 enum { PATH_MAX_DEPTH = 32 };
 
 /*
- * 0 if `path` is relative, made of printable ASCII without a backslash, at most 1024 bytes and 32 components
- * long, and none of its components is empty, `.`, `..` or longer than 255 bytes. Otherwise ERR_FAILED with
- * the reason.
+ * 0 if `path` is relative, consists of printable ASCII without a backslash, has at most 1024 bytes and 32
+ * components, and no component is empty, `.`, `..` or longer than 255 bytes. Otherwise ERR_FAILED with the
+ * reason.
  */
 int path_check(const char *path, struct err *err);
 

@@ -41,8 +41,7 @@ uint64_t redact_sum(const struct redact_tally *t)
     return sum;
 }
 
-/* ---- labels ---------------------------------------------------------------------------------------------
- */
+/* ---- labels -------------------------------------------------------------------------------------------- */
 
 bool redact_wants_label(const struct strlist *more, const char *key, size_t n)
 {
@@ -64,8 +63,7 @@ bool redact_wants_label(const struct strlist *more, const char *key, size_t n)
     return false;
 }
 
-/* ---- dumps ------------------------------------------------------------------------------------------------
- */
+/* ---- dumps --------------------------------------------------------------------------------------------- */
 
 /* Where in a dump the next byte is. `"key":"value"`, as `# labels: {...}` has them: in Go's quotes; the blank
  * behind the colon is newer Go's. */
@@ -186,8 +184,7 @@ void redact_dump(struct redact_dump *d, const char *p, size_t n, struct buf *ret
     }
 }
 
-/* ---- members --------------------------------------------------------------------------------------------
- */
+/* ---- members ------------------------------------------------------------------------------------------- */
 
 /* Up to cap bytes; *ret is 0 at the end. */
 static int read_some(const struct redact_work *w, char *p, size_t cap, size_t *ret, struct err *err)
@@ -392,8 +389,7 @@ static int dump(const struct redact_work *w, struct redact_tally *tally, struct 
     return rc;
 }
 
-/* ---- profiles -------------------------------------------------------------------------------------------
- */
+/* ---- profiles ------------------------------------------------------------------------------------------ */
 
 /* A profile while it is redacted. */
 struct relabelling {

@@ -66,8 +66,7 @@ size_t redact_lead_encoded_sign(struct str s, size_t at)
     return sign ? strlen(sign) : 0;
 }
 
-/* ---- decoding a name --------------------------------------------------------------------------------------
- */
+/* ---- decoding a name ----------------------------------------------------------------------------------- */
 
 static int hex_value(char c)
 {
@@ -166,8 +165,7 @@ static void decode_name(struct redact_search *search, size_t end, struct redact_
         l->inner = raw;
 }
 
-/* ---- the name and its sign --------------------------------------------------------------------------------
- */
+/* ---- the name and its sign ----------------------------------------------------------------------------- */
 
 /* Where the name ends that ends before `at`, quoted or not. */
 static size_t end_of_name(struct str s, size_t at, struct redact_lead *l)

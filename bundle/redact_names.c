@@ -10,8 +10,7 @@
  */
 enum { NAME_MAX_LENGTH = 100, RANDOM_LEAST = 16, RANDOM_MOST = 256 };
 
-/* ---- names ----------------------------------------------------------------------------------------------
- */
+/* ---- names --------------------------------------------------------------------------------------------- */
 
 /* A name's words, or a word's end: "dbpassword". */
 static const struct {
@@ -156,8 +155,7 @@ enum redact_name redact_judge_name(struct str name)
     return more > says ? more : says;
 }
 
-/* ---- values ---------------------------------------------------------------------------------------------
- */
+/* ---- values -------------------------------------------------------------------------------------------- */
 
 /* Long, without a blank, of letters and digits mixed as no person would. */
 static bool is_random(struct str v)
@@ -217,8 +215,7 @@ bool redact_is_option(struct str a)
     return islower((unsigned char)name.p[0]) && !redact_looks_random(name) && !is_random(name);
 }
 
-/* ---- parts of a pair, options -----------------------------------------------------------------------------
- */
+/* ---- parts of a pair, options -------------------------------------------------------------------------- */
 
 /* Whether the name, in small letters and without dashes in front, is one of these. */
 static bool is_one_of(struct str name, const char *const *list, size_t n_list)

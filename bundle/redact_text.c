@@ -55,8 +55,7 @@ static bool stands_redacted(struct str s, size_t at)
            (s.n - at == n || !isalnum((unsigned char)s.p[at + n]));
 }
 
-/* ---- tokens ---------------------------------------------------------------------------------------------
- */
+/* ---- tokens -------------------------------------------------------------------------------------------- */
 
 /* How long the value is of `Bearer VALUE` or `Basic VALUE`; 0: it is none, but a word of a sentence. */
 static size_t credentials_length(struct str s, size_t at)
@@ -134,8 +133,7 @@ static size_t token_length(struct redact_search *search, size_t at)
     return n >= LEAST && is_token((struct str){s.p + at, n}) ? n : 0;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------
- */
+/* ---- the whole ----------------------------------------------------------------------------------------- */
 
 static void put(const struct redact_into *into, const char *p, size_t n)
 {

@@ -15,8 +15,7 @@
 /* How often `%` may be encoded again: `%252F` is 2. */
 enum { MOST_LEVELS = 4 };
 
-/* ---- bytes of an address ----------------------------------------------------------------------------------
- */
+/* ---- bytes of an address ------------------------------------------------------------------------------- */
 
 /* An address in a text. level 0: plain text, or JSON with `\/`; else how often it is percent-encoded. */
 struct address {
@@ -84,8 +83,7 @@ static bool is_one_of(char c, const char *set)
     return c != '\0' && strchr(set, c);
 }
 
-/* ---- the parts of a URL -----------------------------------------------------------------------------------
- */
+/* ---- the parts of a URL -------------------------------------------------------------------------------- */
 
 /* Whether a scheme ends before `at`. */
 static bool read_scheme(struct str s, size_t at, bool *ret_web)
@@ -223,8 +221,7 @@ void redact_url_read(struct redact_search *search, size_t at)
     search->ahead.rule = REDACT_URL;
 }
 
-/* ---- other addresses --------------------------------------------------------------------------------------
- */
+/* ---- other addresses ----------------------------------------------------------------------------------- */
 
 size_t redact_url_password(struct redact_search *search, size_t at)
 {

@@ -12,8 +12,7 @@
 #include "bundle/redact_search.h"
 #include "base/banned.h"
 
-/* ---- how far a value reaches ------------------------------------------------------------------------------
- */
+/* ---- how far a value reaches --------------------------------------------------------------------------- */
 
 /* How far a value reaches that is in quotes, up to `most` bytes: to the quote that ends it, or to one that
  * ends a string around it. */
@@ -102,8 +101,7 @@ static size_t reach(struct str s, size_t at, const struct redact_lead *l, size_t
     return redact_reach_until(s, at, " \t&;,\"'}])\\", most);
 }
 
-/* ---- pairs ------------------------------------------------------------------------------------------------
- */
+/* ---- pairs --------------------------------------------------------------------------------------------- */
 
 /* A name that is a value: what it says of the value beside it. */
 static enum redact_name judge_value(struct str v)
@@ -168,8 +166,7 @@ static enum redact_name judge_pair(struct redact_search *search, size_t at, cons
     return says != REDACT_HARMLESS ? says : said_behind(search, at, &copy);
 }
 
-/* ---- whether it goes --------------------------------------------------------------------------------------
- */
+/* ---- whether it goes ----------------------------------------------------------------------------------- */
 
 /* What JSON has for "not set" tells nothing. */
 static bool is_not_set(const struct redact_lead *l, struct str v)

@@ -101,8 +101,7 @@ static int add_lower(struct redact_words *w, struct str word, bool strong, struc
                                                              : finder_add(&w->finder, hash_of(w, word), err);
 }
 
-/* ---- learning ---------------------------------------------------------------------------------------------
- */
+/* ---- learning ------------------------------------------------------------------------------------------ */
 
 /* How a word looks. */
 struct shape {
@@ -222,8 +221,7 @@ int redact_words_learn(struct redact_words *w, struct str value, bool of_request
     return of_request && memchr(value.p, '%', value.n) ? learn_decoded(w, value, err) : 0;
 }
 
-/* ---- looking up -------------------------------------------------------------------------------------------
- */
+/* ---- looking up ---------------------------------------------------------------------------------------- */
 
 /* NULL: it is no word. */
 static const struct redact_word *find(const struct redact_words *w, struct str run)

@@ -31,8 +31,7 @@ static int check_cancelled(struct scrub *s, size_t n, struct err *err)
     return stop_check(s->stop, err);
 }
 
-/* ---- words ------------------------------------------------------------------------------------------------
- */
+/* ---- words --------------------------------------------------------------------------------------------- */
 
 /* How words are learned from what goes. */
 struct learning {
@@ -48,8 +47,7 @@ static void learn(void *ctx, struct str value)
         l->failed = true;
 }
 
-/* ---- strings ----------------------------------------------------------------------------------------------
- */
+/* ---- strings ------------------------------------------------------------------------------------------- */
 
 /* The rules, on one string; *ret_changed: something went. */
 static int apply_rules(struct scrub *s, struct str text, bool of_request, struct buf *ret, bool *ret_changed,
@@ -141,8 +139,7 @@ static int second_string(struct scrub *s, const char *key, json_t *string, struc
     return rc;
 }
 
-/* ---- the walk ---------------------------------------------------------------------------------------------
- */
+/* ---- the walk ------------------------------------------------------------------------------------------ */
 
 typedef int string_fn(struct scrub *s, const char *key, json_t *string, struct err *err);
 
@@ -260,8 +257,7 @@ static int walk(struct scrub *s, string_fn *each, const char *key, json_t *value
     return json_is_object(value) ? walk_object(s, each, value, err) : 0;
 }
 
-/* ---- names of members -------------------------------------------------------------------------------------
- */
+/* ---- names of members ---------------------------------------------------------------------------------- */
 
 /* What tells a reader how to open a file; the rest of its name goes. */
 static const char *ending_of(struct str base)
@@ -455,8 +451,7 @@ static int name_members(struct scrub *s, const json_t *items, struct err *err)
     return rc;
 }
 
-/* ---- the whole --------------------------------------------------------------------------------------------
- */
+/* ---- the whole ----------------------------------------------------------------------------------------- */
 
 /* The top directory is called so, and a path must bear it. */
 static int name_bundle(struct scrub *s, json_t *root, const char *before, struct err *err)

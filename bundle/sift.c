@@ -21,8 +21,7 @@ struct sifting {
     struct sift out;
 };
 
-/* ---- what is looked at ------------------------------------------------------------------------------------
- */
+/* ---- what is looked at --------------------------------------------------------------------------------- */
 
 /* What of a member is looked at. *ret_why: why nothing. */
 static enum redact_form form_of(const json_t *item, const char **ret_why)
@@ -64,8 +63,7 @@ json_t *sift_items(const json_t *root, struct err *err)
     return items;
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------
- */
+/* ---- files --------------------------------------------------------------------------------------------- */
 
 /* Forgets what stands behind `end` of a file that is written from there on. */
 static int rewind_to(int fd, off_t end, struct err *err)
@@ -94,8 +92,7 @@ static int save_member(struct sifting *s, const struct items_file *want, struct 
     return rc;
 }
 
-/* ---- one member -------------------------------------------------------------------------------------------
- */
+/* ---- one member ---------------------------------------------------------------------------------------- */
 
 /* The item, with what its file is now. */
 static int renew_item(json_t *item, uint64_t bytes, const char *hex, struct err *err)
@@ -249,8 +246,7 @@ static int sift_all(struct sifting *s, struct err *err)
     return 0;
 }
 
-/* ---- the copy's members ----------------------------------------------------------------------------------
- */
+/* ---- the copy's members -------------------------------------------------------------------------------- */
 
 /* The present member, as it is in the copy. */
 static int take_copied(const struct sift_source *from, struct reader *r, const struct items_file *file,

@@ -10,8 +10,7 @@
 
 enum { KEYGEN_MS = 10000, MAX_RECIPIENTS = 1000 };
 
-/* ---- the signature ----------------------------------------------------------------------------------------
- */
+/* ---- the signature ------------------------------------------------------------------------------------- */
 
 static int say(struct bundle_summary *sum, enum bundle_signature state, const char *why)
 {
@@ -68,8 +67,7 @@ int signature_judge(const struct bundle_check *how, const struct buf *manifest, 
     return rc;
 }
 
-/* ---- the manifest's words ---------------------------------------------------------------------------------
- */
+/* ---- the manifest's words ------------------------------------------------------------------------------ */
 
 static void put_text(char *dst, size_t cap, const json_t *o, const char *key)
 {

@@ -366,8 +366,7 @@ out:
     return rc;
 }
 
-/* ---- a directory whose files are copied into a bundle ---------------------------------------------------
- */
+/* ---- a directory whose files are copied into a bundle -------------------------------------------------- */
 
 /* A work directory is opened without following a link of its name; any other directory may be a link. */
 static int open_copied(const char *path, struct err *err)
