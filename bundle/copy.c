@@ -266,7 +266,7 @@ static int put_text(struct copying *c, const char *path, const char *text, size_
 }
 
 /* Writes the manifest, its signature right after it, and README.md. */
-static int put_own(struct copying *c, struct err *err)
+static int put_own_members(struct copying *c, struct err *err)
 {
     if (put_text(c, PATH_MANIFEST, c->manifest.data, c->manifest.len, err) < 0 ||
         (c->signature && put_text(c, PATH_SIGNATURE, c->signature, strlen(c->signature), err) < 0))
@@ -366,7 +366,7 @@ static int put_next(struct copying *c, const struct reader_member *m, struct err
     if (m->is_dir)
         return put_directory(c, m, err);
     if (strcmp(m->path, PATH_MANIFEST) == 0)
-        return put_own(c, err);
+        return put_own_members(c, err);
     if (strcmp(m->path, PATH_README) == 0 || strcmp(m->path, PATH_SIGNATURE) == 0)
         return 0;
     return put_member(c, m, err);

@@ -110,7 +110,7 @@ static bool names_members(const struct extraction *x)
 
 /* Creates the top directory once. With named members, an existing directory is reported only after a name
  * that does not match. */
-static int need_top(struct extraction *x, struct err *err)
+static int ensure_top(struct extraction *x, struct err *err)
 {
     struct err why = ERR_INIT;
     if (x->files.fd >= 0 || x->taken.kind == ERR_EXISTS || make_top(x, &why) == 0)
@@ -127,7 +127,7 @@ static int need_top(struct extraction *x, struct err *err)
 static int extract_member(struct extraction *x, const struct reader_member *m, struct err *err)
 {
     bool wanted = *m->path && !(m->is_dir && (x->paths || names_members(x))) && is_wanted(x, m->path);
-    if ((wanted || !names_members(x)) && need_top(x, err) < 0)
+    if ((wanted || !names_members(x)) && ensure_top(x, err) < 0)
         return -1;
     if (!wanted || x->files.fd < 0)
         return 0;

@@ -1,7 +1,7 @@
 /*
- * gzfile inflates and checks, libarchive parses the tar, and every entry passes `admit` before anybody sees
- * it. libarchive is given no more than HEADER_MAX bytes for one header, since it keeps extended headers and
- * sparse maps in memory.
+ * gzfile inflates and checks, libarchive parses the tar, and `admit_entry` checks every entry before a caller
+ * sees it. libarchive keeps extended headers and sparse maps in memory, so it receives at most HEADER_MAX
+ * bytes for one header.
  */
 #include "bundle/reader.h"
 
@@ -21,20 +21,20 @@ struct reader {
     char *file;
     struct gzfile *gz;
     struct archive *tar;
-    struct err gz_err;    /* why gzfile failed: libarchive's callback cannot carry it */
-    size_t header_bytes;  /* inflated for the present header */
-    size_t zeros;         /* at the end of what was inflated */
-    bool ended;           /* gz has nothing more */
+    struct err gz_err;    /* gzfile's error: libarchive's callback cannot return it */
+    size_t header_bytes;  /* inflated for the current header */
+    size_t zeros;         /* at the end of the inflated data */
+    bool ended;           /* gz is at its end */
     char *top;            /* of all members */
-    char *path;           /* of the present one */
+    char *path;           /* of the current member */
     json_t *seen;         /* paths, as the keys of an object */
-    bool manifest_passed; /* the first file was manifest.json */
+    bool manifest_passed; /* manifest.json was the first file */
     struct stop stop;
     struct reader_member member;
     char in[CHUNK], scratch[CHUNK];
 };
 
-/* The zero bytes the stream ends in, n more bytes at p included; counted no further than needed. */
+/* The zero bytes at the end of the stream, after n more bytes at p; stops counting when there are enough. */
 static size_t count_zeros(size_t before, const char *p, size_t n)
 {
     size_t zeros = 0;
@@ -56,7 +56,7 @@ static int inflate_chunk(struct reader *r, size_t *ret_n, struct err *err)
     return 0;
 }
 
-static la_ssize_t feed(struct archive *tar, void *ctx, const void **ret)
+static la_ssize_t feed_tar(struct archive *tar, void *ctx, const void **ret)
 {
     struct reader *r = ctx;
     size_t n = 0;
@@ -71,8 +71,8 @@ static la_ssize_t feed(struct archive *tar, void *ctx, const void **ret)
     return -1;
 }
 
-/* Why libarchive gave up. */
-static int broken(const struct reader *r, struct err *err)
+/* The reason of libarchive's failure. */
+static int archive_error(const struct reader *r, struct err *err)
 {
     if (r->gz_err.kind != ERR_NONE) {
         if (err)
@@ -101,11 +101,11 @@ int reader_open(const char *path, struct age_identities *by, struct reader **ret
         goto out;
     }
     archive_read_support_format_tar(r->tar);
-    /* Not every build knows it; where it is on, a `._x` would be swallowed as an attribute of `x`. */
+    /* Not every build has the option. If it is on, libarchive takes `._x` for an attribute of `x`. */
     archive_read_set_format_option(r->tar, "tar", "mac-ext", NULL);
     archive_clear_error(r->tar);
-    if (archive_read_open(r->tar, r, NULL, feed, NULL) != ARCHIVE_OK) {
-        broken(r, err);
+    if (archive_read_open(r->tar, r, NULL, feed_tar, NULL) != ARCHIVE_OK) {
+        archive_error(r, err);
         goto out;
     }
     *ret = r;
@@ -133,7 +133,7 @@ void reader_free(struct reader *r)
     free(r);
 }
 
-/* Whether an entry's kind and form are among the few a bundle has. */
+/* The fault of an entry whose type or form no bundle has, or NULL. */
 static const char *entry_fault(struct archive_entry *e)
 {
     if (archive_entry_hardlink(e) || archive_entry_symlink(e))
@@ -147,7 +147,7 @@ static const char *entry_fault(struct archive_entry *e)
     return NULL;
 }
 
-/* Takes the entry's path over into r->path, without a directory's slash behind it, and checks it. */
+/* Copies the entry's path into r->path, without a directory's trailing slash, and checks it. */
 static int take_path(struct reader *r, struct archive_entry *e, struct err *err)
 {
     const char *path = archive_entry_pathname(e);
@@ -163,7 +163,7 @@ static int take_path(struct reader *r, struct archive_entry *e, struct err *err)
     return path_check(r->path, err) < 0 ? err_wrap(err, "%s", r->file) : 0;
 }
 
-/* All members lie below one directory; the first one says which. */
+/* All members are below one directory; the first member names it. */
 static int check_top(struct reader *r, bool is_dir, struct err *err)
 {
     size_t n = strcspn(r->path, "/");
@@ -184,7 +184,7 @@ static int check_top(struct reader *r, bool is_dir, struct err *err)
     return 0;
 }
 
-/* Checks what can only be checked against the members before. */
+/* Checks an entry against the members before it. */
 static int check_place(struct reader *r, struct err *err)
 {
     const struct reader_member *m = &r->member;
@@ -203,7 +203,7 @@ static int check_place(struct reader *r, struct err *err)
     return 0;
 }
 
-static int admit(struct reader *r, struct archive_entry *e, struct err *err)
+static int admit_entry(struct reader *r, struct archive_entry *e, struct err *err)
 {
     if (take_path(r, e, err) < 0)
         return -1;
@@ -226,7 +226,7 @@ int reader_read(struct reader *r, void *p, size_t cap, size_t *ret_n, struct err
     la_ssize_t n = archive_read_data(r->tar, p, cap);
     r->header_bytes = 0;
     if (n < 0)
-        return broken(r, err);
+        return archive_error(r, err);
     *ret_n = (size_t)n;
     return 0;
 }
@@ -241,8 +241,8 @@ int reader_read_all(struct reader *r, struct buf *ret, struct err *err)
     return rc;
 }
 
-/* Passes over what is left of the present member: here and not in libarchive, so that `feed` counts these
- * bytes as no header's. */
+/* Skips the rest of the current member: not libarchive, so that `feed_tar` does not count these bytes as a
+ * header's. */
 static int skip_rest(struct reader *r, struct err *err)
 {
     for (size_t n = 1; r->path && n > 0;)
@@ -251,8 +251,8 @@ static int skip_rest(struct reader *r, struct err *err)
     return 0;
 }
 
-/* Behind the tar's end: on to the end of the gzip stream, since only there its last CRC is checked. */
-static int finish(struct reader *r, struct err *err)
+/* After the tar's end reads to the end of the gzip stream, which checks its last CRC. */
+static int finish_stream(struct reader *r, struct err *err)
 {
     while (!r->ended) {
         size_t n = 0;
@@ -274,15 +274,15 @@ int reader_next(struct reader *r, const struct reader_member **ret, struct err *
     struct archive_entry *e = NULL;
     int rc = archive_read_next_header(r->tar, &e);
     if (rc == ARCHIVE_EOF) {
-        if (finish(r, err) < 0)
+        if (finish_stream(r, err) < 0)
             return -1;
         *ret = NULL;
         return 0;
     }
-    /* A warning is about owners and attributes we do not read; the path is looked at on its own. */
+    /* A warning is about owners and attributes, which we do not use; the path has its own check. */
     if (rc != ARCHIVE_OK && rc != ARCHIVE_WARN)
-        return broken(r, err);
-    if (admit(r, e, err) < 0)
+        return archive_error(r, err);
+    if (admit_entry(r, e, err) < 0)
         return -1;
     *ret = &r->member;
     return 0;

@@ -11,11 +11,11 @@
 #include "bundle/redact.h"
 #include "base/banned.h"
 
-/* ---- hostile text ------------------------------------------------------------------------------------ */
+/* ---- untrusted text ------------------------------------------------------------------------------------ */
 
-/* Whether Markdown, as GitLab and GitHub read it, would act on s[at]. An underscore inside a word is none
- * that it acts on, and many names have one. The asterisk of Go's (*T) can only open emphasis, and every one
- * that could close it is escaped. No text begins a line, so that a slash is no quick action. */
+/* Whether s[at] has a meaning in Markdown of GitLab or GitHub. An underscore inside a word has none, and many
+ * names contain one. The asterisk of Go's (*T) can only open emphasis, and every one that could close it is
+ * escaped. No text begins a line, so a slash is never a quick action. */
 static bool is_active(const char *s, size_t at)
 {
     if (s[at] == '_')
@@ -24,20 +24,20 @@ static bool is_active(const char *s, size_t at)
         return at == 0 || s[at - 1] != '(' || !isalnum((unsigned char)s[at + 1]);
     if (strchr("\\`[]<|~#&", s[at]))
         return true;
-    if (s[at] == '@') /* a mention, but not a mail address */
+    if (s[at] == '@') /* escape a mention, but not a mail address */
         return at == 0 || !isalnum((unsigned char)s[at - 1]);
     return at == 0 && strchr("-+=!:>", s[at]);
 }
 
-/* The length of "[redacted]" where s begins with it and it is no link. */
+/* The length of "[redacted]" if s begins with it and it is not a link. */
 static size_t plain_mark(const char *s)
 {
     size_t n = strlen(REDACTED);
     return strncmp(s, REDACTED, n) == 0 && (!s[n] || !strchr("([:", s[n])) ? n : 0;
 }
 
-/* Text from anywhere, on one line, with everything Markdown acts on escaped. Our own manifests are printable
- * already; one read back from a disk need not be. */
+/* Adds untrusted text on one line, with Markdown escaped. Our own manifests are printable; one read back from
+ * a disk may not be. */
 static void add_text(struct buf *b, const char *words)
 {
     char s[FIELDS_MAX_TEXT + 8];
@@ -51,7 +51,7 @@ static void add_text(struct buf *b, const char *words)
     }
 }
 
-/* `label` as it is and text behind it, unless there is no text. */
+/* Adds `label` unescaped and the text after it, unless the text is empty. */
 static void add_labelled(struct buf *b, const char *label, const char *s)
 {
     if (!*s)
@@ -60,7 +60,7 @@ static void add_labelled(struct buf *b, const char *label, const char *s)
     add_text(b, s);
 }
 
-static const char *text(const json_t *o, const char *key)
+static const char *get_string(const json_t *o, const char *key)
 {
     const char *s = json_string_value(json_object_get(o, key));
     return s ? s : "";
@@ -70,11 +70,11 @@ static void add_verdicts(struct buf *b, const json_t *list, const char *before, 
 {
     for (size_t i = 0; i < json_array_size(list); i++) {
         buf_adds(b, i == 0 ? before : between);
-        add_text(b, text(json_array_get(list, i), "text"));
+        add_text(b, get_string(json_array_get(list, i), "text"));
     }
 }
 
-/* A finding that stands on the page already: its first words, by which a reader finds it there. */
+/* Refers to a finding that the page already contains, by its first words. */
 static void add_reference(struct buf *b, const char *words)
 {
     char first[FIELDS_MAX_TEXT + 8];
@@ -83,11 +83,11 @@ static void add_reference(struct buf *b, const char *words)
     buf_adds(b, ", as above");
 }
 
-/* The findings of an item. One that stands in `seen` already, as its keys, is only referred to. */
+/* Adds the findings of an item; refers to those whose words are keys of `seen`. */
 static void add_findings(struct buf *b, const json_t *list, json_t *seen)
 {
     for (size_t i = 0; i < json_array_size(list); i++) {
-        const char *words = text(json_array_get(list, i), "text");
+        const char *words = get_string(json_array_get(list, i), "text");
         bool again = json_object_get(seen, words) != NULL;
         buf_adds(b, i == 0 ? "" : "; ");
         (again ? add_reference : add_text)(b, words);
@@ -96,13 +96,13 @@ static void add_findings(struct buf *b, const json_t *list, json_t *seen)
     }
 }
 
-/* ---- every item with where it belongs ---------------------------------------------------------------- */
+/* ---- all items with host and service ------------------------------------------------------------------- */
 
 struct visit {
     struct buf *b;
     const char *host; /* "" for local files */
     const char *service;
-    size_t count; /* what the visitor counts */
+    size_t count; /* the visitor's counter */
 };
 
 static void each_of_list(struct visit *v, const json_t *items, void (*visit)(struct visit *, const json_t *))
@@ -118,8 +118,8 @@ static void each_item(struct visit *v, const json_t *root, void (*visit)(struct 
         const json_t *host = json_array_get(hosts, i), *services = json_object_get(host, "services");
         for (size_t j = 0; j < json_array_size(services); j++) {
             const json_t *service = json_array_get(services, j);
-            v->host = text(host, "name");
-            v->service = text(service, "name");
+            v->host = get_string(host, "name");
+            v->service = get_string(service, "name");
             each_of_list(v, json_object_get(service, "items"), visit);
         }
     }
@@ -129,40 +129,40 @@ static void each_item(struct visit *v, const json_t *root, void (*visit)(struct 
 
 /* ---- the parts of the page --------------------------------------------------------------------------- */
 
-/* What the profiles show, in the words of the manifest; which file each is from, and where to look in it. */
+/* Adds what the profiles show, as in the manifest, with the file and the function to look at. */
 static void add_summary(struct buf *b, const json_t *list)
 {
     buf_adds(b, json_array_size(list) ? "\n## What the profiles show\n\n" : "");
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *one = json_array_get(list, i);
         buf_adds(b, "- ");
-        add_text(b, text(one, "text"));
-        add_labelled(b, " (", text(one, "file"));
-        buf_adds(b, *text(one, "file") ? ")\n" : "\n");
+        add_text(b, get_string(one, "text"));
+        add_labelled(b, " (", get_string(one, "file"));
+        buf_adds(b, *get_string(one, "file") ? ")\n" : "\n");
     }
 }
 
-/* Who fetched later what was missing at first. */
+/* Lists who resumed the run, and when. */
 static void add_resumed(struct buf *b, const json_t *list)
 {
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *run = json_array_get(list, i);
         buf_adds(b, "- Resumed");
-        add_labelled(b, " at ", text(run, "time"));
-        add_labelled(b, " by ", text(run, "user"));
-        add_labelled(b, " on ", text(run, "workstation"));
+        add_labelled(b, " at ", get_string(run, "time"));
+        add_labelled(b, " by ", get_string(run, "user"));
+        add_labelled(b, " on ", get_string(run, "workstation"));
         buf_adds(b, "\n");
     }
 }
 
-/* Whether everything asked of that service came. */
+/* Whether all requested items of that service are present. */
 static bool is_whole(const json_t *service)
 {
     const json_t *items = json_object_get(service, "items");
     for (size_t i = 0; i < json_array_size(items); i++)
-        if (strcmp(text(json_array_get(items, i), "status"), "ok") != 0)
+        if (strcmp(get_string(json_array_get(items, i), "status"), "ok") != 0)
             return false;
-    return !*text(service, "error");
+    return !*get_string(service, "error");
 }
 
 static bool is_whole_host(const json_t *host)
@@ -171,10 +171,10 @@ static bool is_whole_host(const json_t *host)
     for (size_t i = 0; i < json_array_size(services); i++)
         if (!is_whole(json_array_get(services, i)))
             return false;
-    return !*text(host, "error");
+    return !*get_string(host, "error");
 }
 
-/* Where there are many hosts, the first question is how many of them are affected. */
+/* With many hosts, the number of affected ones comes first. */
 static void add_not_complete(struct buf *b, const json_t *root)
 {
     const json_t *hosts = json_object_get(root, "hosts");
@@ -192,22 +192,22 @@ static void add_head(struct buf *b, const json_t *root)
 {
     const json_t *who = json_object_get(root, "collector");
     buf_adds(b, "# ");
-    add_text(b, text(root, "name"));
+    add_text(b, get_string(root, "name"));
     buf_adds(b, "\n\n");
     buf_adds(b, "Performance profiles of running services, collected by profgrab");
-    add_labelled(b, " ", text(json_object_get(root, "tool"), "version"));
+    add_labelled(b, " ", get_string(json_object_get(root, "tool"), "version"));
     buf_adds(b, ".\n\n**Confidential.** Profiles name functions, files, hosts and builds; goroutine dumps, "
                 "traces and labels may\nshow what the service was working on. Hand them on only to those who "
                 "are to read them.\n\n");
-    add_labelled(b, "- Collected by ", text(who, "user"));
-    add_labelled(b, *text(who, "user") ? " on " : "- Collected on ", text(who, "workstation"));
-    buf_adds(b, *text(who, "user") || *text(who, "workstation") ? "\n" : "");
-    add_labelled(b, "- From ", text(root, "started"));
-    add_labelled(b, *text(root, "started") ? " to " : "- Until ", text(root, "finished"));
-    buf_adds(b, *text(root, "started") || *text(root, "finished") ? " (UTC)\n" : "");
+    add_labelled(b, "- Collected by ", get_string(who, "user"));
+    add_labelled(b, *get_string(who, "user") ? " on " : "- Collected on ", get_string(who, "workstation"));
+    buf_adds(b, *get_string(who, "user") || *get_string(who, "workstation") ? "\n" : "");
+    add_labelled(b, "- From ", get_string(root, "started"));
+    add_labelled(b, *get_string(root, "started") ? " to " : "- Until ", get_string(root, "finished"));
+    buf_adds(b, *get_string(root, "started") || *get_string(root, "finished") ? " (UTC)\n" : "");
     add_resumed(b, json_object_get(root, "resumed"));
-    add_labelled(b, "- Reason: ", text(root, "reason"));
-    buf_adds(b, *text(root, "reason") ? "\n" : "");
+    add_labelled(b, "- Reason: ", get_string(root, "reason"));
+    buf_adds(b, *get_string(root, "reason") ? "\n" : "");
     if (json_is_true(json_object_get(root, "complete")))
         buf_adds(b, "- Complete: everything asked for is here\n");
     else
@@ -229,9 +229,9 @@ static void add_unsearched(struct buf *b, const json_t *list)
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *one = json_array_get(list, i);
         buf_adds(b, "- Not searched: ");
-        add_text(b, text(one, "file"));
+        add_text(b, get_string(one, "file"));
         buf_adds(b, ": ");
-        add_text(b, text(one, "reason"));
+        add_text(b, get_string(one, "reason"));
         buf_adds(b, "\n");
     }
 }
@@ -244,23 +244,23 @@ static void add_redactions(struct buf *b, const json_t *list)
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *one = json_array_get(list, i);
         buf_adds(b, "| ");
-        add_text(b, text(one, "file"));
+        add_text(b, get_string(one, "file"));
         buf_adds(b, " | ");
-        add_text(b, text(one, "rule"));
+        add_text(b, get_string(one, "rule"));
         buf_addf(b, " | %lld |\n", (long long)json_integer_value(json_object_get(one, "count")));
     }
 }
 
-/* Of a copy: who made it, for whom, and what is not as it was collected. */
+/* For a copy: who made it, for whom, and the changes to collected files. */
 static void add_handoff(struct buf *b, const json_t *handoff)
 {
     const json_t *redactions = json_object_get(handoff, "redactions");
     if (!handoff)
         return;
     buf_adds(b, "\n## Handed off\n\n");
-    add_labelled(b, "- At ", text(handoff, "time"));
-    add_labelled(b, ", by ", text(handoff, "user"));
-    add_labelled(b, *text(handoff, "user") ? " on " : ", on ", text(handoff, "workstation"));
+    add_labelled(b, "- At ", get_string(handoff, "time"));
+    add_labelled(b, ", by ", get_string(handoff, "user"));
+    add_labelled(b, *get_string(handoff, "user") ? " on " : ", on ", get_string(handoff, "workstation"));
     buf_adds(b, "\n");
     add_list(b, "- Encrypted to ", json_object_get(handoff, "recipients"));
     if (!redactions)
@@ -273,11 +273,11 @@ static void add_handoff(struct buf *b, const json_t *handoff)
     add_redactions(b, redactions);
 }
 
-/* "cpu=30s"; of the later one of two "heap, later". */
+/* "cpu=30s"; for the later one of a pair "heap, later". */
 static void add_item_name(struct buf *b, const json_t *item)
 {
-    add_text(b, text(item, "kind"));
-    add_labelled(b, "=", text(item, "argument"));
+    add_text(b, get_string(item, "kind"));
+    add_labelled(b, "=", get_string(item, "argument"));
     buf_adds(b, json_integer_value(json_object_get(item, "pair")) == 2 ? ", later" : "");
 }
 
@@ -290,7 +290,7 @@ static void add_row(struct buf *b, const json_t *item, json_t *seen)
     buf_adds(b, "| ");
     add_item_name(b, item);
     buf_adds(b, " | ");
-    add_text(b, text(item, "status"));
+    add_text(b, get_string(item, "status"));
     buf_adds(b, " | ");
     if (bytes)
         buf_adds(b, text_bytes(size, sizeof size, (uint64_t)json_integer_value(bytes)));
@@ -298,7 +298,7 @@ static void add_row(struct buf *b, const json_t *item, json_t *seen)
     if (profile)
         buf_addf(b, "%lld", (long long)json_integer_value(json_object_get(profile, "samples")));
     buf_adds(b, " | ");
-    add_text(b, text(item, "file"));
+    add_text(b, get_string(item, "file"));
     buf_adds(b, " | ");
     add_findings(b, json_object_get(item, "verdicts"), seen);
     buf_adds(b, " |\n");
@@ -317,15 +317,15 @@ static void add_table(struct buf *b, const json_t *items, json_t *seen)
 static void add_route(struct buf *b, const json_t *host)
 {
     const json_t *hops = json_object_get(host, "hops");
-    add_labelled(b, "\nAddress: ", text(host, "address"));
-    add_labelled(b, *text(host, "address") ? "; route: " : "\nRoute: ", text(host, "route"));
+    add_labelled(b, "\nAddress: ", get_string(host, "address"));
+    add_labelled(b, *get_string(host, "address") ? "; route: " : "\nRoute: ", get_string(host, "route"));
     for (size_t i = 0; i < json_array_size(hops); i++) {
         const json_t *hop = json_array_get(hops, i), *port = json_object_get(hop, "port");
-        add_labelled(b, i == 0 ? " through " : ", ", text(hop, "address"));
+        add_labelled(b, i == 0 ? " through " : ", ", get_string(hop, "address"));
         if (port)
             buf_addf(b, ":%lld", (long long)json_integer_value(port));
     }
-    buf_adds(b, *text(host, "address") || *text(host, "route") ? ".\n" : "");
+    buf_adds(b, *get_string(host, "address") || *get_string(host, "route") ? ".\n" : "");
 }
 
 static void add_list_of_verdicts(struct buf *b, const json_t *of)
@@ -337,23 +337,23 @@ static void add_list_of_verdicts(struct buf *b, const json_t *of)
 static void add_host(struct buf *b, const json_t *host, json_t *seen)
 {
     const json_t *services = json_object_get(host, "services");
-    /* One that could not be opened has its line under "What is missing". */
-    if (*text(host, "error") && json_array_size(services) == 0)
+    /* "What is missing" lists the hosts that could not be opened. */
+    if (*get_string(host, "error") && json_array_size(services) == 0)
         return;
     buf_adds(b, "\n## ");
-    add_text(b, text(host, "name"));
+    add_text(b, get_string(host, "name"));
     buf_adds(b, "\n");
     add_route(b, host);
     add_list_of_verdicts(b, host);
     for (size_t i = 0; i < json_array_size(services); i++) {
         const json_t *service = json_array_get(services, i);
         buf_adds(b, "\n### ");
-        add_text(b, text(service, "name"));
+        add_text(b, get_string(service, "name"));
         buf_adds(b, "\n");
-        add_labelled(b, "\nURL, as the host sees it: ", text(service, "url"));
-        buf_adds(b, *text(service, "url") ? "\n" : "");
-        add_labelled(b, "\nBuilt with Go ", text(service, "go_version"));
-        buf_adds(b, *text(service, "go_version") ? ".\n" : "");
+        add_labelled(b, "\nURL, as the host sees it: ", get_string(service, "url"));
+        buf_adds(b, *get_string(service, "url") ? "\n" : "");
+        add_labelled(b, "\nBuilt with Go ", get_string(service, "go_version"));
+        buf_adds(b, *get_string(service, "go_version") ? ".\n" : "");
         add_list_of_verdicts(b, service);
         add_table(b, json_object_get(service, "items"), seen);
     }
@@ -362,10 +362,10 @@ static void add_host(struct buf *b, const json_t *host, json_t *seen)
 /* profgrab's own reasons are shorter. */
 #define REASON_MAX 1024
 
-/* What the server said, unless the reason ends with the same words, or as many of them as it has room for. */
+/* Adds the server's text, unless the reason ends with the same words, or a cut form of them. */
 static void add_server_words(struct visit *v, const json_t *item, const char *why)
 {
-    const char *words = text(item, "server_words");
+    const char *words = get_string(item, "server_words");
     /* A hostile manifest may have a reason of megabytes. */
     for (const char *at = strlen(why) < REASON_MAX ? why : ""; (at = strstr(at, ": ")) != NULL; at++) {
         size_t n = strlen(at + 2);
@@ -376,7 +376,7 @@ static void add_server_words(struct visit *v, const json_t *item, const char *wh
         add_labelled(v->b, "; the server's own words: ", words);
 }
 
-/* A line about something that is not here: an item, or (NULL) a service or host. */
+/* A line for a missing item, or (NULL) a missing service or host. */
 static void add_missing(struct visit *v, const json_t *item, const char *why)
 {
     buf_adds(v->b, "- ");
@@ -385,9 +385,9 @@ static void add_missing(struct visit *v, const json_t *item, const char *why)
     if (item) {
         buf_adds(v->b, *v->host ? " " : "");
         add_item_name(v->b, item);
-        add_labelled(v->b, ": ", text(item, "status"));
+        add_labelled(v->b, ": ", get_string(item, "status"));
     }
-    if (!item || strcmp(why, text(item, "status")) != 0)
+    if (!item || strcmp(why, get_string(item, "status")) != 0)
         add_labelled(v->b, ": ", why);
     add_server_words(v, item, why);
     buf_adds(v->b, "\n");
@@ -396,8 +396,8 @@ static void add_missing(struct visit *v, const json_t *item, const char *why)
 
 static void visit_missing(struct visit *v, const json_t *item)
 {
-    if (strcmp(text(item, "status"), "ok") != 0)
-        add_missing(v, item, text(item, "error"));
+    if (strcmp(get_string(item, "status"), "ok") != 0)
+        add_missing(v, item, get_string(item, "error"));
 }
 
 static void add_all_missing(struct buf *b, const json_t *root)
@@ -407,15 +407,15 @@ static void add_all_missing(struct buf *b, const json_t *root)
     buf_adds(b, "\n## What is missing\n\n");
     for (size_t i = 0; i < json_array_size(hosts); i++) {
         const json_t *host = json_array_get(hosts, i), *services = json_object_get(host, "services");
-        v.host = text(host, "name");
+        v.host = get_string(host, "name");
         v.service = "";
-        if (*text(host, "error"))
-            add_missing(&v, NULL, text(host, "error"));
+        if (*get_string(host, "error"))
+            add_missing(&v, NULL, get_string(host, "error"));
         for (size_t j = 0; j < json_array_size(services); j++) {
             const json_t *service = json_array_get(services, j);
-            v.service = text(service, "name");
-            if (*text(service, "error"))
-                add_missing(&v, NULL, text(service, "error"));
+            v.service = get_string(service, "name");
+            if (*get_string(service, "error"))
+                add_missing(&v, NULL, get_string(service, "error"));
         }
     }
     each_item(&v, root, visit_missing);
@@ -433,7 +433,7 @@ struct examples {
     const char *trace;
 };
 
-/* Whether a shell takes the path as one plain word. */
+/* Whether a shell reads the path as one plain word. */
 static bool is_plain(const char *path)
 {
     for (; *path; path++)
@@ -445,28 +445,28 @@ static bool is_plain(const char *path)
 static void visit_example(struct visit *v, const json_t *item)
 {
     struct examples *e = (struct examples *)v;
-    const char *file = text(item, "file");
-    if (!*file || strcmp(text(item, "status"), "ok") != 0 || !is_plain(file))
+    const char *file = get_string(item, "file");
+    if (!*file || strcmp(get_string(item, "status"), "ok") != 0 || !is_plain(file))
         return;
     if (!e->profile && json_object_get(item, "profile"))
         e->profile = file;
-    if (!e->trace && strcmp(text(item, "kind"), "trace") == 0)
+    if (!e->trace && strcmp(get_string(item, "kind"), "trace") == 0)
         e->trace = file;
 }
 
-/* A command with the file that it reads, of the bundle as it is or unpacked. */
+/* A command with its file, for the bundle as it is or unpacked. */
 static void add_command(struct buf *b, const char *command, const char *name, const char *between,
                         const char *file)
 {
     buf_addf(b, "    %s %s%s%s\n", command, name, between, file);
 }
 
-/* Commands that work where the bundle's file lies. A copy has another name there than here. */
+/* Commands for the directory of the bundle's file. A copy's file name differs after its download. */
 static void add_commands(struct buf *b, const json_t *root)
 {
     struct examples e = {.v.b = b};
     each_item(&e.v, root, visit_example);
-    const char *name = text(root, "name"), *top = text_is_name(name) ? name : "NAME";
+    const char *name = get_string(root, "name"), *top = text_is_name(name) ? name : "NAME";
     bool copy = json_object_get(root, "handoff") != NULL;
     char file[300];
     snprintf(file, sizeof file, copy || top != name ? "BUNDLE" : "%s.tar.gz", name);

@@ -1,4 +1,4 @@
-/* README.md: what a bundle is, for the person who opens it. */
+/* README.md: explains the bundle to the person who opens it. */
 #ifndef BUNDLE_README_H
 #define BUNDLE_README_H
 
@@ -6,8 +6,7 @@
 
 #include "base/base.h"
 
-/* Adds the whole text to `ret`. Nothing that came from elsewhere acts in it: it is escaped for Markdown and
- * never begins a line. */
+/* Adds the whole text to `ret`. Escapes untrusted text for Markdown and never begins a line with it. */
 void readme_write(const json_t *root, struct buf *ret);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * Members pass by in pieces. A profile does so several times (proto/relabel.c), each time inflated anew,
- * which costs less than keeping it; a command line, whose arguments are looked at as a whole, is kept.
+ * Members are read in pieces. A profile is read several times (proto/relabel.c) and inflated each time, which
+ * costs less than keeping it in memory. A command line is kept in memory, because its arguments depend on
+ * each other.
  */
 #include "bundle/redact.h"
 
@@ -15,13 +16,13 @@
 #include "proto/proto.h"
 #include "base/banned.h"
 
-#define PROFILE_MAX (UINT64_C(4) << 30) /* inflated; fetch takes none that is larger */
-#define TEXT_MAX (UINT64_C(256) << 20)  /* inflated, of a text that is gzip'ed */
+#define PROFILE_MAX (UINT64_C(4) << 30) /* inflated; fetch accepts none larger */
+#define TEXT_MAX (UINT64_C(256) << 20)  /* inflated, for a gzip'ed text */
 
 /* Go writes profiles at level 1. */
 #define GZIP_MODE "wb3"
 
-/* GROWTH: the most bytes that are written for one. */
+/* GROWTH: the most output bytes for one input byte. */
 enum { CMDLINE_MAX = 4 << 20, CHUNK = 65536, GROWTH = 16 };
 
 const char *redact_rule_name(enum redact_rule rule)
@@ -51,7 +52,7 @@ bool redact_wants_label(const struct strlist *more, const char *key, size_t n)
         "*phone*",  "*customer*", "login",    "*account*", "ip",        "*remote_addr*",   "*client_ip*"};
     char name[256];
     if (n >= sizeof name || memchr(key, '\0', n))
-        return true; /* nothing a person has written */
+        return true; /* longer than a person writes */
     memcpy(name, key, n);
     name[n] = '\0';
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -65,13 +66,13 @@ bool redact_wants_label(const struct strlist *more, const char *key, size_t n)
 
 /* ---- dumps --------------------------------------------------------------------------------------------- */
 
-/* Where in a dump the next byte is. `"key":"value"`, as `# labels: {...}` has them: in Go's quotes; the blank
- * behind the colon is newer Go's. */
+/* The parser's state in a dump. A label is `"key":"value"`, as in `# labels: {...}`: quoted as in Go, with a
+ * blank after the colon in newer versions of Go. */
 enum { BEGINNING, OTHER_LINE, BETWEEN, IN_KEY, BEHIND_KEY, BEHIND_COLON, BEHIND_BLANK, IN_VALUE };
 
 static const char *const labelled[] = {"# labels: ", "goroutine "};
 
-/* Whether a line that begins with these n bytes may still be one with labels. */
+/* Whether a line that begins with these n bytes may contain labels. */
 static bool may_have_labels(const char *p, size_t n, bool *ret_has)
 {
     for (size_t i = 0; i < sizeof labelled / sizeof *labelled; i++)
@@ -116,7 +117,7 @@ static unsigned go_on_with_key(struct redact_dump *d, char c)
     return IN_KEY;
 }
 
-/* A quote without a colon behind it has ended nothing: it may have begun something. */
+/* A quote without a colon after it is not the end of a key: it may begin one. */
 static unsigned behind_key(struct redact_dump *d, char c)
 {
     if (c == ':')
@@ -136,7 +137,7 @@ static unsigned begin_value(struct redact_dump *d, struct buf *ret)
     return IN_VALUE;
 }
 
-/* Where a byte leads to that is outside of values, and is written. */
+/* The state after a byte outside of values; writes the byte. */
 static unsigned next_state(struct redact_dump *d, char c, struct buf *ret)
 {
     switch (d->state) {
@@ -186,7 +187,7 @@ void redact_dump(struct redact_dump *d, const char *p, size_t n, struct buf *ret
 
 /* ---- members ------------------------------------------------------------------------------------------- */
 
-/* Up to cap bytes; *ret is 0 at the end. */
+/* Reads up to cap bytes; *ret is 0 at the end. */
 static int read_some(const struct redact_work *w, char *p, size_t cap, size_t *ret, struct err *err)
 {
     if (stop_check(w->stop, err) < 0)
@@ -202,7 +203,7 @@ static int read_some(const struct redact_work *w, char *p, size_t cap, size_t *r
     }
 }
 
-/* Calls `take` with all that there is, from the beginning. */
+/* Passes all bytes to `take`, from the beginning. */
 static int read_all(const struct redact_work *w, gunzip_sink_fn *take, void *ctx, struct err *err)
 {
     char chunk[CHUNK];
@@ -214,15 +215,15 @@ static int read_all(const struct redact_work *w, gunzip_sink_fn *take, void *ctx
     return 0;
 }
 
-/* A member that may be gzip'ed, on its way through, a piece at a time. */
+/* A callback for the pieces of a member, with a check of `stop`. */
 struct passing {
     const struct redact_work *w;
     gunzip_sink_fn *take;
     void *ctx;
 };
 
-/* A few bytes of a file may be many of a profile. */
-static int pass_on(void *ctx, const void *p, size_t n, struct err *err)
+/* Check here too, because a few bytes of a file may inflate to many. */
+static int check_and_pass(void *ctx, const void *p, size_t n, struct err *err)
 {
     const struct passing *to = ctx;
     return stop_check(to->w->stop, err) < 0 ? -1 : to->take(to->ctx, p, n, err);
@@ -238,7 +239,7 @@ struct member {
     const struct redact_work *w;
     uint64_t most; /* inflated bytes */
     bool zipped;
-    bool unread; /* a gzip header says more than how the data are packed: a name, a comment, another field */
+    bool unread; /* the gzip header has a field that is not searched: a name, a comment, another field */
 };
 
 static int member_open(struct member *m, struct err *err)
@@ -250,14 +251,14 @@ static int member_open(struct member *m, struct err *err)
     return n < 0 ? err_sys(err, "cannot read") : 0;
 }
 
-/* Gives all of the member to `take`, from the beginning. */
+/* Passes all inflated bytes of the member to `take`, from the beginning. */
 static int give_member(void *ctx, gunzip_sink_fn *take, void *take_ctx, struct err *err)
 {
     struct member *m = ctx;
     struct passing to = {.w = m->w, .take = take, .ctx = take_ctx};
     if (!m->zipped)
-        return read_all(m->w, pass_on, &to, err);
-    struct gunzip *z = gunzip_new(pass_on, &to, m->most, err);
+        return read_all(m->w, check_and_pass, &to, err);
+    struct gunzip *z = gunzip_new(check_and_pass, &to, m->most, err);
     int rc = z ? read_all(m->w, to_gunzip, z, err) : -1;
     if (rc == 0)
         rc = gunzip_finish(z, err);
@@ -267,17 +268,17 @@ static int give_member(void *ctx, gunzip_sink_fn *take, void *take_ctx, struct e
     return rc;
 }
 
-static int keep(void *ctx, const void *p, size_t n, struct err *err)
+static int keep_piece(void *ctx, const void *p, size_t n, struct err *err)
 {
     buf_add(ctx, p, n);
     return buf_check(ctx, "the command line", err);
 }
 
-static int cmdline(const struct redact_work *w, struct redact_tally *tally, struct err *err)
+static int redact_cmdline_member(const struct redact_work *w, struct redact_tally *tally, struct err *err)
 {
     struct buf in = BUF_INIT(CMDLINE_MAX), out = BUF_INIT((size_t)GROWTH * CMDLINE_MAX);
     struct member m = {.w = w, .most = CMDLINE_MAX};
-    int rc = member_open(&m, err) < 0 ? -1 : give_member(&m, keep, &in, err);
+    int rc = member_open(&m, err) < 0 ? -1 : give_member(&m, keep_piece, &in, err);
     if (rc == 0) {
         tally->n[REDACT_UNKNOWN] += m.unread;
         const struct redact_into into = {.out = &out, .tally = tally, .repeats = w->repeats};
@@ -295,7 +296,7 @@ struct dumping {
     const struct redact_work *w;
     struct redact_dump dump;
     bool begun;
-    struct buf plain;    /* a piece without its NULs */
+    struct buf plain;    /* a piece without NULs */
     struct buf labelled; /* with its labels redacted */
     struct redact_lines lines;
     struct buf out;
@@ -311,7 +312,7 @@ static int write_dump(struct dumping *d, struct err *err)
     return 0;
 }
 
-/* ERR_FAILED for a text that is packed in a way that is not undone here. */
+/* ERR_FAILED for a text in a compression format that this file cannot decode. */
 static int check_packing(const void *p, size_t n, struct err *err)
 {
     static const struct {
@@ -332,8 +333,8 @@ static int check_packing(const void *p, size_t n, struct err *err)
     return 0;
 }
 
-/* UTF-16 and UTF-32 have NULs between the bytes of ASCII. Without them the rules find what they look for; the
- * text is written without them only if something goes. */
+/* UTF-16 and UTF-32 have NULs between the bytes of ASCII. The rules match after dropping them; the text is
+ * written without NULs only if it has a match. */
 static void drop_nuls(const char *p, size_t n, struct buf *ret)
 {
     buf_clear(ret);
@@ -366,7 +367,7 @@ static int take_dump(void *ctx, const void *p, size_t n, struct err *err)
     return buf_check(&d->lines.line, "the text", err) < 0 ? -1 : write_dump(d, err);
 }
 
-static int dump(const struct redact_work *w, struct redact_tally *tally, struct err *err)
+static int redact_dump_member(const struct redact_work *w, struct redact_tally *tally, struct err *err)
 {
     struct dumping d = {.w = w,
                         .dump = REDACT_DUMP_INIT(w->labels, tally),
@@ -391,7 +392,7 @@ static int dump(const struct redact_work *w, struct redact_tally *tally, struct 
 
 /* ---- profiles ------------------------------------------------------------------------------------------ */
 
-/* A profile while it is redacted. */
+/* A profile during its redaction. */
 struct relabelling {
     const struct redact_work *w;
     struct redact_tally *tally;
@@ -403,9 +404,9 @@ static bool wants_label(void *ctx, const char *key, size_t n)
     return redact_wants_label(r->w->labels, key, n);
 }
 
-/* Returns whether a rule matches. The matches are counted only when the text is written, so each counts once.
- */
-static bool rewrite(void *ctx, const char *text, size_t n, struct buf *ret)
+/* Returns whether a rule matches. Counts the matches only when the text is written, so that each counts
+ * once. */
+static bool rewrite_string(void *ctx, const char *text, size_t n, struct buf *ret)
 {
     const struct relabelling *r = ctx;
     struct redact_tally tally = {{0}};
@@ -421,8 +422,8 @@ static int to_gzip(void *ctx, const void *p, size_t n, struct err *err)
     return gzwrite(ctx, p, (unsigned)n) == (int)n ? 0 : err_sys(err, "cannot write the profile");
 }
 
-/* gzip'ed, as profiles are. */
-static int profile(const struct redact_work *w, struct redact_tally *tally, struct err *err)
+/* Writes gzip, as profiles are. */
+static int redact_profile_member(const struct redact_work *w, struct redact_tally *tally, struct err *err)
 {
     int fd = fcntl(w->to, F_DUPFD_CLOEXEC, 0);
     gzFile gz = fd < 0 ? NULL : gzdopen(fd, GZIP_MODE);
@@ -434,7 +435,7 @@ static int profile(const struct redact_work *w, struct redact_tally *tally, stru
     struct relabelling relabelling = {w, tally};
     struct member member = {.w = w, .most = PROFILE_MAX};
     struct profile_relabel how = {.wanted = wants_label,
-                                  .rewrite = rewrite,
+                                  .rewrite = rewrite_string,
                                   .ctx = &relabelling,
                                   .text = REDACTED,
                                   .source = give_member,
@@ -457,7 +458,9 @@ static int profile(const struct redact_work *w, struct redact_tally *tally, stru
 
 int redact_member(const struct redact_work *work, struct redact_tally *tally, struct err *err)
 {
-    static int (*const works[])(const struct redact_work *, struct redact_tally *, struct err *) = {
-        [REDACT_CMDLINE] = cmdline, [REDACT_PROFILE] = profile, [REDACT_DUMP] = dump};
+    static int (*const works[])(const struct redact_work *, struct redact_tally *,
+                                struct err *) = {[REDACT_CMDLINE] = redact_cmdline_member,
+                                                 [REDACT_PROFILE] = redact_profile_member,
+                                                 [REDACT_DUMP] = redact_dump_member};
     return works[work->form](work, tally, err);
 }

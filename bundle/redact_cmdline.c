@@ -1,31 +1,31 @@
 /*
- * A command line: an argument is looked at as a whole first: is it NAME=VALUE, or the value of the option
- * before it? What is left is searched as any text is.
+ * A command line: an argument is first checked as a whole: is it NAME=VALUE, or the value of the option
+ * before it? Other arguments are searched as text.
  */
 #include <string.h>
 
 #include "bundle/redact_names.h"
 #include "base/banned.h"
 
-/* Whether the argument is an option without its value, and what its name says of the next one. */
-static enum redact_name says_of_next(struct str a)
+/* Whether the argument is an option without its value, and what its name implies for the next argument. */
+static enum redact_name judge_option(struct str a)
 {
     if (a.n < 2 || a.p[0] != '-' || memchr(a.p, '=', a.n))
         return REDACT_HARMLESS;
     return redact_judge_name(a);
 }
 
-/* Whether the argument is the value of the option before it, which says that. */
+/* Whether the argument is the value of the option before it. */
 static bool is_value_of(struct str a, struct str before)
 {
-    enum redact_name says = says_of_next(before);
+    enum redact_name says = judge_option(before);
     bool dash = a.n > 0 && a.p[0] == '-';
     if (before.n == 2 && memcmp(before.p, "-p", 2) == 0)
         return a.n > 0 && !redact_is_option(a) && !redact_is_port(a);
     return redact_goes(says, a) && (!dash || (says == REDACT_SECRET && !redact_is_option(a)));
 }
 
-/* Puts [redacted] behind the first `kept` bytes, in place of the others. */
+/* Replaces everything after the first `kept` bytes with [redacted]. */
 static void take_value(struct str a, size_t kept, const struct redact_into *into)
 {
     buf_add(into->out, a.p, kept);
@@ -47,7 +47,8 @@ static void redact_argument(struct str a, struct str before, const struct redact
         take_value(a, password, into);
     else if (name.n < a.n && a.p[name.n] == '=' &&
              redact_goes(redact_judge_name(name), (struct str){a.p + name.n + 1, a.n - name.n - 1}))
-        take_value(a, name.n + 1, into); /* all of it: a blank or an ampersand may belong to a password */
+        take_value(a, name.n + 1,
+                   into); /* the whole value: a blank or an ampersand may belong to a password */
     else
         redact_text(a, into);
 }

@@ -1,10 +1,9 @@
 /*
- * What stands in front of a value is read backwards: a quote, blanks, a sign, a name. Each step is bounded or
- * stops at the sign before.
+ * Reads the text before a value backwards: a quote, blanks, a sign, a name. Each step is bounded or stops at
+ * the sign before.
  *
- * A name may be encoded itself (`%74oken`, `pass\u0077ord`) and may have an index (`user[password]`,
- * `token%5B%5D`). Its last bytes are then decoded, and the name is what stands behind the last byte of these
- * that belongs to no name.
+ * A name may be encoded (`%74oken`, `pass\u0077ord`) or have an index (`user[password]`, `token%5B%5D`). Then
+ * its last bytes are decoded, and the name begins after the last byte that no name can contain.
  */
 #include <ctype.h>
 #include <string.h>
@@ -75,7 +74,7 @@ static int hex_value(char c)
                                         : -1;
 }
 
-/* The byte that `digits` hexadecimal digits at `at` write; -1: they write none. */
+/* The byte that `digits` hexadecimal digits at `at` encode; -1: not hexadecimal. */
 static int read_hex(struct str s, size_t at, size_t digits)
 {
     int value = 0;
@@ -106,7 +105,7 @@ static size_t decode_once(char *p, size_t n)
     return to;
 }
 
-/* Takes `[x]` off the end of the name; `x` becomes l->inner. */
+/* Removes `[x]` from the end of the name; `x` becomes l->inner. */
 static struct str strip_index(struct str name, struct redact_lead *l)
 {
     for (int times = 0; times < 3 && name.n > 1 && name.p[name.n - 1] == ']'; times++) {
@@ -129,7 +128,7 @@ static struct str strip_index(struct str name, struct redact_lead *l)
     return name;
 }
 
-/* The name that ends before `end`, decoded. */
+/* Decodes the name that ends before `end`. */
 static void decode_name(struct redact_search *search, size_t end, struct redact_lead *l)
 {
     enum { MOST_TIMES = 3 };
@@ -158,7 +157,7 @@ static void decode_name(struct redact_search *search, size_t end, struct redact_
     } else if (begin > 0) {
         l->parameter = strchr("?&", s.p[begin - 1]);
     }
-    struct str raw = l->name; /* `C:\token` is no tab */
+    struct str raw = l->name; /* the `\t` in `C:\token` is not a tab */
     if (name.n > from)
         l->name = (struct str){name.p + from, name.n - from};
     if (l->inner.n == 0 && raw.n > 0)
@@ -167,8 +166,8 @@ static void decode_name(struct redact_search *search, size_t end, struct redact_
 
 /* ---- the name and its sign ----------------------------------------------------------------------------- */
 
-/* Where the name ends that ends before `at`, quoted or not. */
-static size_t end_of_name(struct str s, size_t at, struct redact_lead *l)
+/* The end of the name that ends before `at`, without its quotes. */
+static size_t find_name_end(struct str s, size_t at, struct redact_lead *l)
 {
     const char *entity = redact_lead_entity(s, at);
     size_t end = at;
@@ -184,7 +183,7 @@ static size_t end_of_name(struct str s, size_t at, struct redact_lead *l)
     return l->name_quoted ? skip_blanks_back(s, end) : end;
 }
 
-/* A name that begins a string of a list, as arguments do in JSON: `["--password=a b"]`. */
+/* Reads the string of a list around a name, as in JSON arguments: `["--password=a b"]`. */
 static void read_string_around(struct str s, size_t begin, struct redact_lead *l)
 {
     if (l->name_quoted || l->quote || l->entity || begin == 0 || !redact_is_quote(s.p[begin - 1]))
@@ -198,18 +197,18 @@ static void read_string_around(struct str s, size_t begin, struct redact_lead *l
     l->element = at > 0 && strchr("[,", s.p[at - 1]);
 }
 
-/* Whether an option of Windows' kind begins at the slash before `begin`: `/password:x`. */
+/* Whether a Windows option begins at the slash before `begin`: `/password:x`. */
 static bool is_slash_option(struct str s, size_t begin)
 {
     return begin > 0 && s.p[begin - 1] == '/' &&
            (begin == 1 || redact_is_blank(s.p[begin - 2]) || redact_is_quote(s.p[begin - 2]));
 }
 
-/* The name that ends before `at`. */
+/* Reads the name that ends before `at`. */
 static bool read_name(struct redact_search *search, size_t at, struct redact_lead *l)
 {
     struct str s = search->in;
-    size_t end = end_of_name(s, at, l), begin = end;
+    size_t end = find_name_end(s, at, l), begin = end;
     while (begin > 0 && redact_is_name_byte(s.p[begin - 1]))
         begin--;
     l->name = (struct str){s.p + begin, end - begin};
@@ -223,7 +222,8 @@ static bool read_name(struct redact_search *search, size_t at, struct redact_lea
     return l->name.n > 0 || l->inner.n > 0;
 }
 
-/* Where the sign begins that ends before `at`; `at`: there is none. A sign may be `:=`, `==` or `=>`. */
+/* The beginning of the sign that ends before `at`; `at` if there is none. A sign may be `:=`, `==` or
+ * `=>`. */
 static size_t read_sign(struct str s, size_t at, struct redact_lead *l)
 {
     size_t n = redact_lead_encoded_sign(s, at);
@@ -244,8 +244,8 @@ static size_t read_sign(struct str s, size_t at, struct redact_lead *l)
     return begin;
 }
 
-/* Whether a sign goes on at `at`, so that no value begins there. */
-static bool sign_goes_on(struct str s, size_t at)
+/* Whether `at` is inside a sign, so that no value begins here. */
+static bool is_inside_sign(struct str s, size_t at)
 {
     if (at == 0 || at == s.n)
         return false;
@@ -253,7 +253,7 @@ static bool sign_goes_on(struct str s, size_t at)
     return (c == '=' && (before == '=' || before == ':')) || (c == '>' && before == '=');
 }
 
-/* Where the quote begins that stands before `at`; `at`: there is none. */
+/* The beginning of the quote that ends before `at`; `at` if there is none. */
 static size_t read_quote(struct str s, size_t at, struct redact_lead *l)
 {
     l->entity = redact_lead_entity(s, at);
@@ -278,7 +278,7 @@ static size_t skip_gap(struct str s, size_t at, const struct redact_lead *l)
     return skip_blanks_back(s, at);
 }
 
-/* Whether an option stands before its value without a sign: `--password VALUE`, `"--password","VALUE"`. */
+/* Whether the value follows an option without a sign: `--password VALUE`, `"--password","VALUE"`. */
 static bool is_option_before(struct str s, size_t at, const struct redact_lead *l)
 {
     if (l->name.n == 0 || l->name.p[0] != '-' || l->name_quoted != (l->sign == ','))
@@ -292,7 +292,7 @@ bool redact_lead_read(struct redact_search *search, size_t at, struct redact_lea
     struct str s = search->in;
     *ret = (struct redact_lead){.sign = ' '};
     size_t back = read_quote(s, at, ret);
-    if (back == at && (at == s.n || redact_is_blank(s.p[at]) || sign_goes_on(s, at)))
+    if (back == at && (at == s.n || redact_is_blank(s.p[at]) || is_inside_sign(s, at)))
         return false;
     size_t end = skip_gap(s, back, ret), sign = read_sign(s, end, ret);
     ret->apart = end < back;

@@ -1,6 +1,6 @@
 /*
- * Text between tags: `<password>x</password>`, and a cell of a table behind one that holds a name,
- * `<td>password</td><td>x</td>`. Each `>` is followed back to its `<`, and each text up to the next `<`, so
+ * Text between tags: `<password>x</password>`, and a cell of a table after one with a name,
+ * `<td>password</td><td>x</td>`. Reads from each `>` back to its `<`, and each text up to the next `<`, so
  * that no byte is read more than twice.
  */
 #include <string.h>
@@ -9,11 +9,11 @@
 #include "bundle/redact_search.h"
 #include "base/banned.h"
 
-/* Bytes of a tag, and of a text that is a name. */
+/* Most bytes of a tag, and of a text that is a name. */
 enum { MOST_TAG = 256, MOST_NAME = 64 };
 
-/* The tag that ends before `at`, without its brackets; empty: there is none. */
-static struct str tag_before(struct str s, size_t at)
+/* The tag that ends before `at`, without its brackets; empty if there is none. */
+static struct str find_tag_before(struct str s, size_t at)
 {
     size_t end = at - 1, begin = end;
     while (begin > 0 && end - begin < MOST_TAG && s.p[begin - 1] != '<' && s.p[begin - 1] != '>')
@@ -23,8 +23,8 @@ static struct str tag_before(struct str s, size_t at)
     return (struct str){s.p + begin, end - begin};
 }
 
-/* The name of a tag, without a prefix: of `db:password type="x"` it is `password`. */
-static struct str tag_name(struct str tag)
+/* The name of a tag, without a prefix: `password` in `db:password type="x"`. */
+static struct str get_tag_name(struct str tag)
 {
     size_t n = 0, prefix = 0;
     while (n < tag.n && (redact_is_name_byte(tag.p[n]) || tag.p[n] == ':')) {
@@ -43,7 +43,7 @@ static bool is_tag(struct str name, const char *const *tags, size_t n)
     return false;
 }
 
-static struct str trim(struct str v)
+static struct str trim_blanks(struct str v)
 {
     while (v.n > 0 && redact_is_blank(v.p[0])) {
         v.p++;
@@ -54,7 +54,7 @@ static struct str trim(struct str v)
     return v;
 }
 
-/* What a cell says of the next one. */
+/* What a cell implies for the next one. */
 static enum redact_name judge_cell(struct str text)
 {
     return text.n > 0 && text.n <= MOST_NAME ? redact_judge_name(text) : REDACT_HARMLESS;
@@ -68,7 +68,7 @@ size_t redact_markup_length(struct redact_search *search, size_t at)
     struct str s = search->in;
     if (at == 0 || s.p[at - 1] != '>')
         return 0;
-    struct str tag = tag_before(s, at), name = tag_name(tag);
+    struct str tag = find_tag_before(s, at), name = get_tag_name(tag);
     if (tag.n > 0 && tag.p[0] == '/')
         name = tag;
     if (is_tag(name, ends, sizeof ends / sizeof *ends))
@@ -78,10 +78,10 @@ size_t redact_markup_length(struct redact_search *search, size_t at)
     struct str text = {s.p + at, redact_reach_until(s, at, "<", s.n - at)};
     bool is_name = is_tag(name, names, sizeof names / sizeof *names),
          is_value = is_tag(name, values, sizeof values / sizeof *values);
-    bool goes = redact_goes(redact_judge_name(name), trim(text)) ||
-                (is_value && redact_goes(search->said.cell, trim(text)));
+    bool goes = redact_goes(redact_judge_name(name), trim_blanks(text)) ||
+                (is_value && redact_goes(search->said.cell, trim_blanks(text)));
     if (is_name || is_value) {
-        search->said.cell = is_name && !goes ? judge_cell(trim(text)) : REDACT_HARMLESS;
+        search->said.cell = is_name && !goes ? judge_cell(trim_blanks(text)) : REDACT_HARMLESS;
         search->said.lines = 0;
     }
     return goes ? text.n : 0;

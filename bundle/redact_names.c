@@ -1,4 +1,4 @@
-/* Whether a name says that its value is a secret, and whether a value looks like one. */
+/* Whether a name means a secret, and whether a value looks like one. */
 #include "bundle/redact_names.h"
 
 #include <ctype.h>
@@ -6,13 +6,13 @@
 
 #include "base/banned.h"
 
-/* Lengths in bytes. Of a value, RANDOM_MOST bytes decide whether it looks random: more would show the same.
- */
+/* Lengths in bytes. RANDOM_MOST bytes decide whether a value looks random; more would not change the
+ * result. */
 enum { NAME_MAX_LENGTH = 100, RANDOM_LEAST = 16, RANDOM_MOST = 256 };
 
 /* ---- names --------------------------------------------------------------------------------------------- */
 
-/* A name's words, or a word's end: "dbpassword". */
+/* The last words of a name, or the end of a word: "dbpassword". */
 static const struct {
     const char *word;
     enum redact_name says;
@@ -31,21 +31,21 @@ static const struct {
     {"dsn", REDACT_MAYBE},
 };
 
-/* A last word of these names where the secret is. */
+/* Last words of names that mean the place of a secret. */
 static const char *const places[] = {"file", "path", "dir", "directory"};
 
-/* Last words that say in which form the secret is, or which of several: SECRET_KEY_BASE, password2. */
+/* Last words for the form of a secret, or its number: SECRET_KEY_BASE, password2. */
 static const char *const qualifiers[] = {"base",    "value",   "plain",      "raw",     "base64", "b64",
                                          "hex",     "old",     "new",        "string",  "text",   "encrypted",
                                          "default", "current", "previous",   "primary", "live",   "secondary",
                                          "prod",    "staging", "production", "dev",     "replica"};
 
-/* Words that end in "pass" and are none: of a longer word the end is one, as in `dbpass`. */
+/* Ordinary words that end in "pass". Longer words such as `dbpass` count as "pass". */
 static const char *const not_pass[] = {"bypass",   "compass",   "encompass", "overpass", "surpass",
                                        "trespass", "underpass", "multipass", "onepass",  "singlepass",
                                        "twopass",  "perpass",   "eachpass",  "firstpass"};
 
-/* Parameters of requests whose values go, and those that people give to profiles and pages. */
+/* Parameters of requests with secret values, and common parameters of profiles and pages. */
 static const char *const secret_parameters[] = {"sig",  "signature", "code",      "jwt",  "otp",
                                                 "totp", "pin",       "session",   "sid",  "ticket",
                                                 "hmac", "assertion", "sessionid", "csrf", "xsrf"};
@@ -69,9 +69,9 @@ static bool has_word(struct str name, const char *word)
     return before == 0 || name.p[before - 1] == '-' || strlen(word) >= LONG;
 }
 
-/* `userPassword`, `user_password`, `USER.PASSWORD`: each as `user-password`. Of a long name the end, which
- * says what it is. */
-static size_t normalize(struct str name, char dst[NAME_MAX_LENGTH * 2])
+/* `userPassword`, `user_password`, `USER.PASSWORD`: each becomes `user-password`. Uses the end of a long
+ * name, which has the meaning. */
+static size_t normalize_name(struct str name, char dst[NAME_MAX_LENGTH * 2])
 {
     size_t n = 0;
     for (size_t i = name.n > NAME_MAX_LENGTH ? name.n - NAME_MAX_LENGTH : 0; i < name.n; i++) {
@@ -84,8 +84,8 @@ static size_t normalize(struct str name, char dst[NAME_MAX_LENGTH * 2])
     return n;
 }
 
-/* Joins the last two words: "api-key" is "apikey". */
-static size_t join_last(const char *name, size_t n, char dst[NAME_MAX_LENGTH * 2])
+/* Joins the last two words: "api-key" becomes "apikey". */
+static size_t join_last_words(const char *name, size_t n, char dst[NAME_MAX_LENGTH * 2])
 {
     size_t dash = n;
     while (dash > 0 && name[dash - 1] != '-')
@@ -97,7 +97,7 @@ static size_t join_last(const char *name, size_t n, char dst[NAME_MAX_LENGTH * 2
     return n - 1;
 }
 
-/* Whether the name's last word is one such as `dbpass` or `sshpass`. */
+/* Whether the name's last word is like `dbpass` or `sshpass`. */
 static bool ends_in_pass(struct str name)
 {
     enum { LEAST = 6 };
@@ -119,7 +119,7 @@ static enum redact_name judge_words(struct str name)
     return says;
 }
 
-/* Without digits at its end, and without a last word that only qualifies the one in front of it. */
+/* The length without digits at the end, and without a last word that only qualifies the one before it. */
 static size_t strip_qualifier(const char *name, size_t n)
 {
     for (size_t i = 0; i < sizeof qualifiers / sizeof *qualifiers; i++) {
@@ -144,9 +144,9 @@ enum redact_name redact_judge_name(struct str name)
         name.p++;
         name.n--;
     }
-    size_t n = normalize(name, normal);
+    size_t n = normalize_name(name, normal);
     n = strip_qualifier(normal, n);
-    size_t n_joined = join_last(normal, n, joined);
+    size_t n_joined = join_last_words(normal, n, joined);
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         if (has_word((struct str){normal, n}, places[i]))
             return REDACT_HARMLESS;
@@ -157,7 +157,7 @@ enum redact_name redact_judge_name(struct str name)
 
 /* ---- values -------------------------------------------------------------------------------------------- */
 
-/* Long, without a blank, of letters and digits mixed as no person would. */
+/* Long, without blanks, with letters and digits mixed more than in words. */
 static bool is_random(struct str v)
 {
     size_t digits = 0, letters = 0;
@@ -217,7 +217,7 @@ bool redact_is_option(struct str a)
 
 /* ---- parts of a pair, options -------------------------------------------------------------------------- */
 
-/* Whether the name, in small letters and without dashes in front, is one of these. */
+/* Whether the name, in lower case and without leading dashes, is in the list. */
 static bool is_one_of(struct str name, const char *const *list, size_t n_list)
 {
     char normal[NAME_MAX_LENGTH * 2];
@@ -227,7 +227,7 @@ static bool is_one_of(struct str name, const char *const *list, size_t n_list)
     }
     if (name.n == 0 || name.n > NAME_MAX_LENGTH)
         return false;
-    struct str n = {normal, normalize(name, normal)};
+    struct str n = {normal, normalize_name(name, normal)};
     for (size_t i = 0; i < n_list; i++)
         if (str_is(n, list[i]))
             return true;
@@ -278,8 +278,8 @@ bool redact_goes(enum redact_name says, struct str value)
            (says == REDACT_SECRET || (says == REDACT_MAYBE && is_random(value)));
 }
 
-/* Percent-decoded, into dst of RANDOM_MOST bytes. */
-static struct str decode(struct str v, char dst[RANDOM_MOST])
+/* Percent-decodes into dst of RANDOM_MOST bytes. */
+static struct str decode_percent(struct str v, char dst[RANDOM_MOST])
 {
     static const char digits[] = "0123456789abcdef";
     size_t n = 0;
@@ -301,7 +301,7 @@ static struct str decode(struct str v, char dst[RANDOM_MOST])
 bool redact_goes_as_parameter(struct str name, struct str value)
 {
     char normal[NAME_MAX_LENGTH * 2];
-    struct str n = {normal, normalize(name, normal)};
+    struct str n = {normal, normalize_name(name, normal)};
     if (value.n == 0 || is_redacted(value))
         return false;
     for (size_t i = 0; i < sizeof secret_parameters / sizeof *secret_parameters; i++)
@@ -311,6 +311,6 @@ bool redact_goes_as_parameter(struct str name, struct str value)
         if (str_is(n, known_parameters[i]))
             return false;
     char plain[RANDOM_MOST];
-    value = decode(value, plain);
+    value = decode_percent(value, plain);
     return redact_looks_random(value) || is_random(value);
 }

@@ -1,49 +1,48 @@
-/* Names and values as the rules of redact.h judge them, for the files that apply these rules. */
+/* Rules for names and values, for the files that apply the rules of redact.h. */
 #ifndef BUNDLE_REDACT_NAMES_H
 #define BUNDLE_REDACT_NAMES_H
 
 #include "bundle/redact.h"
 
-/* Dashes in front of the name do not count. */
+/* Ignores dashes before the name. */
 enum redact_name redact_judge_name(struct str name);
 
-/* Whether a value goes under a name that was judged so. */
+/* Whether to redact a value, given the result for its name. */
 bool redact_goes(enum redact_name says, struct str value);
 
-/* ASCII letters, digits and `_-.`: of these names and tokens consist. */
+/* ASCII letters, digits and `_-.`: the bytes of names and tokens. */
 static inline bool redact_is_name_byte(char c)
 {
     return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '_' || c == '-' ||
            c == '.';
 }
 
-/* Whether the value of a parameter of a request goes, for a name that tells nothing elsewhere: `sig`, `code`;
- * of an unknown name a value that looks random. */
+/* Whether to redact the value of a request's parameter: names that mean a secret only here (`sig`, `code`),
+ * and random values of unknown names. */
 bool redact_goes_as_parameter(struct str name, struct str value);
 
-/* Eight bytes or more in which letters and digits change places as in no word: `c75de8c1b7c3ae`. */
+/* Eight bytes or more in which letters and digits alternate more than in words: `c75de8c1b7c3ae`. */
 bool redact_looks_random(struct str v);
 
 /* One to five digits. */
 bool redact_is_port(struct str v);
 
-/* Whether an argument looks like an option rather than like a value that begins with a dash: its name begins
- * with a small letter and does not look random, or is one letter. */
+/* Whether an argument looks like an option, not like a value with a leading dash: its name begins with a
+ * lower-case letter and does not look random, or is one letter. */
 bool redact_is_option(struct str argument);
 
-/* The part that a name has in a pair such as {"name": "DB_PASSWORD", "value": "x"}. */
+/* The role of a name in a pair such as {"name": "DB_PASSWORD", "value": "x"}. */
 enum redact_pair { REDACT_NO_PAIR, REDACT_PAIR_NAME, REDACT_PAIR_VALUE };
 enum redact_pair redact_pair_part(struct str name);
 
-/* Whether the name stands for several secrets where its value holds text: `tokens`, `auths`. Elsewhere it
- * stands for a number of them. */
+/* Whether the name means several secrets if its value contains text: `tokens`, `auths`. Otherwise it means
+ * their number. */
 bool redact_is_plural(struct str name);
 
-/* Whether an option of that name takes USER:PASSWORD: `-u`, `--user`, `--basic-auth`. */
+/* Whether the option accepts USER:PASSWORD: `-u`, `--user`, `--basic-auth`. */
 bool redact_is_user_option(struct str name);
 
-/* Where the password begins in the USER:PASSWORD of such an option; 0: it has none, as `1000:1000` and a URL
- * have none. */
+/* The offset of the password in USER:PASSWORD of such an option; 0: none, as in `1000:1000` and in a URL. */
 size_t redact_user_password(struct str value);
 
 #endif

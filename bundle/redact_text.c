@@ -1,8 +1,8 @@
 /*
- * Secrets inside one string. Each position is asked whether a value that must go begins there; what stands in
- * front of it decides: a name and a sign, a colon behind a user's name, a tag, a boundary in front of a
- * token. Backward steps are bounded or stop at the sign before, and forward steps are remembered or skip what
- * they have passed, so that the time grows with the bytes.
+ * Secrets inside one string. At each position the search checks whether a secret value begins there. The text
+ * before it decides: a name and a sign, a colon after a user's name, a tag, a boundary before a token.
+ * Backward steps are bounded or stop at the sign before, and forward steps are remembered or skip the bytes
+ * read, so the time is linear.
  */
 #include <ctype.h>
 #include <string.h>
@@ -13,11 +13,11 @@
 #include "bundle/redact_words.h"
 #include "base/banned.h"
 
-/* The last line of a private key begins so. MOST_KEY_LINES: more than any key has. */
+/* The beginning of a private key's last line. MOST_KEY_LINES: more than any key has. */
 #define KEY_END "-----END"
 enum { MOST_KEY_LINES = 500, MOST_CONTEXT_LINES = 8 };
 
-/* What well-known tokens begin with. */
+/* Prefixes of well-known tokens. */
 static const char *const tokens[] = {
     "ghp_",        "gho_",     "ghu_",        "ghs_",      "ghr_",
     "github_pat_", "glpat-",   "gldt-",       "glrt-",     "glcbt-",
@@ -43,11 +43,11 @@ static bool begins_token(char c)
     return c != '\0' && strchr("gxsrAhdneywGSplftNPC", c);
 }
 
-/* Those of them that other names begin with too: the rest has a digit. */
+/* Prefixes that other names have too: the rest must have a digit. */
 static const char *const common[] = {"hf_",  "r8_",     "npm_",  "gsk_", "xai-", "pul-",
                                      "sgp_", "secret_", "pypi-", "ntn_", "SG.",  "glc_"};
 
-/* Whether [redacted] stands there, and is not the beginning of something else. */
+/* Whether [redacted] is at `at`, and not the beginning of a longer text. */
 static bool stands_redacted(struct str s, size_t at)
 {
     size_t n = strlen(REDACTED);
@@ -57,7 +57,7 @@ static bool stands_redacted(struct str s, size_t at)
 
 /* ---- tokens -------------------------------------------------------------------------------------------- */
 
-/* How long the value is of `Bearer VALUE` or `Basic VALUE`; 0: it is none, but a word of a sentence. */
+/* The length of the value of `Bearer VALUE` or `Basic VALUE`; 0: none, or a word of a sentence. */
 static size_t credentials_length(struct str s, size_t at)
 {
     enum { LEAST = 8, LONG = 20 };
@@ -85,7 +85,7 @@ static bool is_key_header(struct str s, size_t at)
     return at - begin > 6 && memcmp(s.p + begin, "BEGIN ", 6) == 0;
 }
 
-/* How long the body of a private key is that begins here, up to its last line; 0: there is none. */
+/* The length of a private key's body that begins here, up to its last line; 0: none. */
 static size_t key_length(struct str s, size_t at)
 {
     if (!is_key_header(s, at))
@@ -105,7 +105,7 @@ static bool has_digit(struct str s)
     return false;
 }
 
-/* Whether a name of that length begins as a well-known token does. */
+/* Whether the name has the prefix of a well-known token. */
 static bool is_token(struct str name)
 {
     const char *begin = NULL;
@@ -118,7 +118,7 @@ static bool is_token(struct str name)
     return begin;
 }
 
-/* How long the token is that begins here; 0: there is none. */
+/* The length of the token that begins here; 0: none. */
 static size_t token_length(struct redact_search *search, size_t at)
 {
     enum { LEAST = 16 };
@@ -133,28 +133,28 @@ static size_t token_length(struct redact_search *search, size_t at)
     return n >= LEAST && is_token((struct str){s.p + at, n}) ? n : 0;
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------------- */
+/* ---- the search ---------------------------------------------------------------------------------------- */
 
-static void put(const struct redact_into *into, const char *p, size_t n)
+static void write_bytes(const struct redact_into *into, const char *p, size_t n)
 {
     if (into->out)
         buf_add(into->out, p, n);
 }
 
-/* What no rule took. */
-static void put_plain(const struct redact_into *into, struct str text)
+/* Writes text that no rule matched. */
+static void write_plain(const struct redact_into *into, struct str text)
 {
     if (into->repeats)
         redact_words_apply(into->repeats, text, into->out, &into->tally->n[REDACT_REPEAT]);
     else
-        put(into, text.p, text.n);
+        write_bytes(into, text.p, text.n);
 }
 
 /*
- * Whether find_secret may find something at `at`, by the bytes around it: at nearly all positions of a text
- * it cannot. By the byte before: `L` a quote, a blank, a slash or the end of a sign or a tag stands in front
- * of a value; `d` may end `%3d` or `%3a`; `2` may end `%22` or `%27`; `-` may end the header of a private
- * key; `n` is in the middle of a name; behind any other byte, `o`, only a token begins.
+ * Whether find_secret may find something at `at`: excludes most positions by the byte before. After `L` a
+ * value may begin: a quote, a blank, a slash, the end of a sign or a tag. `d` may end `%3d` or `%3a`; `2` may
+ * end `%22` or `%27`; `-` may end the header of a private key; `n` is inside a name; after any other byte,
+ * `o`, only a token may begin.
  */
 static bool is_candidate(struct str s, size_t at)
 {
@@ -180,20 +180,20 @@ static bool is_candidate(struct str s, size_t at)
     }
 }
 
-/* Whether `at` is inside of a word, where nothing begins. */
+/* Whether `at` is inside a word, where no secret begins. */
 static bool is_inside_word(struct str s, size_t at)
 {
     return at > 0 && redact_is_name_byte(s.p[at - 1]) && redact_lead_encoded_sign(s, at) == 0 &&
            !redact_lead_entity(s, at);
 }
 
-/* What was found ahead and begins at `at`. */
+/* The length of the secret found ahead, if it begins at `at`; else 0. */
 static size_t ahead_length(const struct redact_search *search, size_t at)
 {
     return search->ahead.begin == at && search->ahead.end > at ? search->ahead.end - at : 0;
 }
 
-/* How long what goes is that begins at `at`; 0: nothing. */
+/* The length of the secret that begins at `at`; 0: none. */
 static size_t find_secret(struct redact_search *search, size_t at, enum redact_rule *ret_rule)
 {
     struct str s = search->in;
@@ -217,11 +217,11 @@ static size_t find_secret(struct redact_search *search, size_t at, enum redact_r
     return token_length(search, at);
 }
 
-/* Redacts one string; *said: what stands before it, and then what stands in it too. */
+/* Redacts one string; *said is the context of the text before, and is updated. */
 static void redact_string(struct str s, struct redact_context *said, const struct redact_into *into)
 {
     struct redact_search state = {.in = s, .request = into->request, .said = *said};
-    size_t plain = 0; /* from there to `at` nothing goes */
+    size_t plain = 0; /* no secret from there to `at` */
     for (size_t at = 0; at < s.n;) {
         enum redact_rule rule;
         if (s.p[at] == '[' && stands_redacted(s, at)) {
@@ -233,17 +233,17 @@ static void redact_string(struct str s, struct redact_context *said, const struc
         size_t n = is_candidate(s, at) ? find_secret(&state, at, &rule) : 0;
         if (n > 0) {
             into->tally->n[rule]++;
-            put_plain(into, (struct str){s.p + plain, at - plain});
-            put(into, REDACTED, strlen(REDACTED));
+            write_plain(into, (struct str){s.p + plain, at - plain});
+            write_bytes(into, REDACTED, strlen(REDACTED));
             if (into->taken)
                 into->taken(into->ctx, (struct str){s.p + at, n});
             plain = at + n;
         }
         at += n ? n : 1;
     }
-    put_plain(into, (struct str){s.p + plain, s.n - plain});
+    write_plain(into, (struct str){s.p + plain, s.n - plain});
     *said = state.said;
-    /* An object or a tag that ends here has said all. */
+    /* The end of an object or a tag ends the context. */
     for (size_t i = state.pair_at; said->pair != REDACT_HARMLESS && i < s.n; i++)
         if (s.p[i] != '\0' && strchr("{}<>", s.p[i]))
             said->pair = REDACT_HARMLESS;
@@ -268,7 +268,7 @@ static bool opens_key(struct str line)
     return memmem(rest.p, rest.n, "PRIVATE KEY", 11) && !memmem(rest.p, rest.n, KEY_END, strlen(KEY_END));
 }
 
-/* A line of a text: in the body of a private key all of it goes. */
+/* Redacts a line of a text: the whole line in the body of a private key. */
 static void redact_line(struct redact_lines *l, struct str line, const struct redact_into *into)
 {
     if (++l->said.lines > MOST_CONTEXT_LINES)
@@ -278,15 +278,15 @@ static void redact_line(struct redact_lines *l, struct str line, const struct re
     if (ends || line.n == 0 || stands_redacted(line, 0)) {
         redact_string(line, &l->said, into);
     } else {
-        put(into, REDACTED, strlen(REDACTED));
+        write_bytes(into, REDACTED, strlen(REDACTED));
         into->tally->n[REDACT_TOKEN]++;
     }
     if (ends && opens_key(line))
         l->key_lines = MOST_KEY_LINES;
 }
 
-/* How much of a line that is longer than REDACT_LINE_MAX is looked at by itself: up to its last blank. */
-static size_t piece_of(struct str line)
+/* Where to cut a line longer than REDACT_LINE_MAX: at its last blank. */
+static size_t find_cut(struct str line)
 {
     size_t n = line.n;
     while (n > line.n / 2 && !redact_is_blank(line.p[n - 1]) && line.p[n - 1] != ',')
@@ -307,14 +307,14 @@ void redact_lines_add(struct redact_lines *l, struct str text, const struct reda
         size_t n = end ? (size_t)(end - text.p) : text.n, room = REDACT_LINE_MAX - l->line.len,
                taken = n < room ? n : room;
         bool ends = end && taken == n;
-        if (ends && l->line.len == 0) { /* all of it is here */
+        if (ends && l->line.len == 0) { /* the buffer is empty: search the line in place */
             redact_line(l, (struct str){text.p, n}, into);
         } else {
             buf_add(&l->line, text.p, taken);
             if (ends)
                 flush_line(l, l->line.len, into);
             else if (l->line.len == REDACT_LINE_MAX)
-                flush_line(l, piece_of((struct str){buf_str(&l->line), l->line.len}), into);
+                flush_line(l, find_cut((struct str){buf_str(&l->line), l->line.len}), into);
         }
         if (ends)
             buf_addc(into->out, '\n');

@@ -1,8 +1,8 @@
 /*
- * Addresses with a password in them.
+ * Addresses with a password.
  *
- * A URL is read forwards from its `://`: the user up to a colon, then the password up to the last `@` of the
- * part. A password may hold any byte when the text behind the colon is no port. The reader stops at the next
+ * Reads a URL forwards from its `://`: the user up to a colon, then the password up to the last `@` of the
+ * part. If the text after the colon is not a port, a password may contain any byte. Reading stops at the next
  * `://` of the same encoding, so each byte is read once for each of the few encodings.
  */
 #include <ctype.h>
@@ -12,21 +12,21 @@
 #include "bundle/redact_search.h"
 #include "base/banned.h"
 
-/* How often `%` may be encoded again: `%252F` is 2. */
+/* The most nested encodings of `%`: `%252F` is 2. */
 enum { MOST_LEVELS = 4 };
 
 /* ---- bytes of an address ------------------------------------------------------------------------------- */
 
-/* An address in a text. level 0: plain text, or JSON with `\/`; else how often it is percent-encoded. */
+/* An address in a text. level 0: plain text, or JSON with `\/`; else the number of percent-encodings. */
 struct address {
     struct str s;
     unsigned level;
-    bool web;          /* its scheme is one whose addresses have ports more often than passwords */
-    bool has_at;       /* the user holds an @ */
-    size_t user, pass; /* where they begin */
+    bool web;          /* its scheme has ports more often than passwords */
+    bool has_at;       /* the user contains an @ */
+    size_t user, pass; /* their offsets */
 };
 
-/* A byte of an address, and how many bytes of the text write it. */
+/* A byte of an address, and the number of bytes that encode it. */
 struct unit {
     char c;
     size_t n;
@@ -64,7 +64,7 @@ static struct unit read_unit(struct str s, size_t at, unsigned level)
     return (struct unit){(char)(high * 16 + low), n + 2};
 }
 
-/* How long the `://` is that begins at `at`; 0: there is none. */
+/* The length of the `://` that begins at `at`; 0: none. */
 static size_t mark_length(struct str s, size_t at, unsigned level)
 {
     static const char mark[] = "://";
@@ -103,7 +103,7 @@ static bool read_scheme(struct str s, size_t at, bool *ret_web)
     return begin < at;
 }
 
-/* Finds the colon behind the user; false: the address has none. */
+/* Finds the colon after the user; false if there is none. */
 static bool read_user(struct address *a)
 {
     for (size_t i = a->user; i < a->s.n;) {
@@ -121,8 +121,8 @@ static bool read_user(struct address *a)
     return false;
 }
 
-/* The last @ behind the one at `at`, before whatever ends the part of an address that an @ may stand in. */
-static size_t last_at(struct str s, size_t at, unsigned level)
+/* The last @ from `at` on, within the part of an address that may contain an @. */
+static size_t find_last_at(struct str s, size_t at, unsigned level)
 {
     size_t last = at;
     for (size_t i = at; i < s.n;) {
@@ -137,13 +137,13 @@ static size_t last_at(struct str s, size_t at, unsigned level)
     return last;
 }
 
-/* Whether the quote at `at` ends a string: then something of the text around it follows. */
+/* Whether the quote at `at` ends a string: text from around the string follows it. */
 static bool ends_string(struct str s, size_t at)
 {
     return at + 1 >= s.n || isspace((unsigned char)s.p[at + 1]) || is_one_of(s.p[at + 1], ",;:}])>&\\\"'");
 }
 
-/* Whether the text around the address goes on at `at`. */
+/* Whether the address ends at `at`. */
 static bool ends_address(const struct address *a, size_t at, struct unit u)
 {
     static const char *const ends[] = {"</", "<br", "&quot;", "&#34;", "&#39;", "&lt;"};
@@ -159,9 +159,9 @@ static bool ends_address(const struct address *a, size_t at, struct unit u)
     return mark_length(s, at, a->level) > 0;
 }
 
-/* The @ behind a password whose first part, up to a slash or the like, ends at `at`; 0: none. `strict`: the
- * part may be a port, and only a path may hold the rest. */
-static size_t find_at(const struct address *a, size_t at, bool strict)
+/* The @ after a password whose first part, up to a slash or similar, ends at `at`; 0: none. `strict`: the
+ * part may be a port, and only a path may follow. */
+static size_t find_at_sign(const struct address *a, size_t at, bool strict)
 {
     enum { MOST_ODD = 256, MOST_BEHIND_BLANK = 64 };
     size_t most = a->s.n;
@@ -169,7 +169,7 @@ static size_t find_at(const struct address *a, size_t at, bool strict)
         struct unit u = read_unit(a->s, i, a->level);
         bool blank = isspace((unsigned char)u.c), odd = blank || is_one_of(u.c, "\"'<>,?#");
         if (u.c == '@')
-            return last_at(a->s, i, a->level);
+            return find_last_at(a->s, i, a->level);
         if ((strict && odd) || ends_address(a, i, u))
             return 0;
         size_t limit = i + (blank ? MOST_BEHIND_BLANK : MOST_ODD);
@@ -180,8 +180,8 @@ static size_t find_at(const struct address *a, size_t at, bool strict)
     return 0;
 }
 
-/* Where the password ends; 0: the address has none. */
-static size_t find_end(const struct address *a)
+/* The end of the password; 0: none. */
+static size_t find_password_end(const struct address *a)
 {
     size_t i = a->pass;
     struct unit u = {0};
@@ -196,10 +196,10 @@ static size_t find_end(const struct address *a)
     struct str first = {a->s.p + a->pass, i - a->pass};
     bool port = first.n == 0 || redact_is_port(first);
     if (u.c == '@')
-        return first.n > 0 ? last_at(a->s, i, a->level) : 0;
+        return first.n > 0 ? find_last_at(a->s, i, a->level) : 0;
     if (port && (a->web || a->has_at || u.c != '/'))
         return 0;
-    return find_at(a, i, port);
+    return find_at_sign(a, i, port);
 }
 
 void redact_url_read(struct redact_search *search, size_t at)
@@ -213,7 +213,7 @@ void redact_url_read(struct redact_search *search, size_t at)
     a.user = at + n;
     if (n == 0 || !read_scheme(a.s, at, &a.web) || !read_user(&a))
         return;
-    size_t end = find_end(&a);
+    size_t end = find_password_end(&a);
     if (end <= a.pass || !redact_goes(REDACT_SECRET, (struct str){a.s.p + a.pass, end - a.pass}))
         return;
     search->ahead.begin = a.pass;
@@ -236,13 +236,13 @@ size_t redact_url_password(struct redact_search *search, size_t at)
     search->password_end = end;
     if (end >= s.n || s.p[end] != '@' || end == at)
         return 0;
-    struct str found = {s.p + at, last_at(s, end, 0) - at};
+    struct str found = {s.p + at, find_last_at(s, end, 0) - at};
     return redact_goes(REDACT_SECRET, found) ? found.n : 0;
 }
 
-/* Whether the part of a path is a secret, for the part in front of it. Elsewhere than in a request a word may
- * be the name of a file. */
-static bool part_goes(const struct redact_search *search, struct str name, struct str part)
+/* Whether a part of a path is a secret, given the part before it. Outside of requests a word may be a file
+ * name. */
+static bool is_secret_part(const struct redact_search *search, struct str name, struct str part)
 {
     static const char *const ordinary[] = {"refresh", "reset",  "new",    "list",   "info",
                                            "status",  "stats",  "verify", "revoke", "create",
@@ -275,7 +275,7 @@ size_t redact_url_path(const struct redact_search *search, size_t at)
         redact_judge_name((struct str){s.p + begin, end - begin}) != REDACT_SECRET)
         return 0;
     struct str part = {s.p + at, redact_reach_until(s, at, "/ \t\"'<>?#&,;)]}\\", REDACT_RANDOM_MOST)};
-    if (!part_goes(search, (struct str){s.p + begin, end - begin}, part))
+    if (!is_secret_part(search, (struct str){s.p + begin, end - begin}, part))
         return 0;
     return redact_reach_until(s, at, "/ \t\"'<>?#&,;)]}\\", s.n - at);
 }

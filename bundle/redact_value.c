@@ -1,9 +1,8 @@
 /*
- * The value of a name: whether it goes, and how far it reaches. A value goes for its name, for the name that
- * stands beside it in a pair (`{"name": "DB_PASSWORD", "value": "x"}`), or as the argument of an option.
+ * The value of a name: whether to redact it, and its length. A value is redacted because of its name, the
+ * name beside it in a pair (`{"name": "DB_PASSWORD", "value": "x"}`), or as the argument of an option.
  *
- * First as much of it is read as is needed to judge it; all of it is read only if it goes, and is then
- * skipped.
+ * First reads enough of it for the decision; reads the rest only to redact it, and then skips it.
  */
 #include <ctype.h>
 #include <string.h>
@@ -12,10 +11,10 @@
 #include "bundle/redact_search.h"
 #include "base/banned.h"
 
-/* ---- how far a value reaches --------------------------------------------------------------------------- */
+/* ---- the end of a value -------------------------------------------------------------------------------- */
 
-/* How far a value reaches that is in quotes, up to `most` bytes: to the quote that ends it, or to one that
- * ends a string around it. */
+/* The length of a quoted value, up to `most` bytes: to its closing quote, or to the end of a string around
+ * it. */
 static size_t quoted_reach(struct str s, size_t at, const struct redact_lead *l, size_t most)
 {
     size_t run = 0, n = 0; /* of backslashes before this byte */
@@ -32,7 +31,7 @@ static size_t quoted_reach(struct str s, size_t at, const struct redact_lead *l,
     return n;
 }
 
-/* The same of a list or an object: to the bracket that ends it. */
+/* The same for a list or an object: to its closing bracket. */
 static size_t bracket_reach(struct str s, size_t at, size_t most)
 {
     size_t n = 0, depth = 0;
@@ -52,7 +51,7 @@ size_t redact_reach_until(struct str s, size_t at, const char *stops, size_t mos
     return n;
 }
 
-/* Up to the entity that ends a quoted value of HTML or of a request, or to a tag. */
+/* To the entity that closes a quoted value of HTML or of a request, or to a tag. */
 static size_t entity_reach(struct str s, size_t at, const char *entity, size_t most)
 {
     size_t n = 0, length = strlen(entity);
@@ -64,7 +63,7 @@ static size_t entity_reach(struct str s, size_t at, const char *entity, size_t m
     return n;
 }
 
-/* Up to a percent-encoded byte that ends a value. */
+/* To a percent-encoded byte that ends a value. */
 static size_t encoded_reach(struct str s, size_t at, const struct redact_lead *l, size_t most)
 {
     static const char *const ends[] = {"26", "20", "22", "23", "27", "3b", "7d", "5d", "2c"};
@@ -81,7 +80,7 @@ static size_t encoded_reach(struct str s, size_t at, const struct redact_lead *l
     return n;
 }
 
-static size_t reach(struct str s, size_t at, const struct redact_lead *l, size_t most)
+static size_t value_reach(struct str s, size_t at, const struct redact_lead *l, size_t most)
 {
     bool header = l->sign == ':' && !l->name_quoted && l->apart;
     if (l->entity)
@@ -92,7 +91,7 @@ static size_t reach(struct str s, size_t at, const struct redact_lead *l, size_t
         return quoted_reach(s, at, l, most);
     if (l->sign != ':')
         return redact_reach_until(s, at, " \t&;,\"'", most);
-    if (header) /* to the end */
+    if (header) /* to the end of the line */
         return s.n - at < most ? s.n - at : most;
     if (!l->name_quoted)
         return l->listed ? redact_reach_until(s, at, " \t&;,\"'}])", most) : 0;
@@ -103,7 +102,7 @@ static size_t reach(struct str s, size_t at, const struct redact_lead *l, size_t
 
 /* ---- pairs --------------------------------------------------------------------------------------------- */
 
-/* A name that is a value: what it says of the value beside it. */
+/* What a name that is itself a value implies for the value beside it. */
 static enum redact_name judge_value(struct str v)
 {
     size_t n = 0;
@@ -112,8 +111,8 @@ static enum redact_name judge_value(struct str v)
     return redact_judge_name((struct str){v.p, n});
 }
 
-/* What stands before says of this `value`, which is in the same object or tag. */
-static enum redact_name said_before(struct redact_search *search, size_t at)
+/* What the text before this `value` implies, in the same object or tag. */
+static enum redact_name judge_by_text_before(struct redact_search *search, size_t at)
 {
     struct str s = search->in;
     enum redact_name says = search->said.pair;
@@ -125,15 +124,16 @@ static enum redact_name said_before(struct redact_search *search, size_t at)
     return says;
 }
 
-/* What stands behind says of it, as in `"value": "x", "name": "DB_PASSWORD"`. */
-static enum redact_name said_behind(struct redact_search *search, size_t at, const struct redact_lead *l)
+/* What the text after it implies, as in `"value": "x", "name": "DB_PASSWORD"`. */
+static enum redact_name judge_by_text_after(struct redact_search *search, size_t at,
+                                            const struct redact_lead *l)
 {
     enum { MOST_BETWEEN = 24 };
     struct str s = search->in;
     struct redact_lead other;
     if (!l->name_quoted)
         return REDACT_HARMLESS;
-    at += reach(s, at, l, REDACT_RANDOM_MOST);
+    at += value_reach(s, at, l, REDACT_RANDOM_MOST);
     size_t begin = at;
     while (at < s.n && at - begin < MOST_BETWEEN && s.p[at] != ':' && !strchr("{}[]", s.p[at]))
         at++;
@@ -149,11 +149,11 @@ static enum redact_name said_behind(struct redact_search *search, size_t at, con
     return judge_value((struct str){s.p + at, redact_reach_until(s, at, "\"'\\ ,}", REDACT_NAME_MOST)});
 }
 
-/* What the other half of a pair says of this value; keeps what this value says of the other half. */
+/* What the other half of a pair implies for this value; stores what this value implies for the other half. */
 static enum redact_name judge_pair(struct redact_search *search, size_t at, const struct redact_lead *l,
                                    struct str first)
 {
-    struct redact_lead copy = *l; /* whose name lies in search->name */
+    struct redact_lead copy = *l; /* its name is in search->name, which the next read overwrites */
     enum redact_pair part = redact_pair_part(l->name);
     if (part == REDACT_PAIR_NAME) {
         search->said.pair = judge_value(first);
@@ -162,20 +162,20 @@ static enum redact_name judge_pair(struct redact_search *search, size_t at, cons
     }
     if (part != REDACT_PAIR_VALUE)
         return REDACT_HARMLESS;
-    enum redact_name says = said_before(search, at);
-    return says != REDACT_HARMLESS ? says : said_behind(search, at, &copy);
+    enum redact_name says = judge_by_text_before(search, at);
+    return says != REDACT_HARMLESS ? says : judge_by_text_after(search, at, &copy);
 }
 
-/* ---- whether it goes ----------------------------------------------------------------------------------- */
+/* ---- the decision -------------------------------------------------------------------------------------- */
 
-/* What JSON has for "not set" tells nothing. */
+/* JSON's values for "not set" are not secrets. */
 static bool is_not_set(const struct redact_lead *l, struct str v)
 {
     return l->name_quoted && !l->quote && (str_is(v, "null") || str_is(v, "true") || str_is(v, "false"));
 }
 
-/* Whether a list or an object holds a string, and any other value is no number. */
-static bool holds_text(const struct redact_lead *l, struct str v)
+/* Whether a list or an object contains a string, or any other value is not a number. */
+static bool contains_text(const struct redact_lead *l, struct str v)
 {
     if (v.n == 0 || (v.p[0] != '{' && v.p[0] != '['))
         return v.n > 0 && l->quote && !l->whole && !isdigit((unsigned char)v.p[0]);
@@ -189,8 +189,8 @@ static bool holds_text(const struct redact_lead *l, struct str v)
     return false;
 }
 
-/* Whether the value of `-p` goes: it is no port, no path, no protocol and no list of addresses. */
-static bool goes_as_p(struct str v)
+/* Whether to redact the value of `-p`: not a port, a path, a protocol or a list of addresses. */
+static bool is_password_of_p(struct str v)
 {
     static const char *const protocols[] = {"tcp", "udp", "icmp", "all"};
     for (size_t i = 0; i < sizeof protocols / sizeof *protocols; i++)
@@ -205,16 +205,16 @@ static bool goes_as_p(struct str v)
     return n < v.n && !strchr("/.$~", v.p[0]) && redact_goes(REDACT_SECRET, v);
 }
 
-/* The password of USER:PASSWORD is not where the value begins: it is kept for later. */
+/* The password of USER:PASSWORD begins later than the value: stores it for its position. */
 static void read_user_password(struct redact_search *search, size_t at, const struct redact_lead *l)
 {
     struct str s = search->in;
-    struct str v = {s.p + at, reach(s, at, l, REDACT_RANDOM_MOST)};
+    struct str v = {s.p + at, value_reach(s, at, l, REDACT_RANDOM_MOST)};
     size_t password = redact_user_password(v);
     if (password == 0)
         return;
     search->ahead.begin = at + password;
-    search->ahead.end = at + reach(s, at, l, s.n);
+    search->ahead.end = at + value_reach(s, at, l, s.n);
     search->ahead.rule = REDACT_OPTION;
 }
 
@@ -233,11 +233,11 @@ size_t redact_value_length(struct redact_search *search, size_t at)
         read_user_password(search, at, &l);
     if (says == REDACT_HARMLESS && !l.parameter && !plural && !is_p && part == REDACT_NO_PAIR)
         return 0;
-    struct str name = l.name, first = {s.p + at, reach(s, at, &l, REDACT_RANDOM_MOST)};
+    struct str name = l.name, first = {s.p + at, value_reach(s, at, &l, REDACT_RANDOM_MOST)};
     bool goes = redact_goes(says, first) || (l.parameter && redact_goes_as_parameter(name, first)) ||
-                (plural && holds_text(&l, first) && redact_goes(REDACT_SECRET, first)) ||
-                (is_p && goes_as_p(first));
+                (plural && contains_text(&l, first) && redact_goes(REDACT_SECRET, first)) ||
+                (is_p && is_password_of_p(first));
     if (!goes && part != REDACT_NO_PAIR && first.n > 0)
         goes = redact_goes(judge_pair(search, at, &l, first), first);
-    return goes && !is_not_set(&l, first) ? reach(s, at, &l, s.n) : 0;
+    return goes && !is_not_set(&l, first) ? value_reach(s, at, &l, s.n) : 0;
 }

@@ -1,7 +1,7 @@
 /*
- * A text is read run by run of name bytes. Of a run `a.b-c` each part and each sequence of up to MOST_PARTS
- * parts is looked up, the longest first, so that a full stop behind a word and a prefix in front of it do not
- * hide it. Parts are bounded in number and sequences in length, so that the time grows with the text.
+ * Reads a text by runs of name bytes. Looks up each part of a run `a.b-c` and each sequence of up to
+ * MOST_PARTS parts, the longest first, so that a full stop after a word or a prefix before it does not
+ * matter. The number of parts and the length of sequences are bounded, so the time is linear.
  */
 #include "bundle/redact_words.h"
 
@@ -13,10 +13,10 @@
 #include "bundle/redact_names.h"
 #include "base/banned.h"
 
-/* SECRET_LEAST: of the whole value of a request's parameter. WORD_LEAST: of other words. */
+/* SECRET_LEAST: for the whole value of a request's parameter. WORD_LEAST: for other words. */
 enum { SECRET_LEAST = 3, WORD_LEAST = 4, WORD_MOST = 512, MOST_PARTS = 8 };
 
-/* Words that are the value of something called a token in a request of no secret. */
+/* Values of non-secret tokens in requests. */
 static const char *const ordinary[] = {
     "true",       "false",        "null",   "none",    "get",    "post",    "heap",
     "allocs",     "block",        "mutex",  "profile", "trace",  "cmdline", "goroutine",
@@ -28,7 +28,7 @@ static bool is_separator(char c)
     return c == '.' || c == '-' || c == '_';
 }
 
-static struct str trim(struct str s)
+static struct str trim_separators(struct str s)
 {
     while (s.n > 0 && is_separator(s.p[0])) {
         s.p++;
@@ -39,8 +39,8 @@ static struct str trim(struct str s)
     return s;
 }
 
-/* In lower case, into dst of WORD_MOST bytes. */
-static struct str lower(struct str s, char *dst)
+/* Converts to lower case, into dst of WORD_MOST bytes. */
+static struct str to_lower(struct str s, char *dst)
 {
     for (size_t i = 0; i < s.n; i++)
         dst[i] = (char)tolower((unsigned char)s.p[i]);
@@ -63,7 +63,7 @@ void redact_words_release(struct redact_words *w)
     *w = (struct redact_words){0};
 }
 
-/* A word in lower case, to be found. */
+/* A word in lower case to look up. */
 struct wanted {
     const struct redact_words *words;
     struct str word;
@@ -77,16 +77,16 @@ static bool is_wanted(const void *ctx, uint32_t number)
            memcmp(wanted->words->text.data + has->at, wanted->word.p, has->n) == 0;
 }
 
-static uint64_t hash_of(const struct redact_words *w, struct str word)
+static uint64_t hash_word(const struct redact_words *w, struct str word)
 {
     return finder_mix_str(w->seed, word);
 }
 
-/* The word that is in lower case; NULL: it is none. */
+/* Looks up a word in lower case; NULL if it is not known. */
 static struct redact_word *find_lower(const struct redact_words *w, struct str word)
 {
     const struct wanted wanted = {w, word};
-    uint32_t number = finder_find(&w->finder, hash_of(w, word), is_wanted, &wanted);
+    uint32_t number = finder_find(&w->finder, hash_word(w, word), is_wanted, &wanted);
     return number == FINDER_NONE ? NULL : &w->of[number];
 }
 
@@ -97,18 +97,19 @@ static int add_lower(struct redact_words *w, struct str word, bool strong, struc
         return -1;
     buf_add(&w->text, word.p, word.n);
     w->of[w->finder.n] = new;
-    return buf_check(&w->text, "the words that go", err) < 0 ? -1
-                                                             : finder_add(&w->finder, hash_of(w, word), err);
+    return buf_check(&w->text, "the words that go", err) < 0
+               ? -1
+               : finder_add(&w->finder, hash_word(w, word), err);
 }
 
 /* ---- learning ------------------------------------------------------------------------------------------ */
 
-/* How a word looks. */
+/* The kinds of characters in a word. */
 struct shape {
     bool letter, digit;
 };
 
-static struct shape shape_of(struct str word)
+static struct shape get_shape(struct str word)
 {
     struct shape s = {0};
     for (size_t i = 0; i < word.n; i++) {
@@ -126,20 +127,20 @@ static bool is_ordinary(struct str word)
     return false;
 }
 
-/* `whole`: the word is all of the value. */
+/* `whole`: the word is the whole value. */
 static bool is_strong(struct str word, bool whole)
 {
     enum { MIXED_LEAST = 6, DIGITS_LEAST = 8, LETTERS_LEAST = 16 };
-    struct shape s = shape_of(word);
+    struct shape s = get_shape(word);
     if (redact_looks_random(word))
         return true;
     return whole && word.n >= (s.letter && s.digit ? MIXED_LEAST : s.digit ? DIGITS_LEAST : LETTERS_LEAST);
 }
 
-static bool is_telling(struct str word, bool whole, bool of_request)
+static bool is_worth_learning(struct str word, bool whole, bool of_request)
 {
     enum { LONG = 6 };
-    struct shape s = shape_of(word);
+    struct shape s = get_shape(word);
     if (of_request && whole && s.letter && word.n >= SECRET_LEAST)
         return true;
     if (word.n < WORD_LEAST)
@@ -150,10 +151,10 @@ static bool is_telling(struct str word, bool whole, bool of_request)
 static int learn_word(struct redact_words *w, struct str run, bool whole, bool of_request, struct err *err)
 {
     char low[WORD_MOST];
-    struct str word = trim(run);
-    if (word.n > sizeof low || !is_telling(word, whole, of_request))
+    struct str word = trim_separators(run);
+    if (word.n > sizeof low || !is_worth_learning(word, whole, of_request))
         return 0;
-    word = lower(word, low);
+    word = to_lower(word, low);
     if (is_ordinary(word))
         return 0;
     bool strong = is_strong(word, whole);
@@ -194,7 +195,7 @@ static int hex_digit(char c)
                                         : -1;
 }
 
-/* A request has its values percent-encoded; a server repeats them as they are. */
+/* The values of a request are percent-encoded; a server repeats them decoded. */
 static int learn_decoded(struct redact_words *w, struct str value, struct err *err)
 {
     struct buf plain = BUF_INIT(value.n + 1);
@@ -223,23 +224,23 @@ int redact_words_learn(struct redact_words *w, struct str value, bool of_request
 
 /* ---- looking up ---------------------------------------------------------------------------------------- */
 
-/* NULL: it is no word. */
-static const struct redact_word *find(const struct redact_words *w, struct str run)
+/* NULL if it is not a word. */
+static const struct redact_word *find_word(const struct redact_words *w, struct str run)
 {
     char low[WORD_MOST];
     if (run.n == 0 || run.n > w->longest || !w->first[tolower((unsigned char)run.p[0])])
         return NULL;
-    run = lower(run, low);
+    run = to_lower(run, low);
     return find_lower(w, run);
 }
 
 bool redact_words_has(const struct redact_words *w, struct str run)
 {
-    return find(w, trim(run)) != NULL;
+    return find_word(w, trim_separators(run)) != NULL;
 }
 
-/* Where the part that begins at `at` ends. */
-static size_t end_of_part(struct str run, size_t at)
+/* The end of the part that begins at `at`. */
+static size_t find_part_end(struct str run, size_t at)
 {
     while (at < run.n && !is_separator(run.p[at]))
         at++;
@@ -253,27 +254,27 @@ static size_t skip_separators(struct str run, size_t at)
     return at;
 }
 
-/* How long the longest word is that begins at the part at `at`; 0: none does. */
+/* The length of the longest word that begins with the part at `at`; 0: none. */
 static size_t word_length(const struct redact_repeats *which, struct str run, size_t at)
 {
     size_t found = 0, end = at;
     if (!which->words->first[tolower((unsigned char)run.p[at])])
         return 0;
     for (int parts = 0; parts < MOST_PARTS && end < run.n && end - at <= which->words->longest; parts++) {
-        end = end_of_part(run, parts > 0 ? skip_separators(run, end) : end);
+        end = find_part_end(run, parts > 0 ? skip_separators(run, end) : end);
         if (is_separator(run.p[end - 1])) /* at the end of the run */
             break;
-        const struct redact_word *word = find(which->words, (struct str){run.p + at, end - at});
+        const struct redact_word *word = find_word(which->words, (struct str){run.p + at, end - at});
         if (word && (which->weak || word->strong))
             found = end - at;
     }
     return found;
 }
 
-/* A longer word than MOST_PARTS parts is found when it is the whole run. */
-static bool goes_whole(const struct redact_repeats *which, struct str run)
+/* A word with more than MOST_PARTS parts is found only as a whole run. */
+static bool is_word(const struct redact_repeats *which, struct str run)
 {
-    const struct redact_word *word = find(which->words, run);
+    const struct redact_word *word = find_word(which->words, run);
     return word && (which->weak || word->strong);
 }
 
@@ -282,9 +283,9 @@ void redact_words_apply(const struct redact_repeats *which, struct str text, str
     struct str run;
     size_t plain = 0;
     for (size_t at = 0; which->words->longest > 0 && (run = next_run(text, &at)).n > 0;) {
-        run = trim(run);
+        run = trim_separators(run);
         for (size_t i = 0; i < run.n;) {
-            size_t n = i == 0 && goes_whole(which, run) ? run.n : word_length(which, run, i);
+            size_t n = i == 0 && is_word(which, run) ? run.n : word_length(which, run, i);
             size_t begin = (size_t)(run.p - text.p) + i;
             if (n > 0) {
                 if (ret) {
@@ -294,7 +295,7 @@ void redact_words_apply(const struct redact_repeats *which, struct str text, str
                 plain = begin + n;
                 ++*ret_n;
             }
-            i = skip_separators(run, n > 0 ? i + n : end_of_part(run, i));
+            i = skip_separators(run, n > 0 ? i + n : find_part_end(run, i));
         }
     }
     if (ret)

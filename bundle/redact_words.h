@@ -1,11 +1,9 @@
 /*
- * Words that redaction took out of one string and that go from all others: servers and file names repeat
- * them.
+ * Words that were redacted in one string and are redacted in all others: servers and file names repeat them.
  *
- * A strong word looks like nothing but a secret: it goes from every string and every member. A weak one may
- * be an ordinary word (`?token=abcde`): it goes from the manifest, and from the text of a member whose
- * request held a secret. Letters' case does not count. Words that bundles are full of (`true`, `heap`) are
- * not learned.
+ * A strong word can only be a secret: it is redacted in every string and every member. A weak one may be an
+ * ordinary word (`?token=abcde`): it is redacted in the manifest, and in the text of a member whose request
+ * contained a secret. Case does not matter. Frequent words of bundles (`true`, `heap`) are not learned.
  */
 #ifndef BUNDLE_REDACT_WORDS_H
 #define BUNDLE_REDACT_WORDS_H
@@ -14,31 +12,31 @@
 #include "bundle/redact.h"
 
 struct redact_words {
-    struct buf text;        /* of all words, in lower case, one behind the other */
+    struct buf text;        /* all words, in lower case, concatenated */
     struct redact_word *of; /* by number */
     size_t cap;
     struct finder finder;
     uint64_t seed;
-    bool first[256]; /* bytes that words begin with */
-    size_t longest;  /* of all words, in bytes */
+    bool first[256]; /* first bytes of words */
+    size_t longest;  /* the length of the longest word */
 };
 struct redact_word {
-    uint32_t at, n; /* in the text */
+    uint32_t at, n; /* position and length in `text` */
     bool strong;
 };
 
 int redact_words_init(struct redact_words *w, struct err *err);
 void redact_words_release(struct redact_words *w);
 
-/* Learns the words of a value that went. Of a request's value each word counts that is long or has a digit,
- * and the whole of it from three bytes on; of another value each word of letters and digits. */
+/* Learns the words of a redacted value. In a request's value: each word that is long or has a digit, and the
+ * whole value from three bytes on. In other values: each word of letters and digits. */
 int redact_words_learn(struct redact_words *w, struct str value, bool of_request, struct err *err);
 
-/* Whether all of `run` is a word, weak or strong. */
+/* Whether the whole `run` is a word, weak or strong. */
 bool redact_words_has(const struct redact_words *w, struct str run);
 
-/* Adds the text to `ret` (NULL: it is only counted) with each word replaced, and counts these in *ret_n.
- * The time grows with the text. */
+/* Adds the text to `ret` (NULL: only counts) with each word replaced, and counts these in *ret_n. The time is
+ * linear in the text. */
 struct redact_repeats {
     const struct redact_words *words;
     bool weak; /* weak ones too */
