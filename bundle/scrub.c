@@ -1,6 +1,6 @@
 /*
- * The manifest is walked twice: first the rules, which teach the words that went, then these words and the
- * new names of files.
+ * Walks the manifest twice: first with the rules, which learn the redacted words, then with these words and
+ * the new file names.
  */
 #include "bundle/scrub.h"
 
@@ -13,13 +13,13 @@
 #include "bundle/redact_names.h"
 #include "base/banned.h"
 
-/* A value of one byte behind its sign becomes ten. */
+/* The growth of a one-byte value after its sign: [redacted] has ten bytes. */
 enum { GROWTH = 12 };
 
-/* `stop` is checked after so many bytes; a string counts for STRING_COST bytes more than it has. */
+/* Check `stop` after this many bytes; each string counts STRING_COST bytes more. */
 enum { CHECK_BYTES = 1 << 16, STRING_COST = 64 };
 
-/* The values of these keys are one of a few words, or say what kind of file it is: only the rules apply. */
+/* The values of these keys are fixed words, or the kind of a file: only the rules apply. */
 static const char *const fixed[] = {"format", "version", "status", "route", "rule", "sha256"};
 
 static int check_cancelled(struct scrub *s, size_t n, struct err *err)
@@ -33,14 +33,14 @@ static int check_cancelled(struct scrub *s, size_t n, struct err *err)
 
 /* ---- words --------------------------------------------------------------------------------------------- */
 
-/* How words are learned from what goes. */
+/* How to learn words from redacted values. */
 struct learning {
     struct scrub *s;
     bool of_request;
     bool failed;
 };
 
-static void learn(void *ctx, struct str value)
+static void learn_value(void *ctx, struct str value)
 {
     struct learning *l = ctx;
     if (redact_words_learn(&l->s->words, value, l->of_request, NULL) < 0)
@@ -49,13 +49,14 @@ static void learn(void *ctx, struct str value)
 
 /* ---- strings ------------------------------------------------------------------------------------------- */
 
-/* The rules, on one string; *ret_changed: something went. */
+/* Applies the rules to one string; *ret_changed: it was redacted. */
 static int apply_rules(struct scrub *s, struct str text, bool of_request, struct buf *ret, bool *ret_changed,
                        struct err *err)
 {
     struct learning l = {.s = s, .of_request = of_request};
     struct redact_tally tally = {{0}};
-    struct redact_into into = {.out = ret, .tally = &tally, .taken = learn, .ctx = &l, .request = of_request};
+    struct redact_into into = {
+        .out = ret, .tally = &tally, .taken = learn_value, .ctx = &l, .request = of_request};
     buf_init(ret, text.n * GROWTH + sizeof REDACTED);
     redact_text(text, &into);
     for (int i = 0; i < REDACT_RULES; i++)
@@ -64,7 +65,7 @@ static int apply_rules(struct scrub *s, struct str text, bool of_request, struct
     return l.failed || ret->failed ? err_nomem(err) : 0;
 }
 
-/* The words that went elsewhere, on one string. */
+/* Applies the words redacted elsewhere to one string. */
 static int apply_words(struct scrub *s, struct str text, struct buf *ret, bool *ret_changed, struct err *err)
 {
     const struct redact_repeats all = {.words = &s->words, .weak = true};
@@ -76,7 +77,7 @@ static int apply_words(struct scrub *s, struct str text, struct buf *ret, bool *
     return ret->failed ? err_nomem(err) : 0;
 }
 
-/* jansson takes nothing but UTF-8. */
+/* jansson accepts only UTF-8. */
 static int put_string(json_t *string, const char *text, size_t n, struct err *err)
 {
     if (json_string_setn(string, text, n) == 0)
@@ -84,13 +85,13 @@ static int put_string(json_t *string, const char *text, size_t n, struct err *er
     return json_string_set(string, REDACTED) < 0 ? err_nomem(err) : 0;
 }
 
-static struct str string_of(const json_t *string)
+static struct str get_string(const json_t *string)
 {
     return (struct str){json_string_value(string), json_string_length(string)};
 }
 
-/* Whether the string goes for its key alone, as of `"password": "x"`. */
-static bool goes_by_key(const char *key, struct str text)
+/* Whether the key alone makes the string a secret, as in `"password": "x"`. */
+static bool is_secret_by_key(const char *key, struct str text)
 {
     return key && redact_goes(redact_judge_name(str_of(key)), text);
 }
@@ -98,15 +99,15 @@ static bool goes_by_key(const char *key, struct str text)
 static int first_string(struct scrub *s, const char *key, json_t *string, struct err *err)
 {
     struct buf out = BUF_INIT(0);
-    struct str text = string_of(string);
+    struct str text = get_string(string);
     struct learning l = {.s = s};
     bool changed = false;
     if (check_cancelled(s, text.n, err) < 0)
         return -1;
     if (json_object_getn(s->renamed, text.p, text.n))
         return 0;
-    if (goes_by_key(key, text)) {
-        learn(&l, text);
+    if (is_secret_by_key(key, text)) {
+        learn_value(&l, text);
         s->tally.n[REDACT_OPTION]++;
         return l.failed ? err_nomem(err) : put_string(string, REDACTED, strlen(REDACTED), err);
     }
@@ -120,7 +121,7 @@ static int first_string(struct scrub *s, const char *key, json_t *string, struct
 static int second_string(struct scrub *s, const char *key, json_t *string, struct err *err)
 {
     struct buf out = BUF_INIT(0);
-    struct str text = string_of(string);
+    struct str text = get_string(string);
     const json_t *path = json_object_getn(s->renamed, text.p, text.n);
     bool changed = false;
     if (check_cancelled(s, text.n, err) < 0)
@@ -143,7 +144,7 @@ static int second_string(struct scrub *s, const char *key, json_t *string, struc
 
 typedef int string_fn(struct scrub *s, const char *key, json_t *string, struct err *err);
 
-/* No key of ours is one, whatever words have gone. */
+/* Our own keys stay, even if they equal a redacted word. */
 static bool is_foreign(const char *key)
 {
     enum { LEAST = 12 };
@@ -155,7 +156,7 @@ static bool is_foreign(const char *key)
     return strlen(key) >= LEAST && letter && digit;
 }
 
-/* A key as a string would be, if it changes: a manifest of another's hand may have any. */
+/* Redacts a key like a string: a manifest from elsewhere may have any key. */
 static int walk_key(struct scrub *s, string_fn *each, json_t *object, const char *key, struct err *err)
 {
     json_t *name = json_string(key), *value = json_object_get(object, key);
@@ -184,8 +185,8 @@ static int walk_keys(struct scrub *s, string_fn *each, json_t *object, struct er
     return rc;
 }
 
-/* A number under the name of a secret. */
-static bool number_goes(const char *key, const json_t *value)
+/* A number whose key means a secret. */
+static bool is_secret_number(const char *key, const json_t *value)
 {
     return json_is_number(value) && key && redact_judge_name(str_of(key)) == REDACT_SECRET;
 }
@@ -196,7 +197,7 @@ static json_t *take_number(struct scrub *s)
     return json_string(REDACTED);
 }
 
-static int walk(struct scrub *s, string_fn *each, const char *key, json_t *value, struct err *err);
+static int walk_value(struct scrub *s, string_fn *each, const char *key, json_t *value, struct err *err);
 
 static int walk_list(struct scrub *s, string_fn *each, const char *key, json_t *list, struct err *err)
 {
@@ -204,17 +205,17 @@ static int walk_list(struct scrub *s, string_fn *each, const char *key, json_t *
     size_t i;
     json_array_foreach(list, i, inner)
     {
-        if (number_goes(key, inner) && json_array_set_new(list, i, take_number(s)) < 0)
+        if (is_secret_number(key, inner) && json_array_set_new(list, i, take_number(s)) < 0)
             return err_nomem(err);
-        if (walk(s, each, key, json_array_get(list, i), err) < 0)
+        if (walk_value(s, each, key, json_array_get(list, i), err) < 0)
             return -1;
     }
     return 0;
 }
 
-/* The key by which the values of pairs in the object are judged: in {"name": "DB_PASSWORD", "value": "x"} the
- * name says it. NULL: none says that its value is a secret. */
-static const char *key_of_pair(json_t *object)
+/* The key to judge a pair's value by: `password` for {"name": "DB_PASSWORD", "value": "x"}. NULL: no name of
+ * the object means a secret. */
+static const char *get_pair_key(json_t *object)
 {
     static const char *const keys[] = {
         [REDACT_HARMLESS] = NULL, [REDACT_MAYBE] = "key", [REDACT_SECRET] = "password"};
@@ -225,7 +226,7 @@ static const char *key_of_pair(json_t *object)
     {
         if (!json_is_string(inner) || redact_pair_part(str_of(key)) != REDACT_PAIR_NAME)
             continue;
-        enum redact_name more = redact_judge_name(string_of(inner));
+        enum redact_name more = redact_judge_name(get_string(inner));
         says = more > says ? more : says;
     }
     return keys[says];
@@ -233,22 +234,22 @@ static const char *key_of_pair(json_t *object)
 
 static int walk_object(struct scrub *s, string_fn *each, json_t *object, struct err *err)
 {
-    const char *own, *pair = key_of_pair(object);
+    const char *own, *pair = get_pair_key(object);
     json_t *inner;
     json_object_foreach(object, own, inner)
     {
         const char *key = pair && redact_pair_part(str_of(own)) == REDACT_PAIR_VALUE ? pair : own;
-        if (number_goes(key, inner) && json_object_set_new(object, own, take_number(s)) < 0)
+        if (is_secret_number(key, inner) && json_object_set_new(object, own, take_number(s)) < 0)
             return err_nomem(err);
-        if (walk(s, each, key, json_object_get(object, own), err) < 0)
+        if (walk_value(s, each, key, json_object_get(object, own), err) < 0)
             return -1;
     }
     return walk_keys(s, each, object, err);
 }
 
-/* jansson lets nothing nest deeper than a stack can bear. `key`: that which the value stands under, itself or
- * the list that it is in. */
-static int walk(struct scrub *s, string_fn *each, const char *key, json_t *value, struct err *err)
+/* Recursion is safe: jansson limits the nesting. `key`: the key of the value, or of the list that contains
+ * it. */
+static int walk_value(struct scrub *s, string_fn *each, const char *key, json_t *value, struct err *err)
 {
     if (json_is_string(value))
         return each(s, key, value, err);
@@ -259,8 +260,8 @@ static int walk(struct scrub *s, string_fn *each, const char *key, json_t *value
 
 /* ---- names of members ---------------------------------------------------------------------------------- */
 
-/* What tells a reader how to open a file; the rest of its name goes. */
-static const char *ending_of(struct str base)
+/* The endings that show how to open a file stay; the rest of its name is redacted. */
+static const char *find_ending(struct str base)
 {
     static const char *const endings[] = {".pb.gz",        ".txt",          ".json",          ".html",
                                           ".out",          ".bin",          ".pb.gz.damaged", ".txt.damaged",
@@ -273,8 +274,8 @@ static const char *ending_of(struct str base)
     return ".bin";
 }
 
-/* Whether a component of a path has something in it that goes. */
-static bool component_goes(struct scrub *s, struct str part)
+/* Whether to redact a component of a path. */
+static bool is_secret_component(struct scrub *s, struct str part)
 {
     struct redact_tally tally = {{0}};
     const struct redact_repeats all = {.words = &s->words, .weak = true};
@@ -283,13 +284,13 @@ static bool component_goes(struct scrub *s, struct str part)
     return redact_sum(&tally) > 0;
 }
 
-/* The directories of a path, its last component not. */
+/* Adds the directories of a path, without its last component. */
 static void add_directories(struct scrub *s, struct str path, struct buf *ret)
 {
     const char *slash;
     while ((slash = memchr(path.p, '/', path.n))) {
         struct str part = {path.p, (size_t)(slash - path.p)};
-        if (component_goes(s, part))
+        if (is_secret_component(s, part))
             buf_adds(ret, SCRUB_NAME);
         else
             buf_add(ret, part.p, part.n);
@@ -298,7 +299,7 @@ static void add_directories(struct scrub *s, struct str path, struct buf *ret)
     }
 }
 
-static struct str base_of(struct str path)
+static struct str find_base(struct str path)
 {
     size_t n = path.n;
     while (n > 0 && path.p[n - 1] != '/')
@@ -308,9 +309,9 @@ static struct str base_of(struct str path)
 
 void scrub_directory(struct scrub *s, const char *path, struct buf *ret)
 {
-    struct str base = base_of(str_of(path));
+    struct str base = find_base(str_of(path));
     add_directories(s, str_of(path), ret);
-    if (component_goes(s, base))
+    if (is_secret_component(s, base))
         buf_adds(ret, SCRUB_NAME);
     else
         buf_add(ret, base.p, base.n);
@@ -318,14 +319,14 @@ void scrub_directory(struct scrub *s, const char *path, struct buf *ret)
 
 const char *scrub_name(struct scrub *s, const char *name)
 {
-    return component_goes(s, str_of(name)) ? SCRUB_NAME : name;
+    return is_secret_component(s, str_of(name)) ? SCRUB_NAME : name;
 }
 
 struct naming {
     struct scrub *s;
-    const json_t *items; /* by the paths that they had: none gets one of these */
-    json_t *given;       /* paths */
-    json_t *counts;      /* by path without its ending: how often it was given */
+    const json_t *items; /* by their old paths: a new path must differ from them */
+    json_t *given;       /* new paths */
+    json_t *counts;      /* by path without its ending: how often it was assigned */
 };
 
 static bool is_taken(const struct naming *n, const char *path)
@@ -333,8 +334,8 @@ static bool is_taken(const struct naming *n, const char *path)
     return json_object_get(n->items, path) || json_object_get(n->given, path);
 }
 
-/* The path, or one with a number in front of its ending that nobody has. Each number is tried once. */
-static int name_free(struct naming *n, const char *stem, const char *ending, char **ret, struct err *err)
+/* The path, or with a number before its ending if it is taken. Tries each number once. */
+static int find_free_name(struct naming *n, const char *stem, const char *ending, char **ret, struct err *err)
 {
     char *path = NULL;
     json_int_t number = json_integer_value(json_object_get(n->counts, stem));
@@ -356,11 +357,11 @@ static int name_free(struct naming *n, const char *stem, const char *ending, cha
     return 0;
 }
 
-/* Gives a member another name. `base_goes`: its own, and not only that of a directory. */
+/* Renames a member. `base_goes`: its own name is redacted, not only a directory's. */
 static int rename_member(struct naming *n, const char *path, bool base_goes, struct err *err)
 {
-    struct str base = base_of(str_of(path));
-    const char *ending = ending_of(base);
+    struct str base = find_base(str_of(path));
+    const char *ending = find_ending(base);
     struct buf stem = BUF_INIT(strlen(path) * GROWTH + 64);
     char *now = NULL;
     bool has_ending = text_ends_in(path, ending);
@@ -369,14 +370,15 @@ static int rename_member(struct naming *n, const char *path, bool base_goes, str
         buf_adds(&stem, SCRUB_NAME);
     else
         buf_add(&stem, base.p, base.n - (has_ending ? strlen(ending) : 0));
-    int rc = stem.failed ? err_nomem(err)
-                         : name_free(n, buf_str(&stem), has_ending || base_goes ? ending : "", &now, err);
+    int rc = stem.failed
+                 ? err_nomem(err)
+                 : find_free_name(n, buf_str(&stem), has_ending || base_goes ? ending : "", &now, err);
     if (rc == 0 && json_object_set_new(n->s->renamed, path, json_string(now)) < 0)
         rc = err_nomem(err);
-    /* Other strings name the file too. */
+    /* Other strings contain the file's name too. */
     struct learning l = {.s = n->s, .of_request = true};
     if (rc == 0 && base_goes)
-        learn(&l, base);
+        learn_value(&l, base);
     n->s->tally.n[REDACT_NAME]++;
     buf_release(&stem);
     free(now);
@@ -386,18 +388,18 @@ static int rename_member(struct naming *n, const char *path, bool base_goes, str
 static int name_member(struct naming *n, const char *path, bool base_goes, struct err *err)
 {
     struct buf directories = BUF_INIT(strlen(path) * GROWTH + 64);
-    size_t n_directories = (size_t)(base_of(str_of(path)).p - path);
+    size_t n_directories = (size_t)(find_base(str_of(path)).p - path);
     add_directories(n->s, str_of(path), &directories);
     bool moves = directories.len != n_directories || memcmp(buf_str(&directories), path, n_directories) != 0;
     int rc = directories.failed ? err_nomem(err) : check_cancelled(n->s, strlen(path), err);
     buf_release(&directories);
     if (rc < 0)
         return -1;
-    base_goes = base_goes || component_goes(n->s, base_of(str_of(path)));
+    base_goes = base_goes || is_secret_component(n->s, find_base(str_of(path)));
     return moves || base_goes ? rename_member(n, path, base_goes, err) : 0;
 }
 
-/* Whether the request of an item holds a secret: the file's name was made from it. */
+/* Whether the request of an item contains a secret: the file's name was made from the request. */
 static int learn_request(struct scrub *s, json_t *item, bool *ret_goes, struct err *err)
 {
     static const char *const keys[] = {"kind", "request"};
@@ -405,7 +407,7 @@ static int learn_request(struct scrub *s, json_t *item, bool *ret_goes, struct e
         struct buf out = BUF_INIT(0);
         json_t *string = json_object_get(item, keys[i]);
         bool changed = false;
-        int rc = !json_is_string(string) ? 0 : apply_rules(s, string_of(string), true, &out, &changed, err);
+        int rc = !json_is_string(string) ? 0 : apply_rules(s, get_string(string), true, &out, &changed, err);
         if (rc == 0 && changed)
             rc = put_string(string, buf_str(&out), out.len, err);
         buf_release(&out);
@@ -425,7 +427,7 @@ static int learn_requests(struct scrub *s, const json_t *items, struct err *err)
         bool goes = false;
         if (check_cancelled(s, strlen(path), err) < 0 || learn_request(s, item, &goes, err) < 0)
             return -1;
-        /* What stays is known by `false`: no rule looks into the path of a member. */
+        /* `false` marks a path that stays: the rules do not search a member's path. */
         if (json_object_set_new(s->renamed, path, json_false()) < 0 ||
             (goes && json_object_set_new(s->by_request, path, json_true()) < 0))
             return err_nomem(err);
@@ -453,7 +455,7 @@ static int name_members(struct scrub *s, const json_t *items, struct err *err)
 
 /* ---- the whole ----------------------------------------------------------------------------------------- */
 
-/* The top directory is called so, and a path must bear it. */
+/* The top directory has the bundle's name, which must fit in a path. */
 static int name_bundle(struct scrub *s, json_t *root, const char *before, struct err *err)
 {
     const char *now = json_string_value(json_object_get(root, "name"));
@@ -474,11 +476,11 @@ int scrub_manifest(json_t *root, const json_t *items, const struct stop *stop, s
     if (rc == 0)
         rc = learn_requests(&s, items, err);
     if (rc == 0)
-        rc = walk(&s, first_string, NULL, root, err);
+        rc = walk_value(&s, first_string, NULL, root, err);
     if (rc == 0)
         rc = name_members(&s, items, err);
     if (rc == 0)
-        rc = walk(&s, second_string, NULL, root, err);
+        rc = walk_value(&s, second_string, NULL, root, err);
     if (rc == 0)
         rc = name_bundle(&s, root, before, err);
     free(before);
@@ -488,7 +490,9 @@ int scrub_manifest(json_t *root, const json_t *items, const struct stop *stop, s
 
 int scrub_object(struct scrub *s, json_t *object, struct err *err)
 {
-    return walk(s, first_string, NULL, object, err) < 0 ? -1 : walk(s, second_string, NULL, object, err);
+    return walk_value(s, first_string, NULL, object, err) < 0
+               ? -1
+               : walk_value(s, second_string, NULL, object, err);
 }
 
 void scrub_release(struct scrub *s)

@@ -1,4 +1,4 @@
-/* Whether JSON from elsewhere has the shape that a table says. */
+/* Checks JSON from elsewhere against a table of keys and types. */
 #ifndef BUNDLE_SHAPE_H
 #define BUNDLE_SHAPE_H
 
@@ -9,32 +9,32 @@
 
 enum shape_type {
     SHAPE_TEXT,
-    SHAPE_NAME,   /* a text that can be a directory's */
-    SHAPE_WORD,   /* a text that is one of `words` */
+    SHAPE_NAME,   /* a text that can be a directory's name */
+    SHAPE_WORD,   /* a text of `words` */
     SHAPE_NUMBER, /* an integer */
-    SHAPE_COUNT,  /* one of 0 and more, at most `most` */
+    SHAPE_COUNT,  /* an integer from 0 to `most` */
     SHAPE_FLAG,
-    SHAPE_OBJECT,  /* of `inside` */
-    SHAPE_OBJECTS, /* a list of such */
+    SHAPE_OBJECT,  /* with the keys of `inside` */
+    SHAPE_OBJECTS, /* a list of such objects */
     SHAPE_TEXTS,   /* a list of texts */
 };
 
-/* A key that an object may have; the last row of a table has none. Other keys may hold what they like. */
+/* A key that an object may have; the last row of a table has none. Other keys may have any value. */
 struct shape {
     const char *key;
     enum shape_type type;
     bool needed;
     const struct shape *inside;
     const char *const *words; /* the last is NULL */
-    json_int_t most;          /* the largest number, the length of the longest list; 0: any */
+    json_int_t most;          /* the largest number, or length of a list; 0: any */
 };
 #define SHAPES_END                                                                                           \
     {                                                                                                        \
         .key = NULL                                                                                          \
     }
 
-/* ERR_FAILED says where it has another one: `hosts[2].services[0].name`. Besides, all text anywhere in it is
- * fit to be shown (text_is_visible). */
+/* ERR_FAILED names the place of a fault: `hosts[2].services[0].name`. Also checks that all text is printable
+ * (text_is_visible). */
 int shape_check(const json_t *object, const struct shape *table, struct err *err);
 
 #endif

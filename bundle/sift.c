@@ -17,14 +17,14 @@ enum { CHUNK = 32768 };
 struct sifting {
     const struct sift_how *how;
     struct reader *r;
-    int member; /* the one that is looked at, in a file without a name */
+    int member; /* the current member, in a nameless file */
     struct sift out;
 };
 
-/* ---- what is looked at --------------------------------------------------------------------------------- */
+/* ---- forms --------------------------------------------------------------------------------------------- */
 
-/* What of a member is looked at. *ret_why: why nothing. */
-static enum redact_form form_of(const json_t *item, const char **ret_why)
+/* The form in which a member is searched. *ret_why: why it is not. */
+static enum redact_form choose_form(const json_t *item, const char **ret_why)
 {
     const char *kind = json_string_value(json_object_get(item, "kind"));
     const char *status = json_string_value(json_object_get(item, "status"));
@@ -65,13 +65,13 @@ json_t *sift_items(const json_t *root, struct err *err)
 
 /* ---- files --------------------------------------------------------------------------------------------- */
 
-/* Forgets what stands behind `end` of a file that is written from there on. */
+/* Cuts a file at `end` and goes on writing there. */
 static int rewind_to(int fd, off_t end, struct err *err)
 {
     return ftruncate(fd, end) < 0 || lseek(fd, end, SEEK_SET) < 0 ? err_sys(err, "cannot write") : 0;
 }
 
-/* The present member into its file, and whether it is the one that the manifest describes. */
+/* Copies the current member into its file, and compares its hash with the manifest. */
 static int save_member(struct sifting *s, const struct items_file *want, struct err *err)
 {
     struct sha256 *hash = sha256_new(err);
@@ -94,7 +94,7 @@ static int save_member(struct sifting *s, const struct items_file *want, struct 
 
 /* ---- one member ---------------------------------------------------------------------------------------- */
 
-/* The item, with what its file is now. */
+/* Updates size and hash of the item, and keeps the old ones as `original`. */
 static int renew_item(json_t *item, uint64_t bytes, const char *hex, struct err *err)
 {
     json_t *original = json_pack("{s:O, s:O}", "bytes", json_object_get(item, "bytes"), "sha256",
@@ -134,15 +134,15 @@ static int list_unsearched(struct sifting *s, const char *path, const char *why,
     return strlist_add(&s->out.unsearched_files, line, err);
 }
 
-/* One that should have been searched goes as it is, and that is said. */
-static int give_up(struct sifting *s, const char *path, const struct err *why, struct err *err)
+/* Copies a member unchanged that should have been searched, and lists it. */
+static int list_unsearchable(struct sifting *s, const char *path, const struct err *why, struct err *err)
 {
     char line[sizeof why->msg + 1100];
     snprintf(line, sizeof line, "%s: %s", path, why->msg);
     return list_unsearched(s, path, why->msg, err) < 0 ? -1 : strlist_add(&s->out.unsearchable, line, err);
 }
 
-/* What stands in the spool from `begin` on. */
+/* Hashes the spool from `begin` to its end. */
 static int hash_spool(const struct sift *s, off_t begin, uint64_t *ret_bytes, char ret[SHA256_HEX],
                       struct err *err)
 {
@@ -176,22 +176,22 @@ int sift_replace(struct sift *s, json_t *item, const char *path, off_t begin, st
     return json_object_set_new(s->replaced, path, json_integer((json_int_t)begin)) < 0 ? err_nomem(err) : 0;
 }
 
-static int replace(struct sifting *s, json_t *item, const char *path, off_t begin,
-                   const struct redact_tally *tally, struct err *err)
+static int replace_member(struct sifting *s, json_t *item, const char *path, off_t begin,
+                          const struct redact_tally *tally, struct err *err)
 {
     if (sift_replace(&s->out, item, path, begin, err) < 0)
         return -1;
     return list_redactions(&s->out, json_string_value(json_object_get(item, "file")), tally, err);
 }
 
-/* `path`: that of the member in the bundle. */
+/* `path`: the member's path in the bundle. */
 static int sift_file(struct sifting *s, json_t *item, const char *path, enum redact_form form,
                      struct err *err)
 {
     struct redact_tally tally = {{0}};
     struct err why = ERR_INIT;
     struct items_file file;
-    /* In the strings of a profile a weak word is more often a function's name than a secret. */
+    /* In a profile's strings a weak word is more often a function's name than a secret. */
     const struct redact_repeats repeats = {.words = &s->out.scrub.words,
                                            .weak = form != REDACT_PROFILE &&
                                                    scrub_held_secret(&s->out.scrub, path)};
@@ -208,11 +208,11 @@ static int sift_file(struct sifting *s, json_t *item, const char *path, enum red
         return -1;
     int rc = redact_member(&work, &tally, &why);
     if (rc == 0 && redact_sum(&tally) > 0)
-        return replace(s, item, path, begin, &tally, err);
+        return replace_member(s, item, path, begin, &tally, err);
     if (rewind_to(s->out.spool, begin, err) < 0)
         return -1;
     if (rc < 0 && why.kind == ERR_FAILED)
-        return give_up(s, file.path, &why, err);
+        return list_unsearchable(s, file.path, &why, err);
     if (rc < 0 && err)
         *err = why;
     return rc < 0 ? err_wrap(err, "%s", file.path) : 0;
@@ -223,12 +223,12 @@ static int sift_member(struct sifting *s, const struct reader_member *m, struct 
     json_t *item = json_object_get(s->out.items, m->path);
     struct items_file file;
     const char *why = NULL;
-    /* The report is drawn anew. */
+    /* The report is drawn again. */
     if (!item || strcmp(m->path, PATH_REPORT) == 0)
         return 0;
     if (items_file(item, &file, err) < 0)
         return -1;
-    enum redact_form form = form_of(item, &why);
+    enum redact_form form = choose_form(item, &why);
     if (form == REDACT_NOTHING)
         return list_unsearched(s, file.path, why, err);
     if (file.bytes != m->size)
@@ -248,7 +248,7 @@ static int sift_all(struct sifting *s, struct err *err)
 
 /* ---- the copy's members -------------------------------------------------------------------------------- */
 
-/* The present member, as it is in the copy. */
+/* Reads the current member in its form in the copy. */
 static int take_copied(const struct sift_source *from, struct reader *r, const struct items_file *file,
                        const json_t *begin, struct buf *ret, struct err *err)
 {

@@ -1,4 +1,4 @@
-/* Redaction of a whole bundle: what of its members changes, before the copy is written. */
+/* Redacts a whole bundle: computes its changed members before the copy is written. */
 #ifndef BUNDLE_SIFT_H
 #define BUNDLE_SIFT_H
 
@@ -9,15 +9,15 @@
 #include "bundle/stop.h"
 
 struct sift {
-    int spool;        /* the members that changed, one behind the other, in a file without a name; -1: none */
-    json_t *items;    /* by the path that the member has in the bundle; the item has the one in the copy */
-    json_t *replaced; /* by the same: where in `spool` the member begins; its item says how long it is */
+    int spool;        /* the changed members, concatenated in a nameless file; -1: none */
+    json_t *items;    /* by the member's path in the bundle; each item has the path in the copy */
+    json_t *replaced; /* by the same path: the member's offset in `spool`; its item has the length */
     struct scrub scrub;
-    json_t *redactions; /* as the manifest's `handoff` lists them */
-    json_t *unsearched; /* likewise: the members that nothing looked into, and why */
-    struct strlist unsearched_files, unsearchable; /* as bundle_copied has them */
-    uint64_t n;                                    /* values that went */
-    const struct stop *stop;                       /* the caller's */
+    json_t *redactions; /* as in the manifest's `handoff` */
+    json_t *unsearched; /* likewise: the members that were not searched, with the reason */
+    struct strlist unsearched_files, unsearchable; /* as in bundle_copied */
+    uint64_t n;                                    /* redacted values */
+    const struct stop *stop;                       /* owned by the caller */
 };
 #define SIFT_INIT                                                                                            \
     {                                                                                                        \
@@ -25,24 +25,22 @@ struct sift {
     }
 
 /*
- * Reads the bundle and redacts its manifest `root` and what that describes. Of a member that changed the item
- * gets the new size and hash, and the old ones as `original`. report.html is not looked at: it is to be drawn
- * anew.
+ * Reads the bundle and redacts its manifest `root` and the members. The item of a changed member gets the new
+ * size and hash, and the old ones as `original`. Skips report.html, which the caller draws again.
  */
 struct sift_how {
     const struct bundle_copy *copy;
-    const char *beside; /* a path beside which there is room for what changes and for the largest member */
-    const struct stop *stop; /* ends it; must live as long as the result */
+    const char *beside;      /* a path on a disk with room for the changed members and the largest one */
+    const struct stop *stop; /* ends it; must outlive the result */
 };
 int sift_bundle(const struct sift_how *how, json_t *root, struct sift *ret, struct err *err);
 
 void sift_release(struct sift *s);
 
-/* Lists how often which rule struck in the manifest itself: when all its strings have been looked at. */
+/* Lists the matches of each rule in the manifest itself: call this after all its strings are redacted. */
 int sift_list_manifest(struct sift *s, struct err *err);
 
-/* Calls `take` for the members that are wanted, by the paths and with the bytes that they have in the copy.
- */
+/* Calls `take` for the wanted members, with their paths and bytes in the copy. */
 struct sift_source {
     const struct sift *sift;
     const char *bundle;
@@ -50,10 +48,10 @@ struct sift_source {
 int sift_visit(const struct sift_source *from, bundle_wants_fn *wants, bundle_take_fn *take, void *ctx,
                struct err *err);
 
-/* The bytes of a member that changed become those that stand in the spool from `begin` to its end. */
+/* Replaces a member's bytes by those in the spool from `begin` to its end. */
 int sift_replace(struct sift *s, json_t *item, const char *path, off_t begin, struct err *err);
 
-/* The members that the manifest describes, by path: their items. NULL without memory, or as err says. */
+/* The items of the manifest by the paths of their files. NULL with err. */
 json_t *sift_items(const json_t *root, struct err *err);
 
 #endif

@@ -12,17 +12,17 @@ enum { KEYGEN_MS = 10000, MAX_RECIPIENTS = 1000 };
 
 /* ---- the signature ------------------------------------------------------------------------------------- */
 
-static int say(struct bundle_summary *sum, enum bundle_signature state, const char *why)
+static int set_state(struct bundle_summary *sum, enum bundle_signature state, const char *why)
 {
     sum->signature.state = state;
     snprintf(sum->signature.why, sizeof sum->signature.why, "%s", why);
     return 0;
 }
 
-/* No memory is nobody's fault but ours. */
-static int bad(struct bundle_summary *sum, const struct err *why, struct err *err)
+/* Out of memory is not a fault of the signature. */
+static int report_bad_signature(struct bundle_summary *sum, const struct err *why, struct err *err)
 {
-    return why->kind == ERR_LOCAL_IO ? err_nomem(err) : say(sum, BUNDLE_SIGNED_BADLY, why->msg);
+    return why->kind == ERR_LOCAL_IO ? err_nomem(err) : set_state(sum, BUNDLE_SIGNED_BADLY, why->msg);
 }
 
 static int find_principal(const struct bundle_check *how, const struct buf *manifest, const struct buf *armor,
@@ -35,7 +35,7 @@ static int find_principal(const struct bundle_check *how, const struct buf *mani
     if (sshsig_find_principal(how->allowed_signers, &claim, &limits, &sum->signature.principal, &why) == 0)
         return 0;
     if (why.kind == ERR_DENIED)
-        return say(sum, BUNDLE_SIGNED, why.msg);
+        return set_state(sum, BUNDLE_SIGNED, why.msg);
     if (err)
         *err = why;
     return -1;
@@ -47,18 +47,18 @@ int signature_judge(const struct bundle_check *how, const struct buf *manifest, 
     struct sshsig s = {0};
     struct err why = ERR_INIT;
     if (armor->failed)
-        return say(sum, BUNDLE_SIGNED_BADLY, "it is larger than any signature");
+        return set_state(sum, BUNDLE_SIGNED_BADLY, "it is larger than any signature");
     if (sshsig_parse(buf_str(armor), armor->len, &s, &why) < 0)
-        return bad(sum, &why, err);
+        return report_bad_signature(sum, &why, err);
     snprintf(sum->signature.type, sizeof sum->signature.type, "%s", s.type);
     snprintf(sum->signature.fingerprint, sizeof sum->signature.fingerprint, "%s", s.fingerprint);
     int rc;
     if (strcmp(s.namespace, BUNDLE_NAMESPACE) != 0) {
         char words[SSHSIG_NAMESPACE + 100];
         snprintf(words, sizeof words, "it was made for \"%s\", not for a bundle", s.namespace);
-        rc = say(sum, BUNDLE_SIGNED_ELSEWHERE, words);
+        rc = set_state(sum, BUNDLE_SIGNED_ELSEWHERE, words);
     } else if (sshsig_check(&s, manifest->data, manifest->len, &why) < 0) {
-        rc = bad(sum, &why, err);
+        rc = report_bad_signature(sum, &why, err);
     } else {
         sum->signature.state = BUNDLE_SIGNED;
         rc = how->allowed_signers ? find_principal(how, manifest, armor, sum, err) : 0;
@@ -75,7 +75,7 @@ static void put_text(char *dst, size_t cap, const json_t *o, const char *key)
     text_printable(dst, cap, s ? s : "", s ? strlen(s) : 0);
 }
 
-/* USER on WORKSTATION, as far as they are known. */
+/* USER on WORKSTATION, as far as known. */
 static void put_person(char *dst, size_t cap, const json_t *o)
 {
     char user[120], workstation[120];
@@ -99,7 +99,7 @@ static int count_changed(void *ctx, json_t *item, const struct items_file *file,
 {
     size_t *n = ctx;
     (void)err;
-    /* The page was not collected; it is drawn anew in every redacted copy. */
+    /* Do not count the page: it was not collected, and every redacted copy has a new one. */
     *n += json_object_get(item, "original") && strcmp(file->path, PATH_REPORT) != 0;
     return 0;
 }

@@ -1,4 +1,4 @@
-/* Ends work on a bundle early: at a signal, or when it has taken too much processor time. */
+/* Ends work on a bundle early: at a signal, or at a limit of processor time. */
 #ifndef BUNDLE_STOP_H
 #define BUNDLE_STOP_H
 
@@ -8,22 +8,22 @@
 #include "base/base.h"
 
 struct stop {
-    int cancel_fd;   /* readable: the user ends it; or -1 */
-    int64_t cpu_ms;  /* processor time that it may take; 0: any */
-    int64_t cpu_end; /* by proc_cpu_ms */
+    int cancel_fd;   /* readable: the user cancels; or -1 */
+    int64_t cpu_ms;  /* limit of processor time; 0: none */
+    int64_t cpu_end; /* as in proc_cpu_ms */
 };
 
-/* The time counts from now on. */
+/* Starts counting the time. */
 struct stop stop_new(int cancel_fd, int64_t cpu_ms);
 
-/* 0: work may go on. ERR_CANCELLED; ERR_LIMIT. A call takes about 2 us: callers check once for each piece of
- * the input, of at most some hundred kB. */
+/* 0: continue. Else ERR_CANCELLED or ERR_LIMIT. A call takes about 2 us: call it once for each piece of
+ * input, at most some hundred kB. */
 int stop_check(const struct stop *s, struct err *err);
 
-/* Processor time that is left, in milliseconds, at least 1; 0: there is no bound. */
+/* The remaining processor time in milliseconds, at least 1; 0: no limit. */
 int64_t stop_left(const struct stop *s);
 
-/* Whether the time is over. */
+/* Whether the processor time is used up. */
 bool stop_is_late(const struct stop *s);
 
 #endif

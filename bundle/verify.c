@@ -11,14 +11,14 @@
 struct verifier {
     struct reader *r;
     json_t *manifest;
-    json_t *expected;     /* by path: what the manifest says, until the member is met; in its order */
+    json_t *expected;     /* the manifest's facts by path, in its order, until the member is read */
     struct buf signature; /* manifest.json.sig */
     bool is_signed;
     const struct bundle_check *how;
     struct bundle_summary sum;
 };
 
-static void report(struct verifier *v, const char *path, uint64_t size, enum bundle_state state)
+static void report_file(struct verifier *v, const char *path, uint64_t size, enum bundle_state state)
 {
     size_t *counts[] = {[BUNDLE_INTACT] = &v->sum.intact,
                         [BUNDLE_CHANGED] = &v->sum.changed,
@@ -30,7 +30,7 @@ static void report(struct verifier *v, const char *path, uint64_t size, enum bun
         v->how->finding(v->how->ctx, &f);
 }
 
-static int expect(void *ctx, const struct items_file *file, struct err *err)
+static int add_expected(void *ctx, const struct items_file *file, struct err *err)
 {
     const struct verifier *v = ctx;
     if (json_object_get(v->expected, file->path))
@@ -39,7 +39,7 @@ static int expect(void *ctx, const struct items_file *file, struct err *err)
     return json_object_set_new(v->expected, file->path, facts) < 0 ? err_nomem(err) : 0;
 }
 
-/* Takes in what the manifest leads one to expect. */
+/* Collects the members that the manifest names. */
 static int parse_manifest(struct verifier *v, const struct buf *text, struct err *err)
 {
     if (items_parse(buf_str(text), text->len, &v->manifest, err) < 0)
@@ -49,12 +49,12 @@ static int parse_manifest(struct verifier *v, const struct buf *text, struct err
     v->expected = json_object();
     if (!v->expected)
         return err_nomem(err);
-    if (items_each_file(v->manifest, expect, v, err) < 0)
+    if (items_each_file(v->manifest, add_expected, v, err) < 0)
         return -1;
     return signature_read_words(v->manifest, v->expected, &v->sum, err);
 }
 
-/* The hash of the present member. */
+/* Hashes the current member. */
 static int hash_member(struct verifier *v, char ret[SHA256_HEX], struct err *err)
 {
     struct sha256 *hash = sha256_new(err);
@@ -83,7 +83,7 @@ static int keep_signature(struct verifier *v, struct err *err)
     return v->signature.starved ? err_nomem(err) : 0;
 }
 
-/* Compares the present member with the manifest. One of another size is not even read. */
+/* Compares the current member with the manifest. Does not read a member of another size. */
 static int check_member(struct verifier *v, const struct reader_member *m, struct err *err)
 {
     const json_t *facts = json_object_get(v->expected, m->path);
@@ -97,7 +97,7 @@ static int check_member(struct verifier *v, const struct reader_member *m, struc
         if (strcmp(hex, json_string_value(json_object_get(facts, "sha256"))) == 0)
             state = BUNDLE_INTACT;
     }
-    report(v, m->path, m->size, state);
+    report_file(v, m->path, m->size, state);
     json_object_del(v->expected, m->path);
     return 0;
 }
@@ -116,7 +116,7 @@ static int check_all(struct verifier *v, struct err *err)
     const char *path;
     json_t *facts;
     json_object_foreach(v->expected, path, facts)
-        report(v, path, (uint64_t)json_integer_value(json_object_get(facts, "bytes")), BUNDLE_MISSING);
+        report_file(v, path, (uint64_t)json_integer_value(json_object_get(facts, "bytes")), BUNDLE_MISSING);
     return 0;
 }
 

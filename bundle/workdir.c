@@ -1,7 +1,7 @@
 /*
- * Making NAME.partial is the lock of the name NAME: whoever holds it is the only one to make NAME.tar.gz, so
- * the bundle is looked for after the directory was made, not before. Whose run works in it now is known by a
- * lock on the directory itself, which ends with its process, however that ends.
+ * Creating NAME.partial locks the name NAME: only its creator makes NAME.tar.gz. So the check for the bundle
+ * comes after the creation of the directory, not before. A lock on the directory itself shows that a run is
+ * using it; the lock ends with its process.
  */
 #include "bundle/workdir.h"
 
@@ -20,25 +20,25 @@
 #define SUFFIX ".tar.gz"
 #define PARTIAL ".partial"
 
-/* A name must leave room for what is put behind it: file systems allow 255 bytes. */
+/* The name must leave room for a suffix: file systems allow 255 bytes. */
 enum { MAX_NAME = 200, MAX_TRIES = 1000 };
 
-/* Both directories are open, and nothing is opened by a path once they are. */
+/* Both directories are open; their files are opened relative to them, not by path. */
 struct workdir {
     char *place_name;     /* NULL: the working directory */
-    struct beneath place; /* holds NAME.partial and NAME.tar.gz */
-    struct beneath files; /* NAME.partial, and the lock on it */
+    struct beneath place; /* contains NAME.partial and NAME.tar.gz */
+    struct beneath files; /* NAME.partial; its descriptor has the lock */
     char *path;           /* of NAME.partial, for messages */
     char *name;
     char *bundle;
     bool chosen;
 };
 
-/* Where a work directory is to be. */
+/* The place for a work directory. */
 struct place {
     char *dir; /* NULL: the working directory */
     char *name;
-    bool chosen; /* the user's words, not a default */
+    bool chosen; /* by the user, not a default */
 };
 
 static void place_release(struct place *p)
@@ -85,8 +85,8 @@ static int default_place(const char *output, const char *subject, int64_t utc_ms
     return 0;
 }
 
-/* The directory that the user names. A slash at its end says that it is one, so it is made if it is missing,
- * with those above it. */
+/* Checks the directory that the user names. A slash at its end marks a directory: creates it, and its
+ * parents, if missing. */
 static int find_directory(const char *output, struct err *err)
 {
     struct err why = ERR_INIT;
@@ -120,8 +120,8 @@ static int find_place(const char *output, const char *subject, int64_t utc_ms, s
     return default_place(output, subject, utc_ms, p, err);
 }
 
-/* What a bundle is called, without the number behind a default name. */
-static char *name_of(const char *bundle)
+/* The name of a bundle, without the number after a default name. */
+static char *get_name(const char *bundle)
 {
     const char *base = file_base(bundle);
     size_t n = strlen(base) - strlen(SUFFIX), end = n;
@@ -139,7 +139,7 @@ static int place_beside(const char *bundle, const char *name, const char *output
     if (output && find_directory(output, err) < 0)
         return -1;
     p->dir = output ? strdup(output) : beside ? file_dir(bundle) : NULL;
-    p->name = text_ends_in(bundle, SUFFIX) ? name_of(bundle) : strdup(name);
+    p->name = text_ends_in(bundle, SUFFIX) ? get_name(bundle) : strdup(name);
     if (!p->name || ((output || beside) && !p->dir))
         return err_nomem(err);
     if (text_is_name(p->name) && strlen(p->name) <= MAX_NAME)
@@ -148,8 +148,8 @@ static int place_beside(const char *bundle, const char *name, const char *output
     return err_hint(err, "-o NAME" SUFFIX " says what it is to be called");
 }
 
-/* A handle on `name` in `dir`, which is opened; nothing is made on disk. */
-static int handle(const char *dir, const char *name, struct workdir **ret, struct err *err)
+/* Makes a handle on `name` in `dir` and opens `dir`; creates nothing on disk. */
+static int new_handle(const char *dir, const char *name, struct workdir **ret, struct err *err)
 {
     struct workdir *w = calloc(1, sizeof *w);
     if (!w)
@@ -180,8 +180,8 @@ static int handle(const char *dir, const char *name, struct workdir **ret, struc
     return rc;
 }
 
-/* Opens the directory and locks it. File systems that lock no directories go without. */
-static int lock(struct workdir *w, struct err *err)
+/* Opens the directory and locks it. Ignores file systems without locks on directories. */
+static int open_and_lock(struct workdir *w, struct err *err)
 {
     w->files.fd = beneath_open_dir(&w->place, file_base(w->path), err);
     if (w->files.fd < 0) {
@@ -195,8 +195,8 @@ static int lock(struct workdir *w, struct err *err)
     return err_hint(err, "wait for it, or end it");
 }
 
-/* Makes the directory, unless it or the bundle exists. */
-static int make(struct workdir *w, struct err *err)
+/* Creates the directory, unless it or the bundle exists. */
+static int make_directory(struct workdir *w, struct err *err)
 {
     const char *name = file_base(w->path);
     if (beneath_mkdir(&w->place, name, err) < 0) {
@@ -208,20 +208,20 @@ static int make(struct workdir *w, struct err *err)
                         "what a killed grab has left, `profgrab resume` finishes; or choose another name");
     }
     if (!beneath_exists(&w->place, file_base(w->bundle)))
-        return lock(w, err);
+        return open_and_lock(w, err);
     beneath_remove(&w->place, name, NULL);
     return err_set(err, ERR_EXISTS, "%s exists already, and nothing is overwritten", w->bundle);
 }
 
-/* Takes the name, or says ERR_EXISTS. */
-static int take(const struct place *p, const char *name, struct workdir **ret, struct err *err)
+/* Creates the work directory of that name; ERR_EXISTS if it is taken. */
+static int make_workdir(const struct place *p, const char *name, struct workdir **ret, struct err *err)
 {
     struct workdir *w = NULL;
     struct err why = ERR_INIT;
-    if (handle(p->dir, name, &w, err) < 0)
+    if (new_handle(p->dir, name, &w, err) < 0)
         return -1;
     w->chosen = p->chosen;
-    if (make(w, &why) == 0) {
+    if (make_directory(w, &why) == 0) {
         *ret = w;
         return 0;
     }
@@ -235,8 +235,8 @@ static int take(const struct place *p, const char *name, struct workdir **ret, s
     return -1;
 }
 
-/* Takes the name, or a default name with the first free number behind it. */
-static int take_free(const struct place *p, struct workdir **ret, struct err *err)
+/* The same, with the first free number after a default name. */
+static int make_numbered_workdir(const struct place *p, struct workdir **ret, struct err *err)
 {
     struct err why = ERR_INIT;
     char name[256];
@@ -245,7 +245,7 @@ static int take_free(const struct place *p, struct workdir **ret, struct err *er
             snprintf(name, sizeof name, "%s", p->name);
         else
             snprintf(name, sizeof name, "%s-%d", p->name, i);
-        if (take(p, name, ret, &why) == 0)
+        if (make_workdir(p, name, ret, &why) == 0)
             return 0;
         if (why.kind != ERR_EXISTS || p->chosen)
             break;
@@ -261,7 +261,7 @@ int workdir_new(const char *output, const char *subject, int64_t utc_ms, struct 
     struct place p = {0};
     int rc = -1;
     if (find_place(output, subject, utc_ms, &p, err) == 0)
-        rc = take_free(&p, ret, err);
+        rc = make_numbered_workdir(&p, ret, err);
     place_release(&p);
     return rc;
 }
@@ -273,21 +273,21 @@ int workdir_beside(const char *bundle, const char *name, const char *output, str
     int rc = output && text_ends_in(output, SUFFIX) ? chosen_place(output, &p, err)
                                                     : place_beside(bundle, name, output, &p, err);
     if (rc == 0)
-        rc = take_free(&p, ret, err);
+        rc = make_numbered_workdir(&p, ret, err);
     place_release(&p);
     return rc;
 }
 
-/* ---- one that there is --------------------------------------------------------------------------------- */
+/* ---- an existing one ----------------------------------------------------------------------------------- */
 
-static int is_none(const char *path, const char *why, struct err *err)
+static int not_workdir_error(const char *path, const char *why, struct err *err)
 {
     err_set(err, ERR_FAILED, "%s is no work directory of profgrab: %s", path, why);
     return err_hint(err, "resume takes the NAME" PARTIAL " that a run has left, or a bundle");
 }
 
-/* What lies in it decides which hosts are opened: it must be nobody else's. */
-static const char *fault_of_owner(const struct stat *st)
+/* Its content decides which hosts are opened: it must belong to the user. */
+static const char *find_owner_fault(const struct stat *st)
 {
     if (st->st_uid != geteuid())
         return "it belongs to somebody else";
@@ -299,8 +299,8 @@ static int check_owner(const struct workdir *w, struct err *err)
     struct stat st;
     if (beneath_stat(&w->files, "", &st, err) < 0)
         return -1;
-    const char *fault = fault_of_owner(&st);
-    return fault ? is_none(w->path, fault, err) : 0;
+    const char *fault = find_owner_fault(&st);
+    return fault ? not_workdir_error(w->path, fault, err) : 0;
 }
 
 static int read_manifest(const struct workdir *w, struct buf *ret, struct err *err)
@@ -321,7 +321,7 @@ static int read_manifest(const struct workdir *w, struct buf *ret, struct err *e
     return -1;
 }
 
-/* DIR and NAME of a path that ends in .partial, or in slashes behind that. */
+/* DIR and NAME of a path that ends in .partial, with or without slashes. */
 static int partial_place(const char *path, struct place *p, struct err *err)
 {
     size_t n = strlen(path);
@@ -333,7 +333,7 @@ static int partial_place(const char *path, struct place *p, struct err *err)
     int rc = -1;
     const char *base = file_base(trimmed);
     if (!text_ends_in(base, PARTIAL)) {
-        is_none(path, "it is not called NAME" PARTIAL, err);
+        not_workdir_error(path, "it is not called NAME" PARTIAL, err);
         goto out;
     }
     p->name = strndup(base, strlen(base) - strlen(PARTIAL));
@@ -341,7 +341,7 @@ static int partial_place(const char *path, struct place *p, struct err *err)
     if (!p->name || (base != trimmed && !p->dir))
         err_nomem(err);
     else
-        rc = text_is_name(p->name) ? 0 : is_none(path, "its name is none of ours", err);
+        rc = text_is_name(p->name) ? 0 : not_workdir_error(path, "its name is none of ours", err);
 out:
     free(trimmed);
     return rc;
@@ -354,7 +354,7 @@ int workdir_open(const char *path, struct workdir **ret, struct buf *ret_manifes
     int rc = -1;
     if (partial_place(path, &p, err) < 0)
         goto out;
-    if (handle(p.dir, p.name, &w, err) < 0 || lock(w, err) < 0 || check_owner(w, err) < 0 ||
+    if (new_handle(p.dir, p.name, &w, err) < 0 || open_and_lock(w, err) < 0 || check_owner(w, err) < 0 ||
         workdir_inspect(&w->files, "resume", err) < 0 || read_manifest(w, ret_manifest, err) < 0)
         goto out;
     *ret = w;
@@ -368,7 +368,7 @@ out:
 
 /* ---- a directory whose files are copied into a bundle -------------------------------------------------- */
 
-/* A work directory is opened without following a link of its name; any other directory may be a link. */
+/* Does not follow a link with the name of a work directory; any other directory may be a link. */
 static int open_copied(const char *path, struct err *err)
 {
     struct beneath place = {.fd = -1};
@@ -409,7 +409,7 @@ int workdir_open_copied(const char *path, struct beneath *ret, struct err *err)
         return 0;
     }
     int rc = beneath_stat(&directory, "", &st, err);
-    if (rc == 0 && (fault = fault_of_owner(&st))) {
+    if (rc == 0 && (fault = find_owner_fault(&st))) {
         err_set(err, ERR_FAILED, "%s is not safe to bundle: %s", path, fault);
         rc = err_hint(err, "look where the directory is from, or collect anew with `profgrab grab`");
     }
@@ -435,7 +435,7 @@ void workdir_free(struct workdir *w)
     free(w);
 }
 
-/* Only the directory that is locked: another one of that name is not ours to remove. */
+/* Only the locked directory: another one of that name is not ours. */
 void workdir_remove(struct workdir *w)
 {
     struct stat ours, named;

@@ -11,14 +11,15 @@
 
 struct writer {
     struct archive *tar;
-    struct gzpack *gzip; /* takes what libarchive writes; libarchive's own filter has one level for all */
+    struct gzpack
+        *gzip; /* receives libarchive's output; libarchive's own filter has one level for all content */
     char *top, *shown;
     bool finished;
-    struct err sink_err; /* why gzip or the sink failed: libarchive's callback cannot carry it */
+    struct err sink_err; /* the error of gzip or the sink: libarchive's callback cannot return it */
 };
 
-/* Why it could not be written: the sink's words, or libarchive's own. */
-static int failed(const struct writer *w, struct err *err)
+/* The error of a failed write: the sink's, or libarchive's own. */
+static int write_error(const struct writer *w, struct err *err)
 {
     if (w->sink_err.kind != ERR_NONE) {
         if (err)
@@ -52,7 +53,7 @@ int writer_open(const char *top, const char *shown, writer_sink_fn *sink, void *
     if (archive_write_set_format_pax_restricted(w->tar) != ARCHIVE_OK ||
         archive_write_set_bytes_per_block(w->tar, 0) != ARCHIVE_OK ||
         archive_write_open(w->tar, w, NULL, on_write, NULL) != ARCHIVE_OK) {
-        failed(w, err);
+        write_error(w, err);
         writer_free(w);
         return -1;
     }
@@ -64,8 +65,8 @@ void writer_free(struct writer *w)
 {
     if (!w)
         return;
-    /* A member that was begun would be filled up with zeros, to its last byte. archive_write_fail ends that
-     * too, but forgets to free the filter. */
+    /* Otherwise libarchive would fill the unfinished member with zeros. archive_write_fail also prevents
+     * this, but leaks the filter. */
     if (!w->finished && w->sink_err.kind == ERR_NONE)
         err_set(&w->sink_err, ERR_CANCELLED, "given up");
     archive_write_free(w->tar);
@@ -91,7 +92,7 @@ static int put_header(struct writer *w, const char *path, unsigned type, uint64_
     archive_entry_set_size(e, (la_int64_t)size);
     archive_entry_set_mtime(e, mtime, 0);
     if (archive_write_header(w->tar, e) != ARCHIVE_OK)
-        rc = failed(w, err);
+        rc = write_error(w, err);
 out:
     archive_entry_free(e);
     free(full);
@@ -110,7 +111,7 @@ int writer_file(struct writer *w, const char *path, uint64_t size, int64_t mtime
 
 int writer_data(struct writer *w, const void *p, size_t n, struct err *err)
 {
-    return archive_write_data(w->tar, p, n) == (la_ssize_t)n ? 0 : failed(w, err);
+    return archive_write_data(w->tar, p, n) == (la_ssize_t)n ? 0 : write_error(w, err);
 }
 
 int writer_finish(struct writer *w, struct err *err)
@@ -118,5 +119,5 @@ int writer_finish(struct writer *w, struct err *err)
     w->finished = true;
     if (archive_write_close(w->tar) == ARCHIVE_OK && gzpack_finish(w->gzip, &w->sink_err) == 0)
         return 0;
-    return failed(w, err);
+    return write_error(w, err);
 }

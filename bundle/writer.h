@@ -1,5 +1,5 @@
-/* Writing a tarball as bundles are: gzip'ed restricted pax, directories 0700, files 0600, owners nobody's
- * business. The counterpart of reader.h. */
+/* Writes the tarball of a bundle: gzip'ed restricted pax, directories 0700, files 0600, no owners. The
+ * counterpart of reader.h. */
 #ifndef BUNDLE_WRITER_H
 #define BUNDLE_WRITER_H
 
@@ -9,10 +9,10 @@
 
 struct writer;
 
-/* Takes the tarball's bytes, in order. */
+/* Receives the tarball's bytes, in order. */
 typedef int writer_sink_fn(void *ctx, const void *p, size_t n, struct err *err);
 
-/* `top`: the directory everything lies below. `shown`: the file, for messages. */
+/* `top`: the top directory. `shown`: the file's name in messages. */
 int writer_open(const char *top, const char *shown, writer_sink_fn *sink, void *ctx, struct writer **ret,
                 struct err *err);
 void writer_free(struct writer *w);
@@ -20,7 +20,7 @@ void writer_free(struct writer *w);
 /* Paths are below the top directory, "" itself; `mtime` is in seconds. */
 int writer_dir(struct writer *w, const char *path, int64_t mtime, struct err *err);
 
-/* Begins a file: exactly `size` bytes follow by writer_data. */
+/* Begins a file: writer_data must add exactly `size` bytes. */
 int writer_file(struct writer *w, const char *path, uint64_t size, int64_t mtime, struct err *err);
 int writer_data(struct writer *w, const void *p, size_t n, struct err *err);
 
