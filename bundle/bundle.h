@@ -32,7 +32,7 @@ struct workdir;
 int workdir_new(const char *output, const char *subject, int64_t utc_ms, struct workdir **ret,
                 struct err *err);
 /*
- * The same for a repaired bundle: beside the existing one, or in the directory `output`, under the first free
+ * The same for resuming an existing bundle: beside it, or in the directory `output`, under the first free
  * name: its own, or `-2`, `-3`, ... appended. `name` is used if the file is not called NAME.tar.gz.
  */
 int workdir_beside(const char *bundle, const char *name, const char *output, struct workdir **ret,

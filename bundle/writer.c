@@ -11,8 +11,7 @@
 
 struct writer {
     struct archive *tar;
-    struct gzpack
-        *gzip; /* receives libarchive's output; libarchive's own filter has one level for all content */
+    struct gzpack *gzip; /* receives libarchive's output; its own filter has one level for all */
     char *top, *shown;
     bool finished;
     struct err sink_err; /* the error of gzip or the sink: libarchive's callback cannot return it */
