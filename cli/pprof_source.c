@@ -435,9 +435,10 @@ static int read_all(const struct pprof_options *o, struct expanded *words, struc
     return rc;
 }
 
-static int gather(const struct pprof_options *o, bool *online, struct profile **ret, struct err *err)
+int pprof_sources(const struct pprof_options *o, struct profile **ret, struct err *err)
 {
-    struct harvest sources = {.online = online}, bases = {.online = online};
+    bool online = false;
+    struct harvest sources = {.online = &online}, bases = {.online = &online};
     struct expanded words = {0};
     int rc = read_all(o, &words, &sources, &bases, err);
     if (rc == 0)
@@ -455,13 +456,6 @@ static int gather(const struct pprof_options *o, bool *online, struct profile **
         *ret = sources.profile;
     else
         profile_free(sources.profile);
-    return rc;
-}
-
-int pprof_sources(const struct pprof_options *o, struct profile **ret, struct err *err)
-{
-    bool online = false;
-    int rc = gather(o, &online, ret, err);
     if (online)
         fetch_global_cleanup();
     return rc;

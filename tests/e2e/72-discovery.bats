@@ -415,14 +415,13 @@ W
 }
 
 @test "the secret of a source goes to no redirect, and to no other machine over plain HTTP" {
-    export TOKEN=$SECRET
     with_sources "{ prometheus: \"$SOURCE/elsewhere\", job: storage, auth: { bearer_env: TOKEN } }"
-    run_profgrab hosts
+    TOKEN=$SECRET run_profgrab hosts
     assert_stderr_has 'not followed'
     [[ ! -e $RIG_DIR/secret.seen ]] || fail "$(cat "$RIG_DIR/secret.seen")"
     # The refusal comes before any connection.
     with_sources "{ prometheus: \"http://sources.invalid/\", job: storage, auth: { bearer_env: TOKEN } }"
-    run_profgrab hosts
+    TOKEN=$SECRET run_profgrab hosts
     assert_stderr_has 'in clear text'
 }
 
