@@ -561,14 +561,14 @@ fish_offers() {
 
 # page NAME: the built page's source, its hyphens as they are read.
 page() {
-    sed 's/\\-/-/g; s/\\(aq/'\''/g; s/\\(dq/"/g' "${profgrab_program%/bin/*}/share/man/man${1##*.}/$1"
+    sed 's/\\-/-/g; s/\\(aq/'\''/g; s/\\(dq/"/g' "${profgrab_program%/*}/share/man/man${1##*.}/$1"
 }
 
 @test "manual pages: what mandoc warns of" {
     command -v mandoc >/dev/null || skip 'there is no mandoc'
     local name
     for name in man1/profgrab.1 man5/profgrab-inventory.5 man7/profgrab-{formats,exit-codes,kinds}.7; do
-        run mandoc -T lint -W warning "${profgrab_program%/bin/*}/share/man/$name"
+        run mandoc -T lint -W warning "${profgrab_program%/*}/share/man/$name"
         assert_status 0
         assert_equal "$output" ''
     done
