@@ -177,4 +177,7 @@ int pprof_locate(struct profile *p, struct err *err);
 int pprof_symbolize(const struct pprof_options *o, struct profile *p, const struct symbolize_sources *sources,
                     struct err *err);
 
+/* The path of a program, from the absolute directories of PATH: a new string, or NULL if there is none. */
+char *pprof_find_program(const char *name);
+
 #endif

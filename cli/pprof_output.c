@@ -13,8 +13,10 @@
 #include "cli/standard_streams.h"
 #include "base/banned.h"
 
-/* What graphviz may take, and may write: large graphs take minutes. */
+/* Limits of graphviz: large graphs take minutes. */
 #define DOT_TIMEOUT_MS (INT64_C(15) * 60 * 1000)
+#define DOT_CPU_MS (INT64_C(5) * 60 * 1000)
+#define DOT_MEMORY (UINT64_C(2) << 30)
 #define DOT_MOST ((size_t)1 << 30)
 
 /* What is done with a report. */
@@ -230,21 +232,25 @@ static int run_dot(const char *picture, int input, struct target *to, struct err
 {
     char format[16];
     snprintf(format, sizeof format, "-T%s", picture);
-    const char *const argv[] = {"dot", format, NULL};
-    struct proc_limits limits = {.timeout_ms = DOT_TIMEOUT_MS, .max_output = DOT_MOST};
+    char *path = pprof_find_program("dot");
+    const char *const argv[] = {path ? path : "dot", format, NULL};
+    struct proc_limits limits = {
+        .timeout_ms = DOT_TIMEOUT_MS, .max_output = DOT_MOST, .memory = DOT_MEMORY, .cpu_ms = DOT_CPU_MS};
     struct proc_result result;
     struct err why = ERR_INIT;
     /* A picture may take minutes: dot must not outlive us. */
-    if (signals_install(err) < 0)
-        return -1;
+    int rc = signals_install(err);
     limits.cancel_fd = signals_cancel_fd();
-    if (proc_run_on(argv, input, &limits, &result, &why) < 0) {
+    int started = rc == 0 ? proc_run_on(argv, input, &limits, &result, &why) : -1;
+    free(path);
+    if (rc < 0)
+        return -1;
+    if (started < 0) {
         if (why.kind == ERR_CANCELLED)
             return err_set(err, ERR_CANCELLED, "interrupted");
         err_set(err, ERR_NOT_FOUND, "failed to execute dot. Is Graphviz installed? Error: %s", why.msg);
         return err_hint(err, "-dot writes the graph as text, and -top or -tree need no graphviz");
     }
-    int rc;
     if (result.exit_code) {
         if (result.complaint[0])
             pprof_say("%s", result.complaint);

@@ -52,7 +52,7 @@ static char *executable(char *path)
 }
 
 /* In PATH, of which only absolute directories count: a profile may have been unpacked where we are. */
-static char *in_path(const char *name)
+char *pprof_find_program(const char *name)
 {
     const char *at = getenv("PATH");
     char *found = NULL;
@@ -94,7 +94,7 @@ static char *find(const struct pprof_options *o, enum symbolize_program program)
     if (!found)
         found = in_tools(tools, name, false);
     if (!found && (!*tools || program != SYMBOLIZE_ADDR2LINE))
-        found = in_path(name);
+        found = pprof_find_program(name);
     return found;
 }
 

@@ -478,6 +478,17 @@ SHAPES
     done
 }
 
+@test "pprof: graphviz runs within limits" {
+    made "heap.pb.gz" large
+    mkdir bin
+    printf '#!/bin/bash\n{ ulimit -t; ulimit -d; } >%q\ncat >/dev/null\necho "<svg/>"\n' "$PWD/limits" >bin/dot
+    chmod +x bin/dot
+    PATH=$PWD/bin:$PATH run --separate-stderr "$profgrab_program" pprof -svg -output heap.svg heap.pb.gz
+    assert_status 0
+    assert_equal "$(head -n 1 limits)" 300
+    (($(tail -n 1 limits) < 2200000))
+}
+
 @test "pprof: a report of the shell that takes more than it may is one message, and the shell goes on" {
     made deep.pb.gz deep
     bounded pprof deep.pb.gz < <(printf 'folded\ntop 3\nquit\n')
