@@ -54,7 +54,7 @@ static struct str trim_blanks(struct str v)
     return v;
 }
 
-/* What a cell implies for the next one. */
+/* The hint that a cell gives for the next one. */
 static enum redact_name judge_cell(struct str text)
 {
     return text.n > 0 && text.n <= MOST_NAME ? redact_judge_name(text) : REDACT_HARMLESS;

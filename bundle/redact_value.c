@@ -102,7 +102,7 @@ static size_t value_reach(struct str s, size_t at, const struct redact_lead *l, 
 
 /* ---- pairs --------------------------------------------------------------------------------------------- */
 
-/* What a name that is itself a value implies for the value beside it. */
+/* The hint that a name, itself a value, gives for the value beside it. */
 static enum redact_name judge_value(struct str v)
 {
     size_t n = 0;
@@ -111,7 +111,7 @@ static enum redact_name judge_value(struct str v)
     return redact_judge_name((struct str){v.p, n});
 }
 
-/* What the text before this `value` implies, in the same object or tag. */
+/* The hint of the text before this `value`, in the same object or tag. */
 static enum redact_name judge_by_text_before(struct redact_search *search, size_t at)
 {
     struct str s = search->in;
@@ -124,7 +124,7 @@ static enum redact_name judge_by_text_before(struct redact_search *search, size_
     return says;
 }
 
-/* What the text after it implies, as in `"value": "x", "name": "DB_PASSWORD"`. */
+/* The hint of the text after it, as in `"value": "x", "name": "DB_PASSWORD"`. */
 static enum redact_name judge_by_text_after(struct redact_search *search, size_t at,
                                             const struct redact_lead *l)
 {

@@ -15,7 +15,7 @@
 #include "cli/talk.h"
 #include "base/banned.h"
 
-/* What a bundle may have, of one directory. */
+/* The limits of a bundle, which has one directory. */
 enum { MAX_ENTRIES = BUNDLE_MAX_MEMBERS, MAX_DEPTH = 32 };
 
 struct creation {

@@ -151,7 +151,7 @@ static void begin_report(const char *member, bool first)
     fflush(stdout);
 }
 
-/* What two bundles have in common. */
+/* The profiles and dumps that two bundles share. */
 struct pairs {
     struct strlist names; /* of both profiles of each pair: the old one, then the new one */
     struct strlist added; /* members that only the second bundle has */

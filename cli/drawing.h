@@ -51,7 +51,7 @@ struct drawing_attempts {
 int drawing_attempt(const struct drawing_attempts *a, proc_confined_fn *body, void *ctx, struct buf *ret,
                     struct err *err);
 
-/* Where a page goes. */
+/* The destination of a page. */
 struct drawing_target {
     page_sink_fn *sink;
     void *ctx;

@@ -308,7 +308,7 @@ static const char *place_of(const char *name, size_t *ret_n)
     return member;
 }
 
-/* What is shown: a dump after the other, or two of the same service. */
+/* The dumps to show: one after the other, or two of the same service. */
 struct showing {
     const struct goroutines_options *o;
     const char *(*pairs)[2]; /* the dump, behind the one to compare it with, or NULL */

@@ -418,7 +418,7 @@ static int harvest_all(const struct pprof_options *o, const struct expanded *wor
     return counted(bases, words->bases.n, "base", err);
 }
 
-/* What takes memory by the profiles; what follows may start programs. */
+/* Reads all profiles within the limit of memory. The caller starts programs only afterwards. */
 static int read_all(const struct pprof_options *o, struct expanded *words, struct harvest *sources,
                     struct harvest *bases, struct err *err)
 {

@@ -120,7 +120,7 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Of all children that have ended. */
+/* CPU time of all children that have ended, in milliseconds. */
 static int64_t children_cpu_ms(void)
 {
     struct rusage used;
