@@ -290,7 +290,8 @@ static int compare_words(struct comparison *c, struct err *err)
 {
     char *identity = (char *)(uintptr_t)c->options.identity;
     const struct strlist identities = {.items = &identity, .n = identity && *identity ? 1 : 0};
-    struct source_keys keys = {.identities = &identities, .option = "--identity"};
+    struct source_keys keys = {
+        .identities = &identities, .passphrase_file = c->options.passphrase_file, .option = "--identity"};
     struct confined_budget budget;
     bool known = false;
     if (confined_open(c->argv + c->n - 2, 2, &keys, &budget, &known, err) < 0) {
@@ -360,7 +361,8 @@ const struct command command_diff = {
         "both have, by "
         "service and kind. FLAGS are pprof's own: -cum, -tree in place of -top, "
         "-sample_index=alloc_space, ... --identity FILE names the age identity or SSH private key that opens "
-        "encrypted bundles (default: the usual keys of ~/.ssh).",
+        "encrypted bundles (default: the usual keys of ~/.ssh), --passphrase-file FILE the file whose first "
+        "line is the passphrase.",
     .flag = pprof_flag_option,
     .words = WORDS_PROFILES,
     .run = run,

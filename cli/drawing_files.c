@@ -19,34 +19,53 @@ static int parse(const struct buf *bytes, const char *name, uint64_t most, struc
     return source_hint_type(name, bytes->data, bytes->len, err);
 }
 
-/* What somebody's file is: both, or the one that it can be read as. */
+/* Adds the table of goroutines. A profile of another kind has none, which is no failure. */
+static int draw_dump(struct drawing *d, struct drawing_file *f, struct str bytes, struct err *err)
+{
+    struct goroutines *g = NULL;
+    struct err why = ERR_INIT;
+    if (goroutines_read(&bytes, &f->entry.file, 1, d->limits->profile, &g, &why) < 0) {
+        if (goroutines_form(bytes) == GOROUTINES_PROFILE)
+            return 0;
+        if (err)
+            *err = why; /* it names the file */
+        return -1;
+    }
+    f->entry.kind = "goroutines";
+    int rc = drawing_add_dump(d, f, g, err);
+    goroutines_free(g);
+    return rc < 0 ? err_wrap(err, "%s", f->entry.file) : 0;
+}
+
+static int draw_profile(struct drawing *d, struct drawing_file *f, const struct buf *bytes, struct err *err)
+{
+    struct profile *p = NULL;
+    int rc = parse(bytes, f->entry.file, d->limits->profile, &p, err);
+    for (size_t i = 0; rc == 0 && i < p->n_sample_types && !f->entry.kind; i++) {
+        char type[64];
+        struct str name = profile_str(p, p->sample_types[i].type);
+        f->entry.kind = fetch_kind_of(text_printable(type, sizeof type, name.p, name.n));
+    }
+    if (rc == 0)
+        rc = drawing_add_profile(d, f, p, err);
+    profile_free(p);
+    return rc < 0 ? err_wrap(err, "%s", f->entry.file) : 0;
+}
+
+/* A goroutine profile is drawn twice: as a table of goroutines and as a flame graph. */
 static int draw_named(struct drawing *d, struct drawing_file *f, struct source_keys *keys, struct err *err)
 {
     struct buf bytes = BUF_INIT(0);
-    struct profile *p = NULL;
-    struct goroutines *g = NULL;
     int rc = source_read_inflated(f->entry.file, keys, &bytes, err);
     struct str dump = {buf_str(&bytes), bytes.len};
-    struct err why = ERR_INIT;
-    if (rc == 0 && goroutines_read(&dump, &f->entry.file, 1, d->limits->profile, &g, &why) == 0) {
-        f->entry.kind = "goroutines";
-        rc = drawing_add_dump(d, f, g, err);
-    }
-    if (rc == 0 && (!g || g->dumps[0].form == GOROUTINES_PROFILE)) {
-        rc = parse(&bytes, f->entry.file, d->limits->profile, &p, err);
-        for (size_t i = 0; rc == 0 && i < p->n_sample_types && !f->entry.kind; i++) {
-            char type[64];
-            struct str name = profile_str(p, p->sample_types[i].type);
-            f->entry.kind = fetch_kind_of(text_printable(type, sizeof type, name.p, name.n));
-        }
-        if (rc == 0)
-            rc = drawing_add_profile(d, f, p, err);
-    }
-    profile_free(p);
-    goroutines_free(g);
+    if (rc < 0 && err->kind != ERR_NOT_FOUND) /* that error names the file */
+        err_wrap(err, "%s", f->entry.file);
+    if (rc == 0)
+        rc = draw_dump(d, f, dump, err);
+    if (rc == 0 && goroutines_form(dump) == GOROUTINES_PROFILE)
+        rc = draw_profile(d, f, &bytes, err);
     buf_release(&bytes);
-    /* What is not there was named. */
-    return rc < 0 && err->kind != ERR_NOT_FOUND ? err_wrap(err, "%s", f->entry.file) : rc;
+    return rc;
 }
 
 /* Notes that file `i` is being drawn. Of a single file nothing is left to draw without it. */

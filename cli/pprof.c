@@ -86,7 +86,8 @@ int pprof_make(const struct pprof_options *o, struct err *err)
 {
     char *identity = (char *)(uintptr_t)o->identity;
     const struct strlist identities = {.items = &identity, .n = identity && *identity ? 1 : 0};
-    struct source_keys keys = {.identities = &identities, .option = "-identity"};
+    struct source_keys keys = {
+        .identities = &identities, .passphrase_file = o->passphrase_file, .option = "-identity"};
     struct pprof_options with = *o;
     if (pprof_can_make(o, err) < 0)
         return -1;
@@ -123,7 +124,8 @@ const struct command command_pprof = {
         "is a file, a URL, HOST:PORT/PATH, or a bundle: BUNDLE with one profile, BUNDLE:MEMBER, or "
         "BUNDLE:PATTERN, as in 'run.tar.gz:*/heap.pb.gz'; several are merged. For example: profgrab "
         "pprof -top -cum cpu.pb.gz\n\n-identity FILE names the age identity or SSH private key that opens "
-        "an encrypted bundle (default: the usual keys of ~/.ssh).\n\nWithout a format it reads commands, as "
+        "an encrypted bundle (default: the usual keys of ~/.ssh), --passphrase-file FILE the file whose "
+        "first line is the passphrase.\n\nWithout a format it reads commands, as "
         "that does: `help` lists "
         "them.\n\nExit codes are those of pprof: 0, or 2 if anything was wrong; 130 interrupted.",
     .flag = pprof_flag_option,

@@ -58,8 +58,9 @@ struct pprof_options {
 
     const char *base;
     bool diff_base;
-    const char *identity;     /* a file; NULL: the usual keys */
-    struct source_keys *keys; /* NULL: made of the identity. Set by callers that read several times */
+    const char *identity;        /* a file; NULL: the usual keys */
+    const char *passphrase_file; /* NULL: a person is asked */
+    struct source_keys *keys;    /* NULL: made of the identity. Set by callers that read several times */
     /* What reading and the report may cost; NULL: each report what the bytes of the profile allow. Set by
      * callers that read several times, otherwise by pprof_make. */
     const struct confined_budget *budget;

@@ -131,6 +131,8 @@ static const struct pprof_flag flags[] = {
      "through addr2line, nm and c++filt; see Names"},
     {"identity", TEXT, SOURCE, IN(identity), "",
      "what opens an encrypted bundle: an age identity or an SSH private key", ours_identity},
+    {"passphrase-file", TEXT, SOURCE, IN(passphrase_file), "",
+     "a file whose first line is the passphrase of the key or the bundle", ours},
     {"tls_cert", TEXT, SOURCE, IN(tls_cert), "", "client certificate, for https sources", NULL},
     {"tls_key", TEXT, SOURCE, IN(tls_key), "", "its key", NULL},
     {"tls_ca", TEXT, SOURCE, IN(tls_ca), "", "authorities to trust", NULL},
@@ -230,8 +232,8 @@ void pprof_flag_list(FILE *out)
 /* What stands behind a flag: files are what a shell can complete. */
 static const char *argument_of(const struct pprof_flag *f)
 {
-    static const char *const files[] = {"output",  "base",   "diff_base",   "tls_cert",
-                                        "tls_key", "tls_ca", "source_path", "identity"};
+    static const char *const files[] = {"output", "base",        "diff_base", "tls_cert",       "tls_key",
+                                        "tls_ca", "source_path", "identity",  "passphrase-file"};
     if (f->kind == BOOL)
         return NULL;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)

@@ -55,11 +55,23 @@ static int add_usual_keys(struct age_identities *i, struct err *err)
     return 0;
 }
 
+/* Without a person to ask, the passphrase can come from a file: every command that opens encrypted files has
+ * the option. */
+static int ask_for_passphrase(void *ctx, const struct question *q, struct secret *ret, struct err *err)
+{
+    const struct prompt *p = ctx;
+    if (prompt_ask(ctx, q, ret, err) == 0)
+        return 0;
+    if (err && err->kind == ERR_NOT_FOUND && !p->passphrase_file)
+        err_hint(err, "--passphrase-file FILE names a file with the passphrase in its first line");
+    return -1;
+}
+
 static int identities_new(const struct strlist *files, struct prompt *prompt, struct age_identities **ret,
                           struct err *err)
 {
     struct age_identities *i = NULL;
-    if (age_identities_new(prompt_ask, prompt, ASK_MS, &i, err) < 0)
+    if (age_identities_new(ask_for_passphrase, prompt, ASK_MS, &i, err) < 0)
         return -1;
     age_identities_cancel(i, signals_cancel_fd());
     for (size_t k = 0; k < files->n; k++)

@@ -79,6 +79,10 @@ struct goroutines {
     struct goroutines_store *store;
 };
 
+/* Returns the form of these bytes by their beginning; GOROUTINES_PROFILE for any bytes that are no text dump.
+ */
+enum goroutine_form goroutines_form(struct str dump);
+
 /*
  * Reads one dump or two. The bytes must stay valid as long as the result. A profile may inflate to max_bytes.
  * ERR_FAILED: the named dump is no dump of goroutines, empty or too large. ERR_UNSUPPORTED: it is a profile

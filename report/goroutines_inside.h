@@ -33,7 +33,6 @@ int goroutine_add_frame(struct goroutines *g, struct goroutine_frame frame, stru
 int goroutine_end(struct goroutines *g, size_t dump, struct err *err);
 
 /* The form of a dump. Any input that is no text of goroutines counts as a profile. */
-enum goroutine_form goroutines_form(struct str dump);
 int goroutines_read_stacks(struct goroutines *g, size_t dump, struct str text, struct err *err);
 int goroutines_read_grouped(struct goroutines *g, size_t dump, struct str text, struct err *err);
 int goroutines_read_profile(struct goroutines *g, size_t dump, struct str bytes, uint64_t max_bytes,

@@ -285,7 +285,7 @@ static int set_no_match(const struct search *q, struct err *err)
     }
     name_stanzas(q->header, &names);
     err_set(err, ERR_NOT_FOUND, "%sit is encrypted to %s",
-            q->by->n ? "none of the keys given opens it; " : "", buf_str(&names));
+            q->by->n ? "none of the keys tried opens it; " : "", buf_str(&names));
     buf_release(&names);
     return err_hint(err, "give the identity that opens it: -i FILE, an age identity or an SSH private key");
 }

@@ -258,7 +258,7 @@ SCRIPT
     assert_stderr_has 'hint: give the identity'
     run_profgrab bundle decrypt -i "$RIG_DIR/other.txt" -i "$RIG_DIR/rsa" -o out plain.age
     assert_status 1
-    assert_stderr_has 'none of the keys given opens it; it is encrypted to X25519, ssh-ed25519 '
+    assert_stderr_has 'none of the keys tried opens it; it is encrypted to X25519, ssh-ed25519 '
     run_profgrab bundle decrypt -i ecdsa -o out plain.age
     assert_status 2
     assert_stderr_has 'cannot decrypt'

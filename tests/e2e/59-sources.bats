@@ -86,6 +86,16 @@ setup() {
     assert_equal "$stderr" 'profgrab: none: neither a profile nor a dump of goroutines'
 }
 
+@test "view of a dump with too many stacks gives the reason that goroutines gives" {
+    awk 'BEGIN { for (i = 0; i < 200001; i++) printf "goroutine 1 [x]:\n%d\n\n", i }' >many
+    run_profgrab goroutines many
+    assert_status 1
+    assert_equal "$stderr" 'profgrab: many: the dump has more than 200000 different stacks'
+    run_profgrab view --no-browser many
+    assert_status 1
+    assert_equal "$stderr" 'profgrab: many: the dump has more than 200000 different stacks'
+}
+
 @test "pprof of a bundle: its one profile, or a list of them; a pattern names several" {
     run_profgrab pprof -top one.tar.gz
     assert_status 0
@@ -271,6 +281,35 @@ SCRIPT
     run_profgrab goroutines -i "$RIG_DIR/locked" locked.age
     assert_status 0
     assert_equal "$(wc -l <asked)" 1
+}
+
+@test "a passphrase comes from a file, and the hint names the option where nobody can be asked" {
+    local command name
+    (umask 077 && echo open-sesame >word)
+    for name in one new; do
+        env -u SSH_ASKPASS "$profgrab_program" bundle encrypt --passphrase --passphrase-file word -o "$name.locked" "$name.tar.gz" >/dev/null
+    done
+    for command in 'goroutines new.locked' 'pprof -top one.locked' 'diff new.locked new.locked' 'report --text one.locked' \
+        'view --no-browser one.locked' 'merge -o merged one.locked' 'pprof -top new.locked:file-03/caddy/heap.pb.gz' \
+        "pprof -identity $RIG_DIR/locked -top locked.age:file-03/caddy/heap.pb.gz" "diff -identity $RIG_DIR/locked locked.age locked.age"; do
+        rm -f merged
+        # shellcheck disable=SC2086 # several words
+        run setsid "$profgrab_program" $command
+        ((status != 0)) || fail "$command"
+        [[ $output == *'there is no terminal to ask on'* ]] || fail "$output"
+        [[ $output == *'hint: --passphrase-file FILE names a file with the passphrase in its first line'* ]] || fail "$output"
+        # shellcheck disable=SC2086
+        run_profgrab ${command%% *} --passphrase-file word ${command#* }
+        assert_status 0
+        echo wrong >>word
+        sed -i 1d word
+        rm -f merged
+        # shellcheck disable=SC2086
+        run_profgrab ${command%% *} --passphrase-file word ${command#* }
+        ((status != 0)) || fail "$command"
+        assert_stderr_has 'the first line of word is not right'
+        echo open-sesame >word
+    done
 }
 
 @test "nothing decrypted is written to a disk" {
