@@ -31,6 +31,9 @@ struct reader {
     bool manifest_passed; /* manifest.json was the first file */
     struct stop stop;
     struct reader_member member;
+    const char *block; /* libarchive's, valid until its next call */
+    size_t block_n;    /* bytes of it that nobody read yet */
+    uint64_t passed;   /* bytes of the current member in the blocks so far */
     char in[CHUNK], scratch[CHUNK];
 };
 
@@ -221,13 +224,43 @@ static int admit_entry(struct reader *r, struct archive_entry *e, struct err *er
     return check_place(r, err);
 }
 
+/* Reads the member's next block; none at its end. A block that does not continue the one before, or a member
+ * that ends early, leaves a hole: libarchive would fill it with zeros, and one header describes terabytes of
+ * them. */
+static int next_block(struct reader *r, struct err *err)
+{
+    const void *p = NULL;
+    size_t n = 0;
+    la_int64_t at = (la_int64_t)r->passed;
+    int rc = archive_read_data_block(r->tar, &p, &n, &at);
+    r->header_bytes = 0;
+    if (rc != ARCHIVE_OK && rc != ARCHIVE_EOF)
+        return archive_error(r, err);
+    if (rc == ARCHIVE_EOF)
+        n = 0;
+    bool ends_early = rc == ARCHIVE_EOF && r->passed < r->member.size;
+    if (ends_early || (n > 0 && (at < 0 || (uint64_t)at != r->passed)))
+        return err_set(err, ERR_FAILED, "%s is not a bundle: %s in it is a file with holes", r->file,
+                       r->path);
+    r->block = p;
+    r->block_n = n;
+    r->passed += n;
+    return rc == ARCHIVE_EOF ? 1 : 0;
+}
+
 int reader_read(struct reader *r, void *p, size_t cap, size_t *ret_n, struct err *err)
 {
-    la_ssize_t n = archive_read_data(r->tar, p, cap);
-    r->header_bytes = 0;
-    if (n < 0)
-        return archive_error(r, err);
-    *ret_n = (size_t)n;
+    int rc = 0;
+    while (rc == 0 && r->block_n == 0)
+        rc = next_block(r, err);
+    if (rc < 0)
+        return -1;
+    size_t n = r->block_n < cap ? r->block_n : cap;
+    if (n > 0)
+        memcpy(p, r->block, n);
+    r->block += n;
+    r->block_n -= n;
+    *ret_n = n;
     return 0;
 }
 
@@ -271,6 +304,8 @@ int reader_next(struct reader *r, const struct reader_member **ret, struct err *
     if (skip_rest(r, err) < 0)
         return -1;
     r->header_bytes = 0;
+    r->block_n = 0;
+    r->passed = 0;
     struct archive_entry *e = NULL;
     int rc = archive_read_next_header(r->tar, &e);
     if (rc == ARCHIVE_EOF) {

@@ -385,36 +385,58 @@ static void too_many_members(void **state)
     free(path);
 }
 
+static void tar_checksum(char header[512])
+{
+    unsigned sum = 0;
+    memset(header + 148, ' ', 8);
+    for (int k = 0; k < 512; k++)
+        sum += (unsigned char)header[k];
+    snprintf(header + 148, 8, "%06o", sum);
+}
+
+/* Writes a header; `magic` has 8 bytes. */
+static void tar_header(char header[512], const char *name, char type, unsigned size, const char *magic)
+{
+    memcpy(header, name, strlen(name));
+    snprintf(header + 100, 8, "0000600");
+    snprintf(header + 124, 12, "%011o", size);
+    header[156] = type;
+    memcpy(header + 257, magic, 8);
+    tar_checksum(header);
+}
+
+/* A GNU sparse map puts the one byte of a file behind eight gigabytes of nothing. The file's stated size is
+ * one byte, so that libarchive does not report the map. */
+static void holes_behind_the_size(void **state)
+{
+    const char *dir = *state;
+    enum { MANIFEST_AT = 512, FILE_AT = 1024, DATA_AT = 1536, SIZE = 4096 };
+    char *tar = calloc(1, SIZE);
+    assert_non_null(tar);
+    tar_header(tar, "b/manifest.json", '0', (unsigned)strlen(MANIFEST), "ustar  ");
+    memcpy(tar + MANIFEST_AT, MANIFEST, strlen(MANIFEST));
+    tar_header(tar + FILE_AT, "b/x", '0', 1, "ustar  ");
+    snprintf(tar + FILE_AT + 386, 12, "%011o", 0xffffffffu);
+    snprintf(tar + FILE_AT + 398, 12, "%011o", 1u);
+    tar_checksum(tar + FILE_AT);
+    tar[DATA_AT] = 'x';
+    char *path = gzipped(dir, tar, SIZE);
+    refused(dir, path, false, "b/x in it is a file with holes");
+    free(path);
+    free(tar);
+}
+
 /* A tar header that keeps asking for more: a GNU sparse map (format 1.0) of a million holes. */
 static void endless_headers(void **state)
 {
     const char *dir = *state;
     static const char record[] = "22 GNU.sparse.major=1\n22 GNU.sparse.minor=0\n";
+    static const char ustar[8] = {'u', 's', 't', 'a', 'r', '\0', '0', '0'};
     enum { MAP = 8 << 20 };
     char *tar = calloc(1, 3 * 512 + MAP);
     assert_non_null(tar);
-    const struct {
-        char *at;
-        const char *name;
-        char type;
-        unsigned size;
-    } headers[] = {{tar, "PaxHeader/x", 'x', sizeof record - 1}, {tar + 1024, "b/manifest.json", '0', MAP}};
-    for (size_t i = 0; i < 2; i++) {
-        char *h = headers[i].at;
-        memcpy(h, headers[i].name, strlen(headers[i].name));
-        snprintf(h + 100, 8, "0000600");
-        snprintf(h + 124, 12, "%011o", headers[i].size);
-        memset(h + 148, ' ', 8);
-        h[156] = headers[i].type;
-        memcpy(h + 257,
-               "ustar\0"
-               "00",
-               8);
-        unsigned sum = 0;
-        for (int k = 0; k < 512; k++)
-            sum += (unsigned char)h[k];
-        snprintf(h + 148, 8, "%06o", sum);
-    }
+    tar_header(tar, "PaxHeader/x", 'x', sizeof record - 1, ustar);
+    tar_header(tar + 1024, "b/manifest.json", '0', MAP, ustar);
     memcpy(tar + 512, record, sizeof record - 1);
     memset(tar + 1536, '\n', MAP);
     memcpy(tar + 1536, "9999999\n", 8);
@@ -431,10 +453,13 @@ static void endless_headers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH(hostile_members),      SCRATCH(files_with_holes), SCRATCH(odd_but_harmless_members),
-        SCRATCH(hostile_manifests),    SCRATCH(not_a_bundle),     SCRATCH(cut_anywhere),
-        SCRATCH(cut_inside),           SCRATCH(flipped_anywhere), SCRATCH(flipped_inside),
-        SCRATCH(inflation_is_bounded), SCRATCH(too_many_members), SCRATCH(endless_headers),
+        SCRATCH(hostile_members),       SCRATCH(files_with_holes),
+        SCRATCH(holes_behind_the_size), SCRATCH(odd_but_harmless_members),
+        SCRATCH(hostile_manifests),     SCRATCH(not_a_bundle),
+        SCRATCH(cut_anywhere),          SCRATCH(cut_inside),
+        SCRATCH(flipped_anywhere),      SCRATCH(flipped_inside),
+        SCRATCH(inflation_is_bounded),  SCRATCH(too_many_members),
+        SCRATCH(endless_headers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
