@@ -64,7 +64,7 @@ web := $(wildcard web/*.html web/*.css web/*.js)
 manual := $(out)/cli/manual_pages.c
 manual_sources := $(wildcard docs/man/*.[57])
 objects := $(sources:%.c=$(out)/%.o) $(page:.c=.o) $(manual:.c=.o)
-unit_sources := $(wildcard tests/unit/test_*.c)
+unit_sources := $(wildcard tests/unit/test_*.c tests/unit/*/test_*.c)
 units := $(unit_sources:%.c=$(out)/%)
 # The thread sanitizer: where there are threads. The rest would take minutes in which there is nothing to find.
 # (test_bundle is not there: clang 14 loses its way over a directory that is closed after a file without a name.)
@@ -162,11 +162,11 @@ $(out)/tests/unit/%: tests/unit/%.c $(out)/libprofgrab.a $(out)/proto/profile.pb
 	    $(out)/libprofgrab.a $(LIBS) $(shell pkg-config --libs libprotobuf-c cmocka)
 
 # This one has items, ways to a service and its pages of its own, and pauses that take no time.
-$(out)/tests/unit/test_visit: override LDFLAGS += $(addprefix -Wl$(comma)--wrap=,item_fetch visit_connect gateway_renew \
+$(out)/tests/unit/fetch/test_visit: override LDFLAGS += $(addprefix -Wl$(comma)--wrap=,item_fetch visit_connect gateway_renew \
     transfer_get transfer_told transfer_free transfer_round_trip transfer_expect_new_connection beneath_open clock_jitter)
 
 # This one counts the passes over a bundle.
-$(out)/tests/unit/test_members: override LDFLAGS += -Wl,--wrap=reader_open
+$(out)/tests/unit/bundle/test_members: override LDFLAGS += -Wl,--wrap=reader_open
 
 # This one has our objects' allocations fail.
 $(out)/tests/unit/test_alloc: override LDFLAGS += $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc strdup strndup asprintf __asprintf_chk)
@@ -304,7 +304,7 @@ lint:
 	tools/lint
 
 format:
-	clang-format -i $(wildcard $(foreach f,$(FOLDERS) tests/unit,$(f)/*.[ch]))
+	clang-format -i $(wildcard $(foreach f,$(FOLDERS) tests/unit tests/unit/*,$(f)/*.[ch]))
 
 # The programs of all benches.
 benches: $(patsubst tests/bench/%.c,$(out)/bench/%,$(wildcard tests/bench/*.c))
