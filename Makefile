@@ -13,7 +13,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 
 # The folders of the house, ground floor first. tools/check-layers holds the arrows between them.
-FOLDERS := base keys seal proto inventory gateway fetch bundle report handoff cli
+FOLDERS := base keys seal proto inventory gateway fetch bundle report handoff cli/term cli/args cli
 PACKAGES := libssh2 libcurl openssl zlib libpcre2-8 yaml-0.1 jansson libarchive libedit
 
 # Builds are the same wherever the tree lies; gcov wants to find its files again.
@@ -61,10 +61,10 @@ sources := $(foreach f,$(FOLDERS),$(wildcard $(f)/*.c))
 page := $(out)/web/page_source.c
 web := $(wildcard web/*.html web/*.css web/*.js)
 # The manual's sections 5 and 7, for `profgrab help TOPIC` (tools/embed-manual).
-manual := $(out)/cli/manual_pages.c
+manual := $(out)/cli/args/manual_pages.c
 manual_sources := $(wildcard docs/man/*.[57])
 objects := $(sources:%.c=$(out)/%.o) $(page:.c=.o) $(manual:.c=.o)
-unit_sources := $(wildcard tests/unit/test_*.c tests/unit/*/test_*.c)
+unit_sources := $(wildcard tests/unit/test_*.c tests/unit/*/test_*.c tests/unit/*/*/test_*.c)
 units := $(unit_sources:%.c=$(out)/%)
 # The thread sanitizer: where there are threads. The rest would take minutes in which there is nothing to find.
 # (test_bundle is not there: clang 14 loses its way over a directory that is closed after a file without a name.)
@@ -304,7 +304,7 @@ lint:
 	tools/lint
 
 format:
-	clang-format -i $(wildcard $(foreach f,$(FOLDERS) tests/unit tests/unit/*,$(f)/*.[ch]))
+	clang-format -i $(wildcard $(foreach f,$(FOLDERS) tests/unit tests/unit/* tests/unit/*/*,$(f)/*.[ch]))
 
 # The programs of all benches.
 benches: $(patsubst tests/bench/%.c,$(out)/bench/%,$(wildcard tests/bench/*.c))

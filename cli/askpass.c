@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/exit.h"
+#include "cli/term/exit.h"
 #include "gateway/gateway.h"
 #include "base/banned.h"
 

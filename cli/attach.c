@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include "bundle/bundle.h"
-#include "cli/command.h"
-#include "cli/exit.h"
+#include "cli/args/command.h"
+#include "cli/term/exit.h"
 #include "cli/handover.h"
 #include "cli/inventory_file.h"
-#include "cli/signals.h"
-#include "cli/talk.h"
+#include "cli/term/signals.h"
+#include "cli/term/talk.h"
 #include "gateway/gateway.h"
 #include "base/banned.h"
 

@@ -5,15 +5,15 @@
 #include <string.h>
 
 #include "bundle/bundle.h"
-#include "cli/command.h"
+#include "cli/args/command.h"
 #include "cli/confined.h"
 #include "cli/create.h"
-#include "cli/document.h"
-#include "cli/exit.h"
-#include "cli/seal.h"
-#include "cli/signals.h"
+#include "cli/term/document.h"
+#include "cli/term/exit.h"
+#include "cli/crypt.h"
+#include "cli/term/signals.h"
 #include "cli/source.h"
-#include "cli/standard_streams.h"
+#include "cli/term/standard_streams.h"
 #include "cli/verify.h"
 #include "base/banned.h"
 

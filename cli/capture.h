@@ -7,7 +7,7 @@
 
 #include "bundle/bundle.h"
 #include "cli/handover.h"
-#include "cli/prompt.h"
+#include "cli/term/prompt.h"
 #include "cli/result.h"
 #include "cli/target.h"
 #include "fetch/fetch.h"

@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/columns.h"
-#include "cli/command.h"
-#include "cli/document.h"
-#include "cli/exit.h"
-#include "cli/next.h"
-#include "cli/rows.h"
-#include "cli/signals.h"
+#include "cli/term/columns.h"
+#include "cli/args/command.h"
+#include "cli/term/document.h"
+#include "cli/term/exit.h"
+#include "cli/suggest.h"
+#include "cli/term/rows.h"
+#include "cli/term/signals.h"
 #include "cli/target.h"
 #include "base/banned.h"
 

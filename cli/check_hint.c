@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/shell.h"
+#include "cli/args/shell.h"
 #include "base/banned.h"
 
 /* Half a command line is of no use, so a longer one is left out. */

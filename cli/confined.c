@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/signals.h"
+#include "cli/term/signals.h"
 #include "cli/source.h"
 #include "base/banned.h"
 

@@ -8,11 +8,11 @@
 #include "bundle/bundle.h"
 #include "cli/confined.h"
 #include "cli/drawing.h"
-#include "cli/exit.h"
+#include "cli/term/exit.h"
 #include "cli/record.h"
-#include "cli/signals.h"
+#include "cli/term/signals.h"
 #include "cli/source.h"
-#include "cli/talk.h"
+#include "cli/term/talk.h"
 #include "base/banned.h"
 
 /* The limits of a bundle, which has one directory. */

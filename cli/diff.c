@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/command.h"
-#include "cli/exit.h"
+#include "cli/args/command.h"
+#include "cli/term/exit.h"
 #include "cli/pprof.h"
 #include "cli/source.h"
 #include "base/banned.h"

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/signals.h"
-#include "cli/talk.h"
+#include "cli/term/signals.h"
+#include "cli/term/talk.h"
 #include "fetch/fetch.h"
 #include "base/banned.h"
 

@@ -6,8 +6,8 @@
 
 #include "cli/confined.h"
 #include "cli/drawing_inside.h"
-#include "cli/signals.h"
-#include "cli/talk.h"
+#include "cli/term/signals.h"
+#include "cli/term/talk.h"
 
 #include "base/banned.h"
 

@@ -7,7 +7,7 @@
 
 #include "cli/confined.h"
 #include "cli/drawing_inside.h"
-#include "cli/talk.h"
+#include "cli/term/talk.h"
 
 #include "base/banned.h"
 

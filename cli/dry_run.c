@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "cli/check_hint.h"
-#include "cli/document.h"
+#include "cli/term/document.h"
 #include "cli/ending.h"
-#include "cli/exit.h"
-#include "cli/progress.h"
-#include "cli/rows.h"
-#include "cli/signals.h"
-#include "cli/talk.h"
+#include "cli/term/exit.h"
+#include "cli/term/progress.h"
+#include "cli/term/rows.h"
+#include "cli/term/signals.h"
+#include "cli/term/talk.h"
 #include "cli/target.h"
 #include "base/banned.h"
 

@@ -1,6 +1,6 @@
 #include "cli/ending.h"
 
-#include "cli/exit.h"
+#include "cli/term/exit.h"
 #include "base/banned.h"
 
 void ending_count_item(struct ending *e, const struct fetch_item *item)

@@ -25,7 +25,7 @@ void ending_count_failure(struct ending *e, const struct err *failure);
 /* Whether everything that was asked for arrived whole. */
 bool ending_is_complete(const struct ending *e);
 
-/* The exit code: enum exit_status (cli/exit.h). */
+/* The exit code: enum exit_status (cli/term/exit.h). */
 int ending_code(const struct ending *e);
 
 /* Sets err to the last line of a run that has a bundle but is not complete; its hint is `resume_line`, a

@@ -2,7 +2,7 @@
 #ifndef CLI_ENGINE_H
 #define CLI_ENGINE_H
 
-#include "cli/options.h"
+#include "cli/args/options.h"
 #include "fetch/fetch.h"
 
 struct engine_options {

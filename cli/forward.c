@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "cli/check_hint.h"
-#include "cli/command.h"
-#include "cli/exit.h"
+#include "cli/args/command.h"
+#include "cli/term/exit.h"
 #include "cli/forward_talk.h"
-#include "cli/progress.h"
-#include "cli/signals.h"
-#include "cli/talk.h"
+#include "cli/term/progress.h"
+#include "cli/term/signals.h"
+#include "cli/term/talk.h"
 #include "cli/target.h"
 #include "base/banned.h"
 

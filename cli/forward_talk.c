@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "cli/check_hint.h"
-#include "cli/shell.h"
-#include "cli/standard_streams.h"
-#include "cli/talk.h"
+#include "cli/args/shell.h"
+#include "cli/term/standard_streams.h"
+#include "cli/term/talk.h"
 #include "fetch/fetch.h"
 #include "base/banned.h"
 

@@ -5,13 +5,13 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "cli/command.h"
+#include "cli/args/command.h"
 #include "cli/confined.h"
-#include "cli/exit.h"
+#include "cli/term/exit.h"
 #include "cli/goroutines_json.h"
 #include "cli/source.h"
-#include "cli/standard_streams.h"
-#include "cli/talk.h"
+#include "cli/term/standard_streams.h"
+#include "cli/term/talk.h"
 #include "report/report.h"
 #include "base/banned.h"
 

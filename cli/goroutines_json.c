@@ -2,7 +2,7 @@
 
 #include <jansson.h>
 #include <stdio.h>
-#include "cli/document.h"
+#include "cli/term/document.h"
 
 #include "base/banned.h"
 

@@ -2,8 +2,8 @@
 #ifndef CLI_HANDOVER_H
 #define CLI_HANDOVER_H
 
-#include "cli/options.h"
-#include "cli/prompt.h"
+#include "cli/args/options.h"
+#include "cli/term/prompt.h"
 #include "handoff/handoff.h"
 #include "inventory/inventory.h"
 #include "seal/seal.h"

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/seal.h"
-#include "cli/signals.h"
+#include "cli/crypt.h"
+#include "cli/term/signals.h"
 #include "base/banned.h"
 
 #define AGENT_MS 10000

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/command.h"
-#include "cli/document.h"
-#include "cli/exit.h"
+#include "cli/args/command.h"
+#include "cli/term/document.h"
+#include "cli/term/exit.h"
 #include "cli/hosts_from.h"
 #include "cli/hosts_ssh.h"
 #include "cli/inventory_file.h"

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/columns.h"
-#include "cli/document.h"
+#include "cli/term/columns.h"
+#include "cli/term/document.h"
 #include "base/banned.h"
 
 #define COLUMNS 6

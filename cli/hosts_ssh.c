@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/signals.h"
+#include "cli/term/signals.h"
 #include "base/banned.h"
 
 #define RESOLVE_MS 15000

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/talk.h"
+#include "cli/term/talk.h"
 #include "base/banned.h"
 
 int inventory_file_load(const char *option, struct inventory **ret, struct err *err)

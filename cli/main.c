@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "cli/askpass.h"
-#include "cli/exit.h"
+#include "cli/term/exit.h"
 #include "cli/run.h"
 #include "gateway/gateway.h"
 #include "base/base.h"

@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/command.h"
-#include "cli/exit.h"
+#include "cli/args/command.h"
+#include "cli/term/exit.h"
 #include "cli/pprof.h"
 #include "cli/source.h"
 #include "base/banned.h"

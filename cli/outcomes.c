@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/rows.h"
+#include "cli/term/rows.h"
 #include "base/banned.h"
 
 /* So many whole ones are listed one by one: the broken ones below them are still on the screen. */

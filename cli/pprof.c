@@ -7,8 +7,8 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "cli/command.h"
-#include "cli/exit.h"
+#include "cli/args/command.h"
+#include "cli/term/exit.h"
 #include "base/banned.h"
 
 void pprof_say(const char *fmt, ...)

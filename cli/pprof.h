@@ -11,7 +11,7 @@
 
 #include "base/base.h"
 #include "cli/confined.h"
-#include "cli/options.h"
+#include "cli/args/options.h"
 #include "cli/source.h"
 #include "report/report.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/columns.h"
+#include "cli/term/columns.h"
 #include "cli/pprof_flags.h"
 #include "base/banned.h"
 

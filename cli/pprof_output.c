@@ -9,8 +9,8 @@
 
 #include "cli/confined.h"
 #include "cli/pprof.h"
-#include "cli/signals.h"
-#include "cli/standard_streams.h"
+#include "cli/term/signals.h"
+#include "cli/term/standard_streams.h"
 #include "base/banned.h"
 
 /* Limits of graphviz: large graphs take minutes. */

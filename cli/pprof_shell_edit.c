@@ -16,7 +16,7 @@
 #include <wchar.h>
 
 #include "cli/pprof_shell.h"
-#include "cli/signals.h"
+#include "cli/term/signals.h"
 #include "base/banned.h"
 
 #define HISTORY 1000
@@ -181,7 +181,7 @@ static int set_up(struct shell_editor *e, struct err *err)
     HistEvent event;
     e->characters = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
     e->history = history_init();
-    /* fileno has no descriptor for `stderr` as it may be here (cli/standard_streams.h). */
+    /* fileno has no descriptor for `stderr` as it may be here (cli/term/standard_streams.h). */
     e->el = el_init_fd("profgrab", stdin, stderr, stderr, STDIN_FILENO, STDERR_FILENO, STDERR_FILENO);
     if (!e->history || !e->el)
         return err_nomem(err);

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "cli/pprof_shell.h"
-#include "cli/signals.h"
-#include "cli/standard_streams.h"
+#include "cli/term/signals.h"
+#include "cli/term/standard_streams.h"
 #include "base/banned.h"
 
 #define LINE_MOST ((size_t)1 << 20)

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "cli/pprof.h"
-#include "cli/signals.h"
+#include "cli/term/signals.h"
 #include "base/banned.h"
 
 /*

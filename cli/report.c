@@ -5,13 +5,13 @@
 #include <unistd.h>
 
 #include "bundle/bundle.h"
-#include "cli/command.h"
+#include "cli/args/command.h"
 #include "cli/confined.h"
 #include "cli/digest.h"
 #include "cli/drawing.h"
-#include "cli/exit.h"
-#include "cli/seal.h"
-#include "cli/signals.h"
+#include "cli/term/exit.h"
+#include "cli/crypt.h"
+#include "cli/term/signals.h"
 #include "cli/source.h"
 #include "base/banned.h"
 

@@ -3,7 +3,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cli/document.h"
+#include "cli/term/document.h"
 
 #include "base/banned.h"
 

@@ -9,15 +9,15 @@
 #include <sys/stat.h>
 
 #include "cli/capture.h"
-#include "cli/command.h"
+#include "cli/args/command.h"
 #include "cli/confined.h"
-#include "cli/confirm.h"
+#include "cli/term/confirm.h"
 #include "cli/engine.h"
-#include "cli/exit.h"
+#include "cli/term/exit.h"
 #include "cli/record.h"
-#include "cli/signals.h"
+#include "cli/term/signals.h"
 #include "cli/source.h"
-#include "cli/talk.h"
+#include "cli/term/talk.h"
 #include "cli/target.h"
 #include "base/banned.h"
 

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/exit.h"
-#include "cli/signals.h"
-#include "cli/talk.h"
+#include "cli/term/exit.h"
+#include "cli/term/signals.h"
+#include "cli/term/talk.h"
 #include "base/banned.h"
 
 bool run_asks_for_help(int argc, char **argv)

@@ -2,7 +2,7 @@
 #ifndef CLI_RUN_H
 #define CLI_RUN_H
 
-#include "cli/command.h"
+#include "cli/args/command.h"
 
 /* Whether the words (without the command's name) ask for help on it, by -h or --help. */
 bool run_asks_for_help(int argc, char **argv);

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "bundle/bundle.h"
-#include "cli/seal.h"
-#include "cli/signals.h"
+#include "cli/crypt.h"
+#include "cli/term/signals.h"
 #include "cli/source.h"
 #include "base/banned.h"
 

@@ -6,9 +6,9 @@
 
 #include "cli/discovery.h"
 #include "cli/inventory_file.h"
-#include "cli/shell.h"
-#include "cli/signals.h"
-#include "cli/talk.h"
+#include "cli/args/shell.h"
+#include "cli/term/signals.h"
+#include "cli/term/talk.h"
 #include "cli/twin_hosts.h"
 #include "base/banned.h"
 

@@ -2,8 +2,8 @@
 #ifndef CLI_TARGET_H
 #define CLI_TARGET_H
 
-#include "cli/options.h"
-#include "cli/prompt.h"
+#include "cli/args/options.h"
+#include "cli/term/prompt.h"
 #include "fetch/fetch.h"
 #include "inventory/inventory.h"
 

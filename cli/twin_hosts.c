@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "cli/talk.h"
+#include "cli/term/talk.h"
 #include "base/banned.h"
 
 #define LINES_MAX 5

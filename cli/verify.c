@@ -3,8 +3,8 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "cli/document.h"
-#include "cli/signals.h"
+#include "cli/term/document.h"
+#include "cli/term/signals.h"
 #include "base/banned.h"
 
 static const char *state_name(enum bundle_state state)

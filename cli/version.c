@@ -7,8 +7,8 @@
 #include <yaml.h>
 #include <zlib.h>
 
-#include "cli/command.h"
-#include "cli/exit.h"
+#include "cli/args/command.h"
+#include "cli/term/exit.h"
 #include "base/banned.h"
 
 static int run(int argc, char **argv, struct err *err)

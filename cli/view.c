@@ -6,16 +6,16 @@
 #include <unistd.h>
 
 #include "bundle/bundle.h"
-#include "cli/command.h"
+#include "cli/args/command.h"
 #include "cli/confined.h"
 #include "cli/drawing.h"
-#include "cli/exit.h"
+#include "cli/term/exit.h"
 #include "cli/pprof.h"
-#include "cli/seal.h"
-#include "cli/signals.h"
+#include "cli/crypt.h"
+#include "cli/term/signals.h"
 #include "cli/source.h"
-#include "cli/standard_streams.h"
-#include "cli/talk.h"
+#include "cli/term/standard_streams.h"
+#include "cli/term/talk.h"
 #include "base/banned.h"
 
 #define ENDING ".html"

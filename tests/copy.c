@@ -14,8 +14,8 @@
 #include "bundle/bundle.h"
 #include "cli/confined.h"
 #include "cli/drawing.h"
-#include "cli/prompt.h"
-#include "cli/signals.h"
+#include "cli/term/prompt.h"
+#include "cli/term/signals.h"
 #include "cli/source.h"
 #include "base/banned.h"
 

@@ -12,7 +12,7 @@
 
 #include "bundle/manifest.h"
 #include "bundle/redact.h"
-#include "cli/options.h"
+#include "cli/args/options.h"
 #include "cli/pprof_shell.h"
 #include "fetch/check.h"
 #include "fetch/index.h"

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "cli/ending.h"
-#include "cli/exit.h"
+#include "cli/term/exit.h"
 #include "base/banned.h"
 
 static void add_item(struct ending *e, enum fetch_status status, bool kept, bool lasting)

@@ -1,0 +1,186 @@
+#include "cli/args/completion.h"
+
+#include "fetch/fetch.h"
+#include "base/banned.h"
+
+static const char head[] =
+    "# Completion of profgrab's commands for fish, made by `profgrab completion fish`.\n"
+    "\n"
+    "# The command on the line; grab where none is named.\n"
+    "function __profgrab_command\n"
+    "    set -l words (commandline -opc)\n"
+    "    if set -q words[2]; and contains -- $words[2] $__profgrab_commands\n"
+    "        echo $words[2]\n"
+    "    else\n"
+    "        echo grab\n"
+    "    end\n"
+    "end\n"
+    "\n"
+    "# Names of the inventory that the line names, or of the usual one, with commas between them. Where "
+    "there is\n"
+    "# none, nothing is said.\n"
+    "function __profgrab_names # OPTION-OF-HOSTS\n"
+    "    set -l words (commandline -opc)\n"
+    "    set -l inventory\n"
+    "    for i in (seq (count $words))\n"
+    "        if contains -- $words[$i] -i --inventory; and set -q words[(math $i + 1)]\n"
+    "            set inventory -i $words[(math $i + 1)]\n"
+    "        else if string match -q -- '--inventory=*' $words[$i]\n"
+    "            set inventory -i (string replace -- --inventory= '' $words[$i])\n"
+    "        end\n"
+    "    end\n"
+    "    set -l pieces (string match -r -- '.*,' (string replace -r -- '^--[a-z-]+=' '' (commandline -ct)))\n"
+    "    for name in (profgrab hosts $argv $inventory 2>/dev/null)\n"
+    "        echo \"$pieces$name\"\n"
+    "    end\n"
+    "end\n"
+    "\n"
+    "# What stands before the colon of BUNDLE:MEMBER; fails where that is no file.\n"
+    "function __profgrab_bundle\n"
+    "    set -l word (commandline -ct)\n"
+    "    set -l pieces (string split -- : (string replace -r -- '^--?[a-z_]+=' '' \"$word\"))\n"
+    "    set -l bundle\n"
+    "    while set -q pieces[2]\n"
+    "        set bundle (string join -- : $bundle $pieces[1])\n"
+    "        set -e pieces[1]\n"
+    "        if test -f (string replace -r -- '^~(?=/)' $HOME \"$bundle\")\n"
+    "            echo $bundle\n"
+    "            return\n"
+    "        end\n"
+    "    end\n"
+    "    return 1\n"
+    "end\n"
+    "\n"
+    "# Its members that `bundle list` prints with these options.\n"
+    "function __profgrab_members # OPTION...\n"
+    "    set -l bundle (__profgrab_bundle)\n"
+    "    for member in (profgrab bundle list $argv -- (string replace -r -- '^~(?=/)' $HOME $bundle) "
+    "2>/dev/null)\n"
+    "        echo \"$bundle:$member\"\n"
+    "    end\n"
+    "end\n"
+    "\n"
+    "complete -c profgrab -f\n";
+
+static void put_quoted(FILE *out, const char *text)
+{
+    fputc('\'', out);
+    for (; *text; text++) {
+        if (*text == '\'' || *text == '\\')
+            fputc('\\', out);
+        fputc(*text, out);
+    }
+    fputc('\'', out);
+}
+
+/* One candidate with what it means, where `condition` holds. */
+static void put_candidate(FILE *out, const char *condition, const char *name, const char *help)
+{
+    fprintf(out, "complete -c profgrab -n '%s' -a ", condition);
+    put_quoted(out, name);
+    fputs(" -d ", out);
+    put_quoted(out, help);
+    fputc('\n', out);
+}
+
+/* What may stand behind it: options of `complete`. */
+static void put_value(FILE *out, const struct option *o)
+{
+    enum completion_value value = completion_value(o);
+    if (value == VALUE_FILE || value == VALUE_PROFILE)
+        fputs(" -r -F", out);
+    else if (value != VALUE_NONE)
+        fputs(" -x", out);
+    if (completion_lister(value))
+        fprintf(out, " -a '(__profgrab_names %s)'", completion_lister(value));
+    else if (value == VALUE_WORDS)
+        fprintf(out, " -a '%s'", completion_words(o));
+}
+
+/* `condition` is further to that of the command. */
+static void put_name(FILE *out, const struct command *c, const struct option *o, const char *condition)
+{
+    /* -o: of one dash. */
+    fprintf(out, "complete -c profgrab -n 'test (__profgrab_command) = %s%s' -%c %s", c->name, condition,
+            c->flag ? 'o' : 'l', o->name);
+    if (o->letter)
+        fprintf(out, " -s %c", o->letter);
+}
+
+/* fish itself offers files behind a colon, too. */
+#define IN_BUNDLE "; and __profgrab_bundle"
+#define NOT_IN_BUNDLE "; and not __profgrab_bundle"
+
+static void put_option(FILE *out, const struct command *c, const struct option *o)
+{
+    bool profile = completion_value(o) == VALUE_PROFILE;
+    if (profile) {
+        put_name(out, c, o, IN_BUNDLE);
+        fputs(" -x -a '(__profgrab_members --profiles)'\n", out);
+    }
+    put_name(out, c, o, profile ? NOT_IN_BUNDLE : "");
+    put_value(out, o);
+    fputs(" -d ", out);
+    put_quoted(out, o->help);
+    fputc('\n', out);
+}
+
+static void put_words(FILE *out, const struct command *c, const char *condition)
+{
+    struct fetch_kind_help k;
+    switch (c->words) {
+    case WORDS_NONE:
+        break;
+    case WORDS_KINDS:
+        for (size_t i = 0; fetch_kind_help(i, &k) == 0; i++)
+            put_candidate(out, condition, k.name, k.help);
+        break;
+    case WORDS_HOSTS:
+        fprintf(out, "complete -c profgrab -n '%s' -a '(__profgrab_names --names)'\n", condition);
+        break;
+    case WORDS_COMMANDS:
+        fprintf(out, "complete -c profgrab -n '%s' -a '$__profgrab_commands'\n", condition);
+        break;
+    case WORDS_FILES:
+        fprintf(out, "complete -c profgrab -n '%s' -F\n", condition);
+        break;
+    case WORDS_PROFILES:
+    case WORDS_DUMPS:
+    case WORDS_PROFILES_AND_DUMPS:
+        fprintf(out, "complete -c profgrab -n '%s" NOT_IN_BUNDLE "' -F\n", condition);
+        fprintf(out, "complete -c profgrab -n '%s" IN_BUNDLE "' -a '(__profgrab_members %s)'\n", condition,
+                completion_members(c->words));
+        break;
+    }
+}
+
+static void put_command(FILE *out, const struct command *c)
+{
+    char condition[200];
+    struct option o;
+    for (size_t i = 0; completion_option(c, i, &o); i++)
+        put_option(out, c, &o);
+    snprintf(condition, sizeof condition,
+             "test (__profgrab_command) = %s; and test (count (commandline -opc)) -eq 2", c->name);
+    for (const struct verb *v = c->verbs; v && v->name; v++)
+        put_candidate(out, condition, v->name, v->help);
+    snprintf(condition, sizeof condition,
+             "test (__profgrab_command) = %s; and test (count (commandline -opc)) -ge %d", c->name,
+             c->verbs && c->words != WORDS_COMMANDS ? 3 : 2);
+    put_words(out, c, condition);
+}
+
+void completion_fish(FILE *out)
+{
+    fputs("set -g __profgrab_commands", out);
+    for (size_t i = 0; command_at(i); i++)
+        fprintf(out, " %s", command_at(i)->name);
+    fputs("\n", out);
+    fputs(head, out);
+    for (size_t i = 0; command_at(i); i++)
+        put_candidate(out, "test (count (commandline -opc)) -eq 1", command_at(i)->name,
+                      command_at(i)->summary);
+    for (size_t i = 0; command_at(i); i++)
+        put_command(out, command_at(i));
+    fputs("complete -c profgrab -l help -s h -d 'say more'\n", out);
+}

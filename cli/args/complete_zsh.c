@@ -1,0 +1,194 @@
+#include "cli/args/completion.h"
+
+#include <string.h>
+
+#include "fetch/fetch.h"
+#include "base/banned.h"
+
+static const char head[] = "#compdef profgrab\n"
+                           "# Completion of profgrab's commands for zsh, made by `profgrab completion zsh`.\n"
+                           "\n"
+                           "# Names of the inventory that the line names, or of the usual one, with commas "
+                           "between them. Where there is\n"
+                           "# none, nothing is said.\n"
+                           "_profgrab_names() { # OPTION-OF-HOSTS\n"
+                           "    local -a inventory names\n"
+                           "    local i=${words[(I)(-i|--inventory)]}\n"
+                           "    if ((i)); then\n"
+                           "        inventory=(-i ${~${(Q)words[i + 1]}})\n"
+                           "    elif i=${words[(I)--inventory=*]} && ((i)); then\n"
+                           "        inventory=(-i ${(Q)${words[i]#--inventory=}})\n"
+                           "    fi\n"
+                           "    names=(${(f)\"$(profgrab hosts $1 $inventory 2>/dev/null)\"})\n"
+                           "    compset -P '*,'\n"
+                           "    compadd -a names\n"
+                           "}\n"
+                           "\n"
+                           "# The members of BUNDLE: that `bundle list` prints with these options; other "
+                           "words are files.\n"
+                           "_profgrab_members() { # OPTION...\n"
+                           "    local -a members\n"
+                           "    local bundle= rest=${(Q)PREFIX}\n"
+                           "    local -i colons=0\n"
+                           "    while [[ $rest == *:* ]]; do\n"
+                           "        bundle+=${rest%%:*}\n"
+                           "        rest=${rest#*:}\n"
+                           "        ((++colons))\n"
+                           "        if [[ -f ${bundle/#\\~\\//$HOME/} ]]; then\n"
+                           "            members=(${(f)\"$(profgrab bundle list $@ -- "
+                           "${bundle/#\\~\\//$HOME/} 2>/dev/null)\"})\n"
+                           "            compset -P $colons '*:'\n"
+                           "            compadd -a members\n"
+                           "            return\n"
+                           "        fi\n"
+                           "        bundle+=:\n"
+                           "    done\n"
+                           "    _files\n"
+                           "}\n"
+                           "\n";
+
+static const char tail[] = "_profgrab() {\n"
+                           "    local command=grab\n"
+                           "    if ((CURRENT == 2)) && [[ $words[2] != -* ]]; then\n"
+                           "        _profgrab_commands\n"
+                           "        return\n"
+                           "    fi\n"
+                           "    if (($+functions[_profgrab_command_$words[2]])); then\n"
+                           "        command=$words[2]\n"
+                           "        shift words\n"
+                           "        ((CURRENT--))\n"
+                           "    fi\n"
+                           "    _profgrab_command_$command\n"
+                           "}\n"
+                           "\n"
+                           "if [[ $funcstack[1] == _profgrab ]]; then\n"
+                           "    _profgrab \"$@\"\n"
+                           "else\n"
+                           "    compdef _profgrab profgrab\n"
+                           "fi\n";
+
+/* Within single quotes, where some characters end what is described. */
+static void put_quoted(FILE *out, const char *text, const char *escaped)
+{
+    for (; *text; text++) {
+        if (*text == '\'')
+            fputs("'\\''", out);
+        else if (*text == '\\' || strchr(escaped, *text))
+            fprintf(out, "\\%c", *text);
+        else
+            fputc(*text, out);
+    }
+}
+
+/* `name:help`, as _describe takes it. */
+static void put_described(FILE *out, const char *name, const char *help)
+{
+    fputs("        '", out);
+    put_quoted(out, name, ":");
+    fputc(':', out);
+    put_quoted(out, help, "");
+    fputs("'\n", out);
+}
+
+static void put_list(FILE *out, const char *function, const char *what, void (*put)(FILE *out))
+{
+    fprintf(out, "%s() {\n    local -a rows=(\n", function);
+    put(out);
+    fprintf(out, "    )\n    _describe %s rows\n}\n\n", what);
+}
+
+static void put_all_commands(FILE *out)
+{
+    for (size_t i = 0; command_at(i); i++)
+        put_described(out, command_at(i)->name, command_at(i)->summary);
+}
+
+static void put_all_kinds(FILE *out)
+{
+    struct fetch_kind_help k;
+    for (size_t i = 0; fetch_kind_help(i, &k) == 0; i++)
+        put_described(out, k.name, k.help);
+}
+
+static void put_verbs(FILE *out, const struct command *c)
+{
+    fprintf(out, "_profgrab_verbs_%s() {\n    local -a rows=(\n", c->name);
+    for (const struct verb *v = c->verbs; v->name; v++)
+        put_described(out, v->name, v->help);
+    fputs("    )\n    _describe verb rows\n", out);
+    if (c->words == WORDS_COMMANDS)
+        fputs("    _profgrab_commands\n", out);
+    fputs("}\n\n", out);
+}
+
+/* One way of writing an option, as _arguments takes it: `(other ways)--name=[help]:argument:action`. */
+static void put_option(FILE *out, const char *dashes, const struct option *o, bool is_long)
+{
+    enum completion_value value = completion_value(o);
+    fputs(" \\\n        '", out);
+    if (o->type == OPTION_LIST)
+        fputc('*', out);
+    else if (o->letter)
+        fprintf(out, "(-%c --%s)", o->letter, o->name);
+    if (is_long)
+        fprintf(out, "%s%s%s[", dashes, o->name, o->argument ? "=" : "");
+    else
+        fprintf(out, "-%c%s[", o->letter, o->argument ? "+" : "");
+    put_quoted(out, o->help, "[]:");
+    fputc(']', out);
+    if (o->argument) {
+        fputc(':', out);
+        put_quoted(out, o->argument, ":");
+        fputc(':', out);
+    }
+    if (value == VALUE_FILE)
+        fputs("_files", out);
+    else if (value == VALUE_PROFILE)
+        fputs(" _profgrab_members --profiles", out);
+    else if (completion_lister(value))
+        fprintf(out, " _profgrab_names %s", completion_lister(value));
+    else if (value == VALUE_WORDS)
+        fprintf(out, "(%s)", completion_words(o));
+    else if (value == VALUE_ANY)
+        fputc(' ', out);
+    fputc('\'', out);
+}
+
+static void put_command(FILE *out, const struct command *c)
+{
+    static const char *const words[] = {[WORDS_NONE] = "",
+                                        [WORDS_KINDS] = "*:kind:_profgrab_kinds",
+                                        [WORDS_HOSTS] = "*:host: _profgrab_names --names",
+                                        [WORDS_COMMANDS] = "*:command:_profgrab_commands",
+                                        [WORDS_FILES] = "*:file:_files",
+                                        [WORDS_PROFILES] = "*:profile: _profgrab_members ",
+                                        [WORDS_DUMPS] = "*:dump: _profgrab_members ",
+                                        [WORDS_PROFILES_AND_DUMPS] = "*:file: _profgrab_members "};
+    const char *dashes = completion_dashes(c), *members = completion_members(c->words);
+    if (c->verbs)
+        put_verbs(out, c);
+    /* -s: letters may stand together behind one dash. */
+    fprintf(out, "_profgrab_command_%s() {\n    _arguments%s -S :", c->name, c->flag ? "" : " -s");
+    struct option o;
+    for (size_t i = 0; completion_option(c, i, &o); i++) {
+        if (o.letter)
+            put_option(out, dashes, &o, false);
+        put_option(out, dashes, &o, true);
+    }
+    fputs(" \\\n        '(-)--help[say more about it]'", out);
+    if (c->verbs)
+        fprintf(out, " \\\n        '1:verb:_profgrab_verbs_%s'", c->name);
+    if (c->words != WORDS_NONE)
+        fprintf(out, " \\\n        '%s%s'", words[c->words], members ? members : "");
+    fputs("\n}\n\n", out);
+}
+
+void completion_zsh(FILE *out)
+{
+    fputs(head, out);
+    put_list(out, "_profgrab_commands", "command", put_all_commands);
+    put_list(out, "_profgrab_kinds", "kind", put_all_kinds);
+    for (size_t i = 0; command_at(i); i++)
+        put_command(out, command_at(i));
+    fputs(tail, out);
+}

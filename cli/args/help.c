@@ -1,0 +1,377 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/term/columns.h"
+#include "cli/args/command.h"
+#include "cli/term/exit.h"
+#include "cli/args/man.h"
+#include "cli/args/manual.h"
+#include "fetch/fetch.h"
+#include "report/report.h"
+#include "base/banned.h"
+
+/* Where the second column begins. */
+#define HELP_COLUMN 28
+/* ... of what is said of a rule. */
+#define TOPIC_COLUMN 10
+
+/* `left`, and beside it what it means; below it where it is too long. */
+static void print_row(const char *left, size_t column, const char *help)
+{
+    size_t taken = 2 + columns_of(left);
+    printf("  %s", left);
+    if (taken + 1 > column) {
+        putchar('\n');
+        taken = 0;
+    }
+    printf("%*s", (int)(column - taken), "");
+    columns_wrap(stdout, help, column, column);
+}
+
+static void print_option(const struct option *o)
+{
+    char left[64], letter[8] = "    ";
+    if (o->letter)
+        snprintf(letter, sizeof letter, "-%c, ", o->letter);
+    snprintf(left, sizeof left, "%s--%s%s%s", letter, o->name, o->argument ? " " : "",
+             o->argument ? o->argument : "");
+    print_row(left, HELP_COLUMN, o->help);
+}
+
+/* The names alone, of options that another command's help describes. */
+static void print_option_names(const struct option *from, const struct option *to)
+{
+    struct buf names = BUF_INIT(4096);
+    for (const struct option *o = from; o < to; o++)
+        buf_addf(&names, "%s--%s", o == from ? "" : ", ", o->name);
+    printf("  ");
+    columns_wrap(stdout, buf_str(&names), 2, 2);
+    buf_release(&names);
+}
+
+/* The end of the group that begins at `o`: the first option of the next one. */
+static const struct option *group_end(const struct option *o, const struct option_group *next)
+{
+    while (o->name && !(next->title && strcmp(o->name, next->first) == 0))
+        o++;
+    return o;
+}
+
+static void print_options(const struct command *c)
+{
+    static const struct option_group one[] = {{"Options", NULL, NULL}, {NULL, NULL, NULL}};
+    const struct option *o = c->options;
+    for (const struct option_group *g = c->groups ? c->groups : one; g->title; g++) {
+        const struct option *end = group_end(o, g + 1);
+        if (g->like)
+            printf("\n%s, as `profgrab help %s` has them:\n", g->title, g->like);
+        else
+            printf("\n%s:\n", g->title);
+        if (g->like)
+            print_option_names(o, end);
+        for (; !g->like && o < end; o++)
+            print_option(o);
+        o = end;
+    }
+}
+
+static void print_examples(const struct example *e)
+{
+    printf("\nExamples:\n");
+    for (; e->line; e++) {
+        printf("  %s\n      ", e->line);
+        columns_wrap(stdout, e->does, 6, 6);
+    }
+}
+
+static void print_verbs(const struct command *c)
+{
+    putchar('\n');
+    for (const struct verb *v = c->verbs; v->name; v++) {
+        char left[64];
+        snprintf(left, sizeof left, "%s %s%s%s", c->name, v->name, *v->synopsis ? " " : "", v->synopsis);
+        print_row(left, HELP_COLUMN, v->help);
+    }
+}
+
+static void print_kinds(void)
+{
+    struct fetch_kind_help k;
+    printf("\nKinds:\n");
+    for (size_t i = 0; fetch_kind_help(i, &k) == 0; i++) {
+        char left[64];
+        snprintf(left, sizeof left, "%s%s", k.name, k.argument);
+        print_row(left, HELP_COLUMN, k.help);
+    }
+    print_row("NAME", HELP_COLUMN, "any other profile that the target's index lists");
+    print_row("/PATH", HELP_COLUMN, "anything else it serves, such as /debug/vars");
+}
+
+static bool is_place(const char *p)
+{
+    return p[0] == '{' && p[1] && p[2] == '}';
+}
+
+/* "    says: TEXT", its further lines below the first. */
+static void print_about(const char *what, const char *text)
+{
+    printf("    %-6s", what);
+    columns_wrap(stdout, text, TOPIC_COLUMN, TOPIC_COLUMN);
+}
+
+/* A rule's sentence, with dots for what it leaves open. */
+static void print_sentence(const char *sentence)
+{
+    struct buf b = BUF_INIT(4096);
+    for (const char *p = sentence; *p; p += is_place(p) ? 3 : 1) {
+        if (!is_place(p))
+            buf_addc(&b, *p);
+        else if (!is_place(p + 3))
+            buf_adds(&b, "...");
+    }
+    print_about("says:", buf_str(&b));
+    buf_release(&b);
+}
+
+/* One line each of what a rule is: what it says, what it is found by, where that comes from. */
+static void print_finding(const struct fetch_rule_help *r)
+{
+    printf("\n%s\n", r->name);
+    print_sentence(r->sentence);
+    print_about("by:", r->evidence);
+    print_about("see:", r->source);
+}
+
+static void print_findings(void)
+{
+    struct fetch_rule_help r;
+    columns_wrap(
+        stdout,
+        "Findings are what profiles and services show about themselves: sentences in the manifest, in "
+        "README.md and on stderr. Each has a rule.",
+        0, 0);
+    for (size_t i = 0; fetch_rule_help(i, &r) == 0; i++)
+        print_finding(&r);
+}
+
+static void print_word(const struct words_rule_help *r)
+{
+    printf("\n%s (%s, %s)\n", r->name, r->of, r->suspect ? "suspect" : "fact");
+    print_sentence(r->sentence);
+    char percent[16];
+    snprintf(percent, sizeof percent, "%g %%", r->percent);
+    print_about("by:", r->evidence);
+    print_about("from:", r->threshold ? r->threshold : percent);
+    print_about("look:", r->look);
+    print_about("see:", r->source);
+}
+
+static void print_words(void)
+{
+    struct words_rule_help r;
+    columns_wrap(
+        stdout,
+        "The summary is what an expert would say of the profiles: the first sentences of README.md, of the "
+        "page and of the note on an issue, and `summary` in the manifest. Suspects are said from a "
+        "threshold on, facts always. Each has a rule.",
+        0, 0);
+    for (size_t i = 0; words_rule_help(i, &r) == 0; i++)
+        print_word(&r);
+}
+
+static const struct verb topics[] = {
+    {"inventory", "", "services, hosts, groups, teams and discovery: the file that names them"},
+    {"kinds", "", "the kinds of profile, and in which order they are taken"},
+    {"formats", "", "what is in a bundle, encrypted files, work directories"},
+    {"exit-codes", "", "what the exit codes mean"},
+    {"findings", "", "what profiles and services show about themselves, rule by rule"},
+    {"summary", "", "what is said of profiles, rule by rule: from where on, and where to look"},
+    {NULL, NULL, NULL},
+};
+/* By topic: what prints it, or else the manual page. */
+static const struct {
+    void (*print)(void);
+    const char *page;
+    const char *alias; /* a second name; NULL: none */
+} topic_texts[] = {
+    {NULL, "profgrab-inventory", NULL},
+    {NULL, "profgrab-kinds", NULL},
+    {NULL, "profgrab-formats", "bundle-formats"},
+    {NULL, "profgrab-exit-codes", NULL},
+    {print_findings, NULL, NULL},
+    {print_words, NULL, NULL},
+};
+
+/* The words with dashes between: `help exit codes` is `help exit-codes`. */
+static void join_words(int argc, char **argv, struct buf *ret)
+{
+    for (int i = 0; i < argc; i++)
+        buf_addf(ret, "%s%s", i ? "-" : "", argv[i]);
+}
+
+/* Prints the topic of that name: 1. 0: there is none. */
+static int print_named_topic(const char *name, struct err *err)
+{
+    for (size_t i = 0; i < sizeof topic_texts / sizeof *topic_texts; i++) {
+        bool alias = topic_texts[i].alias && strcmp(topic_texts[i].alias, name) == 0;
+        if (strcmp(topics[i].name, name) != 0 && !alias)
+            continue;
+        if (topic_texts[i].page)
+            return manual_print(topic_texts[i].page, stdout, err) < 0 ? -1 : 1;
+        topic_texts[i].print();
+        return 1;
+    }
+    return 0;
+}
+
+static void print_usage(const char *name, const char *synopsis)
+{
+    struct buf line = BUF_INIT(1000);
+    buf_addf(&line, "profgrab %s%s%s", name, *synopsis ? " " : "", synopsis);
+    printf("usage: ");
+    columns_wrap(stdout, buf_str(&line), 7, 11);
+    buf_release(&line);
+}
+
+static void print_command(const struct command *c)
+{
+    print_usage(c->name, c->synopsis);
+    putchar('\n');
+    columns_wrap(stdout, c->summary, 0, 0);
+    if (c->examples)
+        print_examples(c->examples);
+    if (c->details) {
+        putchar('\n');
+        columns_wrap(stdout, c->details, 0, 0);
+    }
+    if (c->verbs)
+        print_verbs(c);
+    if (c->words == WORDS_KINDS)
+        print_kinds();
+    if (c->options && c->options->name)
+        print_options(c);
+}
+
+/* The verb of that name; NULL: the command has none. */
+static const struct verb *find_verb(const struct command *c, const char *name)
+{
+    for (const struct verb *v = c->verbs; v && v->name; v++)
+        if (strcmp(v->name, name) == 0)
+            return v;
+    return NULL;
+}
+
+/* Whether the option's help names verbs in front (`list, verify: as JSON`), and this one is not among them.
+ */
+static bool is_of_other_verb(const struct command *c, const struct option *o, const struct verb *verb)
+{
+    char first[32], listed[40], last[40];
+    snprintf(first, sizeof first, "%.*s", (int)strcspn(o->help, ",: "), o->help);
+    snprintf(listed, sizeof listed, "%s,", verb->name);
+    snprintf(last, sizeof last, "%s:", verb->name);
+    return find_verb(c, first) && !strstr(o->help, listed) && !strstr(o->help, last);
+}
+
+static void print_verb(const struct command *c, const struct verb *v)
+{
+    bool any = false;
+    printf("usage: profgrab %s %s%s%s\n\n", c->name, v->name, *v->synopsis ? " [options] " : "", v->synopsis);
+    columns_wrap(stdout, v->help, 0, 0);
+    for (const struct option *o = c->options; o && o->name; o++) {
+        if (is_of_other_verb(c, o, v))
+            continue;
+        if (!any)
+            printf("\nOptions:\n");
+        any = true;
+        print_option(o);
+    }
+}
+
+static void print_overview(void)
+{
+    columns_wrap(stdout,
+                 "profgrab gets performance profiles out of Go services that can only be reached over SSH.",
+                 0, 0);
+    printf("\nusage: profgrab --host NAME [options] [KIND...]\n"
+           "       profgrab COMMAND ...\n\n"
+           "For example: profgrab --host file-03 cpu heap goroutines\n");
+    for (size_t i = 0; command_at(i); i++) {
+        if (command_group_at(i))
+            printf("\n%s:\n", command_group_at(i));
+        print_row(command_at(i)->name, 14, command_at(i)->summary);
+    }
+    printf("\nMore to read:\n");
+    for (const struct verb *t = topics; t->name; t++)
+        print_row(t->name, 14, t->help);
+    printf("\n`profgrab help NAME` shows a command or one of these pages.\n");
+}
+
+static int unknown_command(const char *name, struct err *err)
+{
+    struct nearest near = NEAREST_INIT(name);
+    char names[200];
+    for (size_t i = 0; command_at(i); i++)
+        nearest_offer(&near, command_at(i)->name);
+    for (size_t i = 0; topics[i].name; i++)
+        nearest_offer(&near, topics[i].name);
+    err_set(err, ERR_USAGE, "unknown command \"%.60s\"", name);
+    if (near.n)
+        return err_hint(err, "did you mean %s?", nearest_text(&near, names, sizeof names));
+    return err_hint(err, "`profgrab help` lists them");
+}
+
+static int unknown_verb(const struct command *c, const char *name, struct err *err)
+{
+    struct nearest near = NEAREST_INIT(name);
+    char names[200];
+    for (const struct verb *v = c->verbs; v->name; v++)
+        nearest_offer(&near, v->name);
+    err_set(err, ERR_USAGE, "%s: unknown verb \"%.60s\"", c->name, name);
+    if (near.n)
+        return err_hint(err, "did you mean %s?", nearest_text(&near, names, sizeof names));
+    return err_hint(err, "`profgrab help %s` lists them", c->name);
+}
+
+static int show(int argc, char **argv, struct err *err)
+{
+    const struct command *c = argc > 0 ? command_find(argv[0]) : NULL;
+    struct buf topic = BUF_INIT(200);
+    join_words(argc, argv, &topic);
+    int shown = print_named_topic(buf_str(&topic), err);
+    buf_release(&topic);
+    if (shown != 0)
+        return shown < 0 ? -1 : 0;
+    if (argc > 0 && !c)
+        return unknown_command(argv[0], err);
+    if (argc == 2 && c->verbs) {
+        const struct verb *v = find_verb(c, argv[1]);
+        if (!v)
+            return unknown_verb(c, argv[1], err);
+        print_verb(c, v);
+        return 0;
+    }
+    if (argc > 1)
+        return err_set(err, ERR_USAGE, "help takes one command, not \"%.60s\" too", argv[1]);
+    if (c)
+        print_command(c);
+    else
+        print_overview();
+    return 0;
+}
+
+static int run(int argc, char **argv, struct err *err)
+{
+    /* For the build: see cli/args/man.h. */
+    bool fill = argc == 1 && strcmp(argv[0], "--man") == 0;
+    int rc = fill ? man_fill(stdin, stdout, err) : show(argc, argv, err);
+    return rc < 0 ? exit_status_of(err) : EXIT_OK;
+}
+
+const struct command command_help = {
+    .name = "help",
+    .synopsis = "[COMMAND [VERB] | TOPIC]",
+    .summary = "what there is, more about one command, or about a topic",
+    .verbs = topics,
+    .words = WORDS_COMMANDS,
+    .run = run,
+};

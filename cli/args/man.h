@@ -1,0 +1,20 @@
+/*
+ * The manual page's lists, from the same tables as the help. The build runs `profgrab help --man`, which
+ * reads a page in mdoc(7) and puts something in place of each of these lines:
+ *
+ *     .\" @commands@          every command with its summary and its verbs
+ *     .\" @options@           the options of each command, a subsection each
+ *     .\" @kinds@             the kinds of profile
+ *     .\" @exit-codes@        the exit codes
+ */
+#ifndef CLI_ARGS_MAN_H
+#define CLI_ARGS_MAN_H
+
+#include <stdio.h>
+
+#include "base/base.h"
+
+/* Fails for a marker that it does not know, and where reading or writing does. */
+int man_fill(FILE *in, FILE *out, struct err *err);
+
+#endif

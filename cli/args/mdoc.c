@@ -1,0 +1,354 @@
+/*
+ * Line by line: text and inline macros gather in one paragraph, which is folded and printed when a block
+ * macro or the end comes.
+ */
+#include "cli/args/mdoc.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "cli/term/columns.h"
+#include "base/banned.h"
+
+#define INDENT 4
+#define MAX_LISTS 4
+#define MAX_WORDS 64
+
+struct list {
+    bool tagged;
+    unsigned number; /* of the last item; of a list without numbers 0 */
+    bool numbered;
+};
+
+struct page {
+    FILE *out;
+    struct buf paragraph;
+    struct list lists[MAX_LISTS];
+    size_t depth;
+    size_t head;  /* columns that the first line of the paragraph has taken already */
+    bool glue;    /* the next word stands right behind the last one */
+    bool literal; /* between .Bd -literal and .Ed */
+    bool any;     /* something was printed under this heading */
+};
+
+/* ---- words --------------------------------------------------------------------------------------------- */
+
+/* The escapes of roff that our pages have, resolved in place. */
+static void unescape(char *s)
+{
+    static const struct {
+        const char *escape, *text;
+    } escapes[] = {{"\\-", "-"}, {"\\e", "\\"}, {"\\&", ""}, {"\\(aq", "'"}, {"\\(dq", "\""}, {"\\(em", "-"}};
+    char *to = s;
+    while (*s) {
+        size_t i = 0, n = sizeof escapes / sizeof *escapes;
+        while (i < n && strncmp(s, escapes[i].escape, strlen(escapes[i].escape)) != 0)
+            i++;
+        if (i == n) {
+            *to++ = *s++;
+            continue;
+        }
+        s += strlen(escapes[i].escape);
+        if (*escapes[i].text)
+            *to++ = *escapes[i].text;
+    }
+    *to = '\0';
+}
+
+/* Splits a macro line in place; words may stand in quotes. */
+static size_t split(char *line, char *words[static MAX_WORDS])
+{
+    size_t n = 0;
+    while (n < MAX_WORDS) {
+        line += strspn(line, " ");
+        if (!*line)
+            break;
+        bool quoted = *line == '"';
+        words[n++] = line += quoted;
+        line += strcspn(line, quoted ? "\"" : " ");
+        if (*line)
+            *line++ = '\0';
+    }
+    return n;
+}
+
+/* Adds a word to the paragraph, with a blank in front unless it closes what stands there. */
+static void add(struct page *p, const char *before, const char *word)
+{
+    bool closes = word[0] && strchr(".,;:)", word[0]) && !word[1] && !*before;
+    bool opened = p->paragraph.len > 0 && strchr("([", p->paragraph.data[p->paragraph.len - 1]);
+    if (p->paragraph.len > 0 && !closes && !p->glue && !opened)
+        buf_addc(&p->paragraph, ' ');
+    buf_adds(&p->paragraph, before);
+    buf_adds(&p->paragraph, word);
+    p->glue = false;
+}
+
+/* ---- macros within a line ------------------------------------------------------------------------------ */
+
+/* Those whose words are printed as they are, or with something in front of each. */
+static const struct {
+    const char *name, *before;
+} inline_macros[] = {{"Ar", ""}, {"Cm", ""}, {"Ev", ""}, {"Fl", "-"}, {"Li", ""},
+                     {"Pa", ""}, {"Va", ""}, {"Nm", ""}, {"Sx", ""},  {"Sy", ""}};
+#define N_INLINE (sizeof inline_macros / sizeof *inline_macros)
+
+static size_t inline_macro(const char *word)
+{
+    size_t i = 0;
+    while (i < N_INLINE && strcmp(inline_macros[i].name, word) != 0)
+        i++;
+    return i;
+}
+
+static bool is_mark(const char *word)
+{
+    return word[0] && !word[1] && strchr(".,;:()", word[0]);
+}
+
+static void add_words(struct page *p, char **words, size_t n);
+
+/* Macros that stand around the rest of the line; the punctuation at its end stays outside. */
+static const struct {
+    const char *name, *open, *close;
+} enclosing_macros[] = {{"Op", "[", "]"}, {"Pq", "(", ")"}, {"Ql", "'", "'"}};
+#define N_ENCLOSING (sizeof enclosing_macros / sizeof *enclosing_macros)
+
+static size_t enclosing_macro(const char *word)
+{
+    size_t i = 0;
+    while (i < N_ENCLOSING && strcmp(enclosing_macros[i].name, word) != 0)
+        i++;
+    return i;
+}
+
+static void add_enclosed(struct page *p, size_t macro, char **words, size_t n)
+{
+    size_t inside = n;
+    while (inside > 0 && is_mark(words[inside - 1]))
+        inside--;
+    add(p, enclosing_macros[macro].open, "");
+    p->glue = true;
+    add_words(p, words, inside);
+    buf_adds(&p->paragraph, enclosing_macros[macro].close);
+    add_words(p, words + inside, n - inside);
+}
+
+static void add_reference(struct page *p, const char *name, const char *section)
+{
+    char text[100];
+    snprintf(text, sizeof text, "%s(%s)", name, section);
+    add(p, "", text);
+}
+
+static void add_words(struct page *p, char **words, size_t n)
+{
+    size_t macro = N_INLINE;
+    for (size_t i = 0; i < n; i++) {
+        size_t next = inline_macro(words[i]);
+        if (strcmp(words[i], "Ns") == 0) {
+            p->glue = true;
+        } else if (enclosing_macro(words[i]) < N_ENCLOSING) {
+            add_enclosed(p, enclosing_macro(words[i]), words + i + 1, n - i - 1);
+            return;
+        } else if (strcmp(words[i], "Xr") == 0 && i + 2 < n) {
+            unescape(words[i + 1]);
+            add_reference(p, words[i + 1], words[i + 2]);
+            i += 2;
+        } else if (next < N_INLINE) {
+            macro = next;
+        } else {
+            bool plain = macro == N_INLINE || is_mark(words[i]);
+            unescape(words[i]);
+            add(p, plain ? "" : inline_macros[macro].before, words[i]);
+        }
+    }
+}
+
+/* ---- blocks -------------------------------------------------------------------------------------------- */
+
+/* Where the text of the innermost list begins. */
+static size_t indent_of(const struct page *p)
+{
+    return INDENT * (1 + p->depth);
+}
+
+/* Prints what was gathered. */
+static void flush(struct page *p)
+{
+    if (p->paragraph.len > 0) {
+        size_t indent = indent_of(p);
+        if (p->head < indent)
+            fprintf(p->out, "%*s", (int)(indent - p->head), "");
+        columns_wrap(p->out, buf_str(&p->paragraph), indent, indent);
+        p->any = true;
+    }
+    buf_clear(&p->paragraph);
+    p->head = 0;
+    p->glue = false;
+}
+
+static void heading(struct page *p, size_t indent, char **words, size_t n)
+{
+    flush(p);
+    fprintf(p->out, "%s%*s", p->any ? "\n" : "", (int)indent, "");
+    for (size_t i = 0; i < n; i++) {
+        unescape(words[i]);
+        fprintf(p->out, "%s%s", i ? " " : "", words[i]);
+    }
+    fputc('\n', p->out);
+    p->any = true;
+}
+
+static void empty_line(struct page *p)
+{
+    flush(p);
+    if (p->any)
+        fputc('\n', p->out);
+}
+
+static void begin_list(struct page *p, char **words, size_t n)
+{
+    flush(p);
+    if (p->depth == MAX_LISTS)
+        return;
+    struct list list = {0};
+    for (size_t i = 0; i < n; i++) {
+        list.tagged |= strcmp(words[i], "-tag") == 0;
+        list.numbered |= strcmp(words[i], "-enum") == 0;
+    }
+    p->lists[p->depth++] = list;
+}
+
+/* An item's head on a line of its own, or its number or dash in front of its text. */
+static void item(struct page *p, char **words, size_t n)
+{
+    char mark[16] = "-";
+    flush(p);
+    if (p->depth == 0)
+        return;
+    struct list *list = &p->lists[p->depth - 1];
+    if (list->tagged) {
+        p->depth--;
+        add_words(p, words, n);
+        flush(p);
+        p->depth++;
+        return;
+    }
+    if (list->numbered)
+        snprintf(mark, sizeof mark, "%u.", ++list->number);
+    p->head = indent_of(p);
+    fprintf(p->out, "%*s%-*s", (int)(p->head - INDENT), "", INDENT, mark);
+}
+
+static void literal_line(struct page *p, char *line)
+{
+    unescape(line);
+    if (*line)
+        fprintf(p->out, "%*s%s", (int)indent_of(p) + 2, "", line);
+    fputc('\n', p->out);
+    p->any = true;
+}
+
+static void begin_literal(struct page *p)
+{
+    empty_line(p);
+    p->literal = true;
+}
+
+/* `.Nm` names the page's program; in front of `.Nd` it is the page's own name. */
+static void name(struct page *p, char **words, size_t n)
+{
+    static char program[] = "profgrab";
+    char *own[] = {program};
+    add_words(p, n ? words : own, n ? n : 1);
+}
+
+static void description(struct page *p, char **words, size_t n)
+{
+    add(p, "", "-");
+    add_words(p, words, n);
+}
+
+/* ---- lines --------------------------------------------------------------------------------------------- */
+
+static void block_line(struct page *p, const char *macro, char **words, size_t n)
+{
+    if (strcmp(macro, "Sh") == 0)
+        heading(p, 0, words, n);
+    else if (strcmp(macro, "Ss") == 0)
+        heading(p, 2, words, n);
+    else if (strcmp(macro, "Pp") == 0)
+        empty_line(p);
+    else if (strcmp(macro, "Bl") == 0)
+        begin_list(p, words, n);
+    else if (strcmp(macro, "It") == 0)
+        item(p, words, n);
+    else if (strcmp(macro, "El") == 0 && (flush(p), p->depth > 0))
+        p->depth--;
+    else if (strcmp(macro, "Bd") == 0)
+        begin_literal(p);
+    else if (strcmp(macro, "Nm") == 0)
+        name(p, words, n);
+    else if (strcmp(macro, "Nd") == 0)
+        description(p, words, n);
+}
+
+static bool is_block(const char *macro)
+{
+    static const char *const blocks[] = {"Sh", "Ss", "Pp", "Bl", "It", "El", "Bd", "Nm", "Nd"};
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+        if (strcmp(blocks[i], macro) == 0)
+            return true;
+    return false;
+}
+
+static void macro_line(struct page *p, char *line)
+{
+    char *words[MAX_WORDS];
+    static const char *const silent[] = {"\\\"", "Dd", "Dt", "Os"};
+    for (size_t i = 0; i < sizeof silent / sizeof *silent; i++)
+        if (strncmp(line, silent[i], 2) == 0)
+            return;
+    if (strncmp(line, "Dl ", 3) == 0) {
+        flush(p);
+        literal_line(p, line + 3);
+        return;
+    }
+    size_t n = split(line, words);
+    if (n > 0 && is_block(words[0]))
+        block_line(p, words[0], words + 1, n - 1);
+    else
+        add_words(p, words, n);
+}
+
+static void one_line(struct page *p, char *line)
+{
+    if (p->literal && strcmp(line, ".Ed") == 0) {
+        p->literal = false;
+    } else if (p->literal) {
+        literal_line(p, line);
+    } else if (*line == '.') {
+        macro_line(p, line + 1);
+    } else if (*line) {
+        unescape(line);
+        add(p, "", line);
+    }
+}
+
+void mdoc_print(const char *source, FILE *out)
+{
+    struct page p = {.out = out, .paragraph = BUF_INIT(1 << 20)};
+    struct buf line = BUF_INIT(1 << 16);
+    while (*source) {
+        size_t n = strcspn(source, "\n");
+        buf_clear(&line);
+        buf_add(&line, source, n);
+        if (line.data)
+            one_line(&p, line.data);
+        source += n + (source[n] == '\n');
+    }
+    flush(&p);
+    buf_release(&line);
+    buf_release(&p.paragraph);
+}

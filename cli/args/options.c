@@ -1,0 +1,163 @@
+#include "cli/args/options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+struct parser {
+    const struct option *table;
+    int argc;
+    char **argv;
+    int at;
+    char *into;
+};
+
+static int set_number(const struct option *o, const char *value, void *place, struct err *err)
+{
+    uint64_t number = 0;
+    unsigned least = o->type == OPTION_NUMBER;
+    if (text_to_uint(value, o->most, &number) < 0 || number < least)
+        return err_set(err, ERR_USAGE, "--%s wants a number from %u to %u, not \"%s\"", o->name, least,
+                       o->most, value);
+    *(unsigned *)place = (unsigned)number;
+    return 0;
+}
+
+static int set_duration(const struct option *o, const char *value, void *place, struct err *err)
+{
+    int64_t ms = 0;
+    if (text_to_duration(value, &ms, err) < 0)
+        return err_wrap(err, "--%s", o->name);
+    if (ms == 0)
+        return err_set(err, ERR_USAGE, "--%s wants more than nothing", o->name);
+    *(int64_t *)place = ms;
+    return 0;
+}
+
+static int set_bytes(const struct option *o, const char *value, void *place, struct err *err)
+{
+    uint64_t bytes = 0;
+    if (text_to_bytes(value, &bytes) < 0 || bytes == 0)
+        return err_set(err, ERR_USAGE, "--%s wants a size such as 500MB or 2GB, not \"%s\"", o->name, value);
+    *(uint64_t *)place = bytes;
+    return 0;
+}
+
+static int set(const struct parser *p, const struct option *o, const char *value, struct err *err)
+{
+    void *place = p->into + o->offset;
+    switch (o->type) {
+    case OPTION_FLAG:
+        *(bool *)place = true;
+        return 0;
+    case OPTION_ONE:
+        if (*(const char **)place)
+            return err_set(err, ERR_USAGE, "--%s is there twice, and takes one %s", o->name, o->argument);
+        *(const char **)place = value;
+        return 0;
+    case OPTION_TEXT:
+        *(const char **)place = value;
+        return 0;
+    case OPTION_LIST:
+        return strlist_split(place, value, err) < 0 ? err_wrap(err, "--%s", o->name) : 0;
+    case OPTION_NUMBER:
+    case OPTION_COUNT:
+        return set_number(o, value, place, err);
+    case OPTION_DURATION:
+        return set_duration(o, value, place, err);
+    case OPTION_BYTES:
+        return set_bytes(o, value, place, err);
+    }
+    return -1;
+}
+
+/* The value behind `=` or in the same word (may be NULL), else the next word. */
+static int apply(struct parser *p, const struct option *o, const char *value, struct err *err)
+{
+    if (o->type == OPTION_FLAG && value)
+        return err_set(err, ERR_USAGE, "--%s takes no value", o->name);
+    if (o->type != OPTION_FLAG && !value) {
+        if (p->at >= p->argc)
+            return err_set(err, ERR_USAGE, "--%s wants %s behind it", o->name, o->argument);
+        value = p->argv[p->at++];
+    }
+    return set(p, o, value, err);
+}
+
+/* The options whose last word that is: `--issue-label or --redact-label` for label. Returns dst. */
+static char *longer_names(const struct option *table, const char *name, char *dst, size_t cap)
+{
+    size_t n = strlen(name), len = 0;
+    dst[0] = '\0';
+    for (const struct option *o = table; n > 0 && o->name && len < cap; o++) {
+        size_t all = strlen(o->name);
+        if (all > n + 1 && o->name[all - n - 1] == '-' && strcmp(o->name + all - n, name) == 0)
+            len += (size_t)snprintf(dst + len, cap - len, "%s--%s", len ? " or " : "", o->name);
+    }
+    return dst;
+}
+
+static int unknown(const struct parser *p, const char *word, struct err *err)
+{
+    char name[80];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
+    struct nearest near = NEAREST_INIT(name);
+    for (const struct option *o = p->table; o->name; o++)
+        nearest_offer(&near, o->name);
+    err_set(err, ERR_USAGE, "unknown option \"%.80s\"", word);
+    char longer[200];
+    if (near.n > 0)
+        return err_hint(err, "did you mean --%s? the options are listed by --help", near.best[0].name);
+    if (*longer_names(p->table, name, longer, sizeof longer))
+        return err_hint(err, "did you mean %s? the options are listed by --help", longer);
+    return err_hint(err, "the options are listed by --help");
+}
+
+static int parse_long(struct parser *p, const char *word, struct err *err)
+{
+    size_t n = strcspn(word + 2, "=");
+    const char *value = word[2 + n] ? word + 3 + n : NULL;
+    for (const struct option *o = p->table; o->name; o++)
+        if (strlen(o->name) == n && strncmp(o->name, word + 2, n) == 0)
+            return apply(p, o, value, err);
+    return unknown(p, word, err);
+}
+
+static int parse_letters(struct parser *p, const char *word, struct err *err)
+{
+    for (const char *c = word + 1; *c; c++) {
+        const struct option *o = p->table;
+        while (o->name && o->letter != *c)
+            o++;
+        if (!o->name) {
+            err_set(err, ERR_USAGE, "unknown option \"-%c\"", *c);
+            return err_hint(err, "the options are listed by --help");
+        }
+        if (o->type != OPTION_FLAG)
+            return apply(p, o, c[1] ? c + 1 : NULL, err);
+        if (apply(p, o, NULL, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int options_parse(const struct option *table, int argc, char **argv, void *into, struct strlist *rest,
+                  struct err *err)
+{
+    struct parser p = {.table = table, .argc = argc, .argv = argv, .into = into};
+    bool options = true;
+    while (p.at < argc) {
+        const char *word = argv[p.at++];
+        int rc = 0;
+        if (!options || word[0] != '-' || !word[1])
+            rc = strlist_add(rest, word, err);
+        else if (strcmp(word, "--") == 0)
+            options = false;
+        else
+            rc = word[1] == '-' ? parse_long(&p, word, err) : parse_letters(&p, word, err);
+        if (rc < 0)
+            return -1;
+    }
+    return 0;
+}

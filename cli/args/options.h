@@ -1,0 +1,46 @@
+/*
+ * Options declared in tables, one a command: the parser and the help read the same rows.
+ */
+#ifndef CLI_ARGS_OPTIONS_H
+#define CLI_ARGS_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/base.h"
+
+enum option_type {
+    OPTION_FLAG,     /* bool */
+    OPTION_TEXT,     /* const char *, points into argv; the last one counts */
+    OPTION_ONE,      /* the same, but a second one is an error: either could be meant */
+    OPTION_LIST,     /* struct strlist, pieces between commas, repeatable */
+    OPTION_NUMBER,   /* unsigned, at least 1, at most `most` */
+    OPTION_COUNT,    /* the same, but 0 has a meaning too */
+    OPTION_DURATION, /* int64_t milliseconds, more than 0 */
+    OPTION_BYTES,    /* uint64_t, more than 0 */
+};
+
+struct option {
+    const char *name; /* long, without dashes */
+    char letter;      /* 0: none */
+    enum option_type type;
+    const char *argument; /* its name in the help; NULL for a flag */
+    const char *help;
+    size_t offset; /* of its place in the command's struct */
+    unsigned most;
+};
+
+/* A table ends with a row without a name. */
+#define OPTIONS_END                                                                                          \
+    {                                                                                                        \
+        .name = NULL                                                                                         \
+    }
+
+/*
+ * Reads argv (without the command's name) into `into`, everything that is no option into `rest`. `--` ends
+ * the options. ERR_USAGE names the nearest option for one it does not know.
+ */
+int options_parse(const struct option *table, int argc, char **argv, void *into, struct strlist *rest,
+                  struct err *err);
+
+#endif

@@ -1,0 +1,391 @@
+#include "cli/crypt.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bundle/bundle.h"
+#include "cli/term/signals.h"
+#include "cli/term/talk.h"
+#include "base/banned.h"
+
+/* A piece: large enough that most chunks are sealed where they lie, small enough for the processor's cache.
+ * It lies at the beginning of a page: reading to anywhere else took four times as long. */
+#define PIECE (1u << 18)
+#define PAGE 4096
+/* Armor may have that much white space in front, and a little more than its first line. */
+#define BEGIN_MAX 1100
+#define ASK_MS 120000
+#define ENDING ".age"
+
+static int prompt_new(struct prompt *ret, const char *passphrase_file, struct err *err)
+{
+    prompt_init(ret);
+    if (!passphrase_file || prompt_use_file(ret, passphrase_file, ASK_MS, err) == 0)
+        return 0;
+    prompt_release(ret);
+    return -1;
+}
+
+/* An SSH key of the user's own, as ssh takes it where none is named. One that is not there, or that cannot
+ * open anything, is passed over. */
+static int add_usual_key(struct age_identities *i, const char *home, const char *name, struct err *err)
+{
+    char *path = NULL;
+    struct err why = ERR_INIT;
+    if (asprintf(&path, "%s/.ssh/%s", home, name) < 0)
+        return err_nomem(err);
+    if (file_exists(path))
+        age_identities_add_file(i, path, &why);
+    free(path);
+    return 0;
+}
+
+/* What is tried where no -i is given. A key with a passphrase is unlocked only if the file is for it. */
+static int add_usual_keys(struct age_identities *i, struct err *err)
+{
+    static const char *const names[] = {"id_ed25519", "id_rsa"};
+    const char *home = getenv("HOME");
+    for (size_t k = 0; home && *home && k < sizeof names / sizeof *names; k++)
+        if (add_usual_key(i, home, names[k], err) < 0)
+            return -1;
+    return 0;
+}
+
+/* Without a person to ask, the passphrase can come from a file: every command that opens encrypted files has
+ * the option. */
+static int ask_for_passphrase(void *ctx, const struct question *q, struct secret *ret, struct err *err)
+{
+    const struct prompt *p = ctx;
+    if (prompt_ask(ctx, q, ret, err) == 0)
+        return 0;
+    if (err && err->kind == ERR_NOT_FOUND && !p->passphrase_file)
+        err_hint(err, "--passphrase-file FILE names a file with the passphrase in its first line");
+    return -1;
+}
+
+static int identities_new(const struct strlist *files, struct prompt *prompt, struct age_identities **ret,
+                          struct err *err)
+{
+    struct age_identities *i = NULL;
+    if (age_identities_new(ask_for_passphrase, prompt, ASK_MS, &i, err) < 0)
+        return -1;
+    age_identities_cancel(i, signals_cancel_fd());
+    for (size_t k = 0; k < files->n; k++)
+        if (age_identities_add_file(i, files->items[k], err) < 0) {
+            age_identities_free(i);
+            return -1;
+        }
+    if (files->n == 0 && add_usual_keys(i, err) < 0) {
+        age_identities_free(i);
+        return -1;
+    }
+    *ret = i;
+    return 0;
+}
+
+int seal_opener_init(struct seal_opener *ret, const struct strlist *files, const char *passphrase_file,
+                     struct err *err)
+{
+    if (prompt_new(&ret->prompt, passphrase_file, err) < 0)
+        return -1;
+    if (identities_new(files, &ret->prompt, &ret->by, err) == 0)
+        return 0;
+    prompt_release(&ret->prompt);
+    return -1;
+}
+
+void seal_opener_release(struct seal_opener *o)
+{
+    age_identities_free(o->by);
+    prompt_release(&o->prompt);
+}
+
+/* ---- to whom ------------------------------------------------------------------------------------------- */
+
+static int ask_passphrase(struct prompt *prompt, const char *text, struct secret *ret, struct err *err)
+{
+    struct question q = {.kind = ASK_HIDDEN,
+                         .prompt = text,
+                         .key = "the file",
+                         .fresh = true,
+                         .deadline = clock_deadline(ASK_MS)};
+    return prompt_ask(prompt, &q, ret, err) < 0 ? err_wrap(err, "the passphrase") : 0;
+}
+
+static int add_passphrase(struct age_recipients *r, const char *passphrase_file, struct err *err)
+{
+    struct prompt prompt;
+    struct secret one = {.len = 0}, other = {.len = 0};
+    if (prompt_new(&prompt, passphrase_file, err) < 0)
+        return -1;
+    int rc = ask_passphrase(&prompt, "Enter passphrase: ", &one, err);
+    if (rc == 0)
+        rc = ask_passphrase(&prompt, "Confirm passphrase: ", &other, err);
+    if (rc == 0 && strcmp(one.text, other.text) != 0)
+        rc = err_set(err, ERR_USAGE, "the two passphrases are not the same");
+    if (rc == 0)
+        rc = age_recipients_add_passphrase(r, &one, err);
+    secret_wipe(&one);
+    secret_wipe(&other);
+    prompt_release(&prompt);
+    return rc;
+}
+
+/* The service of `github:NAME`, which age takes from some programs; NULL: it is none. */
+static const char *key_service(const char *text)
+{
+    return strncmp(text, "github:", 7) == 0   ? "github.com"
+           : strncmp(text, "gitlab:", 7) == 0 ? "gitlab.com"
+                                              : NULL;
+}
+
+int seal_add_recipient(struct age_recipients *to, const char *text, struct err *err)
+{
+    const char *service = key_service(text), *name = text + strlen("github:");
+    if (!service || file_exists(text))
+        return age_recipients_add_any(to, text, "--encrypt-to", err);
+    if (!text_is_name(name))
+        name = "NAME";
+    err_set(err, ERR_USAGE, "--encrypt-to %.6s:%s: profgrab does not fetch keys", text, name);
+    return err_hint(
+        err, "curl -fsSo %s.keys https://%s/%s.keys, look whether it is theirs, and --encrypt-to ./%s.keys",
+        name, service, name, name);
+}
+
+static int add_recipients(const struct seal_options *o, struct age_recipients *r, struct err *err)
+{
+    for (size_t i = 0; i < o->recipients->n; i++)
+        if (seal_add_recipient(r, o->recipients->items[i], err) < 0)
+            return -1;
+    if (o->passphrase && o->recipients->n > 0)
+        return err_set(err, ERR_USAGE, "--passphrase and --encrypt-to exclude each other");
+    if (o->passphrase || age_recipients_count(r) > 0)
+        return 0;
+    err_set(err, ERR_USAGE, "bundle encrypt: to whom?");
+    return err_hint(err, "give --encrypt-to RECIPIENT, an age1... or SSH public key or a file of them, such "
+                         "as ~/.ssh/*.pub, or --passphrase");
+}
+
+/* ---- from where to where ------------------------------------------------------------------------------- */
+
+struct job {
+    const struct seal_options *o;
+    int in;              /* to read from */
+    int out;             /* to write to */
+    char *path;          /* of what is written; NULL: standard output */
+    struct draft *draft; /* of it; NULL: not begun */
+};
+
+static char *join(const char *a, const char *b)
+{
+    char *both = NULL;
+    return asprintf(&both, "%s%s", a, b) < 0 ? NULL : both;
+}
+
+/* Standard input has no name, and what is decrypted needs one that ends in .age. */
+static int default_output(const struct seal_options *o, bool encrypt, char **ret, struct err *err)
+{
+    size_t n = strlen(o->file), ending = strlen(ENDING);
+    bool named = n > ending && strcmp(o->file + n - ending, ENDING) == 0;
+    if (strcmp(o->file, "-") == 0 || (!encrypt && !named)) {
+        err_set(err, ERR_USAGE, "what shall be the name of what is written?");
+        return err_hint(err, "-o FILE, or -o - for standard output");
+    }
+    *ret = encrypt ? join(o->file, ENDING) : strndup(o->file, n - ending);
+    return *ret ? 0 : err_nomem(err);
+}
+
+/* Before anybody is asked for anything. */
+static int look_output(struct job *j, bool encrypt, struct err *err)
+{
+    const char *output = j->o->output;
+    bool text = encrypt && j->o->armor;
+    if (output && strcmp(output, "-") == 0) {
+        j->out = STDOUT_FILENO;
+        if (text || !isatty(STDOUT_FILENO))
+            return 0;
+        err_set(err, ERR_USAGE, "standard output is a terminal, and these are bytes that it might act on");
+        return err_hint(err, "-o FILE, or a pipe");
+    }
+    if (!output && default_output(j->o, encrypt, &j->path, err) < 0)
+        return -1;
+    if (output && !(j->path = strdup(output)))
+        return err_nomem(err);
+    if (!file_exists(j->path))
+        return 0;
+    err_set(err, ERR_EXISTS, "%s exists already", j->path);
+    return err_hint(err, "-o FILE writes another file, or remove that one first");
+}
+
+/* What has another name than one expects is often not encrypted at all. Of standard input that is seen when
+ * it is read. */
+static int look_input(const struct job *j, struct err *err)
+{
+    unsigned char first[BEGIN_MAX];
+    char *manifest = NULL;
+    ssize_t n = j->in == STDIN_FILENO ? -1 : pread(j->in, first, sizeof first, 0);
+    if (n < 0 || age_is_encrypted(first, (size_t)n))
+        return 0;
+    bool bundle = bundle_manifest(j->o->file, NULL, &manifest, NULL) == 0;
+    free(manifest);
+    err_set(err, ERR_FAILED, "%s is not encrypted: it is %s", j->o->file,
+            bundle ? "a bundle in plain text" : "not in the age format");
+    return bundle ? err_hint(err, "`profgrab bundle verify %s` and `bundle extract` read it as it is",
+                             j->o->file)
+                  : -1;
+}
+
+static int job_begin(struct job *j, const struct seal_options *o, bool encrypt, struct err *err)
+{
+    *j = (struct job){.o = o, .in = -1, .out = -1};
+    if (signals_install(err) < 0)
+        return -1;
+    j->in = strcmp(o->file, "-") == 0 ? STDIN_FILENO : file_open(o->file, err);
+    return j->in < 0 || (!encrypt && look_input(j, err) < 0) ? -1 : 0;
+}
+
+static int job_open_output(struct job *j, struct err *err)
+{
+    struct draft *draft = NULL;
+    if (!j->path)
+        return 0;
+    if (draft_new(j->path, &draft, err) < 0)
+        return -1;
+    j->draft = draft;
+    j->out = draft_fd(draft);
+    return 0;
+}
+
+static int job_finish(struct job *j, struct err *err)
+{
+    if (!j->path)
+        return 0;
+    if (draft_sync(j->draft, err) < 0 || draft_name(j->draft, j->path, err) < 0)
+        return -1;
+    printf("%s\n", j->path);
+    return 0;
+}
+
+static void job_release(struct job *j)
+{
+    draft_free(j->draft);
+    if (j->in != STDIN_FILENO)
+        fd_close(&j->in);
+    free(j->path);
+}
+
+static void piece_free(unsigned char *piece)
+{
+    if (piece)
+        explicit_bzero(piece, PIECE);
+    free(piece);
+}
+
+/* ---- encrypt ------------------------------------------------------------------------------------------- */
+
+static ssize_t read_piece(const struct job *j, unsigned char *piece, struct err *err)
+{
+    for (;;) {
+        if (fd_wait(j->in, POLLIN, CLOCK_NEVER, signals_cancel_fd(), err) < 0)
+            return -1;
+        ssize_t n = read(j->in, piece, PIECE);
+        if (n >= 0 || (errno != EINTR && errno != EAGAIN))
+            return n < 0 ? err_sys(err, "cannot read %s", j->o->file) : n;
+    }
+}
+
+static int encrypt(const struct job *j, const struct age_recipients *to, struct err *err)
+{
+    struct age_writer *w = NULL;
+    ssize_t n = -1;
+    unsigned char *piece = aligned_alloc(PAGE, PIECE);
+    int rc = piece ? age_writer_open(j->out, to, j->o->armor, &w, err) : err_nomem(err);
+    if (rc == 0)
+        age_writer_cancel(w, signals_cancel_fd());
+    while (rc == 0 && (n = read_piece(j, piece, err)) > 0)
+        rc = age_writer_write(w, piece, (size_t)n, err);
+    if (rc == 0)
+        rc = n < 0 ? -1 : age_writer_finish(w, err);
+    age_writer_free(w);
+    piece_free(piece);
+    return rc;
+}
+
+/* Who can read what was written, and who can still read what it was made of. */
+static void say_recipients(const struct job *j, const struct age_recipients *to)
+{
+    for (size_t i = 0; i < age_recipients_count(to); i++)
+        talk("encrypted to %s", age_recipients_name(to, i));
+    if (j->in != STDIN_FILENO)
+        talk("%s stays as it is, in plain text", j->o->file);
+}
+
+int seal_encrypt(const struct seal_options *o, struct err *err)
+{
+    struct job j;
+    struct age_recipients *to = NULL;
+    int rc = -1;
+    if (job_begin(&j, o, true, err) == 0 && age_recipients_new(&to, err) == 0 &&
+        add_recipients(o, to, err) == 0 && look_output(&j, true, err) == 0 &&
+        (!o->passphrase || add_passphrase(to, o->passphrase_file, err) == 0) &&
+        job_open_output(&j, err) == 0) {
+        rc = encrypt(&j, to, err);
+        if (rc < 0)
+            err_wrap(err, "%s", j.path ? j.path : "standard output");
+        else if ((rc = job_finish(&j, err)) == 0)
+            say_recipients(&j, to);
+    }
+    age_recipients_free(to);
+    job_release(&j);
+    return rc;
+}
+
+/* ---- decrypt ------------------------------------------------------------------------------------------- */
+
+/* What is written is genuine, but only the end shows that it is all. */
+static int copy(const struct job *j, struct age_reader *r, struct err *err)
+{
+    ssize_t n = 0;
+    unsigned char *piece = aligned_alloc(PAGE, PIECE);
+    int rc = piece ? 0 : err_nomem(err);
+    while (rc == 0 && (n = age_reader_read(r, piece, PIECE, err)) > 0)
+        rc = fd_write_or_cancel(j->out, piece, (size_t)n, signals_cancel_fd(), err);
+    piece_free(piece);
+    if (err->kind == ERR_CANCELLED)
+        return err_set(err, ERR_CANCELLED,
+                       j->path ? "interrupted; nothing was written"
+                               : "interrupted; what was written is not the whole");
+    return n < 0 ? err_wrap(err, "%s", j->o->file) : rc;
+}
+
+static int decrypt(struct job *j, struct age_identities *by, struct err *err)
+{
+    struct age_reader *r = NULL;
+    if (age_reader_open(j->in, by, &r, err) < 0)
+        return err_wrap(err, "%s", j->o->file);
+    int rc = job_open_output(j, err);
+    if (rc == 0)
+        rc = copy(j, r, err);
+    age_reader_free(r);
+    if (rc < 0 && !j->path && err->kind != ERR_CANCELLED)
+        return err_hint(err, "what was written before is genuine, but not the whole");
+    return rc < 0 ? -1 : job_finish(j, err);
+}
+
+int seal_decrypt(const struct seal_options *o, struct err *err)
+{
+    struct job j;
+    struct seal_opener opener;
+    int rc = -1;
+    if (job_begin(&j, o, false, err) == 0 && look_output(&j, false, err) == 0 &&
+        seal_opener_init(&opener, o->identities, o->passphrase_file, err) == 0) {
+        rc = decrypt(&j, opener.by, err);
+        seal_opener_release(&opener);
+    }
+    job_release(&j);
+    return rc;
+}

@@ -1,0 +1,441 @@
+/*
+ * Every host that is being opened and every target from which something is fetched has a line, drawn or not:
+ * it also remembers what was said once. Lines keep their places while they are busy, and a target comes back
+ * to the place it had, so that the block does not dance.
+ */
+#include "cli/term/progress.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/term/columns.h"
+#include "cli/term/talk.h"
+#include "base/banned.h"
+
+#define TICK_MS 100
+
+struct progress_line {
+    bool busy;
+    const struct host *host;
+    const struct service *service; /* NULL: the host itself */
+    const char *doing;             /* of a host; static */
+    char kind[256];                /* of a target, with the rest below */
+    int64_t since;                 /* clock_now() when it began */
+    int64_t timed_ms;
+    uint64_t bytes;
+    const char *waiting; /* for what; NULL: it does not */
+    size_t index, n_items;
+};
+
+static void *tick(void *ctx)
+{
+    struct progress *p = ctx;
+    struct err err = ERR_INIT;
+    while (fd_wait(p->stop[0], POLLIN, clock_deadline(TICK_MS), -1, &err) < 0 && err.kind == ERR_TIMEOUT)
+        progress_draw(p);
+    return NULL;
+}
+
+/* Without the thread there are plain lines, as where there is no terminal. */
+static bool start_ticking(struct progress *p)
+{
+    if (fd_pipe(p->stop, NULL) < 0)
+        return false;
+    p->ticking = thread_start(&p->ticker, tick, p, NULL) == 0;
+    return p->ticking;
+}
+
+/* From any thread. */
+static void on_question(void *ctx)
+{
+    progress_pause(ctx);
+}
+
+static void on_answer(void *ctx)
+{
+    progress_resume(ctx);
+}
+
+static void attend(struct progress *p, struct prompt *prompt)
+{
+    if (!prompt)
+        return;
+    prompt->pause = on_question;
+    prompt->resume = on_answer;
+    prompt->ctx = p;
+}
+
+static void let_go(struct progress *p)
+{
+    struct prompt *prompt = p->options.prompt;
+    if (prompt) {
+        prompt->pause = prompt->resume = NULL;
+        prompt->ctx = NULL;
+    }
+    p->options.prompt = NULL;
+}
+
+void progress_init(struct progress *p, const struct progress_options *options)
+{
+    *p = (struct progress){.options = *options, .stop = {-1, -1}};
+    pthread_mutex_init(&p->mutex, NULL);
+    screen_init(&p->screen, options->out, options->rows, options->columns);
+    if (!options->quiet)
+        p->live = options->rows ? true : screen_is_live(options->out) && start_ticking(p);
+    attend(p, options->prompt);
+}
+
+void progress_end(struct progress *p)
+{
+    let_go(p);
+    if (p->ticking) {
+        fd_close(&p->stop[1]);
+        pthread_join(p->ticker, NULL);
+        p->ticking = false;
+    }
+    fd_close(&p->stop[0]);
+    fd_close(&p->stop[1]);
+    screen_wipe(&p->screen);
+    screen_release(&p->screen);
+    free(p->lines);
+    p->lines = NULL;
+    p->n_lines = p->cap_lines = 0;
+    p->live = false;
+}
+
+/* ---- the lines under way ------------------------------------------------------------------------------- */
+
+static struct progress_line *find_busy(struct progress *p, const struct host *host,
+                                       const struct service *service, const char *kind)
+{
+    for (size_t i = 0; i < p->n_lines; i++) {
+        struct progress_line *l = &p->lines[i];
+        if (l->busy && l->host == host && l->service == service && strcmp(l->kind, kind) == 0)
+            return l;
+    }
+    return NULL;
+}
+
+/* The place the target had, else any that is free, else a new one. NULL: no memory, so it is not shown. */
+static struct progress_line *free_place(struct progress *p, const struct host *host,
+                                        const struct service *service)
+{
+    struct progress_line *any = NULL;
+    for (size_t i = 0; i < p->n_lines; i++) {
+        struct progress_line *l = &p->lines[i];
+        if (!l->busy && l->host == host && l->service == service)
+            return l;
+        if (!l->busy && !any)
+            any = l;
+    }
+    if (!any && array_reserve((void **)&p->lines, &p->cap_lines, p->n_lines + 1, sizeof *p->lines, NULL) == 0)
+        any = &p->lines[p->n_lines++];
+    return any;
+}
+
+static struct progress_line *begin(struct progress *p, const struct host *host, const struct service *service,
+                                   const char *kind)
+{
+    struct progress_line *l = free_place(p, host, service);
+    if (!l)
+        return NULL;
+    *l = (struct progress_line){.busy = true, .host = host, .service = service, .since = clock_now()};
+    snprintf(l->kind, sizeof l->kind, "%s", kind);
+    return l;
+}
+
+static void end(struct progress *p, const struct host *host, const struct service *service, const char *kind)
+{
+    struct progress_line *l = find_busy(p, host, service, kind);
+    if (l)
+        l->busy = false;
+}
+
+/* ---- the live lines ------------------------------------------------------------------------------------ */
+
+/* Brief: without what the reader can work out or does not need. */
+static void describe_item(const struct progress_line *l, bool brief, struct buf *b)
+{
+    char text[32];
+    int64_t elapsed = (clock_now() - l->since) / 1000 * 1000;
+    buf_addf(b, ": %s", l->kind);
+    if (l->waiting)
+        buf_addf(b, " waiting: %s", l->waiting);
+    else if (l->timed_ms || elapsed)
+        buf_addf(b, " %s", text_duration(text, sizeof text, elapsed));
+    if (l->timed_ms && !l->waiting)
+        buf_addf(b, " of %s", text_duration(text, sizeof text, l->timed_ms));
+    if (!brief && l->timed_ms > elapsed && !l->waiting)
+        buf_addf(b, ", %s left", text_duration(text, sizeof text, l->timed_ms - elapsed));
+    if (l->bytes)
+        buf_addf(b, ", %s", text_bytes(text, sizeof text, l->bytes));
+    if (!brief && l->n_items > 1)
+        buf_addf(b, ", item %zu of %zu", l->index + 1, l->n_items);
+}
+
+static void describe_host(const struct progress_line *l, struct buf *b)
+{
+    char text[32];
+    int64_t elapsed = (clock_now() - l->since) / 1000 * 1000;
+    buf_addf(b, ": %s", l->doing);
+    if (elapsed)
+        buf_addf(b, ", %s", text_duration(text, sizeof text, elapsed));
+}
+
+static void add_name(const char *name, size_t room, struct buf *b)
+{
+    if (columns_of(name) <= room) {
+        buf_adds(b, name);
+    } else {
+        buf_add(b, name, columns_fit(name, room - 3));
+        buf_adds(b, "...");
+    }
+}
+
+/* Where a line is too short, it is brief first, then the end of the name is cut. */
+static int add_line(const struct progress_line *l, size_t columns, struct strlist *lines)
+{
+    enum { NAME_LEAST = 8 };
+    struct buf name = BUF_INIT(1024), doing = BUF_INIT(1024), b = BUF_INIT(3000);
+    size_t taken = 0;
+    buf_adds(&name, l->host->name);
+    if (l->service)
+        buf_addf(&name, ": %s", l->service->name);
+    for (int brief = 0; brief < 2 && (!brief || columns_of(buf_str(&name)) + taken > columns); brief++) {
+        buf_clear(&doing);
+        if (l->service)
+            describe_item(l, brief, &doing);
+        else
+            describe_host(l, &doing);
+        taken = columns_of(buf_str(&doing));
+    }
+    add_name(buf_str(&name), taken + NAME_LEAST < columns ? columns - taken : NAME_LEAST, &b);
+    buf_adds(&b, buf_str(&doing));
+    int rc = strlist_add(lines, buf_str(&b), NULL);
+    buf_release(&name);
+    buf_release(&doing);
+    buf_release(&b);
+    return rc;
+}
+
+/* As many as there is room for; the last line then counts the others. */
+static void draw(struct progress *p)
+{
+    struct strlist lines = {0};
+    size_t most = 0, columns = 0, busy = 0;
+    char more[60];
+    int rc = 0;
+    screen_room(&p->screen, &most, &columns);
+    for (size_t i = 0; i < p->n_lines; i++)
+        busy += p->lines[i].busy;
+    size_t shown = busy <= most ? busy : most - 1;
+    for (size_t i = 0; rc == 0 && lines.n < shown; i++)
+        if (p->lines[i].busy)
+            rc = add_line(&p->lines[i], columns, &lines);
+    snprintf(more, sizeof more, "... and %zu more targets", busy - shown);
+    if (rc == 0 && busy > shown)
+        rc = strlist_add(&lines, more, NULL);
+    if (rc == 0)
+        screen_draw(&p->screen, &lines);
+    strlist_release(&lines);
+}
+
+void progress_draw(struct progress *p)
+{
+    pthread_mutex_lock(&p->mutex);
+    if (p->live && !p->held)
+        draw(p);
+    pthread_mutex_unlock(&p->mutex);
+}
+
+/* Without memory what is told meanwhile is told at once. */
+void progress_pause(struct progress *p)
+{
+    pthread_mutex_lock(&p->mutex);
+    screen_wipe(&p->screen);
+    fflush(p->options.out);
+    if (!p->held)
+        p->held = open_memstream(&p->held_text, &p->held_size);
+    pthread_mutex_unlock(&p->mutex);
+}
+
+void progress_resume(struct progress *p)
+{
+    pthread_mutex_lock(&p->mutex);
+    if (p->held && fclose(p->held) == 0)
+        fwrite(p->held_text, 1, p->held_size, p->options.out);
+    free(p->held_text);
+    p->held = NULL;
+    p->held_text = NULL;
+    pthread_mutex_unlock(&p->mutex);
+}
+
+/* ---- what is told -------------------------------------------------------------------------------------- */
+
+static void name_target(const struct target *t, char *dst, size_t cap)
+{
+    snprintf(dst, cap, "%s: %s", t->host->name, t->service->name);
+}
+
+/* Makes room for a plain line. */
+static FILE *plain(struct progress *p)
+{
+    if (p->held)
+        return p->held;
+    screen_wipe(&p->screen);
+    return p->options.out;
+}
+
+/* Errors are shown even when quiet: they say why something is missing. */
+static void tell_error(struct progress *p, const char *where, const struct err *failure)
+{
+    struct err err = *failure;
+    err_wrap(&err, "%s", where);
+    talk_error(plain(p), &err);
+}
+
+static void tell_verdicts(struct progress *p, const char *where, const struct verdicts *verdicts)
+{
+    for (size_t i = 0; !p->options.quiet && verdicts && i < verdicts->n; i++)
+        if (!verdicts->items[i].note || p->options.verbose)
+            talk_to(plain(p), "%s: %s", where, verdicts->items[i].text);
+}
+
+void progress_say(struct progress *p, const char *line)
+{
+    pthread_mutex_lock(&p->mutex);
+    if (!p->options.quiet)
+        talk_to(plain(p), "%s", line);
+    pthread_mutex_unlock(&p->mutex);
+}
+
+void progress_opening(struct progress *p, const struct host *host)
+{
+    pthread_mutex_lock(&p->mutex);
+    struct progress_line *l = begin(p, host, NULL, "");
+    if (l)
+        l->doing = "connecting";
+    pthread_mutex_unlock(&p->mutex);
+}
+
+static void tell_connected(struct progress *p, const struct host *host, const struct gateway *gw)
+{
+    const struct gateway_hop *hop = NULL;
+    for (size_t i = 0; gateway_hop(gw, i); i++)
+        hop = gateway_hop(gw, i);
+    if (hop && !p->options.quiet)
+        talk_to(plain(p), "%s: connected to %s port %u as %s", host->name, hop->address, hop->port,
+                hop->user);
+}
+
+void progress_host(struct progress *p, const struct host *host, const struct gateway *gw,
+                   const struct err *failure)
+{
+    pthread_mutex_lock(&p->mutex);
+    end(p, host, NULL, "");
+    if (failure) {
+        tell_error(p, host->name, failure);
+    } else {
+        struct progress_line *l = begin(p, host, NULL, "");
+        if (l)
+            l->doing = "reading the index";
+        tell_connected(p, host, gw);
+    }
+    pthread_mutex_unlock(&p->mutex);
+}
+
+void progress_service(struct progress *p, const struct target *target, const struct fetch_service *s)
+{
+    char where[600];
+    pthread_mutex_lock(&p->mutex);
+    end(p, target->host, NULL, "");
+    name_target(target, where, sizeof where);
+    if (s->failure)
+        tell_error(p, where, s->failure);
+    tell_verdicts(p, where, s->verdicts);
+    pthread_mutex_unlock(&p->mutex);
+}
+
+void progress_item(struct progress *p, const struct target *target, const struct fetch_item *item)
+{
+    char where[600], full[900], size[32], took[32];
+    pthread_mutex_lock(&p->mutex);
+    end(p, target->host, target->service, item->kind);
+    name_target(target, where, sizeof where);
+    snprintf(full, sizeof full, "%s: %s%s%s%s", where, item->kind, *item->argument ? "=" : "", item->argument,
+             item->pair == 2 ? ", later" : "");
+    if (item->status != FETCH_OK)
+        tell_error(p, full, &item->err);
+    else if (!p->options.quiet)
+        talk_to(plain(p), "%s: %s in %s", full, text_bytes(size, sizeof size, item->bytes),
+                text_duration(took, sizeof took, item->duration_ms));
+    tell_verdicts(p, full, &item->verdicts);
+    pthread_mutex_unlock(&p->mutex);
+}
+
+/* What is said once, when an item begins, and when it begins to wait. */
+static void tell_beginning(struct progress *p, const struct target *target, const struct fetch_progress *now,
+                           const struct progress_line *before)
+{
+    char where[600], timed[32];
+    if (p->options.quiet)
+        return;
+    name_target(target, where, sizeof where);
+    if (!before && now->cost)
+        talk_to(plain(p), "%s: %s: %s", where, now->kind, now->cost);
+    if (p->live)
+        return;
+    if (now->waiting && !now->usual && (!before || !before->waiting))
+        talk_to(plain(p), "%s: %s: waiting: %s", where, now->kind, now->waiting);
+    /* Of the rest a log wants to know only what takes time by design. */
+    if (!now->waiting && now->timed_ms > 0 && (!before || before->waiting))
+        talk_to(plain(p), "%s: %s: taking %s", where, now->kind,
+                text_duration(timed, sizeof timed, now->timed_ms));
+}
+
+void progress_under_way(struct progress *p, const struct target *target, const struct fetch_progress *now)
+{
+    pthread_mutex_lock(&p->mutex);
+    end(p, target->host, NULL, "");
+    struct progress_line *l = find_busy(p, target->host, target->service, now->kind);
+    tell_beginning(p, target, now, l);
+    if (!l)
+        l = begin(p, target->host, target->service, now->kind);
+    if (l) {
+        l->since = clock_now() - now->elapsed_ms;
+        l->timed_ms = now->timed_ms;
+        l->bytes = now->bytes;
+        l->waiting = now->waiting;
+        l->index = now->index;
+        l->n_items = now->n_items;
+    }
+    pthread_mutex_unlock(&p->mutex);
+}
+
+void progress_step(struct progress *p, const struct host *host, const struct service *service,
+                   const struct fetch_step *step)
+{
+    char took[32];
+    struct buf b = BUF_INIT(4096);
+    if (!p->options.verbose && (p->options.quiet || !step->news))
+        return;
+    buf_addf(&b, "%s: ", host->name);
+    if (service)
+        buf_addf(&b, "%s: ", service->name);
+    if (step->n_hops > 1)
+        buf_addf(&b, "[hop %zu/%zu] ", step->hop + 1, step->n_hops);
+    /* A request's detail begins with the request. */
+    if (step->kind != FETCH_STEP_REQUEST)
+        buf_addf(&b, "%s: ", fetch_step_name(step->kind));
+    buf_addf(&b, "%s%s", step->warning ? "warning: " : "", step->detail);
+    if (step->failure)
+        buf_addf(&b, "%s%s", *step->detail ? ": " : "", step->failure->msg);
+    if (step->duration_ms > 0)
+        buf_addf(&b, "%s%s", step->failure ? ", after " : " in ",
+                 text_duration(took, sizeof took, step->duration_ms));
+    pthread_mutex_lock(&p->mutex);
+    talk_to(plain(p), "%s", buf_str(&b));
+    pthread_mutex_unlock(&p->mutex);
+    buf_release(&b);
+}

@@ -1,0 +1,285 @@
+#include "cli/term/prompt.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "cli/term/signals.h"
+#include "cli/term/program.h"
+#include "cli/term/standard_streams.h"
+#include "base/banned.h"
+
+/* One by one, so that no growing leaves a secret behind. */
+struct prompt_answer {
+    struct prompt_answer *next;
+    char *key;
+    struct secret secret;
+};
+
+static void answer_free(struct prompt_answer **at)
+{
+    struct prompt_answer *a = *at;
+    *at = a->next;
+    secret_wipe(&a->secret);
+    free(a->key);
+    free(a);
+}
+
+void prompt_init(struct prompt *p)
+{
+    *p = (struct prompt){.program = program_path()};
+    pthread_mutex_init(&p->mutex, NULL);
+}
+
+void prompt_release(struct prompt *p)
+{
+    free(p->program);
+    secret_wipe(&p->passphrase);
+    while (p->answers)
+        answer_free(&p->answers);
+    pthread_mutex_destroy(&p->mutex);
+}
+
+int prompt_use_file(struct prompt *p, const char *file, int64_t wait_ms, struct err *err)
+{
+    int64_t deadline = clock_deadline(wait_ms);
+    if (secret_read_line(file, deadline, signals_cancel_fd(), &p->passphrase, err) < 0)
+        return err_wrap(err, "--passphrase-file");
+    p->passphrase_file = file;
+    return 0;
+}
+
+/* It has one answer: a key that it does not fit is not asked for twice. */
+static int answer_from_file(const struct prompt *p, const struct question *q, struct secret *ret,
+                            struct err *err)
+{
+    if (q->again)
+        return err_set(err, ERR_NOT_FOUND, "the first line of %s is not right", p->passphrase_file);
+    *ret = p->passphrase;
+    return 0;
+}
+
+/* ---- on the terminal ----------------------------------------------------------------------------------- */
+
+/* -1: there is none, or it is another program's now. */
+static int open_terminal(void)
+{
+    int tty = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (tty >= 0 && tcgetpgrp(tty) != getpgrp())
+        fd_close(&tty);
+    return tty;
+}
+
+bool prompt_has_terminal(const struct prompt *p)
+{
+    int tty = p->batch || !isatty(STDERR_FILENO) ? -1 : open_terminal();
+    bool there = tty >= 0;
+    fd_close(&tty);
+    return there;
+}
+
+/* One line, without its end. Nothing at all, by Ctrl-D, is an empty one. */
+static int read_line(int tty, int64_t deadline, struct secret *ret, struct err *err)
+{
+    for (;;) {
+        if (fd_wait(tty, POLLIN, deadline, signals_cancel_fd(), err) < 0)
+            return -1;
+        ssize_t n = read(tty, ret->text + ret->len, SECRET_MAX - 1 - ret->len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return err_sys(err, "cannot read from the terminal");
+        ret->len += (size_t)n;
+        bool whole = ret->len > 0 && ret->text[ret->len - 1] == '\n';
+        ret->len -= whole;
+        ret->text[ret->len] = '\0';
+        if (whole || n == 0)
+            return 0;
+        if (ret->len == SECRET_MAX - 1)
+            return err_set(err, ERR_FAILED, "the answer is longer than %d bytes", SECRET_MAX - 2);
+    }
+}
+
+static int ask_on_terminal(int tty, const struct question *q, struct secret *ret, struct err *err)
+{
+    struct signals_terminal t = {.fd = tty, .prompt = q->prompt};
+    if (tcgetattr(tty, &t.normal) < 0)
+        return err_sys(err, "cannot talk to the terminal");
+    t.asking = t.normal;
+    t.asking.c_lflag |= ICANON | ISIG;
+    if (q->kind == ASK_HIDDEN)
+        t.asking.c_lflag &= ~(tcflag_t)(ECHO | ECHOE | ECHOK | ECHONL);
+    signals_hold_terminal(&t);
+    int rc = -1;
+    if (tcsetattr(tty, TCSAFLUSH, &t.asking) < 0)
+        err_sys(err, "cannot talk to the terminal");
+    else if (standard_stream_write(tty, q->prompt, strlen(q->prompt), err) == 0)
+        rc = read_line(tty, q->deadline, ret, err);
+    tcsetattr(tty, TCSAFLUSH, &t.normal);
+    signals_hold_terminal(NULL);
+    /* The end of the line was not shown either. */
+    if (q->kind == ASK_HIDDEN || rc < 0)
+        (void)!write(tty, "\n", 1);
+    return rc;
+}
+
+/* ---- without one --------------------------------------------------------------------------------------- */
+
+static bool is_set(const char *variable)
+{
+    const char *value = getenv(variable);
+    return value && *value;
+}
+
+/* As ssh has it: by force, by preference, or where there is no terminal. */
+static bool wants_askpass(bool terminal)
+{
+    const char *require = getenv("SSH_ASKPASS_REQUIRE");
+    bool display = is_set("DISPLAY") || is_set("WAYLAND_DISPLAY");
+    if (!is_set("SSH_ASKPASS") || (require && strcmp(require, "never") == 0))
+        return false;
+    if (require && strcmp(require, "force") == 0)
+        return true;
+    return display && (!terminal || (require && strcmp(require, "prefer") == 0));
+}
+
+static int run_askpass(const struct question *q, struct secret *ret, struct err *err)
+{
+    const char *const argv[] = {getenv("SSH_ASKPASS"), q->prompt, NULL};
+    int64_t left = q->deadline - clock_now();
+    struct proc_limits limits = {.timeout_ms = left > 0 ? left : 0,
+                                 .cancel_fd = signals_cancel_fd(),
+                                 .max_output = SECRET_MAX - 1,
+                                 .secret_output = true};
+    struct proc_result r;
+    if (proc_run(argv, &limits, &r, err) < 0)
+        return err_wrap(err, "SSH_ASKPASS");
+    int rc = 0;
+    if (r.exit_code != 0) {
+        rc = err_set(err, ERR_NOT_FOUND, "SSH_ASKPASS gave no answer");
+    } else {
+        ret->len = strcspn(buf_str(&r.out), "\r\n");
+        memcpy(ret->text, buf_str(&r.out), ret->len);
+        ret->text[ret->len] = '\0';
+    }
+    proc_result_release(&r);
+    return rc;
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------------- */
+
+static int ask(const struct question *q, struct secret *ret, struct err *err)
+{
+    if (clock_now() >= q->deadline)
+        return err_set(err, ERR_TIMEOUT, "nobody answered in time");
+    int tty = open_terminal();
+    int rc;
+    if (wants_askpass(tty >= 0))
+        rc = run_askpass(q, ret, err);
+    else if (tty >= 0)
+        rc = ask_on_terminal(tty, q, ret, err);
+    else
+        rc = err_set(err, ERR_NOT_FOUND, "there is no terminal to ask on");
+    fd_close(&tty);
+    return rc;
+}
+
+/* A file has one name, however it is spelt. */
+static char *name_of(const char *key)
+{
+    char *path = realpath(key, NULL);
+    return path ? path : strdup(key);
+}
+
+/* Where the answer is, or would be. */
+static struct prompt_answer **find_answer(struct prompt *p, const char *name)
+{
+    struct prompt_answer **at = &p->answers;
+    while (*at && strcmp((*at)->key, name) != 0)
+        at = &(*at)->next;
+    return at;
+}
+
+/* What cannot be kept is asked for again. Takes the name. */
+static void keep(struct prompt *p, char *name, const struct secret *answer)
+{
+    struct prompt_answer *a = calloc(1, sizeof *a);
+    if (!a) {
+        free(name);
+        return;
+    }
+    *a = (struct prompt_answer){.next = p->answers, .key = name, .secret = *answer};
+    p->answers = a;
+}
+
+static int ask_aloud(struct prompt *p, const struct question *q, struct secret *ret, struct err *err)
+{
+    if (p->pause)
+        p->pause(p->ctx);
+    *ret = (struct secret){0};
+    int rc = ask(q, ret, err);
+    if (rc < 0)
+        secret_wipe(ret);
+    if (p->resume)
+        p->resume(p->ctx);
+    return rc;
+}
+
+static int ask_once(struct prompt *p, const struct question *q, struct secret *ret, struct err *err)
+{
+    char *name = name_of(q->key);
+    if (!name)
+        return err_nomem(err);
+    struct prompt_answer **at = find_answer(p, name);
+    if (*at && !q->again) {
+        *ret = (*at)->secret;
+        free(name);
+        return 0;
+    }
+    if (*at)
+        answer_free(at);
+    int rc = ask_aloud(p, q, ret, err);
+    /* Nothing is what somebody answers who does not know. */
+    if (rc == 0 && ret->len > 0)
+        keep(p, name, ret);
+    else
+        free(name);
+    return rc;
+}
+
+static void tell(struct prompt *p, const struct question *q)
+{
+    size_t n = strlen(q->prompt);
+    if (p->pause)
+        p->pause(p->ctx);
+    fprintf(stderr, "%s%s", q->prompt, n && q->prompt[n - 1] == '\n' ? "" : "\n");
+    if (p->resume)
+        p->resume(p->ctx);
+}
+
+int prompt_ask(void *ctx, const struct question *q, struct secret *ret, struct err *err)
+{
+    struct prompt *p = ctx;
+    struct err why = ERR_INIT;
+    int rc = 0;
+    if (q->key && p->passphrase_file)
+        return answer_from_file(p, q, ret, err);
+    if (p->batch && q->kind != ASK_TELL)
+        return err_set(err, ERR_NOT_FOUND, "there is nobody to ask for it");
+    pthread_mutex_lock(&p->mutex);
+    if (q->kind == ASK_TELL)
+        tell(p, q);
+    else
+        rc = q->key && !q->fresh ? ask_once(p, q, ret, &why) : ask_aloud(p, q, ret, &why);
+    pthread_mutex_unlock(&p->mutex);
+    if (rc < 0 && why.kind == ERR_TIMEOUT)
+        err_set(&why, ERR_TIMEOUT, "nobody answered in time");
+    if (rc < 0 && err)
+        *err = why;
+    return rc;
+}

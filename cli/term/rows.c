@@ -1,0 +1,112 @@
+#include "cli/term/rows.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/term/columns.h"
+#include "cli/term/screen.h"
+#include "cli/term/standard_streams.h"
+#include "base/banned.h"
+
+#define COLUMNS_MAX 8
+#define GAP 2
+#define BELOW_INDENT 4
+
+void rows_add(struct rows *t, const char *const *cells)
+{
+    for (size_t i = 0; t->columns[i] && !t->failed; i++)
+        t->failed = strlist_add(&t->cells, cells[i], NULL) < 0;
+}
+
+size_t rows_width(FILE *out)
+{
+    struct screen screen;
+    size_t lines = 0, columns = 0;
+    if (!isatty(standard_stream_fd(out)))
+        return 0;
+    screen_init(&screen, out, 0, 0);
+    screen_room(&screen, &lines, &columns);
+    screen_release(&screen);
+    return columns;
+}
+
+/* The text in at most so many columns, dots where something is missing. */
+static void add_cut(struct buf *b, const char *text, size_t columns)
+{
+    static const char dots[] = "...";
+    if (columns_of(text) <= columns) {
+        buf_adds(b, text);
+        return;
+    }
+    size_t room = columns > sizeof dots ? columns - (sizeof dots - 1) : 0;
+    buf_add(b, text, columns_fit(text, room));
+    buf_add(b, dots, columns < sizeof dots - 1 ? columns : sizeof dots - 1);
+}
+
+static void add_cell(struct buf *b, const char *text, size_t width, bool right, bool last)
+{
+    size_t taken = columns_of(text);
+    size_t blanks = taken < width ? width - taken : 0;
+    buf_addf(b, "%*s", right ? (int)blanks : 0, "");
+    add_cut(b, text, width);
+    if (!last)
+        buf_addf(b, "%*s", (int)(right ? 0 : blanks) + GAP, "");
+}
+
+static void print_cut(const char *text, size_t width, FILE *out)
+{
+    struct buf cut = BUF_INIT(1u << 16);
+    add_cut(&cut, text, width ? width : SIZE_MAX);
+    fprintf(out, "%s\n", buf_str(&cut));
+    buf_release(&cut);
+}
+
+/* Where the last cell begins. */
+static size_t last_at(const size_t *widths, size_t n)
+{
+    size_t at = 0;
+    for (size_t i = 0; i + 1 < n; i++)
+        at += widths[i] + GAP;
+    return at;
+}
+
+static void print_row(const struct rows *t, size_t first, const size_t *widths, size_t width, FILE *out)
+{
+    struct buf line = BUF_INIT(1u << 16);
+    size_t all = strlen(t->columns), n = all;
+    const char *last = t->cells.items[first + all - 1];
+    size_t at = last_at(widths, all);
+    bool below = t->below && width > 0 && columns_of(last) + at > width && at + ROWS_BESIDE > width;
+    while (n > 1 && (!*t->cells.items[first + n - 1] || (below && n == all)))
+        n--;
+    for (size_t i = 0; i < n; i++)
+        add_cell(&line, t->cells.items[first + i], widths[i], t->columns[i] == 'r', i + 1 == n);
+    print_cut(buf_str(&line), width, out);
+    if (below) {
+        buf_clear(&line);
+        buf_addf(&line, "%*s", BELOW_INDENT, "");
+        columns_fold(&line, last,
+                     &(struct columns_fold){.width = width, .column = BELOW_INDENT, .indent = BELOW_INDENT});
+        fprintf(out, "%s\n", buf_str(&line));
+    }
+    buf_release(&line);
+}
+
+void rows_print(const struct rows *t, size_t width, FILE *out)
+{
+    size_t n = strlen(t->columns), widths[COLUMNS_MAX] = {0};
+    for (size_t i = 0; i < t->cells.n - t->cells.n % n; i++) {
+        size_t taken = columns_of(t->cells.items[i]);
+        if (taken > widths[i % n])
+            widths[i % n] = taken;
+    }
+    if (width && widths[0] > width / 2)
+        widths[0] = width / 2;
+    for (size_t first = 0; first + n <= t->cells.n; first += n)
+        print_row(t, first, widths, width, out);
+}
+
+void rows_release(struct rows *t)
+{
+    strlist_release(&t->cells);
+}

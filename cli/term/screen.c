@@ -1,0 +1,104 @@
+#include "cli/term/screen.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cli/term/columns.h"
+#include "cli/term/signals.h"
+#include "cli/term/standard_streams.h"
+#include "base/banned.h"
+
+/* Far above the largest terminal. */
+#define FRAME_MAX (1u << 20)
+
+void screen_init(struct screen *s, FILE *out, unsigned rows, unsigned columns)
+{
+    *s = (struct screen){.out = out, .rows = rows, .columns = columns};
+    buf_init(&s->frame, FRAME_MAX);
+}
+
+void screen_release(struct screen *s)
+{
+    buf_release(&s->frame);
+}
+
+bool screen_is_live(FILE *out)
+{
+    const char *term = getenv("TERM");
+    return isatty(standard_stream_fd(out)) && term && *term && strcmp(term, "dumb") != 0;
+}
+
+void screen_room(const struct screen *s, size_t *ret_lines, size_t *ret_columns)
+{
+    struct winsize size = {.ws_row = (unsigned short)s->rows, .ws_col = (unsigned short)s->columns};
+    if (!s->rows &&
+        (ioctl(standard_stream_fd(s->out), TIOCGWINSZ, &size) != 0 || !size.ws_row || !size.ws_col))
+        size = (struct winsize){.ws_row = 24, .ws_col = 80};
+    *ret_lines = size.ws_row > 3 ? size.ws_row - 2u : 1;
+    *ret_columns = size.ws_col > 1 ? size.ws_col - 1u : 1;
+}
+
+/* The first signal has wiped the block before it spoke: nothing of ours stands there. */
+static void notice_signal(struct screen *s)
+{
+    if (!signals_received() || s->interrupted)
+        return;
+    s->interrupted = true;
+    s->drawn = 0;
+    buf_clear(&s->frame);
+}
+
+static void to_first_line(const struct screen *s, struct buf *b)
+{
+    buf_addc(b, '\r');
+    if (s->drawn > 1)
+        buf_addf(b, "\033[%zuA", s->drawn - 1);
+}
+
+void screen_wipe(struct screen *s)
+{
+    struct buf b = BUF_INIT(64);
+    notice_signal(s);
+    if (s->drawn == 0)
+        return;
+    to_first_line(s, &b);
+    buf_adds(&b, "\033[J");
+    fputs(buf_str(&b), s->out);
+    buf_release(&b);
+    signals_live_lines(0);
+    s->drawn = 0;
+    buf_clear(&s->frame);
+}
+
+void screen_draw(struct screen *s, const struct strlist *lines)
+{
+    size_t most, columns;
+    struct buf frame = BUF_INIT(FRAME_MAX), b = BUF_INIT(FRAME_MAX + 64);
+    screen_room(s, &most, &columns);
+    size_t n = lines->n < most ? lines->n : most;
+    if (n == 0) {
+        screen_wipe(s);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        buf_adds(&frame, i ? "\033[K\r\n" : "");
+        buf_add(&frame, lines->items[i], columns_fit(lines->items[i], columns));
+    }
+    notice_signal(s);
+    if (!frame.failed && strcmp(buf_str(&frame), buf_str(&s->frame)) != 0) {
+        to_first_line(s, &b);
+        buf_adds(&b, buf_str(&frame));
+        buf_adds(&b, "\033[J");
+        fputs(buf_str(&b), s->out);
+        fflush(s->out);
+        s->drawn = n;
+        signals_live_lines((int)n);
+        buf_release(&s->frame);
+        s->frame = frame;
+        frame = (struct buf){0};
+    }
+    buf_release(&frame);
+    buf_release(&b);
+}

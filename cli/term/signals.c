@@ -1,0 +1,182 @@
+#include "cli/term/signals.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/term/exit.h"
+#include "cli/term/standard_streams.h"
+#include "base/banned.h"
+
+/* What other threads than main look at is atomic; these are free of locks, so that a handler may use them. */
+struct signals {
+    int pipe[2];
+    pid_t owner; /* of the pipe: a child that was forked makes one of its own */
+    atomic_int first;
+    atomic_int live_lines;
+    char farewell[2][1024]; /* one is being said, the other may be changed */
+    volatile sig_atomic_t which;
+    _Atomic(const char *) stopping; /* a whole line, static */
+    _Atomic(const struct signals_terminal *) terminal;
+    atomic_int handlers; /* those that may be looking at the terminal */
+};
+
+/* The one mutable global: a signal handler can be reached in no other way. */
+static struct signals state = {.pipe = {-1, -1},
+                               .stopping = "profgrab: stopping; Ctrl-C again quits at once\n"};
+
+/* Nobody waits for a terminal that takes nothing. */
+static void say(const char *line, size_t n)
+{
+    struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
+    while (poll(&p, 1, 0) > 0 && write(STDERR_FILENO, line, n) < 0 && errno == EINTR)
+        ;
+}
+
+/* The terminal shows ^C behind the live block, or behind whatever else stands there. */
+static void clear_a_line(void)
+{
+    static const char up[] = "\033[A", wipe[] = "\r\033[J";
+    int lines = atomic_exchange(&state.live_lines, 0);
+    if (lines == 0)
+        say("\n", 1);
+    for (int i = 1; i < lines; i++)
+        say(up, sizeof up - 1);
+    if (lines > 0)
+        say(wipe, sizeof wipe - 1);
+}
+
+static void on_signal(int number)
+{
+    int saved = errno;
+    atomic_fetch_add(&state.handlers, 1);
+    const struct signals_terminal *t = state.terminal;
+    if (state.first) {
+        if (t)
+            tcsetattr(t->fd, TCSANOW, &t->normal);
+        const char *line = state.farewell[state.which];
+        say(line, strlen(line));
+        _exit(EXIT_SIGNAL + number);
+    }
+    state.first = number;
+    if (isatty(STDERR_FILENO)) {
+        const char *line = state.stopping;
+        clear_a_line();
+        say(line, strlen(line));
+    }
+    while (write(state.pipe[1], "", 1) < 0 && errno == EINTR)
+        ;
+    atomic_fetch_sub(&state.handlers, 1);
+    errno = saved;
+}
+
+/* Stops us as if there were no handler. */
+static void stop(int number)
+{
+    struct sigaction ours, act = {.sa_handler = SIG_DFL};
+    sigset_t only;
+    sigemptyset(&only);
+    sigaddset(&only, number);
+    sigaction(number, &act, &ours);
+    raise(number);
+    pthread_sigmask(SIG_UNBLOCK, &only, NULL); /* here it stops, until somebody says SIGCONT */
+    pthread_sigmask(SIG_BLOCK, &only, NULL);
+    sigaction(number, &ours, NULL);
+}
+
+static bool in_background(const struct signals_terminal *t)
+{
+    return t && tcgetpgrp(t->fd) != getpgrp();
+}
+
+/* Stops with the terminal as it was, and goes on with the question. In the background there is nobody to ask,
+ * so there it stops again; bounded, since a process whose shell is gone cannot stop. */
+static void on_stop(int number)
+{
+    int saved = errno;
+    atomic_fetch_add(&state.handlers, 1);
+    const struct signals_terminal *t = state.terminal;
+    if (t)
+        tcsetattr(t->fd, TCSANOW, &t->normal);
+    stop(number);
+    for (int i = 0; i < 100 && in_background(state.terminal); i++)
+        stop(number);
+    t = state.terminal;
+    if (t && !in_background(t)) {
+        tcsetattr(t->fd, TCSANOW, &t->asking);
+        (void)!write(t->fd, t->prompt, strlen(t->prompt));
+    }
+    atomic_fetch_sub(&state.handlers, 1);
+    errno = saved;
+}
+
+/* The handler stays; without a terminal in our hands it does what would be done without it. */
+void signals_hold_terminal(const struct signals_terminal *t)
+{
+    struct sigaction before, act = {.sa_handler = on_stop, .sa_flags = SA_RESTART};
+    sigfillset(&act.sa_mask);
+    state.terminal = t;
+    /* A handler in another thread may still look at the one that is let go; it does not take long. */
+    while (!t && atomic_load(&state.handlers) > 0)
+        poll(NULL, 0, 1);
+    if (t && sigaction(SIGTSTP, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+        sigaction(SIGTSTP, &act, NULL);
+}
+
+int signals_install(struct err *err)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    if (state.pipe[0] >= 0 && state.owner == getpid())
+        return 0;
+    if (fd_pipe(state.pipe, err) < 0)
+        return -1;
+    state.owner = getpid();
+    /* Before the handlers: what was printed may have to wait for its reader, and a signal ends that wait. */
+    standard_streams_watch();
+    struct sigaction act = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    sigfillset(&act.sa_mask);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        /* What our parent wants ignored (nohup, a script's background job) stays ignored. */
+        struct sigaction before;
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler == SIG_IGN)
+            continue;
+        if (sigaction(numbers[i], &act, NULL) < 0)
+            return err_sys(err, "cannot handle signals");
+    }
+    act.sa_handler = SIG_IGN;
+    if (sigaction(SIGPIPE, &act, NULL) < 0)
+        return err_sys(err, "cannot handle signals");
+    return 0;
+}
+
+int signals_cancel_fd(void)
+{
+    return state.pipe[0];
+}
+
+int signals_received(void)
+{
+    return state.first;
+}
+
+void signals_live_lines(int n)
+{
+    state.live_lines = n;
+}
+
+void signals_bundles(bool yes)
+{
+    state.stopping = yes ? "profgrab: stopping and bundling what is here; Ctrl-C again quits at once\n"
+                         : "profgrab: stopping; Ctrl-C again quits at once\n";
+}
+
+void signals_farewell(const char *line)
+{
+    int other = !state.which;
+    snprintf(state.farewell[other], sizeof state.farewell[other], "%s", line);
+    state.which = other;
+}

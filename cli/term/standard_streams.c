@@ -1,0 +1,84 @@
+#include "cli/term/standard_streams.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cli/term/signals.h"
+#include "base/banned.h"
+
+int standard_stream_write(int fd, const void *p, size_t n, struct err *err)
+{
+    return fd_write_or_leave(fd, p, n, signals_cancel_fd(), err);
+}
+
+int standard_stream_flush(FILE *out, struct err *err)
+{
+    errno = 0;
+    if (fflush(out) == 0 && !ferror(out))
+        return 0;
+    if (fd_cancelled(signals_cancel_fd()))
+        return err_set(err, ERR_CANCELLED, "interrupted");
+    return errno ? err_sys(err, "cannot write to standard output")
+                 : err_set(err, ERR_LOCAL_IO, "cannot write to standard output");
+}
+
+/* The cookie is the descriptor itself, so that nothing has to be allocated. */
+static ssize_t write_or_leave(void *cookie, const char *p, size_t n)
+{
+    struct err why = ERR_INIT;
+    if (standard_stream_write((int)(intptr_t)cookie, p, n, &why) == 0)
+        return (ssize_t)n;
+    errno = EIO;
+    return 0;
+}
+
+#ifdef __GLIBC__
+static FILE *open_stream(int fd)
+{
+    const cookie_io_functions_t calls = {.write = write_or_leave};
+    return fopencookie((void *)(intptr_t)fd, "w", calls);
+}
+#elif defined(__APPLE__)
+static int write_piece(void *cookie, const char *p, int n)
+{
+    return write_or_leave(cookie, p, (size_t)n) == n ? n : -1;
+}
+
+static FILE *open_stream(int fd)
+{
+    return funopen((void *)(intptr_t)fd, NULL, write_piece, NULL, NULL);
+}
+#else
+static FILE *open_stream(int fd)
+{
+    (void)write_or_leave;
+    (void)fd;
+    return NULL;
+}
+#endif
+
+int standard_stream_fd(FILE *out)
+{
+    return out == stdout ? STDOUT_FILENO : out == stderr ? STDERR_FILENO : fileno(out);
+}
+
+/* NULL: `now` stays, because it is such a stream already or cannot be replaced. */
+static FILE *replacement(FILE *now, int fd, int buffering)
+{
+    FILE *stream = fileno(now) >= 0 && fflush(now) == 0 ? open_stream(fd) : NULL;
+    if (stream && buffering != _IOFBF)
+        setvbuf(stream, NULL, buffering, 0);
+    return stream;
+}
+
+void standard_streams_watch(void)
+{
+    FILE *output = replacement(stdout, STDOUT_FILENO, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF);
+    if (output)
+        stdout = output;
+    FILE *messages = replacement(stderr, STDERR_FILENO, _IONBF);
+    if (messages)
+        stderr = messages;
+}

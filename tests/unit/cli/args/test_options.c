@@ -1,0 +1,208 @@
+/* Options: every type, every way to write them, and every slip. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "cli/args/command.h"
+#include "cli/args/options.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+struct options {
+    bool quiet, json;
+    const char *output;
+    struct strlist hosts;
+    unsigned port, retries;
+    int64_t timeout;
+};
+
+static const struct option table[] = {
+    {"quiet", 'q', OPTION_FLAG, NULL, "h", offsetof(struct options, quiet), 0},
+    {"json", 0, OPTION_FLAG, NULL, "h", offsetof(struct options, json), 0},
+    {"output", 'o', OPTION_TEXT, "FILE", "h", offsetof(struct options, output), 0},
+    {"host", 'H', OPTION_LIST, "NAME,...", "h", offsetof(struct options, hosts), 0},
+    {"port", 'p', OPTION_NUMBER, "N", "h", offsetof(struct options, port), 65535},
+    {"timeout", 0, OPTION_DURATION, "TIME", "h", offsetof(struct options, timeout), 0},
+    {"retries", 0, OPTION_COUNT, "N", "h", offsetof(struct options, retries), 3},
+    OPTIONS_END,
+};
+
+/* Reads words separated by blanks; an empty word is written ''. */
+static int parse(const char *line, struct options *o, struct strlist *rest, struct buf *words,
+                 struct err *err)
+{
+    char *argv[20];
+    int argc = 0;
+    buf_adds(words, line);
+    for (char *p = words->data; p && *p;) {
+        char *word = p;
+        p += strcspn(p, " ");
+        if (*p)
+            *p++ = '\0';
+        argv[argc++] = strcmp(word, "''") == 0 ? word + 2 : word;
+    }
+    *o = (struct options){.port = 7, .retries = 9};
+    return options_parse(table, argc, argv, o, rest, err);
+}
+
+/* All that was understood, in one line. */
+static void means(const char *line, const char *wanted)
+{
+    struct options o;
+    struct strlist rest = {0};
+    struct err err = ERR_INIT;
+    struct buf words = BUF_INIT(1000), b = BUF_INIT(1000);
+    ok(parse(line, &o, &rest, &words, &err), &err);
+    buf_addf(&b, "%s%so=%s p=%u t=%lld H=", o.quiet ? "q " : "", o.json ? "json " : "",
+             o.output ? o.output : "-", o.port, (long long)o.timeout);
+    for (size_t i = 0; i < o.hosts.n; i++)
+        buf_addf(&b, "%s%s", i ? "," : "", o.hosts.items[i]);
+    if (o.retries != 9)
+        buf_addf(&b, " r=%u", o.retries);
+    buf_adds(&b, " |");
+    for (size_t i = 0; i < rest.n; i++)
+        buf_addf(&b, " %s", rest.items[i]);
+    assert_string_equal(buf_str(&b), wanted);
+    strlist_release(&o.hosts);
+    strlist_release(&rest);
+    buf_release(&words);
+    buf_release(&b);
+}
+
+static void wrong(const char *line, const char *msg, const char *hint)
+{
+    struct options o;
+    struct strlist rest = {0};
+    struct err err = ERR_INIT;
+    struct buf words = BUF_INIT(1000);
+    refused(parse(line, &o, &rest, &words, &err), &err, ERR_USAGE, msg);
+    assert_string_equal(err.hint, hint);
+    strlist_release(&o.hosts);
+    strlist_release(&rest);
+    buf_release(&words);
+}
+
+static void every_type(void **state)
+{
+    (void)state;
+    means("", "o=- p=7 t=0 H= |");
+    means("--quiet --json", "q json o=- p=7 t=0 H= |");
+    means("--output x --port 80 --timeout 1m30s --host a,b", "o=x p=80 t=90000 H=a,b |");
+    means("--output=x --port=80 --timeout=5 --host=a,b", "o=x p=80 t=5000 H=a,b |");
+    means("--port 65535", "o=- p=65535 t=0 H= |");
+    means("--retries 0", "o=- p=7 t=0 H= r=0 |");
+    means("--retries 3", "o=- p=7 t=0 H= r=3 |");
+}
+
+static void letters(void **state)
+{
+    (void)state;
+    means("-q -o x -p 1 -H a", "q o=x p=1 t=0 H=a |");
+    means("-ox -p1 -Ha,b", "o=x p=1 t=0 H=a,b |");
+    means("-qp9", "q o=- p=9 t=0 H= |");
+    means("-qo x", "q o=x p=7 t=0 H= |");
+    means("-o=x", "o==x p=7 t=0 H= |");
+}
+
+static void repeated(void **state)
+{
+    (void)state;
+    means("--host a --host b,c -H d", "o=- p=7 t=0 H=a,b,c,d |");
+    means("--output a -o b", "o=b p=7 t=0 H= |");
+}
+
+static void the_rest(void **state)
+{
+    (void)state;
+    means("cpu --quiet heap", "q o=- p=7 t=0 H= | cpu heap");
+    means("cpu=30s - ''", "o=- p=7 t=0 H= | cpu=30s - ");
+    means("a -- --quiet -q --", "o=- p=7 t=0 H= | a --quiet -q --");
+    /* What an option wants is taken as it is. */
+    means("--output --quiet -o --", "o=-- p=7 t=0 H= |");
+    means("--output=", "o= p=7 t=0 H= |");
+    means("--output ''", "o= p=7 t=0 H= |");
+}
+
+static void slips(void **state)
+{
+    (void)state;
+    static const char list[] = "the options are listed by --help";
+    wrong("--quite", "unknown option \"--quite\"", "did you mean --quiet? the options are listed by --help");
+    wrong("--hots=a", "unknown option \"--hots=a\"", "did you mean --host? the options are listed by --help");
+    wrong("--xyzzy", "unknown option \"--xyzzy\"", list);
+    wrong("--=x", "unknown option \"--=x\"", list);
+    /* No abbreviations: they would change their meaning with every new option. */
+    wrong("--out x", "unknown option \"--out\"", "did you mean --output? the options are listed by --help");
+    wrong("-x", "unknown option \"-x\"", list);
+    wrong("-qx", "unknown option \"-x\"", list);
+    wrong("--quiet=yes", "--quiet takes no value", "");
+    wrong("--output", "--output wants FILE behind it", "");
+    wrong("-o", "--output wants FILE behind it", "");
+    wrong("-qo", "--output wants FILE behind it", "");
+    wrong("--retries 4", "--retries wants a number from 0 to 3, not \"4\"", "");
+    wrong("--host a,,b", "--host: empty entry in the list \"a,,b\"", "");
+    wrong("--host=", "--host: empty entry in the list \"\"", "");
+}
+
+static void bad_numbers(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"0", "65536", "-1", "1.5", "x", "0x10", "''", "99999999999999999999"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char *line = text_of("--port %s", bad[i]);
+        char *msg =
+            text_of("--port wants a number from 1 to 65535, not \"%s\"", strcmp(bad[i], "''") ? bad[i] : "");
+        wrong(line, msg, "");
+        free(line);
+        free(msg);
+    }
+    wrong("--timeout 0", "--timeout wants more than nothing", "");
+    wrong("--timeout 5x", "--timeout: \"5x\" is not a duration: write 30s, 2m, 1m30s or a number of seconds",
+          "");
+}
+
+/* The option of that name, from `from` on. */
+static const struct option *find(const struct option *from, const char *name)
+{
+    while (from->name && strcmp(from->name, name) != 0)
+        from++;
+    return from->name ? from : NULL;
+}
+
+/* Each group of a command's help begins at an option that the command has, in the order of its table, and the
+ * first group at the first option; a group that refers to another command finds its options there. */
+static void groups_fit_their_tables(void **state)
+{
+    (void)state;
+    const struct command *c;
+    size_t seen = 0;
+    for (size_t i = 0; (c = command_at(i)); i++) {
+        const struct option *at = c->options;
+        for (const struct option_group *g = c->groups; g && g->title; g++, seen++) {
+            const struct option *first = find(at, g->first);
+            if (!first || (g == c->groups && first != c->options))
+                fail_msg("%s: no option %s there", c->name, g->first);
+            at = first;
+            for (const struct option *o = first; g->like && o->name; o++)
+                if (!find(command_find(g->like)->options, o->name))
+                    fail_msg("%s: %s has no --%s", c->name, g->like, o->name);
+        }
+    }
+    assert_true(seen > 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(groups_fit_their_tables),
+        cmocka_unit_test(every_type),
+        cmocka_unit_test(letters),
+        cmocka_unit_test(repeated),
+        cmocka_unit_test(the_rest),
+        cmocka_unit_test(slips),
+        cmocka_unit_test(bad_numbers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,153 @@
+/* Display columns: what a terminal makes of UTF-8. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/term/columns.h"
+#include "cli/term/rows.h"
+#include "base/banned.h"
+
+static void counted(void **state)
+{
+    (void)state;
+    assert_int_equal(columns_of(""), 0);
+    assert_int_equal(columns_of("file-03: gitaly"), 15);
+    assert_int_equal(columns_of("gr\xc3\xbc\xc3\x9f"), 4);       /* grüß */
+    assert_int_equal(columns_of("u\xcc\x88"), 1);                /* u and a combining mark */
+    assert_int_equal(columns_of("\xe4\xb8\xad\xe6\x96\x87"), 4); /* two ideographs */
+    assert_int_equal(columns_of("\xf0\x9f\x94\xa5!"), 3);        /* an emoji */
+    assert_int_equal(columns_of("\xe2\x80\xa6"), 1);             /* an ellipsis */
+    assert_int_equal(columns_of("\xff\xc3"), 2);                 /* no UTF-8, cut UTF-8 */
+    assert_int_equal(columns_of("\xc3(\xe4\xb8"), 4);
+}
+
+static void fits(const char *s, size_t columns, size_t bytes)
+{
+    assert_int_equal(columns_fit(s, columns), bytes);
+}
+
+static void cut(void **state)
+{
+    (void)state;
+    fits("abc", 0, 0);
+    fits("abc", 2, 2);
+    fits("abc", 3, 3);
+    fits("abc", 9, 3);
+    /* Never in the middle of a character, and a wide one that does not fit leaves a column free. */
+    fits("\xc3\xbc\xc3\xbc", 1, 2);
+    fits("a\xe4\xb8\xad", 2, 1);
+    fits("a\xe4\xb8\xad", 3, 4);
+    /* A mark stays with what it stands on. */
+    fits("u\xcc\x88x", 1, 3);
+}
+
+/* Whatever the bytes are, what is said to fit does. */
+static void never_more(void **state)
+{
+    (void)state;
+    char text[5] = "";
+    for (unsigned i = 0; i < 0x10000; i++) {
+        text[0] = (char)(0xe0 | (i & 0x1f));
+        text[1] = (char)(i >> 8);
+        text[2] = (char)(i & 0xff);
+        text[3] = 'x';
+        for (size_t columns = 0; columns < 5; columns++) {
+            char head[5] = "";
+            memcpy(head, text, columns_fit(text, columns));
+            assert_true(columns_of(head) <= columns);
+        }
+    }
+}
+
+static void folded(const char *text, struct columns_fold how, const char *expected)
+{
+    struct buf b = BUF_INIT(1000);
+    columns_fold(&b, text, &how);
+    assert_string_equal(buf_str(&b), expected);
+    buf_release(&b);
+}
+
+static void folds(void **state)
+{
+    (void)state;
+    folded("one two three", (struct columns_fold){.width = 7}, "one two\nthree");
+    folded("one two three", (struct columns_fold){.width = 7, .column = 3, .indent = 3},
+           "one\n   two\n   three");
+    /* A word that is too long stands alone; an empty line stays. */
+    folded("a longerthanthat b", (struct columns_fold){.width = 5}, "a\nlongerthanthat\nb");
+    folded("a\nb\n\nc", (struct columns_fold){.width = 80, .indent = 2}, "a b\n\n  c");
+    folded("", (struct columns_fold){.width = 80}, "");
+}
+
+/* A cell that has no room beside the others stands below them; one that has some is cut there. */
+static void rows_of(size_t width, bool below, const char *expected)
+{
+    struct rows rows = {.columns = "lrl", .below = below};
+    char *text = NULL;
+    size_t n = 0;
+    FILE *out = open_memstream(&text, &n);
+    assert_non_null(out);
+    rows_add(&rows, (const char *const[]){"TARGET", "BYTES", "WHAT FAILED"});
+    rows_add(&rows, (const char *const[]){"file-03: gitaly", "1.2 kB", ""});
+    rows_add(&rows, (const char *const[]){"file-04: gitaly", "-", "heap: HTTP 404: Unknown profile"});
+    rows_print(&rows, width, out);
+    fclose(out);
+    assert_string_equal(text, expected);
+    free(text);
+    rows_release(&rows);
+}
+
+static void rows_below(void **state)
+{
+    (void)state;
+    rows_of(0, true,
+            "TARGET            BYTES  WHAT FAILED\nfile-03: gitaly  1.2 kB\n"
+            "file-04: gitaly       -  heap: HTTP 404: Unknown profile\n");
+    rows_of(46, true,
+            "TARGET            BYTES  WHAT FAILED\nfile-03: gitaly  1.2 kB\n"
+            "file-04: gitaly       -\n    heap: HTTP 404: Unknown profile\n");
+    rows_of(46, false,
+            "TARGET            BYTES  WHAT FAILED\nfile-03: gitaly  1.2 kB\n"
+            "file-04: gitaly       -  heap: HTTP 404: Un...\n");
+}
+
+/* Out of a terminal: 80, or what COLUMNS says where that is less. */
+static void page(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *said;
+        size_t columns;
+    } cases[] = {{NULL, 80}, {"60", 60}, {"40", 40},  {"200", 80}, {"39", 80},
+                 {"0", 80},  {"", 80},   {"60x", 80}, {"-1", 80}};
+    char *kept = getenv("COLUMNS") ? strdup(getenv("COLUMNS")) : NULL;
+    FILE *out = fopen("/dev/null", "w");
+    assert_non_null(out);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (cases[i].said)
+            setenv("COLUMNS", cases[i].said, 1);
+        else
+            unsetenv("COLUMNS");
+        assert_int_equal(columns_page(out), cases[i].columns);
+    }
+    fclose(out);
+    if (kept)
+        setenv("COLUMNS", kept, 1);
+    else
+        unsetenv("COLUMNS");
+    free(kept);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(counted),    cmocka_unit_test(cut),
+                                       cmocka_unit_test(never_more), cmocka_unit_test(folds),
+                                       cmocka_unit_test(page),       cmocka_unit_test(rows_below)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

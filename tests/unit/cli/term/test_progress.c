@@ -1,0 +1,429 @@
+/* What people see while it runs: the live lines on a terminal of our own, and the plain lines elsewhere. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+
+#include "cli/term/progress.h"
+#include "tests/unit/terminal.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+#define TARGETS 50
+
+/* A run that is shown on a terminal of that size, or without one (rows 0), with its hosts and services. */
+struct show {
+    struct progress progress;
+    struct terminal terminal;
+    FILE *out;
+    char *said;
+    size_t length, fed;
+    struct host hosts[TARGETS];
+    char names[TARGETS][16];
+    struct service service;
+};
+
+static void show_init(struct show *s, unsigned rows, unsigned columns, bool quiet, bool verbose)
+{
+    static char service[] = "gitaly";
+    memset(s, 0, sizeof *s);
+    s->out = open_memstream(&s->said, &s->length);
+    assert_non_null(s->out);
+    terminal_init(&s->terminal, rows ? rows : 24, columns ? columns : 80);
+    progress_init(&s->progress,
+                  &(struct progress_options){
+                      .quiet = quiet, .verbose = verbose, .out = s->out, .rows = rows, .columns = columns});
+    s->service.name = service;
+    for (size_t i = 0; i < TARGETS; i++) {
+        snprintf(s->names[i], sizeof s->names[i], "file-%02zu", i);
+        s->hosts[i].name = s->names[i];
+    }
+}
+
+static void show_release(struct show *s)
+{
+    progress_end(&s->progress);
+    fclose(s->out);
+    free(s->said);
+}
+
+/* Lets the terminal take what was said since. */
+static void shown(struct show *s)
+{
+    fflush(s->out);
+    terminal_feed(&s->terminal, s->said + s->fed);
+    s->fed = s->length;
+}
+
+static void draw(struct show *s)
+{
+    progress_draw(&s->progress);
+    shown(s);
+}
+
+static void row_is(struct show *s, size_t row, const char *text)
+{
+    shown(s);
+    assert_string_equal(terminal_row(&s->terminal, row), text);
+}
+
+/* Everything that was said, without a terminal. */
+static void said(struct show *s, const char *text)
+{
+    fflush(s->out);
+    assert_string_equal(s->said, text);
+}
+
+static struct target target(struct show *s, size_t i)
+{
+    return (struct target){.host = &s->hosts[i], .service = &s->service};
+}
+
+/* Half a second beyond, so that a slow machine does not see the next one. */
+static void at(struct show *s, size_t i, const char *kind, int64_t seconds, uint64_t bytes)
+{
+    struct target t = target(s, i);
+    struct fetch_progress now = {.kind = kind,
+                                 .bytes = bytes,
+                                 .elapsed_ms = seconds * 1000 + (seconds ? 100 : 0),
+                                 .timed_ms = strcmp(kind, "cpu") == 0 ? 30000 : 0,
+                                 .index = 1,
+                                 .n_items = 3};
+    progress_under_way(&s->progress, &t, &now);
+}
+
+static void got(struct show *s, size_t i, const char *kind)
+{
+    struct target t = target(s, i);
+    struct fetch_item item = {.bytes = 1600, .duration_ms = 4};
+    snprintf(item.kind, sizeof item.kind, "%s", kind);
+    progress_item(&s->progress, &t, &item);
+}
+
+static void one_target(void **state)
+{
+    (void)state;
+    struct show s;
+    show_init(&s, 24, 80, false, false);
+    progress_opening(&s.progress, &s.hosts[3]);
+    draw(&s);
+    row_is(&s, 0, "file-03: connecting");
+    at(&s, 3, "heap", 0, 0);
+    draw(&s);
+    row_is(&s, 0, "file-03: gitaly: heap, item 2 of 3");
+    got(&s, 3, "heap");
+    row_is(&s, 0, "profgrab: file-03: gitaly: heap: 1.6 kB in 4ms");
+    row_is(&s, 1, "");
+    at(&s, 3, "cpu", 12, 4200);
+    draw(&s);
+    row_is(&s, 1, "file-03: gitaly: cpu 12s of 30s, 18s left, 4.2 kB, item 2 of 3");
+    /* Longer than designed: there is nothing left to count. */
+    at(&s, 3, "cpu", 31, 4200);
+    draw(&s);
+    row_is(&s, 1, "file-03: gitaly: cpu 31s of 30s, 4.2 kB, item 2 of 3");
+    got(&s, 3, "cpu");
+    progress_end(&s.progress);
+    row_is(&s, 1, "profgrab: file-03: gitaly: cpu: 1.6 kB in 4ms");
+    row_is(&s, 2, "");
+    assert_int_equal(s.terminal.wraps, 0);
+    show_release(&s);
+}
+
+static void three_targets(void **state)
+{
+    (void)state;
+    struct show s;
+    show_init(&s, 24, 80, false, false);
+    for (size_t i = 0; i < 3; i++)
+        at(&s, i, "cpu", 5, 0);
+    draw(&s);
+    row_is(&s, 0, "file-00: gitaly: cpu 5s of 30s, 25s left, item 2 of 3");
+    row_is(&s, 2, "file-02: gitaly: cpu 5s of 30s, 25s left, item 2 of 3");
+    /* A plain line comes above the block; the target in the middle keeps its place. */
+    got(&s, 1, "cpu");
+    draw(&s);
+    row_is(&s, 0, "profgrab: file-01: gitaly: cpu: 1.6 kB in 4ms");
+    row_is(&s, 1, "file-00: gitaly: cpu 5s of 30s, 25s left, item 2 of 3");
+    row_is(&s, 2, "file-02: gitaly: cpu 5s of 30s, 25s left, item 2 of 3");
+    row_is(&s, 3, "");
+    at(&s, 1, "trace", 2, 0);
+    draw(&s);
+    row_is(&s, 2, "file-01: gitaly: trace 2s, item 2 of 3");
+    row_is(&s, 3, "file-02: gitaly: cpu 5s of 30s, 25s left, item 2 of 3");
+    /* At the end nothing of it is left. */
+    progress_end(&s.progress);
+    row_is(&s, 0, "profgrab: file-01: gitaly: cpu: 1.6 kB in 4ms");
+    for (size_t row = 1; row < 24; row++)
+        row_is(&s, row, "");
+    assert_int_equal(s.terminal.row, 1);
+    show_release(&s);
+}
+
+/* More than the screen takes, drawn over and over while plain lines scroll it. */
+static void crowd(unsigned rows, unsigned columns, const char *first, const char *more)
+{
+    struct show s;
+    show_init(&s, rows, columns, false, false);
+    for (size_t i = 0; i < TARGETS; i++)
+        at(&s, i, "cpu", 5, 123456789);
+    draw(&s);
+    row_is(&s, 0, first);
+    row_is(&s, rows - 3, more);
+    row_is(&s, rows - 2, "");
+    for (int64_t second = 6; second < 16; second++) {
+        struct err err = ERR_INIT;
+        err_set(&err, ERR_FAILED, "no");
+        progress_host(&s.progress, &s.hosts[0], NULL, &err);
+        at(&s, 0, "cpu", second, 0);
+        draw(&s);
+    }
+    /* The lines that were said are all there, the block below them. */
+    row_is(&s, rows - 1, more);
+    row_is(&s, 0, "profgrab: file-00: no");
+    row_is(&s, 1, "profgrab: file-00: no");
+    assert_int_equal(s.terminal.wraps, 0);
+    progress_end(&s.progress);
+    row_is(&s, 2, "");
+    row_is(&s, rows - 1, "");
+    show_release(&s);
+}
+
+static void fifty_targets(void **state)
+{
+    (void)state;
+    crowd(24, 80, "file-00: gitaly: cpu 5s of 30s, 25s left, 123.5 MB, item 2 of 3",
+          "... and 29 more targets");
+}
+
+static void fifty_targets_on_a_small_screen(void **state)
+{
+    (void)state;
+    crowd(10, 40, "file-00: gi...: cpu 5s of 30s, 123.5 MB", "... and 43 more targets");
+}
+
+static void three_targets_on_a_small_screen(void **state)
+{
+    (void)state;
+    struct show s;
+    show_init(&s, 10, 40, false, false);
+    for (size_t i = 0; i < 3; i++)
+        at(&s, i, "heap", 2, 900);
+    draw(&s);
+    row_is(&s, 0, "file-00: gitaly: heap 2s, 900 B");
+    static char longer[] = "prometheus-node-exporter";
+    s.service.name = longer;
+    at(&s, 2, "heap", 2, 900);
+    draw(&s);
+    row_is(&s, 2, "file-02: prometheus-...: heap 2s, 900 B");
+    assert_int_equal(s.terminal.wraps, 0);
+    show_release(&s);
+}
+
+/* On a screen of one row there is still one line, and it never goes above the screen. */
+static void tiny_screens(void **state)
+{
+    (void)state;
+    for (unsigned rows = 1; rows < 6; rows++)
+        for (unsigned columns = 1; columns < 30; columns++) {
+            struct show s;
+            show_init(&s, rows, columns, false, false);
+            for (int64_t second = 0; second < 3; second++) {
+                for (size_t i = 0; i < 4; i++)
+                    at(&s, i, "cpu", second, 1000);
+                draw(&s);
+            }
+            assert_int_equal(s.terminal.wraps, 0);
+            show_release(&s);
+        }
+}
+
+static void nothing_new_is_not_drawn(void **state)
+{
+    (void)state;
+    struct show s;
+    show_init(&s, 24, 80, false, false);
+    at(&s, 0, "cpu", 5, 0);
+    draw(&s);
+    size_t length = s.length;
+    for (int i = 0; i < 5; i++) {
+        at(&s, 0, "cpu", 5, 0);
+        draw(&s);
+    }
+    assert_int_equal(s.length, length);
+    show_release(&s);
+}
+
+static void waiting(void **state)
+{
+    (void)state;
+    struct show s;
+    struct fetch_progress now = {
+        .kind = "cpu", .timed_ms = 30000, .waiting = "another profile is being taken", .n_items = 2};
+    show_init(&s, 24, 80, false, false);
+    struct target t = target(&s, 0);
+    progress_under_way(&s.progress, &t, &now);
+    draw(&s);
+    row_is(&s, 0, "file-00: gitaly: cpu waiting: another profile is being taken, item 1 of 2");
+    show_release(&s);
+    /* In a log it is said when it begins to wait, and when it goes on. */
+    show_init(&s, 0, 0, false, false);
+    t = target(&s, 0);
+    for (int i = 0; i < 4; i++) {
+        now.waiting = i < 2 ? "another profile is being taken" : NULL;
+        progress_under_way(&s.progress, &t, &now);
+    }
+    said(&s, "profgrab: file-00: gitaly: cpu: waiting: another profile is being taken\n"
+             "profgrab: file-00: gitaly: cpu: taking 30s\n");
+    show_release(&s);
+}
+
+static void a_cost_is_said_once_before(void **state)
+{
+    (void)state;
+    struct show s;
+    struct fetch_progress now = {.kind = "trace", .timed_ms = 5000, .cost = "slows it down", .n_items = 1};
+    for (unsigned rows = 0; rows <= 24; rows += 24) {
+        show_init(&s, rows, rows ? 80 : 0, false, false);
+        struct target t = target(&s, 0);
+        for (int i = 0; i < 3; i++)
+            progress_under_way(&s.progress, &t, &now);
+        said(&s, rows ? "profgrab: file-00: gitaly: trace: slows it down\n"
+                      : "profgrab: file-00: gitaly: trace: slows it down\n"
+                        "profgrab: file-00: gitaly: trace: taking 5s\n");
+        show_release(&s);
+    }
+    show_init(&s, 24, 80, true, false);
+    struct target t = target(&s, 0);
+    progress_under_way(&s.progress, &t, &now);
+    draw(&s);
+    said(&s, "");
+    show_release(&s);
+}
+
+static struct verdict verdicts[] = {{.rule = "a", .text = "it is busy"},
+                                    {.rule = "b", .note = true, .text = "by the way"}};
+
+static void tell_finding(struct show *s)
+{
+    struct target t = target(s, 0);
+    struct fetch_service service = {.verdicts = &(struct verdicts){.items = verdicts, .n = 2}};
+    progress_service(&s->progress, &t, &service);
+}
+
+static void notes_are_for_the_verbose(void **state)
+{
+    (void)state;
+    struct show s;
+    show_init(&s, 0, 0, false, false);
+    tell_finding(&s);
+    said(&s, "profgrab: file-00: gitaly: it is busy\n");
+    show_release(&s);
+    show_init(&s, 0, 0, false, true);
+    tell_finding(&s);
+    said(&s, "profgrab: file-00: gitaly: it is busy\nprofgrab: file-00: gitaly: by the way\n");
+    show_release(&s);
+    show_init(&s, 0, 0, true, false);
+    tell_finding(&s);
+    said(&s, "");
+    show_release(&s);
+}
+
+static void quiet_says_errors_with_their_hints(void **state)
+{
+    (void)state;
+    struct show s;
+    struct err err = ERR_INIT;
+    show_init(&s, 24, 80, true, false);
+    progress_opening(&s.progress, &s.hosts[0]);
+    at(&s, 0, "cpu", 3, 0);
+    got(&s, 0, "cpu");
+    draw(&s);
+    said(&s, "");
+    err_set(&err, ERR_FAILED, "connection refused");
+    err_hint(&err, "is it up?");
+    progress_host(&s.progress, &s.hosts[0], NULL, &err);
+    said(&s, "profgrab: file-00: connection refused\nhint: is it up?\n");
+    show_release(&s);
+}
+
+static void steps(void **state)
+{
+    (void)state;
+    struct show s;
+    struct err err = ERR_INIT;
+    struct fetch_step handshake = {.kind = FETCH_STEP_HANDSHAKE,
+                                   .hop = 0,
+                                   .n_hops = 2,
+                                   .detail = "SSH-2.0-OpenSSH_9.2p1",
+                                   .duration_ms = 12};
+    struct fetch_step request = {
+        .kind = FETCH_STEP_REQUEST, .detail = "GET /debug/pprof/heap: HTTP 200, 1.6 kB", .duration_ms = 4};
+    struct fetch_step exposure = {.kind = FETCH_STEP_EXPOSURE, .detail = "open to all", .warning = true};
+    struct fetch_step failing = {.kind = FETCH_STEP_CONNECT,
+                                 .n_hops = 1,
+                                 .detail = "10.0.0.1 port 22",
+                                 .duration_ms = 9,
+                                 .failure = &err};
+    err_set(&err, ERR_FAILED, "Connection refused");
+    show_init(&s, 0, 0, false, false);
+    progress_step(&s.progress, &s.hosts[0], NULL, &handshake);
+    said(&s, "");
+    show_release(&s);
+    show_init(&s, 0, 0, false, true);
+    progress_step(&s.progress, &s.hosts[0], NULL, &handshake);
+    progress_step(&s.progress, &s.hosts[0], &s.service, &request);
+    progress_step(&s.progress, &s.hosts[0], &s.service, &exposure);
+    progress_step(&s.progress, &s.hosts[0], NULL, &failing);
+    said(&s, "profgrab: file-00: [hop 1/2] handshake: SSH-2.0-OpenSSH_9.2p1 in 12ms\n"
+             "profgrab: file-00: gitaly: GET /debug/pprof/heap: HTTP 200, 1.6 kB in 4ms\n"
+             "profgrab: file-00: gitaly: exposure: warning: open to all\n"
+             "profgrab: file-00: connection: 10.0.0.1 port 22: Connection refused, after 9ms\n");
+    show_release(&s);
+}
+
+/* While somebody types nothing is drawn or said; afterwards everything is. */
+static void pauses_for_a_question(void **state)
+{
+    (void)state;
+    struct show s;
+    show_init(&s, 24, 80, false, false);
+    at(&s, 0, "cpu", 3, 0);
+    draw(&s);
+    row_is(&s, 0, "file-00: gitaly: cpu 3s of 30s, 27s left, item 2 of 3");
+    progress_pause(&s.progress);
+    row_is(&s, 0, "");
+    size_t before = s.length;
+    draw(&s);
+    got(&s, 0, "heap");
+    draw(&s);
+    assert_int_equal(s.length, before);
+    progress_resume(&s.progress);
+    row_is(&s, 0, "profgrab: file-00: gitaly: heap: 1.6 kB in 4ms");
+    draw(&s);
+    row_is(&s, 1, "file-00: gitaly: cpu 3s of 30s, 27s left, item 2 of 3");
+    show_release(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_target),
+        cmocka_unit_test(three_targets),
+        cmocka_unit_test(fifty_targets),
+        cmocka_unit_test(fifty_targets_on_a_small_screen),
+        cmocka_unit_test(three_targets_on_a_small_screen),
+        cmocka_unit_test(tiny_screens),
+        cmocka_unit_test(nothing_new_is_not_drawn),
+        cmocka_unit_test(waiting),
+        cmocka_unit_test(a_cost_is_said_once_before),
+        cmocka_unit_test(notes_are_for_the_verbose),
+        cmocka_unit_test(quiet_says_errors_with_their_hints),
+        cmocka_unit_test(steps),
+        cmocka_unit_test(pauses_for_a_question),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,121 @@
+/* The second signal leaves at once and says where things are. Each case is a child: handlers are global. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/term/signals.h"
+
+/* Runs `child` with its stderr in a pipe; returns its wait status and what it said. */
+static int in_child(void (*child)(void), char *said, size_t cap)
+{
+    int fds[2];
+    assert_int_equal(fd_pipe(fds, NULL), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        /* Who runs the tests in the background may have them ignored. */
+        signal(SIGINT, SIG_DFL);
+        signal(SIGTERM, SIG_DFL);
+        signal(SIGHUP, SIG_DFL);
+        dup2(fds[1], STDERR_FILENO);
+        child();
+        _exit(99);
+    }
+    close(fds[1]);
+    ssize_t n = read(fds[0], said, cap - 1);
+    said[n > 0 ? n : 0] = '\0';
+    close(fds[0]);
+    int status = 0;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return status;
+}
+
+static void once(void)
+{
+    struct err err = ERR_INIT;
+    if (signals_install(&err) < 0 || fd_cancelled(signals_cancel_fd()))
+        _exit(1);
+    raise(SIGTERM);
+    _exit(fd_cancelled(signals_cancel_fd()) && signals_received() == SIGTERM ? 0 : 2);
+}
+
+static void twice(void)
+{
+    struct err err = ERR_INIT;
+    if (signals_install(&err) < 0)
+        _exit(1);
+    signals_farewell("an older line\n");
+    signals_farewell("it is in /tmp/x.partial\n");
+    raise(SIGINT);
+    raise(SIGTERM);
+}
+
+static void broken_pipe(void)
+{
+    struct err err = ERR_INIT;
+    if (signals_install(&err) < 0)
+        _exit(1);
+    raise(SIGPIPE);
+    _exit(signals_received() == 0 ? 0 : 2);
+}
+
+static void ignored_before(void)
+{
+    struct err err = ERR_INIT;
+    signal(SIGHUP, SIG_IGN);
+    if (signals_install(&err) < 0)
+        _exit(1);
+    raise(SIGHUP);
+    _exit(signals_received() == 0 ? 0 : 2);
+}
+
+/* As under nohup. */
+static void test_ignored_before(void **state)
+{
+    (void)state;
+    char said[200];
+    assert_int_equal(in_child(ignored_before, said, sizeof said), 0);
+}
+
+static void test_first(void **state)
+{
+    (void)state;
+    char said[200];
+    assert_int_equal(in_child(once, said, sizeof said), 0);
+    assert_string_equal(said, "");
+}
+
+static void test_second(void **state)
+{
+    (void)state;
+    char said[200];
+    int status = in_child(twice, said, sizeof said);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 128 + SIGTERM);
+    assert_string_equal(said, "it is in /tmp/x.partial\n");
+}
+
+static void test_broken_pipe(void **state)
+{
+    (void)state;
+    char said[200];
+    assert_int_equal(in_child(broken_pipe, said, sizeof said), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_first),
+        cmocka_unit_test(test_second),
+        cmocka_unit_test(test_ignored_before),
+        cmocka_unit_test(test_broken_pipe),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
