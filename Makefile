@@ -70,7 +70,7 @@ units := $(unit_sources:%.c=$(out)/%)
 # (test_bundle is not there: clang 14 loses its way over a directory that is closed after a file without a name.)
 ifeq ($(SAN),thread)
 units := $(filter $(addprefix %/test_,agent askpass barrier engine fd forward gateway gateway_steps gateway_unix graph gzip keyring \
-    knownhosts mux pool profile_halves progress proc signals visit wire),$(units))
+    knownhosts mux pool profile_halves progress proc signals service_run wire),$(units))
 endif
 fuzzer_sources := $(wildcard tests/fuzz/fuzz_*.c)
 fuzzers := $(fuzzer_sources:%.c=$(out)/%)
@@ -162,8 +162,8 @@ $(out)/tests/unit/%: tests/unit/%.c $(out)/libprofgrab.a $(out)/proto/profile.pb
 	    $(out)/libprofgrab.a $(LIBS) $(shell pkg-config --libs libprotobuf-c cmocka)
 
 # This one has items, ways to a service and its pages of its own, and pauses that take no time.
-$(out)/tests/unit/fetch/test_visit: override LDFLAGS += $(addprefix -Wl$(comma)--wrap=,item_fetch visit_connect gateway_renew \
-    transfer_get transfer_told transfer_free transfer_round_trip transfer_expect_new_connection beneath_open clock_jitter)
+$(out)/tests/unit/fetch/test_service_run: override LDFLAGS += $(addprefix -Wl$(comma)--wrap=,item_fetch service_run_connect gateway_renew \
+    transfer_get transfer_reflected transfer_free transfer_round_trip transfer_expect_new_connection beneath_open clock_jitter)
 
 # This one counts the passes over a bundle.
 $(out)/tests/unit/bundle/test_members: override LDFLAGS += -Wl,--wrap=reader_open

@@ -122,7 +122,7 @@ static void say_cost(struct run *r, const struct target *target, const struct fe
     uint64_t sum = 0;
     int64_t timed_ms = 0;
     for (size_t i = 0; i < s->n_items; i++) {
-        bool comes = !s->planned[i].left_out && !s->planned[i].had && !s->planned[i].absent;
+        bool comes = !s->planned[i].left_out && !s->planned[i].already_collected && !s->planned[i].absent;
         sum += comes ? s->planned[i].bytes : 0;
         timed_ms += comes ? s->planned[i].timed_ms : 0;
     }

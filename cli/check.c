@@ -378,7 +378,7 @@ static int examine(struct check_options *o, const struct targets *targets, struc
     struct fetch_grab grab = target_grab(&o->target, targets, &ssh, prompt);
     grab.kinds = &no_kinds;
     grab.observer = &observer;
-    grab.look = true;
+    grab.probe = true;
     if (target_run(&grab, err) < 0) {
         code = exit_status_of(err);
         goto out;

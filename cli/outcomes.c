@@ -65,7 +65,7 @@ void outcomes_service(struct outcomes *t, const struct target *target, const str
     one->planned = !s->failure;
     one->asked = 0;
     for (size_t i = 0; i < s->n_items; i++)
-        one->asked += !s->planned[i].had;
+        one->asked += !s->planned[i].already_collected;
     if (s->failure)
         failed(one, "", s->failure);
     one->unusable = s->failure && s->failure->kind == ERR_USAGE;

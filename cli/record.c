@@ -133,7 +133,7 @@ static struct manifest_planned *planned_of(const struct fetch_service *s, struct
     for (size_t i = 0; planned && i < s->n_items; i++) {
         const struct fetch_planned *item = &s->planned[i];
         planned[i] = (struct manifest_planned){item->kind, known(item->argument), item->pair};
-        if (item->left_out || item->had)
+        if (item->left_out || item->already_collected)
             continue;
         record->estimate_bytes += item->bytes;
         record->profiled_ms += item->timed_ms;

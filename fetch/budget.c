@@ -49,7 +49,7 @@ void budget_apply(struct budget *b, struct plan *plan, const struct index_page *
     for (size_t i = 0; i < plan->n; i++) {
         struct plan_item *item = &plan->items[i];
         uint64_t bytes = estimate_bytes(item, index);
-        if (item->had || item->absent || !fits_time(b, item) || !fits_bytes(b, item, bytes))
+        if (item->already_collected || item->absent || !fits_time(b, item) || !fits_bytes(b, item, bytes))
             continue;
         b->profiled_ms += item->timed_ms;
         b->expected += bytes;

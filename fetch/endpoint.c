@@ -297,14 +297,15 @@ static bool contains(const char *p, size_t n, const char *needle)
     return length > 0 && memmem(p, n, needle, length) != NULL;
 }
 
-int endpoint_told(int fd, const struct service *service, const struct secret *secret, bool *ret_told)
+int endpoint_reflected(int fd, const struct service *service, const struct secret *secret,
+                       bool *ret_reflected)
 {
     char encoded[ENCODED_SIZE], room[TOLD_CHUNK + ENCODED_SIZE];
     bool found = false;
     size_t kept = 0;
     ssize_t n = 1;
     if (!secret || !secret->len) {
-        *ret_told = false;
+        *ret_reflected = false;
         return 0;
     }
     encode_basic_auth(service, secret, encoded);
@@ -319,6 +320,6 @@ int endpoint_told(int fd, const struct service *service, const struct secret *se
     explicit_bzero(room, sizeof room);
     if (n < 0)
         return -1;
-    *ret_told = found;
+    *ret_reflected = found;
     return 0;
 }

@@ -30,7 +30,8 @@ bool endpoint_tls_error(const struct service *service, CURLcode code, const char
 
 /* Whether the file at fd, from its beginning, contains the secret, plain or as encoded in a header. -1: read
  * error. */
-int endpoint_told(int fd, const struct service *service, const struct secret *secret, bool *ret_told);
+int endpoint_reflected(int fd, const struct service *service, const struct secret *secret,
+                       bool *ret_reflected);
 
 /* Masks the secret, plain and as encoded in a header, in text that a service sent. */
 void endpoint_redact(char *text, const struct service *service, const struct secret *secret);

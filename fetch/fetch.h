@@ -102,10 +102,10 @@ struct fetch_item {
     int64_t started; /* UTC milliseconds */
     int64_t duration_ms;
     uint64_t bytes;
-    unsigned pair; /* of a pair: 1 for the first, 2 for the later one; else 0 */
-    bool passing;  /* a retry may succeed */
-    bool lasting;  /* a retry cannot succeed: the service lacks the profile, or answers with another format */
-    bool late;     /* with `sync`: it began after the others */
+    unsigned pair;  /* of a pair: 1 for the first, 2 for the later one; else 0 */
+    bool transient; /* a retry may succeed */
+    bool lasting; /* a retry cannot succeed: the service lacks the profile, or answers with another format */
+    bool late;    /* with `sync`: it began after the others */
     bool has_sync_skew;
     int64_t sync_skew_ms; /* how much later than the common instant it began, by its target's clock; if that
                              clock is known to be 2 s or more off, its error is subtracted, and the result is
@@ -125,14 +125,14 @@ struct fetch_offer {
 /* An item of the plan, and its estimated cost (fetch/estimate.h). */
 struct fetch_planned {
     const char *kind;
-    const char *argument; /* empty for none */
-    unsigned pair;        /* as struct fetch_item has it */
-    uint64_t bytes;       /* the estimate */
-    int64_t timed_ms;     /* how long the process profiles itself; 0: a snapshot */
-    int64_t count;        /* records in the index page; -1: not known */
-    bool had;             /* an earlier run has fetched it (fetch_grab.have): skip it */
-    bool absent;          /* the program lacks this profile: skip it */
-    const char *left_out; /* the budget's reason to skip it; NULL: fetch it */
+    const char *argument;   /* empty for none */
+    unsigned pair;          /* as struct fetch_item has it */
+    uint64_t bytes;         /* the estimate */
+    int64_t timed_ms;       /* how long the process profiles itself; 0: a snapshot */
+    int64_t count;          /* records in the index page; -1: not known */
+    bool already_collected; /* an earlier run has fetched it (fetch_grab.have): skip it */
+    bool absent;            /* the program lacks this profile: skip it */
+    const char *left_out;   /* the budget's reason to skip it; NULL: fetch it */
 };
 
 /* A service after planning, or whose index could not be read. */
@@ -240,7 +240,7 @@ struct fetch_grab {
                   `parallel` is */
     int64_t sync_deadline_ms;      /* how long the first ready process waits for the others */
     struct fetch_outcome *outcome; /* fetch_run fills it; may be NULL */
-    bool look;     /* probe: open, connect, read the index, check for exposure; fetch nothing */
+    bool probe;    /* probe: open, connect, read the index, check for exposure; fetch nothing */
     bool plan;     /* dry run: open, read the index, report the plan; fetch nothing */
     int cancel_fd; /* readable: stop fetching; -1 for none */
     const struct fetch_observer *observer; /* with every member set */

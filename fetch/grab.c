@@ -15,7 +15,7 @@
 #include "fetch/retry.h"
 #include "fetch/service.h"
 #include "fetch/sync.h"
-#include "fetch/wanted.h"
+#include "fetch/request.h"
 #include "base/banned.h"
 
 struct run {
@@ -173,12 +173,12 @@ static int resolve_route(struct run *run, const struct host *host, struct route 
 static bool any_compressible(const struct fetch_grab *grab, const struct target *targets, size_t n)
 {
     bool any = false;
-    for (size_t i = 0; i < n && !any && !grab->look; i++) {
-        struct wanted_list wanted;
-        if (wanted_parse(grab->kinds->n ? grab->kinds : &targets[i].service->kinds, &wanted, NULL) < 0)
+    for (size_t i = 0; i < n && !any && !grab->probe; i++) {
+        struct request_list requests;
+        if (request_parse(grab->kinds->n ? grab->kinds : &targets[i].service->kinds, &requests, NULL) < 0)
             continue;
-        any = wanted_shrinks(&wanted);
-        wanted_release(&wanted);
+        any = request_compressible(&requests);
+        request_release(&requests);
     }
     return any;
 }
@@ -208,7 +208,7 @@ static void open_with_retries(struct run *run, const struct target *targets, siz
 {
     bool compressible = any_compressible(run->grab, targets, n);
     while (open_host(run, targets[0].host, compressible, ret, err) < 0)
-        if (!retry_passes(err, 0) || !retry_again(retry, err))
+        if (!retry_is_transient(err, 0) || !retry_again(retry, err))
             return;
 }
 

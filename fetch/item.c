@@ -110,7 +110,7 @@ void item_skip(const struct plan_item *plan, const struct err *why, struct fetch
     *ret = (struct fetch_item){.status = why->kind == ERR_CANCELLED ? FETCH_INTERRUPTED : FETCH_FAILED};
     init_item(ret, plan);
     ret->err = *why;
-    ret->passing = retry_passes(why, 0);
+    ret->transient = retry_is_transient(why, 0);
 }
 
 void item_absent(const struct plan_item *plan, struct fetch_item *ret)
@@ -215,13 +215,13 @@ void item_fetch(struct transfer *t, const struct plan_item *plan, const struct i
     context->ready(context->progress_ctx);
     int fetched = transfer_get(t, &request, &response, &ret->err);
     note_response(ret, &response);
-    ret->passing = fetched < 0 && (response.cut_off || retry_passes(&ret->err, response.status));
+    ret->transient = fetched < 0 && (response.cut_off || retry_is_transient(&ret->err, response.status));
     set_status(fetched, &sink, ret);
     ret->lasting |= fetched < 0 && answer_lasts(response.status);
     /* An error page may repeat the request's secret, which must not enter a bundle. */
     bool told = ret->bytes > 0;
     if (told)
-        transfer_told(t, sink.fd, &told); /* on a read error, assume that it does */
+        transfer_reflected(t, sink.fd, &told); /* on a read error, assume that it does */
     if (told) {
         ret->status = FETCH_FAILED;
         ret->sha256[0] = '\0';

@@ -14,7 +14,7 @@
 
 /* The order in which the items of one process are fetched: snapshots first, because they show the incident as
  * it is; then items that disturb the process or take long. */
-enum kind_rank { RANK_SNAPSHOT, RANK_DISTURBING, RANK_DELTA, RANK_CPU, RANK_TRACE };
+enum kind_rank { RANK_SNAPSHOT, RANK_INTRUSIVE, RANK_DELTA, RANK_CPU, RANK_TRACE };
 
 /* The arguments that KIND= accepts. */
 enum {

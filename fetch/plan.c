@@ -94,7 +94,7 @@ static int add_item(struct plan *p, struct plan_item *item, const char *stem, st
 
 /* ---- items --------------------------------------------------------------------------------------------- */
 
-static struct plan_item make_item(const struct wanted *w)
+static struct plan_item make_item(const struct request *w)
 {
     unsigned max_mb = w->kind ? w->kind->max_mb : KIND_OTHER_MAX_MB;
     struct plan_item item = {
@@ -164,7 +164,7 @@ static bool is_path_of_page(const char *path)
     return false;
 }
 
-static int add_raw(struct plan *p, const struct wanted *w, struct err *err)
+static int add_raw(struct plan *p, const struct request *w, struct err *err)
 {
     struct plan_item item = make_item(w);
     const struct kind *kind = kind_of_path(w->name);
@@ -223,7 +223,7 @@ static void make_absent(struct plan_item *item)
 }
 
 /* An item of the table: its form determines its query and its file's name. */
-static int add_kind(struct plan *p, const struct service *service, const struct wanted *w,
+static int add_kind(struct plan *p, const struct service *service, const struct request *w,
                     const struct index_page *index, struct err *err)
 {
     struct plan_item item = make_item(w);
@@ -252,7 +252,7 @@ static int add_kind(struct plan *p, const struct service *service, const struct 
     case FORM_GC:
         query = "?gc=1";
         suffix = "-gc";
-        item.rank = RANK_DISTURBING;
+        item.rank = RANK_INTRUSIVE;
         break;
     }
     if (w->form == FORM_DELTA) {
@@ -270,10 +270,10 @@ static int add_kind(struct plan *p, const struct service *service, const struct 
 }
 
 /* Bare `goroutines`: the profile, and the readable text if it does not stop the process for long. */
-static int add_goroutines(struct plan *p, const struct service *service, const struct wanted *w,
+static int add_goroutines(struct plan *p, const struct service *service, const struct request *w,
                           const struct index_page *index, struct err *err)
 {
-    struct wanted proto = *w, text = *w;
+    struct request proto = *w, text = *w;
     proto.form = FORM_PROTO;
     if (add_kind(p, service, &proto, index, err) < 0)
         return -1;
@@ -295,7 +295,7 @@ static int add_goroutines(struct plan *p, const struct service *service, const s
     return add_kind(p, service, &text, index, err);
 }
 
-static int unknown_error(const struct wanted *w, const struct index_page *index, struct err *err)
+static int unknown_error(const struct request *w, const struct index_page *index, struct err *err)
 {
     struct nearest near = NEAREST_INIT(w->name);
     struct buf offered = BUF_INIT(300);
@@ -320,8 +320,8 @@ static int unknown_error(const struct wanted *w, const struct index_page *index,
     return -1;
 }
 
-static int add_wanted(struct plan *p, const struct service *service, const struct wanted *w,
-                      const struct index_page *index, struct err *err)
+static int add_request(struct plan *p, const struct service *service, const struct request *w,
+                       const struct index_page *index, struct err *err)
 {
     if (w->name[0] == '/')
         return add_raw(p, w, err);
@@ -336,7 +336,7 @@ static int add_wanted(struct plan *p, const struct service *service, const struc
 
 /* ---- all ----------------------------------------------------------------------------------------------- */
 
-static bool wanted_already(const struct wanted_list *l, const struct kind *k)
+static bool is_requested(const struct request_list *l, const struct kind *k)
 {
     for (size_t i = 0; i < l->n; i++)
         if (l->items[i].kind == k)
@@ -344,17 +344,17 @@ static bool wanted_already(const struct wanted_list *l, const struct kind *k)
     return false;
 }
 
-static int add_if_new(struct plan *p, const struct service *service, const struct wanted_list *l,
+static int add_if_new(struct plan *p, const struct service *service, const struct request_list *l,
                       const struct kind *k, const struct index_page *index, struct err *err)
 {
-    struct wanted w = {.kind = k};
-    if (wanted_already(l, k))
+    struct request w = {.kind = k};
+    if (is_requested(l, k))
         return 0;
     snprintf(w.name, sizeof w.name, "%s", k->name);
-    return add_wanted(p, service, &w, index, err);
+    return add_request(p, service, &w, index, err);
 }
 
-static int add_all(struct plan *p, const struct service *service, const struct wanted_list *l,
+static int add_all(struct plan *p, const struct service *service, const struct request_list *l,
                    const struct index_page *index, struct err *err)
 {
     int rc = 0;
@@ -390,13 +390,13 @@ static void sort_by_rank(struct plan *p)
     }
 }
 
-int plan_make(const struct service *service, const struct wanted_list *wanted, const struct index_page *index,
-              struct plan *ret, struct err *err)
+int plan_make(const struct service *service, const struct request_list *requests,
+              const struct index_page *index, struct plan *ret, struct err *err)
 {
     struct plan p = {0};
-    int rc = wanted->all ? add_all(&p, service, wanted, index, err) : 0;
-    for (size_t i = 0; rc == 0 && i < wanted->n; i++)
-        rc = add_wanted(&p, service, &wanted->items[i], index, err);
+    int rc = requests->all ? add_all(&p, service, requests, index, err) : 0;
+    for (size_t i = 0; rc == 0 && i < requests->n; i++)
+        rc = add_request(&p, service, &requests->items[i], index, err);
     if (rc < 0) {
         plan_release(&p);
         return -1;

@@ -8,7 +8,7 @@
 #include "fetch/check.h"
 #include "fetch/fetch.h"
 #include "fetch/index.h"
-#include "fetch/wanted.h"
+#include "fetch/request.h"
 #include "inventory/inventory.h"
 
 struct plan_item {
@@ -20,8 +20,8 @@ struct plan_item {
     enum kind_rank rank;
     enum check_format format;
     int64_t timed_ms;
-    uint64_t max_bytes; /* of its body */
-    bool had;           /* an earlier run has fetched it: skip it */
+    uint64_t max_bytes;     /* of its body */
+    bool already_collected; /* an earlier run has fetched it: skip it */
     const char *cost;   /* its cost for the process, reported before the fetch; NULL: none worth reporting */
     bool pairs;         /* can be one of a pair */
     unsigned pair;      /* of a pair: 1 for the first, 2 for the later one; else 0 */
@@ -46,8 +46,8 @@ struct plan {
  * both the table and the index is ERR_USAGE with the list of known kinds. A kind of the table that the index
  * should list but does not is planned as absent.
  */
-int plan_make(const struct service *service, const struct wanted_list *wanted, const struct index_page *index,
-              struct plan *ret, struct err *err);
+int plan_make(const struct service *service, const struct request_list *requests,
+              const struct index_page *index, struct plan *ret, struct err *err);
 /* Adds a second, later item for each item that can be one of a pair, after all others. */
 int plan_pairs(struct plan *p, struct err *err);
 void plan_release(struct plan *p);

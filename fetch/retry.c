@@ -10,7 +10,7 @@
 #define PAUSE_MS 1000
 #define PAUSE_MOST_MS 30000
 
-bool retry_passes(const struct err *why, int http_status)
+bool retry_is_transient(const struct err *why, int http_status)
 {
     switch (why->kind) {
     case ERR_TIMEOUT:

@@ -24,7 +24,7 @@ struct retry {
 
 /* Whether a retry may succeed: no answer, a lost connection, a busy or failing service (5xx). False after a
  * refusal. `http_status` is 0 if there was no answer. */
-bool retry_passes(const struct err *why, int http_status);
+bool retry_is_transient(const struct err *why, int http_status);
 
 /*
  * After a failure that may pass: reports the retry and waits, longer each time. False if no retries are left,

@@ -116,8 +116,8 @@ int transfer_get(struct transfer *t, const struct transfer_request *request, str
     struct err why = ERR_INIT;
     int rc = get_once(t, request, ret, &why);
     transfer_redact(t, why.msg);
-    if (t->options.told)
-        t->options.told(t->options.told_ctx, request, ret, rc < 0 ? &why : NULL);
+    if (t->options.answered)
+        t->options.answered(t->options.answered_ctx, request, ret, rc < 0 ? &why : NULL);
     if (rc < 0 && err)
         *err = why;
     return rc;
@@ -138,7 +138,7 @@ void transfer_redact(const struct transfer *t, char *text)
     endpoint_redact(text, t->service, t->options.secret);
 }
 
-int transfer_told(const struct transfer *t, int fd, bool *ret_told)
+int transfer_reflected(const struct transfer *t, int fd, bool *ret_reflected)
 {
-    return endpoint_told(fd, t->service, t->options.secret, ret_told);
+    return endpoint_reflected(fd, t->service, t->options.secret, ret_reflected);
 }

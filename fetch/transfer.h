@@ -20,9 +20,9 @@ struct transfer_options {
     int64_t timeout_ms;          /* of silence, beyond `timed_ms` of the request */
     const struct secret *secret; /* of the service; NULL: none. Must outlive the transfer. */
     /* Called after every request; may be NULL. */
-    void (*told)(void *ctx, const struct transfer_request *request, const struct transfer_response *response,
-                 const struct err *failure);
-    void *told_ctx;
+    void (*answered)(void *ctx, const struct transfer_request *request,
+                     const struct transfer_response *response, const struct err *failure);
+    void *answered_ctx;
 };
 
 /* `service` is the one behind the listener; both must outlive the transfer. */
@@ -72,7 +72,7 @@ int64_t transfer_round_trip(const struct transfer *t);
 void transfer_expect_new_connection(struct transfer *t);
 
 /* Whether the file at fd, received from the service, contains its secret. -1: read error. */
-int transfer_told(const struct transfer *t, int fd, bool *ret_told);
+int transfer_reflected(const struct transfer *t, int fd, bool *ret_reflected);
 
 /* Masks the service's secret in text that the service sent. */
 void transfer_redact(const struct transfer *t, char *text);

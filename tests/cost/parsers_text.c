@@ -133,14 +133,15 @@ static void plan_index(const char *p, size_t n)
     const struct service service = {.name = name, .host = host, .port = 1, .path = path};
     struct index_page page = {0};
     struct strlist words = {0};
-    struct wanted_list wanted = {0};
+    struct request_list requests = {0};
     struct plan plan = {0};
-    if (strlist_split(&words, "all,goroutines,cmdline", NULL) < 0 || wanted_parse(&words, &wanted, NULL) < 0)
+    if (strlist_split(&words, "all,goroutines,cmdline", NULL) < 0 ||
+        request_parse(&words, &requests, NULL) < 0)
         abort();
-    if (index_parse(p, n, &page, NULL) == 0 && plan_make(&service, &wanted, &page, &plan, NULL) == 0)
+    if (index_parse(p, n, &page, NULL) == 0 && plan_make(&service, &requests, &page, &plan, NULL) == 0)
         (void)plan_pairs(&plan, NULL);
     plan_release(&plan);
-    wanted_release(&wanted);
+    request_release(&requests);
     strlist_release(&words);
     index_release(&page);
 }

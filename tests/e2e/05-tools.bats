@@ -128,7 +128,7 @@ C
         printf 'int x;\n%s\n' "$bad" >"$tree/fetch/leftover.c"
         run timeout 20 "$tools/check-paths" "$tree"
         echo "$bad: $output"
-        [[ $status == 1 && $output == *'not ok 2 -'*'# fetch/leftover.c:2:'* ]]
+        [[ $status == 1 && $output == *'not ok 2 -'*'# fetch/recovered.c:2:'* ]]
     done
     echo >"$tree/fetch/leftover.c"
     printf 'struct workdir *w;\nfd = file_open(path, err);\n' >"$tree/cli/capture.c"
@@ -145,7 +145,7 @@ C
         printf 'int x;\n%s\n' "$bad" >"$tree/fetch/leftover.c"
         run timeout 20 "$tools/check-paths" "$tree"
         echo "$bad: $output"
-        [[ $status == 1 && $output == *'not ok 3 -'*'# fetch/leftover.c:2:'* ]]
+        [[ $status == 1 && $output == *'not ok 3 -'*'# fetch/recovered.c:2:'* ]]
     done
     echo >"$tree/fetch/leftover.c"
     echo 'int here = AT_FDCWD;' >"$tree/base/file.c"
@@ -173,7 +173,7 @@ C
         printf 'int x;\n%s\n' "$bad" >"$tree/fetch/leftover.c"
         run timeout 20 "$tools/check-paths" "$tree"
         echo "$bad: $output"
-        [[ $status == 1 && $output == *'not ok 2 -'*'# fetch/leftover.c:2:'* ]]
+        [[ $status == 1 && $output == *'not ok 2 -'*'# fetch/recovered.c:2:'* ]]
     done
     echo >"$tree/fetch/leftover.c"
     for file in bundle/bundle.h fetch/fetch.h cli/record.h handoff/cargo_of_two.c handoff/handoff.h cli/knows_no_work_directory.c; do

@@ -38,17 +38,17 @@ static void plan_all(const struct index_page *page)
     char name[] = "s", host[] = "localhost", path[] = "/debug/pprof";
     struct service service = {.name = name, .host = host, .port = 1, .path = path};
     struct strlist words = {0};
-    struct wanted_list wanted = {0};
+    struct request_list requests = {0};
     struct plan plan = {0};
     struct err err = ERR_INIT;
     assert(strlist_split(&words, "all,goroutines,cmdline", &err) == 0);
-    assert(wanted_parse(&words, &wanted, &err) == 0);
-    if (plan_make(&service, &wanted, page, &plan, &err) == 0)
+    assert(request_parse(&words, &requests, &err) == 0);
+    if (plan_make(&service, &requests, page, &plan, &err) == 0)
         check_plan(&plan);
     else
         fuzz_expect_err(&err);
     plan_release(&plan);
-    wanted_release(&wanted);
+    request_release(&requests);
     strlist_release(&words);
 }
 

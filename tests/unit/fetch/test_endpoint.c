@@ -1,4 +1,5 @@
-/* fetch/endpoint.c, answer.c, html.c, holder.c and proto/go_version.c: what is asked, and what answers mean.
+/* fetch/endpoint.c, answer.c, html.c, profiler_owner.c and proto/go_version.c: what is asked, and what
+ * answers mean.
  */
 #include "fetch/endpoint.h"
 
@@ -13,7 +14,7 @@
 
 #include "fetch/answer.h"
 #include "fetch/fetch.h"
-#include "fetch/holder.h"
+#include "fetch/profiler_owner.h"
 #include "fetch/html.h"
 #include "proto/proto.h"
 #include "tests/unit/unit.h"
@@ -176,11 +177,11 @@ static void what_was_told(void **state)
     char *path = scratch_file(*state, "page", line, sizeof line - 1);
     int fd = file_open(path, &err);
     assert_true(fd >= 0);
-    assert_int_equal(endpoint_told(fd, &s, &secret, &told), 0);
+    assert_int_equal(endpoint_reflected(fd, &s, &secret, &told), 0);
     assert_true(told);
-    assert_int_equal(endpoint_told(-1, &s, &secret, &told), -1);
+    assert_int_equal(endpoint_reflected(-1, &s, &secret, &told), -1);
     assert_true(told);
-    assert_int_equal(endpoint_told(fd, &s, NULL, &told), 0);
+    assert_int_equal(endpoint_reflected(fd, &s, NULL, &told), 0);
     assert_false(told);
     fd_close(&fd);
     free(path);
@@ -270,10 +271,10 @@ static void pages(void **state)
 /* The dump is fed whole and byte by byte. */
 static const char *held_by(const char *dump)
 {
-    struct holder whole = {.who = NULL}, bytes = {.who = NULL};
-    holder_feed(&whole, dump, strlen(dump));
+    struct profiler_owner whole = {.who = NULL}, bytes = {.who = NULL};
+    profiler_owner_feed(&whole, dump, strlen(dump));
     for (const char *p = dump; *p; p++)
-        holder_feed(&bytes, p, 1);
+        profiler_owner_feed(&bytes, p, 1);
     assert_ptr_equal(whole.who, bytes.who);
     return whole.who;
 }
@@ -289,10 +290,10 @@ static void holders(void **state)
     assert_null(held_by("#\t0x4\tnet/http/pprof.ProfileSomething\tx\n"));
     assert_non_null(strstr(held_by(http), "over HTTP"));
     assert_non_null(strstr(held_by(agent), "Datadog"));
-    struct holder tracer = {.trace = true};
-    holder_feed(&tracer, http, strlen(http));
+    struct profiler_owner tracer = {.trace = true};
+    profiler_owner_feed(&tracer, http, strlen(http));
     assert_null(tracer.who);
-    holder_feed(&tracer, agent, strlen(agent));
+    profiler_owner_feed(&tracer, agent, strlen(agent));
     assert_non_null(tracer.who);
     /* A line longer than is kept hides nothing behind it. */
     static char large[5000];

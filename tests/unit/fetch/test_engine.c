@@ -23,13 +23,13 @@ static const struct service usual = {.path = usual_path};
 static struct plan plan_of(const char *words)
 {
     struct strlist l = {0};
-    struct wanted_list wanted;
+    struct request_list requests;
     struct plan p;
     struct err err = ERR_INIT;
     ok(strlist_split(&l, words, &err), &err);
-    ok(wanted_parse(&l, &wanted, &err), &err);
-    ok(plan_make(&usual, &wanted, NULL, &p, &err), &err);
-    wanted_release(&wanted);
+    ok(request_parse(&l, &requests, &err), &err);
+    ok(plan_make(&usual, &requests, NULL, &p, &err), &err);
+    request_release(&requests);
     strlist_release(&l);
     return p;
 }
@@ -71,7 +71,7 @@ static void time_is_spent_by_each_attempt(void **state)
     struct err err = ERR_INIT;
     struct plan p = plan_of("cpu=5,trace=5");
     budget_init(&b, &grab);
-    p.items[0].had = true;
+    p.items[0].already_collected = true;
     budget_apply(&b, &p, NULL);
     assert_string_equal(p.items[1].left_out, "");
     ok(budget_repeat(&b, 5000, &err), &err);
@@ -169,7 +169,7 @@ static void another_attempt_takes_its_time_too(void **state)
 static bool passes(enum err_kind kind, int http_status)
 {
     struct err err = {.kind = kind};
-    return retry_passes(&err, http_status);
+    return retry_is_transient(&err, http_status);
 }
 
 static void what_passes(void **state)

@@ -43,16 +43,16 @@ static int plan_with(const struct service *service, const char *words, const cha
                      struct err *err)
 {
     struct strlist l = {0};
-    struct wanted_list wanted;
+    struct request_list requests;
     struct index_page page = {0};
     if (*words)
         ok(strlist_split(&l, words, err), err);
-    ok(wanted_parse(&l, &wanted, err), err);
+    ok(request_parse(&l, &requests, err), err);
     if (rows)
         page = index_of(rows);
-    int rc = plan_make(service, &wanted, rows ? &page : NULL, ret, err);
+    int rc = plan_make(service, &requests, rows ? &page : NULL, ret, err);
     index_release(&page);
-    wanted_release(&wanted);
+    request_release(&requests);
     strlist_release(&l);
     return rc;
 }

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fetch/holder.h"
+#include "fetch/profiler_owner.h"
 #include "fetch/item.h"
 #include "fetch/retry.h"
 #include "fetch/verdict.h"
-#include "fetch/visit_worker.h"
+#include "fetch/service_run_worker.h"
 #include "base/banned.h"
 
 #define RETRY_MIN_MS 100
@@ -23,15 +23,15 @@
 /* ---- a profiler that is in use ------------------------------------------------------------------------- */
 
 /* Somebody else has used the profiler for longer than our own profile takes: stop waiting. */
-static void report_holder(struct worker *w, int64_t waited_ms, struct fetch_item *item)
+static void report_profiler_owner(struct worker *w, int64_t waited_ms, struct fetch_item *item)
 {
     char who[200], waited[32];
     size_t n = strlen(item->err.msg);
     snprintf(item->err.msg + n, sizeof item->err.msg - n, "; still so after %s",
              text_duration(waited, sizeof waited, waited_ms));
-    bool trace = visit_planned(w)->rank == RANK_TRACE;
-    if (*holder_find(w->transfer, w->visit->target->service, trace, VISIT_PAGE_LIMIT(w->visit->grab), who,
-                     sizeof who))
+    bool trace = worker_planned(w)->rank == RANK_TRACE;
+    if (*profiler_owner_find(w->transfer, w->run->target->service, trace,
+                             SERVICE_RUN_PAGE_LIMIT(w->run->grab), who, sizeof who))
         err_hint(&item->err, "held by %s: wait for it, or have it stopped", who);
     else
         err_hint(&item->err, "somebody else (a colleague, a continuous profiler) is at it in this process: "
@@ -41,7 +41,7 @@ static void report_holder(struct worker *w, int64_t waited_ms, struct fetch_item
 /* Waits before the next attempt; false after cancellation or at the end of the time. */
 static bool wait_for_turn(struct worker *w, int64_t began)
 {
-    int64_t timed = visit_planned(w)->timed_ms, now = clock_now(), pause = timed / 10;
+    int64_t timed = worker_planned(w)->timed_ms, now = clock_now(), pause = timed / 10;
     if (now - began >= timed + TURN_SLACK_MS)
         return false;
     if (pause < RETRY_MIN_MS)
@@ -49,27 +49,27 @@ static bool wait_for_turn(struct worker *w, int64_t began)
     if (pause > RETRY_MAX_MS)
         pause = RETRY_MAX_MS;
     w->waiting = "another profile is being taken";
-    visit_tell_progress(w, 0, now - began);
+    worker_report_progress(w, 0, now - began);
     struct err err = ERR_INIT;
-    fd_wait(-1, 0, clock_deadline(clock_jitter(pause)), w->visit->grab->cancel_fd, &err);
+    fd_wait(-1, 0, clock_deadline(clock_jitter(pause)), w->run->grab->cancel_fd, &err);
     w->waiting = NULL;
     return err.kind == ERR_TIMEOUT;
 }
 
 static void fetch_when_free(struct worker *w, struct fetch_item *item)
 {
-    const struct visit *v = w->visit;
-    struct item_context context = {.work = v->grab->directory,
-                                   .directory = v->directory,
-                                   .max_bytes = v->grab->max_bytes,
-                                   .budget = v->budget,
+    const struct service_run *run = w->run;
+    struct item_context context = {.work = run->grab->directory,
+                                   .directory = run->directory,
+                                   .max_bytes = run->grab->max_bytes,
+                                   .budget = run->budget,
                                    .beside = w->beside,
                                    .progress_ctx = w,
-                                   .progress = visit_tell_progress,
-                                   .ready = visit_await_start};
+                                   .progress = worker_report_progress,
+                                   .ready = worker_await_start};
     int64_t began = clock_now();
     for (;;) {
-        item_fetch(w->transfer, visit_planned(w), &context, item);
+        item_fetch(w->transfer, worker_planned(w), &context, item);
         if (item->err.kind != ERR_BUSY)
             return;
         if (!wait_for_turn(w, began))
@@ -77,8 +77,8 @@ static void fetch_when_free(struct worker *w, struct fetch_item *item)
         context.waited_ms = clock_now() - began;
         fetch_item_release(item);
     }
-    if (!fd_cancelled(v->grab->cancel_fd)) {
-        report_holder(w, clock_now() - began, item);
+    if (!fd_cancelled(run->grab->cancel_fd)) {
+        report_profiler_owner(w, clock_now() - began, item);
         return;
     }
     item->status = FETCH_INTERRUPTED;
@@ -90,55 +90,56 @@ static void fetch_when_free(struct worker *w, struct fetch_item *item)
 /* Reconnects even if the budget has no time for the item: other items need a session too. */
 static int renew_session(struct worker *w, struct fetch_item *item)
 {
-    const struct visit *v = w->visit;
+    const struct service_run *run = w->run;
     struct err why = ERR_INIT;
-    int rc = gateway_renew(v->gw, &why);
+    int rc = gateway_renew(run->gw, &why);
     w->session_gone = rc < 0 && why.kind != ERR_CANCELLED;
     if (rc < 0)
         err_wrap(&why, "another could not be opened");
     else
         transfer_expect_new_connection(w->transfer);
-    if (rc == 0 && budget_repeat(v->budget, visit_planned(w)->timed_ms, &why) == 0)
+    if (rc == 0 && budget_repeat(run->budget, worker_planned(w)->timed_ms, &why) == 0)
         return 0;
-    item->passing &= rc < 0;
+    item->transient &= rc < 0;
     size_t n = strlen(item->err.msg);
     snprintf(item->err.msg + n, sizeof item->err.msg - n, "; %s", why.msg);
     return -1;
 }
 
 /* Gives an item's file another ending, unless that name exists. */
-static void rename_kept(const struct visit *v, struct fetch_item *item, const char *from, const char *to)
+static void rename_kept(const struct service_run *run, struct fetch_item *item, const char *from,
+                        const char *to)
 {
     char file[sizeof item->file];
     size_t n = strlen(item->file), end = strlen(from);
     if (n < end || strcmp(item->file + n - end, from) != 0)
         return;
     snprintf(file, sizeof file, "%.*s%s", (int)(n - end), item->file, to);
-    if (beneath_rename_new(v->grab->directory, item->file, file, NULL) == 0)
+    if (beneath_rename_new(run->grab->directory, item->file, file, NULL) == 0)
         snprintf(item->file, sizeof item->file, "%s", file);
 }
 
-static void remove_kept(const struct visit *v, const struct fetch_item *item)
+static void remove_kept(const struct service_run *run, const struct fetch_item *item)
 {
     if (item->file[0])
-        beneath_remove(v->grab->directory, item->file, NULL);
+        beneath_remove(run->grab->directory, item->file, NULL);
 }
 
 /* Whether the last request produced the item's file. */
 static bool is_from_last_request(const struct worker *w, const struct fetch_item *item)
 {
-    return item->file[0] && w->counts == w->sent;
+    return item->file[0] && w->kept_attempt == w->sent;
 }
 
 /* Append the cancellation to the kept attempt's error. */
-static void append_cancellation(const struct visit *v, const struct fetch_item *again,
+static void append_cancellation(const struct service_run *run, const struct fetch_item *again,
                                 struct fetch_item *item)
 {
     struct err over = again->err;
     size_t n = strlen(item->err.msg);
     if (over.kind != ERR_CANCELLED)
         return;
-    deadline_explain(v->observe->deadline, &over);
+    deadline_explain(run->observe->deadline, &over);
     snprintf(item->err.msg + n, sizeof item->err.msg - n, "; then %s", over.msg);
 }
 
@@ -146,20 +147,20 @@ static void append_cancellation(const struct visit *v, const struct fetch_item *
  * renamed meanwhile. */
 static void fetch_again(struct worker *w, struct fetch_item *item)
 {
-    const struct visit *v = w->visit;
+    const struct service_run *run = w->run;
     struct fetch_item again;
-    rename_kept(v, item, ".damaged", ".before");
+    rename_kept(run, item, ".damaged", ".before");
     fetch_when_free(w, &again);
     if (again.status == FETCH_OK || !item->file[0] || (again.file[0] && again.bytes >= item->bytes)) {
-        remove_kept(v, item);
+        remove_kept(run, item);
         fetch_item_release(item);
         *item = again;
-        w->counts = w->sent;
+        w->kept_attempt = w->sent;
     } else {
-        remove_kept(v, &again);
-        rename_kept(v, item, ".before", ".damaged");
-        item->passing = again.passing;
-        append_cancellation(v, &again, item);
+        remove_kept(run, &again);
+        rename_kept(run, item, ".before", ".damaged");
+        item->transient = again.transient;
+        append_cancellation(run, &again, item);
         fetch_item_release(&again);
     }
 }
@@ -167,26 +168,26 @@ static void fetch_again(struct worker *w, struct fetch_item *item)
 /* Reconnects a lost session once. */
 static void fetch_over_new_session(struct worker *w, struct fetch_item *item)
 {
-    if (item->err.kind != ERR_LOST || fd_cancelled(w->visit->grab->cancel_fd) || renew_session(w, item) < 0)
+    if (item->err.kind != ERR_LOST || fd_cancelled(w->run->grab->cancel_fd) || renew_session(w, item) < 0)
         return;
     fetch_again(w, item);
     if (is_from_last_request(w, item))
         verdicts_add(&item->verdicts, "renewed", NULL, NULL, NULL);
 }
 
-void visit_attempts(struct worker *w, struct fetch_item *ret)
+void service_run_attempts(struct worker *w, struct fetch_item *ret)
 {
-    struct visit *v = w->visit;
-    struct retry retry = {.grab = v->grab,
-                          .observe = v->observe,
-                          .target = v->target,
-                          .what = visit_planned(w)->kind,
-                          .budget = v->budget,
-                          .timed_ms = visit_planned(w)->timed_ms};
+    struct service_run *run = w->run;
+    struct retry retry = {.grab = run->grab,
+                          .observe = run->observe,
+                          .target = run->target,
+                          .what = worker_planned(w)->kind,
+                          .budget = run->budget,
+                          .timed_ms = worker_planned(w)->timed_ms};
     fetch_when_free(w, ret);
-    w->counts = w->sent;
+    w->kept_attempt = w->sent;
     fetch_over_new_session(w, ret);
-    while (ret->status != FETCH_OK && ret->passing && retry_again(&retry, &ret->err)) {
+    while (ret->status != FETCH_OK && ret->transient && retry_again(&retry, &ret->err)) {
         fetch_again(w, ret);
         fetch_over_new_session(w, ret);
     }
@@ -195,8 +196,9 @@ void visit_attempts(struct worker *w, struct fetch_item *ret)
     if (ret->err.kind != ERR_LOST || !w->session_gone)
         return;
     /* The next item would have no session either. */
-    pthread_mutex_lock(&v->mutex);
-    if (v->stop.kind == ERR_NONE)
-        err_set(&v->stop, ERR_LOST, "not fetched: the SSH session was lost, and another could not be opened");
-    pthread_mutex_unlock(&v->mutex);
+    pthread_mutex_lock(&run->mutex);
+    if (run->stop.kind == ERR_NONE)
+        err_set(&run->stop, ERR_LOST,
+                "not fetched: the SSH session was lost, and another could not be opened");
+    pthread_mutex_unlock(&run->mutex);
 }

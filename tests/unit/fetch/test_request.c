@@ -7,16 +7,16 @@
 
 #include <stdio.h>
 
-#include "fetch/wanted.h"
+#include "fetch/request.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-static int parse(const char *words, struct wanted_list *ret, struct err *err)
+static int parse(const char *words, struct request_list *ret, struct err *err)
 {
     struct strlist l = {0};
     if (*words)
         ok(strlist_split(&l, words, err), err);
-    int rc = wanted_parse(&l, ret, err);
+    int rc = request_parse(&l, ret, err);
     strlist_release(&l);
     return rc;
 }
@@ -25,12 +25,12 @@ static int parse(const char *words, struct wanted_list *ret, struct err *err)
 static void means(const char *words, const char *wanted)
 {
     static const char *const forms[] = {"bare", "proto", "text", "grouped", "gc", "delta"};
-    struct wanted_list l;
+    struct request_list l;
     struct err err = ERR_INIT;
     struct buf b = BUF_INIT(2000);
     ok(parse(words, &l, &err), &err);
     for (size_t i = 0; i < l.n; i++) {
-        const struct wanted *w = &l.items[i];
+        const struct request *w = &l.items[i];
         buf_addf(&b, "%s%s%s %s", i ? "," : "", w->name, w->kind ? "" : "?", forms[w->form]);
         if (w->timed_ms)
             buf_addf(&b, " %lld", (long long)w->timed_ms);
@@ -38,13 +38,13 @@ static void means(const char *words, const char *wanted)
     buf_adds(&b, l.all ? ",all" : "");
     assert_string_equal(buf_str(&b), wanted);
     buf_release(&b);
-    wanted_release(&l);
+    request_release(&l);
     assert_null(l.items);
 }
 
 static void wrong(const char *words, const char *msg, const char *hint)
 {
-    struct wanted_list l = {.n = 77};
+    struct request_list l = {.n = 77};
     struct err err = ERR_INIT;
     int64_t longest = 77;
     refused(parse(words, &l, &err), &err, ERR_USAGE, msg);
@@ -179,11 +179,11 @@ static void hostile_words(void **state)
     snprintf(msg, sizeof msg, "kind \"%.40s...\" is too long", word);
     wrong(word, msg, "");
     word[255] = '\0';
-    struct wanted_list l;
+    struct request_list l;
     struct err err = ERR_INIT;
     ok(parse(word, &l, &err), &err);
     assert_string_equal(l.items[0].name, word);
-    wanted_release(&l);
+    request_release(&l);
     wrong("cpu=00000000000000000000000000000030",
           "kind \"cpu=00000000000000000000000000000030...\" is too long", "");
 }
@@ -212,12 +212,12 @@ static void how_long_it_takes(void **state)
 /* The help has a row for each kind and set, and every kind in it can be asked for. */
 static void shrink(const char *words, bool expected)
 {
-    struct wanted_list l = {0};
+    struct request_list l = {0};
     struct err err = ERR_INIT;
     ok(parse(words, &l, &err), &err);
-    if (wanted_shrinks(&l) != expected)
+    if (request_compressible(&l) != expected)
         fail_msg("%s", words);
-    wanted_release(&l);
+    request_release(&l);
 }
 
 static void what_is_worth_compressing(void **state)
@@ -243,14 +243,14 @@ static void the_help_is_complete(void **state)
     while (kind_at(kinds))
         kinds++;
     for (; fetch_kind_help(n, &help) == 0; n++) {
-        struct wanted_list l;
+        struct request_list l;
         struct err err = ERR_INIT;
         assert_true(*help.name && *help.help);
         ok(parse(help.name, &l, &err), &err);
         assert_non_null(l.items[0].kind);
         if (n < kinds)
             assert_ptr_equal(l.items[0].kind, kind_at(n));
-        wanted_release(&l);
+        request_release(&l);
     }
     assert_int_equal(n, kinds + 3);
     assert_int_equal(fetch_kind_help(SIZE_MAX, &help), -1);

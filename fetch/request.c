@@ -1,4 +1,4 @@
-#include "fetch/wanted.h"
+#include "fetch/request.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ int fetch_kind_help(size_t i, struct fetch_kind_help *ret)
     return 0;
 }
 
-static int bad_argument(const struct wanted *w, struct err *err)
+static int bad_argument(const struct request *w, struct err *err)
 {
     unsigned a = w->kind ? w->kind->arguments : 0;
     err_set(err, ERR_USAGE, "kind \"%s\" does not take \"%s\"", w->name, w->argument);
@@ -51,7 +51,7 @@ static int bad_argument(const struct wanted *w, struct err *err)
                     a & ARG_FORM ? " text, grouped or proto" : "");
 }
 
-static int parse_seconds(struct wanted *w, struct err *err)
+static int parse_seconds(struct request *w, struct err *err)
 {
     int64_t ms = 0;
     if (text_to_duration(w->argument, &ms, err) < 0) {
@@ -67,12 +67,12 @@ static int parse_seconds(struct wanted *w, struct err *err)
     return 0;
 }
 
-static int parse_argument(struct wanted *w, struct err *err)
+static int parse_argument(struct request *w, struct err *err)
 {
     static const struct {
         const char *word;
         unsigned argument;
-        enum wanted_form form;
+        enum request_form form;
     } forms[] = {{"text", ARG_TEXT | ARG_FORM, FORM_TEXT},
                  {"grouped", ARG_FORM, FORM_GROUPED},
                  {"proto", ARG_FORM, FORM_PROTO},
@@ -91,12 +91,12 @@ static int parse_argument(struct wanted *w, struct err *err)
     return parse_seconds(w, err);
 }
 
-static bool is_same(const struct wanted *a, const struct wanted *b)
+static bool is_same(const struct request *a, const struct request *b)
 {
     return strcmp(a->name, b->name) == 0 && a->form == b->form && a->timed_ms == b->timed_ms;
 }
 
-static int add_wanted(struct wanted_list *l, const struct wanted *w, struct err *err)
+static int add_request(struct request_list *l, const struct request *w, struct err *err)
 {
     for (size_t i = 0; i < l->n; i++)
         if (is_same(&l->items[i], w))
@@ -116,7 +116,7 @@ static bool is_raw_path(const char *s)
     return true;
 }
 
-static int check_name(const struct wanted *w, struct err *err)
+static int check_name(const struct request *w, struct err *err)
 {
     bool raw = w->name[0] == '/';
     bool good = raw ? is_raw_path(w->name) : w->name[0] != '\0' && w->name[0] != '-' && is_raw_path(w->name);
@@ -129,7 +129,7 @@ static int check_name(const struct wanted *w, struct err *err)
 
 /* How long the server takes for a raw path: its `seconds`, else Go's defaults. The server rejects invalid
  * numbers. */
-static void time_raw_path(struct wanted *w)
+static void time_raw_path(struct request *w)
 {
     static const struct {
         const char *ending;
@@ -153,9 +153,9 @@ static void time_raw_path(struct wanted *w)
     }
 }
 
-static int parse_word(struct wanted_list *l, const char *word, struct err *err)
+static int parse_word(struct request_list *l, const char *word, struct err *err)
 {
-    struct wanted w = {0};
+    struct request w = {0};
     /* A raw path may contain an equals sign: ?gc=1. */
     size_t n = word[0] == '/' ? strlen(word) : strcspn(word, "=");
     if (n >= sizeof w.name || (word[n] && strlen(word + n + 1) >= sizeof w.argument))
@@ -175,10 +175,10 @@ static int parse_word(struct wanted_list *l, const char *word, struct err *err)
         if (parse_argument(&w, err) < 0)
             return -1;
     }
-    return add_wanted(l, &w, err);
+    return add_request(l, &w, err);
 }
 
-static bool has_kind(const struct wanted_list *l, const struct kind *kind)
+static bool has_kind(const struct request_list *l, const struct kind *kind)
 {
     for (size_t i = 0; i < l->n; i++)
         if (kind && l->items[i].kind == kind)
@@ -187,17 +187,17 @@ static bool has_kind(const struct wanted_list *l, const struct kind *kind)
 }
 
 /* Adds a set's kinds but those that the user named, in any form: `all cpu=5s` takes one CPU profile. */
-static int parse_set(struct wanted_list *l, size_t set, struct err *err)
+static int parse_set(struct request_list *l, size_t set, struct err *err)
 {
     struct strlist words = {0};
-    struct wanted_list members = {0};
+    struct request_list members = {0};
     int rc = strlist_split(&words, sets[set].words, err);
     for (size_t i = 0; rc == 0 && i < words.n; i++)
         rc = parse_word(&members, words.items[i], err);
     for (size_t i = 0; rc == 0 && i < members.n; i++)
-        rc = has_kind(l, members.items[i].kind) ? 0 : add_wanted(l, &members.items[i], err);
+        rc = has_kind(l, members.items[i].kind) ? 0 : add_request(l, &members.items[i], err);
     strlist_release(&words);
-    wanted_release(&members);
+    request_release(&members);
     l->all = l->all || strcmp(sets[set].name, "all") == 0;
     return rc;
 }
@@ -236,9 +236,9 @@ void fetch_offer_kinds(struct nearest *near)
         nearest_offer(near, sets[i].name);
 }
 
-int wanted_parse(const struct strlist *words, struct wanted_list *ret, struct err *err)
+int request_parse(const struct strlist *words, struct request_list *ret, struct err *err)
 {
-    struct wanted_list l = {0};
+    struct request_list l = {0};
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < words->n; i++)
         rc = find_set(words->items[i]) < 0 ? parse_word(&l, words->items[i], err) : 0;
@@ -247,22 +247,22 @@ int wanted_parse(const struct strlist *words, struct wanted_list *ret, struct er
     if (rc == 0 && words->n == 0)
         rc = parse_set(&l, (size_t)find_set("default"), err);
     if (rc < 0)
-        wanted_release(&l);
+        request_release(&l);
     else
         *ret = l;
     return rc;
 }
 
-void wanted_release(struct wanted_list *l)
+void request_release(struct request_list *l)
 {
     free(l->items);
-    *l = (struct wanted_list){0};
+    *l = (struct request_list){0};
 }
 
-bool wanted_shrinks(const struct wanted_list *l)
+bool request_compressible(const struct request_list *l)
 {
     for (size_t i = 0; i < l->n; i++) {
-        const struct wanted *w = &l->items[i];
+        const struct request *w = &l->items[i];
         /* Bare `goroutines` includes text. */
         bool text = w->form == FORM_TEXT || w->form == FORM_GROUPED ||
                     (w->form == FORM_BARE && w->kind && w->kind->arguments & ARG_FORM);
@@ -272,7 +272,7 @@ bool wanted_shrinks(const struct wanted_list *l)
     return false;
 }
 
-bool wanted_pairs(const struct wanted *w)
+bool request_pairs(const struct request *w)
 {
     return w->kind && w->kind->pairs && w->form != FORM_TEXT && w->form != FORM_GROUPED &&
            w->form != FORM_DELTA;
@@ -280,14 +280,14 @@ bool wanted_pairs(const struct wanted *w)
 
 int fetch_check_pair(const struct strlist *words, struct err *err)
 {
-    struct wanted_list l = {0};
+    struct request_list l = {0};
     struct buf names = BUF_INIT(200);
-    if (wanted_parse(words, &l, err) < 0)
+    if (request_parse(words, &l, err) < 0)
         return -1;
     bool any = l.all;
     for (size_t i = 0; i < l.n && !any; i++)
-        any = wanted_pairs(&l.items[i]);
-    wanted_release(&l);
+        any = request_pairs(&l.items[i]);
+    request_release(&l);
     if (any)
         return 0;
     err_set(err, ERR_USAGE, "there is nothing to take twice among the kinds");
@@ -302,13 +302,13 @@ int fetch_check_pair(const struct strlist *words, struct err *err)
 
 int fetch_check_kinds(const struct strlist *words, int64_t *ret_longest_ms, struct err *err)
 {
-    struct wanted_list l = {0};
-    if (wanted_parse(words, &l, err) < 0)
+    struct request_list l = {0};
+    if (request_parse(words, &l, err) < 0)
         return -1;
     int64_t longest = 0;
     for (size_t i = 0; i < l.n; i++)
         longest = l.items[i].timed_ms > longest ? l.items[i].timed_ms : longest;
-    wanted_release(&l);
+    request_release(&l);
     *ret_longest_ms = longest;
     return 0;
 }
@@ -317,21 +317,21 @@ static size_t count_snapshots(void)
 {
     size_t n = 0;
     for (size_t i = 0; kind_at(i); i++)
-        n += !kind_at(i)->only_by_name && kind_at(i)->rank <= RANK_DISTURBING;
+        n += !kind_at(i)->only_by_name && kind_at(i)->rank <= RANK_INTRUSIVE;
     return n;
 }
 
 int fetch_count_items(const struct strlist *words, size_t *ret, struct err *err)
 {
-    struct wanted_list l = {0};
-    if (wanted_parse(words, &l, err) < 0)
+    struct request_list l = {0};
+    if (request_parse(words, &l, err) < 0)
         return -1;
     *ret = l.n + (l.all ? count_snapshots() : 0);
-    wanted_release(&l);
+    request_release(&l);
     return 0;
 }
 
-static bool is_costly(const struct wanted *w)
+static bool is_costly(const struct request *w)
 {
     bool stops = w->form == FORM_TEXT && w->kind && w->kind->arguments & ARG_FORM;
     return w->timed_ms > 0 || stops;
@@ -339,10 +339,10 @@ static bool is_costly(const struct wanted *w)
 
 int fetch_costly(const struct strlist *words, struct strlist *into, struct err *err)
 {
-    struct wanted_list l = {0};
-    int rc = wanted_parse(words, &l, err);
+    struct request_list l = {0};
+    int rc = request_parse(words, &l, err);
     for (size_t i = 0; rc == 0 && i < l.n; i++) {
-        const struct wanted *w = &l.items[i];
+        const struct request *w = &l.items[i];
         char text[320], argument[32];
         if (!is_costly(w))
             continue;
@@ -354,6 +354,6 @@ int fetch_costly(const struct strlist *words, struct strlist *into, struct err *
         if (!strlist_has(into, text))
             rc = strlist_add(into, text, err);
     }
-    wanted_release(&l);
+    request_release(&l);
     return rc;
 }

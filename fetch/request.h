@@ -2,8 +2,8 @@
  * The user's request, word by word (`cpu=30s`, `goroutines=text`, `incident`, `/debug/vars`): parsed before
  * the first connection, so that a mistake costs nothing.
  */
-#ifndef FETCH_WANTED_H
-#define FETCH_WANTED_H
+#ifndef FETCH_REQUEST_H
+#define FETCH_REQUEST_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
 #include "fetch/fetch.h"
 #include "fetch/kind.h"
 
-enum wanted_form {
+enum request_form {
     FORM_BARE,
     FORM_PROTO,
     FORM_TEXT,    /* `text` */
@@ -21,29 +21,29 @@ enum wanted_form {
     FORM_DELTA,
 };
 
-struct wanted {
+struct request {
     const struct kind *kind; /* NULL: the name of a profile in the index, or a raw path */
     char name[256];          /* as the user wrote it, without the argument; a raw path begins with a slash */
     char argument[32];       /* as the user wrote it; empty for none */
-    enum wanted_form form;
+    enum request_form form;
     int64_t timed_ms; /* how long the server takes by design; 0: a snapshot */
 };
 
-struct wanted_list {
-    struct wanted *items; /* each once, in the user's order */
+struct request_list {
+    struct request *items; /* each once, in the user's order */
     size_t n;
     size_t cap;
     bool all; /* adds every snapshot of the index, then cpu */
 };
 
 /* Parses words and expands sets; an empty list means the set `default`. ERR_USAGE names the wrong word. */
-int wanted_parse(const struct strlist *words, struct wanted_list *ret, struct err *err);
-void wanted_release(struct wanted_list *l);
+int request_parse(const struct strlist *words, struct request_list *ret, struct err *err);
+void request_release(struct request_list *l);
 
 /* Whether the item is a snapshot that can be one of a pair. */
-bool wanted_pairs(const struct wanted *w);
+bool request_pairs(const struct request *w);
 
 /* Whether the list contains text or a trace, which compress well; profiles are compressed already. */
-bool wanted_shrinks(const struct wanted_list *l);
+bool request_compressible(const struct request_list *l);
 
 #endif

@@ -2,8 +2,8 @@
  * The state of running one service of an open host: connection, index, plan. Two threads share it only while
  * timed profiles are fetched side by side; they write only the members that the mutex guards.
  */
-#ifndef FETCH_VISIT_H
-#define FETCH_VISIT_H
+#ifndef FETCH_SERVICE_RUN_H
+#define FETCH_SERVICE_RUN_H
 
 #include <pthread.h>
 
@@ -15,7 +15,7 @@
 #include "fetch/sync.h"
 #include "fetch/transfer.h"
 
-struct visit {
+struct service_run {
     const struct fetch_grab *grab;
     struct observe *observe;
     const struct target *target;
@@ -41,25 +41,25 @@ struct visit {
 };
 
 /* The address of a service, for the gateway. */
-struct destination visit_destination(const struct service *service);
+struct destination service_run_destination(const struct service *service);
 
 /* Requests for pages have no reason to take long. */
-#define VISIT_PAGE_LIMIT(grab) (4 * (grab)->timeout_ms)
-#define VISIT_PAGE_MAX (1u << 20)
+#define SERVICE_RUN_PAGE_LIMIT(grab) (4 * (grab)->timeout_ms)
+#define SERVICE_RUN_PAGE_MAX (1u << 20)
 
 /* Opens a separate connection to the service, through a separate listener. */
-int visit_connect(struct visit *v, struct transfer **ret, struct err *err);
+int service_run_connect(struct service_run *run, struct transfer **ret, struct err *err);
 
 /* Reads the service's index page over `t`; *response is the answer. -1 with err if there is none;
  * ERR_NOT_FOUND also for a page that is not an index. */
-int visit_index(const struct visit *v, struct transfer *t, struct index_page *ret,
-                struct transfer_response *response, struct err *err);
+int service_run_index(const struct service_run *run, struct transfer *t, struct index_page *ret,
+                      struct transfer_response *response, struct err *err);
 
 /* Fetches the planned items in order; with `concurrent`, the timed profiles side by side after the others.
  * Reports all events to the observer. */
-void visit_fetch(struct visit *v);
+void service_run_fetch(struct service_run *run);
 
 /* Checks whether the service answers on addresses of its host that others can reach, and reports it. */
-void visit_look_for_exposure(struct visit *v);
+void service_run_look_for_exposure(struct service_run *run);
 
 #endif

@@ -1,4 +1,4 @@
-#include "fetch/visit.h"
+#include "fetch/service_run.h"
 
 #include <stdio.h>
 
@@ -8,7 +8,7 @@
 static void tell_request(void *ctx, const struct transfer_request *request,
                          const struct transfer_response *response, const struct err *failure)
 {
-    struct visit *v = ctx;
+    struct service_run *run = ctx;
     struct fetch_step step = {
         .kind = FETCH_STEP_REQUEST, .duration_ms = response->duration_ms, .failure = failure};
     char size[32], first[32];
@@ -18,27 +18,27 @@ static void tell_request(void *ctx, const struct transfer_request *request,
                  text_duration(first, sizeof first, response->first_ms));
     else
         snprintf(step.detail, sizeof step.detail, "GET %.300s", request->target);
-    observe_step(v->observe, v->target->host, v->target->service, &step);
+    observe_step(run->observe, run->target->host, run->target->service, &step);
 }
 
-struct destination visit_destination(const struct service *service)
+struct destination service_run_destination(const struct service *service)
 {
     return (struct destination){
         .host = service->host, .port = service->port, .unix_path = service->unix_path};
 }
 
-int visit_connect(struct visit *v, struct transfer **ret, struct err *err)
+int service_run_connect(struct service_run *run, struct transfer **ret, struct err *err)
 {
-    struct transfer_options options = {.cancel_fd = v->grab->cancel_fd,
-                                       .timeout_ms = v->grab->timeout_ms,
-                                       .secret = v->secret,
-                                       .told = tell_request,
-                                       .told_ctx = v};
-    struct destination to = visit_destination(v->target->service);
+    struct transfer_options options = {.cancel_fd = run->grab->cancel_fd,
+                                       .timeout_ms = run->grab->timeout_ms,
+                                       .secret = run->secret,
+                                       .answered = tell_request,
+                                       .answered_ctx = run};
+    struct destination to = service_run_destination(run->target->service);
     struct gateway_listener *listener = NULL; /* owned by the gateway */
-    if (gateway_listen(v->gw, &to, &listener, err) < 0)
+    if (gateway_listen(run->gw, &to, &listener, err) < 0)
         return -1;
-    return transfer_new(listener, v->target->service, &options, ret, err);
+    return transfer_new(listener, run->target->service, &options, ret, err);
 }
 
 static int take_page(void *ctx, const void *p, size_t n, struct err *err)
@@ -48,14 +48,14 @@ static int take_page(void *ctx, const void *p, size_t n, struct err *err)
     return buf_check(page, "the index page", err);
 }
 
-int visit_index(const struct visit *v, struct transfer *t, struct index_page *ret,
-                struct transfer_response *response, struct err *err)
+int service_run_index(const struct service_run *run, struct transfer *t, struct index_page *ret,
+                      struct transfer_response *response, struct err *err)
 {
-    struct buf page = BUF_INIT(VISIT_PAGE_MAX);
+    struct buf page = BUF_INIT(SERVICE_RUN_PAGE_MAX);
     char target[512], title[100];
-    snprintf(target, sizeof target, "%s/", v->target->service->path);
+    snprintf(target, sizeof target, "%s/", run->target->service->path);
     struct transfer_request request = {
-        .target = target, .ctx = &page, .body = take_page, .limit_ms = VISIT_PAGE_LIMIT(v->grab)};
+        .target = target, .ctx = &page, .body = take_page, .limit_ms = SERVICE_RUN_PAGE_LIMIT(run->grab)};
     int rc = transfer_get(t, &request, response, err);
     if (rc == 0)
         rc = index_parse(buf_str(&page), page.len, ret, err);

@@ -1,4 +1,4 @@
-#include "fetch/holder.h"
+#include "fetch/profiler_owner.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static const struct {
     {"pkg/profile.", "the package pkg/profile inside the program", HOLDS_BOTH},
 };
 
-static void look_at_line(struct holder *h)
+static void match_line(struct profiler_owner *h)
 {
     h->line[h->n] = '\0';
     for (size_t i = 0; !h->who && i < sizeof markers / sizeof *markers; i++)
@@ -39,18 +39,18 @@ static void look_at_line(struct holder *h)
     h->n = 0;
 }
 
-void holder_feed(struct holder *h, const char *p, size_t n)
+void profiler_owner_feed(struct profiler_owner *h, const char *p, size_t n)
 {
     for (const char *end = p + n; p < end && !h->who; p++) {
         if (*p == '\n')
-            look_at_line(h);
+            match_line(h);
         else if (h->n + 1 < sizeof h->line)
             h->line[h->n++] = *p;
     }
 }
 
 struct dump {
-    struct holder holder;
+    struct profiler_owner owner;
     size_t size;
 };
 
@@ -58,20 +58,20 @@ struct dump {
 static int feed_line(void *ctx, const void *p, size_t n, struct err *err)
 {
     struct dump *d = ctx;
-    holder_feed(&d->holder, p, n);
+    profiler_owner_feed(&d->owner, p, n);
     d->size += n;
     return d->size > DUMP_MAX ? err_set(err, ERR_FAILED, "more than %u MB", DUMP_MAX >> 20) : 0;
 }
 
-char *holder_find(struct transfer *t, const struct service *service, bool trace, int64_t limit_ms, char *dst,
-                  size_t cap)
+char *profiler_owner_find(struct transfer *t, const struct service *service, bool trace, int64_t limit_ms,
+                          char *dst, size_t cap)
 {
-    struct dump d = {.holder.trace = trace};
+    struct dump d = {.owner.trace = trace};
     struct transfer_response response;
     char target[400];
     snprintf(target, sizeof target, "%.300s/goroutine?debug=1", service->path);
     struct transfer_request request = {.target = target, .ctx = &d, .body = feed_line, .limit_ms = limit_ms};
     transfer_get(t, &request, &response, NULL);
-    snprintf(dst, cap, "%s", d.holder.who ? d.holder.who : "");
+    snprintf(dst, cap, "%s", d.owner.who ? d.owner.who : "");
     return dst;
 }

@@ -1,4 +1,4 @@
-#include "fetch/leftover.h"
+#include "fetch/recovered.h"
 
 #include <stdint.h>
 
@@ -40,7 +40,7 @@ static int check_for_secret(const struct item_context *context, const char *path
                             bool *ret_secret)
 {
     int fd = beneath_open(context->work, path, NULL);
-    int rc = fd < 0 ? -1 : t ? transfer_told(t, fd, ret_secret) : 0;
+    int rc = fd < 0 ? -1 : t ? transfer_reflected(t, fd, ret_secret) : 0;
     fd_close(&fd);
     return rc;
 }
@@ -100,8 +100,8 @@ static bool adopt_whole(const struct plan_item *plan, const struct item_context 
     return false;
 }
 
-bool leftover_take(const struct plan_item *plan, const struct item_context *context, const struct transfer *t,
-                   struct fetch_item *ret)
+bool recovered_take(const struct plan_item *plan, const struct item_context *context,
+                    const struct transfer *t, struct fetch_item *ret)
 {
     if (adopt_whole(plan, context, ret))
         return true;
@@ -129,8 +129,8 @@ static void restore_waiting(const struct plan_item *plan, const struct item_cont
     }
 }
 
-void leftover_settle(const struct plan_item *plan, const struct item_context *context,
-                     struct fetch_item *item)
+void recovered_settle(const struct plan_item *plan, const struct item_context *context,
+                      struct fetch_item *item)
 {
     char *waiting = join_path(plan, context, "", ".earlier");
     int64_t size = get_size(context, waiting);
@@ -151,18 +151,18 @@ static int plan_again(const struct service *service, const struct fetch_planned 
     struct index_entry entry = {.count = -1};
     const struct index_page index = {.items = &entry, .n = 1};
     struct strlist words = {0};
-    struct wanted_list wanted = {0};
+    struct request_list requests = {0};
     const struct kind *kind = kind_find(item->kind);
     const char *name = kind ? kind->endpoint + (kind->endpoint[0] == '/') : item->kind;
     snprintf(entry.name, sizeof entry.name, "%s", name);
     snprintf(word, sizeof word, "%s%s%s", item->kind, *item->argument ? "=" : "", item->argument);
     int rc = strlist_add(&words, word, err);
     if (rc == 0)
-        rc = wanted_parse(&words, &wanted, err);
-    if (rc == 0 && (rc = plan_make(service, &wanted, &index, ret, err)) == 0 && item->pair &&
+        rc = request_parse(&words, &requests, err);
+    if (rc == 0 && (rc = plan_make(service, &requests, &index, ret, err)) == 0 && item->pair &&
         (rc = plan_pairs(ret, err)) < 0)
         plan_release(ret);
-    wanted_release(&wanted);
+    request_release(&requests);
     strlist_release(&words);
     return rc;
 }
@@ -183,7 +183,7 @@ static int find_files(const struct plan_item *plan, const struct item_context *c
     if (!secret)
         set_all_aside(plan, context, NULL);
     item_skip(plan, &killed, ret);
-    leftover_settle(plan, context, ret);
+    recovered_settle(plan, context, ret);
     if (ret->file[0])
         return 0;
     fetch_item_release(ret);

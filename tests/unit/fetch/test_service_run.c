@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "fetch/item.h"
-#include "fetch/visit.h"
+#include "fetch/service_run.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
@@ -32,12 +32,12 @@ static struct {
     const struct attempt *attempts;
     size_t n_attempts;
     unsigned fetched;   /* how often anything was asked for */
-    unsigned connects;  /* connections beside the visit's own */
+    unsigned connects;  /* connections beside the run's own */
     bool unreachable;   /* there are none */
     unsigned pages;     /* how often the index page was */
     int64_t page_ms;    /* how long that takes */
     bool endless;       /* it has no end */
-    int cancel[2];      /* the visit's */
+    int cancel[2];      /* the run's  */
     bool cancel_waits;  /* whoever waits for something is interrupted */
     const char *locked; /* a file that cannot be opened */
     unsigned waits;     /* how often it was told that an item waits */
@@ -58,8 +58,8 @@ int64_t __wrap_clock_jitter(int64_t ms)
     return 0;
 }
 
-int __wrap_visit_connect(struct visit *v, struct transfer **ret, struct err *err);
-int __wrap_visit_connect(struct visit *v, struct transfer **ret, struct err *err)
+int __wrap_service_run_connect(struct service_run *v, struct transfer **ret, struct err *err);
+int __wrap_service_run_connect(struct service_run *v, struct transfer **ret, struct err *err)
 {
     (void)v;
     pthread_mutex_lock(&world.mutex);
@@ -94,15 +94,15 @@ int __wrap_beneath_open(const struct beneath *b, const char *path, struct err *e
 }
 
 /* What begins with "secret" has one; what begins with a question mark cannot be read. */
-int __wrap_transfer_told(const struct transfer *t, int fd, bool *ret_told);
-int __wrap_transfer_told(const struct transfer *t, int fd, bool *ret_told)
+int __wrap_transfer_reflected(const struct transfer *t, int fd, bool *ret_reflected);
+int __wrap_transfer_reflected(const struct transfer *t, int fd, bool *ret_reflected)
 {
     char beginning[8] = "";
     assert_non_null(t);
     assert_int_equal(pread(fd, beginning, 6, 0), 6);
     if (beginning[0] == '?')
         return -1;
-    *ret_told = strcmp(beginning, "secret") == 0;
+    *ret_reflected = strcmp(beginning, "secret") == 0;
     return 0;
 }
 
@@ -166,7 +166,7 @@ void __wrap_item_fetch(struct transfer *t, const struct plan_item *plan, const s
                  context->beside);
     *ret = (struct fetch_item){.status = a->status, .bytes = a->bytes, .pair = plan->pair};
     snprintf(ret->kind, sizeof ret->kind, "%s", plan->kind);
-    ret->passing = a->status != FETCH_OK;
+    ret->transient = a->status != FETCH_OK;
     if (a->kind != ERR_NONE)
         err_set(&ret->err, a->kind, "attempt %u failed", world.fetched);
     if (a->bytes > 0)
@@ -223,7 +223,7 @@ static bool have_nothing(void *ctx, const struct target *target, const struct fe
     return false;
 }
 
-/* ---- a visit ------------------------------------------------------------------------------------------- */
+/* ---- a run --------------------------------------------------------------------------------------------- */
 
 static char usual_path[] = "/debug/pprof", usual_name[] = "p1", usual_host[] = "file-01";
 static const struct host host = {.name = usual_host};
@@ -232,7 +232,7 @@ static const struct target target = {&host, &service};
 static const struct fetch_observer observer = {.item = on_item, .progress = on_progress, .step = on_step};
 
 struct stage {
-    struct visit v;
+    struct service_run v;
     struct beneath work;
     struct fetch_grab grab;
     struct observe observe;
@@ -242,7 +242,7 @@ struct stage {
     struct plan_item items[6];
 };
 
-/* A visit below the directory; what is to be otherwise is changed before it begins. */
+/* A run below the directory; what is to be otherwise is changed before it begins. */
 static void begin(struct stage *s, const char *directory)
 {
     struct err err = ERR_INIT;
@@ -256,14 +256,14 @@ static void begin(struct stage *s, const char *directory)
     s->grab.sync_deadline_ms = LONG_MS;
     observe_init(&s->observe, &observer, NULL);
     budget_init(&s->budget, &s->grab);
-    s->v = (struct visit){.grab = &s->grab,
-                          .observe = &s->observe,
-                          .target = &target,
-                          .sync = &s->sync,
-                          .budget = &s->budget,
-                          .transfer = own,
-                          .plan.items = s->items,
-                          .directory = "file-01/p1"};
+    s->v = (struct service_run){.grab = &s->grab,
+                                .observe = &s->observe,
+                                .target = &target,
+                                .sync = &s->sync,
+                                .budget = &s->budget,
+                                .transfer = own,
+                                .plan.items = s->items,
+                                .directory = "file-01/p1"};
     pthread_mutex_init(&s->v.mutex, NULL);
     ok(beneath_mkdirs(&s->work, s->v.directory, &err), &err);
 }
@@ -302,7 +302,7 @@ static struct plan_item *plan_pair(struct stage *s, const char *kind)
 
 static void tells(struct stage *s, const char *items)
 {
-    visit_fetch(&s->v);
+    service_run_fetch(&s->v);
     assert_string_equal(world.items, items);
 }
 
@@ -457,7 +457,7 @@ static void one_of_those_side_by_side_waits_for_all(void **state)
     snprintf(plan(&s, "cpu", 10)->left_out, 100, "left out: it is too long");
     plan(&s, "mutex", 10);
     plan(&s, "trace", 10);
-    visit_fetch(&s.v);
+    service_run_fetch(&s.v);
     assert_int_equal(world.fetched, 2);
     assert_int_equal(world.connects, 2);
     assert_int_equal(s.seat.passed, 1);
@@ -481,7 +481,7 @@ static void who_cannot_wait_begins_at_once(void **state)
     s.grab.concurrent = true;
     plan(&s, "mutex", 10);
     plan(&s, "trace", 10);
-    visit_fetch(&s.v);
+    service_run_fetch(&s.v);
     assert_int_equal(world.fetched, 2);
     assert_int_equal(s.seat.passed, 1);
     end(&s);
@@ -497,8 +497,8 @@ static void what_an_earlier_run_has_meets_nobody(void **state)
         in_step(&s, 2);
         s.grab.concurrent = concurrent;
         s.grab.have = have_nothing;
-        plan(&s, "cpu", 10)->had = true;
-        plan(&s, "trace", 10)->had = true;
+        plan(&s, "cpu", 10)->already_collected = true;
+        plan(&s, "trace", 10)->already_collected = true;
         tells(&s, "");
         assert_int_equal(world.pages, 0);
         assert_int_equal(s.seat.passed, 0);
@@ -638,7 +638,7 @@ static void what_is_left_needs_no_connection(void **state)
     plan(&s, "trace", 10);
     put(&s, "cpu.bin", "a whole one");
     put(&s, "trace.bin.damaged", "half of one");
-    visit_fetch(&s.v);
+    service_run_fetch(&s.v);
     contains(world.items, "cpu: ok, 11\n");
     contains(world.items, "trace: damaged, 11\n");
     assert_int_equal(world.fetched, 0);

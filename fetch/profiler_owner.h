@@ -1,22 +1,22 @@
 /* Names the user of the profiler, if it is not profgrab. */
-#ifndef FETCH_HOLDER_H
-#define FETCH_HOLDER_H
+#ifndef FETCH_PROFILER_OWNER_H
+#define FETCH_PROFILER_OWNER_H
 
 #include "fetch/transfer.h"
 #include "inventory/inventory.h"
 
 /* Searches the goroutines of the process for one that takes a trace, or a CPU profile, and writes its owner;
  * "" if there is none. */
-char *holder_find(struct transfer *t, const struct service *service, bool trace, int64_t limit_ms, char *dst,
-                  size_t cap);
+char *profiler_owner_find(struct transfer *t, const struct service *service, bool trace, int64_t limit_ms,
+                          char *dst, size_t cap);
 
 /* The same for the text of goroutine?debug=1, in pieces: *ret stays NULL until a match. */
-struct holder {
+struct profiler_owner {
     bool trace; /* what is in use: the tracer, else the CPU profiler */
     const char *who;
     char line[512]; /* the current line, cut to size */
     size_t n;
 };
-void holder_feed(struct holder *h, const char *p, size_t n);
+void profiler_owner_feed(struct profiler_owner *h, const char *p, size_t n);
 
 #endif

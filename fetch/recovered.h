@@ -3,8 +3,8 @@
  * killed before recording, or a partial body. The largest partial body waits as NAME.earlier during the new
  * fetch, so that a second kill loses nothing either.
  */
-#ifndef FETCH_LEFTOVER_H
-#define FETCH_LEFTOVER_H
+#ifndef FETCH_RECOVERED_H
+#define FETCH_RECOVERED_H
 
 #include "fetch/item.h"
 
@@ -12,14 +12,14 @@
  * True if a complete file exists: `ret` describes it, and no fetch is needed. Else sets the existing files
  * aside. `t` contains the secret that a partial body must not repeat; a file that repeats it is removed.
  */
-bool leftover_take(const struct plan_item *plan, const struct item_context *context, const struct transfer *t,
-                   struct fetch_item *ret);
+bool recovered_take(const struct plan_item *plan, const struct item_context *context,
+                    const struct transfer *t, struct fetch_item *ret);
 
 /*
  * After the fetch, successful or not: removes the file set aside if the new one is complete, or at least as
  * large. Else the old file becomes NAME.damaged, and the item's error mentions it.
  */
-void leftover_settle(const struct plan_item *plan, const struct item_context *context,
-                     struct fetch_item *item);
+void recovered_settle(const struct plan_item *plan, const struct item_context *context,
+                      struct fetch_item *item);
 
 #endif

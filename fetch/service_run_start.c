@@ -1,7 +1,7 @@
 /* Synchronises with the other targets: measures the one-way time of a request, then waits at the barrier. */
 #include <stdio.h>
 
-#include "fetch/visit_worker.h"
+#include "fetch/service_run_worker.h"
 #include "base/banned.h"
 
 #define ONE_WAY_SAMPLES 3
@@ -22,15 +22,15 @@ static int skip_page(void *ctx, const void *p, size_t n, struct err *err)
  * delayed. Stops at a slow page: it does not measure the network, and the others wait. */
 static int64_t measure_one_way(struct worker *w)
 {
-    const struct visit *v = w->visit;
+    const struct service_run *run = w->run;
     char target[512];
     int64_t took = 0;
-    snprintf(target, sizeof target, "%s/", v->target->service->path);
+    snprintf(target, sizeof target, "%s/", run->target->service->path);
     for (int i = 0; i < ONE_WAY_SAMPLES && took < SLOW_PAGE_MS; i++) {
-        size_t left = VISIT_PAGE_MAX;
+        size_t left = SERVICE_RUN_PAGE_MAX;
         struct transfer_response response;
         struct transfer_request request = {
-            .target = target, .body = skip_page, .ctx = &left, .limit_ms = VISIT_PAGE_LIMIT(v->grab)};
+            .target = target, .body = skip_page, .ctx = &left, .limit_ms = SERVICE_RUN_PAGE_LIMIT(run->grab)};
         int64_t began = clock_now();
         /* An error page shows the time too. */
         if (transfer_get(w->transfer, &request, &response, NULL) < 0 &&
@@ -42,36 +42,36 @@ static int64_t measure_one_way(struct worker *w)
     return round_trip > 0 ? round_trip / 2 : 0;
 }
 
-void visit_meet(struct worker *w)
+void service_run_meet(struct worker *w)
 {
-    const struct visit *v = w->visit;
+    const struct service_run *run = w->run;
     struct sync_start start = {0};
-    w->way_ms = measure_one_way(w);
+    w->one_way_ms = measure_one_way(w);
     w->waiting = "the others are not ready yet";
     w->meeting = true;
-    visit_tell_progress(w, 0, 0);
-    int rc = barrier_arrive(v->seat, w->way_ms, &start.at, &start.late, NULL);
+    worker_report_progress(w, 0, 0);
+    int rc = barrier_arrive(run->seat, w->one_way_ms, &start.at, &start.late, NULL);
     w->waiting = NULL;
     w->meeting = false;
     if (rc < 0)
         return;
     start.utc = clock_utc() - clock_now() + start.at;
     w->start = start;
-    w->way_ms -= start.late ? 0 : barrier_turn_ms(v->seat);
+    w->one_way_ms -= start.late ? 0 : barrier_turn_ms(run->seat);
     /* Report now, because the start must not be delayed. */
-    visit_tell_progress(w, 0, 0);
+    worker_report_progress(w, 0, 0);
 }
 
-bool visit_meets(const struct visit *v, size_t i)
+bool service_run_starts_together(const struct service_run *run, size_t i)
 {
-    const struct plan_item *item = &v->plan.items[i];
-    return v->seat && item->timed_ms > 0 && !item->left_out[0] && !item->had;
+    const struct plan_item *item = &run->plan.items[i];
+    return run->seat && item->timed_ms > 0 && !item->left_out[0] && !item->already_collected;
 }
 
-void visit_await_start(void *ctx)
+void worker_await_start(void *ctx)
 {
     struct worker *w = ctx;
     w->sent++;
     if (w->start.at > 0)
-        fd_wait(-1, 0, w->start.at - w->way_ms, w->visit->grab->cancel_fd, NULL);
+        fd_wait(-1, 0, w->start.at - w->one_way_ms, w->run->grab->cancel_fd, NULL);
 }

@@ -6,16 +6,17 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 
-#include "fetch/visit.h"
+#include "fetch/service_run.h"
 #include "base/banned.h"
 
 /* Requests pprof's index there, without our secret. 0: it is there; -1 with err, and the status of another
  * answer. */
-static int request_index(struct visit *v, const char *address, int *ret_status, struct err *err)
+static int request_index(struct service_run *run, const char *address, int *ret_status, struct err *err)
 {
-    struct service service = *v->target->service;
+    struct service service = *run->target->service;
     struct destination to = {.host = address, .port = service.port};
-    struct transfer_options options = {.cancel_fd = v->grab->cancel_fd, .timeout_ms = v->grab->timeout_ms};
+    struct transfer_options options = {.cancel_fd = run->grab->cancel_fd,
+                                       .timeout_ms = run->grab->timeout_ms};
     struct gateway_listener *listener = NULL;
     struct transfer *t = NULL;
     struct transfer_response response = {0};
@@ -23,23 +24,23 @@ static int request_index(struct visit *v, const char *address, int *ret_status, 
     /* We only check for an answer and send no secret, so the certificate does not matter. */
     service.tls.insecure = true;
     service.tls.cert = NULL;
-    bool found = gateway_listen(v->gw, &to, &listener, err) == 0 &&
+    bool found = gateway_listen(run->gw, &to, &listener, err) == 0 &&
                  transfer_new(listener, &service, &options, &t, err) == 0 &&
-                 visit_index(v, t, &index, &response, err) == 0;
+                 service_run_index(run, t, &index, &response, err) == 0;
     *ret_status = response.status;
     transfer_free(t);
     index_release(&index);
     return found ? 0 : -1;
 }
 
-static void look_at(struct visit *v, const char *address)
+static void look_at(struct service_run *run, const char *address)
 {
     struct fetch_step step = {.kind = FETCH_STEP_EXPOSURE};
     struct err why = ERR_INIT;
     int64_t began = clock_now();
-    unsigned port = v->target->service->port;
+    unsigned port = run->target->service->port;
     int status = 0;
-    step.warning = request_index(v, address, &status, &why) == 0;
+    step.warning = request_index(run, address, &status, &why) == 0;
     step.duration_ms = clock_now() - began;
     if (why.kind == ERR_CANCELLED)
         return;
@@ -53,7 +54,7 @@ static void look_at(struct visit *v, const char *address)
     else
         snprintf(step.detail, sizeof step.detail, "no answer on %.100s port %u: %.300s", address, port,
                  why.msg);
-    observe_step(v->observe, v->target->host, v->target->service, &step);
+    observe_step(run->observe, run->target->host, run->target->service, &step);
 }
 
 /* A name does not work: on the host itself it often resolves to loopback. */
@@ -63,14 +64,14 @@ static bool is_address(const char *text)
     return inet_pton(AF_INET, text, room) == 1 || inet_pton(AF_INET6, text, room) == 1;
 }
 
-void visit_look_for_exposure(struct visit *v)
+void service_run_look_for_exposure(struct service_run *run)
 {
     const struct gateway_hop *hop = NULL;
-    for (size_t i = 0; gateway_hop(v->gw, i); i++)
-        hop = gateway_hop(v->gw, i);
-    if (!hop || v->target->service->unix_path || !address_is_loopback(v->target->service->host))
+    for (size_t i = 0; gateway_hop(run->gw, i); i++)
+        hop = gateway_hop(run->gw, i);
+    if (!hop || run->target->service->unix_path || !address_is_loopback(run->target->service->host))
         return;
     const char *address = hop->peer[0] ? hop->peer : hop->address;
     if (is_address(address) && !address_is_loopback(address))
-        look_at(v, address);
+        look_at(run, address);
 }

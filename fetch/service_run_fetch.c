@@ -1,0 +1,245 @@
+/*
+ * Fetches the items of one service in order over one connection: all items should belong to one process, and
+ * simultaneous profiles distort each other. On request, timed items run side by side.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "fetch/item.h"
+#include "fetch/recovered.h"
+#include "fetch/verdict.h"
+#include "fetch/service_run_worker.h"
+#include "base/banned.h"
+
+const struct plan_item *worker_planned(const struct worker *w)
+{
+    return &w->run->plan.items[w->at];
+}
+
+void worker_report_progress(void *ctx, uint64_t bytes, int64_t elapsed_ms)
+{
+    const struct worker *w = ctx;
+    const struct plan_item *item = worker_planned(w);
+    struct fetch_progress p = {.kind = item->kind,
+                               .bytes = bytes,
+                               .elapsed_ms = elapsed_ms,
+                               .timed_ms = item->timed_ms,
+                               .cost = item->cost,
+                               .waiting = w->waiting,
+                               .usual = w->meeting,
+                               .index = w->at,
+                               .n_items = w->run->plan.n};
+    observe_progress(w->run->observe, w->run->target, &p);
+}
+
+/* ---- the later one of a pair --------------------------------------------------------------------------- */
+
+/* Waits until the first of the pair is `pair_ms` old. Cancelling ends the wait; the caller checks for it. */
+static void wait_for_pair(struct worker *w)
+{
+    const struct service_run *run = w->run;
+    int64_t began = run->plan.items[worker_planned(w)->other].began, due = began + run->grab->pair_ms;
+    if (began == 0 || clock_now() >= due)
+        return;
+    w->waiting = "the second of the pair comes later";
+    worker_report_progress(w, 0, clock_now() - began);
+    w->waiting = NULL;
+    fd_wait(-1, 0, due, run->grab->cancel_fd, NULL);
+}
+
+/* ---- one after the other ------------------------------------------------------------------------------- */
+
+/* Whether to go on fetching; otherwise err has the reason. */
+static bool may_go_on(struct service_run *run, struct err *err)
+{
+    pthread_mutex_lock(&run->mutex);
+    if (run->stop.kind == ERR_NONE && fd_cancelled(run->grab->cancel_fd))
+        err_set(&run->stop, ERR_CANCELLED, "interrupted before it was fetched");
+    *err = run->stop;
+    pthread_mutex_unlock(&run->mutex);
+    return err->kind == ERR_NONE;
+}
+
+static void note_result(struct service_run *run, struct fetch_item *item)
+{
+    pthread_mutex_lock(&run->mutex);
+    verdict_build(item, run->build_id);
+    /* If this workstation's disk fails, further profiles would be lost too. */
+    if (item->err.kind == ERR_LOCAL_IO && run->stop.kind == ERR_NONE)
+        err_set(&run->stop, ERR_LOCAL_IO,
+                "not fetched, since this workstation could not store what came before");
+    pthread_mutex_unlock(&run->mutex);
+}
+
+static void fetch_now(struct worker *w, struct fetch_item *item)
+{
+    struct service_run *run = w->run;
+    run->plan.items[w->at].began = clock_now();
+    if (w->start.at == 0 || w->beside)
+        worker_report_progress(w, 0, 0);
+    service_run_attempts(w, item);
+    if (!item->file[0]) /* no file for the later one to be compared with */
+        run->plan.items[w->at].began = 0;
+    /* A repeated request began after the other targets. */
+    w->start.late |= w->kept_attempt > 1;
+    sync_note(run->sync, &w->start, worker_planned(w), run->has_clock_skew ? run->clock_skew_ms : 0, item);
+    note_result(run, item);
+}
+
+/* Whether to fetch it; otherwise `item` has the reason. */
+static bool may_fetch(struct worker *w, struct fetch_item *item)
+{
+    struct service_run *run = w->run;
+    struct err stop = ERR_INIT;
+    if (worker_planned(w)->absent)
+        item_absent(worker_planned(w), item);
+    else if (worker_planned(w)->left_out[0])
+        item_leave_out(worker_planned(w), worker_planned(w)->left_out, item);
+    else if (w->unreachable.kind != ERR_NONE)
+        item_skip(worker_planned(w), &w->unreachable, item);
+    else if (!may_go_on(run, &stop))
+        item_skip(worker_planned(w), &stop, item);
+    else if (budget_check(run->budget, &stop) < 0)
+        item_leave_out(worker_planned(w), stop.msg, item);
+    else
+        return true;
+    return false;
+}
+
+/* Waits for the other targets or for the pair, if the item needs it. */
+static void wait_for_others(struct worker *w)
+{
+    struct fetch_item none;
+    bool meets_them = w->start.at == 0 && !w->beside_others && service_run_starts_together(w->run, w->at);
+    if (worker_planned(w)->pair != 2 && !meets_them)
+        return;
+    if (!may_fetch(w, &none)) {
+        fetch_item_release(&none);
+        return;
+    }
+    if (worker_planned(w)->pair == 2)
+        wait_for_pair(w);
+    if (meets_them)
+        service_run_meet(w);
+}
+
+static void fetch_one(struct worker *w)
+{
+    struct service_run *run = w->run;
+    struct fetch_item item;
+    struct item_context place = {.work = run->grab->directory, .directory = run->directory};
+    const struct transfer *told = w->transfer ? w->transfer : run->transfer;
+    if (worker_planned(w)->already_collected)
+        return;
+    if (run->grab->have && recovered_take(worker_planned(w), &place, told, &item)) {
+        run->plan.items[w->at].began = clock_now(); /* time unknown: see mark_collected */
+        note_result(run, &item);
+        observe_item(run->observe, run->target, &item);
+        fetch_item_release(&item);
+        return;
+    }
+    wait_for_others(w);
+    if (may_fetch(w, &item))
+        fetch_now(w, &item);
+    if (run->grab->have)
+        recovered_settle(worker_planned(w), &place, &item);
+    observe_item(run->observe, run->target, &item);
+    fetch_item_release(&item);
+}
+
+/* ---- side by side -------------------------------------------------------------------------------------- */
+
+struct side {
+    struct worker worker;
+    pthread_t thread;
+    bool started;
+    char beside[160];
+};
+
+static void *run_side(void *ctx)
+{
+    struct worker *w = &((struct side *)ctx)->worker;
+    if (!worker_planned(w)->already_collected && !worker_planned(w)->left_out[0] &&
+        service_run_connect(w->run, &w->transfer, &w->unreachable) < 0)
+        w->transfer = NULL;
+    fetch_one(w);
+    transfer_free(w->transfer);
+    return NULL;
+}
+
+static void name_others(const struct service_run *run, size_t first, size_t end, size_t own, char *dst,
+                        size_t cap)
+{
+    struct buf names = BUF_INIT(cap - 1);
+    for (size_t i = first; i < end; i++)
+        if (i != own && !run->plan.items[i].already_collected && !run->plan.items[i].left_out[0])
+            buf_addf(&names, "%s%.40s", names.len ? ", " : "", run->plan.items[i].kind);
+    snprintf(dst, cap, "%s", buf_str(&names));
+    buf_release(&names);
+}
+
+static void fetch_side_by_side(struct service_run *run, size_t first, size_t end)
+{
+    size_t n = end - first;
+    struct side *sides = calloc(n + 1, sizeof *sides);
+    struct worker before = {.run = run, .transfer = run->transfer, .at = first};
+    /* One thread waits for the other targets, for all. */
+    while (before.at < end && !service_run_starts_together(run, before.at))
+        before.at++;
+    if (before.at < end)
+        wait_for_others(&before);
+    for (size_t i = 0; sides && i < n; i++) {
+        struct side *s = &sides[i];
+        s->worker = (struct worker){.run = run,
+                                    .at = first + i,
+                                    .beside = s->beside,
+                                    .beside_others = true,
+                                    .start = before.start,
+                                    .one_way_ms = before.one_way_ms};
+        name_others(run, first, end, first + i, s->beside, sizeof s->beside);
+        s->started = thread_start(&s->thread, run_side, s, NULL) == 0;
+    }
+    /* Items without a thread of their own are fetched after the others. */
+    for (size_t i = 0; sides && i < n; i++)
+        if (sides[i].started)
+            pthread_join(sides[i].thread, NULL);
+    for (size_t i = 0; i < n; i++)
+        if (!sides || !sides[i].started)
+            fetch_one(&(struct worker){.run = run,
+                                       .transfer = run->transfer,
+                                       .at = first + i,
+                                       .beside_others = true,
+                                       .start = before.start,
+                                       .one_way_ms = before.one_way_ms});
+    free(sides);
+}
+
+/* The timed items from `i` on that may run side by side end before this one. */
+static size_t end_of_timed(const struct service_run *run, size_t i)
+{
+    while (run->grab->concurrent && i < run->plan.n && run->plan.items[i].timed_ms > 0)
+        i++;
+    return i;
+}
+
+/* Leave the barrier when no more items begin together. */
+static void leave_in_time(struct service_run *run, size_t i)
+{
+    while (i < run->plan.n && !service_run_starts_together(run, i))
+        i++;
+    if (run->seat && i == run->plan.n)
+        barrier_leave(run->seat);
+}
+
+void service_run_fetch(struct service_run *run)
+{
+    for (size_t i = 0; i < run->plan.n;) {
+        leave_in_time(run, i);
+        size_t end = end_of_timed(run, i);
+        if (end > i + 1)
+            fetch_side_by_side(run, i, end);
+        else
+            fetch_one(&(struct worker){.run = run, .transfer = run->transfer, .at = i});
+        i = end > i + 1 ? end : i + 1;
+    }
+}
