@@ -13,7 +13,8 @@
 #include "cli/confined.h"
 #include "cli/args/options.h"
 #include "cli/source.h"
-#include "report/report.h"
+#include "pprof/pprof.h"
+#include "pprof/symbolize/symbolize.h"
 
 /* What can be asked for, one at a time. */
 enum pprof_output {

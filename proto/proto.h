@@ -13,6 +13,7 @@
 #include "base/base.h"
 #include "proto/gzip.h"
 #include "proto/label_order.h"
+#include "proto/measure.h"
 #include "proto/profile.h"
 
 /* ---- gzip ---- */

@@ -11,7 +11,7 @@
 
 #include "report/flame_stacks.h"
 #include "report/flame_tree.h"
-#include "report/report.h"
+#include "pprof/pprof.h"
 #include "base/banned.h"
 
 /* The tree may exceed its limit by this factor before it is folded. */

@@ -1,6 +1,6 @@
 #include "report/growth.h"
 
-#include "report/report.h"
+#include "pprof/pprof.h"
 #include "base/banned.h"
 
 /* The counters of one process may fall by this part of the total, because Go scales its samples by a mean

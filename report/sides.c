@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "report/report.h"
+#include "pprof/pprof.h"
 #include "base/banned.h"
 
 /* Limits of each side, so that neither takes the other's memory. */

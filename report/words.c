@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/measure.h"
 #include "report/words_inside.h"
 #include "base/banned.h"
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pprof/pprof.h"
 #include "report/report.h"
 #include "base/banned.h"
 

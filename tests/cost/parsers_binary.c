@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "proto/proto.h"
-#include "report/symbols.h"
+#include "pprof/symbolize/symbols.h"
 #include "seal/age.h"
 #include "seal/age_identity.h"
 

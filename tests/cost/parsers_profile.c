@@ -15,6 +15,7 @@
 #include "report/growth.h"
 #include "report/page_data.h"
 #include "report/peers.h"
+#include "pprof/pprof.h"
 #include "report/report.h"
 #include "report/sides.h"
 #include "tests/unit/profile_make.h"

@@ -16,12 +16,13 @@
 #include "handoff/content.h"
 #include "handoff/inert.h"
 #include "proto/profile_store.h"
-#include "report/filter.h"
+#include "pprof/filter.h"
 #include "report/page_data.h"
-#include "report/regex.h"
+#include "pprof/regex.h"
+#include "pprof/pprof.h"
 #include "report/report.h"
-#include "report/source.h"
-#include "report/symbols.h"
+#include "pprof/source.h"
+#include "pprof/symbolize/symbols.h"
 
 #include "base/banned.h"
 

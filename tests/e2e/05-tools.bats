@@ -6,7 +6,7 @@ bats_require_minimum_version 1.5.0
 setup() {
     tools=$(realpath "${BATS_TEST_DIRNAME}/../../tools")
     tree=$BATS_TEST_TMPDIR/tree
-    mkdir -p "$tree/base" "$tree/cli" "$tree/report" "$tree/tests/unit"
+    mkdir -p "$tree/base" "$tree/cli" "$tree/pprof" "$tree/tests/unit"
 }
 
 @test "check-json accepts jansson's readers in base/json.c and in tests" {
@@ -28,9 +28,9 @@ setup() {
 }
 
 @test "check-patterns accepts expressions with a budget" {
-    echo 'rc = pcre2_match(code, text, n, 0, 0, m, limits);' | tee "$tree/report/regex.c" >"$tree/tests/unit/test_x.c"
-    echo 'budget->left -= 1; pcre2_set_callout(c, f, r); x = PCRE2_AUTO_CALLOUT;' >>"$tree/report/regex.c"
-    echo 'if (regex_new(pattern, &budget, &r, NULL) < 0)' >"$tree/report/prune.c"
+    echo 'rc = pcre2_match(code, text, n, 0, 0, m, limits);' | tee "$tree/pprof/regex.c" >"$tree/tests/unit/test_x.c"
+    echo 'budget->left -= 1; pcre2_set_callout(c, f, r); x = PCRE2_AUTO_CALLOUT;' >>"$tree/pprof/regex.c"
+    echo 'if (regex_new(pattern, &budget, &r, NULL) < 0)' >"$tree/pprof/prune.c"
     run "$tools/check-patterns" "$tree"
     echo "$output"
     [[ $status == 0 && $output != *'not ok'* ]]
@@ -52,13 +52,13 @@ setup() {
     run "$tools/check-patterns" "$tree"
     [[ $status == 1 && $output != *'./inventory/source.c:1:'* ]]
     echo 'if (regex_new(pattern, NULL, &r, err) < 0)' >"$tree/cli/names.c"
-    echo 'rc = pcre2_match(code, text, n, 0, 0, m, limits);' >"$tree/report/regex.c"
+    echo 'rc = pcre2_match(code, text, n, 0, 0, m, limits);' >"$tree/pprof/regex.c"
     run "$tools/check-patterns" "$tree"
     echo "$output"
     [[ $status == 1 && $output == *'not ok 2 -'*'not ok 3 -'* ]]
 }
 
-@test "check-patterns fails on wrapped calls, matchers of one width, and budgets that report/regex.c has not measured out" {
+@test "check-patterns fails on wrapped calls, matchers of one width, and budgets that pprof/regex.c has not measured out" {
     local bad
     for bad in $'rc = regex_new(pattern,\n               NULL, &r, err);' $'rc = regex_new\n(f(a, b), (struct regex_budget *)NULL,\n &r, err);' \
         'regex_new((struct str){p, n}, 0, &r, err);' 'struct regex_budget b = {1000};' 'j->budget = (struct regex_budget){1000};' \

@@ -1,6 +1,7 @@
 /* Dumps of goroutines: one alone, and compared with its own first half. */
 #include "tests/fuzz/fuzz.h"
 
+#include "pprof/pprof.h"
 #include "report/report.h"
 
 #include "base/banned.h"

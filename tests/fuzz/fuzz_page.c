@@ -5,6 +5,7 @@
 
 #include "report/flame.h"
 #include "report/page_data.h"
+#include "pprof/pprof.h"
 #include "report/report.h"
 
 #include "base/banned.h"

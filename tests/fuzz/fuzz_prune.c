@@ -4,7 +4,7 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "report/filter.h"
+#include "pprof/filter.h"
 #include "base/banned.h"
 
 /* Fewer than a profile has, since they are slow under the sanitizers. */

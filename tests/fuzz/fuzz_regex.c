@@ -4,7 +4,7 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "report/regex.h"
+#include "pprof/regex.h"
 #include "base/banned.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)

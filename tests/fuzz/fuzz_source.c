@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 
-#include "report/filter.h"
-#include "report/source.h"
+#include "pprof/filter.h"
+#include "pprof/source.h"
 #include "base/banned.h"
 
 static void lines(struct str text)

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "report/symbols.h"
+#include "pprof/symbolize/symbols.h"
 
 #include "base/banned.h"
 

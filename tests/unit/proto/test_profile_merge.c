@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-#include "report/report.h"
+#include "pprof/pprof.h"
 #include "tests/unit/profile_make.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "pprof/pprof.h"
 #include "report/report.h"
 #include "tests/unit/spoil.h"
 

@@ -14,6 +14,7 @@
 #include "report/page.h"
 #include "report/page_data.h"
 #include "report/page_source.h"
+#include "pprof/pprof.h"
 #include "report/report.h"
 #include "tests/unit/profile_make.h"
 #include "tests/unit/unit.h"

@@ -1,0 +1,249 @@
+/*
+ * -callgrind, for kcachegrind.
+ *
+ * Source: the Callgrind Format Specification. Names are compressed, and addresses are relative to the
+ * previous one.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pprof/job.h"
+#include "base/banned.h"
+
+/* The numbers of names, by string. */
+struct numbers {
+    uint32_t *of;
+    size_t cap;
+    uint32_t last;
+};
+
+struct callgrind {
+    struct job *j;
+    const struct graph *g;
+    uint32_t *names; /* by node: its unique name; 0 for nodes that are not shown */
+    struct numbers objfiles, files, functions;
+    const struct node_info *previous;
+};
+
+/* ---- names --------------------------------------------------------------------------------------------- */
+
+/* The function of a node. In a call tree, a function below another caller is another function. */
+struct function {
+    struct node_info info;
+    uint32_t caller;
+    size_t at;    /* index of the node among the shown nodes */
+    size_t first; /* index of the function's first node */
+};
+
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+/* Compares the parts that callgrind uses to identify a function. */
+static int compare_names(const struct function *a, const struct function *b)
+{
+    int by = compare_numbers(a->info.file, b->info.file);
+    return by ? by : compare_numbers(a->info.name, b->info.name);
+}
+
+static int compare_functions(const void *left, const void *right)
+{
+    const struct function *a = left, *b = right;
+    int by = compare_names(a, b);
+    by = by ? by : compare_numbers((uint64_t)a->info.start_line, (uint64_t)b->info.start_line);
+    by = by ? by : compare_numbers(a->info.objfile, b->info.objfile);
+    by = by ? by : compare_numbers(a->caller, b->caller);
+    return by ? by : compare_numbers(a->at, b->at);
+}
+
+static int compare_shown(const void *left, const void *right)
+{
+    const struct function *a = left, *b = right;
+    int by = compare_names(a, b);
+    by = by ? by : compare_numbers(a->first, b->first);
+    return by ? by : compare_numbers(a->at, b->at);
+}
+
+static bool same_function(const struct function *a, const struct function *b)
+{
+    return compare_names(a, b) == 0 && a->info.start_line == b->info.start_line &&
+           a->info.objfile == b->info.objfile && a->caller == b->caller;
+}
+
+/* "main.f [2/3]" */
+static int number_name(struct callgrind *c, uint32_t name, size_t number, size_t n, uint32_t *ret)
+{
+    struct str s = profile_str(c->j->profile, name);
+    struct buf text = BUF_INIT(JOB_NAME_MAX);
+    buf_add(&text, s.p, s.n);
+    buf_addf(&text, " [%zu/%zu]", number, n);
+    int rc = buf_check(&text, "a function's name", c->j->err);
+    if (rc == 0)
+        rc = profile_intern(c->j->profile, buf_str(&text), text.len, ret, c->j->err);
+    buf_release(&text);
+    return rc;
+}
+
+/* Gives unique names to n functions of one name, in the order of the report. */
+static int name_functions(struct callgrind *c, const struct function *functions, size_t n)
+{
+    size_t different = 1, number = 1;
+    uint32_t name = functions->info.name;
+    for (size_t i = 1; i < n; i++)
+        different += functions[i].first != functions[i - 1].first;
+    for (size_t i = 0; i < n; i++) {
+        bool another = i == 0 || functions[i].first != functions[i - 1].first;
+        number += i > 0 && another;
+        if (different > 1 && another && number_name(c, functions->info.name, number, different, &name) < 0)
+            return -1;
+        c->names[c->g->order[functions[i].at]] = name;
+    }
+    return 0;
+}
+
+static int name_nodes(struct callgrind *c, struct function *functions)
+{
+    const struct graph *g = c->g;
+    for (size_t i = 0; i < g->n_order; i++) {
+        const struct node *n = &g->nodes[g->order[i]];
+        bool called = g->options.tree && n->first_in != GRAPH_NONE;
+        functions[i] = (struct function){
+            .info = n->info, .at = i, .caller = called ? g->edges[n->first_in].from : GRAPH_NONE};
+    }
+    qsort(functions, g->n_order, sizeof *functions, compare_functions);
+    for (size_t i = 0; i < g->n_order; i++)
+        functions[i].first =
+            i && same_function(&functions[i], &functions[i - 1]) ? functions[i - 1].first : functions[i].at;
+    qsort(functions, g->n_order, sizeof *functions, compare_shown);
+    for (size_t i = 0, end; i < g->n_order; i = end) {
+        for (end = i + 1; end < g->n_order && compare_names(&functions[i], &functions[end]) == 0;)
+            end++;
+        if (name_functions(c, functions + i, end - i) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int find_names(struct callgrind *c)
+{
+    struct function *functions = malloc((c->g->n_order + 1) * sizeof *functions);
+    c->names = calloc(c->g->n_nodes + 1, sizeof *c->names);
+    int rc = functions && c->names ? name_nodes(c, functions) : err_nomem(c->j->err);
+    free(functions);
+    return rc;
+}
+
+/* ---- lines --------------------------------------------------------------------------------------------- */
+
+/* Writes a name once, and only its number afterwards. */
+static int write_name(struct callgrind *c, const char *what, struct numbers *numbers, uint32_t name)
+{
+    size_t had = numbers->cap;
+    if (array_reserve((void **)&numbers->of, &numbers->cap, (size_t)name + 1, sizeof *numbers->of,
+                      c->j->err) < 0)
+        return -1;
+    if (numbers->cap > had)
+        memset(numbers->of + had, 0, (numbers->cap - had) * sizeof *numbers->of);
+    out_text(c->j->out, what);
+    if (name && numbers->of[name]) {
+        out_format(c->j->out, "(%" PRIu32 ")", numbers->of[name]);
+    } else if (name) {
+        numbers->of[name] = ++numbers->last;
+        out_format(c->j->out, "(%" PRIu32 ") ", numbers->last);
+        out_str(c->j->out, profile_str(c->j->profile, name));
+    }
+    out_text(c->j->out, "\n");
+    return 0;
+}
+
+/* Writes an address, as the distance from the previous one if that is shorter. */
+static void write_address(const struct callgrind *c, uint64_t address)
+{
+    char absolute[32], relative[32];
+    snprintf(absolute, sizeof absolute, "0x%" PRIx64, address);
+    snprintf(relative, sizeof relative, "*");
+    if (c->previous && c->previous->address != address)
+        snprintf(relative, sizeof relative, "%+" PRId64, (int64_t)(address - c->previous->address));
+    bool shorter = c->previous && (relative[0] == '*' || strlen(relative) < strlen(absolute));
+    out_text(c->j->out, shorter ? relative : absolute);
+}
+
+static int64_t scale_value(const struct job *j, int64_t value)
+{
+    struct str unit;
+    return profile_integer(measure_scale(value, j->sample_unit, j->output_unit, &unit));
+}
+
+static int write_calls(struct callgrind *c, uint32_t node)
+{
+    const struct graph *g = c->g;
+    uint32_t *edges = NULL;
+    size_t n = 0;
+    int rc = graph_edges(g, node, false, &edges, &n, c->j->err);
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        const struct edge *e = &g->edges[edges[i]];
+        const struct node_info *callee = &g->nodes[e->to].info;
+        rc = write_name(c, "cfl=", &c->files, callee->file);
+        if (rc == 0)
+            rc = write_name(c, "cfn=", &c->functions, c->names[e->to]);
+        out_text(c->j->out, "calls=0 ");
+        write_address(c, callee->address);
+        out_format(c->j->out, " %" PRId64 "\n* * %" PRId64 "\n", callee->line, scale_value(c->j, e->weight));
+    }
+    free(edges);
+    return rc;
+}
+
+static int write_node(struct callgrind *c, uint32_t node)
+{
+    const struct node *n = &c->g->nodes[node];
+    const struct node_info *last = c->previous;
+    if (!last || n->info.objfile != last->objfile || n->info.file != last->file ||
+        n->info.name != last->name) {
+        out_text(c->j->out, "\n");
+        if (write_name(c, "ob=", &c->objfiles, n->info.objfile) < 0 ||
+            write_name(c, "fl=", &c->files, n->info.file) < 0 ||
+            write_name(c, "fn=", &c->functions, n->info.name) < 0)
+            return -1;
+    }
+    write_address(c, n->info.address);
+    out_format(c->j->out, " %" PRId64 " %" PRId64 "\n", n->info.line, scale_value(c->j, node_flat(n)));
+    int rc = write_calls(c, node);
+    c->previous = &n->info;
+    return rc;
+}
+
+static int write_profile(struct callgrind *c)
+{
+    struct job *j = c->j;
+    if (find_names(c) < 0)
+        return -1;
+    out_text(j->out, "positions: instr line\nevents: ");
+    out_text(j->out, j->settings->mean ? "mean_" : "");
+    out_str(j->out, profile_str(j->profile, j->profile->sample_types[j->value_index].type));
+    out_text(j->out, "(");
+    out_str(j->out, j->output_unit);
+    out_text(j->out, ")\n");
+    for (size_t i = 0; i < c->g->n_order; i++)
+        if (write_node(c, c->g->order[i]) < 0)
+            return -1;
+    return 0;
+}
+
+int callgrind_write(struct job *j)
+{
+    struct graph g = {0};
+    struct callgrind c = {.j = j, .g = &g};
+    int rc = trim_graph(j, &g);
+    if (rc == 0)
+        rc = write_profile(&c);
+    free(c.names);
+    free(c.objfiles.of);
+    free(c.files.of);
+    free(c.functions.of);
+    graph_release(&g);
+    return rc;
+}

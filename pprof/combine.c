@@ -1,0 +1,106 @@
+/*
+ * Merges several profiles into one.
+ *
+ * Source: google/pprof internal/driver/fetch.go (combineProfiles), internal/measurement (ScaleProfiles).
+ */
+#include <stdlib.h>
+
+#include "pprof/pprof.h"
+#include "base/banned.h"
+
+/* A value type and its profile. */
+struct type_of {
+    const struct profile *p;
+    struct profile_value_type t;
+};
+
+static struct str unit_of(struct type_of t)
+{
+    return profile_str(t.p, t.t.unit);
+}
+
+/* The type's name without a final s. */
+static struct str singular_name(struct type_of t)
+{
+    struct str s = profile_str(t.p, t.t.type);
+    if (s.n && s.p[s.n - 1] == 's')
+        s.n--;
+    return s;
+}
+
+/* The sample type at the index, or the period type for SIZE_MAX. */
+static struct type_of type_at(const struct profile *p, size_t index)
+{
+    return (struct type_of){p, index == SIZE_MAX ? p->period_type : p->sample_types[index]};
+}
+
+/* *ret is the type with the finest unit. */
+static int find_finest(struct profile *const *profiles, size_t n, size_t index, struct type_of *ret,
+                       struct err *err)
+{
+    struct type_of best = type_at(profiles[0], index);
+    for (size_t i = 1; i < n; i++) {
+        struct type_of t = type_at(profiles[i], index);
+        struct str unit;
+        if (!str_equal(singular_name(best), singular_name(t)) ||
+            !measure_compatible(unit_of(best), unit_of(t))) {
+            char a[PROFILE_TYPE_TEXT], b[PROFILE_TYPE_TEXT];
+            return err_set(err, ERR_FAILED, "%s: incompatible types: %s %s",
+                           index == SIZE_MAX ? "period type" : "sample types",
+                           profile_type_text(best.p, best.t, a), profile_type_text(t.p, t.t, b));
+        }
+        if (measure_scale(1, unit_of(t), unit_of(best), &unit) < 1)
+            best = t;
+    }
+    *ret = best;
+    return 0;
+}
+
+/* Converts p to these units. */
+static int convert_units(struct profile *p, struct type_of period, const struct type_of *types,
+                         double *ratios, struct err *err)
+{
+    struct str unit, to = unit_of(period);
+    p->period = profile_integer(measure_scale(p->period, profile_str(p, p->period_type.unit), to, &unit));
+    if (profile_intern(p, to.p, to.n, &p->period_type.unit, err) < 0)
+        return -1;
+    for (size_t i = 0; i < p->n_sample_types; i++) {
+        to = unit_of(types[i]);
+        ratios[i] = measure_scale(1, profile_str(p, p->sample_types[i].unit), to, &unit);
+        if (profile_intern(p, to.p, to.n, &p->sample_types[i].unit, err) < 0)
+            return -1;
+    }
+    profile_scale(p, ratios);
+    return 0;
+}
+
+static int common_units(struct profile *const *profiles, size_t n, struct err *err)
+{
+    size_t n_types = profiles[0]->n_sample_types;
+    struct type_of period, *types = malloc((n_types + 1) * sizeof *types);
+    double *ratios = malloc((n_types + 1) * sizeof *ratios);
+    int rc = types && ratios ? find_finest(profiles, n, SIZE_MAX, &period, err) : err_nomem(err);
+    for (size_t i = 0; rc == 0 && i < n_types; i++)
+        rc = find_finest(profiles, n, i, &types[i], err);
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = convert_units(profiles[i], period, types, ratios, err);
+    free(types);
+    free(ratios);
+    return rc;
+}
+
+int report_combine(struct profile **profiles, size_t n, struct profile **ret, struct err *err)
+{
+    int rc = profile_common_types(profiles, n, err);
+    if (rc == 0 && n == 1) {
+        *ret = profiles[0];
+        return 0;
+    }
+    if (rc == 0)
+        rc = common_units(profiles, n, err);
+    if (rc == 0)
+        rc = profile_merge_all(profiles, n, ret, err);
+    for (size_t i = 0; i < n; i++)
+        profile_free(profiles[i]);
+    return rc;
+}

@@ -1,0 +1,13 @@
+/* -comments: the profile's comments, one per line. */
+#include "pprof/job.h"
+#include "base/banned.h"
+
+int comments_write(struct job *j)
+{
+    const struct profile *p = j->profile;
+    for (size_t i = 0; i < p->n_comments; i++) {
+        out_str(j->out, profile_str(p, p->comments[i]));
+        out_text(j->out, "\n");
+    }
+    return 0;
+}

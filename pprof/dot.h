@@ -1,0 +1,32 @@
+/* A picture in graphviz's language: the state that its parts share. */
+#ifndef PPROF_DOT_H
+#define PPROF_DOT_H
+
+#include "pprof/graph_tags.h"
+
+struct dot {
+    struct job *j;
+    const struct graph *g;
+    const struct graph_tags *tags;
+    uint32_t *ids; /* by node, from 1 in the order of the report; 0: not shown */
+    struct buf text;
+};
+
+/* Adds a text for use between quotes: escapes \ and ", and ends lines with \l (left-aligned). */
+void dot_escape(struct buf *to, struct str s);
+/* Adds a node's name in several short lines: "util" "(*Cache)" "Get" of example.org/x/util.(*Cache).Get. */
+void dot_node_lines(const struct graph *g, const struct node_info *info, struct buf *to);
+/* Shortens a function's name for a picture: without Go module path, Java package and outer C++ namespaces.
+ * The result is a part of the name, or in `scratch` if a part in the middle is removed. */
+struct str dot_shorten(struct str name, struct buf *scratch);
+
+/* A colour "#b2ab9a": green at -1, grey at 0, red at 1. `light` is for a background of text. */
+struct dot_color {
+    char text[8];
+};
+struct dot_color dot_color(double score, bool light);
+
+/* Writes a node's tags. *ret_any: the node has tags. */
+int dot_nodelets(struct dot *d, uint32_t node, bool *ret_any);
+
+#endif

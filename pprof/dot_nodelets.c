@@ -1,0 +1,199 @@
+/* The small boxes at a node with the labels of its samples. Numbers are merged into a few ranges. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pprof/dot.h"
+#include "base/banned.h"
+
+/* A node's tags and their position in the picture. */
+struct nodelets {
+    struct dot *d;
+    struct tag *labels, *numbers; /* the node's tags */
+    size_t n_labels, n_numbers;
+    bool flat;            /* show flat: the node's callees are shown, with tags of their own */
+    char source[64];      /* the box that the numbers belong to: "N5", "N5_0" */
+    struct tag *selected; /* the numbers of one label */
+};
+
+static int64_t flat_of(const struct tag *t)
+{
+    return measure_divide(t->flat, t->flat_div);
+}
+
+static int64_t cum_of(const struct tag *t)
+{
+    return measure_divide(t->cum, t->cum_div);
+}
+
+/* ---- ranges of numbers --------------------------------------------------------------------------------- */
+
+static double convert_to_unit(const struct profile *p, const struct tag *t, const struct tag *other)
+{
+    struct str unit;
+    return measure_scale(t->value, profile_str(p, t->unit), profile_str(p, other->unit), &unit);
+}
+
+static double range_distance(const struct profile *p, const struct tag *t, const struct tag *from)
+{
+    double v = convert_to_unit(p, from, t), own = (double)t->value;
+    return v < own ? own - v : v - own;
+}
+
+/* A range of numbers, which starts as one tag. */
+struct range {
+    const struct tag *seed, *least, *most;
+    struct tag sum;
+    size_t n;
+};
+
+static void widen_range(const struct profile *p, struct range *r, const struct tag *t)
+{
+    if (profile_integer(convert_to_unit(p, t, r->least)) < r->least->value)
+        r->least = t;
+    if (profile_integer(convert_to_unit(p, t, r->most)) > r->most->value)
+        r->most = t;
+    r->sum.flat = measure_sum(r->sum.flat, t->flat);
+    r->sum.flat_div = measure_sum(r->sum.flat_div, t->flat_div);
+    r->sum.cum = measure_sum(r->sum.cum, t->cum);
+    r->sum.cum_div = measure_sum(r->sum.cum_div, t->cum_div);
+    r->n++;
+}
+
+/* Writes "1kB", "1kB..4kB". Chooses a unit for the range, because the report's unit may be far too large. */
+static int name_range(struct profile *p, struct range *r, struct err *err)
+{
+    char text[2 * MEASURE_TEXT + 2], most[MEASURE_TEXT];
+    measure_label(text, r->least->value, profile_str(p, r->least->unit), STR("auto"));
+    if (r->n > 1) {
+        measure_label(most, r->most->value, profile_str(p, r->most->unit), STR("auto"));
+        size_t n = strlen(text);
+        snprintf(text + n, sizeof text - n, "..%s", most);
+    }
+    r->sum = (struct tag){.flat = flat_of(&r->sum), .cum = cum_of(&r->sum)};
+    return profile_intern(p, text, strlen(text), &r->sum.number, err);
+}
+
+/* Merges n tags, the heaviest first, into ranges around the first few, and sorts these. */
+static int merge_ranges(struct nodelets *b, struct tag *tags, size_t *n)
+{
+    struct profile *p = b->d->j->profile;
+    struct range ranges[TAGS_SHOWN];
+    if (*n <= TAGS_SHOWN)
+        return 0;
+    for (size_t i = 0; i < TAGS_SHOWN; i++)
+        ranges[i] =
+            (struct range){.seed = &tags[i], .least = &tags[i], .most = &tags[i], .sum = tags[i], .n = 1};
+    for (size_t i = TAGS_SHOWN; i < *n; i++) {
+        size_t nearest = 0;
+        for (size_t k = 1; k < TAGS_SHOWN; k++)
+            if (range_distance(p, &tags[i], ranges[k].seed) <
+                range_distance(p, &tags[i], ranges[nearest].seed))
+                nearest = k;
+        widen_range(p, &ranges[nearest], &tags[i]);
+    }
+    for (size_t i = 0; i < TAGS_SHOWN; i++)
+        if (name_range(p, &ranges[i], b->d->j->err) < 0)
+            return -1;
+    for (size_t i = 0; i < TAGS_SHOWN; i++)
+        tags[i] = ranges[i].sum;
+    *n = TAGS_SHOWN;
+    return graph_tags_sort(p, tags, *n, b->flat, b->d->j->err);
+}
+
+/* ---- boxes --------------------------------------------------------------------------------------------- */
+
+/* Adds a box and its edge. `box` is the name without the leading N. */
+static void add_box(struct nodelets *b, const char *box, struct str name, int64_t w, const char *style)
+{
+    char weight[MEASURE_TEXT];
+    struct buf *to = &b->d->text;
+    job_label(b->d->j, weight, w);
+    buf_addf(to, "N%s [label = \"", box);
+    buf_add(to, name.p, name.n);
+    buf_addf(to, "\" id=\"N%s\" fontsize=8 shape=box3d tooltip=\"%s\"]\n", box, weight);
+    buf_addf(to, "%s -> N%s [label=\" %s\" weight=100 tooltip=\"%s\" labeltooltip=\"%s\"%s]\n", b->source,
+             box, weight, weight, weight, style);
+}
+
+/* Adds the numbers below a label (0: below the node), at b->source. */
+static int add_numbers(struct nodelets *b, uint32_t label)
+{
+    const struct profile *p = b->d->j->profile;
+    size_t n = 0;
+    for (size_t i = 0; i < b->n_numbers; i++)
+        if (b->numbers[i].label == label)
+            b->selected[n++] = b->numbers[i];
+    if (graph_tags_sort(p, b->selected, n, b->flat, b->d->j->err) < 0 || merge_ranges(b, b->selected, &n) < 0)
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        const struct tag *t = &b->selected[i];
+        bool own = b->flat || flat_of(t) == cum_of(t);
+        int64_t w = own ? flat_of(t) : cum_of(t);
+        char box[80];
+        snprintf(box, sizeof box, "%s_%u", b->source, (unsigned)i);
+        if (w)
+            add_box(b, box, profile_str(p, t->number), w, own ? "" : " style=\"dotted\"");
+    }
+    return 0;
+}
+
+static int add_labels(struct nodelets *b, uint32_t id)
+{
+    const struct profile *p = b->d->j->profile;
+    if (graph_tags_sort(p, b->labels, b->n_labels, b->flat, b->d->j->err) < 0)
+        return -1;
+    for (size_t i = 0; i < b->n_labels && i < TAGS_SHOWN; i++) {
+        const struct tag *t = &b->labels[i];
+        int64_t w = b->flat ? flat_of(t) : cum_of(t);
+        char box[48];
+        if (w == 0)
+            continue;
+        snprintf(box, sizeof box, "%u_%u", id, (unsigned)i);
+        snprintf(b->source, sizeof b->source, "N%u", id);
+        add_box(b, box, profile_str(p, t->label), w, "");
+        snprintf(b->source, sizeof b->source, "N%s", box);
+        if (add_numbers(b, t->label) < 0)
+            return -1;
+    }
+    snprintf(b->source, sizeof b->source, "N%u", id);
+    return add_numbers(b, 0);
+}
+
+static int add_tags(struct nodelets *b, uint32_t node)
+{
+    const struct graph_tags *tags = b->d->tags;
+    size_t n = 0;
+    for (uint32_t at = tags->first[node]; at != GRAPH_NONE; at = tags->tags[at].next)
+        n++;
+    b->labels = malloc((n + 1) * sizeof *b->labels);
+    b->numbers = malloc((n + 1) * sizeof *b->numbers);
+    b->selected = malloc((n + 1) * sizeof *b->selected);
+    if (!b->labels || !b->numbers || !b->selected)
+        return err_nomem(b->d->j->err);
+    for (uint32_t at = tags->first[node]; at != GRAPH_NONE; at = tags->tags[at].next) {
+        if (tags->tags[at].number)
+            b->numbers[b->n_numbers++] = tags->tags[at];
+        else
+            b->labels[b->n_labels++] = tags->tags[at];
+    }
+    return add_labels(b, b->d->ids[node]);
+}
+
+int dot_nodelets(struct dot *d, uint32_t node, bool *ret_any)
+{
+    struct nodelets b = {.d = d, .flat = graph_has_edges(d->g, d->g->nodes[node].first_out, false)};
+    *ret_any = false;
+    if (d->tags->first[node] == GRAPH_NONE)
+        return 0;
+    int rc = add_tags(&b, node);
+    free(b.labels);
+    free(b.numbers);
+    free(b.selected);
+    if (rc == 0)
+        rc = buf_check(&d->text, "a node's tags", d->j->err);
+    *ret_any = d->text.len > 0;
+    out_add(d->j->out, buf_str(&d->text), d->text.len);
+    buf_clear(&d->text);
+    return rc;
+}

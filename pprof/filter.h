@@ -1,0 +1,44 @@
+/*
+ * Filters of a profile: samples, frames, labels.
+ *
+ * Source: google/pprof profile/filter.go and prune.go, internal/driver/driver_focus.go.
+ */
+#ifndef PPROF_FILTER_H
+#define PPROF_FILTER_H
+
+#include "pprof/job.h"
+#include "pprof/regex.h"
+
+/* Whether the name or the file of a line's function, or the location's mapping, matches. */
+bool filter_line(struct regex *r, const struct profile *p, const struct profile_line *line);
+bool filter_mapping(struct regex *r, const struct profile *p, const struct profile_location *l);
+
+/* Keeps the samples for which `keep` returns true, in order. */
+typedef bool filter_keep_fn(void *ctx, struct profile *p, struct profile_sample *s);
+void filter_keep(struct profile *p, filter_keep_fn *keep, void *ctx);
+
+/* Compiles the expression of a setting with the job's budget. *ret is NULL for an empty setting. */
+int filter_regex(struct job *j, const char *name, const char *value, struct regex **ret);
+
+/* A filter of samples by label: tagfocus and tagignore. */
+struct tagfilter;
+/* *ret is NULL without a value. Reports when a value is taken as a range. */
+int tagfilter_new(struct job *j, const char *name, const char *value, struct tagfilter **ret);
+void tagfilter_free(struct tagfilter *f);
+bool tagfilter_matches(struct tagfilter *f, const struct job *j, const struct profile_sample *s);
+int tagfilter_check(const struct tagfilter *f, struct err *err);
+
+/* Removes from each stack the frames below the innermost match. */
+int prune_from(struct profile *p, struct regex *r, struct err *err);
+
+/* report_prune with the caller's budget. */
+int prune_own(struct profile *p, struct regex_budget *budget, struct err *err);
+
+/* The end of a file's name that is left by trim_path and source_path. */
+struct str source_trim(struct str path, const char *trim_path, const char *source_path);
+/* Iterates over a list of paths separated by colons. source_list starts it; an empty text is an empty list.
+ * source_next gives the next path, and returns false at the end. */
+const char *source_list(const char *text);
+bool source_next(const char **list, struct str *ret);
+
+#endif

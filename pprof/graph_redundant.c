@@ -1,0 +1,63 @@
+/* Removes residual edges whose callee can be reached from their caller on another path. */
+#include <stdlib.h>
+
+#include "pprof/graph.h"
+#include "base/banned.h"
+
+struct search {
+    const struct graph *g;
+    uint32_t *seen; /* by node: the last search that reached it */
+    uint32_t *queue;
+    uint32_t number;
+};
+
+/* Whether another path leads from the edge's caller to its callee. Searches backwards, because nodes have few
+ * callers. */
+static bool is_redundant(struct search *s, uint32_t edge)
+{
+    const struct graph *g = s->g;
+    uint32_t wanted = g->edges[edge].from;
+    size_t first = 0, n = 0;
+    s->seen[s->queue[n++] = g->edges[edge].to] = ++s->number;
+    while (first < n) {
+        const struct node *node = &g->nodes[s->queue[first++]];
+        for (uint32_t at = node->first_in; at != GRAPH_NONE; at = g->edges[at].next_in) {
+            uint32_t from = g->edges[at].from;
+            if (at == edge || g->edges[at].gone || s->seen[from] == s->number)
+                continue;
+            if (from == wanted)
+                return true;
+            s->seen[s->queue[n++] = from] = s->number;
+        }
+    }
+    return false;
+}
+
+/* Removes redundant edges into a node, the lightest first, up to the first edge that is a real call. */
+static int remove_redundant(struct search *s, struct graph *g, uint32_t node, struct err *err)
+{
+    uint32_t *edges = NULL;
+    size_t n = 0;
+    if (graph_edges(g, node, true, &edges, &n, err) < 0)
+        return -1;
+    while (n > 0 && g->edges[edges[n - 1]].residual) {
+        n--;
+        if (is_redundant(s, edges[n]))
+            g->edges[edges[n]].gone = true;
+    }
+    free(edges);
+    return 0;
+}
+
+int graph_drop_redundant(struct graph *g, struct err *err)
+{
+    struct search s = {.g = g,
+                       .seen = calloc(g->n_nodes + 1, sizeof *s.seen),
+                       .queue = malloc((g->n_nodes + 1) * sizeof *s.queue)};
+    int rc = s.seen && s.queue ? 0 : err_nomem(err);
+    for (size_t i = g->n_order; i-- > 0 && rc == 0;)
+        rc = remove_redundant(&s, g, g->order[i], err);
+    free(s.seen);
+    free(s.queue);
+    return rc;
+}

@@ -1,0 +1,46 @@
+/*
+ * Tags: the labels that a picture shows at a graph's nodes.
+ *
+ * A tag is the text labels of a sample joined, or one of its numbers below them (only "bytes", as in pprof).
+ * Tags that are too light for every node are never made, because each sample of a profile can have a label of
+ * its own.
+ *
+ * Source: google/pprof internal/graph.
+ */
+#ifndef PPROF_GRAPH_TAGS_H
+#define PPROF_GRAPH_TAGS_H
+
+#include "pprof/job.h"
+
+/* The most tags of either kind that a node shows. */
+enum { TAGS_SHOWN = 4 };
+
+/* Strings belong to the profile. */
+struct tag {
+    uint32_t node, next; /* next: the node's next tag, or GRAPH_NONE */
+    uint32_t label;      /* the text labels, joined; 0: none */
+    uint32_t number;     /* the number's text; 0: a tag of text labels */
+    uint32_t unit;       /* of the number */
+    int64_t value;       /* the first number with that text */
+    int64_t flat, flat_div, cum, cum_div;
+};
+
+struct graph_tags {
+    struct tag *tags;
+    size_t n_tags, cap_tags;
+    uint32_t *first;       /* by node */
+    struct finder by_name; /* finds a tag by node, label and number */
+};
+
+/* Makes the tags of at least the cutoff for the shown nodes of g. Call it before the report's unit is chosen.
+ * Call graph_tags_release even after a failure. */
+int graph_tags_find(struct graph_tags *t, struct job *j, const struct graph *g, int64_t cutoff);
+void graph_tags_release(struct graph_tags *t);
+
+/* The number of a node's tags that have a flat value. */
+size_t graph_tags_count(const struct graph_tags *t, uint32_t node);
+
+/* Sorts the heaviest first, by flat or by cum, then by name. */
+int graph_tags_sort(const struct profile *p, struct tag *tags, size_t n, bool flat, struct err *err);
+
+#endif

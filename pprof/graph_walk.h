@@ -1,0 +1,59 @@
+/*
+ * Walks over stacks from the root to the leaf, place by place.
+ *
+ * The locations of a large profile exceed the near caches, and a walk reads them in no order. Therefore a
+ * stack is read in pieces: first the entries of all its locations are loaded, with overlapping waits, and
+ * then visited. Most locations are one place, of four bytes. Locations with inlined calls have a run of
+ * places.
+ */
+#ifndef PPROF_GRAPH_WALK_H
+#define PPROF_GRAPH_WALK_H
+
+#include "pprof/graph.h"
+
+/* Marks a location with several places: a run. The other bits are the run's index. */
+#define WALK_RUN (UINT32_C(1) << 31)
+/* No place. */
+#define WALK_NONE (WALK_RUN - 1)
+
+/* The places of all locations, in the form that a walk reads. */
+struct walk {
+    const struct profile *profile;
+    uint32_t *places; /* by location */
+    uint32_t *runs;   /* the number of places, then the places, the outermost first */
+};
+
+/* `places` gives the value that the walk yields for each node; NULL: the node itself. Call walk_release even
+ * after a failure. */
+int walk_init(struct walk *w, const struct graph *g, const uint32_t *places, struct err *err);
+void walk_release(struct walk *w);
+
+/* Visits one place of a stack. `inlined`: its call is inlined into the previous place. */
+typedef int walk_fn(void *ctx, uint32_t place, bool inlined, struct err *err);
+
+/* Visits each place of a sample's stack, until a visit fails. The compiler inlines it with each visitor. */
+static inline __attribute__((always_inline)) int
+walk_stack(const struct walk *w, const struct profile_sample *s, walk_fn *step, void *ctx, struct err *err)
+{
+    enum { PIECE = 64 };
+    uint32_t piece[PIECE];
+    for (size_t left = s->depth; left > 0;) {
+        size_t n = left < PIECE ? left : PIECE;
+        for (size_t i = 0; i < n; i++)
+            piece[i] = w->places[profile_frame(w->profile, s, --left)];
+        for (size_t i = 0; i < n; i++) {
+            if (!(piece[i] & WALK_RUN)) {
+                if (step(ctx, piece[i], false, err) < 0)
+                    return -1;
+                continue;
+            }
+            const uint32_t *run = &w->runs[piece[i] & ~WALK_RUN];
+            for (uint32_t at = 1; at <= run[0]; at++)
+                if (step(ctx, run[at], at > 1, err) < 0)
+                    return -1;
+        }
+    }
+    return 0;
+}
+
+#endif

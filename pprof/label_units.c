@@ -1,0 +1,115 @@
+/* The units of numeric labels: from the samples, or else guessed from the label's name. */
+#include <stdlib.h>
+
+#include "pprof/job.h"
+#include "base/banned.h"
+
+static int compare_strings(const void *left, const void *right)
+{
+    const struct str *a = left, *b = right;
+    return str_compare(*a, *b);
+}
+
+/* pprof's guess: the name itself, except for two known sizes. */
+static int guess_unit(struct profile *p, uint32_t key, uint32_t *ret, struct err *err)
+{
+    struct str name = profile_str(p, key);
+    if (str_is(name, "alignment") || str_is(name, "request"))
+        return profile_intern(p, "bytes", 5, ret, err);
+    *ret = key;
+    return 0;
+}
+
+/* Reports once for a label that its samples have different units: one line, the units in order. */
+static int report_conflict(struct job *j, uint32_t key, struct err *err)
+{
+    const struct profile *p = j->profile;
+    struct str *units = NULL, last = {"", 0};
+    size_t n = 0, cap = 0;
+    int rc = 0;
+    for (size_t i = 0; i < p->n_labels && rc == 0; i++) {
+        const struct profile_label *l = &p->labels[i];
+        if (!l->is_number || l->key != key || !l->unit || l->unit == j->label_units[key])
+            continue;
+        rc = array_reserve((void **)&units, &cap, n + 1, sizeof *units, err);
+        if (rc == 0)
+            units[n++] = profile_str(p, l->unit);
+    }
+    struct buf list = BUF_INIT(4096);
+    if (n)
+        qsort(units, n, sizeof *units, compare_strings);
+    for (size_t i = 0; i < n; i++) {
+        if (i && str_equal(units[i], last))
+            continue;
+        buf_adds(&list, i ? ", " : "");
+        buf_add(&list, units[i].p, units[i].n);
+        last = units[i];
+    }
+    struct str name = profile_str(p, key), unit = profile_str(p, j->label_units[key]);
+    if (rc == 0)
+        job_say(j, "For tag %.*s used unit %.*s, also encountered unit(s) %s", (int)name.n, name.p,
+                (int)unit.n, unit.p, buf_str(&list));
+    buf_release(&list);
+    free(units);
+    return rc;
+}
+
+/* Finds the first unit that a sample gives for each label. *ret lists the labels with another unit too, ended
+ * by 0. Removed samples do not count. */
+static int find_given(struct job *j, uint32_t **ret)
+{
+    const struct profile *p = j->profile;
+    size_t n = 0, cap = 0;
+    for (size_t i = 0; i < p->n_samples; i++) {
+        const struct profile_sample *s = &p->samples[i];
+        for (const struct profile_label *l = &p->labels[s->label_at], *end = l + s->n_labels; l < end; l++) {
+            uint32_t *unit = &j->label_units[l->key];
+            if (!l->is_number || !l->unit || *unit == l->unit)
+                continue;
+            if (*unit == 0) {
+                *unit = l->unit;
+                continue;
+            }
+            bool known = false;
+            for (size_t k = 0; k < n && !known; k++)
+                known = (*ret)[k] == l->key;
+            if (known || n >= LABEL_CONFLICTS)
+                continue;
+            if (array_reserve((void **)ret, &cap, n + 2, sizeof **ret, j->err) < 0)
+                return -1;
+            (*ret)[n++] = l->key;
+            (*ret)[n] = 0;
+        }
+    }
+    return 0;
+}
+
+int label_units_find(struct job *j)
+{
+    struct profile *p = j->profile;
+    uint32_t *conflicts = NULL;
+    bool any = false;
+    for (size_t i = 0; i < p->n_labels && !any; i++)
+        any = p->labels[i].is_number;
+    if (!any)
+        return 0;
+    j->n_label_units = profile_n_strings(p);
+    j->label_units = calloc(j->n_label_units, sizeof *j->label_units);
+    if (!j->label_units)
+        return err_nomem(j->err);
+    int rc = find_given(j, &conflicts);
+    for (size_t i = 0; rc == 0 && i < p->n_labels; i++) {
+        const struct profile_label *l = &p->labels[i];
+        if (l->is_number && j->label_units[l->key] == 0)
+            rc = guess_unit(p, l->key, &j->label_units[l->key], j->err);
+    }
+    for (size_t i = 0; rc == 0 && conflicts && conflicts[i]; i++)
+        rc = report_conflict(j, conflicts[i], j->err);
+    free(conflicts);
+    return rc;
+}
+
+struct str label_unit(const struct job *j, uint32_t key)
+{
+    return profile_str(j->profile, key < j->n_label_units ? j->label_units[key] : 0);
+}

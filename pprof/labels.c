@@ -1,0 +1,152 @@
+/* The lines above a report. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "pprof/job.h"
+#include "pprof/path.h"
+#include "base/banned.h"
+
+/* Ends a line. */
+static void end_line(struct heading *to)
+{
+    if (to->n++ == 0)
+        to->first = to->text.len;
+    buf_addc(&to->text, '\n');
+}
+
+static void add_text(struct heading *to, const char *before, struct str s)
+{
+    buf_adds(&to->text, before);
+    buf_add(&to->text, s.p, s.n);
+    end_line(to);
+}
+
+static void add_time(const struct job *j, struct heading *to)
+{
+    char text[64];
+    struct tm tm;
+    int64_t ns = j->profile->time_ns;
+    time_t seconds = (time_t)(ns / 1000000000 - (ns % 1000000000 < 0));
+    if (localtime_r(&seconds, &tm) && strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S %Z", &tm))
+        add_text(to, "Time: ", str_of(text));
+}
+
+static void add_duration(const struct job *j, struct heading *to)
+{
+    char duration[MEASURE_TEXT], total[MEASURE_TEXT], share[MEASURE_TEXT];
+    struct str unit = {"", 0};
+    measure_label(duration, j->profile->duration_ns, STR("nanoseconds"), STR("auto"));
+    job_label(j, total, j->total);
+    buf_addf(&to->text, "Duration: %s, Total samples = %s ", duration, total);
+    double ns = measure_scale(j->total, j->sample_unit, STR("nanoseconds"), &unit);
+    if (str_is(unit, "ns") && ns != 0) {
+        measure_percentage(share, profile_integer(ns), j->profile->duration_ns);
+        buf_addf(&to->text, "(%s)", share);
+    }
+    end_line(to);
+}
+
+void labels_profile(const struct job *j, struct heading *to)
+{
+    const struct profile *p = j->profile;
+    struct str type = profile_str(p, p->sample_types[j->value_index].type);
+    if (p->n_mappings && p->mappings[0].file)
+        add_text(to, "File: ", path_base(profile_str(p, p->mappings[0].file)));
+    if (p->n_mappings && p->mappings[0].build_id)
+        add_text(to, "Build ID: ", profile_str(p, p->mappings[0].build_id));
+    for (size_t i = 0; i < p->n_comments; i++)
+        if (!str_begins(profile_str(p, p->comments[i]), "#"))
+            add_text(to, "", profile_str(p, p->comments[i]));
+    if (type.n || j->settings->mean)
+        add_text(to, j->settings->mean ? "Type: mean_" : "Type: ", type);
+    if (p->doc_url)
+        add_text(to, "Doc: ", profile_str(p, p->doc_url));
+    if (p->time_ns)
+        add_time(j, to);
+    if (p->duration_ns)
+        add_duration(j, to);
+}
+
+static void add_filters(const struct job *j, struct heading *to)
+{
+    const struct report_settings *s = j->settings;
+    const struct {
+        const char *name, *value;
+    } filters[] = {{"focus", s->focus},         {"ignore", s->ignore},       {"hide", s->hide},
+                   {"show", s->show},           {"show_from", s->show_from}, {"tagfocus", s->tagfocus},
+                   {"tagignore", s->tagignore}, {"tagshow", s->tagshow},     {"taghide", s->taghide}};
+    bool any = false;
+    for (size_t i = 0; i < sizeof filters / sizeof *filters; i++) {
+        struct str value = str_of(filters[i].value);
+        if (value.n == 0)
+            continue;
+        if (!any)
+            add_text(to, "Active filters:", STR(""));
+        any = true;
+        size_t name = strlen(filters[i].name) + 1;
+        bool cut = name + value.n > 80;
+        buf_addf(&to->text, "   %s=", filters[i].name);
+        buf_add(&to->text, value.p, cut ? 80 - name : value.n);
+        buf_adds(&to->text, cut ? "\xe2\x80\xa6" : "");
+        end_line(to);
+    }
+}
+
+/* Adds a line about dropped nodes or edges. */
+static void add_dropped(const struct job *j, size_t n, const char *what, const char *by, double fraction,
+                        struct heading *to)
+{
+    char cutoff[MEASURE_TEXT];
+    job_label(j, cutoff, measure_abs(profile_integer((double)j->total * fraction)));
+    if (n == 0)
+        return;
+    buf_addf(&to->text, "Dropped %zu %s%s (%s <= %s)", n, what, n > 1 ? "s" : "", by, cutoff);
+    end_line(to);
+}
+
+static void add_shown(const struct job *j, const struct graph *g, struct heading *to)
+{
+    char shown[MEASURE_TEXT], share[MEASURE_TEXT], total[MEASURE_TEXT];
+    int64_t sum = 0;
+    for (size_t i = 0; i < g->n_order; i++)
+        sum = measure_sum(sum, node_flat(&g->nodes[g->order[i]]));
+    job_label(j, shown, sum);
+    job_label(j, total, j->total);
+    measure_percentage(share, sum, j->total);
+    buf_addf(&to->text, "Showing nodes accounting for %s, %s of %s total", shown, share + strspn(share, " "),
+             total);
+    end_line(to);
+}
+
+static void add_report(const struct job *j, const struct graph *g, bool picture, struct heading *to)
+{
+    if (picture || !j->settings->compact_labels)
+        labels_profile(j, to);
+    add_filters(j, to);
+    add_shown(j, g, to);
+    if (j->total == 0)
+        return;
+    add_dropped(j, j->nodes_dropped, "node", "cum", j->nodefraction, to);
+    add_dropped(j, picture ? j->edges_dropped : 0, "edge", "freq", j->edgefraction, to);
+    if (g->n_order && g->n_order < j->nodes_before) {
+        buf_addf(&to->text, "Showing top %zu nodes out of %zu", g->n_order, j->nodes_before);
+        end_line(to);
+    }
+}
+
+int labels_write(struct job *j, const struct graph *g)
+{
+    struct heading labels = HEADING_INIT;
+    add_report(j, g, false, &labels);
+    out_add(j->out, buf_str(&labels.text), labels.text.len);
+    int rc = buf_check(&labels.text, "what stands above the report", j->err);
+    buf_release(&labels.text);
+    return rc;
+}
+
+void labels_picture(const struct job *j, const struct graph *g, struct heading *to)
+{
+    add_report(j, g, true, to);
+    buf_adds(&to->text, "\nSee https://git.io/JfYMW for how to read the graph\n");
+}

@@ -1,0 +1,222 @@
+/*
+ * -list: sources with the values of each line.
+ *
+ * Source: google/pprof internal/report/source.go (printSource, getSourceFromFile).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "pprof/job.h"
+#include "pprof/regex.h"
+#include "pprof/source.h"
+#include "base/banned.h"
+
+/* The lines of context around the first and the last line with a value. */
+#define MARGIN 5
+
+/* A node of the report and its sort keys: function, file, line. */
+struct entry {
+    struct str name, file;
+    const struct node *node;
+};
+
+struct listing {
+    struct job *j;
+    struct graph graph;
+    struct sources *sources;
+    struct entry *entries;
+    size_t n;
+};
+
+static int compare_entries(const void *left, const void *right)
+{
+    const struct entry *a = left, *b = right;
+    int order = str_compare(a->name, b->name);
+    if (order == 0)
+        order = str_compare(a->file, b->file);
+    if (order == 0)
+        order = (a->node->info.line > b->node->info.line) - (a->node->info.line < b->node->info.line);
+    return order;
+}
+
+/* Finds the nodes whose function matches, in order. */
+static int find_entries(struct listing *l)
+{
+    struct job *j = l->j;
+    const struct profile *p = j->profile;
+    l->entries = calloc(l->graph.n_order + 1, sizeof *l->entries);
+    if (!l->entries)
+        return err_nomem(j->err);
+    for (size_t i = 0; i < l->graph.n_order; i++) {
+        const struct node *n = &l->graph.nodes[l->graph.order[i]];
+        if (regex_matches_string(j->symbol, p, n->info.name))
+            l->entries[l->n++] =
+                (struct entry){profile_str(p, n->info.name), profile_str(p, n->info.file), n};
+    }
+    if (l->n)
+        qsort(l->entries, l->n, sizeof *l->entries, compare_entries);
+    return 0;
+}
+
+/* The number of entries at the start with the same function, or with the same function and file. */
+static size_t count_equal(const struct entry *e, size_t n, bool file)
+{
+    size_t count = 1;
+    while (count < n && str_equal(e[count].name, e->name) && (!file || str_equal(e[count].file, e->file)))
+        count++;
+    return count;
+}
+
+/* Wraps around like Go's addition. */
+static int64_t add_wrapping(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+static void sum_values(const struct entry *e, size_t n, int64_t *flat, int64_t *cum)
+{
+    *flat = *cum = 0;
+    for (size_t i = 0; i < n; i++) {
+        *flat = add_wrapping(*flat, e[i].node->flat);
+        *cum = add_wrapping(*cum, e[i].node->cum);
+    }
+}
+
+static const char *value_or_dot(const struct job *j, char dst[MEASURE_TEXT], int64_t value)
+{
+    if (value == 0)
+        return ".";
+    job_label(j, dst, value);
+    return dst;
+}
+
+/* Finds the lines to show: from the function's first line to the last line with a value, with some
+ * context. */
+static void find_extent(const struct entry *e, size_t n, int64_t *start, int64_t *end)
+{
+    const struct node_info *first = &e->node->info;
+    *start = first->start_line ? first->start_line : add_wrapping(first->line, -MARGIN);
+    *end = add_wrapping(first->line, MARGIN);
+    for (size_t i = 0; i < n; i++) {
+        const struct node_info *info = &e[i].node->info;
+        int64_t from = info->start_line ? info->start_line : add_wrapping(info->line, -MARGIN);
+        int64_t to = add_wrapping(info->line, MARGIN);
+        if (from < *start)
+            *start = from;
+        else if (to > *end)
+            *end = to;
+    }
+    if (*start < 1)
+        *start = 1;
+}
+
+static void write_lines(struct job *j, const struct entry *e, size_t n, const struct source_lines *lines)
+{
+    char flat_text[MEASURE_TEXT], cum_text[MEASURE_TEXT];
+    int64_t start, end, flat, cum;
+    size_t at = 0;
+    find_extent(e, n, &start, &end);
+    for (int64_t line = start; line <= end && (uint64_t)line <= lines->n; line++) {
+        while (at < n && e[at].node->info.line < line)
+            at++;
+        size_t here = at;
+        while (here < n && e[here].node->info.line == line)
+            here++;
+        sum_values(e + at, here - at, &flat, &cum);
+        out_format(j->out, "%10s %10s %6lld:", value_or_dot(j, flat_text, flat),
+                   value_or_dot(j, cum_text, cum), (long long)line);
+        out_str(j->out, lines->items[line - 1]);
+        out_text(j->out, "\n");
+    }
+}
+
+/* Writes one file of a function. */
+static int write_file(struct listing *l, const struct entry *e, size_t n)
+{
+    struct job *j = l->j;
+    char flat_text[MEASURE_TEXT], cum_text[MEASURE_TEXT], share[MEASURE_TEXT];
+    const struct source_lines *lines;
+    const char *wrong;
+    int64_t flat, cum;
+    if (sources_get(l->sources, e->node->info.file, &lines, &wrong, j->err) < 0)
+        return -1;
+    sum_values(e, n, &flat, &cum);
+    job_label(j, flat_text, flat);
+    job_label(j, cum_text, cum);
+    measure_percentage(share, cum, j->total);
+    out_text(j->out, "ROUTINE ======================== ");
+    out_str(j->out, e->name);
+    out_text(j->out, " in ");
+    out_str(j->out, e->file);
+    out_format(j->out, "\n%10s %10s (flat, cum) %s of Total\n", flat_text, cum_text, share);
+    if (wrong) {
+        out_text(j->out, " Error: ");
+        out_text(j->out, wrong);
+        out_text(j->out, "\n");
+    } else {
+        write_lines(j, e, n, lines);
+    }
+    return 0;
+}
+
+static int write_function(struct listing *l, const struct entry *e, size_t n)
+{
+    size_t at = 0;
+    while (at < n && e[at].file.n == 0)
+        at++;
+    if (at == n) {
+        out_text(l->j->out, "No source information for ");
+        out_str(l->j->out, e->name);
+        out_text(l->j->out, "\n");
+    }
+    while (at < n) {
+        size_t count = count_equal(e + at, n - at, true);
+        if (write_file(l, e + at, count) < 0)
+            return -1;
+        at += count;
+    }
+    return 0;
+}
+
+static int write_functions(struct listing *l)
+{
+    struct job *j = l->j;
+    char total[MEASURE_TEXT];
+    if (l->n == 0)
+        return err_set(j->err, ERR_NOT_FOUND, "no matches found for regexp: %s", j->settings->symbol);
+    job_label(j, total, j->total);
+    out_format(j->out, "Total: %s\n", total);
+    for (size_t at = 0; at < l->n;) {
+        size_t count = count_equal(l->entries + at, l->n - at, false);
+        if (write_function(l, l->entries + at, count) < 0)
+            return -1;
+        at += count;
+    }
+    return 0;
+}
+
+int list_write(struct job *j)
+{
+    struct listing l = {.j = j};
+    struct graph_options options = {.value_index = j->value_index,
+                                    .mean = j->settings->mean,
+                                    .objnames = true,
+                                    .drop_negative = j->settings->drop_negative};
+    int rc = trim_paths(j);
+    if (rc == 0)
+        rc = graph_init(&l.graph, j->profile, &options, j->err);
+    if (rc == 0)
+        rc = graph_count(&l.graph, j->err);
+    if (rc == 0)
+        rc = find_entries(&l);
+    if (rc == 0)
+        rc = regex_check(j->symbol, j->err);
+    if (rc == 0)
+        rc = sources_new(j->profile, j->settings->source_path, j->settings->trim_path, &l.sources, j->err);
+    if (rc == 0)
+        rc = write_functions(&l);
+    sources_free(l.sources);
+    graph_release(&l.graph);
+    free(l.entries);
+    return rc;
+}

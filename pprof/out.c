@@ -1,0 +1,114 @@
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "pprof/out.h"
+#include "base/banned.h"
+
+/* The buffer grows on demand: the whole block would cost a small report 16 unused pages. */
+void out_init(struct out *o, report_sink_fn *sink, void *ctx, struct err *err)
+{
+    o->sink = sink;
+    o->ctx = ctx;
+    o->err = err;
+    o->n = 0;
+    o->failed = false;
+}
+
+static void flush_block(struct out *o)
+{
+    if (!o->failed && o->n && o->sink(o->ctx, o->block, o->n, o->err) < 0)
+        o->failed = true;
+    o->n = 0;
+}
+
+void out_add(struct out *o, const void *p, size_t n)
+{
+    const char *from = p;
+    while (n > sizeof o->block - o->n) {
+        size_t fits = sizeof o->block - o->n;
+        memcpy(o->block + o->n, from, fits);
+        o->n += fits;
+        from += fits;
+        n -= fits;
+        flush_block(o);
+    }
+    memcpy(o->block + o->n, from, n);
+    o->n += n;
+}
+
+void out_str(struct out *o, struct str s)
+{
+    out_add(o, s.p, s.n);
+}
+
+void out_text(struct out *o, const char *s)
+{
+    out_add(o, s, strlen(s));
+}
+
+/* The length of the character at p; 1 if it is invalid. */
+static size_t character_length(const unsigned char *p, size_t n)
+{
+    size_t length = p[0] < 0xc2 ? 1 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 1;
+    if (length == 1 || length > n)
+        return 1;
+    unsigned char low = p[0] == 0xe0 ? 0xa0 : p[0] == 0xf0 ? 0x90 : 0x80;
+    unsigned char high = p[0] == 0xed ? 0x9f : p[0] == 0xf4 ? 0x8f : 0xbf;
+    if (p[1] < low || p[1] > high)
+        return 1;
+    for (size_t i = 2; i < length; i++)
+        if ((p[i] & 0xc0) != 0x80)
+            return 1;
+    return length;
+}
+
+size_t out_columns(struct str s)
+{
+    size_t columns = 0;
+    for (size_t at = 0; at < s.n; columns++)
+        at += character_length((const unsigned char *)s.p + at, s.n - at);
+    return columns;
+}
+
+void out_json(struct out *o, struct str s)
+{
+    out_text(o, "\"");
+    for (size_t at = 0, n; at < s.n; at += n) {
+        const unsigned char *c = (const unsigned char *)s.p + at;
+        n = character_length(c, s.n - at);
+        if (*c < ' ')
+            out_format(o, "\\u%04x", *c);
+        else if (n == 1 && *c >= 0x80)
+            out_text(o, "\\ufffd");
+        else if (*c == '"' || *c == '\\')
+            out_format(o, "\\%c", *c);
+        else
+            out_add(o, c, n);
+    }
+    out_text(o, "\"");
+}
+
+void out_right(struct out *o, size_t columns, struct str s)
+{
+    for (size_t n = out_columns(s); n < columns; n++)
+        out_add(o, " ", 1);
+    out_str(o, s);
+}
+
+void out_format(struct out *o, const char *fmt, ...)
+{
+    char text[1000];
+    va_list args;
+    va_start(args, fmt);
+    int n = vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    if (n > 0)
+        out_add(o, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
+}
+
+int out_end(struct out *o)
+{
+    flush_block(o);
+    return o->failed ? -1 : 0;
+}

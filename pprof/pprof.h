@@ -1,0 +1,97 @@
+/*
+ * Reports on profiles: the results of `go tool pprof`, with its texts, from a profile in memory.
+ *
+ * Source: google/pprof internal/driver and internal/report, whose results are the standard. docs/pprof.md
+ * lists the flags.
+ */
+#ifndef PPROF_PPROF_H
+#define PPROF_PPROF_H
+
+#include "proto/proto.h"
+
+enum report_format {
+    REPORT_TEXT,
+    REPORT_TREE,
+    REPORT_PEEK,
+    REPORT_LIST,
+    REPORT_TRACES,
+    REPORT_TAGS,
+    REPORT_RAW,
+    REPORT_COMMENTS,
+    REPORT_DOT,
+    REPORT_CALLGRIND,
+    REPORT_PROTO,
+    REPORT_TOPPROTO,
+    REPORT_FOLDED,     /* not in pprof: folded stacks */
+    REPORT_SPEEDSCOPE, /* not in pprof: speedscope's JSON */
+};
+
+enum report_granularity {
+    REPORT_BY_FUNCTION,
+    REPORT_BY_FILEFUNCTION,
+    REPORT_BY_FILE,
+    REPORT_BY_LINE,
+    REPORT_BY_ADDRESS,
+};
+
+/* The settings of pprof, by its names. Texts may be NULL. */
+struct report_settings {
+    enum report_format format;
+    const char *symbol; /* the regular expression of peek and list */
+
+    bool call_tree, relative_percentages, compact_labels, mean, normalize, cum;
+    const char *unit; /* "minimum" */
+    const char *source_path, *trim_path;
+    const char *sample_index;
+    double divide_by;
+
+    const char *tagroot, *tagleaf;
+
+    bool drop_negative, trim, noinlines, showcolumns;
+    long nodecount; /* -1: the format's default */
+    double nodefraction, edgefraction;
+    const char *focus, *ignore, *prune_from, *hide, *show, *show_from;
+    const char *tagfocus, *tagignore, *tagshow, *taghide;
+    enum report_granularity granularity;
+};
+
+#define REPORT_SETTINGS_INIT                                                                                 \
+    {                                                                                                        \
+        .unit = "minimum", .divide_by = 1, .trim = true, .nodecount = -1, .nodefraction = 0.005,             \
+        .edgefraction = 0.001                                                                                \
+    }
+
+/* Receives the report's bytes in order. -1 ends the report, with err from this function. */
+typedef int report_sink_fn(void *ctx, const void *p, size_t n, struct err *err);
+/* Receives a message of pprof, such as a warning: one line without its end. */
+typedef void report_say_fn(void *ctx, const char *line);
+
+struct report_callbacks {
+    report_sink_fn *sink;
+    report_say_fn *say;
+    void *ctx;
+};
+
+/*
+ * Merges several profiles as pprof does: keeps the sample types that all have, in the finest of their units.
+ * Takes ownership of the profiles, even on failure. A single profile becomes *ret itself.
+ */
+int report_combine(struct profile **profiles, size_t n, struct profile **ret, struct err *err);
+
+/* Drops the frames that the profile itself declares uninteresting (drop_frames, keep_frames). Ignores invalid
+ * expressions, as upstream does. */
+int report_prune(struct profile *p, struct err *err);
+
+/* The index of the sample type with that name or number, by pprof's rules (NULL or empty: the profile's
+ * default). The errors are pprof's. */
+int report_sample_index(const struct profile *p, const char *index, size_t *ret, struct err *err);
+
+/* The first lines of a shell: the heading of a report. *ret_empty: the samples add up to 0. */
+int report_heading(const struct profile *p, const struct report_settings *settings,
+                   const struct report_callbacks *callbacks, bool *ret_empty, struct err *err);
+
+/* Writes the report. Changes the profile, which the caller may only free afterwards. */
+int report_make(struct profile *p, const struct report_settings *settings,
+                const struct report_callbacks *callbacks, struct err *err);
+
+#endif

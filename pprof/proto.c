@@ -1,0 +1,28 @@
+/*
+ * -proto: the profile itself, after the filters.
+ *
+ * Source: google/pprof internal/report (printProto).
+ */
+#include "pprof/job.h"
+#include "base/banned.h"
+
+static int write_bytes(void *ctx, const void *p, size_t n, struct err *err)
+{
+    (void)err;
+    out_add(ctx, p, n);
+    return 0;
+}
+
+int proto_write_profile(struct job *j, const struct profile *p)
+{
+    return profile_write_gzip(p, write_bytes, j->out, j->err);
+}
+
+int proto_write(struct job *j)
+{
+    struct profile *p = j->profile;
+    if (j->ratio > 0 && j->ratio != 1)
+        for (size_t i = 0; i < p->n_samples * p->n_sample_types; i++)
+            p->values[i] = profile_integer((double)p->values[i] * j->ratio);
+    return proto_write_profile(j, p);
+}

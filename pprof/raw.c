@@ -1,0 +1,273 @@
+/*
+ * -raw: the whole profile as text.
+ *
+ * Source: google/pprof profile/profile.go (Profile.String).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "pprof/duration.h"
+#include "pprof/job.h"
+#include "base/banned.h"
+
+/* ---- the header ---------------------------------------------------------------------------------------- */
+
+/* Writes the local time as Go does, with only the digits after the point that it needs. */
+static void write_time(struct job *j)
+{
+    char date[32], zone[64];
+    struct tm tm;
+    int64_t ns = j->profile->time_ns, part = ns % 1000000000;
+    part += part < 0 ? 1000000000 : 0;
+    time_t seconds = (time_t)((ns - part) / 1000000000);
+    if (!localtime_r(&seconds, &tm) || !strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S", &tm) ||
+        !strftime(zone, sizeof zone, "%z %Z", &tm))
+        return;
+    out_format(j->out, "Time: %s", date);
+    if (part) {
+        char digits[16];
+        int n = snprintf(digits, sizeof digits, "%09d", (int)part);
+        while (digits[n - 1] == '0')
+            n--;
+        out_format(j->out, ".%.*s", n, digits);
+    }
+    out_format(j->out, " %s\n", zone);
+}
+
+static void write_header(struct job *j)
+{
+    const struct profile *p = j->profile;
+    for (size_t i = 0; i < p->n_comments; i++) {
+        out_text(j->out, "Comment: ");
+        out_str(j->out, profile_str(p, p->comments[i]));
+        out_text(j->out, "\n");
+    }
+    if (p->doc_url) {
+        out_text(j->out, "Doc: ");
+        out_str(j->out, profile_str(p, p->doc_url));
+        out_text(j->out, "\n");
+    }
+    out_text(j->out, "PeriodType: ");
+    out_str(j->out, profile_str(p, p->period_type.type));
+    out_text(j->out, " ");
+    out_str(j->out, profile_str(p, p->period_type.unit));
+    out_format(j->out, "\nPeriod: %lld\n", (long long)p->period);
+    if (p->time_ns)
+        write_time(j);
+    if (p->duration_ns) {
+        char text[DURATION_TEXT];
+        size_t n = duration_text(text, p->duration_ns);
+        out_text(j->out, "Duration: ");
+        out_str(j->out, duration_cut((struct str){text, n}, 4));
+        out_text(j->out, "\n");
+    }
+}
+
+static int write_sample_types(struct job *j)
+{
+    const struct profile *p = j->profile;
+    struct buf line = BUF_INIT(SIZE_MAX / 2);
+    for (size_t i = 0; i < p->n_sample_types; i++) {
+        struct str type = profile_str(p, p->sample_types[i].type),
+                   unit = profile_str(p, p->sample_types[i].unit);
+        buf_add(&line, type.p, type.n);
+        buf_addc(&line, '/');
+        buf_add(&line, unit.p, unit.n);
+        buf_adds(&line, p->sample_types[i].type == p->default_sample_type ? "[dflt] " : " ");
+    }
+    out_text(j->out, "Samples:\n");
+    out_str(j->out, str_trim((struct str){buf_str(&line), line.len}));
+    out_text(j->out, "\n");
+    int rc = buf_check(&line, "the names of the sample types", j->err);
+    buf_release(&line);
+    return rc;
+}
+
+/* ---- samples ------------------------------------------------------------------------------------------- */
+
+/* A key and its values: a range of the text. */
+struct entry {
+    size_t at, n;
+};
+
+struct label_list {
+    struct label_order order;
+    struct buf text;
+    struct entry *entries;
+    size_t n, cap;
+};
+
+static int compare_strs(const void *a, const void *b)
+{
+    return str_compare(*(const struct str *)a, *(const struct str *)b);
+}
+
+/* Whether a label of the key has a unit; then all get one. */
+static bool any_unit(const struct profile_label *labels, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (labels[i].unit)
+            return true;
+    return false;
+}
+
+/* Adds "key:[value value]" for n labels of one key. */
+static int add_entry(struct job *j, struct label_list *l, const struct profile_label *labels, size_t n)
+{
+    const struct profile *p = j->profile;
+    bool units = labels->is_number && any_unit(labels, n);
+    if (array_reserve((void **)&l->entries, &l->cap, l->n + 1, sizeof *l->entries, j->err) < 0)
+        return -1;
+    struct entry *e = &l->entries[l->n++];
+    struct str s = profile_str(p, labels->key);
+    e->at = l->text.len;
+    buf_add(&l->text, s.p, s.n);
+    buf_adds(&l->text, ":[");
+    for (size_t i = 0; i < n; i++) {
+        if (i)
+            buf_addc(&l->text, ' ');
+        if (labels->is_number)
+            buf_addf(&l->text, units ? "%lld " : "%lld", (long long)labels[i].num);
+        s = profile_str(p, labels->is_number ? labels[i].unit : labels[i].str);
+        buf_add(&l->text, s.p, s.n);
+    }
+    buf_addc(&l->text, ']');
+    e->n = l->text.len - e->at;
+    return 0;
+}
+
+/* Writes the sorted entries as a line. */
+static int write_entries(struct job *j, struct label_list *l)
+{
+    if (buf_check(&l->text, "a sample's labels", j->err) < 0)
+        return -1;
+    struct str *texts = malloc(l->n * sizeof *texts);
+    if (!texts)
+        return err_nomem(j->err);
+    for (size_t i = 0; i < l->n; i++)
+        texts[i] = (struct str){buf_str(&l->text) + l->entries[i].at, l->entries[i].n};
+    qsort(texts, l->n, sizeof *texts, compare_strs);
+    out_text(j->out, "                ");
+    for (size_t i = 0; i < l->n; i++) {
+        if (i)
+            out_text(j->out, " ");
+        out_str(j->out, texts[i]);
+    }
+    out_text(j->out, "\n");
+    free(texts);
+    return 0;
+}
+
+/* Writes the labels of one kind, sorted by key. Advances *from past them. */
+static int write_kind(struct job *j, struct label_list *l, const struct profile_label *labels, size_t n,
+                      size_t *from)
+{
+    bool is_number = *from < n && labels[*from].is_number;
+    l->n = 0;
+    buf_clear(&l->text);
+    while (*from < n && labels[*from].is_number == is_number) {
+        size_t same = 1;
+        while (*from + same < n && labels[*from + same].is_number == is_number &&
+               labels[*from + same].key == labels[*from].key)
+            same++;
+        if (add_entry(j, l, labels + *from, same) < 0)
+            return -1;
+        *from += same;
+    }
+    return write_entries(j, l);
+}
+
+static int write_labels(struct job *j, struct label_list *l, const struct profile_sample *s)
+{
+    const struct profile_label *labels = NULL;
+    int rc = label_order_sort(&l->order, j->profile->labels + s->label_at, s->n_labels, &labels, j->err);
+    for (size_t at = 0; rc == 0 && at < s->n_labels;)
+        rc = write_kind(j, l, labels, s->n_labels, &at);
+    return rc;
+}
+
+static int write_samples(struct job *j)
+{
+    const struct profile *p = j->profile;
+    struct label_list l = {.text = BUF_INIT(SIZE_MAX / 2)};
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < p->n_samples; i++) {
+        const struct profile_sample *s = &p->samples[i];
+        for (size_t k = 0; k < p->n_sample_types; k++)
+            out_format(j->out, " %10lld", (long long)p->values[i * p->n_sample_types + k]);
+        out_text(j->out, ": ");
+        for (size_t k = 0; k < s->depth; k++)
+            out_format(j->out, "%llu ", (unsigned long long)p->locations[profile_frame(p, s, k)].id);
+        out_text(j->out, "\n");
+        rc = write_labels(j, &l, s);
+    }
+    label_order_release(&l.order);
+    buf_release(&l.text);
+    free(l.entries);
+    return rc;
+}
+
+/* ---- tables of the profile ----------------------------------------------------------------------------- */
+
+static void write_line(struct job *j, const struct profile_line *l)
+{
+    const struct profile *p = j->profile;
+    if (l->function == PROFILE_NONE) {
+        out_text(j->out, "??\n");
+        return;
+    }
+    const struct profile_function *f = &p->functions[l->function];
+    out_str(j->out, profile_str(p, f->name));
+    out_text(j->out, " ");
+    out_str(j->out, profile_str(p, f->filename));
+    out_format(j->out, ":%lld:%lld s=%lld", (long long)l->line, (long long)l->column,
+               (long long)f->start_line);
+    if (f->name != f->system_name) {
+        out_text(j->out, "(");
+        out_str(j->out, profile_str(p, f->system_name));
+        out_text(j->out, ")");
+    }
+    out_text(j->out, "\n");
+}
+
+static void write_location(struct job *j, const struct profile_location *l)
+{
+    const struct profile *p = j->profile;
+    out_format(j->out, "%6llu: 0x%llx ", (unsigned long long)l->id, (unsigned long long)l->address);
+    if (l->mapping != PROFILE_NONE)
+        out_format(j->out, "M=%llu ", (unsigned long long)p->mappings[l->mapping].id);
+    out_text(j->out, l->folded ? "[F] " : "");
+    if (l->n_lines == 0)
+        out_text(j->out, "\n");
+    for (size_t i = 0; i < l->n_lines; i++) {
+        out_text(j->out, i ? "             " : "");
+        write_line(j, &p->lines[l->line_at + i]);
+    }
+}
+
+static void write_mapping(struct job *j, const struct profile_mapping *m)
+{
+    out_format(j->out, "%llu: 0x%llx/0x%llx/0x%llx ", (unsigned long long)m->id, (unsigned long long)m->start,
+               (unsigned long long)m->limit, (unsigned long long)m->offset);
+    out_str(j->out, profile_str(j->profile, m->file));
+    out_text(j->out, " ");
+    out_str(j->out, profile_str(j->profile, m->build_id));
+    out_format(j->out, " %s%s%s%s\n", m->has_functions ? "[FN]" : "", m->has_filenames ? "[FL]" : "",
+               m->has_line_numbers ? "[LN]" : "", m->has_inline_frames ? "[IN]" : "");
+}
+
+int raw_write(struct job *j)
+{
+    const struct profile *p = j->profile;
+    write_header(j);
+    if (write_sample_types(j) < 0 || write_samples(j) < 0)
+        return -1;
+    out_text(j->out, "Locations\n");
+    for (size_t i = 0; i < p->n_locations; i++)
+        write_location(j, &p->locations[i]);
+    out_text(j->out, "Mappings\n");
+    for (size_t i = 0; i < p->n_mappings; i++)
+        write_mapping(j, &p->mappings[i]);
+    return 0;
+}

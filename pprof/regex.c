@@ -1,0 +1,206 @@
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include "pprof/regex.h"
+
+#include <pcre2.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+/* Limits of an expression's size and of a match: memory (KiB), and backtracking from one position of a text,
+ * which the budget limits much earlier. */
+#define MAX_TRANSLATED ((size_t)1 << 20)
+#define MAX_BACKTRACKS 10000000
+#define MAX_HEAP (64u << 10)
+
+/* The budgets. An alternation of twenty names takes about 60 steps for each string. */
+#define STEPS_OWN 10000000
+#define STEPS_ASKED 300000000
+#define STEPS_PER_STRING 200
+/* A step costs one more for this many bytes of a text. */
+#define BYTES_PER_STEP 32
+/* The charge for an expression whose steps are not counted is the number of its items times the positions of
+ * the text, divided by this factor, because PCRE2 skips most positions at once. */
+#define UNCOUNTED_AT_LEAST 100
+#define UNCOUNTED_FACTOR 16
+
+enum seen { UNKNOWN, NO, YES };
+
+struct regex {
+    pcre2_code *code;
+    pcre2_match_data *match;
+    pcre2_match_context *limits;
+    struct regex_budget *budget;
+    uint64_t step;       /* the cost of a step on the current text */
+    size_t n_uncounted;  /* the bytes of an expression that is too large to count steps, or 0 */
+    unsigned char *seen; /* by string of the profile: enum seen */
+    size_t n_seen;
+    int failed; /* PCRE2's first error on a text, or 0 */
+};
+
+void regex_free(struct regex *r)
+{
+    if (!r)
+        return;
+    pcre2_code_free(r->code);
+    pcre2_match_data_free(r->match);
+    pcre2_match_context_free(r->limits);
+    free(r->seen);
+    free(r);
+}
+
+static int set_refusal(struct str pattern, int code, struct err *err)
+{
+    unsigned char words[200];
+    int n = pattern.n > 200 ? 200 : (int)pattern.n;
+    if (pcre2_get_error_message(code, words, sizeof words) < 0)
+        words[0] = '\0';
+    /* Only PCRE2 has the names of scripts. */
+    if (code == PCRE2_ERROR_UNKNOWN_UNICODE_PROPERTY || code == PCRE2_ERROR_MALFORMED_UNICODE_PROPERTY)
+        return err_set(err, ERR_USAGE, "error parsing regexp: invalid character class range: `%.*s`", n,
+                       pattern.p);
+    if (code == PCRE2_ERROR_PATTERN_TOO_LARGE || code == PCRE2_ERROR_PATTERN_TOO_COMPLICATED)
+        return err_set(err, ERR_USAGE, "error parsing regexp: expression too large: `%.*s`", n, pattern.p);
+    return err_set(err, ERR_USAGE, "error parsing regexp: `%.*s`: %s", n, pattern.p, (char *)words);
+}
+
+/* Compiles with a callout before each item, to count steps. Callouts make an expression four times as large.
+ * If PCRE2 then refuses it, compiles without callouts. */
+static int compile_translated(struct regex *r, const struct buf *text, pcre2_compile_context *how)
+{
+    const uint32_t options = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_DOLLAR_ENDONLY |
+                             PCRE2_ALT_CIRCUMFLEX | PCRE2_NO_AUTO_CAPTURE | PCRE2_NEVER_BACKSLASH_C;
+    int code = 0;
+    PCRE2_SIZE at = 0;
+    r->code =
+        pcre2_compile((PCRE2_SPTR)buf_str(text), text->len, options | PCRE2_AUTO_CALLOUT, &code, &at, how);
+    if (r->code || code != PCRE2_ERROR_PATTERN_TOO_LARGE)
+        return code;
+    r->n_uncounted = text->len;
+    r->code = pcre2_compile((PCRE2_SPTR)buf_str(text), text->len, options, &code, &at, how);
+    return code;
+}
+
+static int compile_pattern(struct regex *r, struct str pattern, struct err *err)
+{
+    struct buf text = BUF_INIT(MAX_TRANSLATED);
+    int rc = regex_translate(pattern, &text, err);
+    pcre2_compile_context *how = rc == 0 ? pcre2_compile_context_create(NULL) : NULL;
+    if (rc == 0 && !how)
+        rc = err_nomem(err);
+    if (rc == 0) {
+        pcre2_set_newline(how, PCRE2_NEWLINE_LF);
+        pcre2_set_parens_nest_limit(how, 2100);
+        int code = compile_translated(r, &text, how);
+        if (!r->code)
+            rc = set_refusal(pattern, code, err);
+    }
+    pcre2_compile_context_free(how);
+    buf_release(&text);
+    return rc;
+}
+
+struct regex_budget regex_budget_own(const struct profile *p)
+{
+    return (struct regex_budget){STEPS_OWN + STEPS_PER_STRING * (uint64_t)profile_n_strings(p)};
+}
+
+struct regex_budget regex_budget_asked(const struct profile *p)
+{
+    return (struct regex_budget){STEPS_ASKED +
+                                 STEPS_PER_STRING * ((uint64_t)profile_n_strings(p) + p->n_labels)};
+}
+
+/* PCRE2 calls this before it tries an item of the pattern. */
+static int count_step(pcre2_callout_block *at, void *regex)
+{
+    struct regex *r = regex;
+    (void)at;
+    if (r->budget->left < r->step)
+        return PCRE2_ERROR_CALLOUT;
+    r->budget->left -= r->step;
+    return 0;
+}
+
+int regex_new(struct str pattern, struct regex_budget *budget, struct regex **ret, struct err *err)
+{
+    struct regex *r = calloc(1, sizeof *r);
+    if (!r)
+        return err_nomem(err);
+    r->budget = budget;
+    if (compile_pattern(r, pattern, err) < 0) {
+        regex_free(r);
+        return -1;
+    }
+    r->match = pcre2_match_data_create(1, NULL);
+    r->limits = pcre2_match_context_create(NULL);
+    if (!r->match || !r->limits) {
+        regex_free(r);
+        return err_nomem(err);
+    }
+    pcre2_set_callout(r->limits, count_step, r);
+    pcre2_set_match_limit(r->limits, MAX_BACKTRACKS);
+    pcre2_set_depth_limit(r->limits, MAX_BACKTRACKS);
+    pcre2_set_heap_limit(r->limits, MAX_HEAP);
+    *ret = r;
+    return 0;
+}
+
+/* Charges for a text without counted steps, and limits PCRE2 to that charge. */
+static bool charge_uncounted(struct regex *r, struct str text)
+{
+    uint64_t most = UNCOUNTED_AT_LEAST + r->n_uncounted / UNCOUNTED_FACTOR * text.n;
+    if (most > r->budget->left) {
+        r->failed = PCRE2_ERROR_CALLOUT;
+        return false;
+    }
+    r->budget->left -= most;
+    pcre2_set_match_limit(r->limits, most < MAX_BACKTRACKS ? (uint32_t)most : MAX_BACKTRACKS);
+    return true;
+}
+
+bool regex_matches(struct regex *r, struct str text)
+{
+    if (r->failed || (r->n_uncounted && !charge_uncounted(r, text)))
+        return false;
+    r->step = 1 + text.n / BYTES_PER_STEP;
+    int rc = pcre2_match(r->code, (PCRE2_SPTR)(text.p ? text.p : ""), text.n, 0, 0, r->match, r->limits);
+    if (rc < 0 && rc != PCRE2_ERROR_NOMATCH)
+        r->failed = rc;
+    return rc >= 0;
+}
+
+/* A profile may get more strings during the matches. */
+static bool reserve_strings(struct regex *r, size_t n)
+{
+    if (n <= r->n_seen)
+        return true;
+    unsigned char *seen = realloc(r->seen, n + n / 4);
+    if (!seen)
+        return false;
+    memset(seen + r->n_seen, UNKNOWN, n + n / 4 - r->n_seen);
+    r->seen = seen;
+    r->n_seen = n + n / 4;
+    return true;
+}
+
+bool regex_matches_string(struct regex *r, const struct profile *p, uint32_t index)
+{
+    if (!reserve_strings(r, profile_n_strings(p))) {
+        r->failed = PCRE2_ERROR_NOMEMORY;
+        return false;
+    }
+    if (r->seen[index] == UNKNOWN)
+        r->seen[index] = regex_matches(r, profile_str(p, index)) ? YES : NO;
+    return r->seen[index] == YES;
+}
+
+int regex_check(const struct regex *r, struct err *err)
+{
+    if (!r || !r->failed)
+        return 0;
+    if (r->failed == PCRE2_ERROR_NOMEMORY)
+        return err_nomem(err);
+    err_set(err, ERR_FAILED, "a regular expression takes too long on the names in this profile");
+    return err_hint(err, "repeats within repeats, such as (a*)*, are what takes long: write it another way");
+}

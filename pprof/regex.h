@@ -1,0 +1,47 @@
+/*
+ * Regular expressions in the syntax of Go's package regexp, matched by PCRE2.
+ *
+ * A pattern is parsed by Go's rules (RE2's syntax; Go 1.26, regexp/syntax) and rewritten for PCRE2. Syntax
+ * that only PCRE2 has (lookaround, backreferences, possessive repeats) is refused with Go's error, so that no
+ * pattern changes its meaning. A match only answers yes or no, without a position.
+ *
+ * PCRE2 may take long where RE2 does not, and the texts are untrusted. Therefore every expression takes its
+ * steps out of a budget, which all expressions of a profile or report share. After the budget is spent, every
+ * match fails with an error, never with "no match". The count depends only on patterns and texts, not on the
+ * machine.
+ */
+#ifndef PPROF_REGEX_H
+#define PPROF_REGEX_H
+
+#include "proto/proto.h"
+
+/* The steps left. A step is one item of the pattern tried at one position of the text, plus one for each 32
+ * bytes of the text, which an item may scan. */
+struct regex_budget {
+    uint64_t left;
+};
+/* The budgets for a profile's own expressions (drop_frames), and for the user's. Each grows with the
+ * profile's strings (the user's also with its labels), so that it suffices for ordinary expressions over
+ * every name. 10 million steps take about a third of a second. */
+struct regex_budget regex_budget_own(const struct profile *p);
+struct regex_budget regex_budget_asked(const struct profile *p);
+
+struct regex;
+
+/* The caller keeps the budget until regex_free. ERR_USAGE with Go's text ("error parsing regexp: missing
+ * closing ): `a(`"). */
+int regex_new(struct str pattern, struct regex_budget *budget, struct regex **ret, struct err *err);
+void regex_free(struct regex *r);
+
+/* Whether the text has a match. Returns false after a failure, which regex_check reports. */
+bool regex_matches(struct regex *r, struct str text);
+/* Does the same for a string of a profile, and caches the result. Always pass the same profile. */
+bool regex_matches_string(struct regex *r, const struct profile *p, uint32_t index);
+
+/* Returns -1 if the budget or memory did not suffice for some text, else 0. Accepts NULL. */
+int regex_check(const struct regex *r, struct err *err);
+
+/* Writes the expression for PCRE2 into an initialised buffer. */
+int regex_translate(struct str pattern, struct buf *ret, struct err *err);
+
+#endif

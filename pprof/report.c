@@ -1,0 +1,213 @@
+/* The steps of a report, in pprof's order: settings, filters, aggregation, output. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "pprof/job.h"
+#include "pprof/regex.h"
+#include "base/banned.h"
+
+/* A row for each format. */
+static const struct format {
+    int (*write)(struct job *j);
+    long nodecount; /* the default; 0: all */
+    bool untrimmed; /* ignores the settings that trim a report */
+} formats[] = {
+    [REPORT_TEXT] = {text_write, 0, false},      [REPORT_TREE] = {tree_write, 80, false},
+    [REPORT_PEEK] = {tree_write, 80, true},      [REPORT_LIST] = {list_write, 80, true},
+    [REPORT_TRACES] = {traces_write, 80, false}, [REPORT_TAGS] = {tags_write, 80, false},
+    [REPORT_RAW] = {raw_write, 80, true},        [REPORT_COMMENTS] = {comments_write, 80, false},
+    [REPORT_DOT] = {dot_write, 80, false},       [REPORT_CALLGRIND] = {callgrind_write, 80, true},
+    [REPORT_PROTO] = {proto_write, 80, true},    [REPORT_TOPPROTO] = {topproto_write, 0, false},
+    [REPORT_FOLDED] = {folded_write, 0, true},   [REPORT_SPEEDSCOPE] = {speedscope_write, 0, true},
+};
+
+void job_label(const struct job *j, char dst[MEASURE_TEXT], int64_t value)
+{
+    if (j->ratio > 0 && j->ratio != 1)
+        value = profile_integer((double)value * j->ratio);
+    measure_label(dst, value, j->sample_unit, j->output_unit);
+}
+
+void job_say(const struct job *j, const char *fmt, ...)
+{
+    char line[1000];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(line, sizeof line, fmt, args);
+    va_end(args);
+    j->callbacks->say(j->callbacks->ctx, line);
+}
+
+/* ---- settings ------------------------------------------------------------------------------------------ */
+
+static int set_bad_index(const struct profile *p, const char *index, struct err *err)
+{
+    struct buf names = BUF_INIT(400);
+    for (size_t i = 0; i < p->n_sample_types; i++) {
+        struct str name = profile_str(p, p->sample_types[i].type);
+        buf_addf(&names, "%s%.*s", i ? " " : "", (int)(name.n < 60 ? name.n : 60), name.p);
+    }
+    err_set(err, ERR_USAGE, "sample_index \"%s\" must be one of: [%s]", index, buf_str(&names));
+    buf_release(&names);
+    return -1;
+}
+
+static size_t default_index(const struct profile *p)
+{
+    size_t index = p->n_sample_types - 1;
+    for (size_t i = p->n_sample_types; p->default_sample_type && i-- > 0;)
+        if (p->sample_types[i].type == p->default_sample_type)
+            index = i;
+    return index;
+}
+
+int report_sample_index(const struct profile *p, const char *index, size_t *ret, struct err *err)
+{
+    char *end = NULL;
+    if (p->n_sample_types == 0)
+        return err_set(err, ERR_FAILED, "profile has no samples");
+    if (!index || !*index) {
+        *ret = default_index(p);
+        return 0;
+    }
+    errno = 0;
+    long n = strtol(index, &end, 10);
+    if (!*end && !errno) {
+        if (n < 0 || (size_t)n >= p->n_sample_types)
+            return err_set(err, ERR_USAGE, "sample_index %s is outside the range [0..%zu]", index,
+                           p->n_sample_types - 1);
+        *ret = (size_t)n;
+        return 0;
+    }
+    struct str name = str_of(index), bare = name;
+    if (str_begins(name, "inuse_"))
+        bare = str_of(index + 6);
+    for (size_t i = 0; i < p->n_sample_types; i++) {
+        struct str type = profile_str(p, p->sample_types[i].type);
+        if (str_equal(type, name) || str_equal(type, bare)) {
+            *ret = i;
+            return 0;
+        }
+    }
+    return set_bad_index(p, index, err);
+}
+
+static int apply_settings(struct job *j)
+{
+    const struct report_settings *s = j->settings;
+    const struct format *f = &formats[s->format];
+    bool trim = s->trim && !f->untrimmed;
+    j->nodecount = !trim ? 0 : s->nodecount == -1 ? f->nodecount : s->nodecount;
+    j->nodefraction = trim ? s->nodefraction : 0;
+    j->edgefraction = trim ? s->edgefraction : 0;
+    j->granularity = s->granularity;
+    j->noinlines = s->noinlines;
+    if (s->format == REPORT_LIST)
+        j->granularity = REPORT_BY_LINE;
+    if (s->format == REPORT_PROTO || s->format == REPORT_RAW || s->format == REPORT_CALLGRIND)
+        j->granularity = REPORT_BY_ADDRESS;
+    if (report_sample_index(j->profile, s->sample_index, &j->value_index, j->err) < 0)
+        return -1;
+    if (s->divide_by == 0)
+        return err_set(j->err, ERR_USAGE, "zero divisor specified");
+    j->ratio = 1 / s->divide_by;
+    j->sample_unit = profile_str(j->profile, j->profile->sample_types[j->value_index].unit);
+    j->output_unit = str_of(s->unit);
+    j->budget = regex_budget_asked(j->profile);
+    if (s->symbol && regex_new(str_of(s->symbol), &j->budget, &j->symbol, j->err) < 0)
+        return err_wrap(j->err, "parsing argument regexp %s", s->symbol);
+    return 0;
+}
+
+/* ---- the total ----------------------------------------------------------------------------------------- */
+
+/* Whether a sample belongs to the base of a difference whose percentages are of the base. */
+static bool is_in_base(const struct profile *p, const struct profile_sample *s)
+{
+    for (size_t i = s->label_at; i < s->label_at + s->n_labels; i++)
+        if (!p->labels[i].is_number && str_is(profile_str(p, p->labels[i].key), "pprof::base") &&
+            str_is(profile_str(p, p->labels[i].str), "true"))
+            return true;
+    return false;
+}
+
+static int64_t total_of(const struct job *j)
+{
+    const struct profile *p = j->profile;
+    uint64_t total = 0, div = 0, base_total = 0, base_div = 0;
+    for (size_t i = 0; i < p->n_samples; i++) {
+        int64_t v = p->values[i * p->n_sample_types + j->value_index];
+        uint64_t d = j->settings->mean ? (uint64_t)p->values[i * p->n_sample_types] : 0;
+        uint64_t size = v < 0 ? -(uint64_t)v : (uint64_t)v;
+        total += size;
+        div += d;
+        if (p->samples[i].n_labels && is_in_base(p, &p->samples[i])) {
+            base_total += size;
+            base_div += d;
+        }
+    }
+    if ((int64_t)base_total > 0) {
+        total = base_total;
+        div = base_div;
+    }
+    return measure_divide((int64_t)total, (int64_t)div);
+}
+
+int report_heading(const struct profile *p, const struct report_settings *settings,
+                   const struct report_callbacks *callbacks, bool *ret_empty, struct err *err)
+{
+    struct heading lines = HEADING_INIT;
+    /* The report changes none of these. */
+    struct job j = {
+        .profile = (struct profile *)(uintptr_t)p, .settings = settings, .callbacks = callbacks, .err = err};
+    int rc = label_units_find(&j);
+    if (rc == 0)
+        rc = apply_settings(&j);
+    if (rc == 0) {
+        j.total = total_of(&j);
+        labels_profile(&j, &lines);
+        rc = buf_check(&lines.text, "what stands above a report", err);
+    }
+    if (rc == 0 && lines.text.len)
+        rc = callbacks->sink(callbacks->ctx, buf_str(&lines.text), lines.text.len, err);
+    if (rc == 0)
+        *ret_empty = j.total == 0;
+    buf_release(&lines.text);
+    free(j.label_units);
+    return rc;
+}
+
+int report_make(struct profile *p, const struct report_settings *settings,
+                const struct report_callbacks *callbacks, struct err *err)
+{
+    struct out *out = malloc(sizeof *out);
+    if (!out)
+        return err_nomem(err);
+    out_init(out, callbacks->sink, callbacks->ctx, err);
+    struct job j = {.profile = p, .settings = settings, .callbacks = callbacks, .out = out, .err = err};
+    int rc = label_units_find(&j);
+    if (rc == 0)
+        rc = apply_settings(&j);
+    if (rc == 0)
+        rc = tagroots_add(&j);
+    /* Percentages are of all samples, or with relative_percentages of the remaining ones. */
+    if (rc == 0 && settings->relative_percentages)
+        rc = filter_samples(&j);
+    j.total = rc == 0 ? total_of(&j) : 0;
+    if (rc == 0 && !settings->relative_percentages)
+        rc = filter_samples(&j);
+    if (rc == 0) {
+        aggregate(&j);
+        rc = formats[settings->format].write(&j);
+    }
+    if (rc == 0)
+        rc = out_end(out);
+    if (rc == 0)
+        rc = regex_check(j.symbol, err);
+    regex_free(j.symbol);
+    free(j.label_units);
+    free(out);
+    return rc;
+}

@@ -1,0 +1,332 @@
+#include "pprof/source.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "pprof/filter.h"
+#include "pprof/path.h"
+#include "base/banned.h"
+
+/* The limit of all cached files together. Above it, the cache is cleared. */
+#define KEPT_MAX ((size_t)256 << 20)
+
+struct file {
+    uint32_t path;
+    struct buf text;
+    struct source_lines lines;
+    char *wrong;
+};
+
+struct sources {
+    struct profile *profile;
+    char *search, *trim;
+    bool asked; /* the user named the search path */
+    struct file **files;
+    size_t n, cap, bytes;
+    uint32_t *places; /* by path: index into the files + 1 */
+    size_t n_places;
+};
+
+int source_split(struct str text, struct source_lines *ret, struct err *err)
+{
+    struct source_lines lines = {0};
+    size_t cap = 0;
+    while (text.n) {
+        const char *end = memchr(text.p, '\n', text.n);
+        size_t n = end ? (size_t)(end - text.p) : text.n, taken = n + (end != NULL);
+        if (n > SOURCE_LINE_MAX)
+            break;
+        if (array_reserve((void **)&lines.items, &cap, lines.n + 1, sizeof *lines.items, err) < 0) {
+            free(lines.items);
+            return -1;
+        }
+        lines.items[lines.n++] = (struct str){text.p, n && text.p[n - 1] == '\r' ? n - 1 : n};
+        text = (struct str){text.p + taken, text.n - taken};
+    }
+    *ret = lines;
+    return 0;
+}
+
+static void file_release(struct file *f)
+{
+    if (!f)
+        return;
+    buf_release(&f->text);
+    free(f->lines.items);
+    free(f->wrong);
+    free(f);
+}
+
+static void clear_cache(struct sources *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        file_release(s->files[i]);
+    s->n = s->bytes = 0;
+    if (s->n_places)
+        memset(s->places, 0, s->n_places * sizeof *s->places);
+}
+
+int sources_new(struct profile *p, const char *source_path, const char *trim_path, struct sources **ret,
+                struct err *err)
+{
+    struct sources *s = calloc(1, sizeof *s);
+    if (!s)
+        return err_nomem(err);
+    s->profile = p;
+    s->search = source_path && *source_path ? strdup(source_path) : getcwd(NULL, 0);
+    s->asked = source_path && *source_path;
+    s->trim = strdup(trim_path ? trim_path : "");
+    if (!s->search || !s->trim) {
+        int rc = err_set(err, ERR_LOCAL_IO, "could not stat current dir: %s", strerror(errno));
+        sources_free(s);
+        return rc;
+    }
+    *ret = s;
+    return 0;
+}
+
+void sources_free(struct sources *s)
+{
+    if (!s)
+        return;
+    clear_cache(s);
+    free(s->files);
+    free(s->places);
+    free(s->search);
+    free(s->trim);
+    free(s);
+}
+
+/* ---- opening ------------------------------------------------------------------------------------------- */
+
+/* Whether a path looks like a source. A profile may name any file, and other files may hold secrets. */
+static bool looks_like_source(const char *path)
+{
+    static const char *const endings[] = {
+        "go",  "s",   "asm", "c",  "cc",  "cpp", "cxx", "c++", "h",    "hh",  "hpp",   "hxx",    "h++",
+        "inc", "ipp", "tcc", "m",  "mm",  "cu",  "rs",  "zig", "d",    "nim", "swift", "f",      "f90",
+        "for", "y",   "l",   "py", "pyx", "rb",  "js",  "ts",  "java", "kt",  "scala", "swigcxx"};
+    const char *dot = strrchr(file_base(path), '.');
+    /* The headers of C++'s library have no suffix: /usr/include/c++/12/vector. */
+    if (!dot && strstr(path, "/include/c++/"))
+        return true;
+    for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
+        if (strcasecmp(dot + 1, endings[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool is_below_directory(const char *path, const char *dir)
+{
+    size_t n = strlen(dir);
+    return strcmp(dir, "/") == 0 || (strncmp(path, dir, n) == 0 && path[n] == '/');
+}
+
+/* Whether the file is below a directory that the user named with -source_path. */
+static bool is_below_user_path(const struct sources *s, const char *path)
+{
+    char name[PATH_MAX], real[PATH_MAX];
+    struct str dir;
+    for (const char *rest = s->asked ? source_list(s->search) : NULL; source_next(&rest, &dir);) {
+        if (dir.n == 0 || dir.n >= sizeof name)
+            continue;
+        memcpy(name, dir.p, dir.n);
+        name[dir.n] = '\0';
+        if (realpath(name, real) && is_below_directory(path, real))
+            return true;
+    }
+    return false;
+}
+
+/* Opens a regular file that may be shown. Returns -1 with errno otherwise, EPERM for a file that may not be
+ * shown. Resolves links first. Does not block on a pipe. */
+static int open_source_file(const struct sources *s, struct str path)
+{
+    struct stat st;
+    char name[PATH_MAX], real[PATH_MAX];
+    if (memchr(path.p, '\0', path.n)) {
+        errno = EINVAL;
+        return -1;
+    }
+    if (path.n >= sizeof name) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    memcpy(name, path.p, path.n);
+    name[path.n] = '\0';
+    int fd =
+        realpath(name, real) ? open(real, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW) : -1;
+    if (fd < 0 || (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)))
+        return fd;
+    bool regular = S_ISREG(st.st_mode);
+    if (regular && (looks_like_source(real) || is_below_user_path(s, real)))
+        return fd;
+    fd_close(&fd);
+    errno = regular ? EPERM : EINVAL;
+    return -1;
+}
+
+/* Makes DIR/PATH without "..", as a string of the profile. */
+static int join_path(struct sources *s, struct str dir, struct str path, struct str *ret, struct err *err)
+{
+    struct buf both = BUF_INIT((size_t)16 << 20);
+    uint32_t string;
+    buf_add(&both, dir.p, dir.n);
+    buf_adds(&both, dir.n && path.n ? "/" : "");
+    buf_add(&both, path.p, path.n);
+    int rc = buf_check(&both, "a path", err);
+    if (rc == 0)
+        rc = profile_intern(s->profile, buf_str(&both), both.len, &string, err);
+    if (rc == 0 && both.len)
+        rc = path_clean(s->profile, string, &string, err);
+    buf_release(&both);
+    if (rc == 0)
+        *ret = profile_str(s->profile, string);
+    return rc;
+}
+
+/* The parent directory; the directory itself if it has none. */
+static struct str parent_of(struct str dir)
+{
+    while (dir.n > 1 && dir.p[dir.n - 1] == '/')
+        dir.n--;
+    const char *slash = memrchr(dir.p, '/', dir.n);
+    if (!slash)
+        return STR(".");
+    return (struct str){dir.p, slash == dir.p ? 1 : (size_t)(slash - dir.p)};
+}
+
+/* *ret is the descriptor, or -1 if there is no file. *ret_refused: a file exists, but may not be shown. */
+static int search_file(struct sources *s, struct str path, int *ret, bool *ret_refused, struct err *err)
+{
+    struct str dir, at;
+    *ret_refused = false;
+    for (const char *rest = source_list(s->search); source_next(&rest, &dir);) {
+        for (;;) {
+            if (join_path(s, dir, path, &at, err) < 0)
+                return -1;
+            if ((*ret = open_source_file(s, at)) >= 0)
+                return 0;
+            *ret_refused = *ret_refused || errno == EPERM;
+            struct str parent = parent_of(dir);
+            if (str_equal(parent, dir))
+                break;
+            dir = parent;
+        }
+    }
+    return 0;
+}
+
+/* Writes upstream's message, or our own for a refusal, which upstream does not have. */
+static int set_message(const struct sources *s, struct str path, int why, char **ret_wrong, struct err *err)
+{
+    int shown = path.n > 4096 ? 4096 : (int)path.n, n;
+    if (why == EPERM) {
+        n = asprintf(ret_wrong,
+                     "%.*s does not look like a source file: -source_path with its directory shows it", shown,
+                     path.p);
+    } else if (path.n && path.p[0] == '/') {
+        /* Go's error texts begin with a lower-case letter. */
+        const char *words = strerror(why);
+        n = asprintf(ret_wrong, "open %.*s: %c%s", shown, path.p, tolower(words[0]), words + 1);
+    } else {
+        n = asprintf(ret_wrong, "could not find file %.*s on path %s", shown, path.p, s->search);
+    }
+    return n < 0 ? err_nomem(err) : 0;
+}
+
+static int open_source(struct sources *s, struct str name, int *ret, char **ret_wrong, struct err *err)
+{
+    struct str path = source_trim(name, s->trim, s->search);
+    bool refused = false;
+    int why = 0;
+    *ret = -1;
+    if (path.n && path.p[0] == '/') {
+        *ret = open_source_file(s, path);
+        why = errno;
+    } else {
+        if (search_file(s, path, ret, &refused, err) < 0)
+            return -1;
+        why = refused ? EPERM : ENOENT;
+    }
+    return *ret >= 0 ? 0 : set_message(s, path, why, ret_wrong, err);
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------- */
+
+/* An unreadable file, such as a directory, has no lines. Upstream reports no error either. */
+static void read_text(int fd, struct buf *to)
+{
+    char block[65536];
+    ssize_t n;
+    while (to->len < SOURCE_MAX && ((n = read(fd, block, sizeof block)) > 0 || (n < 0 && errno == EINTR))) {
+        size_t room = SOURCE_MAX - to->len;
+        if (n > 0)
+            buf_add(to, block, (size_t)n < room ? (size_t)n : room);
+    }
+}
+
+static int load_file(struct sources *s, struct file *f, struct err *err)
+{
+    int fd = -1;
+    if (open_source(s, profile_str(s->profile, f->path), &fd, &f->wrong, err) < 0)
+        return -1;
+    if (fd < 0)
+        return 0;
+    read_text(fd, &f->text);
+    fd_close(&fd);
+    if (buf_check(&f->text, "a source file", err) < 0)
+        return -1;
+    return source_split((struct str){buf_str(&f->text), f->text.len}, &f->lines, err);
+}
+
+/* Makes room for the entries of all paths up to this one. */
+static int make_places(struct sources *s, uint32_t path, struct err *err)
+{
+    size_t had = s->n_places;
+    if (path < had)
+        return 0;
+    if (array_reserve((void **)&s->places, &s->n_places, (size_t)path + 1, sizeof *s->places, err) < 0)
+        return -1;
+    memset(s->places + had, 0, (s->n_places - had) * sizeof *s->places);
+    return 0;
+}
+
+static int add_file(struct sources *s, uint32_t path, struct err *err)
+{
+    if (s->bytes > KEPT_MAX)
+        clear_cache(s);
+    if (array_reserve((void **)&s->files, &s->cap, s->n + 1, sizeof(struct file *), err) < 0)
+        return -1;
+    struct file *f = calloc(1, sizeof *f);
+    if (!f)
+        return err_nomem(err);
+    f->path = path;
+    buf_init(&f->text, SOURCE_MAX);
+    if (load_file(s, f, err) < 0) {
+        file_release(f);
+        return -1;
+    }
+    s->bytes += f->text.cap + f->lines.n * sizeof *f->lines.items;
+    s->files[s->n++] = f;
+    s->places[path] = (uint32_t)s->n;
+    return 0;
+}
+
+int sources_get(struct sources *s, uint32_t path, const struct source_lines **ret, const char **ret_wrong,
+                struct err *err)
+{
+    if (make_places(s, path, err) < 0 || (!s->places[path] && add_file(s, path, err) < 0))
+        return -1;
+    const struct file *f = s->files[s->places[path] - 1];
+    *ret = &f->lines;
+    *ret_wrong = f->wrong;
+    return 0;
+}

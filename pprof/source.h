@@ -1,0 +1,40 @@
+/*
+ * Source files that a profile names, line by line.
+ *
+ * A profile may name any file, and the reader of its report may show the report to others. Therefore, unlike
+ * upstream, this module reads only regular files whose resolved name ends as a source file's does, or which
+ * are below a directory that the user named (-source_path). It reads at most SOURCE_MAX bytes of each. The
+ * search follows google/pprof (internal/report/source.go, openSourceFile): an absolute path as it is, another
+ * path below each directory of the search path and below all parents of that directory.
+ */
+#ifndef PPROF_SOURCE_H
+#define PPROF_SOURCE_H
+
+#include "proto/proto.h"
+
+#define SOURCE_MAX ((size_t)64 << 20)
+/* A longer line ends the file, as in upstream. */
+#define SOURCE_LINE_MAX 65535u
+
+/* The lines of one file. */
+struct source_lines {
+    struct str *items;
+    size_t n;
+};
+
+/* Splits a text into lines without their ends. The lines point into the text. The caller frees ret->items. */
+int source_split(struct str text, struct source_lines *ret, struct err *err);
+
+struct sources;
+
+/* The caller keeps both paths valid. An empty search path means the current directory. */
+int sources_new(struct profile *p, const char *source_path, const char *trim_path, struct sources **ret,
+                struct err *err);
+void sources_free(struct sources *s);
+
+/* Gets the lines of the file with that name, valid until the next call. *ret_wrong is NULL, or upstream's
+ * message on why the file cannot be read. Returns -1 only for other errors. */
+int sources_get(struct sources *s, uint32_t path, const struct source_lines **ret, const char **ret_wrong,
+                struct err *err);
+
+#endif

@@ -1,0 +1,157 @@
+/*
+ * -speedscope: one profile of the kind "sampled", with a sample and its weight for each stack.
+ *
+ * Source: speedscope.app/file-format-schema.json (github.com/jlfwong/speedscope, file-format-spec.ts).
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "pprof/stacks.h"
+#include "base/banned.h"
+
+struct speedscope {
+    struct stacks stacks;
+    struct finder by_place;
+    uint32_t *frames; /* by node: the number of its frame */
+    uint32_t *places; /* by frame: one of its nodes */
+    size_t n_frames;
+};
+
+/* ---- frames -------------------------------------------------------------------------------------------- */
+
+struct wanted {
+    const struct speedscope *s;
+    const struct node_info *info;
+};
+
+static bool is_wanted(const void *ctx, uint32_t number)
+{
+    const struct wanted *w = ctx;
+    const struct node_info *a = w->info, *b = &w->s->stacks.g.nodes[w->s->places[number]].info;
+    return a->name == b->name && a->file == b->file && a->line == b->line && a->column == b->column &&
+           a->address == b->address;
+}
+
+/* Gives each node a frame. Nodes of one place share it. */
+static int number_frames(struct speedscope *s)
+{
+    const struct graph *g = &s->stacks.g;
+    s->frames = malloc((g->n_nodes + 1) * sizeof *s->frames);
+    s->places = calloc(g->n_nodes + 1, sizeof *s->places);
+    if (!s->frames || !s->places)
+        return err_nomem(s->stacks.job->err);
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        const struct node_info *info = &g->nodes[i].info;
+        uint64_t hash = finder_mix(finder_seed(&s->by_place), (uint64_t)info->name << 32 | info->file);
+        hash = finder_mix(finder_mix(hash, (uint64_t)info->line), info->address);
+        s->frames[i] = finder_find(&s->by_place, hash, is_wanted, &(struct wanted){s, info});
+        if (s->frames[i] != FINDER_NONE)
+            continue;
+        if (finder_add(&s->by_place, hash, s->stacks.job->err) < 0)
+            return -1;
+        s->frames[i] = (uint32_t)s->n_frames;
+        s->places[s->n_frames++] = (uint32_t)i;
+    }
+    return 0;
+}
+
+static int write_frames(struct speedscope *s, struct buf *name)
+{
+    const struct job *j = s->stacks.job;
+    for (size_t i = 0; i < s->n_frames; i++) {
+        const struct node_info *info = &s->stacks.g.nodes[s->places[i]].info;
+        buf_clear(name);
+        node_name(&s->stacks.g, info, name);
+        if (buf_check(name, "a name", j->err) < 0)
+            return -1;
+        out_text(j->out, i ? ",\n{\"name\":" : "\n{\"name\":");
+        out_json(j->out, (struct str){buf_str(name), name->len});
+        if (info->file) {
+            out_text(j->out, ",\"file\":");
+            out_json(j->out, profile_str(j->profile, info->file));
+        }
+        if (info->line > 0)
+            out_format(j->out, ",\"line\":%" PRId64, info->line);
+        out_text(j->out, "}");
+    }
+    return 0;
+}
+
+/* ---- stacks -------------------------------------------------------------------------------------------- */
+
+/* Writes each stack's frames, or its weight. A picture has no place for negative values: *ret_left is the
+ * number of such stacks. */
+static int write_stacks(struct speedscope *s, bool weights, size_t *ret_left, int64_t *ret_sum)
+{
+    struct out *out = s->stacks.job->out;
+    size_t at = 0;
+    int more;
+    const char *between = "";
+    *ret_left = 0;
+    *ret_sum = 0;
+    while ((more = stacks_next(&s->stacks, &at)) == 1) {
+        *ret_left += s->stacks.value < 0;
+        if (s->stacks.value < 0)
+            continue;
+        *ret_sum = measure_sum(*ret_sum, s->stacks.value);
+        out_text(out, between);
+        between = ",\n";
+        if (weights)
+            out_format(out, "%" PRId64, s->stacks.value);
+        for (size_t i = 0; !weights && i < s->stacks.n_path; i++)
+            out_format(out, "%c%" PRIu32, i ? ',' : '[', s->frames[s->stacks.path[i]]);
+        out_text(out, weights ? "" : "]");
+    }
+    return more;
+}
+
+/* Maps the unit to one of the format's. */
+static const char *unit_of(const struct job *j)
+{
+    static const char *const units[] = {"nanoseconds", "microseconds", "milliseconds", "seconds", "bytes"};
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (str_is(j->sample_unit, units[i]))
+            return units[i];
+    return "none";
+}
+
+static int write_document(struct speedscope *s, struct job *j, struct buf *name)
+{
+    size_t left = 0;
+    int64_t sum = 0;
+    out_text(j->out,
+             "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"version\":\"0.0.1\","
+             "\"exporter\":\"profgrab " PROFGRAB_VERSION "\",\"activeProfileIndex\":0,\n"
+             "\"shared\":{\"frames\":[");
+    if (write_frames(s, name) < 0)
+        return -1;
+    out_text(j->out, "]},\n\"profiles\":[{\"type\":\"sampled\",\"name\":");
+    out_json(j->out, profile_str(j->profile, j->profile->sample_types[j->value_index].type));
+    out_format(j->out, ",\"unit\":\"%s\",\"startValue\":0,\n\"samples\":[", unit_of(j));
+    if (write_stacks(s, false, &left, &sum) < 0)
+        return -1;
+    out_text(j->out, "],\n\"weights\":[");
+    if (write_stacks(s, true, &left, &sum) < 0)
+        return -1;
+    out_format(j->out, "],\n\"endValue\":%" PRId64 "}]}\n", sum);
+    if (left > 0)
+        job_say(j, "%zu stack%s left out, whose values are below zero", left, left == 1 ? "" : "s");
+    return 0;
+}
+
+int speedscope_write(struct job *j)
+{
+    struct speedscope s = {0};
+    struct buf name = BUF_INIT(JOB_NAME_MAX);
+    int rc = stacks_init(&s.stacks, j);
+    if (rc == 0)
+        rc = number_frames(&s);
+    if (rc == 0)
+        rc = write_document(&s, j, &name);
+    buf_release(&name);
+    free(s.frames);
+    free(s.places);
+    finder_release(&s.by_place);
+    stacks_release(&s.stacks);
+    return rc;
+}

@@ -1,0 +1,22 @@
+/* Whole stacks with their own values, equal stacks merged, for the formats of other tools. */
+#ifndef PPROF_STACKS_H
+#define PPROF_STACKS_H
+
+#include "pprof/job.h"
+
+struct stacks {
+    struct job *job;
+    struct graph g; /* a call tree */
+    uint32_t *path; /* the current stack: nodes from the root on */
+    size_t n_path, cap_path;
+    int64_t value;
+};
+
+/* Makes the call tree. Call stacks_release even after a failure. */
+int stacks_init(struct stacks *s, struct job *j);
+void stacks_release(struct stacks *s);
+/* Advances to the next stack with a value; *at starts at 0. Sets path and value, divided as the settings say.
+ * Returns 1, 0 at the end, -1 on failure. */
+int stacks_next(struct stacks *s, size_t *at);
+
+#endif

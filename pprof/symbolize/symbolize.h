@@ -1,0 +1,75 @@
+/*
+ * Names for profiles without names: from the binaries that the profile names, or from the server that sent
+ * it. Also demangles names.
+ *
+ * Source: google/pprof internal/symbolizer, internal/symbolz, internal/binutils and, for the places of
+ * binaries, internal/driver/fetch.go. The caller runs programs and sends requests: `struct symbolize_tools`.
+ */
+#ifndef PPROF_SYMBOLIZE_SYMBOLIZE_H
+#define PPROF_SYMBOLIZE_SYMBOLIZE_H
+
+#include "proto/proto.h"
+
+/* The external programs. Each reads lines and writes lines. */
+enum symbolize_program {
+    SYMBOLIZE_ADDR2LINE, /* `addr2line -aif -e FILE`: reads addresses, writes places */
+    SYMBOLIZE_NM,        /* `nm --numeric-sort --print-size --format=posix FILE`: writes a table of symbols */
+    SYMBOLIZE_CXXFILT,   /* `c++filt`: reads and writes names */
+    SYMBOLIZE_CXXFILT_P, /* `c++filt -p`: the same, without parameters */
+};
+
+/*
+ * Runs a program on a file (NULL: none) with that input, and appends its output to an empty buffer. Returns 0
+ * for any exit code, but a failed nm gives no output. ERR_NOT_FOUND: the program is missing. ERR_CANCELLED:
+ * the user cancelled. Other errors: no usable output.
+ */
+typedef int symbolize_run_fn(void *ctx, enum symbolize_program program, const char *file, struct str input,
+                             struct buf *ret, struct err *err);
+/* Asks the server that sent a profile for names. The addresses are `0x…+0x…`. */
+typedef int symbolize_post_fn(void *ctx, const char *source, struct str addresses, struct buf *ret,
+                              struct err *err);
+/* Receives a message beside the report: a line without an end. */
+typedef void symbolize_say_fn(void *ctx, const char *line);
+
+struct symbolize_tools {
+    symbolize_run_fn *run;
+    symbolize_post_fn *post;
+    symbolize_say_fn *say;
+    void *ctx;
+};
+
+/* The origins of mappings, identified by build ID, file, or the source itself. All 0: none. */
+struct symbolize_source {
+    char *key, *source;
+    uint64_t start;
+};
+struct symbolize_sources {
+    struct symbolize_source *items;
+    size_t n, cap;
+};
+void symbolize_sources_release(struct symbolize_sources *s);
+/* Appends the sources of `from`, which is empty afterwards. */
+int symbolize_sources_move(struct symbolize_sources *to, struct symbolize_sources *from, struct err *err);
+
+/*
+ * Sets the mappings' files to those that a search path (like PATH; NULL or empty: $HOME/pprof/binaries) has,
+ * by build ID or by name. Opens and reads only regular ELF files.
+ */
+int symbolize_locate(struct profile *p, const char *search_path, symbolize_say_fn *say, void *ctx,
+                     struct err *err);
+
+/* Records that URL as the source of the profile's mappings. A mapping without build ID and file gets the URL
+ * as its file; symbolize_unsource removes it. */
+int symbolize_collect(struct profile *p, const char *url, struct symbolize_sources *to, struct err *err);
+/* Removes a URL as the file of mappings without a build ID. */
+void symbolize_unsource(struct profile *p);
+
+/*
+ * Finds names for mappings without names, and demangles names, as `mode` (-symbolize; NULL: the default)
+ * requests. Runs, opens and requests nothing if no name is missing. Returns -1 where upstream fails too (the
+ * server does not answer), and after a cancellation.
+ */
+int symbolize(struct profile *p, const char *mode, const struct symbolize_sources *sources,
+              const struct symbolize_tools *tools, struct err *err);
+
+#endif

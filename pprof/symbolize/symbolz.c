@@ -1,0 +1,360 @@
+/*
+ * Names from the server that sent a profile: Go's /debug/pprof/symbol, and /symbolz of other servers.
+ *
+ * Source: google/pprof internal/symbolz/symbolz.go; for sources, internal/driver/fetch.go.
+ */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pprof/symbolize/symbols.h"
+#include "base/banned.h"
+
+/* The limit of a response grows with the number of requested addresses. */
+#define ANSWER_FREE ((size_t)1 << 20)
+#define ANSWER_EACH 4096
+#define ANSWER_MAX ((size_t)128 << 20)
+#define QUERY_MAX ((size_t)256 << 20)
+
+/* ---- sources ------------------------------------------------------------------------------------------- */
+
+void symbolize_sources_release(struct symbolize_sources *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        free(s->items[i].key);
+        free(s->items[i].source);
+    }
+    free(s->items);
+    *s = (struct symbolize_sources){0};
+}
+
+int symbolize_sources_move(struct symbolize_sources *to, struct symbolize_sources *from, struct err *err)
+{
+    if (array_reserve((void **)&to->items, &to->cap, to->n + from->n, sizeof *to->items, err) < 0)
+        return -1;
+    for (size_t i = 0; i < from->n; i++)
+        to->items[to->n++] = from->items[i];
+    from->n = 0;
+    symbolize_sources_release(from);
+    return 0;
+}
+
+static int add_source(struct symbolize_sources *to, struct str key, const char *source, uint64_t start,
+                      struct err *err)
+{
+    if (array_reserve((void **)&to->items, &to->cap, to->n + 1, sizeof *to->items, err) < 0)
+        return -1;
+    struct symbolize_source s = {strndup(key.p, key.n), strdup(source), start};
+    if (!s.key || !s.source) {
+        free(s.key);
+        free(s.source);
+        return err_nomem(err);
+    }
+    to->items[to->n++] = s;
+    return 0;
+}
+
+int symbolize_collect(struct profile *p, const char *url, struct symbolize_sources *to, struct err *err)
+{
+    for (size_t i = 0; i < p->n_mappings && i < SYMBOLIZE_MAPPINGS; i++) {
+        struct profile_mapping *m = &p->mappings[i];
+        if (!m->build_id && !m->file && profile_intern(p, url, strlen(url), &m->file, err) < 0)
+            return -1;
+        struct str key = profile_str(p, m->build_id ? m->build_id : m->file);
+        if (add_source(to, key, url, m->start, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Whether Go accepts it as an absolute URL: it has a scheme, and only valid characters. */
+static bool is_url(struct str s)
+{
+    size_t n = 0;
+    while (n < s.n && (isalnum((unsigned char)s.p[n]) || (s.p[n] && strchr("+-.", s.p[n]))))
+        n++;
+    if (n == 0 || n == s.n || s.p[n] != ':' || !isalpha((unsigned char)s.p[0]))
+        return false;
+    for (size_t i = n; i < s.n; i++)
+        if ((unsigned char)s.p[i] < ' ' || s.p[i] == 0x7f)
+            return false;
+    return true;
+}
+
+void symbolize_unsource(struct profile *p)
+{
+    for (size_t i = 0; i < p->n_mappings; i++)
+        if (!p->mappings[i].build_id && is_url(profile_str(p, p->mappings[i].file)))
+            p->mappings[i].file = 0;
+}
+
+/* The first source of a mapping, by its file or else by its build ID. */
+static const struct symbolize_source *source_of(const struct profile *p, const struct profile_mapping *m,
+                                                const struct symbolize_sources *sources)
+{
+    const uint32_t keys[] = {m->file, m->build_id};
+    for (size_t k = 0; k < 2; k++)
+        for (size_t i = 0; (k == 0 || keys[k]) && i < sources->n; i++)
+            if (str_is(profile_str(p, keys[k]), sources->items[i].key))
+                return &sources->items[i];
+    return NULL;
+}
+
+/* ---- response ------------------------------------------------------------------------------------------ */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r';
+}
+
+/* The end of the address at `at`, which white space must follow; or 0. */
+static size_t address_end(struct str line, size_t at)
+{
+    size_t i = at + 2;
+    if (line.n - at < 4 || line.p[at] != '0' || line.p[at + 1] != 'x')
+        return 0;
+    while (i < line.n && isxdigit((unsigned char)line.p[i]))
+        i++;
+    return i > at + 2 && i < line.n && is_blank(line.p[i]) ? i : 0;
+}
+
+/* Reads an address. Returns false if it exceeds 64 bits. */
+static bool read_address(struct str s, uint64_t *ret)
+{
+    uint64_t value = 0;
+    for (size_t i = 2; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        if (value >> 60)
+            return false;
+        value = value << 4 | (unsigned)(isdigit(c) ? c - '0' : tolower(c) - 'a' + 10);
+    }
+    *ret = value;
+    return true;
+}
+
+static int set_too_large(struct str address, struct err *err)
+{
+    char shown[80];
+    text_printable(shown, sizeof shown, address.p, address.n);
+    return err_set(err, ERR_FAILED,
+                   "unexpected parse failure %s: strconv.ParseUint: parsing \"%s\": value out of range",
+                   shown, shown);
+}
+
+int symbolz_next(struct str *rest, struct symbolz *ret, struct err *err)
+{
+    const char *end;
+    while (rest->n && (end = memchr(rest->p, '\n', rest->n))) {
+        struct str line = {rest->p, (size_t)(end + 1 - rest->p)};
+        *rest = (struct str){end + 1, rest->n - line.n};
+        for (size_t at = 0; at + 3 < line.n; at++) {
+            size_t behind = address_end(line, at);
+            if (!behind)
+                continue;
+            struct str address = {line.p + at, behind - at};
+            if (!read_address(address, &ret->address))
+                return set_too_large(address, err);
+            while (behind < line.n && is_blank(line.p[behind]))
+                behind++;
+            ret->name = (struct str){line.p + behind, line.n - behind};
+            while (ret->name.n &&
+                   (ret->name.p[ret->name.n - 1] == '\n' || ret->name.p[ret->name.n - 1] == '\r'))
+                ret->name.n--;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* ---- a mapping ----------------------------------------------------------------------------------------- */
+
+/* The addresses of a mapping in order, each with the last name that the response has for it. A server may
+ * name many more addresses. */
+struct address_name {
+    uint64_t address;
+    size_t order; /* the number of its name in the response, from 1; 0: none */
+    struct str name;
+    uint32_t function;
+};
+struct answer_names {
+    struct address_name *items;
+    size_t n;
+    uint32_t *by_string; /* by string of a name: index of its function + 1 */
+    size_t n_strings, cap_strings;
+};
+
+/* Adds the shift of the profile's merge. Returns false on overflow. */
+static bool shift_address(uint64_t address, uint64_t offset, uint64_t *ret)
+{
+    *ret = address + offset;
+    return offset >> 63 ? *ret < address : *ret >= address;
+}
+
+/* The indices of one mapping's locations. */
+struct places {
+    const uint32_t *items;
+    size_t n;
+};
+
+static int write_query(const struct profile *p, struct places places, uint64_t offset, struct buf *to,
+                       struct err *err)
+{
+    for (size_t i = 0; i < places.n; i++) {
+        const struct profile_location *l = &p->locations[places.items[i]];
+        uint64_t address;
+        if (!l->address || l->n_lines)
+            continue;
+        if (!shift_address(l->address, offset, &address))
+            return err_set(err, ERR_FAILED,
+                           "cannot adjust address %" PRIu64 " by %" PRId64 ", it would overflow", l->address,
+                           (int64_t)offset);
+        buf_addf(to, "%s0x%" PRIx64, to->len ? "+" : "", address);
+    }
+    return buf_check(to, "the list of addresses", err);
+}
+
+/* Finds or makes this response's function with that name. */
+static int find_function(struct profile *p, struct answer_names *n, struct str name, uint32_t *ret,
+                         struct err *err)
+{
+    uint32_t string;
+    if (profile_intern(p, name.p, name.n, &string, err) < 0)
+        return -1;
+    if (array_reserve((void **)&n->by_string, &n->cap_strings, (size_t)string + 1, sizeof *n->by_string,
+                      err) < 0)
+        return -1;
+    while (n->n_strings <= string)
+        n->by_string[n->n_strings++] = 0;
+    if (!n->by_string[string]) {
+        struct profile_function f = {.id = p->n_functions + 1, .name = string, .system_name = string};
+        if (profile_add_function(p, &f, err) < 0)
+            return -1;
+        n->by_string[string] = (uint32_t)p->n_functions;
+    }
+    *ret = n->by_string[string] - 1;
+    return 0;
+}
+
+static int compare_addresses(const void *a, const void *b)
+{
+    const struct address_name *x = a, *y = b;
+    return (x->address > y->address) - (x->address < y->address);
+}
+
+static int compare_orders(const void *a, const void *b)
+{
+    const struct address_name *x = a, *y = b;
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+static int list_addresses(const struct profile *p, struct places places, struct answer_names *n,
+                          struct err *err)
+{
+    n->items = calloc(places.n + 1, sizeof *n->items);
+    if (!n->items)
+        return err_nomem(err);
+    for (size_t i = 0; i < places.n; i++)
+        n->items[i].address = p->locations[places.items[i]].address;
+    qsort(n->items, places.n, sizeof *n->items, compare_addresses);
+    for (size_t i = 0; i < places.n; i++)
+        if (n->n == 0 || n->items[n->n - 1].address != n->items[i].address)
+            n->items[n->n++] = n->items[i];
+    return 0;
+}
+
+static struct address_name *find_address(const struct answer_names *n, uint64_t address)
+{
+    struct address_name key = {.address = address};
+    return bsearch(&key, n->items, n->n, sizeof *n->items, compare_addresses);
+}
+
+/* Makes functions from the names, in the order of the response. */
+static int make_functions(struct profile *p, struct answer_names *n, struct err *err)
+{
+    int rc = 0;
+    qsort(n->items, n->n, sizeof *n->items, compare_orders);
+    for (size_t i = 0; rc == 0 && i < n->n; i++)
+        if (n->items[i].order)
+            rc = find_function(p, n, n->items[i].name, &n->items[i].function, err);
+    qsort(n->items, n->n, sizeof *n->items, compare_addresses);
+    return rc;
+}
+
+/* The names point into the response. */
+static int read_answer(struct profile *p, struct str answer, uint64_t offset, struct answer_names *n,
+                       struct err *err)
+{
+    struct symbolz s;
+    size_t order = 0;
+    int more;
+    while ((more = symbolz_next(&answer, &s, err)) > 0) {
+        uint64_t address;
+        if (!shift_address(s.address, -offset, &address))
+            return err_set(err, ERR_FAILED,
+                           "cannot adjust symbolz address %" PRIu64 " by %" PRId64 ", it would overflow",
+                           s.address, (int64_t)-offset);
+        struct address_name *named = find_address(n, address);
+        if (!named)
+            continue;
+        named->order = ++order;
+        named->name = s.name;
+    }
+    return more < 0 ? -1 : make_functions(p, n, err);
+}
+
+static int name_places(struct profile *p, struct places places, const struct answer_names *n, struct err *err)
+{
+    for (size_t i = 0; i < places.n; i++) {
+        const struct address_name *named = find_address(n, p->locations[places.items[i]].address);
+        bool has_name = named && named->order;
+        struct profile_line line = {.function = has_name ? named->function : 0};
+        if (has_name && profile_set_lines(p, places.items[i], &line, 1, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int request_names(const struct symbolizing *s, uint32_t mapping, const struct symbolize_source *source,
+                         struct err *err)
+{
+    struct profile *p = s->profile;
+    const struct mapped_locations *m = s->locations;
+    struct places places = {m->items + m->first[mapping], m->first[mapping + 1] - m->first[mapping]};
+    struct answer_names names = {0};
+    if (list_addresses(p, places, &names, err) < 0)
+        return -1;
+    size_t most = ANSWER_FREE + names.n * (size_t)ANSWER_EACH;
+    struct buf query = BUF_INIT(QUERY_MAX), answer = BUF_INIT(most < ANSWER_MAX ? most : ANSWER_MAX);
+    uint64_t offset = source->start - p->mappings[mapping].start;
+    int rc = write_query(p, places, offset, &query, err);
+    if (rc == 0 && query.len) {
+        rc = s->tools->post(s->tools->ctx, source->source, (struct str){query.data, query.len}, &answer, err);
+        if (rc == 0)
+            rc = read_answer(p, (struct str){buf_str(&answer), answer.len}, offset, &names, err);
+        if (rc == 0)
+            rc = name_places(p, places, &names, err);
+    }
+    free(names.items);
+    free(names.by_string);
+    buf_release(&query);
+    buf_release(&answer);
+    return rc;
+}
+
+int symbolize_remote(const struct symbolizing *s, const struct symbolize_sources *sources, struct err *err)
+{
+    struct profile *p = s->profile;
+    for (uint32_t i = 0; i < s->locations->n_mappings; i++) {
+        if (!s->mode->force && p->mappings[i].has_functions)
+            continue;
+        const struct symbolize_source *source = source_of(p, &p->mappings[i], sources);
+        if (!source)
+            continue;
+        if (request_names(s, i, source, err) < 0)
+            return -1;
+        p->mappings[i].has_functions = true;
+    }
+    return 0;
+}

@@ -1,0 +1,191 @@
+/*
+ * Frames made of labels: tagroot and tagleaf.
+ *
+ * Source: google/pprof internal/driver/tagroot.go.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "pprof/job.h"
+#include "base/banned.h"
+
+/* The most bytes of all values of a label together. */
+#define MAX_NAME ((size_t)64 << 20)
+
+/* The frames of one key: a location for each name, by the name's string. */
+struct key {
+    uint32_t string;
+    uint32_t *locations; /* index + 1; 0: none yet */
+    size_t n;
+    bool matched;
+};
+
+struct maker {
+    struct job *j;
+    struct key *roots, *leaves; /* the first key is the outermost frame */
+    size_t n_roots, n_leaves;
+    uint64_t next_location, next_function;
+    struct buf name;
+    uint32_t *stack;
+    size_t cap_stack;
+};
+
+/* Splits a list of keys at commas. Skips empty keys. */
+static int split_keys(struct profile *p, const char *list, struct key **ret, size_t *ret_n, struct err *err)
+{
+    size_t cap = 0;
+    for (const char *at = list ? list : ""; *at;) {
+        size_t n = strcspn(at, ",");
+        if (n) {
+            if (array_reserve((void **)ret, &cap, *ret_n + 1, sizeof **ret, err) < 0)
+                return -1;
+            struct key *key = &(*ret)[*ret_n];
+            *key = (struct key){0};
+            if (profile_intern(p, at, n, &key->string, err) < 0)
+                return -1;
+            ++*ret_n;
+        }
+        at += n + (at[n] == ',');
+    }
+    return 0;
+}
+
+static void add_value(struct buf *to, struct str value, bool *any)
+{
+    if (*any)
+        buf_addc(to, ',');
+    *any = true;
+    buf_add(to, value.p, value.n);
+}
+
+/* Adds all values of the label: texts, then numbers, with units if any of them has one. */
+static bool add_values(struct maker *m, const struct profile_sample *s, uint32_t key)
+{
+    const struct profile *p = m->j->profile;
+    const struct profile_label *labels = p->labels + s->label_at;
+    bool any = false, units = false;
+    for (uint32_t i = 0; i < s->n_labels; i++) {
+        if (labels[i].key == key && !labels[i].is_number)
+            add_value(&m->name, profile_str(p, labels[i].str), &any);
+        units = units || (labels[i].key == key && labels[i].is_number && labels[i].unit);
+    }
+    for (uint32_t i = 0; i < s->n_labels; i++) {
+        char text[MEASURE_TEXT];
+        if (labels[i].key != key || !labels[i].is_number)
+            continue;
+        measure_label(text, labels[i].num, units ? profile_str(p, labels[i].unit) : STR(""),
+                      units ? str_of(m->j->settings->unit) : STR(""));
+        add_value(&m->name, str_of(text), &any);
+    }
+    return any;
+}
+
+static int add_location(struct maker *m, uint32_t name, uint32_t file)
+{
+    struct profile *p = m->j->profile;
+    struct profile_function function = {.id = m->next_function++, .name = name, .filename = file};
+    struct profile_line line = {.function = (uint32_t)p->n_functions};
+    struct profile_location location = {.id = m->next_location++, .mapping = PROFILE_NONE, .n_lines = 1};
+    return profile_add_function(p, &function, m->j->err) < 0
+               ? -1
+               : profile_add_location(p, &location, &line, m->j->err);
+}
+
+/* The frame of that key for this sample. */
+static int frame_of(struct maker *m, const struct profile_sample *s, struct key *key, uint32_t *ret)
+{
+    struct profile *p = m->j->profile;
+    uint32_t name;
+    buf_clear(&m->name);
+    key->matched = add_values(m, s, key->string) || key->matched;
+    if (buf_check(&m->name, "a label's values", m->j->err) < 0 ||
+        profile_intern(p, buf_str(&m->name), m->name.len, &name, m->j->err) < 0)
+        return -1;
+    if (name >= key->n) {
+        size_t had = key->n;
+        if (array_reserve((void **)&key->locations, &key->n, (size_t)name + 1, sizeof *key->locations,
+                          m->j->err) < 0)
+            return -1;
+        memset(key->locations + had, 0, (key->n - had) * sizeof *key->locations);
+    }
+    if (!key->locations[name]) {
+        if (add_location(m, name, key->string) < 0)
+            return -1;
+        key->locations[name] = (uint32_t)p->n_locations;
+    }
+    *ret = key->locations[name] - 1;
+    return 0;
+}
+
+/* Adds leaves, the stack itself, and roots. Stacks start at the leaf, so the keys go backwards. */
+static int add_frames(struct maker *m, size_t sample)
+{
+    struct profile *p = m->j->profile;
+    struct profile_sample s = p->samples[sample];
+    size_t depth = m->n_leaves + s.depth + m->n_roots;
+    if (array_reserve((void **)&m->stack, &m->cap_stack, depth, sizeof *m->stack, m->j->err) < 0)
+        return -1;
+    /* Upstream makes the roots first, so that they get the lower IDs. */
+    for (size_t i = 0; i < m->n_roots; i++)
+        if (frame_of(m, &s, &m->roots[m->n_roots - 1 - i], &m->stack[m->n_leaves + s.depth + i]) < 0)
+            return -1;
+    for (size_t i = 0; i < m->n_leaves; i++)
+        if (frame_of(m, &s, &m->leaves[m->n_leaves - 1 - i], &m->stack[i]) < 0)
+            return -1;
+    for (size_t i = 0; i < s.depth; i++)
+        m->stack[m->n_leaves + i] = profile_frame(p, &s, i);
+    return profile_restack(p, sample, m->stack, depth, m->j->err);
+}
+
+static int add_all_frames(struct maker *m)
+{
+    const struct profile *p = m->j->profile;
+    for (size_t i = 0; i < p->n_locations; i++)
+        m->next_location = p->locations[i].id > m->next_location ? p->locations[i].id : m->next_location;
+    for (size_t i = 0; i < p->n_functions; i++)
+        m->next_function = p->functions[i].id > m->next_function ? p->functions[i].id : m->next_function;
+    m->next_location++;
+    m->next_function++;
+    for (size_t i = 0; i < p->n_samples; i++)
+        if (add_frames(m, i) < 0)
+            return -1;
+    return 0;
+}
+
+static void warn_missing(const struct job *j, const char *asked, const struct key *keys, size_t n,
+                         const char *name)
+{
+    bool matched = !asked || !*asked;
+    for (size_t i = 0; i < n; i++)
+        matched = matched || keys[i].matched;
+    if (!matched)
+        job_say(j, "%s expression matched no samples", name);
+}
+
+static void release_keys(struct key *keys, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(keys[i].locations);
+    free(keys);
+}
+
+int tagroots_add(struct job *j)
+{
+    struct maker m = {.j = j, .name = BUF_INIT(MAX_NAME)};
+    const struct report_settings *s = j->settings;
+    int rc = 0;
+    if (split_keys(j->profile, s->tagroot, &m.roots, &m.n_roots, j->err) < 0 ||
+        split_keys(j->profile, s->tagleaf, &m.leaves, &m.n_leaves, j->err) < 0)
+        rc = -1;
+    if (rc == 0 && m.n_roots + m.n_leaves)
+        rc = add_all_frames(&m);
+    if (rc == 0) {
+        warn_missing(j, s->tagroot, m.roots, m.n_roots, "TagRoot");
+        warn_missing(j, s->tagleaf, m.leaves, m.n_leaves, "TagLeaf");
+    }
+    release_keys(m.roots, m.n_roots);
+    release_keys(m.leaves, m.n_leaves);
+    buf_release(&m.name);
+    free(m.stack);
+    return rc;
+}

@@ -1,0 +1,185 @@
+/*
+ * -tags: the values of the samples' labels, and the weight of each.
+ *
+ * Numbers count as their text. Keys and values are counted by their strings, and sorted for output.
+ */
+#include <stdlib.h>
+
+#include "pprof/job.h"
+#include "pprof/table.h"
+#include "base/banned.h"
+
+/* A value of a label. */
+struct count {
+    uint32_t key, value; /* indices of strings */
+    int64_t sum;
+};
+
+struct counts {
+    struct count *counts;
+    size_t n, cap;
+    struct finder by_string;
+};
+
+struct wanted {
+    const struct counts *c;
+    uint32_t key, value;
+};
+
+static bool is_wanted(const void *ctx, uint32_t number)
+{
+    const struct wanted *w = ctx;
+    const struct count *count = &w->c->counts[number];
+    return count->key == w->key && count->value == w->value;
+}
+
+static int count_value(struct counts *c, uint32_t key, uint32_t value, int64_t v, struct err *err)
+{
+    uint64_t hash = finder_mix(finder_mix(finder_seed(&c->by_string), key), value);
+    uint32_t at = finder_find(&c->by_string, hash, is_wanted, &(struct wanted){c, key, value});
+    if (at == FINDER_NONE) {
+        if (array_reserve((void **)&c->counts, &c->cap, c->n + 1, sizeof *c->counts, err) < 0 ||
+            finder_add(&c->by_string, hash, err) < 0)
+            return -1;
+        at = (uint32_t)c->n++;
+        c->counts[at] = (struct count){.key = key, .value = value};
+    }
+    c->counts[at].sum = measure_sum(c->counts[at].sum, v);
+    return 0;
+}
+
+static int count_label(struct job *j, struct counts *c, const struct profile_label *l, int64_t v)
+{
+    char text[MEASURE_TEXT];
+    uint32_t value = l->str;
+    if (l->is_number) {
+        measure_label(text, l->num, label_unit(j, l->key), j->output_unit);
+        if (profile_intern(j->profile, text, strlen(text), &value, j->err) < 0)
+            return -1;
+    }
+    return count_value(c, l->key, value, v, j->err);
+}
+
+static int count_samples(struct job *j, struct counts *c)
+{
+    const struct profile *p = j->profile;
+    for (size_t i = 0; i < p->n_samples; i++) {
+        const struct profile_sample *s = &p->samples[i];
+        int64_t v = p->values[i * p->n_sample_types + j->value_index];
+        for (size_t at = s->label_at; at < s->label_at + s->n_labels; at++)
+            if (count_label(j, c, &p->labels[at], v) < 0)
+                return -1;
+    }
+    return 0;
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------- */
+
+struct ranked {
+    struct str key, value;
+    int64_t sum;
+};
+
+static int compare_ranked(const void *left, const void *right)
+{
+    const struct ranked *a = left, *b = right;
+    int order = str_compare(a->key, b->key);
+    int64_t x = measure_abs(a->sum), y = measure_abs(b->sum);
+    if (order || x == y)
+        return order ? order : str_compare(a->value, b->value);
+    return x < y ? 1 : -1;
+}
+
+static void add_str(struct table *t, struct str s)
+{
+    table_add(t, s.p, s.n);
+}
+
+static void add_text(struct table *t, const char *s)
+{
+    add_str(t, str_of(s));
+}
+
+/* Writes "5.20s ( 2.00%)"; without a share if the total is 0. */
+static void add_value(struct job *j, struct table *t, int64_t v)
+{
+    char text[MEASURE_TEXT], share[MEASURE_TEXT];
+    job_label(j, text, v);
+    add_text(t, text);
+    if (j->total <= 0)
+        return;
+    measure_percentage(share, v, j->total);
+    add_text(t, " (");
+    add_text(t, share);
+    add_text(t, ")");
+}
+
+/* "key:   Total 5.20s of 10s (52.00%)" */
+static void add_key(struct job *j, struct table *t, struct str key, int64_t sum)
+{
+    char part[MEASURE_TEXT], total[MEASURE_TEXT], share[MEASURE_TEXT];
+    job_label(j, part, sum);
+    job_label(j, total, j->total);
+    measure_percentage(share, sum, j->total);
+    add_str(t, key);
+    add_text(t, ":\t Total ");
+    add_text(t, part);
+    add_text(t, " of ");
+    add_text(t, total);
+    if (j->total > 0) {
+        add_text(t, " (");
+        add_text(t, share);
+        add_text(t, ")");
+    }
+    add_text(t, "\n");
+}
+
+/* Adds the values of one key. Returns their number. */
+static size_t add_values(struct job *j, struct table *t, const struct ranked *ranks, size_t n)
+{
+    size_t same = 0;
+    int64_t sum = 0;
+    for (; same < n && str_equal(ranks[same].key, ranks->key); same++)
+        sum = measure_sum(sum, ranks[same].sum);
+    add_key(j, t, ranks->key, sum);
+    for (size_t i = 0; i < same; i++) {
+        add_text(t, " \t");
+        add_value(j, t, ranks[i].sum);
+        add_text(t, ":\t ");
+        add_str(t, ranks[i].value);
+        add_text(t, "\n");
+    }
+    add_text(t, "\n");
+    return same;
+}
+
+static int write_counts(struct job *j, const struct counts *c)
+{
+    struct table t = TABLE_INIT;
+    struct ranked *ranks = malloc((c->n + 1) * sizeof *ranks);
+    if (!ranks)
+        return err_nomem(j->err);
+    for (size_t i = 0; i < c->n; i++)
+        ranks[i] = (struct ranked){profile_str(j->profile, c->counts[i].key),
+                                   profile_str(j->profile, c->counts[i].value), c->counts[i].sum};
+    qsort(ranks, c->n, sizeof *ranks, compare_ranked);
+    int rc = 0;
+    for (size_t i = 0; i < c->n && rc == 0;) {
+        i += add_values(j, &t, ranks + i, c->n - i);
+        rc = table_write(&t, j->out, i == c->n, j->err);
+    }
+    table_release(&t);
+    free(ranks);
+    return rc;
+}
+
+int tags_write(struct job *j)
+{
+    struct counts c = {0};
+    int rc = count_samples(j, &c);
+    if (rc == 0)
+        rc = write_counts(j, &c);
+    free(c.counts);
+    finder_release(&c.by_string);
+    return rc;
+}

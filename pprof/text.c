@@ -1,0 +1,65 @@
+/* -top, -text: one node per line. */
+#include "pprof/job.h"
+#include "base/banned.h"
+
+/* Whether calls of a node were inlined: always, sometimes or never. */
+static const char *inlining_mark(const struct graph *g, const struct node *n)
+{
+    bool some = false, all = true;
+    for (uint32_t at = n->first_in; at != GRAPH_NONE; at = g->edges[at].next_in) {
+        if (g->edges[at].gone)
+            continue;
+        some = some || g->edges[at].inlined;
+        all = all && g->edges[at].inlined;
+    }
+    return !some ? "" : all ? " (inline)" : " (partial-inline)";
+}
+
+static int write_nodes(struct job *j, const struct graph *g)
+{
+    char flat[MEASURE_TEXT], cum[MEASURE_TEXT], flat_share[MEASURE_TEXT], sum_share[MEASURE_TEXT],
+        cum_share[MEASURE_TEXT];
+    struct buf name = BUF_INIT(JOB_NAME_MAX);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < g->n_order; i++) {
+        const struct node *n = &g->nodes[g->order[i]];
+        sum += (uint64_t)node_flat(n);
+        job_label(j, flat, node_flat(n));
+        job_label(j, cum, node_cum(n));
+        measure_percentage(flat_share, node_flat(n), j->total);
+        measure_percentage(sum_share, (int64_t)sum, j->total);
+        measure_percentage(cum_share, node_cum(n), j->total);
+        buf_clear(&name);
+        node_name(g, &n->info, &name);
+        out_right(j->out, 10, str_of(flat));
+        out_text(j->out, " ");
+        out_text(j->out, flat_share);
+        out_text(j->out, " ");
+        out_text(j->out, sum_share);
+        out_text(j->out, " ");
+        out_right(j->out, 10, str_of(cum));
+        out_text(j->out, " ");
+        out_text(j->out, cum_share);
+        out_text(j->out, "  ");
+        out_add(j->out, buf_str(&name), name.len);
+        out_text(j->out, inlining_mark(g, n));
+        out_text(j->out, "\n");
+    }
+    int rc = buf_check(&name, "a name", j->err);
+    buf_release(&name);
+    return rc;
+}
+
+int text_write(struct job *j)
+{
+    struct graph g = {0};
+    int rc = trim_graph(j, &g);
+    if (rc == 0)
+        rc = labels_write(j, &g);
+    if (rc == 0) {
+        out_format(j->out, "%10s %5s%% %5s%% %10s %5s%%\n", "flat", "flat", "sum", "cum", "cum");
+        rc = write_nodes(j, &g);
+    }
+    graph_release(&g);
+    return rc;
+}

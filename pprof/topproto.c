@@ -1,0 +1,102 @@
+/*
+ * -topproto: the output of -top as a profile, with a location and a sample for each node.
+ *
+ * Source: google/pprof internal/report (printTopProto).
+ */
+#include "pprof/job.h"
+#include "base/banned.h"
+
+struct top {
+    struct job *j;
+    struct profile *to;
+    struct finder functions;
+};
+
+static int intern_string(struct top *t, struct str s, uint32_t *ret)
+{
+    return profile_intern(t->to, s.p, s.n, ret, t->j->err);
+}
+
+static bool same_function(const void *ctx, uint32_t number)
+{
+    const struct top *t = ((const void *const *)ctx)[0];
+    const struct profile_function *a = ((const void *const *)ctx)[1], *b = &t->to->functions[number];
+    return a->name == b->name && a->filename == b->filename && a->start_line == b->start_line;
+}
+
+/* Finds or adds the function of a node. */
+static int find_function(struct top *t, const struct node_info *info, uint32_t *ret)
+{
+    const struct profile *from = t->j->profile;
+    struct profile_function f = {.start_line = info->start_line};
+    if (intern_string(t, profile_str(from, info->name), &f.name) < 0 ||
+        intern_string(t, profile_str(from, info->file), &f.filename) < 0)
+        return -1;
+    uint64_t hash = finder_mix(finder_mix(finder_seed(&t->functions), f.name), f.filename);
+    hash = finder_mix(hash, (uint64_t)f.start_line);
+    *ret = finder_find(&t->functions, hash, same_function, (const void *const[]){t, &f});
+    if (*ret != FINDER_NONE)
+        return 0;
+    *ret = (uint32_t)t->to->n_functions;
+    f.id = (uint64_t)*ret + 1;
+    return finder_add(&t->functions, hash, t->j->err) < 0 ? -1 : profile_add_function(t->to, &f, t->j->err);
+}
+
+static int add_node(struct top *t, const struct node *n)
+{
+    const struct job *j = t->j;
+    struct profile_line line = {.line = n->info.line, .column = n->info.column};
+    uint32_t at = (uint32_t)t->to->n_locations;
+    struct profile_location l = {
+        .id = (uint64_t)at + 1, .address = n->info.address, .mapping = PROFILE_NONE, .n_lines = 1};
+    struct str unit;
+    int64_t values[2] = {profile_integer(measure_scale(node_cum(n), j->sample_unit, j->output_unit, &unit)),
+                         profile_integer(measure_scale(node_flat(n), j->sample_unit, j->output_unit, &unit))};
+    return find_function(t, &n->info, &line.function) < 0 ||
+                   profile_add_location(t->to, &l, &line, j->err) < 0
+               ? -1
+               : profile_add_sample(t->to, &at, 1, values, NULL, 0, j->err);
+}
+
+static int add_header(struct top *t)
+{
+    const struct job *j = t->j;
+    const struct profile *from = j->profile;
+    struct profile_value_type cum, flat;
+    t->to->time_ns = from->time_ns;
+    t->to->duration_ns = from->duration_ns;
+    t->to->period = from->period;
+    if (intern_string(t, STR("cum"), &cum.type) < 0 || intern_string(t, STR("flat"), &flat.type) < 0 ||
+        intern_string(t, j->output_unit, &cum.unit) < 0 ||
+        intern_string(t, profile_str(from, from->period_type.type), &t->to->period_type.type) < 0 ||
+        intern_string(t, profile_str(from, from->period_type.unit), &t->to->period_type.unit) < 0)
+        return -1;
+    flat.unit = cum.unit;
+    return profile_add_sample_type(t->to, cum, j->err) < 0 ? -1
+                                                           : profile_add_sample_type(t->to, flat, j->err);
+}
+
+static int fill_profile(struct top *t, const struct graph *g)
+{
+    int rc = add_header(t);
+    for (size_t i = 0; rc == 0 && i < g->n_order; i++)
+        rc = add_node(t, &g->nodes[g->order[i]]);
+    return rc;
+}
+
+int topproto_write(struct job *j)
+{
+    struct graph g;
+    struct top t = {.j = j};
+    int rc = trim_graph(j, &g);
+    if (rc == 0) {
+        t.to = profile_new(j->err);
+        rc = t.to ? fill_profile(&t, &g) : -1;
+    }
+    if (rc == 0)
+        rc = proto_write_profile(j, t.to);
+    finder_release(&t.functions);
+    profile_free(t.to);
+    graph_release(&g);
+    return rc;
+}

@@ -1,0 +1,158 @@
+/* -traces: each sample, with its labels and its stack. */
+#include <stdlib.h>
+
+#include "pprof/job.h"
+#include "base/banned.h"
+
+#define SEPARATOR "-----------+-------------------------------------------------------\n"
+
+/* A label and its position in the sample. */
+struct placed {
+    struct profile_label label;
+    size_t at;
+};
+
+struct traces {
+    struct job *j;
+    struct graph g; /* only its places */
+    struct buf text;
+    struct placed *labels; /* of the current sample */
+    struct str *lines;     /* their texts, as ranges of `text` */
+    size_t cap_labels, cap_lines;
+};
+
+/* Groups labels by key, in the sample's order. */
+static int compare_labels(const void *left, const void *right)
+{
+    const struct placed *a = left, *b = right;
+    if (a->label.key != b->label.key)
+        return a->label.key < b->label.key ? -1 : 1;
+    return (a->at > b->at) - (a->at < b->at);
+}
+
+static int compare_lines(const void *left, const void *right)
+{
+    const struct str *a = left, *b = right;
+    return str_compare(*a, *b);
+}
+
+static void add_value(struct traces *t, const struct profile_label *l)
+{
+    char number[MEASURE_TEXT];
+    struct str text = profile_str(t->j->profile, l->str);
+    if (l->is_number) {
+        measure_label(number, l->num, label_unit(t->j, l->key), STR("auto"));
+        text = str_of(number);
+    }
+    buf_add(&t->text, text.p, text.n);
+}
+
+/* Adds a line of a key and the sample's values for it. Returns their number. */
+static size_t add_line(struct traces *t, const struct placed *labels, size_t n)
+{
+    struct str key = profile_str(t->j->profile, labels->label.key);
+    size_t i = 0;
+    for (size_t columns = out_columns(key); columns < 10; columns++)
+        buf_addc(&t->text, ' ');
+    buf_add(&t->text, key.p, key.n);
+    buf_addc(&t->text, ':');
+    for (buf_addc(&t->text, ' '); i < n && labels[i].label.key == labels->label.key; i++) {
+        buf_addc(&t->text, ' ');
+        add_value(t, &labels[i].label);
+    }
+    buf_addc(&t->text, '\n');
+    return i;
+}
+
+/* Writes the sample's texts, or its numbers: a line for each key, in order. */
+static int write_labels(struct traces *t, const struct profile_sample *s, bool numbers)
+{
+    const struct profile *p = t->j->profile;
+    size_t n = 0, n_lines = 0, begin = 0;
+    if (array_reserve((void **)&t->labels, &t->cap_labels, s->n_labels, sizeof *t->labels, t->j->err) < 0 ||
+        array_reserve((void **)&t->lines, &t->cap_lines, s->n_labels, sizeof *t->lines, t->j->err) < 0)
+        return -1;
+    for (size_t i = s->label_at; i < s->label_at + s->n_labels; i++)
+        if (p->labels[i].is_number == numbers)
+            t->labels[n++] = (struct placed){p->labels[i], i};
+    if (n == 0)
+        return 0;
+    qsort(t->labels, n, sizeof *t->labels, compare_labels);
+    buf_clear(&t->text);
+    for (size_t i = 0; i < n;) {
+        i += add_line(t, &t->labels[i], n - i);
+        t->lines[n_lines++].n = t->text.len - begin;
+        begin = t->text.len;
+    }
+    if (buf_check(&t->text, "a sample's labels", t->j->err) < 0)
+        return -1;
+    const char *at = buf_str(&t->text);
+    for (size_t i = 0; i < n_lines; at += t->lines[i++].n)
+        t->lines[i].p = at;
+    qsort(t->lines, n_lines, sizeof *t->lines, compare_lines);
+    for (size_t i = 0; i < n_lines; i++)
+        out_str(t->j->out, t->lines[i]);
+    return 0;
+}
+
+static void write_stack(struct traces *t, const struct profile_sample *s, const char *value)
+{
+    const struct profile *p = t->j->profile;
+    for (size_t i = 0; i < s->depth; i++) {
+        uint32_t location = profile_frame(p, s, i);
+        for (size_t at = t->g.frame_at[location]; at < t->g.frame_at[location + 1]; at++) {
+            buf_clear(&t->text);
+            node_name(&t->g, &t->g.nodes[t->g.frames[at]].info, &t->text);
+            out_right(t->j->out, 10, str_of(value));
+            out_text(t->j->out, "   ");
+            out_add(t->j->out, buf_str(&t->text), t->text.len);
+            out_text(t->j->out, at + 1 < t->g.frame_at[location + 1] ? " (inline)\n" : "\n");
+            value = "";
+        }
+    }
+}
+
+static int write_sample(struct traces *t, size_t i)
+{
+    const struct profile *p = t->j->profile;
+    const struct profile_sample *s = &p->samples[i];
+    const int64_t *values = &p->values[i * p->n_sample_types];
+    char value[MEASURE_TEXT];
+    if (s->depth == 0)
+        return 0;
+    out_text(t->j->out, SEPARATOR);
+    if (s->n_labels && (write_labels(t, s, false) < 0 || write_labels(t, s, true) < 0))
+        return -1;
+    job_label(t->j, value, measure_divide(values[t->j->value_index], t->j->settings->mean ? values[0] : 0));
+    write_stack(t, s, value);
+    return buf_check(&t->text, "a name", t->j->err);
+}
+
+static int write_header(struct job *j)
+{
+    struct heading labels = HEADING_INIT;
+    labels_profile(j, &labels);
+    out_add(j->out, buf_str(&labels.text), labels.text.len);
+    if (labels.n == 0)
+        out_text(j->out, "\n");
+    int rc = buf_check(&labels.text, "what stands above the report", j->err);
+    buf_release(&labels.text);
+    return rc;
+}
+
+int traces_write(struct job *j)
+{
+    struct traces t = {.j = j, .text = BUF_INIT(JOB_NAME_MAX)};
+    int rc = graph_init(&t.g, j->profile, &(struct graph_options){0}, j->err);
+    if (rc == 0)
+        rc = write_header(j);
+    for (size_t i = 0; i < j->profile->n_samples && rc == 0; i++)
+        rc = write_sample(&t, i);
+    if (rc == 0)
+        out_text(j->out, SEPARATOR);
+    free(t.labels);
+    free(t.lines);
+    buf_release(&t.text);
+    graph_release(&t.g);
+    return rc;
+}

@@ -1,0 +1,139 @@
+/* -tree and -peek: each node between its callers and its callees. */
+#include <stdlib.h>
+
+#include "pprof/job.h"
+#include "pprof/regex.h"
+#include "base/banned.h"
+
+#define SEPARATOR "----------------------------------------------------------+-------------\n"
+#define LEGEND "      flat  flat%   sum%        cum   cum%   calls calls% + context \t \t \n"
+
+struct tree {
+    struct job *j;
+    const struct graph *g;
+    struct regex *asked; /* matches the names to show; NULL: all */
+    struct buf name;     /* of the current node or edge */
+    int64_t sum;         /* the sum of flat so far */
+};
+
+static void write_value(struct tree *t, size_t columns, int64_t value)
+{
+    char text[MEASURE_TEXT];
+    job_label(t->j, text, value);
+    out_right(t->j->out, columns, str_of(text));
+}
+
+static void write_share(struct tree *t, int64_t value, int64_t total)
+{
+    char text[MEASURE_TEXT];
+    measure_percentage(text, value, total);
+    out_format(t->j->out, " %s", text);
+}
+
+/* Writes the callers or the callees of a node. */
+static int write_edges(struct tree *t, uint32_t node, bool in)
+{
+    const struct graph *g = t->g;
+    uint32_t *edges = NULL;
+    size_t n = 0;
+    if (graph_edges(g, node, in, &edges, &n, t->j->err) < 0)
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        const struct edge *e = &g->edges[edges[i]];
+        write_value(t, 50, e->weight);
+        write_share(t, e->weight, node_cum(&g->nodes[node]));
+        buf_clear(&t->name);
+        node_name(g, &g->nodes[in ? e->from : e->to].info, &t->name);
+        out_text(t->j->out, " |   ");
+        out_add(t->j->out, buf_str(&t->name), t->name.len);
+        out_text(t->j->out, e->inlined ? " (inline)\n" : "\n");
+    }
+    free(edges);
+    return 0;
+}
+
+/* Writes a node, whose name is in t->name. */
+static void write_node(struct tree *t, const struct node *n)
+{
+    int64_t flat = node_flat(n), cum = node_cum(n);
+    t->sum = measure_sum(t->sum, flat);
+    write_value(t, 10, flat);
+    write_share(t, flat, t->j->total);
+    write_share(t, t->sum, t->j->total);
+    out_text(t->j->out, " ");
+    write_value(t, 10, cum);
+    write_share(t, cum, t->j->total);
+    out_text(t->j->out, "                | ");
+    out_add(t->j->out, buf_str(&t->name), t->name.len);
+    out_text(t->j->out, "\n");
+}
+
+static void make_name(struct tree *t, uint32_t node)
+{
+    buf_clear(&t->name);
+    node_name(t->g, &t->g->nodes[node].info, &t->name);
+}
+
+static int write_family(struct tree *t, uint32_t node)
+{
+    out_text(t->j->out, SEPARATOR);
+    if (write_edges(t, node, true) < 0)
+        return -1;
+    make_name(t, node);
+    write_node(t, &t->g->nodes[node]);
+    return write_edges(t, node, false);
+}
+
+/* Writes the nodes whose name matches. */
+static int write_nodes(struct tree *t)
+{
+    size_t written = 0;
+    for (size_t i = 0; i < t->g->n_order; i++) {
+        uint32_t node = t->g->order[i];
+        make_name(t, node);
+        if (t->asked && !regex_matches(t->asked, (struct str){buf_str(&t->name), t->name.len}))
+            continue;
+        if (write_family(t, node) < 0)
+            return -1;
+        written++;
+    }
+    if (t->g->n_order)
+        out_text(t->j->out, SEPARATOR);
+    if (buf_check(&t->name, "a name", t->j->err) < 0 || regex_check(t->asked, t->j->err) < 0)
+        return -1;
+    if (t->asked && written == 0)
+        return err_set(t->j->err, ERR_FAILED, "no matches found for regexp: %s", t->j->settings->symbol);
+    return 0;
+}
+
+static int write_report(struct tree *t)
+{
+    if (labels_write(t->j, t->g) < 0)
+        return -1;
+    out_text(t->j->out, SEPARATOR LEGEND);
+    return write_nodes(t);
+}
+
+static int compile_symbol(struct tree *t)
+{
+    const char *symbol = t->j->settings->symbol;
+    if (!symbol || regex_new(str_of(symbol), &t->j->budget, &t->asked, t->j->err) == 0)
+        return 0;
+    err_wrap(t->j->err, "parsing argument regexp %s", symbol);
+    return -1;
+}
+
+int tree_write(struct job *j)
+{
+    struct graph g = {0};
+    struct tree t = {.j = j, .g = &g, .name = BUF_INIT(JOB_NAME_MAX)};
+    int rc = compile_symbol(&t);
+    if (rc == 0)
+        rc = trim_graph(j, &g);
+    if (rc == 0)
+        rc = write_report(&t);
+    regex_free(t.asked);
+    buf_release(&t.name);
+    graph_release(&g);
+    return rc;
+}

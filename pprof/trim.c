@@ -1,0 +1,126 @@
+/* Selects the parts of a graph that a report shows. */
+#include <stdlib.h>
+
+#include "pprof/graph_tags.h"
+#include "base/banned.h"
+
+static int64_t fraction_of(int64_t total, double fraction)
+{
+    return measure_abs(profile_integer((double)total * fraction));
+}
+
+/* For "minimum": chooses the unit of the smallest value, unless the largest would get too long. */
+static void choose_unit(struct job *j, const struct graph *g)
+{
+    struct str smallest_unit = {"", 0}, largest_unit = {"", 0}, unit;
+    int64_t smallest = 0, largest = j->total;
+    if (!str_is(j->output_unit, "minimum") || g->n_order == 0)
+        return;
+    for (size_t i = 0; i < g->n_order; i++) {
+        const struct node *n = &g->nodes[g->order[i]];
+        int64_t v = measure_abs(node_flat(n));
+        v = v ? v : measure_abs(node_cum(n));
+        if (v > 0 && (smallest == 0 || v < smallest))
+            smallest = v;
+    }
+    smallest = smallest ? smallest : largest;
+    if (j->ratio > 0 && j->ratio != 1) {
+        smallest = profile_integer((double)smallest * j->ratio);
+        largest = profile_integer((double)largest * j->ratio);
+    }
+    measure_scale(smallest, j->sample_unit, STR("minimum"), &smallest_unit);
+    measure_scale(largest, j->sample_unit, STR("minimum"), &largest_unit);
+    unit = smallest_unit;
+    if (!str_equal(smallest_unit, largest_unit) && (int64_t)((uint64_t)smallest * 100) < largest &&
+        j->settings->format != REPORT_CALLGRIND)
+        measure_scale((int64_t)((uint64_t)smallest * 100), j->sample_unit, STR("minimum"), &unit);
+    j->output_unit = unit.n ? unit : j->sample_unit;
+}
+
+static enum graph_order choose_order(const struct job *j)
+{
+    return j->settings->format == REPORT_DOT ? GRAPH_BY_ENTROPY
+           : j->settings->cum                ? GRAPH_BY_CUM
+                                             : GRAPH_BY_FLAT;
+}
+
+/* The limit of nodes. In a picture, tags count as nodes. */
+static size_t node_limit(const struct job *j, const struct graph *g, const struct graph_tags *tags)
+{
+    size_t limit = (size_t)j->nodecount, count = 0;
+    for (size_t i = 0; tags && i < g->n_order; i++) {
+        size_t own = graph_tags_count(tags, g->order[i]);
+        count += (own < TAGS_SHOWN ? own : TAGS_SHOWN) + 1;
+        if (count >= limit) {
+            limit = i + 1;
+            break;
+        }
+    }
+    return limit;
+}
+
+/* Keeps at most nodecount nodes. The edges decide the order of a picture. */
+static int limit_nodes(struct job *j, struct graph *g, const struct graph_tags *tags, int64_t edge_cutoff)
+{
+    if (tags)
+        graph_drop_edges(g, edge_cutoff);
+    size_t limit = node_limit(j, g, tags);
+    if (limit >= g->n_order)
+        return 0;
+    graph_keep_first(g, limit);
+    if (!tags)
+        return 0;
+    return graph_connect(g, j->err) < 0 ? -1 : graph_sort(g, choose_order(j), j->err);
+}
+
+/* Finds the nodes in order. Makes edges only if the order depends on them, as in pictures. */
+static int choose_nodes(struct job *j, struct graph *g, struct graph_tags *tags, int64_t node_cutoff,
+                        int64_t edge_cutoff)
+{
+    if (node_cutoff > 0)
+        j->nodes_dropped = graph_keep(g, node_cutoff);
+    j->nodes_before = g->n_order;
+    if (tags && (graph_connect(g, j->err) < 0 || graph_tags_find(tags, j, g, node_cutoff) < 0))
+        return -1;
+    if (graph_sort(g, choose_order(j), j->err) < 0)
+        return -1;
+    return j->nodecount > 0 ? limit_nodes(j, g, tags, edge_cutoff) : 0;
+}
+
+static struct graph_options make_options(const struct job *j)
+{
+    enum report_format format = j->settings->format;
+    return (struct graph_options){.value_index = j->value_index,
+                                  .mean = j->settings->mean,
+                                  .objnames = format == REPORT_LIST || format == REPORT_CALLGRIND,
+                                  .only_inlined = format == REPORT_TEXT || format == REPORT_TOPPROTO,
+                                  .drop_negative = j->settings->drop_negative,
+                                  .tree = j->settings->call_tree &&
+                                          (format == REPORT_DOT || format == REPORT_CALLGRIND)};
+}
+
+int trim_picture(struct job *j, struct graph *g, struct graph_tags *tags)
+{
+    struct graph_options options = make_options(j);
+    if (trim_paths(j) < 0 || graph_init(g, j->profile, &options, j->err) < 0 || graph_count(g, j->err) < 0)
+        return -1;
+    int64_t flat = 0;
+    for (size_t i = 0; i < g->n_order; i++)
+        flat = measure_sum(flat, g->nodes[g->order[i]].flat);
+    int64_t node_cutoff = fraction_of(flat, j->nodefraction);
+    int64_t edge_cutoff = fraction_of(flat, j->edgefraction);
+    if (choose_nodes(j, g, tags, node_cutoff, edge_cutoff) < 0)
+        return -1;
+    if (options.only_inlined)
+        g->options.least = edge_cutoff;
+    if (!tags && graph_connect(g, j->err) < 0)
+        return -1;
+    j->edges_dropped = graph_drop_edges(g, edge_cutoff);
+    choose_unit(j, g);
+    return tags && !options.tree ? graph_drop_redundant(g, j->err) : 0;
+}
+
+int trim_graph(struct job *j, struct graph *g)
+{
+    return trim_picture(j, g, NULL);
+}

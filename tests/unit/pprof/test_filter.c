@@ -1,0 +1,426 @@
+/* What focus, ignore, hide and the rest leave of a small profile; asked of `go tool pprof` where it can be.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "pprof/filter.h"
+#include "pprof/source.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+static uint32_t intern(struct profile *p, const char *s)
+{
+    struct err err = ERR_INIT;
+    uint32_t index = 0;
+    ok(profile_intern(p, s, strlen(s), &index, &err), &err);
+    return index;
+}
+
+static void add_place(struct profile *p, const char *const *names, uint32_t n, bool mapped)
+{
+    struct err err = ERR_INIT;
+    struct profile_line lines[4];
+    for (uint32_t i = 0; i < n; i++) {
+        struct profile_function f = {
+            .id = p->n_functions + 1, .name = intern(p, names[i]), .filename = intern(p, "/src/file.go")};
+        ok(profile_add_function(p, &f, &err), &err);
+        lines[i] = (struct profile_line){.function = (uint32_t)p->n_functions - 1, .line = i + 1};
+    }
+    struct profile_location l = {
+        .id = p->n_locations + 1, .mapping = mapped ? 0 : PROFILE_NONE, .n_lines = n};
+    ok(profile_add_location(p, &l, lines, &err), &err);
+}
+
+static void add_sample(struct profile *p, const uint32_t *stack, size_t depth, const struct profile_label *l,
+                       size_t n)
+{
+    struct err err = ERR_INIT;
+    int64_t value = 1;
+    ok(profile_add_sample(p, stack, depth, &value, l, n, &err), &err);
+}
+
+/*
+ * Leaf first: malloc < inlined,caller < main; helper(int) < main; malloc alone, of a library.
+ * The first has k=v1 and 2 kB, the second k=v2 and 8 kB, the third nothing.
+ */
+static struct profile *make(void)
+{
+    struct err err = ERR_INIT;
+    struct profile *p = profile_new(&err);
+    assert_non_null(p);
+    struct profile_value_type type = {intern(p, "samples"), intern(p, "count")};
+    struct profile_mapping m = {.id = 1, .file = intern(p, "/lib/libc.so")};
+    ok(profile_add_sample_type(p, type, &err), &err);
+    ok(profile_add_mapping(p, &m, &err), &err);
+    add_place(p, (const char *const[]){"malloc"}, 1, true);
+    add_place(p, (const char *const[]){"inlined", "caller"}, 2, false);
+    add_place(p, (const char *const[]){"main"}, 1, false);
+    add_place(p, (const char *const[]){"helper(int)"}, 1, false);
+    struct profile_label first[] = {
+        {.key = intern(p, "k"), .str = intern(p, "v1")},
+        {.key = intern(p, "size"), .is_number = true, .num = 2048, .unit = intern(p, "bytes")}};
+    struct profile_label second[] = {
+        {.key = intern(p, "k"), .str = intern(p, "v2")},
+        {.key = intern(p, "size"), .is_number = true, .num = 8192, .unit = intern(p, "bytes")}};
+    add_sample(p, (const uint32_t[]){0, 1, 2}, 3, first, 2);
+    add_sample(p, (const uint32_t[]){3, 2}, 2, second, 2);
+    add_sample(p, (const uint32_t[]){0}, 1, NULL, 0);
+    return p;
+}
+
+/* All samples, as `leaf<inlined,caller<main{k=v1}` and a blank behind each. */
+static const char *told(const struct profile *p, struct buf *b)
+{
+    for (size_t i = 0; i < p->n_samples; i++) {
+        const struct profile_sample *s = &p->samples[i];
+        for (uint32_t k = 0; k < s->depth; k++) {
+            const struct profile_location *l = &p->locations[profile_frame(p, s, k)];
+            buf_adds(b, k ? "<" : "");
+            for (uint32_t n = 0; n < l->n_lines; n++) {
+                struct str name = profile_str(p, p->functions[p->lines[l->line_at + n].function].name);
+                buf_addf(b, "%s%.*s", n ? "," : "", (int)name.n, name.p);
+            }
+        }
+        for (uint32_t k = 0; k < s->n_labels; k++) {
+            struct str key = profile_str(p, p->labels[s->label_at + k].key);
+            buf_addf(b, "{%.*s}", (int)key.n, key.p);
+        }
+        buf_addc(b, ' ');
+    }
+    return buf_str(b);
+}
+
+static void hear(void *ctx, const char *line)
+{
+    struct buf *b = ctx;
+    buf_addf(b, "%s;", line);
+}
+
+/* What is left, what was said, and the error, if there was one. */
+static void expect(const struct report_settings *settings, const char *left, const char *said)
+{
+    struct err err = ERR_INIT;
+    struct buf b = BUF_INIT(65536), words = BUF_INIT(65536);
+    struct profile *p = make();
+    struct report_callbacks callbacks = {.say = hear, .ctx = &words};
+    struct job j = {.profile = p,
+                    .settings = settings,
+                    .callbacks = &callbacks,
+                    .budget = regex_budget_asked(p),
+                    .err = &err};
+    ok(label_units_find(&j), &err);
+    int rc = tagroots_add(&j);
+    if (rc == 0)
+        rc = filter_samples(&j);
+    assert_string_equal(rc < 0 ? err.msg : told(p, &b), left);
+    assert_string_equal(buf_str(&words), said);
+    free(j.label_units);
+    profile_free(p);
+    buf_release(&b);
+    buf_release(&words);
+}
+
+#define WITH(...) (&(struct report_settings){.unit = "minimum", __VA_ARGS__})
+#define A "malloc<inlined,caller<main{k}{size} "
+#define B "helper(int)<main{k}{size} "
+#define C "malloc "
+
+static void samples_go_by_name(void **state)
+{
+    (void)state;
+    expect(WITH(.focus = NULL), A B C, "");
+    expect(WITH(.focus = "inlined"), A, "");
+    expect(WITH(.focus = "libc"), A C, "");
+    expect(WITH(.focus = "file.go"), A B C, "");
+    expect(WITH(.focus = "nothing"), "", "Focus expression matched no samples;");
+    expect(WITH(.ignore = "helper"), A C, "");
+    expect(WITH(.ignore = "nothing"), A B C, "Ignore expression matched no samples;");
+    expect(WITH(.focus = "main", .ignore = "helper"), A, "");
+}
+
+static void frames_go_by_name(void **state)
+{
+    (void)state;
+    expect(WITH(.hide = "caller"), "malloc<inlined<main{k}{size} " B C, "");
+    expect(WITH(.hide = "libc"), "inlined,caller<main{k}{size} " B, "");
+    expect(WITH(.hide = "inlined|caller"), "malloc<main{k}{size} " B C, "");
+    expect(WITH(.hide = "nothing"), A B C, "Hide expression matched no samples;");
+    expect(WITH(.show = "main|inl"), "inlined<main{k}{size} main{k}{size} ", "");
+    expect(WITH(.show = "nothing"), "", "Show expression matched no samples;");
+    expect(WITH(.show_from = "inlined"), "malloc<inlined{k}{size} ", "");
+    expect(WITH(.show_from = "libc"), "malloc{k}{size} malloc ", "");
+    expect(WITH(.show_from = "nothing"), "", "ShowFrom expression matched no samples;");
+    expect(WITH(.prune_from = "caller"), "caller<main{k}{size} " B C, "");
+    /* Parameters are no part of a name here. */
+    expect(WITH(.prune_from = "^(helper|main)$"), "main{k}{size} " B C, "");
+}
+
+static void samples_go_by_label(void **state)
+{
+    (void)state;
+    expect(WITH(.tagfocus = "v1"), A, "");
+    expect(WITH(.tagfocus = "k:v2"), B, "");
+    expect(WITH(.tagfocus = "k=v1,v2"), A B, "");
+    expect(WITH(.tagfocus = "v1,k"), A, "");
+    expect(WITH(.tagfocus = "other=v"), "", "TagFocus expression matched no samples;");
+    expect(WITH(.tagignore = "v."), C, "");
+    expect(WITH(.tagignore = "x"), A B C, "TagIgnore expression matched no samples;");
+    expect(WITH(.tagfocus = "4kb:"), B, "tagfocus:Interpreted '4kb:' as range, not regexp;");
+    expect(WITH(.tagfocus = "size=:4kb"), A, "tagfocus:Interpreted ':4kb' as range, not regexp;");
+    expect(WITH(.tagignore = "2kb"), B C, "tagignore:Interpreted '2kb' as range, not regexp;");
+    expect(WITH(.tagfocus = "1kb:8kb"), A B, "tagfocus:Interpreted '1kb:8kb' as range, not regexp;");
+    /* Units that cannot be compared make no range. */
+    expect(WITH(.tagfocus = "1kb:8ms"), "", "TagFocus expression matched no samples;");
+    expect(WITH(.tagfocus = "99999999999999999999kb"),
+           "failed to parse int 99999999999999999999: value out of range", "");
+}
+
+static void labels_go(void **state)
+{
+    (void)state;
+    expect(WITH(.tagshow = "siz"), "malloc<inlined,caller<main{size} helper(int)<main{size} " C, "");
+    expect(WITH(.taghide = "siz"), "malloc<inlined,caller<main{k} helper(int)<main{k} " C, "");
+    expect(WITH(.tagshow = "x", .taghide = "x"), "malloc<inlined,caller<main helper(int)<main " C,
+           "TagShow expression matched no samples;TagHide expression matched no samples;");
+}
+
+static void labels_become_frames(void **state)
+{
+    (void)state;
+    expect(WITH(.tagroot = "k"),
+           "malloc<inlined,caller<main<v1{k}{size} helper(int)<main<v2{k}{size} malloc< ", "");
+    expect(WITH(.tagleaf = "k,size"),
+           "2kB<v1<malloc<inlined,caller<main{k}{size} 8kB<v2<helper(int)<main{k}{size} <<malloc ", "");
+    expect(WITH(.tagroot = "x", .focus = "main"),
+           "malloc<inlined,caller<main<{k}{size} helper(int)<main<{k}{size} ",
+           "TagRoot expression matched no samples;");
+}
+
+static void what_is_no_expression_is_said(void **state)
+{
+    (void)state;
+    expect(WITH(.focus = "a("), "parsing focus regexp: error parsing regexp: missing closing ): `a(`", "");
+    expect(WITH(.tagfocus = "k=(?=)"),
+           "parsing tagfocus regexp: error parsing regexp: invalid or unsupported Perl syntax: `(?=`", "");
+}
+
+static void a_profile_drops_frames_of_its_own(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *drop, *keep, *left;
+    } cases[] = {{"malloc", NULL, "inlined,caller<main{k}{size} " B C},
+                 {"mall", NULL, A B C}, /* all of a name, not a part */
+                 {".*", "malloc|main|helper", "main{k}{size} " B C},
+                 {"inlined", NULL, "caller<main{k}{size} " B C},
+                 {"helper|malloc", "helper", "inlined,caller<main{k}{size} " B C},
+                 {"helper", NULL, "malloc<inlined,caller<main{k}{size} main{k}{size} " C},
+                 {"(", NULL, A B C},
+                 {"malloc", "(", A B C}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct err err = ERR_INIT;
+        struct buf b = BUF_INIT(65536);
+        struct profile *p = make();
+        p->drop_frames = intern(p, cases[i].drop);
+        p->keep_frames = cases[i].keep ? intern(p, cases[i].keep) : 0;
+        ok(report_prune(p, &err), &err);
+        assert_string_equal(told(p, &b), cases[i].left);
+        profile_free(p);
+        buf_release(&b);
+    }
+}
+
+static struct profile *make_with_names(size_t n, const char *drop)
+{
+    struct profile *p = make();
+    for (size_t i = 0; i < n; i++) {
+        char name[60];
+        snprintf(name, sizeof name, "aaaaaaaaaaaaaaaaaaaaaaaa%zu", i);
+        add_place(p, (const char *const[]){name}, 1, false);
+    }
+    p->drop_frames = intern(p, drop);
+    return p;
+}
+
+/* Each name takes little; all together take more than one profile may. */
+static void a_profile_has_one_budget_for_its_own_expressions(void **state)
+{
+    (void)state;
+    static const char slow[] = ".*.*.*.*[bc]";
+    struct err err = ERR_INIT;
+    struct profile *p = make_with_names(10, slow);
+    ok(report_prune(p, &err), &err);
+    profile_free(p);
+    p = make_with_names(5000, "malloc|.*mallocgc|free");
+    ok(report_prune(p, &err), &err);
+    profile_free(p);
+    p = make_with_names(5000, slow);
+    refused(report_prune(p, &err), &err, ERR_FAILED,
+            "a regular expression takes too long on the names in this profile");
+    assert_string_equal(err.hint, "the profile's own drop_frames; -all_frames does without");
+    profile_free(p);
+}
+
+static void paths_are_cut(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *trim, *source, *left;
+    } cases[] = {{"/a/b/c.go", NULL, NULL, "/a/b/c.go"},
+                 {"/a/b/c.go", "/a", NULL, "b/c.go"},
+                 {"/a/b/c.go", "/x:/a/b/", NULL, "c.go"},
+                 {"/ab/c.go", "/a", NULL, "/ab/c.go"},
+                 {"/ci/proj/x/y.go", NULL, "/home/me/proj", "x/y.go"},
+                 {"/ci/proj/x/y.go", NULL, "/home:/home/me/proj", "x/y.go"},
+                 {"/ci/proj/x/y.go", "/ci", "/home/me/proj", "proj/x/y.go"},
+                 {"/proc/self/cwd/./a.cc", NULL, NULL, "a.cc"},
+                 {"/proc/self/cwd/a.cc", "/x", NULL, "a.cc"},
+                 {"/a", "x:", NULL, "a"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct str left = source_trim(str_of(cases[i].path), cases[i].trim, cases[i].source);
+        assert_int_equal(left.n, strlen(cases[i].left));
+        assert_memory_equal(left.p, cases[i].left, left.n);
+    }
+}
+
+static void only_files_are_sources(void **state)
+{
+    const char *dir = *state;
+    struct err err = ERR_INIT;
+    struct sources *s = NULL;
+    struct profile *p = profile_new(&err);
+    const struct source_lines *lines;
+    const char *wrong;
+    char *file = text_of("%s/a.go", dir), *fifo = text_of("%s/fifo", dir);
+    ok(file_write(file, "one\r\ntwo\n\nfour", 14, &err), &err);
+    RUN("mkfifo", fifo);
+    ok(sources_new(p, dir, NULL, &s, &err), &err);
+    ok(sources_get(s, intern(p, "sub/../a.go"), &lines, &wrong, &err), &err);
+    assert_null(wrong);
+    assert_int_equal(lines->n, 4);
+    assert_true(str_is(lines->items[0], "one"));
+    assert_true(str_is(lines->items[3], "four"));
+    ok(sources_get(s, intern(p, fifo), &lines, &wrong, &err), &err);
+    contains(wrong, "could not find file fifo on path ");
+    ok(sources_get(s, intern(p, "/dev/zero"), &lines, &wrong, &err), &err);
+    assert_string_equal(wrong, "open /dev/zero: invalid argument");
+    ok(sources_get(s, intern(p, "/no/such"), &lines, &wrong, &err), &err);
+    assert_string_equal(wrong, "open /no/such: no such file or directory");
+    ok(sources_get(s, intern(p, "nowhere.go"), &lines, &wrong, &err), &err);
+    contains(wrong, "could not find file nowhere.go on path ");
+    assert_int_equal(lines->n, 0);
+    sources_free(s);
+    profile_free(p);
+    free(file);
+    free(fifo);
+}
+
+static void expect_source(const char *name, const char *source_path, const char *expected)
+{
+    struct err err = ERR_INIT;
+    struct sources *s = NULL;
+    struct profile *p = profile_new(&err);
+    const struct source_lines *lines;
+    const char *wrong;
+    ok(sources_new(p, source_path, NULL, &s, &err), &err);
+    ok(sources_get(s, intern(p, name), &lines, &wrong, &err), &err);
+    if (expected)
+        contains(wrong, expected);
+    else
+        assert_null(wrong);
+    assert_int_equal(lines->n, expected ? 0 : 1);
+    sources_free(s);
+    profile_free(p);
+}
+
+static void what_is_no_source_is_shown_only_when_asked_for(void **state)
+{
+    const char *dir = *state;
+    static const char refused[] = "secret does not look like a source file: -source_path";
+    struct err err = ERR_INIT;
+    char *secret = text_of("%s/secret", dir), *link = text_of("%s/link.go", dir),
+         *sub = text_of("%s/sub", dir);
+    char *source = text_of("%s/real.go", dir), *other = text_of("%s/other", dir);
+    char *headers = text_of("%s/include/c++/12", dir), *header = text_of("%s/vector", headers);
+    char *hidden = text_of("%s/.secret", headers), *linked = text_of("%s/linked", headers);
+    ok(file_write(secret, "secret\n", 7, &err), &err);
+    ok(file_write(source, "source\n", 7, &err), &err);
+    ok(file_mkdir(sub, &err), &err);
+    assert_int_equal(symlink(secret, link), 0);
+    assert_int_equal(symlink(source, other), 0);
+    expect_source(secret, NULL, refused);
+    expect_source(link, NULL, "link.go does not look like a source file: -source_path");
+    expect_source(source, NULL, NULL);
+    expect_source(other, NULL, NULL);
+    expect_source(secret, sub, "secret does not look");
+    /* Looked for above the search path too, but not asked for. */
+    expect_source("secret", sub, "secret does not look");
+    expect_source("secret", dir, NULL);
+    expect_source("link.go", dir, NULL);
+    expect_source("secret", "/", "could not find file secret");
+    /* A link below include/c++ does not make a header of a file elsewhere. */
+    RUN("mkdir", "-p", headers);
+    ok(file_write(header, "header\n", 7, &err), &err);
+    ok(file_write(hidden, "secret\n", 7, &err), &err);
+    assert_int_equal(symlink(secret, linked), 0);
+    expect_source(header, NULL, NULL);
+    expect_source(hidden, NULL, ".secret does not look like a source file: -source_path");
+    expect_source(linked, NULL, "linked does not look like a source file: -source_path");
+    free(secret);
+    free(link);
+    free(sub);
+    free(headers);
+    free(header);
+    free(hidden);
+    free(linked);
+    free(source);
+    free(other);
+}
+
+static void a_line_too_long_ends_a_source(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct source_lines lines;
+    size_t n = SOURCE_LINE_MAX + 1;
+    char *text = malloc(n + 3);
+    assert_non_null(text);
+    memset(text, 'x', n + 3);
+    memcpy(text, "a\n", 2);
+    text[n + 1] = text[n + 2] = '\n';
+    ok(source_split((struct str){text, n + 2}, &lines, &err), &err);
+    assert_int_equal(lines.n, 2);
+    free(lines.items);
+    text[n + 1] = 'x';
+    ok(source_split((struct str){text, n + 3}, &lines, &err), &err);
+    assert_int_equal(lines.n, 1);
+    free(lines.items);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(samples_go_by_name),
+        cmocka_unit_test(frames_go_by_name),
+        cmocka_unit_test(samples_go_by_label),
+        cmocka_unit_test(labels_go),
+        cmocka_unit_test(labels_become_frames),
+        cmocka_unit_test(what_is_no_expression_is_said),
+        cmocka_unit_test(a_profile_drops_frames_of_its_own),
+        cmocka_unit_test(a_profile_has_one_budget_for_its_own_expressions),
+        cmocka_unit_test(paths_are_cut),
+        SCRATCH(only_files_are_sources),
+        SCRATCH(what_is_no_source_is_shown_only_when_asked_for),
+        cmocka_unit_test(a_line_too_long_ends_a_source),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,625 @@
+/* Graphs, trees, tags and pictures of small profiles whose every number can be followed by hand. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "pprof/dot.h"
+#include "pprof/table.h"
+
+/* ---- profiles -------------------------------------------------------------------------------------------
+ */
+
+static uint32_t intern(struct profile *p, const char *s)
+{
+    struct err err = ERR_INIT;
+    uint32_t ret = 0;
+    assert_int_equal(profile_intern(p, s, strlen(s), &ret, &err), 0);
+    return ret;
+}
+
+/* The function of that name, made if there is none. */
+static uint32_t function(struct profile *p, const char *name)
+{
+    struct err err = ERR_INIT;
+    uint32_t string = intern(p, name);
+    for (size_t i = 0; i < p->n_functions; i++)
+        if (p->functions[i].name == string)
+            return (uint32_t)i;
+    struct profile_function f = {.id = p->n_functions + 1, .name = string};
+    assert_int_equal(profile_add_function(p, &f, &err), 0);
+    return (uint32_t)p->n_functions - 1;
+}
+
+/* A location of a function; "b<a" is one with b inlined into a. */
+static uint32_t location(struct profile *p, char *text)
+{
+    struct err err = ERR_INIT;
+    struct profile_line lines[8] = {0};
+    struct profile_location l = {.id = p->n_locations + 1, .mapping = PROFILE_NONE};
+    char *rest = NULL;
+    for (char *name = strtok_r(text, "<", &rest); name; name = strtok_r(NULL, "<", &rest))
+        lines[l.n_lines++].function = function(p, name);
+    assert_int_equal(profile_add_location(p, &l, lines, &err), 0);
+    return (uint32_t)p->n_locations - 1;
+}
+
+/* A sample: "leaf caller root", its value, and labels. */
+static void sample(struct profile *p, const char *stack, int64_t value, const struct profile_label *labels,
+                   size_t n_labels)
+{
+    struct err err = ERR_INIT;
+    uint32_t locations[64];
+    size_t depth = 0;
+    char *copy = strdup(stack), *rest = NULL;
+    assert_non_null(copy);
+    for (char *at = strtok_r(copy, " ", &rest); at; at = strtok_r(NULL, " ", &rest))
+        locations[depth++] = location(p, at);
+    assert_int_equal(profile_add_sample(p, locations, depth, &value, labels, n_labels, &err), 0);
+    free(copy);
+}
+
+static struct profile *profile(void)
+{
+    struct err err = ERR_INIT;
+    struct profile *p = profile_new(&err);
+    assert_non_null(p);
+    struct profile_value_type type = {intern(p, "cpu"), intern(p, "count")};
+    assert_int_equal(profile_add_sample_type(p, type, &err), 0);
+    return p;
+}
+
+/* ---- graphs ---------------------------------------------------------------------------------------------
+ */
+
+static struct graph graph(struct profile *p, const struct graph_options *options)
+{
+    struct err err = ERR_INIT;
+    struct graph g = {0};
+    assert_int_equal(graph_init(&g, p, options, &err), 0);
+    assert_int_equal(graph_count(&g, &err), 0);
+    return g;
+}
+
+static void connect_graph(struct graph *g)
+{
+    struct err err = ERR_INIT;
+    assert_int_equal(graph_connect(g, &err), 0);
+}
+
+/* The n-th node of that name, in the order of their numbers. */
+static uint32_t node(const struct graph *g, const char *name, size_t n)
+{
+    for (size_t i = 0; i < g->n_nodes; i++)
+        if (str_is(profile_str(g->profile, g->nodes[i].info.name), name) && n-- == 0)
+            return (uint32_t)i;
+    fail_msg("no node %s", name);
+    return GRAPH_NONE;
+}
+
+static void assert_node(const struct graph *g, const char *name, int64_t flat, int64_t cum)
+{
+    const struct node *n = &g->nodes[node(g, name, 0)];
+    assert_int_equal(n->flat, flat);
+    assert_int_equal(n->cum, cum);
+}
+
+static const struct edge *edge(const struct graph *g, const char *from, const char *to)
+{
+    uint32_t wanted = node(g, from, 0);
+    for (uint32_t at = g->nodes[node(g, to, 0)].first_in; at != GRAPH_NONE; at = g->edges[at].next_in)
+        if (!g->edges[at].gone && g->edges[at].from == wanted)
+            return &g->edges[at];
+    return NULL;
+}
+
+static void test_counts(void **state)
+{
+    (void)state;
+    struct profile *p = profile();
+    sample(p, "c b a", 3, NULL, 0);
+    sample(p, "b a", 4, NULL, 0);
+    sample(p, "b b b a", 5, NULL, 0); /* recursion counts once */
+    sample(p, "", 100, NULL, 0);
+    sample(p, "d a", 0, NULL, 0);
+    struct graph g = graph(p, &(struct graph_options){0});
+    assert_node(&g, "a", 0, 12);
+    assert_node(&g, "b", 9, 12);
+    assert_node(&g, "c", 3, 3);
+    assert_int_equal(g.n_order, 3); /* d has nothing to show */
+    connect_graph(&g);
+    assert_int_equal(edge(&g, "a", "b")->weight, 12);
+    assert_int_equal(edge(&g, "b", "c")->weight, 3);
+    assert_null(edge(&g, "b", "b"));
+    graph_release(&g);
+    profile_free(p);
+}
+
+static void test_residual_edges(void **state)
+{
+    (void)state;
+    struct profile *p = profile();
+    sample(p, "c b a", 10, NULL, 0);
+    sample(p, "c x a", 1, NULL, 0);
+    sample(p, "x b", 1, NULL, 0);
+    struct graph g = graph(p, &(struct graph_options){0});
+    assert_int_equal(graph_keep(&g, 3), 1);
+    connect_graph(&g);
+    assert_true(edge(&g, "a", "c")->residual);
+    assert_int_equal(edge(&g, "a", "c")->weight, 1);
+    assert_false(edge(&g, "a", "b")->residual);
+    struct err err = ERR_INIT;
+    assert_int_equal(graph_drop_redundant(&g, &err), 0);
+    assert_null(edge(&g, "a", "c")); /* b leads there as well */
+    assert_non_null(edge(&g, "b", "c"));
+    assert_int_equal(graph_drop_edges(&g, 11), 2);
+    assert_null(edge(&g, "a", "b"));
+    graph_release(&g);
+    profile_free(p);
+}
+
+static void test_inlining(void **state)
+{
+    (void)state;
+    struct profile *p = profile();
+    sample(p, "c<b a", 1, NULL, 0);
+    sample(p, "d<a", 1, NULL, 0);
+    sample(p, "d a", 1, NULL, 0);
+    for (int only = 0; only < 2; only++) {
+        struct graph g = graph(p, &(struct graph_options){.only_inlined = only});
+        connect_graph(&g);
+        assert_true(edge(&g, "b", "c")->inlined);
+        assert_false(edge(&g, "a", "d")->inlined); /* not always */
+        if (only)
+            assert_null(edge(&g, "a", "b"));
+        else
+            assert_false(edge(&g, "a", "b")->inlined);
+        graph_release(&g);
+    }
+    profile_free(p);
+}
+
+/* A sample counts once for a call, as it is where it stands nearest to the root. */
+static void test_inlined_once(void **state)
+{
+    (void)state;
+    struct profile *p = profile();
+    sample(p, "b a c b<a", 1, NULL, 0);
+    sample(p, "e<d c e d", 1, NULL, 0);
+    struct graph g = graph(p, &(struct graph_options){0});
+    connect_graph(&g);
+    assert_true(edge(&g, "a", "b")->weight == 1 && edge(&g, "a", "b")->inlined);
+    assert_true(edge(&g, "d", "e")->weight == 1 && !edge(&g, "d", "e")->inlined);
+    graph_release(&g);
+    profile_free(p);
+}
+
+/* What is inlined into a place that is not kept is a call from further out. */
+static void test_inlined_into_nothing(void **state)
+{
+    (void)state;
+    struct profile *p = profile();
+    sample(p, "b<gone a", 1, NULL, 0);
+    sample(p, "d gone<gone c", 1, NULL, 0);
+    struct graph g = graph(p, &(struct graph_options){0});
+    g.nodes[node(&g, "gone", 0)].kept = false;
+    connect_graph(&g);
+    assert_int_equal(g.n_edges, 2);
+    assert_true(edge(&g, "a", "b")->inlined && edge(&g, "a", "b")->residual);
+    assert_true(!edge(&g, "c", "d")->inlined && edge(&g, "c", "d")->residual);
+    graph_release(&g);
+    profile_free(p);
+}
+
+/* Stacks deeper than any piece in which they are taken. */
+static void test_deep_stacks(void **state)
+{
+    (void)state;
+    struct profile *p = profile();
+    char text[4000] = "";
+    size_t n = 0;
+    for (unsigned i = 0; i < 60; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "f%u<f%u<f%u<f%u ", 4 * i, 4 * i + 1, 4 * i + 2,
+                              4 * i + 3);
+    sample(p, text, 3, NULL, 0);
+    sample(p, text, 4, NULL, 0);
+    struct graph g = graph(p, &(struct graph_options){0});
+    connect_graph(&g);
+    assert_int_equal(g.n_edges, 239);
+    for (unsigned i = 0; i < 239; i++) {
+        char callee[20], caller[20];
+        snprintf(callee, sizeof callee, "f%u", i);
+        snprintf(caller, sizeof caller, "f%u", i + 1);
+        const struct edge *e = edge(&g, caller, callee);
+        assert_true(e && e->weight == 7 && e->inlined == (i % 4 != 3) && !e->residual);
+    }
+    assert_node(&g, "f0", 7, 7);
+    assert_node(&g, "f239", 0, 7);
+    graph_release(&g);
+    profile_free(p);
+}
+
+static void test_negative_values(void **state)
+{
+    (void)state;
+    struct profile *p = profile();
+    sample(p, "b a", -5, NULL, 0);
+    sample(p, "c a", 2, NULL, 0);
+    struct graph g = graph(p, &(struct graph_options){.drop_negative = true});
+    assert_int_equal(g.n_order, 1);
+    connect_graph(&g); /* what is not shown still is there */
+    assert_int_equal(edge(&g, "a", "c")->weight, 2);
+    graph_release(&g);
+    profile_free(p);
+}
+
+static void test_trees(void **state)
+{
+    (void)state;
+    struct profile *p = profile();
+    sample(p, "c b a", 10, NULL, 0);
+    sample(p, "c x<b a", 2, NULL, 0);
+    sample(p, "c", 7, NULL, 0);
+    struct graph g = graph(p, &(struct graph_options){.tree = true});
+    assert_int_equal(g.n_nodes, 6);
+    assert_node(&g, "a", 0, 12);
+    assert_node(&g, "b", 0, 12);
+    assert_int_equal(g.nodes[node(&g, "c", 0)].cum, 10);
+    assert_int_equal(g.nodes[node(&g, "c", 1)].cum, 2);
+    assert_int_equal(g.nodes[node(&g, "c", 2)].cum, 7);
+    assert_true(edge(&g, "b", "x")->inlined);
+    /* Without x, its callee is b's; without a, b has no caller. */
+    for (size_t i = 0; i < g.n_order; i++)
+        if (g.order[i] == node(&g, "x", 0) || g.order[i] == node(&g, "a", 0))
+            g.order[i--] = g.order[--g.n_order];
+    graph_keep_first(&g, g.n_order);
+    connect_graph(&g);
+    const struct edge *e = &g.edges[g.nodes[node(&g, "c", 1)].first_in];
+    assert_int_equal(e->from, node(&g, "b", 0));
+    assert_true(e->residual);
+    assert_false(e->inlined);
+    assert_true(g.edges[g.nodes[node(&g, "b", 0)].first_in].gone);
+    graph_release(&g);
+    profile_free(p);
+}
+
+/* Many stacks: two threads count what one does, and edges come in the same order. */
+static void test_two_threads(void **state)
+{
+    (void)state;
+    struct profile *p = profile();
+    for (unsigned i = 0; i < 3000; i++) {
+        char text[100];
+        snprintf(text, sizeof text, "f%u f%u<f%u f%u main", i % 17, i % 5, i % 7, i % 41);
+        sample(p, text, (int64_t)(i % 13) - 2, NULL, 0);
+    }
+    struct graph one = graph(p, &(struct graph_options){.threads = 1});
+    struct graph two = graph(p, &(struct graph_options){.threads = 2});
+    connect_graph(&one);
+    connect_graph(&two);
+    assert_int_equal(one.n_edges, two.n_edges);
+    assert_true(one.n_edges > 100);
+    for (size_t i = 0; i < one.n_nodes; i++)
+        assert_true(one.nodes[i].cum == two.nodes[i].cum && one.nodes[i].flat == two.nodes[i].flat);
+    for (size_t i = 0; i < one.n_edges; i++) {
+        const struct edge *a = &one.edges[i], *b = &two.edges[i];
+        assert_true(a->from == b->from && a->to == b->to && a->weight == b->weight &&
+                    a->inlined == b->inlined && a->residual == b->residual);
+    }
+    graph_release(&one);
+    graph_release(&two);
+    profile_free(p);
+}
+
+/* Whether of the calls into a node that are at least so heavy none were inlined, some, or all. */
+static int inlining(const struct graph *g, size_t n, int64_t least)
+{
+    bool some = false, all = true;
+    for (uint32_t at = g->nodes[n].first_in; at != GRAPH_NONE; at = g->edges[at].next_in) {
+        if (measure_abs(g->edges[at].weight) < least)
+            continue;
+        some = some || g->edges[at].inlined;
+        all = all && g->edges[at].inlined;
+    }
+    return !some ? 0 : all ? 2 : 1;
+}
+
+static void assert_same_inlining(struct profile *p, unsigned threads, int64_t least)
+{
+    struct graph all = graph(p, &(struct graph_options){.threads = threads});
+    struct graph some =
+        graph(p, &(struct graph_options){.threads = threads, .only_inlined = true, .least = least});
+    size_t seen[3] = {0}, went = graph_keep(&all, 300);
+    assert_true(went > 0 && graph_keep(&some, 300) == went);
+    connect_graph(&all);
+    connect_graph(&some);
+    assert_true(some.n_edges > 0 && some.n_edges < all.n_edges / 2);
+    for (size_t i = 0; i < all.n_nodes; i++) {
+        int expected = inlining(&all, i, least);
+        assert_int_equal(inlining(&some, i, least), expected);
+        seen[expected]++;
+    }
+    assert_true(seen[0] > 0 && seen[1] > 0 && seen[2] > 0);
+    graph_release(&all);
+    graph_release(&some);
+}
+
+/* When edges matter only for what is inlined, some are left out, and none that heavy ones need to say it. */
+static void test_only_inlined(void **state)
+{
+    (void)state;
+    struct profile *p = profile();
+    for (unsigned i = 0; i < 60000; i++) {
+        char text[100];
+        unsigned a = i / 4 % 23, c = i % 41;
+        if (i % 4 == 0)
+            snprintf(text, sizeof text, "x%u<f%u f%u main", a, a % 7, c);
+        else if (i % 4 == 1)
+            snprintf(text, sizeof text, "x%u f%u f%u main", a % 11, a % 5, c);
+        else if (i % 4 == 2 && i < 20000) /* in the first half alone */
+            snprintf(text, sizeof text, "y%u<z%u f%u main", a, a, a % 13);
+        else
+            snprintf(text, sizeof text, "q%u x%u<q%u main", i % 1009, c, a % 3);
+        sample(p, text, i % 3 ? (int64_t)(i % 13) : -(int64_t)(i % 7), NULL, 0);
+    }
+    for (unsigned threads = 1; threads <= 2; threads++)
+        for (int64_t least = 0; least <= 1500; least += 100)
+            assert_same_inlining(p, threads, least);
+    profile_free(p);
+}
+
+/* ---- pictures -------------------------------------------------------------------------------------------
+ */
+
+static void assert_shortened(const char *name, const char *expected)
+{
+    struct buf scratch = BUF_INIT(10000);
+    struct str s = dot_shorten(str_of(name), &scratch);
+    if (!str_is(s, expected))
+        fail_msg("%s became %.*s", name, (int)s.n, s.p);
+    buf_release(&scratch);
+}
+
+static void test_short_names(void **state)
+{
+    (void)state;
+    assert_shortened("main.main", "main.main");
+    assert_shortened("example.org/a-b/pkg.(*T).f", "pkg.(*T).f");
+    assert_shortened("example.org/pkg/v2.(*T).f", "pkg.(*T).f");
+    assert_shortened("example.org/pkg/v12/sub.f", "sub.f");
+    assert_shortened("example.org/pkg/v1.f", "v1.f");
+    assert_shortened("a/b.c/d", "b.c/d"); /* no dot behind the last slash */
+    assert_shortened("a//b.c", "/b.c");
+    assert_shortened("a/b.", "a/b.");
+    assert_shortened("a/.b", "a/.b");
+    assert_shortened("org.example.Class.method(int)", "Class.method");
+    assert_shortened("org.example.Class$1.<init>(int)", "Class$1.<init>");
+    assert_shortened("org.example.Class.Method(int)", "org.example.Class.Method(int)");
+    assert_shortened("ns::Class::method(int)", "Class::method");
+    assert_shortened("ns::inner::Class<int>::method", "ns::inner::Class<int>::method");
+    assert_shortened("ns::Outer::Inner::method<a<b>>(c)", "Inner::method<a<b>>");
+    assert_shortened("ns::Class::~Class()", "Class::~Class");
+    assert_shortened("Class::method", "Class::method");
+    assert_shortened("(anonymous namespace)::ns::Class::f", "Class::f");
+    assert_shortened("ns::lower::f", "ns::lower::f");
+}
+
+static void test_long_names_are_quick(void **state)
+{
+    (void)state;
+    size_t n = 1 << 20;
+    struct buf scratch = BUF_INIT(4 << 20);
+    char *name = malloc(n);
+    assert_non_null(name);
+    for (const char *const *piece = (const char *const[]){"a/", "a::", "/v2", "A.", "a.", "[.", NULL}; *piece;
+         piece++) {
+        for (size_t i = 0; i < n; i++)
+            name[i] = (*piece)[i % strlen(*piece)];
+        struct str s = dot_shorten((struct str){name, n}, &scratch);
+        assert_true(s.n <= n);
+    }
+    free(name);
+    buf_release(&scratch);
+}
+
+static void test_colors(void **state)
+{
+    (void)state;
+    assert_string_equal(dot_color(0, false).text, "#b2b2b2");
+    assert_string_equal(dot_color(1, false).text, "#b20000");
+    assert_string_equal(dot_color(2, true).text, "#edd5d5");
+    assert_string_equal(dot_color(-1, false).text, "#00b200");
+    assert_string_equal(dot_color(-1, true).text, "#d5edd5");
+}
+
+/* ---- whole reports --------------------------------------------------------------------------------------
+ */
+
+static int collect(void *ctx, const void *p, size_t n, struct err *err)
+{
+    (void)err;
+    buf_add(ctx, p, n);
+    return 0;
+}
+
+static void ignore(void *ctx, const char *line)
+{
+    (void)ctx;
+    (void)line;
+}
+
+static void assert_report(struct profile *p, const struct report_settings *settings, const char *expected)
+{
+    struct err err = ERR_INIT;
+    struct buf text = BUF_INIT(1 << 20);
+    struct report_callbacks callbacks = {collect, ignore, &text};
+    assert_int_equal(report_make(p, settings, &callbacks, &err), 0);
+    assert_string_equal(buf_str(&text), expected);
+    buf_release(&text);
+}
+
+static struct profile *labelled(void)
+{
+    struct profile *p = profile();
+    struct profile_label user = {.key = intern(p, "user"), .str = intern(p, "\xc3\xa9mile")};
+    struct profile_label other = {.key = user.key, .str = intern(p, "bo\tb")};
+    struct profile_label size = {.key = intern(p, "bytes"), .is_number = true, .num = 2048};
+    sample(p, "b a", 6, (struct profile_label[]){user, size}, 2);
+    sample(p, "a", 3, &other, 1);
+    sample(p, "a", 1, NULL, 0);
+    return p;
+}
+
+static void test_tags(void **state)
+{
+    struct report_settings settings = REPORT_SETTINGS_INIT;
+    (void)state;
+    struct profile *p = labelled();
+    settings.format = REPORT_TAGS;
+    assert_report(p, &settings,
+                  " bytes: Total 6 of 10 (60.00%)\n"
+                  "        6 (60.00%): 2kB\n"
+                  "\n"
+                  " user: Total 9 of 10 (90.00%)\n"
+                  "       6 (60.00%): \xc3\xa9mile\n"
+                  "       3 (30.00%):  bob\n"
+                  "\n");
+    profile_free(p);
+}
+
+static void test_traces(void **state)
+{
+    struct report_settings settings = REPORT_SETTINGS_INIT;
+    (void)state;
+    struct profile *p = labelled();
+    settings.format = REPORT_TRACES;
+    assert_report(p, &settings,
+                  "Type: cpu\n"
+                  "-----------+-------------------------------------------------------\n"
+                  "      user:  \xc3\xa9mile\n"
+                  "     bytes:  2kB\n"
+                  "         6   b\n"
+                  "             a\n"
+                  "-----------+-------------------------------------------------------\n"
+                  "      user:  bo\tb\n"
+                  "         3   a\n"
+                  "-----------+-------------------------------------------------------\n"
+                  "         1   a\n"
+                  "-----------+-------------------------------------------------------\n");
+    profile_free(p);
+}
+
+static void test_callgrind(void **state)
+{
+    struct report_settings settings = REPORT_SETTINGS_INIT;
+    (void)state;
+    struct profile *p = labelled();
+    settings.format = REPORT_CALLGRIND;
+    settings.cum = true;
+    assert_report(p, &settings,
+                  "positions: instr line\nevents: cpu(count)\n"
+                  "\nob=\nfl=\nfn=(1) a\n0x0 0 4\n"
+                  "cfl=\ncfn=(2) b\ncalls=0 0x0 0\n* * 6\n"
+                  "\nob=\nfl=\nfn=(2)\n* 0 6\n");
+    profile_free(p);
+}
+
+/* A stack that is there twice is one line; recursion and inlined calls stay; what ends a name is replaced. */
+static void test_folded(void **state)
+{
+    struct report_settings settings = REPORT_SETTINGS_INIT;
+    (void)state;
+    struct profile *p = profile();
+    sample(p, "c<b a", 6, NULL, 0);
+    sample(p, "a", 3, NULL, 0);
+    sample(p, "c<b a", 1, NULL, 0);
+    sample(p, "a a", -2, NULL, 0);
+    sample(p, "x;y\n\xff a", 5, NULL, 0);
+    settings.format = REPORT_FOLDED;
+    assert_report(p, &settings, "a 3\na;b;c 7\na;a -2\na;x:y?\xff 5\n");
+    profile_free(p);
+    p = profile();
+    settings.focus = "^b$";
+    settings.divide_by = 2;
+    sample(p, "b a", 6, NULL, 0);
+    sample(p, "a", 3, NULL, 0);
+    assert_report(p, &settings, "a;b 3\n");
+    profile_free(p);
+}
+
+static void test_speedscope(void **state)
+{
+    struct report_settings settings = REPORT_SETTINGS_INIT;
+    (void)state;
+    struct profile *p = profile();
+    sample(p, "c<b a", 6, NULL, 0);
+    sample(p, "a", 3, NULL, 0);
+    sample(p, "a a", -2, NULL, 0);
+    sample(p, "x\"\\\n\xff\xc3\xa9 a", 5, NULL, 0);
+    settings.format = REPORT_SPEEDSCOPE;
+    assert_report(p, &settings,
+                  "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"version\":\"0.0.1\","
+                  "\"exporter\":\"profgrab " PROFGRAB_VERSION "\",\"activeProfileIndex\":0,\n"
+                  "\"shared\":{\"frames\":[\n{\"name\":\"a\"},\n{\"name\":\"b\"},\n{\"name\":\"c\"},\n"
+                  "{\"name\":\"x\\\"\\\\\\u000a\\ufffd\xc3\xa9\"}]},\n"
+                  "\"profiles\":[{\"type\":\"sampled\",\"name\":\"cpu\",\"unit\":\"none\",\"startValue\":0,\n"
+                  "\"samples\":[[0],\n[0,1,2],\n[0,3]],\n\"weights\":[3,\n6,\n5],\n\"endValue\":14}]}\n");
+    profile_free(p);
+}
+
+/* Names may hold what aligns a table: the rest stays aligned, and nothing takes long. */
+static void test_hostile_tables(void **state)
+{
+    struct err err = ERR_INIT;
+    struct buf text = BUF_INIT(64 << 20);
+    struct table t = TABLE_INIT;
+    struct out *out = calloc(1, sizeof *out);
+    (void)state;
+    assert_non_null(out);
+    *out = (struct out){.sink = collect, .ctx = &text, .err = &err};
+    table_add(&t, STR("a:\t b\n \t1:\t c\n\n").p, strlen("a:\t b\n \t1:\t c\n\n"));
+    assert_int_equal(table_write(&t, out, false, &err), 0);
+    for (size_t i = 0; i < 200000; i++)
+        table_add(&t, "\t", 1);
+    table_add(&t, "\n\xff open\t", 8);
+    for (size_t i = 0; i < 2000; i++) {
+        table_add(&t, "x\t\n", 3);
+        assert_int_equal(table_write(&t, out, i == 1999, &err), 0);
+    }
+    assert_int_equal(out_end(out), 0);
+    assert_memory_equal(buf_str(&text), " a: b\n    1: c\n\n", 16);
+    assert_true(text.len > 200000 - 64);
+    table_release(&t);
+    buf_release(&text);
+    free(out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_residual_edges),
+        cmocka_unit_test(test_inlining),
+        cmocka_unit_test(test_inlined_once),
+        cmocka_unit_test(test_inlined_into_nothing),
+        cmocka_unit_test(test_deep_stacks),
+        cmocka_unit_test(test_negative_values),
+        cmocka_unit_test(test_trees),
+        cmocka_unit_test(test_two_threads),
+        cmocka_unit_test(test_only_inlined),
+        cmocka_unit_test(test_short_names),
+        cmocka_unit_test(test_long_names_are_quick),
+        cmocka_unit_test(test_colors),
+        cmocka_unit_test(test_tags),
+        cmocka_unit_test(test_traces),
+        cmocka_unit_test(test_callgrind),
+        cmocka_unit_test(test_folded),
+        cmocka_unit_test(test_speedscope),
+        cmocka_unit_test(test_hostile_tables),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
