@@ -23,5 +23,6 @@
 #include "base/strlist.h"
 #include "base/text.h"
 #include "base/thread.h"
+#include "base/yaml_tree.h"
 
 #endif

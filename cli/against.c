@@ -75,7 +75,7 @@ static int leave_out(const struct inventory *inventory, const struct strlist *ex
     for (size_t i = 0; i < t->n; i++)
         if (n == 0 || hosts[n - 1] != t->items[i].host)
             hosts[n++] = t->items[i].host;
-    int rc = inventory_leave_out(inventory, exclude, hosts, &n, err);
+    int rc = inventory_exclude(inventory, exclude, hosts, &n, err);
     /* Both are in the same order. */
     for (size_t i = 0, at = 0; rc == 0 && i < t->n;) {
         const struct host *host = t->items[i].host;

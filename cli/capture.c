@@ -13,7 +13,7 @@
 #include "cli/term/signals.h"
 #include "cli/term/talk.h"
 #include "cli/target.h"
-#include "cli/twin_hosts.h"
+#include "cli/duplicate_hosts.h"
 #include "base/banned.h"
 
 /* Of a line that is to be repeated: what a hint has room for, with words around it. */
@@ -26,7 +26,7 @@ struct run {
     struct workdir *work;
     struct manifest *manifest;
     struct progress progress;
-    struct twins_list twins;
+    struct duplicate_hosts_list duplicates;
     struct fetch_outcome outcome;
     bool said_cost;
     int64_t saved;     /* clock_now() of the last manifest_save */
@@ -99,7 +99,7 @@ static void on_host(void *ctx, const struct host *host, const struct gateway *gw
     }
     progress_host(&r->progress, host, gw, failure);
     outcomes_host(&r->result->outcomes, host, failure);
-    recorded(r, twin_hosts_verdict(&r->twins, host, &verdicts, &err), &err);
+    recorded(r, duplicate_hosts_verdict(&r->duplicates, host, &verdicts, &err), &err);
     const struct record_host record = {.host = host,
                                        .gw = gw,
                                        .failure = failure,
@@ -407,7 +407,7 @@ int capture_run(struct capture *c, struct err *err)
     prepare_first_farewell(&r);
     signals_bundles(true);
     save(&r);
-    if (targets_twins(c->fetch.targets, &r.twins, err) < 0 ||
+    if (targets_find_duplicates(c->fetch.targets, &r.duplicates, err) < 0 ||
         outcomes_new(&r.result->outcomes, c->fetch.targets, err) < 0 || collect(&r, err) < 0) {
         leave_work(&r);
         code = exit_status_of(err);
@@ -417,7 +417,7 @@ int capture_run(struct capture *c, struct err *err)
             code = capture_hand_over(c, code);
     }
     progress_end(&r.progress);
-    twins_release(&r.twins);
+    duplicate_hosts_release(&r.duplicates);
     return code;
 }
 

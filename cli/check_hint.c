@@ -40,7 +40,7 @@ static void add_way(struct buf *line, const struct target_options *way)
 static void add_service(struct buf *line, const struct service *s)
 {
     char port[16];
-    if (!s->oneoff) {
+    if (!s->adhoc) {
         add_option(line, "--service", s->name);
         return;
     }
@@ -56,7 +56,7 @@ static void add_service(struct buf *line, const struct service *s)
 static const struct service *service_of(const struct targets *targets, const struct host *host)
 {
     for (size_t i = 0; targets && i < targets->n; i++)
-        if (targets->items[i].host == host && (host->outside || targets->items[i].service->oneoff))
+        if (targets->items[i].host == host && (host->outside || targets->items[i].service->adhoc))
             return targets->items[i].service;
     return NULL;
 }

@@ -76,7 +76,7 @@ static void clean_up(struct hearing *h)
 }
 
 /* Who is asked over no SSH session wants no passphrase. */
-static int ask(struct hearing *h, const struct source *s, struct found *ret, struct err *err)
+static int ask(struct hearing *h, const struct source *s, struct discovered *ret, struct err *err)
 {
     struct ssh_settings ssh;
     struct prompt *prompt = NULL;
@@ -90,7 +90,7 @@ static int ask(struct hearing *h, const struct source *s, struct found *ret, str
 }
 
 /* Asks, and keeps what came. Where nothing comes, what was kept before is better than nothing. */
-static int ask_or_old(struct hearing *h, const struct source *s, struct found *ret, struct err *err)
+static int ask_or_old(struct hearing *h, const struct source *s, struct discovered *ret, struct err *err)
 {
     char age[32];
     struct err why = ERR_INIT, unkept = ERR_INIT;
@@ -110,19 +110,19 @@ static int ask_or_old(struct hearing *h, const struct source *s, struct found *r
 }
 
 /* What the source says, now or before. */
-static int hear(struct hearing *h, const struct source *s, struct found *ret, struct err *err)
+static int hear(struct hearing *h, const struct source *s, struct discovered *ret, struct err *err)
 {
     struct err why = ERR_INIT;
     const struct ssh_settings ssh = target_ssh(h->target);
     if (!s->ask)
-        return found_read(s, ret, err);
+        return discovered_read(s, ret, err);
     if (h->when == DISCOVERY_REFRESH)
         return ask_or_old(h, s, ret, err);
     if (discovery_kept(s, &ssh, ret, &why) == 0) {
         int64_t age = clock_utc() - ret->at;
         if (h->when == DISCOVERY_KEPT || (age >= 0 && age <= s->max_age_ms))
             return 0;
-        found_release(ret);
+        discovered_release(ret);
     } else if (why.kind == ERR_FAILED) {
         talk("%s: %s", s->name, why.msg);
     }
@@ -140,7 +140,7 @@ static const char *plural(size_t n)
 }
 
 /* Targets on loopback are left out where nobody says whose loopback it is. */
-static void tell_loopback(const struct source *s, const struct discovered *d)
+static void tell_loopback(const struct source *s, const struct discovered_counts *d)
 {
     if (d->loopback == 0 || d->loopback == d->n)
         return;
@@ -150,8 +150,8 @@ static void tell_loopback(const struct source *s, const struct discovered *d)
 }
 
 /* What of the answer comes to nothing. */
-static void tell_missing(const struct hearing *h, const struct source *s, const struct found *f,
-                         const struct discovered *d)
+static void tell_missing(const struct hearing *h, const struct source *s, const struct discovered *f,
+                         const struct discovered_counts *d)
 {
     for (size_t i = 0; i < f->notes.n; i++)
         talk("%s: %s", s->name, f->notes.items[i]);
@@ -169,10 +169,10 @@ static void tell_missing(const struct hearing *h, const struct source *s, const 
              s->name, d->withheld, d->withheld == 1 ? " is" : "s are", s->service ? s->service->name : "");
 }
 
-static int take_source(struct hearing *h, const struct source *s, struct found *ret, struct err *err)
+static int take_source(struct hearing *h, const struct source *s, struct discovered *ret, struct err *err)
 {
-    struct found f = {0};
-    struct discovered d = {0};
+    struct discovered f = {0};
+    struct discovered_counts d = {0};
     if (hear(h, s, &f, err) < 0)
         return -1;
     int rc = inventory_discover(h->inventory, s, &f, &d, err);
@@ -182,9 +182,9 @@ static int take_source(struct hearing *h, const struct source *s, struct found *
         tell_loopback(s, &d);
     if (ret && (rc == 0 || err->kind == ERR_USAGE)) {
         *ret = f;
-        f = (struct found){0};
+        f = (struct discovered){0};
     }
-    found_release(&f);
+    discovered_release(&f);
     return rc;
 }
 
@@ -232,15 +232,15 @@ int discovery_apply(struct inventory *inv, struct target_options *o, enum discov
 }
 
 int discovery_list(struct inventory *inv, const struct source *source, struct target_options *o,
-                   enum discovery_when when, struct found *ret, struct err *err)
+                   enum discovery_when when, struct discovered *ret, struct err *err)
 {
     struct hearing h = {.inventory = inv, .target = o, .when = when, .tell = true, .listing = true};
     struct err why = ERR_INIT;
-    struct found f = {0};
+    struct discovered f = {0};
     int rc = take_source(&h, source, &f, &why);
     clean_up(&h);
     if (rc < 0 && f.n == 0) {
-        found_release(&f);
+        discovered_release(&f);
         *err = why;
         return err_wrap(err, "%s", source->name);
     }
@@ -250,7 +250,7 @@ int discovery_list(struct inventory *inv, const struct source *source, struct ta
         talk_error(stderr, &why);
     }
     if (inventory_discovered(inv, err) < 0) {
-        found_release(&f);
+        discovered_release(&f);
         return -1;
     }
     *ret = f;

@@ -24,7 +24,7 @@ int discovery_apply(struct inventory *inv, struct target_options *o, enum discov
 
 /* The same for one source, whose targets are handed out. The caller releases them. */
 int discovery_list(struct inventory *inv, const struct source *source, struct target_options *o,
-                   enum discovery_when when, struct found *ret, struct err *err);
+                   enum discovery_when when, struct discovered *ret, struct err *err);
 
 /* How old an answer is, for people: "12s", "5m", "3h", "4d". */
 char *discovery_age(char *dst, size_t cap, int64_t at);

@@ -224,7 +224,7 @@ static int print_labels(const struct inventory *inventory, struct err *err)
 }
 
 /* As they are about to be asked: which of them are one machine. */
-static int say_twins(const struct host *const *hosts, size_t n, struct err *err)
+static int print_duplicates(const struct host *const *hosts, size_t n, struct err *err)
 {
     struct targets targets = {0};
     int rc = 0;
@@ -252,7 +252,7 @@ static int print_hosts(const struct hosts_options *o, const struct host *const *
         return 0;
     if (print_table(hosts, n, err) < 0 || ((o->ssh || n == 1) && hosts_ssh(hosts, n, &o->target, err) < 0))
         return -1;
-    return say_twins(hosts, n, err);
+    return print_duplicates(hosts, n, err);
 }
 
 static int no_inventory(struct err *err)
@@ -276,7 +276,7 @@ static int list_hosts(const struct hosts_options *o, struct inventory *inventory
     const struct host **hosts = NULL;
     size_t n = 0;
     int rc = inventory_match(inventory, pattern, &hosts, &n, err);
-    if (rc == 0 && (rc = inventory_narrow(inventory, &o->target.selection, hosts, &n, err)) == 0)
+    if (rc == 0 && (rc = inventory_filter(inventory, &o->target.selection, hosts, &n, err)) == 0)
         rc = print_hosts(o, (const struct host *const *)hosts, n, err);
     free(hosts);
     return rc;

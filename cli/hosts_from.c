@@ -25,7 +25,7 @@ static json_t *text_or_null(const char *text)
     return text ? json_string(text) : json_null();
 }
 
-static const struct strlist *labels_of(const struct found *f, const struct found_target *t)
+static const struct strlist *labels_of(const struct discovered *f, const struct discovered_target *t)
 {
     static const struct strlist none = {0};
     return t->labels ? &f->labels[t->labels - 1] : &none;
@@ -41,9 +41,9 @@ static json_t *labels_json(const struct strlist *labels)
     return o;
 }
 
-static json_t *target_json(const struct found *f, const struct found_target *t)
+static json_t *target_json(const struct discovered *f, const struct discovered_target *t)
 {
-    const struct found_job *job = &f->jobs[t->job];
+    const struct discovered_job *job = &f->jobs[t->job];
     return json_pack("{s:o, s:o, s:s, s:i, s:s, s:s, s:s, s:o}", "host",
                      text_or_null(t->host ? t->host->name : NULL), "service",
                      text_or_null(t->service ? t->service->name : NULL), "address", t->address, "port",
@@ -54,7 +54,7 @@ static json_t *target_json(const struct found *f, const struct found_target *t)
                      "job", job->name, "labels", labels_json(labels_of(f, t)));
 }
 
-static int print_json(const struct source *s, const struct found *f, struct err *err)
+static int print_json(const struct source *s, const struct discovered *f, struct err *err)
 {
     json_t *targets = json_array(), *notes = json_array();
     bool whole = true;
@@ -78,7 +78,7 @@ struct cells {
 };
 
 /* The columns of a row. */
-static void row_of(const struct found *f, const struct found_target *t, struct cells *cells,
+static void row_of(const struct discovered *f, const struct discovered_target *t, struct cells *cells,
                    const char *row[static COLUMNS])
 {
     const struct strlist *labels = labels_of(f, t);
@@ -104,7 +104,7 @@ static void print_row(const char *const row[static COLUMNS], const size_t widths
     printf("%s\n", row[last]);
 }
 
-static void print_table(const struct found *f)
+static void print_table(const struct discovered *f)
 {
     static const char *const head[COLUMNS] = {"HOST", "SERVICE", "ADDRESS", "PORT", "JOB", "LABELS"};
     size_t widths[COLUMNS];
@@ -132,11 +132,11 @@ int hosts_from(struct inventory *inv, const char *source, struct target_options 
                bool json, struct err *err)
 {
     const struct source *s = NULL;
-    struct found f = {0};
+    struct discovered f = {0};
     int rc = inventory_source(inv, source, &s, err);
     if (rc == 0)
         rc = discovery_list(inv, s, o, when, &f, err);
-    if (rc == 0 && found_narrow(&f, &o->selection.labels, err) < 0) {
+    if (rc == 0 && discovered_filter(&f, &o->selection.labels, err) < 0) {
         err_wrap(err, "%s", s->name);
         rc = err_hint(err, "`profgrab hosts --from %s:%s` shows the labels of its targets",
                       source_kind_name(s->kind), s->place);
@@ -145,6 +145,6 @@ int hosts_from(struct inventory *inv, const char *source, struct target_options 
         rc = print_json(s, &f, err);
     else if (rc == 0)
         print_table(&f);
-    found_release(&f);
+    discovered_release(&f);
     return rc;
 }

@@ -9,7 +9,7 @@
 #include "cli/args/shell.h"
 #include "cli/term/signals.h"
 #include "cli/term/talk.h"
-#include "cli/twin_hosts.h"
+#include "cli/duplicate_hosts.h"
 #include "base/banned.h"
 
 static int read_scheme(struct target_options *o, struct err *err)
@@ -93,13 +93,13 @@ int target_resolve(struct target_options *o, struct inventory **ret_inventory, s
 
 void target_say(const struct targets *targets)
 {
-    struct twins_list twins = {0};
+    struct duplicate_hosts_list duplicates = {0};
     if (targets->sampled_of > 0)
         talk("a sample: %zu of %zu hosts", targets_hosts(targets), targets->sampled_of);
-    if (targets_twins(targets, &twins, NULL) < 0)
+    if (targets_find_duplicates(targets, &duplicates, NULL) < 0)
         return;
-    twin_hosts_say(&twins);
-    twins_release(&twins);
+    duplicate_hosts_print(&duplicates);
+    duplicate_hosts_release(&duplicates);
 }
 
 void target_options_release(struct target_options *o)

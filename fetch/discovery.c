@@ -12,7 +12,7 @@
 
 /* An answer that is being received. */
 struct answer_reader {
-    struct found_reader *reader;
+    struct discovered_reader *reader;
     size_t bytes;
 };
 
@@ -24,7 +24,7 @@ static int feed_answer(void *ctx, const void *p, size_t n, struct err *err)
         err_set(err, ERR_FAILED, "its answer is larger than %zu MiB", SOURCE_MAX_BYTES >> 20);
         return err_hint(err, "is that the right address? it should say targets, and nothing else");
     }
-    return found_reader_feed(r->reader, p, n, err);
+    return discovered_reader_feed(r->reader, p, n, err);
 }
 
 /* The secret that a source's answer must not repeat in texts. */
@@ -53,7 +53,7 @@ static int add_hint(const struct source *s, const struct transfer_response *r, s
 }
 
 static int fetch_answer(const struct source *s, struct gateway_listener *listener,
-                        const struct secret *secret, const struct fetch_grab *grab, struct found *into,
+                        const struct secret *secret, const struct fetch_grab *grab, struct discovered *into,
                         struct err *err)
 {
     struct answer_reader reader = {0};
@@ -64,26 +64,26 @@ static int fetch_answer(const struct source *s, struct gateway_listener *listene
     struct transfer_request request = {
         .target = s->ask->path, .limit_ms = LIMIT_MS, .ctx = &reader, .body = feed_answer};
     struct masking masking = {s->ask, secret};
-    if (found_reader_new(s->kind, into, &reader.reader, err) < 0)
+    if (discovered_reader_new(s->kind, into, &reader.reader, err) < 0)
         return -1;
     if (secret)
-        found_reader_mask(reader.reader, mask_secret, &masking);
+        discovered_reader_mask(reader.reader, mask_secret, &masking);
     int rc = transfer_new(listener, s->ask, &options, &t, err);
     if (rc == 0) {
         rc = transfer_get(t, &request, &response, err);
         if (rc == 0)
-            rc = found_reader_end(reader.reader, err);
+            rc = discovered_reader_end(reader.reader, err);
         if (rc < 0)
             add_hint(s, &response, err);
     }
     transfer_free(t);
-    found_reader_free(reader.reader);
+    discovered_reader_free(reader.reader);
     return rc;
 }
 
 /* Over an open gateway. */
 static int ask_over(const struct source *s, struct gateway *gw, const struct secret *secret,
-                    const struct fetch_grab *grab, struct found *into, struct err *err)
+                    const struct fetch_grab *grab, struct discovered *into, struct err *err)
 {
     struct gateway_listener *listener = NULL;
     struct destination to = {.host = s->ask->host, .port = s->ask->port};
@@ -93,7 +93,7 @@ static int ask_over(const struct source *s, struct gateway *gw, const struct sec
 }
 
 static int ask_from(const struct source *s, const struct host *from, const struct secret *secret,
-                    const struct fetch_grab *grab, struct found *into, struct err *err)
+                    const struct fetch_grab *grab, struct discovered *into, struct err *err)
 {
     struct gateway_pool *pool = NULL;
     struct gateway *gw = NULL;
@@ -109,20 +109,21 @@ static int ask_from(const struct source *s, const struct host *from, const struc
     return rc;
 }
 
-int discovery_ask(const struct source *s, const struct fetch_grab *grab, struct found *ret, struct err *err)
+int discovery_ask(const struct source *s, const struct fetch_grab *grab, struct discovered *ret,
+                  struct err *err)
 {
     struct proc_limits limits = {.timeout_ms = grab->timeout_ms, .cancel_fd = grab->cancel_fd};
     struct host here = {.name = s->name, .address = s->ask->host, .direct = true};
     const struct host *from = s->through ? s->through : &here;
     struct target target = {.host = from, .service = s->ask};
     struct credentials credentials = {0};
-    struct found f = {.at = clock_utc()};
+    struct discovered f = {.at = clock_utc()};
     int rc = credentials_load(&(struct targets){.items = &target, .n = 1}, &limits, &credentials, err);
     if (rc == 0)
         rc = ask_from(s, from, credentials_find(&credentials, s->ask), grab, &f, err);
     credentials_release(&credentials);
     if (rc < 0)
-        found_release(&f);
+        discovered_release(&f);
     else
         *ret = f;
     return rc;

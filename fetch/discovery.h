@@ -16,17 +16,17 @@
  * observer `opening`, `step` and `host`, for the host that profgrab asks through. Limits: SOURCE_MAX_BYTES,
  * and two minutes. The caller releases *ret.
  */
-int discovery_ask(const struct source *source, const struct fetch_grab *grab, struct found *ret,
+int discovery_ask(const struct source *source, const struct fetch_grab *grab, struct discovered *ret,
                   struct err *err);
 
 /* Caches an answer, without its notes. `ssh` (may be NULL) are the settings of the request, as
  * fetch_grab.ssh. */
-int discovery_keep(const struct source *source, const struct ssh_settings *ssh, const struct found *f,
+int discovery_keep(const struct source *source, const struct ssh_settings *ssh, const struct discovered *f,
                    struct err *err);
 
 /* Reads a cached answer of any age; `ret->at` is its time. ERR_NOT_FOUND if there is none, ERR_FAILED if the
  * file cannot be trusted. The caller releases *ret. */
-int discovery_kept(const struct source *source, const struct ssh_settings *ssh, struct found *ret,
+int discovery_kept(const struct source *source, const struct ssh_settings *ssh, struct discovered *ret,
                    struct err *err);
 
 #endif

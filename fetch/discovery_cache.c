@@ -1,5 +1,5 @@
 /*
- * A cached answer is one line, followed by the output of found_write:
+ * A cached answer is one line, followed by the output of discovered_write:
  *
  *     profgrab discovery 1 MILLISECONDS SHA256
  *
@@ -175,12 +175,12 @@ static int hash_body(const char *at, const void *p, size_t n, char ret[SHA256_HE
 /* ---- writing ------------------------------------------------------------------------------------------- */
 
 /* Writes the whole file into a buffer. */
-static int encode_answer(const struct found *f, struct buf *file, struct err *err)
+static int encode_answer(const struct discovered *f, struct buf *file, struct err *err)
 {
     char hash[SHA256_HEX], at[32];
     struct buf body = BUF_INIT(SOURCE_MAX_BYTES);
     snprintf(at, sizeof at, "%lld", (long long)f->at);
-    int rc = found_write(f, &body, err);
+    int rc = discovered_write(f, &body, err);
     if (rc == 0)
         rc = hash_body(at, buf_str(&body), body.len, hash, err);
     if (rc == 0) {
@@ -192,7 +192,7 @@ static int encode_answer(const struct found *f, struct buf *file, struct err *er
     return rc;
 }
 
-int discovery_keep(const struct source *s, const struct ssh_settings *ssh, const struct found *f,
+int discovery_keep(const struct source *s, const struct ssh_settings *ssh, const struct discovered *f,
                    struct err *err)
 {
     char name[NAME_BYTES];
@@ -216,7 +216,7 @@ static int damaged_error(const char *path, struct err *err)
     return err_set(err, ERR_FAILED, "%s is damaged: not used", path);
 }
 
-static int parse_file(const char *path, const struct buf *file, struct found *into, struct err *err)
+static int parse_file(const char *path, const struct buf *file, struct discovered *into, struct err *err)
 {
     char hash[SHA256_HEX], at[32] = "", expected_hash[SHA256_HEX] = "";
     uint64_t utc = 0;
@@ -230,14 +230,14 @@ static int parse_file(const char *path, const struct buf *file, struct found *in
         return -1;
     if (strcmp(hash, expected_hash) != 0)
         return damaged_error(path, err);
-    struct found_reader *reader = NULL;
+    struct discovered_reader *reader = NULL;
     into->at = (int64_t)utc;
-    int rc = found_reader_new(SOURCE_HTTP_SD, into, &reader, err);
+    int rc = discovered_reader_new(SOURCE_HTTP_SD, into, &reader, err);
     if (rc == 0)
-        rc = found_reader_feed(reader, end + 1, n, err);
+        rc = discovered_reader_feed(reader, end + 1, n, err);
     if (rc == 0)
-        rc = found_reader_end(reader, err);
-    found_reader_free(reader);
+        rc = discovered_reader_end(reader, err);
+    discovered_reader_free(reader);
     return rc;
 }
 
@@ -250,7 +250,7 @@ static int read_kept(const struct cache *c, const char *name, struct buf *ret, s
     return beneath_read(&c->dir, name, ret, err);
 }
 
-static int read_and_parse(const struct cache *c, const char *name, struct found *into, struct err *err)
+static int read_and_parse(const struct cache *c, const char *name, struct discovered *into, struct err *err)
 {
     struct buf file = BUF_INIT(SOURCE_MAX_BYTES + HEADER_MAX);
     char *path = file_join(c->path, name);
@@ -262,11 +262,12 @@ static int read_and_parse(const struct cache *c, const char *name, struct found 
     return rc;
 }
 
-int discovery_kept(const struct source *s, const struct ssh_settings *ssh, struct found *ret, struct err *err)
+int discovery_kept(const struct source *s, const struct ssh_settings *ssh, struct discovered *ret,
+                   struct err *err)
 {
     char name[NAME_BYTES];
     struct cache c = {.dir.fd = -1};
-    struct found f = {0};
+    struct discovered f = {0};
     struct err why = ERR_INIT;
     int rc = name_file(s, ssh, name, &why);
     if (rc == 0 && (rc = cache_open(false, &c, &why)) == 0) {
@@ -278,7 +279,7 @@ int discovery_kept(const struct source *s, const struct ssh_settings *ssh, struc
     if (rc < 0 && err)
         *err = why;
     if (rc < 0)
-        found_release(&f);
+        discovered_release(&f);
     else
         *ret = f;
     return rc;

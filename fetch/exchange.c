@@ -266,7 +266,7 @@ static int transfer_error(struct exchange *x, CURLcode code, struct err *err)
             return err_set(err, ERR_DENIED, "what answers on %s does not speak HTTP", t->service->unix_path);
         err_set(err, ERR_DENIED, "what answers on port %u does not speak HTTP", t->service->port);
         return err_hint(err, "is the port right?%s",
-                        t->service->oneoff ? "" : " `profgrab hosts` shows what the inventory says");
+                        t->service->adhoc ? "" : " `profgrab hosts` shows what the inventory says");
     default: {
         char shown[256];
         return err_set(err, ERR_FAILED, "%s", text_printable(shown, sizeof shown, words, strlen(words)));

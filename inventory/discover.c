@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "inventory/discovery.h"
-#include "inventory/found.h"
+#include "inventory/discovered.h"
 #include "inventory/service.h"
 #include "inventory/source.h"
 #include "base/banned.h"
@@ -17,16 +17,16 @@
 /* ---- the host of a target ------------------------------------------------------------------------------ */
 
 /* Converts the host part of a host's address, [user@]host, to its canonical form. */
-static int canonical_address(const struct host *host, char ret[static FOUND_ADDRESS_MAX])
+static int canonical_address(const struct host *host, char ret[static ADDRESS_MAX])
 {
     const char *at = strrchr(host->address, '@');
-    return found_canonical(at ? at + 1 : host->address, ret);
+    return discovered_canonical(at ? at + 1 : host->address, ret);
 }
 
 /* Builds the index on first use. Of two hosts with one address the first gets its targets. */
 static int index_addresses(struct inventory *inv, struct err *err)
 {
-    char address[FOUND_ADDRESS_MAX];
+    char address[ADDRESS_MAX];
     if (inv->addresses.n > 0)
         return 0;
     for (size_t i = 0; i < inv->hosts.n; i++) {
@@ -41,9 +41,9 @@ static int index_addresses(struct inventory *inv, struct err *err)
 }
 
 static const struct host *matched_host(const struct inventory *inv, const struct source *s,
-                                       const struct found_target *t)
+                                       const struct discovered_target *t)
 {
-    char address[FOUND_ADDRESS_MAX + 16], name[256];
+    char address[ADDRESS_MAX + 16], name[256];
     if (!s->matcher)
         return NULL;
     bool v6 = strchr(t->address, ':') != NULL;
@@ -52,8 +52,8 @@ static const struct host *matched_host(const struct inventory *inv, const struct
 }
 
 /* Sets the target's host, if there is one. */
-static void find_host(const struct inventory *inv, const struct source *s, struct found_target *t,
-                      struct discovered *count)
+static void find_host(const struct inventory *inv, const struct source *s, struct discovered_target *t,
+                      struct discovered_counts *count)
 {
     bool loopback = address_is_loopback(t->address);
     t->host = matched_host(inv, s, t);
@@ -70,7 +70,7 @@ static void find_host(const struct inventory *inv, const struct source *s, struc
 /* ---- services ------------------------------------------------------------------------------------------ */
 
 /* Chooses the service's name: the template's, else the job's as a valid name, else the source's. */
-static void base_name(const struct source *s, const struct found_job *job, char ret[static MAX_NAME])
+static void base_name(const struct source *s, const struct discovered_job *job, char ret[static MAX_NAME])
 {
     const char *name = s->service ? s->service->name : job->name;
     while (*name && !isalnum((unsigned char)*name))
@@ -94,14 +94,14 @@ static const struct service *find_own_service(const struct host *host, const cha
 /* Checks that the address for a secret is in the inventory: the host's own, or its loopback. Only the source
  * vouches for any other address. */
 static bool secret_address_is_known(const struct inventory *inv, const struct source *s,
-                                    const struct found_target *t)
+                                    const struct discovered_target *t)
 {
     return !s->service || s->service->auth.secret.source == SECRET_NONE || s->service->host_named ||
            address_is_loopback(t->address) || names_get(&inv->addresses, t->address) == t->host;
 }
 
-static int fill_service(struct service *service, const struct source *s, const struct found_job *job,
-                        const struct found_target *t, struct err *err)
+static int fill_service(struct service *service, const struct source *s, const struct discovered_job *job,
+                        const struct discovered_target *t, struct err *err)
 {
     if (s->service && service_copy(service, s->service, err) < 0)
         return -1;
@@ -138,7 +138,7 @@ static int add_label(struct service *service, const char *name, size_t n_name, c
 }
 
 /* Copies the target's labels, and adds its job as a label. */
-static int set_labels(struct service *service, const struct found *f, const struct found_target *t,
+static int set_labels(struct service *service, const struct discovered *f, const struct discovered_target *t,
                       struct err *err)
 {
     const struct strlist *set = t->labels ? &f->labels[t->labels - 1] : &(const struct strlist){0};
@@ -155,7 +155,7 @@ static int set_labels(struct service *service, const struct found *f, const stru
 }
 
 static int make_service(struct inventory *inv, const struct source *s, const char *name,
-                        const struct found *f, struct found_target *t, struct err *err)
+                        const struct discovered *f, struct discovered_target *t, struct err *err)
 {
     struct candidates *l = &inv->candidates;
     struct service *service = service_new(name, t->port);
@@ -175,15 +175,15 @@ static int make_service(struct inventory *inv, const struct source *s, const cha
     return 0;
 }
 
-static bool is_meant(const struct source *s, const struct found_job *job)
+static bool is_meant(const struct source *s, const struct discovered_job *job)
 {
     return s->jobs.n == 0 || strlist_has(&s->jobs, job->name);
 }
 
-static int all_on_loopback(const struct inventory *inv, const struct source *s, const struct found *f,
+static int all_on_loopback(const struct inventory *inv, const struct source *s, const struct discovered *f,
                            struct err *err)
 {
-    const struct found_target *t = f->targets;
+    const struct discovered_target *t = f->targets;
     while (!is_meant(s, &f->jobs[t->job]))
         t++;
     err_set(err, ERR_USAGE,
@@ -196,10 +196,10 @@ static int all_on_loopback(const struct inventory *inv, const struct source *s, 
 }
 
 /* Makes a service of a target. */
-static int take_target(struct inventory *inv, const struct source *s, const struct found *f,
-                       struct found_target *t, struct discovered *count, struct err *err)
+static int take_target(struct inventory *inv, const struct source *s, const struct discovered *f,
+                       struct discovered_target *t, struct discovered_counts *count, struct err *err)
 {
-    const struct found_job *job = &f->jobs[t->job];
+    const struct discovered_job *job = &f->jobs[t->job];
     char name[MAX_NAME];
     count->n++;
     find_host(inv, s, t, count);
@@ -216,17 +216,17 @@ static int take_target(struct inventory *inv, const struct source *s, const stru
     return 0;
 }
 
-int inventory_discover(struct inventory *inv, const struct source *s, struct found *f, struct discovered *ret,
-                       struct err *err)
+int inventory_discover(struct inventory *inv, const struct source *s, struct discovered *f,
+                       struct discovered_counts *ret, struct err *err)
 {
-    struct discovered count = {0};
+    struct discovered_counts count = {0};
     if (index_addresses(inv, err) < 0)
         return -1;
     for (size_t i = 0; i < inv->sources.n; i++)
         if (inv->sources.items[i] == s)
             inv->sources.items[i]->at = f->at;
     for (size_t i = 0; i < f->n; i++) {
-        struct found_target *t = &f->targets[i];
+        struct discovered_target *t = &f->targets[i];
         t->meant = is_meant(s, &f->jobs[t->job]);
         if (t->meant && take_target(inv, s, f, t, &count, err) < 0)
             return -1;

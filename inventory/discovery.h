@@ -61,14 +61,14 @@ int inventory_use_source(struct inventory *inv, const char *text, struct selecti
 
 /* ---- the content of a source --------------------------------------------------------------------------- */
 
-struct found_job {
+struct discovered_job {
     char *name;           /* from the source; printable */
     char *path;           /* as in struct service; NULL: the default */
     char *query;          /* as in struct service; NULL: none */
     struct strlist kinds; /* the kinds to fetch if the user names none */
 };
 
-struct found_target {
+struct discovered_target {
     size_t job;    /* its index */
     size_t labels; /* index of its label set plus one; 0: none */
     char *address; /* a name in lower case, or an IP address, without brackets */
@@ -80,11 +80,11 @@ struct found_target {
     const struct service *service; /* its service there, perhaps the inventory's own; NULL: withheld */
 };
 
-struct found {
-    struct found_job *jobs;
+struct discovered {
+    struct discovered_job *jobs;
     size_t n_jobs, cap_jobs;
     struct names *job_names; /* to the last job of that name; NULL: no job yet */
-    struct found_target *targets;
+    struct discovered_target *targets;
     size_t n, cap;
     struct strlist *labels; /* sets of labels, each NAME=VALUE, visible text */
     size_t n_labels, cap_labels;
@@ -92,35 +92,37 @@ struct found {
     struct strlist notes; /* unsupported content that is missing; printable */
     int64_t at;           /* the time of the answer, UTC in milliseconds */
 };
-void found_release(struct found *f);
+void discovered_release(struct discovered *f);
 
 /* Parses the answer of a source with a URL, in pieces. ERR_FAILED for an invalid answer. */
-struct found_reader;
-int found_reader_new(enum source_kind kind, struct found *into, struct found_reader **ret, struct err *err);
+struct discovered_reader;
+int discovered_reader_new(enum source_kind kind, struct discovered *into, struct discovered_reader **ret,
+                          struct err *err);
 /* Passes each whole text of the answer through `mask` before any other use. The mask removes in place the
  * parts that must not be shown or stored. */
-void found_reader_mask(struct found_reader *r, void (*mask)(void *ctx, char *text), void *ctx);
-int found_reader_feed(struct found_reader *r, const void *p, size_t n, struct err *err);
-int found_reader_end(struct found_reader *r, struct err *err);
-void found_reader_free(struct found_reader *r);
+void discovered_reader_mask(struct discovered_reader *r, void (*mask)(void *ctx, char *text), void *ctx);
+int discovered_reader_feed(struct discovered_reader *r, const void *p, size_t n, struct err *err);
+int discovered_reader_end(struct discovered_reader *r, struct err *err);
+void discovered_reader_free(struct discovered_reader *r);
 
 /* Reads the files of a source without a URL. ERR_FAILED or ERR_USAGE, with the place. */
-int found_read(const struct source *source, struct found *ret, struct err *err);
+int discovered_read(const struct source *source, struct discovered *ret, struct err *err);
 
 /*
  * Its parsers, for the bytes of one file. `name` is for messages; relative paths in the file begin at `dir`.
  */
-int found_parse_groups(const char *name, const void *p, size_t n, struct found *into, struct err *err);
-int found_parse_configs(const char *name, const char *dir, enum source_kind kind, const void *p, size_t n,
-                        struct found *into, struct err *err);
+int discovered_parse_groups(const char *name, const void *p, size_t n, struct discovered *into,
+                            struct err *err);
+int discovered_parse_configs(const char *name, const char *dir, enum source_kind kind, const void *p,
+                             size_t n, struct discovered *into, struct err *err);
 
-/* Writes targets in http_sd's form for found_reader, without paths and kinds. */
-int found_write(const struct found *f, struct buf *to, struct err *err);
+/* Writes targets in http_sd's form for discovered_reader, without paths and kinds. */
+int discovered_write(const struct discovered *f, struct buf *to, struct err *err);
 
 /* ---- services from targets ----------------------------------------------------------------------------- */
 
 /* Counts of a source's targets, without those of other jobs. */
-struct discovered {
+struct discovered_counts {
     size_t n;        /* targets */
     size_t placed;   /* with a host */
     size_t by_hand;  /* of those: the inventory has its own service of that name there */
@@ -134,13 +136,13 @@ struct discovered {
  * services and adds them to the hosts. Do not use `f` for longer than this call. ERR_USAGE if all targets are
  * on loopback and the source has no `host`.
  */
-int inventory_discover(struct inventory *inv, const struct source *source, struct found *f,
-                       struct discovered *ret, struct err *err);
+int inventory_discover(struct inventory *inv, const struct source *source, struct discovered *f,
+                       struct discovered_counts *ret, struct err *err);
 int inventory_discovered(struct inventory *inv, struct err *err);
 
 /* Keeps only the selected targets with the labels, in the form of selection.labels: the job as `job`, the
  * target's labels, or its host's. Call it after inventory_discover. ERR_USAGE if none remains. */
-int found_narrow(struct found *f, const struct strlist *labels, struct err *err);
+int discovered_filter(struct discovered *f, const struct strlist *labels, struct err *err);
 
 /* The name of discovered service i, each name once, without names of the inventory's own services; NULL after
  * the last. */

@@ -9,7 +9,7 @@
 #include "inventory/address.h"
 #include "inventory/discovery.h"
 #include "inventory/match.h"
-#include "inventory/narrow.h"
+#include "inventory/exclude.h"
 #include "base/banned.h"
 
 /* Adds a host outside the inventory, from [user@]address. */

@@ -20,48 +20,48 @@ struct resolution {
 static int resolve_group(struct resolution *r, struct group *group, struct err *err);
 
 static int add_group(struct resolution *r, struct group *group, struct group *member,
-                     const struct tree_node *at, struct err *err)
+                     const struct yaml_node *at, struct err *err)
 {
     if (member->resolving)
-        return tree_err(r->schema->tree, at, err, "group \"%s\" contains itself", member->name);
+        return yaml_tree_err(r->schema->tree, at, err, "group \"%s\" contains itself", member->name);
     if (r->level >= MAX_DEPTH)
-        return tree_err(r->schema->tree, at, err, "groups are nested deeper than %d levels", MAX_DEPTH);
+        return yaml_tree_err(r->schema->tree, at, err, "groups are nested deeper than %d levels", MAX_DEPTH);
     if (!member->depth && resolve_group(r, member, err) < 0)
         return -1;
     if (member->depth >= MAX_DEPTH)
-        return tree_err(r->schema->tree, at, err, "groups are nested deeper than %d levels", MAX_DEPTH);
+        return yaml_tree_err(r->schema->tree, at, err, "groups are nested deeper than %d levels", MAX_DEPTH);
     if (group->depth < member->depth + 1)
         group->depth = member->depth + 1;
     return match_group(member, &group->members, err);
 }
 
 /* Sets the error of an unknown entry, with the nearest hosts and groups. */
-static int unknown_entry(const struct schema *s, const struct tree_node *at, const char *name,
+static int unknown_entry(const struct schema *s, const struct yaml_node *at, const char *name,
                          struct err *err)
 {
     char text[400];
     struct nearest near = NEAREST_INIT(name);
     names_offer(&s->inv->host_names, &near);
     names_offer(&s->inv->group_names, &near);
-    tree_err(s->tree, at, err,
-             match_is_glob(name) ? "no host matches \"%.60s\"" : "no host or group \"%.60s\"", name);
+    yaml_tree_err(s->tree, at, err,
+                  match_is_glob(name) ? "no host matches \"%.60s\"" : "no host or group \"%.60s\"", name);
     if (near.n)
         err_hint(err, "did you mean %s?", nearest_text(&near, text, sizeof text));
     return -1;
 }
 
-static int add_entry(struct resolution *r, struct group *group, const struct tree_node *at, struct err *err)
+static int add_entry(struct resolution *r, struct group *group, const struct yaml_node *at, struct err *err)
 {
     int rc = -1;
     const struct schema *s = r->schema;
     struct strlist names = {0};
-    if (at->kind != TREE_SCALAR || !*at->text)
-        return tree_err(s->tree, at, err, "an entry must be a host, a glob, a range or a group");
+    if (at->kind != YAML_SCALAR || !*at->text)
+        return yaml_tree_err(s->tree, at, err, "an entry must be a host, a glob, a range or a group");
     struct group *member = (struct group *)(uintptr_t)names_get(&s->inv->group_names, at->text);
     if (member)
         return add_group(r, group, member, at, err);
     if (match_expand(at->text, &names, err) < 0)
-        return tree_err_wrap(s->tree, at, err);
+        return yaml_tree_err_wrap(s->tree, at, err);
     for (size_t i = 0; i < names.n; i++) {
         bool found = false;
         if (match_name(s->inv, names.items[i], &group->members, &found, err) < 0)
@@ -79,11 +79,11 @@ out:
 
 static int resolve_group(struct resolution *r, struct group *group, struct err *err)
 {
-    const struct tree_node *list = names_get(&r->nodes, group->name);
+    const struct yaml_node *list = names_get(&r->nodes, group->name);
     group->resolving = true;
     group->depth = 1;
     r->level++;
-    for (const struct tree_node *v = list->first; v; v = v->next)
+    for (const struct yaml_node *v = list->first; v; v = v->next)
         if (add_entry(r, group, v, err) < 0 && schema_note(r->schema, err) < 0)
             return -1;
     r->level--;
@@ -91,15 +91,15 @@ static int resolve_group(struct resolution *r, struct group *group, struct err *
     return 0;
 }
 
-static int make_group(struct resolution *r, const struct tree_node *list, struct err *err)
+static int make_group(struct resolution *r, const struct yaml_node *list, struct err *err)
 {
     const struct schema *s = r->schema;
     struct inventory *inv = s->inv;
     if (schema_name(s, list->key, "group", err) < 0 || schema_list(s, list, "hosts and groups", err) < 0)
         return -1;
     if (names_get(&inv->host_names, list->key->text))
-        return tree_err(s->tree, list->key, err, "\"%s\" is a host, so no group can have that name",
-                        list->key->text);
+        return yaml_tree_err(s->tree, list->key, err, "\"%s\" is a host, so no group can have that name",
+                             list->key->text);
     if (array_reserve((void **)&inv->groups.items, &inv->groups.cap, inv->groups.n + 1,
                       sizeof(struct group *), err) < 0)
         return -1;
@@ -114,13 +114,13 @@ static int make_group(struct resolution *r, const struct tree_node *list, struct
     return names_add(&r->nodes, group->name, list, err);
 }
 
-int group_read_all(const struct schema *s, const struct tree_node *section, struct err *err)
+int group_read_all(const struct schema *s, const struct yaml_node *section, struct err *err)
 {
     int rc = -1;
     struct resolution r = {.schema = s};
     if (schema_map(s, section, "groups", err) < 0)
         return -1;
-    for (const struct tree_node *v = section->first; v; v = v->next)
+    for (const struct yaml_node *v = section->first; v; v = v->next)
         if (!v->key->before && make_group(&r, v, err) < 0 && schema_note(s, err) < 0)
             goto out;
     for (size_t i = 0; i < s->inv->groups.n; i++)

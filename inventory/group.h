@@ -5,6 +5,6 @@
 #include "inventory/schema.h"
 
 /* Reads the section into the inventory and resolves every group. The hosts must be read before. */
-int group_read_all(const struct schema *s, const struct tree_node *section, struct err *err);
+int group_read_all(const struct schema *s, const struct yaml_node *section, struct err *err);
 
 #endif

@@ -10,56 +10,56 @@
 /* A host while it is read. */
 struct entry {
     struct host *host;
-    const struct tree_node *address;
-    const struct tree_node *ssh;
-    const struct tree_node *services;
+    const struct yaml_node *address;
+    const struct yaml_node *ssh;
+    const struct yaml_node *services;
 };
 
-static int read_user(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_user(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     return schema_word(s, value, &((struct ssh_settings *)into)->user, err);
 }
 
-static int read_port(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_port(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     return schema_port(s, value, &((struct ssh_settings *)into)->port, err);
 }
 
-static int read_identity(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_identity(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     return schema_path(s, value, &((struct ssh_settings *)into)->identity, err);
 }
 
-static int read_known_hosts(const struct schema *s, const struct tree_node *value, void *into,
+static int read_known_hosts(const struct schema *s, const struct yaml_node *value, void *into,
                             struct err *err)
 {
     return schema_path(s, value, &((struct ssh_settings *)into)->known_hosts, err);
 }
 
-static int read_jump(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_jump(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     return schema_word(s, value, &((struct ssh_settings *)into)->jump, err);
 }
 
-static int read_agent(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_agent(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     char **agent = &((struct ssh_settings *)into)->agent;
-    if (value->kind == TREE_SCALAR && strcmp(value->text, "none") == 0)
+    if (value->kind == YAML_SCALAR && strcmp(value->text, "none") == 0)
         return schema_text(s, value, agent, err);
     return schema_path(s, value, agent, err);
 }
 
-static int read_config(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_config(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     return schema_path(s, value, &((struct ssh_settings *)into)->config, err);
 }
 
-static int read_via(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_via(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
-    if (value->kind != TREE_SCALAR)
-        return tree_err(s->tree, value, err, "via must be \"auto\", \"libssh2\" or \"openssh\"");
+    if (value->kind != YAML_SCALAR)
+        return yaml_tree_err(s->tree, value, err, "via must be \"auto\", \"libssh2\" or \"openssh\"");
     if (ssh_via_parse("via", value->text, &((struct ssh_settings *)into)->via, err) < 0)
-        return tree_err_wrap(s->tree, value, err);
+        return yaml_tree_err_wrap(s->tree, value, err);
     return 0;
 }
 
@@ -75,7 +75,7 @@ static const struct schema_key ssh_keys[] = {
     {NULL, NULL},
 };
 
-static int read_ssh(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_ssh(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
     e->ssh = value;
@@ -84,17 +84,17 @@ static int read_ssh(const struct schema *s, const struct tree_node *value, void 
     return schema_settings(s, value, ssh_keys, &e->host->ssh, err);
 }
 
-static int read_connect(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_connect(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
-    bool direct = value->kind == TREE_SCALAR && strcmp(value->text, "direct") == 0;
-    if (!direct && (value->kind != TREE_SCALAR || strcmp(value->text, "ssh") != 0))
-        return tree_err(s->tree, value, err, "connect must be \"ssh\" or \"direct\"");
+    bool direct = value->kind == YAML_SCALAR && strcmp(value->text, "direct") == 0;
+    if (!direct && (value->kind != YAML_SCALAR || strcmp(value->text, "ssh") != 0))
+        return yaml_tree_err(s->tree, value, err, "connect must be \"ssh\" or \"direct\"");
     e->host->direct = direct;
     return 0;
 }
 
-static int read_address(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_address(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
     e->address = value;
@@ -102,27 +102,28 @@ static int read_address(const struct schema *s, const struct tree_node *value, v
 }
 
 /* Sets the error of a repeated list item, with the first place. */
-static int refuse_repeated_item(const struct schema *s, const struct tree_node *list,
-                                const struct tree_node *item, struct err *err)
+static int refuse_repeated_item(const struct schema *s, const struct yaml_node *list,
+                                const struct yaml_node *item, struct err *err)
 {
-    const struct tree_node *first = list->first;
-    while (first->kind != TREE_SCALAR || strcmp(first->text, item->text) != 0)
+    const struct yaml_node *first = list->first;
+    while (first->kind != YAML_SCALAR || strcmp(first->text, item->text) != 0)
         first = first->next;
-    return tree_err(s->tree, item, err, "\"%s\" is there twice, first in line %u", item->text, first->line);
+    return yaml_tree_err(s->tree, item, err, "\"%s\" is there twice, first in line %u", item->text,
+                         first->line);
 }
 
-static int add_service(const struct schema *s, const struct tree_node *list, const struct tree_node *value,
+static int add_service(const struct schema *s, const struct yaml_node *list, const struct yaml_node *value,
                        struct host *host, struct err *err)
 {
-    if (value->kind != TREE_SCALAR)
-        return tree_err(s->tree, value, err, "an entry must be the name of a service");
+    if (value->kind != YAML_SCALAR)
+        return yaml_tree_err(s->tree, value, err, "an entry must be the name of a service");
     const struct service *service = names_get(&s->inv->service_names, value->text);
     /* A broken service already has its own error. */
     if (!service &&
-        ((s->services && s->services->kind != TREE_MAP) || names_get(&s->inv->broken_services, value->text)))
+        ((s->services && s->services->kind != YAML_MAP) || names_get(&s->inv->broken_services, value->text)))
         return 0;
     if (!service) {
-        tree_err(s->tree, value, err, "unknown service \"%.60s\"", value->text);
+        yaml_tree_err(s->tree, value, err, "unknown service \"%.60s\"", value->text);
         schema_hint_nearest(&s->inv->service_names, value->text, "services are defined under \"services\"",
                             err);
         return -1;
@@ -134,31 +135,31 @@ static int add_service(const struct schema *s, const struct tree_node *list, con
     return 0;
 }
 
-static int read_services(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_services(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
     size_t n = 0;
     e->services = value;
     if (schema_list(s, value, "services", err) < 0)
         return -1;
-    for (const struct tree_node *v = value->first; v; v = v->next)
+    for (const struct yaml_node *v = value->first; v; v = v->next)
         n++;
     e->host->services = calloc(n ? n : 1, sizeof *e->host->services);
     if (!e->host->services)
         return err_nomem(err);
-    for (const struct tree_node *v = value->first; v; v = v->next)
+    for (const struct yaml_node *v = value->first; v; v = v->next)
         if (add_service(s, value, v, e->host, err) < 0 && schema_note(s, err) < 0)
             return -1;
     return 0;
 }
 
-static int add_label(const struct schema *s, const struct tree_node *value, struct host *host,
+static int add_label(const struct schema *s, const struct yaml_node *value, struct host *host,
                      struct err *err)
 {
     if (schema_name(s, value->key, "label", err) < 0)
         return -1;
     struct label *label = &host->labels[host->n_labels++];
-    if (value->kind == TREE_SCALAR && value->plain && *value->text && strcmp(value->text, "~") != 0 &&
+    if (value->kind == YAML_SCALAR && value->plain && *value->text && strcmp(value->text, "~") != 0 &&
         strcasecmp(value->text, "null") != 0)
         label->value = strdup(value->text);
     else if (schema_text(s, value, &label->value, err) < 0)
@@ -167,18 +168,18 @@ static int add_label(const struct schema *s, const struct tree_node *value, stru
     return label->name && label->value ? 0 : err_nomem(err);
 }
 
-static int read_labels(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_labels(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct host *host = ((struct entry *)into)->host;
     size_t n = 0;
     if (schema_map(s, value, "labels", err) < 0)
         return -1;
-    for (const struct tree_node *v = value->first; v; v = v->next)
+    for (const struct yaml_node *v = value->first; v; v = v->next)
         n++;
     host->labels = calloc(n ? n : 1, sizeof *host->labels);
     if (!host->labels)
         return err_nomem(err);
-    for (const struct tree_node *v = value->first; v; v = v->next)
+    for (const struct yaml_node *v = value->first; v; v = v->next)
         if (!v->key->before && add_label(s, v, host, err) < 0)
             return -1;
     return 0;
@@ -214,16 +215,16 @@ static int check_address(const struct schema *s, const struct entry *e, struct e
 {
     struct address a = {0};
     if (strchr(e->host->address, '{') || strchr(e->host->address, '}'))
-        return tree_err(s->tree, e->address, err, "only {name} may stand in braces");
+        return yaml_tree_err(s->tree, e->address, err, "only {name} may stand in braces");
     if (address_parse(e->host->address, &a, err) < 0)
-        return tree_err_wrap(s->tree, e->address, err);
+        return yaml_tree_err_wrap(s->tree, e->address, err);
     int rc = 0;
     if (a.port || strchr(e->host->address, '/')) {
-        tree_err(s->tree, e->address, err, "address must be a host, without \"ssh://\" or a port");
+        yaml_tree_err(s->tree, e->address, err, "address must be a host, without \"ssh://\" or a port");
         rc = err_hint(err, e->host->direct ? "the port belongs to the service"
                                            : "SSH's port goes under \"ssh\": { port: N }");
     } else if (a.user && e->host->direct) {
-        rc = tree_err(s->tree, e->address, err, "a direct connection has no user");
+        rc = yaml_tree_err(s->tree, e->address, err, "a direct connection has no user");
     } else if (strchr(e->host->address, '[')) {
         /* Outside a URL ssh does not accept an IPv6 address in brackets. */
         char *text = address_text(&a);
@@ -235,29 +236,29 @@ static int check_address(const struct schema *s, const struct entry *e, struct e
     return rc;
 }
 
-static int finish_host(const struct schema *s, struct entry *e, const struct tree_node *key, struct err *err)
+static int finish_host(const struct schema *s, struct entry *e, const struct yaml_node *key, struct err *err)
 {
-    if (!e->services && !s->inv->may_find) {
-        tree_err(s->tree, key, err, "host \"%s\" has no services", e->host->name);
+    if (!e->services && !s->inv->has_discovery) {
+        yaml_tree_err(s->tree, key, err, "host \"%s\" has no services", e->host->name);
         return err_hint(err, "add \"services: [NAME]\"");
     }
     if (e->ssh && e->host->direct)
-        return tree_err(s->tree, e->ssh->key, err, "\"ssh\" has no meaning with \"connect: direct\"");
+        return yaml_tree_err(s->tree, e->ssh->key, err, "\"ssh\" has no meaning with \"connect: direct\"");
     if (fill_name(e->host->address ? e->host->address : e->host->name, e->host->name, &e->host->address,
                   err) < 0)
-        return tree_err_wrap(s->tree, key, err);
+        return yaml_tree_err_wrap(s->tree, key, err);
     if (!e->address)
         return 0;
     return check_address(s, e, err);
 }
 
 /* Sets the error of a repeated host, with the first place. */
-static int refuse_repeated_host(const struct schema *s, const struct tree_node *key, const char *name,
+static int refuse_repeated_host(const struct schema *s, const struct yaml_node *key, const char *name,
                                 struct err *err)
 {
-    const struct tree_node *first = key;
+    const struct yaml_node *first = key;
     const struct host *other = names_get(&s->inv->host_names, name);
-    for (const struct tree_node *v = s->hosts->first; v && first == key; v = v->next) {
+    for (const struct yaml_node *v = s->hosts->first; v && first == key; v = v->next) {
         struct strlist names = {0};
         if (range_expand(v->key->text, INVENTORY_MAX_HOSTS, &names, err) < 0)
             return -1;
@@ -268,15 +269,15 @@ static int refuse_repeated_host(const struct schema *s, const struct tree_node *
             break;
     }
     if (strcmp(name, other->name) != 0) {
-        tree_err(s->tree, key, err, "host \"%s\" differs only by case from \"%s\" at %s:%u:%u", name,
-                 other->name, file_base(tree_name(s->tree)), first->line, first->column);
+        yaml_tree_err(s->tree, key, err, "host \"%s\" differs only by case from \"%s\" at %s:%u:%u", name,
+                      other->name, file_base(yaml_tree_name(s->tree)), first->line, first->column);
         return err_hint(err, "case does not count in host names, as in DNS");
     }
-    return tree_err(s->tree, key, err, "host \"%s\" is defined twice, first at %s:%u:%u", name,
-                    file_base(tree_name(s->tree)), first->line, first->column);
+    return yaml_tree_err(s->tree, key, err, "host \"%s\" is defined twice, first at %s:%u:%u", name,
+                         file_base(yaml_tree_name(s->tree)), first->line, first->column);
 }
 
-static int read_host(const struct schema *s, const struct tree_node *value, const char *name, struct err *err)
+static int read_host(const struct schema *s, const struct yaml_node *value, const char *name, struct err *err)
 {
     struct entry e = {.host = calloc(1, sizeof *e.host)};
     if (!e.host || !(e.host->name = strdup(name))) {
@@ -293,18 +294,18 @@ static int read_host(const struct schema *s, const struct tree_node *value, cons
 }
 
 /* Reads one key of the section, which may be a range of hosts. */
-static int read_entry(const struct schema *s, const struct tree_node *value, struct err *err)
+static int read_entry(const struct schema *s, const struct yaml_node *value, struct err *err)
 {
     int rc = -1;
     struct strlist names = {0};
     if (range_expand(value->key->text, INVENTORY_MAX_HOSTS, &names, err) < 0) {
-        tree_err_wrap(s->tree, value->key, err);
+        yaml_tree_err_wrap(s->tree, value->key, err);
         goto out;
     }
     if (schema_map(s, value, "settings", err) < 0)
         goto out;
     if (s->inv->hosts.n + names.n > INVENTORY_MAX_HOSTS) {
-        tree_err(s->tree, value->key, err, "more than %d hosts", INVENTORY_MAX_HOSTS);
+        yaml_tree_err(s->tree, value->key, err, "more than %d hosts", INVENTORY_MAX_HOSTS);
         goto out;
     }
     for (size_t i = 0; i < names.n; i++) {
@@ -325,7 +326,7 @@ out:
     return rc;
 }
 
-int host_read_all(const struct schema *s, const struct tree_node *section, struct err *err)
+int host_read_all(const struct schema *s, const struct yaml_node *section, struct err *err)
 {
     return schema_section(s, section, "hosts", read_entry, err);
 }

@@ -5,7 +5,7 @@
 #include "inventory/schema.h"
 
 /* Reads the section into the inventory. The services must be read before. */
-int host_read_all(const struct schema *s, const struct tree_node *section, struct err *err);
+int host_read_all(const struct schema *s, const struct yaml_node *section, struct err *err);
 
 /* The settings of a host. */
 extern const struct schema_key host_keys[];

@@ -51,7 +51,7 @@ struct service {
     unsigned port;               /* 1 to 65535; 0 with a Unix socket */
     char *unix_path;             /* a Unix socket on the far side instead of host and port; NULL: none */
     bool https;                  /* scheme: https */
-    bool oneoff;                 /* made of a port or socket of the selection, not in the inventory */
+    bool adhoc;                  /* made of a port or socket of the selection, not in the inventory */
     struct service_tls tls;
     struct service_auth auth;
     char *path;  /* pprof's path with a leading and without a trailing slash, "" for the root; SERVICE_PATH by
@@ -257,12 +257,12 @@ int inventory_match(const struct inventory *inv, const char *pattern, const stru
                     struct err *err);
 /* Keeps only the hosts that pass the selection's labels and exclusions, in place and in order; errors as in
  * inventory_select. */
-int inventory_narrow(const struct inventory *inv, const struct selection *sel, const struct host **hosts,
+int inventory_filter(const struct inventory *inv, const struct selection *sel, const struct host **hosts,
                      size_t *n, struct err *err);
 /* Removes, in place and in order, the hosts that an earlier selection's exclusions match. Here they may match
  * none or all. */
-int inventory_leave_out(const struct inventory *inv, const struct strlist *exclude, const struct host **hosts,
-                        size_t *n, struct err *err);
+int inventory_exclude(const struct inventory *inv, const struct strlist *exclude, const struct host **hosts,
+                      size_t *n, struct err *err);
 void targets_release(struct targets *t);
 size_t targets_hosts(const struct targets *t);
 void selection_release(struct selection *sel);
@@ -272,18 +272,18 @@ bool service_is_beside(const struct service *a, const struct service *b);
 
 /* Hosts of different names that are probably one machine: they have the same address, port, jump hosts, known
  * hosts and ssh configuration, and services at the same address. Each such process would be fetched twice. */
-struct twins {
+struct duplicate_hosts {
     const struct host **hosts; /* two or more, in the targets' order */
     size_t n;
     size_t cap;
 };
-struct twins_list {
-    struct twins *items;
+struct duplicate_hosts_list {
+    struct duplicate_hosts *items;
     size_t n;
     size_t cap;
 };
-int targets_twins(const struct targets *t, struct twins_list *ret, struct err *err);
-void twins_release(struct twins_list *l);
+int targets_find_duplicates(const struct targets *t, struct duplicate_hosts_list *ret, struct err *err);
+void duplicate_hosts_release(struct duplicate_hosts_list *l);
 
 /* ssh's policy for a host that is in no known_hosts file. A changed key is always refused. */
 enum host_key_policy {

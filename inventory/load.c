@@ -18,27 +18,27 @@
 /* The sections. They are located first and then read in our own order: hosts name services, groups name
  * hosts, teams name trackers. */
 struct sections {
-    const struct tree_node *version;
-    const struct tree_node *services;
-    const struct tree_node *hosts;
-    const struct tree_node *groups;
-    const struct tree_node *trackers;
-    const struct tree_node *teams;
-    const struct tree_node *self;
-    const struct tree_node *discovery;
+    const struct yaml_node *version;
+    const struct yaml_node *services;
+    const struct yaml_node *hosts;
+    const struct yaml_node *groups;
+    const struct yaml_node *trackers;
+    const struct yaml_node *teams;
+    const struct yaml_node *self;
+    const struct yaml_node *discovery;
 };
 
-static int read_version(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_version(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     ((struct sections *)into)->version = value;
-    if (value->kind == TREE_SCALAR && value->plain && strcmp(value->text, "1") == 0)
+    if (value->kind == YAML_SCALAR && value->plain && strcmp(value->text, "1") == 0)
         return 0;
-    return tree_err(s->tree, value, err, "version must be 1");
+    return yaml_tree_err(s->tree, value, err, "version must be 1");
 }
 
 /* Defines the function that stores the place of a section. */
 #define SECTION(name)                                                                                        \
-    static int read_##name(const struct schema *s, const struct tree_node *value, void *into,                \
+    static int read_##name(const struct schema *s, const struct yaml_node *value, void *into,                \
                            struct err *err)                                                                  \
     {                                                                                                        \
         (void)s, (void)err;                                                                                  \
@@ -61,32 +61,32 @@ static const struct schema_key keys[] = {
 
 /* ---- what concerns the whole file ---------------------------------------------------------------------- */
 
-static const struct tree_node *section_named(const struct tree_node *root, const char *name)
+static const struct yaml_node *section_named(const struct yaml_node *root, const char *name)
 {
-    for (const struct tree_node *v = root->first; v; v = v->next)
+    for (const struct yaml_node *v = root->first; v; v = v->next)
         if (strcmp(v->key->text, name) == 0)
             return v;
     return NULL;
 }
 
 /* Sets the error of a setting that is one level too high, among the names of `what`. Returns -1. */
-static int refuse_misplaced(const struct schema *s, const struct tree_node *key, const char *what,
+static int refuse_misplaced(const struct schema *s, const struct yaml_node *key, const char *what,
                             struct err *err)
 {
     const char *example = strcmp(key->text, "port") == 0 ? "6060" : "...";
-    tree_err(s->tree, key, err, "\"%.60s\" is a setting, but stands in the column of the %ss' names",
-             key->text, what);
+    yaml_tree_err(s->tree, key, err, "\"%.60s\" is a setting, but stands in the column of the %ss' names",
+                  key->text, what);
     return err_hint(err, "indent it below the name of its %s:\n%ss:\n  NAME:\n    %.60s: %s", what, what,
                     key->text, example);
 }
 
 /* Notes every misplaced setting of a section. Returns -1 if there is one: reading the section would then
  * report errors that are not in the file. */
-static int note_misplaced(const struct schema *s, const struct tree_node *section, const char *what,
+static int note_misplaced(const struct schema *s, const struct yaml_node *section, const char *what,
                           const struct schema_key *settings, struct err *err)
 {
     int rc = 0;
-    for (const struct tree_node *v = section && section->kind == TREE_MAP ? section->first : NULL; v;
+    for (const struct yaml_node *v = section && section->kind == YAML_MAP ? section->first : NULL; v;
          v = v->next) {
         if (!schema_is_misplaced(v, settings))
             continue;
@@ -98,11 +98,11 @@ static int note_misplaced(const struct schema *s, const struct tree_node *sectio
 }
 
 /* Notes every repeated key in or below the node. */
-static int note_repeated(const struct schema *s, const struct tree_node *node, struct err *err)
+static int note_repeated(const struct schema *s, const struct yaml_node *node, struct err *err)
 {
-    for (const struct tree_node *v = node->first; v; v = v->next) {
+    for (const struct yaml_node *v = node->first; v; v = v->next) {
         if (v->key && v->key->before) {
-            tree_err_repeated(s->tree, v->key, err);
+            yaml_tree_err_repeated(s->tree, v->key, err);
             if (schema_note(s, err) < 0)
                 return -1;
         }
@@ -114,7 +114,7 @@ static int note_repeated(const struct schema *s, const struct tree_node *node, s
 
 static int refuse_version(const struct schema *s, struct err *err)
 {
-    tree_err(s->tree, tree_root(s->tree), err, "\"version\" is missing");
+    yaml_tree_err(s->tree, yaml_tree_root(s->tree), err, "\"version\" is missing");
     return err_hint(err, "begin with \"version: 1\"");
 }
 
@@ -124,7 +124,7 @@ static int check_whole(const struct schema *s, struct err *err)
     int rc = note_misplaced(s, s->services, "service", service_keys, err);
     if ((rc == 0 || s->mistakes) && note_misplaced(s, s->hosts, "host", host_keys, err) < 0)
         rc = -1;
-    return rc < 0 ? -1 : note_repeated(s, tree_root(s->tree), err);
+    return rc < 0 ? -1 : note_repeated(s, yaml_tree_root(s->tree), err);
 }
 
 /* After a mistake, sections that name hosts, services or trackers are skipped: each name that could not be
@@ -132,8 +132,8 @@ static int check_whole(const struct schema *s, struct err *err)
 static int read_sections(const struct schema *s, const struct sections *found, struct err *err)
 {
     const struct {
-        const struct tree_node *section;
-        int (*read)(const struct schema *s, const struct tree_node *section, struct err *err);
+        const struct yaml_node *section;
+        int (*read)(const struct schema *s, const struct yaml_node *section, struct err *err);
         bool names_others; /* hosts or trackers, which were read before */
     } order[] = {
         {found->services, service_read_all, false}, {found->hosts, host_read_all, false},
@@ -154,9 +154,9 @@ static int read_sections(const struct schema *s, const struct sections *found, s
 static int read_all(struct schema *s, struct err *err)
 {
     struct sections found = {0};
-    const struct tree_node *root = tree_root(s->tree);
-    if (root->kind != TREE_MAP) {
-        tree_err(s->tree, root, err, "an inventory is a mapping");
+    const struct yaml_node *root = yaml_tree_root(s->tree);
+    if (root->kind != YAML_MAP) {
+        yaml_tree_err(s->tree, root, err, "an inventory is a mapping");
         return err_hint(err, "begin with \"version: 1\"");
     }
     s->services = section_named(root, "services");
@@ -164,7 +164,7 @@ static int read_all(struct schema *s, struct err *err)
     if (check_whole(s, err) < 0 ||
         (schema_settings(s, root, keys, &found, err) < 0 && schema_note(s, err) < 0))
         return -1;
-    s->inv->may_find = found.discovery != NULL;
+    s->inv->has_discovery = found.discovery != NULL;
     if (!found.version && refuse_version(s, err) < 0 && schema_note(s, err) < 0)
         return -1;
     if (read_sections(s, &found, err) < 0)
@@ -223,7 +223,7 @@ int inventory_parse_all(const char *name, struct str text, struct mistakes *mist
                         struct err *err)
 {
     int rc = -1;
-    struct tree *tree = NULL;
+    struct yaml_tree *tree = NULL;
     struct err why = ERR_INIT;
     char *dir = file_dir(name);
     struct inventory *inv = new_inventory();
@@ -232,7 +232,7 @@ int inventory_parse_all(const char *name, struct str text, struct mistakes *mist
         goto out;
     }
     struct schema s = {.dir = dir, .inv = inv, .mistakes = mistakes};
-    int read = tree_parse_repeats(name, text.p, text.n, &tree, &why);
+    int read = yaml_tree_parse_repeats(name, text.p, text.n, &tree, &why);
     s.tree = tree;
     if (read == 0)
         read = read_all(&s, &why);
@@ -247,7 +247,7 @@ int inventory_parse_all(const char *name, struct str text, struct mistakes *mist
 out:
     if (rc < 0 && err)
         *err = why;
-    tree_free(tree);
+    yaml_tree_free(tree);
     free(dir);
     inventory_free(inv);
     return rc;
@@ -279,7 +279,7 @@ static int read_file(int fd, const char *path, struct buf *into, struct err *err
 {
     char chunk[16384];
     /* The parser refuses a file with one byte more than the limit. */
-    while (into->len <= (size_t)TREE_MAX_BYTES) {
+    while (into->len <= (size_t)YAML_MAX_BYTES) {
         ssize_t n = read(fd, chunk, sizeof chunk);
         if (n < 0 && errno == EINTR)
             continue;
@@ -304,7 +304,7 @@ int inventory_load(const char *path, struct mistakes *mistakes, struct inventory
         return 0;
     }
     int rc = -1;
-    struct buf text = BUF_INIT(2 * TREE_MAX_BYTES);
+    struct buf text = BUF_INIT(2 * YAML_MAX_BYTES);
     int fd = file_open(path, err);
     if (fd < 0) {
         if (err)

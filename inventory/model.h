@@ -94,17 +94,17 @@ struct inventory {
     struct names tracker_names;   /* to struct tracker */
     struct names team_names;      /* to struct team */
 
-    struct services made_services; /* by oneoff_service: port-N, unix-NAME */
+    struct services made_services; /* by adhoc_service: port-N, unix-NAME */
     struct hosts made_hosts;       /* by inventory_select: outside the inventory */
     struct names made_addresses;   /* address to struct host of made_hosts */
 
-    bool may_find; /* there is a section `discovery` */
+    bool has_discovery; /* there is a section `discovery` */
     struct sources sources;
     struct services found_services; /* by inventory_discover */
     struct candidates candidates;   /* until inventory_discovered */
     struct names found_names;       /* to one such service on some host; families too */
     struct named found_only;        /* the names that no service of the file has */
-    struct names addresses;         /* to struct host, by canonical address: found_canonical */
+    struct names addresses;         /* to struct host, by canonical address: discovered_canonical */
     struct strlist address_texts;   /* those addresses */
     struct strlist failures;        /* of sources: what may be missing, and why */
 };

@@ -6,15 +6,15 @@
 
 #include "base/banned.h"
 
-const char *schema_label(const struct tree_node *value)
+const char *schema_label(const struct yaml_node *value)
 {
     return value->key ? value->key->text : "an entry";
 }
 
-static int refuse_value(const struct schema *s, const struct tree_node *value, const char *what,
+static int refuse_value(const struct schema *s, const struct yaml_node *value, const char *what,
                         struct err *err)
 {
-    return tree_err(s->tree, value, err, "%.60s must be %s", schema_label(value), what);
+    return yaml_tree_err(s->tree, value, err, "%.60s must be %s", schema_label(value), what);
 }
 
 static bool is_one_of(const char *text, const char *const words[])
@@ -26,7 +26,7 @@ static bool is_one_of(const char *text, const char *const words[])
 }
 
 /* Checks whether YAML would read the scalar as null or a boolean where we need text. */
-static bool is_null_or_flag(const struct tree_node *value)
+static bool is_null_or_flag(const struct yaml_node *value)
 {
     static const char *const words[] = {"",    "~",     "null", "Null",  "NULL",  "true", "True", "TRUE",
                                         "yes", "Yes",   "YES",  "on",    "On",    "ON",   "no",   "No",
@@ -34,7 +34,7 @@ static bool is_null_or_flag(const struct tree_node *value)
     return value->plain ? is_one_of(value->text, words) : !*value->text;
 }
 
-static int unknown_key(const struct schema *s, const struct tree_node *key, const struct schema_key *keys,
+static int unknown_key(const struct schema *s, const struct yaml_node *key, const struct schema_key *keys,
                        struct err *err)
 {
     char near_text[256];
@@ -46,7 +46,7 @@ static int unknown_key(const struct schema *s, const struct tree_node *key, cons
         nearest_offer(&near, k->name);
         buf_addf(&all, "%s%s", k == keys ? "" : ", ", k->name);
     }
-    tree_err(s->tree, key, err, "unknown key \"%.60s\"", key->text);
+    yaml_tree_err(s->tree, key, err, "unknown key \"%.60s\"", key->text);
     if (near.n)
         err_hint(err, "did you mean %s?", nearest_text(&near, near_text, sizeof near_text));
     else
@@ -70,7 +70,7 @@ int schema_note(const struct schema *s, struct err *err)
 }
 
 /* Reads one setting. */
-static int read_setting(const struct schema *s, const struct tree_node *value, const struct schema_key *keys,
+static int read_setting(const struct schema *s, const struct yaml_node *value, const struct schema_key *keys,
                         void *into, struct err *err)
 {
     const struct schema_key *k = keys;
@@ -81,11 +81,11 @@ static int read_setting(const struct schema *s, const struct tree_node *value, c
     return k->name ? k->read(s, value, into, err) : unknown_key(s, value->key, keys, err);
 }
 
-int schema_settings(const struct schema *s, const struct tree_node *map, const struct schema_key *keys,
+int schema_settings(const struct schema *s, const struct yaml_node *map, const struct schema_key *keys,
                     void *into, struct err *err)
 {
     int rc = 0;
-    for (const struct tree_node *v = map->first; v; v = v->next) {
+    for (const struct yaml_node *v = map->first; v; v = v->next) {
         if (read_setting(s, v, keys, into, err) == 0)
             continue;
         if (schema_note(s, err) < 0)
@@ -95,21 +95,21 @@ int schema_settings(const struct schema *s, const struct tree_node *map, const s
     return rc;
 }
 
-int schema_section(const struct schema *s, const struct tree_node *section, const char *what,
-                   int (*read)(const struct schema *s, const struct tree_node *value, struct err *err),
+int schema_section(const struct schema *s, const struct yaml_node *section, const char *what,
+                   int (*read)(const struct schema *s, const struct yaml_node *value, struct err *err),
                    struct err *err)
 {
     if (schema_map(s, section, what, err) < 0)
         return schema_note(s, err);
-    for (const struct tree_node *v = section->first; v; v = v->next)
+    for (const struct yaml_node *v = section->first; v; v = v->next)
         if (!v->key->before && read(s, v, err) < 0 && schema_note(s, err) < 0)
             return -1;
     return 0;
 }
 
-bool schema_is_misplaced(const struct tree_node *value, const struct schema_key *settings)
+bool schema_is_misplaced(const struct yaml_node *value, const struct schema_key *settings)
 {
-    for (const struct schema_key *k = settings; value->kind != TREE_MAP && k->name; k++)
+    for (const struct schema_key *k = settings; value->kind != YAML_MAP && k->name; k++)
         if (strcmp(k->name, value->key->text) == 0)
             return true;
     return false;
@@ -119,14 +119,14 @@ bool schema_is_misplaced(const struct tree_node *value, const struct schema_key 
 
 /* Guesses the name that a list item should define, and the node after it: from `- gitaly`, `- gitaly: {}` and
  * `- name: gitaly`. */
-static const char *meant_name(const struct tree_node *item)
+static const char *meant_name(const struct yaml_node *item)
 {
-    if (!item || item->kind == TREE_LIST)
+    if (!item || item->kind == YAML_LIST)
         return NULL;
-    if (item->kind == TREE_SCALAR)
+    if (item->kind == YAML_SCALAR)
         return *item->text ? item->text : NULL;
-    for (const struct tree_node *v = item->first; v; v = v->next)
-        if (strcmp(v->key->text, "name") == 0 && v->kind == TREE_SCALAR)
+    for (const struct yaml_node *v = item->first; v; v = v->next)
+        if (strcmp(v->key->text, "name") == 0 && v->kind == YAML_SCALAR)
             return v->text;
     return item->first ? item->first->key->text : NULL;
 }
@@ -154,12 +154,12 @@ static const char *quote_word(char dst[static WORD_SIZE], const char *text)
 }
 
 /* Shows the lines that should replace the list, with the file's own first name. */
-static int hint_mapping(const struct tree_node *list, const char *what, struct err *err)
+static int hint_mapping(const struct yaml_node *list, const char *what, struct err *err)
 {
     char label[WORD_SIZE], first[WORD_SIZE], second[WORD_SIZE];
-    const struct tree_node *item = list->first;
+    const struct yaml_node *item = list->first;
     const char *name = meant_name(item), *below = example_below(what);
-    bool has_value = item && item->kind == TREE_MAP && item->first && item->first->kind == TREE_SCALAR;
+    bool has_value = item && item->kind == YAML_MAP && item->first && item->first->kind == YAML_SCALAR;
     quote_word(label, schema_label(list));
     if (below || strcmp(what, "groups") == 0) {
         quote_word(first, name ? name : "NAME");
@@ -171,39 +171,39 @@ static int hint_mapping(const struct tree_node *list, const char *what, struct e
     return err_hint(err, "keys, without \"- \":\n%s:\n  %s: %s", label, first, second);
 }
 
-int schema_map(const struct schema *s, const struct tree_node *value, const char *what, struct err *err)
+int schema_map(const struct schema *s, const struct yaml_node *value, const char *what, struct err *err)
 {
-    if (value->kind == TREE_MAP)
+    if (value->kind == YAML_MAP)
         return 0;
-    tree_err(s->tree, value, err, "%.60s must be a mapping of %s%s", schema_label(value), what,
-             value->kind == TREE_LIST ? ", not a list" : "");
-    return value->kind == TREE_LIST ? hint_mapping(value, what, err) : -1;
+    yaml_tree_err(s->tree, value, err, "%.60s must be a mapping of %s%s", schema_label(value), what,
+                  value->kind == YAML_LIST ? ", not a list" : "");
+    return value->kind == YAML_LIST ? hint_mapping(value, what, err) : -1;
 }
 
-int schema_list(const struct schema *s, const struct tree_node *value, const char *what, struct err *err)
+int schema_list(const struct schema *s, const struct yaml_node *value, const char *what, struct err *err)
 {
-    if (value->kind == TREE_LIST)
+    if (value->kind == YAML_LIST)
         return 0;
-    tree_err(s->tree, value, err, "%.60s must be a list of %s", schema_label(value), what);
-    if (value->kind != TREE_SCALAR || is_null_or_flag(value))
+    yaml_tree_err(s->tree, value, err, "%.60s must be a list of %s", schema_label(value), what);
+    if (value->kind != YAML_SCALAR || is_null_or_flag(value))
         return -1;
     char label[WORD_SIZE], text[WORD_SIZE];
     return err_hint(err, "write %s: [%s]", quote_word(label, schema_label(value)),
                     quote_word(text, value->text));
 }
 
-int schema_name(const struct schema *s, const struct tree_node *key, const char *what, struct err *err)
+int schema_name(const struct schema *s, const struct yaml_node *key, const char *what, struct err *err)
 {
     if (text_is_name(key->text))
         return 0;
-    tree_err(s->tree, key, err, "\"%.60s\" is no name for a %s", key->text, what);
+    yaml_tree_err(s->tree, key, err, "\"%.60s\" is no name for a %s", key->text, what);
     return err_hint(err, "a name has letters, digits, \".\", \"_\" and \"-\", begins with a letter or digit "
                          "and has at most 253 characters");
 }
 
-int schema_text(const struct schema *s, const struct tree_node *value, char **ret, struct err *err)
+int schema_text(const struct schema *s, const struct yaml_node *value, char **ret, struct err *err)
 {
-    if (value->kind != TREE_SCALAR || is_null_or_flag(value))
+    if (value->kind != YAML_SCALAR || is_null_or_flag(value))
         return refuse_value(s, value, "text", err);
     if (!text_is_visible(value->text))
         return refuse_value(s, value, "one line of visible characters", err);
@@ -222,23 +222,23 @@ static bool consists_of(const char *text, const char *also)
     return !*text;
 }
 
-int schema_chars(const struct schema *s, const struct tree_node *value, const char *also, const char *what,
+int schema_chars(const struct schema *s, const struct yaml_node *value, const char *also, const char *what,
                  char **ret, struct err *err)
 {
-    if (value->kind == TREE_SCALAR && !is_null_or_flag(value) &&
+    if (value->kind == YAML_SCALAR && !is_null_or_flag(value) &&
         (!consists_of(value->text, also) || strlen(value->text) > SCHEMA_CHARS_MAX))
         return refuse_value(s, value, what, err);
     return schema_text(s, value, ret, err);
 }
 
-int schema_word(const struct schema *s, const struct tree_node *value, char **ret, struct err *err)
+int schema_word(const struct schema *s, const struct yaml_node *value, char **ret, struct err *err)
 {
-    if (value->kind == TREE_SCALAR && (strchr(value->text, ' ') || value->text[0] == '-'))
+    if (value->kind == YAML_SCALAR && (strchr(value->text, ' ') || value->text[0] == '-'))
         return refuse_value(s, value, "one word that does not begin with \"-\"", err);
     return schema_text(s, value, ret, err);
 }
 
-int schema_path(const struct schema *s, const struct tree_node *value, char **ret, struct err *err)
+int schema_path(const struct schema *s, const struct yaml_node *value, char **ret, struct err *err)
 {
     char *text = NULL;
     if (schema_text(s, value, &text, err) < 0)
@@ -254,32 +254,33 @@ int schema_path(const struct schema *s, const struct tree_node *value, char **re
     return 0;
 }
 
-int schema_port(const struct schema *s, const struct tree_node *value, unsigned *ret, struct err *err)
+int schema_port(const struct schema *s, const struct yaml_node *value, unsigned *ret, struct err *err)
 {
     uint64_t v = 0;
     /* Other readers of YAML take a leading zero as octal. */
-    if (value->kind != TREE_SCALAR || !value->plain || value->text[0] == '0' ||
+    if (value->kind != YAML_SCALAR || !value->plain || value->text[0] == '0' ||
         text_to_uint(value->text, 65535, &v) < 0)
         return refuse_value(s, value, "a number from 1 to 65535", err);
     *ret = (unsigned)v;
     return 0;
 }
 
-int schema_flag(const struct schema *s, const struct tree_node *value, bool *ret, struct err *err)
+int schema_flag(const struct schema *s, const struct yaml_node *value, bool *ret, struct err *err)
 {
-    bool yes = value->kind == TREE_SCALAR && value->plain && strcmp(value->text, "true") == 0;
-    if (!yes && (value->kind != TREE_SCALAR || !value->plain || strcmp(value->text, "false") != 0))
+    bool yes = value->kind == YAML_SCALAR && value->plain && strcmp(value->text, "true") == 0;
+    if (!yes && (value->kind != YAML_SCALAR || !value->plain || strcmp(value->text, "false") != 0))
         return refuse_value(s, value, "true or false", err);
     *ret = yes;
     return 0;
 }
 
-static int holds_secret(const struct schema *s, const struct tree_node *value, struct err *err)
+static int holds_secret(const struct schema *s, const struct yaml_node *value, struct err *err)
 {
-    return tree_err(s->tree, value->key, err, "\"%.60s\" would hold the secret itself", value->key->text);
+    return yaml_tree_err(s->tree, value->key, err, "\"%.60s\" would hold the secret itself",
+                         value->key->text);
 }
 
-int schema_no_secret(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+int schema_no_secret(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     (void)into;
     bool password = strcmp(value->key->text, "password") == 0;
@@ -292,7 +293,7 @@ int schema_no_secret(const struct schema *s, const struct tree_node *value, void
         password ? "password" : "bearer");
 }
 
-int schema_no_token(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+int schema_no_token(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     (void)into;
     holds_secret(s, value, err);

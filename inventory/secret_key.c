@@ -13,12 +13,12 @@ static bool is_variable(const char *name)
     return !*name;
 }
 
-int secret_key_read(const struct schema *s, const struct tree_node *value, enum secret_source source,
-                    const struct tree_node **at, struct secret_ref *ret, struct err *err)
+int secret_key_read(const struct schema *s, const struct yaml_node *value, enum secret_source source,
+                    const struct yaml_node **at, struct secret_ref *ret, struct err *err)
 {
     if (*at) {
-        tree_err(s->tree, value->key, err, "\"%s\" and \"%s\" are two secrets", (*at)->key->text,
-                 value->key->text);
+        yaml_tree_err(s->tree, value->key, err, "\"%s\" and \"%s\" are two secrets", (*at)->key->text,
+                      value->key->text);
         return err_hint(err, "keep one of them");
     }
     *at = value;
@@ -29,6 +29,6 @@ int secret_key_read(const struct schema *s, const struct tree_node *value, enum 
         return -1;
     if (source != SECRET_ENV || is_variable(ret->where))
         return 0;
-    tree_err(s->tree, value, err, "%s must be the name of an environment variable", schema_label(value));
+    yaml_tree_err(s->tree, value, err, "%s must be the name of an environment variable", schema_label(value));
     return err_hint(err, "a name has letters, digits and \"_\"; the secret is the variable's value");
 }

@@ -8,8 +8,8 @@
 
 #include "inventory/address.h"
 #include "inventory/match.h"
-#include "inventory/narrow.h"
-#include "inventory/oneoff.h"
+#include "inventory/exclude.h"
+#include "inventory/adhoc.h"
 #include "inventory/schema.h"
 #include "base/banned.h"
 
@@ -220,7 +220,7 @@ static int choose_services(struct inventory *inv, const struct selection *sel, s
             return -1;
     }
     const struct service *service = NULL;
-    if (oneoff_service(inv, sel, &service, err) < 0)
+    if (adhoc_service(inv, sel, &service, err) < 0)
         return -1;
     return service ? choose_service(ret, service->name, service, err) : 0;
 }
@@ -290,14 +290,13 @@ static int add_chosen(struct targets *t, const struct host *host, const struct c
         if (!is_called(host->services[i], c->name))
             continue;
         own = true;
-        if (narrow_has_labels(host, host->services[i], labels) &&
-            add_target(t, host, host->services[i], err) < 0)
+        if (labels_match(host, host->services[i], labels) && add_target(t, host, host->services[i], err) < 0)
             return -1;
     }
     if (own)
         return 0;
     if (c->service)
-        return narrow_has_labels(host, NULL, labels) ? add_target(t, host, c->service, err) : 0;
+        return labels_match(host, NULL, labels) ? add_target(t, host, c->service, err) : 0;
     err_set(err, ERR_USAGE, "host \"%s\" has no service \"%s\": it was only found on others", host->name,
             c->name);
     return err_hint(err, "--exclude %s leaves it out; `profgrab hosts` shows where it was found", host->name);
@@ -320,7 +319,7 @@ static int add_from_source(struct targets *t, const struct host *host, const str
         for (size_t c = 0; c < chosen->n && !meant; c++)
             meant = is_called(host->services[i], chosen->items[c].name);
         if (host->services[i]->source == sel->source && meant &&
-            narrow_has_labels(host, host->services[i], &sel->labels) &&
+            labels_match(host, host->services[i], &sel->labels) &&
             add_target(t, host, host->services[i], err) < 0)
             return -1;
     }
@@ -344,8 +343,7 @@ static int add_targets(const struct inventory *inv, struct targets *t, const str
         if (add_chosen(t, host, &chosen->items[i], labels, err) < 0)
             return blame_sources(inv, err);
     for (size_t i = 0; !chosen->n && i < host->n_services; i++)
-        if (narrow_has_labels(host, host->services[i], labels) &&
-            add_target(t, host, host->services[i], err) < 0)
+        if (labels_match(host, host->services[i], labels) && add_target(t, host, host->services[i], err) < 0)
             return -1;
     return 0;
 }
@@ -370,7 +368,7 @@ int inventory_select(struct inventory *inv, const struct selection *sel, struct 
     struct chosen chosen = {0};
     struct targets targets = {0};
     if (choose_services(inv, sel, &chosen, err) < 0 || choose_hosts(inv, sel, &hosts, err) < 0 ||
-        narrow_all(inv, sel, &hosts, &targets.sampled_of, err) < 0)
+        filter_hosts(inv, sel, &hosts, &targets.sampled_of, err) < 0)
         goto out;
     for (size_t i = 0; i < hosts.n; i++)
         if (sel->source ? add_from_source(&targets, hosts.items[i], &chosen, sel, err) < 0

@@ -17,10 +17,10 @@
 /* A service while it is read. */
 struct entry {
     struct service *service;
-    const struct tree_node *port;
-    const struct tree_node *host;
-    const struct tree_node *unix_path;
-    const struct tree_node *tls;
+    const struct yaml_node *port;
+    const struct yaml_node *host;
+    const struct yaml_node *unix_path;
+    const struct yaml_node *tls;
 };
 
 static int replace_service(char **text, const char *with, size_t n, struct err *err)
@@ -60,14 +60,14 @@ int service_set_unix(struct service *service, const char *path, struct err *err)
     return replace_service(&service->unix_path, path, n, err);
 }
 
-static int read_port(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_port(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
     e->port = value;
     return schema_port(s, value, &e->service->port, err);
 }
 
-static int read_host(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_host(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
     e->host = value;
@@ -75,7 +75,7 @@ static int read_host(const struct schema *s, const struct tree_node *value, void
     return schema_chars(s, value, "._-:", "a host's name or IP address", &e->service->host, err);
 }
 
-static int read_host_header(const struct schema *s, const struct tree_node *value, void *into,
+static int read_host_header(const struct schema *s, const struct yaml_node *value, void *into,
                             struct err *err)
 {
     return schema_chars(s, value, "._-:[]", "a host's name, with :port where needed",
@@ -84,7 +84,7 @@ static int read_host_header(const struct schema *s, const struct tree_node *valu
 
 /* Reads text and passes it to one of the setters above. */
 static int read_with(int (*set)(struct service *service, const char *text, struct err *err),
-                     const struct schema *s, const struct tree_node *value, struct service *service,
+                     const struct schema *s, const struct yaml_node *value, struct service *service,
                      struct err *err)
 {
     char *text = NULL;
@@ -92,48 +92,48 @@ static int read_with(int (*set)(struct service *service, const char *text, struc
         return -1;
     int rc = set(service, text, err);
     free(text);
-    return rc < 0 ? tree_err_wrap(s->tree, value, err) : 0;
+    return rc < 0 ? yaml_tree_err_wrap(s->tree, value, err) : 0;
 }
 
-static int read_path(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_path(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     return read_with(service_set_path, s, value, ((struct entry *)into)->service, err);
 }
 
-static int read_unix(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_unix(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
     e->unix_path = value;
     return read_with(service_set_unix, s, value, e->service, err);
 }
 
-static int read_scheme(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_scheme(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
-    bool https = value->kind == TREE_SCALAR && strcmp(value->text, "https") == 0;
-    if (!https && (value->kind != TREE_SCALAR || strcmp(value->text, "http") != 0))
-        return tree_err(s->tree, value, err, "scheme must be \"http\" or \"https\"");
+    bool https = value->kind == YAML_SCALAR && strcmp(value->text, "https") == 0;
+    if (!https && (value->kind != YAML_SCALAR || strcmp(value->text, "http") != 0))
+        return yaml_tree_err(s->tree, value, err, "scheme must be \"http\" or \"https\"");
     ((struct entry *)into)->service->https = https;
     return 0;
 }
 
-static int read_tls(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_tls(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
     e->tls = value;
     return service_tls_read(s, value, &e->service->tls, err);
 }
 
-static int read_auth(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_auth(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     return service_auth_read(s, value, &((struct entry *)into)->service->auth, err);
 }
 
-static int read_kinds(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_kinds(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct service *service = ((struct entry *)into)->service;
     if (schema_list(s, value, "kinds of profile", err) < 0)
         return -1;
-    for (const struct tree_node *v = value->first; v; v = v->next) {
+    for (const struct yaml_node *v = value->first; v; v = v->next) {
         char *kind = NULL;
         if (schema_text(s, v, &kind, err) < 0)
             return -1;
@@ -145,7 +145,7 @@ static int read_kinds(const struct schema *s, const struct tree_node *value, voi
     return 0;
 }
 
-static int read_hint(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_hint(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     return schema_text(s, value, &((struct entry *)into)->service->hint, err);
 }
@@ -226,26 +226,26 @@ int service_copy(struct service *to, const struct service *from, struct err *err
 }
 
 /* Checks the combination of keys. */
-static int check_keys(const struct schema *s, const struct entry *e, const struct tree_node *key,
+static int check_keys(const struct schema *s, const struct entry *e, const struct yaml_node *key,
                       struct err *err)
 {
-    const struct tree_node *tcp = e->port ? e->port : e->host;
+    const struct yaml_node *tcp = e->port ? e->port : e->host;
     if (!e->port && !e->unix_path) {
-        tree_err(s->tree, key, err, "service \"%s\" has no port", key->text);
+        yaml_tree_err(s->tree, key, err, "service \"%s\" has no port", key->text);
         return err_hint(err, "add \"port: N\", the port its /debug/pprof listens on, or \"unix: /PATH\"");
     }
     if (e->unix_path && tcp) {
-        tree_err(s->tree, tcp->key, err, "\"%s\" has no meaning with \"unix\"", tcp->key->text);
+        yaml_tree_err(s->tree, tcp->key, err, "\"%s\" has no meaning with \"unix\"", tcp->key->text);
         return err_hint(err, "a service listens on a port or on a Unix socket");
     }
     if (e->tls && !e->service->https) {
-        tree_err(s->tree, e->tls->key, err, "\"tls\" has no meaning without \"scheme: https\"");
+        yaml_tree_err(s->tree, e->tls->key, err, "\"tls\" has no meaning without \"scheme: https\"");
         return err_hint(err, "add \"scheme: https\"");
     }
     return 0;
 }
 
-static int read_one(const struct schema *s, const struct tree_node *value, struct err *err)
+static int read_one(const struct schema *s, const struct yaml_node *value, struct err *err)
 {
     if (schema_name(s, value->key, "service", err) < 0 || schema_map(s, value, "settings", err) < 0)
         return -1;
@@ -262,7 +262,7 @@ static int read_one(const struct schema *s, const struct tree_node *value, struc
 }
 
 /* Notes a broken service, so that hosts that name it report no second error. */
-static int read_or_note(const struct schema *s, const struct tree_node *value, struct err *err)
+static int read_or_note(const struct schema *s, const struct yaml_node *value, struct err *err)
 {
     if (read_one(s, value, err) == 0)
         return 0;
@@ -271,7 +271,7 @@ static int read_or_note(const struct schema *s, const struct tree_node *value, s
     return names_add(&s->inv->broken_services, value->key->text, value, err);
 }
 
-int service_read_all(const struct schema *s, const struct tree_node *section, struct err *err)
+int service_read_all(const struct schema *s, const struct yaml_node *section, struct err *err)
 {
     return schema_section(s, section, "services", read_or_note, err);
 }

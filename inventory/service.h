@@ -5,7 +5,7 @@
 #include "inventory/schema.h"
 
 /* Reads the section's mapping into the inventory. */
-int service_read_all(const struct schema *s, const struct tree_node *section, struct err *err);
+int service_read_all(const struct schema *s, const struct yaml_node *section, struct err *err);
 
 /* The settings of a service. */
 extern const struct schema_key service_keys[];

@@ -12,16 +12,16 @@
 /* The settings while they are read. */
 struct entry {
     struct service_auth *auth;
-    const struct tree_node *user;
-    const struct tree_node *secret;
+    const struct yaml_node *user;
+    const struct yaml_node *secret;
 };
 
-static bool is_bearer(const struct tree_node *secret)
+static bool is_bearer(const struct yaml_node *secret)
 {
     return strncmp(secret->key->text, "bearer", 6) == 0;
 }
 
-static int read_user(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_user(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
     e->user = value;
@@ -29,25 +29,25 @@ static int read_user(const struct schema *s, const struct tree_node *value, void
         return -1;
     /* RFC 7617, section 2: the password is everything after the first colon. */
     if (strlen(e->auth->user) > USER_MAX)
-        return tree_err(s->tree, value, err, "user must have at most %d characters", USER_MAX);
+        return yaml_tree_err(s->tree, value, err, "user must have at most %d characters", USER_MAX);
     if (strchr(e->auth->user, ':'))
-        return tree_err(s->tree, value, err, "user must not have \":\" in it");
+        return yaml_tree_err(s->tree, value, err, "user must not have \":\" in it");
     return 0;
 }
 
-static int read_env(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_env(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
     return secret_key_read(s, value, SECRET_ENV, &e->secret, &e->auth->secret, err);
 }
 
-static int read_file(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_file(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
     return secret_key_read(s, value, SECRET_FILE, &e->secret, &e->auth->secret, err);
 }
 
-static int read_command(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_command(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
     return secret_key_read(s, value, SECRET_COMMAND, &e->secret, &e->auth->secret, err);
@@ -67,19 +67,19 @@ static const struct schema_key keys[] = {
     {NULL, NULL},
 };
 
-static int no_secret(const struct schema *s, const struct tree_node *value, const struct entry *e,
+static int no_secret(const struct schema *s, const struct yaml_node *value, const struct entry *e,
                      struct err *err)
 {
     if (e->user) {
-        tree_err(s->tree, e->user->key, err, "\"user\" has no password");
+        yaml_tree_err(s->tree, e->user->key, err, "\"user\" has no password");
         return err_hint(err, "add " PASSWORD_KEYS);
     }
-    tree_err(s->tree, value->key, err, "auth does not say where the secret is");
+    yaml_tree_err(s->tree, value->key, err, "auth does not say where the secret is");
     return err_hint(
         err, "a token: bearer_env, bearer_file or bearer_command; a password: user with " PASSWORD_KEYS);
 }
 
-int service_auth_read(const struct schema *s, const struct tree_node *value, struct service_auth *ret,
+int service_auth_read(const struct schema *s, const struct yaml_node *value, struct service_auth *ret,
                       struct err *err)
 {
     struct entry e = {.auth = ret};
@@ -88,11 +88,12 @@ int service_auth_read(const struct schema *s, const struct tree_node *value, str
     if (!e.secret)
         return no_secret(s, value, &e, err);
     if (e.user && is_bearer(e.secret)) {
-        tree_err(s->tree, e.user->key, err, "\"user\" has no meaning with \"%s\"", e.secret->key->text);
+        yaml_tree_err(s->tree, e.user->key, err, "\"user\" has no meaning with \"%s\"", e.secret->key->text);
         return err_hint(err, "a token goes without a user; a user has " PASSWORD_KEYS);
     }
     if (!e.user && !is_bearer(e.secret)) {
-        tree_err(s->tree, e.secret->key, err, "\"%s\" has no meaning without \"user\"", e.secret->key->text);
+        yaml_tree_err(s->tree, e.secret->key, err, "\"%s\" has no meaning without \"user\"",
+                      e.secret->key->text);
         return err_hint(err,
                         "add \"user: NAME\"; a token goes under bearer_env, bearer_file or bearer_command");
     }

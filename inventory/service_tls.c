@@ -5,34 +5,34 @@
 /* The settings while they are read. */
 struct entry {
     struct service_tls *tls;
-    const struct tree_node *key;
-    const struct tree_node *insecure;
+    const struct yaml_node *key;
+    const struct yaml_node *insecure;
 };
 
-static int read_ca(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_ca(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     return schema_path(s, value, &((struct entry *)into)->tls->ca, err);
 }
 
-static int read_cert(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_cert(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     return schema_path(s, value, &((struct entry *)into)->tls->cert, err);
 }
 
-static int read_key(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_key(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
     e->key = value;
     return schema_path(s, value, &e->tls->key, err);
 }
 
-static int read_server_name(const struct schema *s, const struct tree_node *value, void *into,
+static int read_server_name(const struct schema *s, const struct yaml_node *value, void *into,
                             struct err *err)
 {
     return schema_chars(s, value, "._-", "a host's name", &((struct entry *)into)->tls->server_name, err);
 }
 
-static int read_insecure(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_insecure(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
     e->insecure = value;
@@ -48,23 +48,23 @@ static const struct schema_key keys[] = {
     {NULL, NULL},
 };
 
-int service_tls_read(const struct schema *s, const struct tree_node *value, struct service_tls *ret,
+int service_tls_read(const struct schema *s, const struct yaml_node *value, struct service_tls *ret,
                      struct err *err)
 {
     struct entry e = {.tls = ret};
-    if (value->kind == TREE_SCALAR) {
-        tree_err(s->tree, value, err, "tls must be a mapping of settings");
+    if (value->kind == YAML_SCALAR) {
+        yaml_tree_err(s->tree, value, err, "tls must be a mapping of settings");
         return err_hint(err, "TLS itself is `scheme: https`; `tls: { ca: FILE }` says how certificates are "
                              "judged, and may be left out");
     }
     if (schema_map(s, value, "settings", err) < 0 || schema_settings(s, value, keys, &e, err) < 0)
         return -1;
     if (ret->key && !ret->cert) {
-        tree_err(s->tree, e.key->key, err, "\"key\" has no meaning without \"cert\"");
+        yaml_tree_err(s->tree, e.key->key, err, "\"key\" has no meaning without \"cert\"");
         return err_hint(err, "add \"cert: FILE\", the certificate that the key belongs to");
     }
     if (ret->insecure && ret->ca) {
-        tree_err(s->tree, e.insecure->key, err, "\"insecure\" and \"ca\" contradict each other");
+        yaml_tree_err(s->tree, e.insecure->key, err, "\"insecure\" and \"ca\" contradict each other");
         return err_hint(err, "keep \"ca\": with it the certificate is checked");
     }
     return 0;

@@ -5,7 +5,7 @@
 #include "inventory/schema.h"
 
 /* Reads the mapping into `ret`, which service_free releases. */
-int service_tls_read(const struct schema *s, const struct tree_node *value, struct service_tls *ret,
+int service_tls_read(const struct schema *s, const struct yaml_node *value, struct service_tls *ret,
                      struct err *err);
 
 #endif

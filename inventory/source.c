@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "inventory/discovery.h"
-#include "inventory/found.h"
+#include "inventory/discovered.h"
 #include "inventory/service.h"
 #include "inventory/service_auth.h"
 #include "inventory/service_tls.h"
@@ -35,11 +35,11 @@ static const struct {
 /* A source while it is read. */
 struct entry {
     struct source *source;
-    const struct tree_node *place; /* the key of the kind */
-    const struct tree_node *through;
-    const struct tree_node *tls;
-    const struct tree_node *auth;
-    const struct tree_node *max_age;
+    const struct yaml_node *place; /* the key of the kind */
+    const struct yaml_node *through;
+    const struct yaml_node *tls;
+    const struct yaml_node *auth;
+    const struct yaml_node *max_age;
 };
 
 const char *source_kind_name(enum source_kind kind)
@@ -96,15 +96,15 @@ static int refuse_url(struct err *err)
 /* Parses the URL strictly, because a secret may be sent there: no other parser may read it in another way. */
 static int read_url(struct source *s, const char *url, struct err *err)
 {
-    struct found parts = {0};
+    struct discovered parts = {0};
     size_t job = 0, n = strlen(url);
     bool https = strncmp(url, "https://", 8) == 0;
     if ((!https && strncmp(url, "http://", 7) != 0) || n > URL_MAX || strspn(url, URL_CHARS) < n)
         return refuse_url(err);
     const char *host = url + (https ? 8 : 7), *path = host + strcspn(host, "/?");
-    int rc = found_add_job(&parts, "", &job, err);
+    int rc = discovered_add_job(&parts, "", &job, err);
     if (rc == 0)
-        rc = found_add(&parts, job, url, https, err);
+        rc = discovered_add(&parts, job, url, https, err);
     if (rc == 0 && (parts.n == 0 || memchr(host, '@', (size_t)(path - host))))
         rc = refuse_url(err);
     if (rc == 0 && !s->ask && !(s->ask = service_new(s->name ? s->name : kinds[s->kind].name, 0)))
@@ -118,17 +118,17 @@ static int read_url(struct source *s, const char *url, struct err *err)
         s->ask->https = https;
         rc = s->ask->host && s->ask->path ? 0 : err_nomem(err);
     }
-    found_release(&parts);
+    discovered_release(&parts);
     return rc;
 }
 
-static int read_place(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_place(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
     size_t kind = 0;
     if (e->place) {
-        tree_err(s->tree, value->key, err, "\"%s\" and \"%s\" are two sources", e->place->key->text,
-                 value->key->text);
+        yaml_tree_err(s->tree, value->key, err, "\"%s\" and \"%s\" are two sources", e->place->key->text,
+                      value->key->text);
         return err_hint(err, "make an entry of its own of each");
     }
     e->place = value;
@@ -139,23 +139,23 @@ static int read_place(const struct schema *s, const struct tree_node *value, voi
         return schema_path(s, value, &e->source->place, err);
     if (schema_text(s, value, &e->source->place, err) < 0)
         return -1;
-    return read_url(e->source, e->source->place, err) < 0 ? tree_err_wrap(s->tree, value, err) : 0;
+    return read_url(e->source, e->source->place, err) < 0 ? yaml_tree_err_wrap(s->tree, value, err) : 0;
 }
 
 /* ---- keys ---------------------------------------------------------------------------------------------- */
 
-static int read_name(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_name(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     if (schema_text(s, value, &((struct entry *)into)->source->name, err) < 0)
         return -1;
     return schema_name(s, value, "source", err);
 }
 
-static int read_job(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_job(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct strlist *jobs = &((struct entry *)into)->source->jobs;
-    bool list = value->kind == TREE_LIST;
-    for (const struct tree_node *v = list ? value->first : value; v; v = list ? v->next : NULL) {
+    bool list = value->kind == YAML_LIST;
+    for (const struct yaml_node *v = list ? value->first : value; v; v = list ? v->next : NULL) {
         char *job = NULL;
         if (schema_text(s, v, &job, err) < 0)
             return -1;
@@ -164,53 +164,54 @@ static int read_job(const struct schema *s, const struct tree_node *value, void 
         if (rc < 0)
             return -1;
     }
-    return jobs->n ? 0 : tree_err(s->tree, value, err, "job must be the name of a job, or a list of such");
+    return jobs->n ? 0
+                   : yaml_tree_err(s->tree, value, err, "job must be the name of a job, or a list of such");
 }
 
-static int refuse_kind(const struct schema *s, const struct tree_node *value, const char *what,
+static int refuse_kind(const struct schema *s, const struct yaml_node *value, const char *what,
                        const struct names *known, struct err *err)
 {
-    tree_err(s->tree, value, err, "unknown %s \"%.60s\"", what, value->text);
+    yaml_tree_err(s->tree, value, err, "unknown %s \"%.60s\"", what, value->text);
     schema_hint_nearest(known, value->text, NULL, err);
     return -1;
 }
 
-static int read_service(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_service(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct source *source = ((struct entry *)into)->source;
-    if (value->kind != TREE_SCALAR)
-        return tree_err(s->tree, value, err, "service must be the name of a service");
+    if (value->kind != YAML_SCALAR)
+        return yaml_tree_err(s->tree, value, err, "service must be the name of a service");
     source->service = names_get(&s->inv->service_names, value->text);
     if (!source->service)
         return refuse_kind(s, value, "service", &s->inv->service_names, err);
     if (!source->service->unix_path)
         return 0;
-    tree_err(s->tree, value, err, "service \"%s\" listens on a Unix socket", source->service->name);
+    yaml_tree_err(s->tree, value, err, "service \"%s\" listens on a Unix socket", source->service->name);
     return err_hint(err, "what is found are ports: name a service with \"port\"");
 }
 
-static int read_host_name(const struct schema *s, const struct tree_node *value, const struct host **ret,
+static int read_host_name(const struct schema *s, const struct yaml_node *value, const struct host **ret,
                           struct err *err)
 {
-    if (value->kind != TREE_SCALAR)
-        return tree_err(s->tree, value, err, "%s must be the name of a host", value->key->text);
+    if (value->kind != YAML_SCALAR)
+        return yaml_tree_err(s->tree, value, err, "%s must be the name of a host", value->key->text);
     *ret = names_get(&s->inv->host_names, value->text);
     return *ret ? 0 : refuse_kind(s, value, "host", &s->inv->host_names, err);
 }
 
-static int read_host(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_host(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     return read_host_name(s, value, &((struct entry *)into)->source->host, err);
 }
 
-static int read_through(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_through(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
     e->through = value;
     return read_host_name(s, value, &e->source->through, err);
 }
 
-static int read_match(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_match(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct source *source = ((struct entry *)into)->source;
     int code = 0;
@@ -223,8 +224,8 @@ static int read_match(const struct schema *s, const struct tree_node *value, voi
     if (source->matcher)
         return 0;
     pcre2_get_error_message(code, words, sizeof words);
-    return tree_err(s->tree, value, err, "match is no regular expression: %s, at character %zu",
-                    (const char *)words, at + 1);
+    return yaml_tree_err(s->tree, value, err, "match is no regular expression: %s, at character %zu",
+                         (const char *)words, at + 1);
 }
 
 /* Settings of the request may precede the URL. */
@@ -235,21 +236,21 @@ static int need_ask(struct source *s, struct err *err)
     return s->ask ? 0 : err_nomem(err);
 }
 
-static int read_tls(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_tls(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
     e->tls = value;
     return need_ask(e->source, err) < 0 ? -1 : service_tls_read(s, value, &e->source->ask->tls, err);
 }
 
-static int read_auth(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_auth(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
     e->auth = value;
     return need_ask(e->source, err) < 0 ? -1 : service_auth_read(s, value, &e->source->ask->auth, err);
 }
 
-static int read_max_age(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_max_age(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
     char *text = NULL;
@@ -262,7 +263,7 @@ static int read_max_age(const struct schema *s, const struct tree_node *value, v
         return 0;
     if (err)
         err->kind = ERR_USAGE;
-    return tree_err_wrap(s->tree, value, err);
+    return yaml_tree_err_wrap(s->tree, value, err);
 }
 
 static const struct schema_key keys[] = {
@@ -275,21 +276,21 @@ static const struct schema_key keys[] = {
 };
 
 /* Checks the combination of keys. */
-static int check_keys(const struct schema *s, const struct entry *e, const struct tree_node *at,
+static int check_keys(const struct schema *s, const struct entry *e, const struct yaml_node *at,
                       struct err *err)
 {
     if (!e->place) {
-        tree_err(s->tree, at, err, "an entry does not say where to look");
+        yaml_tree_err(s->tree, at, err, "an entry does not say where to look");
         return err_hint(err, "add one of prometheus, http_sd, file_sd, parca and scrape_configs");
     }
-    const struct tree_node *of_url[] = {e->through, e->tls, e->auth, e->max_age};
+    const struct yaml_node *of_url[] = {e->through, e->tls, e->auth, e->max_age};
     for (size_t i = 0; i < sizeof of_url / sizeof *of_url; i++)
         if (of_url[i] && !kinds[e->source->kind].url)
-            return tree_err(s->tree, of_url[i]->key, err, "\"%s\" has no meaning with \"%s\"",
-                            of_url[i]->key->text, e->place->key->text);
+            return yaml_tree_err(s->tree, of_url[i]->key, err, "\"%s\" has no meaning with \"%s\"",
+                                 of_url[i]->key->text, e->place->key->text);
     if (!e->tls || e->source->ask->https)
         return 0;
-    tree_err(s->tree, e->tls->key, err, "\"tls\" has no meaning without https://");
+    yaml_tree_err(s->tree, e->tls->key, err, "\"tls\" has no meaning without https://");
     return -1;
 }
 
@@ -339,10 +340,10 @@ static int name_ask(struct source *s, struct err *err)
     return s->ask->name ? 0 : err_nomem(err);
 }
 
-static int read_one(const struct schema *s, const struct tree_node *value, struct err *err)
+static int read_one(const struct schema *s, const struct yaml_node *value, struct err *err)
 {
-    if (value->kind != TREE_MAP)
-        return tree_err(s->tree, value, err, "an entry must be a mapping, as in { prometheus: URL }");
+    if (value->kind != YAML_MAP)
+        return yaml_tree_err(s->tree, value, err, "an entry must be a mapping, as in { prometheus: URL }");
     struct entry e = {.source = calloc(1, sizeof *e.source)};
     if (!e.source)
         return err_nomem(err);
@@ -354,19 +355,19 @@ static int read_one(const struct schema *s, const struct tree_node *value, struc
     e.source->line = value->line;
     const struct source *first = e.source->name ? names_get(&s->inv->sources.by_name, e.source->name) : NULL;
     if (first) {
-        tree_err(s->tree, value, err, "source \"%s\" is there twice, first in line %zu", e.source->name,
-                 first->line);
+        yaml_tree_err(s->tree, value, err, "source \"%s\" is there twice, first in line %zu", e.source->name,
+                      first->line);
         source_free(e.source);
         return -1;
     }
     return add_source(s->inv, e.source, err);
 }
 
-int source_read_all(const struct schema *s, const struct tree_node *section, struct err *err)
+int source_read_all(const struct schema *s, const struct yaml_node *section, struct err *err)
 {
     if (schema_list(s, section, "sources", err) < 0)
         return -1;
-    for (const struct tree_node *v = section->first; v; v = v->next)
+    for (const struct yaml_node *v = section->first; v; v = v->next)
         if (read_one(s, v, err) < 0 && schema_note(s, err) < 0)
             return -1;
     for (size_t i = 0; i < s->inv->sources.n; i++)

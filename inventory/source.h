@@ -5,7 +5,7 @@
 #include "inventory/schema.h"
 
 /* Reads the section's list into the inventory. Services and hosts must be read before. */
-int source_read_all(const struct schema *s, const struct tree_node *section, struct err *err);
+int source_read_all(const struct schema *s, const struct yaml_node *section, struct err *err);
 
 void source_free(struct source *s);
 

@@ -8,10 +8,10 @@
 /* A team while it is read. */
 struct entry {
     struct team *team;
-    const struct tree_node *tracker;
-    const struct tree_node *project;
-    const struct tree_node *labels;
-    const struct tree_node *assignees;
+    const struct yaml_node *tracker;
+    const struct yaml_node *project;
+    const struct yaml_node *labels;
+    const struct yaml_node *assignees;
 };
 
 /* ---- recipients ---------------------------------------------------------------------------------------- */
@@ -34,19 +34,19 @@ static bool is_key(const char *text)
     return false;
 }
 
-static int add_recipients(const struct schema *s, const struct tree_node *value, struct recipient_list *l,
+static int add_recipients(const struct schema *s, const struct yaml_node *value, struct recipient_list *l,
                           struct err *err)
 {
     if (schema_list(s, value, "keys and files of keys", err) < 0)
         return -1;
-    for (const struct tree_node *v = value->first; v; v = v->next) {
+    for (const struct yaml_node *v = value->first; v; v = v->next) {
         struct recipient r = {.line = v->line};
         if (schema_text(s, v, &r.text, err) < 0)
             return -1;
         r.file = !is_key(r.text);
         if (strncmp(r.text, "AGE-", 4) == 0) {
             free(r.text);
-            tree_err(s->tree, v, err, "this is a secret key");
+            yaml_tree_err(s->tree, v, err, "this is a secret key");
             return err_hint(err,
                             "recipients are public keys (\"age1...\"); make a new identity with age-keygen, "
                             "since whoever read this file knows this one");
@@ -59,18 +59,18 @@ static int add_recipients(const struct schema *s, const struct tree_node *value,
         l->items[l->n++] = r;
     }
     if (l->n == 0)
-        return tree_err(s->tree, value, err, "recipients is empty");
+        return yaml_tree_err(s->tree, value, err, "recipients is empty");
     return 0;
 }
 
 /* ---- teams --------------------------------------------------------------------------------------------- */
 
-static int read_recipients(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_recipients(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     return add_recipients(s, value, &((struct entry *)into)->team->recipients, err);
 }
 
-static int read_tracker(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_tracker(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
     char *name = NULL;
@@ -79,31 +79,32 @@ static int read_tracker(const struct schema *s, const struct tree_node *value, v
         return -1;
     int rc = inventory_tracker(s->inv, name, &e->team->tracker, err);
     free(name);
-    return rc < 0 ? tree_err_wrap(s->tree, value, err) : 0;
+    return rc < 0 ? yaml_tree_err_wrap(s->tree, value, err) : 0;
 }
 
-static int read_project(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_project(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
     e->project = value;
     if (schema_text(s, value, &e->team->project, err) < 0)
         return -1;
     if (strlen(e->team->project) > TRACKER_PROJECT_MAX)
-        return tree_err(s->tree, value, err, "project must have at most %d characters", TRACKER_PROJECT_MAX);
+        return yaml_tree_err(s->tree, value, err, "project must have at most %d characters",
+                             TRACKER_PROJECT_MAX);
     return 0;
 }
 
-static int read_words(const struct schema *s, const struct tree_node *value, const char *what,
+static int read_words(const struct schema *s, const struct yaml_node *value, const char *what,
                       struct strlist *into, struct err *err)
 {
     if (schema_list(s, value, what, err) < 0)
         return -1;
-    for (const struct tree_node *v = value->first; v; v = v->next) {
+    for (const struct yaml_node *v = value->first; v; v = v->next) {
         char *word = NULL;
         if (schema_text(s, v, &word, err) < 0)
             return -1;
         /* GitLab takes labels as one comma-separated list. */
-        int rc = strchr(word, ',') ? tree_err(s->tree, v, err, "%s must not have \",\" in them", what)
+        int rc = strchr(word, ',') ? yaml_tree_err(s->tree, v, err, "%s must not have \",\" in them", what)
                                    : strlist_add(into, word, err);
         free(word);
         if (rc < 0)
@@ -112,25 +113,25 @@ static int read_words(const struct schema *s, const struct tree_node *value, con
     return 0;
 }
 
-static int read_labels(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_labels(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
     e->labels = value;
     return read_words(s, value, "labels", &e->team->labels, err);
 }
 
-static int read_assignees(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_assignees(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
     e->assignees = value;
     return read_words(s, value, "assignees", &e->team->assignees, err);
 }
 
-static int read_signature(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_signature(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
-    bool required = value->kind == TREE_SCALAR && strcmp(value->text, "required") == 0;
-    if (!required && (value->kind != TREE_SCALAR || strcmp(value->text, "optional") != 0))
-        return tree_err(s->tree, value, err, "signature must be \"required\" or \"optional\"");
+    bool required = value->kind == YAML_SCALAR && strcmp(value->text, "required") == 0;
+    if (!required && (value->kind != YAML_SCALAR || strcmp(value->text, "optional") != 0))
+        return yaml_tree_err(s->tree, value, err, "signature must be \"required\" or \"optional\"");
     ((struct entry *)into)->team->signature_required = required;
     return 0;
 }
@@ -145,31 +146,32 @@ static const struct schema_key team_keys[] = {
     {NULL, NULL},
 };
 
-static int check_keys(const struct schema *s, const struct entry *e, const struct tree_node *key,
+static int check_keys(const struct schema *s, const struct entry *e, const struct yaml_node *key,
                       struct err *err)
 {
     if (e->team->recipients.n == 0) {
-        tree_err(s->tree, key, err, "team \"%s\" has no recipients", key->text);
+        yaml_tree_err(s->tree, key, err, "team \"%s\" has no recipients", key->text);
         return err_hint(err, "add recipients: a list of public keys and files of them");
     }
     if (e->tracker && !e->project) {
-        tree_err(s->tree, e->tracker->key, err, "\"tracker\" needs a \"project\"");
+        yaml_tree_err(s->tree, e->tracker->key, err, "\"tracker\" needs a \"project\"");
         return err_hint(err, "a project's path (GitLab), its identifier (Redmine), or a queue (RT)");
     }
     if (e->tracker && e->team->tracker->kind != TRACKER_GITLAB && e->labels)
-        return tree_err(s->tree, e->labels->key, err, "\"labels\" has no meaning with %s, which has none",
-                        tracker_kind_name(e->team->tracker->kind));
-    const struct tree_node *stray = e->tracker   ? NULL
+        return yaml_tree_err(s->tree, e->labels->key, err,
+                             "\"labels\" has no meaning with %s, which has none",
+                             tracker_kind_name(e->team->tracker->kind));
+    const struct yaml_node *stray = e->tracker   ? NULL
                                     : e->project ? e->project
                                     : e->labels  ? e->labels
                                                  : e->assignees;
     if (stray)
-        return tree_err(s->tree, stray->key, err, "\"%s\" has no meaning without \"tracker\"",
-                        stray->key->text);
+        return yaml_tree_err(s->tree, stray->key, err, "\"%s\" has no meaning without \"tracker\"",
+                             stray->key->text);
     return 0;
 }
 
-static int read_one(const struct schema *s, const struct tree_node *value, struct err *err)
+static int read_one(const struct schema *s, const struct yaml_node *value, struct err *err)
 {
     struct inventory *inv = s->inv;
     if (schema_name(s, value->key, "team", err) < 0 || schema_map(s, value, "settings", err) < 0)
@@ -188,7 +190,7 @@ static int read_one(const struct schema *s, const struct tree_node *value, struc
     return names_add(&inv->team_names, e.team->name, e.team, err);
 }
 
-int team_read_all(const struct schema *s, const struct tree_node *section, struct err *err)
+int team_read_all(const struct schema *s, const struct yaml_node *section, struct err *err)
 {
     return schema_section(s, section, "teams", read_one, err);
 }
@@ -224,13 +226,13 @@ const char *inventory_team_name(const struct inventory *inv, size_t i)
 
 /* ---- self ---------------------------------------------------------------------------------------------- */
 
-static int read_own_recipients(const struct schema *s, const struct tree_node *value, void *into,
+static int read_own_recipients(const struct schema *s, const struct yaml_node *value, void *into,
                                struct err *err)
 {
     return add_recipients(s, value, &((struct self *)into)->recipients, err);
 }
 
-static int read_sign_with(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_sign_with(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     return schema_path(s, value, &((struct self *)into)->sign_with, err);
 }
@@ -241,7 +243,7 @@ static const struct schema_key self_keys[] = {
     {NULL, NULL},
 };
 
-int self_read(const struct schema *s, const struct tree_node *section, struct err *err)
+int self_read(const struct schema *s, const struct yaml_node *section, struct err *err)
 {
     if (schema_map(s, section, "settings", err) < 0)
         return -1;

@@ -4,8 +4,8 @@
 
 #include "inventory/schema.h"
 
-int team_read_all(const struct schema *s, const struct tree_node *section, struct err *err);
-int self_read(const struct schema *s, const struct tree_node *section, struct err *err);
+int team_read_all(const struct schema *s, const struct yaml_node *section, struct err *err);
+int self_read(const struct schema *s, const struct yaml_node *section, struct err *err);
 void team_free(struct team *t);
 void self_release(struct self *self);
 

@@ -13,9 +13,9 @@
 /* A tracker while it is read. */
 struct entry {
     struct tracker *tracker;
-    const struct tree_node *kind;
-    const struct tree_node *url;
-    const struct tree_node *token;
+    const struct yaml_node *kind;
+    const struct yaml_node *url;
+    const struct yaml_node *token;
 };
 
 static const char *const kind_names[] = {
@@ -27,16 +27,16 @@ const char *tracker_kind_name(enum tracker_kind kind)
     return kind_names[kind];
 }
 
-static int read_kind(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_kind(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
     e->kind = value;
-    for (size_t i = 0; value->kind == TREE_SCALAR && i < N_KINDS; i++)
+    for (size_t i = 0; value->kind == YAML_SCALAR && i < N_KINDS; i++)
         if (strcmp(value->text, kind_names[i]) == 0) {
             e->tracker->kind = (enum tracker_kind)i;
             return 0;
         }
-    return tree_err(s->tree, value, err, "kind must be \"gitlab\", \"redmine\" or \"rt\"");
+    return yaml_tree_err(s->tree, value, err, "kind must be \"gitlab\", \"redmine\" or \"rt\"");
 }
 
 /* Returns the length of "HOST" or "[ADDRESS]" at the start; 0 without one. */
@@ -82,7 +82,7 @@ static const char *url_fault(const char *url)
     return NULL;
 }
 
-static int read_url(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_url(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
     e->url = value;
@@ -90,33 +90,33 @@ static int read_url(const struct schema *s, const struct tree_node *value, void 
         return -1;
     const char *fault = url_fault(e->tracker->url);
     if (fault)
-        return tree_err(s->tree, value, err, "url %s", fault);
+        return yaml_tree_err(s->tree, value, err, "url %s", fault);
     size_t n = strlen(e->tracker->url);
     while (e->tracker->url[n - 1] == '/')
         e->tracker->url[--n] = '\0';
     return 0;
 }
 
-static int read_token_env(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_token_env(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
     return secret_key_read(s, value, SECRET_ENV, &e->token, &e->tracker->token, err);
 }
 
-static int read_token_file(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_token_file(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
     return secret_key_read(s, value, SECRET_FILE, &e->token, &e->tracker->token, err);
 }
 
-static int read_token_command(const struct schema *s, const struct tree_node *value, void *into,
+static int read_token_command(const struct schema *s, const struct yaml_node *value, void *into,
                               struct err *err)
 {
     struct entry *e = into;
     return secret_key_read(s, value, SECRET_COMMAND, &e->token, &e->tracker->token, err);
 }
 
-static int read_ca(const struct schema *s, const struct tree_node *value, void *into, struct err *err)
+static int read_ca(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     return schema_path(s, value, &((struct entry *)into)->tracker->ca, err);
 }
@@ -133,21 +133,21 @@ static const struct schema_key keys[] = {
     {NULL, NULL},
 };
 
-static int check_keys(const struct schema *s, const struct entry *e, const struct tree_node *key,
+static int check_keys(const struct schema *s, const struct entry *e, const struct yaml_node *key,
                       struct err *err)
 {
     if (!e->kind || !e->url) {
-        tree_err(s->tree, key, err, "tracker \"%s\" has no \"%s\"", key->text, e->kind ? "url" : "kind");
+        yaml_tree_err(s->tree, key, err, "tracker \"%s\" has no \"%s\"", key->text, e->kind ? "url" : "kind");
         return err_hint(err, "it needs kind: gitlab, redmine or rt, and url: https://HOST");
     }
     if (!e->token) {
-        tree_err(s->tree, key, err, "tracker \"%s\" does not say where its token is", key->text);
+        yaml_tree_err(s->tree, key, err, "tracker \"%s\" does not say where its token is", key->text);
         return err_hint(err, "add token_env, token_file or token_command");
     }
     return 0;
 }
 
-static int read_one(const struct schema *s, const struct tree_node *value, struct err *err)
+static int read_one(const struct schema *s, const struct yaml_node *value, struct err *err)
 {
     struct inventory *inv = s->inv;
     if (schema_name(s, value->key, "tracker", err) < 0 || schema_map(s, value, "settings", err) < 0)
@@ -166,7 +166,7 @@ static int read_one(const struct schema *s, const struct tree_node *value, struc
     return names_add(&inv->tracker_names, e.tracker->name, e.tracker, err);
 }
 
-int tracker_read_all(const struct schema *s, const struct tree_node *section, struct err *err)
+int tracker_read_all(const struct schema *s, const struct yaml_node *section, struct err *err)
 {
     return schema_section(s, section, "trackers", read_one, err);
 }

@@ -4,7 +4,7 @@
 
 #include "inventory/schema.h"
 
-int tracker_read_all(const struct schema *s, const struct tree_node *section, struct err *err);
+int tracker_read_all(const struct schema *s, const struct yaml_node *section, struct err *err);
 void tracker_free(struct tracker *t);
 
 #endif

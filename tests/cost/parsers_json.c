@@ -12,7 +12,7 @@
 #include "cli/digest.h"
 #include "cli/drawing_inside.h"
 #include "inventory/discovery.h"
-#include "inventory/tree.h"
+#include "base/yaml_tree.h"
 
 #include "base/banned.h"
 
@@ -249,10 +249,10 @@ static const char inventory_text[] = "version: 1\nservices: { s: { port: 1 } }\n
                                      "discovery:\n  - { http_sd: 'http://x/', host: h0 }\n";
 
 /* From targets to services with names, and the names listed. */
-static void run_discovery(struct found *f)
+static void run_discovery(struct discovered *f)
 {
     struct inventory *inv = NULL;
-    struct discovered d;
+    struct discovered_counts d;
     size_t n = 0;
     if (inventory_parse("inv", inventory_text, strlen(inventory_text), &inv, NULL) < 0)
         abort();
@@ -265,17 +265,17 @@ static void run_discovery(struct found *f)
 
 static void discover(enum source_kind kind, const char *p, size_t n)
 {
-    struct found f = {0};
-    struct found_reader *r = NULL;
+    struct discovered f = {0};
+    struct discovered_reader *r = NULL;
     struct buf text = BUF_INIT(SOURCE_MAX_BYTES);
-    if (found_reader_new(kind, &f, &r, NULL) < 0)
+    if (discovered_reader_new(kind, &f, &r, NULL) < 0)
         return;
-    if (found_reader_feed(r, p, n, NULL) == 0 && found_reader_end(r, NULL) == 0) {
-        (void)found_write(&f, &text, NULL);
+    if (discovered_reader_feed(r, p, n, NULL) == 0 && discovered_reader_end(r, NULL) == 0) {
+        (void)discovered_write(&f, &text, NULL);
         run_discovery(&f);
     }
-    found_reader_free(r);
-    found_release(&f);
+    discovered_reader_free(r);
+    discovered_release(&f);
     buf_release(&text);
 }
 
@@ -291,20 +291,20 @@ static void discover_prometheus(const char *p, size_t n)
 
 static void discover_yaml(const char *p, size_t n)
 {
-    struct found f = {0};
-    if (found_parse_groups("sd.yml", p, n, &f, NULL) == 0)
+    struct discovered f = {0};
+    if (discovered_parse_groups("sd.yml", p, n, &f, NULL) == 0)
         run_discovery(&f);
-    found_release(&f);
+    discovered_release(&f);
 }
 
 static void discover_configs(const char *p, size_t n)
 {
     for (int parca = 0; parca < 2; parca++) {
-        struct found f = {0};
-        if (found_parse_configs("p.yml", NULL, parca ? SOURCE_PARCA : SOURCE_SCRAPE_CONFIGS, p, n, &f,
-                                NULL) == 0)
+        struct discovered f = {0};
+        if (discovered_parse_configs("p.yml", NULL, parca ? SOURCE_PARCA : SOURCE_SCRAPE_CONFIGS, p, n, &f,
+                                     NULL) == 0)
             run_discovery(&f);
-        found_release(&f);
+        discovered_release(&f);
     }
 }
 

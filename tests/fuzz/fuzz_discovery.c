@@ -5,17 +5,17 @@
 #include "inventory/discovery.h"
 #include "base/banned.h"
 
-static void check_found(const struct found *f)
+static void check_found(const struct discovered *f)
 {
     for (size_t i = 0; i < f->n_jobs; i++) {
-        const struct found_job *job = &f->jobs[i];
+        const struct discovered_job *job = &f->jobs[i];
         assert(fuzz_is_printable(job->name));
         assert(!job->path || !*job->path || (job->path[0] == '/' && !strpbrk(job->path, " ?#\r\n")));
         for (size_t k = 0; k < job->kinds.n; k++)
             assert(job->kinds.items[k][0] && fuzz_is_quiet(job->kinds.items[k], false));
     }
     for (size_t i = 0; i < f->n; i++) {
-        const struct found_target *t = &f->targets[i];
+        const struct discovered_target *t = &f->targets[i];
         assert(t->job < f->n_jobs && t->port >= 1 && t->port <= 65535);
         assert(text_is_name(t->address) || strchr(t->address, ':'));
         assert(fuzz_is_printable(t->address) && !strpbrk(t->address, " /@%"));
@@ -27,8 +27,8 @@ static void check_found(const struct found *f)
         assert(fuzz_is_printable(f->notes.items[i]));
 }
 
-static bool has_same_labels(const struct found *f, const struct found_target *x, const struct found *g,
-                            const struct found_target *y)
+static bool has_same_labels(const struct discovered *f, const struct discovered_target *x,
+                            const struct discovered *g, const struct discovered_target *y)
 {
     if (!x->labels || !y->labels)
         return x->labels == y->labels;
@@ -40,42 +40,42 @@ static bool has_same_labels(const struct found *f, const struct found_target *x,
     return a->n == b->n;
 }
 
-static int read_pieces(enum source_kind kind, size_t piece, const uint8_t *p, size_t n, struct found *f,
+static int read_pieces(enum source_kind kind, size_t piece, const uint8_t *p, size_t n, struct discovered *f,
                        struct err *err)
 {
-    struct found_reader *r = NULL;
-    assert(found_reader_new(kind, f, &r, err) == 0);
+    struct discovered_reader *r = NULL;
+    assert(discovered_reader_new(kind, f, &r, err) == 0);
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < n; i += piece)
-        rc = found_reader_feed(r, p + i, n - i < piece ? n - i : piece, err);
+        rc = discovered_reader_feed(r, p + i, n - i < piece ? n - i : piece, err);
     if (rc == 0)
-        rc = found_reader_end(r, err);
-    found_reader_free(r);
+        rc = discovered_reader_end(r, err);
+    discovered_reader_free(r);
     return rc;
 }
 
 /* What was accepted can be written, and is the same when it is read again. */
-static void check_written(const struct found *f)
+static void check_written(const struct discovered *f)
 {
-    struct found again = {0};
+    struct discovered again = {0};
     struct err err = ERR_INIT;
     struct buf b = BUF_INIT(SOURCE_MAX_BYTES);
-    assert(found_write(f, &b, &err) == 0);
+    assert(discovered_write(f, &b, &err) == 0);
     assert(read_pieces(SOURCE_HTTP_SD, 4096, (const uint8_t *)b.data, b.len, &again, &err) == 0);
     assert(again.n == f->n);
     for (size_t i = 0; i < f->n; i++) {
-        const struct found_target *x = &f->targets[i], *y = &again.targets[i];
+        const struct discovered_target *x = &f->targets[i], *y = &again.targets[i];
         assert(strcmp(x->address, y->address) == 0 && x->port == y->port && x->https == y->https);
         assert(strcmp(f->jobs[x->job].name, again.jobs[y->job].name) == 0);
         assert(has_same_labels(f, x, &again, y));
     }
     buf_release(&b);
-    found_release(&again);
+    discovered_release(&again);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
-    struct found f = {0};
+    struct discovered f = {0};
     struct err err = ERR_INIT;
     if (n == 0)
         return 0;
@@ -85,14 +85,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     n--;
     int rc = form == 0   ? read_pieces(SOURCE_PROMETHEUS, piece, p, n, &f, &err)
              : form == 1 ? read_pieces(SOURCE_HTTP_SD, piece, p, n, &f, &err)
-             : form == 2 ? found_parse_groups("sd.yml", p, n, &f, &err)
-             : form == 3 ? found_parse_configs("parca.yaml", NULL, SOURCE_PARCA, p, n, &f, &err)
-                         : found_parse_configs("p.yml", NULL, SOURCE_SCRAPE_CONFIGS, p, n, &f, &err);
+             : form == 2 ? discovered_parse_groups("sd.yml", p, n, &f, &err)
+             : form == 3 ? discovered_parse_configs("parca.yaml", NULL, SOURCE_PARCA, p, n, &f, &err)
+                         : discovered_parse_configs("p.yml", NULL, SOURCE_SCRAPE_CONFIGS, p, n, &f, &err);
     check_found(&f);
     if (rc < 0)
         fuzz_expect_err(&err);
     else
         check_written(&f);
-    found_release(&f);
+    discovered_release(&f);
     return 0;
 }

@@ -29,22 +29,22 @@ static int64_t cpu_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static int read_answer(unsigned form, const uint8_t *p, size_t n, struct found *f, struct err *err)
+static int read_answer(unsigned form, const uint8_t *p, size_t n, struct discovered *f, struct err *err)
 {
-    struct found_reader *r = NULL;
+    struct discovered_reader *r = NULL;
     if (form == 2)
-        return found_parse_groups("sd.yml", p, n, f, err);
+        return discovered_parse_groups("sd.yml", p, n, f, err);
     if (form == 3)
-        return found_parse_configs("parca.yaml", NULL, SOURCE_PARCA, p, n, f, err);
-    assert(found_reader_new(form ? SOURCE_HTTP_SD : SOURCE_PROMETHEUS, f, &r, err) == 0);
-    int rc = found_reader_feed(r, p, n, err);
+        return discovered_parse_configs("parca.yaml", NULL, SOURCE_PARCA, p, n, f, err);
+    assert(discovered_reader_new(form ? SOURCE_HTTP_SD : SOURCE_PROMETHEUS, f, &r, err) == 0);
+    int rc = discovered_reader_feed(r, p, n, err);
     if (rc == 0)
-        rc = found_reader_end(r, err);
-    found_reader_free(r);
+        rc = discovered_reader_end(r, err);
+    discovered_reader_free(r);
     return rc;
 }
 
-static void check_counts(const struct found *f, const struct discovered *d)
+static void check_counts(const struct discovered *f, const struct discovered_counts *d)
 {
     size_t meant = 0, placed = 0;
     for (size_t i = 0; i < f->n; i++) {
@@ -57,8 +57,8 @@ static void check_counts(const struct found *f, const struct discovered *d)
 
 static void hear(struct inventory *inv, size_t source, unsigned form, const uint8_t *p, size_t n)
 {
-    struct found f = {0};
-    struct discovered d = {0};
+    struct discovered f = {0};
+    struct discovered_counts d = {0};
     struct err err = ERR_INIT;
     size_t n_sources = 0;
     const struct source *const *sources = inventory_sources(inv, &n_sources);
@@ -69,7 +69,7 @@ static void hear(struct inventory *inv, size_t source, unsigned form, const uint
         fuzz_expect_err(&err);
     else
         check_counts(&f, &d);
-    found_release(&f);
+    discovered_release(&f);
 }
 
 static int by_text(const void *a, const void *b)

@@ -194,15 +194,15 @@ static struct inventory *fresh_inventory(void)
     return inv;
 }
 
-static int find_twins(const struct targets *targets, struct err *err)
+static int find_duplicates(const struct targets *targets, struct err *err)
 {
-    struct twins_list twins;
-    alloc_mark(&twins, sizeof twins);
-    if (targets_twins(targets, &twins, err) < 0) {
-        alloc_untouched(&twins, sizeof twins);
+    struct duplicate_hosts_list duplicates;
+    alloc_mark(&duplicates, sizeof duplicates);
+    if (targets_find_duplicates(targets, &duplicates, err) < 0) {
+        alloc_untouched(&duplicates, sizeof duplicates);
         return -1;
     }
-    twins_release(&twins);
+    duplicate_hosts_release(&duplicates);
     return 0;
 }
 
@@ -217,7 +217,7 @@ static int make_selection(void *ctx, struct err *err)
         alloc_untouched(&targets, sizeof targets);
     } else {
         assert_int_equal(targets.n, 12);
-        rc = find_twins(&targets, err);
+        rc = find_duplicates(&targets, err);
         targets_release(&targets);
     }
     inventory_free(inv);
@@ -259,33 +259,33 @@ static void matches(void **state)
 static int read_found(void *ctx, struct err *err)
 {
     const struct input *in = ctx;
-    struct found f = {0};
-    struct found_reader *r = NULL;
-    int rc = found_reader_new(SOURCE_PROMETHEUS, &f, &r, err);
+    struct discovered f = {0};
+    struct discovered_reader *r = NULL;
+    int rc = discovered_reader_new(SOURCE_PROMETHEUS, &f, &r, err);
     if (rc == 0)
-        rc = found_reader_feed(r, in->p, in->n, err);
+        rc = discovered_reader_feed(r, in->p, in->n, err);
     if (rc == 0)
-        rc = found_reader_end(r, err);
-    found_reader_free(r);
-    found_release(&f);
+        rc = discovered_reader_end(r, err);
+    discovered_reader_free(r);
+    discovered_release(&f);
     return rc;
 }
 
 static int read_found_configs(void *ctx, struct err *err)
 {
     const struct input *in = ctx;
-    struct found f = {0};
-    int rc = found_parse_configs("parca.yaml", NULL, SOURCE_PARCA, in->p, in->n, &f, err);
-    found_release(&f);
+    struct discovered f = {0};
+    int rc = discovered_parse_configs("parca.yaml", NULL, SOURCE_PARCA, in->p, in->n, &f, err);
+    discovered_release(&f);
     return rc;
 }
 
 static int read_found_groups(void *ctx, struct err *err)
 {
     const struct input *in = ctx;
-    struct found f = {0};
-    int rc = found_parse_groups("sd.yml", in->p, in->n, &f, err);
-    found_release(&f);
+    struct discovered f = {0};
+    int rc = discovered_parse_groups("sd.yml", in->p, in->n, &f, err);
+    discovered_release(&f);
     return rc;
 }
 
@@ -306,16 +306,16 @@ static int discover(void *ctx, struct err *err)
     const struct input *in = ctx;
     struct inventory *inv = NULL;
     const struct source *s = NULL;
-    struct discovered d = {0};
-    struct found f = {0};
+    struct discovered_counts d = {0};
+    struct discovered f = {0};
     struct buf b = BUF_INIT(65536);
     int rc = inventory_parse("inv.yaml", text, sizeof text - 1, &inv, err);
     if (rc == 0)
         rc = inventory_source(inv, "n", &s, err);
     if (rc == 0)
-        rc = found_parse_groups("sd.yml", in->p, in->n, &f, err);
+        rc = discovered_parse_groups("sd.yml", in->p, in->n, &f, err);
     if (rc == 0)
-        rc = found_write(&f, &b, err);
+        rc = discovered_write(&f, &b, err);
     if (rc == 0)
         rc = inventory_discover(inv, s, &f, &d, err);
     if (rc == 0)
@@ -325,7 +325,7 @@ static int discover(void *ctx, struct err *err)
     if (rc == 0)
         assert_int_equal(d.placed, 3);
     buf_release(&b);
-    found_release(&f);
+    discovered_release(&f);
     inventory_free(inv);
     return rc;
 }

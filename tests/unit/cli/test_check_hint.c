@@ -28,9 +28,9 @@ static void the_command(void **state)
     const struct host ours = {.name = host_name, .address = address},
                       outside = {.name = host_name, .address = address, .outside = true};
     const struct service named = {.name = name, .port = 9236, .path = usual},
-                         port = {.name = name, .port = 6060, .path = usual, .oneoff = true},
-                         odd = {.name = name, .port = 6060, .path = path, .oneoff = true, .https = true},
-                         unix_socket = {.name = name, .unix_path = a_socket, .path = usual, .oneoff = true};
+                         port = {.name = name, .port = 6060, .path = usual, .adhoc = true},
+                         odd = {.name = name, .port = 6060, .path = path, .adhoc = true, .https = true},
+                         unix_socket = {.name = name, .unix_path = a_socket, .path = usual, .adhoc = true};
     const struct target_options none = {0}, all = {.inventory = "inv.yaml",
                                                    .ssh_config = "my config",
                                                    .via = "openssh",

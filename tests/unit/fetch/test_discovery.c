@@ -20,22 +20,22 @@
 
 /* ---- what they say ------------------------------------------------------------------------------------- */
 
-static int read_in_pieces(enum source_kind kind, size_t piece, const char *p, size_t n, struct found *f,
+static int read_in_pieces(enum source_kind kind, size_t piece, const char *p, size_t n, struct discovered *f,
                           struct err *err)
 {
-    struct found_reader *r = NULL;
-    assert_int_equal(found_reader_new(kind, f, &r, err), 0);
+    struct discovered_reader *r = NULL;
+    assert_int_equal(discovered_reader_new(kind, f, &r, err), 0);
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < n; i += piece)
-        rc = found_reader_feed(r, p + i, n - i < piece ? n - i : piece, err);
+        rc = discovered_reader_feed(r, p + i, n - i < piece ? n - i : piece, err);
     if (rc == 0)
-        rc = found_reader_end(r, err);
-    found_reader_free(r);
+        rc = discovered_reader_end(r, err);
+    discovered_reader_free(r);
     return rc;
 }
 
 /* `job host port scheme;` of each target, and the notes. */
-static void assert_found(const struct found *f, const char *expected)
+static void assert_found(const struct discovered *f, const char *expected)
 {
     struct buf b = BUF_INIT(65536);
     for (size_t i = 0; i < f->n; i++)
@@ -52,21 +52,21 @@ static void says(enum source_kind kind, const char *text, const char *expected)
 {
     static const size_t pieces[] = {1, 2, 7, 100000};
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
-        struct found f = {0};
+        struct discovered f = {0};
         struct err err = ERR_INIT;
         ok(read_in_pieces(kind, pieces[i], text, strlen(text), &f, &err), &err);
         assert_found(&f, expected);
-        found_release(&f);
+        discovered_release(&f);
     }
 }
 
 static void fails(enum source_kind kind, const char *text, const char *message)
 {
     for (size_t piece = 1; piece < 100000; piece *= 300) {
-        struct found f = {0};
+        struct discovered f = {0};
         struct err err = ERR_INIT;
         refused(read_in_pieces(kind, piece, text, strlen(text), &f, &err), &err, ERR_FAILED, message);
-        found_release(&f);
+        discovered_release(&f);
     }
 }
 
@@ -126,7 +126,7 @@ static void deep_and_long(void **state)
     (void)state;
     char deep[200];
     memset(deep, '[', sizeof deep);
-    struct found f = {0};
+    struct discovered f = {0};
     struct err err = ERR_INIT;
     refused(read_in_pieces(SOURCE_HTTP_SD, 7, deep, sizeof deep, &f, &err), &err, ERR_FAILED,
             "it is nested deeper than 64 levels");
@@ -147,7 +147,7 @@ static void deep_and_long(void **state)
     refused(read_in_pieces(SOURCE_HTTP_SD, 4096, b.data, b.len, &f, &err), &err, ERR_FAILED,
             "a string in it is larger than 65536 bytes");
     buf_release(&b);
-    found_release(&f);
+    discovered_release(&f);
 }
 
 static void http_sd(void **state)
@@ -180,30 +180,30 @@ static void masked(void **state)
     (void)state;
     char *secret = text_of("%0500d", 7);
     char *text = text_of("[{\"targets\":[\"h:1\",\"%s\"],\"labels\":{\"job\":\"a%s\"}}]", secret, secret);
-    struct found f = {0};
-    struct found_reader *r = NULL;
+    struct discovered f = {0};
+    struct discovered_reader *r = NULL;
     struct err err = ERR_INIT;
-    ok(found_reader_new(SOURCE_HTTP_SD, &f, &r, &err), &err);
-    found_reader_mask(r, star, secret);
-    ok(found_reader_feed(r, text, strlen(text), &err), &err);
-    ok(found_reader_end(r, &err), &err);
-    found_reader_free(r);
+    ok(discovered_reader_new(SOURCE_HTTP_SD, &f, &r, &err), &err);
+    discovered_reader_mask(r, star, secret);
+    ok(discovered_reader_feed(r, text, strlen(text), &err), &err);
+    ok(discovered_reader_end(r, &err), &err);
+    discovered_reader_free(r);
     assert_int_equal(f.n, 1);
     assert_memory_equal(f.jobs[0].name, "a***", 4);
     assert_int_equal(f.notes.n, 1);
     contains(f.notes.items[0], "\"****");
     assert_null(strchr(f.notes.items[0], '0'));
-    found_release(&f);
+    discovered_release(&f);
     free(text);
     free(secret);
 }
 
 /* Adds the labels of each target: `host port: NAME=VALUE ...;`. */
-static void assert_labels(const struct found *f, const char *expected)
+static void assert_labels(const struct discovered *f, const char *expected)
 {
     struct buf b = BUF_INIT(65536);
     for (size_t i = 0; i < f->n; i++) {
-        const struct found_target *t = &f->targets[i];
+        const struct discovered_target *t = &f->targets[i];
         const struct strlist *set = t->labels ? &f->labels[t->labels - 1] : NULL;
         buf_addf(&b, "%s %u:", t->address, t->port);
         for (size_t k = 0; set && k < set->n; k++)
@@ -226,17 +226,17 @@ static void labels_of_targets(void **state)
     static const char wanted[] = "a 1: env=prod q=a\"b; b 2: env=prod q=a\"b; c 3:; d 4: env=dev; ";
     static const size_t pieces[] = {1, 3, 100000};
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
-        struct found f = {0}, again = {0};
+        struct discovered f = {0}, again = {0};
         struct err err = ERR_INIT;
         struct buf b = BUF_INIT(65536);
         ok(read_in_pieces(SOURCE_HTTP_SD, pieces[i], sd, sizeof sd - 1, &f, &err), &err);
         assert_labels(&f, wanted);
-        ok(found_write(&f, &b, &err), &err);
+        ok(discovered_write(&f, &b, &err), &err);
         ok(read_in_pieces(SOURCE_HTTP_SD, 10, b.data, b.len, &again, &err), &err);
         assert_labels(&again, wanted);
         buf_release(&b);
-        found_release(&f);
-        found_release(&again);
+        discovered_release(&f);
+        discovered_release(&again);
     }
 }
 
@@ -248,21 +248,21 @@ static void labels_of_other_forms(void **state)
                                      "\"a:1\",\"env\":\"prod\"},\"scrapeUrl\":\"http://a:1/metrics\"}]}}";
     static const char yaml[] =
         "- targets: [a:1, b:2]\n  labels: { env: prod, job: j, list: [x] }\n- targets: [c:3]\n";
-    struct found f = {0};
+    struct discovered f = {0};
     struct err err = ERR_INIT;
     ok(read_in_pieces(SOURCE_PROMETHEUS, 5, prometheus, sizeof prometheus - 1, &f, &err), &err);
     assert_labels(&f, "a 1: env=prod; ");
-    found_release(&f);
-    ok(found_parse_groups("sd.yml", yaml, sizeof yaml - 1, &f, &err), &err);
+    discovered_release(&f);
+    ok(discovered_parse_groups("sd.yml", yaml, sizeof yaml - 1, &f, &err), &err);
     assert_labels(&f, "a 1: env=prod; b 2: env=prod; c 3:; ");
-    found_release(&f);
+    discovered_release(&f);
 }
 
 /* A source that says very many is bounded: the first ones count, and one note says so. */
 static void labels_are_bounded(void **state)
 {
     (void)state;
-    struct found f = {0};
+    struct discovered f = {0};
     struct err err = ERR_INIT;
     struct buf b = BUF_INIT(SOURCE_MAX_BYTES);
     buf_addc(&b, '[');
@@ -279,39 +279,39 @@ static void labels_are_bounded(void **state)
     assert_int_equal(f.n_labels, SOURCE_MAX_TARGETS / 16);
     assert_int_equal(f.notes.n, 1);
     buf_release(&b);
-    found_release(&f);
+    discovered_release(&f);
 }
 
 static void written_and_read_again(void **state)
 {
     (void)state;
-    struct found f = {0}, again = {0};
+    struct discovered f = {0}, again = {0};
     struct err err = ERR_INIT;
     struct buf b = BUF_INIT(65536);
     const char *text = PROMETHEUS(TARGET("a\\\"b\\\\", "http://x:1/") "," TARGET(
         "a\\\"b\\\\", "http://y:2/") "," TARGET("c", "https://[::1]:3/"));
     ok(read_in_pieces(SOURCE_PROMETHEUS, 10, text, strlen(text), &f, &err), &err);
-    ok(found_write(&f, &b, &err), &err);
+    ok(discovered_write(&f, &b, &err), &err);
     ok(read_in_pieces(SOURCE_HTTP_SD, 10, b.data, b.len, &again, &err), &err);
     assert_found(&again, "a\"b\\ x 1; a\"b\\ y 2; c ::1 3 https; ");
     buf_release(&b);
-    found_release(&f);
-    found_release(&again);
+    discovered_release(&f);
+    discovered_release(&again);
 }
 
 /* Whatever happens to it, it is refused or understood; and nothing is read behind its end. */
 static void take_spoiled(void *ctx, const struct spoiled *s)
 {
     enum source_kind kind = *(enum source_kind *)ctx;
-    struct found f = {0};
+    struct discovered f = {0};
     struct err err = ERR_INIT;
-    int rc = kind == SOURCE_PARCA     ? found_parse_configs("x", NULL, kind, s->p, s->n, &f, &err)
-             : kind == SOURCE_FILE_SD ? found_parse_groups("x", s->p, s->n, &f, &err)
+    int rc = kind == SOURCE_PARCA     ? discovered_parse_configs("x", NULL, kind, s->p, s->n, &f, &err)
+             : kind == SOURCE_FILE_SD ? discovered_parse_groups("x", s->p, s->n, &f, &err)
                                       : read_in_pieces(kind, 3, s->p, s->n, &f, &err);
     assert_true(rc == 0 || (err.kind != ERR_NONE && *err.msg));
     bool json = kind == SOURCE_PROMETHEUS || kind == SOURCE_HTTP_SD;
     assert_true(rc < 0 || !json || !s->cut);
-    found_release(&f);
+    discovered_release(&f);
 }
 
 static void spoiled(void **state)
@@ -368,14 +368,14 @@ static const char parca_yaml[] = "object_storage:\n"
 static void parca(void **state)
 {
     (void)state;
-    struct found f = {0};
+    struct discovered f = {0};
     struct err err = ERR_INIT;
-    ok(found_parse_configs("parca.yaml", ".", SOURCE_PARCA, parca_yaml, sizeof parca_yaml - 1, &f, &err),
+    ok(discovered_parse_configs("parca.yaml", ".", SOURCE_PARCA, parca_yaml, sizeof parca_yaml - 1, &f, &err),
        &err);
     assert_found(&f, "api 127.0.0.1 6060; worker 127.0.0.1 6061; database 127.0.0.1 6062 https; ");
     assert_null(f.jobs[0].path);
     assert_int_equal(f.jobs[0].kinds.n, 0);
-    const struct found_job *worker = &f.jobs[1];
+    const struct discovered_job *worker = &f.jobs[1];
     static const char *const kinds[] = {"block", "goroutines", "mutex",
                                         "cpu",   "fgprof",     "/internal/elsewhere/odd"};
     assert_string_equal(worker->path, "/internal/debug/pprof");
@@ -384,7 +384,7 @@ static void parca(void **state)
         assert_string_equal(worker->kinds.items[i], kinds[i]);
     assert_null(worker->query);
     assert_string_equal(f.jobs[f.targets[2].job].query, "tenant=a%20b&tenant=c%26d&x=1");
-    found_release(&f);
+    discovered_release(&f);
 }
 
 static void parca_elsewhere(void **state)
@@ -398,14 +398,14 @@ static void parca_elsewhere(void **state)
                                "      memory: {path: /p/heap}\n      block: {path: /p/block}\n      "
                                "goroutine: {path: /p/goroutine}\n"
                                "      mutex: {enabled: false}\n      process_cpu: {path: /p/profile}\n";
-    struct found f = {0};
+    struct discovered f = {0};
     struct err err = ERR_INIT;
-    ok(found_parse_configs("x", ".", SOURCE_PARCA, text, sizeof text - 1, &f, &err), &err);
+    ok(discovered_parse_configs("x", ".", SOURCE_PARCA, text, sizeof text - 1, &f, &err), &err);
     assert_string_equal(f.jobs[0].path, "/p");
     assert_int_equal(f.jobs[0].kinds.n, 4);
     assert_string_equal(f.jobs[0].kinds.items[0], "heap");
     assert_string_equal(f.jobs[0].kinds.items[3], "cpu");
-    found_release(&f);
+    discovered_release(&f);
 }
 
 static void configs(void **state)
@@ -420,10 +420,11 @@ static void configs(void **state)
                                "  basic_auth: {username: u, password: hunter2}\n"
                                "  params: {x: [y]}\n";
     static const char groups[] = "[{\"targets\": [\"h:1\", \"h:2\"], \"labels\": {\"x\": \"y\"}}]";
-    struct found f = {0};
+    struct discovered f = {0};
     struct err err = ERR_INIT;
     char *sd = scratch_file(*state, "sd-1.json", groups, sizeof groups - 1);
-    ok(found_parse_configs("p.yml", *state, SOURCE_SCRAPE_CONFIGS, text, sizeof text - 1, &f, &err), &err);
+    ok(discovered_parse_configs("p.yml", *state, SOURCE_SCRAPE_CONFIGS, text, sizeof text - 1, &f, &err),
+       &err);
     assert_int_equal(f.n, 2);
     assert_string_equal(f.jobs[f.targets[1].job].name, "a");
     assert_int_equal(f.notes.n, 5);
@@ -435,17 +436,17 @@ static void configs(void **state)
     contains(f.notes.items[4], "params: not sent: they are for its metrics");
     for (size_t i = 0; i < f.notes.n; i++)
         assert_null(strstr(f.notes.items[i], "hunter2"));
-    found_release(&f);
+    discovered_release(&f);
     free(sd);
 }
 
 static void refuses_config(const char *text, const char *message)
 {
-    struct found f = {0};
+    struct discovered f = {0};
     struct err err = ERR_INIT;
-    refused(found_parse_configs("c.yml", NULL, SOURCE_PARCA, text, strlen(text), &f, &err), &err, ERR_USAGE,
-            message);
-    found_release(&f);
+    refused(discovered_parse_configs("c.yml", NULL, SOURCE_PARCA, text, strlen(text), &f, &err), &err,
+            ERR_USAGE, message);
+    discovered_release(&f);
 }
 
 static void bad_configs(void **state)
@@ -492,15 +493,16 @@ static struct inventory *inventory_of(const char *entries)
 }
 
 /* Has the inventory's source number i say these groups. */
-static int hear(struct inventory *inv, size_t i, const char *groups, struct discovered *ret, struct err *err)
+static int hear(struct inventory *inv, size_t i, const char *groups, struct discovered_counts *ret,
+                struct err *err)
 {
     size_t n = 0;
-    struct found f = {0};
+    struct discovered f = {0};
     const struct source *const *sources = inventory_sources(inv, &n);
     assert_true(i < n);
     ok(read_in_pieces(SOURCE_HTTP_SD, 100, groups, strlen(groups), &f, err), err);
     int rc = inventory_discover(inv, sources[i], &f, ret, err);
-    found_release(&f);
+    discovered_release(&f);
     return rc;
 }
 
@@ -519,10 +521,11 @@ static void assert_services(const struct inventory *inv, const char *expected)
     buf_release(&b);
 }
 
-static void becomes(const char *entry, const char *groups, struct discovered expected, const char *services)
+static void becomes(const char *entry, const char *groups, struct discovered_counts expected,
+                    const char *services)
 {
     struct inventory *inv = inventory_of(entry);
-    struct discovered d = {0};
+    struct discovered_counts d = {0};
     struct err err = ERR_INIT;
     ok(hear(inv, 0, groups, &d, &err), &err);
     ok(inventory_discovered(inv, &err), &err);
@@ -545,21 +548,22 @@ static void placed(void **state)
     becomes(ANY,
             "[{\"targets\":[\"FILE-03.example.:1\",\"[2001:db8::0:7]:2\",\"other:3\"],\"labels\":{\"job\":"
             "\"a/b c\"}}]",
-            (struct discovered){.n = 3, .placed = 2, .strange = 1},
+            (struct discovered_counts){.n = 3, .placed = 2, .strange = 1},
             "file-03/a-b-c file-03.example:1 /debug/pprof; " BY_HAND
             "six/a-b-c 2001:db8::7:2 /debug/pprof; ");
     /* Without a job it is called after the source; what the inventory says by hand stays. */
     becomes("  - { http_sd: 'http://x/', name: found }\n", "[{\"targets\":[\"file-03.example:1\"]}]",
-            (struct discovered){.n = 1, .placed = 1},
+            (struct discovered_counts){.n = 1, .placed = 1},
             "file-03/found file-03.example:1 /debug/pprof; " BY_HAND);
     becomes("  - { http_sd: 'http://x/', service: gitaly }\n",
             "[{\"targets\":[\"file-03.example:1\",\"10.0.0.4:2\"],\"labels\":{\"job\":\"j\"}}]",
-            (struct discovered){.n = 2, .placed = 2, .by_hand = 1},
+            (struct discovered_counts){.n = 2, .placed = 2, .by_hand = 1},
             "file-03/gitaly file-03.example:1 /p; " BY_HAND);
     becomes("  - { http_sd: 'http://x/', job: [b, c] }\n",
             "[{\"targets\":[\"file-03.example:1\"],\"labels\":{\"job\":\"a\"}},"
             "{\"targets\":[\"file-03.example:2\"],\"labels\":{\"job\":\"b\"}}]",
-            (struct discovered){.n = 1, .placed = 1}, "file-03/b file-03.example:2 /debug/pprof; " BY_HAND);
+            (struct discovered_counts){.n = 1, .placed = 1},
+            "file-03/b file-03.example:2 /debug/pprof; " BY_HAND);
 }
 
 static void matched(void **state)
@@ -568,12 +572,12 @@ static void matched(void **state)
     becomes("  - { http_sd: 'http://x/', match: '^(file-[0-9]+)-stor' }\n",
             "[{\"targets\":[\"file-03-stor.long.example:1\",\"file-99-stor:1\",\"10.0.0.4:5\"],\"labels\":{"
             "\"job\":\"a\"}}]",
-            (struct discovered){.n = 3, .placed = 2, .strange = 1},
+            (struct discovered_counts){.n = 3, .placed = 2, .strange = 1},
             "file-03/a file-03-stor.long.example:1 /debug/pprof; " BY_HAND
             "file-04/a 10.0.0.4:5 /debug/pprof; ");
     becomes("  - { http_sd: 'http://x/', match: 'six' }\n",
             "[{\"targets\":[\"a.six.b:1\"],\"labels\":{\"job\":\"a\"}}]",
-            (struct discovered){.n = 1, .placed = 1}, BY_HAND "six/a a.six.b:1 /debug/pprof; ");
+            (struct discovered_counts){.n = 1, .placed = 1}, BY_HAND "six/a a.six.b:1 /debug/pprof; ");
 }
 
 /* A secret goes where the inventory says: to a host's own address, or to a destination it names. */
@@ -583,10 +587,10 @@ static void secrets(void **state)
     const char *groups =
         "[{\"targets\":[\"file-03.evil.example:1\",\"file-03.example:2\"],\"labels\":{\"job\":\"a\"}}]";
     becomes("  - { http_sd: 'http://x/', service: secret, match: '^(file-[0-9]+)' }\n", groups,
-            (struct discovered){.n = 2, .placed = 2, .withheld = 1},
+            (struct discovered_counts){.n = 2, .placed = 2, .withheld = 1},
             "file-03/secret file-03.example:2 /debug/pprof; " BY_HAND);
     becomes("  - { http_sd: 'http://x/', service: pinned, match: '^(file-[0-9]+)' }\n", groups,
-            (struct discovered){.n = 2, .placed = 2},
+            (struct discovered_counts){.n = 2, .placed = 2},
             "file-03/pinned-1 localhost:1 /debug/pprof; file-03/pinned-2 localhost:2 /debug/pprof; " BY_HAND);
 }
 
@@ -595,14 +599,15 @@ static void loopback(void **state)
     (void)state;
     const char *groups =
         "[{\"targets\":[\"127.0.0.1:6060\",\"[::1]:6061\",\"localhost:6062\"],\"labels\":{\"job\":\"a\"}}]";
-    becomes("  - { http_sd: 'http://x/', host: six }\n", groups, (struct discovered){.n = 3, .placed = 3},
+    becomes("  - { http_sd: 'http://x/', host: six }\n", groups,
+            (struct discovered_counts){.n = 3, .placed = 3},
             BY_HAND "six/a-6060 127.0.0.1:6060 /debug/pprof; six/a-6061 ::1:6061 /debug/pprof; "
                     "six/a-6062 localhost:6062 /debug/pprof; ");
     becomes(ANY, "[{\"targets\":[\"127.0.0.1:1\",\"file-03.example:2\"],\"labels\":{\"job\":\"a\"}}]",
-            (struct discovered){.n = 2, .placed = 1, .loopback = 1},
+            (struct discovered_counts){.n = 2, .placed = 1, .loopback = 1},
             "file-03/a file-03.example:2 /debug/pprof; " BY_HAND);
     struct inventory *inv = inventory_of(ANY);
-    struct discovered d = {0};
+    struct discovered_counts d = {0};
     struct err err = ERR_INIT;
     refused(
         hear(inv, 0, groups, &d, &err), &err, ERR_USAGE,
@@ -620,14 +625,14 @@ static void several(void **state)
         "\"job\":\"a\"}}]",
         "[{\"targets\":[\"file-03.example:10\",\"file-03.example:9\"],\"labels\":{\"job\":\"a\"}}]"};
     for (int i = 0; i < 2; i++)
-        becomes(ANY, orders[i], (struct discovered){.n = i ? 2 : 3, .placed = i ? 2 : 3},
+        becomes(ANY, orders[i], (struct discovered_counts){.n = i ? 2 : 3, .placed = i ? 2 : 3},
                 "file-03/a-9 file-03.example:9 /debug/pprof; file-03/a-10 file-03.example:10 "
                 "/debug/pprof; " BY_HAND);
     /* A job that is called what one of several came to be called. */
     becomes(ANY,
             "[{\"targets\":[\"file-03.example:9\",\"file-03.example:10\"],\"labels\":{\"job\":\"a\"}},"
             "{\"targets\":[\"file-03.example:99\"],\"labels\":{\"job\":\"a-9\"}}]",
-            (struct discovered){.n = 3, .placed = 3},
+            (struct discovered_counts){.n = 3, .placed = 3},
             "file-03/a-9 file-03.example:9 /debug/pprof; file-03/a-10 file-03.example:10 "
             "/debug/pprof; file-03/a-9-99 file-03.example:99 /debug/pprof; " BY_HAND);
 }
@@ -657,7 +662,7 @@ static void selected(void **state)
 {
     (void)state;
     struct inventory *inv = inventory_of("  - { http_sd: 'http://x/', service: gitaly }\n" ANY);
-    struct discovered d = {0};
+    struct discovered_counts d = {0};
     struct err err = ERR_INIT;
     ok(hear(inv, 0, "[{\"targets\":[\"file-03.example:1\",\"file-03.example:2\"]}]", &d, &err), &err);
     ok(hear(inv, 1, "[{\"targets\":[\"10.0.0.4:7\"],\"labels\":{\"job\":\"web\"}}]", &d, &err), &err);
@@ -689,7 +694,7 @@ static void many_of_one_name_and_port(void **state)
 {
     (void)state;
     struct inventory *inv = inventory_of("  - { http_sd: 'http://x/' }\n" ANY);
-    struct discovered d = {0};
+    struct discovered_counts d = {0};
     struct err err = ERR_INIT;
     ok(hear(inv, 0,
             "[{\"targets\":[\"file-03.example:1\",\"file-03.example:7\"],\"labels\":{\"job\":\"web\"}},"
@@ -806,11 +811,11 @@ static const struct source *kept_source(struct inventory *inv)
 static void keep_one(const struct source *s)
 {
     const char *text = "[{\"targets\":[\"h:1\"],\"labels\":{\"job\":\"a\"}}]";
-    struct found f = {.at = 1700000000000};
+    struct discovered f = {.at = 1700000000000};
     struct err err = ERR_INIT;
     ok(read_in_pieces(SOURCE_HTTP_SD, 100, text, strlen(text), &f, &err), &err);
     ok(discovery_keep(s, NULL, &f, &err), &err);
-    found_release(&f);
+    discovered_release(&f);
 }
 
 /* The one file there; a new string. */
@@ -832,7 +837,7 @@ static char *kept_file(const char *dir)
 
 static void not_used(const struct source *s, const char *why)
 {
-    struct found f = {0};
+    struct discovered f = {0};
     struct err err = ERR_INIT;
     assert_int_equal(discovery_kept(s, NULL, &f, &err), -1);
     contains(err.msg, why);
@@ -847,14 +852,14 @@ static void kept(void **state)
                      *other = inventory_of("  - { http_sd: 'http://x.example/', auth: { "
                                            "bearer_env: T } }\n");
     const struct source *s = kept_source(inv);
-    struct found f = {0};
+    struct discovered f = {0};
     struct err err = ERR_INIT;
     not_used(s, "nothing is kept");
     keep_one(s);
     ok(discovery_kept(s, NULL, &f, &err), &err);
     assert_found(&f, "a h 1; ");
     assert_true(f.at == 1700000000000);
-    found_release(&f);
+    discovered_release(&f);
     /* Who asks makes a difference. */
     not_used(kept_source(other), "nothing is kept");
     char *path = kept_file(*state), *dir = file_dir(path);
@@ -910,14 +915,14 @@ static void kept_for_one_host(void **state)
     for (size_t kept = 0; kept < 2 * N; kept++) {
         struct host host = {.name = name, .address = address, .ssh = hosts[kept < N ? kept : 0]};
         s.through = &host;
-        struct found f = {.at = 1700000000000};
+        struct discovered f = {.at = 1700000000000};
         ok(discovery_keep(&s, &hosts[kept < N ? 0 : kept - N], &f, &err), &err);
-        found_release(&f);
+        discovered_release(&f);
         for (size_t i = 0; i < 2 * N; i++) {
             host.ssh = hosts[i < N ? i : 0];
             int rc = discovery_kept(&s, &hosts[i < N ? 0 : i - N], &f, &err);
             assert_int_equal(rc, i % N == kept % N && (i == kept || i % N == 0) ? 0 : -1);
-            found_release(&f);
+            discovered_release(&f);
         }
         host.ssh = hosts[kept < N ? kept : 0];
         host.address = other;

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "inventory/inventory.h"
-#include "inventory/tree.h"
+#include "base/yaml_tree.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/spoil.h"
 
@@ -839,15 +839,15 @@ static void too_much_memory(void **state)
         const char *head, *unit;
     } shapes[] = {{"x: {\n", "a,"}, {"x: [\n", "a,"}, {"x: [\n", "{a,b},"}, {"x: [\n", "[],"}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        struct buf text = BUF_INIT(TREE_MAX_BYTES);
-        struct tree *tree = NULL;
+        struct buf text = BUF_INIT(YAML_MAX_BYTES);
+        struct yaml_tree *tree = NULL;
         struct err err = ERR_INIT;
         unsigned column = 0;
         int end = 0;
         buf_adds(&text, shapes[i].head);
         while (text.len + strlen(shapes[i].unit) <= text.max)
             buf_adds(&text, shapes[i].unit);
-        assert_int_equal(tree_parse("t.yaml", buf_str(&text), text.len, &tree, &err), -1);
+        assert_int_equal(yaml_tree_parse("t.yaml", buf_str(&text), text.len, &tree, &err), -1);
         assert_null(tree);
         assert_int_equal(err.kind, ERR_USAGE);
         assert_int_equal(sscanf(err.msg,
@@ -865,13 +865,13 @@ static void too_much_memory(void **state)
 static void too_many_keys(void **state)
 {
     (void)state;
-    struct buf text = BUF_INIT(TREE_MAX_BYTES);
-    struct tree *tree = NULL;
+    struct buf text = BUF_INIT(YAML_MAX_BYTES);
+    struct yaml_tree *tree = NULL;
     struct err err = ERR_INIT;
     for (unsigned i = 0; i < 600000; i++)
         buf_addf(&text, "%x:\n", i);
     assert_int_equal(buf_check(&text, "it", &err), 0);
-    assert_int_equal(tree_parse("t.yaml", buf_str(&text), text.len, &tree, &err), -1);
+    assert_int_equal(yaml_tree_parse("t.yaml", buf_str(&text), text.len, &tree, &err), -1);
     assert_string_equal(err.msg,
                         "t.yaml:1:1: the file is too large: it would take more than 100.7 MB of memory");
     buf_release(&text);
@@ -880,7 +880,7 @@ static void too_many_keys(void **state)
 static void a_hundred_thousand_hosts(void **state)
 {
     (void)state;
-    struct buf text = BUF_INIT(TREE_MAX_BYTES);
+    struct buf text = BUF_INIT(YAML_MAX_BYTES);
     struct inventory *inv = NULL;
     struct err err = ERR_INIT;
     size_t n = 0;

@@ -235,7 +235,7 @@ static void made_names_are_unique(void **state)
 
 #define WHERE "--port N says where it listens; a service of the inventory has its own path and scheme"
 
-static void oneoffs_are_checked(void **state)
+static void adhoc_services_are_checked(void **state)
 {
     (void)state;
     struct inventory *inv = load();
@@ -427,7 +427,7 @@ int main(void)
         cmocka_unit_test(a_port_with_path_and_scheme),
         cmocka_unit_test(a_socket_makes_a_service),
         cmocka_unit_test(made_names_are_unique),
-        cmocka_unit_test(oneoffs_are_checked),
+        cmocka_unit_test(adhoc_services_are_checked),
         cmocka_unit_test(addresses_outside),
         cmocka_unit_test(bad_addresses),
         cmocka_unit_test(unknown_names),

@@ -12,7 +12,7 @@ struct search {
     struct strlist texts;
     struct names processes; /* the texts, to the first host with each text */
     struct names firsts;    /* names of such hosts, to their index in `found` + 1 */
-    struct twins_list found;
+    struct duplicate_hosts_list found;
 };
 
 /* The login user and pprof's path do not matter. */
@@ -39,11 +39,11 @@ static int describe_process(const struct target *t, struct buf *ret, struct err 
 
 static int new_entry(struct search *s, const struct host *first, size_t *ret, struct err *err)
 {
-    struct twins_list *l = &s->found;
+    struct duplicate_hosts_list *l = &s->found;
     if (array_reserve((void **)&l->items, &l->cap, l->n + 1, sizeof *l->items, err) < 0)
         return -1;
-    struct twins *entry = &l->items[l->n++];
-    *entry = (struct twins){0};
+    struct duplicate_hosts *entry = &l->items[l->n++];
+    *entry = (struct duplicate_hosts){0};
     if (array_reserve((void **)&entry->hosts, &entry->cap, 2, sizeof *entry->hosts, err) < 0)
         return -1;
     entry->hosts[entry->n++] = first;
@@ -51,12 +51,12 @@ static int new_entry(struct search *s, const struct host *first, size_t *ret, st
     return names_add(&s->firsts, first->name, (const void *)(uintptr_t)l->n, err);
 }
 
-static int add_twin(struct search *s, const struct host *first, const struct host *host, struct err *err)
+static int add_duplicate(struct search *s, const struct host *first, const struct host *host, struct err *err)
 {
     size_t number = (size_t)(uintptr_t)names_get(&s->firsts, first->name);
     if (!number && new_entry(s, first, &number, err) < 0)
         return -1;
-    struct twins *entry = &s->found.items[number - 1];
+    struct duplicate_hosts *entry = &s->found.items[number - 1];
     /* Targets are grouped by host. */
     if (entry->hosts[entry->n - 1] == host)
         return 0;
@@ -71,13 +71,13 @@ static int check_target(struct search *s, const struct target *t, struct err *er
     int rc = describe_process(t, &s->text, err);
     const struct host *first = rc == 0 ? names_get(&s->processes, buf_str(&s->text)) : NULL;
     if (first && first != t->host)
-        rc = add_twin(s, first, t->host, err);
+        rc = add_duplicate(s, first, t->host, err);
     else if (rc == 0 && !first && (rc = strlist_addn(&s->texts, s->text.data, s->text.len, err)) == 0)
         rc = names_add(&s->processes, s->texts.items[s->texts.n - 1], t->host, err);
     return rc;
 }
 
-int targets_twins(const struct targets *t, struct twins_list *ret, struct err *err)
+int targets_find_duplicates(const struct targets *t, struct duplicate_hosts_list *ret, struct err *err)
 {
     struct search s = {.text = BUF_INIT(4096)};
     int rc = 0;
@@ -86,7 +86,7 @@ int targets_twins(const struct targets *t, struct twins_list *ret, struct err *e
     if (rc == 0)
         *ret = s.found;
     else
-        twins_release(&s.found);
+        duplicate_hosts_release(&s.found);
     buf_release(&s.text);
     strlist_release(&s.texts);
     names_release(&s.processes);
@@ -94,10 +94,10 @@ int targets_twins(const struct targets *t, struct twins_list *ret, struct err *e
     return rc;
 }
 
-void twins_release(struct twins_list *l)
+void duplicate_hosts_release(struct duplicate_hosts_list *l)
 {
     for (size_t i = 0; i < l->n; i++)
         free(l->items[i].hosts);
     free(l->items);
-    *l = (struct twins_list){0};
+    *l = (struct duplicate_hosts_list){0};
 }

@@ -1,6 +1,6 @@
 /* Excludes hosts in place, in this order: labels, exclusions, sample. A filter without effect, such as a
  * label that no host has, is refused as a typo, because the user relies on it. */
-#include "inventory/narrow.h"
+#include "inventory/exclude.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
@@ -52,7 +52,7 @@ static bool has_label(const struct label *labels, size_t n, const struct wanted_
     return false;
 }
 
-bool narrow_has_labels(const struct host *host, const struct service *service, const struct strlist *asked)
+bool labels_match(const struct host *host, const struct service *service, const struct strlist *asked)
 {
     for (size_t i = 0; i < asked->n; i++) {
         const struct wanted_label w = parse_label(asked->items[i]);
@@ -66,9 +66,9 @@ bool narrow_has_labels(const struct host *host, const struct service *service, c
 /* Checks the labels of the host, or of one of its services. */
 static bool is_labelled(const struct host *host, const struct strlist *asked)
 {
-    bool is = narrow_has_labels(host, NULL, asked);
+    bool is = labels_match(host, NULL, asked);
     for (size_t i = 0; !is && i < host->n_services; i++)
-        is = host->services[i]->n_labels > 0 && narrow_has_labels(host, host->services[i], asked);
+        is = host->services[i]->n_labels > 0 && labels_match(host, host->services[i], asked);
     return is;
 }
 
@@ -204,8 +204,8 @@ static int keep_labelled(const struct inventory *inv, const struct strlist *labe
 /* ---- labels of a source's targets ---------------------------------------------------------------------- */
 
 /* Checks whether a target has the name with a wanted value: as its job, its own label or its host's. */
-static bool target_has(const struct found *f, const struct found_target *t, const struct wanted_label *w,
-                       const struct strlist *asked)
+static bool target_has(const struct discovered *f, const struct discovered_target *t,
+                       const struct wanted_label *w, const struct strlist *asked)
 {
     const struct strlist *set = t->labels ? &f->labels[t->labels - 1] : &(const struct strlist){0};
     if (w->n_name == strlen("job") && memcmp(w->text, "job", w->n_name) == 0 &&
@@ -220,7 +220,8 @@ static bool target_has(const struct found *f, const struct found_target *t, cons
     return t->host && has_label(t->host->labels, t->host->n_labels, w, asked);
 }
 
-static bool target_has_all(const struct found *f, const struct found_target *t, const struct strlist *asked)
+static bool target_has_all(const struct discovered *f, const struct discovered_target *t,
+                           const struct strlist *asked)
 {
     for (size_t i = 0; i < asked->n; i++) {
         const struct wanted_label w = parse_label(asked->items[i]);
@@ -230,14 +231,14 @@ static bool target_has_all(const struct found *f, const struct found_target *t, 
     return true;
 }
 
-int found_narrow(struct found *f, const struct strlist *labels, struct err *err)
+int discovered_filter(struct discovered *f, const struct strlist *labels, struct err *err)
 {
     size_t n = 0, kept = 0;
     for (size_t i = 0; i < labels->n; i++)
         if (check_form(labels->items[i], err) < 0)
             return -1;
     for (size_t i = 0; i < f->n; i++) {
-        struct found_target *t = &f->targets[i];
+        struct discovered_target *t = &f->targets[i];
         n += t->meant;
         t->meant = t->meant && target_has_all(f, t, labels);
         kept += t->meant;
@@ -357,7 +358,7 @@ static int refuse_number(size_t n, unsigned most, struct err *err)
 
 /* ---- all filters --------------------------------------------------------------------------------------- */
 
-int inventory_narrow(const struct inventory *inv, const struct selection *sel, const struct host **hosts,
+int inventory_filter(const struct inventory *inv, const struct selection *sel, const struct host **hosts,
                      size_t *n, struct err *err)
 {
     if (sel->labels.n && keep_labelled(inv, &sel->labels, hosts, n, err) < 0)
@@ -370,17 +371,17 @@ int inventory_narrow(const struct inventory *inv, const struct selection *sel, c
     return 0;
 }
 
-int inventory_leave_out(const struct inventory *inv, const struct strlist *exclude, const struct host **hosts,
-                        size_t *n, struct err *err)
+int inventory_exclude(const struct inventory *inv, const struct strlist *exclude, const struct host **hosts,
+                      size_t *n, struct err *err)
 {
     return exclude_hosts(inv, exclude, true, hosts, n, err);
 }
 
-int narrow_all(const struct inventory *inv, const struct selection *sel, struct hostset *hosts,
-               size_t *ret_sampled_of, struct err *err)
+int filter_hosts(const struct inventory *inv, const struct selection *sel, struct hostset *hosts,
+                 size_t *ret_sampled_of, struct err *err)
 {
     size_t n = hosts->n, of = 0;
-    if (inventory_narrow(inv, sel, hosts->items, &n, err) < 0)
+    if (inventory_filter(inv, sel, hosts->items, &n, err) < 0)
         return -1;
     if (sel->sample && sel->sample < n) {
         of = n;

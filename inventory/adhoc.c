@@ -1,4 +1,4 @@
-#include "inventory/oneoff.h"
+#include "inventory/adhoc.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -65,7 +65,7 @@ static int make_service(const struct selection *sel, const char *name, struct se
     if (!service)
         return err_nomem(err);
     service->https = sel->https;
-    service->oneoff = true;
+    service->adhoc = true;
     if ((sel->unix_path && service_set_unix(service, sel->unix_path, err) < 0) ||
         (sel->path && service_set_path(service, sel->path, err) < 0)) {
         service_free(service);
@@ -103,8 +103,8 @@ static int add_or_reuse(struct inventory *inv, struct service *service, const st
     return 0;
 }
 
-int oneoff_service(struct inventory *inv, const struct selection *sel, const struct service **ret,
-                   struct err *err)
+int adhoc_service(struct inventory *inv, const struct selection *sel, const struct service **ret,
+                  struct err *err)
 {
     char name[NAME_MAX_BYTES];
     struct service *service = NULL;

@@ -1,4 +1,4 @@
-#include "inventory/found_parca.h"
+#include "inventory/discovered_parca.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,23 +48,23 @@ static struct profile *profile_of(struct profiles *l, const char *name)
     return &l->items[l->n++];
 }
 
-static int read_profile(const struct tree *tree, const struct tree_node *value, struct profiles *into,
+static int read_profile(const struct yaml_tree *tree, const struct yaml_node *value, struct profiles *into,
                         struct err *err)
 {
     struct profile *p = profile_of(into, value->key->text);
     struct service checked = {0};
     if (!p)
-        return tree_err(tree, value, err, "more than %d profiles", MAX_PROFILES);
-    for (const struct tree_node *v = value->kind == TREE_MAP ? value->first : NULL; v; v = v->next) {
+        return yaml_tree_err(tree, value, err, "more than %d profiles", MAX_PROFILES);
+    for (const struct yaml_node *v = value->kind == YAML_MAP ? value->first : NULL; v; v = v->next) {
         if (strcmp(v->key->text, "enabled") == 0) {
-            p->enabled = v->kind == TREE_SCALAR && strcmp(v->text, "true") == 0;
-            if (!p->enabled && (v->kind != TREE_SCALAR || strcmp(v->text, "false") != 0))
-                return tree_err(tree, v, err, "enabled must be true or false");
+            p->enabled = v->kind == YAML_SCALAR && strcmp(v->text, "true") == 0;
+            if (!p->enabled && (v->kind != YAML_SCALAR || strcmp(v->text, "false") != 0))
+                return yaml_tree_err(tree, v, err, "enabled must be true or false");
         } else if (strcmp(v->key->text, "path") == 0) {
-            if (v->kind != TREE_SCALAR)
-                return tree_err(tree, v, err, "path must be text");
+            if (v->kind != YAML_SCALAR)
+                return yaml_tree_err(tree, v, err, "path must be text");
             if (service_set_path(&checked, v->text, err) < 0)
-                return tree_err_wrap(tree, v, err);
+                return yaml_tree_err_wrap(tree, v, err);
             free(checked.path);
             p->path = v->text;
         }
@@ -87,7 +87,7 @@ static struct str common_directory(const struct profiles *l)
     return dir.p ? dir : STR(DIRECTORY);
 }
 
-static int add_kind(const struct profile *p, struct str dir, const char *prefix, struct found_job *job,
+static int add_kind(const struct profile *p, struct str dir, const char *prefix, struct discovered_job *job,
                     struct err *err)
 {
     const char *rest = p->path + dir.n + 1;
@@ -102,15 +102,15 @@ static int add_kind(const struct profile *p, struct str dir, const char *prefix,
     return rc;
 }
 
-static int add_kinds(const struct profiles *l, struct str dir, const char *prefix, struct found *f,
-                     struct found_job *job, struct err *err)
+static int add_kinds(const struct profiles *l, struct str dir, const char *prefix, struct discovered *f,
+                     struct discovered_job *job, struct err *err)
 {
     for (size_t i = 0; i < l->n; i++) {
         const struct profile *p = &l->items[i];
         if (!p->enabled)
             continue;
         if (!p->path) {
-            if (found_note(f, err, "job \"%s\": profile \"%.60s\" has no path", job->name, p->name) < 0)
+            if (discovered_note(f, err, "job \"%s\": profile \"%.60s\" has no path", job->name, p->name) < 0)
                 return -1;
         } else if (add_kind(p, dir, prefix, job, err) < 0) {
             return -1;
@@ -119,38 +119,38 @@ static int add_kinds(const struct profiles *l, struct str dir, const char *prefi
     return 0;
 }
 
-int found_parca(const struct tree *tree, const struct tree_node *config, struct found *f,
-                struct found_job *job, struct err *err)
+int discovered_parca(const struct yaml_tree *tree, const struct yaml_node *config, struct discovered *f,
+                     struct discovered_job *job, struct err *err)
 {
     struct profiles l = {.n = sizeof parcas / sizeof *parcas};
-    const struct tree_node *own = NULL, *at = config;
+    const struct yaml_node *own = NULL, *at = config;
     const char *prefix = "";
     char path[600];
     memcpy(l.items, parcas, sizeof parcas);
-    for (const struct tree_node *v = config->kind == TREE_MAP ? config->first : NULL; v; v = v->next)
-        if (strcmp(v->key->text, "path_prefix") == 0 && v->kind == TREE_SCALAR) {
+    for (const struct yaml_node *v = config->kind == YAML_MAP ? config->first : NULL; v; v = v->next)
+        if (strcmp(v->key->text, "path_prefix") == 0 && v->kind == YAML_SCALAR) {
             prefix = v->text;
             at = v;
-        } else if (strcmp(v->key->text, "pprof_config") == 0 && v->kind == TREE_MAP) {
+        } else if (strcmp(v->key->text, "pprof_config") == 0 && v->kind == YAML_MAP) {
             own = v;
         }
-    for (const struct tree_node *v = own ? own->first : NULL; v; v = v->next)
+    for (const struct yaml_node *v = own ? own->first : NULL; v; v = v->next)
         if (read_profile(tree, v, &l, err) < 0)
             return -1;
     struct str dir = common_directory(&l);
     snprintf(path, sizeof path, "%.280s%.*s", prefix, (int)(dir.n < 280 ? dir.n : 280), dir.p);
-    if (found_set_path(job, path, err) < 0)
-        return tree_err_wrap(tree, at, err);
+    if (discovered_set_path(job, path, err) < 0)
+        return yaml_tree_err_wrap(tree, at, err);
     return own ? add_kinds(&l, dir, prefix, f, job, err) : 0;
 }
 
 /* ---- params -------------------------------------------------------------------------------------------- */
 
-static int add_param(const struct tree *tree, const struct tree_node *key, const struct tree_node *value,
+static int add_param(const struct yaml_tree *tree, const struct yaml_node *key, const struct yaml_node *value,
                      struct buf *to, struct err *err)
 {
-    if (value->kind != TREE_SCALAR)
-        return tree_err(tree, value, err, "a parameter must be text, or a list of such");
+    if (value->kind != YAML_SCALAR)
+        return yaml_tree_err(tree, value, err, "a parameter must be text, or a list of such");
     buf_adds(to, to->len ? "&" : "");
     buf_add_escaped(to, key->text);
     buf_addc(to, '=');
@@ -158,20 +158,20 @@ static int add_param(const struct tree *tree, const struct tree_node *key, const
     return 0;
 }
 
-int found_parca_params(const struct tree *tree, const struct tree_node *params, struct found_job *job,
-                       struct err *err)
+int discovered_parca_params(const struct yaml_tree *tree, const struct yaml_node *params,
+                            struct discovered_job *job, struct err *err)
 {
     struct buf query = BUF_INIT(MAX_QUERY);
-    int rc = params->kind == TREE_MAP ? 0 : tree_err(tree, params, err, "params must be a mapping");
-    for (const struct tree_node *v = rc == 0 ? params->first : NULL; rc == 0 && v; v = v->next) {
-        if (v->kind != TREE_LIST)
+    int rc = params->kind == YAML_MAP ? 0 : yaml_tree_err(tree, params, err, "params must be a mapping");
+    for (const struct yaml_node *v = rc == 0 ? params->first : NULL; rc == 0 && v; v = v->next) {
+        if (v->kind != YAML_LIST)
             rc = add_param(tree, v->key, v, &query, err);
-        for (const struct tree_node *one = v->kind == TREE_LIST ? v->first : NULL; rc == 0 && one;
+        for (const struct yaml_node *one = v->kind == YAML_LIST ? v->first : NULL; rc == 0 && one;
              one = one->next)
             rc = add_param(tree, v->key, one, &query, err);
     }
     if (rc == 0 && buf_check(&query, "params", err) < 0)
-        rc = tree_err_wrap(tree, params, err);
+        rc = yaml_tree_err_wrap(tree, params, err);
     if (rc == 0)
         job->query = buf_take(&query);
     buf_release(&query);

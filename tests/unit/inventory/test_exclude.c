@@ -246,12 +246,12 @@ static void one_case_only(void **state)
     assert_string_equal(err.hint, "case does not count in host names, as in DNS");
 }
 
-/* The twins of all hosts, written as a=b=c, separated by blanks. */
-static void has_twins(const char *hosts, const char *expected)
+/* The duplicates of all hosts, written as a=b=c, separated by blanks. */
+static void has_duplicates(const char *hosts, const char *expected)
 {
     struct buf text = BUF_INIT(4096), joined = BUF_INIT(4096);
     struct targets t = {0};
-    struct twins_list l = {0};
+    struct duplicate_hosts_list l = {0};
     struct err err = ERR_INIT;
     buf_addf(&text,
              "version: 1\nservices: { s: { port: 1 }, t: { port: 2 }, s2: { port: 1, path: /x },\n"
@@ -259,13 +259,13 @@ static void has_twins(const char *hosts, const char *expected)
              hosts);
     struct inventory *inv = parse(buf_str(&text));
     assert_int_equal(run(inv, &(struct asked){.hosts = "*"}, &t, NULL), 0);
-    if (targets_twins(&t, &l, &err) < 0)
+    if (targets_find_duplicates(&t, &l, &err) < 0)
         fail_msg("%s", err.msg);
     for (size_t i = 0; i < l.n; i++)
         for (size_t j = 0; j < l.items[i].n; j++)
             buf_addf(&joined, "%s%s", j ? "=" : i ? " " : "", l.items[i].hosts[j]->name);
     assert_string_equal(buf_str(&joined), expected);
-    twins_release(&l);
+    duplicate_hosts_release(&l);
     targets_release(&t);
     inventory_free(inv);
     buf_release(&text);
@@ -275,22 +275,22 @@ static void has_twins(const char *hosts, const char *expected)
 static void two_hosts_of_one_address(void **state)
 {
     (void)state;
-    has_twins("  a: { services: [s] }\n  b: { services: [s] }\n", "");
-    has_twins("  a: { address: x, services: [s] }\n  b: { address: X, services: [s] }\n", "a=b");
-    has_twins("  a: { address: x, services: [s] }\n  b: { address: u@x, services: [s2, t] }\n", "a=b");
-    has_twins("  a: { address: x, services: [s, t] }\n  b: { address: x, services: [s, t] }\n", "a=b");
-    has_twins("  a: { address: x, services: [s] }\n  b: { address: x, services: [t, u] }\n", "");
-    has_twins("  a: { address: x, services: [u] }\n  b: { address: x, services: [u] }\n", "a=b");
-    has_twins("  a: { address: x, services: [s, s2] }\n", "");
-    has_twins("  'f-[1-4]': { address: x, services: [s] }\n  g: { address: y, services: [s] }\n"
-              "  h: { address: y, services: [s] }\n",
-              "f-1=f-2=f-3=f-4 g=h");
-    has_twins("  a: { address: x, services: [s] }\n  b: { address: x, services: [s], ssh: { port: 2222 } }\n",
-              "");
-    has_twins("  a: { address: x, services: [s] }\n  b: { address: x, services: [s], ssh: { jump: j } }\n",
-              "");
-    has_twins("  a: { address: x, services: [s] }\n  b: { address: x, services: [s], connect: direct }\n",
-              "");
+    has_duplicates("  a: { services: [s] }\n  b: { services: [s] }\n", "");
+    has_duplicates("  a: { address: x, services: [s] }\n  b: { address: X, services: [s] }\n", "a=b");
+    has_duplicates("  a: { address: x, services: [s] }\n  b: { address: u@x, services: [s2, t] }\n", "a=b");
+    has_duplicates("  a: { address: x, services: [s, t] }\n  b: { address: x, services: [s, t] }\n", "a=b");
+    has_duplicates("  a: { address: x, services: [s] }\n  b: { address: x, services: [t, u] }\n", "");
+    has_duplicates("  a: { address: x, services: [u] }\n  b: { address: x, services: [u] }\n", "a=b");
+    has_duplicates("  a: { address: x, services: [s, s2] }\n", "");
+    has_duplicates("  'f-[1-4]': { address: x, services: [s] }\n  g: { address: y, services: [s] }\n"
+                   "  h: { address: y, services: [s] }\n",
+                   "f-1=f-2=f-3=f-4 g=h");
+    has_duplicates(
+        "  a: { address: x, services: [s] }\n  b: { address: x, services: [s], ssh: { port: 2222 } }\n", "");
+    has_duplicates(
+        "  a: { address: x, services: [s] }\n  b: { address: x, services: [s], ssh: { jump: j } }\n", "");
+    has_duplicates(
+        "  a: { address: x, services: [s] }\n  b: { address: x, services: [s], connect: direct }\n", "");
 }
 
 int main(void)

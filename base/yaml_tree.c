@@ -1,9 +1,9 @@
 /*
  * Nodes and texts live in chunks that are freed together. A scalar's text follows its node. The containers
- * that are still open form a stack of at most TREE_MAX_DEPTH; a mapping takes its scalars in turn as key and
+ * that are still open form a stack of at most YAML_MAX_DEPTH; a mapping takes its scalars in turn as key and
  * as value.
  */
-#include "inventory/tree.h"
+#include "base/yaml_tree.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,6 +12,8 @@
 
 #include <yaml.h>
 
+#include "base/names.h"
+#include "base/text.h"
 #include "base/banned.h"
 
 #define CHUNK_BYTES ((size_t)64 << 10)
@@ -24,41 +26,42 @@
 struct chunk {
     struct chunk *next;
     size_t used, cap;
-    _Alignas(struct tree_node) char data[];
+    _Alignas(struct yaml_node) char data[];
 };
 
-struct tree {
+struct yaml_tree {
     char *name;
     struct chunk *chunks;
     size_t memory; /* bytes of all chunks */
-    struct tree_node *root;
+    struct yaml_node *root;
 };
 
 struct level {
-    struct tree_node *node;
-    struct tree_node *last;
-    const struct tree_node *key; /* of a mapping: read, its value not yet */
+    struct yaml_node *node;
+    struct yaml_node *last;
+    const struct yaml_node *key; /* of a mapping: read, its value not yet */
 };
 
 struct builder {
-    struct tree *tree;
+    struct yaml_tree *tree;
     bool show_lines; /* an error of syntax shows the line: other people's files may hold a secret there */
-    struct level levels[TREE_MAX_DEPTH];
+    struct level levels[YAML_MAX_DEPTH];
     size_t depth;
     size_t documents;
 };
 
-static int err_at(const struct tree *t, size_t line, size_t column, struct err *err)
+static int err_at(const struct yaml_tree *t, size_t line, size_t column, struct err *err)
 {
     return err_wrap(err, "%s:%zu:%zu", t->name, line, column);
 }
 
-int tree_err_wrap(const struct tree *t, const struct tree_node *at, struct err *err)
+int yaml_tree_err_wrap(const struct yaml_tree *t, const struct yaml_node *at, struct err *err)
 {
     return err_at(t, at->line, at->column, err);
 }
 
-int tree_err(const struct tree *t, const struct tree_node *at, struct err *err, const char *fmt, ...)
+int yaml_tree_err(const struct yaml_tree *t, const struct yaml_node *at, struct err *err, const char *fmt,
+                  ...)
 {
     char raw[384], shown[384];
     va_list ap;
@@ -66,25 +69,25 @@ int tree_err(const struct tree *t, const struct tree_node *at, struct err *err, 
     vsnprintf(raw, sizeof raw, fmt, ap);
     va_end(ap);
     err_set(err, ERR_USAGE, "%s", text_printable(shown, sizeof shown, raw, strlen(raw)));
-    return tree_err_wrap(t, at, err);
+    return yaml_tree_err_wrap(t, at, err);
 }
 
 /* Refuses more bytes than the tree may take. */
-static int check_memory(const struct tree *t, size_t more, const struct tree_node *at, struct err *err)
+static int check_memory(const struct yaml_tree *t, size_t more, const struct yaml_node *at, struct err *err)
 {
     char size[32];
-    if (more <= TREE_MAX_MEMORY - t->memory)
+    if (more <= YAML_MAX_MEMORY - t->memory)
         return 0;
-    return tree_err(t, at, err, "the file is too large: it would take more than %s of memory",
-                    text_bytes(size, sizeof size, TREE_MAX_MEMORY));
+    return yaml_tree_err(t, at, err, "the file is too large: it would take more than %s of memory",
+                         text_bytes(size, sizeof size, YAML_MAX_MEMORY));
 }
 
 /* A copy of a node with n zeroed bytes behind it, which live as long as the tree. */
-static int add_node(struct tree *t, const struct tree_node *node, size_t n, struct tree_node **ret,
+static int add_node(struct yaml_tree *t, const struct yaml_node *node, size_t n, struct yaml_node **ret,
                     struct err *err)
 {
     n += sizeof *node;
-    n = (n + _Alignof(struct tree_node) - 1) & ~(_Alignof(struct tree_node) - 1);
+    n = (n + _Alignof(struct yaml_node) - 1) & ~(_Alignof(struct yaml_node) - 1);
     if (!t->chunks || t->chunks->cap - t->chunks->used < n) {
         size_t cap = n > CHUNK_BYTES ? n : CHUNK_BYTES;
         if (check_memory(t, sizeof(struct chunk) + cap, node, err) < 0)
@@ -102,25 +105,25 @@ static int add_node(struct tree *t, const struct tree_node *node, size_t n, stru
     return 0;
 }
 
-static size_t count_keys(const struct tree_node *map)
+static size_t count_keys(const struct yaml_node *map)
 {
     size_t n = 0;
-    for (const struct tree_node *v = map->first; v; v = v->next)
+    for (const struct yaml_node *v = map->first; v; v = v->next)
         n++;
     return n;
 }
 
 /* Marks a key as a repetition of an earlier one. */
-static void mark_repeated(const struct tree_node *key, const struct tree_node *before)
+static void mark_repeated(const struct yaml_node *key, const struct yaml_node *before)
 {
-    ((struct tree_node *)(uintptr_t)key)->before = before;
+    ((struct yaml_node *)(uintptr_t)key)->before = before;
 }
 
 /* Marks repeated keys by comparing each key with those in front of it. */
-static void mark_in_few(const struct tree_node *map)
+static void mark_in_few(const struct yaml_node *map)
 {
-    for (const struct tree_node *v = map->first; v; v = v->next)
-        for (const struct tree_node *before = map->first; before != v; before = before->next)
+    for (const struct yaml_node *v = map->first; v; v = v->next)
+        for (const struct yaml_node *before = map->first; before != v; before = before->next)
             if (strcmp(before->key->text, v->key->text) == 0) {
                 mark_repeated(v->key, before->key);
                 break;
@@ -128,12 +131,12 @@ static void mark_in_few(const struct tree_node *map)
 }
 
 /* The same with a table: the section of hosts may have a hundred thousand. */
-static int mark_in_many(const struct tree_node *map, struct err *err)
+static int mark_in_many(const struct yaml_node *map, struct err *err)
 {
     int rc = 0;
     struct names seen = {0};
-    for (const struct tree_node *v = map->first; rc == 0 && v; v = v->next) {
-        const struct tree_node *before = names_get(&seen, v->key->text);
+    for (const struct yaml_node *v = map->first; rc == 0 && v; v = v->next) {
+        const struct yaml_node *before = names_get(&seen, v->key->text);
         if (before)
             mark_repeated(v->key, before);
         else
@@ -146,9 +149,9 @@ static int mark_in_many(const struct tree_node *map, struct err *err)
 /* Ends the innermost list or mapping. */
 static int close_level(struct builder *b, struct err *err)
 {
-    const struct tree_node *done = b->levels[--b->depth].node;
+    const struct yaml_node *done = b->levels[--b->depth].node;
     // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a level is only opened with its node
-    if (done->kind != TREE_MAP)
+    if (done->kind != YAML_MAP)
         return 0;
     size_t n = count_keys(done);
     if (n > COMPARED_KEYS)
@@ -158,16 +161,16 @@ static int close_level(struct builder *b, struct err *err)
 }
 
 /* Puts a node where the file has it: the root, the next of a list, or a mapping's next key or value. */
-static int place(struct builder *b, struct tree_node *node, struct err *err)
+static int place(struct builder *b, struct yaml_node *node, struct err *err)
 {
     if (b->depth == 0) {
         b->tree->root = node;
         return 0;
     }
     struct level *in = &b->levels[b->depth - 1];
-    if (in->node->kind == TREE_MAP && !in->key) {
-        if (node->kind != TREE_SCALAR)
-            return tree_err(b->tree, node, err, "a key must be a plain word");
+    if (in->node->kind == YAML_MAP && !in->key) {
+        if (node->kind != YAML_SCALAR)
+            return yaml_tree_err(b->tree, node, err, "a key must be a plain word");
         in->key = node;
         return 0;
     }
@@ -181,38 +184,38 @@ static int place(struct builder *b, struct tree_node *node, struct err *err)
     return 0;
 }
 
-static int open_level(struct builder *b, struct tree_node *node, struct err *err)
+static int open_level(struct builder *b, struct yaml_node *node, struct err *err)
 {
-    if (b->depth == TREE_MAX_DEPTH)
-        return tree_err(b->tree, node, err, "nested deeper than %d levels", TREE_MAX_DEPTH);
+    if (b->depth == YAML_MAX_DEPTH)
+        return yaml_tree_err(b->tree, node, err, "nested deeper than %d levels", YAML_MAX_DEPTH);
     b->levels[b->depth++] = (struct level){.node = node};
     return 0;
 }
 
-/* A node of that kind at the event's place. A file of TREE_MAX_BYTES has lines and columns of 32 bits. */
-static struct tree_node node_at(enum tree_kind kind, const yaml_event_t *e)
+/* A node of that kind at the event's place. A file of YAML_MAX_BYTES has lines and columns of 32 bits. */
+static struct yaml_node node_at(enum yaml_kind kind, const yaml_event_t *e)
 {
-    return (struct tree_node){
+    return (struct yaml_node){
         .kind = kind, .line = (uint32_t)e->start_mark.line + 1, .column = (uint32_t)e->start_mark.column + 1};
 }
 
 /* Refuses what YAML can put in front of any node. */
-static int no_extras(const struct builder *b, const struct tree_node *node, const yaml_char_t *anchor,
+static int no_extras(const struct builder *b, const struct yaml_node *node, const yaml_char_t *anchor,
                      const yaml_char_t *tag, struct err *err)
 {
     if (anchor)
-        return tree_err(b->tree, node, err, "anchors and aliases are not allowed");
-    return tag ? tree_err(b->tree, node, err, "tags are not allowed") : 0;
+        return yaml_tree_err(b->tree, node, err, "anchors and aliases are not allowed");
+    return tag ? yaml_tree_err(b->tree, node, err, "tags are not allowed") : 0;
 }
 
 static int add_scalar(struct builder *b, const yaml_event_t *e, struct err *err)
 {
     size_t n = e->data.scalar.length;
-    struct tree_node here = node_at(TREE_SCALAR, e), *node = NULL;
+    struct yaml_node here = node_at(YAML_SCALAR, e), *node = NULL;
     if (no_extras(b, &here, e->data.scalar.anchor, e->data.scalar.tag, err) < 0)
         return -1;
     if (memchr(e->data.scalar.value, '\0', n))
-        return tree_err(b->tree, &here, err, "NUL characters are not allowed");
+        return yaml_tree_err(b->tree, &here, err, "NUL characters are not allowed");
     if (add_node(b->tree, &here, n + 1, &node, err) < 0)
         return -1;
     node->text = memcpy(node + 1, e->data.scalar.value, n);
@@ -220,10 +223,10 @@ static int add_scalar(struct builder *b, const yaml_event_t *e, struct err *err)
     return place(b, node, err);
 }
 
-static int add_container(struct builder *b, enum tree_kind kind, const yaml_event_t *e, struct err *err)
+static int add_container(struct builder *b, enum yaml_kind kind, const yaml_event_t *e, struct err *err)
 {
-    bool list = kind == TREE_LIST;
-    struct tree_node here = node_at(kind, e), *node = NULL;
+    bool list = kind == YAML_LIST;
+    struct yaml_node here = node_at(kind, e), *node = NULL;
     if (no_extras(b, &here, list ? e->data.sequence_start.anchor : e->data.mapping_start.anchor,
                   list ? e->data.sequence_start.tag : e->data.mapping_start.tag, err) < 0)
         return -1;
@@ -234,18 +237,18 @@ static int add_container(struct builder *b, enum tree_kind kind, const yaml_even
 
 static int take_event(struct builder *b, const yaml_event_t *e, struct err *err)
 {
-    struct tree_node here = node_at(TREE_SCALAR, e);
+    struct yaml_node here = node_at(YAML_SCALAR, e);
     switch (e->type) {
     case YAML_DOCUMENT_START_EVENT:
-        return b->documents++ ? tree_err(b->tree, &here, err, "only one document is allowed") : 0;
+        return b->documents++ ? yaml_tree_err(b->tree, &here, err, "only one document is allowed") : 0;
     case YAML_ALIAS_EVENT:
-        return tree_err(b->tree, &here, err, "anchors and aliases are not allowed");
+        return yaml_tree_err(b->tree, &here, err, "anchors and aliases are not allowed");
     case YAML_SCALAR_EVENT:
         return add_scalar(b, e, err);
     case YAML_SEQUENCE_START_EVENT:
-        return add_container(b, TREE_LIST, e, err);
+        return add_container(b, YAML_LIST, e, err);
     case YAML_MAPPING_START_EVENT:
-        return add_container(b, TREE_MAP, e, err);
+        return add_container(b, YAML_MAP, e, err);
     case YAML_SEQUENCE_END_EVENT:
     case YAML_MAPPING_END_EVENT:
         return close_level(b, err);
@@ -315,7 +318,8 @@ static const struct {
      "put quotes around the value"},
 };
 
-static int reader_err(const struct tree *t, const yaml_parser_t *y, const char *p, size_t n, struct err *err)
+static int reader_err(const struct yaml_tree *t, const yaml_parser_t *y, const char *p, size_t n,
+                      struct err *err)
 {
     size_t line, column;
     place_of_byte(p, y->problem_offset < n ? y->problem_offset : n, &line, &column);
@@ -336,7 +340,7 @@ static int syntax_err(const struct builder *b, const yaml_parser_t *y, const cha
                       struct err *err)
 {
     char shown[100];
-    const struct tree *t = b->tree;
+    const struct yaml_tree *t = b->tree;
     if (y->error == YAML_MEMORY_ERROR)
         return err_nomem(err);
     if (y->error == YAML_READER_ERROR)
@@ -379,27 +383,27 @@ static int build(struct builder *b, yaml_parser_t *y, const void *p, size_t n, s
     return 0;
 }
 
-static int parse(const char *name, struct str text, bool show_lines, struct tree **ret, struct err *err)
+static int parse(const char *name, struct str text, bool show_lines, struct yaml_tree **ret, struct err *err)
 {
     int rc = -1;
-    struct tree_node top = {.line = 1, .column = 1};
+    struct yaml_node top = {.line = 1, .column = 1};
     struct builder b = {.tree = calloc(1, sizeof *b.tree), .show_lines = show_lines};
     yaml_parser_t y;
     if (!b.tree || !(b.tree->name = strdup(name)) || !yaml_parser_initialize(&y)) {
-        tree_free(b.tree);
+        yaml_tree_free(b.tree);
         return err_nomem(err);
     }
     /* Said outright, so that no byte order mark turns the file into UTF-16. */
     yaml_parser_set_encoding(&y, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&y, (const unsigned char *)text.p, text.n);
-    if (text.n > TREE_MAX_BYTES) {
-        tree_err(b.tree, &top, err, "the file is larger than 8 MB");
+    if (text.n > YAML_MAX_BYTES) {
+        yaml_tree_err(b.tree, &top, err, "the file is larger than 8 MB");
         goto out;
     }
     if (build(&b, &y, text.p, text.n, err) < 0)
         goto out;
     if (!b.tree->root) {
-        tree_err(b.tree, &top, err, "the file is empty");
+        yaml_tree_err(b.tree, &top, err, "the file is empty");
         goto out;
     }
     *ret = b.tree;
@@ -407,44 +411,46 @@ static int parse(const char *name, struct str text, bool show_lines, struct tree
     rc = 0;
 out:
     yaml_parser_delete(&y);
-    tree_free(b.tree);
+    yaml_tree_free(b.tree);
     return rc;
 }
 
-const struct tree_node *tree_find_repeated(const struct tree_node *node)
+const struct yaml_node *yaml_tree_find_repeated(const struct yaml_node *node)
 {
-    const struct tree_node *found = NULL;
-    for (const struct tree_node *v = node->first; v && !found; v = v->next)
-        found = v->key && v->key->before ? v->key : tree_find_repeated(v);
+    const struct yaml_node *found = NULL;
+    for (const struct yaml_node *v = node->first; v && !found; v = v->next)
+        found = v->key && v->key->before ? v->key : yaml_tree_find_repeated(v);
     return found;
 }
 
-int tree_err_repeated(const struct tree *t, const struct tree_node *key, struct err *err)
+int yaml_tree_err_repeated(const struct yaml_tree *t, const struct yaml_node *key, struct err *err)
 {
-    return tree_err(t, key, err, "\"%.60s\" is there twice, first in line %u", key->text, key->before->line);
+    return yaml_tree_err(t, key, err, "\"%.60s\" is there twice, first in line %u", key->text,
+                         key->before->line);
 }
 
-int tree_parse_repeats(const char *name, const void *p, size_t n, struct tree **ret, struct err *err)
+int yaml_tree_parse_repeats(const char *name, const void *p, size_t n, struct yaml_tree **ret,
+                            struct err *err)
 {
     return parse(name, (struct str){p, n}, true, ret, err);
 }
 
-int tree_parse(const char *name, const void *p, size_t n, struct tree **ret, struct err *err)
+int yaml_tree_parse(const char *name, const void *p, size_t n, struct yaml_tree **ret, struct err *err)
 {
-    struct tree *t = NULL;
+    struct yaml_tree *t = NULL;
     if (parse(name, (struct str){p, n}, false, &t, err) < 0)
         return -1;
-    const struct tree_node *twice = tree_find_repeated(t->root);
+    const struct yaml_node *twice = yaml_tree_find_repeated(t->root);
     if (twice) {
-        tree_err_repeated(t, twice, err);
-        tree_free(t);
+        yaml_tree_err_repeated(t, twice, err);
+        yaml_tree_free(t);
         return -1;
     }
     *ret = t;
     return 0;
 }
 
-void tree_free(struct tree *t)
+void yaml_tree_free(struct yaml_tree *t)
 {
     if (!t)
         return;
@@ -457,12 +463,12 @@ void tree_free(struct tree *t)
     free(t);
 }
 
-const struct tree_node *tree_root(const struct tree *t)
+const struct yaml_node *yaml_tree_root(const struct yaml_tree *t)
 {
     return t->root;
 }
 
-const char *tree_name(const struct tree *t)
+const char *yaml_tree_name(const struct yaml_tree *t)
 {
     return t->name;
 }

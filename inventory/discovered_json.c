@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inventory/found.h"
+#include "inventory/discovered.h"
 #include "inventory/json_cut.h"
 #include "base/banned.h"
 
 #define TEXT_MAX ((size_t)64 << 10) /* json_cut.h */
 
-struct found_reader {
-    struct found *into;
+struct discovered_reader {
+    struct discovered *into;
     json_cut_fn *take_value;
     void (*mask)(void *ctx, char *text); /* NULL: no text is masked */
     void *mask_ctx;
@@ -67,7 +67,7 @@ static int set_text(char **text, const char *to, struct err *err)
 }
 
 /* Finds the job of that name, or adds it. */
-static int find_or_add_job(struct found_reader *r, const char *name, size_t *ret, struct err *err)
+static int find_or_add_job(struct discovered_reader *r, const char *name, size_t *ret, struct err *err)
 {
     uintptr_t known = (uintptr_t)names_get(&r->jobs, name);
     if (known) {
@@ -80,13 +80,13 @@ static int find_or_add_job(struct found_reader *r, const char *name, size_t *ret
     if (!copy)
         return err_nomem(err);
     r->names[r->n_names++] = copy;
-    if (found_add_job(r->into, name, ret, err) < 0)
+    if (discovered_add_job(r->into, name, ret, err) < 0)
         return -1;
     return names_add(&r->jobs, copy, (const void *)(uintptr_t)(*ret + 1), err);
 }
 
 /* Checks the limit before the end of the element, because one element can be as long as the answer. */
-static int add_address(struct found_reader *r, const char *text, struct err *err)
+static int add_address(struct discovered_reader *r, const char *text, struct err *err)
 {
     if (r->addresses.n == SOURCE_MAX_TARGETS)
         return err_set(err, ERR_FAILED, "it has more than %d targets", SOURCE_MAX_TARGETS);
@@ -94,7 +94,7 @@ static int add_address(struct found_reader *r, const char *text, struct err *err
 }
 
 /* Makes targets of the element's addresses. */
-static int end_element(struct found_reader *r, struct err *err)
+static int end_element(struct discovered_reader *r, struct err *err)
 {
     size_t job = 0;
     const char *name = r->job ? r->job : r->pool ? r->pool : "";
@@ -102,9 +102,9 @@ static int end_element(struct found_reader *r, struct err *err)
     size_t before = r->into->n;
     int rc = r->addresses.n ? find_or_add_job(r, name, &job, err) : 0;
     for (size_t i = 0; rc == 0 && i < r->addresses.n; i++)
-        rc = found_add(r->into, job, r->addresses.items[i], https, err);
+        rc = discovered_add(r->into, job, r->addresses.items[i], https, err);
     if (rc == 0)
-        rc = found_set_labels(r->into, before, &r->labels, err);
+        rc = discovered_set_labels(r->into, before, &r->labels, err);
     strlist_release(&r->addresses);
     strlist_release(&r->labels);
     free(r->job);
@@ -126,7 +126,8 @@ static bool is_null(enum json_cut_kind kind, const char *text)
 }
 
 /* Adds a label that has no special meaning here. Masks its name too, because the source chooses it. */
-static int take_label(struct found_reader *r, enum json_cut_kind kind, const char *value, struct err *err)
+static int take_label(struct discovered_reader *r, enum json_cut_kind kind, const char *value,
+                      struct err *err)
 {
     if (kind != JSON_CUT_TEXT)
         return 0;
@@ -135,7 +136,7 @@ static int take_label(struct found_reader *r, enum json_cut_kind kind, const cha
         return err_nomem(err);
     if (r->mask)
         r->mask(r->mask_ctx, name);
-    int rc = found_add_label(&r->labels, name, value, err);
+    int rc = discovered_add_label(&r->labels, name, value, err);
     free(name);
     return rc;
 }
@@ -143,7 +144,7 @@ static int take_label(struct found_reader *r, enum json_cut_kind kind, const cha
 static int on_prometheus_value(void *ctx, size_t which, enum json_cut_kind kind, const char *text,
                                struct err *err)
 {
-    struct found_reader *r = ctx;
+    struct discovered_reader *r = ctx;
     char shown[200];
     if (which == PROM_LIST) {
         r->whole = kind == JSON_CUT_LIST || is_null(kind, text);
@@ -174,7 +175,7 @@ static int on_prometheus_value(void *ctx, size_t which, enum json_cut_kind kind,
 
 static int on_sd_value(void *ctx, size_t which, enum json_cut_kind kind, const char *text, struct err *err)
 {
-    struct found_reader *r = ctx;
+    struct discovered_reader *r = ctx;
     switch (which) {
     case SD_LIST:
         r->whole = kind == JSON_CUT_LIST || is_null(kind, text);
@@ -198,7 +199,7 @@ static int on_sd_value(void *ctx, size_t which, enum json_cut_kind kind, const c
 
 static int on_value(void *ctx, size_t which, enum json_cut_kind kind, const char *text, struct err *err)
 {
-    struct found_reader *r = ctx;
+    struct discovered_reader *r = ctx;
     if (!r->mask || kind != JSON_CUT_TEXT)
         return r->take_value(ctx, which, kind, text, err);
     buf_clear(&r->masked);
@@ -210,10 +211,11 @@ static int on_value(void *ctx, size_t which, enum json_cut_kind kind, const char
     return r->take_value(ctx, which, kind, buf_str(&r->masked), err);
 }
 
-int found_reader_new(enum source_kind kind, struct found *into, struct found_reader **ret, struct err *err)
+int discovered_reader_new(enum source_kind kind, struct discovered *into, struct discovered_reader **ret,
+                          struct err *err)
 {
     bool prometheus = kind == SOURCE_PROMETHEUS;
-    struct found_reader *r = calloc(1, sizeof *r);
+    struct discovered_reader *r = calloc(1, sizeof *r);
     if (!r)
         return err_nomem(err);
     r->into = into;
@@ -227,25 +229,25 @@ int found_reader_new(enum source_kind kind, struct found *into, struct found_rea
     return 0;
 }
 
-void found_reader_mask(struct found_reader *r, void (*mask)(void *ctx, char *text), void *ctx)
+void discovered_reader_mask(struct discovered_reader *r, void (*mask)(void *ctx, char *text), void *ctx)
 {
     r->mask = mask;
     r->mask_ctx = ctx;
 }
 
-int found_reader_feed(struct found_reader *r, const void *p, size_t n, struct err *err)
+int discovered_reader_feed(struct discovered_reader *r, const void *p, size_t n, struct err *err)
 {
     return json_cut_feed(r->cut, p, n, err);
 }
 
-int found_reader_end(struct found_reader *r, struct err *err)
+int discovered_reader_end(struct discovered_reader *r, struct err *err)
 {
     if (json_cut_end(r->cut, err) < 0)
         return -1;
     return r->whole ? 0 : err_set(err, ERR_FAILED, "there is no list of targets in it");
 }
 
-void found_reader_free(struct found_reader *r)
+void discovered_reader_free(struct discovered_reader *r)
 {
     if (!r)
         return;
@@ -277,12 +279,12 @@ static void add_quoted(struct buf *to, const char *text)
     buf_addc(to, '"');
 }
 
-static bool is_one_group(const struct found_target *a, const struct found_target *b)
+static bool is_one_group(const struct discovered_target *a, const struct discovered_target *b)
 {
     return a->job == b->job && a->https == b->https && a->labels == b->labels;
 }
 
-static void add_labels(struct buf *to, const struct found *f, const struct found_target *t)
+static void add_labels(struct buf *to, const struct discovered *f, const struct discovered_target *t)
 {
     const struct strlist *set = t->labels ? &f->labels[t->labels - 1] : NULL;
     for (size_t i = 0; set && i < set->n; i++) {
@@ -293,11 +295,11 @@ static void add_labels(struct buf *to, const struct found *f, const struct found
 }
 
 /* Writes a group for each run of targets with the same job, scheme and labels. */
-int found_write(const struct found *f, struct buf *to, struct err *err)
+int discovered_write(const struct discovered *f, struct buf *to, struct err *err)
 {
     buf_addc(to, '[');
     for (size_t i = 0; i < f->n; i++) {
-        const struct found_target *t = &f->targets[i];
+        const struct discovered_target *t = &f->targets[i];
         bool v6 = strchr(t->address, ':') != NULL;
         bool first = i == 0 || !is_one_group(&t[-1], t);
         bool last = i + 1 == f->n || !is_one_group(t, &t[1]);

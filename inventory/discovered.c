@@ -1,4 +1,4 @@
-#include "inventory/found.h"
+#include "inventory/discovered.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -16,7 +16,7 @@
 #define MAX_LABEL 200 /* of a name, and of a value */
 #define MAX_LABELS 16 /* of one target */
 
-void found_release(struct found *f)
+void discovered_release(struct discovered *f)
 {
     for (size_t i = 0; i < f->n_jobs; i++) {
         free(f->jobs[i].name);
@@ -35,10 +35,10 @@ void found_release(struct found *f)
     free(f->targets);
     free(f->labels);
     strlist_release(&f->notes);
-    *f = (struct found){0};
+    *f = (struct discovered){0};
 }
 
-int found_note(struct found *f, struct err *err, const char *fmt, ...)
+int discovered_note(struct discovered *f, struct err *err, const char *fmt, ...)
 {
     char raw[500], shown[500];
     va_list ap;
@@ -52,7 +52,7 @@ int found_note(struct found *f, struct err *err, const char *fmt, ...)
     return strlist_add(&f->notes, text_printable(shown, sizeof shown, raw, strlen(raw)), err);
 }
 
-int found_add_job(struct found *f, const char *name, size_t *ret, struct err *err)
+int discovered_add_job(struct discovered *f, const char *name, size_t *ret, struct err *err)
 {
     char shown[MAX_JOB];
     if (array_reserve((void **)&f->jobs, &f->cap_jobs, f->n_jobs + 1, sizeof *f->jobs, err) < 0)
@@ -67,11 +67,11 @@ int found_add_job(struct found *f, const char *name, size_t *ret, struct err *er
         return -1;
     }
     *ret = f->n_jobs;
-    f->jobs[f->n_jobs++] = (struct found_job){.name = copy};
+    f->jobs[f->n_jobs++] = (struct discovered_job){.name = copy};
     return 0;
 }
 
-bool found_get_job(const struct found *f, const char *name, size_t *ret)
+bool discovered_get_job(const struct discovered *f, const char *name, size_t *ret)
 {
     uintptr_t known = f->job_names ? (uintptr_t)names_get(f->job_names, name) : 0;
     if (known)
@@ -79,7 +79,7 @@ bool found_get_job(const struct found *f, const char *name, size_t *ret)
     return known != 0;
 }
 
-int found_add_label(struct strlist *labels, const char *name, const char *value, struct err *err)
+int discovered_add_label(struct strlist *labels, const char *name, const char *value, struct err *err)
 {
     char text[2 * MAX_LABEL + 2];
     size_t n = strlen(name), m = strlen(value);
@@ -99,7 +99,7 @@ static bool is_same_set(const struct strlist *a, const struct strlist *b)
 }
 
 /* Returns the last set if it is equal, else adds a new one. */
-static int add_set(struct found *f, const struct strlist *labels, struct err *err)
+static int add_set(struct discovered *f, const struct strlist *labels, struct err *err)
 {
     if (f->n_labels > 0 && is_same_set(&f->labels[f->n_labels - 1], labels))
         return 0;
@@ -114,7 +114,7 @@ static int add_set(struct found *f, const struct strlist *labels, struct err *er
     return 0;
 }
 
-int found_set_labels(struct found *f, size_t from, const struct strlist *labels, struct err *err)
+int discovered_set_labels(struct discovered *f, size_t from, const struct strlist *labels, struct err *err)
 {
     if (labels->n == 0 || from == f->n)
         return 0;
@@ -122,7 +122,7 @@ int found_set_labels(struct found *f, size_t from, const struct strlist *labels,
         return 0;
     if (f->all_labels + labels->n > SOURCE_MAX_TARGETS) {
         f->all_labels = SOURCE_MAX_TARGETS + 1;
-        return found_note(f, err, "it has very many labels: those of further targets are left out");
+        return discovered_note(f, err, "it has very many labels: those of further targets are left out");
     }
     if (add_set(f, labels, err) < 0)
         return -1;
@@ -131,7 +131,7 @@ int found_set_labels(struct found *f, size_t from, const struct strlist *labels,
     return 0;
 }
 
-int found_set_path(struct found_job *job, const char *path, struct err *err)
+int discovered_set_path(struct discovered_job *job, const char *path, struct err *err)
 {
     struct service s = {0};
     if (service_set_path(&s, path, err) < 0)
@@ -141,18 +141,18 @@ int found_set_path(struct found_job *job, const char *path, struct err *err)
     return 0;
 }
 
-int found_canonical(const char *host, char ret[static FOUND_ADDRESS_MAX])
+int discovered_canonical(const char *host, char ret[static ADDRESS_MAX])
 {
     unsigned char ip[sizeof(struct in6_addr)];
     size_t n = strlen(host);
     for (int i = 0; i < 2; i++) {
         int family = i ? AF_INET6 : AF_INET;
         if (inet_pton(family, host, ip) == 1)
-            return inet_ntop(family, ip, ret, FOUND_ADDRESS_MAX) ? 0 : -1;
+            return inet_ntop(family, ip, ret, ADDRESS_MAX) ? 0 : -1;
     }
     while (n > 1 && host[n - 1] == '.')
         n--;
-    if (n >= FOUND_ADDRESS_MAX)
+    if (n >= ADDRESS_MAX)
         return -1;
     for (size_t i = 0; i < n; i++)
         ret[i] = (char)tolower((unsigned char)host[i]);
@@ -161,9 +161,9 @@ int found_canonical(const char *host, char ret[static FOUND_ADDRESS_MAX])
 }
 
 /* Splits HOST, HOST:PORT, [V6] and [V6]:PORT. Without a port *port stays. */
-static int split_address(const char *text, size_t n, char host[static FOUND_ADDRESS_MAX], unsigned *port)
+static int split_address(const char *text, size_t n, char host[static ADDRESS_MAX], unsigned *port)
 {
-    char copy[FOUND_ADDRESS_MAX + 16];
+    char copy[ADDRESS_MAX + 16];
     uint64_t number = 0;
     if (n >= sizeof copy)
         return -1;
@@ -184,12 +184,12 @@ static int split_address(const char *text, size_t n, char host[static FOUND_ADDR
             return -1;
         *port = (unsigned)number;
     }
-    return found_canonical(name, host);
+    return discovered_canonical(name, host);
 }
 
-int found_add(struct found *f, size_t job, const char *address, bool https, struct err *err)
+int discovered_add(struct discovered *f, size_t job, const char *address, bool https, struct err *err)
 {
-    char host[FOUND_ADDRESS_MAX];
+    char host[ADDRESS_MAX];
     const char *at = address;
     if (strncmp(at, "http://", 7) == 0 || strncmp(at, "https://", 8) == 0) {
         https = at[4] == 's';
@@ -197,7 +197,7 @@ int found_add(struct found *f, size_t job, const char *address, bool https, stru
     }
     unsigned port = https ? 443 : 80;
     if (split_address(at, strcspn(at, "/?#"), host, &port) < 0)
-        return found_note(f, err, "job \"%.60s\": \"%.100s\" is no address", f->jobs[job].name, address);
+        return discovered_note(f, err, "job \"%.60s\": \"%.100s\" is no address", f->jobs[job].name, address);
     if (f->n == SOURCE_MAX_TARGETS)
         return err_set(err, ERR_FAILED, "it has more than %d targets", SOURCE_MAX_TARGETS);
     if (array_reserve((void **)&f->targets, &f->cap, f->n + 1, sizeof *f->targets, err) < 0)
@@ -205,6 +205,7 @@ int found_add(struct found *f, size_t job, const char *address, bool https, stru
     char *copy = strdup(host);
     if (!copy)
         return err_nomem(err);
-    f->targets[f->n++] = (struct found_target){.job = job, .address = copy, .port = port, .https = https};
+    f->targets[f->n++] =
+        (struct discovered_target){.job = job, .address = copy, .port = port, .https = https};
     return 0;
 }

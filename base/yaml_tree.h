@@ -3,66 +3,67 @@
  *
  * It is made from libyaml's events, and refuses what an inventory has no use for: anchors, aliases, tags,
  * more than one document, keys that are no scalars, NUL characters. At most 8 MB and 16 levels; the depth is
- * checked at every event, because libyaml becomes slow on deep nesting. A repeated key is marked; tree_parse
- * refuses it.
+ * checked at every event, because libyaml becomes slow on deep nesting. A repeated key is marked;
+ * yaml_tree_parse refuses it.
  *
  * Two bytes of a file (`a,` in braces) can take 128 bytes of nodes. The parser counts the memory of the tree
- * while it builds it, and refuses the node that takes more than TREE_MAX_MEMORY.
+ * while it builds it, and refuses the node that takes more than YAML_MAX_MEMORY.
  *
  * Every error is ERR_USAGE and begins with file:line:column, both counted from 1, columns in characters.
  */
-#ifndef INVENTORY_TREE_H
-#define INVENTORY_TREE_H
+#ifndef BASE_YAML_TREE_H
+#define BASE_YAML_TREE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/base.h"
+#include "base/err.h"
 
-#define TREE_MAX_BYTES ((size_t)8 << 20)
+#define YAML_MAX_BYTES ((size_t)8 << 20)
 /* Bytes of nodes, texts and the table of a mapping's keys. Two trees exist at a time while a configuration's
  * file_sd_configs are read. */
-#define TREE_MAX_MEMORY ((size_t)96 << 20)
-#define TREE_MAX_DEPTH 16
+#define YAML_MAX_MEMORY ((size_t)96 << 20)
+#define YAML_MAX_DEPTH 16
 
-enum tree_kind { TREE_SCALAR, TREE_LIST, TREE_MAP };
+enum yaml_kind { YAML_SCALAR, YAML_LIST, YAML_MAP };
 
-struct tree_node {
-    enum tree_kind kind;
+struct yaml_node {
+    enum yaml_kind kind;
     bool plain;                  /* a scalar without quotes, neither `|` nor `>` */
     uint32_t line, column;       /* where it begins, from 1 */
     const char *text;            /* of a scalar */
-    const struct tree_node *key; /* of a value in a mapping: the scalar in front of it */
-    const struct tree_node
+    const struct yaml_node *key; /* of a value in a mapping: the scalar in front of it */
+    const struct yaml_node
         *before;             /* of a key: the same key further up in its mapping; NULL: there is none */
-    struct tree_node *first; /* what a list or a mapping holds, in the order of the file */
-    struct tree_node *next;  /* the next one in the same list or mapping */
+    struct yaml_node *first; /* what a list or a mapping holds, in the order of the file */
+    struct yaml_node *next;  /* the next one in the same list or mapping */
 };
 
-struct tree;
+struct yaml_tree;
 
 /* `name` stands in the messages; it is copied, and so is whatever is needed of the bytes. */
-int tree_parse(const char *name, const void *p, size_t n, struct tree **ret, struct err *err);
+int yaml_tree_parse(const char *name, const void *p, size_t n, struct yaml_tree **ret, struct err *err);
 /* The same for an inventory: a repeated key is no error, the caller looks at `before` of the keys; an error
  * of syntax shows its line, which in other people's files might hold a secret. */
-int tree_parse_repeats(const char *name, const void *p, size_t n, struct tree **ret, struct err *err);
-void tree_free(struct tree *t);
+int yaml_tree_parse_repeats(const char *name, const void *p, size_t n, struct yaml_tree **ret,
+                            struct err *err);
+void yaml_tree_free(struct yaml_tree *t);
 
-const struct tree_node *tree_root(const struct tree *t);
-const char *tree_name(const struct tree *t);
+const struct yaml_node *yaml_tree_root(const struct yaml_tree *t);
+const char *yaml_tree_name(const struct yaml_tree *t);
 
 /* Sets `FILE:LINE:COLUMN: message` for that node. The text is made printable. */
-int tree_err(const struct tree *t, const struct tree_node *at, struct err *err, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
+int yaml_tree_err(const struct yaml_tree *t, const struct yaml_node *at, struct err *err, const char *fmt,
+                  ...) __attribute__((format(printf, 4, 5)));
 
 /* The error for a key whose `before` is set: names both places. */
-int tree_err_repeated(const struct tree *t, const struct tree_node *key, struct err *err);
+int yaml_tree_err_repeated(const struct yaml_tree *t, const struct yaml_node *key, struct err *err);
 
 /* The first repeated key in or below the node, in the order of the file; NULL: there is none. */
-const struct tree_node *tree_find_repeated(const struct tree_node *node);
+const struct yaml_node *yaml_tree_find_repeated(const struct yaml_node *node);
 
 /* Puts `FILE:LINE:COLUMN: ` in front of an error that is already set. */
-int tree_err_wrap(const struct tree *t, const struct tree_node *at, struct err *err);
+int yaml_tree_err_wrap(const struct yaml_tree *t, const struct yaml_node *at, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-#include "cli/twin_hosts.h"
+#include "cli/duplicate_hosts.h"
 
 #include <stdio.h>
 
@@ -7,7 +7,7 @@
 
 #define LINES_MAX 5
 
-static void say(const struct twins *t)
+static void say(const struct duplicate_hosts *t)
 {
     const struct host *const *h = t->hosts;
     struct err line = ERR_INIT;
@@ -23,7 +23,7 @@ static void say(const struct twins *t)
     talk_error(stderr, &line);
 }
 
-void twin_hosts_say(const struct twins_list *l)
+void duplicate_hosts_print(const struct duplicate_hosts_list *l)
 {
     for (size_t i = 0; i < l->n && i < LINES_MAX; i++)
         say(&l->items[i]);
@@ -32,7 +32,7 @@ void twin_hosts_say(const struct twins_list *l)
 }
 
 /* Its place among them; -1: it is none of them. */
-static int find(const struct twins *t, const struct host *host)
+static int find(const struct duplicate_hosts *t, const struct host *host)
 {
     for (size_t i = 0; i < t->n; i++)
         if (t->hosts[i] == host)
@@ -40,11 +40,11 @@ static int find(const struct twins *t, const struct host *host)
     return -1;
 }
 
-int twin_hosts_verdict(const struct twins_list *l, const struct host *host, struct verdicts *ret,
-                       struct err *err)
+int duplicate_hosts_verdict(const struct duplicate_hosts_list *l, const struct host *host,
+                            struct verdicts *ret, struct err *err)
 {
     for (size_t i = 0; i < l->n; i++) {
-        const struct twins *t = &l->items[i];
+        const struct duplicate_hosts *t = &l->items[i];
         char others[300];
         int at = find(t, host);
         if (at < 0)

@@ -13,56 +13,55 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inventory/found.h"
-#include "inventory/found_parca.h"
-#include "inventory/tree.h"
+#include "inventory/discovered.h"
+#include "inventory/discovered_parca.h"
 #include "base/banned.h"
 
 #define MAX_FILES 1000
 
 /* A file while it is read. */
 struct reading {
-    const struct tree *tree;
+    const struct yaml_tree *tree;
     const char *dir;
     enum source_kind kind;
-    struct found *into;
+    struct discovered *into;
 };
 
 /* One of scrape_configs. */
 struct config {
-    const struct tree_node *node;
+    const struct yaml_node *node;
     size_t job;
     bool https;
 };
 
-static const struct tree_node *child(const struct tree_node *map, const char *key)
+static const struct yaml_node *child(const struct yaml_node *map, const char *key)
 {
-    for (const struct tree_node *v = map->kind == TREE_MAP ? map->first : NULL; v; v = v->next)
+    for (const struct yaml_node *v = map->kind == YAML_MAP ? map->first : NULL; v; v = v->next)
         if (strcmp(v->key->text, key) == 0)
             return v;
     return NULL;
 }
 
 /* The text under that key; *ret is NULL if there is none. */
-static int text_at(const struct reading *r, const struct tree_node *map, const char *key, const char **ret,
+static int text_at(const struct reading *r, const struct yaml_node *map, const char *key, const char **ret,
                    struct err *err)
 {
-    const struct tree_node *v = child(map, key);
-    if (v && v->kind != TREE_SCALAR)
-        return tree_err(r->tree, v, err, "%s must be text", key);
+    const struct yaml_node *v = child(map, key);
+    if (v && v->kind != YAML_SCALAR)
+        return yaml_tree_err(r->tree, v, err, "%s must be text", key);
     *ret = v && *v->text ? v->text : NULL;
     return 0;
 }
 
-static int list_at(const struct reading *r, const struct tree_node *map, const char *key,
-                   const struct tree_node **ret, struct err *err)
+static int list_at(const struct reading *r, const struct yaml_node *map, const char *key,
+                   const struct yaml_node **ret, struct err *err)
 {
-    const struct tree_node *v = child(map, key);
+    const struct yaml_node *v = child(map, key);
     /* `targets:` with nothing behind it is an empty list. */
-    if (v && v->kind == TREE_SCALAR && !*v->text)
+    if (v && v->kind == YAML_SCALAR && !*v->text)
         v = NULL;
-    if (v && v->kind != TREE_LIST)
-        return tree_err(r->tree, v, err, "%s must be a list", key);
+    if (v && v->kind != YAML_LIST)
+        return yaml_tree_err(r->tree, v, err, "%s must be a list", key);
     *ret = v ? v->first : NULL;
     return 0;
 }
@@ -70,14 +69,14 @@ static int list_at(const struct reading *r, const struct tree_node *map, const c
 /* ---- groups of targets --------------------------------------------------------------------------------- */
 
 /* The job that a group's labels name, with what the file says of the one it stands in. */
-static int group_job(struct found *f, const char *name, size_t in, size_t *ret, struct err *err)
+static int group_job(struct discovered *f, const char *name, size_t in, size_t *ret, struct err *err)
 {
-    if (found_get_job(f, name, ret))
+    if (discovered_get_job(f, name, ret))
         return 0;
-    if (found_add_job(f, name, ret, err) < 0)
+    if (discovered_add_job(f, name, ret, err) < 0)
         return -1;
-    struct found_job *job = &f->jobs[*ret];
-    const struct found_job *from = &f->jobs[in];
+    struct discovered_job *job = &f->jobs[*ret];
+    const struct discovered_job *from = &f->jobs[in];
     if (in == *ret)
         return 0;
     if ((from->path && !(job->path = strdup(from->path))) ||
@@ -90,29 +89,29 @@ static int group_job(struct found *f, const char *name, size_t in, size_t *ret, 
 }
 
 /* The labels of a group, for its targets from number `from` on. */
-static int read_labels(const struct reading *r, const struct tree_node *labels, size_t from, struct err *err)
+static int read_labels(const struct reading *r, const struct yaml_node *labels, size_t from, struct err *err)
 {
     struct strlist set = {0};
     int rc = 0;
-    for (const struct tree_node *v = labels && labels->kind == TREE_MAP ? labels->first : NULL; rc == 0 && v;
+    for (const struct yaml_node *v = labels && labels->kind == YAML_MAP ? labels->first : NULL; rc == 0 && v;
          v = v->next)
-        if (v->kind == TREE_SCALAR)
-            rc = found_add_label(&set, v->key->text, v->text, err);
+        if (v->kind == YAML_SCALAR)
+            rc = discovered_add_label(&set, v->key->text, v->text, err);
     if (rc == 0)
-        rc = found_set_labels(r->into, from, &set, err);
+        rc = discovered_set_labels(r->into, from, &set, err);
     strlist_release(&set);
     return rc;
 }
 
 /* A list of `{targets: [...], labels: {...}}`. `in` is NULL outside of any configuration. */
-static int read_group(const struct reading *r, const struct tree_node *group, const struct config *in,
+static int read_group(const struct reading *r, const struct yaml_node *group, const struct config *in,
                       struct err *err)
 {
-    const struct tree_node *targets = NULL, *labels = child(group, "labels");
+    const struct yaml_node *targets = NULL, *labels = child(group, "labels");
     const char *name = NULL, *scheme = NULL;
     size_t job = in ? in->job : 0;
-    if (group->kind != TREE_MAP)
-        return tree_err(r->tree, group, err, "a group of targets must be a mapping with \"targets\"");
+    if (group->kind != YAML_MAP)
+        return yaml_tree_err(r->tree, group, err, "a group of targets must be a mapping with \"targets\"");
     if (list_at(r, group, "targets", &targets, err) < 0)
         return -1;
     if (labels &&
@@ -122,24 +121,24 @@ static int read_group(const struct reading *r, const struct tree_node *group, co
         return -1;
     bool https = scheme ? strcmp(scheme, "https") == 0 : in && in->https;
     size_t before = r->into->n;
-    for (const struct tree_node *v = targets; v; v = v->next) {
-        if (v->kind != TREE_SCALAR)
-            return tree_err(r->tree, v, err, "a target must be HOST:PORT");
-        if (found_add(r->into, job, v->text, https, err) < 0)
+    for (const struct yaml_node *v = targets; v; v = v->next) {
+        if (v->kind != YAML_SCALAR)
+            return yaml_tree_err(r->tree, v, err, "a target must be HOST:PORT");
+        if (discovered_add(r->into, job, v->text, https, err) < 0)
             return -1;
     }
     return read_labels(r, labels, before, err);
 }
 
-static int read_json(const char *name, const void *p, size_t n, struct found *into, struct err *err)
+static int read_json(const char *name, const void *p, size_t n, struct discovered *into, struct err *err)
 {
-    struct found_reader *reader = NULL;
-    int rc = found_reader_new(SOURCE_HTTP_SD, into, &reader, err);
+    struct discovered_reader *reader = NULL;
+    int rc = discovered_reader_new(SOURCE_HTTP_SD, into, &reader, err);
     if (rc == 0)
-        rc = found_reader_feed(reader, p, n, err);
+        rc = discovered_reader_feed(reader, p, n, err);
     if (rc == 0)
-        rc = found_reader_end(reader, err);
-    found_reader_free(reader);
+        rc = discovered_reader_end(reader, err);
+    discovered_reader_free(reader);
     return rc < 0 ? err_wrap(err, "%s", name) : 0;
 }
 
@@ -150,25 +149,27 @@ static bool is_json(const char *name, const struct config *in)
     return text_ends_in(name, ".json") && !in;
 }
 
-static int read_groups(const char *name, const void *p, size_t n, const struct config *in, struct found *into,
-                       struct err *err)
+static int read_groups(const char *name, const void *p, size_t n, const struct config *in,
+                       struct discovered *into, struct err *err)
 {
-    struct tree *tree = NULL;
+    struct yaml_tree *tree = NULL;
     if (is_json(name, in))
         return read_json(name, p, n, into, err);
-    if (tree_parse(name, p, n, &tree, err) < 0)
+    if (yaml_tree_parse(name, p, n, &tree, err) < 0)
         return -1;
     struct reading r = {.tree = tree, .into = into};
-    const struct tree_node *root = tree_root(tree);
-    int rc =
-        root->kind == TREE_LIST ? 0 : tree_err(tree, root, err, "this must be a list of groups of targets");
-    for (const struct tree_node *v = rc == 0 ? root->first : NULL; rc == 0 && v; v = v->next)
+    const struct yaml_node *root = yaml_tree_root(tree);
+    int rc = root->kind == YAML_LIST
+                 ? 0
+                 : yaml_tree_err(tree, root, err, "this must be a list of groups of targets");
+    for (const struct yaml_node *v = rc == 0 ? root->first : NULL; rc == 0 && v; v = v->next)
         rc = read_group(&r, v, in, err);
-    tree_free(tree);
+    yaml_tree_free(tree);
     return rc;
 }
 
-int found_parse_groups(const char *name, const void *p, size_t n, struct found *into, struct err *err)
+int discovered_parse_groups(const char *name, const void *p, size_t n, struct discovered *into,
+                            struct err *err)
 {
     return read_groups(name, p, n, NULL, into, err);
 }
@@ -183,9 +184,10 @@ static int read_whole(const char *path, struct buf *ret, struct err *err)
     return rc;
 }
 
-static int read_groups_file(const char *path, const struct config *in, struct found *into, struct err *err)
+static int read_groups_file(const char *path, const struct config *in, struct discovered *into,
+                            struct err *err)
 {
-    struct buf text = BUF_INIT(is_json(path, in) ? SOURCE_MAX_BYTES : TREE_MAX_BYTES);
+    struct buf text = BUF_INIT(is_json(path, in) ? SOURCE_MAX_BYTES : YAML_MAX_BYTES);
     int rc = read_whole(path, &text, err);
     if (rc == 0)
         rc = read_groups(path, buf_str(&text), text.len, in, into, err);
@@ -194,7 +196,8 @@ static int read_groups_file(const char *path, const struct config *in, struct fo
 }
 
 /* All files that the glob means, in the order of their names. */
-static int read_globbed(const char *pattern, const struct config *in, struct found *into, struct err *err)
+static int read_globbed(const char *pattern, const struct config *in, struct discovered *into,
+                        struct err *err)
 {
     glob_t files = {0};
     int rc = glob(pattern, 0, NULL, &files);
@@ -213,21 +216,21 @@ static int read_globbed(const char *pattern, const struct config *in, struct fou
 /* The files of a configuration may not be there yet, or be the server's own business: then it is a note. */
 static int read_file_sd(const struct reading *r, const struct config *c, struct err *err)
 {
-    const struct tree_node *sd = NULL, *files = NULL;
+    const struct yaml_node *sd = NULL, *files = NULL;
     if (list_at(r, c->node, "file_sd_configs", &sd, err) < 0)
         return -1;
     for (; sd; sd = sd->next) {
         if (list_at(r, sd, "files", &files, err) < 0)
             return -1;
-        for (const struct tree_node *v = files; v; v = v->next) {
+        for (const struct yaml_node *v = files; v; v = v->next) {
             struct err why = ERR_INIT;
-            char *path = v->kind == TREE_SCALAR && r->dir ? file_join(r->dir, v->text) : NULL;
+            char *path = v->kind == YAML_SCALAR && r->dir ? file_join(r->dir, v->text) : NULL;
             if (!path)
-                return tree_err(r->tree, v, err, "a file must be a path");
+                return yaml_tree_err(r->tree, v, err, "a file must be a path");
             int rc = read_globbed(path, c, r->into, &why);
             free(path);
-            if (rc < 0 && found_note(r->into, err, "job \"%s\": %s: its targets are missing",
-                                     r->into->jobs[c->job].name, why.msg) < 0)
+            if (rc < 0 && discovered_note(r->into, err, "job \"%s\": %s: its targets are missing",
+                                          r->into->jobs[c->job].name, why.msg) < 0)
                 return -1;
         }
     }
@@ -255,42 +258,42 @@ static const struct {
 static int note_others(const struct reading *r, const struct config *c, struct err *err)
 {
     const char *job = r->into->jobs[c->job].name;
-    for (const struct tree_node *v = c->node->first; v; v = v->next) {
+    for (const struct yaml_node *v = c->node->first; v; v = v->next) {
         const char *key = v->key->text;
         if (text_ends_in(key, "_sd_configs") && strcmp(key, "file_sd_configs") != 0 &&
-            found_note(r->into, err, "job \"%s\": %.60s are not understood: their targets are missing", job,
-                       key) < 0)
+            discovered_note(r->into, err, "job \"%s\": %.60s are not understood: their targets are missing",
+                            job, key) < 0)
             return -1;
         for (size_t i = 0; i < sizeof not_understood / sizeof *not_understood; i++)
             if (strcmp(key, not_understood[i].key) == 0 &&
                 (r->kind != SOURCE_PARCA || strcmp(key, "params") != 0) &&
-                found_note(r->into, err, "job \"%s\": %s: %s", job, key, not_understood[i].means) < 0)
+                discovered_note(r->into, err, "job \"%s\": %s: %s", job, key, not_understood[i].means) < 0)
                 return -1;
     }
     return 0;
 }
 
-static int read_config(const struct reading *r, const struct tree_node *node, struct err *err)
+static int read_config(const struct reading *r, const struct yaml_node *node, struct err *err)
 {
     const char *name = NULL, *scheme = NULL;
     struct config c = {.node = node};
-    const struct tree_node *groups = NULL, *profiling = child(node, "profiling_config"),
+    const struct yaml_node *groups = NULL, *profiling = child(node, "profiling_config"),
                            *params = child(node, "params");
-    if (node->kind != TREE_MAP)
-        return tree_err(r->tree, node, err, "one of scrape_configs must be a mapping");
+    if (node->kind != YAML_MAP)
+        return yaml_tree_err(r->tree, node, err, "one of scrape_configs must be a mapping");
     if (text_at(r, node, "job_name", &name, err) < 0 || text_at(r, node, "scheme", &scheme, err) < 0 ||
         list_at(r, node, "static_configs", &groups, err) < 0)
         return -1;
     if (!name)
-        return tree_err(r->tree, node, err, "\"job_name\" is missing");
+        return yaml_tree_err(r->tree, node, err, "\"job_name\" is missing");
     c.https = scheme && strcmp(scheme, "https") == 0;
-    if (found_add_job(r->into, name, &c.job, err) < 0)
+    if (discovered_add_job(r->into, name, &c.job, err) < 0)
         return -1;
     if (profiling && r->kind == SOURCE_PARCA &&
-        found_parca(r->tree, profiling, r->into, &r->into->jobs[c.job], err) < 0)
+        discovered_parca(r->tree, profiling, r->into, &r->into->jobs[c.job], err) < 0)
         return -1;
     if (params && r->kind == SOURCE_PARCA &&
-        found_parca_params(r->tree, params, &r->into->jobs[c.job], err) < 0)
+        discovered_parca_params(r->tree, params, &r->into->jobs[c.job], err) < 0)
         return -1;
     for (; groups; groups = groups->next)
         if (read_group(r, groups, &c, err) < 0)
@@ -300,52 +303,52 @@ static int read_config(const struct reading *r, const struct tree_node *node, st
 
 static int read_configs(const struct reading *r, struct err *err)
 {
-    const struct tree_node *root = tree_root(r->tree), *configs = NULL;
-    if (root->kind != TREE_MAP)
-        return tree_err(r->tree, root, err, "this must be a mapping with \"scrape_configs\"");
+    const struct yaml_node *root = yaml_tree_root(r->tree), *configs = NULL;
+    if (root->kind != YAML_MAP)
+        return yaml_tree_err(r->tree, root, err, "this must be a mapping with \"scrape_configs\"");
     if (list_at(r, root, "scrape_configs", &configs, err) < 0)
         return -1;
-    if (!configs && found_note(r->into, err, "it has no scrape_configs") < 0)
+    if (!configs && discovered_note(r->into, err, "it has no scrape_configs") < 0)
         return -1;
     for (; configs; configs = configs->next)
         if (read_config(r, configs, err) < 0)
             return -1;
     if (child(root, "scrape_config_files"))
-        return found_note(r->into, err,
-                          "scrape_config_files are not read: name them as sources of their own");
+        return discovered_note(r->into, err,
+                               "scrape_config_files are not read: name them as sources of their own");
     return 0;
 }
 
-int found_parse_configs(const char *name, const char *dir, enum source_kind kind, const void *p, size_t n,
-                        struct found *into, struct err *err)
+int discovered_parse_configs(const char *name, const char *dir, enum source_kind kind, const void *p,
+                             size_t n, struct discovered *into, struct err *err)
 {
-    struct tree *tree = NULL;
-    if (tree_parse(name, p, n, &tree, err) < 0)
+    struct yaml_tree *tree = NULL;
+    if (yaml_tree_parse(name, p, n, &tree, err) < 0)
         return -1;
     int rc = read_configs(&(struct reading){.tree = tree, .dir = dir, .kind = kind, .into = into}, err);
-    tree_free(tree);
+    yaml_tree_free(tree);
     return rc;
 }
 
-static int read_configs_file(const struct source *source, struct found *into, struct err *err)
+static int read_configs_file(const struct source *source, struct discovered *into, struct err *err)
 {
-    struct buf text = BUF_INIT(TREE_MAX_BYTES);
+    struct buf text = BUF_INIT(YAML_MAX_BYTES);
     char *dir = file_dir(source->place);
     int rc = dir ? read_whole(source->place, &text, err) : err_nomem(err);
     if (rc == 0)
-        rc = found_parse_configs(source->place, dir, source->kind, buf_str(&text), text.len, into, err);
+        rc = discovered_parse_configs(source->place, dir, source->kind, buf_str(&text), text.len, into, err);
     free(dir);
     buf_release(&text);
     return rc;
 }
 
-int found_read(const struct source *source, struct found *ret, struct err *err)
+int discovered_read(const struct source *source, struct discovered *ret, struct err *err)
 {
-    struct found f = {.at = clock_utc()};
+    struct discovered f = {.at = clock_utc()};
     int rc = source->kind == SOURCE_FILE_SD ? read_globbed(source->place, NULL, &f, err)
                                             : read_configs_file(source, &f, err);
     if (rc < 0)
-        found_release(&f);
+        discovered_release(&f);
     else
         *ret = f;
     return rc;

@@ -1,0 +1,19 @@
+/* Parca's `profiling_config`: the paths and kinds of a job's profiles. */
+#ifndef INVENTORY_DISCOVERED_PARCA_H
+#define INVENTORY_DISCOVERED_PARCA_H
+
+#include "inventory/discovered.h"
+
+/*
+ * Sets the job's path and kinds. If there is a `pprof_config`, the kinds are Parca's five defaults with the
+ * file's changes; Parca's memory is `allocs`. A profile in another directory becomes a kind named by its
+ * path.
+ */
+int discovered_parca(const struct yaml_tree *tree, const struct yaml_node *config, struct discovered *f,
+                     struct discovered_job *job, struct err *err);
+
+/* Sets the job's query from its `params`. */
+int discovered_parca_params(const struct yaml_tree *tree, const struct yaml_node *params,
+                            struct discovered_job *job, struct err *err);
+
+#endif
