@@ -6,13 +6,13 @@
 
 #include "bundle/bundle.h"
 #include "cli/args/command.h"
-#include "cli/confined.h"
+#include "cli/input/confined.h"
 #include "cli/create.h"
 #include "cli/term/document.h"
 #include "cli/term/exit.h"
 #include "cli/crypt.h"
 #include "cli/term/signals.h"
-#include "cli/source.h"
+#include "cli/input/input.h"
 #include "cli/term/standard_streams.h"
 #include "cli/verify.h"
 #include "base/banned.h"
@@ -89,36 +89,36 @@ static int list_line(void *ctx, const struct bundle_member *member, struct err *
 /* The members of a bundle that a command reads. */
 struct members {
     const char *bundle;
-    enum source_content content;
-    struct source_keys keys;
+    enum input_content content;
+    struct input_keys keys;
 };
 
 static int print_members(void *ctx, struct buf *ret, struct err *err)
 {
     struct members *m = ctx;
-    struct source_entries all;
-    int rc = source_entries(m->bundle, &m->keys, &all, err);
+    struct input_entries all;
+    int rc = input_entries(m->bundle, &m->keys, &all, err);
     (void)ret;
     for (size_t i = 0; rc == 0 && i < all.n; i++) {
-        const struct source_entry *e = &all.items[i];
-        if (source_entry_is(e, m->content) && text_is_visible(e->member))
+        const struct input_entry *e = &all.items[i];
+        if (input_entry_is(e, m->content) && text_is_visible(e->member))
             printf("%s\n", e->member);
     }
-    source_entries_release(&all);
+    input_entries_release(&all);
     return rc == 0 ? standard_stream_flush(stdout, err) : rc;
 }
 
 /* A shell that completes a word runs this, so a stranger's bundle is read with limits, and nobody is asked.
  */
-static int list_members(const struct bundle_options *o, const char *bundle, struct seal_opener *opener,
+static int list_members(const struct bundle_options *o, const char *bundle, struct opener *opener,
                         struct err *err)
 {
     struct members m = {.bundle = bundle,
-                        .content = !o->dumps      ? SOURCE_PROFILES
-                                   : !o->profiles ? SOURCE_DUMPS
-                                                  : SOURCE_BOTH,
+                        .content = !o->dumps      ? INPUT_PROFILES
+                                   : !o->profiles ? INPUT_DUMPS
+                                                  : INPUT_BOTH,
                         .keys = {.option = "--identity", .opener = opener}};
-    struct proc_confines limits = confined_limits(source_size(bundle));
+    struct proc_confines limits = confined_limits(input_size(bundle));
     if (o->json)
         return err_set(err, ERR_USAGE, "--json belongs to the whole list, without --profiles and --dumps");
     opener->prompt.batch = true;
@@ -126,7 +126,7 @@ static int list_members(const struct bundle_options *o, const char *bundle, stru
     return confined_run(bundle, &limits, print_members, &m, NULL, err);
 }
 
-static int list(const struct bundle_options *o, const struct strlist *rest, struct seal_opener *opener,
+static int list(const struct bundle_options *o, const struct strlist *rest, struct opener *opener,
                 struct err *err)
 {
     if (o->profiles || o->dumps)
@@ -141,7 +141,7 @@ static int list(const struct bundle_options *o, const struct strlist *rest, stru
 
 /* ---- verify -------------------------------------------------------------------------------------------- */
 
-static int verify(const struct bundle_options *o, const struct strlist *rest, struct seal_opener *opener,
+static int verify(const struct bundle_options *o, const struct strlist *rest, struct opener *opener,
                   struct err *err)
 {
     struct verify_options how = {
@@ -151,7 +151,7 @@ static int verify(const struct bundle_options *o, const struct strlist *rest, st
 
 /* ---- extract ------------------------------------------------------------------------------------------- */
 
-static int extract(const struct bundle_options *o, const struct strlist *rest, struct seal_opener *opener,
+static int extract(const struct bundle_options *o, const struct strlist *rest, struct opener *opener,
                    struct err *err)
 {
     struct strlist members = {.items = rest->items + 1, .n = rest->n - 1};
@@ -166,17 +166,17 @@ static int extract(const struct bundle_options *o, const struct strlist *rest, s
 
 /* ---- encrypted ones ------------------------------------------------------------------------------------ */
 
-typedef int reading_fn(const struct bundle_options *o, const struct strlist *rest, struct seal_opener *opener,
+typedef int reading_fn(const struct bundle_options *o, const struct strlist *rest, struct opener *opener,
                        struct err *err);
 
 static int read_bundle(reading_fn *reading, const struct bundle_options *o, const struct strlist *rest,
                        struct err *err)
 {
-    struct seal_opener opener;
-    if (signals_install(err) < 0 || seal_opener_init(&opener, &o->identities, o->passphrase_file, err) < 0)
+    struct opener opener;
+    if (signals_install(err) < 0 || opener_init(&opener, &o->identities, o->passphrase_file, err) < 0)
         return -1;
     int rc = reading(o, rest, &opener, err);
-    seal_opener_release(&opener);
+    opener_release(&opener);
     return rc;
 }
 

@@ -6,12 +6,12 @@
 #include <sys/stat.h>
 
 #include "bundle/bundle.h"
-#include "cli/confined.h"
+#include "cli/input/confined.h"
 #include "cli/drawing.h"
 #include "cli/term/exit.h"
 #include "cli/record.h"
 #include "cli/term/signals.h"
-#include "cli/source.h"
+#include "cli/input/input.h"
 #include "cli/term/talk.h"
 #include "base/banned.h"
 
@@ -173,9 +173,9 @@ static int refuse_bundles(const struct strlist *sources, struct err *err)
     for (size_t i = 0; i < sources->n; i++) {
         const char *path = sources->items[i];
         /* A directory is no bundle, and not opened by a path that may be a link. */
-        if ((stat(path, &st) == 0 && S_ISDIR(st.st_mode)) || !source_is_bundle(path))
+        if ((stat(path, &st) == 0 && S_ISDIR(st.st_mode)) || !input_is_bundle(path))
             continue;
-        if (source_is_encrypted(path)) {
+        if (input_is_encrypted(path)) {
             err_set(err, ERR_USAGE, "%s is encrypted, and nothing in it could be looked at", path);
             return err_hint(err, "profgrab bundle decrypt %s", path);
         }

@@ -18,91 +18,7 @@
 #define PAGE 4096
 /* Armor may have that much white space in front, and a little more than its first line. */
 #define BEGIN_MAX 1100
-#define ASK_MS 120000
 #define ENDING ".age"
-
-static int prompt_new(struct prompt *ret, const char *passphrase_file, struct err *err)
-{
-    prompt_init(ret);
-    if (!passphrase_file || prompt_use_file(ret, passphrase_file, ASK_MS, err) == 0)
-        return 0;
-    prompt_release(ret);
-    return -1;
-}
-
-/* An SSH key of the user's own, as ssh takes it where none is named. One that is not there, or that cannot
- * open anything, is passed over. */
-static int add_usual_key(struct age_identities *i, const char *home, const char *name, struct err *err)
-{
-    char *path = NULL;
-    struct err why = ERR_INIT;
-    if (asprintf(&path, "%s/.ssh/%s", home, name) < 0)
-        return err_nomem(err);
-    if (file_exists(path))
-        age_identities_add_file(i, path, &why);
-    free(path);
-    return 0;
-}
-
-/* What is tried where no -i is given. A key with a passphrase is unlocked only if the file is for it. */
-static int add_usual_keys(struct age_identities *i, struct err *err)
-{
-    static const char *const names[] = {"id_ed25519", "id_rsa"};
-    const char *home = getenv("HOME");
-    for (size_t k = 0; home && *home && k < sizeof names / sizeof *names; k++)
-        if (add_usual_key(i, home, names[k], err) < 0)
-            return -1;
-    return 0;
-}
-
-/* Without a person to ask, the passphrase can come from a file: every command that opens encrypted files has
- * the option. */
-static int ask_for_passphrase(void *ctx, const struct question *q, struct secret *ret, struct err *err)
-{
-    const struct prompt *p = ctx;
-    if (prompt_ask(ctx, q, ret, err) == 0)
-        return 0;
-    if (err && err->kind == ERR_NOT_FOUND && !p->passphrase_file)
-        err_hint(err, "--passphrase-file FILE names a file with the passphrase in its first line");
-    return -1;
-}
-
-static int identities_new(const struct strlist *files, struct prompt *prompt, struct age_identities **ret,
-                          struct err *err)
-{
-    struct age_identities *i = NULL;
-    if (age_identities_new(ask_for_passphrase, prompt, ASK_MS, &i, err) < 0)
-        return -1;
-    age_identities_cancel(i, signals_cancel_fd());
-    for (size_t k = 0; k < files->n; k++)
-        if (age_identities_add_file(i, files->items[k], err) < 0) {
-            age_identities_free(i);
-            return -1;
-        }
-    if (files->n == 0 && add_usual_keys(i, err) < 0) {
-        age_identities_free(i);
-        return -1;
-    }
-    *ret = i;
-    return 0;
-}
-
-int seal_opener_init(struct seal_opener *ret, const struct strlist *files, const char *passphrase_file,
-                     struct err *err)
-{
-    if (prompt_new(&ret->prompt, passphrase_file, err) < 0)
-        return -1;
-    if (identities_new(files, &ret->prompt, &ret->by, err) == 0)
-        return 0;
-    prompt_release(&ret->prompt);
-    return -1;
-}
-
-void seal_opener_release(struct seal_opener *o)
-{
-    age_identities_free(o->by);
-    prompt_release(&o->prompt);
-}
 
 /* ---- to whom ------------------------------------------------------------------------------------------- */
 
@@ -112,7 +28,7 @@ static int ask_passphrase(struct prompt *prompt, const char *text, struct secret
                          .prompt = text,
                          .key = "the file",
                          .fresh = true,
-                         .deadline = clock_deadline(ASK_MS)};
+                         .deadline = clock_deadline(OPENER_ASK_MS)};
     return prompt_ask(prompt, &q, ret, err) < 0 ? err_wrap(err, "the passphrase") : 0;
 }
 
@@ -120,7 +36,7 @@ static int add_passphrase(struct age_recipients *r, const char *passphrase_file,
 {
     struct prompt prompt;
     struct secret one = {.len = 0}, other = {.len = 0};
-    if (prompt_new(&prompt, passphrase_file, err) < 0)
+    if (opener_prompt_init(&prompt, passphrase_file, err) < 0)
         return -1;
     int rc = ask_passphrase(&prompt, "Enter passphrase: ", &one, err);
     if (rc == 0)
@@ -379,12 +295,12 @@ static int decrypt(struct job *j, struct age_identities *by, struct err *err)
 int seal_decrypt(const struct seal_options *o, struct err *err)
 {
     struct job j;
-    struct seal_opener opener;
+    struct opener opener;
     int rc = -1;
     if (job_begin(&j, o, false, err) == 0 && look_output(&j, false, err) == 0 &&
-        seal_opener_init(&opener, o->identities, o->passphrase_file, err) == 0) {
+        opener_init(&opener, o->identities, o->passphrase_file, err) == 0) {
         rc = decrypt(&j, opener.by, err);
-        seal_opener_release(&opener);
+        opener_release(&opener);
     }
     job_release(&j);
     return rc;

@@ -1,9 +1,8 @@
-/* `profgrab bundle encrypt` and `decrypt`: any file, in the age format; and the identities of the other
- * verbs. */
+/* `profgrab bundle encrypt` and `decrypt`: any file, in the age format. */
 #ifndef CLI_CRYPT_H
 #define CLI_CRYPT_H
 
-#include "cli/term/prompt.h"
+#include "cli/input/opener.h"
 #include "seal/seal.h"
 
 struct seal_options {
@@ -22,18 +21,5 @@ int seal_add_recipient(struct age_recipients *to, const char *text, struct err *
 /* Prints the path of what was written; encrypting, on stderr to whom, and that the file itself stays. */
 int seal_encrypt(const struct seal_options *o, struct err *err);
 int seal_decrypt(const struct seal_options *o, struct err *err);
-
-/* What opens encrypted files. It must not be copied: the identities ask through the prompt in it. */
-struct seal_opener {
-    struct prompt prompt;
-    struct age_identities *by;
-};
-
-/* The identities of the files; of no files, the SSH keys of ~/.ssh that ssh itself would try. Where one has a
- * passphrase, the first line of passphrase_file is it (NULL: a person is asked, until a signal ends that:
- * signals_install comes first). On failure nothing is to be released. */
-int seal_opener_init(struct seal_opener *ret, const struct strlist *files, const char *passphrase_file,
-                     struct err *err);
-void seal_opener_release(struct seal_opener *o);
 
 #endif

@@ -5,8 +5,8 @@
 
 #include "cli/args/command.h"
 #include "cli/term/exit.h"
-#include "cli/pprof.h"
-#include "cli/source.h"
+#include "cli/pprof/pprof.h"
+#include "cli/input/input.h"
 #include "base/banned.h"
 
 /* What is compared: argv for pprof, whose last three words are -diff_base OLD NEW. */
@@ -18,7 +18,7 @@ struct comparison {
 };
 
 /* As pprof says it: scripts know its words. */
-static int report(struct comparison *c, struct source_keys *keys, struct err *err)
+static int report(struct comparison *c, struct input_keys *keys, struct err *err)
 {
     if (pprof_parse(c->n, c->argv, &c->options, err) != PPROF_GO_ON)
         return -1;
@@ -37,7 +37,7 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-static bool one_host(const struct source_entries *all)
+static bool one_host(const struct input_entries *all)
 {
     for (size_t i = 1; i < all->n; i++)
         if (!same_text(all->items[0].host, all->items[i].host))
@@ -50,7 +50,7 @@ static bool one_host(const struct source_entries *all)
 struct counterparts {
     bool any_host;
     struct strlist keys;
-    struct names by_key; /* to struct source_entry: the first one of each key */
+    struct names by_key; /* to struct input_entry: the first one of each key */
 };
 
 /* A text may have any byte but NUL, so its length stands in front. */
@@ -62,7 +62,7 @@ static void add_text(struct buf *key, const char *text)
 }
 
 /* With `by_file` the name of the file is part of it. */
-static int make_key(const struct counterparts *c, const struct source_entry *e, bool by_file, struct buf *ret,
+static int make_key(const struct counterparts *c, const struct input_entry *e, bool by_file, struct buf *ret,
                     struct err *err)
 {
     buf_clear(ret);
@@ -75,7 +75,7 @@ static int make_key(const struct counterparts *c, const struct source_entry *e, 
     return buf_check(ret, e->member, err);
 }
 
-static int add_counterpart(struct counterparts *c, const struct source_entry *e, struct buf *room,
+static int add_counterpart(struct counterparts *c, const struct input_entry *e, struct buf *room,
                            struct err *err)
 {
     for (int by_file = 0; by_file < 2; by_file++) {
@@ -91,7 +91,7 @@ static int add_counterpart(struct counterparts *c, const struct source_entry *e,
 }
 
 /* The caller releases *c also after a failure. */
-static int find_counterparts(const struct source_entries *of, struct counterparts *c, struct err *err)
+static int find_counterparts(const struct input_entries *of, struct counterparts *c, struct err *err)
 {
     struct buf room = BUF_INIT(BUNDLE_MAX_MANIFEST);
     int rc = 0;
@@ -110,11 +110,11 @@ static void release_counterparts(struct counterparts *c)
 
 /* *ret: the profile of the same service and kind, if there are several the one whose file has the same name.
  * NULL: there is none. */
-static int find_counterpart(const struct counterparts *c, const struct source_entry *e,
-                            const struct source_entry **ret, struct err *err)
+static int find_counterpart(const struct counterparts *c, const struct input_entry *e,
+                            const struct input_entry **ret, struct err *err)
 {
     struct buf key = BUF_INIT(BUNDLE_MAX_MANIFEST);
-    const struct source_entry *found = NULL;
+    const struct input_entry *found = NULL;
     int rc = 0;
     for (int by_file = 1; rc == 0 && !found && by_file >= 0; by_file--) {
         rc = make_key(c, e, by_file, &key, err);
@@ -157,13 +157,13 @@ struct pairs {
     struct strlist added; /* members that only the second bundle has */
 };
 
-static int list_pairs(const struct comparison *c, const struct source_entries lists[2], struct pairs *ret,
+static int list_pairs(const struct comparison *c, const struct input_entries lists[2], struct pairs *ret,
                       struct err *err)
 {
     struct counterparts of = {.any_host = one_host(&lists[0]) && one_host(&lists[1])};
     int rc = find_counterparts(&lists[0], &of, err);
     for (size_t i = 0; rc == 0 && i < lists[1].n; i++) {
-        const struct source_entry *new = &lists[1].items[i], *old = NULL;
+        const struct input_entry *new = &lists[1].items[i], *old = NULL;
         if (!new->is_profile || (rc = find_counterpart(&of, new, &old, err)) < 0)
             continue;
         rc = old ? add_names(c, old->member, new->member, &ret->names, err)
@@ -173,7 +173,7 @@ static int list_pairs(const struct comparison *c, const struct source_entries li
     return rc;
 }
 
-static int compare_pair(struct comparison *c, char **names, struct source_keys *keys, struct err *err)
+static int compare_pair(struct comparison *c, char **names, struct input_keys *keys, struct err *err)
 {
     char **words = c->argv + c->n - 2, *before[] = {words[0], words[1]};
     words[0] = names[0];
@@ -184,7 +184,7 @@ static int compare_pair(struct comparison *c, char **names, struct source_keys *
     return rc;
 }
 
-static int compare_pairs(struct comparison *c, const struct pairs *pairs, struct source_keys *keys,
+static int compare_pairs(struct comparison *c, const struct pairs *pairs, struct input_keys *keys,
                          struct err *err)
 {
     const struct strlist *names = &pairs->names;
@@ -197,7 +197,7 @@ static int compare_pairs(struct comparison *c, const struct pairs *pairs, struct
                        "-output takes one report, and the bundles have %zu profiles in common", n);
     for (size_t i = 0; i < pairs->added.n; i++)
         pprof_say("%s: only in the second bundle", pairs->added.items[i]);
-    if (source_announce(names->items, names->n, keys, err) < 0)
+    if (input_announce(names->items, names->n, keys, err) < 0)
         return -1;
     for (size_t i = 0; i < n; i++) {
         if (confined_check(c->budget, bundle, err) < 0)
@@ -210,17 +210,17 @@ static int compare_pairs(struct comparison *c, const struct pairs *pairs, struct
     return 0;
 }
 
-static int compare_bundles(struct comparison *c, struct source_keys *keys, struct err *err)
+static int compare_bundles(struct comparison *c, struct input_keys *keys, struct err *err)
 {
-    struct source_entries lists[2] = {{0}, {0}};
+    struct input_entries lists[2] = {{0}, {0}};
     struct pairs pairs = {{0}, {0}};
-    int rc = source_entries(c->argv[c->n - 2], keys, &lists[0], err);
+    int rc = input_entries(c->argv[c->n - 2], keys, &lists[0], err);
     if (rc == 0)
-        rc = source_entries(c->argv[c->n - 1], keys, &lists[1], err);
+        rc = input_entries(c->argv[c->n - 1], keys, &lists[1], err);
     if (rc == 0)
         rc = list_pairs(c, lists, &pairs, err);
-    source_entries_release(&lists[0]);
-    source_entries_release(&lists[1]);
+    input_entries_release(&lists[0]);
+    input_entries_release(&lists[1]);
     if (rc == 0)
         rc = compare_pairs(c, &pairs, keys, err);
     if (rc < 0 && err->kind == ERR_LIMIT && pairs.names.n > 2)
@@ -233,7 +233,7 @@ static int compare_bundles(struct comparison *c, struct source_keys *keys, struc
 
 /* ---- a bundle and a member ----------------------------------------------------------------------------- */
 
-static const struct source_entry *entry_of(const struct source_entries *all, const char *member)
+static const struct input_entry *entry_of(const struct input_entries *all, const char *member)
 {
     for (size_t i = 0; i < all->n; i++)
         if (all->items[i].is_profile && strcmp(all->items[i].member, member) == 0)
@@ -243,15 +243,15 @@ static const struct source_entry *entry_of(const struct source_entries *all, con
 
 /* *ret: the member of a bundle of the same service and kind as `member` of `other`, BUNDLE:MEMBER, which the
  * caller frees. NULL: there is none. */
-static int find_member(const char *bundle, const char *other, const char *member, struct source_keys *keys,
+static int find_member(const char *bundle, const char *other, const char *member, struct input_keys *keys,
                        char **ret, struct err *err)
 {
-    struct source_entries of = {0}, all = {0};
-    int rc = source_entries(bundle, keys, &of, err);
+    struct input_entries of = {0}, all = {0};
+    int rc = input_entries(bundle, keys, &of, err);
     if (rc == 0)
-        rc = source_entries(other, keys, &all, err);
+        rc = input_entries(other, keys, &all, err);
     struct counterparts known = {.any_host = one_host(&of) && one_host(&all)};
-    const struct source_entry *e = rc == 0 ? entry_of(&all, member) : NULL;
+    const struct input_entry *e = rc == 0 ? entry_of(&all, member) : NULL;
     if (e)
         rc = find_counterparts(&of, &known, err);
     if (e && rc == 0)
@@ -259,18 +259,18 @@ static int find_member(const char *bundle, const char *other, const char *member
     if (e && rc == 0 && !(*ret = name_of(bundle, e->member)))
         rc = err_nomem(err);
     release_counterparts(&known);
-    source_entries_release(&of);
-    source_entries_release(&all);
+    input_entries_release(&of);
+    input_entries_release(&all);
     return rc;
 }
 
 /* The bundle among the two words stands for its profile that is like the other word, a member. */
-static int compare_with_member(struct comparison *c, bool old_is_bundle, struct source_keys *keys,
+static int compare_with_member(struct comparison *c, bool old_is_bundle, struct input_keys *keys,
                                struct err *err)
 {
     char **words = c->argv + c->n - 2, **word = words + !old_is_bundle, *before = *word, *found = NULL;
     const char *member = NULL;
-    char *other = source_bundle_of(words[old_is_bundle], &member);
+    char *other = input_bundle_of(words[old_is_bundle], &member);
     int rc = other ? find_member(before, other, member, keys, &found, err) : 0;
     if (found) {
         pprof_say("%s: %s is compared", before, found + strlen(before) + 1);
@@ -290,20 +290,20 @@ static int compare_words(struct comparison *c, struct err *err)
 {
     char *identity = (char *)(uintptr_t)c->options.identity;
     const struct strlist identities = {.items = &identity, .n = identity && *identity ? 1 : 0};
-    struct source_keys keys = {
+    struct input_keys keys = {
         .identities = &identities, .passphrase_file = c->options.passphrase_file, .option = "--identity"};
     struct confined_budget budget;
     bool known = false;
     if (confined_open(c->argv + c->n - 2, 2, &keys, &budget, &known, err) < 0) {
-        source_keys_release(&keys);
+        input_keys_release(&keys);
         return -1;
     }
     c->budget = known ? &budget : NULL;
-    bool old = source_is_bundle(c->argv[c->n - 2]), new = source_is_bundle(c->argv[c->n - 1]);
+    bool old = input_is_bundle(c->argv[c->n - 2]), new = input_is_bundle(c->argv[c->n - 1]);
     int rc = old && new   ? compare_bundles(c, &keys, err)
              : old || new ? compare_with_member(c, old, &keys, err)
                           : report(c, &keys, err);
-    source_keys_release(&keys);
+    input_keys_release(&keys);
     return rc;
 }
 

@@ -11,8 +11,8 @@
  * the capture must be finished. Large profiles are named there, not drawn. On failure neither the directory
  * nor the manifest has a report, and all else is as it was.
  *
- * A copy of this process with limits (cli/confined.h) does it: no thread that draws, hashes or holds a lock
- * of a library may be left. A signal ends it at once. After a signal that came before, which ended the
+ * A copy of this process with limits (cli/input/confined.h) does it: no thread that draws, hashes or holds a
+ * lock of a library may be left. A signal ends it at once. After a signal that came before, which ended the
  * capture, it has DRAWING_AFTER_SIGNAL_MS.
  */
 #define DRAWING_AFTER_SIGNAL_MS 1500
@@ -72,8 +72,8 @@ int drawing_manifest(const char *path, struct age_identities *by, struct drawing
                      char **ret, struct err *err);
 
 /* The page of files: each a profile, a dump of goroutines, or BUNDLE:MEMBER. */
-struct source_keys;
-int drawing_files(const struct strlist *files, struct source_keys *keys, const struct drawing_target *to,
+struct input_keys;
+int drawing_files(const struct strlist *files, struct input_keys *keys, const struct drawing_target *to,
                   struct err *err);
 
 #endif

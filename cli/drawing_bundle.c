@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cli/confined.h"
+#include "cli/input/confined.h"
 #include "cli/drawing_inside.h"
 
 #include "base/banned.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/confined.h"
+#include "cli/input/confined.h"
 #include "cli/drawing_inside.h"
 #include "cli/term/signals.h"
 #include "cli/term/talk.h"

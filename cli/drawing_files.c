@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "cli/drawing_inside.h"
-#include "cli/source.h"
+#include "cli/input/input.h"
 #include "fetch/fetch.h"
 
 #include "base/banned.h"
@@ -16,7 +16,7 @@ static int parse(const struct buf *bytes, const char *name, uint64_t most, struc
         return 0;
     if (profile_is_unrecognized(err))
         err_set(err, ERR_FAILED, "neither a profile nor a dump of goroutines");
-    return source_hint_type(name, bytes->data, bytes->len, err);
+    return input_hint_type(name, bytes->data, bytes->len, err);
 }
 
 /* Adds the table of goroutines. A profile of another kind has none, which is no failure. */
@@ -53,10 +53,10 @@ static int draw_profile(struct drawing *d, struct drawing_file *f, const struct 
 }
 
 /* A goroutine profile is drawn twice: as a table of goroutines and as a flame graph. */
-static int draw_named(struct drawing *d, struct drawing_file *f, struct source_keys *keys, struct err *err)
+static int draw_named(struct drawing *d, struct drawing_file *f, struct input_keys *keys, struct err *err)
 {
     struct buf bytes = BUF_INIT(0);
-    int rc = source_read_inflated(f->entry.file, keys, &bytes, err);
+    int rc = input_read_inflated(f->entry.file, keys, &bytes, err);
     struct str dump = {buf_str(&bytes), bytes.len};
     if (rc < 0 && err->kind != ERR_NOT_FOUND) /* that error names the file */
         err_wrap(err, "%s", f->entry.file);
@@ -77,22 +77,22 @@ static void note_progress(struct drawing_progress *p, const struct strlist *file
     p->at = (uint32_t)i + 1;
 }
 
-int drawing_files(const struct strlist *files, struct source_keys *keys, const struct drawing_target *to,
+int drawing_files(const struct strlist *files, struct input_keys *keys, const struct drawing_target *to,
                   struct err *err)
 {
     struct drawing d;
     char made[64], name[64];
     snprintf(name, sizeof name, "%zu files", files->n);
-    struct page_bundle b = {.name = files->n == 1 ? source_title(files->items[0]) : name,
+    struct page_bundle b = {.name = files->n == 1 ? input_title(files->items[0]) : name,
                             .made = clock_format(made, sizeof made, clock_utc())};
     int rc = drawing_init(&d, &drawing_when_asked, STR(""), to->sink, to->ctx, err);
     if (rc == 0)
-        rc = source_announce(files->items, files->n, keys, err);
+        rc = input_announce(files->items, files->n, keys, err);
     for (size_t i = 0; rc == 0 && i < files->n; i++) {
         if ((to->progress && to->progress->without == i + 1) || drawing_progress_is_over(to->progress))
             continue;
         note_progress(to->progress, files, i);
-        struct drawing_file f = {.entry = {.file = files->items[i], .title = source_title(files->items[i])}};
+        struct drawing_file f = {.entry = {.file = files->items[i], .title = input_title(files->items[i])}};
         rc = draw_named(&d, &f, keys, err);
     }
     /* A failure above is of the file that was read. */

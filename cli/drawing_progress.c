@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cli/confined.h"
+#include "cli/input/confined.h"
 #include "cli/drawing_inside.h"
 #include "cli/term/talk.h"
 

@@ -6,10 +6,10 @@
 #include <sys/mman.h>
 
 #include "cli/args/command.h"
-#include "cli/confined.h"
+#include "cli/input/confined.h"
 #include "cli/term/exit.h"
 #include "cli/goroutines_json.h"
-#include "cli/source.h"
+#include "cli/input/input.h"
 #include "cli/term/standard_streams.h"
 #include "cli/term/talk.h"
 #include "report/report.h"
@@ -241,7 +241,7 @@ static void hint_profile(const struct strlist *files, struct err *err)
     for (size_t i = 0; err->kind == ERR_UNSUPPORTED && i < files->n; i++) {
         const char *name = files->items[i];
         size_t n = strlen(name);
-        if (strncmp(err->msg, name, n) == 0 && err->msg[n] == ':' && !source_is_input(name))
+        if (strncmp(err->msg, name, n) == 0 && err->msg[n] == ':' && !input_is_stdin(name))
             err_hint(err, "`profgrab pprof -top %s` shows it", name);
     }
 }
@@ -261,7 +261,7 @@ static int read_dumps(const struct strlist *files, struct buf bytes[2], struct g
     int rc = goroutines_read(dumps, names, files->n, bytes[0].max, &g, &why);
     for (size_t i = 0; i < files->n; i++)
         if ((rc < 0 || g->dumps[i].form != GOROUTINES_PROFILE) &&
-            source_check_dump(names[i], &bytes[i], rc == 0, err) < 0) {
+            input_check_dump(names[i], &bytes[i], rc == 0, err) < 0) {
             goroutines_free(g);
             return -1;
         }
@@ -274,14 +274,14 @@ static int read_dumps(const struct strlist *files, struct buf bytes[2], struct g
 }
 
 /* Reads and prints a dump, or two to compare. */
-static int show(const struct goroutines_options *o, const struct strlist *files, struct source_keys *keys,
+static int show(const struct goroutines_options *o, const struct strlist *files, struct input_keys *keys,
                 struct err *err)
 {
     struct buf bytes[2] = {BUF_INIT(0), BUF_INIT(0)};
     struct goroutines *g = NULL;
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < files->n; i++)
-        rc = source_read_inflated(files->items[i], keys, &bytes[i], err);
+        rc = input_read_inflated(files->items[i], keys, &bytes[i], err);
     if (rc == 0)
         rc = read_dumps(files, bytes, &g, err);
     if (rc == 0)
@@ -302,7 +302,7 @@ static int show(const struct goroutines_options *o, const struct strlist *files,
 static const char *place_of(const char *name, size_t *ret_n)
 {
     const char *member = name;
-    char *bundle = file_exists(name) ? NULL : source_bundle_of(name, &member);
+    char *bundle = file_exists(name) ? NULL : input_bundle_of(name, &member);
     free(bundle);
     *ret_n = (size_t)(file_base(member) - member);
     return member;
@@ -314,7 +314,7 @@ struct showing {
     const char *(*pairs)[2]; /* the dump, behind the one to compare it with, or NULL */
     size_t n;
     bool titled; /* a line with its place stands before each */
-    struct source_keys *keys;
+    struct input_keys *keys;
     size_t *at; /* which is being read: memory that the copy shares with this process */
 };
 
@@ -402,7 +402,7 @@ static int announce(const struct showing *s, struct err *err)
     for (size_t i = 0; i < 2 * s->n; i++)
         if (s->pairs[i / 2][i % 2])
             names[n++] = (char *)(uintptr_t)s->pairs[i / 2][i % 2];
-    int rc = source_announce(names, n, s->keys, err);
+    int rc = input_announce(names, n, s->keys, err);
     free(names);
     return rc;
 }
@@ -444,15 +444,15 @@ static int show_confined(struct showing *s, const struct confined_budget *budget
     if (rc < 0 && err->kind == ERR_LIMIT) {
         confined_name_limit(err, s->pairs[last][1]);
         if (s->titled)
-            source_hint_fewer("profgrab goroutines", s->pairs[last][1], err);
+            input_hint_fewer("profgrab goroutines", s->pairs[last][1], err);
     }
     return rc;
 }
 
 static int show_words(const struct goroutines_options *o, const struct strlist *words, struct err *err)
 {
-    struct source_keys keys = {&o->identities, o->passphrase_file, "--identity", NULL, NULL};
-    struct source_wish wish = {.content = SOURCE_DUMPS, .example = "profgrab goroutines", .keys = &keys};
+    struct input_keys keys = {&o->identities, o->passphrase_file, "--identity", NULL, NULL};
+    struct input_wish wish = {.content = INPUT_DUMPS, .example = "profgrab goroutines", .keys = &keys};
     struct strlist lists[2] = {{0}, {0}};
     struct showing s = {.o = o, .keys = &keys};
     struct confined_budget budget;
@@ -461,7 +461,7 @@ static int show_words(const struct goroutines_options *o, const struct strlist *
     if (rc == 0)
         rc = confined_open(words->items, words->n, &keys, &budget, &known, err);
     for (size_t i = 0; rc == 0 && i < words->n; i++)
-        rc = source_expand(&wish, words->items[i], &lists[i], err);
+        rc = input_expand(&wish, words->items[i], &lists[i], err);
     if (rc == 0)
         rc = choose(lists, words->n, &s, err);
     if (rc == 0)
@@ -469,7 +469,7 @@ static int show_words(const struct goroutines_options *o, const struct strlist *
     free(s.pairs);
     strlist_release(&lists[0]);
     strlist_release(&lists[1]);
-    source_keys_release(&keys);
+    input_keys_release(&keys);
     return rc;
 }
 

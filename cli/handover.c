@@ -6,14 +6,14 @@
 #include <unistd.h>
 
 #include "bundle/bundle.h"
-#include "cli/confined.h"
+#include "cli/input/confined.h"
 #include "cli/digest.h"
 #include "cli/drawing.h"
 #include "cli/term/exit.h"
 #include "cli/record.h"
 #include "cli/args/shell.h"
 #include "cli/term/signals.h"
-#include "cli/source.h"
+#include "cli/input/input.h"
 #include "cli/term/talk.h"
 #include "fetch/fetch.h"
 #include "base/banned.h"
@@ -48,7 +48,7 @@ static int make_copy(const struct handover *h, const struct handover_run *run, s
                               .labels = &h->options->redact_labels,
                               .to = h->recipients,
                               .cancel_fd = signals_cancel_fd(),
-                              .cpu_ms = confined_copy_ms(source_size(run->bundle))};
+                              .cpu_ms = confined_copy_ms(input_size(run->bundle))};
     const struct sshsig_signer signer = handover_signer(h, run->prompt);
     how.signer = signer.key ? &signer : NULL;
     how.signature_optional = !h->team || !h->team->signature_required;

@@ -7,8 +7,8 @@
 
 #include "cli/args/command.h"
 #include "cli/term/exit.h"
-#include "cli/pprof.h"
-#include "cli/source.h"
+#include "cli/pprof/pprof.h"
+#include "cli/input/input.h"
 #include "base/banned.h"
 
 /* Merged so many at a time, so that not all of them need be in memory together: so many profiles become one
@@ -44,7 +44,7 @@ struct merge {
     struct strlist names; /* of all profiles */
     double *weights;      /* of each */
     size_t cap_weights;
-    struct source_keys keys;
+    struct input_keys keys;
     struct confined_budget room;
     const struct confined_budget *budget; /* that one; NULL: the size of a word is not known */
 };
@@ -112,7 +112,7 @@ static int fold_all(struct merge *m, struct profile **ret, struct err *err)
 }
 
 /* Takes the profile of an item, or the error. */
-static int take(struct merge *m, struct source_item *item, double weight, struct err *err)
+static int take(struct merge *m, struct input_item *item, double weight, struct err *err)
 {
     int rc = item->profile ? 0 : -1;
     if (rc < 0)
@@ -131,13 +131,13 @@ static int take(struct merge *m, struct source_item *item, double weight, struct
 /* Reads names from `at` on, as many as there is room for: *ret_n. */
 static int add_some(struct merge *m, size_t at, size_t *ret_n, struct err *err)
 {
-    struct source_item items[BATCH] = {{0}};
+    struct input_item items[BATCH] = {{0}};
     if (make_room(m, 0, err) < 0)
         return -1;
     size_t left = m->names.n - at, room = BATCH - m->n[0], n = left < room ? left : room;
     for (size_t i = 0; i < n; i++)
         items[i].name = m->names.items[at + i];
-    source_profiles(items, n, &m->keys, m->budget);
+    input_profiles(items, n, &m->keys, m->budget);
     int rc = confined_check(m->budget, m->names.items[at + n - 1], err);
     for (size_t i = 0; rc == 0 && i < n; i++)
         rc = take(m, &items[i], m->weights[at + i], err);
@@ -150,14 +150,14 @@ static int add_some(struct merge *m, size_t at, size_t *ret_n, struct err *err)
 /* Adds the names of a word: a file, or the profiles of a bundle that the word stands for. */
 static int expand_word(struct merge *m, const char *word, struct err *err)
 {
-    struct source_wish wish = {
-        .content = SOURCE_PROFILES, .example = "profgrab merge -o OUT", .keys = &m->keys};
+    struct input_wish wish = {
+        .content = INPUT_PROFILES, .example = "profgrab merge -o OUT", .keys = &m->keys};
     char *name = NULL;
     double weight = 1;
     size_t before = m->names.n;
     int rc = split_weight(word, &name, &weight, err);
     if (rc == 0)
-        rc = source_expand(&wish, name, &m->names, err);
+        rc = input_expand(&wish, name, &m->names, err);
     if (rc == 0)
         rc = array_reserve((void **)&m->weights, &m->cap_weights, m->names.n, sizeof *m->weights, err);
     for (size_t i = before; rc == 0 && i < m->names.n; i++)
@@ -204,14 +204,14 @@ static int merge_all(const struct strlist *words, struct merge *m, struct profil
     for (size_t i = 0; rc == 0 && i < words->n; i++)
         rc = expand_word(m, words->items[i], err);
     if (rc == 0)
-        rc = source_announce(m->names.items, m->names.n, &m->keys, err);
+        rc = input_announce(m->names.items, m->names.n, &m->keys, err);
     for (size_t i = 0, some = 0; rc == 0 && i < m->names.n; i += some)
         rc = add_some(m, i, &some, err);
     if (rc == 0)
         rc = fold_all(m, ret, err);
     rc = confined_release(m->budget, before, rc, words->items[0], err);
     if (rc < 0 && err->kind == ERR_LIMIT && m->names.n > words->n)
-        source_hint_fewer("profgrab merge -o OUT", m->names.items[0], err);
+        input_hint_fewer("profgrab merge -o OUT", m->names.items[0], err);
     return rc;
 }
 
@@ -222,7 +222,7 @@ static void release(struct merge *m)
             profile_free(m->profiles[level][--m->n[level]]);
     strlist_release(&m->names);
     free(m->weights);
-    source_keys_release(&m->keys);
+    input_keys_release(&m->keys);
 }
 
 static bool is_standard_output(const struct merge_options *o)

@@ -6,13 +6,13 @@
 
 #include "bundle/bundle.h"
 #include "cli/args/command.h"
-#include "cli/confined.h"
+#include "cli/input/confined.h"
 #include "cli/digest.h"
 #include "cli/drawing.h"
 #include "cli/term/exit.h"
-#include "cli/crypt.h"
+#include "cli/input/opener.h"
 #include "cli/term/signals.h"
-#include "cli/source.h"
+#include "cli/input/input.h"
 #include "base/banned.h"
 
 /* What --text and --markdown may come to. */
@@ -112,7 +112,7 @@ static int write_in_copy(void *ctx, struct buf *ret, struct err *err)
 
 static struct proc_confines limits_of(const struct reading *r)
 {
-    struct proc_confines limits = confined_limits(source_size(r->bundle));
+    struct proc_confines limits = confined_limits(input_size(r->bundle));
     limits.max_result = TEXT_MAX;
     return limits;
 }
@@ -226,7 +226,7 @@ static int write_page(struct reading *r, struct err *err)
 /* Whoever encrypts a bundle does not want its content beside it in plain text. */
 static int check_output(const struct report_options *o, const char *bundle, struct err *err)
 {
-    if (o->output || o->text || o->markdown || !source_is_encrypted(bundle))
+    if (o->output || o->text || o->markdown || !input_is_encrypted(bundle))
         return 0;
     err_set(err, ERR_USAGE, "%s is encrypted, and its page would be in plain text", bundle);
     return err_hint(err, "-o FILE says where it may lie, and -o - writes it to standard output");
@@ -234,10 +234,10 @@ static int check_output(const struct report_options *o, const char *bundle, stru
 
 static int report(const struct report_options *o, const char *bundle, struct err *err)
 {
-    struct seal_opener opener;
+    struct opener opener;
     if (check_output(o, bundle, err) < 0)
         return -1;
-    if (signals_install(err) < 0 || seal_opener_init(&opener, &o->identities, o->passphrase_file, err) < 0)
+    if (signals_install(err) < 0 || opener_init(&opener, &o->identities, o->passphrase_file, err) < 0)
         return -1;
     struct reading r = {.o = o, .bundle = bundle, .by = opener.by, .fd = -1};
     /* Whoever is asked for a passphrase takes their time, and scrypt its memory: neither is the copy's. */
@@ -247,7 +247,7 @@ static int report(const struct report_options *o, const char *bundle, struct err
     if (rc == 0)
         rc = write_page(&r, err);
     drawing_progress_free(r.progress);
-    seal_opener_release(&opener);
+    opener_release(&opener);
     return rc;
 }
 

@@ -10,13 +10,13 @@
 
 #include "cli/capture.h"
 #include "cli/args/command.h"
-#include "cli/confined.h"
+#include "cli/input/confined.h"
 #include "cli/term/confirm.h"
 #include "cli/engine.h"
 #include "cli/term/exit.h"
 #include "cli/record.h"
 #include "cli/term/signals.h"
-#include "cli/source.h"
+#include "cli/input/input.h"
 #include "cli/term/talk.h"
 #include "cli/target.h"
 #include "base/banned.h"
@@ -132,7 +132,7 @@ static int refuse_encrypted(const char *path, struct err *err)
 static int read_bundle(struct resume *r, struct err *err)
 {
     char *text = NULL;
-    if (source_is_encrypted(r->path))
+    if (input_is_encrypted(r->path))
         return refuse_encrypted(r->path, err);
     if (bundle_manifest(r->path, NULL, &text, err) < 0)
         return -1;
@@ -332,7 +332,7 @@ static int take_all_left(struct resume *r, struct err *err)
     struct targets *t = &r->targets;
     size_t n = 0;
     /* Of a bundle the size on disk counts, and not what it inflates to. */
-    confined_begin(r->is_bundle ? source_size(r->path) : 0, &r->checking);
+    confined_begin(r->is_bundle ? input_size(r->path) : 0, &r->checking);
     for (size_t i = 0; i < t->n; i++) {
         if (take_left(r, &t->items[i], err) < 0)
             return -1;

@@ -7,13 +7,13 @@
 
 #include "bundle/bundle.h"
 #include "cli/args/command.h"
-#include "cli/confined.h"
+#include "cli/input/confined.h"
 #include "cli/drawing.h"
 #include "cli/term/exit.h"
-#include "cli/pprof.h"
-#include "cli/crypt.h"
+#include "cli/pprof/pprof.h"
+#include "cli/input/opener.h"
 #include "cli/term/signals.h"
-#include "cli/source.h"
+#include "cli/input/input.h"
 #include "cli/term/standard_streams.h"
 #include "cli/term/talk.h"
 #include "base/banned.h"
@@ -65,9 +65,9 @@ static int new_page(bool decrypted, char **ret_path, struct err *err)
 struct page_job {
     const struct strlist *words;
     struct age_identities *by;
-    struct source_keys keys; /* of members */
-    int fd;                  /* where to */
-    const char *path;        /* its name, for messages */
+    struct input_keys keys; /* of members */
+    int fd;                 /* where to */
+    const char *path;       /* its name, for messages */
     struct drawing_progress *progress;
 };
 
@@ -82,7 +82,7 @@ static int write_piece(void *ctx, const void *p, size_t n, struct err *err)
 static bool is_bundle(const char *path)
 {
     char *manifest = NULL;
-    bool is = source_is_encrypted(path) || bundle_manifest(path, NULL, &manifest, NULL) == 0;
+    bool is = input_is_encrypted(path) || bundle_manifest(path, NULL, &manifest, NULL) == 0;
     free(manifest);
     return is;
 }
@@ -104,9 +104,9 @@ static uint64_t size_of(const struct strlist *words)
     char *before = NULL;
     for (size_t i = 0; i < words->n; i++) {
         const char *member;
-        char *bundle = file_exists(words->items[i]) ? NULL : source_bundle_of(words->items[i], &member);
+        char *bundle = file_exists(words->items[i]) ? NULL : input_bundle_of(words->items[i], &member);
         if (!bundle || !before || strcmp(bundle, before) != 0)
-            bytes += source_size(words->items[i]);
+            bytes += input_size(words->items[i]);
         free(before);
         before = bundle;
     }
@@ -134,23 +134,23 @@ static int draw(struct page_job *job, struct err *err)
 static int unlock_and_draw(struct page_job *job, struct err *err)
 {
     const struct strlist *words = job->words;
-    int rc = words->n == 1 && source_is_encrypted(words->items[0])
+    int rc = words->n == 1 && input_is_encrypted(words->items[0])
                  ? bundle_unlock(words->items[0], job->by, err)
                  : 0;
     for (size_t i = 0; rc == 0 && i < words->n; i++)
         if (!file_exists(words->items[i]))
-            rc = source_unlock(words->items[i], &job->keys, err);
+            rc = input_unlock(words->items[i], &job->keys, err);
     return rc < 0 ? -1 : draw(job, err);
 }
 
 /* A bundle alone stays, since it has a page of its own; among other words it stands for its files. */
-static int expand(const struct strlist *words, struct source_keys *keys, struct strlist *ret, struct err *err)
+static int expand(const struct strlist *words, struct input_keys *keys, struct strlist *ret, struct err *err)
 {
-    struct source_wish wish = {.content = SOURCE_BOTH, .example = "profgrab view", .keys = keys};
+    struct input_wish wish = {.content = INPUT_BOTH, .example = "profgrab view", .keys = keys};
     if (words->n == 1 && file_exists(words->items[0]))
         return strlist_add(ret, words->items[0], err);
     for (size_t i = 0; i < words->n; i++)
-        if (source_expand(&wish, words->items[i], ret, err) < 0)
+        if (input_expand(&wish, words->items[i], ret, err) < 0)
             return -1;
     return 0;
 }
@@ -163,16 +163,16 @@ static int write_page(const struct view_options *o, const struct strlist *words,
                            .fd = fd,
                            .path = path,
                            .keys = {&o->identities, o->passphrase_file, "--identity", NULL, NULL}};
-    struct seal_opener opener;
+    struct opener opener;
     if (confined_take_input(words->items, words->n, signals_cancel_fd(), err) < 0 ||
-        seal_opener_init(&opener, &o->identities, o->passphrase_file, err) < 0)
+        opener_init(&opener, &o->identities, o->passphrase_file, err) < 0)
         return -1;
     job.by = opener.by;
     int rc = expand(words, &job.keys, &files, err);
     if (rc == 0)
         rc = unlock_and_draw(&job, err);
-    source_keys_release(&job.keys);
-    seal_opener_release(&opener);
+    input_keys_release(&job.keys);
+    opener_release(&opener);
     strlist_release(&files);
     return rc;
 }
@@ -193,8 +193,8 @@ static bool is_decrypted(const struct strlist *words)
     bool is = false;
     for (size_t i = 0; !is && i < words->n; i++) {
         const char *member;
-        char *bundle = file_exists(words->items[i]) ? NULL : source_bundle_of(words->items[i], &member);
-        is = source_is_encrypted(bundle ? bundle : words->items[i]);
+        char *bundle = file_exists(words->items[i]) ? NULL : input_bundle_of(words->items[i], &member);
+        is = input_is_encrypted(bundle ? bundle : words->items[i]);
         free(bundle);
     }
     return is;

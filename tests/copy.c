@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include "bundle/bundle.h"
-#include "cli/confined.h"
+#include "cli/input/confined.h"
 #include "cli/drawing.h"
 #include "cli/term/prompt.h"
 #include "cli/term/signals.h"
-#include "cli/source.h"
+#include "cli/input/input.h"
 #include "base/banned.h"
 
 enum { ASK_MS = 20000 };
@@ -44,7 +44,7 @@ static int read_options(int argc, char **argv, struct bundle_copy *how, struct s
     if (optind != argc - 1)
         return err_set(err, ERR_USAGE, "which bundle?");
     how->bundle = argv[optind];
-    how->cpu_ms = confined_copy_ms(source_size(how->bundle));
+    how->cpu_ms = confined_copy_ms(input_size(how->bundle));
     how->signer = signer->key ? signer : NULL;
     how->to = *to;
     return 0;

@@ -8,7 +8,7 @@
 
 #include "bundle/redact_words.h"
 #include "bundle/scrub.h"
-#include "cli/pprof_shell.h"
+#include "cli/pprof/shell.h"
 #include "fetch/answer.h"
 #include "fetch/check.h"
 #include "fetch/index.h"

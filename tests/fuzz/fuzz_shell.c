@@ -4,7 +4,7 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "cli/pprof_shell.h"
+#include "cli/pprof/shell.h"
 #include "base/banned.h"
 
 #define TEXT_MOST ((size_t)1 << 22)

@@ -13,7 +13,7 @@
 #include "bundle/manifest.h"
 #include "bundle/redact.h"
 #include "cli/args/options.h"
-#include "cli/pprof_shell.h"
+#include "cli/pprof/shell.h"
 #include "fetch/check.h"
 #include "fetch/index.h"
 #include "fetch/plan.h"

@@ -6,15 +6,15 @@
 #include <unistd.h>
 
 #include "bundle/bundle.h"
-#include "cli/crypt.h"
+#include "cli/input/opener.h"
 #include "cli/term/signals.h"
-#include "cli/source.h"
+#include "cli/input/input.h"
 #include "base/banned.h"
 
 /* ---- who opens it ----------------------------------------------------------------------------------------
  */
 
-bool source_is_encrypted(const char *path)
+bool input_is_encrypted(const char *path)
 {
     unsigned char first[256];
     int fd = file_open(path, NULL);
@@ -24,19 +24,19 @@ bool source_is_encrypted(const char *path)
 }
 
 /* *ret_by: NULL for a bundle in plain text, and where nobody opens any. */
-static int identities_for(const char *bundle, struct source_keys *keys, struct age_identities **ret_by,
+static int identities_for(const char *bundle, struct input_keys *keys, struct age_identities **ret_by,
                           struct err *err)
 {
     static const struct strlist none = {0};
     *ret_by = NULL;
-    if (!keys || !source_is_encrypted(bundle))
+    if (!keys || !input_is_encrypted(bundle))
         return 0;
     if (!keys->opener) {
-        struct seal_opener *opener = calloc(1, sizeof *opener);
+        struct opener *opener = calloc(1, sizeof *opener);
         if (!opener)
             return err_nomem(err);
-        if (signals_install(err) < 0 || seal_opener_init(opener, keys->identities ? keys->identities : &none,
-                                                         keys->passphrase_file, err) < 0) {
+        if (signals_install(err) < 0 || opener_init(opener, keys->identities ? keys->identities : &none,
+                                                    keys->passphrase_file, err) < 0) {
             free(opener);
             return -1;
         }
@@ -56,13 +56,13 @@ struct ahead {
     struct bundle_members *members;
 };
 
-struct source_ahead {
+struct input_ahead {
     struct ahead *first;
     struct names by_bundle; /* to struct ahead */
     struct ahead *last_read;
 };
 
-static void forget_ahead(struct source_ahead *all)
+static void forget_ahead(struct input_ahead *all)
 {
     for (struct ahead *a = all ? all->first : NULL, *next; a; a = next) {
         next = a->next;
@@ -77,7 +77,7 @@ static void forget_ahead(struct source_ahead *all)
 }
 
 /* With more than two bundles, only the one that is read is open: descriptors are few. */
-static struct bundle_members *find_ahead(struct source_ahead *all, const char *bundle)
+static struct bundle_members *find_ahead(struct input_ahead *all, const char *bundle)
 {
     const struct ahead *found = names_get(&all->by_bundle, bundle);
     if (!found)
@@ -89,7 +89,7 @@ static struct bundle_members *find_ahead(struct source_ahead *all, const char *b
 }
 
 /* The list for a bundle's members. Takes the path. */
-static struct ahead *ahead_of(struct source_ahead *all, char *bundle, struct err *err)
+static struct ahead *ahead_of(struct input_ahead *all, char *bundle, struct err *err)
 {
     struct ahead *a = (struct ahead *)(uintptr_t)names_get(&all->by_bundle, bundle);
     if (a) {
@@ -107,11 +107,11 @@ static struct ahead *ahead_of(struct source_ahead *all, char *bundle, struct err
     return names_add(&all->by_bundle, a->bundle, a, err) < 0 ? NULL : a;
 }
 
-static int list_members(struct source_ahead *all, char *const *names, size_t n, struct err *err)
+static int list_members(struct input_ahead *all, char *const *names, size_t n, struct err *err)
 {
     for (size_t i = 0; i < n; i++) {
         const char *member;
-        char *bundle = file_exists(names[i]) ? NULL : source_bundle_of(names[i], &member);
+        char *bundle = file_exists(names[i]) ? NULL : input_bundle_of(names[i], &member);
         struct ahead *a = bundle ? ahead_of(all, bundle, err) : NULL;
         if (bundle && (!a || strlist_add(&a->names, member, err) < 0))
             return -1;
@@ -119,19 +119,19 @@ static int list_members(struct source_ahead *all, char *const *names, size_t n, 
     return 0;
 }
 
-static int open_ahead(struct ahead *a, struct source_keys *keys, struct err *err)
+static int open_ahead(struct ahead *a, struct input_keys *keys, struct err *err)
 {
     struct bundle_wanted wanted = {.path = a->bundle, .members = a->names};
-    if (source_most(&wanted.most, err) < 0 || identities_for(a->bundle, keys, &wanted.by, err) < 0 ||
+    if (input_most(&wanted.most, err) < 0 || identities_for(a->bundle, keys, &wanted.by, err) < 0 ||
         bundle_members_new(&wanted, &a->members, err) < 0)
         return -1;
     strlist_release(&a->names);
     return 0;
 }
 
-int source_bundle_announce(char *const *names, size_t n, struct source_keys *keys, struct err *err)
+int input_bundle_announce(char *const *names, size_t n, struct input_keys *keys, struct err *err)
 {
-    struct source_ahead *all = calloc(1, sizeof *all);
+    struct input_ahead *all = calloc(1, sizeof *all);
     int rc = all ? list_members(all, names, n, err) : err_nomem(err);
     for (struct ahead *a = all ? all->first : NULL; rc == 0 && a; a = a->next)
         rc = open_ahead(a, keys, err);
@@ -142,26 +142,26 @@ int source_bundle_announce(char *const *names, size_t n, struct source_keys *key
     return rc;
 }
 
-void source_bundle_forget(struct source_keys *keys)
+void input_bundle_forget(struct input_keys *keys)
 {
     forget_ahead(keys->ahead);
     keys->ahead = NULL;
     if (keys->opener)
-        seal_opener_release(keys->opener);
+        opener_release(keys->opener);
     free(keys->opener);
     keys->opener = NULL;
 }
 
 /* The hint of one that nobody can open names the option that the command has. */
-static int failed(const char *bundle, const struct source_keys *keys, struct err *err)
+static int failed(const char *bundle, const struct input_keys *keys, struct err *err)
 {
-    if (keys && keys->option && err->kind == ERR_NOT_FOUND && source_is_encrypted(bundle) &&
+    if (keys && keys->option && err->kind == ERR_NOT_FOUND && input_is_encrypted(bundle) &&
         strstr(err->msg, "encrypted to"))
         err_hint(err, "%s FILE names the age identity or SSH private key that opens it", keys->option);
     return -1;
 }
 
-int source_bundle_unlock(const char *bundle, struct source_keys *keys, struct err *err)
+int input_bundle_unlock(const char *bundle, struct input_keys *keys, struct err *err)
 {
     struct age_identities *by;
     if (identities_for(bundle, keys, &by, err) < 0)
@@ -169,8 +169,8 @@ int source_bundle_unlock(const char *bundle, struct source_keys *keys, struct er
     return by && bundle_unlock(bundle, by, err) < 0 ? failed(bundle, keys, err) : 0;
 }
 
-int source_bundle_member(const char *bundle, const char *member, struct source_keys *keys, struct buf *ret,
-                         struct err *err)
+int input_bundle_member(const char *bundle, const char *member, struct input_keys *keys, struct buf *ret,
+                        struct err *err)
 {
     struct age_identities *by;
     struct bundle_members *ahead = keys && keys->ahead ? find_ahead(keys->ahead, bundle) : NULL;
@@ -212,7 +212,7 @@ static bool is_dump(const json_t *item, const char *file, bool local, bool is_pr
     return local && is(item, "kind", "text") && strstr(file_base(file), "goroutine");
 }
 
-static int add_entry(struct source_entries *all, const json_t *item, const char *host, const char *service,
+static int add_entry(struct input_entries *all, const json_t *item, const char *host, const char *service,
                      struct err *err)
 {
     const char *file = text(item, "file");
@@ -221,9 +221,9 @@ static int add_entry(struct source_entries *all, const json_t *item, const char 
         return 0;
     if (array_reserve((void **)&all->items, &all->cap, all->n + 1, sizeof *all->items, err) < 0)
         return -1;
-    struct source_entry *e = &all->items[all->n++];
-    *e = (struct source_entry){.pair = (unsigned)json_integer_value(json_object_get(item, "pair")),
-                               .is_profile = is(item, "status", "ok") && json_object_get(item, "profile")};
+    struct input_entry *e = &all->items[all->n++];
+    *e = (struct input_entry){.pair = (unsigned)json_integer_value(json_object_get(item, "pair")),
+                              .is_profile = is(item, "status", "ok") && json_object_get(item, "profile")};
     e->is_dump = is_dump(item, file, !host, e->is_profile);
     e->member = copy_of(file, &ok);
     e->host = copy_of(host, &ok);
@@ -232,7 +232,7 @@ static int add_entry(struct source_entries *all, const json_t *item, const char 
     return ok ? 0 : err_nomem(err);
 }
 
-static int add_items(struct source_entries *all, const json_t *items, const char *host, const char *service,
+static int add_items(struct input_entries *all, const json_t *items, const char *host, const char *service,
                      struct err *err)
 {
     for (size_t i = 0; i < json_array_size(items); i++)
@@ -241,7 +241,7 @@ static int add_items(struct source_entries *all, const json_t *items, const char
     return 0;
 }
 
-static int add_all(struct source_entries *all, const json_t *root, struct err *err)
+static int add_all(struct input_entries *all, const json_t *root, struct err *err)
 {
     const json_t *hosts = json_object_get(root, "hosts");
     for (size_t i = 0; i < json_array_size(hosts); i++) {
@@ -264,16 +264,16 @@ static int order_texts(const char *a, const char *b)
 /* By what the dumps of the same goroutines have in common. */
 static int order_dumps(const void *a, const void *b)
 {
-    const struct source_entry *x = *(struct source_entry *const *)a, *y = *(struct source_entry *const *)b;
+    const struct input_entry *x = *(struct input_entry *const *)a, *y = *(struct input_entry *const *)b;
     int by = order_texts(x->host, y->host);
     if (by == 0)
         by = order_texts(x->service, y->service);
     return by ? by : (x->pair > y->pair) - (x->pair < y->pair);
 }
 
-static int mark_texts(struct source_entries *all, struct err *err)
+static int mark_texts(struct input_entries *all, struct err *err)
 {
-    const struct source_entry **texts = malloc((all->n + 1) * sizeof *texts);
+    const struct input_entry **texts = malloc((all->n + 1) * sizeof *texts);
     size_t n = 0;
     if (!texts)
         return err_nomem(err);
@@ -282,15 +282,15 @@ static int mark_texts(struct source_entries *all, struct err *err)
             texts[n++] = &all->items[i];
     qsort(texts, n, sizeof *texts, order_dumps);
     for (size_t i = 0; i < all->n; i++) {
-        struct source_entry *e = &all->items[i];
+        struct input_entry *e = &all->items[i];
         e->has_text = e->is_profile && bsearch(&e, texts, n, sizeof *texts, order_dumps);
     }
     free(texts);
     return 0;
 }
 
-int source_bundle_entries(const char *bundle, struct source_keys *keys, struct source_entries *ret,
-                          struct err *err)
+int input_bundle_entries(const char *bundle, struct input_keys *keys, struct input_entries *ret,
+                         struct err *err)
 {
     struct age_identities *by;
     char *manifest = NULL;

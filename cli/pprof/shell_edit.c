@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
-#include "cli/pprof_shell.h"
+#include "cli/pprof/shell.h"
 #include "cli/term/signals.h"
 #include "base/banned.h"
 

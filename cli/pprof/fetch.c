@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/pprof.h"
-#include "cli/source.h"
+#include "cli/pprof/pprof.h"
+#include "cli/input/input.h"
 #include "fetch/fetch.h"
 #include "base/banned.h"
 
@@ -63,7 +63,7 @@ int pprof_fetch(const struct pprof_options *o, const char *url, long timeout_s, 
                 struct err *err)
 {
     uint64_t most;
-    if (source_most(&most, err) < 0)
+    if (input_most(&most, err) < 0)
         return -1;
     struct url_request request = request_of(o, url, timeout_s);
     struct url_answer answer = {.body = BUF_INIT(most)};

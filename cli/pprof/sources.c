@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/pprof.h"
-#include "cli/source.h"
+#include "cli/pprof/pprof.h"
+#include "cli/input/input.h"
 #include "fetch/fetch.h"
 #include "base/banned.h"
 
@@ -115,7 +115,7 @@ static int go_online(bool *online, struct err *err)
  * profile of 30 seconds takes 30 seconds. Without a colon it is a file, if there is none either. */
 static int begin(struct profile_source *s, bool *online, struct err *err)
 {
-    if (!strchr(s->name, ':') || source_is_here(s->name))
+    if (!strchr(s->name, ':') || input_is_here(s->name))
         return 0;
     if (go_online(online, err) < 0)
         return -1;
@@ -168,17 +168,17 @@ static void say_failure(const struct profile_source *s)
 }
 
 /* Reads those that are not elsewhere. */
-static int read_here(struct profile_source *sources, size_t n, struct source_keys *keys,
+static int read_here(struct profile_source *sources, size_t n, struct input_keys *keys,
                      const struct confined_budget *budget, struct err *err)
 {
     size_t here = 0;
-    struct source_item *items = calloc(n, sizeof *items);
+    struct input_item *items = calloc(n, sizeof *items);
     if (!items)
         return err_nomem(err);
     for (size_t i = 0; i < n; i++)
         if (!sources[i].started)
             items[here++].name = sources[i].name;
-    source_profiles(items, here, keys, budget);
+    input_profiles(items, here, keys, budget);
     for (size_t i = n; i-- > 0;)
         if (!sources[i].started) {
             sources[i].profile = items[--here].profile;
@@ -343,12 +343,12 @@ struct expanded {
 };
 
 /* Adds what a word stands for, and says which members are added up. *ret_sums: set where they are several. */
-static int expand_word(const struct source_wish *wish, const char *word, struct strlist *ret, bool *ret_sums,
+static int expand_word(const struct input_wish *wish, const char *word, struct strlist *ret, bool *ret_sums,
                        struct err *err)
 {
     char line[1024];
     size_t before = ret->n;
-    if (source_expand(wish, word, ret, err) < 0)
+    if (input_expand(wish, word, ret, err) < 0)
         return -1;
     if (ret->n - before < 2)
         return 0;
@@ -373,9 +373,9 @@ static void warn_mixed(const struct harvest *h)
 
 static int expand(const struct pprof_options *o, struct expanded *ret, struct err *err)
 {
-    struct source_wish wish = {.content = SOURCE_PROFILES,
-                               .example = o->is_diff ? "profgrab diff OLD" : "profgrab pprof -top",
-                               .keys = o->keys};
+    struct input_wish wish = {.content = INPUT_PROFILES,
+                              .example = o->is_diff ? "profgrab diff OLD" : "profgrab pprof -top",
+                              .keys = o->keys};
     for (size_t i = 0; i < o->n_sources; i++)
         if (expand_word(&wish, o->sources[i], &ret->sources, &ret->sums_sources, err) < 0)
             return -1;
@@ -395,7 +395,7 @@ static int announce(const struct pprof_options *o, const struct expanded *words,
         return err_nomem(err);
     for (size_t i = 0; i < n; i++)
         names[i] = i < words->sources.n ? words->sources.items[i] : words->bases.items[i - words->sources.n];
-    int rc = source_announce(names, n, o->keys, err);
+    int rc = input_announce(names, n, o->keys, err);
     free(names);
     return rc;
 }
@@ -431,7 +431,7 @@ static int read_all(const struct pprof_options *o, struct expanded *words, struc
         rc = subtract(o, &sources->profile, &bases->profile, err);
     rc = confined_release(o->budget, before, rc, o->n_sources ? o->sources[0] : "the profile", err);
     if (rc < 0 && err->kind == ERR_LIMIT && words->sums_sources)
-        source_hint_fewer("profgrab pprof -top", o->sources[0], err);
+        input_hint_fewer("profgrab pprof -top", o->sources[0], err);
     return rc;
 }
 

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "cli/pprof_shell.h"
+#include "cli/pprof/shell.h"
 #include "base/banned.h"
 
 /* The only candidate there is, as long as there is no other. */

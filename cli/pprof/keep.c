@@ -6,7 +6,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "cli/pprof.h"
+#include "cli/pprof/pprof.h"
 #include "base/banned.h"
 
 /* The directory that profiles from elsewhere are kept in: a new string. */

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "cli/pprof.h"
+#include "cli/pprof/pprof.h"
 #include "fetch/url.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"

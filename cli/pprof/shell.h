@@ -7,9 +7,9 @@
 #ifndef CLI_PPROF_SHELL_H
 #define CLI_PPROF_SHELL_H
 
-#include "cli/pprof_flags.h"
+#include "cli/pprof/flags.h"
 
-/* ---- options that stick (pprof_shell_options.c) ----------------------------------------------------------
+/* ---- options that stick (shell_options.c) ----------------------------------------------------------
  */
 
 /* A copy that owns its texts. */
@@ -32,7 +32,7 @@ void shell_list_options(const struct pprof_options *o, const struct profile *p, 
 /* Adds the names of the sample types, with that between them. */
 void shell_add_types(const struct profile *p, const char *between, struct buf *to);
 
-/* ---- commands (pprof_shell_command.c) --------------------------------------------------------------------
+/* ---- commands (shell_command.c) --------------------------------------------------------------------
  */
 
 struct shell_command {
@@ -48,13 +48,13 @@ void shell_command_release(struct shell_command *c);
 /* Has options say what the command does, for this once: their texts are the command's. */
 void shell_command_apply(const struct shell_command *c, struct pprof_options *o);
 
-/* ---- what it tells (pprof_shell_help.c) ------------------------------------------------------------------
+/* ---- what it tells (shell_help.c) ------------------------------------------------------------------
  */
 
 /* Adds the help for a command or an option, or all of it for an empty name. */
 int shell_help(struct str name, const struct profile *p, struct buf *to, struct err *err);
 
-/* ---- lines (pprof_shell_input.c, pprof_shell_edit.c) -----------------------------------------------------
+/* ---- lines (shell_input.c, shell_edit.c) -----------------------------------------------------
  */
 
 struct shell_editor;

@@ -1,4 +1,4 @@
-#include "cli/source.h"
+#include "cli/input/input.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-int source_most(uint64_t *ret, struct err *err)
+int input_most(uint64_t *ret, struct err *err)
 {
     uint64_t most = UINT64_C(4) << 30;
     const char *set = getenv("PROFGRAB_PPROF_MAX");
@@ -24,12 +24,12 @@ int source_most(uint64_t *ret, struct err *err)
 /* ---- where it is -----------------------------------------------------------------------------------------
  */
 
-bool source_is_input(const char *name)
+bool input_is_stdin(const char *name)
 {
     return strcmp(name, "-") == 0;
 }
 
-char *source_bundle_of(const char *name, const char **ret_member)
+char *input_bundle_of(const char *name, const char **ret_member)
 {
     struct stat st;
     for (const char *colon = strchr(name, ':'); colon; colon = strchr(colon + 1, ':')) {
@@ -43,33 +43,33 @@ char *source_bundle_of(const char *name, const char **ret_member)
     return NULL;
 }
 
-bool source_is_here(const char *name)
+bool input_is_here(const char *name)
 {
     const char *member;
     struct stat st;
-    if (source_is_input(name) || stat(name, &st) == 0)
+    if (input_is_stdin(name) || stat(name, &st) == 0)
         return true;
-    char *bundle = source_bundle_of(name, &member);
+    char *bundle = input_bundle_of(name, &member);
     free(bundle);
     return bundle != NULL;
 }
 
-const char *source_title(const char *name)
+const char *input_title(const char *name)
 {
     const char *member = NULL;
-    char *bundle = file_exists(name) ? NULL : source_bundle_of(name, &member);
+    char *bundle = file_exists(name) ? NULL : input_bundle_of(name, &member);
     const char *title = bundle ? name + (file_base(bundle) - bundle) : file_base(name);
     free(bundle);
     return title;
 }
 
-uint64_t source_size(const char *name)
+uint64_t input_size(const char *name)
 {
     const char *member;
     struct stat st;
-    bool known = source_is_input(name) ? fstat(STDIN_FILENO, &st) == 0 : stat(name, &st) == 0;
+    bool known = input_is_stdin(name) ? fstat(STDIN_FILENO, &st) == 0 : stat(name, &st) == 0;
     if (!known) {
-        char *bundle = source_bundle_of(name, &member);
+        char *bundle = input_bundle_of(name, &member);
         known = bundle && stat(bundle, &st) == 0;
         free(bundle);
     }
@@ -99,30 +99,30 @@ static int read_file(const char *name, struct buf *ret, struct err *err)
     return rc;
 }
 
-static int read_member(const char *bundle, const char *member, struct source_keys *keys, struct buf *ret,
+static int read_member(const char *bundle, const char *member, struct input_keys *keys, struct buf *ret,
                        struct err *err)
 {
-    int rc = source_bundle_member(bundle, member, keys, ret, err);
+    int rc = input_bundle_member(bundle, member, keys, ret, err);
     if (rc < 0 && err->kind == ERR_NOT_FOUND && !err->hint[0])
         err_hint(err, "`profgrab bundle list %s` names what is in it", bundle);
     return rc;
 }
 
-int source_read(const char *name, struct source_keys *keys, struct buf *ret, struct err *err)
+int input_read(const char *name, struct input_keys *keys, struct buf *ret, struct err *err)
 {
     struct stat st;
     uint64_t most = 0;
-    int rc = source_most(&most, err);
+    int rc = input_most(&most, err);
     buf_init(ret, most);
     if (rc < 0)
         return -1;
-    if (source_is_input(name))
+    if (input_is_stdin(name))
         return read_all(STDIN_FILENO, "standard input", ret, err);
     if (stat(name, &st) == 0)
         return read_file(name, ret, err);
     int why = errno;
     const char *member;
-    char *bundle = source_bundle_of(name, &member);
+    char *bundle = input_bundle_of(name, &member);
     errno = why;
     rc = bundle ? read_member(bundle, member, keys, ret, err) : failed(err, "stat", name);
     free(bundle);
@@ -233,17 +233,17 @@ static int hint_type(const struct type *type, const char *what, const char *name
     return err_hint(err, "%s%s%s`%s %s` shows it", is, what, colon, type->command, name);
 }
 
-int source_hint_type(const char *name, const void *p, size_t n, struct err *err)
+int input_hint_type(const char *name, const void *p, size_t n, struct err *err)
 {
     const struct type *type = type_of(p, n);
     return type ? hint_type(type, type->what, name, err) : -1;
 }
 
-bool source_is_bundle(const char *name)
+bool input_is_bundle(const char *name)
 {
     char first[COMPRESSED];
     struct head h;
-    int fd = source_is_input(name) ? -1 : file_open(name, NULL);
+    int fd = input_is_stdin(name) ? -1 : file_open(name, NULL);
     ssize_t n = fd >= 0 ? read(fd, first, sizeof first) : -1;
     fd_close(&fd);
     if (n <= 0)
@@ -269,10 +269,10 @@ static int inflate_into(struct buf *to, const struct buf *from, struct err *err)
     return rc;
 }
 
-int source_read_inflated(const char *name, struct source_keys *keys, struct buf *ret, struct err *err)
+int input_read_inflated(const char *name, struct input_keys *keys, struct buf *ret, struct err *err)
 {
     struct buf inflated;
-    int rc = source_read(name, keys, ret, err);
+    int rc = input_read(name, keys, ret, err);
     if (rc < 0 || ret->len < 2 || memcmp(ret->data, "\x1f\x8b", 2) != 0)
         return rc;
     buf_init(&inflated, ret->max);
@@ -283,7 +283,7 @@ int source_read_inflated(const char *name, struct source_keys *keys, struct buf 
     return rc;
 }
 
-int source_check_dump(const char *name, const struct buf *bytes, bool strict, struct err *err)
+int input_check_dump(const char *name, const struct buf *bytes, bool strict, struct err *err)
 {
     const struct type *type = type_of(bytes->data, bytes->len);
     size_t n = bytes->len < TEXT_LOOKED_AT ? bytes->len : TEXT_LOOKED_AT;
@@ -312,20 +312,20 @@ static int parse(struct buf *bytes, const char *name, struct profile **ret, stru
     memcpy(first, bytes->data, n);
     if (profile_parse_buf(bytes, bytes->max, ret, err) == 0)
         return 0;
-    return source_hint_type(name, first, n, err);
+    return input_hint_type(name, first, n, err);
 }
 
-int source_parse(struct buf *bytes, const char *name, struct profile **ret, struct err *err)
+int input_parse(struct buf *bytes, const char *name, struct profile **ret, struct err *err)
 {
     return refuse_perf(bytes, name, err) < 0 ? -1 : parse(bytes, name, ret, err);
 }
 
-int source_profile(const char *name, struct source_keys *keys, struct profile **ret, struct err *err)
+int input_profile(const char *name, struct input_keys *keys, struct profile **ret, struct err *err)
 {
     struct buf bytes = BUF_INIT(0);
-    int rc = source_read(name, keys, &bytes, err);
+    int rc = input_read(name, keys, &bytes, err);
     if (rc == 0)
-        rc = source_parse(&bytes, name, ret, err);
+        rc = input_parse(&bytes, name, ret, err);
     buf_release(&bytes);
     return rc;
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/pprof_shell.h"
+#include "cli/pprof/shell.h"
 #include "base/banned.h"
 
 #define LINE_MAX_BYTES ((size_t)1 << 20)

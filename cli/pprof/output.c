@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/confined.h"
-#include "cli/pprof.h"
+#include "cli/input/confined.h"
+#include "cli/pprof/pprof.h"
 #include "cli/term/signals.h"
 #include "cli/term/standard_streams.h"
 #include "base/banned.h"

@@ -2,7 +2,7 @@
 #ifndef CLI_PPROF_FLAGS_H
 #define CLI_PPROF_FLAGS_H
 
-#include "cli/pprof.h"
+#include "cli/pprof/pprof.h"
 
 enum flag_kind { BOOL, INT, FLOAT, TEXT };
 /* Where the usage has it. Those of GRANULARITY and SORT exclude each other. */

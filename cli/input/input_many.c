@@ -6,27 +6,26 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "cli/confined.h"
-#include "cli/source.h"
+#include "cli/input/confined.h"
+#include "cli/input/input.h"
 #include "base/banned.h"
 
 /* Bytes of files that are worth a thread. */
 enum { WORTH_IT = 256 << 10 };
 
 struct queue {
-    struct source_item *items;
+    struct input_item *items;
     size_t n;
     const struct confined_budget *budget;
     atomic_size_t next;
 };
 
-static void read_item(struct source_item *item, struct source_keys *keys,
-                      const struct confined_budget *budget)
+static void read_item(struct input_item *item, struct input_keys *keys, const struct confined_budget *budget)
 {
     item->err = (struct err)ERR_INIT;
     item->profile = NULL;
     if (confined_check(budget, item->name, &item->err) == 0)
-        source_profile(item->name, keys, &item->profile, &item->err);
+        input_profile(item->name, keys, &item->profile, &item->err);
 }
 
 /* Files, until there are no more. */
@@ -40,13 +39,13 @@ static void *read_files(void *ctx)
 }
 
 /* Finds out which are files. Returns how large they are together, but for the largest of them. */
-static uint64_t look(struct source_item *items, size_t n)
+static uint64_t look(struct input_item *items, size_t n)
 {
     uint64_t all = 0, largest = 0;
     for (size_t i = 0; i < n; i++) {
         struct stat st;
         items[i].is_file =
-            !source_is_input(items[i].name) && stat(items[i].name, &st) == 0 && S_ISREG(st.st_mode);
+            !input_is_stdin(items[i].name) && stat(items[i].name, &st) == 0 && S_ISREG(st.st_mode);
         uint64_t size = items[i].is_file ? (uint64_t)st.st_size : 0;
         all += size;
         largest = size > largest ? size : largest;
@@ -54,7 +53,7 @@ static uint64_t look(struct source_item *items, size_t n)
     return all - largest;
 }
 
-static void read_others(struct source_item *items, size_t n, struct source_keys *keys,
+static void read_others(struct input_item *items, size_t n, struct input_keys *keys,
                         const struct confined_budget *budget)
 {
     for (size_t i = 0; i < n; i++)
@@ -62,8 +61,8 @@ static void read_others(struct source_item *items, size_t n, struct source_keys 
             read_item(&items[i], keys, budget);
 }
 
-void source_profiles(struct source_item *items, size_t n, struct source_keys *keys,
-                     const struct confined_budget *budget)
+void input_profiles(struct input_item *items, size_t n, struct input_keys *keys,
+                    const struct confined_budget *budget)
 {
     struct queue q = {.items = items, .n = n, .budget = budget};
     struct err unused = ERR_INIT;

@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/pprof.h"
+#include "cli/pprof/pprof.h"
 #include "base/banned.h"
 
 /* A browser may be a script that hands the file on: so long it has until it goes. */

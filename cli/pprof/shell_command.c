@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/pprof_shell.h"
+#include "cli/pprof/shell.h"
 #include "base/banned.h"
 
 #define COMMAND_MAX ((size_t)1 << 20)

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "cli/term/columns.h"
-#include "cli/pprof_flags.h"
+#include "cli/pprof/flags.h"
 #include "base/banned.h"
 
 /* All that flags may be set to. */

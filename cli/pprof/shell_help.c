@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/pprof_shell.h"
+#include "cli/pprof/shell.h"
 #include "base/banned.h"
 
 #define ROWS 64

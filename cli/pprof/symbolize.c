@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/pprof.h"
+#include "cli/pprof/pprof.h"
 #include "cli/term/signals.h"
 #include "base/banned.h"
 

@@ -2,17 +2,17 @@
  * `profgrab pprof`, inside: flags, sources, outputs.
  *
  * Source: google/pprof internal/driver, whose flags, messages and exit codes are the standard. docs/pprof.md
- * has the list of flags, made from the table of pprof_flags.c.
+ * has the list of flags, made from the table of cli/pprof/flags.c.
  */
-#ifndef CLI_PPROF_H
-#define CLI_PPROF_H
+#ifndef CLI_PPROF_PPROF_H
+#define CLI_PPROF_PPROF_H
 
 #include <stdio.h>
 
 #include "base/base.h"
-#include "cli/confined.h"
+#include "cli/input/confined.h"
 #include "cli/args/options.h"
-#include "cli/source.h"
+#include "cli/input/input.h"
 #include "pprof/pprof.h"
 #include "pprof/symbolize/symbolize.h"
 
@@ -61,7 +61,7 @@ struct pprof_options {
     bool diff_base;
     const char *identity;        /* a file; NULL: the usual keys */
     const char *passphrase_file; /* NULL: a person is asked */
-    struct source_keys *keys;    /* NULL: made of the identity. Set by callers that read several times */
+    struct input_keys *keys;     /* NULL: made of the identity. Set by callers that read several times */
     /* What reading and the report may cost; NULL: each report what the bytes of the profile allow. Set by
      * callers that read several times, otherwise by pprof_make. */
     const struct confined_budget *budget;

@@ -1,4 +1,4 @@
-#include "cli/confined.h"
+#include "cli/input/confined.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cli/term/signals.h"
-#include "cli/source.h"
+#include "cli/input/input.h"
 #include "base/banned.h"
 
 /* For each byte of the input: profiles inflate to ten times their size, and dumps of goroutines to fifty; a
@@ -116,14 +116,14 @@ int confined_release(const struct confined_budget *b, uint64_t before, int rc, c
     return confined_name_limit(err, name);
 }
 
-int confined_open(char *const *words, size_t n, struct source_keys *keys, struct confined_budget *ret,
+int confined_open(char *const *words, size_t n, struct input_keys *keys, struct confined_budget *ret,
                   bool *ret_known, struct err *err)
 {
     uint64_t bytes = 0;
     bool known = true;
     for (size_t i = 0; i < n; i++) {
-        uint64_t size = source_size(words[i]);
-        if (source_unlock(words[i], keys, err) < 0)
+        uint64_t size = input_size(words[i]);
+        if (input_unlock(words[i], keys, err) < 0)
             return -1;
         known = known && size > 0;
         bytes += size;
@@ -164,7 +164,7 @@ static int take_input(int cancel_fd, struct err *err)
         return 0;
     char *beside = file_join(dir && *dir ? dir : "/tmp", "profgrab.input");
     int fd = beside ? file_create_nameless(beside, err) : err_nomem(err);
-    int rc = fd < 0 ? -1 : source_most(&most, err);
+    int rc = fd < 0 ? -1 : input_most(&most, err);
     if (rc == 0)
         rc = spool(fd, most, cancel_fd, err);
     if (rc == 0 && dup2(fd, STDIN_FILENO) < 0)
@@ -177,7 +177,7 @@ static int take_input(int cancel_fd, struct err *err)
 int confined_take_input(char *const *names, size_t n, int cancel_fd, struct err *err)
 {
     for (size_t i = 0; i < n; i++)
-        if (source_is_input(names[i]))
+        if (input_is_stdin(names[i]))
             return take_input(cancel_fd, err);
     return 0;
 }

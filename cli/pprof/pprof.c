@@ -1,5 +1,5 @@
 /* `profgrab pprof`: what `go tool pprof` shows of profiles, without Go. */
-#include "cli/pprof.h"
+#include "cli/pprof/pprof.h"
 
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -86,7 +86,7 @@ int pprof_make(const struct pprof_options *o, struct err *err)
 {
     char *identity = (char *)(uintptr_t)o->identity;
     const struct strlist identities = {.items = &identity, .n = identity && *identity ? 1 : 0};
-    struct source_keys keys = {
+    struct input_keys keys = {
         .identities = &identities, .passphrase_file = o->passphrase_file, .option = "-identity"};
     struct pprof_options with = *o;
     if (pprof_can_make(o, err) < 0)
@@ -94,7 +94,7 @@ int pprof_make(const struct pprof_options *o, struct err *err)
     if (!with.keys)
         with.keys = &keys;
     int rc = make_within(&with, err);
-    source_keys_release(&keys);
+    input_keys_release(&keys);
     return rc;
 }
 

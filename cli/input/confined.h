@@ -1,6 +1,6 @@
 /* Reading what a stranger wrote, to show it: in a copy of this process that has limits (base/proc.h). */
-#ifndef CLI_CONFINED_H
-#define CLI_CONFINED_H
+#ifndef CLI_INPUT_CONFINED_H
+#define CLI_INPUT_CONFINED_H
 
 #include "base/base.h"
 
@@ -34,8 +34,8 @@ void confined_add(struct confined_budget *b, uint64_t bytes);
 /* Opens the encrypted bundles among these words, which may ask a person, and begins the budget of what the
  * words may cost. *ret_known: false where the size of one is not known, such as a URL or a pipe; then there
  * is no budget. */
-struct source_keys;
-int confined_open(char *const *words, size_t n, struct source_keys *keys, struct confined_budget *ret,
+struct input_keys;
+int confined_open(char *const *words, size_t n, struct input_keys *keys, struct confined_budget *ret,
                   bool *ret_known, struct err *err);
 
 /* The limits of a copy that may spend the rest, but at least 1 s and 16 MB, to say what is wrong. */
@@ -64,8 +64,8 @@ int confined_run(const char *name, const struct proc_confines *limits, proc_conf
 int confined_name_limit(struct err *err, const char *name);
 
 /*
- * If one of the sources (cli/source.h) is standard input: reads that to its end, into a file without a name
- * that becomes standard input. The copy then waits for nobody, and its limits can be chosen by the size.
+ * If one of the sources (cli/input/input.h) is standard input: reads that to its end, into a file without a
+ * name that becomes standard input. The copy then waits for nobody, and its limits can be chosen by the size.
  * ERR_CANCELLED when cancel_fd (or -1) becomes readable.
  */
 int confined_take_input(char *const *names, size_t n, int cancel_fd, struct err *err);

@@ -4,29 +4,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/source.h"
+#include "cli/input/input.h"
 #include "base/banned.h"
 
 /* So many members are listed; a line of `bundle list` has the rest. */
 #define LISTED 40
 #define SHOWN 600
 
-void source_keys_release(struct source_keys *keys)
+void input_keys_release(struct input_keys *keys)
 {
     if (keys->opener || keys->ahead)
-        source_bundle_forget(keys);
+        input_bundle_forget(keys);
     keys->opener = NULL;
     keys->ahead = NULL;
 }
 
-int source_unlock(const char *name, struct source_keys *keys, struct err *err)
+int input_unlock(const char *name, struct input_keys *keys, struct err *err)
 {
     const char *member;
-    char *bundle = file_exists(name) ? NULL : source_bundle_of(name, &member);
+    char *bundle = file_exists(name) ? NULL : input_bundle_of(name, &member);
     const char *path = bundle ? bundle : name;
     int rc = 0;
-    if (source_is_bundle(path))
-        rc = source_bundle_unlock(path, keys, err);
+    if (input_is_bundle(path))
+        rc = input_bundle_unlock(path, keys, err);
     free(bundle);
     return rc;
 }
@@ -34,47 +34,47 @@ int source_unlock(const char *name, struct source_keys *keys, struct err *err)
 /* ---- what is in a bundle ---------------------------------------------------------------------------------
  */
 
-int source_entries(const char *bundle, struct source_keys *keys, struct source_entries *ret, struct err *err)
+int input_entries(const char *bundle, struct input_keys *keys, struct input_entries *ret, struct err *err)
 {
-    *ret = (struct source_entries){0};
-    return source_bundle_entries(bundle, keys, ret, err);
+    *ret = (struct input_entries){0};
+    return input_bundle_entries(bundle, keys, ret, err);
 }
 
-void source_entries_release(struct source_entries *entries)
+void input_entries_release(struct input_entries *entries)
 {
     for (size_t i = 0; i < entries->n; i++) {
-        struct source_entry *e = &entries->items[i];
+        struct input_entry *e = &entries->items[i];
         free(e->member);
         free(e->host);
         free(e->service);
         free(e->kind);
     }
     free(entries->items);
-    *entries = (struct source_entries){0};
+    *entries = (struct input_entries){0};
 }
 
-bool source_entry_is(const struct source_entry *e, enum source_content content)
+bool input_entry_is(const struct input_entry *e, enum input_content content)
 {
-    return (content != SOURCE_DUMPS && e->is_profile) || (content != SOURCE_PROFILES && e->is_dump);
+    return (content != INPUT_DUMPS && e->is_profile) || (content != INPUT_PROFILES && e->is_dump);
 }
 
-static bool is_wished(const struct source_wish *wish, const struct source_entry *e)
+static bool is_wished(const struct input_wish *wish, const struct input_entry *e)
 {
-    return source_entry_is(e, wish->content) && (wish->content != SOURCE_DUMPS || !e->has_text);
+    return input_entry_is(e, wish->content) && (wish->content != INPUT_DUMPS || !e->has_text);
 }
 
-static const char *name_of(const struct source_wish *wish)
+static const char *name_of(const struct input_wish *wish)
 {
-    static const char *const names[] = {[SOURCE_PROFILES] = "profile",
-                                        [SOURCE_DUMPS] = "dump of goroutines",
-                                        [SOURCE_BOTH] = "profile and no dump of goroutines"};
+    static const char *const names[] = {[INPUT_PROFILES] = "profile",
+                                        [INPUT_DUMPS] = "dump of goroutines",
+                                        [INPUT_BOTH] = "profile and no dump of goroutines"};
     return names[wish->content];
 }
 
 /* ---- several to choose from ------------------------------------------------------------------------------
  */
 
-static int list_them(const struct source_wish *wish, const char *bundle, const struct source_entries *all,
+static int list_them(const struct input_wish *wish, const char *bundle, const struct input_entries *all,
                      size_t n, struct err *err)
 {
     char room[SHOWN];
@@ -112,40 +112,40 @@ static int add_member(const char *bundle, const char *member, struct strlist *re
 /* ---- words -----------------------------------------------------------------------------------------------
  */
 
-static int expand_bundle(const struct source_wish *wish, const char *bundle, struct strlist *ret,
+static int expand_bundle(const struct input_wish *wish, const char *bundle, struct strlist *ret,
                          struct err *err)
 {
-    struct source_entries all;
+    struct input_entries all;
     size_t n = 0;
-    int rc = source_entries(bundle, wish->keys, &all, err);
+    int rc = input_entries(bundle, wish->keys, &all, err);
     for (size_t i = 0; rc == 0 && i < all.n; i++)
         n += is_wished(wish, &all.items[i]);
     if (rc == 0 && n == 0) {
         err_set(err, ERR_NOT_FOUND, "%s has no %s", bundle, name_of(wish));
         rc = err_hint(err, "`profgrab bundle list %s` names what is in it", bundle);
-    } else if (rc == 0 && n > 1 && wish->content == SOURCE_PROFILES) {
+    } else if (rc == 0 && n > 1 && wish->content == INPUT_PROFILES) {
         rc = list_them(wish, bundle, &all, n, err);
     }
     for (size_t i = 0; rc == 0 && i < all.n; i++)
         if (is_wished(wish, &all.items[i]))
             rc = add_member(bundle, all.items[i].member, ret, err);
-    source_entries_release(&all);
+    input_entries_release(&all);
     return rc;
 }
 
 /* Of the members that match those that are wished for; where none is, the first other one, so that reading it
  * names its type. */
-static int expand_pattern(const struct source_wish *wish, const char *bundle, const char *pattern,
+static int expand_pattern(const struct input_wish *wish, const char *bundle, const char *pattern,
                           struct strlist *ret, struct err *err)
 {
-    struct source_entries all;
+    struct input_entries all;
     const char *other = NULL;
     size_t before = ret->n;
-    int rc = source_entries(bundle, wish->keys, &all, err);
+    int rc = input_entries(bundle, wish->keys, &all, err);
     for (size_t i = 0; rc == 0 && i < all.n; i++) {
         if (fnmatch(pattern, all.items[i].member, 0) != 0)
             continue;
-        if (source_entry_is(&all.items[i], wish->content))
+        if (input_entry_is(&all.items[i], wish->content))
             rc = add_member(bundle, all.items[i].member, ret, err);
         else if (!other)
             other = all.items[i].member;
@@ -156,18 +156,18 @@ static int expand_pattern(const struct source_wish *wish, const char *bundle, co
         err_set(err, ERR_NOT_FOUND, "no file of %s matches %s", bundle, pattern);
         rc = err_hint(err, "`profgrab bundle list %s` names what is in it", bundle);
     }
-    source_entries_release(&all);
+    input_entries_release(&all);
     return rc;
 }
 
-int source_expand(const struct source_wish *wish, const char *word, struct strlist *ret, struct err *err)
+int input_expand(const struct input_wish *wish, const char *word, struct strlist *ret, struct err *err)
 {
     const char *member = NULL;
-    if (source_is_input(word))
+    if (input_is_stdin(word))
         return strlist_add(ret, word, err);
     if (file_exists(word))
-        return source_is_bundle(word) ? expand_bundle(wish, word, ret, err) : strlist_add(ret, word, err);
-    char *bundle = strpbrk(word, "*?[") ? source_bundle_of(word, &member) : NULL;
+        return input_is_bundle(word) ? expand_bundle(wish, word, ret, err) : strlist_add(ret, word, err);
+    char *bundle = strpbrk(word, "*?[") ? input_bundle_of(word, &member) : NULL;
     int rc = bundle ? expand_pattern(wish, bundle, member, ret, err) : strlist_add(ret, word, err);
     free(bundle);
     return rc;
@@ -176,25 +176,25 @@ int source_expand(const struct source_wish *wish, const char *word, struct strli
 /* ---- several members -------------------------------------------------------------------------------------
  */
 
-int source_announce(char *const *names, size_t n, struct source_keys *keys, struct err *err)
+int input_announce(char *const *names, size_t n, struct input_keys *keys, struct err *err)
 {
     size_t members = 0;
     if (keys->ahead)
         return 0;
     for (size_t i = 0; i < n && members < 2; i++) {
         const char *member;
-        char *bundle = file_exists(names[i]) ? NULL : source_bundle_of(names[i], &member);
+        char *bundle = file_exists(names[i]) ? NULL : input_bundle_of(names[i], &member);
         members += bundle != NULL;
         free(bundle);
     }
     /* A single member is read by itself. */
-    return members < 2 ? 0 : source_bundle_announce(names, n, keys, err);
+    return members < 2 ? 0 : input_bundle_announce(names, n, keys, err);
 }
 
-int source_hint_fewer(const char *command, const char *name, struct err *err)
+int input_hint_fewer(const char *command, const char *name, struct err *err)
 {
     const char *member = NULL;
-    char *bundle = source_bundle_of(name, &member);
+    char *bundle = input_bundle_of(name, &member);
     if (bundle)
         err_hint(
             err,

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/pprof_shell.h"
+#include "cli/pprof/shell.h"
 #include "cli/term/signals.h"
 #include "cli/term/standard_streams.h"
 #include "base/banned.h"
