@@ -16,7 +16,7 @@
 #include "bundle/path.h"
 #include "bundle/reader.h"
 #include "bundle/readme.h"
-#include "bundle/sift.h"
+#include "bundle/redact_bundle.h"
 #include "bundle/writer.h"
 #include "base/banned.h"
 
@@ -27,10 +27,10 @@ struct copying {
     int64_t now;
     struct stop stop;
     json_t *root;
-    struct sift sift;
+    struct redact_bundle redacted;
     struct buf manifest, readme;
     char *signature; /* armored, or NULL */
-    struct draft *draft;
+    struct atomic_file *new_file;
     const char *path; /* the final path */
     struct age_writer *age;
     struct writer *tar;
@@ -75,14 +75,14 @@ static int output_path(const struct bundle_copy *how, char **ret, struct err *er
 
 static int name_output(struct copying *c, struct err *err)
 {
-    if (draft_sync(c->draft, err) < 0)
+    if (atomic_file_sync(c->new_file, err) < 0)
         return -1;
     if (!c->how->output)
-        return draft_name_free(c->draft, c->path, get_ending(c->how), &c->sum.path, err);
+        return atomic_file_name_free(c->new_file, c->path, get_ending(c->how), &c->sum.path, err);
     char *path = strdup(c->path);
     if (!path)
         return err_nomem(err);
-    if (draft_name(c->draft, c->path, err) < 0) {
+    if (atomic_file_name(c->new_file, c->path, err) < 0) {
         free(path);
         return -1;
     }
@@ -93,7 +93,8 @@ static int name_output(struct copying *c, struct err *err)
 static int to_output(void *ctx, const void *p, size_t n, struct err *err)
 {
     struct copying *c = ctx;
-    return c->age ? age_writer_write(c->age, p, n, err) : fd_write_all(draft_fd(c->draft), p, n, err);
+    return c->age ? age_writer_write(c->age, p, n, err)
+                  : fd_write_all(atomic_file_fd(c->new_file), p, n, err);
 }
 
 /* ---- the manifest -------------------------------------------------------------------------------------- */
@@ -137,10 +138,11 @@ static int put_handoff(struct copying *c, struct err *err)
         return err_nomem(err);
     if (!c->how->redact)
         return 0;
-    if (scrub_object(&c->sift.scrub, handoff, err) < 0 || sift_list_manifest(&c->sift, err) < 0)
+    if (scrub_object(&c->redacted.scrub, handoff, err) < 0 ||
+        redact_bundle_list_manifest(&c->redacted, err) < 0)
         return -1;
-    if (json_object_set(handoff, "redactions", c->sift.redactions) < 0 ||
-        json_object_set(handoff, "unsearched", c->sift.unsearched) < 0)
+    if (json_object_set(handoff, "redactions", c->redacted.redactions) < 0 ||
+        json_object_set(handoff, "unsearched", c->redacted.unsearched) < 0)
         return err_nomem(err);
     return 0;
 }
@@ -170,15 +172,15 @@ static int renew_readme(struct copying *c, struct err *err)
 static int visit_coming(const struct bundle_coming *bundle, bundle_wants_fn *wants, bundle_take_fn *take,
                         void *ctx, struct err *err)
 {
-    return sift_visit(bundle->from, wants, take, ctx, err);
+    return redact_bundle_visit(bundle->from, wants, take, ctx, err);
 }
 
 /* Appends to the spool. */
 static int draw_page(struct copying *c, json_t *report, struct err *err)
 {
-    struct sift_source from = {.sift = &c->sift, .bundle = c->how->bundle};
+    struct redact_bundle_source from = {.redacted = &c->redacted, .bundle = c->how->bundle};
     struct buf manifest = BUF_INIT(BUNDLE_MAX_MANIFEST);
-    off_t begin = lseek(c->sift.spool, 0, SEEK_END);
+    off_t begin = lseek(c->redacted.spool, 0, SEEK_END);
     int rc = begin < 0 ? err_sys(err, "cannot write") : items_print(c->root, &manifest, err);
     if (rc == 0) {
         struct stat st = {.st_size = 0};
@@ -187,13 +189,13 @@ static int draw_page(struct copying *c, json_t *report, struct err *err)
                                              .bytes = (uint64_t)st.st_size,
                                              .cancel_fd = c->how->cancel_fd,
                                              .cpu_ms = (stop_left(&c->stop) + 1) / 2,
-                                             .fd = c->sift.spool,
+                                             .fd = c->redacted.spool,
                                              .from = &from,
                                              .visit = visit_coming};
-        rc = c->how->draw(&coming, c->sift.spool, err);
+        rc = c->how->draw(&coming, c->redacted.spool, err);
     }
     if (rc == 0)
-        rc = sift_replace(&c->sift, report, PATH_REPORT, begin, err);
+        rc = redact_bundle_replace(&c->redacted, report, PATH_REPORT, begin, err);
     buf_release(&manifest);
     return rc;
 }
@@ -216,7 +218,7 @@ static int renew_page(struct copying *c, struct err *err)
     }
     c->sum.undrawn = why;
     json_object_del(c->root, "report");
-    json_object_del(c->sift.items, PATH_REPORT);
+    json_object_del(c->redacted.items, PATH_REPORT);
     return renew_readme(c, err);
 }
 
@@ -250,10 +252,11 @@ static int sign_manifest(struct copying *c, struct err *err)
 
 static int prepare_copy(struct copying *c, struct err *err)
 {
-    const struct sift_how sift = {.copy = c->how, .beside = c->path, .stop = &c->stop};
-    if (read_manifest(c, err) < 0 || draft_new(c->path, &c->draft, err) < 0 ||
-        (c->how->redact && sift_bundle(&sift, c->root, &c->sift, err) < 0) || put_handoff(c, err) < 0 ||
-        renew_readme(c, err) < 0 || renew_page(c, err) < 0 || items_print(c->root, &c->manifest, err) < 0)
+    const struct redact_bundle_how redact = {.copy = c->how, .beside = c->path, .stop = &c->stop};
+    if (read_manifest(c, err) < 0 || atomic_file_new(c->path, &c->new_file, err) < 0 ||
+        (c->how->redact && redact_bundle_run(&redact, c->root, &c->redacted, err) < 0) ||
+        put_handoff(c, err) < 0 || renew_readme(c, err) < 0 || renew_page(c, err) < 0 ||
+        items_print(c->root, &c->manifest, err) < 0)
         return -1;
     return sign_manifest(c, err);
 }
@@ -275,19 +278,21 @@ static int put_own_members(struct copying *c, struct err *err)
 }
 
 /* The source of the current member's bytes: its redacted form, or the bundle. */
-struct origin {
+struct stored_bytes {
     int fd; /* -1: the bundle */
     off_t at;
 };
 
-static struct origin find_origin(const struct copying *c, const char *path)
+static struct stored_bytes find_stored_bytes(const struct copying *c, const char *path)
 {
-    const json_t *begin = json_object_get(c->sift.replaced, path);
-    return (struct origin){.fd = begin ? c->sift.spool : -1, .at = (off_t)json_integer_value(begin)};
+    const json_t *begin = json_object_get(c->redacted.replaced, path);
+    return (struct stored_bytes){.fd = begin ? c->redacted.spool : -1,
+                                 .at = (off_t)json_integer_value(begin)};
 }
 
 /* Reads at most `cap` bytes; in the spool other members follow. */
-static int read_piece(struct copying *c, struct origin *o, char *p, size_t cap, size_t *ret, struct err *err)
+static int read_piece(struct copying *c, struct stored_bytes *o, char *p, size_t cap, size_t *ret,
+                      struct err *err)
 {
     if (o->fd < 0)
         return reader_read(c->r, p, cap, ret, err);
@@ -299,7 +304,8 @@ static int read_piece(struct copying *c, struct origin *o, char *p, size_t cap, 
     return 0;
 }
 
-static int put_bytes(struct copying *c, struct origin from, const struct items_file *file, struct err *err)
+static int put_bytes(struct copying *c, struct stored_bytes from, const struct items_file *file,
+                     struct err *err)
 {
     struct sha256 *hash = sha256_new(err);
     char chunk[CHUNK], hex[SHA256_HEX];
@@ -335,7 +341,7 @@ static int put_member(struct copying *c, const struct reader_member *m, struct e
         return err_set(err, ERR_FAILED, "the manifest does not describe %s", m->path);
     if (items_file(item, &file, err) < 0)
         return -1;
-    struct origin from = find_origin(c, m->path);
+    struct stored_bytes from = find_stored_bytes(c, m->path);
     if (from.fd < 0 && file.bytes != m->size)
         return err_set(err, ERR_FAILED, "%s is not as the manifest says", file.path);
     if (writer_file(c->tar, file.path, file.bytes, m->mtime, err) < 0 || put_bytes(c, from, &file, err) < 0)
@@ -349,7 +355,7 @@ static int put_directory(struct copying *c, const struct reader_member *m, struc
 {
     struct buf path = BUF_INIT(1u << 16);
     if (c->how->redact)
-        scrub_directory(&c->sift.scrub, m->path, &path);
+        scrub_directory(&c->redacted.scrub, m->path, &path);
     else
         buf_adds(&path, m->path);
     int rc = buf_check(&path, "the path of a directory", err);
@@ -376,7 +382,7 @@ static int open_tar(struct copying *c, struct err *err)
 {
     const char *top = reader_top(c->r);
     if (c->how->redact)
-        top = scrub_name(&c->sift.scrub, top);
+        top = scrub_name(&c->redacted.scrub, top);
     return writer_open(top, c->how->bundle, to_output, c, &c->tar, err);
 }
 
@@ -402,12 +408,12 @@ static int put_all(struct copying *c, struct err *err)
 static int write_copy(struct copying *c, struct err *err)
 {
     struct stat st;
-    c->expected = c->how->redact ? json_incref(c->sift.items) : sift_items(c->root, err);
+    c->expected = c->how->redact ? json_incref(c->redacted.items) : redact_bundle_items(c->root, err);
     c->directories = json_object();
     if (!c->directories)
         return err_nomem(err);
     if (!c->expected ||
-        (c->how->to && age_writer_open(draft_fd(c->draft), c->how->to, false, &c->age, err) < 0) ||
+        (c->how->to && age_writer_open(atomic_file_fd(c->new_file), c->how->to, false, &c->age, err) < 0) ||
         reader_open(c->how->bundle, NULL, &c->r, err) < 0)
         return -1;
     reader_stop_by(c->r, &c->stop);
@@ -415,17 +421,17 @@ static int write_copy(struct copying *c, struct err *err)
         return err_wrap(err, "%s", c->how->bundle);
     if (c->age && age_writer_finish(c->age, err) < 0)
         return -1;
-    c->sum.bytes = fstat(draft_fd(c->draft), &st) == 0 ? (uint64_t)st.st_size : 0;
-    c->sum.redactions = c->sift.n;
+    c->sum.bytes = fstat(atomic_file_fd(c->new_file), &st) == 0 ? (uint64_t)st.st_size : 0;
+    c->sum.redactions = c->redacted.n;
     c->sum.changed =
-        json_object_size(c->sift.replaced) - (json_object_get(c->sift.replaced, PATH_REPORT) != NULL);
-    c->sum.unsearched = json_array_size(c->sift.unsearched);
+        json_object_size(c->redacted.replaced) - (json_object_get(c->redacted.replaced, PATH_REPORT) != NULL);
+    c->sum.unsearched = json_array_size(c->redacted.unsearched);
     if (name_output(c, err) < 0)
         return -1;
-    c->sum.unsearchable = c->sift.unsearchable;
-    c->sift.unsearchable = (struct strlist){0};
-    c->sum.unsearched_files = c->sift.unsearched_files;
-    c->sift.unsearched_files = (struct strlist){0};
+    c->sum.unsearchable = c->redacted.unsearchable;
+    c->redacted.unsearchable = (struct strlist){0};
+    c->sum.unsearched_files = c->redacted.unsearched_files;
+    c->redacted.unsearched_files = (struct strlist){0};
     c->sum.manifest = buf_take(&c->manifest);
     return 0;
 }
@@ -449,7 +455,7 @@ int bundle_copy(const struct bundle_copy *how, struct bundle_copied *ret, struct
                         .path = path,
                         .now = clock_utc(),
                         .stop = stop_new(how->cancel_fd, how->cpu_ms),
-                        .sift = SIFT_INIT,
+                        .redacted = REDACT_BUNDLE_INIT,
                         .manifest = BUF_INIT(BUNDLE_MAX_MANIFEST),
                         .readme = BUF_INIT(MAX_README)};
     int rc = prepare_copy(&c, err);
@@ -465,8 +471,8 @@ int bundle_copy(const struct bundle_copy *how, struct bundle_copied *ret, struct
     json_decref(c.expected);
     json_decref(c.directories);
     json_decref(c.root);
-    sift_release(&c.sift);
-    draft_free(c.draft);
+    redact_bundle_release(&c.redacted);
+    atomic_file_free(c.new_file);
     free(path);
     buf_release(&c.manifest);
     buf_release(&c.readme);

@@ -127,16 +127,16 @@ static int put_all(struct packer *p, const json_t *root, struct err *err)
     return items_each_file(root, put_item, p, err);
 }
 
-static int to_draft(void *ctx, const void *p, size_t n, struct err *err)
+static int write_to_file(void *ctx, const void *p, size_t n, struct err *err)
 {
-    return fd_write_all(draft_fd(ctx), p, n, err);
+    return fd_write_all(atomic_file_fd(ctx), p, n, err);
 }
 
-static int write_tar(const struct workdir *w, const json_t *root, int cancel_fd, struct draft *draft,
+static int write_tar(const struct workdir *w, const json_t *root, int cancel_fd, struct atomic_file *new_file,
                      struct err *err)
 {
     struct packer p = {.w = w, .cancel_fd = cancel_fd, .give_up = CLOCK_NEVER, .dirs = json_object()};
-    int rc = p.dirs ? writer_open(workdir_name(w), workdir_bundle(w), to_draft, draft, &p.tar, err)
+    int rc = p.dirs ? writer_open(workdir_name(w), workdir_bundle(w), write_to_file, new_file, &p.tar, err)
                     : err_nomem(err);
     if (rc == 0)
         rc = put_all(&p, root, err);
@@ -148,15 +148,16 @@ static int write_tar(const struct workdir *w, const json_t *root, int cancel_fd,
 }
 
 /* Renames the finished file. A default name that was taken meanwhile gets a number. */
-static int name_bundle(const struct workdir *w, struct draft *draft, char **ret_path, struct err *err)
+static int name_bundle(const struct workdir *w, struct atomic_file *new_file, char **ret_path,
+                       struct err *err)
 {
     const char *path = workdir_bundle(w);
     if (!workdir_is_chosen(w))
-        return draft_name_free(draft, path, ".tar.gz", ret_path, err);
+        return atomic_file_name_free(new_file, path, ".tar.gz", ret_path, err);
     char *copy = strdup(path);
     if (!copy)
         return err_nomem(err);
-    if (draft_name(draft, path, err) < 0) {
+    if (atomic_file_name(new_file, path, err) < 0) {
         free(copy);
         return -1;
     }
@@ -169,15 +170,15 @@ static int name_bundle(const struct workdir *w, struct draft *draft, char **ret_
 static int write_bundle(const struct workdir *w, const json_t *root, int cancel_fd, char **ret_path,
                         struct err *err)
 {
-    struct draft *draft = NULL;
-    int rc = draft_new_in(workdir_place(w), workdir_bundle(w), &draft, err);
+    struct atomic_file *new_file = NULL;
+    int rc = atomic_file_new_in(workdir_place(w), workdir_bundle(w), &new_file, err);
     if (rc == 0)
-        rc = write_tar(w, root, cancel_fd, draft, err);
+        rc = write_tar(w, root, cancel_fd, new_file, err);
     if (rc == 0)
-        rc = draft_sync(draft, err);
+        rc = atomic_file_sync(new_file, err);
     if (rc == 0)
-        rc = name_bundle(w, draft, ret_path, err);
-    draft_free(draft);
+        rc = name_bundle(w, new_file, ret_path, err);
+    atomic_file_free(new_file);
     return rc;
 }
 

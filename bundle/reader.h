@@ -11,7 +11,6 @@
 #include <jansson.h>
 
 #include "bundle/bundle.h"
-#include "bundle/stop.h"
 
 struct reader;
 

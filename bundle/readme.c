@@ -8,7 +8,7 @@
 #include "bundle/fields.h"
 #include "bundle/items.h"
 #include "bundle/path.h"
-#include "bundle/redact.h"
+#include "bundle/redact/redact.h"
 #include "base/banned.h"
 
 /* ---- untrusted text ------------------------------------------------------------------------------------ */

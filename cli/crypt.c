@@ -90,10 +90,10 @@ static int add_recipients(const struct seal_options *o, struct age_recipients *r
 
 struct job {
     const struct seal_options *o;
-    int in;              /* to read from */
-    int out;             /* to write to */
-    char *path;          /* of what is written; NULL: standard output */
-    struct draft *draft; /* of it; NULL: not begun */
+    int in;                       /* to read from */
+    int out;                      /* to write to */
+    char *path;                   /* of what is written; NULL: standard output */
+    struct atomic_file *new_file; /* of it; NULL: not begun */
 };
 
 static char *join(const char *a, const char *b)
@@ -166,13 +166,13 @@ static int job_begin(struct job *j, const struct seal_options *o, bool encrypt, 
 
 static int job_open_output(struct job *j, struct err *err)
 {
-    struct draft *draft = NULL;
+    struct atomic_file *new_file = NULL;
     if (!j->path)
         return 0;
-    if (draft_new(j->path, &draft, err) < 0)
+    if (atomic_file_new(j->path, &new_file, err) < 0)
         return -1;
-    j->draft = draft;
-    j->out = draft_fd(draft);
+    j->new_file = new_file;
+    j->out = atomic_file_fd(new_file);
     return 0;
 }
 
@@ -180,7 +180,7 @@ static int job_finish(struct job *j, struct err *err)
 {
     if (!j->path)
         return 0;
-    if (draft_sync(j->draft, err) < 0 || draft_name(j->draft, j->path, err) < 0)
+    if (atomic_file_sync(j->new_file, err) < 0 || atomic_file_name(j->new_file, j->path, err) < 0)
         return -1;
     printf("%s\n", j->path);
     return 0;
@@ -188,7 +188,7 @@ static int job_finish(struct job *j, struct err *err)
 
 static void job_release(struct job *j)
 {
-    draft_free(j->draft);
+    atomic_file_free(j->new_file);
     if (j->in != STDIN_FILENO)
         fd_close(&j->in);
     free(j->path);

@@ -165,18 +165,18 @@ static int write_page_output(struct reading *r, struct err *err)
 /* Under its name only once it is whole. */
 static int write_page_file(struct reading *r, const char *path, struct err *err)
 {
-    struct draft *draft = NULL;
+    struct atomic_file *new_file = NULL;
     if (file_exists(path)) {
         err_set(err, ERR_EXISTS, "%s exists already", path);
         return err_hint(err, "-o FILE names another");
     }
-    if (draft_new(path, &draft, err) < 0)
+    if (atomic_file_new(path, &new_file, err) < 0)
         return -1;
     r->to = path;
-    int rc = write_page_to(r, draft_fd(draft), err);
-    if (rc == 0 && (rc = draft_sync(draft, err)) == 0)
-        rc = draft_name(draft, path, err);
-    draft_free(draft);
+    int rc = write_page_to(r, atomic_file_fd(new_file), err);
+    if (rc == 0 && (rc = atomic_file_sync(new_file, err)) == 0)
+        rc = atomic_file_name(new_file, path, err);
+    atomic_file_free(new_file);
     if (rc == 0)
         printf("%s\n", path);
     return rc;
@@ -185,17 +185,17 @@ static int write_page_file(struct reading *r, const char *path, struct err *err)
 /* Into a new file, or to standard output. */
 static int write_text(const struct report_options *o, const struct buf *text, struct err *err)
 {
-    struct draft *draft = NULL;
+    struct atomic_file *new_file = NULL;
     if (!o->output || strcmp(o->output, "-") == 0)
         return fd_write_or_cancel(STDOUT_FILENO, buf_str(text), text->len, signals_cancel_fd(), err);
-    if (draft_new(o->output, &draft, err) < 0)
+    if (atomic_file_new(o->output, &new_file, err) < 0)
         return -1;
-    int rc = fd_write_all(draft_fd(draft), buf_str(text), text->len, err);
+    int rc = fd_write_all(atomic_file_fd(new_file), buf_str(text), text->len, err);
     if (rc < 0)
         err_wrap(err, "%s", o->output);
-    else if ((rc = draft_sync(draft, err)) == 0)
-        rc = draft_name(draft, o->output, err);
-    draft_free(draft);
+    else if ((rc = atomic_file_sync(new_file, err)) == 0)
+        rc = atomic_file_name(new_file, o->output, err);
+    atomic_file_free(new_file);
     return rc;
 }
 

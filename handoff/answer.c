@@ -253,12 +253,12 @@ int job_fetch(struct job *j, const char *path, const struct job_sink *sink, stru
 int job_compare(struct job *j, const char *path, struct err *err)
 {
     struct receipt receipt;
-    struct job_sink sink = {.take = receipt_take, .ctx = &receipt, .limit = j->cargo.size + 1};
+    struct job_sink sink = {.take = receipt_take, .ctx = &receipt, .limit = j->attachment.size + 1};
     if (receipt_begin(&receipt, err) < 0)
         return -1;
     int rc = job_fetch(j, path, &sink, err);
     if (rc == 0 && !j->options->dry_run)
-        rc = receipt_judge(&receipt, &j->cargo, err);
+        rc = receipt_judge(&receipt, &j->attachment, err);
     receipt_release(&receipt);
     return rc;
 }

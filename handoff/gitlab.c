@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "handoff/inert.h"
+#include "handoff/escape.h"
 #include "handoff/job.h"
 #include "base/banned.h"
 
@@ -187,9 +187,9 @@ static int as_package(struct job *j, struct err *err)
         return err_hint(err, "encrypt it (--for TEAM, --encrypt-to); --plaintext-i-know sends it as it is");
     }
     job_path(j->stored.path, sizeof j->stored.path, API "/projects/%s/packages/generic/" PACKAGE "/%s/%s",
-             j->project, j->cargo.stem, j->cargo.name);
+             j->project, j->attachment.stem, j->attachment.name);
     snprintf(path, sizeof path, "%s?select=package_file", j->stored.path);
-    struct http_file file = {.fd = j->cargo.fd, .size = j->cargo.size, .name = j->cargo.name};
+    struct http_file file = {.fd = j->attachment.fd, .size = j->attachment.size, .name = j->attachment.name};
     struct http_request r = {
         .method = "PUT", .path = path, .file = &file, .dry = "{\"id\":\"FILE\",\"package_id\":\"PACKAGE\"}"};
     if (job_ask(j, &r, 201, &o, err) < 0)
@@ -212,13 +212,13 @@ static int take_upload(struct job *j, const json_t *o, struct err *err)
     json_line(j, o, "url", url, sizeof url);
     size_t at = strlen(begin);
     bool ours = strncmp(url, begin, at) == 0 && strspn(url + at, "0123456789abcdef") == 32 &&
-                url[at + 32] == '/' && strcmp(url + at + 33, j->cargo.name) == 0;
+                url[at + 32] == '/' && strcmp(url + at + 33, j->attachment.name) == 0;
     if (!ours && !j->options->dry_run)
         return err_set(err, ERR_FAILED, "the tracker says that it stored it as \"%.100s\"", url);
     snprintf(secret, sizeof secret, "%.32s", j->options->dry_run ? "UPLOAD" : url + at);
     job_path(j->stored.path, sizeof j->stored.path, API "/projects/%s/uploads/%s/%s", j->project, secret,
-             j->cargo.name);
-    snprintf(j->stored.link, sizeof j->stored.link, "%s%s/%s", begin, secret, j->cargo.name);
+             j->attachment.name);
+    snprintf(j->stored.link, sizeof j->stored.link, "%s%s/%s", begin, secret, j->attachment.name);
     return 0;
 }
 
@@ -226,7 +226,8 @@ static int as_upload(struct job *j, struct err *err)
 {
     char path[1024];
     json_t *o = NULL;
-    struct http_file file = {.fd = j->cargo.fd, .size = j->cargo.size, .part = "file", .name = j->cargo.name};
+    struct http_file file = {
+        .fd = j->attachment.fd, .size = j->attachment.size, .part = "file", .name = j->attachment.name};
     struct http_request r = {.method = "POST",
                              .path = job_path(path, sizeof path, API "/projects/%s/uploads", j->project),
                              .file = &file,
@@ -243,7 +244,7 @@ static int upload(struct job *j, struct err *err)
 {
     uint64_t max = j->options->upload_max ? j->options->upload_max : HANDOFF_UPLOAD_MAX;
     struct err why = ERR_INIT;
-    if (j->packages_only || j->cargo.size > max)
+    if (j->packages_only || j->attachment.size > max)
         return as_package(j, err);
     if (as_upload(j, &why) == 0)
         return 0;
@@ -287,14 +288,14 @@ static int verify_package(struct job *j, struct err *err)
         rc = 0;
     else if (!o)
         rc = err_set(err, ERR_FAILED, "the tracker does not list the file");
-    else if ((uint64_t)size != j->cargo.size)
+    else if ((uint64_t)size != j->attachment.size)
         rc = err_set(err, ERR_FAILED, "the tracker stored %lld of %llu bytes", (long long)size,
-                     (unsigned long long)j->cargo.size);
+                     (unsigned long long)j->attachment.size);
     else if (!*sha256) /* an installation may keep none */
         rc = job_compare(j, j->stored.path, err);
-    else if (strcmp(sha256, j->cargo.sha256) != 0)
+    else if (strcmp(sha256, j->attachment.sha256) != 0)
         rc = err_set(err, ERR_FAILED, "the tracker stored other bytes: SHA-256 %s, not %s", sha256,
-                     j->cargo.sha256);
+                     j->attachment.sha256);
     json_decref(list);
     return rc;
 }
@@ -341,13 +342,13 @@ static int open_note(struct job *j, const char *text, bool *ret_internal, struct
 static void words(const struct job *j, struct buf *out)
 {
     char size[32];
-    buf_addf(out, "**Profile bundle**: [%s](%s) (%s)\n\nSHA-256: `%s`\n", j->cargo.name, j->stored.link,
-             text_bytes(size, sizeof size, j->cargo.size), j->cargo.sha256);
+    buf_addf(out, "**Profile bundle**: [%s](%s) (%s)\n\nSHA-256: `%s`\n", j->attachment.name, j->stored.link,
+             text_bytes(size, sizeof size, j->attachment.size), j->attachment.sha256);
     if (j->request->summary)
-        inert_markdown(out, j->request->summary);
+        escape_markdown(out, j->request->summary);
     if (j->request->reading) {
         buf_adds(out, "\nTo read it:\n");
-        inert_markdown(out, j->request->reading);
+        escape_markdown(out, j->request->reading);
     }
 }
 

@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "handoff/http_exchange.h"
-#include "handoff/origin.h"
+#include "handoff/url_origin.h"
 #include "base/banned.h"
 
 #define MAX_REDIRECTS 3
@@ -61,8 +61,8 @@ static int set_auth(struct http *h, const char *format, struct err *err)
 /* The token goes over TLS, or nowhere but to this workstation. */
 static int check_url(const char *text, struct err *err)
 {
-    struct origin origin;
-    if (origin_of(text, &origin, err) < 0)
+    struct url_origin origin;
+    if (url_origin_parse(text, &origin, err) < 0)
         return -1;
     if (!origin.known)
         return err_set(err, ERR_USAGE, "the tracker's url %.200s is none of https", text);
@@ -133,8 +133,8 @@ static bool follows(struct http *h, const struct http_request *r, const struct h
         return false;
     if (curl_easy_getinfo(h->easy, CURLINFO_REDIRECT_URL, &to) != CURLE_OK || !to)
         return false;
-    bool home = origin_same(h->base, to);
-    if (!home && !(r->elsewhere && origin_may_lead(h->base, to)))
+    bool home = url_origin_same(h->base, to);
+    if (!home && !(r->elsewhere && url_origin_may_redirect(h->base, to)))
         return false;
     char *copy = strdup(to);
     if (!copy)
@@ -214,7 +214,7 @@ static int send_to(struct http *h, const struct http_request *request, struct ht
         if (ret->file_sent > most)
             most = ret->file_sent;
         if (target->bare)
-            origin_text(target->url, ret->elsewhere, sizeof ret->elsewhere);
+            url_origin_text(target->url, ret->elsewhere, sizeof ret->elsewhere);
         if (rc < 0)
             break;
         if (redirects < MAX_REDIRECTS && follows(h, request, ret, target))

@@ -12,7 +12,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "handoff/origin.h"
+#include "handoff/url_origin.h"
 #include "base/banned.h"
 
 #define HEADERS_MAX (256u << 10)
@@ -340,7 +340,7 @@ static void finish(struct exchange *x)
     if (type)
         text_printable(a->content_type, sizeof a->content_type, type, strlen(type));
     if (location)
-        origin_bare(location, a->location, sizeof a->location);
+        url_origin_strip(location, a->location, sizeof a->location);
     if (a->body.len > 0)
         http_mask(x->h, a->body.data);
     a->body.len = strlen(buf_str(&a->body));

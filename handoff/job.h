@@ -9,7 +9,7 @@
 
 #include <jansson.h>
 
-#include "handoff/cargo.h"
+#include "handoff/attachment.h"
 #include "handoff/decide.h"
 #include "handoff/handoff.h"
 #include "handoff/http.h"
@@ -23,7 +23,7 @@ struct job {
     const struct handoff_options *options;
     const struct tracker_type *type;
     struct http *http;
-    struct cargo cargo;
+    struct attachment attachment;
     struct facts facts;
     struct handoff_result *result;
     int status; /* of the last answer; 0: there was none */
@@ -108,7 +108,7 @@ struct job_sink {
     uint64_t limit; /* bytes; more is an error */
 };
 int job_fetch(struct job *j, const char *path, const struct job_sink *sink, struct err *err);
-/* Fetches a file and compares it with the cargo. */
+/* Fetches a file and compares it with the attachment. */
 int job_compare(struct job *j, const char *path, struct err *err);
 
 /* What a dry run takes for the flag of an issue: of one that exists, that it is not confidential, as far as

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "handoff/inert.h"
+#include "handoff/escape.h"
 #include "handoff/job.h"
 #include "base/banned.h"
 
@@ -185,8 +185,8 @@ static int put_note(struct job *j, const char *text, bool with_file, struct err 
     json_t *issue = json_pack("{s:s, s:b}", "notes", text, "private_notes", 1);
     if (with_file)
         issue = json_with(issue, "uploads",
-                          json_pack("[{s:s, s:s, s:s}]", "token", j->stored.token, "filename", j->cargo.name,
-                                    "content_type", "application/octet-stream"));
+                          json_pack("[{s:s, s:s, s:s}]", "token", j->stored.token, "filename",
+                                    j->attachment.name, "content_type", "application/octet-stream"));
     job_path(path, sizeof path, "/issues/%s.json", j->issue);
     return job_send(j, REQUEST(.method = "PUT", .path = path),
                     issue ? json_pack("{s:o}", "issue", issue) : NULL, 204, NULL, err);
@@ -231,19 +231,19 @@ static int note(struct job *j, const char *text, struct err *err)
 
 static int read_note(struct job *j, bool *ret_internal, struct err *err)
 {
-    return find_note(j, j->cargo.sha256, ret_internal, err);
+    return find_note(j, j->attachment.sha256, ret_internal, err);
 }
 
 static void words(const struct job *j, struct buf *out)
 {
     char size[32];
-    buf_addf(out, "Profile bundle: attachment:%s (%s)\n\nSHA-256: %s\n", j->cargo.name,
-             text_bytes(size, sizeof size, j->cargo.size), j->cargo.sha256);
+    buf_addf(out, "Profile bundle: attachment:%s (%s)\n\nSHA-256: %s\n", j->attachment.name,
+             text_bytes(size, sizeof size, j->attachment.size), j->attachment.sha256);
     if (j->request->summary)
-        inert_redmine(out, j->request->summary);
+        escape_redmine(out, j->request->summary);
     if (j->request->reading) {
         buf_adds(out, "\nTo read it:\n");
-        inert_redmine(out, j->request->reading);
+        escape_redmine(out, j->request->reading);
     }
 }
 
@@ -253,10 +253,10 @@ static int upload(struct job *j, struct err *err)
 {
     char path[300];
     json_t *o = NULL;
-    struct http_file file = {.fd = j->cargo.fd, .size = j->cargo.size, .name = j->cargo.name};
+    struct http_file file = {.fd = j->attachment.fd, .size = j->attachment.size, .name = j->attachment.name};
     struct http_request r = {
         .method = "POST",
-        .path = job_path(path, sizeof path, "/uploads.json?filename=%s", j->cargo.name),
+        .path = job_path(path, sizeof path, "/uploads.json?filename=%s", j->attachment.name),
         .file = &file,
         .dry = "{\"upload\":{\"id\":\"FILE\",\"token\":\"TOKEN\"}}",
     };
@@ -275,10 +275,10 @@ static int verify(struct job *j, struct err *err)
 {
     char path[300];
     const char *digest = strchr(j->stored.token, '.');
-    if (!j->options->dry_run && (!digest || strcmp(digest + 1, j->cargo.sha256) != 0))
+    if (!j->options->dry_run && (!digest || strcmp(digest + 1, j->attachment.sha256) != 0))
         return err_set(err, ERR_FAILED, "the tracker stored other bytes: its token is \"%.100s\"",
                        j->stored.token);
-    job_path(path, sizeof path, "/attachments/download/%s/%s", j->stored.id, j->cargo.name);
+    job_path(path, sizeof path, "/attachments/download/%s/%s", j->stored.id, j->attachment.name);
     return job_compare(j, path, err);
 }
 
@@ -293,11 +293,11 @@ static int find_file(struct job *j, const json_t *attachments, struct err *err)
         if (json_id(j, file, "id", id, NULL) < 0 || strcmp(id, j->stored.id) != 0)
             continue;
         json_int_t size = json_integer_value(json_object_get(file, "filesize"));
-        if (strcmp(json_line(j, file, "filename", name, sizeof name), j->cargo.name) != 0)
+        if (strcmp(json_line(j, file, "filename", name, sizeof name), j->attachment.name) != 0)
             return err_set(err, ERR_FAILED, "the issue has it under another name: \"%.100s\"", name);
-        if (size < 0 || (uint64_t)size != j->cargo.size)
+        if (size < 0 || (uint64_t)size != j->attachment.size)
             return err_set(err, ERR_FAILED, "the issue has %lld of %llu bytes", (long long)size,
-                           (unsigned long long)j->cargo.size);
+                           (unsigned long long)j->attachment.size);
         return 0;
     }
     err_set(err, ERR_FAILED, "the tracker took the request, and the issue does not have the file");

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "handoff/content.h"
-#include "handoff/inert.h"
+#include "handoff/escape.h"
 #include "handoff/job.h"
 #include "base/banned.h"
 
@@ -130,12 +130,12 @@ static void words(const struct job *j, struct buf *out)
 {
     char size[32];
     buf_addf(out, "Profile bundle: %s (%s), attached to the comment before this one\n\nSHA-256: %s\n",
-             j->cargo.name, text_bytes(size, sizeof size, j->cargo.size), j->cargo.sha256);
+             j->attachment.name, text_bytes(size, sizeof size, j->attachment.size), j->attachment.sha256);
     if (j->request->summary)
-        inert_plain(out, j->request->summary);
+        escape_plain(out, j->request->summary);
     if (j->request->reading) {
         buf_adds(out, "\nTo read it:\n");
-        inert_plain(out, j->request->reading);
+        escape_plain(out, j->request->reading);
     }
 }
 
@@ -148,8 +148,10 @@ static int note(struct job *j, const char *text, struct err *err)
 
 static int upload(struct job *j, struct err *err)
 {
-    struct http_file file = {
-        .fd = j->cargo.fd, .size = j->cargo.size, .part = "Attachments", .name = j->cargo.name};
+    struct http_file file = {.fd = j->attachment.fd,
+                             .size = j->attachment.size,
+                             .part = "Attachments",
+                             .name = j->attachment.name};
     return comment(j, "A bundle of performance profiles. What it is of follows in the next comment.", &file,
                    err);
 }
@@ -205,7 +207,7 @@ static int find_file(struct job *j, char ret_transaction[static JOB_ID], struct 
     int rc = 0;
     json_array_foreach(list, i, item)
     {
-        if (strcmp(json_line(j, item, "Filename", name, sizeof name), j->cargo.name) != 0 ||
+        if (strcmp(json_line(j, item, "Filename", name, sizeof name), j->attachment.name) != 0 ||
             !is_type(j, item, "application/octet-stream"))
             continue;
         rc = json_id(j, item, "id", j->stored.id, err);
@@ -244,9 +246,9 @@ static int verify(struct job *j, struct err *err)
     struct receipt receipt;
     if (receipt_begin(&receipt, err) < 0)
         return -1;
-    int rc = read_content(j, path, &(struct job_sink){receipt_take, &receipt, j->cargo.size}, err);
+    int rc = read_content(j, path, &(struct job_sink){receipt_take, &receipt, j->attachment.size}, err);
     if (rc == 0 && !j->options->dry_run)
-        rc = receipt_judge(&receipt, &j->cargo, err);
+        rc = receipt_judge(&receipt, &j->attachment, err);
     receipt_release(&receipt);
     if (rc < 0 || is_comment(j, transaction, &internal, err) < 0)
         return -1;
@@ -281,7 +283,7 @@ static int is_note(struct job *j, const json_t *attachment, bool *ret, struct er
     struct buf text = BUF_INIT(NOTE_MAX + 1);
     job_path(path, sizeof path, API "/attachment/%s", id);
     int rc = read_content(j, path, &(struct job_sink){take_text, &text, NOTE_MAX}, err);
-    if (rc == 0 && strstr(buf_str(&text), j->cargo.sha256)) {
+    if (rc == 0 && strstr(buf_str(&text), j->attachment.sha256)) {
         *ret = true;
         rc = json_id(j, attachment, "TransactionId", j->note, err);
     }

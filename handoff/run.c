@@ -183,7 +183,7 @@ static int upload(struct job *j, const struct telling *tell, struct err *err)
     char size[32];
     if (job_look_again(j, err) < 0 || j->type->upload(j, err) < 0)
         return -1;
-    TELL(tell, "%s, %s", j->cargo.name, text_bytes(size, sizeof size, j->cargo.size));
+    TELL(tell, "%s, %s", j->attachment.name, text_bytes(size, sizeof size, j->attachment.size));
     return 0;
 }
 
@@ -193,7 +193,7 @@ static int verify(struct job *j, const struct telling *tell, struct err *err)
         err_hint(err, "what was stored is not what was sent, or nobody can tell: no note refers to it");
         return -1;
     }
-    TELL(tell, "%llu bytes, SHA-256 %s", (unsigned long long)j->cargo.size, j->cargo.sha256);
+    TELL(tell, "%llu bytes, SHA-256 %s", (unsigned long long)j->attachment.size, j->attachment.sha256);
     return 0;
 }
 
@@ -446,9 +446,9 @@ static int connect_to(struct job *j, struct secret *token, struct err *err)
 static void fill_result(struct job *j)
 {
     struct handoff_result *r = j->result;
-    snprintf(r->file_name, sizeof r->file_name, "%s", j->cargo.name);
-    snprintf(r->sha256, sizeof r->sha256, "%s", j->cargo.sha256);
-    r->bytes = j->cargo.size;
+    snprintf(r->file_name, sizeof r->file_name, "%s", j->attachment.name);
+    snprintf(r->sha256, sizeof r->sha256, "%s", j->attachment.sha256);
+    r->bytes = j->attachment.size;
     r->encrypted = j->request->encrypted;
 }
 
@@ -460,7 +460,7 @@ int handoff_run(const struct handoff_request *request, const struct handoff_opti
     struct job j = {.request = request,
                     .options = options,
                     .type = tracker_of(request->tracker->kind),
-                    .cargo = {.fd = -1},
+                    .attachment = {.fd = -1},
                     .facts = {.existing = request->issue != NULL,
                               .encrypted = request->encrypted,
                               .plaintext_i_know = options->plaintext_i_know},
@@ -468,7 +468,7 @@ int handoff_run(const struct handoff_request *request, const struct handoff_opti
     *ret = (struct handoff_result){.left = HANDOFF_LEFT_NOTHING};
     int rc = handoff_check(request, options, &why);
     if (rc == 0)
-        rc = cargo_open(request->file, request->encrypted, options->cancel_fd, &j.cargo, &why);
+        rc = attachment_open(request->file, request->encrypted, options->cancel_fd, &j.attachment, &why);
     if (rc == 0) {
         fill_result(&j);
         rc = connect_to(&j, &token, &why);
@@ -480,7 +480,7 @@ int handoff_run(const struct handoff_request *request, const struct handoff_opti
     snprintf(ret->issue, sizeof ret->issue, "%s", j.issue);
     json_decref(j.assignees);
     http_free(j.http);
-    cargo_close(&j.cargo);
+    attachment_close(&j.attachment);
     secret_wipe(&token);
     if (rc < 0 && err)
         *err = why;

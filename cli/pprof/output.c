@@ -55,11 +55,11 @@ static const struct way {
 
 /* A file gets its name when the report is whole: one that cannot be made leaves what was there. */
 struct target {
-    const char *output;  /* NULL: standard output */
-    bool keep;           /* a file of that name is not replaced */
-    struct draft *draft; /* NULL: the descriptor is of no new file, or none was made yet */
-    const char *suffix;  /* not NULL: a new file here that ends in it, in place of standard output */
-    int fd;              /* -1: not yet */
+    const char *output;           /* NULL: standard output */
+    bool keep;                    /* a file of that name is not replaced */
+    struct atomic_file *new_file; /* NULL: the descriptor is of no new file, or none was made yet */
+    const char *suffix;           /* not NULL: a new file here that ends in it, in place of standard output */
+    int fd;                       /* -1: not yet */
     bool owned;
     bool tame; /* a terminal: what a profile says must not speak to it */
     struct buf line;
@@ -124,9 +124,9 @@ static int target_draft(struct target *t, struct err *err)
     mode_t mask = umask(077);
     umask(mask);
     mode_t mode = lstat(t->output, &st) == 0 && S_ISREG(st.st_mode) ? st.st_mode & 0777 : 0666 & ~mask;
-    if (draft_new(t->output, &t->draft, err) < 0)
+    if (atomic_file_new(t->output, &t->new_file, err) < 0)
         return err_wrap(err, "open %s", t->output);
-    t->fd = draft_fd(t->draft);
+    t->fd = atomic_file_fd(t->new_file);
     return fchmod(t->fd, mode) < 0 ? err_sys(err, "open %s", t->output) : 0;
 }
 
@@ -203,9 +203,10 @@ static int target_end(struct target *t, int rc, struct err *err)
         rc = target_open(t, err);
     if (rc == 0 && t->line.len)
         rc = write_line(t, false, err);
-    if (t->draft && rc == 0)
-        rc = t->keep ? draft_name(t->draft, t->output, err) : draft_replace(t->draft, t->output, err);
-    draft_free(t->draft);
+    if (t->new_file && rc == 0)
+        rc = t->keep ? atomic_file_name(t->new_file, t->output, err)
+                     : atomic_file_replace(t->new_file, t->output, err);
+    atomic_file_free(t->new_file);
     if (t->owned && close(t->fd) != 0 && rc == 0)
         rc = err_sys(err, "cannot write %s", t->output ? t->output : "the report");
     buf_release(&t->line);

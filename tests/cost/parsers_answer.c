@@ -11,7 +11,7 @@
 
 #include "handoff/handoff.h"
 #include "handoff/http.h"
-#include "handoff/origin.h"
+#include "handoff/url_origin.h"
 
 #include "base/banned.h"
 
@@ -107,7 +107,7 @@ int __wrap_http_send(struct http *h, const struct http_request *r, struct http_a
 static const char *cargo_path(void)
 {
     static char path[64];
-    int fd = *path ? -1 : memfd_create("cargo", 0);
+    int fd = *path ? -1 : memfd_create("attachment", 0);
     if (!*path && (fd < 0 || fd_write_all(fd, CARGO, strlen(CARGO), NULL) < 0))
         abort();
     if (!*path)
@@ -257,14 +257,14 @@ static const struct cost_grammar addresses[] = {
 
 static void read_address(const char *p, size_t n)
 {
-    struct origin o;
+    struct url_origin o;
     char *room = malloc(n + 1);
-    (void)origin_of(p, &o, NULL);
-    (void)origin_same(p, "https://a/b");
-    (void)origin_may_lead("https://a/b", p);
+    (void)url_origin_parse(p, &o, NULL);
+    (void)url_origin_same(p, "https://a/b");
+    (void)url_origin_may_redirect("https://a/b", p);
     if (room) {
-        (void)origin_text(p, room, n + 1);
-        (void)origin_bare(p, room, n + 1);
+        (void)url_origin_text(p, room, n + 1);
+        (void)url_origin_strip(p, room, n + 1);
     }
     free(room);
 }
@@ -276,6 +276,6 @@ const struct cost_parser cost_answer_parsers[] = {
     {"Redmine's issues", answer_issue, issue_files, 100, HTTP_ANSWER_MAX / 2},
     {"Redmine's journals", answer_journals, journals, 100, HTTP_ANSWER_MAX / 2},
     {"RT's attachments", answer_attachments, attachments, 100, HTTP_ANSWER_MAX / 2},
-    {"origin_of, origin_text", read_address, addresses, 20, 1u << 20},
+    {"url_origin_parse, url_origin_text", read_address, addresses, 20, 1u << 20},
     {0},
 };

@@ -10,7 +10,7 @@
 /* For what profile_make.h has besides. */
 #include <cmocka.h>
 
-#include "bundle/redact.h"
+#include "bundle/redact/redact.h"
 #include "report/flame.h"
 #include "report/growth.h"
 #include "report/page_data.h"

@@ -6,15 +6,15 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "bundle/redact_words.h"
-#include "bundle/scrub.h"
+#include "bundle/redact/redact_words.h"
+#include "bundle/redact/scrub.h"
 #include "cli/pprof/shell.h"
 #include "fetch/answer.h"
 #include "fetch/check.h"
 #include "fetch/index.h"
 #include "fetch/plan.h"
 #include "handoff/content.h"
-#include "handoff/inert.h"
+#include "handoff/escape.h"
 #include "proto/profile_store.h"
 #include "pprof/filter.h"
 #include "report/page_data.h"
@@ -378,9 +378,9 @@ static void make_inert(const char *p, size_t n)
 {
     struct buf to = BUF_INIT(SIZE_MAX / 2);
     (void)n;
-    inert_markdown(&to, p);
-    inert_redmine(&to, p);
-    inert_plain(&to, p);
+    escape_markdown(&to, p);
+    escape_redmine(&to, p);
+    escape_plain(&to, p);
     buf_release(&to);
 }
 
@@ -576,7 +576,7 @@ const struct cost_parser cost_text_parsers[] = {
     {"regex_new", compile, patterns, 27, 1u << 20},
     {"source_split", split_source, sources, 20, 0},
     {"source_trim", trim_source, sources, 2, 0},
-    {"inert_markdown, inert_redmine, inert_plain", make_inert, notes, 2, 0},
+    {"escape_markdown, escape_redmine, escape_plain", make_inert, notes, 2, 0},
     {"content_add", read_content, attachments, 2, 0},
     {"redact_cmdline", redact_line, secrets, 2, 0},
     {"redact_text", redact_words, secrets, 2, 0},

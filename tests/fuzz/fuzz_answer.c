@@ -105,7 +105,7 @@ static const char *cargo_path(void)
     static char path[64];
     if (*path)
         return path;
-    int fd = memfd_create("cargo", 0);
+    int fd = memfd_create("attachment", 0);
     assert(fd >= 0 && write(fd, CARGO, strlen(CARGO)) == (ssize_t)strlen(CARGO));
     assert(setenv("FUZZ_TOKEN", TOKEN, 1) == 0);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);

@@ -8,9 +8,9 @@
 
 #include "bundle/items.h"
 #include "bundle/readme.h"
-#include "bundle/redact.h"
+#include "bundle/redact/redact.h"
 #include "cli/digest.h"
-#include "handoff/inert.h"
+#include "handoff/escape.h"
 #include "base/banned.h"
 
 static bool begins(const char *line, const char *with)
@@ -71,11 +71,11 @@ static void expect_inactive(const char *text)
     }
 }
 
-/* As fuzz_inert has it: the block is whole, and ends where it should. */
+/* As fuzz_escape has it: the block is whole, and ends where it should. */
 static void expect_fenced(const char *summary)
 {
     struct buf md = BUF_INIT(8u << 20);
-    inert_markdown(&md, summary);
+    escape_markdown(&md, summary);
     size_t fence = strspn(buf_str(&md) + 1, "`"), run = 0;
     for (const char *c = buf_str(&md) + 1 + fence; c < buf_str(&md) + md.len - fence - 1; c++) {
         run = *c == '`' ? run + 1 : 0;

@@ -4,7 +4,7 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "bundle/redact.h"
+#include "bundle/redact/redact.h"
 #include "proto/proto.h"
 #include "proto/wire.h"
 #include "base/banned.h"

@@ -2,7 +2,7 @@
 #ifndef TESTS_UNIT_PROFILES_H
 #define TESTS_UNIT_PROFILES_H
 
-#include "bundle/redact.h"
+#include "bundle/redact/redact.h"
 #include "proto/proto.h"
 
 struct bytes {

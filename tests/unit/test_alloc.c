@@ -11,7 +11,7 @@
 #include <zlib.h>
 
 #include "bundle/manifest.h"
-#include "bundle/redact.h"
+#include "bundle/redact/redact.h"
 #include "cli/args/options.h"
 #include "cli/pprof/shell.h"
 #include "fetch/check.h"

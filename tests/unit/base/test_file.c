@@ -292,21 +292,21 @@ static void drafts(void **state)
 {
     struct err err = ERR_INIT;
     char *path = file_join(*state, "d.txt"), *second = file_join(*state, "d-2.txt"), *got = NULL;
-    struct draft *d = NULL;
+    struct atomic_file *d = NULL;
     for (int i = 0; i < 2; i++) {
-        ok(draft_new(path, &d, &err), &err);
-        ok(fd_write_all(draft_fd(d), "abc", 3, &err), &err);
-        ok(draft_sync(d, &err), &err);
-        ok(draft_name_free(d, path, ".txt", &got, &err), &err);
+        ok(atomic_file_new(path, &d, &err), &err);
+        ok(fd_write_all(atomic_file_fd(d), "abc", 3, &err), &err);
+        ok(atomic_file_sync(d, &err), &err);
+        ok(atomic_file_name_free(d, path, ".txt", &got, &err), &err);
         assert_string_equal(got, i == 0 ? path : second);
         assert_int_equal(scratch_mode(got), 0600);
-        draft_free(d);
+        atomic_file_free(d);
         free(got);
     }
-    ok(draft_new(path, &d, &err), &err);
-    assert_int_equal(draft_name(d, path, &err), -1);
+    ok(atomic_file_new(path, &d, &err), &err);
+    assert_int_equal(atomic_file_name(d, path, &err), -1);
     assert_int_equal(err.kind, ERR_EXISTS);
-    draft_free(d);
+    atomic_file_free(d);
     assert_int_equal(scratch_count(*state), 2);
     free(second);
     free(path);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "bundle/scrub.h"
+#include "bundle/redact/scrub.h"
 #include "tests/unit/unit.h"
 #include "tests/unit/capture.h"
 #include "base/banned.h"

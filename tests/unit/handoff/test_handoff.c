@@ -8,13 +8,13 @@
 #include <curl/curl.h>
 #include <stdlib.h>
 
-#include "handoff/cargo.h"
+#include "handoff/attachment.h"
 #include "handoff/content.h"
 #include "handoff/decide.h"
 #include "handoff/handoff.h"
 #include "handoff/http.h"
-#include "handoff/inert.h"
-#include "handoff/origin.h"
+#include "handoff/escape.h"
+#include "handoff/url_origin.h"
 #include "tests/unit/spoil.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
@@ -92,24 +92,24 @@ static void becomes(inert_fn *inert, const char *text, const char *want)
 static void markdown(void **state)
 {
     (void)state;
-    becomes(inert_markdown, "", "\n```text\n```\n");
-    becomes(inert_markdown, "/close\n@all #1 !2 ~bug\n<img src=x>",
+    becomes(escape_markdown, "", "\n```text\n```\n");
+    becomes(escape_markdown, "/close\n@all #1 !2 ~bug\n<img src=x>",
             "\n```text\n  /close\n  @all #1 !2 ~bug\n  <img src=x>\n```\n");
-    becomes(inert_markdown, "```\n/close\n```", "\n````text\n  ```\n  /close\n  ```\n````\n");
-    becomes(inert_markdown, "a\r/close\x1b[31m\xe2\x80\xae", "\n```text\n  a /close?[31m?\n```\n");
+    becomes(escape_markdown, "```\n/close\n```", "\n````text\n  ```\n  /close\n  ```\n````\n");
+    becomes(escape_markdown, "a\r/close\x1b[31m\xe2\x80\xae", "\n```text\n  a /close?[31m?\n```\n");
 }
 
 static void textile(void **state)
 {
     (void)state;
-    becomes(inert_redmine, "</pre>*b* <pre>", "\n<pre>\n  < /pre>*b* < pre>\n</pre>\n");
-    becomes(inert_redmine, "@all ops@host (@ann)", "\n<pre>\n  (at)all ops@host ((at)ann)\n</pre>\n");
+    becomes(escape_redmine, "</pre>*b* <pre>", "\n<pre>\n  < /pre>*b* < pre>\n</pre>\n");
+    becomes(escape_redmine, "@all ops@host (@ann)", "\n<pre>\n  (at)all ops@host ((at)ann)\n</pre>\n");
 }
 
 static void plain(void **state)
 {
     (void)state;
-    becomes(inert_plain, "a\nb\n", "\n  a\n  b\n");
+    becomes(escape_plain, "a\nb\n", "\n  a\n  b\n");
 }
 
 /* Whatever a host says: no line begins with a slash, no fence or block is closed before its end. */
@@ -137,7 +137,7 @@ static void anything(void **state)
         }
         text[n] = '\0';
         struct buf md = BUF_INIT(1u << 20), tx = BUF_INIT(1u << 20);
-        inert_markdown(&md, text);
+        escape_markdown(&md, text);
         size_t fence = strspn(buf_str(&md) + 1, "`");
         char closing[256];
         memset(closing, '`', fence);
@@ -147,7 +147,7 @@ static void anything(void **state)
         /* The fence stands twice: where it opens and where it closes. */
         const char *second = strstr(buf_str(&md) + 1 + fence, closing);
         assert_ptr_equal(second, buf_str(&md) + md.len - fence - 1);
-        inert_redmine(&tx, text);
+        escape_redmine(&tx, text);
         holds(buf_str(&tx), "\n<pre>\n", "</pre>\n");
         assert_ptr_equal(strstr(buf_str(&tx), "</"), buf_str(&tx) + tx.len - 7);
         buf_release(&md);
@@ -159,11 +159,11 @@ static void many_lines(void **state)
 {
     (void)state;
     struct buf text = BUF_INIT(1u << 20), out = BUF_INIT(1u << 20);
-    for (int i = 0; i < INERT_LINES + 5; i++)
+    for (int i = 0; i < ESCAPE_LINES + 5; i++)
         buf_adds(&text, "x\n");
-    inert_plain(&out, buf_str(&text));
+    escape_plain(&out, buf_str(&text));
     contains(buf_str(&out), "  (more lines are left out)\n");
-    assert_int_equal(out.len, 1 + INERT_LINES * 4 + strlen("  (more lines are left out)\n"));
+    assert_int_equal(out.len, 1 + ESCAPE_LINES * 4 + strlen("  (more lines are left out)\n"));
     buf_release(&text);
     buf_release(&out);
 }
@@ -278,8 +278,8 @@ static void tokens_go_over_tls(void **state)
 static void origins(void **state)
 {
     (void)state;
-    assert_true(origin_same("https://a.example/x", "HTTPS://A.example:443/y?z"));
-    assert_true(origin_same("http://127.0.0.1:3000", "http://127.0.0.1:3000/api"));
+    assert_true(url_origin_same("https://a.example/x", "HTTPS://A.example:443/y?z"));
+    assert_true(url_origin_same("http://127.0.0.1:3000", "http://127.0.0.1:3000/api"));
     static const char *const others[][2] = {
         {"https://a.example", "http://a.example"},
         {"https://a.example", "https://a.example:8443"},
@@ -289,7 +289,7 @@ static void origins(void **state)
         {"https://a.example", "nonsense"},
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        assert_false(origin_same(others[i][0], others[i][1]));
+        assert_false(url_origin_same(others[i][0], others[i][1]));
 }
 
 /* Where a stored file may be fetched from when the tracker says so. */
@@ -315,7 +315,7 @@ static void leads(void **state)
         {"https://a.example", "", false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (origin_may_lead(rows[i].from, rows[i].to) != rows[i].may)
+        if (url_origin_may_redirect(rows[i].from, rows[i].to) != rows[i].may)
             fail_msg("%s -> %s", rows[i].from, rows[i].to);
 }
 
@@ -324,9 +324,9 @@ static void shown_addresses(void **state)
     (void)state;
     char text[100];
     static const char secret[] = "https://me:pw@bucket.example:9000/a/b?X-Amz-Signature=abc#f";
-    assert_string_equal(origin_bare(secret, text, sizeof text), "https://bucket.example:9000/a/b");
-    assert_string_equal(origin_text(secret, text, sizeof text), "https://bucket.example:9000");
-    assert_string_equal(origin_text("nonsense://", text, sizeof text), "");
+    assert_string_equal(url_origin_strip(secret, text, sizeof text), "https://bucket.example:9000/a/b");
+    assert_string_equal(url_origin_text(secret, text, sizeof text), "https://bucket.example:9000");
+    assert_string_equal(url_origin_text("nonsense://", text, sizeof text), "");
 }
 
 /* ---- what has left ------------------------------------------------------------------------------------- */
@@ -413,9 +413,9 @@ static void headers_are_wiped(void **state)
 static void cargo_names(void **state)
 {
     char *path = scratch_file(*state, "profgrab-file-03.tar.gz.age", "age-encryption.org/v1\nx", 23);
-    struct cargo c;
+    struct attachment c;
     struct err err = ERR_INIT;
-    ok(cargo_open(path, true, -1, &c, &err), &err);
+    ok(attachment_open(path, true, -1, &c, &err), &err);
     assert_int_equal(c.size, 23);
     assert_null(strstr(c.name, "file-03"));
     contains(c.name, ".tar.gz.age");
@@ -427,10 +427,10 @@ static void cargo_names(void **state)
     receipt_take(&r, "x", 1, &err);
     ok(receipt_judge(&r, &c, &err), &err);
     receipt_release(&r);
-    cargo_close(&c);
+    attachment_close(&c);
     free(path);
     path = scratch_file(*state, "empty", "", 0);
-    assert_int_equal(cargo_open(path, false, -1, &c, &err), -1);
+    assert_int_equal(attachment_open(path, false, -1, &c, &err), -1);
     contains(err.msg, "it is empty");
     free(path);
 }
@@ -438,14 +438,14 @@ static void cargo_names(void **state)
 static void hashing_can_be_cancelled(void **state)
 {
     char *path = scratch_file(*state, "b.tar.gz", "x", 1);
-    struct cargo c;
+    struct attachment c;
     struct err err = ERR_INIT;
     int cancel[2];
     assert_int_equal(pipe(cancel), 0);
-    ok(cargo_open(path, false, cancel[0], &c, &err), &err);
-    cargo_close(&c);
+    ok(attachment_open(path, false, cancel[0], &c, &err), &err);
+    attachment_close(&c);
     assert_int_equal(write(cancel[1], "", 1), 1);
-    assert_int_equal(cargo_open(path, false, cancel[0], &c, &err), -1);
+    assert_int_equal(attachment_open(path, false, cancel[0], &c, &err), -1);
     assert_int_equal(err.kind, ERR_CANCELLED);
     close(cancel[0]);
     close(cancel[1]);

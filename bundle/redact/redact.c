@@ -3,7 +3,7 @@
  * costs less than keeping it in memory. A command line is kept in memory, because its arguments depend on
  * each other.
  */
-#include "bundle/redact.h"
+#include "bundle/redact/redact.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "bundle/redact_names.h"
+#include "bundle/redact/redact_names.h"
 #include "base/banned.h"
 
 /* Whether the argument is an option without its value, and what its name implies for the next argument. */

@@ -1,4 +1,4 @@
-#include "handoff/cargo.h"
+#include "handoff/attachment.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ static bool is_age(const char *p, size_t n)
     return false;
 }
 
-static int hash_file(struct cargo *c, bool encrypted, int cancel_fd, struct err *err)
+static int hash_file(struct attachment *c, bool encrypted, int cancel_fd, struct err *err)
 {
     char begin[64];
     struct sha256_file found;
@@ -36,7 +36,7 @@ static int hash_file(struct cargo *c, bool encrypted, int cancel_fd, struct err 
     return 0;
 }
 
-static void name_it(struct cargo *c, bool encrypted)
+static void name_it(struct attachment *c, bool encrypted)
 {
     char utc[32];
     clock_format_file(utc, sizeof utc, clock_utc());
@@ -44,9 +44,9 @@ static void name_it(struct cargo *c, bool encrypted)
     snprintf(c->name, sizeof c->name, "profgrab-%s.tar.gz%s", c->stem, encrypted ? ".age" : "");
 }
 
-int cargo_open(const char *path, bool encrypted, int cancel_fd, struct cargo *ret, struct err *err)
+int attachment_open(const char *path, bool encrypted, int cancel_fd, struct attachment *ret, struct err *err)
 {
-    struct cargo c = {.fd = file_open(path, err)};
+    struct attachment c = {.fd = file_open(path, err)};
     if (c.fd < 0)
         return -1;
     if (hash_file(&c, encrypted, cancel_fd, err) < 0) {
@@ -58,7 +58,7 @@ int cargo_open(const char *path, bool encrypted, int cancel_fd, struct cargo *re
     return 0;
 }
 
-void cargo_close(struct cargo *c)
+void attachment_close(struct attachment *c)
 {
     fd_close(&c->fd);
 }
@@ -78,7 +78,7 @@ int receipt_take(void *ctx, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-int receipt_judge(struct receipt *r, const struct cargo *c, struct err *err)
+int receipt_judge(struct receipt *r, const struct attachment *c, struct err *err)
 {
     char hex[SHA256_HEX];
     if (r->bytes != c->size)

@@ -3,14 +3,14 @@
  * MOST_PARTS parts, the longest first, so that a full stop after a word or a prefix before it does not
  * matter. The number of parts and the length of sequences are bounded, so the time is linear.
  */
-#include "bundle/redact_words.h"
+#include "bundle/redact/redact_words.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
-#include "bundle/redact_names.h"
+#include "bundle/redact/redact_names.h"
 #include "base/banned.h"
 
 /* SECRET_LEAST: for the whole value of a request's parameter. WORD_LEAST: for other words. */

@@ -1,6 +1,6 @@
 /* Addresses: which go where a secret may go, and how they are shown. */
-#ifndef HANDOFF_ORIGIN_H
-#define HANDOFF_ORIGIN_H
+#ifndef HANDOFF_URL_ORIGIN_H
+#define HANDOFF_URL_ORIGIN_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include "base/base.h"
 
 /* What an address says of how it is reached. */
-struct origin {
+struct url_origin {
     bool known; /* http or https, with a host; if not, the rest says nothing */
     bool https;
     bool loopback;    /* this workstation, by name or number */
@@ -16,19 +16,19 @@ struct origin {
 };
 
 /* Nothing but want of memory is an error. */
-int origin_of(const char *url, struct origin *ret, struct err *err);
+int url_origin_parse(const char *url, struct url_origin *ret, struct err *err);
 
 /* Scheme, host and port are the same (RFC 6454); a default port may stand there or not. */
-bool origin_same(const char *a, const char *b);
+bool url_origin_same(const char *a, const char *b);
 
 /* Whether a file that was asked for at `from` may be fetched from `to`, which is somebody else's: what comes
  * must be as safe on its way, so over TLS, or within this workstation where `from` is there too; and an
  * address with a name or a password in it would have us send those. */
-bool origin_may_lead(const char *from, const char *to);
+bool url_origin_may_redirect(const char *from, const char *to);
 
 /* Printable, into dst, which is returned: scheme, host and port alone; and an address without what may open
  * what lies there (query, fragment, name, password). "" for what is no address. */
-char *origin_text(const char *url, char *dst, size_t cap);
-char *origin_bare(const char *url, char *dst, size_t cap);
+char *url_origin_text(const char *url, char *dst, size_t cap);
+char *url_origin_strip(const char *url, char *dst, size_t cap);
 
 #endif

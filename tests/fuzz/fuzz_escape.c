@@ -1,7 +1,7 @@
 /* Whatever a host said, on an issue: no line of it begins a line, no block ends before its end. */
 #include "tests/fuzz/fuzz.h"
 
-#include "handoff/inert.h"
+#include "handoff/escape.h"
 #include "base/banned.h"
 
 /* Every line between the first and the last begins with two blanks. */
@@ -20,8 +20,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     char *text = strndup((const char *)p, n);
     struct buf md = BUF_INIT(8u << 20), tx = BUF_INIT(8u << 20);
     assert(text);
-    inert_markdown(&md, text);
-    inert_redmine(&tx, text);
+    escape_markdown(&md, text);
+    escape_redmine(&tx, text);
     size_t fence = strspn(buf_str(&md) + 1, "`");
     indented(buf_str(&md), buf_str(&md) + md.len - fence - 1);
     /* No run of backticks inside is as long as the fence. */

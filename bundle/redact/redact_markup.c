@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "bundle/redact_search.h"
+#include "bundle/redact/redact_search.h"
 #include "base/banned.h"
 
 /* Most bytes of a tag, and of a text that is a name. */

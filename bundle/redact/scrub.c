@@ -2,15 +2,14 @@
  * Walks the manifest twice: first with the rules, which learn the redacted words, then with these words and
  * the new file names.
  */
-#include "bundle/scrub.h"
+#include "bundle/redact/scrub.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bundle/path.h"
-#include "bundle/redact_names.h"
+#include "bundle/redact/redact_names.h"
 #include "base/banned.h"
 
 /* The growth of a one-byte value after its sign: [redacted] has ten bytes. */
@@ -440,14 +439,15 @@ bool scrub_held_secret(const struct scrub *s, const char *path)
     return json_object_get(s->by_request, path) != NULL;
 }
 
-static int name_members(struct scrub *s, const json_t *items, struct err *err)
+/* The report keeps its name, which profgrab gave it. */
+static int name_members(struct scrub *s, const json_t *items, const json_t *report, struct err *err)
 {
     struct naming n = {.s = s, .items = items, .given = json_object(), .counts = json_object()};
     const char *path;
     json_t *item;
     int rc = n.given && n.counts ? 0 : err_nomem(err);
-    json_object_foreach((json_t *)(uintptr_t)items, path, item) if (rc == 0 && strcmp(path, PATH_REPORT) != 0)
-        rc = name_member(&n, path, scrub_held_secret(s, path), err);
+    json_object_foreach((json_t *)(uintptr_t)items, path, item) if (rc == 0 && item != report) rc =
+        name_member(&n, path, scrub_held_secret(s, path), err);
     json_decref(n.given);
     json_decref(n.counts);
     return rc;
@@ -478,7 +478,7 @@ int scrub_manifest(json_t *root, const json_t *items, const struct stop *stop, s
     if (rc == 0)
         rc = walk_value(&s, first_string, NULL, root, err);
     if (rc == 0)
-        rc = name_members(&s, items, err);
+        rc = name_members(&s, items, json_object_get(root, "report"), err);
     if (rc == 0)
         rc = walk_value(&s, second_string, NULL, root, err);
     if (rc == 0)

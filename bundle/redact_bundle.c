@@ -1,4 +1,4 @@
-#include "bundle/sift.h"
+#include "bundle/redact_bundle.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,16 +9,16 @@
 #include "bundle/items.h"
 #include "bundle/path.h"
 #include "bundle/reader.h"
-#include "bundle/redact.h"
+#include "bundle/redact/redact.h"
 #include "base/banned.h"
 
 enum { CHUNK = 32768 };
 
-struct sifting {
-    const struct sift_how *how;
+struct redacting {
+    const struct redact_bundle_how *how;
     struct reader *r;
     int member; /* the current member, in a nameless file */
-    struct sift out;
+    struct redact_bundle out;
 };
 
 /* ---- forms --------------------------------------------------------------------------------------------- */
@@ -51,7 +51,7 @@ static int add_item(void *ctx, json_t *item, const struct items_file *file, stru
     return json_object_set(items, file->path, item) < 0 ? err_nomem(err) : 0;
 }
 
-json_t *sift_items(const json_t *root, struct err *err)
+json_t *redact_bundle_items(const json_t *root, struct err *err)
 {
     json_t *items = json_object();
     if (!items)
@@ -72,7 +72,7 @@ static int rewind_to(int fd, off_t end, struct err *err)
 }
 
 /* Copies the current member into its file, and compares its hash with the manifest. */
-static int save_member(struct sifting *s, const struct items_file *want, struct err *err)
+static int save_member(struct redacting *s, const struct items_file *want, struct err *err)
 {
     struct sha256 *hash = sha256_new(err);
     char chunk[CHUNK], hex[SHA256_HEX];
@@ -106,7 +106,7 @@ static int renew_item(json_t *item, uint64_t bytes, const char *hex, struct err 
     return 0;
 }
 
-static int list_redactions(struct sift *s, const char *path, const struct redact_tally *tally,
+static int list_redactions(struct redact_bundle *s, const char *path, const struct redact_tally *tally,
                            struct err *err)
 {
     for (int i = 0; i < REDACT_RULES; i++)
@@ -119,12 +119,12 @@ static int list_redactions(struct sift *s, const char *path, const struct redact
     return 0;
 }
 
-int sift_list_manifest(struct sift *s, struct err *err)
+int redact_bundle_list_manifest(struct redact_bundle *s, struct err *err)
 {
     return list_redactions(s, PATH_MANIFEST, &s->scrub.tally, err);
 }
 
-static int list_unsearched(struct sifting *s, const char *path, const char *why, struct err *err)
+static int list_unsearched(struct redacting *s, const char *path, const char *why, struct err *err)
 {
     char shown[300], line[sizeof shown + 1100];
     text_printable(shown, sizeof shown, why, strlen(why));
@@ -135,7 +135,7 @@ static int list_unsearched(struct sifting *s, const char *path, const char *why,
 }
 
 /* Copies a member unchanged that should have been searched, and lists it. */
-static int list_unsearchable(struct sifting *s, const char *path, const struct err *why, struct err *err)
+static int list_unsearchable(struct redacting *s, const char *path, const struct err *why, struct err *err)
 {
     char line[sizeof why->msg + 1100];
     snprintf(line, sizeof line, "%s: %s", path, why->msg);
@@ -143,7 +143,7 @@ static int list_unsearchable(struct sifting *s, const char *path, const struct e
 }
 
 /* Hashes the spool from `begin` to its end. */
-static int hash_spool(const struct sift *s, off_t begin, uint64_t *ret_bytes, char ret[SHA256_HEX],
+static int hash_spool(const struct redact_bundle *s, off_t begin, uint64_t *ret_bytes, char ret[SHA256_HEX],
                       struct err *err)
 {
     struct sha256 *hash = sha256_new(err);
@@ -167,7 +167,8 @@ static int hash_spool(const struct sift *s, off_t begin, uint64_t *ret_bytes, ch
     return rc;
 }
 
-int sift_replace(struct sift *s, json_t *item, const char *path, off_t begin, struct err *err)
+int redact_bundle_replace(struct redact_bundle *s, json_t *item, const char *path, off_t begin,
+                          struct err *err)
 {
     char hex[SHA256_HEX];
     uint64_t bytes = 0;
@@ -176,17 +177,17 @@ int sift_replace(struct sift *s, json_t *item, const char *path, off_t begin, st
     return json_object_set_new(s->replaced, path, json_integer((json_int_t)begin)) < 0 ? err_nomem(err) : 0;
 }
 
-static int replace_member(struct sifting *s, json_t *item, const char *path, off_t begin,
+static int replace_member(struct redacting *s, json_t *item, const char *path, off_t begin,
                           const struct redact_tally *tally, struct err *err)
 {
-    if (sift_replace(&s->out, item, path, begin, err) < 0)
+    if (redact_bundle_replace(&s->out, item, path, begin, err) < 0)
         return -1;
     return list_redactions(&s->out, json_string_value(json_object_get(item, "file")), tally, err);
 }
 
 /* `path`: the member's path in the bundle. */
-static int sift_file(struct sifting *s, json_t *item, const char *path, enum redact_form form,
-                     struct err *err)
+static int redact_file(struct redacting *s, json_t *item, const char *path, enum redact_form form,
+                       struct err *err)
 {
     struct redact_tally tally = {{0}};
     struct err why = ERR_INIT;
@@ -218,7 +219,7 @@ static int sift_file(struct sifting *s, json_t *item, const char *path, enum red
     return rc < 0 ? err_wrap(err, "%s", file.path) : 0;
 }
 
-static int sift_member(struct sifting *s, const struct reader_member *m, struct err *err)
+static int redact_stored_member(struct redacting *s, const struct reader_member *m, struct err *err)
 {
     json_t *item = json_object_get(s->out.items, m->path);
     struct items_file file;
@@ -233,14 +234,14 @@ static int sift_member(struct sifting *s, const struct reader_member *m, struct 
         return list_unsearched(s, file.path, why, err);
     if (file.bytes != m->size)
         return err_set(err, ERR_FAILED, "%s is not as the manifest says", file.path);
-    return sift_file(s, item, m->path, form, err);
+    return redact_file(s, item, m->path, form, err);
 }
 
-static int sift_all(struct sifting *s, struct err *err)
+static int redact_all_members(struct redacting *s, struct err *err)
 {
     const struct reader_member *m = NULL;
     do {
-        if (reader_next_file(s->r, &m, err) < 0 || (m && sift_member(s, m, err) < 0))
+        if (reader_next_file(s->r, &m, err) < 0 || (m && redact_stored_member(s, m, err) < 0))
             return -1;
     } while (m);
     return 0;
@@ -249,15 +250,15 @@ static int sift_all(struct sifting *s, struct err *err)
 /* ---- the copy's members -------------------------------------------------------------------------------- */
 
 /* Reads the current member in its form in the copy. */
-static int take_copied(const struct sift_source *from, struct reader *r, const struct items_file *file,
-                       const json_t *begin, struct buf *ret, struct err *err)
+static int take_copied(const struct redact_bundle_source *from, struct reader *r,
+                       const struct items_file *file, const json_t *begin, struct buf *ret, struct err *err)
 {
     char chunk[CHUNK];
     uint64_t left = file->bytes;
     off_t at = (off_t)json_integer_value(begin);
     for (size_t n = 1; n > 0 && !ret->failed; left -= n) {
         size_t cap = begin && left < sizeof chunk ? (size_t)left : sizeof chunk;
-        ssize_t got = begin ? pread(from->sift->spool, chunk, cap, at) : 0;
+        ssize_t got = begin ? pread(from->redacted->spool, chunk, cap, at) : 0;
         if (got < 0)
             return err_sys(err, "cannot read");
         n = (size_t)got;
@@ -275,11 +276,11 @@ struct visiting {
     void *ctx;
 };
 
-static int visit_member(const struct sift_source *from, struct reader *r, const struct reader_member *m,
-                        const struct visiting *v, struct err *err)
+static int visit_member(const struct redact_bundle_source *from, struct reader *r,
+                        const struct reader_member *m, const struct visiting *v, struct err *err)
 {
-    const json_t *item = json_object_get(from->sift->items, m->path),
-                 *begin = json_object_get(from->sift->replaced, m->path);
+    const json_t *item = json_object_get(from->redacted->items, m->path),
+                 *begin = json_object_get(from->redacted->replaced, m->path);
     struct items_file file;
     if (!item || strcmp(m->path, PATH_REPORT) == 0)
         return 0;
@@ -296,15 +297,15 @@ static int visit_member(const struct sift_source *from, struct reader *r, const 
     return rc;
 }
 
-int sift_visit(const struct sift_source *from, bundle_wants_fn *wants, bundle_take_fn *take, void *ctx,
-               struct err *err)
+int redact_bundle_visit(const struct redact_bundle_source *from, bundle_wants_fn *wants, bundle_take_fn *take,
+                        void *ctx, struct err *err)
 {
     const struct visiting v = {wants, take, ctx};
     const struct reader_member *m = NULL;
     struct reader *r = NULL;
     if (reader_open(from->bundle, NULL, &r, err) < 0)
         return -1;
-    reader_stop_by(r, from->sift->stop);
+    reader_stop_by(r, from->redacted->stop);
     int rc;
     while ((rc = reader_next_file(r, &m, err)) == 0 && m && (rc = visit_member(from, r, m, &v, err)) == 0)
         continue;
@@ -312,9 +313,10 @@ int sift_visit(const struct sift_source *from, bundle_wants_fn *wants, bundle_ta
     return rc;
 }
 
-int sift_bundle(const struct sift_how *how, json_t *root, struct sift *ret, struct err *err)
+int redact_bundle_run(const struct redact_bundle_how *how, json_t *root, struct redact_bundle *ret,
+                      struct err *err)
 {
-    struct sifting s = {.how = how, .member = -1, .out = SIFT_INIT};
+    struct redacting s = {.how = how, .member = -1, .out = REDACT_BUNDLE_INIT};
     int rc = -1;
     s.out.stop = how->stop;
     s.out.replaced = json_object();
@@ -324,22 +326,22 @@ int sift_bundle(const struct sift_how *how, json_t *root, struct sift *ret, stru
         err_nomem(err);
     else if ((s.member = file_create_nameless(how->beside, err)) >= 0 &&
              (s.out.spool = file_create_nameless(how->beside, err)) >= 0 &&
-             (s.out.items = sift_items(root, err)) &&
+             (s.out.items = redact_bundle_items(root, err)) &&
              scrub_manifest(root, s.out.items, how->stop, &s.out.scrub, err) == 0 &&
              reader_open(how->copy->bundle, NULL, &s.r, err) == 0) {
         reader_stop_by(s.r, how->stop);
-        rc = sift_all(&s, err);
+        rc = redact_all_members(&s, err);
     }
     reader_free(s.r);
     fd_close(&s.member);
     if (rc < 0)
-        sift_release(&s.out);
+        redact_bundle_release(&s.out);
     else
         *ret = s.out;
     return rc;
 }
 
-void sift_release(struct sift *s)
+void redact_bundle_release(struct redact_bundle *s)
 {
     fd_close(&s->spool);
     json_decref(s->items);
@@ -349,5 +351,20 @@ void sift_release(struct sift *s)
     json_decref(s->unsearched);
     strlist_release(&s->unsearched_files);
     strlist_release(&s->unsearchable);
-    *s = (struct sift)SIFT_INIT;
+    *s = (struct redact_bundle)REDACT_BUNDLE_INIT;
+}
+
+int bundle_redact_line(const char *line, char **ret, struct err *err)
+{
+    enum { GROWTH = 12 };
+    struct redact_tally tally = {{0}};
+    struct buf out = BUF_INIT(strlen(line) * GROWTH + 1);
+    const struct redact_into into = {.out = &out, .tally = &tally};
+    redact_text(str_of(line), &into);
+    buf_addc(&out, '\0');
+    int rc = buf_check(&out, "the line", err);
+    if (rc == 0)
+        *ret = buf_take(&out);
+    buf_release(&out);
+    return rc;
 }

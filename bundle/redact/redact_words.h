@@ -5,11 +5,11 @@
  * ordinary word (`?token=abcde`): it is redacted in the manifest, and in the text of a member whose request
  * contained a secret. Case does not matter. Frequent words of bundles (`true`, `heap`) are not learned.
  */
-#ifndef BUNDLE_REDACT_WORDS_H
-#define BUNDLE_REDACT_WORDS_H
+#ifndef BUNDLE_REDACT_REDACT_WORDS_H
+#define BUNDLE_REDACT_REDACT_WORDS_H
 
 #include "base/base.h"
-#include "bundle/redact.h"
+#include "bundle/redact/redact.h"
 
 struct redact_words {
     struct buf text;        /* all words, in lower case, concatenated */

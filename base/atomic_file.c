@@ -1,4 +1,4 @@
-#include "base/draft.h"
+#include "base/atomic_file.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,8 +14,8 @@
 
 enum { MAX_TRIES = 1000 };
 
-struct draft {
-    struct beneath directory; /* the draft owns the descriptor and the name */
+struct atomic_file {
+    struct beneath directory; /* the atomic file owns the descriptor and the name */
     char *directory_name;
     int fd;
     char *path;      /* the requested path, for messages */
@@ -23,7 +23,7 @@ struct draft {
 };
 
 /* Creates the file in d->directory. */
-static int create_file(struct draft *d, struct err *err)
+static int create_file(struct atomic_file *d, struct err *err)
 {
     d->fd = beneath_create_nameless(&d->directory, err);
     if (d->fd < 0 || beneath_can_name(d->fd))
@@ -34,10 +34,10 @@ static int create_file(struct draft *d, struct err *err)
 }
 
 /* Takes ownership of directory_fd and directory_name (NULL: the working directory). */
-static int make_draft(int directory_fd, char *directory_name, const char *path, struct draft **ret,
+static int make_draft(int directory_fd, char *directory_name, const char *path, struct atomic_file **ret,
                       struct err *err)
 {
-    struct draft *d = calloc(1, sizeof *d);
+    struct atomic_file *d = calloc(1, sizeof *d);
     if (!d) {
         fd_close(&directory_fd);
         free(directory_name);
@@ -49,13 +49,13 @@ static int make_draft(int directory_fd, char *directory_name, const char *path, 
     d->path = strdup(path);
     int rc = d->path ? create_file(d, err) : err_nomem(err);
     if (rc < 0)
-        draft_free(d);
+        atomic_file_free(d);
     else
         *ret = d;
     return rc;
 }
 
-int draft_new(const char *path, struct draft **ret, struct err *err)
+int atomic_file_new(const char *path, struct atomic_file **ret, struct err *err)
 {
     char *dir = file_dir(path);
     int fd = dir ? beneath_top(dir, err) : err_nomem(err);
@@ -70,7 +70,8 @@ int draft_new(const char *path, struct draft **ret, struct err *err)
     return make_draft(fd, dir, path, ret, err);
 }
 
-int draft_new_in(const struct beneath *directory, const char *path, struct draft **ret, struct err *err)
+int atomic_file_new_in(const struct beneath *directory, const char *path, struct atomic_file **ret,
+                       struct err *err)
 {
     char *name = directory->name ? strdup(directory->name) : NULL;
     if (directory->name && !name)
@@ -83,17 +84,17 @@ int draft_new_in(const struct beneath *directory, const char *path, struct draft
     return make_draft(fd, name, path, ret, err);
 }
 
-int draft_fd(const struct draft *d)
+int atomic_file_fd(const struct atomic_file *d)
 {
     return d->fd;
 }
 
-int draft_sync(struct draft *d, struct err *err)
+int atomic_file_sync(struct atomic_file *d, struct err *err)
 {
     return fsync(d->fd) < 0 ? err_sys(err, "cannot write %s to disk", d->path) : 0;
 }
 
-int draft_name(struct draft *d, const char *path, struct err *err)
+int atomic_file_name(struct atomic_file *d, const char *path, struct err *err)
 {
     const char *name = file_base(path);
     if (d->temporary ? beneath_rename_new(&d->directory, d->temporary, name, err) < 0
@@ -108,7 +109,8 @@ int draft_name(struct draft *d, const char *path, struct err *err)
     return -1;
 }
 
-int draft_name_free(struct draft *d, const char *path, const char *ending, char **ret_path, struct err *err)
+int atomic_file_name_free(struct atomic_file *d, const char *path, const char *ending, char **ret_path,
+                          struct err *err)
 {
     int stem = (int)(strlen(path) - strlen(ending));
     for (int i = 1;; i++) {
@@ -117,7 +119,7 @@ int draft_name_free(struct draft *d, const char *path, const char *ending, char 
         int n = i == 1 ? asprintf(&name, "%s", path) : asprintf(&name, "%.*s-%d%s", stem, path, i, ending);
         if (n < 0)
             return err_nomem(err);
-        if (draft_name(d, name, &why) == 0) {
+        if (atomic_file_name(d, name, &why) == 0) {
             *ret_path = name;
             return 0;
         }
@@ -131,7 +133,7 @@ int draft_name_free(struct draft *d, const char *path, const char *ending, char 
 }
 
 /* Replacing needs rename(2), so a nameless file first gets a temporary name. */
-static int name_temporarily(struct draft *d, const char *name, struct err *err)
+static int name_temporarily(struct atomic_file *d, const char *name, struct err *err)
 {
     for (int i = 0;; i++) {
         char *temporary = NULL;
@@ -151,7 +153,7 @@ static int name_temporarily(struct draft *d, const char *name, struct err *err)
     }
 }
 
-int draft_replace(struct draft *d, const char *path, struct err *err)
+int atomic_file_replace(struct atomic_file *d, const char *path, struct err *err)
 {
     const char *name = file_base(path);
     if ((!d->temporary && name_temporarily(d, name, err) < 0) ||
@@ -162,7 +164,7 @@ int draft_replace(struct draft *d, const char *path, struct err *err)
     return beneath_sync(&d->directory, name, err);
 }
 
-void draft_free(struct draft *d)
+void atomic_file_free(struct atomic_file *d)
 {
     if (!d)
         return;

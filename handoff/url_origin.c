@@ -1,4 +1,4 @@
-#include "handoff/origin.h"
+#include "handoff/url_origin.h"
 
 #include <curl/curl.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static bool has_part(CURLU *url, CURLUPart which)
     return there;
 }
 
-int origin_of(const char *url, struct origin *ret, struct err *err)
+int url_origin_parse(const char *url, struct url_origin *ret, struct err *err)
 {
     CURLU *u = curl_url();
     char *host = NULL;
@@ -29,10 +29,10 @@ int origin_of(const char *url, struct origin *ret, struct err *err)
         memmove(host, host + 1, n);
         host[n] = '\0';
     }
-    *ret = (struct origin){.known = known,
-                           .https = https,
-                           .loopback = known && address_is_loopback(host),
-                           .credentials = has_part(u, CURLUPART_USER) || has_part(u, CURLUPART_PASSWORD)};
+    *ret = (struct url_origin){.known = known,
+                               .https = https,
+                               .loopback = known && address_is_loopback(host),
+                               .credentials = has_part(u, CURLUPART_USER) || has_part(u, CURLUPART_PASSWORD)};
     curl_free(host);
     curl_url_cleanup(u);
     return 0;
@@ -48,7 +48,7 @@ static bool same_part(CURLU *a, CURLU *b, CURLUPart which)
     return same;
 }
 
-bool origin_same(const char *a, const char *b)
+bool url_origin_same(const char *a, const char *b)
 {
     CURLU *x = curl_url(), *y = curl_url();
     bool same = x && y && curl_url_set(x, CURLUPART_URL, a, 0) == CURLUE_OK &&
@@ -59,10 +59,10 @@ bool origin_same(const char *a, const char *b)
     return same;
 }
 
-bool origin_may_lead(const char *from, const char *to)
+bool url_origin_may_redirect(const char *from, const char *to)
 {
-    struct origin here, there;
-    if (origin_of(from, &here, NULL) < 0 || origin_of(to, &there, NULL) < 0)
+    struct url_origin here, there;
+    if (url_origin_parse(from, &here, NULL) < 0 || url_origin_parse(to, &there, NULL) < 0)
         return false;
     return there.known && !there.credentials && (there.https || (here.loopback && there.loopback));
 }
@@ -83,14 +83,14 @@ static char *without(const char *url, const CURLUPart *parts, size_t n, char *ds
     return dst;
 }
 
-char *origin_bare(const char *url, char *dst, size_t cap)
+char *url_origin_strip(const char *url, char *dst, size_t cap)
 {
     static const CURLUPart parts[] = {CURLUPART_QUERY, CURLUPART_FRAGMENT, CURLUPART_USER,
                                       CURLUPART_PASSWORD};
     return without(url, parts, sizeof parts / sizeof *parts, dst, cap);
 }
 
-char *origin_text(const char *url, char *dst, size_t cap)
+char *url_origin_text(const char *url, char *dst, size_t cap)
 {
     static const CURLUPart parts[] = {CURLUPART_QUERY, CURLUPART_FRAGMENT, CURLUPART_USER, CURLUPART_PASSWORD,
                                       CURLUPART_PATH};

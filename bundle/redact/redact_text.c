@@ -8,9 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "bundle/bundle.h"
-#include "bundle/redact_search.h"
-#include "bundle/redact_words.h"
+#include "bundle/redact/redact_search.h"
+#include "bundle/redact/redact_words.h"
 #include "base/banned.h"
 
 /* The beginning of a private key's last line. MOST_KEY_LINES: more than any key has. */
@@ -326,19 +325,4 @@ void redact_lines_add(struct redact_lines *l, struct str text, const struct reda
 void redact_lines_end(struct redact_lines *l, const struct redact_into *into)
 {
     flush_line(l, l->line.len, into);
-}
-
-int bundle_redact_line(const char *line, char **ret, struct err *err)
-{
-    enum { GROWTH = 12 };
-    struct redact_tally tally = {{0}};
-    struct buf out = BUF_INIT(strlen(line) * GROWTH + 1);
-    const struct redact_into into = {.out = &out, .tally = &tally};
-    redact_text(str_of(line), &into);
-    buf_addc(&out, '\0');
-    int rc = buf_check(&out, "the line", err);
-    if (rc == 0)
-        *ret = buf_take(&out);
-    buf_release(&out);
-    return rc;
 }

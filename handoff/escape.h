@@ -5,23 +5,23 @@
  * begin with a slash), mentions that send mail (@all), references, macros, markup and HTML. Each line is made
  * printable first (text_printable), so that no line's end is left in it.
  */
-#ifndef HANDOFF_INERT_H
-#define HANDOFF_INERT_H
+#ifndef HANDOFF_ESCAPE_H
+#define HANDOFF_ESCAPE_H
 
 #include "base/base.h"
 
 /*
  * Appends the lines of `text` as one block in which nothing is interpreted, with line ends on both sides.
  * Quick actions count only at the beginning of a line, so each is indented by two blanks as well. At most
- * INERT_LINES lines are taken; that some are left out is said.
+ * ESCAPE_LINES lines are taken; that some are left out is said.
  */
-#define INERT_LINES 400
+#define ESCAPE_LINES 400
 /* GitLab's Markdown: a fence longer than any run of backticks in it. */
-void inert_markdown(struct buf *out, const char *text);
+void escape_markdown(struct buf *out, const char *text);
 /* Redmine: a <pre> block, which Textile and Markdown understand alike; every `<` gets a blank behind it, and
  * an @ that could begin a mention becomes "(at)". */
-void inert_redmine(struct buf *out, const char *text);
+void escape_redmine(struct buf *out, const char *text);
 /* Request Tracker's text/plain. */
-void inert_plain(struct buf *out, const char *text);
+void escape_plain(struct buf *out, const char *text);
 
 #endif

@@ -1,4 +1,4 @@
-#include "handoff/inert.h"
+#include "handoff/escape.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static void lines(struct buf *out, const char *text, line_fn *add)
     size_t taken = 0;
     while (*text) {
         size_t n = strcspn(text, "\n");
-        if (taken++ == INERT_LINES) {
+        if (taken++ == ESCAPE_LINES) {
             add(out, "(more lines are left out)");
             return;
         }
@@ -50,7 +50,7 @@ static void add_fence(struct buf *out, size_t n, const char *language)
     buf_addf(out, "%s\n", language);
 }
 
-void inert_markdown(struct buf *out, const char *text)
+void escape_markdown(struct buf *out, const char *text)
 {
     size_t fence = longest_fence(text) + 1;
     fence = fence < 3 ? 3 : fence;
@@ -75,14 +75,14 @@ static void add_redmine(struct buf *out, const char *line)
     buf_addc(out, '\n');
 }
 
-void inert_redmine(struct buf *out, const char *text)
+void escape_redmine(struct buf *out, const char *text)
 {
     buf_adds(out, "\n<pre>\n");
     lines(out, text, add_redmine);
     buf_adds(out, "</pre>\n");
 }
 
-void inert_plain(struct buf *out, const char *text)
+void escape_plain(struct buf *out, const char *text)
 {
     buf_addc(out, '\n');
     lines(out, text, add_plain);

@@ -1,5 +1,5 @@
 /* Whether a name means a secret, and whether a value looks like one. */
-#include "bundle/redact_names.h"
+#include "bundle/redact/redact_names.h"
 
 #include <ctype.h>
 #include <string.h>

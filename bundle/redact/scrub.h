@@ -5,13 +5,12 @@
  * item's request contained a secret, its file is renamed, because the name was made from the request. A
  * redacted member is called `redacted`, with its ending, and `-2`, `-3`, ... if that name is taken.
  */
-#ifndef BUNDLE_SCRUB_H
-#define BUNDLE_SCRUB_H
+#ifndef BUNDLE_REDACT_SCRUB_H
+#define BUNDLE_REDACT_SCRUB_H
 
 #include <jansson.h>
 
-#include "bundle/redact_words.h"
-#include "bundle/stop.h"
+#include "bundle/redact/redact_words.h"
 
 #define SCRUB_NAME "redacted" /* valid in a path and in a shell */
 

@@ -1,14 +1,13 @@
 /* Redacts a whole bundle: computes its changed members before the copy is written. */
-#ifndef BUNDLE_SIFT_H
-#define BUNDLE_SIFT_H
+#ifndef BUNDLE_REDACT_BUNDLE_H
+#define BUNDLE_REDACT_BUNDLE_H
 
 #include <jansson.h>
 
 #include "bundle/bundle.h"
-#include "bundle/scrub.h"
-#include "bundle/stop.h"
+#include "bundle/redact/scrub.h"
 
-struct sift {
+struct redact_bundle {
     int spool;        /* the changed members, concatenated in a nameless file; -1: none */
     json_t *items;    /* by the member's path in the bundle; each item has the path in the copy */
     json_t *replaced; /* by the same path: the member's offset in `spool`; its item has the length */
@@ -19,7 +18,7 @@ struct sift {
     uint64_t n;                                    /* redacted values */
     const struct stop *stop;                       /* owned by the caller */
 };
-#define SIFT_INIT                                                                                            \
+#define REDACT_BUNDLE_INIT                                                                                   \
     {                                                                                                        \
         .spool = -1                                                                                          \
     }
@@ -28,30 +27,32 @@ struct sift {
  * Reads the bundle and redacts its manifest `root` and the members. The item of a changed member gets the new
  * size and hash, and the old ones as `original`. Skips report.html, which the caller draws again.
  */
-struct sift_how {
+struct redact_bundle_how {
     const struct bundle_copy *copy;
     const char *beside;      /* a path on a disk with room for the changed members and the largest one */
     const struct stop *stop; /* ends it; must outlive the result */
 };
-int sift_bundle(const struct sift_how *how, json_t *root, struct sift *ret, struct err *err);
+int redact_bundle_run(const struct redact_bundle_how *how, json_t *root, struct redact_bundle *ret,
+                      struct err *err);
 
-void sift_release(struct sift *s);
+void redact_bundle_release(struct redact_bundle *s);
 
 /* Lists the matches of each rule in the manifest itself: call this after all its strings are redacted. */
-int sift_list_manifest(struct sift *s, struct err *err);
+int redact_bundle_list_manifest(struct redact_bundle *s, struct err *err);
 
 /* Calls `take` for the wanted members, with their paths and bytes in the copy. */
-struct sift_source {
-    const struct sift *sift;
+struct redact_bundle_source {
+    const struct redact_bundle *redacted;
     const char *bundle;
 };
-int sift_visit(const struct sift_source *from, bundle_wants_fn *wants, bundle_take_fn *take, void *ctx,
-               struct err *err);
+int redact_bundle_visit(const struct redact_bundle_source *from, bundle_wants_fn *wants, bundle_take_fn *take,
+                        void *ctx, struct err *err);
 
 /* Replaces a member's bytes by those in the spool from `begin` to its end. */
-int sift_replace(struct sift *s, json_t *item, const char *path, off_t begin, struct err *err);
+int redact_bundle_replace(struct redact_bundle *s, json_t *item, const char *path, off_t begin,
+                          struct err *err);
 
 /* The items of the manifest by the paths of their files. NULL with err. */
-json_t *sift_items(const json_t *root, struct err *err);
+json_t *redact_bundle_items(const json_t *root, struct err *err);
 
 #endif

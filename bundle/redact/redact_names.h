@@ -1,8 +1,8 @@
 /* Rules for names and values, for the files that apply the rules of redact.h. */
-#ifndef BUNDLE_REDACT_NAMES_H
-#define BUNDLE_REDACT_NAMES_H
+#ifndef BUNDLE_REDACT_REDACT_NAMES_H
+#define BUNDLE_REDACT_REDACT_NAMES_H
 
-#include "bundle/redact.h"
+#include "bundle/redact/redact.h"
 
 /* Ignores dashes before the name. */
 enum redact_name redact_judge_name(struct str name);

@@ -1,8 +1,8 @@
 /* The search for secrets in one string, shared by the files for each kind of place. */
-#ifndef BUNDLE_REDACT_SEARCH_H
-#define BUNDLE_REDACT_SEARCH_H
+#ifndef BUNDLE_REDACT_REDACT_SEARCH_H
+#define BUNDLE_REDACT_REDACT_SEARCH_H
 
-#include "bundle/redact_names.h"
+#include "bundle/redact/redact_names.h"
 
 /* Lengths in bytes. REDACT_RANDOM_MOST bytes of a value decide whether it looks random; REDACT_NAME_MOST
  * bytes of a name are decoded. */

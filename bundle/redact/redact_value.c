@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "bundle/redact_search.h"
+#include "bundle/redact/redact_search.h"
 #include "base/banned.h"
 
 /* ---- the end of a value -------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-#include "bundle/stop.h"
+#include "base/stop.h"
 
 #include <inttypes.h>
 

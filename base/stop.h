@@ -1,6 +1,6 @@
 /* Ends work on a bundle early: at a signal, or at a limit of processor time. */
-#ifndef BUNDLE_STOP_H
-#define BUNDLE_STOP_H
+#ifndef BASE_STOP_H
+#define BASE_STOP_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "bundle/redact_words.h"
+#include "bundle/redact/redact_words.h"
 #include "proto/profile.pb-c.h"
 #include "proto/proto.h"
 #include "tests/unit/profiles.h"

@@ -10,15 +10,14 @@
  *
  * Labels: the rules check their keys, not their values, in profiles and in the text of goroutine dumps.
  */
-#ifndef BUNDLE_REDACT_H
-#define BUNDLE_REDACT_H
+#ifndef BUNDLE_REDACT_REDACT_H
+#define BUNDLE_REDACT_REDACT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/base.h"
-#include "bundle/stop.h"
 
 #define REDACTED "[redacted]"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "bundle/redact_search.h"
+#include "bundle/redact/redact_search.h"
 #include "base/banned.h"
 
 /* MOST_BLANKS: between a name, its sign and its value. */
