@@ -188,3 +188,21 @@ C
         rm "$tree/$file"
     done
 }
+
+@test "check-cycles fails on files of a clean folder that use each other, and names what they use" {
+    cd "$tree"
+    mkdir -p keys
+    echo 'FOLDERS := keys' >Makefile
+    echo 'int two(void); int one(void) { return two(); } int three(void) { return 3; }' >keys/a.c
+    echo 'int three(void); int two(void) { return three(); }' >keys/b.c
+    echo 'int one(void); int four(void) { return one(); }' >keys/c.c
+    for file in a b c; do cc -c -o "keys/$file.o" "keys/$file.c"; done
+    run "$tools/check-cycles" .
+    echo "$output"
+    [[ $status == 1 && $output == *'not ok 1 - keys:'* && $output != *c.c* ]]
+    [[ $output == *'a.c uses two of b.c'*'b.c uses three of a.c'* ]]
+    echo 'int two(void) { return 2; }' >keys/b.c
+    cc -c -o keys/b.o keys/b.c
+    run "$tools/check-cycles" .
+    [[ $status == 0 && $output == *'ok 1 - keys:'* && $output != *'not ok'* ]]
+}
