@@ -24,6 +24,7 @@
 #include "base/strlist.h"
 #include "base/text.h"
 #include "base/thread.h"
+#include "base/unix_peer.h"
 #include "base/yaml_tree.h"
 
 #endif

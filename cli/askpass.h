@@ -1,4 +1,4 @@
-/* Asking in the name of an ssh that profgrab started: gateway/askpass.h has the whole of it. */
+/* Asking in the name of an ssh that profgrab started: gateway/openssh/askpass.h has the whole of it. */
 #ifndef CLI_ASKPASS_H
 #define CLI_ASKPASS_H
 

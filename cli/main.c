@@ -66,8 +66,8 @@ static int run_help_of(const struct command *c, int argc, char **argv)
 int main(int argc, char **argv)
 {
     repair_inherited_state();
-    if (argc == 1 && strcmp(file_base(argv[0]), KEEPER_NAME) == 0) {
-        keeper_run(argv[0]);
+    if (argc == 1 && strcmp(file_base(argv[0]), REAPER_NAME) == 0) {
+        reaper_run(argv[0]);
         return EXIT_NOTHING;
     }
     if (askpass_is_meant(argc, argv)) {

@@ -194,7 +194,7 @@ static int open_host(struct run *run, const struct host *host, bool compressible
     opening.n_hops = route.n_hops;
     /* SSH compresses only the hop of the host itself: the other hops carry encrypted data. */
     if (route.n_hops > 0 && route.hops[route.n_hops - 1].asked.compress == SSH_COMPRESS_AUTO)
-        route.hops[route.n_hops - 1].shrinks = compressible;
+        route.hops[route.n_hops - 1].compressible = compressible;
     options.pool = run->pool;
     options.host = host->name;
     options.step = tell_gateway_step;

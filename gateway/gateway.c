@@ -9,8 +9,8 @@
 #include <libssh2.h>
 
 #include "gateway/hop.h"
-#include "gateway/openssh.h"
-#include "gateway/way.h"
+#include "gateway/openssh/openssh.h"
+#include "gateway/session_pool.h"
 #include "base/banned.h"
 
 struct gateway {
@@ -69,15 +69,15 @@ static int open_hop(struct gateway *gw, struct hop *hop, bool last, struct err *
     struct gateway_hop *found = &gw->found[gw->n_hops];
     struct hub *hub = NULL;
     bool shared = false;
-    if (way_get(hop, !last, &hop->way, err) < 0)
+    if (session_pool_get(hop, !last, &hop->sessions, err) < 0)
         return -1;
     gw->n_hops++;
-    if (way_hub(hop, false, &hub, found, &shared, err) < 0)
+    if (session_pool_acquire(hop, false, &hub, found, &shared, err) < 0)
         return -1;
     if (last)
         gw->hub = hub;
     else
-        way_let_go(hop->way, hub);
+        session_pool_release(hop->sessions, hub);
     if (shared && gw->options.step) {
         snprintf(step.detail, sizeof step.detail, "%s@%s port %u, its session is open", found->user,
                  found->address, found->port);
@@ -140,7 +140,7 @@ void gateway_close(struct gateway *gw)
     if (gw->route.direct)
         hub_stop(gw->hub);
     while (gw->hops && gw->n_hops > 0)
-        way_put(gw->hops[--gw->n_hops].way);
+        session_pool_put(gw->hops[--gw->n_hops].sessions);
     while (gw->listeners) {
         struct gateway_listener *next = gw->listeners->sibling;
         listener_free(gw->listeners);
@@ -194,7 +194,7 @@ int gateway_dial(struct gateway *gw, const struct destination *to, int *ret_fd, 
 {
     struct destination seen = as_seen(gw, to);
     return gw->route.direct ? hub_dial(gw->hub, &seen, gw->options.cancel_fd, ret_fd, err)
-                            : way_dial(last_hop(gw), &seen, ret_fd, err);
+                            : session_pool_dial(last_hop(gw), &seen, ret_fd, err);
 }
 
 /* Returns the next name in the listeners' directory, which the first call creates. The caller frees it. */
@@ -243,7 +243,7 @@ static bool check_hub(struct gateway *gw)
     if (!gw->hub || hub_state(gw->hub, NULL) == HUB_FIT)
         return gw->hub != NULL;
     gw->parked = hub_take_listeners(gw->hub);
-    way_let_go(last_hop(gw)->way, gw->hub);
+    session_pool_release(last_hop(gw)->sessions, gw->hub);
     gw->hub = NULL;
     return false;
 }
@@ -259,11 +259,11 @@ int gateway_renew(struct gateway *gw, struct err *err)
     pthread_mutex_unlock(&gw->mutex);
     if (fit)
         return 0;
-    if (way_hub(last_hop(gw), false, &hub, NULL, NULL, err) < 0)
+    if (session_pool_acquire(last_hop(gw), false, &hub, NULL, NULL, err) < 0)
         return -1;
     pthread_mutex_lock(&gw->mutex);
     if (gw->hub) {
-        way_let_go(last_hop(gw)->way, hub);
+        session_pool_release(last_hop(gw)->sessions, hub);
     } else {
         gw->hub = hub;
         hub_add_listeners(hub, gw->parked);

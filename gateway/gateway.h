@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "base/base.h"
-#include "inventory/inventory.h"
+#include "gateway/config/config.h"
 
 struct gateway;
 
@@ -174,8 +174,8 @@ int gateway_global_init(struct err *err);
 void gateway_global_cleanup(void);
 
 /* Forwarding for other programs, its local addresses, and the questions and the end of our own ssh. */
-#include "gateway/askpass.h"
+#include "gateway/openssh/askpass.h"
 #include "gateway/forward.h"
-#include "gateway/keeper.h"
+#include "gateway/openssh/reaper.h"
 
 #endif

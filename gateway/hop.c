@@ -6,15 +6,15 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "gateway/auth.h"
-#include "gateway/connect.h"
-#include "gateway/destination.h"
-#include "gateway/knownhosts.h"
-#include "gateway/openssh.h"
+#include "gateway/ssh/auth.h"
+#include "gateway/ssh/connect.h"
+#include "gateway/ssh/destination.h"
+#include "gateway/ssh/knownhosts.h"
+#include "gateway/openssh/openssh.h"
 #include "gateway/pool.h"
-#include "gateway/proxy.h"
-#include "gateway/session.h"
-#include "gateway/way.h"
+#include "gateway/ssh/proxy.h"
+#include "gateway/ssh/session.h"
+#include "gateway/session_pool.h"
 #include "base/banned.h"
 
 /* If a server reports that it is busy, we retry until the step's timeout. A server that only closes the
@@ -70,7 +70,7 @@ static int end_step(struct opening *o, int rc, const struct err *why)
 /* A failure of the previous hop must cause no retry and no switch to OpenSSH at this hop. */
 static int dial_through_hop(struct opening *o, const struct destination *to, struct err *err)
 {
-    if (way_dial(o->hop->before, to, &o->fd, err) == 0)
+    if (session_pool_dial(o->hop->before, to, &o->fd, err) == 0)
         return 0;
     if (err->kind == ERR_BUSY || err->kind == ERR_UNSUPPORTED || err->kind == ERR_LOST)
         err->kind = ERR_FAILED;
@@ -137,7 +137,7 @@ static void blame_proxy(const struct opening *o, struct err *err)
     const struct wire *w = &o->session->wire;
     char said[200];
     int code = 0;
-    if (!o->session->proxy || w->greeting.len > 0 || !(w->eof || w->error) || err->kind == ERR_CANCELLED)
+    if (!o->session->proxy || w->preauth.len > 0 || !(w->eof || w->error) || err->kind == ERR_CANCELLED)
         return;
     if (*proxy_complaint(o->session->proxy, said, sizeof said))
         err_set(err, ERR_FAILED, "the proxy command says \"%s\"", said);
@@ -159,7 +159,7 @@ static int handshake_step(struct opening *o, struct err *err)
         if (o->hop->before)
             session_answered(o->session, o->reached_ms);
         rc = session_handshake(o->session, o->config, &o->known, err);
-        o->said_busy = rc < 0 && err->kind == ERR_BUSY && o->session->wire.greeting.len > 0;
+        o->said_busy = rc < 0 && err->kind == ERR_BUSY && o->session->wire.preauth.len > 0;
         if (rc < 0)
             blame_proxy(o, err);
     }

@@ -6,9 +6,9 @@
 #include "base/base.h"
 #include "gateway/gateway.h"
 #include "gateway/hub.h"
-#include "inventory/inventory.h"
+#include "gateway/config/config.h"
 
-struct way;
+struct session_pool;
 
 /* One hop of a gateway's route. */
 struct hop {
@@ -20,7 +20,7 @@ struct hop {
     bool live;    /* the user's own master connection may be used */
     bool is_jump; /* another hop is reached through it */
     const struct gateway_options *options;
-    struct way *way; /* its sessions; hop_open ignores it */
+    struct session_pool *sessions; /* its sessions; hop_open ignores it */
 };
 
 /*

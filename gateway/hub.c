@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "gateway/hub_inside.h"
-#include "gateway/openssh.h"
-#include "gateway/session.h"
+#include "gateway/openssh/openssh.h"
+#include "gateway/ssh/session.h"
 #include "base/banned.h"
 
 /* After this many rounds without a wait, the mailbox and the listeners have their turn. */
@@ -38,7 +38,7 @@ static void start_link(struct hub *h, struct link *l)
     struct err why = h->why;
     struct stream *stream = NULL;
     int64_t deadline = clock_deadline(h->options.step_timeout_ms);
-    if (h->fate.kind == ERR_NONE && !h->stuck)
+    if (h->exit_error.kind == ERR_NONE && !h->stuck)
         stream = new_stream(h, l, deadline, &why);
     l->next = h->links;
     h->links = l;
@@ -100,9 +100,9 @@ static bool advance_links(struct hub *h)
 /* Ends every link, and each later one, with the carrier's error. */
 static void end_links(struct hub *h)
 {
-    hub_set_state(h, HUB_ENDED, &h->fate);
+    hub_set_state(h, HUB_ENDED, &h->exit_error);
     for (struct link *l = h->links; l; l = l->next)
-        link_fail(l, &h->fate);
+        link_fail(l, &h->exit_error);
     while (h->links) {
         struct link *next = h->links->next;
         link_free(h->links);
@@ -125,28 +125,28 @@ static void check_session(struct hub *h)
     if (!(wire_events(w) & POLLIN))
         w->last_rx = now;
     if (session_is_over(h->session)) {
-        session_error(h->session, h->session->fatal, "the SSH session was lost", &h->fate);
+        session_error(h->session, h->session->fatal, "the SSH session was lost", &h->exit_error);
     } else if (now - w->last_rx > silence_ms(h)) {
-        err_set(&h->fate, ERR_TIMEOUT, "the SSH session is dead: nothing came for %lld s",
+        err_set(&h->exit_error, ERR_TIMEOUT, "the SSH session is dead: nothing came for %lld s",
                 (long long)(now - w->last_rx) / 1000);
     } else if (now >= h->next_keepalive) {
         int ignored;
         session_note(h->session, libssh2_keepalive_send(h->session->ssh, &ignored));
         h->next_keepalive = now + h->options.keepalive_ms;
     }
-    if (h->fate.kind != ERR_NONE)
-        h->fate.kind = ERR_LOST;
+    if (h->exit_error.kind != ERR_NONE)
+        h->exit_error.kind = ERR_LOST;
 }
 
 static void check_carrier(struct hub *h)
 {
-    if (h->fate.kind != ERR_NONE)
+    if (h->exit_error.kind != ERR_NONE)
         return;
     if (h->session)
         check_session(h);
-    else if (h->openssh && !openssh_ended(h->openssh, &h->fate))
-        h->fate.kind = ERR_NONE;
-    if (h->fate.kind != ERR_NONE)
+    else if (h->openssh && !openssh_ended(h->openssh, &h->exit_error))
+        h->exit_error.kind = ERR_NONE;
+    if (h->exit_error.kind != ERR_NONE)
         end_links(h);
 }
 
@@ -173,7 +173,7 @@ static struct pollfd carrier_poll(const struct hub *h)
 {
     /* Omit a descriptor without wanted events: poll would report its end repeatedly. */
     struct pollfd none = {.fd = -1};
-    if (h->fate.kind != ERR_NONE || (!h->session && !h->openssh))
+    if (h->exit_error.kind != ERR_NONE || (!h->session && !h->openssh))
         return none;
     if (h->openssh)
         return (struct pollfd){.fd = openssh_fd(h->openssh), .events = POLLIN};
@@ -204,7 +204,7 @@ static size_t gather_polls(struct hub *h)
 static int64_t next_deadline(const struct hub *h)
 {
     int64_t deadline = CLOCK_NEVER;
-    if (h->session && h->fate.kind == ERR_NONE)
+    if (h->session && h->exit_error.kind == ERR_NONE)
         deadline = h->next_keepalive;
     const struct link *opening = NULL;
     if (!h->stuck)
@@ -245,8 +245,8 @@ static void wait_for_work(struct hub *h)
  */
 static bool listen_idle(struct hub *h)
 {
-    bool mine = h->session && h->session->opening == &h->session->ear;
-    if (!h->session || h->fate.kind != ERR_NONE || (h->links && !mine))
+    bool mine = h->session && h->session->opening == &h->session->idle_channel;
+    if (!h->session || h->exit_error.kind != ERR_NONE || (h->links && !mine))
         return false;
     session_listen(h->session);
     return mine && !h->session->opening && h->links;
@@ -268,7 +268,7 @@ static void *run_loop(void *ctx)
         if (!busy)
             wait_for_work(h);
     }
-    err_set(&h->fate, ERR_CANCELLED, "the gateway was closed");
+    err_set(&h->exit_error, ERR_CANCELLED, "the gateway was closed");
     end_links(h);
     return NULL;
 }

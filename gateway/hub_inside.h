@@ -17,7 +17,7 @@ struct hub {
     struct pollfd *polled;
     size_t cap_polled;
     int64_t next_keepalive;
-    struct err fate;       /* why the carrier ended; ERR_NONE while it lives */
+    struct err exit_error; /* why the carrier ended; ERR_NONE while it lives */
     const void *opening;   /* session->opening in the last turn */
     int64_t opening_since; /* when it was first set */
     bool stuck;

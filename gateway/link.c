@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "gateway/destination.h"
+#include "gateway/ssh/destination.h"
 #include "gateway/listener.h"
 #include "base/banned.h"
 

@@ -13,7 +13,7 @@
 
 #include "base/base.h"
 #include "gateway/gateway.h"
-#include "gateway/stream.h"
+#include "gateway/ssh/stream.h"
 
 #define LINK_BUFFER (64u << 10)
 

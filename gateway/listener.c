@@ -8,8 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "gateway/destination.h"
-#include "gateway/peer.h"
+#include "gateway/ssh/destination.h"
 #include "base/banned.h"
 
 #define LISTENER_REST_MS 100
@@ -83,7 +82,7 @@ int listener_accept(struct gateway_listener *l)
 {
     for (;;) {
         int fd = fd_accept(l->fd);
-        if (fd >= 0 && peer_is_same_process(fd))
+        if (fd >= 0 && unix_peer_is_same_process(fd))
             return fd;
         if (fd < 0 && errno != EINTR && errno != ECONNABORTED) {
             /* Without descriptors the connection keeps waiting: an immediate retry would spin. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gateway/way.h"
+#include "gateway/session_pool.h"
 #include "base/banned.h"
 
 /* sshd's MaxStartups refuses logins from the eleventh on, and other users log in too. */
@@ -48,7 +48,7 @@ void gateway_pool_free(struct gateway_pool *pool)
         free(pool->entrances);
         pool->entrances = next;
     }
-    ways_end(pool->ways);
+    session_pools_end(pool->session_pools);
     keyring_free(pool->keyring);
     pthread_mutex_destroy(&pool->mutex);
     free(pool);

@@ -5,16 +5,16 @@
 #include <pthread.h>
 
 #include "gateway/gateway.h"
-#include "gateway/keyring.h"
+#include "gateway/ssh/keyring.h"
 
 struct entrance;
-struct way;
+struct session_pool;
 
 struct gateway_pool {
     struct keyring *keyring;
     pthread_mutex_t mutex; /* guards the members below */
     struct entrance *entrances;
-    struct way *ways; /* shared ones; owned by way.c */
+    struct session_pool *session_pools; /* shared ones; owned by session_pool.c */
 };
 
 /* NULL without a pool. */

@@ -4,9 +4,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "gateway/connect.h"
-#include "gateway/resolve.h"
-#include "gateway/stream.h"
+#include "gateway/ssh/connect.h"
+#include "gateway/ssh/resolve.h"
+#include "gateway/ssh/stream.h"
 #include "base/banned.h"
 
 #ifndef MSG_NOSIGNAL

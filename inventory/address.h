@@ -2,6 +2,8 @@
 #ifndef INVENTORY_ADDRESS_H
 #define INVENTORY_ADDRESS_H
 
+#include <stdbool.h>
+
 #include "base/base.h"
 
 struct address {
@@ -20,5 +22,8 @@ char *address_name(const struct address *a);
 
 /* Returns the address as ssh's destination. The caller frees it. NULL without memory. */
 char *address_text(const struct address *a);
+
+/* Checks whether the name or IP address means the machine itself. */
+bool address_is_loopback(const char *address);
 
 #endif

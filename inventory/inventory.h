@@ -3,8 +3,8 @@
  *
  * The parser of the YAML file (docs/inventory.md) is strict: an unknown or repeated key, a wrong type, an
  * anchor or an alias is an error with file:line:column and the nearest valid key. Hosts and services are
- * resolved to targets (host x service) before any connection. SSH settings are from the user's own
- * configuration through `ssh -G`; the inventory's settings override it.
+ * resolved to targets (host x service) before any connection. SSH settings here override the user's own
+ * configuration (gateway/config).
  *
  * Selection and discovery add hosts and services. Afterwards everything is read-only, so threads may share
  * it.
@@ -17,6 +17,8 @@
 #include <stdint.h>
 
 #include "base/base.h"
+#include "inventory/address.h"
+#include "inventory/ssh_settings.h"
 
 /* The check of a service's certificate, and our own certificate. Files are PEM, paths absolute. */
 struct service_tls {
@@ -63,38 +65,6 @@ struct service {
     struct label *labels; /* of its target, if a source listed it */
     size_t n_labels;
 };
-
-/* The carrier of SSH to a host. */
-enum ssh_via {
-    SSH_VIA_UNSET,
-    SSH_VIA_AUTO,    /* libssh2, and OpenSSH if libssh2 lacks a feature; the default */
-    SSH_VIA_LIBSSH2, /* libssh2 only */
-    SSH_VIA_OPENSSH, /* the local `ssh` only */
-};
-
-/* Compression of the data from the host. */
-enum ssh_compress {
-    SSH_COMPRESS_AUTO, /* if the configuration enables it, or for compressible data on a long line */
-    SSH_COMPRESS_YES,
-    SSH_COMPRESS_NO,
-};
-
-/* SSH settings of the inventory or the command line; NULL and 0 mean the user's configuration. */
-struct ssh_settings {
-    char *user;
-    unsigned port;
-    char *identity;    /* the only key file to offer */
-    char *known_hosts; /* the only file of known hosts */
-    char *jump;        /* ProxyJump's form: [user@]host[:port],...; "none" for none */
-    char *agent;       /* path of the agent's socket; "none" for no agent */
-    char *config;      /* for `ssh -F` */
-    enum ssh_via via;
-    enum ssh_compress compress; /* of the host itself, not of its jump hosts */
-    bool accept_new;            /* trust unknown hosts and write their keys to known_hosts */
-};
-
-/* Parses "auto", "libssh2" and "openssh"; ERR_USAGE for another word. `what` is its name in the message. */
-int ssh_via_parse(const char *what, const char *word, enum ssh_via *ret, struct err *err);
 
 struct host {
     char *name;    /* for messages and paths */
@@ -204,9 +174,6 @@ const struct self *inventory_self(const struct inventory *inv);
 /* Its file; NULL for an empty one. */
 const char *inventory_path(const struct inventory *inv);
 
-/* Checks whether the name or IP address means the machine itself. */
-bool address_is_loopback(const char *address);
-
 struct target {
     const struct host *host;
     const struct service *service;
@@ -284,83 +251,6 @@ struct duplicate_hosts_list {
 };
 int targets_find_duplicates(const struct targets *t, struct duplicate_hosts_list *ret, struct err *err);
 void duplicate_hosts_release(struct duplicate_hosts_list *l);
-
-/* ssh's policy for a host that is in no known_hosts file. A changed key is always refused. */
-enum host_key_policy {
-    HOST_KEY_STRICT,     /* refused */
-    HOST_KEY_ACCEPT_NEW, /* trusted and written into the first known_hosts file */
-};
-
-enum address_family { ADDRESS_ANY, ADDRESS_IPV4, ADDRESS_IPV6 };
-
-/*
- * The output of `ssh -T -G` for one address, with our settings over it. Expands the parts that ssh does not:
- * `~`, ${VARIABLES} and the tokens %% %C %d %h %i %j %k %l %L %n %p %r %u in identity and certificate files,
- * %% %h %k %n %p %r in the proxy command and the jumps.
- */
-struct ssh_config {
-    char *address;             /* the requested address, [user@]host */
-    struct ssh_settings asked; /* the requested settings, a copy: for calls of ssh itself */
-    char *hostname;
-    char *user;
-    unsigned port;
-    enum address_family family;
-    char *bind_address;         /* BindAddress; NULL: any */
-    unsigned connect_timeout_s; /* 0: not set */
-
-    struct strlist
-        identity_files; /* after ssh_config_resolve only those of which the file or FILE.pub exists */
-    struct strlist certificate_files; /* the user's certificates; only existing files */
-    bool identities_only;
-    char *agent;    /* NULL: no agent */
-    bool publickey; /* PubkeyAuthentication and so on: whether it is allowed */
-    bool password;  /* this and the next: false with BatchMode */
-    bool keyboard_interactive;
-    bool gssapi;               /* only OpenSSH can */
-    bool hostbased;            /* only OpenSSH can */
-    char *preferred;           /* PreferredAuthentications, a comma list; NULL: ssh's own order */
-    unsigned password_prompts; /* NumberOfPasswordPrompts; 0 with BatchMode: no questions */
-
-    struct strlist known_hosts; /* user's files, then the global ones */
-    size_t n_user_known_hosts;  /* the number of the user's files; a new host is written into the first */
-    char *host_key_alias;       /* NULL: none */
-    enum host_key_policy host_key_policy;
-    bool hash_known_hosts; /* write hashed names */
-
-    /* Comma lists of the allowed algorithms, ssh's preference first; NULL: any. */
-    char *key_exchanges;
-    char *host_key_types;
-    char *ciphers;
-    char *macs;
-    char *key_types; /* PubkeyAcceptedAlgorithms */
-
-    bool compression;    /* always compress */
-    bool shrinks;        /* the caller expects compressible data: compress on a long line */
-    char *proxy_jump;    /* NULL: none */
-    char *proxy_command; /* a shell command; NULL: none */
-    char *control_path;  /* the socket of the user's own `ssh -M`; NULL: none, or our settings differ from its
-                            configuration */
-    char only_openssh[64]; /* the setting that requires OpenSSH ("PKCS11Provider"), or "" */
-};
-int ssh_config_resolve(const char *address, const struct ssh_settings *settings,
-                       const struct proc_limits *limits, struct ssh_config *ret, struct err *err);
-/* Its parser, for the output of `ssh -G`; `address` is for the token %n. */
-int ssh_config_parse(const char *address, const void *p, size_t n, struct ssh_config *ret, struct err *err);
-void ssh_config_release(struct ssh_config *c);
-
-/* The route to a host: a direct connection, or one or more SSH hops, the host itself last. */
-struct route {
-    bool direct;
-    char *address;    /* of a direct route */
-    enum ssh_via via; /* never SSH_VIA_UNSET */
-    struct ssh_config *hops;
-    size_t n_hops;
-};
-/* Resolves the host and its jump hosts, each by its own `ssh -G`, at most 8 deep. `override` (may be NULL)
- * has the command line's settings, which override the inventory's. */
-int route_resolve(const struct host *host, const struct ssh_settings *override,
-                  const struct proc_limits *limits, struct route *ret, struct err *err);
-void route_release(struct route *r);
 
 #include "inventory/discovery.h"
 

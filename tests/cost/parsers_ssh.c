@@ -8,13 +8,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "gateway/algorithms.h"
-#include "gateway/certificate.h"
-#include "gateway/greeting.h"
-#include "gateway/knownhosts.h"
-#include "gateway/mux.h"
-#include "gateway/ssh_log.h"
-#include "inventory/inventory.h"
+#include "gateway/ssh/algorithms.h"
+#include "gateway/ssh/certificate.h"
+#include "gateway/ssh/preauth.h"
+#include "gateway/ssh/knownhosts.h"
+#include "gateway/openssh/mux.h"
+#include "gateway/openssh/ssh_log.h"
+#include "gateway/config/config.h"
 #include "keys/agent.h"
 #include "keys/keyfile.h"
 #include "keys/privkey.h"
@@ -115,9 +115,9 @@ static const struct cost_grammar bytes[] = {
 
 static void greet(const char *p, size_t n)
 {
-    for (enum greeting_end end = GREETING_CLOSED; end <= GREETING_FAILED; end++)
-        (void)greeting_explain(p, n, end, 1500, NULL);
-    (void)greeting_check(p, n, NULL);
+    for (enum preauth_end end = PREAUTH_CLOSED; end <= PREAUTH_FAILED; end++)
+        (void)preauth_explain(p, n, end, 1500, NULL);
+    (void)preauth_check(p, n, NULL);
 }
 
 static void put_number(struct buf *to, size_t n)
@@ -456,7 +456,7 @@ const struct cost_parser cost_ssh_parsers[] = {
     {"ssh_config_parse", read_settings, settings, 29, 0},
     {"known_hosts_parse", read_known, known, 2, 0},
     {"ssh_log_feed", read_log, logs, 2, 0},
-    {"greeting_explain", greet, bytes, 2, 0},
+    {"preauth_explain", greet, bytes, 2, 0},
     {"mux_parse", read_messages, messages, 2, 0},
     {"algorithms_read", read_algorithms, algorithm_lists, 2, 0},
     {"agent_parse_keys", read_agent, agents, 2, 0},

@@ -1,8 +1,8 @@
 /* What OpenSSH's ssh says. The first byte chooses: `m` a master's message, anything else its log. */
 #include "tests/fuzz/fuzz.h"
 
-#include "gateway/mux.h"
-#include "gateway/ssh_log.h"
+#include "gateway/openssh/mux.h"
+#include "gateway/openssh/ssh_log.h"
 #include "base/banned.h"
 
 static void message(const uint8_t *p, size_t n)

@@ -1,7 +1,7 @@
 /* What `ssh -G` printed, in a surrounding that is always the same. */
 #include "tests/fuzz/fuzz.h"
 
-#include "inventory/inventory.h"
+#include "gateway/config/config.h"
 #include "base/banned.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);

@@ -6,10 +6,10 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "keys/agent.h"
-#include "gateway/algorithms.h"
-#include "gateway/certificate.h"
+#include "gateway/ssh/algorithms.h"
+#include "gateway/ssh/certificate.h"
 #include "keys/keyfile.h"
-#include "gateway/knownhosts.h"
+#include "gateway/ssh/knownhosts.h"
 #include "keys/privkey.h"
 #include "base/banned.h"
 

@@ -12,7 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "gateway/destination.h"
+#include "gateway/ssh/destination.h"
 #include "gateway/gateway.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "gateway/certificate.h"
+#include "gateway/ssh/certificate.h"
 #include "keys/keyfile.h"
 #include "keys/privkey.h"
 #include "tests/unit/spoil.h"

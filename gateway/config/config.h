@@ -1,0 +1,94 @@
+/*
+ * ssh's configuration of a host and the route to it.
+ *
+ * `ssh -G` applies Match, Include and the defaults. Our settings (inventory, command line) override its
+ * output. The parser of that output is ssh_keywords.c, the expansion of its tokens tokens.c, the jump hosts
+ * route.c.
+ */
+#ifndef GATEWAY_CONFIG_CONFIG_H
+#define GATEWAY_CONFIG_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/base.h"
+#include "inventory/inventory.h"
+
+/* ssh's policy for a host that is in no known_hosts file. A changed key is always refused. */
+enum host_key_policy {
+    HOST_KEY_STRICT,     /* refused */
+    HOST_KEY_ACCEPT_NEW, /* trusted and written into the first known_hosts file */
+};
+
+enum address_family { ADDRESS_ANY, ADDRESS_IPV4, ADDRESS_IPV6 };
+
+/*
+ * The output of `ssh -T -G` for one address, with our settings over it. Expands the parts that ssh does not:
+ * `~`, ${VARIABLES} and the tokens %% %C %d %h %i %j %k %l %L %n %p %r %u in identity and certificate files,
+ * %% %h %k %n %p %r in the proxy command and the jumps.
+ */
+struct ssh_config {
+    char *address;             /* the requested address, [user@]host */
+    struct ssh_settings asked; /* the requested settings, a copy: for calls of ssh itself */
+    char *hostname;
+    char *user;
+    unsigned port;
+    enum address_family family;
+    char *bind_address;         /* BindAddress; NULL: any */
+    unsigned connect_timeout_s; /* 0: not set */
+
+    struct strlist
+        identity_files; /* after ssh_config_resolve only those of which the file or FILE.pub exists */
+    struct strlist certificate_files; /* the user's certificates; only existing files */
+    bool identities_only;
+    char *agent;    /* NULL: no agent */
+    bool publickey; /* PubkeyAuthentication and so on: whether it is allowed */
+    bool password;  /* this and the next: false with BatchMode */
+    bool keyboard_interactive;
+    bool gssapi;               /* only OpenSSH can */
+    bool hostbased;            /* only OpenSSH can */
+    char *preferred;           /* PreferredAuthentications, a comma list; NULL: ssh's own order */
+    unsigned password_prompts; /* NumberOfPasswordPrompts; 0 with BatchMode: no questions */
+
+    struct strlist known_hosts; /* user's files, then the global ones */
+    size_t n_user_known_hosts;  /* the number of the user's files; a new host is written into the first */
+    char *host_key_alias;       /* NULL: none */
+    enum host_key_policy host_key_policy;
+    bool hash_known_hosts; /* write hashed names */
+
+    /* Comma lists of the allowed algorithms, ssh's preference first; NULL: any. */
+    char *key_exchanges;
+    char *host_key_types;
+    char *ciphers;
+    char *macs;
+    char *key_types; /* PubkeyAcceptedAlgorithms */
+
+    bool compression;    /* always compress */
+    bool compressible;   /* the caller expects compressible data: compress on a long line */
+    char *proxy_jump;    /* NULL: none */
+    char *proxy_command; /* a shell command; NULL: none */
+    char *control_path;  /* the socket of the user's own `ssh -M`; NULL: none, or our settings differ from its
+                            configuration */
+    char only_openssh[64]; /* the setting that requires OpenSSH ("PKCS11Provider"), or "" */
+};
+int ssh_config_resolve(const char *address, const struct ssh_settings *settings,
+                       const struct proc_limits *limits, struct ssh_config *ret, struct err *err);
+/* Its parser, for the output of `ssh -G`; `address` is for the token %n. */
+int ssh_config_parse(const char *address, const void *p, size_t n, struct ssh_config *ret, struct err *err);
+void ssh_config_release(struct ssh_config *c);
+
+/* The route to a host: a direct connection, or one or more SSH hops, the host itself last. */
+struct route {
+    bool direct;
+    char *address;    /* of a direct route */
+    enum ssh_via via; /* never SSH_VIA_UNSET */
+    struct ssh_config *hops;
+    size_t n_hops;
+};
+/* Resolves the host and its jump hosts, each by its own `ssh -G`, at most 8 deep. `override` (may be NULL)
+ * has the command line's settings, which override the inventory's. */
+int route_resolve(const struct host *host, const struct ssh_settings *override,
+                  const struct proc_limits *limits, struct route *ret, struct err *err);
+void route_release(struct route *r);
+
+#endif

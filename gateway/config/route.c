@@ -1,0 +1,170 @@
+/*
+ * Hops are in the order of dialling. As with ssh -J, only the first host of a list of jumps uses its own
+ * ProxyJump or ProxyCommand. Each later one is reached through the one before it, whatever its configuration
+ * has.
+ */
+#include "gateway/config/config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+#define MAX_JUMPS 8
+
+struct walk {
+    const struct proc_limits *limits;
+    const struct ssh_settings *settings; /* the target's */
+    size_t asked;                        /* the number of hosts resolved by `ssh -G` */
+    struct route *route;
+};
+
+static int add_chain(struct walk *w, const char *address, const struct ssh_settings *settings,
+                     struct err *err);
+
+/* Adds a hop in ProxyJump's form, with its original address. */
+static int add_spec(struct buf *list, const struct ssh_config *c, struct err *err)
+{
+    struct address a = {0};
+    if (address_parse(c->address, &a, err) < 0)
+        return -1;
+    const char *user = c->asked.user ? c->asked.user : a.user;
+    unsigned port = c->asked.port ? c->asked.port : a.port;
+    bool numeric = strchr(a.host, ':') != NULL;
+    buf_addf(list, "%s%s%s%s%s%s", list->len ? "," : "", user ? user : "", user ? "@" : "",
+             numeric ? "[" : "", a.host, numeric ? "]" : "");
+    if (port)
+        buf_addf(list, ":%u", port);
+    address_release(&a);
+    return 0;
+}
+
+/* Stores the options that make our own ssh reach a hop by the same route. */
+static int note_jumps(const struct route *route, struct ssh_config *c, struct err *err)
+{
+    struct buf list = BUF_INIT(8192);
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < route->n_hops; i++)
+        rc = add_spec(&list, &route->hops[i], err);
+    buf_addc(&list, '\0');
+    if (rc == 0 && (rc = buf_check(&list, "the list of jump hosts", err)) == 0) {
+        free(c->asked.jump);
+        c->asked.jump = buf_take(&list);
+    }
+    buf_release(&list);
+    return rc;
+}
+
+static int append_hop(struct walk *w, struct ssh_config *c, struct err *err)
+{
+    if (w->route->n_hops > 0 && note_jumps(w->route, c, err) < 0)
+        return -1;
+    struct ssh_config *hops = realloc(w->route->hops, (w->route->n_hops + 1) * sizeof *hops);
+    if (!hops)
+        return err_nomem(err);
+    w->route->hops = hops;
+    hops[w->route->n_hops++] = *c;
+    *c = (struct ssh_config){0};
+    return 0;
+}
+
+static int resolve_config(struct walk *w, const char *address, const struct ssh_settings *settings,
+                          struct ssh_config *ret, struct err *err)
+{
+    if (w->asked > MAX_JUMPS) {
+        err_set(err, ERR_USAGE, "more than %d jump hosts in a row", MAX_JUMPS);
+        return err_hint(err, "a ProxyJump that also holds for the jump host itself never ends: add "
+                             "\"ProxyJump none\" for that host");
+    }
+    w->asked++;
+    return ssh_config_resolve(address, settings, w->limits, ret, err);
+}
+
+/* The previous hop makes the connection, so no other setting may. */
+static int append_behind(struct walk *w, struct ssh_config *c, struct err *err)
+{
+    free(c->proxy_command);
+    free(c->proxy_jump);
+    c->proxy_command = c->proxy_jump = NULL;
+    return append_hop(w, c, err);
+}
+
+/* Adds one host of a list of jumps, in ProxyJump's form. Of the target's settings only those for SSH itself
+ * apply to it, not those for the target's identity. */
+static int add_jump(struct walk *w, const char *spec, bool first, struct err *err)
+{
+    int rc = -1;
+    struct address a = {0};
+    struct ssh_config c = {0};
+    if (address_parse(spec, &a, err) < 0)
+        return -1;
+    struct ssh_settings settings = {.user = a.user,
+                                    .port = a.port,
+                                    .config = w->settings->config,
+                                    .via = w->settings->via,
+                                    .accept_new = w->settings->accept_new};
+    if (first)
+        rc = add_chain(w, a.host, &settings, err);
+    else if (resolve_config(w, a.host, &settings, &c, err) == 0)
+        rc = append_behind(w, &c, err);
+    ssh_config_release(&c);
+    address_release(&a);
+    return rc;
+}
+
+static int add_jumps(struct walk *w, const char *list, struct err *err)
+{
+    int rc = 0;
+    struct strlist specs = {0};
+    if (strlist_split(&specs, list, err) < 0)
+        rc = -1;
+    for (size_t i = 0; rc == 0 && i < specs.n; i++)
+        rc = add_jump(w, specs.items[i], i == 0, err);
+    strlist_release(&specs);
+    return rc;
+}
+
+/* Adds a host after the hops that lead to it. */
+static int add_chain(struct walk *w, const char *address, const struct ssh_settings *settings,
+                     struct err *err)
+{
+    int rc = -1;
+    struct ssh_config c = {0};
+    if (resolve_config(w, address, settings, &c, err) < 0)
+        return -1;
+    if (!c.proxy_jump || add_jumps(w, c.proxy_jump, err) == 0)
+        rc = append_hop(w, &c, err);
+    ssh_config_release(&c);
+    return rc;
+}
+
+int route_resolve(const struct host *host, const struct ssh_settings *override,
+                  const struct proc_limits *limits, struct route *ret, struct err *err)
+{
+    struct ssh_settings settings = ssh_settings_merge(&host->ssh, override);
+    struct route route = {.direct = host->direct,
+                          .via = settings.via == SSH_VIA_UNSET ? SSH_VIA_AUTO : settings.via};
+    if (host->direct) {
+        route.address = strdup(host->address);
+        if (!route.address)
+            return err_nomem(err);
+        *ret = route;
+        return 0;
+    }
+    struct walk w = {.limits = limits, .settings = &settings, .route = &route};
+    if (add_chain(&w, host->address, &settings, err) < 0) {
+        route_release(&route);
+        return -1;
+    }
+    *ret = route;
+    return 0;
+}
+
+void route_release(struct route *r)
+{
+    free(r->address);
+    for (size_t i = 0; i < r->n_hops; i++)
+        ssh_config_release(&r->hops[i]);
+    free(r->hops);
+    *r = (struct route){0};
+}

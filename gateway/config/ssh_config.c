@@ -1,0 +1,275 @@
+/*
+ * `ssh -G` prints the configuration after Match, Include and the defaults. Its caller must expand (measured
+ * with OpenSSH 9.2): `~`, ${VARIABLES} and tokens in IdentityFile and CertificateFile, tokens in ProxyCommand
+ * and ProxyJump, and the variable in IdentityAgent. A HostKeyAlias has no tokens. ssh prints no line for an
+ * agent that is not configured, nor for a jump or a proxy command of "none".
+ */
+#include "gateway/config/config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "gateway/config/ssh_keywords.h"
+#include "gateway/config/tokens.h"
+#include "base/banned.h"
+
+/* For an agent, `$NAME` means the variable's value. */
+static int find_agent(struct ssh_reading *r, struct err *err)
+{
+    const char *variable = r->agent_given ? NULL : "SSH_AUTH_SOCK";
+    if (r->c.agent && r->c.agent[0] == '$' && r->c.agent[1] != '{')
+        variable = r->c.agent + 1;
+    if (!variable)
+        return 0;
+    const char *set = getenv(variable);
+    return ssh_keywords_optional(&r->c.agent, set && *set ? set : "none", err);
+}
+
+static int expand_tokens(struct ssh_reading *r, const char *original, struct err *err)
+{
+    struct ssh_config *c = &r->c;
+    struct strlist *const lists[] = {&c->identity_files, &c->certificate_files};
+    struct tokens t;
+    int rc = tokens_init(&t, c, original, r->hash_names_a_jump, err);
+    if (rc == 0 && c->proxy_jump)
+        rc = tokens_expand(&t, &c->proxy_jump, TOKENS_PROXY, err);
+    if (rc == 0 && c->proxy_command)
+        rc = tokens_expand(&t, &c->proxy_command, TOKENS_PROXY, err);
+    for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
+        for (size_t i = 0; rc == 0 && i < lists[l]->n; i++)
+            rc = tokens_expand(&t, &lists[l]->items[i], TOKENS_PATH, err);
+    tokens_release(&t);
+    return rc;
+}
+
+/* Applies settings that change the meaning of others. */
+static void apply_dependencies(struct ssh_reading *r)
+{
+    struct ssh_config *c = &r->c;
+    const char *why = "";
+    if (r->batch) {
+        c->password = c->keyboard_interactive = false;
+        c->password_prompts = 0;
+    }
+    if (r->fd_pass && c->proxy_command)
+        why = "ProxyUseFdpass";
+    else if (r->trusts_localhost && !c->host_key_alias && address_is_loopback(c->hostname))
+        why = "NoHostAuthenticationForLocalhost";
+    if (!c->only_openssh[0])
+        snprintf(c->only_openssh, sizeof c->only_openssh, "%s", why);
+}
+
+static int finish_reading(struct ssh_reading *r, const char *original, struct err *err)
+{
+    struct ssh_config *c = &r->c;
+    if (!c->hostname || !c->user || !c->port)
+        return err_set(err, ERR_FAILED, "ssh -G did not say %s",
+                       !c->hostname ? "hostname"
+                       : !c->user   ? "user"
+                                    : "port");
+    c->n_user_known_hosts = c->known_hosts.n;
+    for (size_t i = 0; i < r->global_known_hosts.n; i++)
+        if (strlist_add(&c->known_hosts, r->global_known_hosts.items[i], err) < 0)
+            return -1;
+    if (find_agent(r, err) < 0)
+        return -1;
+    apply_dependencies(r);
+    return expand_tokens(r, original, err);
+}
+
+int ssh_config_parse(const char *address, const void *p, size_t n, struct ssh_config *ret, struct err *err)
+{
+    struct ssh_reading r = {
+        .c = {.publickey = true, .password = true, .keyboard_interactive = true, .password_prompts = 3}};
+    struct address a = {0};
+    int rc = -1;
+    if (address_parse(address, &a, err) < 0)
+        goto out;
+    if (ssh_keywords_read(&r, p, n, err) < 0 || finish_reading(&r, a.host, err) < 0)
+        goto out;
+    *ret = r.c;
+    r.c = (struct ssh_config){0};
+    rc = 0;
+out:
+    address_release(&a);
+    strlist_release(&r.global_known_hosts);
+    ssh_config_release(&r.c);
+    return rc;
+}
+
+/* An identity also exists if only its public half does: the agent may have the private one. */
+static bool identity_exists(const char *file)
+{
+    char public[4096];
+    int n = snprintf(public, sizeof public, "%s.pub", file);
+    return access(file, F_OK) == 0 || (n < (int)sizeof public && access(public, F_OK) == 0);
+}
+
+static bool certificate_exists(const char *file)
+{
+    return access(file, F_OK) == 0;
+}
+
+static int keep_existing(struct strlist *l, bool (*exists)(const char *file), struct err *err)
+{
+    struct strlist kept = {0};
+    for (size_t i = 0; i < l->n; i++)
+        if (exists(l->items[i]) && strlist_add(&kept, l->items[i], err) < 0) {
+            strlist_release(&kept);
+            return -1;
+        }
+    strlist_release(l);
+    *l = kept;
+    return 0;
+}
+
+/* Replaces the list by one item. */
+static int replace_all(struct strlist *l, const char *item, struct err *err)
+{
+    strlist_release(l);
+    return strlist_add(l, item, err);
+}
+
+/* ssh offers existing files; a file that the user named must exist. */
+static int choose_identities(struct ssh_config *c, const char *identity, struct err *err)
+{
+    if (!identity)
+        return keep_existing(&c->identity_files, identity_exists, err);
+    if (!identity_exists(identity))
+        return err_set(err, ERR_USAGE, "there is no identity file %s", identity);
+    c->identities_only = true;
+    return replace_all(&c->identity_files, identity, err);
+}
+
+/* The user's master connection uses ssh's configuration. If our settings change the route, the host keys or
+ * the login, it may lead to another machine of that name. */
+static void drop_master(struct ssh_config *c, const struct ssh_settings *s)
+{
+    if (!s->jump && !s->identity && !s->known_hosts && !s->agent)
+        return;
+    free(c->control_path);
+    c->control_path = NULL;
+}
+
+static int apply_settings(struct ssh_config *c, const struct ssh_settings *s, struct err *err)
+{
+    drop_master(c, s);
+    if (choose_identities(c, s->identity, err) < 0 ||
+        keep_existing(&c->certificate_files, certificate_exists, err) < 0)
+        return -1;
+    if (s->known_hosts) {
+        if (replace_all(&c->known_hosts, s->known_hosts, err) < 0)
+            return -1;
+        c->n_user_known_hosts = 1;
+    }
+    if (s->accept_new)
+        c->host_key_policy = HOST_KEY_ACCEPT_NEW;
+    if (s->compress != SSH_COMPRESS_AUTO)
+        c->compression = s->compress == SSH_COMPRESS_YES;
+    if (s->agent && ssh_keywords_optional(&c->agent, s->agent, err) < 0)
+        return -1;
+    if (!s->jump)
+        return 0;
+    /* As in ssh, an explicit jump, even "none", overrides a proxy command. */
+    free(c->proxy_command);
+    c->proxy_command = NULL;
+    return ssh_keywords_optional(&c->proxy_jump, s->jump, err);
+}
+
+/* Stores the request with its result. */
+static int store_request(struct ssh_config *c, const char *address, const struct ssh_settings *s,
+                         struct err *err)
+{
+    c->address = strdup(address);
+    return c->address ? ssh_settings_copy(s, &c->asked, err) : err_nomem(err);
+}
+
+static const char *configuration_file(const struct ssh_settings *s)
+{
+    return s->config ? s->config : "~/.ssh/config";
+}
+
+static int run_ssh(const char *address, const struct ssh_settings *s, const struct proc_limits *limits,
+                   struct proc_result *ret, struct err *err)
+{
+    const char *argv[12] = {"ssh", "-T", "-G"};
+    size_t n = 3;
+    char port[16];
+    snprintf(port, sizeof port, "%u", s->port);
+    const char *const options[][2] = {{"-F", s->config}, {"-l", s->user}, {"-p", s->port ? port : NULL}};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (options[i][1]) {
+            argv[n++] = options[i][0];
+            argv[n++] = options[i][1];
+        }
+    argv[n++] = "--";
+    argv[n++] = address;
+    struct err why = ERR_INIT;
+    int rc = proc_run(argv, limits, ret, &why);
+    if (rc == 0)
+        return 0;
+    if (why.kind == ERR_NOT_FOUND) {
+        err_set(err, ERR_DENIED, "there is no ssh in PATH");
+        return err_hint(err, "install OpenSSH's client (Debian and Ubuntu: apt install openssh-client)");
+    }
+    if (why.kind == ERR_TIMEOUT) {
+        char limit[40];
+        err_set(err, ERR_TIMEOUT, "ssh -G %s: it did not end within %s", address,
+                text_duration(limit, sizeof limit, limits->timeout_ms));
+        return err_hint(err,
+                        "a \"Match exec\", a canonical name or an Include in %s may hang: try `ssh -G %s`",
+                        configuration_file(s), address);
+    }
+    if (err)
+        *err = why;
+    return err_wrap(err, "ssh -G %s", address);
+}
+
+int ssh_config_resolve(const char *address, const struct ssh_settings *settings,
+                       const struct proc_limits *limits, struct ssh_config *ret, struct err *err)
+{
+    static const struct ssh_settings no_settings = {0};
+    const struct ssh_settings *s = settings ? settings : &no_settings;
+    struct ssh_config c = {0};
+    struct proc_result out;
+    struct address a = {0};
+    /* Check before any program runs: ssh must never take an address for an option. */
+    if (address_parse(address, &a, err) < 0)
+        return -1;
+    address_release(&a);
+    if (run_ssh(address, s, limits, &out, err) < 0)
+        return -1;
+    int rc = -1;
+    if (out.exit_code != 0) {
+        err_set(err, ERR_DENIED, "ssh -G %s: %s", address,
+                *out.complaint ? out.complaint : "it failed and did not say why");
+        err_hint(err, "ssh itself refuses this; look at its configuration (%s)", configuration_file(s));
+        goto out;
+    }
+    if (ssh_config_parse(address, buf_str(&out.out), out.out.len, &c, err) < 0 ||
+        apply_settings(&c, s, err) < 0 || store_request(&c, address, s, err) < 0)
+        goto out;
+    *ret = c;
+    c = (struct ssh_config){0};
+    rc = 0;
+out:
+    ssh_config_release(&c);
+    proc_result_release(&out);
+    return rc;
+}
+
+void ssh_config_release(struct ssh_config *c)
+{
+    char *const texts[] = {c->address,   c->hostname,  c->user,           c->bind_address,  c->agent,
+                           c->preferred, c->ciphers,   c->host_key_alias, c->key_exchanges, c->host_key_types,
+                           c->macs,      c->key_types, c->proxy_jump,     c->proxy_command, c->control_path};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        free(texts[i]);
+    ssh_settings_release(&c->asked);
+    strlist_release(&c->identity_files);
+    strlist_release(&c->certificate_files);
+    strlist_release(&c->known_hosts);
+    *c = (struct ssh_config){0};
+}

@@ -1,0 +1,25 @@
+/* Parses the output of `ssh -G`: one `keyword value` per line, keywords in lower case. */
+#ifndef GATEWAY_CONFIG_SSH_KEYWORDS_H
+#define GATEWAY_CONFIG_SSH_KEYWORDS_H
+
+#include "gateway/config/config.h"
+
+/* The lines, before expansion. */
+struct ssh_reading {
+    struct ssh_config c;
+    struct strlist global_known_hosts;
+    bool agent_given;
+    bool batch;             /* BatchMode */
+    bool fd_pass;           /* ProxyUseFdpass */
+    bool trusts_localhost;  /* NoHostAuthenticationForLocalhost */
+    bool hash_names_a_jump; /* this ssh's %C includes %j */
+};
+
+/* `r` is zero, or has the defaults for missing lines. Ignores unused keywords and those of other versions.
+ * The caller releases `r`, also after a failure. */
+int ssh_keywords_read(struct ssh_reading *r, const char *p, size_t n, struct err *err);
+
+/* Replaces *into by a copy of the value: NULL for "none". */
+int ssh_keywords_optional(char **into, const char *value, struct err *err);
+
+#endif

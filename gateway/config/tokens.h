@@ -1,0 +1,39 @@
+/* Expands the parts that `ssh -G` leaves to its caller: %-tokens, `~` and ${VARIABLES} (ssh_config(5)). */
+#ifndef GATEWAY_CONFIG_TOKENS_H
+#define GATEWAY_CONFIG_TOKENS_H
+
+#include <stdbool.h>
+
+#include "gateway/config/config.h"
+
+/* The place decides which tokens ssh accepts. */
+enum tokens_place {
+    TOKENS_PATH,  /* of a file: also `~` and ${VARIABLES} */
+    TOKENS_PROXY, /* ProxyCommand and ProxyJump, where ssh refuses other tokens */
+};
+
+/* The values of the tokens. */
+struct tokens {
+    char *home; /* of the password database, as in ssh, independent of $HOME */
+    char *local_user;
+    char local_host[256];
+    char local_short[256];
+    char uid[24];
+    char port[8];
+    char hash[41];        /* %C */
+    char jump[256];       /* the last jump host, without user and port; "" for none */
+    const char *original; /* the requested host */
+    const struct ssh_config *c;
+};
+
+/* `c` (with hostname, user, port, jump and alias) and `original` must outlive it. `hash_names_a_jump`: this
+ * ssh's %C includes %j. Release it after a failure too. */
+int tokens_init(struct tokens *t, const struct ssh_config *c, const char *original, bool hash_names_a_jump,
+                struct err *err);
+void tokens_release(struct tokens *t);
+
+/* Replaces *text by its expansion. In a path, an unknown token or variable stays unchanged; in a proxy's
+ * command or name it is ERR_FAILED. */
+int tokens_expand(const struct tokens *t, char **text, enum tokens_place place, struct err *err);
+
+#endif

@@ -1,0 +1,65 @@
+/*
+ * libssh2 opens one channel at a time and cannot cancel an opening. If a destination does not answer, the
+ * other waiting links fail and retry over another session. This session is not fit until that opening ends.
+ */
+#include "gateway/ssh/destination.h"
+#include "gateway/hub_inside.h"
+#include "gateway/ssh/session.h"
+#include "base/banned.h"
+
+/* The time after which a destination that does not answer makes the session stuck if others wait. */
+#define STUCK_MS 1500
+#define STUCK_BUSY_MS 5000
+#define STUCK_SPARE_MS 250
+
+/* Returns until when the opening channel may block others. Its answer may be queued behind data of other
+ * channels, so data extends the time. */
+static int64_t turn_deadline(const struct hub *h)
+{
+    int64_t last_rx = h->session->wire.last_rx;
+    int64_t quiet_since = last_rx > h->opening_since ? last_rx : h->opening_since;
+    return clock_least(quiet_since + STUCK_MS, h->opening_since + STUCK_BUSY_MS);
+}
+
+int64_t hub_patience_ends(const struct hub *h, const struct link **ret_opening)
+{
+    int64_t end = CLOCK_NEVER;
+    for (const struct link *l = h->links; h->session && h->opening && l; l = l->next) {
+        if (l->stream == h->opening)
+            *ret_opening = l;
+        else if (l->state == LINK_OPENING)
+            end = clock_least(end, l->deadline - STUCK_SPARE_MS);
+    }
+    return end == CLOCK_NEVER ? end : clock_least(end, turn_deadline(h));
+}
+
+/* Fails all waiting links but the one that is opening. */
+static void fail_waiting(struct hub *h, const struct link *opening)
+{
+    struct err why = ERR_INIT;
+    char name[DESTINATION_NAME] = "a destination";
+    if (opening)
+        destination_name(&opening->to, name);
+    err_set(&why, ERR_LOST, "the SSH session waits for %s, which does not answer", name);
+    h->stuck = true;
+    hub_set_state(h, HUB_STUCK, &why);
+    for (struct link *l = h->links; l; l = l->next)
+        if (l->state == LINK_OPENING && l != opening)
+            link_fail(l, &why);
+}
+
+void hub_check_turn(struct hub *h)
+{
+    const struct link *opening = NULL;
+    if (!h->session || h->exit_error.kind != ERR_NONE)
+        return;
+    if (h->session->opening != h->opening) {
+        h->opening = h->session->opening;
+        h->opening_since = clock_now();
+        if (h->stuck)
+            hub_set_state(h, HUB_FIT, &(struct err)ERR_INIT);
+        h->stuck = false;
+    }
+    if (h->opening && !h->stuck && clock_now() >= hub_patience_ends(h, &opening))
+        fail_waiting(h, opening);
+}

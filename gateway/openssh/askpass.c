@@ -1,0 +1,317 @@
+/*
+ * A question is a letter for its kind, the number of the asking ssh, a blank, the prompt and a NUL. The
+ * answer is '+' and the secret, or '-', then the end of the connection. A question of kind 'n' gets no
+ * answer: its connection stays open until ssh ends its program.
+ */
+#include "gateway/openssh/askpass.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "gateway/pool.h"
+#include "base/banned.h"
+
+#ifndef MSG_NOSIGNAL
+#define MSG_NOSIGNAL 0
+#endif
+
+#define SOCKET_NAME "ask"
+#define QUESTION_MAX 4096
+/* The program sends its question at once, so this is enough time. */
+#define SAY_MS 2000
+
+static int make_address(const char *directory, struct sockaddr_un *ret, struct err *err)
+{
+    char *path = file_join(directory, SOCKET_NAME);
+    int rc = path ? fd_unix_address(path, ret, err) : err_nomem(err);
+    free(path);
+    return rc;
+}
+
+/* ---- the gateway's side -------------------------------------------------------------------------------- */
+
+int askpass_init(struct askpass *a, const char *directory, const char *program, struct err *err)
+{
+    struct sockaddr_un address;
+    *a = (struct askpass){.listener = -1, .touch = -1};
+    if (make_address(directory, &address, err) < 0)
+        return -1;
+    a->program = file_join(directory, ASKPASS_NAME);
+    if (!a->program)
+        return err_nomem(err);
+    if (symlink(program, a->program) < 0)
+        return err_sys(err, "cannot make %s", a->program);
+    if ((a->listener = fd_socket(AF_UNIX, err)) < 0)
+        return -1;
+    if (bind(a->listener, (struct sockaddr *)&address, sizeof address) < 0 ||
+        chmod(address.sun_path, 0600) < 0 || listen(a->listener, 8) < 0)
+        return err_sys(err, "cannot listen on %s", address.sun_path);
+    return fd_set_nonblocking(a->listener, true, err);
+}
+
+void askpass_release(struct askpass *a)
+{
+    fd_close(&a->listener);
+    fd_close(&a->touch);
+    secret_wipe(&a->given);
+    free(a->question);
+    free(a->program);
+    a->program = a->question = NULL;
+}
+
+/* Reads up to the NUL that ends the question. */
+static int read_question(int fd, int cancel_fd, struct buf *ret, struct err *err)
+{
+    int64_t deadline = clock_deadline(SAY_MS);
+    for (;;) {
+        char chunk[512];
+        if (fd_wait(fd, POLLIN, deadline, cancel_fd, err) < 0)
+            return -1;
+        ssize_t n = recv(fd, chunk, sizeof chunk, 0);
+        if (n < 0 && errno != EINTR && errno != EAGAIN)
+            return err_sys(err, "cannot read a question");
+        if (n == 0)
+            return err_set(err, ERR_FAILED, "a question without an end");
+        if (n > 0)
+            buf_add(ret, chunk, (size_t)n);
+        if (buf_check(ret, "a question", err) < 0)
+            return -1;
+        if (ret->len > 0 && ret->data[ret->len - 1] == '\0')
+            return 0;
+    }
+}
+
+static void send_answer(int fd, const struct secret *s)
+{
+    char reply[1 + SECRET_MAX];
+    size_t n = 1;
+    reply[0] = s ? '+' : '-';
+    if (s) {
+        memcpy(reply + 1, s->text, s->len);
+        n += s->len;
+    }
+    /* If the send fails, the program has abandoned its question. */
+    (void)!send(fd, reply, n, MSG_NOSIGNAL);
+    explicit_bzero(reply, sizeof reply);
+}
+
+/* OpenSSH has used these words since version 1. The answer is always no, as with strict checking. */
+static bool is_host_key_question(const char *prompt)
+{
+    return strstr(prompt, "continue connecting") || strstr(prompt, "'yes', 'no' or the fingerprint");
+}
+
+/* Returns 1 if ssh may continue without an answer, -1 if the login must end. */
+static int judge_failure(const struct err *why, struct err *err)
+{
+    if (why->kind != ERR_CANCELLED && why->kind != ERR_TIMEOUT)
+        return 1;
+    if (err)
+        *err = *why;
+    return -1;
+}
+
+static int ask_person(const struct gateway_options *options, const struct question *question,
+                      struct secret *ret, struct err *err)
+{
+    struct question q = *question;
+    q.deadline = clock_deadline(gateway_ask_ms(options));
+    if (!options->ask || is_host_key_question(q.prompt))
+        return err_set(err, ERR_NOT_FOUND, "nobody is asked");
+    return options->ask(options->ask_ctx, &q, ret, err);
+}
+
+/* Returns 0 with the answer in *ret, or 1 without an answer. ssh names at most the address, and several hosts
+ * may share an address. */
+static int find_answer(const struct gateway_options *options, char kind, const char *prompt,
+                       struct secret *ret, struct err *err)
+{
+    struct err why = ERR_INIT;
+    char host[260], named[1400];
+    struct question q = {.kind = kind == 'n'   ? ASK_TELL
+                                 : kind == 'c' ? ASK_SHOWN
+                                               : ASK_HIDDEN,
+                         .prompt = prompt};
+    if (options->host && kind != 'n') {
+        text_printable(host, sizeof host, options->host, strlen(options->host));
+        snprintf(named, sizeof named, "%s: %s", host, prompt);
+        q.prompt = named;
+    }
+    return ask_person(options, &q, ret, &why) == 0 ? 0 : judge_failure(&why, err);
+}
+
+void askpass_settle(struct askpass *a, const struct gateway_options *options, bool right)
+{
+    if (a->pending)
+        keyring_settle(pool_keyring(options->pool), a->question, right && a->given.len > 0 ? &a->given : NULL,
+                       NULL);
+    a->pending = false;
+    secret_wipe(&a->given);
+    free(a->question);
+    a->question = NULL;
+}
+
+static const char passphrase_for[] = "Enter passphrase for key ";
+
+static bool is_passphrase(const struct askpass *a, const struct gateway_options *options, char kind,
+                          const char *words)
+{
+    return kind == 'h' && (a->labels_logins || options->ask_keys_only) &&
+           strncmp(words, passphrase_for, sizeof passphrase_for - 1) == 0;
+}
+
+/* Extracts the key's file from "Enter passphrase for key 'FILE': ". */
+static struct str parse_key_name(const char *words)
+{
+    const char *name = words + sizeof passphrase_for - 1, *end = strrchr(name, '\'');
+    name += *name == '\'';
+    return (struct str){name, end && end > name ? (size_t)(end - name) : strlen(name)};
+}
+
+/* ssh cuts a file's name to this length. */
+#define KEY_NAME_MAX 100
+
+/*
+ * Looks up a passphrase that this ssh requests for the first time. Returns 0 with an empty *ret if the user
+ * must be asked; the answer must then be settled. A cut name may mean several files, so its passphrase is not
+ * shared.
+ */
+static int take_from_keyring(struct askpass *a, const struct gateway_options *options, const char *words,
+                             struct secret *ret, struct err *err)
+{
+    /* ssh continues with the next key, so the last answer was right. */
+    askpass_settle(a, options, true);
+    a->question = strdup(words);
+    if (!a->question)
+        return err_nomem(err);
+    if (parse_key_name(words).n >= KEY_NAME_MAX)
+        return 0;
+    if (keyring_take(pool_keyring(options->pool), words, clock_deadline(2 * gateway_ask_ms(options)),
+                     options->cancel_fd, ret, err) < 0)
+        return -1;
+    a->pending = ret->len == 0;
+    return 0;
+}
+
+/* ssh repeats its question after a wrong answer. The keyring's passphrase is then wrong too: ask the user. */
+static int find_passphrase(struct askpass *a, const struct gateway_options *options, const char *words,
+                           unsigned long asker, struct secret *ret, struct err *err)
+{
+    struct err why = ERR_INIT;
+    char key[200], prompt[1024];
+    struct str name = parse_key_name(words);
+    struct question q = {.kind = ASK_HIDDEN,
+                         .prompt = text_printable(prompt, sizeof prompt, words, strlen(words)),
+                         .key = text_printable(key, sizeof key, name.p, name.n),
+                         .fresh = name.n >= KEY_NAME_MAX};
+    q.again = a->question && strcmp(a->question, words) == 0 && a->asker == asker;
+    a->asker = asker;
+    int rc = q.again ? 0 : take_from_keyring(a, options, words, ret, &why);
+    if (rc == 0 && ret->len > 0)
+        return 0;
+    if (rc == 0) {
+        rc = ask_person(options, &q, ret, &why);
+        if (rc == 0)
+            a->given = *ret;
+        else if (a->pending)
+            keyring_settle(pool_keyring(options->pool), words, NULL, &why);
+        a->pending = a->pending && rc == 0;
+    }
+    if (rc == 0)
+        return 0;
+    a->refused = why;
+    err_wrap(&a->refused, "key %s", key);
+    return judge_failure(&why, err);
+}
+
+int askpass_serve(struct askpass *a, const struct gateway_options *options, struct err *err)
+{
+    struct buf question = BUF_INIT(QUESTION_MAX);
+    struct secret secret = {.len = 0};
+    char prompt[1024], kind = '\0', *words = NULL;
+    int rc = 1, fd = fd_accept(a->listener);
+    if (fd < 0 || !unix_peer_is_same_user(fd) || read_question(fd, options->cancel_fd, &question, NULL) < 0 ||
+        question.len < 2)
+        goto out;
+    kind = question.data[0];
+    unsigned long asker = strtoul(question.data + 1, &words, 10);
+    if (*words++ != ' ')
+        goto out;
+    text_printable(prompt, sizeof prompt, words, strlen(words));
+    rc = is_passphrase(a, options, kind, words) ? find_passphrase(a, options, words, asker, &secret, err)
+                                                : find_answer(options, kind, prompt, &secret, err);
+    if (kind != 'n')
+        send_answer(fd, rc == 0 ? &secret : NULL);
+    else if (rc >= 0 && a->touch < 0) { /* keep the connection open, even if the user cannot be notified */
+        a->touch = fd;
+        fd = -1;
+    }
+out:
+    secret_wipe(&secret);
+    buf_release(&question);
+    fd_close(&fd);
+    return rc < 0 ? -1 : 0;
+}
+
+/* ---- the program's side -------------------------------------------------------------------------------- */
+
+static char question_kind(const char *hint)
+{
+    if (hint && strcmp(hint, "none") == 0)
+        return 'n';
+    return hint && strcmp(hint, "confirm") == 0 ? 'c' : 'h';
+}
+
+static int send_question(int fd, const char *hint, const char *prompt, struct err *err)
+{
+    struct buf b = BUF_INIT(QUESTION_MAX);
+    buf_addf(&b, "%c%ld %s", question_kind(hint), (long)getppid(), prompt);
+    buf_addc(&b, '\0');
+    int rc = buf_check(&b, "the question", err);
+    if (rc == 0)
+        rc = fd_write_all(fd, b.data, b.len, err);
+    buf_release(&b);
+    return rc;
+}
+
+static int read_answer(int fd, struct secret *ret, struct err *err)
+{
+    char reply[1 + SECRET_MAX];
+    size_t n = 0;
+    ssize_t got;
+    while (n < sizeof reply &&
+           ((got = read(fd, reply + n, sizeof reply - n)) > 0 || (got < 0 && errno == EINTR)))
+        n += got > 0 ? (size_t)got : 0;
+    bool given = n > 0 && n <= SECRET_MAX && reply[0] == '+';
+    if (given) {
+        *ret = (struct secret){.len = n - 1};
+        memcpy(ret->text, reply + 1, n - 1);
+    }
+    explicit_bzero(reply, sizeof reply);
+    return given ? 0 : err_set(err, ERR_NOT_FOUND, "nobody answers");
+}
+
+int askpass_ask(const char *name, const char *hint, const char *prompt, struct secret *ret, struct err *err)
+{
+    struct sockaddr_un address;
+    char *directory = file_dir(name);
+    int fd = -1, rc = -1;
+    if (!directory)
+        return err_nomem(err);
+    if (make_address(directory, &address, err) < 0 || (fd = fd_socket(AF_UNIX, err)) < 0)
+        goto out;
+    if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0)
+        err_sys(err, "cannot reach %s, which whoever started ssh listens on", address.sun_path);
+    else if (send_question(fd, hint, prompt, err) == 0)
+        rc = read_answer(fd, ret, err);
+out:
+    fd_close(&fd);
+    free(directory);
+    return rc;
+}

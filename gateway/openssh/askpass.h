@@ -1,0 +1,62 @@
+/*
+ * The questions of our own ssh: a passphrase, a password, a PIN, a touch of a key.
+ *
+ * ssh runs a program for each question (SSH_ASKPASS). That program is profgrab under another name,
+ * ASKPASS_NAME. It sends the question through a Unix socket to the gateway that started ssh, and prints the
+ * answer. The name and the socket are in the gateway's private directory, so the answer is in no argument, no
+ * variable and no file.
+ */
+#ifndef GATEWAY_OPENSSH_ASKPASS_H
+#define GATEWAY_OPENSSH_ASKPASS_H
+
+#include "base/base.h"
+#include "gateway/gateway.h"
+
+#define ASKPASS_NAME "profgrab-askpass"
+
+/* ---- the gateway's side -------------------------------------------------------------------------------- */
+
+struct askpass {
+    int listener;  /* -1: no question is asked */
+    int touch;     /* ssh waits for a touch of a key while this is open; -1: no */
+    char *program; /* the value of SSH_ASKPASS */
+
+    /*
+     * This ssh puts "(user@host) " before a server's question. Older versions (before OpenSSH 8.5) do not, so
+     * a server can imitate ssh's question for a passphrase, and an answer from the keyring would reach that
+     * server. So the user must answer each question of an older ssh, with the host before it, unless servers
+     * cannot ask at all (options->ask_keys_only). Set this before askpass_serve.
+     */
+    bool labels_logins;
+
+    /* The passphrase that this ssh requested last; others may need it too (keyring.h). */
+    char *question;      /* NULL: none yet */
+    unsigned long asker; /* the number of the asking ssh; the ssh of a jump host asks itself */
+    bool pending;        /* the keyring waits for the result */
+    struct secret given;
+    struct err refused; /* why the last requested passphrase is missing; ERR_NONE: none is missing */
+};
+
+/* Creates the name and the socket in the directory; `program` is the file to run under that name. */
+int askpass_init(struct askpass *a, const char *directory, const char *program, struct err *err);
+/* Reports whether ssh's login succeeded, which means that its last answer was right. Call it before
+ * askpass_release. */
+void askpass_settle(struct askpass *a, const struct gateway_options *options, bool right);
+/* Closes the descriptors. The owner of the directory removes its files. */
+void askpass_release(struct askpass *a);
+
+/*
+ * Reads one question and answers it, which may wait for the user. Returns -1 if ssh must end (ERR_CANCELLED,
+ * ERR_TIMEOUT). The answer to a question about trusting a host key is always no, without asking the user. If
+ * several ssh need the passphrase of one key, the first asks the user and the others wait for its result.
+ * Other questions name options->host; their answers are not kept and not shared.
+ */
+int askpass_serve(struct askpass *a, const struct gateway_options *options, struct err *err);
+
+/* ---- the program's side -------------------------------------------------------------------------------- */
+
+/* Sends a question to the socket beside `name`, the path of this program. `hint` is ssh's kind of question
+ * (SSH_ASKPASS_PROMPT; NULL: not set). The caller wipes *ret. ERR_NOT_FOUND: no answer. */
+int askpass_ask(const char *name, const char *hint, const char *prompt, struct secret *ret, struct err *err);
+
+#endif

@@ -1,0 +1,243 @@
+#include "gateway/openssh/mux.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "keys/keys.h"
+#include "base/banned.h"
+
+#ifndef MSG_NOSIGNAL
+#define MSG_NOSIGNAL 0
+#endif
+
+/* Limits of an answer and of a request: a far path has at most 108 bytes, a host's name 255. */
+#define ANSWER_MAX 4096
+#define REQUEST_MAX 2048
+
+#define FORWARD_LOCAL 1
+/* This port number marks the name beside it as the path of a Unix socket. */
+#define PORT_UNIX UINT32_C(0xfffffffe)
+
+/* ---- messages ------------------------------------------------------------------------------------------ */
+
+static int parse_body(struct ssh_reader *r, struct mux_message *m)
+{
+    const unsigned char *reason = NULL;
+    size_t n = 0;
+    switch (m->type) {
+    case MUX_HELLO:
+        /* Names and values of extensions may follow; no OpenSSH sends any so far. */
+        return ssh_read_u32(r, &m->number);
+    case MUX_OK:
+    case MUX_SESSION_OPENED:
+        return ssh_read_u32(r, &m->id);
+    case MUX_ALIVE:
+        return ssh_read_u32(r, &m->id) < 0 ? -1 : ssh_read_u32(r, &m->number);
+    case MUX_PERMISSION_DENIED:
+    case MUX_FAILURE:
+        if (ssh_read_u32(r, &m->id) < 0 || ssh_read_string(r, &reason, &n) < 0)
+            return -1;
+        text_printable(m->reason, sizeof m->reason, (const char *)reason, n);
+        return 0;
+    default:
+        return -1;
+    }
+}
+
+int mux_parse(const void *p, size_t n, struct mux_message *ret, size_t *ret_used, struct err *err)
+{
+    struct ssh_reader all = {p, n}, body = {NULL, 0};
+    struct mux_message m = {0};
+    uint32_t size = 0, type = 0;
+    if (ssh_read_u32(&all, &size) < 0) {
+        *ret_used = 0;
+        return 0;
+    }
+    if (size < 4 || size > ANSWER_MAX)
+        return err_set(err, ERR_FAILED, "the master connection sent a message of %u bytes", (unsigned)size);
+    if (size > all.left) {
+        *ret_used = 0;
+        return 0;
+    }
+    body = (struct ssh_reader){all.p, size};
+    ssh_read_u32(&body, &type);
+    m.type = (enum mux_type)type;
+    if (parse_body(&body, &m) < 0)
+        return err_set(err, ERR_FAILED, "the master connection sent a message that makes no sense (0x%08x)",
+                       (unsigned)type);
+    *ret = m;
+    *ret_used = 4 + (size_t)size;
+    return 0;
+}
+
+/* end_message fills in the length. */
+static size_t begin_message(struct buf *b, enum mux_type type)
+{
+    size_t at = b->len;
+    ssh_put_u32(b, 0);
+    ssh_put_u32(b, (uint32_t)type);
+    return at;
+}
+
+static void end_message(struct buf *b, size_t at)
+{
+    if (b->failed)
+        return;
+    size_t n = b->len - at - 4;
+    for (size_t i = 0; i < 4; i++)
+        b->data[at + i] = (char)(n >> (24 - 8 * i));
+}
+
+static void put_text(struct buf *b, const char *s)
+{
+    ssh_put_string(b, s, strlen(s));
+}
+
+void mux_put_hello(struct buf *b)
+{
+    size_t at = begin_message(b, MUX_HELLO);
+    ssh_put_u32(b, MUX_VERSION);
+    end_message(b, at);
+}
+
+void mux_put_plain(struct buf *b, enum mux_type type, uint32_t id)
+{
+    size_t at = begin_message(b, type);
+    ssh_put_u32(b, id);
+    end_message(b, at);
+}
+
+void mux_put_stdio_forward(struct buf *b, uint32_t id, const char *host, unsigned port)
+{
+    size_t at = begin_message(b, MUX_STDIO_FORWARD);
+    ssh_put_u32(b, id);
+    put_text(b, "");
+    put_text(b, host);
+    ssh_put_u32(b, port);
+    end_message(b, at);
+}
+
+void mux_put_unix_forward(struct buf *b, enum mux_type type, uint32_t id, const char *here, const char *there)
+{
+    size_t at = begin_message(b, type);
+    ssh_put_u32(b, id);
+    ssh_put_u32(b, FORWARD_LOCAL);
+    put_text(b, here);
+    ssh_put_u32(b, PORT_UNIX);
+    put_text(b, there);
+    ssh_put_u32(b, PORT_UNIX);
+    end_message(b, at);
+}
+
+/* ---- a connection -------------------------------------------------------------------------------------- */
+
+/* In a directory that others can write, the socket may belong to anybody. */
+static bool is_ours(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISSOCK(st.st_mode) && st.st_uid == geteuid();
+}
+
+int mux_connect(struct mux *m, const char *path, struct err *err)
+{
+    struct sockaddr_un address;
+    *m = (struct mux){.fd = -1, .in = BUF_INIT(ANSWER_MAX + 4), .out = BUF_INIT(REQUEST_MAX)};
+    if (fd_unix_address(path, &address, NULL) < 0 || !is_ours(path))
+        return err_set(err, ERR_NOT_FOUND, "%s is no socket of yours", path);
+    if ((m->fd = fd_socket(AF_UNIX, err)) < 0 || fd_set_nonblocking(m->fd, true, err) < 0)
+        return -1;
+    if (connect(m->fd, (struct sockaddr *)&address, sizeof address) == 0)
+        /* The socket may have a new owner since the check, so check the peer too. */
+        return unix_peer_is_same_user(m->fd)
+                   ? 0
+                   : err_set(err, ERR_NOT_FOUND, "at %s somebody else listens", path);
+    enum err_kind kind = errno == EAGAIN ? ERR_BUSY : ERR_NOT_FOUND;
+    err_sys(err, "cannot connect to the master connection at %s", path);
+    if (err)
+        err->kind = kind;
+    return -1;
+}
+
+void mux_close(struct mux *m)
+{
+    fd_close(&m->fd);
+    buf_release(&m->in);
+    buf_release(&m->out);
+}
+
+/* Requests are small and few: a socket with a full buffer has no reader. */
+int mux_send(struct mux *m, struct err *err)
+{
+    if (buf_check(&m->out, "the request", err) < 0)
+        return -1;
+    if (send(m->fd, m->out.data, m->out.len, MSG_NOSIGNAL) != (ssize_t)m->out.len)
+        return err_set(err, ERR_FAILED, "the master connection takes no requests");
+    buf_clear(&m->out);
+    return 0;
+}
+
+int mux_send_fd(struct mux *m, int fd, struct err *err)
+{
+    union {
+        struct cmsghdr header;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    struct iovec one = {.iov_base = (void *)(uintptr_t) "", .iov_len = 1};
+    struct msghdr message = {.msg_iov = &one,
+                             .msg_iovlen = 1,
+                             .msg_control = control.space,
+                             .msg_controllen = sizeof control.space};
+    struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(c), &fd, sizeof fd);
+    if (sendmsg(m->fd, &message, MSG_NOSIGNAL) != 1)
+        return err_set(err, ERR_FAILED, "the master connection takes no descriptors");
+    return 0;
+}
+
+int mux_take(struct mux *m, struct mux_message *ret, struct err *err)
+{
+    for (;;) {
+        char chunk[1024];
+        size_t used = 0, room = m->in.max - m->in.len;
+        if (mux_parse(m->in.data, m->in.len, ret, &used, err) < 0)
+            return -1;
+        if (used > 0) {
+            buf_consume(&m->in, used);
+            return 1;
+        }
+        ssize_t n = recv(m->fd, chunk, sizeof chunk < room ? sizeof chunk : room, 0);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            return 0;
+        if (n <= 0)
+            return err_set(err, ERR_LOST, "the master connection has ended");
+        buf_add(&m->in, chunk, (size_t)n);
+        if (buf_check(&m->in, "its answer", err) < 0)
+            return -1;
+    }
+}
+
+int mux_wait(struct mux *m, int64_t deadline, int cancel_fd, struct mux_message *ret, struct err *err)
+{
+    for (;;) {
+        struct mux_message got;
+        int rc = mux_take(m, &got, err);
+        if (rc < 0 || (rc == 0 && fd_wait(m->fd, POLLIN, deadline, cancel_fd, err) < 0))
+            return -1;
+        if (rc == 1 && got.type == MUX_HELLO && got.number != MUX_VERSION)
+            return err_set(err, ERR_FAILED, "the master connection speaks version %u of its protocol, not %u",
+                           (unsigned)got.number, (unsigned)MUX_VERSION);
+        if (rc == 1 && got.type != MUX_HELLO) {
+            *ret = got;
+            return 0;
+        }
+    }
+}

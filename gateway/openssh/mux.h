@@ -1,0 +1,75 @@
+/* OpenSSH's multiplexing protocol (its PROTOCOL.mux) for a client of a master connection: alive check,
+ * forwarding of a TCP port over passed descriptors, forwarding of a local Unix socket, termination. */
+#ifndef GATEWAY_OPENSSH_MUX_H
+#define GATEWAY_OPENSSH_MUX_H
+
+#include "base/base.h"
+
+/* The only version since OpenSSH 5.4. */
+#define MUX_VERSION 4
+
+enum mux_type {
+    MUX_HELLO = 0x00000001,
+    MUX_ALIVE_CHECK = 0x10000004,
+    MUX_TERMINATE = 0x10000005,
+    MUX_OPEN_FORWARD = 0x10000006,
+    MUX_CLOSE_FORWARD = 0x10000007,
+    MUX_STDIO_FORWARD = 0x10000008,
+    MUX_OK = (int)0x80000001,
+    MUX_PERMISSION_DENIED = (int)0x80000002,
+    MUX_FAILURE = (int)0x80000003,
+    MUX_ALIVE = (int)0x80000005,
+    MUX_SESSION_OPENED = (int)0x80000006,
+};
+
+/* A master's answer. */
+struct mux_message {
+    enum mux_type type; /* one of those above */
+    uint32_t id;        /* of the request; 0 with MUX_HELLO */
+    uint32_t number;    /* MUX_HELLO: the version; MUX_ALIVE: the master's process; else 0 */
+    char reason[256];   /* MUX_PERMISSION_DENIED, MUX_FAILURE: printable; else "" */
+};
+
+/* Parses one message at the start of n bytes. *ret_used is its length, 0 if it is incomplete; then *ret is
+ * untouched. ERR_FAILED for invalid data: the connection is useless then. */
+int mux_parse(const void *p, size_t n, struct mux_message *ret, size_t *ret_used, struct err *err);
+
+/* Each appends a whole request to b. */
+void mux_put_hello(struct buf *b);
+/* MUX_ALIVE_CHECK, MUX_TERMINATE. */
+void mux_put_plain(struct buf *b, enum mux_type type, uint32_t id);
+/* Two descriptors must follow, each with mux_send_fd: the one that the master reads, then the one that it
+ * writes. */
+void mux_put_stdio_forward(struct buf *b, uint32_t id, const char *host, unsigned port);
+/* MUX_OPEN_FORWARD, MUX_CLOSE_FORWARD: the master listens on the Unix socket `here` and forwards its
+ * connections to the Unix socket `there` on the far side. */
+void mux_put_unix_forward(struct buf *b, enum mux_type type, uint32_t id, const char *here,
+                          const char *there);
+
+/* A connection to a master. */
+struct mux {
+    int fd;         /* -1: none */
+    struct buf in;  /* received and not parsed */
+    struct buf out; /* requests that are not sent */
+};
+
+/*
+ * Connects to the master's socket. The socket and its listener must belong to this user. ERR_NOT_FOUND
+ * without such a listener, ERR_BUSY if its backlog is full. Release it with mux_close, also after a failure.
+ */
+int mux_connect(struct mux *m, const char *path, struct err *err);
+void mux_close(struct mux *m);
+
+/* Sends m->out. A master reads requests at once; ERR_FAILED if it does not. */
+int mux_send(struct mux *m, struct err *err);
+int mux_send_fd(struct mux *m, int fd, struct err *err);
+
+/* Takes the next message without waiting. Returns 1 for a message, 0 without one, -1 if the connection has
+ * ended (ERR_LOST) or sends invalid data (ERR_FAILED). */
+int mux_take(struct mux *m, struct mux_message *ret, struct err *err);
+
+/* Waits for a message until the deadline: 0 or -1. Checks the version in the master's hello and skips the
+ * hello. */
+int mux_wait(struct mux *m, int64_t deadline, int cancel_fd, struct mux_message *ret, struct err *err);
+
+#endif

@@ -1,0 +1,199 @@
+/* An open master connection, the user's or our own: its requests, its log and its end. */
+#include "gateway/openssh/openssh.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "gateway/listener.h"
+#include "gateway/openssh/openssh_inside.h"
+#include "base/banned.h"
+
+/* A live master answers at once. */
+#define ALIVE_MS 2000
+/* The time that ssh has to exit on request. */
+#define LEAVE_MS 300
+
+static void hear_one(struct ssh_log *l, enum ssh_log_source source, int *fd)
+{
+    char chunk[4096];
+    ssize_t n;
+    while (*fd >= 0 && (n = read(*fd, chunk, sizeof chunk)) != 0) {
+        if (n > 0)
+            ssh_log_feed(l, source, chunk, (size_t)n);
+        else if (errno != EINTR)
+            return;
+    }
+    /* Poll would report its end repeatedly. */
+    fd_close(fd);
+}
+
+void openssh_hear(struct openssh *o)
+{
+    hear_one(&o->said, SSH_LOG, &o->log);
+    hear_one(&o->said, SSH_STDERR, &o->complaints);
+}
+
+bool openssh_is_gone(struct openssh *o)
+{
+    struct mux_message m;
+    int rc;
+    while ((rc = mux_take(&o->control, &m, NULL)) == 1)
+        if (m.type == MUX_ALIVE)
+            o->answered = m.id;
+    o->lost = o->lost || rc < 0;
+    return o->lost;
+}
+
+uint32_t openssh_ask(struct openssh *o)
+{
+    mux_put_plain(&o->control.out, MUX_ALIVE_CHECK, ++o->asked);
+    if (mux_send(&o->control, NULL) < 0)
+        o->lost = true;
+    return o->asked;
+}
+
+/* ssh first creates its socket under a temporary name: "/m.", sixteen letters and a NUL. */
+int openssh_directory(struct openssh *o, struct err *err)
+{
+    return listener_directory(sizeof "/m." + 16, &o->directory, err);
+}
+
+int openssh_socket_name(struct openssh *o, char **ret, struct err *err)
+{
+    char name[16];
+    if (!o->directory && openssh_directory(o, err) < 0)
+        return -1;
+    snprintf(name, sizeof name, "u%u", o->n_sockets++);
+    *ret = file_join(o->directory, name);
+    return *ret ? 0 : err_nomem(err);
+}
+
+int openssh_greet(struct openssh *o, int cancel_fd, uint32_t *ret_pid, struct err *err)
+{
+    struct mux_message m;
+    if (mux_connect(&o->control, o->path, err) < 0)
+        return -1;
+    mux_put_hello(&o->control.out);
+    mux_put_plain(&o->control.out, MUX_ALIVE_CHECK, 0);
+    if (mux_send(&o->control, err) < 0 ||
+        mux_wait(&o->control, clock_deadline(ALIVE_MS), cancel_fd, &m, err) < 0)
+        return -1;
+    if (m.type != MUX_ALIVE)
+        return err_set(err, ERR_FAILED, "the master connection at %s does not say that it is alive", o->path);
+    *ret_pid = m.number;
+    return 0;
+}
+
+struct openssh *openssh_new(struct err *err)
+{
+    struct openssh *o = calloc(1, sizeof *o);
+    if (!o) {
+        err_nomem(err);
+        return NULL;
+    }
+    o->control.fd = o->log = o->log_writer = o->complaints = o->reaper.pipe = -1;
+    return o;
+}
+
+void openssh_describe_host(const struct ssh_config *config, struct gateway_hop *hop)
+{
+    *hop = (struct gateway_hop){.port = config->port};
+    text_printable(hop->address, sizeof hop->address, config->hostname, strlen(config->hostname));
+    text_printable(hop->user, sizeof hop->user, config->user, strlen(config->user));
+}
+
+int openssh_find(const struct ssh_config *config, const struct gateway_options *options,
+                 struct gateway_hop *hop, struct openssh **ret, struct err *err)
+{
+    struct err why = ERR_INIT;
+    uint32_t pid = 0;
+    if (!config->control_path)
+        return err_set(err, ERR_NOT_FOUND, "no master connection is configured");
+    struct openssh *o = openssh_new(err);
+    if (!o)
+        return -1;
+    o->path = strdup(config->control_path);
+    if (!o->path)
+        err_nomem(&why);
+    else if (openssh_greet(o, options->cancel_fd, &pid, &why) == 0) {
+        openssh_describe_host(config, hop);
+        snprintf(hop->via, sizeof hop->via, "the ssh -M at ");
+        size_t n = strlen(hop->via);
+        text_printable(hop->via + n, sizeof hop->via - n, o->path, strlen(o->path));
+        *ret = o;
+        return 0;
+    }
+    openssh_close(o);
+    /* Every failure but a cancel means only that this master is unusable. */
+    return err_set(err, why.kind == ERR_CANCELLED ? ERR_CANCELLED : ERR_NOT_FOUND, "%s", why.msg);
+}
+
+/* ---- its end ------------------------------------------------------------------------------------------- */
+
+int openssh_fd(const struct openssh *o)
+{
+    return o->control.fd;
+}
+
+/* ssh closes our connection before it logs the reason. */
+static void read_last_log(struct openssh *o)
+{
+    int64_t deadline = clock_deadline(LEAVE_MS);
+    while (!proc_ended(o->pid, NULL) && o->complaints >= 0 &&
+           fd_wait(o->complaints, POLLIN, deadline, -1, NULL) == 0)
+        openssh_hear(o);
+    openssh_hear(o);
+}
+
+bool openssh_ended(struct openssh *o, struct err *exit_error)
+{
+    struct err why = ERR_INIT;
+    openssh_hear(o);
+    if (!openssh_is_gone(o))
+        return false;
+    if (o->pid) {
+        read_last_log(o);
+        ssh_log_failure(&o->said, "", &why);
+    } else {
+        err_set(&why, ERR_LOST, "the master connection at %s has ended", o->path);
+    }
+    err_set(exit_error, ERR_LOST, "the SSH session was lost: %s", why.msg);
+    return true;
+}
+
+/* Asks ssh to log out, then ends it and its child processes. */
+static void end_own(struct openssh *o)
+{
+    if (o->control.fd >= 0 && !openssh_is_gone(o)) {
+        mux_put_plain(&o->control.out, MUX_TERMINATE, ++o->asked);
+        int64_t deadline = clock_deadline(LEAVE_MS);
+        struct mux_message m;
+        if (mux_send(&o->control, NULL) == 0)
+            while (mux_wait(&o->control, deadline, -1, &m, NULL) == 0)
+                ;
+    }
+    proc_end(o->pid);
+}
+
+void openssh_close(struct openssh *o)
+{
+    if (!o)
+        return;
+    if (o->pid)
+        end_own(o);
+    mux_close(&o->control);
+    fd_close(&o->log);
+    fd_close(&o->log_writer);
+    fd_close(&o->complaints);
+    if (o->directory)
+        file_remove(o->directory, NULL);
+    /* Last, because the reaper removes the directory if we are killed before. */
+    reaper_end(&o->reaper);
+    free(o->directory);
+    free(o->path);
+    free(o);
+}

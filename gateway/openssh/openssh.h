@@ -1,0 +1,42 @@
+/*
+ * OpenSSH as the carrier: streams through a master connection by OpenSSH's multiplexing protocol (its
+ * PROTOCOL.mux). The master is the user's (ControlMaster) or our own `ssh`.
+ *
+ * OpenSSH has features that libssh2 lacks: security keys, PKCS#11, GSSAPI, certificates and more algorithms.
+ * Our own ssh authenticates once; each further connection costs a message instead of a login.
+ */
+#ifndef GATEWAY_OPENSSH_OPENSSH_H
+#define GATEWAY_OPENSSH_OPENSSH_H
+
+#include "base/base.h"
+#include "gateway/gateway.h"
+#include "gateway/ssh/stream.h"
+#include "gateway/config/config.h"
+
+struct openssh;
+
+/* Connects to the user's master connection to that host (`ControlPath` in the configuration). *ret uses it
+ * and does not end it. ERR_NOT_FOUND if there is none that answers. Fills in `hop`. */
+int openssh_find(const struct ssh_config *config, const struct gateway_options *options,
+                 struct gateway_hop *hop, struct openssh **ret, struct err *err);
+
+/*
+ * Starts our own ssh to the host, through the jump hosts and proxies of its configuration, and waits until it
+ * has authenticated. options->ask answers its questions. Fills in `hop` with the host key and the
+ * authentication from its log. A refused host key is ERR_HOST_KEY.
+ */
+int openssh_start(const struct ssh_config *config, const struct gateway_options *options,
+                  struct gateway_hop *hop, struct openssh **ret, struct err *err);
+
+/* For the hub's thread: a descriptor to wait for (POLLIN), and a check for the end of the connection, which
+ * sets *exit_error (ERR_LOST) and reads the log. */
+int openssh_fd(const struct openssh *o);
+bool openssh_ended(struct openssh *o, struct err *exit_error);
+
+/* Ends our own ssh; only disconnects from the user's. Accepts NULL. */
+void openssh_close(struct openssh *o);
+
+/* Opens a stream through it. */
+struct stream *stream_openssh(struct openssh *o, const struct destination *to, struct err *err);
+
+#endif

@@ -1,0 +1,55 @@
+/* The internals that openssh*.c and stream_openssh.c share. */
+#ifndef GATEWAY_OPENSSH_OPENSSH_INSIDE_H
+#define GATEWAY_OPENSSH_OPENSSH_INSIDE_H
+
+#include "gateway/openssh/askpass.h"
+#include "gateway/openssh/reaper.h"
+#include "gateway/openssh/mux.h"
+#include "gateway/openssh/openssh.h"
+#include "gateway/openssh/ssh_log.h"
+
+struct openssh {
+    char *path;         /* the master's socket */
+    struct mux control; /* open as long as the master lives */
+    bool lost;
+    uint32_t asked; /* the numbers of alive checks sent and answered */
+    uint32_t answered;
+    char *directory;    /* private; NULL until the user's master needs one */
+    unsigned n_sockets; /* created in it */
+
+    /* Of our own ssh only. */
+    pid_t pid; /* 0: the master is the user's */
+    struct reaper reaper;
+    int log;        /* both ends of the log's pipe: the pipe must not look closed before ssh opens it */
+    int log_writer; /* ... */
+    int complaints; /* its standard error */
+    struct ssh_log said;
+};
+
+/* Creates one without a master; NULL without memory. */
+struct openssh *openssh_new(struct err *err);
+/* Fills in the host. */
+void openssh_describe_host(const struct ssh_config *config, struct gateway_hop *hop);
+/* Creates o->directory, with room for a master's socket. */
+int openssh_directory(struct openssh *o, struct err *err);
+/* Opens the control connection and sends an alive check: *ret_pid is the master's process. */
+int openssh_greet(struct openssh *o, int cancel_fd, uint32_t *ret_pid, struct err *err);
+
+/* Builds the arguments for our own ssh, whose master socket and log are in o->directory. `ask`: the user can
+ * answer. */
+int openssh_call(const struct openssh *o, const struct ssh_config *config,
+                 const struct gateway_options *options, bool ask, struct strlist *ret, struct err *err);
+
+/* Reads the new output of its ssh. */
+void openssh_hear(struct openssh *o);
+
+/* Checks whether the master has visibly ended. */
+bool openssh_is_gone(struct openssh *o);
+
+/* Sends an alive check. The master was alive at that time once o->answered reaches the returned number. */
+uint32_t openssh_ask(struct openssh *o);
+
+/* Creates a name for a socket in the private directory. The caller frees it. */
+int openssh_socket_name(struct openssh *o, char **ret, struct err *err);
+
+#endif

@@ -1,0 +1,91 @@
+/*
+ * The output of OpenSSH's ssh at its first debug level (-v): the server, its host key, the authentication,
+ * and the reason of a refused connection or channel.
+ *
+ * ssh has two streams. Only ssh itself writes the log (-E). The ssh of jump hosts, proxies and the banners of
+ * servers also write to its standard error. Facts about the target come from the log only. Standard error is
+ * quoted, as a message of the route, if the log shows that nothing arrived from the target.
+ */
+#ifndef GATEWAY_OPENSSH_SSH_LOG_H
+#define GATEWAY_OPENSSH_SSH_LOG_H
+
+#include "base/base.h"
+#include "gateway/ssh/destination.h"
+#include "gateway/gateway.h"
+
+enum ssh_log_source { SSH_LOG, SSH_STDERR, SSH_SOURCES };
+
+#define SSH_LOG_LINE 768
+#define SSH_LOG_COMPLAINTS 24
+#define SSH_LOG_CHANNELS 16
+
+struct ssh_log {
+    struct {
+        char text[SSH_LOG_LINE]; /* an incomplete line; the part that does not fit is dropped */
+        size_t n;
+    } partial[SSH_SOURCES];
+    /* The latest lines of each stream for the user. All text here is printable; unknown strings are empty. */
+    struct ssh_log_complaints {
+        char lines[SSH_LOG_COMPLAINTS][SSH_LOG_LINE];
+        size_t n;    /* total number; the latest line is at n - 1, modulo */
+        bool judged; /* a server has answered a login attempt and not accepted one since */
+    } complaints[SSH_SOURCES];
+
+    bool proxied;     /* another process connects: a jump host's ssh, a proxy command */
+    char version[64]; /* "OpenSSH_9.2p1" */
+    char banner[128];
+    char peer[64];
+    char host_key_type[64];
+    char host_key[64];
+    bool host_key_new; /* it was unknown and is trusted from now on */
+    char trying[64];   /* the latest method; "" before the first */
+    char key[352];     /* the last public key that the server accepted, as ssh names it */
+    char method[64];   /* the accepted method; "" before the login */
+    char methods[128]; /* the server's list */
+
+    char next_channel[DESTINATION_NAME]; /* the destination of the next new channel */
+    struct {
+        unsigned number;
+        char to[DESTINATION_NAME];
+        char reason[160];         /* "" until it is refused */
+        bool confirmed;           /* and not reported yet */
+    } channels[SSH_LOG_CHANNELS]; /* the latest */
+    size_t n_channels;
+};
+
+/* Parses new bytes of one of the streams. */
+void ssh_log_feed(struct ssh_log *l, enum ssh_log_source source, const char *p, size_t n);
+
+/* Fills in the log's facts about a hop. */
+void ssh_log_describe(const struct ssh_log *l, struct gateway_hop *hop);
+
+/* Checks whether this ssh, and so the ssh of its jump hosts, puts "(user@host) " before a server's question,
+ * so that a server cannot imitate ssh's own questions. OpenSSH does so since 8.5. */
+bool ssh_log_labels_logins(const struct ssh_log *l);
+
+/* Checks whether the agent must sign now, because the server accepts one of its keys. The agent may ask the
+ * user first and does not report the answer. */
+bool ssh_log_awaits_agent(const struct ssh_log *l);
+
+/* Sets the reason why ssh is not ready after so many milliseconds, from the log. ERR_TIMEOUT; returns -1. */
+int ssh_log_delay(const struct ssh_log *l, int64_t ms, struct err *err);
+
+/*
+ * Sets the reason why ssh has ended, without the host's name except for ERR_HOST_KEY; `where` is that name.
+ * ERR_DENIED: the server, or one on the route, refused the login or supports no common cipher. ERR_BUSY: it
+ * closed the connection before any authentication, as busy servers do. Returns -1.
+ */
+int ssh_log_failure(const struct ssh_log *l, const char *where, struct err *err);
+
+/* Drops the complaints so far, because ssh succeeded in spite of them. */
+void ssh_log_settle(struct ssh_log *l);
+
+/* Copies the reason of a refused channel to the destination, as the server gave it ("connect failed:
+ * Connection refused"). Returns true once for each refusal. */
+bool ssh_log_refusal(struct ssh_log *l, const struct destination *to, char *dst, size_t cap);
+
+/* Returns true once for each opened channel. ssh logs them only with SSH_LOG_CONFIRMATIONS. */
+bool ssh_log_confirmation(struct ssh_log *l, const struct destination *to);
+#define SSH_LOG_CONFIRMATIONS "channels.c:channel_input_open_confirmation():*"
+
+#endif

@@ -1,0 +1,263 @@
+/*
+ * A TCP destination is a stdio forwarding of the master. It reads from one socketpair and writes to another,
+ * because only so each direction can end alone. Older OpenSSH cannot forward a Unix socket in this way: the
+ * master listens on a local socket instead, and we connect to it.
+ *
+ * Each connection sends its requests at its start and afterwards only receives.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "gateway/ssh/destination.h"
+#include "gateway/openssh/openssh_inside.h"
+#include "gateway/ssh/open_failure.h"
+#include "base/banned.h"
+
+#ifndef MSG_NOSIGNAL
+#define MSG_NOSIGNAL 0
+#endif
+
+enum { REQUEST_OPEN = 1, REQUEST_CLOSE };
+
+struct openssh_stream {
+    struct stream stream;
+    struct openssh *master;
+    const struct destination *to;
+    struct mux mux;
+    int in, out; /* data from and to the far side; one descriptor for a Unix socket */
+    bool asking; /* a Unix socket: the far host has not answered yet */
+    bool open;
+    uint32_t ended; /* the connection ended: openssh_ask's return value then */
+    char *here;     /* a Unix socket: the master's listening path; NULL while it does not listen */
+};
+
+static struct openssh_stream *to_openssh(const struct stream *st)
+{
+    return (struct openssh_stream *)(uintptr_t)st;
+}
+
+/* ---- opening ------------------------------------------------------------------------------------------- */
+
+/* The log of our own master has the server's answer; the user's log is not available. */
+static int set_refusal(struct openssh_stream *s, const struct mux_message *m, struct err *err)
+{
+    char said[160], name[DESTINATION_NAME];
+    openssh_hear(s->master);
+    if (ssh_log_refusal(&s->master->said, s->to, said, sizeof said))
+        return open_failure_set(s->to, said, err);
+    destination_name(s->to, name);
+    if (m->type == MUX_PERMISSION_DENIED)
+        return err_set(err, ERR_FAILED, "the ssh -M at %s was not allowed to forward to %s: %s",
+                       s->master->path, name, m->reason);
+    err_set(err, ERR_FAILED, "the far host does not connect to %s; the ssh -M at %s says: %s", name,
+            s->master->path, m->reason);
+    return err_hint(err, "nothing listens there, or sshd_config there does not allow it (AllowTcpForwarding, "
+                         "PermitOpen); `--via libssh2` may tell which");
+}
+
+static int connect_here(struct openssh_stream *s, struct err *err)
+{
+    struct sockaddr_un address;
+    if (fd_unix_address(s->here, &address, err) < 0)
+        return -1;
+    s->in = fd_socket(AF_UNIX, err);
+    if (s->in < 0 || fd_set_nonblocking(s->in, true, err) < 0)
+        return -1;
+    s->out = s->in;
+    if (connect(s->in, (struct sockaddr *)&address, sizeof address) < 0)
+        return err_sys(err, "cannot connect to what ssh forwards at %s", s->here);
+    return 0;
+}
+
+static int finish_opening(struct openssh_stream *s, const struct mux_message *m, struct err *err)
+{
+    if (m->type == MUX_FAILURE || m->type == MUX_PERMISSION_DENIED)
+        return set_refusal(s, m, err);
+    if (m->id != REQUEST_OPEN || m->type != (s->to->unix_path ? MUX_OK : MUX_SESSION_OPENED))
+        return err_set(err, ERR_FAILED, "the ssh -M at %s gave an answer that does not fit", s->master->path);
+    if (s->to->unix_path && connect_here(s, err) < 0)
+        return -1;
+    /* The master requests the Unix socket at the far host only now. The user's master does not report the
+     * result. */
+    s->asking = s->to->unix_path && s->master->pid;
+    s->open = !s->asking;
+    return s->open;
+}
+
+/* The far host is asked when we connect; only the log has the answer. */
+static int check_answer(struct openssh_stream *s, struct err *err)
+{
+    char said[160] = "connect failed", byte;
+    openssh_hear(s->master);
+    if (ssh_log_confirmation(&s->master->said, s->to)) {
+        s->open = true;
+        return 1;
+    }
+    if (!ssh_log_refusal(&s->master->said, s->to, said, sizeof said) && recv(s->in, &byte, 1, MSG_PEEK) != 0)
+        return 0;
+    return open_failure_set(s->to, said, err);
+}
+
+static int openssh_open(struct stream *st, struct err *err)
+{
+    struct openssh_stream *s = to_openssh(st);
+    struct mux_message m;
+    int rc;
+    if (s->asking)
+        return check_answer(s, err);
+    while ((rc = mux_take(&s->mux, &m, err)) == 1)
+        if (m.type != MUX_HELLO)
+            return finish_opening(s, &m, err);
+    return rc;
+}
+
+/* ---- open ---------------------------------------------------------------------------------------------- */
+
+/*
+ * A connection that ends together with the master may be cut. A dying process closes its descriptors in an
+ * unknown order, so we ask the master: if it answers after the end of the connection, the connection ended
+ * normally.
+ */
+static ssize_t judge_end(struct openssh_stream *s, bool failed)
+{
+    if (!s->ended)
+        s->ended = openssh_ask(s->master);
+    if (openssh_is_gone(s->master))
+        return STREAM_BROKEN;
+    if (s->master->answered < s->ended)
+        return STREAM_AGAIN;
+    return failed ? STREAM_BROKEN : STREAM_EOF;
+}
+
+static ssize_t openssh_read(struct stream *st, void *p, size_t n)
+{
+    struct openssh_stream *s = to_openssh(st);
+    ssize_t got = recv(s->in, p, n, 0);
+    if (got > 0)
+        return got;
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+        return STREAM_AGAIN;
+    return judge_end(s, got < 0);
+}
+
+static ssize_t openssh_write(struct stream *st, const void *p, size_t n)
+{
+    ssize_t put = send(to_openssh(st)->out, p, n, MSG_NOSIGNAL);
+    if (put >= 0)
+        return put;
+    return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? STREAM_AGAIN : STREAM_BROKEN;
+}
+
+static int openssh_finish(struct stream *st)
+{
+    shutdown(to_openssh(st)->out, SHUT_WR);
+    return 1;
+}
+
+/* The master listens until we stop it. Unlink its socket afterwards, because another client of the master
+ * that requests the same path would find none. */
+static void stop_listening(struct openssh_stream *s)
+{
+    mux_put_unix_forward(&s->mux.out, MUX_CLOSE_FORWARD, REQUEST_CLOSE, s->here, s->to->unix_path);
+    mux_send(&s->mux, NULL);
+    unlink(s->here);
+}
+
+static int openssh_close_stream(struct stream *st)
+{
+    struct openssh_stream *s = to_openssh(st);
+    if (s->here)
+        stop_listening(s);
+    if (s->out == s->in)
+        s->out = -1;
+    fd_close(&s->in);
+    fd_close(&s->out);
+    mux_close(&s->mux);
+    free(s->here);
+    free(s);
+    return 1;
+}
+
+static void openssh_discard(struct stream *st)
+{
+    openssh_close_stream(st);
+}
+
+static void openssh_poll(const struct stream *st, bool want_read, bool want_write,
+                         struct pollfd ret[STREAM_POLLS])
+{
+    const struct openssh_stream *s = to_openssh(st);
+    if (!s->open) {
+        ret[0] = (struct pollfd){.fd = s->asking ? s->in : s->mux.fd, .events = POLLIN};
+        ret[1] = (struct pollfd){.fd = s->asking ? s->master->log : -1, .events = POLLIN};
+        return;
+    }
+    if (want_read)
+        ret[0] = (struct pollfd){.fd = s->ended ? s->master->control.fd : s->in, .events = POLLIN};
+    if (want_write)
+        ret[1] = (struct pollfd){.fd = s->out, .events = POLLOUT};
+}
+
+static const struct stream_type openssh_type = {
+    .open = openssh_open,
+    .read = openssh_read,
+    .write = openssh_write,
+    .finish = openssh_finish,
+    .close = openssh_close_stream,
+    .discard = openssh_discard,
+    .poll = openssh_poll,
+};
+
+/* ---- asking for it ------------------------------------------------------------------------------------- */
+
+static int ask_tcp(struct openssh_stream *s, struct err *err)
+{
+    int in[2] = {-1, -1}, out[2] = {-1, -1}, rc = -1;
+    mux_put_stdio_forward(&s->mux.out, REQUEST_OPEN, s->to->host, s->to->port);
+    if (fd_socketpair(in, err) == 0 && fd_socketpair(out, err) == 0 &&
+        fd_set_nonblocking(in[0], true, err) == 0 && fd_set_nonblocking(out[0], true, err) == 0 &&
+        mux_send(&s->mux, err) == 0 && mux_send_fd(&s->mux, out[1], err) == 0 &&
+        mux_send_fd(&s->mux, in[1], err) == 0) {
+        s->in = in[0];
+        s->out = out[0];
+        in[0] = out[0] = -1;
+        rc = 0;
+    }
+    for (int i = 0; i < 2; i++) {
+        fd_close(&in[i]);
+        fd_close(&out[i]);
+    }
+    return rc;
+}
+
+static int ask_unix(struct openssh_stream *s, struct err *err)
+{
+    if (openssh_socket_name(s->master, &s->here, err) < 0)
+        return -1;
+    mux_put_unix_forward(&s->mux.out, MUX_OPEN_FORWARD, REQUEST_OPEN, s->here, s->to->unix_path);
+    return mux_send(&s->mux, err);
+}
+
+struct stream *stream_openssh(struct openssh *o, const struct destination *to, struct err *err)
+{
+    struct openssh_stream *s = calloc(1, sizeof *s);
+    if (!s) {
+        err_nomem(err);
+        return NULL;
+    }
+    s->stream.type = &openssh_type;
+    s->master = o;
+    s->to = to;
+    s->in = s->out = -1;
+    if (mux_connect(&s->mux, o->path, err) == 0) {
+        mux_put_hello(&s->mux.out);
+        if ((to->unix_path ? ask_unix(s, err) : ask_tcp(s, err)) == 0)
+            return &s->stream;
+    } else if (openssh_is_gone(o)) {
+        err_set(err, ERR_LOST, "the SSH session was lost");
+    }
+    openssh_close_stream(&s->stream);
+    return NULL;
+}

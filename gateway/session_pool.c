@@ -1,0 +1,284 @@
+#include "gateway/session_pool.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gateway/ssh/destination.h"
+#include "gateway/ssh/login_key.h"
+#include "gateway/pool.h"
+#include "base/banned.h"
+
+/* Each destination that does not answer occupies a session until its dials time out. */
+#define SESSIONS_MAX 64
+
+struct pooled_session {
+    struct pooled_session *next;
+    struct hub *hub;
+    struct gateway_hop hop;
+    unsigned users;
+};
+
+struct session_pool {
+    struct session_pool *next; /* in the pool's list */
+    bool shared;               /* the pool owns it */
+    char *key;
+
+    pthread_mutex_t mutex; /* guards the members below */
+    pthread_cond_t changed;
+    bool opening;                    /* a caller is opening a session */
+    unsigned opened;                 /* the number of finished openings */
+    struct err last;                 /* the result of the last opening */
+    struct pooled_session *sessions; /* newest first */
+    size_t n_sessions;
+};
+
+/* ---- the key of a pool --------------------------------------------------------------------------------- */
+
+/* Two gateways share a session only with the same login and the same carrier. Our own ssh reads its
+ * configuration by the address, so the key contains it too. */
+static void add_key(struct buf *key, const struct hop *hop)
+{
+    login_key_add(key, hop);
+    for (const struct hop *h = hop; h; h = h->before) {
+        login_key_text(key, h->config->address);
+        login_key_text(key, h->config->control_path);
+        login_key_number(key, h->config->compression);
+        login_key_number(key, h->config->compressible);
+    }
+}
+
+/* ---- creation and release ------------------------------------------------------------------------------ */
+
+static struct session_pool *find_shared(const struct gateway_pool *pool, const char *key)
+{
+    struct session_pool *p = pool->session_pools;
+    while (p && strcmp(p->key, key) != 0)
+        p = p->next;
+    return p;
+}
+
+static struct session_pool *session_pool_new(const char *key)
+{
+    struct session_pool *p = calloc(1, sizeof *p);
+    if (!p || !(p->key = strdup(key))) {
+        free(p);
+        return NULL;
+    }
+    pthread_mutex_init(&p->mutex, NULL);
+    pthread_cond_init(&p->changed, NULL);
+    return p;
+}
+
+/* A shared one lives as long as the gateway_pool: later hosts reuse its session. */
+static int get_shared(const struct hop *hop, const char *key, struct session_pool **ret, struct err *err)
+{
+    struct gateway_pool *pool = hop->options->pool;
+    pthread_mutex_lock(&pool->mutex);
+    struct session_pool *p = find_shared(pool, key);
+    if (!p && (p = session_pool_new(key))) {
+        p->shared = true;
+        p->next = pool->session_pools;
+        pool->session_pools = p;
+    }
+    pthread_mutex_unlock(&pool->mutex);
+    *ret = p;
+    return p ? 0 : err_nomem(err);
+}
+
+int session_pool_get(const struct hop *hop, bool shared, struct session_pool **ret, struct err *err)
+{
+    struct buf key = BUF_INIT(LOGIN_KEY_MAX);
+    add_key(&key, hop);
+    buf_addc(&key, '\0');
+    int rc = buf_check(&key, "the configuration of ssh", err);
+    if (rc == 0 && shared && hop->options->pool)
+        rc = get_shared(hop, key.data, ret, err);
+    else if (rc == 0 && !(*ret = session_pool_new(key.data)))
+        rc = err_nomem(err);
+    buf_release(&key);
+    return rc;
+}
+
+static void drop_session(struct session_pool *p, struct pooled_session **at)
+{
+    struct pooled_session *m = *at;
+    *at = m->next;
+    p->n_sessions--;
+    hub_stop(m->hub);
+    free(m);
+}
+
+static void session_pool_free(struct session_pool *p)
+{
+    while (p->sessions)
+        drop_session(p, &p->sessions);
+    pthread_cond_destroy(&p->changed);
+    pthread_mutex_destroy(&p->mutex);
+    free(p->key);
+    free(p);
+}
+
+void session_pool_put(struct session_pool *p)
+{
+    if (p && !p->shared)
+        session_pool_free(p);
+}
+
+void session_pools_end(struct session_pool *pools)
+{
+    while (pools) {
+        struct session_pool *next = pools->next;
+        session_pool_free(pools);
+        pools = next;
+    }
+}
+
+/* ---- sessions ------------------------------------------------------------------------------------------ */
+
+static struct pooled_session *fit_session(const struct session_pool *p, bool alone)
+{
+    struct pooled_session *m = p->sessions;
+    while (m && (hub_state(m->hub, NULL) != HUB_FIT || (alone && m->users > 0)))
+        m = m->next;
+    return m;
+}
+
+/* Ends unused sessions that have ended or only wait for an abandoned destination. */
+static void end_useless(struct session_pool *p)
+{
+    for (struct pooled_session **at = &p->sessions; *at;) {
+        enum hub_state state = hub_state((*at)->hub, NULL);
+        bool useless = state == HUB_ENDED || (state == HUB_STUCK && hub_is_idle((*at)->hub));
+        if (useless && (*at)->users == 0)
+            drop_session(p, at);
+        else
+            at = &(*at)->next;
+    }
+}
+
+static int start_session(const struct hop *hop, struct pooled_session **ret, struct err *err)
+{
+    struct carrier carrier = {0};
+    struct pooled_session *m = calloc(1, sizeof *m);
+    if (!m)
+        return err_nomem(err);
+    if (hop_open(hop, &carrier, &m->hop, err) < 0 || hub_start(&carrier, hop->options, &m->hub, err) < 0) {
+        free(m);
+        return -1;
+    }
+    *ret = m;
+    return 0;
+}
+
+/* Opens another session. The caller locks the mutex, which is unlocked during the opening. */
+static int add_session(const struct hop *hop, struct err *err)
+{
+    struct session_pool *p = hop->sessions;
+    struct pooled_session *m = NULL;
+    struct err why = ERR_INIT;
+    end_useless(p);
+    if (p->n_sessions >= SESSIONS_MAX)
+        return err_set(err, ERR_FAILED, "%zu sessions to it wait for destinations that do not answer",
+                       p->n_sessions);
+    p->opening = true;
+    pthread_mutex_unlock(&p->mutex);
+    int rc = start_session(hop, &m, &why);
+    pthread_mutex_lock(&p->mutex);
+    p->opening = false;
+    p->opened++;
+    p->last = why;
+    pthread_cond_broadcast(&p->changed);
+    if (rc < 0) {
+        *err = why;
+        return -1;
+    }
+    m->next = p->sessions;
+    p->sessions = m;
+    p->n_sessions++;
+    return 0;
+}
+
+/* Waits for another caller's opening and shares its result. */
+static int wait_for_other(struct session_pool *p, struct err *err)
+{
+    unsigned before = p->opened;
+    while (p->opening && p->opened == before)
+        pthread_cond_wait(&p->changed, &p->mutex);
+    if (p->last.kind == ERR_NONE)
+        return 0;
+    *err = p->last;
+    return -1;
+}
+
+int session_pool_acquire(const struct hop *hop, bool alone, struct hub **ret, struct gateway_hop *ret_hop,
+                         bool *ret_shared, struct err *err)
+{
+    struct session_pool *p = hop->sessions;
+    struct pooled_session *m;
+    struct err why = ERR_INIT;
+    bool opened = false;
+    int rc = 0;
+    pthread_mutex_lock(&p->mutex);
+    while (!(m = fit_session(p, alone)) && rc == 0) {
+        opened = !p->opening;
+        rc = p->opening ? wait_for_other(p, &why) : add_session(hop, &why);
+    }
+    if (rc == 0) {
+        m->users++;
+        *ret = m->hub;
+        if (ret_hop)
+            *ret_hop = m->hop;
+        if (ret_shared)
+            *ret_shared = !opened;
+    }
+    pthread_mutex_unlock(&p->mutex);
+    if (rc < 0 && err)
+        *err = why;
+    return rc;
+}
+
+void session_pool_release(struct session_pool *p, struct hub *hub)
+{
+    pthread_mutex_lock(&p->mutex);
+    for (struct pooled_session *m = p->sessions; m; m = m->next)
+        if (m->hub == hub)
+            m->users--;
+    pthread_mutex_unlock(&p->mutex);
+}
+
+/*
+ * Retries for a while if the session is lost or stuck between the choice and the dial. After a dial that
+ * waited for another destination, the retry needs a session without other users, because more destinations
+ * may not answer and each would cost another round.
+ */
+int session_pool_dial(const struct hop *hop, const struct destination *to, int *ret_fd, struct err *err)
+{
+    int64_t deadline = clock_deadline(2 * hop->options->step_timeout_ms);
+    struct err why = ERR_INIT;
+    char name[DESTINATION_NAME];
+    for (bool alone = false, again = false;;) {
+        struct hub *hub = NULL;
+        if (session_pool_acquire(hop, alone, &hub, NULL, NULL, &why) < 0)
+            break;
+        int rc = hub_dial(hub, to, hop->options->cancel_fd, ret_fd, &why);
+        bool ended = hub_state(hub, NULL) == HUB_ENDED;
+        alone = alone || hub_state(hub, NULL) == HUB_STUCK;
+        session_pool_release(hop->sessions, hub);
+        if (rc == 0)
+            return 0;
+        /* Otherwise we would log in forever at a server that ends its session over this dial. */
+        if (why.kind != ERR_LOST || (ended && again))
+            break;
+        again = again || ended;
+        if (clock_now() >= deadline) {
+            err_set(&why, ERR_LOST, "no session became free for a connection to %s",
+                    destination_name(to, name));
+            break;
+        }
+        why = (struct err)ERR_INIT;
+    }
+    if (err)
+        *err = why;
+    return -1;
+}

@@ -1,0 +1,37 @@
+/*
+ * A session pool: the sessions to one hop of a route.
+ *
+ * A pool opens a session on demand, and another one if that has ended or is stuck. Gateways with the same
+ * jump host share its pool, if they have a gateway_pool. The pool of the host itself belongs to its gateway
+ * alone.
+ */
+#ifndef GATEWAY_SESSION_POOL_H
+#define GATEWAY_SESSION_POOL_H
+
+#include "gateway/hop.h"
+#include "gateway/hub.h"
+
+struct session_pool;
+
+/* Gets the pool of a hop, which uses hop->before's pool. If `shared`, the gateway_pool owns it and returns
+ * the same pool for the same configuration. session_pool_put releases it and ends its sessions unless the
+ * gateway_pool owns it. */
+int session_pool_get(const struct hop *hop, bool shared, struct session_pool **ret, struct err *err);
+void session_pool_put(struct session_pool *p);
+/* Ends the pools of a gateway_pool after its gateways are closed. */
+void session_pools_end(struct session_pool *pools);
+
+/*
+ * Acquires a fit hub: an existing one, else a new one, for which concurrent callers wait (they share its
+ * failure). `alone`: without other users. `hop` opens it; it belongs to the caller and has the configuration
+ * of the pool. *ret_hop (may be NULL): its facts; *ret_shared (may be NULL): it existed already.
+ * session_pool_release releases it.
+ */
+int session_pool_acquire(const struct hop *hop, bool alone, struct hub **ret, struct gateway_hop *ret_hop,
+                         bool *ret_shared, struct err *err);
+void session_pool_release(struct session_pool *p, struct hub *hub);
+
+/* gateway_dial from that hop. */
+int session_pool_dial(const struct hop *hop, const struct destination *to, int *ret_fd, struct err *err);
+
+#endif

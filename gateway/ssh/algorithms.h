@@ -1,0 +1,47 @@
+/*
+ * The algorithms that we offer to a server, and the error if the server supports none of them.
+ *
+ * The order is our own, by speed (docs/performance.md), of the algorithms that libssh2 supports and the
+ * user's configuration allows. The server lists its algorithms unencrypted in its SSH_MSG_KEXINIT (RFC 4253
+ * section 7.1). We read that list because libssh2 only reports that the negotiation failed.
+ */
+#ifndef GATEWAY_SSH_ALGORITHMS_H
+#define GATEWAY_SSH_ALGORITHMS_H
+
+#include <libssh2.h>
+
+#include "base/base.h"
+#include "gateway/config/config.h"
+
+/* Comma lists in the order of libssh2's LIBSSH2_METHOD_* and of SSH_MSG_KEXINIT: key exchange, host key,
+ * cipher and MAC, the latter two for each direction. The struct owns the strings. */
+#define ALGORITHM_LISTS 6
+struct algorithms {
+    char *lists[ALGORITHM_LISTS];
+};
+void algorithms_release(struct algorithms *a);
+
+/*
+ * Sets the algorithms that libssh2 will offer; call it before the handshake. *ret has the same lists.
+ * `host_keys` are the types of host keys in order of preference. ERR_UNSUPPORTED if libssh2 supports none of
+ * the allowed algorithms.
+ */
+int algorithms_propose(LIBSSH2_SESSION *ssh, const struct ssh_config *config, const char *host_keys,
+                       struct algorithms *ret, struct err *err);
+
+/*
+ * Returns the names of `ours` that are both supported and allowed (NULL allows all), then the other names
+ * that are allowed and supported, without certificates. The caller frees the string, "" if there is no name.
+ * NULL without memory.
+ */
+char *algorithms_pick(const char *ours, const char *allowed, const char *const *supported,
+                      size_t n_supported);
+
+/* Parses the start of a server's data: text lines, its version, then SSH_MSG_KEXINIT. Makes the lists
+ * printable. Fails if the n bytes are anything else or incomplete. */
+int algorithms_read(const void *p, size_t n, struct algorithms *ret, struct err *err);
+
+/* Returns ERR_UNSUPPORTED with the server's list if the server and we have no algorithm in common, else 0. */
+int algorithms_compare(const struct algorithms *ours, const struct algorithms *server, struct err *err);
+
+#endif

@@ -1,0 +1,18 @@
+/* Authentication with the agent's keys, key files and the user's answers. The order of the keys avoids
+ * refusals, because the server limits them (MaxAuthTries). */
+#ifndef GATEWAY_SSH_AUTH_H
+#define GATEWAY_SSH_AUTH_H
+
+#include "base/base.h"
+#include "gateway/hop.h"
+
+struct session;
+
+/*
+ * Authenticates an open session with an accepted host key as hop->config requires. s->hop.authentication then
+ * has the method. The message of a failure lists each method and key that was refused or not usable, and the
+ * reason.
+ */
+int auth_run(struct session *s, const struct hop *hop, struct err *err);
+
+#endif

@@ -1,0 +1,261 @@
+/*
+ * The order avoids refusals, because the server limits them (MaxAuthTries): certificates, configured keys
+ * that the agent has (they need no passphrase), the agent's other keys unless IdentitiesOnly, then the other
+ * key files. Each key occurs once.
+ */
+#include "gateway/ssh/auth_keys.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+#define PASSPHRASE_TRIES 3
+
+/* Returns the first word and writes the rest: "agent" + "TYPE FINGERPRINT", "key" + "PATH", "certificate" +
+ * "ID by AUTHORITY". */
+const char *auth_candidate_name(const struct candidate *c, char *dst, size_t cap)
+{
+    char type[64], fingerprint[SSH_FINGERPRINT];
+    if (c->certificate) {
+        bool expired = c->certificate->valid_before < (uint64_t)clock_utc() / 1000;
+        snprintf(dst, cap, "\"%s\" by %s%s", c->certificate->id, c->certificate->authority,
+                 expired ? ", which has expired" : "");
+        return "certificate";
+    }
+    if (c->file) {
+        text_printable(dst, cap, c->file->path, strlen(c->file->path));
+        return "key";
+    }
+    snprintf(dst, cap, "%s %s", ssh_blob_type(c->offer, type, sizeof type),
+             ssh_blob_fingerprint(c->offer, fingerprint));
+    return "agent";
+}
+
+void auth_candidate_note(struct auth *a, const struct candidate *c, const char *why)
+{
+    char name[300];
+    const char *what = auth_candidate_name(c, name, sizeof name);
+    auth_note(a, what, name, why);
+}
+
+/* ---- gathering ----------------------------------------------------------------------------------------- */
+
+static void add_candidate(struct auth_keys *k, struct candidate c)
+{
+    for (size_t i = 0; c.offer && i < k->n; i++)
+        if (k->candidates[i].offer && ssh_blob_equal(k->candidates[i].offer, c.offer))
+            return;
+    if (array_reserve((void **)&k->candidates, &k->cap, k->n + 1, sizeof c, NULL) == 0)
+        k->candidates[k->n++] = c;
+}
+
+static const struct agent_key *in_agent(const struct auth_keys *k, const struct ssh_blob *blob)
+{
+    for (size_t i = 0; i < k->agent.n_keys; i++)
+        if (ssh_blob_equal(&k->agent.keys[i].blob, blob))
+            return &k->agent.keys[i];
+    return NULL;
+}
+
+static void load_agent(struct auth *a, struct auth_keys *k)
+{
+    struct err why = ERR_INIT;
+    int64_t began = clock_now();
+    if (a->config->agent &&
+        agent_open(a->config->agent, session_deadline(a->s), a->s->options.cancel_fd, &k->agent, &why) < 0)
+        buf_addf(&a->skipped, "%s%s", a->skipped.len ? ", " : "", why.msg);
+    a->deadline += clock_now() - began;
+}
+
+static int load_files(struct auth *a, struct auth_keys *k, struct err *err)
+{
+    const struct strlist *paths = &a->config->identity_files;
+    k->files = calloc(paths->n + 1, sizeof *k->files);
+    if (!k->files)
+        return err_nomem(err);
+    for (size_t i = 0; i < paths->n; i++) {
+        struct err why = ERR_INIT;
+        struct file_key f = {.path = paths->items[i]};
+        if (keyfile_inspect(f.path, &f.key, &why) < 0) {
+            auth_note(a, "key", f.path, why.msg);
+            continue;
+        }
+        f.in_agent = in_agent(k, &f.key.blob);
+        k->files[k->n_files++] = f;
+    }
+    return 0;
+}
+
+static void load_certificate(struct auth *a, struct auth_keys *k, const char *path)
+{
+    struct err why = ERR_INIT;
+    if (certificate_read(path, &k->certificates[k->n_certificates], &why) == 0)
+        k->n_certificates++;
+    else if (why.kind != ERR_NOT_FOUND)
+        auth_note(a, "certificate", path, why.msg);
+}
+
+/* Loads configured certificates, then those beside a key (ssh-keygen -s writes them there). */
+static int load_certificates(struct auth *a, struct auth_keys *k, struct err *err)
+{
+    const struct strlist *given = &a->config->certificate_files, *keys = &a->config->identity_files;
+    k->certificates = calloc(given->n + keys->n + 1, sizeof *k->certificates);
+    if (!k->certificates)
+        return err_nomem(err);
+    for (size_t i = 0; i < given->n; i++)
+        load_certificate(a, k, given->items[i]);
+    for (size_t i = 0; i < keys->n; i++) {
+        char *path = NULL;
+        if (asprintf(&path, "%s-cert.pub", keys->items[i]) < 0)
+            return err_nomem(err);
+        load_certificate(a, k, path);
+        free(path);
+    }
+    return 0;
+}
+
+static void add_certificates(struct auth *a, struct auth_keys *k)
+{
+    for (size_t i = 0; i < k->n_certificates; i++) {
+        const struct certificate *certificate = &k->certificates[i];
+        struct candidate c = {
+            .offer = &certificate->blob, .key = &certificate->key, .certificate = certificate};
+        bool held = in_agent(k, &certificate->key) || in_agent(k, &certificate->blob);
+        /* Some agents sign only under the certificate's name. */
+        if (!in_agent(k, &certificate->key) && in_agent(k, &certificate->blob))
+            c.key = &certificate->blob;
+        for (size_t f = 0; !held && !c.file && f < k->n_files; f++)
+            if (!k->files[f].key.absent && ssh_blob_equal(&k->files[f].key.blob, &certificate->key))
+                c.file = &k->files[f];
+        if (held || c.file)
+            add_candidate(k, c);
+        else
+            auth_candidate_note(a, &c, "there is no private key for it");
+    }
+}
+
+static bool is_configured(const struct auth_keys *k, const struct agent_key *key)
+{
+    for (size_t i = 0; i < k->n_files; i++)
+        if (k->files[i].in_agent == key)
+            return true;
+    return false;
+}
+
+/* Notes a key whose private half is missing. */
+static void note_absent(struct auth *a, const struct file_key *f, const struct candidate *c)
+{
+    char why[360];
+    snprintf(why, sizeof why, "%s%sits private half is not in the agent", f->key.unusable,
+             f->key.unusable[0] ? ", and " : "");
+    auth_candidate_note(a, c, why);
+}
+
+static void add_keys(struct auth *a, struct auth_keys *k)
+{
+    for (int configured = 1; configured >= 0; configured--)
+        for (size_t i = 0; i < k->agent.n_keys; i++) {
+            const struct agent_key *key = &k->agent.keys[i];
+            if (is_configured(k, key) == (configured == 1) && (configured || !a->config->identities_only))
+                add_candidate(k, (struct candidate){.offer = &key->blob, .key = &key->blob});
+        }
+    for (size_t i = 0; i < k->n_files; i++) {
+        struct file_key *f = &k->files[i];
+        struct candidate c = {.file = f, .offer = f->key.blob.n ? &f->key.blob : NULL, .key = &f->key.blob};
+        if (f->key.absent && !f->in_agent)
+            note_absent(a, f, &c);
+        else if (!f->in_agent)
+            add_candidate(k, c);
+    }
+}
+
+int auth_keys_gather(struct auth *a, struct err *err)
+{
+    struct auth_keys *k = a->keys = calloc(1, sizeof *k);
+    if (!k)
+        return err_nomem(err);
+    k->agent.fd = -1;
+    load_agent(a, k);
+    if (fd_cancelled(a->s->options.cancel_fd))
+        return err_set(err, ERR_CANCELLED, "interrupted");
+    if (load_files(a, k, err) < 0 || load_certificates(a, k, err) < 0)
+        return -1;
+    add_certificates(a, k);
+    add_keys(a, k);
+    return 0;
+}
+
+static void file_key_release(struct file_key *f)
+{
+    keyfile_release(&f->key);
+    privkey_free(f->opened);
+}
+
+void auth_keys_free(struct auth_keys *k)
+{
+    if (!k)
+        return;
+    for (size_t i = 0; i < k->n_files; i++)
+        file_key_release(&k->files[i]);
+    for (size_t i = 0; i < k->n_certificates; i++)
+        certificate_release(&k->certificates[i]);
+    free(k->files);
+    free(k->certificates);
+    free(k->candidates);
+    agent_release(&k->agent);
+    free(k);
+}
+
+/* ---- opening a key file -------------------------------------------------------------------------------- */
+
+struct opening {
+    struct buf bytes;
+    struct privkey *key; /* once opened */
+};
+
+static int open_with(void *ctx, const struct secret *passphrase, bool *ret_fits, struct err *err)
+{
+    struct opening *o = ctx;
+    struct err why = ERR_INIT;
+    *ret_fits = privkey_parse(buf_str(&o->bytes), o->bytes.len, passphrase, &o->key, &why) == 0;
+    if (*ret_fits || why.kind == ERR_NOT_FOUND)
+        return 0;
+    if (err)
+        *err = why;
+    return -1;
+}
+
+static int open_locked(struct auth *a, const char *path, struct opening *o, struct err *err)
+{
+    char name[4200], shown[500], login[AUTH_LOGIN_NAME], text[1300];
+    snprintf(name, sizeof name, "key %s", path);
+    snprintf(text, sizeof text, "Passphrase for the key %s, to log in as %s: ",
+             text_printable(shown, sizeof shown, path, strlen(path)), auth_login_name(a, login));
+    struct secret_prompt prompt = {
+        .name = name, .prompt = text, .key = path, .tries = PASSPHRASE_TRIES, .ctx = o, .check = open_with};
+    struct err why = ERR_INIT;
+    int rc = auth_try_secrets(a, &prompt, &why);
+    if (rc < 0 && why.kind == ERR_NOT_FOUND)
+        err_wrap(&why, "it has a passphrase");
+    if (rc < 0 && err)
+        *err = why;
+    return rc;
+}
+
+int auth_open_file(struct auth *a, struct file_key *file, struct err *err)
+{
+    struct opening o = {.bytes = {.max = KEYFILE_MAX, .secret = true}};
+    if (file->opened)
+        return 0;
+    int rc = file_read(file->path, &o.bytes, err);
+    if (rc == 0 && file->key.encrypted)
+        rc = open_locked(a, file->path, &o, err);
+    else if (rc == 0)
+        rc = privkey_parse(buf_str(&o.bytes), o.bytes.len, NULL, &o.key, err);
+    buf_release(&o.bytes);
+    if (rc == 0)
+        file->opened = o.key;
+    return rc;
+}

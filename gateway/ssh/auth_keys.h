@@ -1,0 +1,50 @@
+/* The public keys to offer, collected once in a login, in the order of the offers. */
+#ifndef GATEWAY_SSH_AUTH_KEYS_H
+#define GATEWAY_SSH_AUTH_KEYS_H
+
+#include "base/base.h"
+#include "keys/keys.h"
+#include "gateway/ssh/auth_method.h"
+#include "gateway/ssh/certificate.h"
+
+struct file_key {
+    const char *path;
+    struct keyfile key;
+    const struct agent_key *in_agent; /* NULL: the agent does not have it */
+    struct privkey *opened;           /* NULL: not opened yet */
+};
+
+/* A key or certificate to offer. auth_keys owns the objects behind the pointers. */
+struct candidate {
+    const struct ssh_blob *offer; /* a public key or a certificate; NULL until the file is opened */
+    const struct ssh_blob *key;   /* the plain key that signs */
+    const struct certificate *certificate;
+    struct file_key *file; /* the file of the private half; NULL: the agent has it */
+    bool over;
+    unsigned refusals; /* RSA keys have one refusal for each algorithm */
+};
+
+struct auth_keys {
+    struct agent agent;
+    struct file_key *files;
+    size_t n_files;
+    struct certificate *certificates;
+    size_t n_certificates;
+    struct candidate *candidates;
+    size_t n, cap;
+};
+
+/* Fills a->keys. Notes each unusable key and certificate with the reason. */
+int auth_keys_gather(struct auth *a, struct err *err);
+
+/* Returns "agent", "key" or "certificate" and writes its name to dst: "TYPE FINGERPRINT", "PATH", "ID by
+ * AUTHORITY". */
+const char *auth_candidate_name(const struct candidate *c, char *dst, size_t cap);
+/* Calls auth_note for a candidate. */
+void auth_candidate_note(struct auth *a, const struct candidate *c, const char *why);
+
+/* Opens the file with OpenSSL (file->opened). Asks for its passphrase if it has one. ERR_NOT_FOUND: no
+ * passphrase. */
+int auth_open_file(struct auth *a, struct file_key *file, struct err *err);
+
+#endif

@@ -1,0 +1,87 @@
+/* The state of one login, which the authentication methods share. For the files auth*.c. */
+#ifndef GATEWAY_SSH_AUTH_METHOD_H
+#define GATEWAY_SSH_AUTH_METHOD_H
+
+#include "base/base.h"
+#include "gateway/hop.h"
+#include "gateway/ssh/session.h"
+#include "gateway/config/config.h"
+
+/* The result of a method, or of one attempt. */
+enum auth_result {
+    AUTH_REFUSED, /* the method has nothing more to try */
+    AUTH_PARTIAL, /* the server accepted it and requires another method */
+    AUTH_DONE,
+};
+
+struct auth_keys; /* the candidates of publickey and their results */
+
+struct auth {
+    struct session *s;
+    const struct hop *hop;
+    const struct ssh_config *config; /* the hop's */
+    char methods[512];               /* the server's list */
+    int64_t deadline;                /* of the step; extended by the time of the user's answers */
+    unsigned tries;
+    struct buf steps;      /* the accepted methods: "key PATH and password" */
+    struct buf tried;      /* the refused methods and keys */
+    struct buf skipped;    /* the unusable methods and keys, with the reason */
+    char unsupported[256]; /* why OpenSSH may succeed; "" if it has no advantage */
+    const char *unsure;    /* the method whose refusal is not yet certain; NULL: none */
+    unsigned keys_refused;
+    bool would_ask;         /* a question was needed, but nobody can answer */
+    bool hung_up;           /* we closed the connection, because nobody can answer */
+    struct auth_keys *keys; /* NULL until publickey is tried */
+};
+
+/* The methods. Another call continues where the last one ended. -1: the login has failed. */
+int auth_publickey(struct auth *a, enum auth_result *ret, struct err *err);
+int auth_keyboard_interactive(struct auth *a, enum auth_result *ret, struct err *err);
+int auth_password(struct auth *a, enum auth_result *ret, struct err *err);
+void auth_keys_free(struct auth_keys *keys);
+
+/* Notes an accepted method. */
+void auth_accepted(struct auth *a, const char *what, const char *name);
+/* Notes a refused method or key, or (with a reason) an unusable one. */
+void auth_note(struct auth *a, const char *what, const char *name, const char *why);
+/* Notes why OpenSSH may succeed. The first reason counts. */
+void auth_unsupported(struct auth *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Checks whether the session has ended. auth_ended then sets the reason, or why OpenSSH may succeed. */
+bool auth_is_over(const struct auth *a);
+int auth_ended(struct auth *a, int rc, struct err *err);
+
+/*
+ * Requests the server's list of methods again. *ret_changed: the list differs from the last one. A server
+ * counts the request as a failed attempt, so we send it only if libssh2 does not report how an attempt
+ * failed.
+ */
+int auth_relist(struct auth *a, bool *ret_changed, struct err *err);
+
+/* Checks whether the user can answer, and notes it if not. BatchMode forbids questions. */
+bool auth_can_ask(struct auth *a);
+
+/* Names the login of a question: "ann@10.0.0.5 (file-03)", or "ann@bastion (jump host of file-03)". The name
+ * from the inventory distinguishes hosts with the same address. Printable. Returns dst. */
+#define AUTH_LOGIN_NAME 700
+char *auth_login_name(const struct auth *a, char dst[AUTH_LOGIN_NAME]);
+
+/* Asks the user. ERR_NOT_FOUND: nobody can answer, or no answer. The caller wipes *ret. */
+int auth_ask(struct auth *a, const struct question *question, struct secret *ret, struct err *err);
+
+/*
+ * A secret that the user types once in a run. auth_try_secrets calls `check` with the keyring's secret, else
+ * with up to `tries` answers of the user. *ret_fits of `check` is true for the right secret. A failure of
+ * `check` ends the search. ERR_NOT_FOUND: no secret.
+ */
+struct secret_prompt {
+    const char *name;   /* its unique name in the keyring */
+    const char *prompt; /* printable */
+    const char *key;    /* as in struct question */
+    unsigned tries;
+    void *ctx;
+    int (*check)(void *ctx, const struct secret *answer, bool *ret_fits, struct err *err);
+};
+int auth_try_secrets(struct auth *a, const struct secret_prompt *prompt, struct err *err);
+
+#endif

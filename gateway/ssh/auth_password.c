@@ -1,0 +1,290 @@
+/*
+ * Answers of the user: passwords, and keyboard-interactive (RFC 4256), in which the server asks any number of
+ * questions in any number of rounds.
+ *
+ * After a failed attempt we ask the server for its list of methods: a changed list means that the answer was
+ * right and the server requires another method.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gateway/ssh/auth_method.h"
+#include "gateway/ssh/login_key.h"
+#include "base/banned.h"
+
+/* No real server needs more rounds. */
+#define ROUNDS_MAX 32
+
+/* Decides whether a failed attempt was a refusal or a partial success. */
+static int judge_attempt(struct auth *a, const char *method, enum auth_result *ret, struct err *err)
+{
+    bool changed = false;
+    a->unsure = method;
+    if (auth_relist(a, &changed, err) < 0)
+        return -1;
+    a->unsure = NULL;
+    *ret = changed ? AUTH_PARTIAL : AUTH_REFUSED;
+    if (changed)
+        auth_accepted(a, method, "");
+    return 0;
+}
+
+/* ---- password ------------------------------------------------------------------------------------------ */
+
+struct password {
+    struct auth *auth;
+    enum auth_result result;
+    bool expired;
+};
+
+/* The server requires a new password. libssh2 gives up if the callback sets none. */
+static void on_expired(LIBSSH2_SESSION *ssh, char **new_password, int *n, void **abstract)
+{
+    (void)ssh;
+    struct session *s = *abstract;
+    struct password *p = s->conversation;
+    *new_password = NULL;
+    *n = 0;
+    p->expired = true;
+}
+
+static int try_password(void *ctx, const struct secret *password, bool *ret_fits, struct err *err)
+{
+    struct password *p = ctx;
+    struct auth *a = p->auth;
+    const char *user = a->config->user;
+    int rc;
+    a->tries++;
+    while ((rc = libssh2_userauth_password_ex(a->s->ssh, user, (unsigned)strlen(user), password->text,
+                                              (unsigned)password->len, on_expired)) == LIBSSH2_ERROR_EAGAIN)
+        if (session_wait(a->s, a->deadline, err) < 0)
+            return err_wrap(err, "authentication");
+    if (p->expired) {
+        auth_unsupported(a, "the password has expired, and the server wants another one");
+        return auth_ended(a, rc, err);
+    }
+    if (rc != 0 && auth_is_over(a))
+        return auth_ended(a, rc, err);
+    if (rc == 0)
+        p->result = AUTH_DONE;
+    else if (judge_attempt(a, "password", &p->result, err) < 0)
+        return -1;
+    *ret_fits = p->result != AUTH_REFUSED;
+    return 0;
+}
+
+/* A password belongs to one login at one server: the key has all hops and the accepted host key. */
+static int name_password(const struct auth *a, struct buf *ret, struct err *err)
+{
+    buf_adds(ret, "password\n");
+    login_key_text(ret, a->s->hop.host_key_type);
+    login_key_text(ret, a->s->hop.host_key);
+    login_key_add(ret, a->hop);
+    return buf_check(ret, "the configuration of ssh", err);
+}
+
+static int solve_password(struct password *p, struct err *err)
+{
+    struct auth *a = p->auth;
+    char login[AUTH_LOGIN_NAME], text[AUTH_LOGIN_NAME + 20];
+    struct buf name = BUF_INIT(LOGIN_KEY_MAX);
+    snprintf(text, sizeof text, "Password for %s: ", auth_login_name(a, login));
+    int rc = name_password(a, &name, err);
+    if (rc == 0) {
+        struct secret_prompt prompt = {.name = buf_str(&name),
+                                       .prompt = text,
+                                       .tries = a->config->password_prompts,
+                                       .ctx = p,
+                                       .check = try_password};
+        a->s->conversation = p;
+        rc = auth_try_secrets(a, &prompt, err);
+        a->s->conversation = NULL;
+    }
+    buf_release(&name);
+    return rc;
+}
+
+int auth_password(struct auth *a, enum auth_result *ret, struct err *err)
+{
+    struct password p = {.auth = a, .result = AUTH_REFUSED};
+    struct err why = ERR_INIT;
+    int rc = solve_password(&p, &why);
+    *ret = p.result;
+    if (rc == 0) {
+        if (p.result == AUTH_DONE)
+            auth_accepted(a, "password", "");
+        return 0;
+    }
+    if (why.kind == ERR_NOT_FOUND) {
+        auth_note(a, "password", "", why.msg);
+        return 0;
+    }
+    if (err)
+        *err = why;
+    return -1;
+}
+
+/* ---- keyboard-interactive ------------------------------------------------------------------------------ */
+
+struct conversation {
+    struct auth *auth;
+    unsigned rounds, asked;
+    struct err err; /* why there is no answer */
+};
+
+/* Appends the server's text line by line, made printable. */
+static void add_lines(struct buf *b, const char *p, size_t n)
+{
+    char line[512];
+    while (n > 0) {
+        const char *newline = memchr(p, '\n', n);
+        size_t len = newline ? (size_t)(newline - p) : n;
+        text_printable(line, sizeof line, p, len);
+        if (*line)
+            buf_addf(b, "%s\n", line);
+        p += len + (newline != NULL);
+        n -= len + (newline != NULL);
+    }
+}
+
+/* Puts the login in front of each question, so that the user does not give one host's password to another. */
+static void add_question(struct buf *b, const struct auth *a, const LIBSSH2_USERAUTH_KBDINT_PROMPT *prompt)
+{
+    char question[512], login[AUTH_LOGIN_NAME];
+    size_t n = prompt->length;
+    /* The last line is the question. The lines above it are shown above it. */
+    const char *text = (const char *)prompt->text;
+    while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == ' '))
+        n--;
+    size_t last = n;
+    while (last > 0 && text[last - 1] != '\n')
+        last--;
+    add_lines(b, text, last);
+    text_printable(question, sizeof question, text + last, n - last);
+    buf_addf(b, "%s: %s ", auth_login_name(a, login), question);
+}
+
+static int answer(struct conversation *c, struct buf *before, const LIBSSH2_USERAUTH_KBDINT_PROMPT *prompt,
+                  LIBSSH2_USERAUTH_KBDINT_RESPONSE *ret)
+{
+    struct secret said = {0};
+    add_question(before, c->auth, prompt);
+    struct question q = {.kind = prompt->echo ? ASK_SHOWN : ASK_HIDDEN, .prompt = buf_str(before)};
+    int rc = auth_ask(c->auth, &q, &said, &c->err);
+    if (rc == 0) {
+        c->asked++;
+        /* libssh2 frees the answer without wiping it. */
+        ret->text = malloc(said.len + 1);
+        if (ret->text) {
+            memcpy(ret->text, said.text, said.len + 1);
+            ret->length = (unsigned)said.len;
+        } else {
+            rc = err_nomem(&c->err);
+        }
+    }
+    secret_wipe(&said);
+    buf_clear(before);
+    return rc;
+}
+
+/* A round without questions, such as PAM's last one, may have no text. */
+static void show_text(struct conversation *c, struct buf *said)
+{
+    struct question q = {.kind = ASK_TELL, .prompt = buf_str(said)};
+    if (said->len > 0)
+        auth_ask(c->auth, &q, NULL, NULL);
+}
+
+static int answer_all(struct conversation *c, struct buf *said, int n,
+                      const LIBSSH2_USERAUTH_KBDINT_PROMPT *prompts,
+                      LIBSSH2_USERAUTH_KBDINT_RESPONSE *responses)
+{
+    if (++c->rounds > ROUNDS_MAX)
+        return err_set(&c->err, ERR_FAILED, "keyboard-interactive: the server asks without end");
+    for (int i = 0; i < n; i++)
+        if (answer(c, said, &prompts[i], &responses[i]) < 0)
+            return -1;
+    show_text(c, said);
+    return 0;
+}
+
+// NOLINTNEXTLINE(readability-function-size): the parameters are libssh2's
+static void on_round(const char *name, int name_len, const char *instruction, int instruction_len, int n,
+                     const LIBSSH2_USERAUTH_KBDINT_PROMPT *prompts,
+                     LIBSSH2_USERAUTH_KBDINT_RESPONSE *responses, void **abstract)
+{
+    struct session *s = *abstract;
+    struct conversation *c = s->conversation;
+    struct buf said = BUF_INIT(16384);
+    add_lines(&said, name, name && name_len > 0 ? (size_t)name_len : 0);
+    add_lines(&said, instruction, instruction && instruction_len > 0 ? (size_t)instruction_len : 0);
+    /* An empty answer would count as an attempt. */
+    if (answer_all(c, &said, n, prompts, responses) < 0)
+        wire_kill(&s->wire);
+    buf_release(&said);
+}
+
+/* Runs one conversation. Sets *ret_asked if the user was asked. */
+static int run_conversation(struct auth *a, enum auth_result *ret, bool *ret_asked, struct err *err)
+{
+    struct conversation c = {.auth = a};
+    const char *user = a->config->user;
+    int rc, waited = 0;
+    a->s->conversation = &c;
+    while (waited == 0 && (rc = libssh2_userauth_keyboard_interactive_ex(
+                               a->s->ssh, user, (unsigned)strlen(user), on_round)) == LIBSSH2_ERROR_EAGAIN)
+        waited = session_wait(a->s, a->deadline, err);
+    a->s->conversation = NULL;
+    *ret_asked = c.asked > 0;
+    if (waited < 0)
+        return err_wrap(err, "authentication");
+    if (c.err.kind == ERR_NOT_FOUND) {
+        a->hung_up = true;
+        auth_note(a, "keyboard-interactive", "", c.err.msg);
+        return 0;
+    }
+    if (c.err.kind != ERR_NONE) {
+        if (err)
+            *err = c.err;
+        return -1;
+    }
+    if (rc == 0) {
+        *ret = AUTH_DONE;
+        auth_accepted(a, "keyboard-interactive", "");
+        return 0;
+    }
+    if (auth_is_over(a))
+        return auth_ended(a, rc, err);
+    if (rc != LIBSSH2_ERROR_AUTHENTICATION_FAILED) {
+        auth_unsupported(a, "this libssh2 (%s) cannot read what the server asks", libssh2_version(0));
+        return auth_ended(a, rc, err);
+    }
+    return judge_attempt(a, "keyboard-interactive", ret, err);
+}
+
+/* libssh2 changed the struct of a question between 1.10 and 1.11, but not the library's soname. */
+static bool prompt_layout_matches(void)
+{
+    return (LIBSSH2_VERSION_NUM >= 0x010b00) == (libssh2_version(0x010b00) != NULL);
+}
+
+int auth_keyboard_interactive(struct auth *a, enum auth_result *ret, struct err *err)
+{
+    bool asked = true;
+    *ret = AUTH_REFUSED;
+    if (!prompt_layout_matches()) {
+        auth_unsupported(a, "this profgrab was built for libssh2 %s and cannot ask with %s", LIBSSH2_VERSION,
+                         libssh2_version(0));
+        return 0;
+    }
+    for (unsigned i = 0; asked && !a->hung_up && *ret == AUTH_REFUSED && i < a->config->password_prompts;
+         i++) {
+        a->tries++;
+        if (run_conversation(a, ret, &asked, err) < 0)
+            return -1;
+    }
+    if (*ret == AUTH_REFUSED && !a->hung_up)
+        auth_note(a, "keyboard-interactive", "", NULL);
+    return 0;
+}

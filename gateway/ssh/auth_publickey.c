@@ -1,0 +1,270 @@
+/*
+ * Chooses the keys to offer, their order and their names; auth_offer.c offers them.
+ *
+ * libssh2 1.10 has only ssh-rsa (SHA-1) for RSA keys, and servers refuse it. It takes the algorithm's name
+ * from the key's first string, so we pass it a key that begins with rsa-sha2-512. OpenSSH's server accepts
+ * such a key. Stricter servers refuse it or hang up, so it comes last for them.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gateway/ssh/auth_offer.h"
+#include "base/banned.h"
+
+/* Servers end a session after a few refusals (sshd: six). This limit is for servers that never do. */
+#define TRIES_MAX 64
+
+static bool new_libssh2(void)
+{
+    return libssh2_version(0x010b00) != NULL;
+}
+
+static bool begins(const char *s, const char *with)
+{
+    return strncmp(s, with, strlen(with)) == 0;
+}
+
+/* Returns why this libssh2 cannot use the type, or NULL if it can. */
+static const char *missing_support(const char *type)
+{
+    if (begins(type, "sk-"))
+        return "is a security key";
+    if (certificate_is_type(type) && !new_libssh2() && !begins(type, "ecdsa-"))
+        return "is a certificate of a type that this libssh2 cannot use";
+    return NULL;
+}
+
+static bool allowed(const struct auth *a, const char *algorithm)
+{
+    const char *list = a->config->key_types;
+    size_t n = strlen(algorithm);
+    for (const char *p = list; p && *p; p += strcspn(p, ","), p += *p == ',')
+        if (strncmp(p, algorithm, n) == 0 && (p[n] == ',' || !p[n]))
+            return true;
+    return !list;
+}
+
+static bool openssh_server(const struct auth *a)
+{
+    return strstr(a->s->hop.banner, "OpenSSH") != NULL;
+}
+
+/* ---- what came of it ----------------------------------------------------------------------------------- */
+
+static void refused(struct attempt *t)
+{
+    struct candidate *c = t->candidate;
+    c->refusals++;
+    t->auth->keys_refused++;
+    if (c->refusals == 1)
+        auth_candidate_note(t->auth, c, NULL);
+}
+
+/* After a valid signature without a login, the server requires another method. A wrong signature looks the
+ * same, but we assume that the agent and OpenSSL sign correctly. */
+static int judge_result(struct attempt *t, int rc, enum auth_result *ret, struct err *err)
+{
+    struct auth *a = t->auth;
+    char name[300];
+    bool changed = false;
+    const char *what = auth_candidate_name(t->candidate, name, sizeof name);
+    if (rc == 0 || t->wanted)
+        auth_accepted(a, what, name);
+    else
+        refused(t);
+    *ret = rc == 0 ? AUTH_DONE : t->wanted ? AUTH_PARTIAL : AUTH_REFUSED;
+    t->candidate->over = t->candidate->over || rc == 0 || t->wanted;
+    return *ret == AUTH_PARTIAL ? auth_relist(a, &changed, err) : 0;
+}
+
+/* Skips a key that could not be used. Returns -1 if the session ended or the user cancelled. */
+static int pass_over(struct attempt *t, const struct err *why, struct err *err)
+{
+    t->candidate->over = true;
+    bool nobody =
+        why->kind == ERR_TIMEOUT && t->candidate->file; /* the server's login timeout has passed too */
+    if (why->kind == ERR_CANCELLED || nobody || auth_is_over(t->auth)) {
+        if (err)
+            *err = *why;
+        return -1;
+    }
+    auth_candidate_note(t->auth, t->candidate, why->msg);
+    return 0;
+}
+
+static int try_offer(struct attempt *t, enum auth_result *ret, struct err *err)
+{
+    struct auth *a = t->auth;
+    int rc = 0;
+    a->tries++;
+    if (auth_offer(t, &rc, err) < 0)
+        return -1;
+    if (rc != 0 && auth_is_over(a))
+        return auth_ended(a, rc, err);
+    /* libssh2 1.11 would otherwise offer the next key under this key's name. */
+    if (rc == LIBSSH2_ERROR_METHOD_NONE) {
+        auth_unsupported(a, "libssh2 and the server have no signatures of RSA keys in common");
+        return auth_ended(a, rc, err);
+    }
+    if (t->err.kind != ERR_NONE)
+        return pass_over(t, &t->err, err);
+    return judge_result(t, rc, ret, err);
+}
+
+/* ---- RSA ----------------------------------------------------------------------------------------------- */
+
+/* The names under which we offer an RSA key; libssh2 1.11 finds them itself. SHA-1 needs the user's
+ * permission. */
+static const char *rsa_algorithm(const struct auth *a, unsigned number)
+{
+    static const char *const names[] = {"rsa-sha2-512", "rsa-sha2-256", "ssh-rsa"};
+    size_t n = a->config->key_types ? 3 : 2;
+    for (size_t i = 0; i < n; i++)
+        if (allowed(a, names[i]) && number-- == 0)
+            return names[i];
+    return NULL;
+}
+
+/* Copies the key with another name at its start. */
+static int rename_key(const struct ssh_blob *key, const char *name, struct ssh_blob *ret, struct err *err)
+{
+    struct ssh_reader r = {key->data, key->n};
+    struct buf b = BUF_INIT(SSH_BLOB_MAX + 16);
+    const unsigned char *type = NULL;
+    size_t n = 0;
+    ssh_put_string(&b, name, strlen(name));
+    if (ssh_read_string(&r, &type, &n) == 0)
+        buf_add(&b, r.p, r.left);
+    int rc = buf_check(&b, "the public key", err);
+    if (rc == 0)
+        rc = ssh_blob_copy(ret, b.data, b.len, err);
+    buf_release(&b);
+    return rc;
+}
+
+/* libssh2 1.11 offers an RSA key under the first of these names that the server lists. */
+static void prefer_algorithm(struct auth *a, const char *name)
+{
+#ifndef LIBSSH2_METHOD_SIGN_ALGO
+    enum { LIBSSH2_METHOD_SIGN_ALGO = 10 };
+#endif
+    char list[64];
+    size_t n = (size_t)snprintf(list, sizeof list, "%s", name);
+    const char *other;
+    for (unsigned i = 0; (other = rsa_algorithm(a, i)); i++)
+        if (strcmp(other, name) != 0)
+            n += (size_t)snprintf(list + n, sizeof list - n, ",%s", other);
+    libssh2_session_method_pref(a->s->ssh, LIBSSH2_METHOD_SIGN_ALGO, list);
+}
+
+/* libssh2 1.10 needs this. */
+static int try_renamed(struct attempt *t, const char *name, enum auth_result *ret, struct err *err)
+{
+    struct auth *a = t->auth;
+    struct candidate *c = t->candidate;
+    if (!openssh_server(a))
+        auth_unsupported(a, "this libssh2 (%s) cannot use RSA keys with that server (%s)", libssh2_version(0),
+                         a->s->hop.banner);
+    if (rename_key(c->offer, name, &t->renamed, err) < 0)
+        return -1;
+    t->offer = &t->renamed;
+    int rc = try_offer(t, ret, err);
+    ssh_blob_release(&t->renamed);
+    return rc;
+}
+
+static int try_rsa(struct attempt *t, enum auth_result *ret, struct err *err)
+{
+    struct candidate *c = t->candidate;
+    const char *name = rsa_algorithm(t->auth, c->refusals);
+    if (!name) {
+        c->over = true;
+        if (c->refusals == 0)
+            auth_candidate_note(t->auth, c, "PubkeyAcceptedAlgorithms does not allow it");
+        return 0;
+    }
+    if (!new_libssh2())
+        return try_renamed(t, name, ret, err);
+    prefer_algorithm(t->auth, name);
+    return try_offer(t, ret, err);
+}
+
+/* ---- all of them --------------------------------------------------------------------------------------- */
+
+/* Opens a file without a known public half. */
+static int read_public_half(struct auth *a, struct candidate *c, struct err *err)
+{
+    struct file_key *file = c->file;
+    struct err why = ERR_INIT;
+    int rc = auth_open_file(a, file, &why);
+    if (rc == 0)
+        rc = privkey_public(file->opened, &file->key.blob, &why);
+    struct attempt t = {.auth = a, .candidate = c};
+    if (rc < 0)
+        return pass_over(&t, &why, err);
+    ssh_blob_type(&file->key.blob, file->key.type, sizeof file->key.type);
+    for (size_t i = 0; i < a->keys->n; i++)
+        if (a->keys->candidates[i].offer && ssh_blob_equal(a->keys->candidates[i].offer, &file->key.blob))
+            c->over = true; /* another candidate has the same key */
+    c->offer = &file->key.blob;
+    return 0;
+}
+
+static int try_candidate(struct auth *a, struct candidate *c, enum auth_result *ret, struct err *err)
+{
+    char type[64];
+    struct attempt t = {.auth = a, .candidate = c};
+    if (!c->offer && read_public_half(a, c, err) < 0)
+        return -1;
+    if (c->over || !c->offer)
+        return 0;
+    t.offer = c->offer;
+    ssh_blob_type(c->offer, type, sizeof type);
+    const char *missing = missing_support(type);
+    if (missing) {
+        char name[300];
+        const char *what = auth_candidate_name(c, name, sizeof name);
+        auth_unsupported(a, "the %s %s %s", strcmp(what, "agent") == 0 ? "agent's key" : what, name, missing);
+        auth_candidate_note(a, c, missing);
+        c->over = true;
+        return 0;
+    }
+    if (strcmp(type, "ssh-rsa") == 0)
+        return try_rsa(&t, ret, err);
+    c->over = true;
+    if (!begins(type, "ssh-rsa") && !allowed(a, type)) {
+        auth_candidate_note(a, c, "PubkeyAcceptedAlgorithms does not allow it");
+        return 0;
+    }
+    return try_offer(&t, ret, err);
+}
+
+/* Renamed RSA keys come last if they may end the session, in each round. */
+static bool is_due(const struct auth *a, const struct candidate *c, unsigned round)
+{
+    char type[64];
+    bool trick =
+        c->offer && !new_libssh2() && strcmp(ssh_blob_type(c->offer, type, sizeof type), "ssh-rsa") == 0;
+    unsigned first = trick && !openssh_server(a) ? 1 : 0;
+    return !c->over && round >= (trick ? first + c->refusals : 0);
+}
+
+int auth_publickey(struct auth *a, enum auth_result *ret, struct err *err)
+{
+    enum { ROUNDS = 4 };
+    if (!a->keys && auth_keys_gather(a, err) < 0)
+        return -1;
+    *ret = AUTH_REFUSED;
+    for (unsigned round = 0; round < ROUNDS; round++)
+        for (size_t i = 0; i < a->keys->n && a->tries < TRIES_MAX; i++) {
+            struct candidate *c = &a->keys->candidates[i];
+            if (!is_due(a, c, round))
+                continue;
+            if (try_candidate(a, c, ret, err) < 0)
+                return -1;
+            if (*ret != AUTH_REFUSED)
+                return 0;
+        }
+    return 0;
+}

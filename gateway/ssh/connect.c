@@ -1,0 +1,144 @@
+#include "gateway/ssh/connect.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "gateway/ssh/resolve.h"
+#include "base/banned.h"
+
+/* Binds to the first address of the family. */
+static int bind_from(int fd, const struct addrinfo *from, int family, struct err *err)
+{
+    for (; from; from = from->ai_next)
+        if (from->ai_family == family)
+            return bind(fd, from->ai_addr, from->ai_addrlen) == 0 ? 0
+                                                                  : err_sys(err, "cannot use BindAddress");
+    return err_set(err, ERR_FAILED, "BindAddress is of another family than the address");
+}
+
+int connect_start(const struct addrinfo *address, const struct addrinfo *from, struct err *err)
+{
+    int fd = fd_socket(address->ai_family, err);
+    if (fd < 0)
+        return -1;
+    if (address->ai_family != AF_UNIX)
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+    if (fd_set_nonblocking(fd, true, err) < 0 || (from && bind_from(fd, from, address->ai_family, err) < 0)) {
+        fd_close(&fd);
+        return -1;
+    }
+    if (connect(fd, address->ai_addr, address->ai_addrlen) < 0 && errno != EINPROGRESS && errno != EINTR) {
+        err_sys(err, "cannot connect");
+        err_unreached(err);
+        if (err)
+            err->kind = ERR_FAILED;
+        fd_close(&fd);
+    }
+    return fd;
+}
+
+int connect_check(int fd, struct err *err)
+{
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+    if (poll(&p, 1, 0) <= 0)
+        return 0;
+    int failure = 0;
+    socklen_t size = sizeof failure;
+    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &failure, &size) < 0)
+        failure = errno;
+    if (!failure)
+        return 1;
+    errno = failure;
+    err_sys(err, "cannot connect");
+    if (err)
+        err->kind = ERR_FAILED;
+    return err_unreached(err);
+}
+
+static int connect_one(const struct addrinfo *address, const struct addrinfo *from, int64_t deadline,
+                       int cancel_fd, struct err *err)
+{
+    int fd = connect_start(address, from, err);
+    if (fd < 0)
+        return -1;
+    if (fd_wait(fd, POLLOUT, deadline, cancel_fd, err) < 0) {
+        if (err && err->kind == ERR_TIMEOUT) {
+            err_set(err, ERR_TIMEOUT, "no answer to the connection attempt");
+            err_unreached(err);
+        }
+    } else if (connect_check(fd, err) == 1) {
+        return fd;
+    }
+    fd_close(&fd);
+    return -1;
+}
+
+char *connect_peer(int fd, char dst[CONNECT_PEER])
+{
+    struct sockaddr_storage peer = {0};
+    socklen_t size = sizeof peer;
+    dst[0] = '\0';
+    if (getpeername(fd, (struct sockaddr *)&peer, &size) == 0 && peer.ss_family != AF_UNIX &&
+        getnameinfo((struct sockaddr *)&peer, size, dst, CONNECT_PEER, NULL, 0, NI_NUMERICHOST) != 0)
+        dst[0] = '\0';
+    return dst;
+}
+
+static int connect_any(const struct addrinfo *all, const struct addrinfo *from, const struct connect_how *how,
+                       struct err *err)
+{
+    int left = 0, fd = -1;
+    for (const struct addrinfo *a = all; a; a = a->ai_next)
+        left++;
+    for (const struct addrinfo *a = all; a && fd < 0; a = a->ai_next, left--) {
+        int64_t share = (how->deadline - clock_now()) / left;
+        fd = connect_one(a, from, clock_deadline(share > 0 ? share : 0), how->cancel_fd, err);
+        if (fd < 0 && err->kind == ERR_CANCELLED)
+            break;
+    }
+    return fd;
+}
+
+static int explain(const char *host, unsigned port, struct err *err)
+{
+    if (err->kind == ERR_TIMEOUT)
+        err_hint(
+            err,
+            "is the host up, and does this workstation reach its network (VPN, firewall)? --connect-timeout "
+            "sets how long is waited");
+    else if (err->kind == ERR_FAILED)
+        err_hint(
+            err,
+            "does an SSH server listen there? `ssh -G` shows the address and port that your configuration "
+            "says");
+    return err_wrap(err, "%s port %u", host, port);
+}
+
+int connect_tcp(const char *host, unsigned port, const struct connect_how *how, struct err *err)
+{
+    struct addrinfo *all = NULL, *from = NULL;
+    struct err why = ERR_INIT;
+    int fd = -1;
+    if (resolve(host, port, how->family, how->deadline, how->cancel_fd, &all, err) < 0)
+        return -1;
+    if (how->bind_address &&
+        resolve(how->bind_address, 0, how->family, how->deadline, how->cancel_fd, &from, err) < 0) {
+        err_wrap(err, "BindAddress");
+        goto out;
+    }
+    fd = connect_any(all, from, how, &why);
+    if (fd < 0) {
+        explain(host, port, &why);
+        if (err)
+            *err = why;
+    }
+out:
+    freeaddrinfo(all);
+    if (from)
+        freeaddrinfo(from);
+    return fd;
+}

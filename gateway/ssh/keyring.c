@@ -1,0 +1,162 @@
+/*
+ * While one caller asks the user, the entry has a bell: a pipe without data. Closing the write end wakes all
+ * waiting callers. Each waits at its own copy of the read end, so that no caller waits at a closed and reused
+ * descriptor.
+ */
+#include "gateway/ssh/keyring.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+struct entry {
+    char *name;
+    enum { UNKNOWN, ASKING, KNOWN, REFUSED } state;
+    int bell[2];
+    struct secret secret; /* KNOWN */
+    struct err why;       /* REFUSED */
+};
+
+struct keyring {
+    pthread_mutex_t mutex;
+    struct entry *entries;
+    size_t n, cap;
+};
+
+int keyring_new(struct keyring **ret, struct err *err)
+{
+    struct keyring *k = calloc(1, sizeof *k);
+    if (!k)
+        return err_nomem(err);
+    pthread_mutex_init(&k->mutex, NULL);
+    *ret = k;
+    return 0;
+}
+
+void keyring_free(struct keyring *k)
+{
+    if (!k)
+        return;
+    for (size_t i = 0; i < k->n; i++) {
+        free(k->entries[i].name);
+        fd_close(&k->entries[i].bell[0]);
+        fd_close(&k->entries[i].bell[1]);
+        secret_wipe(&k->entries[i].secret);
+    }
+    free(k->entries);
+    pthread_mutex_destroy(&k->mutex);
+    free(k);
+}
+
+static struct entry *find_entry(struct keyring *k, const char *name)
+{
+    for (size_t i = 0; i < k->n; i++)
+        if (strcmp(k->entries[i].name, name) == 0)
+            return &k->entries[i];
+    return NULL;
+}
+
+/* realloc would leave secrets in freed memory. */
+static int reserve_entry(struct keyring *k, struct err *err)
+{
+    size_t cap = k->cap ? 2 * k->cap : 4;
+    if (k->n < k->cap)
+        return 0;
+    struct entry *larger = calloc(cap, sizeof *larger);
+    if (!larger)
+        return err_nomem(err);
+    if (k->n) {
+        memcpy(larger, k->entries, k->n * sizeof *larger);
+        explicit_bzero(k->entries, k->n * sizeof *larger);
+    }
+    free(k->entries);
+    k->entries = larger;
+    k->cap = cap;
+    return 0;
+}
+
+static struct entry *find_or_add(struct keyring *k, const char *name, struct err *err)
+{
+    struct entry *e = find_entry(k, name);
+    if (e || reserve_entry(k, err) < 0)
+        return e;
+    char *copy = strdup(name);
+    if (!copy) {
+        err_nomem(err);
+        return NULL;
+    }
+    e = &k->entries[k->n++];
+    *e = (struct entry){.name = copy, .bell = {-1, -1}};
+    return e;
+}
+
+/* Checks the entry once. In state ASKING the caller waits at *ret_bell and closes it. */
+static int check_entry(struct keyring *k, const char *name, struct secret *ret, int *ret_bell,
+                       struct err *err)
+{
+    struct entry *e = find_or_add(k, name, err);
+    if (!e)
+        return -1;
+    switch (e->state) {
+    case UNKNOWN:
+        if (fd_pipe(e->bell, err) < 0)
+            return -1;
+        e->state = ASKING;
+        break;
+    case ASKING:
+        *ret_bell = fcntl(e->bell[0], F_DUPFD_CLOEXEC, 3);
+        return *ret_bell < 0 ? err_sys(err, "cannot wait for an answer") : 0;
+    case KNOWN:
+        *ret = e->secret;
+        break;
+    case REFUSED:
+        if (err)
+            *err = e->why;
+        return -1;
+    }
+    return 0;
+}
+
+int keyring_take(struct keyring *k, const char *name, int64_t deadline, int cancel_fd, struct secret *ret,
+                 struct err *err)
+{
+    *ret = (struct secret){0};
+    while (k) {
+        int bell = -1;
+        pthread_mutex_lock(&k->mutex);
+        int rc = check_entry(k, name, ret, &bell, err);
+        pthread_mutex_unlock(&k->mutex);
+        if (rc < 0 || bell < 0)
+            return rc;
+        rc = fd_wait(bell, POLLIN, deadline, cancel_fd, err);
+        fd_close(&bell);
+        if (rc < 0)
+            return err_wrap(err, "waiting for an answer that another host asked for");
+    }
+    return 0;
+}
+
+void keyring_settle(struct keyring *k, const char *name, const struct secret *found, const struct err *why)
+{
+    if (!k)
+        return;
+    pthread_mutex_lock(&k->mutex);
+    struct entry *e = find_entry(k, name);
+    if (e) {
+        e->state = UNKNOWN;
+        if (found) {
+            e->state = KNOWN;
+            e->secret = *found;
+        } else if (why && why->kind == ERR_NOT_FOUND) {
+            e->state = REFUSED;
+            e->why = *why;
+        }
+        fd_close(&e->bell[0]);
+        fd_close(&e->bell[1]);
+    }
+    pthread_mutex_unlock(&k->mutex);
+}

@@ -1,0 +1,320 @@
+#include "gateway/ssh/knownhosts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/banned.h"
+
+struct field {
+    const char *p;
+    size_t n;
+};
+
+/* Splits a line into its first fields. The rest is a comment. */
+static size_t split_line(const char *line, size_t n, struct field ret[4])
+{
+    size_t fields = 0;
+    for (const char *p = line; fields < 4 && p < line + n; fields++) {
+        p += strspn(p, " \t");
+        ret[fields] = (struct field){p, strcspn(p, " \t\r\n")};
+        p += ret[fields].n;
+    }
+    return fields;
+}
+
+/* Leaves key->blob empty if the key is unreadable: `ssh-keygen -F` prints every line with the host's name,
+ * also lines that ssh cannot read. Fails without memory, because the line may revoke the key. */
+static int read_key(const struct field *type, const struct field *base64, struct known_key *key,
+                    struct err *err)
+{
+    char inside[sizeof key->type];
+    struct err why = ERR_INIT;
+    text_printable(key->type, sizeof key->type, type->p, type->n);
+    if (ssh_base64_decode(base64->p, base64->n, &key->blob, &why) < 0)
+        return why.kind == ERR_FAILED ? 0 : err_nomem(err);
+    if (strcmp(ssh_blob_type(&key->blob, inside, sizeof inside), key->type) != 0)
+        ssh_blob_release(&key->blob);
+    return 0;
+}
+
+/* Parses one line of a known_hosts file: [marker] names type base64 [comment]. */
+static int parse_line(struct known_hosts *k, const char *file, unsigned number, const char *line, size_t n,
+                      struct err *err)
+{
+    struct field field[4];
+    size_t fields = split_line(line, n, field);
+    bool marked = fields > 0 && field[0].p[0] == '@';
+    size_t at = marked ? 2 : 1;
+    struct known_key key = {.line = number};
+    if (fields >= at + 2 && read_key(&field[at], &field[at + 1], &key, err) < 0)
+        return -1;
+    if (!key.blob.data)
+        return 0;
+    if (marked)
+        key.marker =
+            field[0].n == 8 && strncmp(field[0].p, "@revoked", 8) == 0 ? KNOWN_REVOKED : KNOWN_AUTHORITY;
+    key.file = strdup(file);
+    if (!key.file || array_reserve((void **)&k->items, &k->cap, k->n + 1, sizeof *k->items, err) < 0) {
+        free(key.file);
+        ssh_blob_release(&key.blob);
+        return err_nomem(err);
+    }
+    k->items[k->n++] = key;
+    return 0;
+}
+
+int known_hosts_parse(struct known_hosts *k, const char *file, const char *text, struct err *err)
+{
+    unsigned number = 0;
+    for (const char *p = text; *p;) {
+        size_t n = strcspn(p, "\n");
+        /* ssh-keygen prints "# Host NAME found: line N" before each line. */
+        if (*p == '#') {
+            const char *found = memmem(p, n, " found: line ", 13);
+            if (found)
+                number = (unsigned)strtoul(found + 13, NULL, 10);
+        } else if (parse_line(k, file, number, p, n, err) < 0) {
+            return -1;
+        }
+        p += n + (p[n] == '\n');
+    }
+    return 0;
+}
+
+/* ssh-keygen would block on a FIFO. It handles a dangling link itself. */
+static int check_readable(const char *path, struct err *err)
+{
+    struct stat st;
+    return stat(path, &st) < 0 || S_ISREG(st.st_mode)
+               ? 0
+               : err_set(err, ERR_FAILED, "the known hosts %s are no regular file", path);
+}
+
+static int find_name(const struct strlist *files, const char *name, const struct proc_limits *limits,
+                     struct known_hosts *k, struct err *err)
+{
+    for (size_t i = 0; i < files->n; i++) {
+        /* Skip /dev/null, which users set for "no file": this saves a process for each host. */
+        if (!file_exists(files->items[i]) || strcmp(files->items[i], "/dev/null") == 0)
+            continue;
+        if (check_readable(files->items[i], err) < 0)
+            return -1;
+        const char *argv[] = {"ssh-keygen", "-F", name, "-f", files->items[i], NULL};
+        struct proc_result r;
+        if (proc_run(argv, limits, &r, err) < 0) {
+            if (err && err->kind == ERR_NOT_FOUND)
+                err_hint(err, "install OpenSSH's client tools (Debian: openssh-client)");
+            return -1;
+        }
+        /* Exit code 1 without output means "not found"; with output it is an error. */
+        int rc = known_hosts_parse(k, files->items[i], buf_str(&r.out), err);
+        if (rc == 0 && r.exit_code != 0 && r.complaint[0])
+            rc = err_set(err, ERR_FAILED, "ssh-keygen cannot read %s: %s", files->items[i], r.complaint);
+        proc_result_release(&r);
+        if (rc < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static bool has_key(const struct known_hosts *k)
+{
+    for (size_t i = 0; i < k->n; i++)
+        if (k->items[i].marker == KNOWN_PLAIN)
+            return true;
+    return false;
+}
+
+int known_hosts_find(const struct strlist *files, const char *host, unsigned port,
+                     const struct proc_limits *limits, struct known_hosts *ret, struct err *err)
+{
+    struct known_hosts k = {0};
+    char name[300];
+    int rc = 0;
+    if (port != 0 && port != 22) {
+        snprintf(name, sizeof name, "[%s]:%u", host, port);
+        rc = find_name(files, name, limits, &k, err);
+    }
+    if (rc == 0 && !has_key(&k)) {
+        size_t before = k.n;
+        rc = find_name(files, host, limits, &k, err);
+        for (size_t i = before; i < k.n; i++)
+            k.items[i].portless = port != 0 && port != 22;
+    }
+    if (rc < 0)
+        known_hosts_release(&k);
+    else
+        *ret = k;
+    return rc;
+}
+
+void known_hosts_release(struct known_hosts *k)
+{
+    for (size_t i = 0; i < k->n; i++) {
+        free(k->items[i].file);
+        ssh_blob_release(&k->items[i].blob);
+    }
+    free(k->items);
+    *k = (struct known_hosts){0};
+}
+
+static const struct known_key *authority(const struct known_hosts *k)
+{
+    for (size_t i = 0; i < k->n; i++)
+        if (k->items[i].marker == KNOWN_AUTHORITY)
+            return &k->items[i];
+    return NULL;
+}
+
+int known_hosts_usable(const struct known_hosts *k, struct err *err)
+{
+    const struct known_key *a = authority(k);
+    if (!a || has_key(k))
+        return 0;
+    err_set(err, ERR_UNSUPPORTED,
+            "only a certificate authority is known for the host (%s:%u), and libssh2 cannot judge its "
+            "certificates",
+            a->file, a->line);
+    return err_hint(err, "OpenSSH can: --via openssh");
+}
+
+/* Compares one line with the key. */
+static enum known_status judge_line(const struct known_key *known, const struct ssh_blob *key,
+                                    const char *type)
+{
+    bool equal = ssh_blob_equal(&known->blob, key);
+    if (known->marker == KNOWN_REVOKED)
+        return equal ? KNOWN_REFUSED : KNOWN_NEW;
+    if (known->marker == KNOWN_AUTHORITY)
+        return KNOWN_NEW;
+    if (equal)
+        return KNOWN_TRUSTED;
+    if (known->portless)
+        return KNOWN_NEW;
+    return strcmp(known->type, type) == 0 ? KNOWN_CHANGED : KNOWN_OTHER_TYPES;
+}
+
+enum known_status known_hosts_judge(const struct known_hosts *k, const struct ssh_blob *key,
+                                    const struct known_key **ret)
+{
+    enum known_status strongest = KNOWN_NEW;
+    const struct known_key *line = NULL;
+    char type[64];
+    ssh_blob_type(key, type, sizeof type);
+    for (size_t i = 0; i < k->n; i++) {
+        enum known_status status = judge_line(&k->items[i], key, type);
+        if (status > strongest) {
+            strongest = status;
+            line = &k->items[i];
+        }
+    }
+    if (ret)
+        *ret = line;
+    return strongest;
+}
+
+/* Names the files that exist, else the first one. */
+static void name_files(const struct strlist *files, char *dst, size_t cap)
+{
+    size_t len = 0, n = 0;
+    snprintf(dst, cap, "%s%s", files->n ? "there is no " : "no file is named",
+             files->n ? files->items[0] : "");
+    for (size_t i = 0; i < files->n && len < cap; i++)
+        if (file_exists(files->items[i]))
+            len += (size_t)snprintf(dst + len, cap - len, "%s%s", n++ ? ", " : "not in ", files->items[i]);
+}
+
+static int refuse_new(const struct known_hosts *k, const char *offered, const char *where,
+                      const struct strlist *files, struct err *err)
+{
+    const struct known_key *a = authority(k), *other = has_key(k) ? k->items : NULL;
+    char looked[200];
+    name_files(files, looked, sizeof looked);
+    while (other && other->marker != KNOWN_PLAIN)
+        other++;
+    err_set(err, ERR_HOST_KEY, "%s: host key is not known: it offered %s, %s", where, offered, looked);
+    if (a)
+        return err_hint(err, "its certificate may be signed by the authority of %s:%u: --via openssh",
+                        a->file, a->line);
+    if (other)
+        return err_hint(err,
+                        "%s:%u has another key for the host without the port; compare the fingerprint with "
+                        "someone who runs the host, then trust it with --accept-new or your own ssh",
+                        other->file, other->line);
+    return err_hint(err, "compare that fingerprint with someone who runs the host, then trust it with "
+                         "--accept-new, or accept it once with your own ssh");
+}
+
+static int refuse_changed(const struct known_hosts *k, const struct known_key *known, const char *offered,
+                          const char *where, struct err *err)
+{
+    char fingerprint[SSH_FINGERPRINT];
+    const struct known_key *a = authority(k);
+    err_set(err, ERR_HOST_KEY, "%s: HOST KEY HAS CHANGED: it offered %s, but %s:%u has %s", where, offered,
+            known->file, known->line, ssh_blob_fingerprint(&known->blob, fingerprint));
+    if (a)
+        return err_hint(err,
+                        "someone may be in between, unless its certificate is signed by the authority of "
+                        "%s:%u: --via openssh",
+                        a->file, a->line);
+    return err_hint(err, "someone may be in between; only if you know why it changed, remove line %u of %s",
+                    known->line, known->file);
+}
+
+static int refuse_other_types(const struct known_key *known, const char *offered, const char *where,
+                              struct err *err)
+{
+    char fingerprint[SSH_FINGERPRINT];
+    err_set(err, ERR_HOST_KEY, "%s: host key is not known: it offered %s, but %s:%u has %s %s", where,
+            offered, known->file, known->line, known->type, ssh_blob_fingerprint(&known->blob, fingerprint));
+    return err_hint(err,
+                    "someone may be in between; only if you know why it does not show that key any more, "
+                    "remove line %u of %s",
+                    known->line, known->file);
+}
+
+int known_hosts_check(const struct known_hosts *k, const struct ssh_blob *key, const char *where,
+                      const struct strlist *files, struct err *err)
+{
+    char type[64], fingerprint[SSH_FINGERPRINT], offered[160];
+    const struct known_key *line = NULL;
+    ssh_blob_type(key, type, sizeof type);
+    snprintf(offered, sizeof offered, "%s %s", type, ssh_blob_fingerprint(key, fingerprint));
+    switch (known_hosts_judge(k, key, &line)) {
+    case KNOWN_NEW:
+        return refuse_new(k, offered, where, files, err);
+    case KNOWN_OTHER_TYPES:
+        return refuse_other_types(line, offered, where, err);
+    case KNOWN_CHANGED:
+        return refuse_changed(k, line, offered, where, err);
+    case KNOWN_TRUSTED:
+        return 0;
+    case KNOWN_REFUSED:
+        break;
+    }
+    err_set(err, ERR_HOST_KEY, "%s: host key %s is revoked by %s:%u", where, offered, line->file, line->line);
+    return err_hint(err, "whoever revoked it can say why, and which key the host has now");
+}
+
+char *known_hosts_preference(const struct known_hosts *k, char *dst, size_t cap)
+{
+    static const char *const types[] = {"ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384",
+                                        "ecdsa-sha2-nistp521", "ssh-rsa"};
+    size_t len = 0;
+    dst[0] = '\0';
+    for (int known = 1; known >= 0; known--) {
+        for (size_t t = 0; t < sizeof types / sizeof *types && len < cap; t++) {
+            bool has = false;
+            for (size_t i = 0; i < k->n; i++)
+                has = has || (k->items[i].marker == KNOWN_PLAIN && strcmp(k->items[i].type, types[t]) == 0);
+            if (has != (known == 1))
+                continue;
+            /* RSA host keys also have newer algorithm names, where libssh2 supports them. */
+            const char *newer = strcmp(types[t], "ssh-rsa") == 0 ? "rsa-sha2-512,rsa-sha2-256," : "";
+            len += (size_t)snprintf(dst + len, cap - len, "%s%s%s", len ? "," : "", newer, types[t]);
+        }
+    }
+    return dst;
+}

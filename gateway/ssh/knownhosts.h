@@ -1,0 +1,82 @@
+/*
+ * Known hosts, looked up by `ssh-keygen -F`.
+ *
+ * libssh2's own reader takes @revoked for a host name, ignores @cert-authority, wildcards and negation, and
+ * stops at the first line that it cannot parse. So ssh-keygen finds the lines, and we compare their keys.
+ */
+#ifndef GATEWAY_SSH_KNOWNHOSTS_H
+#define GATEWAY_SSH_KNOWNHOSTS_H
+
+#include "base/base.h"
+#include "keys/keys.h"
+
+enum known_marker { KNOWN_PLAIN, KNOWN_REVOKED, KNOWN_AUTHORITY };
+
+struct known_key {
+    enum known_marker marker;
+    struct ssh_blob blob;
+    char type[64];
+    char *file;
+    unsigned line;
+    bool portless; /* the line has the bare host name, although the port is not 22 */
+};
+
+struct known_hosts {
+    struct known_key *items;
+    size_t n;
+    size_t cap;
+};
+
+/* Collects all keys of the host from the files: of `[host]:port` unless the port is 22 (or 0), and if that
+ * has no key, of the bare host, like OpenSSH. Skips missing files. */
+int known_hosts_find(const struct strlist *files, const char *host, unsigned port,
+                     const struct proc_limits *limits, struct known_hosts *ret, struct err *err);
+void known_hosts_release(struct known_hosts *k);
+
+/* Parses the output of `ssh-keygen -F` for one file and adds its keys. Skips lines that it cannot parse. */
+int known_hosts_parse(struct known_hosts *k, const char *file, const char *text, struct err *err);
+
+/* Ordered by strength: the strongest of several lines decides. */
+enum known_status {
+    KNOWN_NEW,         /* no key of the host is known */
+    KNOWN_OTHER_TYPES, /* only keys of other types; OpenSSH treats that as a changed key */
+    KNOWN_CHANGED,
+    KNOWN_TRUSTED,
+    KNOWN_REFUSED, /* the key is revoked */
+};
+
+/* Compares the key with the files. *ret (may be NULL) is the deciding line, NULL for a new host. A different
+ * key under the bare name may belong to another server, so it does not count as a change. */
+enum known_status known_hosts_judge(const struct known_hosts *k, const struct ssh_blob *key,
+                                    const struct known_key **ret);
+
+/* Checks that the host may be trusted with this key. Else ERR_HOST_KEY with both fingerprints, file and line.
+ * `where` is the host's name for the message, `files` are the searched files. */
+int known_hosts_check(const struct known_hosts *k, const struct ssh_blob *key, const char *where,
+                      const struct strlist *files, struct err *err);
+
+/* Returns ERR_UNSUPPORTED if the files have only a certificate authority for the host: libssh2 cannot check
+ * host certificates, OpenSSH can. */
+int known_hosts_usable(const struct known_hosts *k, struct err *err);
+
+/* A host's key to append to a file. */
+struct known_addition {
+    const char *file;
+    const char *host; /* its name or its alias */
+    unsigned port;    /* 0: any port, as for an alias */
+    const struct ssh_blob *key;
+    bool hashed; /* HashKnownHosts: the file has only a hash of the name */
+};
+
+/*
+ * Appends the line under a lock (flock), after another lookup: writes nothing if the key is there by now, and
+ * returns ERR_HOST_KEY if another key is there. Creates the file and its directory if they are missing. After
+ * any other failure but ERR_CANCELLED the host stays trusted, but is unknown at the next login. A file that
+ * is not regular (/dev/null) is a failure, because it stores nothing.
+ */
+int known_hosts_add(const struct known_addition *a, const struct proc_limits *limits, struct err *err);
+
+/* Writes the host key algorithms to offer: the known types first, then the others. Returns dst. */
+char *known_hosts_preference(const struct known_hosts *k, char *dst, size_t cap);
+
+#endif

@@ -1,0 +1,286 @@
+/*
+ * ssh appends without a lock, so we write the line in one piece at the end of the file, after a newline if
+ * one is missing. ssh-keygen replaces the file by a new one: a writer that locked a replaced file starts
+ * again.
+ */
+#include "gateway/ssh/knownhosts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/banned.h"
+
+#define LOCK_PAUSE_MS 10
+#define SALT 20
+#define LOOK_BYTES 65536
+
+/* Adds `|1|SALT|HMAC-SHA1 of the name`, both in base64, as sshd(8) describes it. */
+static int add_hashed(struct buf *b, const char *name, struct err *err)
+{
+    unsigned char salt[SALT], digest[EVP_MAX_MD_SIZE];
+    unsigned n = 0;
+    if (RAND_bytes(salt, sizeof salt) != 1 ||
+        !HMAC(EVP_sha1(), salt, sizeof salt, (const unsigned char *)name, strlen(name), digest, &n))
+        return err_set(err, ERR_FAILED, "OpenSSL failed to hash the host's name");
+    buf_adds(b, "|1|");
+    ssh_base64_add(b, salt, sizeof salt);
+    buf_addc(b, '|');
+    ssh_base64_add(b, digest, n);
+    return 0;
+}
+
+/* Writes the whole line. */
+static int compose_line(const struct known_addition *a, struct buf *b, struct err *err)
+{
+    struct buf name = BUF_INIT(512);
+    char type[64];
+    bool plain = a->port == 0 || a->port == 22;
+    if (plain)
+        buf_adds(&name, a->host);
+    else
+        buf_addf(&name, "[%s]:%u", a->host, a->port);
+    int rc = buf_check(&name, "the host's name", err);
+    for (size_t i = 0; rc == 0 && i < name.len; i++)
+        if (name.data[i] >= 'A' && name.data[i] <= 'Z')
+            name.data[i] = (char)(name.data[i] - 'A' + 'a');
+    if (rc == 0 && a->hashed)
+        rc = add_hashed(b, name.data, err);
+    else if (rc == 0)
+        buf_adds(b, name.data);
+    buf_addf(b, " %s ", ssh_blob_type(a->key, type, sizeof type));
+    ssh_base64_add(b, a->key->data, a->key->n);
+    buf_addc(b, '\n');
+    buf_release(&name);
+    return rc < 0 ? -1 : buf_check(b, "a line of known hosts", err);
+}
+
+/* ---- the file ------------------------------------------------------------------------------------------ */
+
+/* Checks that a line, without its newline, is blank, a comment, or `[@MARKER] HOSTS TYPE KEY`. */
+static bool is_known_line(const char *line, size_t n)
+{
+    static const char *const types[] = {"ssh-", "ecdsa-", "sk-"};
+    struct str rest = str_trim((struct str){line, n});
+    if (rest.n == 0 || rest.p[0] == '#')
+        return true;
+    struct str word = str_next_word(&rest);
+    if (word.p[0] == '@')
+        str_next_word(&rest);
+    struct str type = str_next_word(&rest), key = str_next_word(&rest);
+    bool known = false;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        known |= str_begins(type, types[i]);
+    return known && key.n > 0;
+}
+
+/* Checks that the start of a file has only lines of known hosts. */
+static bool has_only_known_hosts(int fd)
+{
+    char text[LOOK_BYTES];
+    ssize_t n = pread(fd, text, sizeof text, 0);
+    if (n < 0)
+        return false;
+    for (const char *p = text, *end = text + n; p < end;) {
+        const char *stop = memchr(p, '\n', (size_t)(end - p));
+        /* The last line may be incomplete. */
+        if (!stop && n == (ssize_t)sizeof text && p > text)
+            break;
+        stop = stop ? stop : end;
+        if (!is_known_line(p, (size_t)(stop - p)))
+            return false;
+        p = stop + 1;
+    }
+    return true;
+}
+
+/*
+ * A link (from users who keep their configuration elsewhere) or a file with several names may point to
+ * anything that an extracted archive placed there. So we append only to a file of this user that has only
+ * lines of known hosts.
+ */
+static int check_shared(const char *path, struct stat *ret, struct err *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat st;
+    if (fd < 0)
+        return err_sys(err, "%s is a link, and cannot be opened", path);
+    int rc = 0;
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+        rc = err_set(err, ERR_FAILED, "%s is no regular file", path);
+    else if (st.st_uid != geteuid() || !has_only_known_hosts(fd))
+        rc = err_set(err, ERR_FAILED, "%s is a link to a file that is not your known hosts", path);
+    else
+        *ret = st;
+    fd_close(&fd);
+    return rc;
+}
+
+/* Opens the directory of a path and creates it if it is missing. */
+static int open_directory(const char *dir, struct err *err)
+{
+    struct err why = ERR_INIT;
+    if (!file_exists(dir) && file_mkdir(dir, &why) < 0 && why.kind != ERR_EXISTS) {
+        if (err)
+            *err = why;
+        return -1;
+    }
+    return beneath_top(dir, err);
+}
+
+/* Opens a file for appending, or creates it. Refuses links and files with several names. */
+static int open_plain(const struct beneath *dir, const char *path, struct err *err)
+{
+    int fd = openat(dir->fd, file_base(path),
+                    O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW, 0600);
+    return fd < 0 ? err_sys(err, "cannot write %s", path) : fd;
+}
+
+/* Opens a checked file for appending. Fails if another file has replaced it. */
+static int open_shared(const char *path, const struct stat *looked, struct err *err)
+{
+    struct stat st;
+    int fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0)
+        return err_sys(err, "cannot write %s", path);
+    if (fstat(fd, &st) == 0 && st.st_dev == looked->st_dev && st.st_ino == looked->st_ino)
+        return fd;
+    fd_close(&fd);
+    return err_set(err, ERR_FAILED, "%s was replaced while it was opened", path);
+}
+
+/* Opens the file for appending. Creates it and its directory if they are missing. Refuses a FIFO or a device
+ * before opening it. */
+static int open_file(const char *path, struct err *err)
+{
+    struct stat st;
+    int fd = -1;
+    char *name = file_dir(path);
+    if (!name)
+        return err_nomem(err);
+    struct beneath dir = {.fd = open_directory(name, err), .name = name};
+    if (dir.fd < 0)
+        goto out;
+    bool there = fstatat(dir.fd, file_base(path), &st, AT_SYMLINK_NOFOLLOW) == 0;
+    if (there && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
+        err_set(err, ERR_FAILED, "%s is no regular file", path);
+    else if (!there || (S_ISREG(st.st_mode) && st.st_nlink <= 1))
+        fd = open_plain(&dir, path, err);
+    else if (check_shared(path, &st, err) == 0)
+        fd = open_shared(path, &st, err);
+out:
+    fd_close(&dir.fd);
+    free(name);
+    return fd;
+}
+
+/* flock has no timeout, so we retry. */
+static int lock_file(int fd, const char *path, int64_t deadline, int cancel_fd, struct err *err)
+{
+    while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        if (errno == EINTR)
+            continue;
+        if (errno != EWOULDBLOCK)
+            return err_sys(err, "cannot lock %s", path);
+        if (clock_poll_timeout(deadline) == 0)
+            return err_set(err, ERR_TIMEOUT, "somebody else holds the lock of %s", path);
+        struct err why = ERR_INIT;
+        fd_wait(-1, 0, clock_deadline(clock_jitter(LOCK_PAUSE_MS)), cancel_fd, &why);
+        if (why.kind == ERR_CANCELLED) {
+            if (err)
+                *err = why;
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Checks that the path still leads to the open file. */
+static bool is_current_file(int fd, const char *path)
+{
+    struct stat open_one, named;
+    return fstat(fd, &open_one) == 0 && stat(path, &named) == 0 && open_one.st_dev == named.st_dev &&
+           open_one.st_ino == named.st_ino;
+}
+
+/* Opens and locks the file. Closing *ret unlocks it. */
+static int open_locked(const char *path, const struct proc_limits *limits, int *ret, struct err *err)
+{
+    int64_t deadline = clock_deadline(limits->timeout_ms);
+    while (clock_poll_timeout(deadline) != 0) {
+        int fd = open_file(path, err);
+        if (fd < 0)
+            return -1;
+        if (lock_file(fd, path, deadline, limits->cancel_fd, err) < 0) {
+            fd_close(&fd);
+            return -1;
+        }
+        if (is_current_file(fd, path)) {
+            *ret = fd;
+            return 0;
+        }
+        fd_close(&fd);
+    }
+    return err_set(err, ERR_TIMEOUT, "%s is replaced again and again", path);
+}
+
+/* Reads the file again under the lock. Returns 1 if it has the key, 0 if it does not have the host. */
+static int check_again(const struct known_addition *a, const struct proc_limits *limits, struct err *err)
+{
+    struct known_hosts known = {0};
+    struct strlist files = {0};
+    int rc = strlist_add(&files, a->file, err);
+    if (rc == 0)
+        rc = known_hosts_find(&files, a->host, a->port, limits, &known, err);
+    if (rc == 0 && known_hosts_judge(&known, a->key, NULL) != KNOWN_NEW)
+        rc = known_hosts_check(&known, a->key, a->host, &files, err) == 0 ? 1 : -1;
+    known_hosts_release(&known);
+    strlist_release(&files);
+    return rc;
+}
+
+static int append_line(int fd, const struct known_addition *a, struct err *err)
+{
+    struct buf b = BUF_INIT(SSH_BLOB_MAX * 2);
+    char last = '\n';
+    off_t size = lseek(fd, 0, SEEK_END);
+    if (size > 0 && pread(fd, &last, 1, size - 1) == 1 && last != '\n')
+        buf_addc(&b, '\n');
+    int rc = compose_line(a, &b, err);
+    if (rc == 0) {
+        ssize_t n = write(fd, b.data, b.len);
+        if (n < 0)
+            rc = err_sys(err, "cannot write %s", a->file);
+        else if ((size_t)n < b.len)
+            rc = err_set(err, ERR_LOCAL_IO, "cannot write %s: there is no room", a->file);
+    }
+    buf_release(&b);
+    return rc;
+}
+
+/* Refuses names with another meaning in a known_hosts file: a list, a pattern, a marker, a hashed name. */
+static bool is_plain_name(const char *host)
+{
+    return *host && text_is_visible(host) && !strpbrk(host, " ,@?*!#[]|'\"\\");
+}
+
+int known_hosts_add(const struct known_addition *a, const struct proc_limits *limits, struct err *err)
+{
+    int fd = -1;
+    if (!is_plain_name(a->host))
+        return err_set(err, ERR_FAILED, "the name \"%s\" cannot stand in a file of known hosts", a->host);
+    if (open_locked(a->file, limits, &fd, err) < 0)
+        return -1;
+    int there = check_again(a, limits, err);
+    int rc = there == 0 ? append_line(fd, a, err) : there < 0 ? -1 : 0;
+    fd_close(&fd);
+    return rc;
+}

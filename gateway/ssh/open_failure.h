@@ -1,0 +1,12 @@
+/* A server's refusal to open a channel (RFC 4254 section 5.1), as a message. */
+#ifndef GATEWAY_SSH_OPEN_FAILURE_H
+#define GATEWAY_SSH_OPEN_FAILURE_H
+
+#include "base/base.h"
+#include "gateway/gateway.h"
+
+/* `text` is the answer from libssh2 or ssh. It contains "administratively prohibited" or "connect failed";
+ * the server's own words may follow the latter. Returns -1. */
+int open_failure_set(const struct destination *to, const char *text, struct err *err);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * Derives the cause of a failed handshake from the first bytes of a server.
+ *
+ * libssh2 only reports a failure, and nothing at all if a server never stops sending.
+ */
+#ifndef GATEWAY_SSH_PREAUTH_H
+#define GATEWAY_SSH_PREAUTH_H
+
+#include "base/base.h"
+
+/* With more bytes than this before the version line (RFC 4253 section 4.2), it is no SSH server. */
+#define PREAUTH_BEFORE_MAX 4096
+
+/* The end of the handshake. */
+enum preauth_end {
+    PREAUTH_CLOSED, /* the server closed the connection */
+    PREAUTH_SILENT, /* the deadline passed */
+    PREAUTH_FAILED, /* libssh2 could not parse the data */
+};
+
+/* Checks whether the data can become a handshake. ERR_FAILED with the server's text if it is too long, or
+ * with its version if that is too old. */
+int preauth_check(const void *p, size_t n, struct err *err);
+
+/*
+ * Sets the error of a handshake that failed after these n bytes; always returns -1. ERR_BUSY if the server
+ * refuses logins, or closed without a text, as servers above their limit do; ERR_TIMEOUT if it sent nothing
+ * for waited_ms; else ERR_FAILED. The bytes may be cut anywhere after the first PREAUTH_BEFORE_MAX.
+ */
+int preauth_explain(const void *p, size_t n, enum preauth_end end, int64_t waited_ms, struct err *err);
+
+#endif

@@ -1,0 +1,23 @@
+/* ProxyCommand: a child process whose standard input and output are the connection to the server. */
+#ifndef GATEWAY_SSH_PROXY_H
+#define GATEWAY_SSH_PROXY_H
+
+#include "base/base.h"
+
+struct proxy;
+
+/* Runs the command as ssh does: by the user's shell, with `exec` before it. *ret_fd is a socket to its
+ * standard input and output; the caller closes it. */
+int proxy_start(const char *command, int *ret_fd, struct proxy **ret, struct err *err);
+
+/* Copies the end of its standard error, printable; "" if empty. Returns dst. */
+char *proxy_complaint(struct proxy *p, char *dst, size_t cap);
+
+/* Checks whether it has exited by itself, with which exit code (128 + signal). Call it after the end of its
+ * connection: it waits up to 100 ms for the exit. */
+bool proxy_ended(struct proxy *p, int *ret_exit_code);
+
+/* Ends it. Accepts NULL. */
+void proxy_end(struct proxy *p);
+
+#endif

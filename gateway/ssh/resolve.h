@@ -1,0 +1,18 @@
+/* Resolves host names with a deadline, because getaddrinfo(3) has none. */
+#ifndef GATEWAY_SSH_RESOLVE_H
+#define GATEWAY_SSH_RESOLVE_H
+
+#include <netdb.h>
+#include <stdint.h>
+
+#include "base/base.h"
+
+/*
+ * Calls getaddrinfo(3) for a host and TCP; `family` is AF_UNSPEC or one of the families. Free *ret with
+ * freeaddrinfo. After the deadline the lookup continues in its own thread until the resolver returns, and
+ * frees itself.
+ */
+int resolve(const char *host, unsigned port, int family, int64_t deadline, int cancel_fd,
+            struct addrinfo **ret, struct err *err);
+
+#endif

@@ -1,0 +1,54 @@
+/* The far end of a link: an SSH channel, or a socket on a direct route. Only the hub's thread calls these
+ * functions, which never block. The destination must outlive the stream. */
+#ifndef GATEWAY_SSH_STREAM_H
+#define GATEWAY_SSH_STREAM_H
+
+#include <poll.h>
+#include <sys/types.h>
+
+#include "base/base.h"
+#include "gateway/gateway.h"
+
+/* The results of read and write besides byte counts. */
+enum { STREAM_AGAIN = -1, STREAM_EOF = -2, STREAM_BROKEN = -3 };
+
+/* The number of descriptors of a stream. */
+#define STREAM_POLLS 2
+
+struct stream;
+
+struct stream_type {
+    /* Continues the opening: 1 open, 0 not yet, -1 refused (see err). */
+    int (*open)(struct stream *st, struct err *err);
+    /* Returns the bytes moved, STREAM_AGAIN, STREAM_EOF (read only) or STREAM_BROKEN. */
+    ssize_t (*read)(struct stream *st, void *p, size_t n);
+    ssize_t (*write)(struct stream *st, const void *p, size_t n);
+    /* Sends the end of the data: 1 done, 0 call again. */
+    int (*finish)(struct stream *st);
+    /* Closes and frees it in any state: 1 freed, 0 call again. */
+    int (*close)(struct stream *st);
+    /* Frees it at once, also if close has not finished; the session is about to end. */
+    void (*discard)(struct stream *st);
+    /* Fills in its own descriptors to wait for, one for each direction if those differ; fd is -1 for the
+     * rest. */
+    void (*poll)(const struct stream *st, bool want_read, bool want_write, struct pollfd ret[STREAM_POLLS]);
+};
+
+struct stream {
+    const struct stream_type *type;
+};
+
+struct session;
+
+/*
+ * An SSH channel of type direct-tcpip (RFC 4254 section 7.2), or direct-streamlocal@openssh.com (OpenSSH's
+ * PROTOCOL file, section 2.4). Its window limits the data in flight and grows on a long line (window.h). Only
+ * one channel of a session can be opening at a time; the others wait.
+ */
+struct stream *stream_channel(struct session *session, const struct destination *to, struct err *err);
+
+/* A TCP connection, or a connection to a local Unix socket. The lookup of the name is the only call here that
+ * blocks. */
+struct stream *stream_socket(const struct destination *to, int64_t deadline, int cancel_fd, struct err *err);
+
+#endif

@@ -1,0 +1,199 @@
+/*
+ * We open channels with our own message: libssh2's call takes no window, and before 1.11 has no Unix sockets.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "gateway/ssh/open_failure.h"
+#include "gateway/ssh/session.h"
+#include "keys/keys.h"
+#include "gateway/ssh/stream.h"
+#include "gateway/ssh/window.h"
+#include "base/banned.h"
+
+#define MESSAGE_MAX 8192
+
+struct channel_stream {
+    struct stream stream;
+    struct session *session;
+    LIBSSH2_CHANNEL *channel;
+    const struct destination *to;
+    struct buf message; /* the open request; libssh2 does not copy it */
+    int64_t since;      /* when the request was sent */
+    struct window window;
+    uint32_t enlargement; /* the window adjustment in progress */
+    bool opening;         /* libssh2 is opening it and cannot stop */
+    bool settled;         /* opened or refused */
+};
+
+static struct channel_stream *to_channel(const struct stream *st)
+{
+    return (struct channel_stream *)(uintptr_t)st;
+}
+
+/* libssh2 drops the server's text and keeps the kind of answer. */
+static int set_refusal(const struct channel_stream *c, int rc, struct err *err)
+{
+    char *text = NULL;
+    libssh2_session_last_error(c->session->ssh, &text, NULL, 0);
+    if (rc != LIBSSH2_ERROR_CHANNEL_FAILURE || !text)
+        return session_error(c->session, rc, "cannot open a channel", err);
+    return open_failure_set(c->to, text, err);
+}
+
+/* Writes the request after its window. The protocol requires the originator's address, which is meaningless
+ * here. */
+static void write_message(const struct destination *to, struct buf *b)
+{
+    const char *place = to->unix_path ? to->unix_path : to->host;
+    ssh_put_string(b, place, strlen(place));
+    if (to->unix_path) {
+        ssh_put_string(b, "", 0);
+        ssh_put_u32(b, 0);
+    } else {
+        ssh_put_u32(b, to->port);
+        ssh_put_string(b, "127.0.0.1", 9);
+        ssh_put_u32(b, 0);
+    }
+}
+
+static LIBSSH2_CHANNEL *go_on(const struct channel_stream *c)
+{
+    const char *type = c->to->unix_path ? "direct-streamlocal@openssh.com" : "direct-tcpip";
+    return libssh2_channel_open_ex(c->session->ssh, type, (unsigned)strlen(type), c->window.size,
+                                   LIBSSH2_CHANNEL_PACKET_DEFAULT, c->message.data, (unsigned)c->message.len);
+}
+
+static int channel_open(struct stream *st, struct err *err)
+{
+    struct channel_stream *c = to_channel(st);
+    if (c->session->opening && c->session->opening != c)
+        return 0;
+    if (!c->opening) {
+        c->session->opening = c;
+        c->opening = true;
+        c->since = clock_now();
+        window_init(&c->window, session_rtt(c->session), c->since);
+    }
+    c->channel = go_on(c);
+    int rc = c->channel ? 0 : libssh2_session_last_errno(c->session->ssh);
+    if (!c->channel && rc == LIBSSH2_ERROR_EAGAIN)
+        return 0;
+    session_note(c->session, rc);
+    /* The server does not answer: the hub ends all links of the session, also this one. */
+    if (!c->channel && session_is_over(c->session))
+        return 0;
+    session_answered(c->session, clock_now() - c->since);
+    c->opening = false;
+    c->settled = true;
+    c->session->opening = NULL;
+    return c->channel ? 1 : set_refusal(c, rc, err);
+}
+
+static ssize_t stream_result(const struct channel_stream *c, ssize_t n)
+{
+    session_note(c->session, n);
+    return n == LIBSSH2_ERROR_EAGAIN ? STREAM_AGAIN : n < 0 ? STREAM_BROKEN : n;
+}
+
+/* libssh2 only keeps the window at its initial size. A message that it has begun to send must be requested
+ * again until it is sent. */
+static int enlarge_window(struct channel_stream *c)
+{
+    if (!c->enlargement)
+        c->enlargement =
+            window_enlargement(&c->window, libssh2_channel_window_read_ex(c->channel, NULL, NULL));
+    if (!c->enlargement)
+        return 0;
+    int rc = libssh2_channel_receive_window_adjust2(c->channel, c->enlargement, 1, NULL);
+    if (rc != LIBSSH2_ERROR_EAGAIN)
+        c->enlargement = 0;
+    return rc;
+}
+
+static ssize_t channel_read(struct stream *st, void *p, size_t n)
+{
+    struct channel_stream *c = to_channel(st);
+    ssize_t got = enlarge_window(c);
+    if (got < 0)
+        return stream_result(c, got);
+    /* Without a limit libssh2 would first read all available data. */
+    wire_allow(&c->session->wire, n);
+    got = libssh2_channel_read(c->channel, p, n);
+    wire_allow(&c->session->wire, SIZE_MAX);
+    if (got == 0)
+        return libssh2_channel_eof(c->channel) ? STREAM_EOF : STREAM_AGAIN;
+    if (got > 0)
+        window_took(&c->window, (size_t)got, clock_now());
+    return stream_result(c, got);
+}
+
+static ssize_t channel_write(struct stream *st, const void *p, size_t n)
+{
+    struct channel_stream *c = to_channel(st);
+    if (wire_congested(&c->session->wire))
+        return STREAM_AGAIN;
+    ssize_t put = libssh2_channel_write(c->channel, p, n);
+    return put == 0 ? STREAM_AGAIN : stream_result(c, put);
+}
+
+static int channel_finish(struct stream *st)
+{
+    return libssh2_channel_send_eof(to_channel(st)->channel) == LIBSSH2_ERROR_EAGAIN ? 0 : 1;
+}
+
+static void channel_discard(struct stream *st)
+{
+    /* The session frees its channels itself. */
+    if (to_channel(st)->session->opening == to_channel(st))
+        to_channel(st)->session->opening = NULL;
+    buf_release(&to_channel(st)->message);
+    free(st);
+}
+
+static int channel_close(struct stream *st)
+{
+    struct channel_stream *c = to_channel(st);
+    if (c->opening && channel_open(st, NULL) == 0)
+        return 0;
+    if (c->channel && libssh2_channel_free(c->channel) == LIBSSH2_ERROR_EAGAIN)
+        return 0;
+    channel_discard(st);
+    return 1;
+}
+
+static void channel_poll(const struct stream *st, bool want_read, bool want_write, struct pollfd *ret)
+{
+    (void)st;
+    (void)want_read;
+    (void)want_write;
+    ret->fd = -1;
+}
+
+static const struct stream_type channel_type = {
+    .open = channel_open,
+    .read = channel_read,
+    .write = channel_write,
+    .finish = channel_finish,
+    .close = channel_close,
+    .discard = channel_discard,
+    .poll = channel_poll,
+};
+
+struct stream *stream_channel(struct session *session, const struct destination *to, struct err *err)
+{
+    struct channel_stream *c = calloc(1, sizeof *c);
+    if (!c) {
+        err_nomem(err);
+        return NULL;
+    }
+    c->stream.type = &channel_type;
+    c->session = session;
+    c->to = to;
+    buf_init(&c->message, MESSAGE_MAX);
+    write_message(to, &c->message);
+    if (buf_check(&c->message, "the destination's name", err) == 0)
+        return &c->stream;
+    channel_discard(&c->stream);
+    return NULL;
+}

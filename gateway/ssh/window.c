@@ -1,0 +1,59 @@
+#include "gateway/ssh/window.h"
+
+#include <netinet/in.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#ifdef __linux__
+#include <linux/tcp.h>
+#else
+#include <netinet/tcp.h>
+#endif
+
+#include "base/banned.h"
+
+void window_init(struct window *w, int64_t rtt_ms, int64_t now)
+{
+    const int64_t fast = WINDOW_FAST / 1000, least = WINDOW_LEAST / fast, most = WINDOW_START / fast;
+    uint32_t size = rtt_ms <= least  ? WINDOW_LEAST
+                    : rtt_ms >= most ? WINDOW_START
+                                     : (uint32_t)(rtt_ms * fast);
+    *w = (struct window){.size = size, .rtt_ms = rtt_ms, .since = now};
+}
+
+void window_took(struct window *w, size_t n, int64_t now)
+{
+    int64_t elapsed = now - w->since;
+    w->got += n;
+    if (w->rtt_ms <= 0 || elapsed < w->rtt_ms)
+        return;
+    uint64_t wanted = 2 * w->got * (uint64_t)w->rtt_ms / (uint64_t)elapsed;
+    if (wanted > w->size)
+        w->size = wanted < WINDOW_MOST ? (uint32_t)wanted : WINDOW_MOST;
+    w->since = now;
+    w->got = 0;
+}
+
+uint32_t window_enlargement(const struct window *w, uint64_t left)
+{
+    return left < w->size / 4 * 3 ? w->size - (uint32_t)left : 0;
+}
+
+int64_t window_tcp_rtt(int fd)
+{
+#ifdef __linux__
+    /* The kernel's own header has tcpi_min_rtt; an older kernel fills in a shorter struct. */
+    struct tcp_info info;
+    socklen_t size = sizeof info;
+    memset(&info, 0, sizeof info);
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) < 0)
+        return -1;
+    if (size < offsetof(struct tcp_info, tcpi_min_rtt) + sizeof info.tcpi_min_rtt)
+        return info.tcpi_rtt / 1000;
+    /* All ones means no measurement. */
+    return (info.tcpi_min_rtt == UINT32_MAX ? info.tcpi_rtt : info.tcpi_min_rtt) / 1000;
+#else
+    (void)fd;
+    return -1;
+#endif
+}

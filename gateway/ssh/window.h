@@ -1,0 +1,38 @@
+/*
+ * A channel's receive window (RFC 4254 section 5.2), which limits the data in flight to us.
+ *
+ * If the window is smaller than the line's round-trip time times its rate, the line idles. If it is larger,
+ * the far sshd buffers the excess, grows its buffer by a few kilobytes at a time and copies it each time. So
+ * the window begins with the capacity of a fast line of that round-trip time, within narrow bounds, and grows
+ * to twice the data of a round trip, as TCP's own window does (figures: docs/performance.md).
+ */
+#ifndef GATEWAY_SSH_WINDOW_H
+#define GATEWAY_SSH_WINDOW_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define WINDOW_LEAST (2u << 20)
+#define WINDOW_START (5u << 20) /* the largest first window */
+#define WINDOW_MOST (16u << 20)
+#define WINDOW_FAST (100u << 20) /* bytes per second */
+
+struct window {
+    uint32_t size;  /* in bytes */
+    int64_t rtt_ms; /* 0: unknown or negligible; the window stays as it is */
+    int64_t since;  /* clock_now() at the start of the current round trip */
+    uint64_t got;   /* bytes in it */
+};
+void window_init(struct window *w, int64_t rtt_ms, int64_t now);
+
+/* Notes n bytes that the reader took. */
+void window_took(struct window *w, size_t n, int64_t now);
+
+/* Returns the enlargement if `left` bytes remain at the other end; 0: none needed yet. */
+uint32_t window_enlargement(const struct window *w, uint64_t left);
+
+/* Returns the kernel's smallest round-trip time of a TCP connection in whole milliseconds. -1 for other
+ * descriptors and on systems other than Linux. */
+int64_t window_tcp_rtt(int fd);
+
+#endif

@@ -1,0 +1,60 @@
+/*
+ * The bytes between libssh2 and a descriptor.
+ *
+ * libssh2 must never see a half-sent packet: while one is pending, every other call on the session fails. So
+ * its output always goes into `out`, which the owner flushes. Data that arrives while libssh2 does not read
+ * goes into `in`, so that a closed or dead connection is noticed at once.
+ */
+#ifndef GATEWAY_SSH_WIRE_H
+#define GATEWAY_SSH_WIRE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/base.h"
+
+struct wire {
+    int fd;
+    struct buf out;     /* accepted from libssh2, not yet sent */
+    struct buf in;      /* received before libssh2 requested it */
+    bool eof;           /* the far end closed */
+    int error;          /* errno of the first failure, 0 for none */
+    size_t allowance;   /* bytes that wire_recv may still read from the descriptor */
+    uint64_t given;     /* all bytes that wire_recv returned */
+    int64_t last_rx;    /* clock_now() of the last received byte */
+    struct buf preauth; /* the first received bytes, raw, until wire_forget_preauth */
+};
+
+/* Takes ownership of a connected descriptor and makes it non-blocking. */
+int wire_init(struct wire *w, int fd, struct err *err);
+void wire_release(struct wire *w);
+
+/* Frees `preauth` and stores no more. */
+void wire_forget_preauth(struct wire *w);
+
+/* Limits wire_recv to n more bytes from the descriptor (one call may exceed it); then it returns -EAGAIN.
+ * SIZE_MAX, the default, is no limit. */
+void wire_allow(struct wire *w, size_t n);
+
+/* Like recv(2) and send(2), but failures are returned as -errno. wire_send accepts everything, or nothing if
+ * more than a few megabytes are queued (-EAGAIN). */
+ssize_t wire_recv(struct wire *w, void *p, size_t n);
+ssize_t wire_send(struct wire *w, const void *p, size_t n);
+
+/* Sends the queued bytes as far as the descriptor accepts them. */
+void wire_flush(struct wire *w);
+
+/* Reads available data ahead, up to a small limit. */
+void wire_fill(struct wire *w);
+
+/* The poll(2) events to wait for. */
+short wire_events(const struct wire *w);
+
+/* Checks whether too much data is queued for the session to accept more. */
+bool wire_congested(const struct wire *w);
+
+/* Makes every later call fail, so that libssh2 can be freed without waiting. */
+void wire_kill(struct wire *w);
+
+#endif

@@ -1,0 +1,795 @@
+/*
+ * What ssh says of a host, and the way there. The runs of ssh here are all `ssh -G`, with -F: it connects to
+ * nothing and reads nobody's own configuration.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <openssl/evp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "gateway/config/config.h"
+#include "tests/unit/spoil.h"
+#include "tests/unit/unit.h"
+
+/* In the form of OpenSSH 9.2, a part of its lines. */
+static const char printed[] = "user ops\n"
+                              "hostname file-03.example\n"
+                              "port 2222\n"
+                              "addressfamily any\n"
+                              "identitiesonly yes\n"
+                              "hostkeyalias x-%h\n"
+                              "identityagent /run/agent dir/sock\n"
+                              "identityfile ~/.ssh/%h_%r\n"
+                              "identityfile ${PROFGRAB_TEST}/a b/%p-%n-%k-%j\n"
+                              "certificatefile /certs/%r-%Z\n"
+                              "globalknownhostsfile /etc/ssh/a /etc/ssh/b\n"
+                              "userknownhostsfile /home/x/kh /home/x/kh2\n"
+                              "connecttimeout 7\n"
+                              "proxyjump [::1]:23,u@bastion:22\n";
+
+static const struct proc_limits limits = {.timeout_ms = 20000, .cancel_fd = -1, .max_output = 1 << 20};
+
+static void parse(const char *address, const char *text, struct ssh_config *ret)
+{
+    struct err err = ERR_INIT;
+    if (ssh_config_parse(address, text, strlen(text), ret, &err) < 0)
+        fail_msg("%s", err.msg);
+}
+
+static void values_are_read(void **state)
+{
+    (void)state;
+    struct ssh_config c;
+    parse("ops@f3", printed, &c);
+    assert_string_equal(c.hostname, "file-03.example");
+    assert_string_equal(c.user, "ops");
+    assert_int_equal(c.port, 2222);
+    assert_true(c.identities_only);
+    assert_string_equal(c.agent, "/run/agent dir/sock");
+    assert_int_equal(c.known_hosts.n, 4);
+    assert_int_equal(c.n_user_known_hosts, 2);
+    assert_string_equal(c.known_hosts.items[0], "/home/x/kh");
+    assert_string_equal(c.known_hosts.items[1], "/home/x/kh2");
+    assert_string_equal(c.known_hosts.items[2], "/etc/ssh/a");
+    assert_string_equal(c.known_hosts.items[3], "/etc/ssh/b");
+    assert_int_equal(c.connect_timeout_s, 7);
+    assert_string_equal(c.proxy_jump, "[::1]:23,u@bastion:22");
+    assert_null(c.proxy_command);
+    ssh_config_release(&c);
+}
+
+static void tokens_are_expanded(void **state)
+{
+    (void)state;
+    struct ssh_config c;
+    char expected[4096];
+    const struct passwd *pw = getpwuid(getuid());
+    assert_non_null(pw);
+    setenv("PROFGRAB_TEST", "/v", 1);
+    setenv("HOME", "/not/this", 1);
+    parse("ops@f3", printed, &c);
+    snprintf(expected, sizeof expected, "%s/.ssh/file-03.example_ops", pw->pw_dir);
+    assert_string_equal(c.identity_files.items[0], expected);
+    assert_string_equal(c.identity_files.items[1], "/v/a b/2222-f3-x-%h-bastion");
+    assert_string_equal(c.certificate_files.items[0], "/certs/ops-%Z");
+    assert_string_equal(c.host_key_alias, "x-%h");
+    ssh_config_release(&c);
+    parse("h", "hostname h\nuser u\nport 1\nidentityfile %d/%u/%i\nidentityfile ${PROFGRAB_NOT_SET}/%\n", &c);
+    snprintf(expected, sizeof expected, "%s/%s/%ld", pw->pw_dir, pw->pw_name, (long)getuid());
+    assert_string_equal(c.identity_files.items[0], expected);
+    assert_string_equal(c.identity_files.items[1], "${PROFGRAB_NOT_SET}/%");
+    ssh_config_release(&c);
+}
+
+static void this_machine_tokens(void **state)
+{
+    (void)state;
+    struct ssh_config c;
+    char name[256] = "", expected[600];
+    assert_int_equal(gethostname(name, sizeof name - 1), 0);
+    parse("h", "hostname h\nuser u\nport 1\nidentityfile /%l\nidentityfile /%L\n", &c);
+    snprintf(expected, sizeof expected, "/%s", name);
+    assert_string_equal(c.identity_files.items[0], expected);
+    expected[1 + strcspn(name, ".")] = '\0';
+    assert_string_equal(c.identity_files.items[1], expected);
+    ssh_config_release(&c);
+}
+
+static void proxies(void **state)
+{
+    (void)state;
+    struct ssh_config c;
+    parse("F3", "hostname h.example\nuser u\nport 23\nproxycommand nc -X %h %p %r %n %k ~ ${HOME} 100%%\n",
+          &c);
+    assert_string_equal(c.proxy_command, "nc -X h.example 23 u F3 F3 ~ ${HOME} 100%");
+    ssh_config_release(&c);
+    parse("f3", "hostname h\nuser u\nport 23\nhostkeyalias a\nproxyjump %r@via-%k-%n\n", &c);
+    assert_string_equal(c.proxy_jump, "u@via-a-f3");
+    ssh_config_release(&c);
+}
+
+/* ssh's own expansion of %C is in the paths that it does expand. */
+static void hash_is(const char *lines, const char *input)
+{
+    struct ssh_config c;
+    char name[256] = "", *text = NULL, hex[41] = "";
+    unsigned char digest[20];
+    assert_int_equal(gethostname(name, sizeof name - 1), 0);
+    assert_true(asprintf(&text, "%s%s", name, input) > 0);
+    assert_int_equal(EVP_Digest(text, strlen(text), digest, NULL, EVP_sha1(), NULL), 1);
+    for (size_t i = 0; i < sizeof digest; i++)
+        snprintf(hex + 2 * i, 3, "%02x", digest[i]);
+    free(text);
+    parse("f3", lines, &c);
+    assert_string_equal(c.identity_files.items[0], hex);
+    ssh_config_release(&c);
+}
+
+static void the_connection_hash(void **state)
+{
+    (void)state;
+    hash_is("hostname h.example\nuser u\nport 23\nidentityfile %C\nproxyjump a,b@jump:2\n", "h.example23u");
+    hash_is(
+        "hostname h.example\nuser u\nport 23\nidentityfile %C\nproxyjump a,b@jump:2\nchanneltimeout none\n",
+        "h.example23ujump");
+}
+
+static void authentication(void **state)
+{
+    (void)state;
+    struct ssh_config c;
+#define BASE "hostname h\nuser u\nport 22\n"
+    parse("h", BASE, &c);
+    assert_true(c.publickey && c.password && c.keyboard_interactive);
+    assert_false(c.gssapi || c.hostbased);
+    assert_int_equal(c.password_prompts, 3);
+    assert_null(c.preferred);
+    ssh_config_release(&c);
+    parse("h",
+          BASE
+          "pubkeyauthentication host-bound\npasswordauthentication no\nkbdinteractiveauthentication yes\n"
+          "gssapiauthentication yes\nhostbasedauthentication yes\nnumberofpasswordprompts 1\n"
+          "preferredauthentications password,publickey\npubkeyacceptedalgorithms ssh-ed25519,rsa-sha2-512\n",
+          &c);
+    assert_true(c.publickey && c.keyboard_interactive && c.gssapi && c.hostbased);
+    assert_false(c.password);
+    assert_int_equal(c.password_prompts, 1);
+    assert_string_equal(c.preferred, "password,publickey");
+    assert_string_equal(c.key_types, "ssh-ed25519,rsa-sha2-512");
+    assert_string_equal(c.only_openssh, "");
+    ssh_config_release(&c);
+    parse("h", BASE "pubkeyauthentication false\nbatchmode yes\n", &c);
+    assert_false(c.publickey || c.password || c.keyboard_interactive);
+    assert_int_equal(c.password_prompts, 0);
+    ssh_config_release(&c);
+}
+
+static void the_rest_is_read(void **state)
+{
+    (void)state;
+    struct ssh_config c;
+    parse("h",
+          BASE "addressfamily inet6\nbindaddress 192.0.2.1\ncompression yes\ncontrolpath /run/my cm\n"
+               "kexalgorithms k\nhostkeyalgorithms h,i\nciphers c\nmacs m\nhashknownhosts yes\n",
+          &c);
+    assert_int_equal(c.family, ADDRESS_IPV6);
+    assert_string_equal(c.bind_address, "192.0.2.1");
+    assert_string_equal(c.control_path, "/run/my cm");
+    assert_string_equal(c.key_exchanges, "k");
+    assert_string_equal(c.host_key_types, "h,i");
+    assert_string_equal(c.ciphers, "c");
+    assert_string_equal(c.macs, "m");
+    assert_true(c.compression && c.hash_known_hosts);
+    ssh_config_release(&c);
+    parse("h", BASE "addressfamily inet\ncontrolpath none\n", &c);
+    assert_int_equal(c.family, ADDRESS_IPV4);
+    assert_null(c.control_path);
+    assert_null(c.ciphers);
+    assert_false(c.compression || c.hash_known_hosts);
+    ssh_config_release(&c);
+}
+
+static void policy_is(const char *value, enum host_key_policy expected)
+{
+    char text[200];
+    struct ssh_config c;
+    snprintf(text, sizeof text, BASE "stricthostkeychecking %s\n", value);
+    parse("h", text, &c);
+    assert_int_equal(c.host_key_policy, expected);
+    ssh_config_release(&c);
+}
+
+static void policies(void **state)
+{
+    (void)state;
+    policy_is("true", HOST_KEY_STRICT);
+    policy_is("yes", HOST_KEY_STRICT);
+    policy_is("ask", HOST_KEY_STRICT);
+    policy_is("something new", HOST_KEY_STRICT);
+    policy_is("accept-new", HOST_KEY_ACCEPT_NEW);
+    policy_is("false", HOST_KEY_ACCEPT_NEW);
+    policy_is("no", HOST_KEY_ACCEPT_NEW);
+    policy_is("off", HOST_KEY_ACCEPT_NEW);
+}
+
+static void only_openssh_is(const char *line, const char *expected)
+{
+    char text[200];
+    struct ssh_config c;
+    snprintf(text, sizeof text, "hostname 127.0.0.1\nuser u\nport 22\n%s\n", line);
+    parse("h", text, &c);
+    assert_string_equal(c.only_openssh, expected);
+    ssh_config_release(&c);
+}
+
+static void what_only_openssh_does(void **state)
+{
+    (void)state;
+    only_openssh_is("pkcs11provider /usr/lib/p11.so", "PKCS11Provider");
+    only_openssh_is("pkcs11provider none", "");
+    only_openssh_is("knownhostscommand /bin/x %H", "KnownHostsCommand");
+    only_openssh_is("revokedhostkeys ~/revoked", "RevokedHostKeys");
+    only_openssh_is("revokedhostkeys none", "");
+    only_openssh_is("verifyhostkeydns true", "VerifyHostKeyDNS");
+    only_openssh_is("verifyhostkeydns ask", "");
+    only_openssh_is("bindinterface tun0", "BindInterface");
+    only_openssh_is("gssapikeyexchange yes", "GSSAPIKeyExchange");
+    only_openssh_is("gssapiauthentication yes", "");
+    only_openssh_is("requiredrsasize 2048", "");
+    only_openssh_is("requiredrsasize 3072", "RequiredRSASize");
+    only_openssh_is("proxyusefdpass yes", "");
+    only_openssh_is("proxyusefdpass yes\nproxycommand nc %h", "ProxyUseFdpass");
+    only_openssh_is("nohostauthenticationforlocalhost yes", "NoHostAuthenticationForLocalhost");
+    only_openssh_is("nohostauthenticationforlocalhost yes\nhostkeyalias x", "");
+    only_openssh_is("nohostauthenticationforlocalhost yes\nhostname h", "");
+    only_openssh_is("bindinterface tun0\npkcs11provider x", "BindInterface");
+}
+
+static void paths_are(const char *value, const char *first, const char *second)
+{
+    char text[200];
+    struct ssh_config c;
+    snprintf(text, sizeof text, BASE "userknownhostsfile %s\nglobalknownhostsfile /g\n", value);
+    parse("h", text, &c);
+    assert_int_equal(c.n_user_known_hosts, 1 + (second != NULL));
+    assert_string_equal(c.known_hosts.items[0], first);
+    if (second)
+        assert_string_equal(c.known_hosts.items[1], second);
+    assert_string_equal(c.known_hosts.items[c.known_hosts.n - 1], "/g");
+    ssh_config_release(&c);
+}
+
+/* ssh prints them with blanks between, and quotes none. */
+static void paths_with_blanks(void **state)
+{
+    (void)state;
+    paths_are("/a", "/a", NULL);
+    paths_are("/a /b", "/a", "/b");
+    paths_are("/home/Ann Lee/kh /b", "/home/Ann Lee/kh", "/b");
+    paths_are(" /b  /home/Ann  M. Lee/kh  ", "/b", "/home/Ann  M. Lee/kh");
+    paths_are("one two", "one", "two");
+}
+
+static void agent_is(const char *line, const char *expected)
+{
+    char text[200];
+    struct ssh_config c;
+    snprintf(text, sizeof text, "hostname h\nuser u\nport 22\n%s", line);
+    parse("h", text, &c);
+    if (expected)
+        assert_string_equal(c.agent, expected);
+    else
+        assert_null(c.agent);
+    ssh_config_release(&c);
+}
+
+static void agents(void **state)
+{
+    (void)state;
+    setenv("SSH_AUTH_SOCK", "/env/sock", 1);
+    setenv("PROFGRAB_TEST", "/other/sock", 1);
+    agent_is("", "/env/sock");
+    agent_is("identityagent SSH_AUTH_SOCK\n", "/env/sock");
+    agent_is("identityagent none\n", NULL);
+    agent_is("identityagent /a/b\n", "/a/b");
+    agent_is("identityagent $PROFGRAB_TEST\n", "/other/sock");
+    agent_is("identityagent $PROFGRAB_NOT_SET\n", NULL);
+    setenv("SSH_AUTH_SOCK", "", 1);
+    agent_is("", NULL);
+    unsetenv("SSH_AUTH_SOCK");
+    agent_is("", NULL);
+}
+
+static void none_means_nothing(void **state)
+{
+    (void)state;
+    struct ssh_config c;
+    parse("h",
+          "hostname h\nuser u\nport 22\nproxyjump none\nproxycommand none\nuserknownhostsfile none\n"
+          "globalknownhostsfile none\nconnecttimeout none\nidentityfile none\nidentitiesonly no",
+          &c);
+    assert_null(c.proxy_jump);
+    assert_null(c.proxy_command);
+    assert_null(c.host_key_alias);
+    assert_int_equal(c.known_hosts.n, 0);
+    assert_int_equal(c.identity_files.n, 0);
+    assert_int_equal(c.connect_timeout_s, 0);
+    assert_false(c.identities_only);
+    ssh_config_release(&c);
+}
+
+static void refuses(const char *text, const char *message)
+{
+    struct ssh_config c = {0};
+    struct err err = ERR_INIT;
+    assert_int_equal(ssh_config_parse("h", text, strlen(text), &c, &err), -1);
+    assert_string_equal(err.msg, message);
+    assert_int_equal(err.kind, ERR_FAILED);
+    assert_null(c.hostname);
+}
+
+static void bad_output(void **state)
+{
+    (void)state;
+    refuses("", "ssh -G did not say hostname");
+    refuses("hostname h\nport 22\n", "ssh -G did not say user");
+    refuses("hostname h\nuser u\n", "ssh -G did not say port");
+    refuses("hostname h\nuser u\nport 0\n", "ssh -G: bad port \"0\"");
+    refuses("hostname h\nuser u\nport \033x\n", "ssh -G: bad port \"?x\"");
+    refuses("hostname h\nuser u\nport 22\nconnecttimeout soon\n", "ssh -G: bad connecttimeout \"soon\"");
+    refuses("hostname h\nuser u\nport 22\nproxycommand date +%Y\n",
+            "ssh knows no \"%Y\" in a ProxyCommand or ProxyJump");
+    refuses("hostname h\nuser u\nport 22\nproxycommand nc %\n",
+            "ssh knows no \"%\" in a ProxyCommand or ProxyJump");
+    refuses("hostname h\nuser u\nport 22\nproxyjump %d\n",
+            "ssh knows no \"%d\" in a ProxyCommand or ProxyJump");
+}
+
+static void parse_spoiled(void *ctx, const struct spoiled *s)
+{
+    (void)ctx;
+    struct ssh_config c;
+    struct err err = ERR_INIT;
+    if (ssh_config_parse("h", s->p, s->n, &c, &err) < 0) {
+        assert_int_equal(err.kind, ERR_FAILED);
+        return;
+    }
+    assert_true(c.hostname && c.user && c.port >= 1 && c.port <= 65535);
+    ssh_config_release(&c);
+}
+
+static void cut_and_flipped(void **state)
+{
+    (void)state;
+    spoil(printed, sizeof printed - 1, parse_spoiled, NULL);
+}
+
+/* A directory with a configuration file `config` in it. */
+struct place {
+    char *dir;
+    char *config;
+};
+
+static int make_place(void **state)
+{
+    const char *base = getenv("TMPDIR");
+    struct place *p = calloc(1, sizeof *p);
+    if (!p || asprintf(&p->dir, "%s/profgrab-test-XXXXXX", base ? base : "/tmp") < 0 || !mkdtemp(p->dir))
+        return -1;
+    p->config = file_join(p->dir, "config");
+    *state = p;
+    return p->config ? 0 : -1;
+}
+
+static int remove_place(void **state)
+{
+    struct place *p = *state;
+    int rc = file_remove(p->dir, NULL);
+    free(p->dir);
+    free(p->config);
+    free(p);
+    return rc;
+}
+
+/* Writes the configuration, with the directory in place of every ^. */
+static void configure(const struct place *p, const char *text)
+{
+    struct buf b = BUF_INIT(8192);
+    for (; *text; text++) {
+        if (*text == '^')
+            buf_adds(&b, p->dir);
+        else
+            buf_addc(&b, *text);
+    }
+    assert_int_equal(file_write(p->config, buf_str(&b), b.len, NULL), 0);
+    buf_release(&b);
+}
+
+static void touch(const char *path)
+{
+    assert_int_equal(file_write(path, "", 0, NULL), 0);
+}
+
+static void a_real_run(void **state)
+{
+    struct place *p = *state;
+    struct ssh_config c;
+    struct err err = ERR_INIT;
+    char *there = file_join(p->dir, "key"), *known = file_join(p->dir, "kh");
+    touch(there);
+    configure(p, "Host f3\n HostName file-03.example\n User ops\n Port 2222\n IdentityFile ^/key\n"
+                 " IdentityFile ^/gone\n UserKnownHostsFile ^/kh\n GlobalKnownHostsFile none\n"
+                 " IdentityAgent none\n ProxyJump bastion\n IdentityFile ^/public\n IdentityFile ^/%C\n"
+                 " CertificateFile ^/gone-cert\n CertificateFile ^/%r-cert.pub\n ControlPath ^/%C\n"
+                 " StrictHostKeyChecking no\n");
+    char *public = file_join(p->dir, "public.pub"), *certificate = file_join(p->dir, "ops-cert.pub");
+    touch(public);
+    touch(certificate);
+    if (ssh_config_resolve("f3", &(struct ssh_settings){.config = p->config}, &limits, &c, &err) < 0)
+        fail_msg("%s", err.msg);
+    assert_string_equal(c.hostname, "file-03.example");
+    assert_string_equal(c.user, "ops");
+    assert_int_equal(c.port, 2222);
+    assert_int_equal(c.identity_files.n, 2);
+    assert_string_equal(c.identity_files.items[0], there);
+    assert_memory_equal(c.identity_files.items[1], public, strlen(public) - 4);
+    assert_int_equal(c.certificate_files.n, 1);
+    assert_string_equal(c.certificate_files.items[0], certificate);
+    assert_int_equal(c.host_key_policy, HOST_KEY_ACCEPT_NEW);
+    assert_string_equal(c.address, "f3");
+    assert_string_equal(c.asked.config, p->config);
+    assert_ptr_not_equal(c.asked.config, p->config);
+    assert_false(c.identities_only);
+    assert_int_equal(c.known_hosts.n, 1);
+    assert_string_equal(c.known_hosts.items[0], known);
+    assert_null(c.agent);
+    assert_string_equal(c.proxy_jump, "bastion");
+    /* What is expanded here is what ssh itself makes of it. */
+    char *named = strdup(c.control_path);
+    ssh_config_release(&c);
+    touch(named);
+    ok(ssh_config_resolve("f3", &(struct ssh_settings){.config = p->config}, &limits, &c, &err), &err);
+    assert_int_equal(c.identity_files.n, 3);
+    assert_string_equal(c.identity_files.items[2], named);
+    ssh_config_release(&c);
+    free(named);
+    free(public);
+    free(certificate);
+    free(there);
+    free(known);
+}
+
+/* Match exec runs what the user wrote there, also what never ends. */
+static void ssh_that_hangs(void **state)
+{
+    struct place *p = *state;
+    struct ssh_config c = {0};
+    struct err err = ERR_INIT;
+    struct proc_limits soon = limits;
+    soon.timeout_ms = 200;
+    configure(p, "Match exec \"exec sleep 100\"\n User u\n");
+    refused(ssh_config_resolve("f3", &(struct ssh_settings){.config = p->config}, &soon, &c, &err), &err,
+            ERR_TIMEOUT, "ssh -G f3: it did not end within 200ms");
+    contains(err.hint, "Match exec");
+    contains(err.hint, p->config);
+}
+
+static void settings_win(void **state)
+{
+    struct place *p = *state;
+    struct ssh_config c;
+    struct err err = ERR_INIT;
+    char *key = file_join(p->dir, "mine");
+    touch(key);
+    configure(
+        p, "Host *\n User ops\n Port 2222\n IdentityFile ^/key\n IdentityAgent none\n ProxyCommand nc %h\n");
+    struct ssh_settings s = {.user = (char[]){"me"},
+                             .port = 22022,
+                             .identity = key,
+                             .known_hosts = (char[]){"/my kh"},
+                             .jump = (char[]){"j1,j2"},
+                             .agent = (char[]){"/my/agent"},
+                             .config = p->config};
+    if (ssh_config_resolve("f3", &s, &limits, &c, &err) < 0)
+        fail_msg("%s", err.msg);
+    assert_string_equal(c.user, "me");
+    assert_int_equal(c.port, 22022);
+    assert_int_equal(c.identity_files.n, 1);
+    assert_string_equal(c.identity_files.items[0], key);
+    assert_true(c.identities_only);
+    assert_int_equal(c.known_hosts.n, 1);
+    assert_string_equal(c.known_hosts.items[0], "/my kh");
+    assert_string_equal(c.agent, "/my/agent");
+    assert_string_equal(c.proxy_jump, "j1,j2");
+    assert_null(c.proxy_command);
+    ssh_config_release(&c);
+    free(key);
+}
+
+static void failures_of_ssh(void **state)
+{
+    struct place *p = *state;
+    struct ssh_config c = {0};
+    struct err err = ERR_INIT;
+    struct ssh_settings s = {.config = p->config};
+    configure(p, "NoSuchThing yes\n");
+    assert_int_equal(ssh_config_resolve("f3", &s, &limits, &c, &err), -1);
+    assert_non_null(strstr(err.msg, "ssh -G f3: "));
+    assert_non_null(strstr(err.msg, "Bad configuration option: nosuchthing"));
+    assert_non_null(strstr(err.hint, p->config));
+    assert_int_equal(err.kind, ERR_DENIED);
+    configure(p, "Host *\n IdentityAgent none\n");
+    s.identity = (char[]){"/no/such/key"};
+    assert_int_equal(ssh_config_resolve("f3", &s, &limits, &c, &err), -1);
+    assert_string_equal(err.msg, "there is no identity file /no/such/key");
+    assert_int_equal(err.kind, ERR_USAGE);
+    assert_int_equal(ssh_config_resolve("-oProxyCommand=x", &s, &limits, &c, &err), -1);
+    assert_int_equal(err.kind, ERR_USAGE);
+    char *path = strdup(getenv("PATH"));
+    assert_non_null(path);
+    setenv("PATH", p->dir, 1);
+    assert_int_equal(ssh_config_resolve("f3", &(struct ssh_settings){0}, &limits, &c, &err), -1);
+    setenv("PATH", path, 1);
+    assert_string_equal(err.msg, "there is no ssh in PATH");
+    assert_int_equal(err.kind, ERR_DENIED);
+    assert_non_null(strstr(err.hint, "install OpenSSH's client"));
+    assert_null(c.hostname);
+    free(path);
+}
+
+/* The hops to `address`, as user@hostname:port. */
+static void leads(const struct place *p, const char *address, const struct ssh_settings *own,
+                  const char *expected)
+{
+    struct host host = {.address = strdup(address), .ssh = *own};
+    struct route r;
+    struct err err = ERR_INIT;
+    struct buf joined = BUF_INIT(4096);
+    assert_non_null(host.address);
+    if (route_resolve(&host, &(struct ssh_settings){.config = p->config}, &limits, &r, &err) < 0)
+        fail_msg("%s", err.msg);
+    for (size_t i = 0; i < r.n_hops; i++)
+        buf_addf(&joined, "%s%s@%s:%u", i ? " " : "", r.hops[i].user, r.hops[i].hostname, r.hops[i].port);
+    assert_string_equal(buf_str(&joined), expected);
+    assert_false(r.direct);
+    buf_release(&joined);
+    route_release(&r);
+    free(host.address);
+}
+
+static void jumps(void **state)
+{
+    struct place *p = *state;
+    configure(p, "Host target\n HostName t.example\n ProxyJump one,b@two:23,[::1]:24\n"
+                 "Host one\n ProxyJump zero\n"
+                 "Host two\n ProxyJump never\n"
+                 "Host *\n User u\n");
+    const struct ssh_settings none = {0};
+    leads(p, "plain", &none, "u@plain:22");
+    leads(p, "me@plain", &none, "me@plain:22");
+    leads(p, "ssh://me@plain:2222", &none, "me@plain:2222");
+    leads(p, "target", &none, "u@zero:22 u@one:22 b@two:23 u@::1:24 u@t.example:22");
+    leads(p, "target", &(struct ssh_settings){.jump = (char[]){"none"}}, "u@t.example:22");
+    leads(p, "target",
+          &(struct ssh_settings){.jump = (char[]){"ssh://x@two:99"}, .user = (char[]){"me"}, .port = 1},
+          "u@never:22 x@two:99 me@t.example:1");
+}
+
+static void route_refuses(const struct place *p, const char *jump, const char *message, const char *hint)
+{
+    struct host host = {.address = (char[]){"target"}, .ssh = {.config = p->config, .jump = strdup(jump)}};
+    struct route r = {0};
+    struct err err = ERR_INIT;
+    if (!*jump) {
+        free(host.ssh.jump);
+        host.ssh.jump = NULL;
+    }
+    assert_int_equal(route_resolve(&host, NULL, &limits, &r, &err), -1);
+    assert_string_equal(err.msg, message);
+    assert_string_equal(err.hint, hint);
+    assert_int_equal(err.kind, ERR_USAGE);
+    assert_null(r.hops);
+    free(host.ssh.jump);
+}
+
+#define ENDLESS                                                                                              \
+    "a ProxyJump that also holds for the jump host itself never ends: add \"ProxyJump none\" for that host"
+
+static void bad_jumps(void **state)
+{
+    struct place *p = *state;
+    /* Without the HostName ssh would notice this by itself. */
+    configure(p, "Host bastion\n HostName 192.0.2.1\nHost *\n ProxyJump bastion\n");
+    route_refuses(p, "", "more than 8 jump hosts in a row", ENDLESS);
+    configure(p, "Host a\n ProxyJump b\nHost b\n ProxyJump a\n");
+    route_refuses(p, "a", "more than 8 jump hosts in a row", ENDLESS);
+    configure(p, "Host *\n User u\n");
+    route_refuses(p, "h1,h2,h3,h4,h5,h6,h7,h8,h9", "more than 8 jump hosts in a row", ENDLESS);
+    route_refuses(p, "-x", "bad address \"-x\": it must be [user@]host or ssh://[user@]host[:port]", "");
+    route_refuses(p, "a,,b", "empty entry in the list \"a,,b\"", "");
+}
+
+static struct route resolved(const struct place *p, const struct ssh_settings *own)
+{
+    struct host host = {.address = (char[]){"target"}, .ssh = *own};
+    struct route r;
+    struct err err = ERR_INIT;
+    ok(route_resolve(&host, &(struct ssh_settings){.config = p->config}, &limits, &r, &err), &err);
+    return r;
+}
+
+/* Only what is dialled first can be reached by a command; ssh sets aside those of the hosts behind it. */
+static void proxy_commands(void **state)
+{
+    struct place *p = *state;
+    configure(p, "Host *\n User u\n ProxyCommand nc %h %p\n");
+    struct route r = resolved(p, &(struct ssh_settings){0});
+    assert_int_equal(r.n_hops, 1);
+    assert_string_equal(r.hops[0].proxy_command, "nc target 22");
+    route_release(&r);
+    r = resolved(p, &(struct ssh_settings){.jump = (char[]){"one,two"}});
+    assert_int_equal(r.n_hops, 3);
+    assert_string_equal(r.hops[0].proxy_command, "nc one 22");
+    assert_null(r.hops[1].proxy_command);
+    assert_null(r.hops[2].proxy_command);
+    route_release(&r);
+    r = resolved(p, &(struct ssh_settings){.jump = (char[]){"none"}});
+    assert_int_equal(r.n_hops, 1);
+    assert_null(r.hops[0].proxy_command);
+    route_release(&r);
+}
+
+/* The command line's word wins over the configuration's, at the host itself: nobody else sees what comes. */
+static void who_says_that_it_is_compressed(void **state)
+{
+    struct place *p = *state;
+    static const struct {
+        enum ssh_compress asked;
+        bool first, second; /* of hosts whose configuration says yes and nothing */
+    } cases[] = {
+        {SSH_COMPRESS_AUTO, true, false}, {SSH_COMPRESS_YES, true, true}, {SSH_COMPRESS_NO, true, false}};
+    configure(p, "Host one\n Compression yes\nHost *\n User u\n");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct route r =
+            resolved(p, &(struct ssh_settings){.jump = (char[]){"one"}, .compress = cases[i].asked});
+        assert_int_equal(r.n_hops, 2);
+        assert_int_equal(r.hops[0].compression, cases[i].first);
+        assert_int_equal(r.hops[1].compression, cases[i].second);
+        assert_int_equal(r.hops[1].asked.compress, cases[i].asked);
+        assert_false(r.hops[0].compressible || r.hops[1].compressible);
+        route_release(&r);
+    }
+    configure(p, "Host *\n User u\n Compression yes\n");
+    struct route r = resolved(p, &(struct ssh_settings){.compress = SSH_COMPRESS_NO});
+    assert_false(r.hops[0].compression);
+    route_release(&r);
+}
+
+/* How to go about SSH holds for every hop, who the target is for the target. */
+static void what_jump_hosts_inherit(void **state)
+{
+    struct place *p = *state;
+    configure(p, "Host *\n User u\n");
+    struct route r = resolved(p, &(struct ssh_settings){.jump = (char[]){"one,two"},
+                                                        .user = (char[]){"me"},
+                                                        .port = 23,
+                                                        .via = SSH_VIA_OPENSSH,
+                                                        .accept_new = true});
+    assert_int_equal(r.via, SSH_VIA_OPENSSH);
+    for (size_t i = 0; i < r.n_hops; i++) {
+        assert_int_equal(r.hops[i].host_key_policy, HOST_KEY_ACCEPT_NEW);
+        assert_string_equal(r.hops[i].asked.config, p->config);
+        assert_int_equal(r.hops[i].asked.via, SSH_VIA_OPENSSH);
+    }
+    assert_string_equal(r.hops[0].address, "one");
+    assert_null(r.hops[0].asked.user);
+    assert_string_equal(r.hops[2].asked.user, "me");
+    assert_int_equal(r.hops[2].asked.port, 23);
+    assert_string_equal(r.hops[2].asked.jump, "one,two");
+    route_release(&r);
+    r = resolved(p, &(struct ssh_settings){0});
+    assert_int_equal(r.via, SSH_VIA_AUTO);
+    assert_int_equal(r.hops[0].host_key_policy, HOST_KEY_STRICT);
+    route_release(&r);
+}
+
+static void words_of_via(void **state)
+{
+    (void)state;
+    enum ssh_via via = SSH_VIA_UNSET;
+    struct err err = ERR_INIT;
+    ok(ssh_via_parse("via", "auto", &via, &err), &err);
+    assert_int_equal(via, SSH_VIA_AUTO);
+    ok(ssh_via_parse("via", "libssh2", &via, &err), &err);
+    assert_int_equal(via, SSH_VIA_LIBSSH2);
+    ok(ssh_via_parse("via", "openssh", &via, &err), &err);
+    assert_int_equal(via, SSH_VIA_OPENSSH);
+    refused(ssh_via_parse("via", "libssh", &via, &err), &err, ERR_USAGE,
+            "via must be \"auto\", \"libssh2\" or \"openssh\", not \"libssh\"");
+    assert_string_equal(err.hint, "did you mean \"libssh2\"?");
+    refused(ssh_via_parse("via", "", &via, &err), &err, ERR_USAGE,
+            "via must be \"auto\", \"libssh2\" or \"openssh\", not \"\"");
+    assert_int_equal(via, SSH_VIA_OPENSSH);
+}
+
+static void exactly_eight_jumps(void **state)
+{
+    struct place *p = *state;
+    configure(p, "Host *\n User u\n");
+    leads(p, "t", &(struct ssh_settings){.jump = (char[]){"h1,h2,h3,h4,h5,h6,h7,h8"}},
+          "u@h1:22 u@h2:22 u@h3:22 u@h4:22 u@h5:22 u@h6:22 u@h7:22 u@h8:22 u@t:22");
+}
+
+static void the_command_line_wins(void **state)
+{
+    struct place *p = *state;
+    configure(p, "Host *\n User u\n");
+    struct host host = {
+        .address = (char[]){"t"},
+        .ssh = {.user = (char[]){"inv"}, .port = 1, .jump = (char[]){"a"}, .agent = (char[]){"/a"}}};
+    struct ssh_settings over = {
+        .user = (char[]){"cli"}, .jump = (char[]){"none"}, .agent = (char[]){"none"}, .config = p->config};
+    struct route r;
+    assert_int_equal(route_resolve(&host, &over, &limits, &r, NULL), 0);
+    assert_int_equal(r.n_hops, 1);
+    assert_string_equal(r.hops[0].user, "cli");
+    assert_int_equal(r.hops[0].port, 1);
+    assert_null(r.hops[0].agent);
+    route_release(&r);
+}
+
+static void direct_routes(void **state)
+{
+    (void)state;
+    struct host host = {.address = (char[]){"127.0.0.1"}, .direct = true};
+    struct route r;
+    assert_int_equal(route_resolve(&host, NULL, &limits, &r, NULL), 0);
+    assert_true(r.direct);
+    assert_string_equal(r.address, "127.0.0.1");
+    assert_int_equal(r.n_hops, 0);
+    route_release(&r);
+}
+
+#define IN_PLACE(test) cmocka_unit_test_setup_teardown(test, make_place, remove_place)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_are_read),
+        cmocka_unit_test(tokens_are_expanded),
+        cmocka_unit_test(this_machine_tokens),
+        cmocka_unit_test(proxies),
+        cmocka_unit_test(the_connection_hash),
+        cmocka_unit_test(authentication),
+        cmocka_unit_test(the_rest_is_read),
+        cmocka_unit_test(policies),
+        cmocka_unit_test(what_only_openssh_does),
+        cmocka_unit_test(paths_with_blanks),
+        cmocka_unit_test(agents),
+        cmocka_unit_test(none_means_nothing),
+        cmocka_unit_test(bad_output),
+        cmocka_unit_test(cut_and_flipped),
+        IN_PLACE(a_real_run),
+        IN_PLACE(ssh_that_hangs),
+        IN_PLACE(settings_win),
+        IN_PLACE(failures_of_ssh),
+        IN_PLACE(jumps),
+        IN_PLACE(bad_jumps),
+        IN_PLACE(exactly_eight_jumps),
+        IN_PLACE(proxy_commands),
+        IN_PLACE(what_jump_hosts_inherit),
+        IN_PLACE(who_says_that_it_is_compressed),
+        cmocka_unit_test(words_of_via),
+        IN_PLACE(the_command_line_wins),
+        cmocka_unit_test(direct_routes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,437 @@
+/* Both sides of the questions that an ssh asks. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <poll.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "gateway/openssh/askpass.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+/* The person. */
+struct person {
+    const char *answer; /* NULL: fails with `kind` */
+    enum err_kind kind;
+    unsigned asked;
+    int question; /* its kind */
+    bool again, fresh;
+    char key[300];
+    char prompt[1100];
+};
+
+static int ask(void *ctx, const struct question *q, struct secret *ret, struct err *err)
+{
+    struct person *p = ctx;
+    p->asked++;
+    p->question = q->kind;
+    p->again = q->again;
+    p->fresh = q->fresh;
+    snprintf(p->key, sizeof p->key, "%s", q->key ? q->key : "");
+    snprintf(p->prompt, sizeof p->prompt, "%s", q->prompt);
+    if (!p->answer)
+        return err_set(err, p->kind, "no answer");
+    if (q->kind != ASK_TELL) {
+        snprintf(ret->text, sizeof ret->text, "%s", p->answer);
+        ret->len = strlen(ret->text);
+    }
+    return 0;
+}
+
+/* The program that ssh runs. */
+struct program {
+    char *name;
+    const char *hint, *prompt;
+    int rc;
+    struct secret answer;
+    struct err err;
+};
+
+static void *run_program(void *ctx)
+{
+    struct program *p = ctx;
+    p->rc = askpass_ask(p->name, p->hint, p->prompt, &p->answer, &p->err);
+    return NULL;
+}
+
+/* Has one question put and served; what askpass_serve said. */
+static int put_with(struct askpass *a, const struct gateway_options *options, struct program *program,
+                    struct err *err)
+{
+    pthread_t thread;
+    program->name = a->program;
+    ok(thread_start(&thread, run_program, program, err), err);
+    ok(fd_wait(a->listener, POLLIN, clock_deadline(20000), -1, err), err);
+    int rc = askpass_serve(a, options, err);
+    fd_close(&a->touch);
+    pthread_join(thread, NULL);
+    return rc;
+}
+
+static int put(struct askpass *a, struct person *person, struct program *program, struct err *err)
+{
+    return put_with(a, &(struct gateway_options){.cancel_fd = -1, .ask = ask, .ask_ctx = person}, program,
+                    err);
+}
+
+static struct askpass made(const char *dir)
+{
+    struct askpass a;
+    struct err err = ERR_INIT;
+    ok(askpass_init(&a, dir, "/nowhere/profgrab", &err), &err);
+    a.labels_logins = true;
+    return a;
+}
+
+static void a_passphrase(void **state)
+{
+    struct askpass a = made(*state);
+    struct person person = {.answer = "hush hush"};
+    struct program program = {.prompt = "Enter passphrase for key '\x1b[2J/k':\n"};
+    struct err err = ERR_INIT;
+    char *name = text_of("%s/%s", (char *)*state, ASKPASS_NAME), *socket = text_of("%s/ask", (char *)*state);
+    assert_string_equal(a.program, name);
+    assert_int_equal(scratch_mode(socket), 0600);
+    ok(put(&a, &person, &program, &err), &err);
+    ok(program.rc, &program.err);
+    assert_string_equal(program.answer.text, "hush hush");
+    assert_int_equal(program.answer.len, 9);
+    assert_int_equal(person.question, ASK_HIDDEN);
+    assert_string_equal(person.prompt, "Enter passphrase for key '?[2J/k':");
+    assert_string_equal(person.key, "?[2J/k");
+    assert_false(person.again);
+    /* The same ssh asks the same. */
+    program.answer.len = 0;
+    ok(put(&a, &person, &program, &err), &err);
+    assert_true(person.again);
+    assert_int_equal(person.asked, 2);
+    /* What else it asks is for no key, whatever it says. */
+    program.prompt = "(ann@host) Enter passphrase for key '/k': ";
+    ok(put(&a, &person, &program, &err), &err);
+    assert_string_equal(person.key, "");
+    /* Why there was no answer is remembered, with the key. */
+    person.answer = NULL;
+    person.kind = ERR_NOT_FOUND;
+    program.prompt = "Enter passphrase for key '/k': ";
+    ok(put(&a, &person, &program, &err), &err);
+    assert_int_equal(program.rc, -1);
+    assert_string_equal(a.refused.msg, "key /k: no answer");
+    askpass_release(&a);
+    free(name);
+    free(socket);
+}
+
+static void kinds_of_questions(void **state)
+{
+    static const struct {
+        const char *hint;
+        int kind, rc;
+    } cases[] = {{NULL, ASK_HIDDEN, 0},
+                 {"confirm", ASK_SHOWN, 0},
+                 {"anything", ASK_HIDDEN, 0},
+                 /* Nothing is answered; it only stands until it is over. */
+                 {"none", ASK_TELL, -1}};
+    struct askpass a = made(*state);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct person person = {.answer = "yes", .question = -1};
+        struct program program = {.hint = cases[i].hint, .prompt = "well?"};
+        struct err err = ERR_INIT;
+        ok(put(&a, &person, &program, &err), &err);
+        assert_int_equal(program.rc, cases[i].rc);
+        assert_int_equal(person.question, cases[i].kind);
+    }
+    askpass_release(&a);
+}
+
+/* A key waits for its touch, whether anybody can be told or not. */
+static void nobody_is_told(void **state)
+{
+    struct askpass a = made(*state);
+    struct gateway_options options = {.cancel_fd = -1};
+    struct program program = {.name = a.program, .hint = "none", .prompt = "touch it"};
+    struct err err = ERR_INIT;
+    pthread_t thread;
+    ok(thread_start(&thread, run_program, &program, &err), &err);
+    ok(fd_wait(a.listener, POLLIN, clock_deadline(20000), -1, &err), &err);
+    ok(askpass_serve(&a, &options, &err), &err);
+    assert_true(a.touch >= 0);
+    fd_close(&a.touch);
+    pthread_join(thread, NULL);
+    assert_int_equal(program.rc, -1);
+    askpass_release(&a);
+}
+
+static void no_answer(void **state)
+{
+    static const struct {
+        enum err_kind kind;
+        int rc;
+    } cases[] = {{ERR_NOT_FOUND, 0}, {ERR_FAILED, 0}, {ERR_CANCELLED, -1}, {ERR_TIMEOUT, -1}};
+    struct askpass a = made(*state);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct person person = {.kind = cases[i].kind};
+        struct program program = {.prompt = "well?"};
+        struct err err = ERR_INIT;
+        assert_int_equal(put(&a, &person, &program, &err), cases[i].rc);
+        assert_int_equal(person.asked, 1);
+        refused(program.rc, &program.err, ERR_NOT_FOUND, "nobody answers");
+        assert_int_equal(err.kind, cases[i].rc < 0 ? cases[i].kind : ERR_NONE);
+    }
+    askpass_release(&a);
+}
+
+/* A server may have an ssh that does not label its questions ask in ssh's own words: then what was typed for
+ * a key is not its answer, and the question names the host. */
+static void a_server_asks_like_ssh(void **state)
+{
+    struct gateway_pool *pool = NULL;
+    struct err err = ERR_INIT;
+    struct person person = {.answer = "hush"};
+    struct askpass a = made(*state);
+    struct program program = {.prompt = "Enter passphrase for key '/k': "};
+    ok(gateway_pool_new(&pool, &err), &err);
+    ok(put_with(&a, &(struct gateway_options){.cancel_fd = -1, .pool = pool, .ask = ask, .ask_ctx = &person},
+                &program, &err),
+       &err);
+    assert_string_equal(program.answer.text, "hush");
+    askpass_settle(&a, &(struct gateway_options){.pool = pool}, true);
+    const struct gateway_options other = {
+        .cancel_fd = -1, .pool = pool, .host = "file-04", .ask = ask, .ask_ctx = &person};
+    person.answer = "other";
+    a.labels_logins = false;
+    ok(put_with(&a, &other, &program, &err), &err);
+    assert_string_equal(program.answer.text, "other");
+    assert_string_equal(person.prompt, "file-04: Enter passphrase for key '/k':");
+    assert_string_equal(person.key, "");
+    assert_int_equal(person.asked, 2);
+    /* No server can ask where only keys are asked for. */
+    struct gateway_options keys_only = other;
+    keys_only.ask_keys_only = true;
+    ok(put_with(&a, &keys_only, &program, &err), &err);
+    assert_string_equal(program.answer.text, "hush");
+    assert_int_equal(person.asked, 2);
+    askpass_release(&a);
+    gateway_pool_free(pool);
+}
+
+/* ssh prints only the beginning of a long name, which two keys may have in common. */
+static void a_name_that_is_cut_short(void **state)
+{
+    struct gateway_pool *pool = NULL;
+    struct err err = ERR_INIT;
+    struct person person = {.answer = "hush"};
+    struct askpass a = made(*state);
+    char prompt[200];
+    snprintf(prompt, sizeof prompt, "Enter passphrase for key '/%099d': ", 0);
+    struct program program = {.prompt = prompt};
+    ok(gateway_pool_new(&pool, &err), &err);
+    const struct gateway_options options = {.cancel_fd = -1, .pool = pool, .ask = ask, .ask_ctx = &person};
+    for (unsigned asked = 1; asked <= 2; asked++) {
+        ok(put_with(&a, &options, &program, &err), &err);
+        assert_int_equal(person.asked, asked);
+        assert_true(person.fresh);
+        askpass_settle(&a, &options, true);
+    }
+    askpass_release(&a);
+    gateway_pool_free(pool);
+}
+
+/* Two hosts may have one address in common: the question names the inventory's host, and no answer is kept.
+ */
+static void a_password(void **state)
+{
+    struct gateway_pool *pool = NULL;
+    struct err err = ERR_INIT;
+    struct person person = {.answer = "first"};
+    struct askpass a = made(*state);
+    struct program program = {.prompt = "ann@10.0.0.5's password: "};
+    ok(gateway_pool_new(&pool, &err), &err);
+    struct gateway_options options = {
+        .cancel_fd = -1, .pool = pool, .host = "file-03", .ask = ask, .ask_ctx = &person};
+    ok(put_with(&a, &options, &program, &err), &err);
+    assert_string_equal(person.prompt, "file-03: ann@10.0.0.5's password:");
+    assert_string_equal(program.answer.text, "first");
+    askpass_settle(&a, &options, true);
+    person.answer = "second";
+    options.host = "file-04";
+    ok(put_with(&a, &options, &program, &err), &err);
+    assert_string_equal(person.prompt, "file-04: ann@10.0.0.5's password:");
+    assert_string_equal(program.answer.text, "second");
+    askpass_release(&a);
+    gateway_pool_free(pool);
+}
+
+/* What one ssh asks for and serves, of those of one run. */
+struct asking {
+    struct askpass a;
+    struct gateway_options options;
+    struct program program;
+    struct err err;
+};
+
+static struct asking asking(const char *dir, const char *name, struct gateway_pool *pool,
+                            struct person *person)
+{
+    struct err err = ERR_INIT;
+    char *own = text_of("%s/%s", dir, name);
+    ok(file_mkdir(own, &err), &err);
+    struct asking s = {.a = made(own),
+                       .options = {.pool = pool, .cancel_fd = -1, .ask = ask, .ask_ctx = person},
+                       .program = {.prompt = "Enter passphrase for key '/k': "}};
+    free(own);
+    return s;
+}
+
+static void *serve(void *ctx)
+{
+    struct asking *s = ctx;
+    pthread_t thread;
+    s->program.name = s->a.program;
+    ok(thread_start(&thread, run_program, &s->program, &s->err), &s->err);
+    ok(fd_wait(s->a.listener, POLLIN, clock_deadline(20000), -1, &s->err), &s->err);
+    ok(askpass_serve(&s->a, &s->options, &s->err), &s->err);
+    pthread_join(thread, NULL);
+    return NULL;
+}
+
+static void answered(struct asking *s, const char *answer)
+{
+    ok(s->program.rc, &s->program.err);
+    assert_string_equal(s->program.answer.text, answer);
+}
+
+static void a_passphrase_is_asked_for_once(void **state)
+{
+    struct gateway_pool *pool = NULL;
+    struct err err = ERR_INIT;
+    struct person person = {.answer = "wrong"};
+    ok(gateway_pool_new(&pool, &err), &err);
+    struct asking first = asking(*state, "1", pool, &person), second = asking(*state, "2", pool, &person);
+    pthread_t thread;
+    serve(&first);
+    answered(&first, "wrong");
+    /* The other waits for what comes of it. */
+    ok(thread_start(&thread, serve, &second, &err), &err);
+    person.answer = "hush";
+    serve(&first);
+    answered(&first, "hush");
+    assert_int_equal(person.asked, 2);
+    askpass_settle(&first.a, &first.options, true);
+    pthread_join(thread, NULL);
+    answered(&second, "hush");
+    assert_int_equal(person.asked, 2);
+    /* What was right there is wrong here: this one's person has the say. */
+    person.answer = "other";
+    serve(&second);
+    answered(&second, "other");
+    assert_int_equal(person.asked, 3);
+    askpass_settle(&second.a, &second.options, true);
+    askpass_release(&first.a);
+    askpass_release(&second.a);
+    gateway_pool_free(pool);
+}
+
+static void an_answer_that_led_nowhere_is_forgotten(void **state)
+{
+    struct gateway_pool *pool = NULL;
+    struct err err = ERR_INIT;
+    struct person person = {.answer = "wrong"};
+    ok(gateway_pool_new(&pool, &err), &err);
+    struct asking first = asking(*state, "1", pool, &person), second = asking(*state, "2", pool, &person),
+                  third = asking(*state, "3", pool, &person);
+    serve(&first);
+    askpass_settle(&first.a, &first.options, false);
+    person = (struct person){.kind = ERR_NOT_FOUND};
+    serve(&second);
+    refused(second.program.rc, &second.program.err, ERR_NOT_FOUND, "nobody answers");
+    assert_int_equal(person.asked, 1);
+    /* Who declined once has declined for all. */
+    serve(&third);
+    refused(third.program.rc, &third.program.err, ERR_NOT_FOUND, "nobody answers");
+    assert_int_equal(person.asked, 1);
+    struct asking *const all[] = {&first, &second, &third};
+    for (size_t i = 0; i < 3; i++) {
+        askpass_settle(&all[i]->a, &all[i]->options, false);
+        askpass_release(&all[i]->a);
+    }
+    gateway_pool_free(pool);
+}
+
+/* Trust in a host key is nobody's to give here. */
+static void host_keys_are_not_asked_about(void **state)
+{
+    static const char *const prompts[] = {
+        "The authenticity of host 'h' can't be established.\nAre you sure you want to continue connecting "
+        "(yes/no/[fingerprint])? ",
+        "Please type 'yes', 'no' or the fingerprint: "};
+    struct askpass a = made(*state);
+    for (size_t i = 0; i < 2; i++) {
+        struct person person = {.answer = "yes"};
+        struct program program = {.prompt = prompts[i]};
+        struct err err = ERR_INIT;
+        ok(put(&a, &person, &program, &err), &err);
+        assert_int_equal(person.asked, 0);
+        assert_int_equal(program.rc, -1);
+    }
+    askpass_release(&a);
+}
+
+/* What somebody else sends there, of the same user. */
+static void what_is_no_question(void **state)
+{
+    static const struct {
+        const char *bytes;
+        size_t n;
+    } cases[] = {{"", 0}, {"hno end", 7}, {"\0", 1}};
+    struct askpass a = made(*state);
+    struct person person = {.answer = "yes"};
+    struct gateway_options options = {.cancel_fd = -1, .ask = ask, .ask_ctx = &person};
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "%s/ask", (char *)*state);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct err err = ERR_INIT;
+        int fd = fd_socket(AF_UNIX, NULL);
+        assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+        ok(fd_write_all(fd, cases[i].bytes, cases[i].n, &err), &err);
+        shutdown(fd, SHUT_WR);
+        ok(askpass_serve(&a, &options, &err), &err);
+        fd_close(&fd);
+    }
+    assert_int_equal(person.asked, 0);
+    askpass_release(&a);
+}
+
+static void nobody_listens(void **state)
+{
+    struct secret answer = {.len = 0};
+    struct err err = ERR_INIT;
+    char *name = text_of("%s/%s", (char *)*state, ASKPASS_NAME);
+    assert_int_equal(askpass_ask(name, NULL, "well?", &answer, &err), -1);
+    contains(err.msg, "cannot reach ");
+    free(name);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRATCH(a_passphrase),
+        SCRATCH(kinds_of_questions),
+        SCRATCH(nobody_is_told),
+        SCRATCH(no_answer),
+        SCRATCH(host_keys_are_not_asked_about),
+        SCRATCH(a_passphrase_is_asked_for_once),
+        SCRATCH(an_answer_that_led_nowhere_is_forgotten),
+        SCRATCH(a_server_asks_like_ssh),
+        SCRATCH(a_name_that_is_cut_short),
+        SCRATCH(a_password),
+        SCRATCH(what_is_no_question),
+        SCRATCH(nobody_listens),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

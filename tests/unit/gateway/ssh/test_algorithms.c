@@ -1,0 +1,234 @@
+/* What is offered to a server, what it offers, and what is said where the two have nothing in common. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "gateway/ssh/algorithms.h"
+#include "keys/sshwire.h"
+#include "tests/unit/spoil.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+#define HOST_KEYS "ssh-ed25519,ecdsa-sha2-nistp256,rsa-sha2-512,rsa-sha2-256,ssh-rsa"
+
+static void picked(const char *ours, const char *allowed, const char *expected)
+{
+    static const char *const supported[] = {"ext-info-c", "a", "ab", "c", "old", "c-cert-v01@openssh.com"};
+    char *list = algorithms_pick(ours, allowed, supported, sizeof supported / sizeof *supported);
+    assert_non_null(list);
+    assert_string_equal(list, expected);
+    free(list);
+}
+
+static void what_is_picked(void **state)
+{
+    (void)state;
+    picked("c,b,a", NULL, "c,a");
+    picked("c,b,a", "a,b,c", "c,a");
+    picked("c,b,a", "a", "a");
+    /* No name is taken for another that begins like it. */
+    picked("ab", "a", "a");
+    picked("a", "ab,abc", "ab");
+    picked("", NULL, "");
+    picked("b", NULL, "");
+    picked("c", "", "");
+    picked("c", "nobody-knows-it", "");
+    /* What the user allows beyond ours comes last, but no certificates. */
+    picked("c", "old,c,c-cert-v01@openssh.com", "c,old");
+}
+
+static struct algorithms proposed(const struct ssh_config *config)
+{
+    struct algorithms a = {0};
+    struct err err = ERR_INIT;
+    LIBSSH2_SESSION *ssh = libssh2_session_init();
+    assert_non_null(ssh);
+    ok(algorithms_propose(ssh, config, HOST_KEYS, &a, &err), &err);
+    libssh2_session_free(ssh);
+    return a;
+}
+
+static void what_is_offered(void **state)
+{
+    (void)state;
+    struct algorithms a = proposed(&(struct ssh_config){0});
+    bool chacha = libssh2_version(0x010b00) != NULL;
+    assert_int_equal(strncmp(a.lists[LIBSSH2_METHOD_KEX], "curve25519-sha256,", 18), 0);
+    assert_int_equal(strncmp(a.lists[LIBSSH2_METHOD_HOSTKEY], "ssh-ed25519,ecdsa-sha2-nistp256,", 32), 0);
+    contains(a.lists[LIBSSH2_METHOD_CRYPT_CS], chacha ? "chacha20-poly1305@openssh.com," : "aes128-ctr,");
+    assert_string_equal(a.lists[LIBSSH2_METHOD_CRYPT_CS], a.lists[LIBSSH2_METHOD_CRYPT_SC]);
+    contains(a.lists[LIBSSH2_METHOD_MAC_SC], "hmac-sha2-256");
+    for (int i = 0; i < ALGORITHM_LISTS; i++) {
+        assert_null(strstr(a.lists[i], "cbc"));
+        assert_null(strstr(a.lists[i], "group1-"));
+        assert_null(strstr(a.lists[i], "md5"));
+    }
+    algorithms_release(&a);
+    /* The configuration narrows it and widens it; RSA with SHA-1 is not offered unless it says so. */
+    char keys[] = "ssh-ed25519,ssh-ed25519-cert-v01@openssh.com,rsa-sha2-512",
+         cbc[] = "aes128-cbc,aes256-ctr";
+    a = proposed(&(struct ssh_config){.host_key_types = keys, .ciphers = cbc});
+    assert_null(strstr(a.lists[LIBSSH2_METHOD_HOSTKEY], "ssh-rsa"));
+    assert_null(strstr(a.lists[LIBSSH2_METHOD_HOSTKEY], "ecdsa"));
+    assert_null(strstr(a.lists[LIBSSH2_METHOD_HOSTKEY], "cert"));
+    assert_string_equal(a.lists[LIBSSH2_METHOD_CRYPT_SC], "aes256-ctr,aes128-cbc");
+    algorithms_release(&a);
+    char rsa[] = "ssh-rsa";
+    a = proposed(&(struct ssh_config){.host_key_types = rsa});
+    assert_string_equal(a.lists[LIBSSH2_METHOD_HOSTKEY], "ssh-rsa");
+    algorithms_release(&a);
+}
+
+static void nothing_is_left_to_offer(void **state)
+{
+    (void)state;
+    char unknown[] = "x25519-of-tomorrow,x448-of-tomorrow";
+    struct ssh_config config = {.key_exchanges = unknown};
+    struct algorithms a = {0};
+    struct err err = ERR_INIT;
+    LIBSSH2_SESSION *ssh = libssh2_session_init();
+    char *msg =
+        text_of("the configuration allows only the key exchanges x25519-of-tomorrow,x448-of-tomorrow, "
+                "libssh2 %s knows none of them",
+                libssh2_version(0));
+    refused(algorithms_propose(ssh, &config, HOST_KEYS, &a, &err), &err, ERR_UNSUPPORTED, msg);
+    assert_null(a.lists[0]);
+    free(msg);
+    libssh2_session_free(ssh);
+}
+
+/* What a server says first: `before`, then SSH_MSG_KEXINIT with these lists. */
+static struct buf greeting(const char *before, const char *const lists[ALGORITHM_LISTS])
+{
+    struct buf payload = BUF_INIT(8192), all = BUF_INIT(8192);
+    buf_addc(&payload, 20);
+    buf_add(&payload, "0123456789abcdef", 16);
+    for (int i = 0; i < 10; i++) {
+        const char *list = i < ALGORITHM_LISTS ? lists[i] : i < 8 ? "none" : "";
+        ssh_put_string(&payload, list, strlen(list));
+    }
+    buf_add(&payload, "\0\0\0\0", 5);
+    buf_adds(&all, before);
+    ssh_put_u32(&all, (uint32_t)payload.len + 1 + 4);
+    buf_addc(&all, 4);
+    buf_add(&all, payload.data, payload.len);
+    buf_add(&all, "\0\0\0", 4);
+    buf_release(&payload);
+    return all;
+}
+
+static const char *const usual[ALGORITHM_LISTS] = {
+    "sntrup761x25519-sha512@openssh.com,curve25519-sha256,kex-strict-s-v00@openssh.com",
+    "rsa-sha2-512,ssh-ed25519",
+    "chacha20-poly1305@openssh.com,aes128-ctr",
+    "aes128-ctr",
+    "hmac-sha2-256",
+    "hmac-sha2-256"};
+
+static void read_back(const char *before)
+{
+    struct buf b = greeting(before, usual);
+    struct algorithms a = {0};
+    struct err err = ERR_INIT;
+    ok(algorithms_read(b.data, b.len, &a, &err), &err);
+    for (int i = 0; i < ALGORITHM_LISTS; i++)
+        assert_string_equal(a.lists[i], usual[i]);
+    algorithms_release(&a);
+    buf_release(&b);
+}
+
+static void what_a_server_says_is_read(void **state)
+{
+    (void)state;
+    read_back("SSH-2.0-OpenSSH_9.2\r\n");
+    read_back("be warned\r\nSSH\nSSH-1.99-old\n");
+}
+
+static void spoiled(void *ctx, const struct spoiled *s)
+{
+    struct algorithms a = {0};
+    struct err err = ERR_INIT;
+    size_t needed = *(const size_t *)ctx;
+    if (algorithms_read(s->p, s->n, &a, &err) < 0) {
+        assert_int_equal(err.kind, ERR_FAILED);
+        assert_null(a.lists[0]);
+        return;
+    }
+    assert_true(!s->cut || s->at >= needed);
+    for (int i = 0; i < ALGORITHM_LISTS; i++)
+        assert_true(text_is_visible(a.lists[i]));
+    algorithms_release(&a);
+}
+
+static void what_a_server_says_is_not_trusted(void **state)
+{
+    (void)state;
+    struct buf b = greeting("SSH-2.0-x\r\n", usual);
+    size_t whole = b.len;
+    spoil(b.data, b.len, spoiled, &whole);
+    buf_release(&b);
+    /* Lists that end behind the message, in bytes that are there. */
+    struct algorithms a = {0};
+    struct err err = ERR_INIT;
+    char bytes[200] = "SSH-2.0-x\n\0\0\0\x1c\4\x14"
+                      "0123456789abcdef"
+                      "\0\0\0\xff";
+    refused(algorithms_read(bytes, sizeof bytes, &a, &err), &err, ERR_FAILED,
+            "the server's list of algorithms ends early");
+}
+
+static void compared(int which, const char *theirs, const char *msg)
+{
+    const char *lists[ALGORITHM_LISTS];
+    struct algorithms ours = {0}, server = {0};
+    struct err err = ERR_INIT;
+    memcpy(lists, usual, sizeof lists);
+    lists[which] = theirs;
+    struct buf mine = greeting("SSH-2.0-x\n", usual), other = greeting("SSH-2.0-x\n", lists);
+    ok(algorithms_read(mine.data, mine.len, &ours, &err), &err);
+    ok(algorithms_read(other.data, other.len, &server, &err), &err);
+    int rc = algorithms_compare(&ours, &server, &err);
+    if (msg) {
+        char *whole = text_of("the server offers only the %s, libssh2 %s can use none of them", msg,
+                              libssh2_version(0));
+        refused(rc, &err, ERR_UNSUPPORTED, whole);
+        free(whole);
+    } else {
+        ok(rc, &err);
+    }
+    algorithms_release(&ours);
+    algorithms_release(&server);
+    buf_release(&mine);
+    buf_release(&other);
+}
+
+static void no_agreement_is_explained(void **state)
+{
+    (void)state;
+    compared(0, usual[0], NULL);
+    compared(0, "a,b,curve25519-sha256", NULL);
+    compared(0, "sntrup4591761x25519-sha512@tinyssh.org,ext-info-s",
+             "key exchanges sntrup4591761x25519-sha512@tinyssh.org");
+    compared(1, "ssh-dss", "host key types ssh-dss");
+    compared(2, "aes256-gcm@openssh.com,aes128-gcm@openssh.com",
+             "ciphers aes256-gcm@openssh.com, aes128-gcm@openssh.com");
+    compared(3, "chacha20-poly1305@openssh.com", "ciphers chacha20-poly1305@openssh.com");
+    compared(4, "\x1b[1mhmac", "MACs ?[1mhmac");
+    compared(5, "", "MACs (none)");
+    compared(5, ",", "MACs (none)");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_picked),
+        cmocka_unit_test(what_is_offered),
+        cmocka_unit_test(nothing_is_left_to_offer),
+        cmocka_unit_test(what_a_server_says_is_read),
+        cmocka_unit_test(what_a_server_says_is_not_trusted),
+        cmocka_unit_test(no_agreement_is_explained),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,156 @@
+/* Passphrases that are asked for once: who asks, who waits, what the others get. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "gateway/ssh/keyring.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+static struct keyring *made(void)
+{
+    struct keyring *k = NULL;
+    struct err err = ERR_INIT;
+    ok(keyring_new(&k, &err), &err);
+    return k;
+}
+
+static int take(struct keyring *k, const char *name, struct secret *ret, struct err *err)
+{
+    return keyring_take(k, name, clock_deadline(20000), -1, ret, err);
+}
+
+static void remembered(void **state)
+{
+    (void)state;
+    struct keyring *k = made();
+    struct secret s;
+    struct err err = ERR_INIT;
+    char name[20];
+    /* More than one, so that it grows. */
+    for (int i = 0; i < 20; i++) {
+        snprintf(name, sizeof name, "key %d", i);
+        ok(take(k, name, &s, &err), &err);
+        assert_int_equal(s.len, 0);
+        s = (struct secret){.len = (size_t)snprintf(s.text, sizeof s.text, "answer %d", i)};
+        snprintf(s.text, sizeof s.text, "answer %d", i);
+        keyring_settle(k, name, &s, NULL);
+    }
+    for (int i = 0; i < 20; i++) {
+        char answer[20];
+        snprintf(name, sizeof name, "key %d", i);
+        snprintf(answer, sizeof answer, "answer %d", i);
+        ok(take(k, name, &s, &err), &err);
+        assert_string_equal(s.text, answer);
+        assert_int_equal(s.len, strlen(answer));
+    }
+    keyring_free(k);
+}
+
+static void declined_and_failed(void **state)
+{
+    (void)state;
+    struct keyring *k = made();
+    struct secret s;
+    struct err err = ERR_INIT, failed = ERR_INIT, declined = ERR_INIT;
+    err_set(&failed, ERR_FAILED, "the session ended");
+    err_set(&declined, ERR_NOT_FOUND, "no answer was given");
+    ok(take(k, "key", &s, &err), &err);
+    keyring_settle(k, "key", NULL, &failed);
+    ok(take(k, "key", &s, &err), &err); /* the next one may try */
+    assert_int_equal(s.len, 0);
+    keyring_settle(k, "key", NULL, &declined);
+    for (int i = 0; i < 2; i++)
+        refused(take(k, "key", &s, &err), &err, ERR_NOT_FOUND, "no answer was given");
+    keyring_free(k);
+}
+
+static void without_a_keyring(void **state)
+{
+    (void)state;
+    struct secret s = {.len = 5};
+    for (int i = 0; i < 2; i++) {
+        ok(take(NULL, "key", &s, NULL), NULL);
+        assert_int_equal(s.len, 0);
+        keyring_settle(NULL, "key", &s, NULL);
+    }
+    keyring_free(NULL);
+}
+
+static void waiting_ends(void **state)
+{
+    (void)state;
+    struct keyring *k = made();
+    struct secret s;
+    struct err err = ERR_INIT;
+    int fds[2];
+    ok(fd_pipe(fds, &err), &err);
+    ok(take(k, "key", &s, &err), &err);
+    assert_int_equal(keyring_take(k, "key", clock_deadline(20), -1, &s, &err), -1);
+    assert_int_equal(err.kind, ERR_TIMEOUT);
+    fd_close(&fds[1]);
+    assert_int_equal(keyring_take(k, "key", clock_deadline(20000), fds[0], &s, &err), -1);
+    assert_int_equal(err.kind, ERR_CANCELLED);
+    fd_close(&fds[0]);
+    keyring_free(k);
+}
+
+/* Many threads: one asks at a time, the first in vain; all others are told. */
+struct crowd {
+    struct keyring *k;
+    atomic_int asked, asking, told;
+};
+
+static void *one_of_many(void *ctx)
+{
+    struct crowd *c = ctx;
+    struct secret s, found = {.text = "open sesame", .len = 11};
+    struct err failed = ERR_INIT;
+    err_set(&failed, ERR_FAILED, "the session ended");
+    while (take(c->k, "key", &s, NULL) == 0) {
+        if (s.len > 0) {
+            c->told += strcmp(s.text, "open sesame") == 0;
+            break;
+        }
+        int nth = ++c->asked;
+        c->told += 1000 * (++c->asking > 1);
+        poll(NULL, 0, 20);
+        c->asking--;
+        keyring_settle(c->k, "key", nth == 1 ? NULL : &found, &failed);
+    }
+    return NULL;
+}
+
+static void one_asks_for_all(void **state)
+{
+    (void)state;
+    enum { MANY = 16 };
+    struct crowd c = {.k = made()};
+    pthread_t threads[MANY];
+    struct err err = ERR_INIT;
+    for (int i = 0; i < MANY; i++)
+        ok(thread_start(&threads[i], one_of_many, &c, &err), &err);
+    for (int i = 0; i < MANY; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(c.asked, 2);
+    assert_int_equal(c.told, MANY);
+    keyring_free(c.k);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remembered),        cmocka_unit_test(declined_and_failed),
+        cmocka_unit_test(without_a_keyring), cmocka_unit_test(waiting_ends),
+        cmocka_unit_test(one_asks_for_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

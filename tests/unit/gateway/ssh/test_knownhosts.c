@@ -1,0 +1,803 @@
+/* Known hosts: what ssh-keygen -F finds in files of every kind, and the judgement over it. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "gateway/ssh/knownhosts.h"
+#include "tests/unit/spoil.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+/* Two public keys of each type, as known_hosts has them: made once. */
+enum { ED, ED_OTHER, P256, P384, P521, RSA, N_KEYS };
+static struct {
+    const char *type, *bits;
+    char line[1000]; /* type and base64 */
+    char fingerprint[SSH_FINGERPRINT];
+    struct ssh_blob blob;
+} keys[N_KEYS] = {{.type = "ed25519", .bits = "256"}, {.type = "ed25519", .bits = "256"},
+                  {.type = "ecdsa", .bits = "256"},   {.type = "ecdsa", .bits = "384"},
+                  {.type = "ecdsa", .bits = "521"},   {.type = "rsa", .bits = "2048"}};
+
+static const struct proc_limits limits = {.timeout_ms = 60000, .cancel_fd = -1, .max_output = 1u << 20};
+
+static int make_keys(void **state)
+{
+    if (scratch_setup(state) < 0)
+        return -1;
+    for (size_t i = 0; i < N_KEYS; i++) {
+        char *path = text_of("%s/key-%zu", (char *)*state, i), *pub = text_of("%s.pub", path);
+        RUN("ssh-keygen", "-q", "-t", keys[i].type, "-b", keys[i].bits, "-N", "", "-f", path);
+        struct buf text = scratch_read(pub);
+        size_t type = strcspn(buf_str(&text), " ");
+        size_t n = strcspn(buf_str(&text) + type + 1, " \n");
+        snprintf(keys[i].line, sizeof keys[i].line, "%.*s", (int)(type + 1 + n), buf_str(&text));
+        ok(ssh_base64_decode(buf_str(&text) + type + 1, n, &keys[i].blob, NULL), NULL);
+        ssh_blob_fingerprint(&keys[i].blob, keys[i].fingerprint);
+        buf_release(&text);
+        free(path);
+        free(pub);
+    }
+    return 0;
+}
+
+static int forget_keys(void **state)
+{
+    for (size_t i = 0; i < N_KEYS; i++)
+        ssh_blob_release(&keys[i].blob);
+    return scratch_teardown(state);
+}
+
+/* ---- files and what is found in them ------------------------------------------------------------------- */
+
+static struct known_hosts find_in(const struct strlist *files, const char *host, unsigned port)
+{
+    struct known_hosts k = {0};
+    struct err err = ERR_INIT;
+    ok(known_hosts_find(files, host, port, &limits, &k, &err), &err);
+    return k;
+}
+
+/* Looks a host up in one file. */
+static struct known_hosts find(const char *path, const char *host, unsigned port)
+{
+    struct strlist files = {0};
+    ok(strlist_add(&files, path, NULL), NULL);
+    struct known_hosts k = find_in(&files, host, port);
+    strlist_release(&files);
+    return k;
+}
+
+/* Exactly one key is found: this one, on that line. */
+static void finds(const char *path, const char *host, unsigned port, int key, unsigned line,
+                  enum known_marker marker)
+{
+    struct known_hosts k = find(path, host, port);
+    assert_int_equal(k.n, 1);
+    assert_true(ssh_blob_equal(&k.items[0].blob, &keys[key].blob));
+    assert_int_equal(k.items[0].line, line);
+    assert_int_equal(k.items[0].marker, marker);
+    assert_string_equal(k.items[0].file, path);
+    assert_int_equal(strncmp(keys[key].line, k.items[0].type, strlen(k.items[0].type)), 0);
+    known_hosts_release(&k);
+}
+
+static void finds_nothing(const char *path, const char *host, unsigned port)
+{
+    struct known_hosts k = find(path, host, port);
+    assert_int_equal(k.n, 0);
+    known_hosts_release(&k);
+}
+
+static void plain_lines(void **state)
+{
+    char *text = text_of("# a comment\n\nalpha,beta.example,192.0.2.7 %s a comment behind it\n"
+                         "gamma %s\r\n\tdelta   %s\n",
+                         keys[ED].line, keys[P256].line, keys[RSA].line);
+    char *path = scratch_file(*state, "plain", text, strlen(text));
+    finds(path, "alpha", 22, ED, 3, KNOWN_PLAIN);
+    finds(path, "beta.example", 0, ED, 3, KNOWN_PLAIN);
+    finds(path, "192.0.2.7", 22, ED, 3, KNOWN_PLAIN);
+    finds(path, "gamma", 22, P256, 4, KNOWN_PLAIN);
+    finds(path, "delta", 22, RSA, 5, KNOWN_PLAIN);
+    finds_nothing(path, "epsilon", 22);
+    finds_nothing(path, "alph", 22);
+    free(text);
+    free(path);
+}
+
+static void hashed_lines(void **state)
+{
+    char *text = text_of("alpha %s\n[beta]:2222 %s\n", keys[ED].line, keys[P521].line);
+    char *path = scratch_file(*state, "hashed", text, strlen(text));
+    RUN("ssh-keygen", "-q", "-H", "-f", path);
+    struct buf hashed = scratch_read(path);
+    assert_null(strstr(buf_str(&hashed), "alpha"));
+    finds(path, "alpha", 22, ED, 1, KNOWN_PLAIN);
+    finds(path, "beta", 2222, P521, 2, KNOWN_PLAIN);
+    finds_nothing(path, "beta", 22);
+    buf_release(&hashed);
+    free(text);
+    free(path);
+}
+
+static void patterns(void **state)
+{
+    char *text = text_of("*.example.net,!bad.example.net,db-? %s\n", keys[ED].line);
+    char *path = scratch_file(*state, "patterns", text, strlen(text));
+    finds(path, "a.example.net", 22, ED, 1, KNOWN_PLAIN);
+    finds(path, "db-7", 22, ED, 1, KNOWN_PLAIN);
+    finds_nothing(path, "bad.example.net", 22);
+    finds_nothing(path, "example.net", 22);
+    finds_nothing(path, "db-77", 22);
+    free(text);
+    free(path);
+}
+
+static void ports(void **state)
+{
+    char *text =
+        text_of("[alpha]:2222 %s\nalpha %s\nbeta %s\n", keys[ED].line, keys[P256].line, keys[P384].line);
+    char *path = scratch_file(*state, "ports", text, strlen(text));
+    finds(path, "alpha", 2222, ED, 1, KNOWN_PLAIN);
+    finds(path, "alpha", 22, P256, 2, KNOWN_PLAIN);
+    finds(path, "alpha", 0, P256, 2, KNOWN_PLAIN);
+    /* A port nothing is known of: the host's own line counts, as with ssh. */
+    finds(path, "alpha", 2223, P256, 2, KNOWN_PLAIN);
+    finds(path, "beta", 2222, P384, 3, KNOWN_PLAIN);
+    free(text);
+    free(path);
+}
+
+static void markers(void **state)
+{
+    char *text = text_of("@revoked alpha %s\n@cert-authority *.ca %s\n@Revoked beta %s\n", keys[ED].line,
+                         keys[P256].line, keys[RSA].line);
+    char *path = scratch_file(*state, "markers", text, strlen(text));
+    finds(path, "alpha", 22, ED, 1, KNOWN_REVOKED);
+    finds(path, "x.ca", 22, P256, 2, KNOWN_AUTHORITY);
+    finds_nothing(path, "beta", 22);
+    finds_nothing(path, "@revoked", 22);
+    free(text);
+    free(path);
+}
+
+static void garbage_between(void **state)
+{
+    static const char *const garbage[] = {"nonsense",
+                                          "alpha",
+                                          "alpha ssh-ed25519",
+                                          "alpha ssh-ed25519 !!!!",
+                                          "@ alpha ssh-ed25519 AAAA",
+                                          "alpha ssh-ed25519 AAAA",
+                                          "alpha ssh-ed25519 AAAAB3NzaC1yc2E=",
+                                          "|1|broken|hash ssh-rsa AAAA",
+                                          "\x1b[31malpha x y",
+                                          ",,, , ,"};
+    for (size_t i = 0; i < sizeof garbage / sizeof *garbage; i++) {
+        char *text = text_of("%s\nalpha %s\n%s\n", garbage[i], keys[ED].line, garbage[i]);
+        char *path = scratch_file(*state, "garbage", text, strlen(text));
+        finds(path, "alpha", 22, ED, 2, KNOWN_PLAIN);
+        finds_nothing(path, "beta", 22);
+        free(text);
+        free(path);
+    }
+}
+
+static void several_files(void **state)
+{
+    struct strlist files = {0};
+    char *first = text_of("alpha %s\n", keys[ED].line), *second = text_of("\nalpha %s\n", keys[RSA].line);
+    char *paths[] = {scratch_file(*state, "first", first, strlen(first)), text_of("%s/none", (char *)*state),
+                     scratch_file(*state, "empty", "", 0), text_of("/dev/null"),
+                     scratch_file(*state, "with a blank", second, strlen(second))};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        ok(strlist_add(&files, paths[i], NULL), NULL);
+    struct known_hosts k = find_in(&files, "alpha", 22);
+    assert_int_equal(k.n, 2);
+    assert_string_equal(k.items[0].file, paths[0]);
+    assert_true(ssh_blob_equal(&k.items[0].blob, &keys[ED].blob));
+    assert_string_equal(k.items[1].file, paths[4]);
+    assert_int_equal(k.items[1].line, 2);
+    known_hosts_release(&k);
+    strlist_release(&files);
+    k = find_in(&files, "alpha", 22);
+    assert_int_equal(k.n, 0);
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        free(paths[i]);
+    free(first);
+    free(second);
+}
+
+/* PATH without OpenSSH, then with one that never ends, then with one that complains. */
+static void a_lookup_that_fails(void **state)
+{
+    struct strlist files = {0};
+    struct known_hosts k = {0};
+    struct err err = ERR_INIT;
+    struct proc_limits soon = limits;
+    char *path = scratch_file(*state, "file", "x", 1), *before = strdup(getenv("PATH"));
+    char *tool = text_of("%s/ssh-keygen", (char *)*state), *msg;
+    ok(strlist_add(&files, path, NULL), NULL);
+    setenv("PATH", *state, 1);
+    int missing = known_hosts_find(&files, "alpha", 22, &limits, &k, &err);
+    setenv("PATH", before, 1);
+    refused(missing, &err, ERR_NOT_FOUND, "cannot start ssh-keygen: No such file or directory");
+    assert_string_equal(err.hint, "install OpenSSH's client tools (Debian: openssh-client)");
+    ok(file_write(tool, "#!/bin/sh\nexec sleep 100\n", 25, &err), &err);
+    assert_int_equal(chmod(tool, 0700), 0);
+    char *with = text_of("%s:%s", (char *)*state, before);
+    setenv("PATH", with, 1);
+    soon.timeout_ms = 100;
+    refused(known_hosts_find(&files, "alpha", 22, &soon, &k, &err), &err, ERR_TIMEOUT,
+            "ssh-keygen: it did not end in time");
+    ok(file_write(tool, "#!/bin/sh\necho it hurts >&2; exit 255\n", 38, &err), &err);
+    assert_int_equal(chmod(tool, 0700), 0);
+    msg = text_of("ssh-keygen cannot read %s: it hurts", path);
+    refused(known_hosts_find(&files, "alpha", 22, &limits, &k, &err), &err, ERR_FAILED, msg);
+    setenv("PATH", before, 1);
+    assert_null(k.items);
+    unlink(tool);
+    strlist_release(&files);
+    free(msg);
+    free(with);
+    free(tool);
+    free(path);
+    free(before);
+}
+
+/* ---- the parser ---------------------------------------------------------------------------------------- */
+
+static void what_was_printed_is_read(void **state)
+{
+    (void)state;
+    struct known_hosts k = {0};
+    struct err err = ERR_INIT;
+    char *text =
+        text_of("# Host a found: line 7 \na %s comment\n# Host a found: line 12 REVOKED\n@revoked a\t%s\r\n"
+                "# Host a found: line 20 CA\n@cert-authority * %s",
+                keys[ED].line, keys[P256].line, keys[RSA].line);
+    ok(known_hosts_parse(&k, "file", text, &err), &err);
+    assert_int_equal(k.n, 3);
+    static const unsigned lines[] = {7, 12, 20};
+    static const enum known_marker marks[] = {KNOWN_PLAIN, KNOWN_REVOKED, KNOWN_AUTHORITY};
+    static const int which[] = {ED, P256, RSA};
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(k.items[i].line, lines[i]);
+        assert_int_equal(k.items[i].marker, marks[i]);
+        assert_true(ssh_blob_equal(&k.items[i].blob, &keys[which[i]].blob));
+        assert_string_equal(k.items[i].file, "file");
+    }
+    known_hosts_release(&k);
+    free(text);
+}
+
+static void survives(void *ctx, const struct spoiled *s)
+{
+    (void)ctx;
+    char *text = spoiled_text(s);
+    struct known_hosts k = {0};
+    struct err err = ERR_INIT;
+    char preference[256];
+    ok(known_hosts_parse(&k, "file", text, &err), &err);
+    assert_true(k.n <= 3);
+    known_hosts_check(&k, &keys[ED].blob, "here", &(struct strlist){0}, &err);
+    known_hosts_preference(&k, preference, sizeof preference);
+    known_hosts_release(&k);
+    free(text);
+}
+
+static void cut_and_flipped(void **state)
+{
+    (void)state;
+    char *text = text_of("# Host a found: line 7 \na %s\n# Host a found: line 12 REVOKED\n@revoked a %s\n",
+                         keys[ED].line, keys[P256].line);
+    spoil(text, strlen(text), survives, NULL);
+    free(text);
+}
+
+/* ---- the judgement ------------------------------------------------------------------------------------- */
+
+static struct known_hosts parsed(const char *text)
+{
+    struct known_hosts k = {0};
+    struct err err = ERR_INIT;
+    ok(known_hosts_parse(&k, "/etc/known", text, &err), &err);
+    return k;
+}
+
+/* Judges a key by what `ssh-keygen -F` printed. A NULL msg: it is trusted. */
+static void judged(const char *text, int key, const char *msg, const char *hint)
+{
+    struct strlist files = {0};
+    struct err err = ERR_INIT;
+    struct known_hosts k = parsed(text);
+    ok(strlist_split(&files, "/home/ann/.ssh/known_hosts,/etc/known", &err), &err);
+    int rc = known_hosts_check(&k, &keys[key].blob, "far port 22", &files, &err);
+    if (msg) {
+        refused(rc, &err, ERR_HOST_KEY, msg);
+        assert_string_equal(err.hint, hint);
+    } else {
+        ok(rc, &err);
+    }
+    strlist_release(&files);
+    known_hosts_release(&k);
+}
+
+static const char unknown_hint[] =
+    "compare that fingerprint with someone who runs the host, then trust it with --accept-new, or accept it "
+    "once with your own ssh";
+
+static void a_known_key_is_trusted(void **state)
+{
+    (void)state;
+    char *text =
+        text_of("# Host a found: line 1\na %s\n# Host a found: line 2\na %s\n# Host a found: line 3\na %s\n",
+                keys[ED_OTHER].line, keys[RSA].line, keys[ED].line);
+    judged(text, ED, NULL, NULL);
+    judged(text, ED_OTHER, NULL, NULL);
+    judged(text, RSA, NULL, NULL);
+    free(text);
+}
+
+static void an_unknown_key_is_refused(void **state)
+{
+    char *msg = text_of("far port 22: host key is not known: it offered ssh-ed25519 %s, there is no "
+                        "/home/ann/.ssh/known_hosts",
+                        keys[ED].fingerprint);
+    judged("", ED, msg, unknown_hint);
+    free(msg);
+    struct err err = ERR_INIT;
+    struct known_hosts none = {0};
+    struct strlist files = {0};
+    msg = text_of("far: host key is not known: it offered ecdsa-sha2-nistp521 %s, no file is named",
+                  keys[P521].fingerprint);
+    refused(known_hosts_check(&none, &keys[P521].blob, "far", &files, &err), &err, ERR_HOST_KEY, msg);
+    free(msg);
+    /* Those files that exist were looked into. */
+    char *first = scratch_file(*state, "one", "", 0), *second = scratch_file(*state, "two", "", 0);
+    ok(strlist_add(&files, "/home/ann/.ssh/known_hosts", NULL), NULL);
+    ok(strlist_add(&files, first, NULL), NULL);
+    ok(strlist_add(&files, second, NULL), NULL);
+    msg = text_of("far: host key is not known: it offered ssh-ed25519 %s, not in %s, %s",
+                  keys[ED].fingerprint, first, second);
+    refused(known_hosts_check(&none, &keys[ED].blob, "far", &files, &err), &err, ERR_HOST_KEY, msg);
+    strlist_release(&files);
+    free(first);
+    free(second);
+    free(msg);
+}
+
+static void a_key_of_another_type_is_refused(void **state)
+{
+    (void)state;
+    char *text = text_of("# Host a found: line 5\na %s\n", keys[RSA].line);
+    char *msg = text_of("far port 22: host key is not known: it offered ssh-ed25519 %s, but /etc/known:5 has "
+                        "ssh-rsa %s",
+                        keys[ED].fingerprint, keys[RSA].fingerprint);
+    judged(
+        text, ED, msg,
+        "someone may be in between; only if you know why it does not show that key any more, remove line 5 "
+        "of /etc/known");
+    free(msg);
+    free(text);
+}
+
+static enum known_status status_of(const char *text, int key, unsigned line)
+{
+    const struct known_key *decides = NULL;
+    struct known_hosts k = parsed(text);
+    enum known_status status = known_hosts_judge(&k, &keys[key].blob, &decides);
+    assert_int_equal(decides ? decides->line : 0, line);
+    known_hosts_release(&k);
+    return status;
+}
+
+static void the_strongest_line_decides(void **state)
+{
+    (void)state;
+    char *text = text_of("# Host a found: line 2\na %s\n# Host a found: line 3 CA\n@cert-authority a %s\n"
+                         "# Host a found: line 4\na %s\n# Host a found: line 5 REVOKED\n@revoked a %s\n"
+                         "# Host a found: line 6\na %s\n# Host a found: line 7\na %s\n",
+                         keys[P384].line, keys[ED].line, keys[RSA].line, keys[P256].line, keys[ED].line,
+                         keys[ED].line);
+    assert_int_equal(status_of(text, ED, 6), KNOWN_TRUSTED);
+    assert_int_equal(status_of(text, ED_OTHER, 6), KNOWN_CHANGED);
+    assert_int_equal(status_of(text, P256, 5), KNOWN_REFUSED);
+    assert_int_equal(status_of(text, P521, 2), KNOWN_OTHER_TYPES);
+    assert_int_equal(status_of("", ED, 0), KNOWN_NEW);
+    free(text);
+    text = text_of("# Host a found: line 1 CA\n@cert-authority a %s\n", keys[ED].line);
+    assert_int_equal(status_of(text, ED, 0), KNOWN_NEW);
+    free(text);
+}
+
+/* What is known under the bare name is another server's, unless it is the same key. */
+static void the_bare_name(void **state)
+{
+    char *text = text_of("alpha %s\n[beta]:2222 %s\nbeta %s\n@revoked gamma %s\n", keys[ED].line,
+                         keys[P256].line, keys[ED].line, keys[RSA].line);
+    char *path = scratch_file(*state, "bare", text, strlen(text));
+    struct err err = ERR_INIT;
+    struct known_hosts k = find(path, "alpha", 2222);
+    assert_int_equal(known_hosts_judge(&k, &keys[ED].blob, NULL), KNOWN_TRUSTED);
+    assert_int_equal(known_hosts_judge(&k, &keys[ED_OTHER].blob, NULL), KNOWN_NEW);
+    assert_int_equal(known_hosts_check(&k, &keys[RSA].blob, "x", &(struct strlist){0}, &err), -1);
+    char *hint = text_of("%s:1 has another key for the host without the port; compare the fingerprint with "
+                         "someone who runs the host, then trust it with --accept-new or your own ssh",
+                         path);
+    assert_string_equal(err.hint, hint);
+    free(hint);
+    known_hosts_release(&k);
+    k = find(path, "alpha", 22);
+    assert_int_equal(known_hosts_judge(&k, &keys[ED_OTHER].blob, NULL), KNOWN_CHANGED);
+    known_hosts_release(&k);
+    k = find(path, "beta", 2222);
+    assert_int_equal(known_hosts_judge(&k, &keys[ED].blob, NULL), KNOWN_OTHER_TYPES);
+    known_hosts_release(&k);
+    k = find(path, "gamma", 2222);
+    assert_int_equal(known_hosts_judge(&k, &keys[RSA].blob, NULL), KNOWN_REFUSED);
+    known_hosts_release(&k);
+    free(text);
+    free(path);
+}
+
+static void an_authority_is_no_key(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    char *text = text_of("# Host a found: line 1 CA\n@cert-authority a %s\n", keys[ED].line);
+    char *msg = text_of("far port 22: host key is not known: it offered ssh-ed25519 %s, there is no "
+                        "/home/ann/.ssh/known_hosts",
+                        keys[ED].fingerprint);
+    judged(text, ED, msg, "its certificate may be signed by the authority of /etc/known:1: --via openssh");
+    free(msg);
+    struct known_hosts k = parsed(text);
+    refused(known_hosts_usable(&k, &err), &err, ERR_UNSUPPORTED,
+            "only a certificate authority is known for the host (/etc/known:1), and libssh2 cannot judge its "
+            "certificates");
+    assert_string_equal(err.hint, "OpenSSH can: --via openssh");
+    known_hosts_release(&k);
+    free(text);
+    /* With a key beside it there is something to go by. */
+    text = text_of("# Host a found: line 1 CA\n@cert-authority a %s\n# Host a found: line 2\na %s\n",
+                   keys[ED].line, keys[RSA].line);
+    k = parsed(text);
+    ok(known_hosts_usable(&k, &err), &err);
+    known_hosts_release(&k);
+    k = parsed("");
+    ok(known_hosts_usable(&k, &err), &err);
+    free(text);
+}
+
+static void a_changed_key_is_refused(void **state)
+{
+    (void)state;
+    char *text = text_of("# Host a found: line 31\na %s\n", keys[ED_OTHER].line);
+    char *msg =
+        text_of("far port 22: HOST KEY HAS CHANGED: it offered ssh-ed25519 %s, but /etc/known:31 has %s",
+                keys[ED].fingerprint, keys[ED_OTHER].fingerprint);
+    judged(text, ED, msg,
+           "someone may be in between; only if you know why it changed, remove line 31 of /etc/known");
+    free(msg);
+    free(text);
+}
+
+static void a_revoked_key_is_refused(void **state)
+{
+    (void)state;
+    char *msg =
+        text_of("far port 22: host key ssh-ed25519 %s is revoked by /etc/known:9", keys[ED].fingerprint);
+    const char *hint = "whoever revoked it can say why, and which key the host has now";
+    /* Wherever the line that trusts it stands. */
+    char *before = text_of("# Host a found: line 9 REVOKED\n@revoked a %s\n# Host a found: line 10\na %s\n",
+                           keys[ED].line, keys[ED].line);
+    char *behind = text_of("# Host a found: line 8\na %s\n# Host a found: line 9 REVOKED\n@revoked a %s\n",
+                           keys[ED].line, keys[ED].line);
+    judged(before, ED, msg, hint);
+    judged(behind, ED, msg, hint);
+    /* Another key's revocation says nothing about this one. */
+    char *other = text_of("# Host a found: line 8\na %s\n# Host a found: line 9 REVOKED\n@revoked a %s\n",
+                          keys[ED].line, keys[ED_OTHER].line);
+    judged(other, ED, NULL, NULL);
+    free(msg);
+    free(before);
+    free(behind);
+    free(other);
+}
+
+static void preferred(const char *text, const char *wanted)
+{
+    char dst[256];
+    struct known_hosts k = parsed(text);
+    assert_ptr_equal(known_hosts_preference(&k, dst, sizeof dst), dst);
+    assert_string_equal(dst, wanted);
+    known_hosts_release(&k);
+}
+
+static void known_types_are_preferred(void **state)
+{
+    (void)state;
+    preferred(
+        "",
+        "ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,rsa-sha2-512,rsa-sha2-256,"
+        "ssh-rsa");
+    char *text = text_of("a %s\na %s\n", keys[RSA].line, keys[P384].line);
+    preferred(text, "ecdsa-sha2-nistp384,rsa-sha2-512,rsa-sha2-256,ssh-rsa,ssh-ed25519,ecdsa-sha2-nistp256,"
+                    "ecdsa-sha2-nistp521");
+    free(text);
+    /* What is revoked or an authority's is nothing to look forward to. */
+    text = text_of("@revoked a %s\n@cert-authority a %s\na %s\n", keys[P256].line, keys[P384].line,
+                   keys[P521].line);
+    preferred(text, "ecdsa-sha2-nistp521,ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,rsa-sha2-512,"
+                    "rsa-sha2-256,ssh-rsa");
+    free(text);
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------- */
+
+static int add(const char *path, const char *host, unsigned port, int key, bool hashed, struct err *err)
+{
+    struct known_addition a = {
+        .file = path, .host = host, .port = port, .key = &keys[key].blob, .hashed = hashed};
+    return known_hosts_add(&a, &limits, err);
+}
+
+static void file_is(const char *path, const char *expected)
+{
+    struct buf text = scratch_read(path);
+    assert_string_equal(buf_str(&text), expected);
+    buf_release(&text);
+}
+
+static void new_hosts_are_written(void **state)
+{
+    struct err err = ERR_INIT;
+    struct stat st;
+    char *path = text_of("%s/dot-ssh/known_hosts", (char *)*state),
+         *dir = text_of("%s/dot-ssh", (char *)*state);
+    umask(0);
+    ok(add(path, "Alpha", 22, ED, false, &err), &err);
+    assert_int_equal(stat(dir, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0700);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0600);
+    ok(add(path, "beta", 2222, P256, false, &err), &err);
+    ok(add(path, "::1", 2222, RSA, false, &err), &err);
+    ok(add(path, "alias", 0, P521, false, &err), &err);
+    char *text = text_of("alpha %s\n[beta]:2222 %s\n[::1]:2222 %s\nalias %s\n", keys[ED].line,
+                         keys[P256].line, keys[RSA].line, keys[P521].line);
+    file_is(path, text);
+    finds(path, "alpha", 22, ED, 1, KNOWN_PLAIN);
+    finds(path, "beta", 2222, P256, 2, KNOWN_PLAIN);
+    /* Known by now: nothing is written twice, and another key not at all. */
+    ok(add(path, "alpha", 22, ED, true, &err), &err);
+    assert_int_equal(add(path, "alpha", 22, ED_OTHER, false, &err), -1);
+    assert_int_equal(err.kind, ERR_HOST_KEY);
+    contains(err.msg, "HOST KEY HAS CHANGED");
+    assert_int_equal(add(path, "alpha", 22, RSA, false, &err), -1);
+    assert_int_equal(err.kind, ERR_HOST_KEY);
+    file_is(path, text);
+    /* The same host at another port is another server. */
+    ok(add(path, "alpha", 2022, ED_OTHER, false, &err), &err);
+    finds(path, "alpha", 2022, ED_OTHER, 5, KNOWN_PLAIN);
+    free(text);
+    free(dir);
+    free(path);
+}
+
+static void new_hosts_are_hashed(void **state)
+{
+    struct err err = ERR_INIT;
+    char *path = scratch_file(*state, "hashing", "", 0);
+    ok(add(path, "Alpha", 22, ED, true, &err), &err);
+    ok(add(path, "beta", 2222, P384, true, &err), &err);
+    struct buf text = scratch_read(path);
+    assert_null(strcasestr(buf_str(&text), "alpha"));
+    assert_null(strstr(buf_str(&text), "beta"));
+    assert_int_equal(strncmp(buf_str(&text), "|1|", 3), 0);
+    finds(path, "alpha", 22, ED, 1, KNOWN_PLAIN);
+    finds(path, "beta", 2222, P384, 2, KNOWN_PLAIN);
+    finds_nothing(path, "beta", 22);
+    buf_release(&text);
+    free(path);
+}
+
+static void a_last_line_without_its_end(void **state)
+{
+    struct err err = ERR_INIT;
+    char *text = text_of("beta %s", keys[RSA].line), *path = scratch_file(*state, "cut", text, strlen(text));
+    ok(add(path, "alpha", 22, ED, false, &err), &err);
+    finds(path, "beta", 22, RSA, 1, KNOWN_PLAIN);
+    finds(path, "alpha", 22, ED, 2, KNOWN_PLAIN);
+    free(text);
+    free(path);
+}
+
+static void where_nothing_can_be_written(void **state)
+{
+    struct err err = ERR_INIT;
+    refused(add("/dev/null", "alpha", 22, ED, false, &err), &err, ERR_FAILED, "/dev/null is no regular file");
+    char *path = text_of("%s/none/none/known", (char *)*state);
+    assert_int_equal(add(path, "alpha", 22, ED, false, &err), -1);
+    contains(err.msg, "/none: No such file or directory");
+    free(path);
+    static const char *const names[] = {"a b", "a,b", "*", "!a", "@revoked", "#a", "|1|a", "", "a\nb"};
+    path = scratch_file(*state, "untouched", "", 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_int_equal(add(path, names[i], 0, ED, false, &err), -1);
+        contains(err.msg, "cannot stand in a file of known hosts");
+    }
+    file_is(path, "");
+    free(path);
+}
+
+/* Where the path is a link or a second name of a file: that of the user's own known hosts is appended to, as
+ * ssh does; nothing else is written, made or waited for. */
+static void links_and_fifos(void **state)
+{
+    struct err err = ERR_INIT;
+    char *known = text_of("%s/own", (char *)*state), *link = text_of("%s/link", (char *)*state);
+    char *precious = scratch_file(*state, "precious", "export PATH=/bin\n", 17);
+    char *made = text_of("%s/made", (char *)*state), *fifo = text_of("%s/fifo", (char *)*state);
+    ok(add(known, "alpha", 22, ED, false, &err), &err);
+    assert_int_equal(symlink(known, link), 0);
+    ok(add(link, "beta", 22, ED, false, &err), &err);
+    finds(known, "beta", 22, ED, 2, KNOWN_PLAIN);
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(linkat(AT_FDCWD, known, AT_FDCWD, link, 0), 0);
+    ok(add(link, "gamma", 22, ED, false, &err), &err);
+    finds(known, "gamma", 22, ED, 3, KNOWN_PLAIN);
+    assert_int_equal(unlink(link), 0);
+
+    char *msg = text_of("%s is a link to a file that is not your known hosts", link);
+    assert_int_equal(symlink(precious, link), 0);
+    refused(add(link, "alpha", 22, ED, false, &err), &err, ERR_FAILED, msg);
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(linkat(AT_FDCWD, precious, AT_FDCWD, link, 0), 0);
+    refused(add(link, "alpha", 22, ED, false, &err), &err, ERR_FAILED, msg);
+    file_is(precious, "export PATH=/bin\n");
+    assert_int_equal(unlink(link), 0);
+    free(msg);
+
+    assert_int_equal(symlink(made, link), 0);
+    assert_int_equal(add(link, "alpha", 22, ED, false, &err), -1);
+    assert_false(file_exists(made));
+    assert_int_equal(unlink(link), 0);
+
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    assert_int_equal(symlink(fifo, link), 0);
+    msg = text_of("%s is no regular file", fifo);
+    refused(add(fifo, "alpha", 22, ED, false, &err), &err, ERR_FAILED, msg);
+    free(msg);
+    msg = text_of("%s is no regular file", link);
+    refused(add(link, "alpha", 22, ED, false, &err), &err, ERR_FAILED, msg);
+    free(msg);
+    /* Nor is one read: ssh-keygen would wait. */
+    struct known_hosts k = {0};
+    struct strlist files = {0};
+    ok(strlist_add(&files, fifo, &err), &err);
+    assert_int_equal(known_hosts_find(&files, "alpha", 22, &limits, &k, &err), -1);
+    contains(err.msg, "are no regular file");
+    strlist_release(&files);
+    char *all[] = {known, link, precious, made, fifo};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        free(all[i]);
+}
+
+static void a_lock_that_is_held(void **state)
+{
+    struct err err = ERR_INIT;
+    char *path = scratch_file(*state, "held", "", 0),
+         *msg = text_of("somebody else holds the lock of %s", path);
+    int fd = open(path, O_RDONLY | O_CLOEXEC), ends[2];
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    struct known_addition a = {.file = path, .host = "alpha", .key = &keys[ED].blob};
+    struct proc_limits soon = limits;
+    soon.timeout_ms = 60;
+    refused(known_hosts_add(&a, &soon, &err), &err, ERR_TIMEOUT, msg);
+    ok(fd_pipe(ends, &err), &err);
+    assert_int_equal(write(ends[1], "", 1), 1);
+    soon = limits;
+    soon.cancel_fd = ends[0];
+    assert_int_equal(known_hosts_add(&a, &soon, &err), -1);
+    assert_int_equal(err.kind, ERR_CANCELLED);
+    file_is(path, "");
+    fd_close(&fd);
+    ok(known_hosts_add(&a, &limits, &err), &err);
+    finds(path, "alpha", 22, ED, 1, KNOWN_PLAIN);
+    fd_close(&ends[0]);
+    fd_close(&ends[1]);
+    free(msg);
+    free(path);
+}
+
+/* One of several that write at once: hosts of its own, and one that all have. */
+#define AT_ONCE 8
+#define EACH 3
+struct writer {
+    const char *path;
+    unsigned number;
+    bool failed;
+};
+
+static void *write_some(void *ctx)
+{
+    struct writer *w = ctx;
+    for (unsigned i = 0; i < EACH; i++) {
+        char name[40];
+        snprintf(name, sizeof name, "host-%u-%u", w->number, i);
+        w->failed = w->failed || add(w->path, name, 22, ED, i == 1, NULL) < 0 ||
+                    add(w->path, "shared", 2222, P256, false, NULL) < 0;
+    }
+    return NULL;
+}
+
+static void many_at_once(void **state)
+{
+    struct writer writers[AT_ONCE];
+    pthread_t threads[AT_ONCE];
+    char *path = text_of("%s/crowd/known_hosts", (char *)*state);
+    for (unsigned i = 0; i < AT_ONCE; i++) {
+        writers[i] = (struct writer){.path = path, .number = i};
+        assert_int_equal(pthread_create(&threads[i], NULL, write_some, &writers[i]), 0);
+    }
+    for (unsigned i = 0; i < AT_ONCE; i++) {
+        pthread_join(threads[i], NULL);
+        assert_false(writers[i].failed);
+    }
+    struct buf text = scratch_read(path);
+    size_t lines = 0;
+    for (const char *p = buf_str(&text); *p; p++)
+        lines += *p == '\n';
+    assert_int_equal(lines, AT_ONCE * EACH + 1);
+    struct known_hosts k = find(path, "shared", 2222);
+    assert_int_equal(k.n, 1);
+    known_hosts_release(&k);
+    k = find(path, "host-7-1", 22);
+    assert_int_equal(k.n, 1);
+    known_hosts_release(&k);
+    buf_release(&text);
+    free(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plain_lines),
+        cmocka_unit_test(hashed_lines),
+        cmocka_unit_test(patterns),
+        cmocka_unit_test(ports),
+        cmocka_unit_test(markers),
+        cmocka_unit_test(garbage_between),
+        cmocka_unit_test(several_files),
+        cmocka_unit_test(a_lookup_that_fails),
+        cmocka_unit_test(what_was_printed_is_read),
+        cmocka_unit_test(cut_and_flipped),
+        cmocka_unit_test(a_known_key_is_trusted),
+        cmocka_unit_test(the_strongest_line_decides),
+        cmocka_unit_test(the_bare_name),
+        cmocka_unit_test(a_key_of_another_type_is_refused),
+        cmocka_unit_test(an_unknown_key_is_refused),
+        cmocka_unit_test(an_authority_is_no_key),
+        cmocka_unit_test(a_changed_key_is_refused),
+        cmocka_unit_test(a_revoked_key_is_refused),
+        cmocka_unit_test(known_types_are_preferred),
+        cmocka_unit_test(new_hosts_are_written),
+        cmocka_unit_test(new_hosts_are_hashed),
+        cmocka_unit_test(a_last_line_without_its_end),
+        cmocka_unit_test(where_nothing_can_be_written),
+        cmocka_unit_test(links_and_fifos),
+        cmocka_unit_test(a_lock_that_is_held),
+        cmocka_unit_test(many_at_once),
+    };
+    return cmocka_run_group_tests(tests, make_keys, forget_keys);
+}

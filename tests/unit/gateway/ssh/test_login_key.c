@@ -1,0 +1,152 @@
+/* Two logins that differ in one thing have different keys; passwords and sessions are kept by these. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "gateway/ssh/login_key.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+/* A new string. */
+static char *key_of(const struct hop *hop)
+{
+    struct buf b = BUF_INIT(LOGIN_KEY_MAX);
+    struct err err = ERR_INIT;
+    login_key_add(&b, hop);
+    ok(buf_check(&b, "the key", &err), &err);
+    return buf_take(&b);
+}
+
+static char *key_of_config(const struct ssh_config *config)
+{
+    const struct hop hop = {.config = config};
+    return key_of(&hop);
+}
+
+/* Every string and number in which configurations may differ, by its place. */
+#define AT(field) offsetof(struct ssh_config, field)
+static const size_t texts[] = {
+    AT(user),           AT(hostname),   AT(agent),        AT(host_key_alias), AT(bind_address),
+    AT(proxy_command),  AT(asked.jump), AT(asked.config), AT(preferred),      AT(key_exchanges),
+    AT(host_key_types), AT(ciphers),    AT(macs),         AT(key_types),
+};
+static const size_t flags[] = {
+    AT(identities_only), AT(publickey), AT(password),         AT(keyboard_interactive),
+    AT(gssapi),          AT(hostbased), AT(hash_known_hosts),
+};
+static const size_t lists[] = {AT(identity_files), AT(certificate_files), AT(known_hosts)};
+
+static void *at(struct ssh_config *c, size_t offset)
+{
+    return (char *)c + offset;
+}
+
+static void set_text(struct ssh_config *c, size_t offset, char *text)
+{
+    memcpy(at(c, offset), &text, sizeof text);
+}
+
+/* All of one table differ from each other. Takes the keys. */
+static void all_differ(char **keys, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < i; k++)
+            assert_string_not_equal(keys[i], keys[k]);
+    for (size_t i = 0; i < n; i++)
+        free(keys[i]);
+}
+
+static void one_difference(void **state)
+{
+    (void)state;
+    static char value[] = "value", nothing[] = "";
+    char *items[] = {value};
+    char *keys[100];
+    size_t n = 0;
+    keys[n++] = key_of_config(&(struct ssh_config){.port = 22});
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct ssh_config c = {.port = 22};
+        set_text(&c, texts[i], value);
+        keys[n++] = key_of_config(&c);
+        set_text(&c, texts[i], nothing);
+        keys[n++] = key_of_config(&c);
+    }
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        struct ssh_config c = {.port = 22};
+        memcpy(at(&c, flags[i]), &(bool){true}, sizeof(bool));
+        keys[n++] = key_of_config(&c);
+    }
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        struct ssh_config c = {.port = 22};
+        memcpy(at(&c, lists[i]), &(struct strlist){.items = items, .n = 1}, sizeof(struct strlist));
+        keys[n++] = key_of_config(&c);
+    }
+    keys[n++] = key_of_config(&(struct ssh_config){.port = 2222});
+    keys[n++] = key_of_config(&(struct ssh_config){.port = 22, .family = ADDRESS_IPV6});
+    keys[n++] = key_of_config(&(struct ssh_config){.port = 22, .n_user_known_hosts = 1});
+    keys[n++] = key_of_config(&(struct ssh_config){.port = 22, .host_key_policy = HOST_KEY_ACCEPT_NEW});
+    keys[n++] = key_of_config(&(struct ssh_config){.port = 22, .only_openssh = "PKCS11Provider"});
+    assert_true(n <= sizeof keys / sizeof *keys);
+    all_differ(keys, n);
+}
+
+/* What stands in one field cannot be read as two. */
+static void no_field_runs_into_another(void **state)
+{
+    (void)state;
+    static char a[] = "a", ab[] = "a\n1:b", b[] = "b", ba[] = "b\n1:a";
+    char *two[] = {a, b}, *one[] = {ab};
+    char *keys[] = {
+        key_of_config(&(struct ssh_config){.user = ab, .hostname = a}),
+        key_of_config(&(struct ssh_config){.user = a, .hostname = ba}),
+        key_of_config(&(struct ssh_config){.user = a, .hostname = b}),
+        key_of_config(&(struct ssh_config){.known_hosts = {.items = two, .n = 2}}),
+        key_of_config(&(struct ssh_config){.known_hosts = {.items = one, .n = 1}}),
+        key_of_config(&(struct ssh_config){.certificate_files = {.items = two, .n = 1},
+                                           .known_hosts = {.items = two + 1, .n = 1}}),
+    };
+    all_differ(keys, sizeof keys / sizeof *keys);
+}
+
+static void the_hops_before(void **state)
+{
+    (void)state;
+    static char bastion[] = "bastion", other[] = "other";
+    const struct ssh_config host = {.port = 22}, by = {.hostname = bastion}, by_other = {.hostname = other};
+    const struct hop first = {.config = &by}, second = {.config = &by_other},
+                     both = {.config = &by_other, .before = &first};
+    char *keys[] = {
+        key_of(&(struct hop){.config = &host}),
+        key_of(&(struct hop){.config = &host, .before = &first}),
+        key_of(&(struct hop){.config = &host, .before = &second}),
+        key_of(&(struct hop){.config = &host, .before = &both}),
+        key_of(&(struct hop){.config = &host, .via = SSH_VIA_OPENSSH}),
+    };
+    all_differ(keys, sizeof keys / sizeof *keys);
+}
+
+/* The name that the user types for it, timeouts and compression are no part of a login. */
+static void the_same_login(void **state)
+{
+    (void)state;
+    static char name[] = "mine-1", other[] = "mine-2";
+    const struct ssh_config a = {.port = 22, .address = name, .connect_timeout_s = 1},
+                            b = {.port = 22, .address = other, .compression = true, .compressible = true};
+    char *one = key_of_config(&a), *two = key_of_config(&b);
+    assert_string_equal(one, two);
+    free(one);
+    free(two);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_difference),
+        cmocka_unit_test(no_field_runs_into_another),
+        cmocka_unit_test(the_hops_before),
+        cmocka_unit_test(the_same_login),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

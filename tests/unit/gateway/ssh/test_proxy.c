@@ -1,0 +1,166 @@
+/* ProxyCommand's child: its bytes, its words, its end. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "gateway/ssh/proxy.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+static struct proxy *started(const char *command, int *ret_fd)
+{
+    struct proxy *p = NULL;
+    struct err err = ERR_INIT;
+    ok(proxy_start(command, ret_fd, &p, &err), &err);
+    return p;
+}
+
+/* Reads until the child closes its end. */
+static void say_all(int fd, char *dst, size_t cap)
+{
+    size_t n = 0;
+    ssize_t got;
+    while (n + 1 < cap && (got = recv(fd, dst + n, cap - 1 - n, 0)) > 0)
+        n += (size_t)got;
+    dst[n] = '\0';
+}
+
+static void bytes_both_ways(void **state)
+{
+    (void)state;
+    int fd = -1;
+    char text[32] = "";
+    struct proxy *p = started("sed s/a/b/", &fd);
+    ok(fd_write_all(fd, "abc\n", 4, NULL), NULL);
+    shutdown(fd, SHUT_WR);
+    say_all(fd, text, sizeof text);
+    assert_string_equal(text, "bbc\n");
+    assert_string_equal(proxy_complaint(p, text, sizeof text), "");
+    proxy_end(p);
+    fd_close(&fd);
+}
+
+/* The user's shell reads it, with exec in front, as with ssh. */
+static void the_users_shell(void **state)
+{
+    char *said = text_of("%s/said", (char *)*state), text[64];
+    char *script = text_of("#!/bin/sh\nprintf '%%s|' \"$@\" >%s\n", said);
+    char *shell = scratch_file(*state, "shell", script, strlen(script));
+    int fd = -1;
+    assert_int_equal(chmod(shell, 0700), 0);
+    setenv("SHELL", shell, 1);
+    struct proxy *p = started("nc a 'b c'; true", &fd);
+    say_all(fd, text, sizeof text);
+    unsetenv("SHELL");
+    proxy_end(p);
+    fd_close(&fd);
+    struct buf b = scratch_read(said);
+    assert_string_equal(buf_str(&b), "-c|exec nc a 'b c'; true|");
+    buf_release(&b);
+    setenv("SHELL", "/nowhere/sh", 1);
+    struct err err = ERR_INIT;
+    assert_int_equal(proxy_start("true", &fd, &p, &err), -1);
+    contains(err.msg, "cannot start /nowhere/sh");
+    unsetenv("SHELL");
+    free(said);
+    free(script);
+    free(shell);
+}
+
+static void what_it_complains_of(void **state)
+{
+    (void)state;
+    int fd = -1;
+    char text[64], little[12];
+    struct proxy *p = started("sh -c 'i=0; while [ $i -lt 300 ]; do echo line $i; i=$((i+1)); done >&2; "
+                              "printf \"no \\033[31mroute\\n\" >&2'",
+                              &fd);
+    say_all(fd, text, sizeof text);
+    proxy_complaint(p, text, sizeof text);
+    contains(text, "line 299 no ?[31mroute");
+    assert_string_equal(proxy_complaint(p, little, sizeof little), "1mroute");
+    proxy_end(p);
+    fd_close(&fd);
+}
+
+/* Nobody listens to what it says while all goes well. */
+static void one_that_talks_much_goes_on(void **state)
+{
+    (void)state;
+    int fd = -1;
+    char text[8];
+    struct proxy *p = started("sh -c 'head -c 1000000 /dev/zero >&2; echo on'", &fd);
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    assert_int_equal(poll(&ready, 1, 20000), 1);
+    say_all(fd, text, sizeof text);
+    assert_string_equal(text, "on\n");
+    proxy_end(p);
+    fd_close(&fd);
+}
+
+static void it_ends_with_all_it_started(void **state)
+{
+    char *path = text_of("%s/pid", (char *)*state),
+         *command = text_of("sh -c 'sleep 60 & echo $! >%s; wait'", path);
+    int fd = -1;
+    struct proxy *p = started(command, &fd);
+    uint64_t pid = 0;
+    for (int i = 0; i < 2000 && pid == 0; i++) {
+        struct buf b = BUF_INIT(64);
+        if (file_read(path, &b, NULL) == 0 && b.len > 1) {
+            b.data[b.len - 1] = '\0';
+            text_to_uint(b.data, UINT32_MAX, &pid);
+        }
+        buf_release(&b);
+        fd_wait(-1, 0, clock_deadline(5), -1, NULL);
+    }
+    assert_true(pid > 0);
+    proxy_end(p);
+    char text[4];
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    /* Both held the other end. */
+    assert_int_equal(poll(&ready, 1, 20000), 1);
+    say_all(fd, text, sizeof text);
+    assert_string_equal(text, "");
+    fd_close(&fd);
+    proxy_end(NULL);
+    free(command);
+    free(path);
+}
+
+/* One that closes its connection goes a moment later; one that only listens to us does not. */
+static void its_own_end_is_seen(void **state)
+{
+    (void)state;
+    int fd = -1, code = -1;
+    char text[4];
+    struct proxy *p = started("sh -c 'exec <&- >&-; sleep 0.02; exit 7'", &fd);
+    say_all(fd, text, sizeof text);
+    assert_true(proxy_ended(p, &code));
+    assert_int_equal(code, 7);
+    assert_string_equal(proxy_complaint(p, text, sizeof text), "");
+    proxy_end(p);
+    fd_close(&fd);
+    p = started("cat", &fd);
+    code = -1;
+    assert_false(proxy_ended(p, &code));
+    assert_int_equal(code, -1);
+    proxy_end(p);
+    fd_close(&fd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bytes_both_ways),      SCRATCH(the_users_shell),
+        cmocka_unit_test(what_it_complains_of), cmocka_unit_test(one_that_talks_much_goes_on),
+        SCRATCH(it_ends_with_all_it_started),   cmocka_unit_test(its_own_end_is_seen),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,125 @@
+/* The receive window: how it grows on which line, and what the kernel says of a line's length. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "gateway/ssh/window.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+/* What a window begins with. */
+static uint32_t start(int64_t rtt_ms)
+{
+    struct window w;
+    window_init(&w, rtt_ms, 0);
+    return w.size;
+}
+
+static void a_window_begins_with_what_a_fast_line_holds(void **state)
+{
+    (void)state;
+    assert_int_equal(start(-1), WINDOW_LEAST);
+    assert_int_equal(start(0), WINDOW_LEAST);
+    assert_int_equal(start(20), WINDOW_LEAST);
+    assert_int_equal(start(30), 30 * (WINDOW_FAST / 1000));
+    assert_int_equal(start(50), WINDOW_START);
+    assert_int_equal(start(INT64_MAX), WINDOW_START);
+}
+
+/* A line on which `rate` bytes a millisecond arrive, for so long, taken 64 kB at a time. */
+static uint32_t after(int64_t rtt_ms, size_t rate, int64_t ms)
+{
+    struct window w;
+    int64_t now = 1000;
+    window_init(&w, rtt_ms, now);
+    uint32_t before = w.size;
+    for (size_t left = 0; ms > 0; ms--, now++)
+        for (left += rate; left >= 65536; left -= 65536) {
+            window_took(&w, 65536, now);
+            assert_in_range(w.size, before, WINDOW_MOST);
+            before = w.size;
+        }
+    return w.size;
+}
+
+static void a_window_grows_with_what_comes(void **state)
+{
+    (void)state;
+    /* Short lines need no more, whatever their rate, nor do slow ones, nor those whose length nobody knows.
+     */
+    assert_int_equal(after(0, 500000, 1000), WINDOW_LEAST);
+    assert_int_equal(after(-1, 500000, 1000), WINDOW_LEAST);
+    assert_int_equal(after(1, 500000, 1000), WINDOW_LEAST);
+    assert_int_equal(after(50, 10000, 1000), start(50));
+    /* Twice of what a round trip brings, within the limit. */
+    assert_in_range(after(50, 100000, 1000), 9000000, 11000000);
+    assert_int_equal(after(100, 500000, 1000), WINDOW_MOST);
+    /* Nothing before the first round trip is over. */
+    assert_int_equal(after(100, 100000, 90), WINDOW_START);
+}
+
+static void an_idle_time_does_not_count(void **state)
+{
+    (void)state;
+    struct window w;
+    window_init(&w, 50, 0);
+    window_took(&w, 4 << 20, 1000000);
+    assert_int_equal(w.size, start(50));
+    /* Sums do not wrap. */
+    window_took(&w, SIZE_MAX / 4096, 1000050);
+    assert_int_equal(w.size, WINDOW_MOST);
+}
+
+static void it_is_enlarged_when_a_quarter_is_used_up(void **state)
+{
+    (void)state;
+    struct window w;
+    window_init(&w, 0, 0);
+    assert_int_equal(window_enlargement(&w, WINDOW_LEAST), 0);
+    assert_int_equal(window_enlargement(&w, WINDOW_LEAST / 4 * 3), 0);
+    assert_int_equal(window_enlargement(&w, WINDOW_LEAST / 4 * 3 - 1), WINDOW_LEAST / 4 + 1);
+    assert_int_equal(window_enlargement(&w, 0), WINDOW_LEAST);
+    /* More may be left than there should be. */
+    assert_int_equal(window_enlargement(&w, UINT64_MAX), 0);
+}
+
+static void the_kernel_is_asked(void **state)
+{
+    (void)state;
+    int pair[2];
+    struct err err = ERR_INIT;
+    ok(fd_socketpair(pair, &err), &err);
+    assert_int_equal(window_tcp_rtt(pair[0]), -1);
+    fd_close(&pair[0]);
+    fd_close(&pair[1]);
+    assert_int_equal(window_tcp_rtt(-1), -1);
+#ifdef __linux__
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof at;
+    int listener = fd_socket(AF_INET, &err), near = fd_socket(AF_INET, &err);
+    assert_int_equal(bind(listener, (struct sockaddr *)&at, size), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    assert_int_equal(getsockname(listener, (struct sockaddr *)&at, &size), 0);
+    assert_int_equal(connect(near, (struct sockaddr *)&at, size), 0);
+    assert_in_range(window_tcp_rtt(near), 0, 5000);
+    fd_close(&near);
+    fd_close(&listener);
+#endif
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_window_begins_with_what_a_fast_line_holds),
+        cmocka_unit_test(a_window_grows_with_what_comes),
+        cmocka_unit_test(an_idle_time_does_not_count),
+        cmocka_unit_test(it_is_enlarged_when_a_quarter_is_used_up),
+        cmocka_unit_test(the_kernel_is_asked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,240 @@
+/* The wire between libssh2 and a descriptor: order, congestion, the end, and being cut off. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "gateway/ssh/wire.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+struct ends {
+    struct wire w;
+    int far;
+};
+
+static struct ends connected(void)
+{
+    int pair[2];
+    struct ends e;
+    struct err err = ERR_INIT;
+    ok(fd_socketpair(pair, &err), &err);
+    ok(wire_init(&e.w, pair[0], &err), &err);
+    assert_true(fcntl(pair[0], F_GETFL) & O_NONBLOCK);
+    e.far = pair[1];
+    return e;
+}
+
+static void release(struct ends *e)
+{
+    wire_release(&e->w);
+    fd_close(&e->far);
+    assert_int_equal(e->w.fd, -1);
+}
+
+static void bytes_go_both_ways(void **state)
+{
+    (void)state;
+    struct ends e = connected();
+    char got[32] = "";
+    assert_int_equal(wire_recv(&e.w, got, sizeof got), -EAGAIN);
+    assert_int_equal(wire_send(&e.w, "hello", 5), 5);
+    assert_int_equal(read(e.far, got, sizeof got), 5);
+    assert_memory_equal(got, "hello", 5);
+    assert_int_equal(write(e.far, "answer", 6), 6);
+    assert_int_equal(wire_recv(&e.w, got, 3), 3);
+    assert_int_equal(wire_recv(&e.w, got + 3, 10), 3);
+    assert_memory_equal(got, "answer", 6);
+    assert_int_equal(wire_events(&e.w), POLLIN);
+    release(&e);
+}
+
+static void what_was_read_ahead_comes_first(void **state)
+{
+    (void)state;
+    struct ends e = connected();
+    char got[32] = "";
+    assert_int_equal(write(e.far, "SSH-2.0-x", 9), 9);
+    wire_fill(&e.w);
+    assert_int_equal(e.w.in.len, 9);
+    assert_int_equal(write(e.far, "more", 4), 4);
+    fd_close(&e.far);
+    wire_fill(&e.w);
+    assert_true(e.w.eof);
+    assert_int_equal(wire_recv(&e.w, got, 4), 4);
+    assert_int_equal(wire_recv(&e.w, got + 4, 20), 9);
+    assert_string_equal(got, "SSH-2.0-xmore");
+    assert_int_equal(wire_recv(&e.w, got, 20), 0);
+    assert_int_equal(wire_recv(&e.w, got, 20), 0);
+    assert_int_equal(wire_events(&e.w), 0);
+    assert_int_equal(e.w.preauth.len, 13);
+    assert_string_equal(e.w.preauth.data, "SSH-2.0-xmore");
+    release(&e);
+}
+
+static void reading_has_a_bound(void **state)
+{
+    (void)state;
+    struct ends e = connected();
+    char got[16] = "";
+    assert_int_equal(write(e.far, "abcdefghij", 10), 10);
+    wire_allow(&e.w, 5);
+    assert_int_equal(wire_recv(&e.w, got, 3), 3);
+    assert_int_equal(wire_recv(&e.w, got + 3, 4), 4);
+    assert_int_equal(wire_recv(&e.w, got + 7, 4), -EAGAIN);
+    assert_int_equal(e.w.given, 7);
+    /* What was read ahead is given out all the same: nobody would ask again for it. */
+    wire_fill(&e.w);
+    assert_int_equal(wire_recv(&e.w, got + 7, 4), 3);
+    assert_string_equal(got, "abcdefghij");
+    assert_int_equal(write(e.far, "k", 1), 1);
+    assert_int_equal(wire_recv(&e.w, got, 4), -EAGAIN);
+    wire_allow(&e.w, SIZE_MAX);
+    assert_int_equal(wire_recv(&e.w, got, 4), 1);
+    release(&e);
+}
+
+static void reading_ahead_is_bounded(void **state)
+{
+    (void)state;
+    struct ends e = connected();
+    char chunk[4096];
+    memset(chunk, 'x', sizeof chunk);
+    ok(fd_set_nonblocking(e.far, true, NULL), NULL);
+    size_t sent = 0;
+    for (int i = 0; i < 1000; i++) {
+        ssize_t n = write(e.far, chunk, sizeof chunk);
+        sent += n > 0 ? (size_t)n : 0;
+        wire_fill(&e.w);
+    }
+    assert_true(e.w.in.len <= 65536 && e.w.in.len > 60000);
+    assert_true(sent > e.w.in.len);
+    assert_int_equal(wire_events(&e.w), 0);
+    assert_int_equal(e.w.preauth.len, e.w.preauth.max);
+    wire_forget_preauth(&e.w);
+    /* Nothing is lost. */
+    size_t got = 0;
+    for (ssize_t n; (n = wire_recv(&e.w, chunk, 1000)) > 0;)
+        got += (size_t)n;
+    assert_int_equal(got, sent);
+    assert_int_equal(e.w.preauth.len, 0);
+    assert_int_equal(wire_events(&e.w), POLLIN);
+    release(&e);
+}
+
+static void congestion(void **state)
+{
+    (void)state;
+    struct ends e = connected();
+    static unsigned char chunk[32768], back[65536];
+    size_t sent = 0, got = 0;
+    bool congested = false;
+    ssize_t n;
+    while ((n = wire_send(&e.w, chunk, sizeof chunk)) > 0) {
+        /* All of it, or nothing. */
+        assert_int_equal(n, sizeof chunk);
+        for (size_t i = 0; i < sizeof chunk; i++)
+            chunk[i] = (unsigned char)((sent + sizeof chunk + i) % 253);
+        sent += sizeof chunk;
+        assert_false(congested && !wire_congested(&e.w));
+        congested = wire_congested(&e.w);
+    }
+    assert_int_equal(n, -EAGAIN);
+    assert_true(congested);
+    assert_in_range(e.w.out.len, 4000000, 4u << 20);
+    assert_int_equal(e.w.error, 0);
+    assert_int_equal(wire_events(&e.w), POLLIN | POLLOUT);
+    ok(fd_set_nonblocking(e.far, true, NULL), NULL);
+    while (got < sent) {
+        n = read(e.far, back, sizeof back);
+        assert_true(n > 0 || errno == EAGAIN);
+        for (ssize_t i = 0; i < n; i++, got++)
+            assert_int_equal(back[i], got < sizeof chunk ? 0 : got % 253);
+        wire_flush(&e.w);
+    }
+    assert_int_equal(e.w.out.len, 0);
+    assert_false(wire_congested(&e.w));
+    assert_int_equal(wire_events(&e.w), POLLIN);
+    release(&e);
+}
+
+static void sending_to_nobody(void **state)
+{
+    (void)state;
+    struct ends e = connected();
+    char got[8];
+    fd_close(&e.far);
+    /* SIGPIPE would end the test. What cannot be sent is noticed with the next call. */
+    assert_int_equal(wire_send(&e.w, "x", 1), 1);
+    assert_int_equal(e.w.error, EPIPE);
+    assert_int_equal(wire_send(&e.w, "x", 1), -EPIPE);
+    assert_int_equal(wire_recv(&e.w, got, 8), -EPIPE);
+    assert_int_equal(wire_events(&e.w), 0);
+    release(&e);
+}
+
+static void the_clock_of_the_last_byte(void **state)
+{
+    (void)state;
+    struct ends e = connected();
+    char got[8];
+    e.w.last_rx = 5;
+    assert_int_equal(wire_recv(&e.w, got, 8), -EAGAIN);
+    assert_int_equal(wire_send(&e.w, "x", 1), 1);
+    assert_int_equal(e.w.last_rx, 5);
+    assert_int_equal(write(e.far, "y", 1), 1);
+    assert_int_equal(wire_recv(&e.w, got, 8), 1);
+    assert_true(e.w.last_rx > 5 && e.w.last_rx <= clock_now());
+    release(&e);
+}
+
+static void a_dead_wire(void **state)
+{
+    (void)state;
+    struct ends e = connected();
+    char got[8];
+    assert_int_equal(write(e.far, "there", 5), 5);
+    wire_fill(&e.w);
+    wire_kill(&e.w);
+    assert_int_equal(wire_recv(&e.w, got, 8), -ECONNRESET);
+    assert_int_equal(wire_send(&e.w, "x", 1), -ECONNRESET);
+    wire_fill(&e.w);
+    wire_flush(&e.w);
+    assert_int_equal(e.w.in.len, 0);
+    assert_int_equal(wire_events(&e.w), 0);
+    release(&e);
+}
+
+static void no_descriptor(void **state)
+{
+    (void)state;
+    struct wire w;
+    struct err err = ERR_INIT;
+    assert_int_equal(wire_init(&w, -1, &err), -1);
+    assert_int_equal(err.kind, ERR_LOCAL_IO);
+    wire_release(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bytes_go_both_ways),
+        cmocka_unit_test(what_was_read_ahead_comes_first),
+        cmocka_unit_test(reading_has_a_bound),
+        cmocka_unit_test(reading_ahead_is_bounded),
+        cmocka_unit_test(congestion),
+        cmocka_unit_test(sending_to_nobody),
+        cmocka_unit_test(the_clock_of_the_last_byte),
+        cmocka_unit_test(a_dead_wire),
+        cmocka_unit_test(no_descriptor),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
