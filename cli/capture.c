@@ -126,8 +126,8 @@ static void say_cost(struct run *r, const struct target *target, const struct fe
         sum += comes ? s->planned[i].bytes : 0;
         timed_ms += comes ? s->planned[i].timed_ms : 0;
     }
-    bool worth_it =
-        fetch->budget_bytes > 0 || fetch->budget_ms > 0 || (fetch->targets->n > 1 && timed_ms > 0);
+    bool worth_it = fetch->options.budget_bytes > 0 || fetch->options.budget_ms > 0 ||
+                    (fetch->targets->n > 1 && timed_ms > 0);
     if (r->said_cost || s->n_items == 0 || !worth_it)
         return;
     text_duration(timed, sizeof timed, timed_ms);
@@ -365,12 +365,15 @@ static int collect(struct run *r, struct err *err)
                                       .service = on_service,
                                       .item = on_item,
                                       .progress = on_progress,
-                                      .step = on_step};
+                                      .step = on_step,
+                                      .have = r->capture->resumed ? on_have : NULL};
     grab.directory = workdir_files(r->work);
     grab.observer = &observer;
-    grab.have = r->capture->resumed ? on_have : NULL;
-    grab.outcome = &r->outcome;
-    return target_run(&grab, err);
+    if (target_begin(&grab, err) < 0)
+        return -1;
+    int rc = fetch_run(&grab, &r->outcome, err);
+    target_end();
+    return rc;
 }
 
 int capture_hand_over(const struct capture *c, int code)

@@ -257,20 +257,6 @@ static void on_service(void *ctx, const struct target *target, const struct fetc
     print(d, false);
 }
 
-static void on_item(void *ctx, const struct target *target, const struct fetch_item *item)
-{
-    (void)ctx;
-    (void)target;
-    (void)item;
-}
-
-static void on_progress(void *ctx, const struct target *target, const struct fetch_progress *now)
-{
-    (void)ctx;
-    (void)target;
-    (void)now;
-}
-
 /* ---- the run ------------------------------------------------------------------------------------------- */
 
 static int add_report(struct doctor *d, size_t *cap, const struct host *host, const struct service *service,
@@ -360,14 +346,8 @@ static int examine(struct check_options *o, const struct targets *targets, struc
 {
     struct doctor d = {.options = o};
     struct ssh_settings ssh;
-    struct strlist no_kinds = {0};
-    struct fetch_observer observer = {.ctx = &d,
-                                      .opening = on_opening,
-                                      .host = on_host,
-                                      .service = on_service,
-                                      .item = on_item,
-                                      .progress = on_progress,
-                                      .step = on_step};
+    struct fetch_observer observer = {
+        .ctx = &d, .opening = on_opening, .host = on_host, .service = on_service, .step = on_step};
     struct prompt *prompt = NULL;
     int code = EXIT_NOTHING;
     if (signals_install(err) < 0 || target_prompt(&o->target, &prompt, err) < 0)
@@ -376,10 +356,13 @@ static int examine(struct check_options *o, const struct targets *targets, struc
     if (make_reports(&d, targets, err) < 0)
         goto out;
     struct fetch_grab grab = target_grab(&o->target, targets, &ssh, prompt);
-    grab.kinds = &no_kinds;
     grab.observer = &observer;
-    grab.probe = true;
-    if (target_run(&grab, err) < 0) {
+    int rc = target_begin(&grab, err);
+    if (rc == 0) {
+        rc = fetch_probe(&grab, err);
+        target_end();
+    }
+    if (rc < 0) {
         code = exit_status_of(err);
         goto out;
     }

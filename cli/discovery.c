@@ -85,7 +85,7 @@ static int ask(struct hearing *h, const struct source *s, struct discovered *ret
         return -1;
     struct fetch_grab grab = target_grab(h->target, NULL, &ssh, prompt);
     grab.observer = &observer;
-    grab.ask = s->through ? grab.ask : NULL;
+    grab.access.ask = s->through ? grab.access.ask : NULL;
     return discovery_ask(s, &grab, ret, err);
 }
 

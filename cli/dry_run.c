@@ -107,7 +107,7 @@ static json_t *item_json(const struct fetch_planned *p)
 
 static void add_planned(struct dry *d, struct estimate *e, const struct fetch_planned *p)
 {
-    bool concurrent = d->how->fetch.concurrent;
+    bool concurrent = d->how->fetch.options.concurrent;
     d->starved |= json_array_append_new(e->items, item_json(p)) != 0;
     e->absent += p->absent;
     e->left_out += !p->absent && p->left_out;
@@ -140,22 +140,8 @@ static void on_service(void *ctx, const struct target *target, const struct fetc
         add_planned(d, e, &s->planned[i]);
         pairs = pairs || s->planned[i].pair;
     }
-    if (pairs && e->takes_ms < d->how->fetch.pair_ms)
-        e->takes_ms = d->how->fetch.pair_ms;
-}
-
-static void on_item(void *ctx, const struct target *target, const struct fetch_item *item)
-{
-    (void)ctx;
-    (void)target;
-    (void)item;
-}
-
-static void on_progress(void *ctx, const struct target *target, const struct fetch_progress *now)
-{
-    (void)ctx;
-    (void)target;
-    (void)now;
+    if (pairs && e->takes_ms < d->how->fetch.options.pair_ms)
+        e->takes_ms = d->how->fetch.options.pair_ms;
 }
 
 static void on_step(void *ctx, const struct host *host, const struct service *service,
@@ -377,20 +363,18 @@ static void say_handover(const struct handover *h)
 static int look(struct dry *d, struct err *err)
 {
     struct fetch_grab grab = d->how->fetch;
-    const struct fetch_observer observer = {.ctx = d,
-                                            .opening = on_opening,
-                                            .host = on_host,
-                                            .service = on_service,
-                                            .item = on_item,
-                                            .progress = on_progress,
-                                            .step = on_step};
+    const struct fetch_observer observer = {
+        .ctx = d, .opening = on_opening, .host = on_host, .service = on_service, .step = on_step};
     progress_init(&d->progress, &(struct progress_options){.quiet = d->how->quiet,
                                                            .verbose = d->how->verbose,
                                                            .out = stderr,
                                                            .prompt = d->how->prompt});
-    grab.plan = true;
     grab.observer = &observer;
-    int rc = target_run(&grab, err);
+    int rc = target_begin(&grab, err);
+    if (rc == 0) {
+        rc = fetch_plan(&grab, err);
+        target_end();
+    }
     progress_end(&d->progress);
     return rc;
 }

@@ -8,7 +8,7 @@
 #include "fetch/fetch.h"
 
 struct dry_run {
-    struct fetch_grab fetch; /* all of it but `plan` and the observer; its prompt is `prompt` */
+    struct fetch_grab fetch; /* all of it but the observer; its prompt is `prompt` */
     struct prompt *prompt;
     const struct target_options *way; /* for lines that are to be repeated */
     const struct handover *handover;  /* NULL: the bundle would stay here */

@@ -50,14 +50,14 @@ int engine_check_sync(const struct engine_options *o, unsigned parallel, const s
 
 void engine_set(const struct engine_options *o, struct fetch_grab *fetch)
 {
-    fetch->sync = o->sync;
-    fetch->sync_deadline_ms = o->sync_deadline_ms ? o->sync_deadline_ms : FETCH_SYNC_DEADLINE_MS;
-    fetch->retries = o->retries;
-    fetch->deadline_ms = o->deadline_ms;
-    fetch->max_bytes = o->max_bytes;
-    fetch->concurrent = o->concurrent;
-    fetch->budget_bytes = o->budget_bytes;
-    fetch->budget_ms = o->budget_ms;
+    fetch->options.sync = o->sync;
+    fetch->options.sync_deadline_ms = o->sync_deadline_ms ? o->sync_deadline_ms : FETCH_SYNC_DEADLINE_MS;
+    fetch->options.retries = o->retries;
+    fetch->options.deadline_ms = o->deadline_ms;
+    fetch->options.max_bytes = o->max_bytes;
+    fetch->options.concurrent = o->concurrent;
+    fetch->options.budget_bytes = o->budget_bytes;
+    fetch->options.budget_ms = o->budget_ms;
 }
 
 void engine_release(struct engine_options *o)

@@ -345,7 +345,7 @@ static void set_fetch(const struct grab *g, struct fetch_grab *fetch)
 {
     const struct grab_options *o = &g->options;
     fetch->kinds = &g->kinds;
-    fetch->pair_ms = o->pair_ms;
+    fetch->options.pair_ms = o->pair_ms;
     engine_set(&o->engine, fetch);
 }
 

@@ -71,7 +71,7 @@ int record_asked(struct manifest *m, const struct selection *selection, const st
                                    .unix_path = selection->unix_path,
                                    .path = selection->path,
                                    .https = selection->https,
-                                   .pair_ms = grab->pair_ms,
+                                   .pair_ms = grab->options.pair_ms,
                                    .sample_of = targets->sampled_of,
                                    .sample_taken = targets->sampled_of ? targets_hosts(targets) : 0};
     asked.targets = calloc(targets->n + 1, sizeof *asked.targets);
@@ -195,11 +195,11 @@ static enum manifest_status status_of(enum fetch_status status)
 int record_run(struct manifest *m, const struct fetch_grab *grab, const struct fetch_outcome *o,
                struct err *err)
 {
-    struct manifest_run run = {.deadline_ms = grab->deadline_ms,
+    struct manifest_run run = {.deadline_ms = grab->options.deadline_ms,
                                .deadline_reached = o->out_of_time,
-                               .budget_bytes = grab->budget_bytes,
-                               .budget_ms = grab->budget_ms,
-                               .retries = grab->retries,
+                               .budget_bytes = grab->options.budget_bytes,
+                               .budget_ms = grab->options.budget_ms,
+                               .retries = grab->options.retries,
                                .sync_at = o->sync_at,
                                .sync_targets = o->sync_targets,
                                .sync_late = o->sync_late,

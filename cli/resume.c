@@ -449,7 +449,7 @@ static int run_targets(struct resume *r, struct err *err)
                         .quiet = o->quiet,
                         .verbose = o->verbose};
     c.fetch.kinds = &r->asked.kinds;
-    c.fetch.pair_ms = r->asked.pair_ms;
+    c.fetch.options.pair_ms = r->asked.pair_ms;
     engine_set(&o->engine, &c.fetch);
     const struct confirm sure = {
         .targets = &r->targets, .kinds = &r->asked.kinds, .yes = o->yes, .wait_ms = o->target.ask_timeout_ms};

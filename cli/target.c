@@ -137,16 +137,16 @@ struct fetch_grab target_grab(const struct target_options *o, const struct targe
 {
     *ssh = target_ssh(o);
     return (struct fetch_grab){.targets = targets,
-                               .ssh = ssh,
-                               .parallel = o->parallel ? o->parallel : FETCH_PARALLEL,
-                               .timeout_ms = o->timeout_ms,
-                               .connect_timeout_ms = o->connect_timeout_ms,
-                               .cancel_fd = signals_cancel_fd(),
-                               .askpass = prompt->program,
-                               .ask_ms = o->ask_timeout_ms,
-                               .ask = o->batch && !o->passphrase_file ? NULL : prompt_ask,
-                               .ask_ctx = prompt,
-                               .ask_keys_only = o->batch};
+                               .options.parallel = o->parallel ? o->parallel : FETCH_PARALLEL,
+                               .access = {.ssh = ssh,
+                                          .timeout_ms = o->timeout_ms,
+                                          .connect_timeout_ms = o->connect_timeout_ms,
+                                          .cancel_fd = signals_cancel_fd(),
+                                          .askpass = prompt->program,
+                                          .ask_ms = o->ask_timeout_ms,
+                                          .ask = o->batch && !o->passphrase_file ? NULL : prompt_ask,
+                                          .ask_ctx = prompt,
+                                          .ask_keys_only = o->batch}};
 }
 
 /* A limit that nobody but root can raise is no reason to lose hosts, where they need not be open at once. */
@@ -155,32 +155,32 @@ static int make_room(struct fetch_grab *grab, struct err *err)
     size_t wanted = fetch_descriptors(grab), got = fd_make_room(wanted);
     if (got >= wanted)
         return 0;
-    if (grab->sync) {
+    if (grab->options.sync) {
         err_set(err, ERR_USAGE,
                 "%zu hosts at once take %zu open files, and no more than %zu may be open here",
                 fetch_at_once(grab), wanted, got);
         return err_hint(err, "`ulimit -Hn` is to be more, or --sample fewer hosts");
     }
     unsigned parallel = fetch_affordable(grab, got);
-    if (parallel < grab->parallel)
+    if (parallel < grab->options.parallel)
         talk("hosts at a time: only %u, since no more than %zu files may be open here (`ulimit -Hn`)",
              parallel, got);
-    grab->parallel = parallel;
+    grab->options.parallel = parallel;
     return 0;
 }
 
-int target_run(const struct fetch_grab *asked, struct err *err)
+int target_begin(struct fetch_grab *grab, struct err *err)
 {
-    struct fetch_grab grab = *asked;
-    if (make_room(&grab, err) < 0)
+    if (make_room(grab, err) < 0 || gateway_global_init(err) < 0)
         return -1;
-    if (gateway_global_init(err) < 0)
-        return -1;
-    int rc = fetch_global_init(err);
-    if (rc == 0) {
-        rc = fetch_run(&grab, err);
-        fetch_global_cleanup();
-    }
+    if (fetch_global_init(err) == 0)
+        return 0;
     gateway_global_cleanup();
-    return rc;
+    return -1;
+}
+
+void target_end(void)
+{
+    fetch_global_cleanup();
+    gateway_global_cleanup();
 }

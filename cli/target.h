@@ -249,7 +249,9 @@ struct ssh_settings target_ssh(const struct target_options *o);
 struct fetch_grab target_grab(const struct target_options *o, const struct targets *targets,
                               struct ssh_settings *ssh, struct prompt *prompt);
 
-/* fetch_run between setting up and cleaning up its libraries. */
-int target_run(const struct fetch_grab *grab, struct err *err);
+/* Before and after a run of fetch: sets up its libraries, and lowers the number of hosts at a time to what
+ * the limit of open files allows. */
+int target_begin(struct fetch_grab *grab, struct err *err);
+void target_end(void);
 
 #endif

@@ -19,7 +19,7 @@ void budget_release(struct budget *b)
 static bool fits_time(const struct budget *b, struct plan_item *item)
 {
     char own[32], left[32], all[32];
-    int64_t most = b->grab->budget_ms, rest = most - b->profiled_ms;
+    int64_t most = b->grab->options.budget_ms, rest = most - b->profiled_ms;
     if (most == 0 || item->timed_ms <= rest)
         return true;
     snprintf(item->left_out, sizeof item->left_out, "left out: %s of profiling, and the budget's %s leave %s",
@@ -31,7 +31,7 @@ static bool fits_time(const struct budget *b, struct plan_item *item)
 static bool fits_bytes(const struct budget *b, struct plan_item *item, uint64_t bytes)
 {
     char own[32], left[32], all[32];
-    uint64_t most = b->grab->budget_bytes, used = b->taken + b->expected;
+    uint64_t most = b->grab->options.budget_bytes, used = b->taken + b->expected;
     uint64_t rest = used < most ? most - used : 0;
     if (most == 0 || bytes <= rest)
         return true;
@@ -60,7 +60,7 @@ void budget_apply(struct budget *b, struct plan *plan, const struct index_page *
 int budget_take(struct budget *b, uint64_t n, struct err *err)
 {
     char most[32];
-    uint64_t all = b->grab->budget_bytes;
+    uint64_t all = b->grab->options.budget_bytes;
     if (all == 0)
         return 0;
     pthread_mutex_lock(&b->mutex);
@@ -77,7 +77,7 @@ int budget_take(struct budget *b, uint64_t n, struct err *err)
 int budget_repeat(struct budget *b, int64_t timed_ms, struct err *err)
 {
     char all[32];
-    int64_t most = b->grab->budget_ms;
+    int64_t most = b->grab->options.budget_ms;
     if (most == 0 || timed_ms == 0)
         return 0;
     pthread_mutex_lock(&b->mutex);
@@ -92,7 +92,7 @@ int budget_repeat(struct budget *b, int64_t timed_ms, struct err *err)
 int budget_check(struct budget *b, struct err *err)
 {
     char most[32];
-    uint64_t all = b->grab->budget_bytes;
+    uint64_t all = b->grab->options.budget_bytes;
     pthread_mutex_lock(&b->mutex);
     bool left = all == 0 || b->taken < all;
     pthread_mutex_unlock(&b->mutex);

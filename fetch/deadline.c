@@ -10,7 +10,7 @@ static void *watch_deadline(void *ctx)
 {
     struct deadline *d = ctx;
     struct err why = ERR_INIT;
-    int rc = fd_wait(d->grab->cancel_fd, POLLIN, d->at, d->stop[0], &why);
+    int rc = fd_wait(d->grab->access.cancel_fd, POLLIN, d->at, d->stop[0], &why);
     if (rc < 0 && why.kind == ERR_CANCELLED) /* the run is at its end */
         return NULL;
     atomic_store(rc < 0 && why.kind == ERR_TIMEOUT ? &d->over : &d->cancelled, true);
@@ -24,7 +24,7 @@ static int ask_in_time(void *ctx, const struct question *q, struct secret *ret, 
     struct deadline *d = ctx;
     struct question within = *q;
     within.deadline = clock_least(q->deadline, d->at);
-    int rc = d->grab->ask(d->grab->ask_ctx, &within, ret, err);
+    int rc = d->grab->access.ask(d->grab->access.ask_ctx, &within, ret, err);
     if (rc < 0 && err && err->kind == ERR_TIMEOUT && clock_now() >= d->at)
         err_set(err, ERR_CANCELLED, "interrupted while a person was asked");
     return rc;
@@ -40,19 +40,19 @@ int deadline_init(struct deadline *d, const struct fetch_grab *grab, struct fetc
 {
     *d = (struct deadline){.grab = grab, .at = CLOCK_NEVER, .bell = {-1, -1}, .stop = {-1, -1}};
     *ret = *grab;
-    if (grab->deadline_ms == 0)
+    if (grab->options.deadline_ms == 0)
         return 0;
-    d->at = clock_deadline(grab->deadline_ms);
+    d->at = clock_deadline(grab->options.deadline_ms);
     if (fd_pipe_nonblocking(d->bell, err) < 0 || fd_pipe(d->stop, err) < 0 ||
         thread_start(&d->thread, watch_deadline, d, err) < 0) {
         close_both(d->bell);
         close_both(d->stop);
         return -1;
     }
-    ret->cancel_fd = d->bell[0];
-    if (grab->ask) {
-        ret->ask = ask_in_time;
-        ret->ask_ctx = d;
+    ret->access.cancel_fd = d->bell[0];
+    if (grab->access.ask) {
+        ret->access.ask = ask_in_time;
+        ret->access.ask_ctx = d;
     }
     return 0;
 }
@@ -83,5 +83,5 @@ void deadline_explain(struct deadline *d, struct err *err)
     char *at = strstr(own, word);
     int before = at ? (int)(at - own) : 0;
     err_set(err, ERR_TIMEOUT, "%.*sthe run's deadline of %s was over%s", before, own,
-            text_duration(after, sizeof after, d->grab->deadline_ms), at ? at + sizeof word - 1 : "");
+            text_duration(after, sizeof after, d->grab->options.deadline_ms), at ? at + sizeof word - 1 : "");
 }

@@ -60,7 +60,7 @@ static int fetch_answer(const struct source *s, struct gateway_listener *listene
     struct transfer *t = NULL;
     struct transfer_response response = {0};
     struct transfer_options options = {
-        .cancel_fd = grab->cancel_fd, .timeout_ms = grab->timeout_ms, .secret = secret};
+        .cancel_fd = grab->access.cancel_fd, .timeout_ms = grab->access.timeout_ms, .secret = secret};
     struct transfer_request request = {
         .target = s->ask->path, .limit_ms = LIMIT_MS, .ctx = &reader, .body = feed_answer};
     struct masking masking = {s->ask, secret};
@@ -112,7 +112,7 @@ static int ask_from(const struct source *s, const struct host *from, const struc
 int discovery_ask(const struct source *s, const struct fetch_grab *grab, struct discovered *ret,
                   struct err *err)
 {
-    struct proc_limits limits = {.timeout_ms = grab->timeout_ms, .cancel_fd = grab->cancel_fd};
+    struct proc_limits limits = {.timeout_ms = grab->access.timeout_ms, .cancel_fd = grab->access.cancel_fd};
     struct host here = {.name = s->name, .address = s->ask->host, .direct = true};
     const struct host *from = s->through ? s->through : &here;
     struct target target = {.host = from, .service = s->ask};

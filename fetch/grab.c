@@ -20,6 +20,8 @@
 
 struct run {
     const struct fetch_grab *grab;
+    service_fn *run_service; /* grab, plan or probe */
+    bool transfers;          /* it may fetch bodies that compress */
     struct gateway_pool *pool;
     struct deadline deadline;
     struct observe observe;
@@ -57,21 +59,21 @@ static void *run_side(void *ctx)
     struct run *run = s->run;
     struct budget budget;
     struct barrier_seat seat = {.barrier = run->sync.barrier};
-    struct service_surroundings around = {.grab = run->grab,
-                                          .observe = &run->observe,
-                                          .gw = s->gw,
-                                          .opening = s->opening,
-                                          .sync = &run->sync,
-                                          .seat = seat.barrier ? &seat : NULL,
-                                          .budget = &budget};
+    struct service_context context = {.grab = run->grab,
+                                      .observe = &run->observe,
+                                      .gw = s->gw,
+                                      .opening = s->opening,
+                                      .sync = &run->sync,
+                                      .seat = seat.barrier ? &seat : NULL,
+                                      .budget = &budget};
     budget_init(&budget, run->grab);
     for (size_t i = s->first; i < s->n; i++) {
         const struct target *t = &s->targets[i];
         if (!service_is_beside(t->service, s->targets[s->first].service))
             continue;
-        service_run(&around, t, credentials_find(&run->credentials, t->service));
+        run->run_service(&context, t, credentials_find(&run->credentials, t->service));
         barrier_leave(&seat);
-        around.seat = NULL;
+        context.seat = NULL;
     }
     budget_release(&budget);
     return NULL;
@@ -102,18 +104,20 @@ static void run_services(struct run *run, const struct target *targets, size_t n
 /* A server may miss three keepalives; libssh2 counts in seconds. */
 static struct gateway_options gateway_options_of(const struct fetch_grab *grab)
 {
-    int64_t keepalive_ms = clock_least(grab->timeout_ms / 3, GATEWAY_KEEPALIVE_MS);
-    int64_t step_ms = grab->connect_timeout_ms ? grab->connect_timeout_ms
-                                               : clock_least(grab->timeout_ms, FETCH_CONNECT_TIMEOUT_MS);
-    return (struct gateway_options){.ask = grab->ask,
-                                    .ask_ctx = grab->ask_ctx,
-                                    .ask_keys_only = grab->ask_keys_only,
-                                    .askpass = grab->askpass,
-                                    .ask_ms = grab->ask_ms,
-                                    .cancel_fd = grab->cancel_fd,
+    int64_t keepalive_ms = clock_least(grab->access.timeout_ms / 3, GATEWAY_KEEPALIVE_MS);
+    int64_t step_ms = grab->access.connect_timeout_ms
+                          ? grab->access.connect_timeout_ms
+                          : clock_least(grab->access.timeout_ms, FETCH_CONNECT_TIMEOUT_MS);
+    return (struct gateway_options){.ask = grab->access.ask,
+                                    .ask_ctx = grab->access.ask_ctx,
+                                    .ask_keys_only = grab->access.ask_keys_only,
+                                    .askpass = grab->access.askpass,
+                                    .ask_ms = grab->access.ask_ms,
+                                    .cancel_fd = grab->access.cancel_fd,
                                     .step_timeout_ms = step_ms,
                                     .keepalive_ms = keepalive_ms < 1000 ? 1000 : keepalive_ms,
-                                    .silence_ms = grab->timeout_ms < 3000 ? 3000 : grab->timeout_ms};
+                                    .silence_ms =
+                                        grab->access.timeout_ms < 3000 ? 3000 : grab->access.timeout_ms};
 }
 
 /* A host that is being opened, for reporting its steps. */
@@ -156,11 +160,11 @@ static int resolve_route(struct run *run, const struct host *host, struct route 
 {
     const struct fetch_grab *grab = run->grab;
     struct proc_limits limits = {.timeout_ms = gateway_options_of(grab).step_timeout_ms,
-                                 .cancel_fd = grab->cancel_fd,
+                                 .cancel_fd = grab->access.cancel_fd,
                                  .max_output = 1u << 20};
     struct fetch_step step = {.kind = FETCH_STEP_CONFIG};
     int64_t began = clock_now();
-    int rc = route_resolve(host, grab->ssh, &limits, ret, err);
+    int rc = route_resolve(host, grab->access.ssh, &limits, ret, err);
     step.duration_ms = clock_now() - began;
     step.failure = rc < 0 ? err : NULL;
     if (rc == 0)
@@ -170,10 +174,11 @@ static int resolve_route(struct run *run, const struct host *host, struct route 
 }
 
 /* Whether a requested item of a target becomes smaller under compression. */
-static bool any_compressible(const struct fetch_grab *grab, const struct target *targets, size_t n)
+static bool any_compressible(const struct run *run, const struct target *targets, size_t n)
 {
+    const struct fetch_grab *grab = run->grab;
     bool any = false;
-    for (size_t i = 0; i < n && !any && !grab->probe; i++) {
+    for (size_t i = 0; i < n && !any && run->transfers; i++) {
         struct request_list requests;
         if (request_parse(grab->kinds->n ? grab->kinds : &targets[i].service->kinds, &requests, NULL) < 0)
             continue;
@@ -206,7 +211,7 @@ static int open_host(struct run *run, const struct host *host, bool compressible
 static void open_with_retries(struct run *run, const struct target *targets, size_t n, struct retry *retry,
                               struct gateway **ret, struct err *err)
 {
-    bool compressible = any_compressible(run->grab, targets, n);
+    bool compressible = any_compressible(run, targets, n);
     while (open_host(run, targets[0].host, compressible, ret, err) < 0)
         if (!retry_is_transient(err, 0) || !retry_again(retry, err))
             return;
@@ -230,7 +235,7 @@ static void run_host(struct run *run, const struct target *targets, size_t n)
     struct retry opening = {
         .grab = run->grab, .observe = &run->observe, .target = targets, .whole_host = true};
     observe_opening(&run->observe, host);
-    if (fd_cancelled(run->grab->cancel_fd))
+    if (fd_cancelled(run->grab->access.cancel_fd))
         err_set(&failure, ERR_CANCELLED, "interrupted before it was opened");
     else
         open_with_retries(run, targets, n, &opening, &gw, &failure);
@@ -299,14 +304,8 @@ static int run_all(struct run *run, struct err *err)
     return 0;
 }
 
-static void sum_up(struct run *run, struct fetch_outcome *ret)
-{
-    *ret = (struct fetch_outcome){.out_of_time = deadline_is_over(&run->deadline)};
-    sync_sum_up(&run->sync, ret);
-}
-
 /* Runs with the secrets loaded and the deadline active. */
-static int run_in_time(struct run *run, struct err *err)
+static int run_in_time(struct run *run, struct fetch_outcome *ret, struct err *err)
 {
     if (sync_init(&run->sync, run->grab, count_processes(run->grab->targets), err) < 0)
         return -1;
@@ -316,29 +315,51 @@ static int run_in_time(struct run *run, struct err *err)
     if (rc == 0)
         rc = run_all(run, err);
     gateway_pool_free(run->pool);
-    if (run->grab->outcome)
-        sum_up(run, run->grab->outcome);
+    *ret = (struct fetch_outcome){.out_of_time = deadline_is_over(&run->deadline)};
+    sync_sum_up(&run->sync, ret);
     observe_release(&run->observe);
     pthread_mutex_destroy(&run->mutex);
     sync_release(&run->sync);
     return rc;
 }
 
-int fetch_run(const struct fetch_grab *grab, struct err *err)
+static int run_grab(const struct fetch_grab *grab, struct run *run, struct fetch_outcome *ret,
+                    struct err *err)
 {
     struct fetch_grab within;
-    struct run run = {.grab = &within};
-    if (deadline_init(&run.deadline, grab, &within, err) < 0)
+    struct fetch_outcome outcome = {0};
+    run->grab = &within;
+    if (deadline_init(&run->deadline, grab, &within, err) < 0)
         return -1;
-    struct proc_limits limits = {.timeout_ms = grab->timeout_ms, .cancel_fd = within.cancel_fd};
-    int rc = credentials_load(grab->targets, &limits, &run.credentials, err);
+    struct proc_limits limits = {.timeout_ms = grab->access.timeout_ms, .cancel_fd = within.access.cancel_fd};
+    int rc = credentials_load(grab->targets, &limits, &run->credentials, err);
     if (rc == 0)
-        rc = run_in_time(&run, err);
-    credentials_release(&run.credentials);
+        rc = run_in_time(run, &outcome, err);
+    credentials_release(&run->credentials);
     if (rc < 0 && err)
-        deadline_explain(&run.deadline, err);
-    deadline_release(&run.deadline);
+        deadline_explain(&run->deadline, err);
+    deadline_release(&run->deadline);
+    if (ret)
+        *ret = outcome;
     return rc;
+}
+
+int fetch_run(const struct fetch_grab *grab, struct fetch_outcome *ret, struct err *err)
+{
+    struct run run = {.run_service = service_grab, .transfers = true};
+    return run_grab(grab, &run, ret, err);
+}
+
+int fetch_plan(const struct fetch_grab *grab, struct err *err)
+{
+    struct run run = {.run_service = service_plan, .transfers = true};
+    return run_grab(grab, &run, NULL, err);
+}
+
+int fetch_probe(const struct fetch_grab *grab, struct err *err)
+{
+    struct run run = {.run_service = service_probe};
+    return run_grab(grab, &run, NULL, err);
 }
 
 int fetch_open(const struct fetch_grab *grab, const struct host *host, struct gateway_pool *pool,

@@ -4,7 +4,8 @@
 
 void observe_init(struct observe *o, const struct fetch_observer *observer, struct deadline *deadline)
 {
-    o->observer = observer;
+    static const struct fetch_observer none = {0};
+    o->observer = observer ? observer : &none;
     o->deadline = deadline;
     pthread_mutex_init(&o->mutex, NULL);
 }
@@ -26,6 +27,8 @@ static const struct err *explain_failure(struct observe *o, const struct err *fa
 
 void observe_opening(struct observe *o, const struct host *host)
 {
+    if (!o->observer->opening)
+        return;
     pthread_mutex_lock(&o->mutex);
     o->observer->opening(o->observer->ctx, host);
     pthread_mutex_unlock(&o->mutex);
@@ -36,6 +39,8 @@ void observe_host(struct observe *o, const struct host *host, const struct gatew
 {
     struct err why;
     failure = explain_failure(o, failure, &why);
+    if (!o->observer->host)
+        return;
     pthread_mutex_lock(&o->mutex);
     o->observer->host(o->observer->ctx, host, gw, failure);
     pthread_mutex_unlock(&o->mutex);
@@ -44,11 +49,19 @@ void observe_host(struct observe *o, const struct host *host, const struct gatew
 void observe_service(struct observe *o, const struct target *target, const struct fetch_service *s)
 {
     struct err why;
-    struct fetch_service told = *s;
-    told.failure = explain_failure(o, s->failure, &why);
+    struct fetch_service explained = *s;
+    explained.failure = explain_failure(o, s->failure, &why);
+    if (!o->observer->service)
+        return;
     pthread_mutex_lock(&o->mutex);
-    o->observer->service(o->observer->ctx, target, &told);
+    o->observer->service(o->observer->ctx, target, &explained);
     pthread_mutex_unlock(&o->mutex);
+}
+
+static void save(struct observe *o, bool before_long)
+{
+    if (o->observer->save)
+        o->observer->save(o->observer->ctx, before_long);
 }
 
 void observe_item(struct observe *o, const struct target *target, struct fetch_item *item)
@@ -56,13 +69,19 @@ void observe_item(struct observe *o, const struct target *target, struct fetch_i
     deadline_explain(o->deadline, &item->err);
     if (item->status == FETCH_INTERRUPTED && item->err.kind != ERR_CANCELLED)
         item->status = item->file[0] ? FETCH_DAMAGED : FETCH_FAILED;
-    pthread_mutex_lock(&o->mutex);
-    o->observer->item(o->observer->ctx, target, item);
-    pthread_mutex_unlock(&o->mutex);
+    if (o->observer->item) {
+        pthread_mutex_lock(&o->mutex);
+        o->observer->item(o->observer->ctx, target, item);
+        pthread_mutex_unlock(&o->mutex);
+    }
+    save(o, false);
 }
 
 void observe_progress(struct observe *o, const struct target *target, const struct fetch_progress *p)
 {
+    save(o, p->elapsed_ms == 0 && p->timed_ms > 0);
+    if (!o->observer->progress)
+        return;
     pthread_mutex_lock(&o->mutex);
     o->observer->progress(o->observer->ctx, target, p);
     pthread_mutex_unlock(&o->mutex);
@@ -72,10 +91,12 @@ void observe_step(struct observe *o, const struct host *host, const struct servi
                   const struct fetch_step *step)
 {
     struct err why;
-    struct fetch_step told = *step;
-    told.failure = explain_failure(o, step->failure, &why);
+    struct fetch_step explained = *step;
+    explained.failure = explain_failure(o, step->failure, &why);
+    if (!o->observer->step)
+        return;
     pthread_mutex_lock(&o->mutex);
-    o->observer->step(o->observer->ctx, host, service, &told);
+    o->observer->step(o->observer->ctx, host, service, &explained);
     pthread_mutex_unlock(&o->mutex);
 }
 
@@ -96,11 +117,16 @@ const char *fetch_step_name(enum fetch_step_kind kind)
     return names[kind];
 }
 
-bool observe_have(struct observe *o, const struct fetch_grab *grab, const struct target *target,
-                  const struct fetch_planned *item, int64_t *ret_started)
+bool observe_resumes(const struct observe *o)
+{
+    return o->observer->have;
+}
+
+bool observe_have(struct observe *o, const struct target *target, const struct fetch_planned *item,
+                  int64_t *ret_started)
 {
     pthread_mutex_lock(&o->mutex);
-    bool have = grab->have && grab->have(o->observer->ctx, target, item, ret_started);
+    bool have = o->observer->have && o->observer->have(o->observer->ctx, target, item, ret_started);
     pthread_mutex_unlock(&o->mutex);
     return have;
 }

@@ -14,6 +14,7 @@ struct observe {
     pthread_mutex_t mutex;
 };
 
+/* `observer` may be NULL. */
 void observe_init(struct observe *o, const struct fetch_observer *observer, struct deadline *deadline);
 void observe_release(struct observe *o);
 void observe_opening(struct observe *o, const struct host *host);
@@ -24,9 +25,10 @@ void observe_service(struct observe *o, const struct target *target, const struc
 void observe_item(struct observe *o, const struct target *target, struct fetch_item *item);
 void observe_step(struct observe *o, const struct host *host, const struct service *service,
                   const struct fetch_step *step);
-/* Calls fetch_grab's `have`, under the observer's lock. */
-bool observe_have(struct observe *o, const struct fetch_grab *grab, const struct target *target,
-                  const struct fetch_planned *item, int64_t *ret_started);
+/* Whether the run resumes an earlier one; and whether that has the item (fetch_observer.have). */
+bool observe_resumes(const struct observe *o);
+bool observe_have(struct observe *o, const struct target *target, const struct fetch_planned *item,
+                  int64_t *ret_started);
 void observe_progress(struct observe *o, const struct target *target, const struct fetch_progress *p);
 
 #endif

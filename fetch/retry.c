@@ -70,9 +70,9 @@ static bool is_interrupted(const struct retry *r, struct err *why)
 bool retry_again(struct retry *r, struct err *why)
 {
     struct err over = ERR_INIT;
-    if (r->attempts >= r->grab->retries)
+    if (r->attempts >= r->grab->options.retries)
         return give_up(r, NULL, why);
-    if (fd_cancelled(r->grab->cancel_fd))
+    if (fd_cancelled(r->grab->access.cancel_fd))
         return is_interrupted(r, why);
     if (r->budget && budget_repeat(r->budget, r->timed_ms, &over) < 0)
         return give_up(r, over.msg, why);
@@ -80,7 +80,7 @@ bool retry_again(struct retry *r, struct err *why)
         snprintf(r->before, sizeof r->before, "%.*s", (int)sizeof r->before - 1, why->msg);
     int64_t pause = pause_of(r->attempts);
     report_retry(r, why, pause);
-    fd_wait(-1, 0, clock_deadline(pause), r->grab->cancel_fd, &over);
+    fd_wait(-1, 0, clock_deadline(pause), r->grab->access.cancel_fd, &over);
     if (over.kind != ERR_TIMEOUT)
         return is_interrupted(r, why);
     r->attempts++;

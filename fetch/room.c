@@ -17,7 +17,7 @@ static size_t count_connections(const struct fetch_grab *grab, const struct serv
 {
     struct strlist costly = {0};
     size_t n = 1;
-    if (grab->concurrent &&
+    if (grab->options.concurrent &&
         fetch_costly(grab->kinds && grab->kinds->n ? grab->kinds : &service->kinds, &costly, NULL) == 0)
         n += costly.n;
     strlist_release(&costly);
@@ -40,7 +40,7 @@ static size_t most_per_host(const struct fetch_grab *grab)
 size_t fetch_at_once(const struct fetch_grab *grab)
 {
     size_t hosts = targets_hosts(grab->targets);
-    return grab->sync || hosts < grab->parallel ? hosts : grab->parallel;
+    return grab->options.sync || hosts < grab->options.parallel ? hosts : grab->options.parallel;
 }
 
 size_t fetch_descriptors(const struct fetch_grab *grab)
@@ -52,5 +52,5 @@ unsigned fetch_affordable(const struct fetch_grab *grab, size_t descriptors)
 {
     size_t each = most_per_host(grab);
     size_t fit = descriptors > BESIDE + each ? (descriptors - BESIDE) / each : 1;
-    return fit < grab->parallel ? (unsigned)fit : grab->parallel;
+    return fit < grab->options.parallel ? (unsigned)fit : grab->options.parallel;
 }

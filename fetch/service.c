@@ -32,7 +32,7 @@ static int check_connection(struct service_run *run, struct err *err)
     struct fetch_step step = {.kind = FETCH_STEP_DIAL};
     struct err why = ERR_INIT;
     int64_t began = clock_now();
-    int fd = -1, rc = gateway_dial(run->gw, &to, &fd, &why);
+    int fd = -1, rc = gateway_dial(run->context->gw, &to, &fd, &why);
     step.duration_ms = clock_now() - began;
     if (rc < 0)
         add_found_hint(run, &why);
@@ -41,7 +41,7 @@ static int check_connection(struct service_run *run, struct err *err)
         snprintf(step.detail, sizeof step.detail, "%s", service->unix_path);
     else
         snprintf(step.detail, sizeof step.detail, "%s port %u", service->host, service->port);
-    observe_step(run->observe, run->target->host, service, &step);
+    observe_step(run->context->observe, run->target->host, service, &step);
     fd_close(&fd);
     if (rc < 0)
         *err = why;
@@ -55,29 +55,29 @@ static void note_skew(struct service_run *run, const struct transfer_response *r
     if (!response->date)
         return;
     /* The header has whole seconds: add half a second as the best guess. */
-    run->has_clock_skew = true;
-    run->clock_skew_ms = response->date + 500 - response->date_at;
+    run->clock.known = true;
+    run->clock.skew_ms = response->date + 500 - response->date_at;
 }
 
-static void tell_index(struct service_run *run, const struct transfer_response *response,
-                       const struct err *failure)
+static void report_index(struct service_run *run, const struct transfer_response *response,
+                         const struct err *failure)
 {
     struct fetch_step step = {
         .kind = FETCH_STEP_INDEX, .duration_ms = response->duration_ms, .failure = failure};
     if (!failure)
-        snprintf(step.detail, sizeof step.detail, "%zu profiles", run->index.n);
-    observe_step(run->observe, run->target->host, run->target->service, &step);
+        snprintf(step.detail, sizeof step.detail, "%zu profiles", run->index.page.n);
+    observe_step(run->context->observe, run->target->host, run->target->service, &step);
 }
 
 /* Retries once over another session if the session is lost. */
 static bool ask_index(struct service_run *run, struct transfer_response *response, struct err *why)
 {
-    if (service_run_index(run, run->transfer, &run->index, response, why) == 0)
+    if (service_run_index(run, run->transfer, &run->index.page, response, why) == 0)
         return true;
-    if (why->kind != ERR_LOST || gateway_renew(run->gw, why) < 0)
+    if (why->kind != ERR_LOST || gateway_renew(run->context->gw, why) < 0)
         return false;
     *response = (struct transfer_response){0};
-    if (service_run_index(run, run->transfer, &run->index, response, why) < 0)
+    if (service_run_index(run, run->transfer, &run->index.page, response, why) < 0)
         return false;
     verdicts_add(&run->verdicts, "renewed", NULL, NULL, NULL);
     return true;
@@ -88,20 +88,20 @@ static int read_index(struct service_run *run, struct err *err)
 {
     struct transfer_response response = {0};
     struct err why = ERR_INIT;
-    run->has_index = ask_index(run, &response, &why);
+    run->index.found = ask_index(run, &response, &why);
     note_skew(run, &response);
-    tell_index(run, &response, run->has_index ? NULL : &why);
-    run->no_index = why;
-    run->index_status = response.status;
-    if (run->has_index || (response.status != 0 && why.kind != ERR_CANCELLED))
+    report_index(run, &response, run->index.found ? NULL : &why);
+    run->index.failure = why;
+    run->index.status = response.status;
+    if (run->index.found || (response.status != 0 && why.kind != ERR_CANCELLED))
         return 0;
     *err = why;
     return -1;
 }
 
-static int reach_once(struct service_run *run, struct err *err)
+static int reach_once(struct service_run *run, bool dial, struct err *err)
 {
-    if (run->grab->probe && check_connection(run, err) < 0)
+    if (dial && check_connection(run, err) < 0)
         return -1;
     if (!run->transfer && service_run_connect(run, &run->transfer, err) < 0)
         return -1;
@@ -109,18 +109,19 @@ static int reach_once(struct service_run *run, struct err *err)
 }
 
 /* Retries until the service answers, or no retries are left. Also retries a page with a temporary error
- * status. */
-static int read_index_with_retries(struct service_run *run, struct err *err)
+ * status. `dial`: each attempt reports first whether the service accepts connections. */
+static int read_index_with_retries(struct service_run *run, bool dial, struct err *err)
 {
-    struct retry retry = {.grab = run->grab, .observe = run->observe, .target = run->target};
+    struct retry retry = {
+        .grab = run->context->grab, .observe = run->context->observe, .target = run->target};
     struct err why = ERR_INIT;
     int rc;
     for (;;) {
-        rc = reach_once(run, &why);
-        if (rc == 0 && run->has_index)
+        rc = reach_once(run, dial, &why);
+        if (rc == 0 && run->index.found)
             break;
-        struct err *failure = rc < 0 ? &why : &run->no_index;
-        if (!retry_is_transient(failure, run->index_status) || !retry_again(&retry, failure))
+        struct err *failure = rc < 0 ? &why : &run->index.failure;
+        if (!retry_is_transient(failure, run->index.status) || !retry_again(&retry, failure))
             break;
         if (run->transfer)
             transfer_expect_new_connection(run->transfer);
@@ -130,8 +131,8 @@ static int read_index_with_retries(struct service_run *run, struct err *err)
         return -1;
     }
     retry_note(&retry, "its index page came", &run->verdicts);
-    if (run->has_clock_skew)
-        verdict_skew(&run->verdicts, run->clock_skew_ms);
+    if (run->clock.known)
+        verdict_skew(&run->verdicts, run->clock.skew_ms);
     return 0;
 }
 
@@ -139,11 +140,11 @@ static int read_index_with_retries(struct service_run *run, struct err *err)
  * that the second one is late rather than early. */
 static void mark_collected(struct service_run *run)
 {
-    for (size_t i = 0; run->grab->have && i < run->plan.n; i++) {
+    for (size_t i = 0; observe_resumes(run->context->observe) && i < run->plan.n; i++) {
         struct plan_item *item = &run->plan.items[i];
         int64_t started = 0, now = clock_utc();
         item->already_collected = observe_have(
-            run->observe, run->grab, run->target,
+            run->context->observe, run->target,
             &(struct fetch_planned){.kind = item->kind, .argument = item->argument, .pair = item->pair},
             &started);
         if (item->already_collected)
@@ -154,27 +155,27 @@ static void mark_collected(struct service_run *run)
 static int make_plan(struct service_run *run, struct err *err)
 {
     const struct service *service = run->target->service;
-    const struct strlist *words = run->grab->kinds->n ? run->grab->kinds : &service->kinds;
+    const struct strlist *words = run->context->grab->kinds->n ? run->context->grab->kinds : &service->kinds;
     struct request_list requests;
     if (request_parse(words, &requests, err) < 0)
         return -1;
-    int rc = plan_make(service, &requests, run->has_index ? &run->index : NULL, &run->plan, err);
+    int rc = plan_make(service, &requests, run->index.found ? &run->index.page : NULL, &run->plan, err);
     request_release(&requests);
-    if (rc == 0 && run->grab->pair_ms > 0)
+    if (rc == 0 && run->context->grab->options.pair_ms > 0)
         rc = plan_pairs(&run->plan, err);
     if (rc == 0)
         mark_collected(run);
     if (rc == 0)
-        budget_apply(run->budget, &run->plan, run->has_index ? &run->index : NULL);
-    if (run->has_index)
+        budget_apply(run->context->budget, &run->plan, run->index.found ? &run->index.page : NULL);
+    if (run->index.found)
         return rc;
     /* The index page could not be read and may list the kind: not the user's error. */
-    if (rc < 0 && run->no_index.kind != ERR_NOT_FOUND) {
-        err_set(err, ERR_FAILED, "the index page cannot be read: %.300s", run->no_index.msg);
-        return err_hint(err, "%s", run->no_index.hint);
+    if (rc < 0 && run->index.failure.kind != ERR_NOT_FOUND) {
+        err_set(err, ERR_FAILED, "the index page cannot be read: %.300s", run->index.failure.msg);
+        return err_hint(err, "%s", run->index.failure.hint);
     }
     char why[160];
-    snprintf(why, sizeof why, "%.150s", run->no_index.msg);
+    snprintf(why, sizeof why, "%.150s", run->index.failure.msg);
     return rc < 0 ? -1 : verdicts_add(&run->plan.verdicts, "no-index", why, NULL, err);
 }
 
@@ -186,7 +187,7 @@ static struct fetch_planned *list_planned(const struct service_run *run)
     struct fetch_planned *all = calloc(run->plan.n + 1, sizeof *all);
     for (size_t i = 0; all && i < run->plan.n; i++) {
         const struct plan_item *item = &run->plan.items[i];
-        const struct index_page *index = run->has_index ? &run->index : NULL;
+        const struct index_page *index = run->index.found ? &run->index.page : NULL;
         all[i] = (struct fetch_planned){.kind = item->kind,
                                         .argument = item->argument,
                                         .pair = item->pair,
@@ -200,34 +201,24 @@ static struct fetch_planned *list_planned(const struct service_run *run)
     return all;
 }
 
-static void tell_service(struct service_run *run, const struct err *failure)
+static void report_service(struct service_run *run, const struct err *failure)
 {
-    struct fetch_offer *offers = calloc(run->index.n + 1, sizeof *offers);
+    struct fetch_offer *offers = calloc(run->index.page.n + 1, sizeof *offers);
     struct fetch_planned *items = list_planned(run);
     struct fetch_service report = {.offers = offers,
-                                   .n_offers = offers ? run->index.n : 0,
+                                   .n_offers = offers ? run->index.page.n : 0,
                                    .planned = items,
                                    .n_items = items ? run->plan.n : 0,
-                                   .has_clock_skew = run->has_clock_skew,
-                                   .clock_skew_ms = run->clock_skew_ms,
+                                   .has_clock_skew = run->clock.known,
+                                   .clock_skew_ms = run->clock.skew_ms,
                                    .failure = failure,
                                    .verdicts = &run->verdicts};
     for (size_t i = 0; i < report.n_offers; i++)
-        offers[i] = (struct fetch_offer){run->index.items[i].name, run->index.items[i].count};
+        offers[i] = (struct fetch_offer){run->index.page.items[i].name, run->index.page.items[i].count};
     verdicts_move(&run->verdicts, &run->plan.verdicts);
-    observe_service(run->observe, run->target, &report);
+    observe_service(run->context->observe, run->target, &report);
     free(items);
     free(offers);
-}
-
-static int probe_service(struct service_run *run, struct err *err)
-{
-    if (!run->has_index) {
-        *err = run->no_index;
-        return -1;
-    }
-    service_run_look_for_exposure(run);
-    return 0;
 }
 
 /* The inventory's hint for a service that does not answer comes first, ours after it. */
@@ -240,48 +231,81 @@ static void add_hint(const struct service *service, struct err *err)
     err_hint(err, "%s%s%s", service->hint, *own ? "; else: " : "", own);
 }
 
-static int prepare_service(struct service_run *run, struct err *err)
+static void start_run(struct service_run *run, const struct service_context *context,
+                      const struct target *target, const struct secret *secret)
+{
+    *run = (struct service_run){.context = context, .target = target, .secret = secret};
+    pthread_mutex_init(&run->mutex, NULL);
+    snprintf(run->directory, sizeof run->directory, "%s/%s", target->host->name, target->service->name);
+    retry_note(context->opening, "the host could be opened", &run->verdicts);
+}
+
+static void end_run(struct service_run *run)
+{
+    transfer_free(run->transfer);
+    index_release(&run->index.page);
+    plan_release(&run->plan);
+    verdicts_release(&run->verdicts);
+    pthread_mutex_destroy(&run->mutex);
+}
+
+static int open_service(struct service_run *run, bool dial, struct err *err)
 {
     const struct service *service = run->target->service;
-    snprintf(run->directory, sizeof run->directory, "%s/%s", run->target->host->name, service->name);
     if (service->https && service->tls.insecure &&
         verdicts_add(&run->verdicts, "tls-unchecked", NULL, NULL, err) < 0)
         return -1;
-    if (read_index_with_retries(run, err) < 0) {
-        if (!run->grab->probe)
-            add_found_hint(run, err);
-        add_hint(service, err);
-        return -1;
-    }
-    if (run->grab->probe)
-        return probe_service(run, err);
-    if (make_plan(run, err) < 0)
-        return -1;
-    return run->grab->plan ? 0 : beneath_mkdirs(run->grab->directory, run->directory, err);
+    if (read_index_with_retries(run, dial, err) == 0)
+        return 0;
+    if (!dial)
+        add_found_hint(run, err);
+    add_hint(service, err);
+    return -1;
 }
 
-void service_run(const struct service_surroundings *around, const struct target *target,
-                 const struct secret *secret)
+void service_grab(const struct service_context *context, const struct target *target,
+                  const struct secret *secret)
 {
-    const struct fetch_grab *grab = around->grab;
-    struct service_run run = {.grab = grab,
-                              .observe = around->observe,
-                              .target = target,
-                              .gw = around->gw,
-                              .secret = secret,
-                              .sync = around->sync,
-                              .seat = around->seat,
-                              .budget = around->budget};
+    struct service_run run;
     struct err failure = ERR_INIT;
-    pthread_mutex_init(&run.mutex, NULL);
-    retry_note(around->opening, "the host could be opened", &run.verdicts);
-    int rc = prepare_service(&run, &failure);
-    tell_service(&run, rc < 0 ? &failure : NULL);
-    if (rc == 0 && !grab->probe && !grab->plan)
+    start_run(&run, context, target, secret);
+    int rc = open_service(&run, false, &failure);
+    if (rc == 0)
+        rc = make_plan(&run, &failure);
+    if (rc == 0)
+        rc = beneath_mkdirs(context->grab->directory, run.directory, &failure);
+    report_service(&run, rc < 0 ? &failure : NULL);
+    if (rc == 0)
         service_run_fetch(&run);
-    transfer_free(run.transfer);
-    index_release(&run.index);
-    plan_release(&run.plan);
-    verdicts_release(&run.verdicts);
-    pthread_mutex_destroy(&run.mutex);
+    end_run(&run);
+}
+
+void service_plan(const struct service_context *context, const struct target *target,
+                  const struct secret *secret)
+{
+    struct service_run run;
+    struct err failure = ERR_INIT;
+    start_run(&run, context, target, secret);
+    int rc = open_service(&run, false, &failure);
+    if (rc == 0)
+        rc = make_plan(&run, &failure);
+    report_service(&run, rc < 0 ? &failure : NULL);
+    end_run(&run);
+}
+
+void service_probe(const struct service_context *context, const struct target *target,
+                   const struct secret *secret)
+{
+    struct service_run run;
+    struct err failure = ERR_INIT;
+    start_run(&run, context, target, secret);
+    int rc = open_service(&run, true, &failure);
+    if (rc == 0 && !run.index.found) {
+        failure = run.index.failure;
+        rc = -1;
+    }
+    if (rc == 0)
+        service_run_look_for_exposure(&run);
+    report_service(&run, rc < 0 ? &failure : NULL);
+    end_run(&run);
 }

@@ -18,7 +18,7 @@ static void tell_request(void *ctx, const struct transfer_request *request,
                  text_duration(first, sizeof first, response->first_ms));
     else
         snprintf(step.detail, sizeof step.detail, "GET %.300s", request->target);
-    observe_step(run->observe, run->target->host, run->target->service, &step);
+    observe_step(run->context->observe, run->target->host, run->target->service, &step);
 }
 
 struct destination service_run_destination(const struct service *service)
@@ -29,14 +29,14 @@ struct destination service_run_destination(const struct service *service)
 
 int service_run_connect(struct service_run *run, struct transfer **ret, struct err *err)
 {
-    struct transfer_options options = {.cancel_fd = run->grab->cancel_fd,
-                                       .timeout_ms = run->grab->timeout_ms,
+    struct transfer_options options = {.cancel_fd = run->context->grab->access.cancel_fd,
+                                       .timeout_ms = run->context->grab->access.timeout_ms,
                                        .secret = run->secret,
                                        .answered = tell_request,
                                        .answered_ctx = run};
     struct destination to = service_run_destination(run->target->service);
     struct gateway_listener *listener = NULL; /* owned by the gateway */
-    if (gateway_listen(run->gw, &to, &listener, err) < 0)
+    if (gateway_listen(run->context->gw, &to, &listener, err) < 0)
         return -1;
     return transfer_new(listener, run->target->service, &options, ret, err);
 }
@@ -54,8 +54,10 @@ int service_run_index(const struct service_run *run, struct transfer *t, struct 
     struct buf page = BUF_INIT(SERVICE_RUN_PAGE_MAX);
     char target[512], title[100];
     snprintf(target, sizeof target, "%s/", run->target->service->path);
-    struct transfer_request request = {
-        .target = target, .ctx = &page, .body = take_page, .limit_ms = SERVICE_RUN_PAGE_LIMIT(run->grab)};
+    struct transfer_request request = {.target = target,
+                                       .ctx = &page,
+                                       .body = take_page,
+                                       .limit_ms = SERVICE_RUN_PAGE_LIMIT(run->context->grab)};
     int rc = transfer_get(t, &request, response, err);
     if (rc == 0)
         rc = index_parse(buf_str(&page), page.len, ret, err);

@@ -12,26 +12,41 @@
 #include "fetch/index.h"
 #include "fetch/observe.h"
 #include "fetch/plan.h"
+#include "fetch/retry.h"
 #include "fetch/sync.h"
 #include "fetch/transfer.h"
 
-struct service_run {
+/* The objects that the service shares with others of its run. */
+struct service_context {
     const struct fetch_grab *grab;
     struct observe *observe;
-    const struct target *target;
     struct gateway *gw;
-    const struct secret *secret; /* NULL: the service needs none */
+    const struct retry *opening; /* of the host */
     struct sync *sync;
-    struct barrier_seat *seat; /* NULL: it does not wait for others */
-    struct budget *budget;
+    struct barrier_seat *seat; /* NULL: it does not wait for other targets */
+    struct budget *budget;     /* of its process */
+};
+
+struct service_index {
+    struct index_page page;
+    bool found;
+    struct err failure; /* the reason if it is not found */
+    int status;         /* of HTTP; 0: no answer */
+};
+
+struct service_clock {
+    bool known;
+    int64_t skew_ms; /* the target's clock minus ours */
+};
+
+struct service_run {
+    const struct service_context *context;
+    const struct target *target;
+    const struct secret *secret; /* NULL: the service needs none */
     struct transfer *transfer;
-    struct index_page index;
-    bool has_index;
-    struct err no_index; /* the reason if there is none */
-    int index_status;    /* of HTTP; 0: no answer */
+    struct service_index index;
+    struct service_clock clock;
     struct verdicts verdicts;
-    int64_t clock_skew_ms;
-    bool has_clock_skew;
     struct plan plan;
     char directory[600]; /* HOST/SERVICE below the work directory */
 
@@ -44,7 +59,7 @@ struct service_run {
 struct destination service_run_destination(const struct service *service);
 
 /* Requests for pages have no reason to take long. */
-#define SERVICE_RUN_PAGE_LIMIT(grab) (4 * (grab)->timeout_ms)
+#define SERVICE_RUN_PAGE_LIMIT(grab) (4 * (grab)->access.timeout_ms)
 #define SERVICE_RUN_PAGE_MAX (1u << 20)
 
 /* Opens a separate connection to the service, through a separate listener. */

@@ -31,7 +31,7 @@ static void report_profiler_owner(struct worker *w, int64_t waited_ms, struct fe
              text_duration(waited, sizeof waited, waited_ms));
     bool trace = worker_planned(w)->rank == RANK_TRACE;
     if (*profiler_owner_find(w->transfer, w->run->target->service, trace,
-                             SERVICE_RUN_PAGE_LIMIT(w->run->grab), who, sizeof who))
+                             SERVICE_RUN_PAGE_LIMIT(w->run->context->grab), who, sizeof who))
         err_hint(&item->err, "held by %s: wait for it, or have it stopped", who);
     else
         err_hint(&item->err, "somebody else (a colleague, a continuous profiler) is at it in this process: "
@@ -51,7 +51,7 @@ static bool wait_for_turn(struct worker *w, int64_t began)
     w->waiting = "another profile is being taken";
     worker_report_progress(w, 0, now - began);
     struct err err = ERR_INIT;
-    fd_wait(-1, 0, clock_deadline(clock_jitter(pause)), w->run->grab->cancel_fd, &err);
+    fd_wait(-1, 0, clock_deadline(clock_jitter(pause)), w->run->context->grab->access.cancel_fd, &err);
     w->waiting = NULL;
     return err.kind == ERR_TIMEOUT;
 }
@@ -59,10 +59,10 @@ static bool wait_for_turn(struct worker *w, int64_t began)
 static void fetch_when_free(struct worker *w, struct fetch_item *item)
 {
     const struct service_run *run = w->run;
-    struct item_context context = {.work = run->grab->directory,
+    struct item_context context = {.work = run->context->grab->directory,
                                    .directory = run->directory,
-                                   .max_bytes = run->grab->max_bytes,
-                                   .budget = run->budget,
+                                   .max_bytes = run->context->grab->options.max_bytes,
+                                   .budget = run->context->budget,
                                    .beside = w->beside,
                                    .progress_ctx = w,
                                    .progress = worker_report_progress,
@@ -77,7 +77,7 @@ static void fetch_when_free(struct worker *w, struct fetch_item *item)
         context.waited_ms = clock_now() - began;
         fetch_item_release(item);
     }
-    if (!fd_cancelled(run->grab->cancel_fd)) {
+    if (!fd_cancelled(run->context->grab->access.cancel_fd)) {
         report_profiler_owner(w, clock_now() - began, item);
         return;
     }
@@ -92,13 +92,13 @@ static int renew_session(struct worker *w, struct fetch_item *item)
 {
     const struct service_run *run = w->run;
     struct err why = ERR_INIT;
-    int rc = gateway_renew(run->gw, &why);
+    int rc = gateway_renew(run->context->gw, &why);
     w->session_gone = rc < 0 && why.kind != ERR_CANCELLED;
     if (rc < 0)
         err_wrap(&why, "another could not be opened");
     else
         transfer_expect_new_connection(w->transfer);
-    if (rc == 0 && budget_repeat(run->budget, worker_planned(w)->timed_ms, &why) == 0)
+    if (rc == 0 && budget_repeat(run->context->budget, worker_planned(w)->timed_ms, &why) == 0)
         return 0;
     item->transient &= rc < 0;
     size_t n = strlen(item->err.msg);
@@ -115,14 +115,14 @@ static void rename_kept(const struct service_run *run, struct fetch_item *item, 
     if (n < end || strcmp(item->file + n - end, from) != 0)
         return;
     snprintf(file, sizeof file, "%.*s%s", (int)(n - end), item->file, to);
-    if (beneath_rename_new(run->grab->directory, item->file, file, NULL) == 0)
+    if (beneath_rename_new(run->context->grab->directory, item->file, file, NULL) == 0)
         snprintf(item->file, sizeof item->file, "%s", file);
 }
 
 static void remove_kept(const struct service_run *run, const struct fetch_item *item)
 {
     if (item->file[0])
-        beneath_remove(run->grab->directory, item->file, NULL);
+        beneath_remove(run->context->grab->directory, item->file, NULL);
 }
 
 /* Whether the last request produced the item's file. */
@@ -139,7 +139,7 @@ static void append_cancellation(const struct service_run *run, const struct fetc
     size_t n = strlen(item->err.msg);
     if (over.kind != ERR_CANCELLED)
         return;
-    deadline_explain(run->observe->deadline, &over);
+    deadline_explain(run->context->observe->deadline, &over);
     snprintf(item->err.msg + n, sizeof item->err.msg - n, "; then %s", over.msg);
 }
 
@@ -168,7 +168,8 @@ static void fetch_again(struct worker *w, struct fetch_item *item)
 /* Reconnects a lost session once. */
 static void fetch_over_new_session(struct worker *w, struct fetch_item *item)
 {
-    if (item->err.kind != ERR_LOST || fd_cancelled(w->run->grab->cancel_fd) || renew_session(w, item) < 0)
+    if (item->err.kind != ERR_LOST || fd_cancelled(w->run->context->grab->access.cancel_fd) ||
+        renew_session(w, item) < 0)
         return;
     fetch_again(w, item);
     if (is_from_last_request(w, item))
@@ -178,11 +179,11 @@ static void fetch_over_new_session(struct worker *w, struct fetch_item *item)
 void service_run_attempts(struct worker *w, struct fetch_item *ret)
 {
     struct service_run *run = w->run;
-    struct retry retry = {.grab = run->grab,
-                          .observe = run->observe,
+    struct retry retry = {.grab = run->context->grab,
+                          .observe = run->context->observe,
                           .target = run->target,
                           .what = worker_planned(w)->kind,
-                          .budget = run->budget,
+                          .budget = run->context->budget,
                           .timed_ms = worker_planned(w)->timed_ms};
     fetch_when_free(w, ret);
     w->kept_attempt = w->sent;

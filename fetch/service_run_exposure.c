@@ -15,8 +15,8 @@ static int request_index(struct service_run *run, const char *address, int *ret_
 {
     struct service service = *run->target->service;
     struct destination to = {.host = address, .port = service.port};
-    struct transfer_options options = {.cancel_fd = run->grab->cancel_fd,
-                                       .timeout_ms = run->grab->timeout_ms};
+    struct transfer_options options = {.cancel_fd = run->context->grab->access.cancel_fd,
+                                       .timeout_ms = run->context->grab->access.timeout_ms};
     struct gateway_listener *listener = NULL;
     struct transfer *t = NULL;
     struct transfer_response response = {0};
@@ -24,7 +24,7 @@ static int request_index(struct service_run *run, const char *address, int *ret_
     /* We only check for an answer and send no secret, so the certificate does not matter. */
     service.tls.insecure = true;
     service.tls.cert = NULL;
-    bool found = gateway_listen(run->gw, &to, &listener, err) == 0 &&
+    bool found = gateway_listen(run->context->gw, &to, &listener, err) == 0 &&
                  transfer_new(listener, &service, &options, &t, err) == 0 &&
                  service_run_index(run, t, &index, &response, err) == 0;
     *ret_status = response.status;
@@ -54,7 +54,7 @@ static void look_at(struct service_run *run, const char *address)
     else
         snprintf(step.detail, sizeof step.detail, "no answer on %.100s port %u: %.300s", address, port,
                  why.msg);
-    observe_step(run->observe, run->target->host, run->target->service, &step);
+    observe_step(run->context->observe, run->target->host, run->target->service, &step);
 }
 
 /* A name does not work: on the host itself it often resolves to loopback. */
@@ -67,8 +67,8 @@ static bool is_address(const char *text)
 void service_run_look_for_exposure(struct service_run *run)
 {
     const struct gateway_hop *hop = NULL;
-    for (size_t i = 0; gateway_hop(run->gw, i); i++)
-        hop = gateway_hop(run->gw, i);
+    for (size_t i = 0; gateway_hop(run->context->gw, i); i++)
+        hop = gateway_hop(run->context->gw, i);
     if (!hop || run->target->service->unix_path || !address_is_loopback(run->target->service->host))
         return;
     const char *address = hop->peer[0] ? hop->peer : hop->address;

@@ -29,7 +29,7 @@ void worker_report_progress(void *ctx, uint64_t bytes, int64_t elapsed_ms)
                                .usual = w->meeting,
                                .index = w->at,
                                .n_items = w->run->plan.n};
-    observe_progress(w->run->observe, w->run->target, &p);
+    observe_progress(w->run->context->observe, w->run->target, &p);
 }
 
 /* ---- the later one of a pair --------------------------------------------------------------------------- */
@@ -38,13 +38,14 @@ void worker_report_progress(void *ctx, uint64_t bytes, int64_t elapsed_ms)
 static void wait_for_pair(struct worker *w)
 {
     const struct service_run *run = w->run;
-    int64_t began = run->plan.items[worker_planned(w)->other].began, due = began + run->grab->pair_ms;
+    int64_t began = run->plan.items[worker_planned(w)->other].began,
+            due = began + run->context->grab->options.pair_ms;
     if (began == 0 || clock_now() >= due)
         return;
     w->waiting = "the second of the pair comes later";
     worker_report_progress(w, 0, clock_now() - began);
     w->waiting = NULL;
-    fd_wait(-1, 0, due, run->grab->cancel_fd, NULL);
+    fd_wait(-1, 0, due, run->context->grab->access.cancel_fd, NULL);
 }
 
 /* ---- one after the other ------------------------------------------------------------------------------- */
@@ -53,7 +54,7 @@ static void wait_for_pair(struct worker *w)
 static bool may_go_on(struct service_run *run, struct err *err)
 {
     pthread_mutex_lock(&run->mutex);
-    if (run->stop.kind == ERR_NONE && fd_cancelled(run->grab->cancel_fd))
+    if (run->stop.kind == ERR_NONE && fd_cancelled(run->context->grab->access.cancel_fd))
         err_set(&run->stop, ERR_CANCELLED, "interrupted before it was fetched");
     *err = run->stop;
     pthread_mutex_unlock(&run->mutex);
@@ -82,7 +83,8 @@ static void fetch_now(struct worker *w, struct fetch_item *item)
         run->plan.items[w->at].began = 0;
     /* A repeated request began after the other targets. */
     w->start.late |= w->kept_attempt > 1;
-    sync_note(run->sync, &w->start, worker_planned(w), run->has_clock_skew ? run->clock_skew_ms : 0, item);
+    sync_note(run->context->sync, &w->start, worker_planned(w), run->clock.known ? run->clock.skew_ms : 0,
+              item);
     note_result(run, item);
 }
 
@@ -99,7 +101,7 @@ static bool may_fetch(struct worker *w, struct fetch_item *item)
         item_skip(worker_planned(w), &w->unreachable, item);
     else if (!may_go_on(run, &stop))
         item_skip(worker_planned(w), &stop, item);
-    else if (budget_check(run->budget, &stop) < 0)
+    else if (budget_check(run->context->budget, &stop) < 0)
         item_leave_out(worker_planned(w), stop.msg, item);
     else
         return true;
@@ -127,23 +129,23 @@ static void fetch_one(struct worker *w)
 {
     struct service_run *run = w->run;
     struct fetch_item item;
-    struct item_context place = {.work = run->grab->directory, .directory = run->directory};
+    struct item_context place = {.work = run->context->grab->directory, .directory = run->directory};
     const struct transfer *told = w->transfer ? w->transfer : run->transfer;
     if (worker_planned(w)->already_collected)
         return;
-    if (run->grab->have && recovered_take(worker_planned(w), &place, told, &item)) {
+    if (observe_resumes(run->context->observe) && recovered_take(worker_planned(w), &place, told, &item)) {
         run->plan.items[w->at].began = clock_now(); /* time unknown: see mark_collected */
         note_result(run, &item);
-        observe_item(run->observe, run->target, &item);
+        observe_item(run->context->observe, run->target, &item);
         fetch_item_release(&item);
         return;
     }
     wait_for_others(w);
     if (may_fetch(w, &item))
         fetch_now(w, &item);
-    if (run->grab->have)
+    if (observe_resumes(run->context->observe))
         recovered_settle(worker_planned(w), &place, &item);
-    observe_item(run->observe, run->target, &item);
+    observe_item(run->context->observe, run->target, &item);
     fetch_item_release(&item);
 }
 
@@ -217,7 +219,7 @@ static void fetch_side_by_side(struct service_run *run, size_t first, size_t end
 /* The timed items from `i` on that may run side by side end before this one. */
 static size_t end_of_timed(const struct service_run *run, size_t i)
 {
-    while (run->grab->concurrent && i < run->plan.n && run->plan.items[i].timed_ms > 0)
+    while (run->context->grab->options.concurrent && i < run->plan.n && run->plan.items[i].timed_ms > 0)
         i++;
     return i;
 }
@@ -227,8 +229,8 @@ static void leave_in_time(struct service_run *run, size_t i)
 {
     while (i < run->plan.n && !service_run_starts_together(run, i))
         i++;
-    if (run->seat && i == run->plan.n)
-        barrier_leave(run->seat);
+    if (run->context->seat && i == run->plan.n)
+        barrier_leave(run->context->seat);
 }
 
 void service_run_fetch(struct service_run *run)

@@ -29,8 +29,10 @@ static int64_t measure_one_way(struct worker *w)
     for (int i = 0; i < ONE_WAY_SAMPLES && took < SLOW_PAGE_MS; i++) {
         size_t left = SERVICE_RUN_PAGE_MAX;
         struct transfer_response response;
-        struct transfer_request request = {
-            .target = target, .body = skip_page, .ctx = &left, .limit_ms = SERVICE_RUN_PAGE_LIMIT(run->grab)};
+        struct transfer_request request = {.target = target,
+                                           .body = skip_page,
+                                           .ctx = &left,
+                                           .limit_ms = SERVICE_RUN_PAGE_LIMIT(run->context->grab)};
         int64_t began = clock_now();
         /* An error page shows the time too. */
         if (transfer_get(w->transfer, &request, &response, NULL) < 0 &&
@@ -50,14 +52,14 @@ void service_run_meet(struct worker *w)
     w->waiting = "the others are not ready yet";
     w->meeting = true;
     worker_report_progress(w, 0, 0);
-    int rc = barrier_arrive(run->seat, w->one_way_ms, &start.at, &start.late, NULL);
+    int rc = barrier_arrive(run->context->seat, w->one_way_ms, &start.at, &start.late, NULL);
     w->waiting = NULL;
     w->meeting = false;
     if (rc < 0)
         return;
     start.utc = clock_utc() - clock_now() + start.at;
     w->start = start;
-    w->one_way_ms -= start.late ? 0 : barrier_turn_ms(run->seat);
+    w->one_way_ms -= start.late ? 0 : barrier_turn_ms(run->context->seat);
     /* Report now, because the start must not be delayed. */
     worker_report_progress(w, 0, 0);
 }
@@ -65,7 +67,7 @@ void service_run_meet(struct worker *w)
 bool service_run_starts_together(const struct service_run *run, size_t i)
 {
     const struct plan_item *item = &run->plan.items[i];
-    return run->seat && item->timed_ms > 0 && !item->left_out[0] && !item->already_collected;
+    return run->context->seat && item->timed_ms > 0 && !item->left_out[0] && !item->already_collected;
 }
 
 void worker_await_start(void *ctx)
@@ -73,5 +75,5 @@ void worker_await_start(void *ctx)
     struct worker *w = ctx;
     w->sent++;
     if (w->start.at > 0)
-        fd_wait(-1, 0, w->start.at - w->one_way_ms, w->run->grab->cancel_fd, NULL);
+        fd_wait(-1, 0, w->start.at - w->one_way_ms, w->run->context->grab->access.cancel_fd, NULL);
 }

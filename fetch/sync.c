@@ -11,7 +11,8 @@
 int sync_init(struct sync *s, const struct fetch_grab *grab, size_t processes, struct err *err)
 {
     *s = (struct sync){0};
-    if (grab->sync && barrier_new(processes, grab->sync_deadline_ms, grab->cancel_fd, &s->barrier, err) < 0)
+    if (grab->options.sync &&
+        barrier_new(processes, grab->options.sync_deadline_ms, grab->access.cancel_fd, &s->barrier, err) < 0)
         return -1;
     pthread_mutex_init(&s->mutex, NULL);
     return 0;

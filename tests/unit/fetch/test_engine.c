@@ -51,7 +51,7 @@ static void leaves_out(struct budget *b, const char *words, const char *expected
 static void time_is_spent_in_the_plans_order(void **state)
 {
     (void)state;
-    struct fetch_grab grab = {.budget_ms = 12000};
+    struct fetch_grab grab = {.options.budget_ms = 12000};
     struct budget b;
     budget_init(&b, &grab);
     leaves_out(&b, "cpu=10,trace=5,mutex=1,heap",
@@ -66,7 +66,7 @@ static void time_is_spent_in_the_plans_order(void **state)
 static void time_is_spent_by_each_attempt(void **state)
 {
     (void)state;
-    struct fetch_grab grab = {.budget_ms = 12000};
+    struct fetch_grab grab = {.options.budget_ms = 12000};
     struct budget b;
     struct err err = ERR_INIT;
     struct plan p = plan_of("cpu=5,trace=5");
@@ -86,7 +86,7 @@ static void time_is_spent_by_each_attempt(void **state)
 static void bytes_are_estimated_beforehand(void **state)
 {
     (void)state;
-    struct fetch_grab grab = {.budget_bytes = 3000000};
+    struct fetch_grab grab = {.options.budget_bytes = 3000000};
     struct budget b;
     struct err err = ERR_INIT;
     budget_init(&b, &grab);
@@ -101,7 +101,7 @@ static void bytes_are_estimated_beforehand(void **state)
 static void bytes_are_counted_as_they_come(void **state)
 {
     (void)state;
-    struct fetch_grab grab = {.budget_bytes = 1000};
+    struct fetch_grab grab = {.options.budget_bytes = 1000};
     struct budget b;
     struct err err = ERR_INIT;
     budget_init(&b, &grab);
@@ -119,7 +119,7 @@ static void bytes_are_counted_as_they_come(void **state)
 static void what_is_cut_uses_all_of_it(void **state)
 {
     (void)state;
-    struct fetch_grab grab = {.budget_bytes = 1000};
+    struct fetch_grab grab = {.options.budget_bytes = 1000};
     struct budget b;
     struct err err = ERR_INIT;
     budget_init(&b, &grab);
@@ -146,7 +146,7 @@ static void no_budget_is_no_bound(void **state)
 static void another_attempt_takes_its_time_too(void **state)
 {
     (void)state;
-    struct fetch_grab grab = {.budget_ms = 30000}, unbounded = {0};
+    struct fetch_grab grab = {.options.budget_ms = 30000}, unbounded = {0};
     struct budget b;
     struct err err = ERR_INIT;
     budget_init(&b, &grab);
@@ -235,7 +235,7 @@ static void why_there_is_no_other_attempt(void **state)
     struct deadline d;
     struct err err = ERR_INIT;
     ok(fd_pipe_nonblocking(fds, &err), &err);
-    struct fetch_grab grab = {.cancel_fd = fds[0], .retries = 2}, within;
+    struct fetch_grab grab = {.access.cancel_fd = fds[0], .options.retries = 2}, within;
     gives_up(&grab, NULL, NULL, 2, "HTTP 503; so it was 3 times");
     gives_up(&grab, NULL, &fds[1], 1, "HTTP 503; so it was 2 times; then interrupted");
     gives_up(&grab, NULL, NULL, 0, "HTTP 503; then interrupted");
@@ -243,7 +243,7 @@ static void why_there_is_no_other_attempt(void **state)
     gives_up(&grab, NULL, NULL, 2, "HTTP 503; so it was 3 times");
     fd_close(&fds[0]);
     fd_close(&fds[1]);
-    grab = (struct fetch_grab){.cancel_fd = -1, .retries = 2, .deadline_ms = 20};
+    grab = (struct fetch_grab){.access.cancel_fd = -1, .options = {.retries = 2, .deadline_ms = 20}};
     ok(deadline_init(&d, &grab, &within, &err), &err);
     gives_up(&within, &d, NULL, 0, "HTTP 503; then the run's deadline of 20ms was over");
     gives_up(&within, &d, NULL, 1, "HTTP 503; so it was 2 times; then the run's deadline of 20ms was over");
@@ -263,11 +263,11 @@ static struct err explained(struct deadline *d, enum err_kind kind, const char *
 static void a_deadline_is_no_interruption(void **state)
 {
     (void)state;
-    struct fetch_grab grab = {.cancel_fd = -1, .deadline_ms = 50}, within;
+    struct fetch_grab grab = {.access.cancel_fd = -1, .options.deadline_ms = 50}, within;
     struct deadline d;
     struct err err = ERR_INIT;
     ok(deadline_init(&d, &grab, &within, &err), &err);
-    assert_int_equal(fd_wait(within.cancel_fd, 1, clock_deadline(20000), -1, &err), 0);
+    assert_int_equal(fd_wait(within.access.cancel_fd, 1, clock_deadline(20000), -1, &err), 0);
     assert_true(deadline_is_over(&d));
     err = explained(&d, ERR_CANCELLED, "cannot connect: interrupted before it was opened");
     assert_string_equal(err.msg, "cannot connect: the run's deadline of 50ms was over before it was opened");
@@ -285,12 +285,12 @@ static void an_interruption_is_no_deadline(void **state)
     int fds[2];
     struct err err = ERR_INIT;
     ok(fd_pipe(fds, &err), &err);
-    struct fetch_grab grab = {.cancel_fd = fds[0], .deadline_ms = 60000}, within;
+    struct fetch_grab grab = {.access.cancel_fd = fds[0], .options.deadline_ms = 60000}, within;
     struct deadline d;
     ok(deadline_init(&d, &grab, &within, &err), &err);
-    assert_false(fd_cancelled(within.cancel_fd));
+    assert_false(fd_cancelled(within.access.cancel_fd));
     assert_int_equal(write(fds[1], "x", 1), 1);
-    assert_int_equal(fd_wait(within.cancel_fd, 1, clock_deadline(20000), -1, &err), 0);
+    assert_int_equal(fd_wait(within.access.cancel_fd, 1, clock_deadline(20000), -1, &err), 0);
     assert_false(deadline_is_over(&d));
     err = explained(&d, ERR_CANCELLED, "interrupted");
     assert_string_equal(err.msg, "interrupted");
@@ -302,11 +302,11 @@ static void an_interruption_is_no_deadline(void **state)
 static void without_a_deadline_nothing_changes(void **state)
 {
     (void)state;
-    struct fetch_grab grab = {.cancel_fd = 7}, within;
+    struct fetch_grab grab = {.access.cancel_fd = 7}, within;
     struct deadline d;
     struct err err = ERR_INIT;
     ok(deadline_init(&d, &grab, &within, &err), &err);
-    assert_int_equal(within.cancel_fd, 7);
+    assert_int_equal(within.access.cancel_fd, 7);
     assert_false(deadline_is_over(&d));
     deadline_release(&d);
     err = explained(NULL, ERR_CANCELLED, "interrupted");
@@ -325,14 +325,14 @@ static void a_question_ends_with_the_run(void **state)
 {
     (void)state;
     int64_t asked_until = 0;
-    struct fetch_grab grab = {
-        .cancel_fd = -1, .deadline_ms = 50, .ask = answers_late, .ask_ctx = &asked_until};
+    struct fetch_grab grab = {.access = {.cancel_fd = -1, .ask = answers_late, .ask_ctx = &asked_until},
+                              .options.deadline_ms = 50};
     struct fetch_grab within;
     struct deadline d;
     struct err err = ERR_INIT;
     struct question q = {.kind = ASK_HIDDEN, .deadline = clock_deadline(60000)};
     ok(deadline_init(&d, &grab, &within, &err), &err);
-    assert_int_equal(within.ask(within.ask_ctx, &q, NULL, &err), -1);
+    assert_int_equal(within.access.ask(within.access.ask_ctx, &q, NULL, &err), -1);
     assert_true(asked_until < q.deadline);
     assert_int_equal(err.kind, ERR_CANCELLED);
     deadline_release(&d);
@@ -348,7 +348,8 @@ static size_t descriptors_of(const char *words, bool concurrent)
     struct strlist kinds = {0};
     struct err err = ERR_INIT;
     ok(strlist_split(&kinds, words, &err), &err);
-    struct fetch_grab grab = {.targets = &targets, .kinds = &kinds, .parallel = 1, .concurrent = concurrent};
+    struct fetch_grab grab = {
+        .targets = &targets, .kinds = &kinds, .options = {.parallel = 1, .concurrent = concurrent}};
     size_t n = fetch_descriptors(&grab);
     assert_int_equal(fetch_affordable(&grab, n), 1);
     strlist_release(&kinds);
@@ -381,7 +382,7 @@ static struct fetch_item began(struct sync *s, enum kind_rank rank, int64_t late
 
 static struct sync sync_of_one(void)
 {
-    struct fetch_grab grab = {.sync = true, .sync_deadline_ms = 1000, .cancel_fd = -1};
+    struct fetch_grab grab = {.access.cancel_fd = -1, .options = {.sync = true, .sync_deadline_ms = 1000}};
     struct sync s;
     struct err err = ERR_INIT;
     ok(sync_init(&s, &grab, 1, &err), &err);

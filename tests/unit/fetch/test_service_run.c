@@ -232,9 +232,11 @@ static const struct target target = {&host, &service};
 static const struct fetch_observer observer = {.item = on_item, .progress = on_progress, .step = on_step};
 
 struct stage {
-    struct service_run v;
+    struct service_run run;
+    struct service_context context;
     struct beneath work;
     struct fetch_grab grab;
+    struct fetch_observer observer;
     struct observe observe;
     struct sync sync;
     struct barrier_seat seat;
@@ -246,41 +248,41 @@ struct stage {
 static void begin(struct stage *s, const char *directory)
 {
     struct err err = ERR_INIT;
-    *s = (struct stage){.grab = {.directory = &s->work, .cancel_fd = -1, .timeout_ms = 1000}};
+    *s = (struct stage){.grab = {.directory = &s->work, .access = {.cancel_fd = -1, .timeout_ms = 1000}}};
     s->work = (struct beneath){.fd = beneath_top(directory, &err), .name = directory};
     ok(s->work.fd, &err);
     memset(&world, 0, sizeof world);
     pthread_mutex_init(&world.mutex, NULL);
     ok(fd_pipe_nonblocking(world.cancel, &err), &err);
-    s->grab.cancel_fd = world.cancel[0];
-    s->grab.sync_deadline_ms = LONG_MS;
-    observe_init(&s->observe, &observer, NULL);
+    s->grab.access.cancel_fd = world.cancel[0];
+    s->grab.options.sync_deadline_ms = LONG_MS;
+    s->observer = observer;
+    observe_init(&s->observe, &s->observer, NULL);
     budget_init(&s->budget, &s->grab);
-    s->v = (struct service_run){.grab = &s->grab,
-                                .observe = &s->observe,
-                                .target = &target,
-                                .sync = &s->sync,
-                                .budget = &s->budget,
-                                .transfer = own,
-                                .plan.items = s->items,
-                                .directory = "file-01/p1"};
-    pthread_mutex_init(&s->v.mutex, NULL);
-    ok(beneath_mkdirs(&s->work, s->v.directory, &err), &err);
+    s->context = (struct service_context){
+        .grab = &s->grab, .observe = &s->observe, .sync = &s->sync, .budget = &s->budget};
+    s->run = (struct service_run){.context = &s->context,
+                                  .target = &target,
+                                  .transfer = own,
+                                  .plan.items = s->items,
+                                  .directory = "file-01/p1"};
+    pthread_mutex_init(&s->run.mutex, NULL);
+    ok(beneath_mkdirs(&s->work, s->run.directory, &err), &err);
 }
 
 /* In step with so many processes, of which this is one. */
 static void in_step(struct stage *s, size_t seats)
 {
     struct err err = ERR_INIT;
-    s->grab.sync = true;
+    s->grab.options.sync = true;
     ok(sync_init(&s->sync, &s->grab, seats, &err), &err);
     s->seat.barrier = s->sync.barrier;
-    s->v.seat = &s->seat;
+    s->context.seat = &s->seat;
 }
 
 static struct plan_item *plan(struct stage *s, const char *kind, int64_t timed_ms)
 {
-    struct plan_item *item = &s->items[s->v.plan.n++];
+    struct plan_item *item = &s->items[s->run.plan.n++];
     *item = (struct plan_item){.timed_ms = timed_ms, .format = CHECK_RAW};
     snprintf(item->kind, sizeof item->kind, "%s", kind);
     snprintf(item->file, sizeof item->file, "%s.bin", kind);
@@ -290,7 +292,7 @@ static struct plan_item *plan(struct stage *s, const char *kind, int64_t timed_m
 /* The later one. */
 static struct plan_item *plan_pair(struct stage *s, const char *kind)
 {
-    size_t i = s->v.plan.n;
+    size_t i = s->run.plan.n;
     struct plan_item *first = plan(s, kind, 0), *later = plan(s, kind, 0);
     snprintf(later->file, sizeof later->file, "%s.later.bin", kind);
     first->pair = 1;
@@ -302,16 +304,16 @@ static struct plan_item *plan_pair(struct stage *s, const char *kind)
 
 static void tells(struct stage *s, const char *items)
 {
-    service_run_fetch(&s->v);
+    service_run_fetch(&s->run);
     assert_string_equal(world.items, items);
 }
 
 static void end(struct stage *s)
 {
-    pthread_mutex_destroy(&s->v.mutex);
+    pthread_mutex_destroy(&s->run.mutex);
     budget_release(&s->budget);
     observe_release(&s->observe);
-    if (s->grab.sync)
+    if (s->grab.options.sync)
         sync_release(&s->sync);
     fd_close(&s->work.fd);
     fd_close(&world.cancel[0]);
@@ -331,14 +333,14 @@ static int64_t size_of(const struct stage *s, const char *name)
 {
     char path[1200];
     struct stat st;
-    snprintf(path, sizeof path, "%s/%s/%s", s->work.name, s->v.directory, name);
+    snprintf(path, sizeof path, "%s/%s/%s", s->work.name, s->run.directory, name);
     return lstat(path, &st) == 0 ? (int64_t)st.st_size : -1;
 }
 
 static void put(const struct stage *s, const char *name, const char *text)
 {
     char path[1200];
-    snprintf(path, sizeof path, "%s/%s", s->v.directory, name);
+    snprintf(path, sizeof path, "%s/%s", s->run.directory, name);
     free(scratch_file(s->work.name, path, text, strlen(text)));
 }
 
@@ -346,7 +348,7 @@ static void put(const struct stage *s, const char *name, const char *text)
 static size_t files(const struct stage *s)
 {
     char path[1200];
-    snprintf(path, sizeof path, "%s/%s", s->work.name, s->v.directory);
+    snprintf(path, sizeof path, "%s/%s", s->work.name, s->run.directory);
     return scratch_count(path);
 }
 
@@ -356,7 +358,7 @@ static void of_two_halves_the_larger_is_kept(void **state)
 {
     struct stage s;
     begin(&s, *state);
-    s.grab.retries = 1;
+    s.grab.options.retries = 1;
     plan(&s, "trace", 1000);
     ATTEMPTS({FETCH_DAMAGED, 400, ERR_FAILED, false}, {FETCH_DAMAGED, 10, ERR_FAILED, false});
     tells(&s, "trace: damaged, 400\n");
@@ -372,7 +374,7 @@ static void the_larger_half_may_come_later(void **state)
 {
     struct stage s;
     begin(&s, *state);
-    s.grab.retries = 2;
+    s.grab.options.retries = 2;
     plan(&s, "trace", 1000);
     ATTEMPTS({FETCH_DAMAGED, 10, ERR_FAILED, false}, {FETCH_FAILED, 0, ERR_TIMEOUT, false},
              {FETCH_DAMAGED, 400, ERR_FAILED, false});
@@ -387,7 +389,7 @@ static void what_is_whole_beats_a_larger_half(void **state)
 {
     struct stage s;
     begin(&s, *state);
-    s.grab.retries = 1;
+    s.grab.options.retries = 1;
     plan(&s, "trace", 1000);
     ATTEMPTS({FETCH_DAMAGED, 400, ERR_FAILED, false}, {FETCH_OK, 20, ERR_NONE, false});
     tells(&s, "trace: ok, 20\n");
@@ -414,14 +416,14 @@ static void each_attempt_costs_the_budget_time(void **state)
 {
     struct stage s;
     begin(&s, *state);
-    s.grab.retries = 3;
-    s.grab.budget_ms = 70;
+    s.grab.options.retries = 3;
+    s.grab.options.budget_ms = 70;
     plan(&s, "heap", 0);
     plan(&s, "cpu", 30);
     ATTEMPTS({FETCH_FAILED, 0, ERR_FAILED, false}, {FETCH_OK, 10, ERR_NONE, false},
              {FETCH_FAILED, 0, ERR_FAILED, false}, {FETCH_FAILED, 0, ERR_FAILED, false},
              {FETCH_FAILED, 0, ERR_FAILED, false});
-    budget_apply(&s.budget, &s.v.plan, NULL);
+    budget_apply(&s.budget, &s.run.plan, NULL);
     tells(&s, "heap: ok, 10\ncpu: failed, 0\n");
     assert_int_equal(world.fetched, 4);
     assert_string_equal(world.last.msg,
@@ -434,11 +436,11 @@ static void a_new_session_costs_it_too(void **state)
 {
     struct stage s;
     begin(&s, *state);
-    s.grab.budget_ms = 50;
-    s.grab.retries = 1;
+    s.grab.options.budget_ms = 50;
+    s.grab.options.retries = 1;
     plan(&s, "cpu", 30);
     ATTEMPTS({FETCH_FAILED, 0, ERR_LOST, false});
-    budget_apply(&s.budget, &s.v.plan, NULL);
+    budget_apply(&s.budget, &s.run.plan, NULL);
     tells(&s, "cpu: failed, 0\n");
     assert_int_equal(world.fetched, 1);
     assert_string_equal(world.last.msg,
@@ -453,11 +455,11 @@ static void one_of_those_side_by_side_waits_for_all(void **state)
     struct stage s;
     begin(&s, *state);
     in_step(&s, 1);
-    s.grab.concurrent = true;
+    s.grab.options.concurrent = true;
     snprintf(plan(&s, "cpu", 10)->left_out, 100, "left out: it is too long");
     plan(&s, "mutex", 10);
     plan(&s, "trace", 10);
-    service_run_fetch(&s.v);
+    service_run_fetch(&s.run);
     assert_int_equal(world.fetched, 2);
     assert_int_equal(world.connects, 2);
     assert_int_equal(s.seat.passed, 1);
@@ -475,13 +477,13 @@ static void who_cannot_wait_begins_at_once(void **state)
     ok(fd_pipe_nonblocking(pipe, &err), &err);
     fd_ring(pipe[1]);
     begin(&s, *state);
-    s.grab.cancel_fd = pipe[0];
+    s.grab.access.cancel_fd = pipe[0];
     in_step(&s, 2);
-    s.grab.cancel_fd = world.cancel[0];
-    s.grab.concurrent = true;
+    s.grab.access.cancel_fd = world.cancel[0];
+    s.grab.options.concurrent = true;
     plan(&s, "mutex", 10);
     plan(&s, "trace", 10);
-    service_run_fetch(&s.v);
+    service_run_fetch(&s.run);
     assert_int_equal(world.fetched, 2);
     assert_int_equal(s.seat.passed, 1);
     end(&s);
@@ -495,8 +497,8 @@ static void what_an_earlier_run_has_meets_nobody(void **state)
         struct stage s;
         begin(&s, *state);
         in_step(&s, 2);
-        s.grab.concurrent = concurrent;
-        s.grab.have = have_nothing;
+        s.grab.options.concurrent = concurrent;
+        s.observer.have = have_nothing;
         plan(&s, "cpu", 10)->already_collected = true;
         plan(&s, "trace", 10)->already_collected = true;
         tells(&s, "");
@@ -512,7 +514,7 @@ static void who_is_asked_twice_began_behind_the_others(void **state)
     struct stage s;
     begin(&s, *state);
     in_step(&s, 1);
-    s.grab.retries = 1;
+    s.grab.options.retries = 1;
     plan(&s, "cpu", 10);
     plan(&s, "mutex", 10);
     plan(&s, "trace", 10);
@@ -530,7 +532,7 @@ static void what_counts_is_when_that_was_asked_for_which_came(void **state)
     struct stage s;
     begin(&s, *state);
     in_step(&s, 1);
-    s.grab.retries = 1;
+    s.grab.options.retries = 1;
     plan(&s, "trace", 10);
     ATTEMPTS({FETCH_DAMAGED, 400, ERR_FAILED, false}, {FETCH_DAMAGED, 10, ERR_FAILED, false});
     tells(&s, "trace: damaged, 400\n");
@@ -567,7 +569,7 @@ static void the_later_one_waits(void **state)
 {
     struct stage s;
     begin(&s, *state);
-    s.grab.pair_ms = 30;
+    s.grab.options.pair_ms = 30;
     plan_pair(&s, "heap");
     int64_t began = clock_now();
     tells(&s, "heap: ok, 10\nheap later: ok, 10\n");
@@ -580,22 +582,22 @@ static void what_is_not_fetched_is_not_waited_for(void **state)
 {
     struct stage s;
     begin(&s, *state);
-    s.grab.pair_ms = LONG_MS;
-    s.grab.budget_bytes = 1000;
+    s.grab.options.pair_ms = LONG_MS;
+    s.grab.options.budget_bytes = 1000;
     struct err err = ERR_INIT;
     snprintf(plan_pair(&s, "heap")->left_out, 100, "left out: it is too large");
     plan_pair(&s, "allocs");
     plan_pair(&s, "block");
     /* Nothing came of the first, nor is there budget for anything from then on. */
     ATTEMPTS({FETCH_OK, 10, ERR_NONE, false}, {FETCH_FAILED, 0, ERR_NOT_FOUND, false});
-    s.v.plan.n = 4;
+    s.run.plan.n = 4;
     tells(&s, "heap: ok, 10\nheap later: left out, 0\nallocs: failed, 0\nallocs later: ok, 10\n");
     assert_int_equal(world.waits, 0);
     ok(budget_take(&s.budget, 1000, &err), &err);
     world.items[0] = '\0';
     s.items[4].began = clock_now();
     s.items[0] = s.items[5];
-    s.v.plan.n = 1;
+    s.run.plan.n = 1;
     tells(&s, "block later: left out, 0\n");
     assert_int_equal(world.waits, 0);
     end(&s);
@@ -605,7 +607,7 @@ static void nor_once_the_run_is_over(void **state)
 {
     struct stage s;
     begin(&s, *state);
-    s.grab.pair_ms = LONG_MS;
+    s.grab.options.pair_ms = LONG_MS;
     plan_pair(&s, "heap");
     ATTEMPTS({FETCH_OK, 10, ERR_NONE, true});
     tells(&s, "heap: ok, 10\nheap later: interrupted, 0\n");
@@ -617,7 +619,7 @@ static void the_wait_may_be_interrupted(void **state)
 {
     struct stage s;
     begin(&s, *state);
-    s.grab.pair_ms = LONG_MS;
+    s.grab.options.pair_ms = LONG_MS;
     plan_pair(&s, "heap");
     world.cancel_waits = true;
     tells(&s, "heap: ok, 10\nheap later: interrupted, 0\n");
@@ -631,14 +633,14 @@ static void what_is_left_needs_no_connection(void **state)
 {
     struct stage s;
     begin(&s, *state);
-    s.grab.have = have_nothing;
-    s.grab.concurrent = true;
+    s.observer.have = have_nothing;
+    s.grab.options.concurrent = true;
     world.unreachable = true;
     plan(&s, "cpu", 10);
     plan(&s, "trace", 10);
     put(&s, "cpu.bin", "a whole one");
     put(&s, "trace.bin.damaged", "half of one");
-    service_run_fetch(&s.v);
+    service_run_fetch(&s.run);
     contains(world.items, "cpu: ok, 11\n");
     contains(world.items, "trace: damaged, 11\n");
     assert_int_equal(world.fetched, 0);
@@ -651,7 +653,7 @@ static void what_was_out_of_the_way_when_it_was_killed_is_found(void **state)
 {
     struct stage s;
     begin(&s, *state);
-    s.grab.have = have_nothing;
+    s.observer.have = have_nothing;
     plan(&s, "trace", 10);
     plan(&s, "vars", 0)->name_by_type = true;
     snprintf(s.items[1].file, sizeof s.items[1].file, "vars");
@@ -670,7 +672,7 @@ static void what_repeats_the_secret_goes_what_cannot_be_read_stays(void **state)
 {
     struct stage s;
     begin(&s, *state);
-    s.grab.have = have_nothing;
+    s.observer.have = have_nothing;
     plan(&s, "cpu", 10);
     plan(&s, "mutex", 10);
     plan(&s, "trace", 10);
@@ -706,7 +708,7 @@ static void what_a_link_leads_to_is_left_alone(void **state)
     assert_int_equal(symlink("../outside", place), 0);
     assert_int_equal(fetch_find_left(&s.work, &target, &heap, &found, &err), -1);
     assert_int_equal(err.kind, ERR_NOT_FOUND);
-    s.grab.have = have_nothing;
+    s.observer.have = have_nothing;
     plan(&s, "trace", 10);
     ATTEMPTS({FETCH_FAILED, 0, ERR_NOT_FOUND, false});
     tells(&s, "trace: failed, 0\n");
