@@ -81,7 +81,7 @@ say = @$(if $(V),:,printf '%-6s %s\n' '$(1)' '$(2)')
 
 .PHONY: all program pages libraries help deps check demo units e2e browser pictures captures lint bench bench-ssh bench-handoff
 .PHONY: benches bench-pprof bench-report bench-fleet clean install uninstall
-.PHONY: format fuzzers fuzz fuzz-short cost coverage check-long valgrind ssh-table
+.PHONY: format fuzzers fuzz fuzz-corpus quick cost coverage check-long valgrind ssh-table
 .DELETE_ON_ERROR:
 
 all: build/profgrab pages
@@ -194,10 +194,9 @@ fuzz:
 	$(MAKE) -s CC=clang SAN=fuzz fuzzers
 	tests/fuzz/run $(FUZZ_SECONDS)
 
-# The corpus, and a little more.
-fuzz-short:
-	$(MAKE) -s CC=clang SAN=fuzz fuzzers
-	tests/fuzz/run --fresh 1
+# The known inputs alone, each once. The library is the sanitizers' own, so that nothing is compiled for this alone.
+fuzz-corpus: $(fuzzers)
+	tests/fuzz/corpus-run $(fuzzers)
 
 # ---- cost ----------------------------------------------------------------------------------------------
 
@@ -278,10 +277,11 @@ valgrind: $(out)/profgrab build/fixture/rude build/rig/softkey.so
 	SLOW=8 VALGRIND=$(CURDIR)/$(out)/profgrab VALGRIND_LOGS=$(CURDIR)/build/valgrind PROFGRAB=$(CURDIR)/tests/valgrind \
 	    bats --tap $(E2E_VALGRIND)
 
-E2E ?= tests/e2e
-# The files run side by side, one more than there are cores since they mostly wait; the tests of a file one by one.
-E2E_JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
-E2E_VALGRIND ?= $(wildcard $(patsubst %,tests/e2e/%*.bats,40 43-transport 44 46))
+# The largest files first, so that none of the long ones is the last.
+E2E ?= $(shell ls -S tests/e2e/*.bats)
+# The files run side by side, twice as many as there are cores since they mostly wait; the tests of a file one by one.
+E2E_JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) \* 2)
+E2E_VALGRIND ?= $(wildcard $(patsubst %,tests/e2e/%*.bats,40 39 44 46))
 sanitizer_env := ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1
 
 deps:
@@ -290,6 +290,9 @@ deps:
 check:
 	tools/deps build check
 	tools/check
+
+quick:
+	tools/quick
 
 check-long:
 	tools/deps build check long

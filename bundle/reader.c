@@ -256,10 +256,11 @@ int reader_read(struct reader *r, void *p, size_t cap, size_t *ret_n, struct err
     if (rc < 0)
         return -1;
     size_t n = r->block_n < cap ? r->block_n : cap;
-    if (n > 0)
+    if (n > 0) {
         memcpy(p, r->block, n);
-    r->block += n;
-    r->block_n -= n;
+        r->block += n;
+        r->block_n -= n;
+    }
     *ret_n = n;
     return 0;
 }
