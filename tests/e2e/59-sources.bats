@@ -408,7 +408,7 @@ hint: did you mean -top? `profgrab pprof -h` lists all flags'
 
 @test "the shell's help of top says what it does" {
     run --separate-stderr "$profgrab_program" pprof one.tar.gz <<<'help top'
-    assert_stderr_has 'the heaviest places, one a line'
+    assert_stderr_has 'the heaviest entries, one a line'
 }
 
 # ---- a full pipe ------------------------------------------------------------------------------------------------

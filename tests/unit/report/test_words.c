@@ -751,9 +751,8 @@ static void document(void **state)
     assert_true(begin && end && begin < end);
     begin += strlen(BEGIN);
     buf_add(&renewed, buf_str(&had), (size_t)(begin - buf_str(&had)));
-    buf_adds(
-        &renewed,
-        "| rule | of | says | evidence | from | where to look | source |\n|---|---|---|---|---|---|---|\n");
+    buf_adds(&renewed, "| finding | profiles | sentence | evidence | threshold | where to look | source "
+                       "|\n|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; words_rule_help(i, &r) == 0; i++)
         add_rule(&renewed, &r);
     buf_adds(&renewed, end);
