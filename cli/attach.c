@@ -8,7 +8,7 @@
 #include "bundle/bundle.h"
 #include "cli/args/command.h"
 #include "cli/term/exit.h"
-#include "cli/handover.h"
+#include "cli/handoff.h"
 #include "cli/inventory_file.h"
 #include "cli/term/signals.h"
 #include "cli/term/talk.h"
@@ -16,7 +16,7 @@
 #include "base/banned.h"
 
 struct attach_options {
-    struct handover_options handover;
+    struct delivery_options handover;
     const char *inventory;
     const char *passphrase_file;
     bool batch;
@@ -24,7 +24,7 @@ struct attach_options {
 };
 
 static const struct option options[] = {
-    HANDOVER_OPTION_ROWS(struct attach_options, handover),
+    HANDOFF_OPTION_ROWS(struct attach_options, handover),
     {"dry-run", 0, OPTION_FLAG, NULL, "make the copy, show each request that would hand it over, send none",
      offsetof(struct attach_options, handover.dry_run), 0},
     {"inventory", 'i', OPTION_TEXT, "FILE",
@@ -84,39 +84,40 @@ static int look(const char *path, struct err *err)
 }
 
 static int prepare(const struct attach_options *o, const struct strlist *words,
-                   struct inventory **ret_inventory, struct handover *ret, struct err *err)
+                   struct inventory **ret_inventory, struct delivery *ret, struct err *err)
 {
     bool wanted = false;
     if (words->n != 1) {
         err_set(err, ERR_USAGE, "attach wants one bundle");
         return err_hint(err, "profgrab attach BUNDLE --for TEAM");
     }
-    if (handover_wanted(&o->handover, &wanted, err) < 0)
+    if (delivery_wanted(&o->handover, &wanted, err) < 0)
         return -1;
     if (!wanted) {
         err_set(err, ERR_USAGE, "attach: to whom?");
         return err_hint(err, "--for TEAM, a team of the inventory, or --to TRACKER:PROJECT");
     }
     if (inventory_file_load(o->inventory, ret_inventory, err) < 0 ||
-        handover_prepare(&o->handover, *ret_inventory, ret, err) < 0)
+        delivery_prepare(&o->handover, *ret_inventory, signals_cancel_fd(), ret, err) < 0)
         return -1;
     return look(words->items[0], err);
 }
 
-static int hand_over(const struct attach_options *o, const char *bundle, const struct handover *h,
+static int hand_over(const struct attach_options *o, const char *bundle, const struct delivery *h,
                      struct err *err)
 {
     struct prompt prompt;
-    struct handover_result result;
+    struct handoff_report report;
     prompt_init(&prompt);
     prompt.batch = o->batch;
     if (o->passphrase_file && prompt_use_file(&prompt, o->passphrase_file, GATEWAY_ASK_MS, err) < 0) {
         prompt_release(&prompt);
         return exit_status_of(err);
     }
-    const struct handover_run run = {.bundle = bundle, .prompt = &prompt, .quiet = o->quiet};
-    int code = handover_command(h, &run, o->inventory, &result);
-    handover_result_release(&result);
+    const struct handoff_run run = {
+        .bundle = bundle, .inventory = o->inventory, .prompt = &prompt, .quiet = o->quiet};
+    int code = handoff_command(h, &run, &report);
+    handoff_report_release(&report);
     prompt_release(&prompt);
     return code;
 }
@@ -126,7 +127,7 @@ static int run(int argc, char **argv, struct err *err)
     struct attach_options o = {.quiet = false};
     struct strlist words = {0};
     struct inventory *inventory = NULL;
-    struct handover h = {0};
+    struct delivery h = {0};
     int code = EXIT_USAGE;
     if (options_parse(options, argc, argv, &o, &words, err) == 0) {
         if (prepare(&o, &words, &inventory, &h, err) < 0 || signals_install(err) < 0)
@@ -134,10 +135,10 @@ static int run(int argc, char **argv, struct err *err)
         else
             code = hand_over(&o, words.items[0], &h, err);
     }
-    handover_release(&h);
+    delivery_release(&h);
     inventory_free(inventory);
     strlist_release(&words);
-    handover_options_release(&o.handover);
+    delivery_options_release(&o.handover);
     return code;
 }
 

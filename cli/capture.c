@@ -378,22 +378,24 @@ static int collect(struct run *r, struct err *err)
 
 int capture_hand_over(const struct capture *c, int code)
 {
-    const char *bundle = c->result->bundle;
-    struct handover_result *handed = &c->result->handed;
+    struct handoff_report *handed = &c->result->handed;
+    const struct handoff_run run = {.bundle = c->result->bundle,
+                                    .inventory = c->way->inventory,
+                                    .prompt = c->prompt,
+                                    .quiet = c->quiet,
+                                    .silent = c->result->wanted};
     signals_bundles(false);
     if (signals_received()) {
         err_set(&handed->why, ERR_CANCELLED, "it was not handed over, since you interrupted");
         talk("%s", handed->why.msg);
-        handover_say_repeat(c->handover, c->way->inventory, bundle, handed);
+        handoff_print_repeat(c->handover, &run, handed);
         /* Not `code`: a signal that came when the bundle was packed has cost the hand-off alone. */
         return exit_status_of(&handed->why);
     }
-    const struct handover_run run = {
-        .bundle = bundle, .prompt = c->prompt, .quiet = c->quiet, .silent = c->result->wanted};
-    int ended = handover_command(c->handover, &run, c->way->inventory, handed);
+    int ended = handoff_command(c->handover, &run, handed);
     if (ended == EXIT_USAGE) {
         /* What was collected is in the bundle, whatever became of it after that. */
-        handover_say_repeat(c->handover, c->way->inventory, bundle, handed);
+        handoff_print_repeat(c->handover, &run, handed);
         return EXIT_HANDOFF;
     }
     return ended != EXIT_OK ? ended : code;

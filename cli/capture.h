@@ -6,7 +6,7 @@
 #define CLI_CAPTURE_H
 
 #include "bundle/bundle.h"
-#include "cli/handover.h"
+#include "cli/handoff.h"
 #include "cli/term/prompt.h"
 #include "cli/result.h"
 #include "cli/target.h"
@@ -19,7 +19,7 @@ struct capture {
     struct manifest *manifest;
     struct prompt *prompt;
     struct result *result;
-    const struct handover *handover;  /* NULL: the bundle stays here */
+    const struct delivery *handover;  /* NULL: the bundle stays here */
     const struct target_options *way; /* for lines that are to be repeated */
     size_t missing;                   /* what is known to be missing before anything is opened */
     bool resumed; /* the work directory holds what earlier runs collected: it stays unless it is bundled */

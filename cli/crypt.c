@@ -51,31 +51,10 @@ static int add_passphrase(struct age_recipients *r, const char *passphrase_file,
     return rc;
 }
 
-/* The service of `github:NAME`, which age takes from some programs; NULL: it is none. */
-static const char *key_service(const char *text)
-{
-    return strncmp(text, "github:", 7) == 0   ? "github.com"
-           : strncmp(text, "gitlab:", 7) == 0 ? "gitlab.com"
-                                              : NULL;
-}
-
-int seal_add_recipient(struct age_recipients *to, const char *text, struct err *err)
-{
-    const char *service = key_service(text), *name = text + strlen("github:");
-    if (!service || file_exists(text))
-        return age_recipients_add_any(to, text, "--encrypt-to", err);
-    if (!text_is_name(name))
-        name = "NAME";
-    err_set(err, ERR_USAGE, "--encrypt-to %.6s:%s: profgrab does not fetch keys", text, name);
-    return err_hint(
-        err, "curl -fsSo %s.keys https://%s/%s.keys, look whether it is theirs, and --encrypt-to ./%s.keys",
-        name, service, name, name);
-}
-
 static int add_recipients(const struct seal_options *o, struct age_recipients *r, struct err *err)
 {
     for (size_t i = 0; i < o->recipients->n; i++)
-        if (seal_add_recipient(r, o->recipients->items[i], err) < 0)
+        if (age_recipients_add_any(r, o->recipients->items[i], "--encrypt-to", err) < 0)
             return -1;
     if (o->passphrase && o->recipients->n > 0)
         return err_set(err, ERR_USAGE, "--passphrase and --encrypt-to exclude each other");

@@ -15,9 +15,6 @@ struct seal_options {
     bool armor;
 };
 
-/* Adds what --encrypt-to names. `github:NAME` is an error that says how to get the keys. */
-int seal_add_recipient(struct age_recipients *to, const char *text, struct err *err);
-
 /* Prints the path of what was written; encrypting, on stderr to whom, and that the file itself stays. */
 int seal_encrypt(const struct seal_options *o, struct err *err);
 int seal_decrypt(const struct seal_options *o, struct err *err);

@@ -348,7 +348,7 @@ static int print_json(const struct dry *d, const struct total *t, int code, stru
 }
 
 /* Everything that can be known of it was looked at before. */
-static void say_handover(const struct handover *h)
+static void say_handover(const struct delivery *h)
 {
     char to[60];
     size_t n = h->recipients ? age_recipients_count(h->recipients) : 0;

@@ -3,7 +3,7 @@
 #ifndef CLI_DRY_RUN_H
 #define CLI_DRY_RUN_H
 
-#include "cli/handover.h"
+#include "cli/handoff.h"
 #include "cli/target.h"
 #include "fetch/fetch.h"
 
@@ -11,7 +11,7 @@ struct dry_run {
     struct fetch_grab fetch; /* all of it but the observer; its prompt is `prompt` */
     struct prompt *prompt;
     const struct target_options *way; /* for lines that are to be repeated */
-    const struct handover *handover;  /* NULL: the bundle would stay here */
+    const struct delivery *handover;  /* NULL: the bundle would stay here */
     bool json, quiet, verbose;
 };
 

@@ -11,7 +11,7 @@
 #include "cli/dry_run.h"
 #include "cli/engine.h"
 #include "cli/term/exit.h"
-#include "cli/handover.h"
+#include "cli/handoff.h"
 #include "cli/record.h"
 #include "cli/term/signals.h"
 #include "cli/term/talk.h"
@@ -20,7 +20,7 @@
 
 struct grab_options {
     struct target_options target;
-    struct handover_options handover;
+    struct delivery_options handover;
     struct engine_options engine;
     const char *output;
     const char *reason;
@@ -48,7 +48,7 @@ static const struct option options[] = {
      offsetof(struct grab_options, output), 0},
     {"reason", 0, OPTION_TEXT, "TEXT", "why you collect; goes into the manifest",
      offsetof(struct grab_options, reason), 0},
-    HANDOVER_OPTION_ROWS(struct grab_options, handover),
+    HANDOFF_OPTION_ROWS(struct grab_options, handover),
     TARGET_WAY_ROWS(struct grab_options, target),
     {"dry-run", 0, OPTION_FLAG, NULL,
      "open the hosts and say what would be fetched, how long it takes and how much it is; fetch nothing",
@@ -74,7 +74,7 @@ struct grab {
     struct targets against; /* only those */
     char subject[300];      /* what the bundle is named after */
     bool handed;            /* the bundle is to be handed over */
-    struct handover handover;
+    struct delivery handover;
     struct result result;
 };
 
@@ -281,7 +281,7 @@ static int check_options(struct grab *g, struct err *err)
     /* What is to be compared is taken at one time. */
     o->engine.sync |= o->against.n > 0;
     if (check_labels(&o->target.selection.labels, err) < 0 ||
-        handover_wanted(&o->handover, &g->handed, err) < 0)
+        delivery_wanted(&o->handover, &g->handed, err) < 0)
         return -1;
     g->result.wanted = o->json;
     g->result.handing = g->handed;
@@ -317,7 +317,8 @@ static int prepare(struct grab *g, struct err *err)
         capture_check_kinds(&g->kinds, &g->targets, o->yes, err) < 0 || check_pair(g, err) < 0 ||
         capture_check_room(&g->kinds, &g->targets, o->pair_ms > 0, err) < 0)
         return -1;
-    return g->handed ? handover_prepare(&o->handover, g->inventory, &g->handover, err) : 0;
+    return g->handed ? delivery_prepare(&o->handover, g->inventory, signals_cancel_fd(), &g->handover, err)
+                     : 0;
 }
 
 /* ---- the run ------------------------------------------------------------------------------------------- */
@@ -398,7 +399,7 @@ static int run_targets(struct grab *g, struct err *err)
 static void release(struct grab *g)
 {
     result_release(&g->result);
-    handover_release(&g->handover);
+    delivery_release(&g->handover);
     targets_release(&g->targets);
     targets_release(&g->against);
     inventory_free(g->inventory);
@@ -407,7 +408,7 @@ static void release(struct grab *g)
     strlist_release(&g->options.against);
     engine_release(&g->options.engine);
     target_options_release(&g->options.target);
-    handover_options_release(&g->options.handover);
+    delivery_options_release(&g->options.handover);
 }
 
 static int run(int argc, char **argv, struct err *err)

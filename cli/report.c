@@ -7,7 +7,7 @@
 #include "bundle/bundle.h"
 #include "cli/args/command.h"
 #include "cli/input/confined.h"
-#include "cli/digest.h"
+#include "handoff/handoff.h"
 #include "cli/drawing.h"
 #include "cli/term/exit.h"
 #include "cli/input/opener.h"
@@ -92,7 +92,7 @@ static int compose(const struct report_options *o, const char *manifest, struct 
     char *text = NULL;
     if (o->markdown)
         return bundle_readme(manifest, ret, err);
-    if (digest_text(manifest, &text, err) < 0)
+    if (summary_text(manifest, &text, err) < 0)
         return -1;
     buf_adds(ret, text);
     free(text);

@@ -124,16 +124,16 @@ static int put_handoff(json_t *object, const struct result *r)
         [HANDOFF_LEFT_PART] = "part",       [HANDOFF_LEFT_FILE_UNKNOWN] = "file-unknown",
         [HANDOFF_LEFT_FILE] = "file",       [HANDOFF_LEFT_WORDS_UNKNOWN] = "words-unknown",
         [HANDOFF_LEFT_WORDS] = "words"};
-    const struct handover_result *h = &r->handed;
+    const struct handoff_report *h = &r->handed;
     if (!r->handing)
         return 0;
     json_t *handoff = json_object();
-    int rc = json_object_set_new(handoff, "attached", json_boolean(h->attached)) |
-             json_object_set_new(handoff, "confidential", json_boolean(h->handoff.confidential)) |
-             put(handoff, "left", left[h->handoff.left]) | put(handoff, "copy", h->copy) |
-             put(handoff, "issue", h->handoff.issue_url) |
-             put(handoff, "sha256", h->copy ? h->handoff.sha256 : "") | put_failure(handoff, &h->why) |
-             put_step(handoff, &h->handoff);
+    int rc = json_object_set_new(handoff, "attached", json_boolean(h->result.attached)) |
+             json_object_set_new(handoff, "confidential", json_boolean(h->result.handoff.confidential)) |
+             put(handoff, "left", left[h->result.handoff.left]) | put(handoff, "copy", h->result.copy) |
+             put(handoff, "issue", h->result.handoff.issue_url) |
+             put(handoff, "sha256", h->result.copy ? h->result.handoff.sha256 : "") |
+             put_failure(handoff, &h->why) | put_step(handoff, &h->result.handoff);
     /* Words that are not UTF-8 cannot be repeated from here; stderr has them. */
     json_t *repeat = h->repeat ? json_string(h->repeat) : NULL;
     if (repeat)
@@ -189,7 +189,7 @@ void result_release(struct result *r)
     json_decref(r->failures);
     json_decref(r->items);
     free(r->bundle);
-    handover_result_release(&r->handed);
+    handoff_report_release(&r->handed);
     outcomes_release(&r->outcomes);
     *r = (struct result){0};
 }

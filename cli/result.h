@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "cli/handover.h"
+#include "cli/handoff.h"
 #include "cli/outcomes.h"
 #include "fetch/fetch.h"
 
@@ -18,7 +18,7 @@ struct result {
     bool complete; /* everything asked for is in it */
     bool interrupted;
     bool handing; /* with --for or --to: */
-    struct handover_result handed;
+    struct handoff_report handed;
     struct json_t *failures, *items;
     struct outcomes outcomes; /* of the targets, which must live as long; kept in any case */
 };

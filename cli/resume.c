@@ -23,7 +23,7 @@
 
 struct resume_options {
     struct target_options target;
-    struct handover_options handover;
+    struct delivery_options handover;
     struct engine_options engine;
     const char *output;
     bool yes;
@@ -41,7 +41,7 @@ static const struct option options[] = {
      offsetof(struct resume_options, target.from), 0},
     TARGET_PARALLEL_ROW(struct resume_options, target),
     ENGINE_OPTION_ROWS(struct resume_options, engine),
-    HANDOVER_OPTION_ROWS(struct resume_options, handover),
+    HANDOFF_OPTION_ROWS(struct resume_options, handover),
     TARGET_WAY_ROWS(struct resume_options, target),
     {"yes", 'y', OPTION_FLAG, NULL,
      "go on where a question would be asked (profiles over 5 minutes, or of more than 10 targets)",
@@ -70,7 +70,7 @@ struct resume {
     struct targets targets; /* those of which something is missing */
     struct targets against; /* the healthy hosts' among them */
     bool handed;
-    struct handover handover;
+    struct delivery handover;
     struct result result;
     bool begun;     /* what is in the work directory is the run's business */
     size_t unknown; /* services that cannot be found here, and so not fetched */
@@ -82,7 +82,7 @@ static int check_options(struct resume *r, struct err *err)
 {
     struct resume_options *o = &r->options;
     struct stat st;
-    if (handover_wanted(&o->handover, &r->handed, err) < 0 || engine_check(&o->engine, err) < 0)
+    if (delivery_wanted(&o->handover, &r->handed, err) < 0 || engine_check(&o->engine, err) < 0)
         return -1;
     r->result.wanted = o->json;
     r->result.handing = r->handed;
@@ -422,7 +422,8 @@ static int prepare(struct resume *r, struct err *err)
     o->engine.sync |= r->against.n > 0;
     if (engine_check_sync(&o->engine, o->target.parallel, &r->targets, err) < 0)
         return -1;
-    return r->handed ? handover_prepare(&o->handover, r->inventory, &r->handover, err) : 0;
+    return r->handed ? delivery_prepare(&o->handover, r->inventory, signals_cancel_fd(), &r->handover, err)
+                     : 0;
 }
 
 /* ---- the run --------------------------------------------------------------------------------------------
@@ -470,7 +471,7 @@ static int hand_over(struct resume *r, int code, struct err *err)
                         .quiet = o->quiet,
                         .verbose = o->verbose};
     if (target_load(&o->target, false, &r->inventory, err) < 0 ||
-        handover_prepare(&o->handover, r->inventory, &r->handover, err) < 0 ||
+        delivery_prepare(&o->handover, r->inventory, signals_cancel_fd(), &r->handover, err) < 0 ||
         target_prompt(&o->target, &c.prompt, err) < 0)
         return exit_status_of(err);
     return capture_hand_over(&c, code);
@@ -530,13 +531,13 @@ static void release(struct resume *r)
     manifest_free(r->manifest);
     workdir_free(r->work);
     result_release(&r->result);
-    handover_release(&r->handover);
+    delivery_release(&r->handover);
     targets_release(&r->targets);
     targets_release(&r->against);
     inventory_free(r->inventory);
     strlist_release(&r->words);
     target_options_release(&r->options.target);
-    handover_options_release(&r->options.handover);
+    delivery_options_release(&r->options.handover);
     engine_release(&r->options.engine);
 }
 

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "base/base.h"
-#include "handoff/handoff.h"
+#include "handoff/steps.h"
 
 struct http;
 

@@ -11,7 +11,7 @@
 
 #include "handoff/attachment.h"
 #include "handoff/decide.h"
-#include "handoff/handoff.h"
+#include "handoff/steps.h"
 #include "handoff/http.h"
 
 #define JOB_ID 32

@@ -284,8 +284,29 @@ static bool looks_like_key(const char *s)
     return strncmp(s, "age1", 4) == 0 || strncmp(s, "AGE-", 4) == 0 || strchr(s, ' ');
 }
 
+/* The host of `github:NAME`, which age accepts from some programs; NULL for any other text. */
+static const char *find_key_service(const char *text)
+{
+    return strncmp(text, "github:", 7) == 0   ? "github.com"
+           : strncmp(text, "gitlab:", 7) == 0 ? "gitlab.com"
+                                              : NULL;
+}
+
+static int refuse_key_service(const char *text, const char *service, const char *where, struct err *err)
+{
+    const char *name = text + strlen("github:");
+    if (!text_is_name(name))
+        name = "NAME";
+    err_set(err, ERR_USAGE, "%s %.6s:%s: profgrab does not fetch keys", where, text, name);
+    return err_hint(err, "curl -fsSo %s.keys https://%s/%s.keys, look whether it is theirs, and %s ./%s.keys",
+                    name, service, name, where, name);
+}
+
 int age_recipients_add_any(struct age_recipients *r, const char *text, const char *where, struct err *err)
 {
+    const char *service = find_key_service(text);
+    if (service && !file_exists(text))
+        return refuse_key_service(text, service, where, err);
     return looks_like_key(text) ? age_recipients_add(r, text, where, err)
                                 : age_recipients_add_file(r, text, err);
 }

@@ -9,7 +9,7 @@
 #include "bundle/items.h"
 #include "bundle/manifest.h"
 #include "bundle/readme.h"
-#include "cli/digest.h"
+#include "handoff/summary.h"
 #include "cli/drawing_inside.h"
 #include "inventory/discovery.h"
 #include "base/yaml_tree.h"
@@ -122,12 +122,12 @@ static void write_readme(const char *p, size_t n)
 static void write_note(const char *p, size_t n)
 {
     char *text = NULL;
-    struct digest d = {0};
+    struct summary d = {0};
     (void)n;
-    if (digest_text(p, &text, NULL) == 0)
+    if (summary_text(p, &text, NULL) == 0)
         free(text);
-    if (digest_read(p, false, &d, NULL) == 0)
-        digest_release(&d);
+    if (summary_read(p, false, &d, NULL) == 0)
+        summary_release(&d);
 }
 
 static int add_to_page(void *ctx, const void *p, size_t n, struct err *err)
@@ -349,7 +349,7 @@ const struct cost_parser cost_json_parsers[] = {
     {"json_parse", parse_json, texts, 100, 0},
     {"manifest_load", load_manifest, manifests, 100, 0},
     {"readme_write", write_readme, manifests, 112, 0},
-    {"digest_text, digest_read", write_note, manifests, 100, 0},
+    {"summary_text, summary_read", write_note, manifests, 100, 0},
     {"page of a manifest", draw_manifest, manifests, 200, 0},
     {"discovery of http_sd", discover_groups, groups, 68, 8u << 20},
     {"discovery of Prometheus", discover_prometheus, prometheus, 7, 8u << 20},

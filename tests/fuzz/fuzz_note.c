@@ -9,7 +9,7 @@
 #include "bundle/items.h"
 #include "bundle/readme.h"
 #include "bundle/redact/redact.h"
-#include "cli/digest.h"
+#include "handoff/summary.h"
 #include "handoff/escape.h"
 #include "base/banned.h"
 
@@ -88,7 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
     enum { NOTE_MAX = 33 << 10, FACTOR = 64, LEAST = 65536 };
     struct buf readme = BUF_INIT(256u << 20);
-    struct digest d = {0};
+    struct summary d = {0};
     struct err err = ERR_INIT;
     json_t *root = NULL;
     char *text = strndup((const char *)p, n), *terminal = NULL;
@@ -99,11 +99,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
         readme_write(root, &readme);
         assert(!readme.failed && readme.len <= FACTOR * n + LEAST && fuzz_is_quiet(buf_str(&readme), true));
         expect_inactive(buf_str(&readme));
-        assert(digest_read(text, n % 2, &d, &err) == 0);
-        assert(strlen(d.summary) <= NOTE_MAX);
-        expect_fenced(d.summary);
-        assert(digest_text(text, &terminal, &err) == 0 && fuzz_is_quiet(terminal, true));
-        digest_release(&d);
+        assert(summary_read(text, n % 2, &d, &err) == 0);
+        assert(strlen(d.text) <= NOTE_MAX);
+        expect_fenced(d.text);
+        assert(summary_text(text, &terminal, &err) == 0 && fuzz_is_quiet(terminal, true));
+        summary_release(&d);
         free(terminal);
         json_decref(root);
     }

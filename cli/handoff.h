@@ -1,28 +1,14 @@
-/* Handing a bundle over to those who will read it: what `profgrab attach` does, and `--for` behind a grab. */
-#ifndef CLI_HANDOVER_H
-#define CLI_HANDOVER_H
+/* The command line of a hand-off: of `profgrab attach`, and of `--for` behind a capture. */
+#ifndef CLI_HANDOFF_H
+#define CLI_HANDOFF_H
 
 #include "cli/args/options.h"
 #include "cli/term/prompt.h"
 #include "handoff/handoff.h"
-#include "inventory/inventory.h"
-#include "seal/seal.h"
-
-struct handover_options {
-    const char *team;
-    const char *to;
-    struct strlist encrypt_to;
-    const char *title;
-    struct strlist labels;
-    struct strlist assignees;
-    struct strlist redact_labels;
-    bool plaintext_i_know;
-    bool dry_run; /* attach alone has an option for it: the copy is made, no request is sent */
-};
 
 /* The rows of a command's table of options; its struct has them as `member`. */
 // NOLINTBEGIN(bugprone-macro-parentheses): a type and a member cannot stand in parentheses
-#define HANDOVER_OPTION_ROWS(type, member)                                                                   \
+#define HANDOFF_OPTION_ROWS(type, member)                                                                    \
     {"for",                                                                                                  \
      0,                                                                                                      \
      OPTION_ONE,                                                                                             \
@@ -80,59 +66,30 @@ struct handover_options {
     }
 // NOLINTEND(bugprone-macro-parentheses)
 
-/* What the options come to. */
-struct handover {
-    const struct handover_options *options;
-    const struct self *self;
-    const struct team *team;           /* NULL: none is named */
-    const struct tracker *tracker;     /* NULL: the copy is made, and goes nowhere */
-    char *project, *issue;             /* issue: NULL for a new one */
-    struct age_recipients *recipients; /* NULL: in plain text */
-    struct strlist labels, assignees;
+struct handoff_report {
+    struct delivery_result result;
+    struct err why; /* why it failed or did not begin; else its kind is ERR_NONE */
+    char *repeat;   /* the command that repeats it; NULL: none was printed */
 };
+void handoff_report_release(struct handoff_report *r);
 
-/* Whether any hand-over is asked for; ERR_USAGE (-1) for options that have no meaning without one. */
-int handover_wanted(const struct handover_options *o, bool *ret, struct err *err);
-
-/* Resolves team, place and recipients, and looks at all that can be known of the hand-off without asking
- * anybody: whether the tracker's kind can do it, the token is there (a command for it is not run), a
- * signature that the team requires may be had. What is wrong is said before anything is collected, all of it
- * ERR_USAGE. */
-int handover_prepare(const struct handover_options *o, const struct inventory *inventory,
-                     struct handover *ret, struct err *err);
-void handover_release(struct handover *h);
-void handover_options_release(struct handover_options *o);
-
-struct handover_result {
-    char *copy; /* the path of what was handed over; NULL: there is none */
-    struct handoff_result handoff;
-    bool attached;
-    struct err why; /* of a hand-off that failed or was not begun; else its kind is ERR_NONE */
-    char *repeat;   /* the line that repeats it; NULL: it was not said */
-};
-void handover_result_release(struct handover_result *r);
-
-/* Makes the copy of `bundle` (redacted, signed, encrypted) and attaches it. Talks on stderr, unless `quiet`.
- * -1: err says why; the bundle is as it was, *ret says what has left. */
-struct handover_run {
+struct handoff_run {
     const char *bundle;
+    const char *inventory; /* the option that names the inventory's file, or NULL */
     struct prompt *prompt;
     bool quiet;
     bool silent; /* nothing on stdout either */
 };
-int handover_run(const struct handover *h, const struct handover_run *run, struct handover_result *ret,
-                 struct err *err);
 
 /*
- * The same for a command: prints the issue's address (or where there is no tracker the copy's path) on
- * stdout, or says what went wrong, what has left the workstation, and the line that repeats it. `inventory`
- * is the option that it was read by, or NULL. Returns the exit code; what went wrong is in ret->why.
+ * Runs the delivery. Prints the issue's address on stdout (without a tracker: the copy's path). After a
+ * failure, prints on stderr the reason, what has left the workstation, and the command that repeats it.
+ * Returns the exit code; ret->why has the failure.
  */
-int handover_command(const struct handover *h, const struct handover_run *run, const char *inventory,
-                     struct handover_result *ret);
+int handoff_command(const struct delivery *d, const struct handoff_run *run, struct handoff_report *ret);
 
-/* Says the line that hands the bundle over, and keeps it in *ret. */
-void handover_say_repeat(const struct handover *h, const char *inventory, const char *bundle,
-                         struct handover_result *ret);
+/* Prints the command that hands off the bundle, and stores it in ret->repeat. */
+void handoff_print_repeat(const struct delivery *d, const struct handoff_run *run,
+                          struct handoff_report *ret);
 
 #endif

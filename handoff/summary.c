@@ -1,4 +1,4 @@
-#include "cli/digest.h"
+#include "handoff/summary.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #define CUT "... cut here, for its length: the rest is in the bundle's README.md\n"
 
 /* A summary while it is written. */
-struct summary {
+struct unfinished_summary {
     struct buf text;
     size_t services, verdicts;
     bool full; /* nothing more goes in */
@@ -28,7 +28,7 @@ static const char *text(const json_t *o, const char *key)
 }
 
 /* A whole line or none of it. Releases the line. */
-static void add_line(struct summary *s, struct buf *line)
+static void add_line(struct unfinished_summary *s, struct buf *line)
 {
     s->full = s->full || line->failed || s->text.len + line->len > MAX_TEXT;
     s->cut = s->cut || s->full;
@@ -38,7 +38,7 @@ static void add_line(struct summary *s, struct buf *line)
 }
 
 /* What the profiles show, as the bundle itself begins. */
-static void add_words(struct summary *s, const json_t *list)
+static void add_words(struct unfinished_summary *s, const json_t *list)
 {
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *one = json_array_get(list, i);
@@ -49,7 +49,7 @@ static void add_words(struct summary *s, const json_t *list)
     }
 }
 
-static void add_head(struct summary *s, const json_t *root)
+static void add_head(struct unfinished_summary *s, const json_t *root)
 {
     struct buf line = BUF_INIT(MAX_TEXT);
     const json_t *who = json_object_get(root, "collector");
@@ -72,7 +72,8 @@ static void add_item_name(struct buf *line, const json_t *item)
 }
 
 /* "file-03, gitaly: cpu=30s, heap, goroutines (failed)" */
-static void add_items(struct summary *s, const char *host, const char *service, const json_t *items)
+static void add_items(struct unfinished_summary *s, const char *host, const char *service,
+                      const json_t *items)
 {
     struct buf line = BUF_INIT(MAX_TEXT);
     buf_addf(&line, "%s%s%s: ", host, *service ? ", " : "", service);
@@ -89,7 +90,7 @@ static void add_items(struct summary *s, const char *host, const char *service, 
 }
 
 /* The findings. One that another service has already is only referred to, by its first words. */
-static void add_verdicts(struct summary *s, const char *where, const json_t *list)
+static void add_verdicts(struct unfinished_summary *s, const char *where, const json_t *list)
 {
     for (size_t i = 0; i < json_array_size(list); i++, s->verdicts++) {
         struct buf line = BUF_INIT(MAX_TEXT);
@@ -106,7 +107,7 @@ static void add_verdicts(struct summary *s, const char *where, const json_t *lis
     }
 }
 
-static void add_service(struct summary *s, const char *host, const json_t *service)
+static void add_service(struct unfinished_summary *s, const char *host, const json_t *service)
 {
     const json_t *items = json_object_get(service, "items");
     s->cut = s->cut || s->services >= MAX_SERVICES;
@@ -120,7 +121,7 @@ static void add_service(struct summary *s, const char *host, const json_t *servi
     }
 }
 
-static void add_host(struct summary *s, const json_t *host)
+static void add_host(struct unfinished_summary *s, const json_t *host)
 {
     const json_t *list = json_object_get(host, "services");
     struct buf line = BUF_INIT(MAX_TEXT);
@@ -136,7 +137,7 @@ static int summarize(const json_t *root, char **ret, struct err *err)
 {
     const json_t *hosts = json_object_get(root, "hosts");
     size_t files = json_array_size(json_object_get(root, "files"));
-    struct summary s = {.text = BUF_INIT(MAX_TEXT + sizeof CUT)};
+    struct unfinished_summary s = {.text = BUF_INIT(MAX_TEXT + sizeof CUT)};
     struct buf line = BUF_INIT(100);
     add_words(&s, json_object_get(root, "summary"));
     add_head(&s, root);
@@ -177,7 +178,7 @@ static int summarize_text(const char *manifest, char **ret, struct err *err)
     return rc;
 }
 
-int digest_text(const char *manifest, char **ret, struct err *err)
+int summary_text(const char *manifest, char **ret, struct err *err)
 {
     struct buf tame = BUF_INIT(2 * MAX_TEXT);
     char *summary = NULL, shown[MAX_TEXT];
@@ -201,17 +202,17 @@ int digest_text(const char *manifest, char **ret, struct err *err)
     return rc;
 }
 
-int digest_read(const char *manifest, bool encrypted, struct digest *ret, struct err *err)
+int summary_read(const char *manifest, bool encrypted, struct summary *ret, struct err *err)
 {
     char *summary = NULL;
     if (summarize_text(manifest, &summary, err) < 0)
         return -1;
-    *ret = (struct digest){.summary = summary, .reading = reading(encrypted)};
+    *ret = (struct summary){.text = summary, .reading = reading(encrypted)};
     return 0;
 }
 
-void digest_release(struct digest *d)
+void summary_release(struct summary *d)
 {
-    free(d->summary);
-    *d = (struct digest){0};
+    free(d->text);
+    *d = (struct summary){0};
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cli/digest.h"
+#include "handoff/summary.h"
 #include "tests/unit/unit.h"
 #include "tests/unit/capture.h"
 #include "base/banned.h"
@@ -66,15 +66,15 @@ static char *a_bundle(const char *dir, const struct told *t)
 
 static char *summary_of(void **state, const struct told *t)
 {
-    struct digest d = {0};
+    struct summary d = {0};
     struct err err = ERR_INIT;
     char *path = a_bundle(*state, t), *manifest = NULL;
     ok(bundle_manifest(path, NULL, &manifest, &err), &err);
-    ok(digest_read(manifest, true, &d, &err), &err);
+    ok(summary_read(manifest, true, &d, &err), &err);
     contains(d.reading, "bundle verify -i KEY FILE");
-    char *summary = strdup(d.summary);
+    char *summary = strdup(d.text);
     assert_non_null(summary);
-    digest_release(&d);
+    summary_release(&d);
     assert_int_equal(unlink(path), 0);
     free(manifest);
     free(path);
@@ -135,7 +135,7 @@ static void nothing_twice(void **state)
     char *manifest = text_of("{\"format\": \"profgrab-bundle\", \"version\": 1, \"hosts\": [{\"name\": "
                              "\"h\", \"services\": [%s, %s]}]}",
                              first, second);
-    ok(digest_text(manifest, &text, &err), &err);
+    ok(summary_text(manifest, &text, &err), &err);
     contains(text, "h, a: goroutines, goroutines=text, heap, heap (later)\n"
                    "heap: memory in use is old; heap=gc would\n"
                    "h, b: goroutines, goroutines=text, heap, heap (later)\n"

@@ -1,0 +1,132 @@
+#include "handoff/delivery_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "handoff/summary.h"
+#include "base/banned.h"
+
+/* ---- the copy ------------------------------------------------------------------------------------------ */
+
+/* Whether the agent or the file lacks the key, or nobody answered. */
+static bool is_no_signature(const struct err *err)
+{
+    return err->kind == ERR_NOT_FOUND || err->kind == ERR_TIMEOUT || err->kind == ERR_USAGE;
+}
+
+/* Usually only the passphrase is missing, because nobody could be asked for it. */
+static int explain_missing_key(const struct delivery *d, struct err *err)
+{
+    if (err->kind == ERR_NOT_FOUND && !*err->hint)
+        err_hint(err, "ssh-add the key of %s, or name a file with its passphrase: --passphrase-file FILE",
+                 d->self->sign_with);
+    return delivery_not_signed(d, err);
+}
+
+static int make_copy(const struct delivery *d, const struct delivery_run *run, struct bundle_copied *ret,
+                     struct err *err)
+{
+    struct sshsig_signer signer = delivery_signer(d, run->cancel_fd);
+    signer.ask = run->ask;
+    signer.ask_ctx = run->ask_ctx;
+    signer.ask_ms = run->ask_ms;
+    const struct bundle_copy how = {.bundle = run->bundle,
+                                    .user = run->user,
+                                    .workstation = run->workstation,
+                                    .redact = true,
+                                    .draw = run->draw,
+                                    .labels = &d->options->redact_labels,
+                                    .signer = signer.key ? &signer : NULL,
+                                    .signature_optional = !d->team || !d->team->signature_required,
+                                    .to = d->recipients,
+                                    .cancel_fd = run->cancel_fd,
+                                    .cpu_ms = run->copy_cpu_ms};
+    if (bundle_copy(&how, ret, err) == 0)
+        return 0;
+    if (err->kind == ERR_LOCAL_IO && !*err->hint)
+        err_hint(err, "the copy is made beside the bundle: make room there, or take the bundle to where "
+                      "there is some");
+    return how.signer && !how.signature_optional && is_no_signature(err) ? explain_missing_key(d, err) : -1;
+}
+
+/* ---- the tracker --------------------------------------------------------------------------------------- */
+
+/* The issue is not yet known to be confidential when the tracker gets the title. */
+static int redact_title(const struct delivery_run *run, const char *title, char **ret, struct err *err)
+{
+    if (!title)
+        return 0;
+    if (bundle_redact_line(title, ret, err) < 0)
+        return -1;
+    if (strcmp(title, *ret) != 0 && run->title_redacted)
+        run->title_redacted(run->ctx, *ret);
+    return 0;
+}
+
+static int send_copy(const struct delivery *d, const struct delivery_run *run, const struct summary *summary,
+                     struct delivery_result *ret, struct err *err)
+{
+    struct handoff_request request = delivery_request(d);
+    char *title = NULL;
+    if (redact_title(run, request.title, &title, err) < 0)
+        return -1;
+    request.title = title;
+    request.file = ret->copy;
+    request.summary = summary->text;
+    request.reading = summary->reading;
+    const struct handoff_options options = {.plaintext_i_know = d->options->plaintext_i_know,
+                                            .dry_run = d->options->dry_run,
+                                            .cancel_fd = run->cancel_fd,
+                                            .step = run->step,
+                                            .waiting = run->waiting,
+                                            .would = run->would,
+                                            .ctx = run->ctx};
+    int rc = handoff_run(&request, &options, &ret->handoff, err);
+    free(title);
+    return rc;
+}
+
+/* `manifest` is the copy's, so that the note has no text that redaction removed. */
+static int attach_copy(const struct delivery *d, const struct delivery_run *run, const char *manifest,
+                       struct delivery_result *ret, struct err *err)
+{
+    struct summary summary = {0};
+    if (summary_read(manifest, d->recipients != NULL, &summary, err) < 0)
+        return err_wrap(err, "%s", run->bundle);
+    int rc = send_copy(d, run, &summary, ret, err);
+    summary_release(&summary);
+    return rc;
+}
+
+/* Removes a copy that was not sent: the next try makes another one. */
+static void remove_copy(struct delivery_result *r)
+{
+    file_remove(r->copy, NULL);
+    free(r->copy);
+    r->copy = NULL;
+}
+
+int delivery_run(const struct delivery *d, const struct delivery_run *run, struct delivery_result *ret,
+                 struct err *err)
+{
+    struct bundle_copied copied = {0};
+    *ret = (struct delivery_result){0};
+    if (make_copy(d, run, &copied, err) < 0)
+        return -1;
+    if (run->copied)
+        run->copied(run->ctx, &copied);
+    ret->copy = copied.path;
+    copied.path = NULL;
+    int rc = d->tracker ? attach_copy(d, run, copied.manifest, ret, err) : 0;
+    bundle_copied_release(&copied);
+    ret->attached = rc == 0 && d->tracker && !d->options->dry_run;
+    if (d->options->dry_run || (rc < 0 && ret->handoff.left <= HANDOFF_LEFT_ISSUE))
+        remove_copy(ret);
+    return rc;
+}
+
+void delivery_result_release(struct delivery_result *r)
+{
+    free(r->copy);
+    *r = (struct delivery_result){0};
+}

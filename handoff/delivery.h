@@ -1,0 +1,83 @@
+/*
+ * The delivery of a bundle to a team: makes a copy of it (redacted, signed, encrypted) and attaches the copy
+ * to an issue of the team's tracker. handoff.h has the second half, the steps at the tracker.
+ *
+ * Nothing here prints: delivery_run reports what happens through callbacks.
+ */
+#ifndef HANDOFF_DELIVERY_H
+#define HANDOFF_DELIVERY_H
+
+#include "bundle/bundle.h"
+#include "handoff/steps.h"
+#include "inventory/inventory.h"
+#include "seal/seal.h"
+
+struct delivery_options {
+    const char *team;
+    const char *to; /* TRACKER:PROJECT[#ISSUE] */
+    struct strlist encrypt_to;
+    const char *title;
+    struct strlist labels;
+    struct strlist assignees;
+    struct strlist redact_labels;
+    bool plaintext_i_know;
+    bool dry_run; /* makes the copy, sends no request */
+};
+void delivery_options_release(struct delivery_options *o);
+
+/* The options, resolved with the inventory. The options and the inventory must outlive it. */
+struct delivery {
+    const struct delivery_options *options;
+    const struct self *self;
+    const struct team *team;           /* NULL: the options name none */
+    const struct tracker *tracker;     /* NULL: the copy is made, and not sent */
+    char *project, *issue;             /* issue: NULL for a new one */
+    struct age_recipients *recipients; /* NULL: in plain text */
+    struct strlist labels, assignees;
+};
+
+/* Whether the options request a delivery; ERR_USAGE (-1) for options that have no meaning without one. */
+int delivery_wanted(const struct delivery_options *o, bool *ret, struct err *err);
+
+/* Resolves team, place and recipients, and checks everything that needs no request: that the tracker's kind
+ * has the features, that the token exists (without running a command for it), that a required signature is
+ * possible. Call it before the capture. Every failure is ERR_USAGE. */
+int delivery_prepare(const struct delivery_options *o, const struct inventory *inventory, int cancel_fd,
+                     struct delivery *ret, struct err *err);
+void delivery_release(struct delivery *d);
+
+/* The callbacks may be NULL. */
+struct delivery_run {
+    const char *bundle;
+    const char *user, *workstation; /* the user who hands it off; may be NULL */
+    bundle_draw_fn *draw;           /* as in struct bundle_copy */
+    int64_t copy_cpu_ms;            /* limit for the processor time of the copy; 0: none */
+    ask_fn *ask;                    /* asks for the passphrase of the signing key */
+    void *ask_ctx;
+    int64_t ask_ms;
+    int cancel_fd; /* or -1 */
+    /* The copy exists; the delivery sends it next if it has a tracker. */
+    void (*copied)(void *ctx, const struct bundle_copied *copy);
+    /* Redaction has changed the title: `title` is the one that is sent. */
+    void (*title_redacted)(void *ctx, const char *title);
+    /* As in struct handoff_options. */
+    void (*step)(void *ctx, enum handoff_step step, enum handoff_outcome outcome, const char *text);
+    void (*waiting)(void *ctx, int64_t ms, const char *because);
+    void (*would)(void *ctx, const struct handoff_would *would);
+    void *ctx; /* of the callbacks */
+};
+
+struct delivery_result {
+    char *copy; /* the path of the copy that was sent, or is to be sent; NULL: there is none */
+    struct handoff_result handoff;
+    bool attached;
+};
+void delivery_result_release(struct delivery_result *r);
+
+/* Runs it in the calling thread. -1: err has the reason; the bundle is unchanged, and *ret, which is filled
+ * in in any case, reports how much has left the workstation. With a tracker, libcurl must have been
+ * initialised (fetch_global_init). */
+int delivery_run(const struct delivery *d, const struct delivery_run *run, struct delivery_result *ret,
+                 struct err *err);
+
+#endif

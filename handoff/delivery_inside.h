@@ -1,0 +1,16 @@
+/* Shared by delivery.c and delivery_prepare.c, for these two only. */
+#ifndef HANDOFF_DELIVERY_INSIDE_H
+#define HANDOFF_DELIVERY_INSIDE_H
+
+#include "handoff/delivery.h"
+
+/* The signer, without a callback for questions; its key is NULL if the inventory names none. */
+struct sshsig_signer delivery_signer(const struct delivery *d, int cancel_fd);
+
+/* The request to the tracker, without the file and the note's text. */
+struct handoff_request delivery_request(const struct delivery *d);
+
+/* Prefixes the error with the team that requires a signature. */
+int delivery_not_signed(const struct delivery *d, struct err *err);
+
+#endif
