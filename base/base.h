@@ -16,6 +16,7 @@
 #include "base/halves.h"
 #include "base/json.h"
 #include "base/names.h"
+#include "base/path.h"
 #include "base/proc.h"
 #include "base/secret.h"
 #include "base/sha256.h"

@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pprof/formats.h"
 #include "pprof/job.h"
+#include "pprof/trim.h"
 #include "base/banned.h"
 
 /* The numbers of names, by string. */

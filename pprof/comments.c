@@ -1,4 +1,5 @@
 /* -comments: the profile's comments, one per line. */
+#include "pprof/formats.h"
 #include "pprof/job.h"
 #include "base/banned.h"
 

@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "pprof/dot.h"
-#include "pprof/path.h"
+#include "pprof/formats.h"
+#include "pprof/heading.h"
+#include "pprof/trim.h"
 #include "base/banned.h"
 
 static void write_buffer(struct dot *d)
@@ -174,7 +176,7 @@ static int write_legend(struct dot *d)
 {
     struct heading labels = HEADING_INIT;
     struct str title = build_title(d->j->profile);
-    labels_picture(d->j, d->g, &labels);
+    heading_add_picture(d->j, d->g, &labels);
     int rc = buf_check(&labels.text, "the legend", d->j->err);
     buf_adds(&d->text, "digraph \"");
     add_text(d, title.n ? title : STR("unnamed"));

@@ -3,7 +3,6 @@
  * removes the longest path or namespace that leaves a name.
  */
 #include "pprof/dot.h"
-#include "pprof/path.h"
 #include "base/banned.h"
 
 static bool is_word(char c)

@@ -34,11 +34,13 @@ int prune_from(struct profile *p, struct regex *r, struct err *err);
 /* report_prune with the caller's budget. */
 int prune_own(struct profile *p, struct regex_budget *budget, struct err *err);
 
-/* The end of a file's name that is left by trim_path and source_path. */
-struct str source_trim(struct str path, const char *trim_path, const char *source_path);
-/* Iterates over a list of paths separated by colons. source_list starts it; an empty text is an empty list.
- * source_next gives the next path, and returns false at the end. */
-const char *source_list(const char *text);
-bool source_next(const char **list, struct str *ret);
+/* Adds frames made from labels: tagroot and tagleaf. */
+int tagroots_add(struct job *j);
+/* Applies focus, ignore, hide, show, show_from, prune_from and the filters of labels, in pprof's order.
+ * Reports the expressions without a match. */
+int filter_samples(struct job *j);
+
+/* Merges places of the profile that are equal at the report's granularity. */
+void aggregate(struct job *j);
 
 #endif

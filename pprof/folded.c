@@ -5,6 +5,7 @@
  */
 #include <inttypes.h>
 
+#include "pprof/formats.h"
 #include "pprof/stacks.h"
 #include "base/banned.h"
 

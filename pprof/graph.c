@@ -1,7 +1,6 @@
 #include <stdlib.h>
 
 #include "pprof/graph_walk.h"
-#include "pprof/path.h"
 #include "base/banned.h"
 
 /* ---- places -------------------------------------------------------------------------------------------- */
@@ -83,7 +82,7 @@ static int clean_files(struct profile *p, uint32_t **ret, struct err *err)
         return err_nomem(err);
     for (size_t i = 0; i < p->n_functions; i++) {
         uint32_t file = p->functions[i].filename;
-        if (file != last && path_clean(p, file, &last_clean, err) < 0) {
+        if (file != last && profile_clean_path(p, file, &last_clean, err) < 0) {
             free(files);
             return -1;
         }
@@ -245,13 +244,6 @@ static int count_samples(void *ctx, size_t begin, size_t end, struct err *err)
             t->flat_div[c.leaf] = measure_sum(t->flat_div[c.leaf], c.div);
     }
     return 0;
-}
-
-bool graph_shows(const struct graph *g, const struct node *n)
-{
-    if (n->cum == 0 && n->flat == 0)
-        return false;
-    return !g->options.drop_negative || !(n->flat < 0 || (n->flat == 0 && n->cum < 0));
 }
 
 static void add_node_counts(struct graph *g, const struct node_counts *t)

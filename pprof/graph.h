@@ -95,7 +95,12 @@ static inline bool graph_weight(const struct graph *g, size_t sample, int64_t *w
     return *w != 0 || *div != 0;
 }
 /* Whether a node has a value to show. */
-bool graph_shows(const struct graph *g, const struct node *n);
+static inline bool graph_shows(const struct graph *g, const struct node *n)
+{
+    if (n->cum == 0 && n->flat == 0)
+        return false;
+    return !g->options.drop_negative || !(n->flat < 0 || (n->flat == 0 && n->cum < 0));
+}
 /* Keeps the nodes of `order` whose |cum| is at least the cutoff. Returns the number of dropped nodes. If
  * there are any, nodes outside `order` are dropped too. */
 size_t graph_keep(struct graph *g, int64_t cutoff);

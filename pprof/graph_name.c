@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "pprof/graph.h"
-#include "pprof/path.h"
 #include "base/banned.h"
 
 struct name {

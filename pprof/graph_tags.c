@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "pprof/graph_tags.h"
+#include "pprof/label_units.h"
 #include "base/banned.h"
 
 #define LABELS_MAX_BYTES ((size_t)256 << 20)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "pprof/job.h"
+#include "pprof/label_units.h"
 #include "base/banned.h"
 
 static int compare_strings(const void *left, const void *right)

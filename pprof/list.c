@@ -6,9 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pprof/formats.h"
+#include "pprof/graph.h"
 #include "pprof/job.h"
 #include "pprof/regex.h"
 #include "pprof/source.h"
+#include "pprof/source_path.h"
 #include "base/banned.h"
 
 /* The lines of context around the first and the last line with a value. */

@@ -3,6 +3,7 @@
  *
  * Source: google/pprof internal/report (printProto).
  */
+#include "pprof/formats.h"
 #include "pprof/job.h"
 #include "base/banned.h"
 

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "pprof/duration.h"
+#include "pprof/formats.h"
 #include "pprof/job.h"
 #include "base/banned.h"
 

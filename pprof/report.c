@@ -1,11 +1,11 @@
 /* The steps of a report, in pprof's order: settings, filters, aggregation, output. */
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "pprof/job.h"
-#include "pprof/regex.h"
+#include "pprof/filter.h"
+#include "pprof/formats.h"
+#include "pprof/heading.h"
+#include "pprof/label_units.h"
 #include "base/banned.h"
 
 /* A row for each format. */
@@ -23,23 +23,6 @@ static const struct format {
     [REPORT_FOLDED] = {folded_write, 0, true},   [REPORT_SPEEDSCOPE] = {speedscope_write, 0, true},
 };
 
-void job_label(const struct job *j, char dst[MEASURE_TEXT], int64_t value)
-{
-    if (j->ratio > 0 && j->ratio != 1)
-        value = profile_integer((double)value * j->ratio);
-    measure_label(dst, value, j->sample_unit, j->output_unit);
-}
-
-void job_say(const struct job *j, const char *fmt, ...)
-{
-    char line[1000];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(line, sizeof line, fmt, args);
-    va_end(args);
-    j->callbacks->say(j->callbacks->ctx, line);
-}
-
 /* ---- settings ------------------------------------------------------------------------------------------ */
 
 static int set_bad_index(const struct profile *p, const char *index, struct err *err)
@@ -54,24 +37,11 @@ static int set_bad_index(const struct profile *p, const char *index, struct err 
     return -1;
 }
 
-static size_t default_index(const struct profile *p)
-{
-    size_t index = p->n_sample_types - 1;
-    for (size_t i = p->n_sample_types; p->default_sample_type && i-- > 0;)
-        if (p->sample_types[i].type == p->default_sample_type)
-            index = i;
-    return index;
-}
-
 int report_sample_index(const struct profile *p, const char *index, size_t *ret, struct err *err)
 {
     char *end = NULL;
-    if (p->n_sample_types == 0)
-        return err_set(err, ERR_FAILED, "profile has no samples");
-    if (!index || !*index) {
-        *ret = default_index(p);
-        return 0;
-    }
+    if (!index || !*index || p->n_sample_types == 0)
+        return profile_default_type(p, ret, err);
     errno = 0;
     long n = strtol(index, &end, 10);
     if (!*end && !errno) {
@@ -167,7 +137,7 @@ int report_heading(const struct profile *p, const struct report_settings *settin
         rc = apply_settings(&j);
     if (rc == 0) {
         j.total = total_of(&j);
-        labels_profile(&j, &lines);
+        heading_add_profile(&j, &lines);
         rc = buf_check(&lines.text, "what stands above a report", err);
     }
     if (rc == 0 && lines.text.len)

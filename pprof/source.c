@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "pprof/filter.h"
-#include "pprof/path.h"
+#include "pprof/source_path.h"
 #include "base/banned.h"
 
 /* The limit of all cached files together. Above it, the cache is cleared. */
@@ -134,7 +134,7 @@ static bool is_below_user_path(const struct sources *s, const char *path)
 {
     char name[PATH_MAX], real[PATH_MAX];
     struct str dir;
-    for (const char *rest = s->asked ? source_list(s->search) : NULL; source_next(&rest, &dir);) {
+    for (const char *rest = s->asked ? path_list(s->search) : NULL; path_list_next(&rest, &dir);) {
         if (dir.n == 0 || dir.n >= sizeof name)
             continue;
         memcpy(name, dir.p, dir.n);
@@ -185,7 +185,7 @@ static int join_path(struct sources *s, struct str dir, struct str path, struct 
     if (rc == 0)
         rc = profile_intern(s->profile, buf_str(&both), both.len, &string, err);
     if (rc == 0 && both.len)
-        rc = path_clean(s->profile, string, &string, err);
+        rc = profile_clean_path(s->profile, string, &string, err);
     buf_release(&both);
     if (rc == 0)
         *ret = profile_str(s->profile, string);
@@ -208,7 +208,7 @@ static int search_file(struct sources *s, struct str path, int *ret, bool *ret_r
 {
     struct str dir, at;
     *ret_refused = false;
-    for (const char *rest = source_list(s->search); source_next(&rest, &dir);) {
+    for (const char *rest = path_list(s->search); path_list_next(&rest, &dir);) {
         for (;;) {
             if (join_path(s, dir, path, &at, err) < 0)
                 return -1;

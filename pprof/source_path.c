@@ -2,23 +2,8 @@
 #include <string.h>
 
 #include "pprof/filter.h"
-#include "pprof/path.h"
+#include "pprof/source_path.h"
 #include "base/banned.h"
-
-bool source_next(const char **list, struct str *ret)
-{
-    if (!*list)
-        return false;
-    size_t n = strcspn(*list, ":");
-    *ret = (struct str){*list, n};
-    *list = (*list)[n] ? *list + n + 1 : NULL;
-    return true;
-}
-
-const char *source_list(const char *text)
-{
-    return text && *text ? text : NULL;
-}
 
 /* The position after `/NAME/` in a path, or NULL. */
 static const char *find_after(struct str path, struct str name)
@@ -43,14 +28,14 @@ struct str source_trim(struct str path, const char *trim_path, const char *sourc
 {
     static const char usual[] = "/proc/self/cwd/./:/proc/self/cwd/";
     struct str piece;
-    const char *rest = source_list(trim_path) ? NULL : source_list(source_path);
-    while (source_next(&rest, &piece)) {
+    const char *rest = path_list(trim_path) ? NULL : path_list(source_path);
+    while (path_list_next(&rest, &piece)) {
         const char *found = find_after(path, path_base(piece));
         if (found)
             return (struct str){found, path.n - (size_t)(found - path.p)};
     }
     for (int i = 0; i < 2; i++)
-        for (rest = i ? usual : source_list(trim_path); source_next(&rest, &piece);) {
+        for (rest = i ? usual : path_list(trim_path); path_list_next(&rest, &piece);) {
             size_t n = prefix_length(path, piece);
             if (n)
                 return (struct str){path.p + n, path.n - n};

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "pprof/formats.h"
 #include "pprof/stacks.h"
 #include "base/banned.h"
 

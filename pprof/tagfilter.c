@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "pprof/filter.h"
+#include "pprof/label_units.h"
 #include "base/banned.h"
 
 /* The most bytes of a label's key and text together. */

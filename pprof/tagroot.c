@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pprof/filter.h"
 #include "pprof/job.h"
 #include "base/banned.h"
 

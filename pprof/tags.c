@@ -5,7 +5,9 @@
  */
 #include <stdlib.h>
 
+#include "pprof/formats.h"
 #include "pprof/job.h"
+#include "pprof/label_units.h"
 #include "pprof/table.h"
 #include "base/banned.h"
 

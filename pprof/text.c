@@ -1,5 +1,8 @@
 /* -top, -text: one node per line. */
+#include "pprof/formats.h"
+#include "pprof/heading.h"
 #include "pprof/job.h"
+#include "pprof/trim.h"
 #include "base/banned.h"
 
 /* Whether calls of a node were inlined: always, sometimes or never. */
@@ -55,7 +58,7 @@ int text_write(struct job *j)
     struct graph g = {0};
     int rc = trim_graph(j, &g);
     if (rc == 0)
-        rc = labels_write(j, &g);
+        rc = heading_write(j, &g);
     if (rc == 0) {
         out_format(j->out, "%10s %5s%% %5s%% %10s %5s%%\n", "flat", "flat", "sum", "cum", "cum");
         rc = write_nodes(j, &g);

@@ -3,7 +3,9 @@
  *
  * Source: google/pprof internal/report (printTopProto).
  */
+#include "pprof/formats.h"
 #include "pprof/job.h"
+#include "pprof/trim.h"
 #include "base/banned.h"
 
 struct top {

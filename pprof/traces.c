@@ -1,7 +1,10 @@
 /* -traces: each sample, with its labels and its stack. */
 #include <stdlib.h>
 
+#include "pprof/formats.h"
+#include "pprof/heading.h"
 #include "pprof/job.h"
+#include "pprof/label_units.h"
 #include "base/banned.h"
 
 #define SEPARATOR "-----------+-------------------------------------------------------\n"
@@ -131,7 +134,7 @@ static int write_sample(struct traces *t, size_t i)
 static int write_header(struct job *j)
 {
     struct heading labels = HEADING_INIT;
-    labels_profile(j, &labels);
+    heading_add_profile(j, &labels);
     out_add(j->out, buf_str(&labels.text), labels.text.len);
     if (labels.n == 0)
         out_text(j->out, "\n");

@@ -1,8 +1,11 @@
 /* -tree and -peek: each node between its callers and its callees. */
 #include <stdlib.h>
 
+#include "pprof/formats.h"
+#include "pprof/heading.h"
 #include "pprof/job.h"
 #include "pprof/regex.h"
+#include "pprof/trim.h"
 #include "base/banned.h"
 
 #define SEPARATOR "----------------------------------------------------------+-------------\n"
@@ -108,7 +111,7 @@ static int write_nodes(struct tree *t)
 
 static int write_report(struct tree *t)
 {
-    if (labels_write(t->j, t->g) < 0)
+    if (heading_write(t->j, t->g) < 0)
         return -1;
     out_text(t->j->out, SEPARATOR LEGEND);
     return write_nodes(t);

@@ -2,6 +2,8 @@
 #include <stdlib.h>
 
 #include "pprof/graph_tags.h"
+#include "pprof/source_path.h"
+#include "pprof/trim.h"
 #include "base/banned.h"
 
 static int64_t fraction_of(int64_t total, double fraction)

@@ -155,6 +155,12 @@ struct str profile_str(const struct profile *p, uint32_t index);
 size_t profile_n_strings(const struct profile *p);
 /* The index of the string; adds a copy if it is new. */
 int profile_intern(struct profile *p, const char *s, size_t n, uint32_t *ret, struct err *err);
+/* The index of the cleaned path (path_clean) of that string; adds it if it is new. */
+int profile_clean_path(struct profile *p, uint32_t path, uint32_t *ret, struct err *err);
+
+/* The index of the sample type that reports show by default: the profile's own choice, else the last one.
+ * ERR_FAILED if there are no types. */
+int profile_default_type(const struct profile *p, size_t *ret, struct err *err);
 
 /*
  * These append. References must be valid; IDs are the caller's responsibility. A sample has n_sample_types

@@ -270,3 +270,30 @@ int profile_set_label(struct profile *p, const char *key, const char *value, str
     p->store->cap_labels = cap;
     return 0;
 }
+
+int profile_clean_path(struct profile *p, uint32_t path, uint32_t *ret, struct err *err)
+{
+    struct str s = profile_str(p, path);
+    if (path_is_clean(s)) {
+        *ret = path;
+        return 0;
+    }
+    char *to = malloc(s.n + 2);
+    if (!to)
+        return err_nomem(err);
+    int rc = profile_intern(p, to, path_clean(s, to), ret, err);
+    free(to);
+    return rc;
+}
+
+int profile_default_type(const struct profile *p, size_t *ret, struct err *err)
+{
+    if (p->n_sample_types == 0)
+        return err_set(err, ERR_FAILED, "profile has no samples");
+    size_t index = p->n_sample_types - 1;
+    for (size_t i = p->n_sample_types; p->default_sample_type && i-- > 0;)
+        if (p->sample_types[i].type == p->default_sample_type)
+            index = i;
+    *ret = index;
+    return 0;
+}

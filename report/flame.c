@@ -207,7 +207,7 @@ static int grow_tree(struct tree_builder *d, struct err *err)
     struct flame *f = d->f;
     struct profile *p = d->p;
     double scale[FLAME_MAX_TYPES] = {0};
-    if (report_prune(p, err) < 0 || report_sample_index(p, NULL, &f->default_type, err) < 0)
+    if (report_prune(p, err) < 0 || profile_default_type(p, &f->default_type, err) < 0)
         return -1;
     f->n_types = p->n_sample_types < FLAME_MAX_TYPES ? p->n_sample_types : FLAME_MAX_TYPES;
     if (f->default_type >= f->n_types)

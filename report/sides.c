@@ -2,7 +2,6 @@
 
 #include <math.h>
 
-#include "pprof/pprof.h"
 #include "base/banned.h"
 
 /* Limits of each side, so that neither takes the other's memory. */
@@ -25,7 +24,7 @@ static bool is_one_of(struct str type, const char *const *list)
 static int set_types(struct sides *s, struct profile *p, struct err *err)
 {
     s->n_types = p->n_sample_types;
-    if (report_sample_index(p, NULL, &s->default_type, err) < 0)
+    if (profile_default_type(p, &s->default_type, err) < 0)
         return -1;
     s->default_type = s->default_type < s->n_types ? s->default_type : 0;
     return 0;

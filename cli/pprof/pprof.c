@@ -4,26 +4,10 @@
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
-#include <stdarg.h>
-#include <string.h>
 
 #include "cli/args/command.h"
 #include "cli/term/exit.h"
 #include "base/banned.h"
-
-void pprof_say(const char *fmt, ...)
-{
-    char text[4096], line[4096];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    for (const char *at = text; *at;) {
-        size_t n = strcspn(at, "\n");
-        fprintf(stderr, "%s\n", text_printable(line, sizeof line, at, n));
-        at += n + (at[n] == '\n');
-    }
-}
 
 void pprof_settle_memory(void)
 {
@@ -31,24 +15,6 @@ void pprof_settle_memory(void)
     mallopt(M_MMAP_THRESHOLD, 1 << 20);
     mallopt(M_TRIM_THRESHOLD, 4 << 20);
 #endif
-}
-
-void pprof_say_error(const struct err *err)
-{
-    if (err->kind != ERR_NONE)
-        pprof_say("%s", err->msg);
-    if (err->hint[0])
-        pprof_say("hint: %s", err->hint);
-}
-
-/* Scripts know pprof's messages and exit codes, so errors are said here, in its way. A signal ends pprof
- * without an exit code of its own. */
-int pprof_failed(struct err *err)
-{
-    int code = err->kind == ERR_CANCELLED ? exit_status_of(err) : EXIT_USAGE;
-    pprof_say_error(err);
-    *err = (struct err)ERR_INIT;
-    return code;
 }
 
 static int make(const struct pprof_options *o, struct err *err)

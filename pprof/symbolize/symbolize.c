@@ -1,25 +1,10 @@
 /* Parses -symbolize, and runs the steps in order. */
 #include "pprof/symbolize/symbolize.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "pprof/filter.h"
 #include "pprof/symbolize/symbols.h"
 #include "base/banned.h"
-
-void symbolize_say(const struct symbolize_tools *t, const char *fmt, ...)
-{
-    char line[2048];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(line, sizeof line, fmt, args);
-    va_end(args);
-    if (t->say)
-        t->say(t->ctx, line);
-}
 
 static bool is_word(struct str word, const char *text)
 {
@@ -49,7 +34,7 @@ static struct symbolize_mode read_mode(const struct symbolize_tools *t, const ch
 {
     struct symbolize_mode m = {.local = true, .remote = true};
     struct str word;
-    for (const char *rest = source_list(text); source_next(&rest, &word);) {
+    for (const char *rest = path_list(text); path_list_next(&rest, &word);) {
         if (word.n == 0 || read_demangle(word, &m))
             continue;
         if (is_word(word, "none") || is_word(word, "no")) {
@@ -69,37 +54,6 @@ static struct symbolize_mode read_mode(const struct symbolize_tools *t, const ch
         }
     }
     return m;
-}
-
-int mapped_locations_init(const struct profile *p, struct mapped_locations *ret, struct err *err)
-{
-    size_t n = p->n_mappings < SYMBOLIZE_MAPPINGS ? p->n_mappings : SYMBOLIZE_MAPPINGS, sum = 0;
-    struct mapped_locations m = {.n_mappings = n};
-    m.items = calloc(p->n_locations + 1, sizeof *m.items);
-    m.first = calloc(n + 2, sizeof *m.first);
-    if (!m.items || !m.first) {
-        mapped_locations_release(&m);
-        return err_nomem(err);
-    }
-    /* A counting sort. first[m + 2] counts the locations of mapping m. After the sums, first[m + 1] is the
-     * place of its next location. */
-    for (size_t i = 0; i < p->n_locations; i++)
-        if (p->locations[i].mapping < n)
-            m.first[p->locations[i].mapping + 2]++;
-    for (size_t i = 0; i < n + 2; i++)
-        m.first[i] = sum += m.first[i];
-    for (size_t i = 0; i < p->n_locations; i++)
-        if (p->locations[i].mapping < n)
-            m.items[m.first[p->locations[i].mapping + 1]++] = (uint32_t)i;
-    *ret = m;
-    return 0;
-}
-
-void mapped_locations_release(struct mapped_locations *m)
-{
-    free(m->items);
-    free(m->first);
-    *m = (struct mapped_locations){0};
 }
 
 int symbolize(struct profile *p, const char *mode, const struct symbolize_sources *sources,

@@ -13,8 +13,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "pprof/filter.h"
-#include "pprof/path.h"
 #include "pprof/symbolize/symbols.h"
 #include "base/banned.h"
 
@@ -38,7 +36,7 @@ static int set_file(struct search *s, const char *path)
     uint32_t string;
     return profile_intern(s->profile, path, strlen(path), &string, s->err) < 0
                ? -1
-               : path_clean(s->profile, string, &s->mapping->file, s->err);
+               : profile_clean_path(s->profile, string, &s->mapping->file, s->err);
 }
 
 /* Sets the mapping's file to that path if the file matches: 1, 0 if not, -1. */
@@ -167,7 +165,7 @@ static int locate_mapping(struct search *s, const char *search_path)
     /* An invalid build ID must not lead to another directory. */
     bool has_id = id.n && !memchr(id.p, '/', id.n) && !memchr(id.p, '\0', id.n) && id.p[0] != '.';
     int found = 0;
-    for (const char *rest = source_list(search_path); found == 0 && source_next(&rest, &dir);) {
+    for (const char *rest = path_list(search_path); found == 0 && path_list_next(&rest, &dir);) {
         if (!is_directory(dir))
             continue;
         if (has_id)

@@ -17,6 +17,7 @@
 #include "handoff/escape.h"
 #include "proto/profile_store.h"
 #include "pprof/filter.h"
+#include "pprof/source_path.h"
 #include "report/page_data.h"
 #include "pprof/regex.h"
 #include "pprof/pprof.h"

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "pprof/filter.h"
+#include "pprof/source_path.h"
 #include "pprof/source.h"
 #include "base/banned.h"
 

@@ -3,8 +3,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "pprof/heading.h"
 #include "pprof/job.h"
-#include "pprof/path.h"
 #include "base/banned.h"
 
 /* Ends a line. */
@@ -47,7 +47,7 @@ static void add_duration(const struct job *j, struct heading *to)
     end_line(to);
 }
 
-void labels_profile(const struct job *j, struct heading *to)
+void heading_add_profile(const struct job *j, struct heading *to)
 {
     const struct profile *p = j->profile;
     struct str type = profile_str(p, p->sample_types[j->value_index].type);
@@ -122,7 +122,7 @@ static void add_shown(const struct job *j, const struct graph *g, struct heading
 static void add_report(const struct job *j, const struct graph *g, bool picture, struct heading *to)
 {
     if (picture || !j->settings->compact_labels)
-        labels_profile(j, to);
+        heading_add_profile(j, to);
     add_filters(j, to);
     add_shown(j, g, to);
     if (j->total == 0)
@@ -135,7 +135,7 @@ static void add_report(const struct job *j, const struct graph *g, bool picture,
     }
 }
 
-int labels_write(struct job *j, const struct graph *g)
+int heading_write(struct job *j, const struct graph *g)
 {
     struct heading labels = HEADING_INIT;
     add_report(j, g, false, &labels);
@@ -145,7 +145,7 @@ int labels_write(struct job *j, const struct graph *g)
     return rc;
 }
 
-void labels_picture(const struct job *j, const struct graph *g, struct heading *to)
+void heading_add_picture(const struct job *j, const struct graph *g, struct heading *to)
 {
     add_report(j, g, true, to);
     buf_adds(&to->text, "\nSee https://git.io/JfYMW for how to read the graph\n");

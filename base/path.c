@@ -1,11 +1,10 @@
-#include <stdlib.h>
+#include "base/path.h"
+
 #include <string.h>
 
-#include "pprof/path.h"
 #include "base/banned.h"
 
-/* Whether a path is clean: no empty, "." or ".." element, and no trailing slash. */
-static bool is_clean(struct str s)
+bool path_is_clean(struct str s)
 {
     size_t begin = 0;
     if (s.n == 0)
@@ -34,7 +33,7 @@ static bool remove_last(const char *to, size_t *n, size_t root)
     return true;
 }
 
-static size_t clean_text(struct str s, char *to)
+size_t path_clean(struct str s, char *to)
 {
     size_t n = 0, root = s.n && s.p[0] == '/';
     if (root)
@@ -57,21 +56,6 @@ static size_t clean_text(struct str s, char *to)
     return n;
 }
 
-int path_clean(struct profile *p, uint32_t path, uint32_t *ret, struct err *err)
-{
-    struct str s = profile_str(p, path);
-    if (is_clean(s)) {
-        *ret = path;
-        return 0;
-    }
-    char *to = malloc(s.n + 2);
-    if (!to)
-        return err_nomem(err);
-    int rc = profile_intern(p, to, clean_text(s, to), ret, err);
-    free(to);
-    return rc;
-}
-
 struct str path_base(struct str path)
 {
     if (path.n == 0)
@@ -82,4 +66,19 @@ struct str path_base(struct str path)
         if (path.p[at - 1] == '/' && path.n > 1)
             return (struct str){path.p + at, path.n - at};
     return path;
+}
+
+const char *path_list(const char *text)
+{
+    return text && *text ? text : NULL;
+}
+
+bool path_list_next(const char **list, struct str *ret)
+{
+    if (!*list)
+        return false;
+    size_t n = strcspn(*list, ":");
+    *ret = (struct str){*list, n};
+    *list = (*list)[n] ? *list + n + 1 : NULL;
+    return true;
 }

@@ -1,0 +1,70 @@
+/* The words that name inputs: which file one means, and how large it is. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/input/input.h"
+#include "base/banned.h"
+
+int input_most(uint64_t *ret, struct err *err)
+{
+    uint64_t most = UINT64_C(4) << 30;
+    const char *set = getenv("PROFGRAB_PPROF_MAX");
+    if (set && text_to_bytes(set, &most) < 0)
+        return err_set(err, ERR_USAGE, "PROFGRAB_PPROF_MAX wants a size such as 8GB, not \"%s\"", set);
+    *ret = most;
+    return 0;
+}
+
+bool input_is_stdin(const char *name)
+{
+    return strcmp(name, "-") == 0;
+}
+
+char *input_bundle_of(const char *name, const char **ret_member)
+{
+    struct stat st;
+    for (const char *colon = strchr(name, ':'); colon; colon = strchr(colon + 1, ':')) {
+        char *path = strndup(name, (size_t)(colon - name));
+        if (path && colon[1] && stat(path, &st) == 0 && S_ISREG(st.st_mode)) {
+            *ret_member = colon + 1;
+            return path;
+        }
+        free(path);
+    }
+    return NULL;
+}
+
+bool input_is_here(const char *name)
+{
+    const char *member;
+    struct stat st;
+    if (input_is_stdin(name) || stat(name, &st) == 0)
+        return true;
+    char *bundle = input_bundle_of(name, &member);
+    free(bundle);
+    return bundle != NULL;
+}
+
+const char *input_title(const char *name)
+{
+    const char *member = NULL;
+    char *bundle = file_exists(name) ? NULL : input_bundle_of(name, &member);
+    const char *title = bundle ? name + (file_base(bundle) - bundle) : file_base(name);
+    free(bundle);
+    return title;
+}
+
+uint64_t input_size(const char *name)
+{
+    const char *member;
+    struct stat st;
+    bool known = input_is_stdin(name) ? fstat(STDIN_FILENO, &st) == 0 : stat(name, &st) == 0;
+    if (!known) {
+        char *bundle = input_bundle_of(name, &member);
+        known = bundle && stat(bundle, &st) == 0;
+        free(bundle);
+    }
+    return known && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+}

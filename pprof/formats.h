@@ -1,0 +1,25 @@
+/* The formats of reports. Each writes itself to j->out. The table of report.c has a row for each. */
+#ifndef PPROF_FORMATS_H
+#define PPROF_FORMATS_H
+
+#include "pprof/job.h"
+
+int text_write(struct job *j);
+int tree_write(struct job *j); /* also peek, with settings->symbol */
+int tags_write(struct job *j);
+int traces_write(struct job *j);
+int raw_write(struct job *j);
+int comments_write(struct job *j);
+int dot_write(struct job *j);
+int callgrind_write(struct job *j);
+int proto_write(struct job *j);
+int topproto_write(struct job *j);
+int list_write(struct job *j);
+/* Formats that pprof does not have. */
+int folded_write(struct job *j);
+int speedscope_write(struct job *j);
+
+/* Writes a profile as a report, in gzip. */
+int proto_write_profile(struct job *j, const struct profile *p);
+
+#endif

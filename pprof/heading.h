@@ -1,0 +1,23 @@
+/* The lines above a report. */
+#ifndef PPROF_HEADING_H
+#define PPROF_HEADING_H
+
+#include "pprof/graph.h"
+#include "pprof/job.h"
+
+struct heading {
+    struct buf text;
+    size_t n, first; /* the number of lines, and the bytes of the first without its end */
+};
+#define HEADING_INIT                                                                                         \
+    {                                                                                                        \
+        .text = BUF_INIT(JOB_NAME_MAX)                                                                       \
+    }
+/* Adds the lines about the profile. */
+void heading_add_profile(const struct job *j, struct heading *to);
+/* Adds the lines about a picture and its legend. */
+void heading_add_picture(const struct job *j, const struct graph *g, struct heading *to);
+/* Writes the lines above other reports on a graph. */
+int heading_write(struct job *j, const struct graph *g);
+
+#endif

@@ -1,0 +1,14 @@
+/* The units of numeric labels. */
+#ifndef PPROF_LABEL_UNITS_H
+#define PPROF_LABEL_UNITS_H
+
+#include "pprof/job.h"
+
+/* The most labels for which samples with different units give a message. */
+#define LABEL_CONFLICTS 100
+/* Finds the units of numeric labels. Call it before any change of the samples. */
+int label_units_find(struct job *j);
+/* The unit of this label's values; empty if none of them is a number. */
+struct str label_unit(const struct job *j, uint32_t key);
+
+#endif
