@@ -13,6 +13,8 @@ struct redact_search {
     struct str in;
     bool request;        /* it is a request, whose path may contain a secret */
     size_t password_end; /* the end of the last NAME:PASSWORD checked */
+    size_t key_end;      /* the end of a private key's body, if it is known: no other is before it */
+    bool key_end_known;
     struct {
         size_t begin, end; /* a secret found ahead of the position; begin == end: none */
         enum redact_rule rule;

@@ -84,16 +84,32 @@ static bool is_key_header(struct str s, size_t at)
     return at - begin > 6 && memcmp(s.p + begin, "BEGIN ", 6) == 0;
 }
 
-/* The length of a private key's body that begins here, up to its last line; 0: none. */
-static size_t key_length(struct str s, size_t at)
+/* The next KEY_END from `at` on, or the end of the string. Called with rising `at`, so that it searches each
+ * byte once. */
+static size_t find_key_end(struct redact_search *search, size_t at)
 {
+    struct str s = search->in;
+    if (search->key_end < at || !search->key_end_known) {
+        const char *end = memmem(s.p + at, s.n - at, KEY_END, strlen(KEY_END));
+        search->key_end = end ? (size_t)(end - s.p) : s.n;
+        search->key_end_known = true;
+    }
+    return search->key_end;
+}
+
+/* The length of a private key's body that begins here, up to its last line; 0: none. */
+static size_t key_length(struct redact_search *search, size_t at)
+{
+    struct str s = search->in;
+    size_t body = at;
     if (!is_key_header(s, at))
         return 0;
-    const char *end = memmem(s.p + at, s.n - at, KEY_END, strlen(KEY_END));
-    size_t n = end ? (size_t)(end - s.p) - at : s.n - at, blank = 0;
-    while (blank < n && isspace((unsigned char)s.p[at + blank]))
-        blank++;
-    return blank == n || stands_redacted(s, at + blank) ? 0 : n;
+    while (body < s.n && isspace((unsigned char)s.p[body]))
+        body++;
+    if (body == s.n || stands_redacted(s, body))
+        return 0;
+    size_t end = find_key_end(search, at);
+    return body < end ? end - at : 0;
 }
 
 static bool has_digit(struct str s)
@@ -196,7 +212,7 @@ static size_t ahead_length(const struct redact_search *search, size_t at)
 static size_t find_secret(struct redact_search *search, size_t at, enum redact_rule *ret_rule)
 {
     struct str s = search->in;
-    size_t n = key_length(s, at);
+    size_t n = key_length(search, at);
     *ret_rule = REDACT_TOKEN;
     if (n > 0)
         return n;

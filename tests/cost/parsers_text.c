@@ -421,6 +421,8 @@ static const struct cost_grammar secrets[] = {
     {"encoded signs", "", "?token%3D%25", "", NULL, 0},
     {"entities", "", "key=&quot;", "", NULL, 0},
     {"tabs", "", "key\t", "", NULL, 0},
+    {"redacted keys without end", "", "-----BEGIN PRIVATE KEY----- [redacted]", "", NULL, 0},
+    {"blank keys without end", "", "-----BEGIN PRIVATE KEY----- ", "", NULL, 0},
     {"keys with an end", "", "-----BEGIN PRIVATE KEY-----a-----END PRIVATE KEY-----", "", NULL, 0},
     {"blanks", "", " ", "", NULL, 0},
     {"URLs without end", "", "redis://:", "", NULL, 0},

@@ -1045,6 +1045,7 @@ static void hostile_repetition(void **state)
         {REDACT_CMDLINE, "", "key=&quot;"},
         {REDACT_CMDLINE, "", "Bearer 1"},
         {REDACT_CMDLINE, "", "-----BEGIN PRIVATE KEY-----"},
+        {REDACT_CMDLINE, "", "-----BEGIN PRIVATE KEY----- [redacted]"},
         {REDACT_DUMP, "", "-----BEGIN "},
         {REDACT_CMDLINE, "", "key\t"},
         {REDACT_CMDLINE, "", "="},
