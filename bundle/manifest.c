@@ -3,7 +3,7 @@
  * (manifest_run.c) are added when the manifest is assembled, so that all keys are in the documented order. In
  * a loaded manifest (manifest_load.c) a record replaces the one before.
  */
-#include "bundle/manifest.h"
+#include "bundle/manifest_inside.h"
 
 #include <stdlib.h>
 #include <string.h>

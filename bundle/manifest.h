@@ -1,54 +1,93 @@
-/* The members of struct manifest, for this folder only. */
+/* The manifest of a bundle: what was requested, from where, and each collected file. */
 #ifndef BUNDLE_MANIFEST_H
 #define BUNDLE_MANIFEST_H
 
-#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-#include "bundle/bundle.h"
-#include "bundle/fields.h"
+#include "base/base.h"
+#include "bundle/manifest_records.h"
+#include "bundle/workdir.h"
 
-struct manifest {
-    json_t *head;  /* the facts known at the start */
-    json_t *hosts; /* lists, in the manifest's form */
-    json_t *files;
-    json_t *run;     /* the keys of the whole run; after loading, the earlier run's `sync`; NULL: none */
-    json_t *summary; /* NULL: none */
-    json_t *report;
-    json_t *by_name; /* the same hosts by name */
-    json_t *paths;   /* the files named so far, as the keys of an object */
-    int64_t finished;
-    bool interrupted, complete;
-    bool resumed; /* loaded: new records replace old ones */
+struct manifest;
+
+int manifest_new(const struct manifest_info *info, struct manifest **ret, struct err *err);
+void manifest_free(struct manifest *m);
+int manifest_add_host(struct manifest *m, const struct manifest_host *h, struct err *err);
+int manifest_add_service(struct manifest *m, const struct manifest_service *s, struct err *err);
+int manifest_add_item(struct manifest *m, const struct manifest_item *i, struct err *err);
+int manifest_set_asked(struct manifest *m, const struct manifest_asked *asked, struct err *err);
+/* ERR_NOT_FOUND with the reason if the manifest lacks the request; ERR_FAILED if it names a target twice, or
+ * does not group targets by host. The caller releases the lists; strings outside of `kinds` and `against`
+ * belong to the manifest. */
+int manifest_get_asked(const struct manifest *m, struct manifest_asked *ret, struct err *err);
+void manifest_asked_release(struct manifest_asked *a);
+
+/*
+ * Reads a manifest back, to add to it. Checks it strictly, because it may be from anywhere: our version, each
+ * key of docs/formats.md with its type, hosts and services with unique names that fit in a path, files below
+ * HOST/SERVICE (local ones below the directory), printable text. ERR_FAILED names the fault. Refuses a copy
+ * made for a hand-off. Drops how the run went and ended, its summary and its report, but keeps the instant at
+ * which its profiles began together.
+ *
+ * A record added later replaces that of the same host, service, or kind, argument and pair. A host or service
+ * added with an error keeps its other facts, because its files depend on them.
+ */
+int manifest_load(const char *text, size_t n, struct manifest **ret, struct err *err);
+
+/* The name of its bundle. */
+const char *manifest_name(const struct manifest *m);
+
+/* Records who resumes the run: the name, the version, the collector and the time of `now`. */
+int manifest_resume(struct manifest *m, const struct manifest_info *now, struct err *err);
+
+/*
+ * Compares a loaded manifest with the files of its work directory. A changed file is renamed to NAME.damaged
+ * (an existing larger one stays), and its item becomes damaged; an item without its file becomes failed.
+ * Calls `changed` for each of them with the result. ERR_CANCELLED by cancel_fd (or -1). After an error do not
+ * save the manifest: a file that could not be read may be good.
+ */
+typedef void manifest_changed_fn(void *ctx, const char *path, const char *what);
+int manifest_compare(struct manifest *m, const struct workdir *w, int cancel_fd, manifest_changed_fn *changed,
+                     void *ctx, struct err *err);
+
+struct manifest_wanted {
+    const char *host, *service, *kind;
+    const char *argument; /* NULL or "": none */
+    unsigned pair;
 };
+/* Whether that item is present and good. *ret_started (may be NULL) is its time in UTC milliseconds, 0 if
+ * unknown. */
+bool manifest_has(const struct manifest *m, const struct manifest_wanted *item, int64_t *ret_started);
+/* Whether all planned items of the service are present and good, regardless of later errors of the service or
+ * its host. false also if the plan is unknown. */
+bool manifest_has_all(const struct manifest *m, const char *host, const char *service);
+/* The planned items of the service that are neither good nor have a damaged file: a new array, which the
+ * caller frees. Its strings belong to the manifest until the service is added again. */
+int manifest_unrecorded(const struct manifest *m, const char *host, const char *service,
+                        struct manifest_planned **ret, size_t *ret_n, struct err *err);
+/* The number of files that it names. */
+size_t manifest_n_files(const struct manifest *m);
+/* The total bytes of those files, as recorded in the manifest. */
+uint64_t manifest_n_bytes(const struct manifest *m);
+/* The number of good items: complete, and with a file. */
+size_t manifest_n_whole(const struct manifest *m);
 
-/* Finds the host of that name, or the service of that name on it: NULL if there is none. Compares names in
- * the manifest's printable form. -1: no memory. */
-int manifest_find_host(const struct manifest *m, const char *name, json_t **ret, struct err *err);
-int manifest_find_service(const json_t *host, const char *name, json_t **ret, struct err *err);
+/* Replaces the values set before. */
+int manifest_set_run(struct manifest *m, const struct manifest_run *run, struct err *err);
 
-/* Replaces `old` by `made`, or appends it if `old` is NULL. Takes it over. */
-int manifest_place(json_t *list, const json_t *old, json_t *made);
-
-void manifest_put_verdicts(struct fields *r, const struct manifest_verdict *verdicts, size_t n);
-
-/* Sorts hosts, and the services of each, in the order of the request; others follow. */
-int manifest_order(struct manifest *m, struct err *err);
-
-/* Drops the errors of hosts and services that have all requested items: the work directory contained the
- * missing ones. */
-int manifest_forget_errors(struct manifest *m, struct err *err);
-
-/* Whether two items, or an item and a plan's entry, have the same kind, argument and pair. */
-bool manifest_same_item(const json_t *a, const json_t *b);
-/* The first matching item of the list that also passes `fits` (NULL: any); NULL if there is none. */
-typedef bool manifest_fits_fn(const json_t *item);
-json_t *manifest_find_item(const json_t *list, const json_t *like, manifest_fits_fn *fits);
-
-/* The names of an item's status, by enum manifest_status; the last is NULL. */
-extern const char *const manifest_statuses[];
-
-/* The whole manifest as JSON, its keys in the order of docs/formats.md. NULL without memory. The caller owns
- * a reference, and must not change the objects. */
-json_t *manifest_json(const struct manifest *m);
+/* Replaces the sentences set before. */
+int manifest_set_summary(struct manifest *m, const struct manifest_sentence *sentences, size_t n,
+                         struct err *err);
+/* BUNDLE_REPORT exists in the work directory and must be packed. */
+#define BUNDLE_REPORT "report.html"
+int manifest_set_report(struct manifest *m, uint64_t bytes, const char *sha256, struct err *err);
+/* Ends it: `interrupted` by the user or a signal; `complete`: it contains all requested items. */
+int manifest_finish(struct manifest *m, int64_t finished, bool interrupted, bool complete, struct err *err);
+/* Writes JSON into an initialised buffer. */
+int manifest_print(const struct manifest *m, struct buf *ret, struct err *err);
+/* Writes manifest.json into the work directory, replacing an earlier one. */
+int manifest_save(const struct manifest *m, const struct workdir *w, struct err *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* One item, and its file. */
-#include "bundle/manifest.h"
+#include "bundle/manifest_inside.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "bundle/manifest.h"
+#include "bundle/manifest_inside.h"
 
 #include <stdlib.h>
 #include <string.h>

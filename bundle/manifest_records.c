@@ -1,5 +1,5 @@
 /* Records of hosts and services, and the parts of an earlier record that stay. */
-#include "bundle/manifest.h"
+#include "bundle/manifest_inside.h"
 
 #include "bundle/fields.h"
 #include "base/banned.h"

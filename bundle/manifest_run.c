@@ -1,5 +1,5 @@
 /* The facts of a whole run, known at its end. */
-#include "bundle/manifest.h"
+#include "bundle/manifest_inside.h"
 
 #include "bundle/fields.h"
 #include "bundle/path.h"

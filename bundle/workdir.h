@@ -1,23 +1,60 @@
-/* Functions on a work directory for this folder only. */
+/* The work directory: the files of a capture until they are packed. */
 #ifndef BUNDLE_WORKDIR_H
 #define BUNDLE_WORKDIR_H
 
-#include "bundle/bundle.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-/* The directory that contains NAME.partial, and later NAME.tar.gz. */
-const struct beneath *workdir_place(const struct workdir *w);
+#include "base/base.h"
+
+struct workdir;
 
 /*
- * Inspects a work directory of an earlier run, or of a stranger's archive. `use` is the caller's purpose, for
- * messages: "resume". ERR_FAILED names an entry that no run of profgrab makes: a symbolic link, a FIFO, a
- * socket or a device; a file or directory of another user or writable by others; a hard link to a file
- * outside of the directory; a file with more than two names; a file above 4 GiB; files with holes of more
- * than 1 GiB in all; too many entries or levels for a bundle. These bounds also limit the time of hashing by
- * the files' size on disk.
+ * Makes `DIR/NAME.partial` (0700). DIR and NAME depend on `output`. A path that ends in .tar.gz is the
+ * bundle's own. An existing directory, a path with a slash at its end (created if missing) or NULL (the
+ * working directory) gets the default name `profgrab-SUBJECT-2026-11-21T07-48-00Z`. If a bundle or work
+ * directory has that default name, `-2`, `-3`, ... is appended; if it has the user's name, ERR_EXISTS. Checks
+ * before the capture that the place is usable.
  */
-int workdir_inspect(const struct beneath *directory, const char *use, struct err *err);
+int workdir_new(const char *output, const char *subject, int64_t utc_ms, struct workdir **ret,
+                struct err *err);
+/*
+ * The same for resuming an existing bundle: beside it, or in the directory `output`, under the first free
+ * name: its own, or `-2`, `-3`, ... appended. `name` is used if the file is not called NAME.tar.gz.
+ */
+int workdir_beside(const char *bundle, const char *name, const char *output, struct workdir **ret,
+                   struct err *err);
 
-/* Whether the user chose the name; a default one may get a number. */
-bool workdir_is_chosen(const struct workdir *w);
+/*
+ * Opens a work directory of an earlier run. ERR_FAILED if it is not one: its name is not NAME.partial, it
+ * belongs to somebody else, others can write it, it has no manifest, or an entry at any depth is a link, a
+ * FIFO, a device or another user's. ERR_LOCAL_IO if it does not exist or cannot be opened. *ret_manifest: the
+ * manifest's text, in an initialised buffer.
+ *
+ * A handle locks its work directory: a second one is ERR_BUSY, in this process or another.
+ */
+int workdir_open(const char *path, struct workdir **ret, struct buf *ret_manifest, struct err *err);
+
+/*
+ * Opens a directory whose files are copied into a bundle; the caller closes ret->fd, and ret->name is `path`.
+ * A directory called NAME.partial, or with a manifest of profgrab, may be from a stranger's archive: it must
+ * be the user's own and not writable by others, and ERR_FAILED names an entry that workdir_open would refuse.
+ * The manifest is optional, and a run may be using the directory.
+ */
+int workdir_open_copied(const char *path, struct beneath *ret, struct err *err);
+
+/* Frees the handle; the files stay on disk. */
+void workdir_free(struct workdir *w);
+
+/* Removes the directory and everything below it, as far as possible. */
+void workdir_remove(struct workdir *w);
+
+/* The open directory: its files are opened, made, renamed and removed through this. Valid as long as the
+ * handle. */
+const struct beneath *workdir_files(const struct workdir *w);
+const char *workdir_path(const struct workdir *w);   /* of NAME.partial, only for messages */
+const char *workdir_name(const struct workdir *w);   /* NAME */
+const char *workdir_bundle(const struct workdir *w); /* the future path of NAME.tar.gz */
 
 #endif

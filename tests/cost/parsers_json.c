@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "bundle/items.h"
-#include "bundle/manifest.h"
+#include "bundle/manifest_inside.h"
 #include "bundle/readme.h"
 #include "handoff/summary.h"
 #include "cli/drawing_inside.h"

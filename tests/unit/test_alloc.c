@@ -10,7 +10,7 @@
 
 #include <zlib.h>
 
-#include "bundle/manifest.h"
+#include "bundle/manifest_inside.h"
 #include "bundle/redact/redact.h"
 #include "cli/args/options.h"
 #include "cli/pprof/shell.h"

@@ -8,7 +8,7 @@
 
 #include "bundle/bundle.h"
 #include "bundle/items.h"
-#include "bundle/manifest.h"
+#include "bundle/manifest_inside.h"
 #include "bundle/path.h"
 #include "bundle/readme.h"
 #include "tests/unit/scratch.h"

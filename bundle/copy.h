@@ -1,0 +1,83 @@
+/* The copy of a bundle for a hand-off: redacted, signed, encrypted. */
+#ifndef BUNDLE_COPY_H
+#define BUNDLE_COPY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/base.h"
+#include "bundle/archive.h"
+#include "seal/seal.h"
+
+/* The namespace of a bundle's signature, which covers the bytes of manifest.json. */
+#define BUNDLE_NAMESPACE "profgrab-bundle"
+
+/*
+ * The future content of a copy, for drawing its page: the manifest's text, and the members, visited as in
+ * bundle_visit.
+ */
+struct bundle_coming {
+    struct str manifest;
+    uint64_t bytes; /* of the bundle, on disk */
+    int cancel_fd;  /* or -1 */
+    int64_t cpu_ms; /* limit for the page's processor time; 0: none */
+    int fd;         /* visiting reads from it; -1: none */
+    const void *from;
+    int (*visit)(const struct bundle_coming *bundle, bundle_wants_fn *wants, bundle_take_fn *take, void *ctx,
+                 struct err *err);
+};
+/* Writes the page to fd at its position. ERR_CANCELLED ends the copy; after any other failure the copy has no
+ * page. */
+typedef int bundle_draw_fn(const struct bundle_coming *bundle, int fd, struct err *err);
+
+/* How to make a copy. */
+struct bundle_copy {
+    const char *bundle; /* the path of the local bundle, which is only read */
+    /* The path of the copy, ending in .tar.gz or, encrypted, .tar.gz.age; ERR_EXISTS if it exists. NULL:
+     * beside the bundle, `NAME-handoff.tar.gz` or `NAME.tar.gz.age`, with `-2`, `-3`, ... if that exists. */
+    const char *output;
+    const char *user, *workstation;     /* the user who hands it off; may be NULL */
+    bool redact;                        /* secrets, values of labels: docs/formats.md, "Redaction" */
+    bundle_draw_fn *draw;               /* makes report.html of a redacted copy; NULL: no page */
+    const struct strlist *labels;       /* more labels to redact, globs; may be NULL */
+    const struct sshsig_signer *signer; /* NULL: no signature */
+    bool signature_optional;            /* go on without a signature if signing fails */
+    const struct age_recipients *to;    /* NULL: no encryption */
+    int cancel_fd;                      /* or -1 */
+    int64_t cpu_ms;                     /* limit for the processor time of the copy; 0: none */
+};
+
+/* The result of a copy. */
+struct bundle_copied {
+    char *path;
+    uint64_t bytes;
+    uint64_t redactions;               /* the number of redacted values */
+    size_t changed;                    /* members that differ from the collected ones */
+    size_t unsearched;                 /* members that were not searched: traces, files of unknown kind */
+    struct strlist unsearched_files;   /* for each of them `PATH: REASON`, printable */
+    struct strlist unsearchable;       /* the same for members that should have been searched */
+    char *manifest;                    /* the copy's, for texts elsewhere */
+    struct err undrawn;                /* ERR_NONE, or why the copy lacks the bundle's report.html */
+    char fingerprint[SSH_FINGERPRINT]; /* of the signing key; "" */
+    struct err unsigned_because;       /* ERR_NONE, or why the optional signature is missing */
+};
+
+/*
+ * Makes the copy. Compares each member with the manifest, so that no bundle with a wrong hash is handed off.
+ * Redaction needs disk space beside the copy for the changed members and the largest one. The manifest gets a
+ * `handoff`, README.md is rewritten, and with `redact` so is report.html; manifest and README.md record who
+ * hands off what to whom. Signs the copy, then encrypts it. After a failure no file is left. A member that
+ * redaction cannot search (too large, or of another format) is copied unchanged and listed in the manifest,
+ * README.md and *ret; the user decides who gets the copy.
+ *
+ * ERR_LIMIT: it needs more than cpu_ms, or inflates to more than a bundle of its size can. ERR_USAGE: the
+ * bundle is such a copy already. If signing fails: as in sshsig_sign.
+ */
+int bundle_copy(const struct bundle_copy *how, struct bundle_copied *ret, struct err *err);
+void bundle_copied_release(struct bundle_copied *c);
+
+/* Redacts a line that is sent elsewhere, such as an issue's title, by the rules of a copy: a new string. */
+int bundle_redact_line(const char *line, char **ret, struct err *err);
+
+#endif

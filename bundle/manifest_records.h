@@ -1,0 +1,168 @@
+/* The records of a manifest. */
+#ifndef BUNDLE_MANIFEST_RECORDS_H
+#define BUNDLE_MANIFEST_RECORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/base.h"
+
+/* Strings may be NULL if unknown; the manifest then omits the key. All are copied; text from a remote host is
+ * made printable. Times are UTC milliseconds; 0 means unknown. */
+
+struct manifest_info {
+    const char *name; /* the bundle's */
+    const char *version;
+    const char *user; /* the user who collects, and the workstation */
+    const char *workstation;
+    const char *reason;
+    int64_t started;
+};
+
+struct manifest_hop {
+    const char *address;
+    unsigned port;
+    bool host_key_new; /* the host was unknown before and is now trusted */
+    const char *user;
+    const char *via; /* "libssh2 1.10.0", "OpenSSH_9.2p1" */
+    const char *host_key_type;
+    const char *host_key;       /* SHA256:base64 */
+    const char *authentication; /* the method: "agent ssh-ed25519 SHA256:...", "key ~/.ssh/id_ed25519" */
+};
+
+struct manifest_verdict {
+    const char *rule; /* "cpu-share" */
+    const char *text;
+};
+
+struct manifest_host {
+    const char *name;
+    const char *address;
+    const char *route; /* "direct" or "ssh" */
+    bool against;      /* a healthy host, for comparison */
+    const struct manifest_hop *hops;
+    size_t n_hops;
+    const char *error; /* why nothing, or after a resume nothing more, could be fetched */
+    const struct manifest_verdict *verdicts;
+    size_t n_verdicts;
+};
+
+struct manifest_offer {
+    const char *name;
+    int64_t count; /* -1: not known */
+};
+
+struct manifest_planned {
+    const char *kind;
+    const char *argument;
+    unsigned pair; /* as in an item */
+};
+
+struct manifest_service {
+    const char *host; /* the name of a host added before */
+    const char *name;
+    const char *url;                     /* as its host sees it */
+    const struct manifest_offer *offers; /* of the index page */
+    size_t n_offers;
+    bool has_clock_skew;
+    int64_t clock_skew_ms;                  /* the target's clock minus ours */
+    const struct manifest_planned *planned; /* in the order in which they are fetched */
+    size_t n_planned;
+    uint64_t estimate_bytes; /* estimated bytes of all items */
+    int64_t profiled_ms;     /* how long the process profiles itself */
+    const char *error;       /* why planning failed */
+    const struct manifest_verdict *verdicts;
+    size_t n_verdicts;
+};
+
+enum manifest_status {
+    MANIFEST_OK,
+    MANIFEST_DAMAGED,     /* received, but a check failed: kept as NAME.damaged */
+    MANIFEST_FAILED,      /* nothing usable was received */
+    MANIFEST_INTERRUPTED, /* cancelled before or during the fetch */
+    MANIFEST_LEFT_OUT,    /* not requested because of the budget */
+};
+
+struct manifest_sample_type {
+    const char *type;
+    const char *unit;
+    int64_t total;
+};
+
+struct manifest_item {
+    const char *host;
+    const char *service; /* NULL in a bundle of local files, as is host */
+    const char *kind;
+    const char *argument; /* of KIND=ARGUMENT */
+    unsigned pair;        /* of a pair: 1 for the first, 2 for the later one; else 0 */
+    bool late;            /* it began after the others of the same instant */
+    bool has_sync_skew;
+    int64_t sync_skew_ms; /* how much later than that instant it began, by its target's clock */
+    const char *request;  /* "GET /debug/pprof/heap" */
+    enum manifest_status status;
+    const char *error;        /* the reason if it is not OK */
+    const char *server_words; /* the server's own words */
+    const char *file;         /* path inside the bundle's directory; NULL without a file */
+    int http_status;
+    const char *content_type;
+    int64_t started;
+    int64_t duration_ms;
+    uint64_t bytes;
+    const char *sha256;
+    bool has_profile; /* the next four members are set from the profile */
+    uint64_t samples;
+    const struct manifest_sample_type *sample_types;
+    size_t n_sample_types;
+    int64_t profile_duration_ns;
+    const char *go_version; /* the Go version of the program, as far as the item shows it; copied to its
+                               service: "1.22", ">= 1.21" */
+    const struct manifest_verdict *verdicts;
+    size_t n_verdicts;
+};
+
+/*
+ * The request, for repeating it: names, kinds, and addresses of services outside the inventory. Never paths
+ * of a configuration, an inventory or a key: a bundle must not decide how profgrab reaches a host.
+ */
+struct manifest_target {
+    const char *host, *service;
+    const char *address; /* of a host outside the inventory, as ssh accepts it; NULL: see the inventory */
+};
+struct manifest_asked {
+    struct strlist kinds; /* the separate words; empty: each service's own */
+    struct manifest_target *targets;
+    size_t n_targets; /* grouped by host, each pair once */
+    unsigned port;    /* of a service outside the inventory; 0: none. As in struct selection */
+    const char *unix_path;
+    const char *path;
+    bool https;
+    struct strlist against;         /* names of the healthy hosts */
+    int64_t pair_ms;                /* 0: no pairs */
+    size_t sample_of, sample_taken; /* the number of hosts to choose from, and of those chosen; 0: no sample.
+                                       For people: not read back */
+};
+
+/* The limits of a whole run and its results; 0 if not set. Replaces the values set before. */
+struct manifest_run {
+    int64_t deadline_ms;
+    bool deadline_reached; /* items were given up because of it */
+    uint64_t budget_bytes; /* from one process */
+    int64_t budget_ms;     /* for one process */
+    unsigned retries;
+    int64_t sync_at; /* when the timed profiles were released; 0: not synchronised. Then an earlier run's
+                        value of this and the next two members stays */
+    size_t sync_targets, sync_late;
+    bool has_sync_skew;
+    int64_t sync_p50_ms, sync_p95_ms, sync_max_ms;
+};
+
+/* The summary's sentences: each call replaces those set before. */
+struct manifest_sentence {
+    const char *rule; /* "gc-share" */
+    const char *text;
+    const char *file; /* of the item that shows it */
+    const char *look; /* a function to look at */
+};
+
+#endif

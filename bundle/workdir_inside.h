@@ -1,0 +1,23 @@
+/* Functions on a work directory for this folder only. */
+#ifndef BUNDLE_WORKDIR_INSIDE_H
+#define BUNDLE_WORKDIR_INSIDE_H
+
+#include "bundle/bundle.h"
+
+/* The directory that contains NAME.partial, and later NAME.tar.gz. */
+const struct beneath *workdir_place(const struct workdir *w);
+
+/*
+ * Inspects a work directory of an earlier run, or of a stranger's archive. `use` is the caller's purpose, for
+ * messages: "resume". ERR_FAILED names an entry that no run of profgrab makes: a symbolic link, a FIFO, a
+ * socket or a device; a file or directory of another user or writable by others; a hard link to a file
+ * outside of the directory; a file with more than two names; a file above 4 GiB; files with holes of more
+ * than 1 GiB in all; too many entries or levels for a bundle. These bounds also limit the time of hashing by
+ * the files' size on disk.
+ */
+int workdir_inspect(const struct beneath *directory, const char *use, struct err *err);
+
+/* Whether the user chose the name; a default one may get a number. */
+bool workdir_is_chosen(const struct workdir *w);
+
+#endif
