@@ -27,6 +27,8 @@ int bundle_pack(struct workdir *w, const struct manifest *m, int cancel_fd, char
 
 /* Limits on bundles from elsewhere. */
 #define BUNDLE_MAX_MEMBERS 200000
+/* The most directories that the paths of the members may need. */
+#define BUNDLE_MAX_DIRECTORIES 400000
 #define BUNDLE_MAX_MANIFEST (64u << 20)
 
 /* Whether one bundle has room for this many services and items in total: 0, or ERR_USAGE with the possible

@@ -28,6 +28,7 @@ struct reader {
     char *top;            /* of all members */
     char *path;           /* of the current member */
     json_t *seen;         /* paths, as the keys of an object */
+    size_t directories;   /* that the paths need; one that is left and entered again counts twice */
     bool manifest_passed; /* manifest.json was the first file */
     struct stop stop;
     struct reader_member member;
@@ -150,6 +151,18 @@ static const char *entry_fault(struct archive_entry *e)
     return NULL;
 }
 
+/* The directories of a path that the path before it has not. */
+static size_t count_new_directories(const char *before, const char *path)
+{
+    size_t same = 0, n = 0;
+    for (size_t i = 0; before && path[i] && before[i] == path[i]; i++)
+        if (path[i] == '/')
+            same = i + 1;
+    for (const char *p = path + same; (p = strchr(p, '/')); p++)
+        n++;
+    return n;
+}
+
 /* Copies the entry's path into r->path, without a directory's trailing slash, and checks it. */
 static int take_path(struct reader *r, struct archive_entry *e, struct err *err)
 {
@@ -159,10 +172,12 @@ static int take_path(struct reader *r, struct archive_entry *e, struct err *err)
     size_t n = strlen(path);
     if (n > 1 && path[n - 1] == '/' && archive_entry_filetype(e) == AE_IFDIR)
         n--;
-    free(r->path);
-    r->path = strndup(path, n);
-    if (!r->path)
+    char *copy = strndup(path, n);
+    if (!copy)
         return err_nomem(err);
+    r->directories += count_new_directories(r->path, copy);
+    free(r->path);
+    r->path = copy;
     return path_check(r->path, err) < 0 ? err_wrap(err, "%s", r->file) : 0;
 }
 
@@ -195,6 +210,8 @@ static int check_place(struct reader *r, struct err *err)
         return err_set(err, ERR_FAILED, "%s is not a bundle: %s is in it twice", r->file, r->path);
     if (json_object_size(r->seen) >= BUNDLE_MAX_MEMBERS)
         return err_set(err, ERR_FAILED, "%s has more than %d members", r->file, BUNDLE_MAX_MEMBERS);
+    if (r->directories > BUNDLE_MAX_DIRECTORIES)
+        return err_set(err, ERR_FAILED, "%s has more than %d directories", r->file, BUNDLE_MAX_DIRECTORIES);
     if (json_object_set_new(r->seen, r->path, json_true()) < 0)
         return err_nomem(err);
     if (m->is_dir || r->manifest_passed)

@@ -405,6 +405,28 @@ static void tar_header(char header[512], const char *name, char type, unsigned s
     tar_checksum(header);
 }
 
+/* Each member is few bytes of the bundle and asks for a dozen directories of its own. */
+static void too_many_directories(void **state)
+{
+    const char *dir = *state;
+    static const struct tarball first = FIRST;
+    char *path = file_join(dir, "x.tar.gz");
+    struct archive *a = tarball_new(path);
+    tarball_put(a, &first, MANIFEST, strlen(MANIFEST));
+    for (int i = 0; i <= BUNDLE_MAX_DIRECTORIES / 12; i++) {
+        char name[80];
+        snprintf(name, sizeof name, "b/%d/a/a/a/a/a/a/a/a/a/a/a/a", i);
+        const struct tarball member = {.path = name, .type = AE_IFDIR};
+        tarball_put(a, &member, "", 0);
+    }
+    tarball_end(a);
+    struct bundle_summary sum;
+    struct err err = ERR_INIT;
+    assert_int_equal(bundle_verify(path, NULL, &sum, &err), -1);
+    assert_non_null(strstr(err.msg, "has more than 400000 directories"));
+    free(path);
+}
+
 /* A GNU sparse map puts the one byte of a file behind eight gigabytes of nothing. The file's stated size is
  * one byte, so that libarchive does not report the map. */
 static void holes_behind_the_size(void **state)
@@ -453,12 +475,19 @@ static void endless_headers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH(hostile_members),       SCRATCH(files_with_holes),
-        SCRATCH(holes_behind_the_size), SCRATCH(odd_but_harmless_members),
-        SCRATCH(hostile_manifests),     SCRATCH(not_a_bundle),
-        SCRATCH(cut_anywhere),          SCRATCH(cut_inside),
-        SCRATCH(flipped_anywhere),      SCRATCH(flipped_inside),
-        SCRATCH(inflation_is_bounded),  SCRATCH(too_many_members),
+        SCRATCH(hostile_members),
+        SCRATCH(files_with_holes),
+        SCRATCH(holes_behind_the_size),
+        SCRATCH(too_many_directories),
+        SCRATCH(odd_but_harmless_members),
+        SCRATCH(hostile_manifests),
+        SCRATCH(not_a_bundle),
+        SCRATCH(cut_anywhere),
+        SCRATCH(cut_inside),
+        SCRATCH(flipped_anywhere),
+        SCRATCH(flipped_inside),
+        SCRATCH(inflation_is_bounded),
+        SCRATCH(too_many_members),
         SCRATCH(endless_headers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
