@@ -78,7 +78,7 @@ int drawing_draw(struct drawing *d, const struct drawing_file *f, const struct b
 /* Whether an error is a fault of the file that was read, so that the page goes on without that file. */
 static inline bool drawing_is_of_the_file(const struct err *why)
 {
-    return why->kind == ERR_FAILED || why->kind == ERR_LIMIT;
+    return why->kind == ERR_FAILED || why->kind == ERR_LIMIT || why->kind == ERR_UNSUPPORTED;
 }
 
 /* That entry, unless the page itself has failed: then `why` is the error. */

@@ -10,7 +10,7 @@
 #include "seal/age_reader.h"
 #include "base/banned.h"
 
-enum { TRIES = 3, NAMED_MAX = 6, PATH_SHOWN = 200 };
+enum { TRIES = 3, RSA_TRIES = 8, NAMED_MAX = 6, PATH_SHOWN = 200 };
 /* The size limit of a decrypted identity file. */
 #define SEALED_MAX (256u << 10)
 
@@ -229,6 +229,24 @@ static int try_stanza(struct search *q, struct age_identity *one, const struct a
     return one->opened ? age_ssh_unwrap(one->opened, &one->key, s, &q->opened, err) : 0;
 }
 
+/* Tries one identity on the stanzas that may be for it. A stranger knows the tag of an RSA key from its
+ * public half, and each try takes milliseconds, for a large key a second: only the first stanzas of a key are
+ * tried. */
+static int try_identity(struct search *q, struct age_identity *one, struct err *err)
+{
+    int tries = 0;
+    for (size_t s = 0; s < q->header->n && !q->opened.fits; s++) {
+        const struct age_stanza *stanza = &q->header->stanzas[s];
+        if (!may_match(one, stanza) || (stanza->kind == AGE_SSH_RSA && ++tries > RSA_TRIES))
+            continue;
+        if (fd_cancelled(q->by->cancel_fd))
+            return err_set(err, ERR_CANCELLED, "interrupted");
+        if (try_stanza(q, one, stanza, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* Tries the identities from k on: only locked ones if `locked`, otherwise only unlocked ones. */
 static int try_all(struct search *q, size_t k, bool locked, struct err *err)
 {
@@ -236,9 +254,8 @@ static int try_all(struct search *q, size_t k, bool locked, struct err *err)
         struct age_identity *one = q->by->items[k];
         if (locked != (one->form == IDENTITY_SSH && !one->opened))
             continue;
-        for (size_t s = 0; s < q->header->n && !q->opened.fits; s++)
-            if (may_match(one, &q->header->stanzas[s]) && try_stanza(q, one, &q->header->stanzas[s], err) < 0)
-                return -1;
+        if (try_identity(q, one, err) < 0)
+            return -1;
     }
     return 0;
 }

@@ -96,6 +96,39 @@ setup() {
     assert_equal "$stderr" 'profgrab: many: the dump has more than 200000 different stacks'
 }
 
+# swap_profile BUNDLE NEW: a copy of the bundle without dumps as text, in which node_exporter's goroutine profile has the bytes
+# of its heap profile.
+swap_profile() {
+    PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$rig_root/tests/e2e python3 - "$1" "$2" <<'PYTHON'
+import hashlib, json, sys
+from spoil import Bundle, items
+bundle = Bundle(sys.argv[1])
+heap = bundle.get("file-03/node_exporter/heap.pb.gz")
+bundle.put("file-03/node_exporter/goroutines.pb.gz", heap)
+manifest = json.loads(bundle.get("manifest.json"))
+for item in items(manifest):
+    if item["file"] == "file-03/node_exporter/goroutines.pb.gz":
+        item["bytes"], item["sha256"] = len(heap), hashlib.sha256(heap).hexdigest()
+for host in manifest["hosts"]:
+    for service in host["services"]:
+        service["items"] = [i for i in service["items"] if not i.get("file", "").endswith("goroutines.txt")]
+bundle.put("manifest.json", json.dumps(manifest).encode())
+bundle.entries = [e for e in bundle.entries if not e[0].name.endswith("goroutines.txt")]
+open(sys.argv[2], "wb").write(bundle.gzip())
+PYTHON
+}
+
+@test "a goroutine profile that is another profile costs report and view that file alone" {
+    swap_profile old.tar.gz swapped.tar.gz
+    run_profgrab report -o page.html swapped.tar.gz
+    assert_status 0
+    grep -q 'not of goroutines' page.html
+    run_profgrab report --text swapped.tar.gz
+    assert_status 0
+    run_profgrab view --no-browser swapped.tar.gz
+    assert_status 0
+}
+
 @test "pprof of a bundle: its one profile, or a list of them; a pattern names several" {
     run_profgrab pprof -top one.tar.gz
     assert_status 0

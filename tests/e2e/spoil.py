@@ -214,4 +214,5 @@ def main():
         print(name, listed, extracted)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -556,6 +556,56 @@ static void ssh_keys(void **state)
     }
 }
 
+/* The file with n stanzas before its own: they name the same RSA key, and no key opens them. */
+static char *with_decoys(const char *dir, const char *path, int n)
+{
+    static const char row[] = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n";
+    struct buf whole = BUF_INIT(1 << 20), b = BUF_INIT(1 << 20);
+    struct err err = ERR_INIT;
+    ok(file_read(path, &whole, &err), &err);
+    const char *stanza = buf_str(&whole) + strlen(AGE_VERSION_LINE);
+    size_t line = strcspn(stanza, "\n") + 1;
+    buf_adds(&b, AGE_VERSION_LINE);
+    for (int i = 0; i < n; i++) {
+        buf_add(&b, stanza, line);
+        for (int k = 0; k < 5; k++)
+            buf_adds(&b, row);
+        buf_adds(&b, "AAAAAAAAAAAAAAAAAAAAAA\n");
+    }
+    buf_add(&b, stanza, whole.len - strlen(AGE_VERSION_LINE));
+    char *decoyed = scratch_file(dir, "decoys", b.data, b.len);
+    buf_release(&whole);
+    buf_release(&b);
+    return decoyed;
+}
+
+/* A try of an RSA key takes milliseconds: a header of a thousand such stanzas would take a minute. */
+static void few_stanzas_are_tried_of_an_rsa_key(void **state)
+{
+    struct err err = ERR_INIT;
+    struct age_recipients *r = NULL;
+    struct age_identities *i = NULL;
+    char *key = text_of("%s/%s", *(char **)state, "key"), *pub = text_of("%s.pub", key);
+    RUN("ssh-keygen", "-q", "-t", "rsa", "-b", "2048", "-N", "", "-f", key);
+    ok(age_recipients_new(&r, &err), &err);
+    ok(age_recipients_add_file(r, pub, &err), &err);
+    ok(age_identities_new(NULL, NULL, 0, &i, &err), &err);
+    ok(age_identities_add_file(i, key, &err), &err);
+    char *path = encrypted(*state, r, false, 1000, 1000);
+    for (int n = 7; n <= 8; n++) {
+        char *decoyed = with_decoys(*state, path, n);
+        struct outcome o = decrypted(decoyed, i, 100);
+        assert_false(o.whole);
+        contains(o.err.msg, n == 7 ? "changed" : "none of the keys tried opens it");
+        free(decoyed);
+    }
+    age_identities_free(i);
+    age_recipients_free(r);
+    free(path);
+    free(key);
+    free(pub);
+}
+
 /* ---- passphrases --------------------------------------------------------------------------------------- */
 
 /* A file with a passphrase, made by hand: what is public costs a second each time. */
@@ -754,6 +804,7 @@ int main(void)
         cmocka_unit_test(a_passphrase_is_alone),
         SCRATCH(refused_identities),
         SCRATCH(ssh_keys),
+        SCRATCH(few_stanzas_are_tried_of_an_rsa_key),
         SCRATCH(costs),
         SCRATCH(passphrases),
         SCRATCH(encrypted_identities),
