@@ -1,6 +1,6 @@
 /*
- * Walks the manifest twice: first with the rules, which learn the redacted words, then with these words and
- * the new file names.
+ * Walks the manifest three times: first its requests with the rules for requests, then all strings with the
+ * other rules, which both learn the redacted words, then all strings with these words and the new file names.
  */
 #include "bundle/redact/scrub.h"
 
@@ -89,6 +89,34 @@ static struct str get_string(const json_t *string)
     return (struct str){json_string_value(string), json_string_length(string)};
 }
 
+/* Applies the rules to one string in place; *ret_changed (may be NULL): it was redacted. */
+static int redact_in_place(struct scrub *s, json_t *string, bool of_request, bool *ret_changed,
+                           struct err *err)
+{
+    struct buf out = BUF_INIT(0);
+    bool changed = false;
+    int rc = apply_rules(s, get_string(string), of_request, &out, &changed, err);
+    if (rc == 0 && changed)
+        rc = put_string(string, buf_str(&out), out.len, err);
+    buf_release(&out);
+    if (rc == 0 && ret_changed)
+        *ret_changed = changed;
+    return rc;
+}
+
+/* The values of these keys are requests or parts of them, in items that have a file and in those that have
+ * none, in the plan and in the words of the command line. */
+static int request_string(struct scrub *s, const char *key, json_t *string, struct err *err)
+{
+    static const char *const keys[] = {"kind", "kinds", "request", "argument", "path", "url"};
+    if (check_cancelled(s, json_string_length(string), err) < 0)
+        return -1;
+    for (size_t i = 0; key && i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(key, keys[i]) == 0)
+            return redact_in_place(s, string, true, NULL, err);
+    return 0;
+}
+
 /* Whether the key alone makes the string a secret, as in `"password": "x"`. */
 static bool is_secret_by_key(const char *key, struct str text)
 {
@@ -97,10 +125,8 @@ static bool is_secret_by_key(const char *key, struct str text)
 
 static int first_string(struct scrub *s, const char *key, json_t *string, struct err *err)
 {
-    struct buf out = BUF_INIT(0);
     struct str text = get_string(string);
     struct learning l = {.s = s};
-    bool changed = false;
     if (check_cancelled(s, text.n, err) < 0)
         return -1;
     if (json_object_getn(s->renamed, text.p, text.n))
@@ -110,11 +136,7 @@ static int first_string(struct scrub *s, const char *key, json_t *string, struct
         s->tally.n[REDACT_OPTION]++;
         return l.failed ? err_nomem(err) : put_string(string, REDACTED, strlen(REDACTED), err);
     }
-    int rc = apply_rules(s, text, false, &out, &changed, err);
-    if (rc == 0 && changed)
-        rc = put_string(string, buf_str(&out), out.len, err);
-    buf_release(&out);
-    return rc;
+    return redact_in_place(s, string, false, NULL, err);
 }
 
 static int second_string(struct scrub *s, const char *key, json_t *string, struct err *err)
@@ -176,6 +198,8 @@ static int walk_keys(struct scrub *s, string_fn *each, json_t *object, struct er
     json_t *value;
     struct strlist keys = {0};
     int rc = 0;
+    if (each == request_string) /* a key is no request */
+        return 0;
     json_object_foreach(object, key, value) if (rc == 0 && (each != second_string || is_foreign(key))) rc =
         strlist_add(&keys, key, err);
     for (size_t i = 0; rc == 0 && i < keys.n; i++)
@@ -403,14 +427,9 @@ static int learn_request(struct scrub *s, json_t *item, bool *ret_goes, struct e
 {
     static const char *const keys[] = {"kind", "request"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        struct buf out = BUF_INIT(0);
         json_t *string = json_object_get(item, keys[i]);
         bool changed = false;
-        int rc = !json_is_string(string) ? 0 : apply_rules(s, get_string(string), true, &out, &changed, err);
-        if (rc == 0 && changed)
-            rc = put_string(string, buf_str(&out), out.len, err);
-        buf_release(&out);
-        if (rc < 0)
+        if (json_is_string(string) && redact_in_place(s, string, true, &changed, err) < 0)
             return -1;
         *ret_goes = *ret_goes || changed;
     }
@@ -475,6 +494,8 @@ int scrub_manifest(json_t *root, const json_t *items, const struct stop *stop, s
         rc = err_nomem(err);
     if (rc == 0)
         rc = learn_requests(&s, items, err);
+    if (rc == 0)
+        rc = walk_value(&s, request_string, NULL, root, err);
     if (rc == 0)
         rc = walk_value(&s, first_string, NULL, root, err);
     if (rc == 0)

@@ -322,6 +322,84 @@ PY
     grep -q 'main.f?password=\[redacted\]' top.txt
 }
 
+# serve_echo: a service with a heap profile, on a direct route, that answers any other request with 404 and the values of it.
+# Sets `copying` to its pid, and writes inventory.yaml.
+serve_echo() {
+    cat >serve.py <<'PY'
+import http.server, sys, urllib.parse
+
+profile = open(sys.argv[1], "rb").read()
+index = b"<html><head><title>/debug/pprof/</title></head><body>/debug/pprof/<br><table><tr><td>1</td><td><a href=heap?debug=1>heap</a></td></tr></table></body></html>"
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        url = urllib.parse.urlsplit(self.path)
+        plain = [urllib.parse.unquote_plus(p.split("=", 1)[1]) for p in url.query.split("&") if "=" in p]
+        word = ", ".join(plain + url.path.split("/")[-1:])
+        status, body = 200, profile if url.path.endswith("/heap") else index
+        if "nope" in url.path:
+            status, body = 404, ("denied: key %s is not known (%s)" % (word, self.path)).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "text/plain" if status == 404 else "application/octet-stream")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *words):
+        pass
+
+
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+print(server.server_port, flush=True)
+server.serve_forever()
+PY
+    mkfifo port
+    python3 serve.py "$RIG_DIR/labels/cpu.pb.gz" >port 2>serve.log 3>&- &
+    copying=$!
+    disown
+    read -r number <port
+    ssh-keygen -q -t ed25519 -N '' -f team
+    cat >inventory.yaml <<YAML
+version: 1
+services:
+  app: { port: $number }
+hosts:
+  here: { connect: direct, address: 127.0.0.1, services: [app] }
+teams:
+  mailed: { recipients: [ $PWD/team.pub ] }
+YAML
+    chmod 600 inventory.yaml
+}
+
+@test "a secret in a request that failed is in no byte of the copy, also where the server repeats it" {
+    serve_echo
+    local request secret
+    local -A requests=(
+        [hunterabcdef]='/nope?token=hunterabcdef'
+        [4711471147]='/nope?token=4711471147'
+        [12345]='/nope?token=12345'
+        [4711]='/nope?pin=4711'
+        [sesame]='/nope/token/sesame')
+    for secret in "${!requests[@]}"; do
+        request=${requests[$secret]}
+        rm -rf r.tar.gz r.tar.gz.age copy.tar.gz r copy
+        run --separate-stderr "$profgrab_program" -q -i inventory.yaml --host here -o r.tar.gz "$request" heap
+        tar xzf r.tar.gz
+        grep -qF "$request" r/manifest.json || fail_run "$request was not asked for"
+        grep -qF "denied: key $secret" r/manifest.json || fail_run "$request was not echoed"
+        run --separate-stderr "$profgrab_program" attach r.tar.gz -q -i inventory.yaml --for mailed
+        assert_status 0
+        "$profgrab_program" bundle decrypt -i team r.tar.gz.age -o copy.tar.gz >/dev/null
+        mkdir copy
+        tar xzf copy.tar.gz -C copy
+        # A hash or a time may have the digits of a number.
+        local before=
+        [[ $secret == *[!0-9]* ]] || before='key |[=/(]'
+        ! grep -rnE --exclude='*.gz' "($before)$(sed 's/[^A-Za-z0-9]/[&]/g' <<<"$secret")" copy >found || fail_run "$secret is in $(<found)"
+    done
+}
+
 @test "a redacted profile opens with go tool pprof, and is the same but for those labels" {
     make_bundle
     "$copy_program" -r b.tar.gz

@@ -221,6 +221,59 @@ static void repeated_words(void **state)
     free(bundle);
 }
 
+/* The strings of a manifest after the scrub of it, which must succeed. The items have no file. */
+static char *scrubbed(const char *manifest)
+{
+    const struct stop never = {.cancel_fd = -1};
+    struct scrub s = {0};
+    struct err err = ERR_INIT;
+    json_t *root = json_loads(manifest, 0, NULL), *items = json_object();
+    assert_non_null(root);
+    ok(scrub_manifest(root, items, &never, &s, &err), &err);
+    scrub_release(&s);
+    char *text = json_dumps(root, JSON_COMPACT);
+    assert_non_null(text);
+    json_decref(items);
+    json_decref(root);
+    return text;
+}
+
+/* Requests that failed, were left out, or were only asked for: the rules of requests redact them, and the
+ * server's words about them. */
+static void requests_without_a_file(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *in, *out;
+    } cases[] = {
+        {"{\"items\":[{\"kind\":\"/x?token=hunterabcdef\",\"status\":\"failed\",\"error\":\"HTTP 404: key "
+         "hunterabcdef\"}]}",
+         "{\"items\":[{\"kind\":\"/x?token=[redacted]\",\"status\":\"failed\",\"error\":\"HTTP 404: key "
+         "[redacted]\"}]}"},
+        {"{\"items\":[{\"request\":\"GET /x?pin=4711\",\"server_words\":\"key 4711 is not known\"}]}",
+         "{\"items\":[{\"request\":\"GET /x?pin=[redacted]\",\"server_words\":\"key [redacted] is not "
+         "known\"}]}"},
+        {"{\"items\":[{\"request\":\"GET /x?token=12345\"}],\"error\":\"no 4711471147, no 12345\"}",
+         "{\"items\":[{\"request\":\"GET /x?token=[redacted]\"}],\"error\":\"no 4711471147, no "
+         "[redacted]\"}"},
+        {"{\"items\":[{\"kind\":\"/x/token/sesame\",\"request\":\"GET /x/token/sesame\"}],\"error\":\"HTTP "
+         "404: sesame\"}",
+         "{\"items\":[{\"kind\":\"/x/token/[redacted]\",\"request\":\"GET "
+         "/x/token/[redacted]\"}],\"error\":\"HTTP 404: [redacted]\"}"},
+        {"{\"planned\":[{\"kind\":\"/x/token/sesame\"}],\"error\":\"sesame\"}",
+         "{\"planned\":[{\"kind\":\"/x/token/[redacted]\"}],\"error\":\"[redacted]\"}"},
+        {"{\"asked\":{\"kinds\":[\"/x/token/sesame\",\"heap\"],\"path\":\"/y/password/swordfish/"
+         "z\"},\"error\":\"sesame swordfish\"}",
+         "{\"asked\":{\"kinds\":[\"/x/token/[redacted]\",\"heap\"],\"path\":\"/y/password/[redacted]/"
+         "z\"},\"error\":\"[redacted] [redacted]\"}"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *text = scrubbed(cases[i].in);
+        assert_string_equal(text, cases[i].out);
+        free(text);
+    }
+}
+
 /* A copy that takes more processor time than it may ends, and nothing of it stays. */
 static void time_is_bounded(void **state)
 {
@@ -627,6 +680,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(searching_a_manifest_can_be_cancelled),
+        cmocka_unit_test(requests_without_a_file),
         SCRATCH(names),
         SCRATCH(redaction),
         SCRATCH(repeated_words),
