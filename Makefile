@@ -13,7 +13,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 
 # The folders of the house, ground floor first. tools/check-layers holds the arrows between them.
-FOLDERS := base keys seal proto inventory gateway/config gateway/ssh gateway/openssh gateway fetch bundle/redact bundle pprof/symbolize pprof report handoff cli/term cli/args cli/input cli/pprof cli
+FOLDERS := base keys seal proto findings inventory gateway/config gateway/ssh gateway/openssh gateway fetch bundle/redact bundle pprof/symbolize pprof page handoff cli/term cli/args cli/input cli/pprof cli
 PACKAGES := libssh2 libcurl openssl zlib libpcre2-8 yaml-0.1 jansson libarchive libedit
 
 # Builds are the same wherever the tree lies; gcov wants to find its files again.
@@ -58,7 +58,7 @@ endif
 
 sources := $(foreach f,$(FOLDERS),$(wildcard $(f)/*.c))
 # The page of report.html, as a C source (tools/embed-web).
-page := $(out)/web/page_source.c
+page := $(out)/web/page_web.c
 web := $(wildcard web/*.html web/*.css web/*.js)
 # The manual's sections 5 and 7, for `profgrab help TOPIC` (tools/embed-manual).
 manual := $(out)/cli/args/manual_pages.c
@@ -233,7 +233,7 @@ build/fixture/gitlab: $(wildcard tests/gitlab/*)
 build/fixture/ailing: $(wildcard tests/ailing/*)
 	tools/build-fixture ailing
 
-# What the commands do not do alone: one file handed over, the copy of a bundle made, the words on files.
+# What the commands do not do alone: one file handed over, the copy of a bundle made, the findings on files.
 $(out)/tests/%: tests/%.c $(out)/libprofgrab.a
 	@mkdir -p $(@D)
 	$(call say,cc,$@)
@@ -248,9 +248,9 @@ build/rig/softkey.so: tests/rig/softkey.c
 
 # Each test file has its own sshd and services.
 e2e: $(out)/profgrab $(pages) build/fixture/rude build/fixture/gitlab build/fixture/ailing build/rig/softkey.so \
-    $(out)/tests/handoff $(out)/tests/copy $(out)/tests/words
+    $(out)/tests/handoff $(out)/tests/copy $(out)/tests/findings
 	PROFGRAB=$(CURDIR)/$(out)/profgrab HANDOFF=$(CURDIR)/$(out)/tests/handoff COPY=$(CURDIR)/$(out)/tests/copy \
-	    WORDS=$(CURDIR)/$(out)/tests/words $(sanitizer_env) \
+	    FINDINGS=$(CURDIR)/$(out)/tests/findings $(sanitizer_env) \
 	    bats --tap --jobs $(E2E_JOBS) --no-parallelize-within-files $(E2E)
 
 # The page in a browser: BROWSER_TESTS=tests/browser/looks.test.js

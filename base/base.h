@@ -9,6 +9,7 @@
 #include "base/beneath.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/confined.h"
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/file.h"

@@ -191,6 +191,7 @@ static int draw_page(struct copying *c, json_t *report, struct err *err)
                                              .cpu_ms = (stop_left(&c->stop) + 1) / 2,
                                              .fd = c->redacted.spool,
                                              .from = &from,
+                                             .ctx = c->how->draw_ctx,
                                              .visit = visit_coming};
         rc = c->how->draw(&coming, c->redacted.spool, err);
     }

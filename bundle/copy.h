@@ -24,6 +24,7 @@ struct bundle_coming {
     int64_t cpu_ms; /* limit for the page's processor time; 0: none */
     int fd;         /* visiting reads from it; -1: none */
     const void *from;
+    const void *ctx; /* draw_ctx of struct bundle_copy */
     int (*visit)(const struct bundle_coming *bundle, bundle_wants_fn *wants, bundle_take_fn *take, void *ctx,
                  struct err *err);
 };
@@ -40,6 +41,7 @@ struct bundle_copy {
     const char *user, *workstation;     /* the user who hands it off; may be NULL */
     bool redact;                        /* secrets, values of labels: docs/formats.md, "Redaction" */
     bundle_draw_fn *draw;               /* makes report.html of a redacted copy; NULL: no page */
+    const void *draw_ctx;               /* for `draw` */
     const struct strlist *labels;       /* more labels to redact, globs; may be NULL */
     const struct sshsig_signer *signer; /* NULL: no signature */
     bool signature_optional;            /* go on without a signature if signing fails */

@@ -6,7 +6,6 @@
 
 #include "bundle/bundle.h"
 #include "cli/args/command.h"
-#include "cli/input/confined.h"
 #include "cli/create.h"
 #include "cli/term/document.h"
 #include "cli/term/exit.h"
@@ -118,7 +117,7 @@ static int list_members(const struct bundle_options *o, const char *bundle, stru
                                    : !o->profiles ? INPUT_DUMPS
                                                   : INPUT_BOTH,
                         .keys = {.option = "--identity", .opener = opener}};
-    struct proc_confines limits = confined_limits(input_size(bundle));
+    struct proc_confines limits = confined_limits(input_size(bundle), signals_cancel_fd());
     if (o->json)
         return err_set(err, ERR_USAGE, "--json belongs to the whole list, without --profiles and --dumps");
     opener->prompt.batch = true;

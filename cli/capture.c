@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "cli/check_hint.h"
-#include "cli/drawing.h"
+#include "page/page.h"
 #include "cli/ending.h"
 #include "cli/term/exit.h"
 #include "cli/suggest.h"
@@ -305,7 +305,9 @@ static int pack(struct run *r, char **ret_path, struct err *err)
     r->outcome.out_of_time = r->outcome.out_of_time && !all;
     if (record_run(r->manifest, &r->capture->fetch, &r->outcome, err) < 0)
         return -1;
-    drawing_or_talk(r->manifest, r->work);
+    struct err undrawn = ERR_INIT;
+    if (page_build_workdir(r->manifest, r->work, signals_cancel_fd(), &undrawn) < 0)
+        talk(BUNDLE_REPORT " could not be made, and the bundle goes without it: %s", undrawn.msg);
     /* A signal that ended the capture is what the bundle is packed for. */
     return bundle_pack(r->work, r->manifest, r->ending.signal ? -1 : signals_cancel_fd(), ret_path, err);
 }

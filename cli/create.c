@@ -6,8 +6,7 @@
 #include <sys/stat.h>
 
 #include "bundle/bundle.h"
-#include "cli/input/confined.h"
-#include "cli/drawing.h"
+#include "page/page.h"
 #include "cli/term/exit.h"
 #include "cli/record.h"
 #include "cli/term/signals.h"
@@ -162,7 +161,9 @@ static int create_from(struct creation *c, const struct strlist *rest, char **re
         return err_set(err, ERR_USAGE, "there is no file in %s", rest->items[0]);
     if (manifest_finish(c->manifest, clock_utc(), c->unfinished, c->damaged == 0 && !c->unfinished, err) < 0)
         return -1;
-    drawing_or_talk(c->manifest, c->work);
+    struct err undrawn = ERR_INIT;
+    if (page_build_workdir(c->manifest, c->work, signals_cancel_fd(), &undrawn) < 0)
+        talk(BUNDLE_REPORT " could not be made, and the bundle goes without it: %s", undrawn.msg);
     return bundle_pack(c->work, c->manifest, signals_cancel_fd(), ret_path, err);
 }
 

@@ -7,6 +7,7 @@
 #include "cli/term/exit.h"
 #include "cli/pprof/pprof.h"
 #include "cli/input/input.h"
+#include "cli/input/ahead.h"
 #include "base/banned.h"
 
 /* What is compared: argv for pprof, whose last three words are -diff_base OLD NEW. */
@@ -294,7 +295,7 @@ static int compare_words(struct comparison *c, struct err *err)
         .identities = &identities, .passphrase_file = c->options.passphrase_file, .option = "--identity"};
     struct confined_budget budget;
     bool known = false;
-    if (confined_open(c->argv + c->n - 2, 2, &keys, &budget, &known, err) < 0) {
+    if (input_open_all(c->argv + c->n - 2, 2, &keys, &budget, &known, err) < 0) {
         input_keys_release(&keys);
         return -1;
     }

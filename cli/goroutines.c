@@ -6,13 +6,14 @@
 #include <sys/mman.h>
 
 #include "cli/args/command.h"
-#include "cli/input/confined.h"
 #include "cli/term/exit.h"
 #include "cli/goroutines_json.h"
 #include "cli/input/input.h"
+#include "cli/term/signals.h"
+#include "cli/input/ahead.h"
 #include "cli/term/standard_streams.h"
 #include "cli/term/talk.h"
-#include "report/report.h"
+#include "findings/findings.h"
 #include "base/banned.h"
 
 /* What is shown unless more is asked for. */
@@ -431,7 +432,7 @@ static int show_in_copy(void *ctx, struct buf *ret, struct err *err)
 
 static int show_confined(struct showing *s, const struct confined_budget *budget, struct err *err)
 {
-    struct proc_confines limits = confined_rest(budget);
+    struct proc_confines limits = confined_rest(budget, signals_cancel_fd());
     size_t *at = mmap(NULL, sizeof *at, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED) /* NOLINT: the system's own macro */
         return err_sys(err, "cannot start another process");
@@ -457,9 +458,9 @@ static int show_words(const struct goroutines_options *o, const struct strlist *
     struct showing s = {.o = o, .keys = &keys};
     struct confined_budget budget;
     bool known;
-    int rc = confined_take_input(words->items, words->n, -1, err);
+    int rc = input_take_stdin(words->items, words->n, -1, err);
     if (rc == 0)
-        rc = confined_open(words->items, words->n, &keys, &budget, &known, err);
+        rc = input_open_all(words->items, words->n, &keys, &budget, &known, err);
     for (size_t i = 0; rc == 0 && i < words->n; i++)
         rc = input_expand(&wish, words->items[i], &lists[i], err);
     if (rc == 0)

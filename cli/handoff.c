@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include "cli/args/shell.h"
-#include "cli/drawing.h"
-#include "cli/input/confined.h"
 #include "cli/input/input.h"
 #include "cli/record.h"
 #include "cli/term/exit.h"
@@ -14,6 +12,7 @@
 #include "cli/term/talk.h"
 #include "fetch/fetch.h"
 #include "gateway/gateway.h"
+#include "page/page.h"
 #include "base/banned.h"
 
 /* ---- what the delivery reports ------------------------------------------------------------------------- */
@@ -177,13 +176,15 @@ void handoff_print_repeat(const struct delivery *d, const struct handoff_run *ru
 static int deliver(const struct delivery *d, const struct handoff_run *run, struct delivery_result *ret,
                    struct err *err)
 {
+    static const struct page_notes notes = {talk_line, NULL};
     struct record_collector who;
     struct reporter reporter = {.delivery = d, .run = run};
     record_collector(&who);
     const struct delivery_run how = {.bundle = run->bundle,
                                      .user = who.user,
                                      .workstation = who.workstation,
-                                     .draw = drawing_coming,
+                                     .draw = page_build_copy,
+                                     .draw_ctx = &notes,
                                      .copy_cpu_ms = confined_copy_ms(input_size(run->bundle)),
                                      .ask = prompt_ask,
                                      .ask_ctx = run->prompt,

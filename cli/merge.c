@@ -9,6 +9,7 @@
 #include "cli/term/exit.h"
 #include "cli/pprof/pprof.h"
 #include "cli/input/input.h"
+#include "cli/input/ahead.h"
 #include "base/banned.h"
 
 /* Merged so many at a time, so that not all of them need be in memory together: so many profiles become one
@@ -188,7 +189,7 @@ static int begin(const struct strlist *words, struct merge *m, struct err *err)
     bool known = false;
     int rc = name_words(words, &names, err);
     if (rc == 0)
-        rc = confined_open(names.items, names.n, &m->keys, &m->room, &known, err);
+        rc = input_open_all(names.items, names.n, &m->keys, &m->room, &known, err);
     m->budget = known ? &m->room : NULL;
     strlist_release(&names);
     return rc;

@@ -6,13 +6,13 @@
 
 #include "bundle/bundle.h"
 #include "cli/args/command.h"
-#include "cli/input/confined.h"
 #include "handoff/handoff.h"
-#include "cli/drawing.h"
+#include "page/page.h"
 #include "cli/term/exit.h"
 #include "cli/input/opener.h"
 #include "cli/term/signals.h"
 #include "cli/input/input.h"
+#include "cli/term/talk.h"
 #include "base/banned.h"
 
 /* What --text and --markdown may come to. */
@@ -63,13 +63,15 @@ static char *default_output(const char *bundle)
 /* ---- in a copy of this process with limits ---------------------------------------------------------------
  */
 
+static const struct page_notes to_user = {talk_line, NULL};
+
 struct reading {
     const struct report_options *o;
     const char *bundle;
     struct age_identities *by;
     int fd;         /* where the page goes */
     const char *to; /* its name, for messages; NULL: standard output */
-    struct drawing_progress *progress;
+    struct page_progress *progress;
 };
 
 static int write_piece(void *ctx, const void *p, size_t n, struct err *err)
@@ -82,9 +84,9 @@ static int write_piece(void *ctx, const void *p, size_t n, struct err *err)
 static int draw_in_copy(void *ctx, struct buf *ret, struct err *err)
 {
     struct reading *r = ctx;
-    struct drawing_target to = {write_piece, r, r->progress};
+    struct page_output to = {write_piece, r, r->progress};
     (void)ret;
-    return drawing_bundle(r->bundle, r->by, &to, err);
+    return page_build_bundle(r->bundle, r->by, &to, err);
 }
 
 static int compose(const struct report_options *o, const char *manifest, struct buf *ret, struct err *err)
@@ -103,7 +105,7 @@ static int write_in_copy(void *ctx, struct buf *ret, struct err *err)
 {
     struct reading *r = ctx;
     char *manifest = NULL;
-    int rc = drawing_manifest(r->bundle, r->by, r->progress, &manifest, err);
+    int rc = page_manifest(r->bundle, r->by, r->progress, &manifest, err);
     if (rc == 0)
         rc = compose(r->o, manifest, ret, err);
     free(manifest);
@@ -112,7 +114,7 @@ static int write_in_copy(void *ctx, struct buf *ret, struct err *err)
 
 static struct proc_confines limits_of(const struct reading *r)
 {
-    struct proc_confines limits = confined_limits(input_size(r->bundle));
+    struct proc_confines limits = confined_limits(input_size(r->bundle), signals_cancel_fd());
     limits.max_result = TEXT_MAX;
     return limits;
 }
@@ -124,8 +126,8 @@ static int write_page_to(struct reading *r, int fd, struct err *err)
 {
     struct proc_confines limits = limits_of(r);
     limits.kept[0] = r->fd = fd;
-    const struct drawing_attempts attempts = {r->bundle, limits, r->progress, fd};
-    return drawing_attempt(&attempts, draw_in_copy, r, NULL, err);
+    const struct page_attempts attempts = {r->bundle, limits, r->progress, fd, &to_user};
+    return page_attempt(&attempts, draw_in_copy, r, NULL, err);
 }
 
 static int copy_to_output(int from, struct err *err)
@@ -202,8 +204,8 @@ static int write_text(const struct report_options *o, const struct buf *text, st
 static int write_words(struct reading *r, struct err *err)
 {
     struct buf text = BUF_INIT(0);
-    const struct drawing_attempts attempts = {r->bundle, limits_of(r), r->progress, -1};
-    int rc = drawing_attempt(&attempts, write_in_copy, r, &text, err);
+    const struct page_attempts attempts = {r->bundle, limits_of(r), r->progress, -1, &to_user};
+    int rc = page_attempt(&attempts, write_in_copy, r, &text, err);
     if (rc == 0)
         rc = write_text(r->o, &text, err);
     buf_release(&text);
@@ -243,10 +245,10 @@ static int report(const struct report_options *o, const char *bundle, struct err
     /* Whoever is asked for a passphrase takes their time, and scrypt its memory: neither is the copy's. */
     int rc = bundle_unlock(bundle, opener.by, err);
     if (rc == 0)
-        rc = drawing_progress_new(&r.progress, err);
+        rc = page_progress_new(&r.progress, err);
     if (rc == 0)
         rc = write_page(&r, err);
-    drawing_progress_free(r.progress);
+    page_progress_free(r.progress);
     opener_release(&opener);
     return rc;
 }

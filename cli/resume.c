@@ -10,7 +10,6 @@
 
 #include "cli/capture.h"
 #include "cli/args/command.h"
-#include "cli/input/confined.h"
 #include "cli/term/confirm.h"
 #include "cli/engine.h"
 #include "cli/term/exit.h"

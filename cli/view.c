@@ -7,13 +7,14 @@
 
 #include "bundle/bundle.h"
 #include "cli/args/command.h"
-#include "cli/input/confined.h"
-#include "cli/drawing.h"
+#include "fetch/fetch.h"
+#include "page/page.h"
 #include "cli/term/exit.h"
 #include "cli/pprof/pprof.h"
 #include "cli/input/opener.h"
 #include "cli/term/signals.h"
 #include "cli/input/input.h"
+#include "cli/input/ahead.h"
 #include "cli/term/standard_streams.h"
 #include "cli/term/talk.h"
 #include "base/banned.h"
@@ -61,6 +62,8 @@ static int new_page(bool decrypted, char **ret_path, struct err *err)
     return err_sys(err, "cannot make a file under XDG_RUNTIME_DIR, TMPDIR or /tmp");
 }
 
+static const struct page_notes to_user = {talk_line, NULL};
+
 /* What is to be drawn, by a copy of this process with limits. */
 struct page_job {
     const struct strlist *words;
@@ -68,7 +71,7 @@ struct page_job {
     struct input_keys keys; /* of members */
     int fd;                 /* where to */
     const char *path;       /* its name, for messages */
-    struct drawing_progress *progress;
+    struct page_progress *progress;
 };
 
 static int write_piece(void *ctx, const void *p, size_t n, struct err *err)
@@ -87,14 +90,28 @@ static bool is_bundle(const char *path)
     return is;
 }
 
+static int read_file(void *ctx, const char *name, struct buf *ret, struct err *err)
+{
+    return input_read_inflated(name, ctx, ret, err);
+}
+
+static int draw_files(struct page_job *job, const struct page_output *to, struct err *err)
+{
+    const struct strlist *words = job->words;
+    const struct page_files files = {words,           &job->keys,  read_file,
+                                     input_hint_type, input_title, fetch_kind_of};
+    return input_announce(words->items, words->n, &job->keys, err) < 0 ? -1
+                                                                       : page_build_files(&files, to, err);
+}
+
 static int draw_in_copy(void *ctx, struct buf *ret, struct err *err)
 {
     struct page_job *job = ctx;
     const struct strlist *words = job->words;
-    struct drawing_target to = {write_piece, job, job->progress};
+    struct page_output to = {write_piece, job, job->progress};
     (void)ret;
-    return words->n == 1 && is_bundle(words->items[0]) ? drawing_bundle(words->items[0], job->by, &to, err)
-                                                       : drawing_files(words, &job->keys, &to, err);
+    return words->n == 1 && is_bundle(words->items[0]) ? page_build_bundle(words->items[0], job->by, &to, err)
+                                                       : draw_files(job, &to, err);
 }
 
 /* The bytes on disk of all sources; a bundle counts once for members that stand together. */
@@ -119,14 +136,14 @@ static int draw(struct page_job *job, struct err *err)
     const struct strlist *words = job->words;
     char name[64];
     snprintf(name, sizeof name, "%zu files", words->n);
-    struct proc_confines limits = confined_limits(size_of(words));
+    struct proc_confines limits = confined_limits(size_of(words), signals_cancel_fd());
     limits.kept[0] = job->fd;
     const char *of = words->n == 1 ? words->items[0] : name;
-    if (drawing_progress_new(&job->progress, err) < 0)
+    if (page_progress_new(&job->progress, err) < 0)
         return -1;
-    const struct drawing_attempts attempts = {of, limits, job->progress, job->fd};
-    int rc = drawing_attempt(&attempts, draw_in_copy, job, NULL, err);
-    drawing_progress_free(job->progress);
+    const struct page_attempts attempts = {of, limits, job->progress, job->fd, &to_user};
+    int rc = page_attempt(&attempts, draw_in_copy, job, NULL, err);
+    page_progress_free(job->progress);
     return rc;
 }
 
@@ -164,7 +181,7 @@ static int write_page(const struct view_options *o, const struct strlist *words,
                            .path = path,
                            .keys = {&o->identities, o->passphrase_file, "--identity", NULL, NULL}};
     struct opener opener;
-    if (confined_take_input(words->items, words->n, signals_cancel_fd(), err) < 0 ||
+    if (input_take_stdin(words->items, words->n, signals_cancel_fd(), err) < 0 ||
         opener_init(&opener, &o->identities, o->passphrase_file, err) < 0)
         return -1;
     job.by = opener.by;

@@ -35,6 +35,7 @@ static int make_copy(const struct delivery *d, const struct delivery_run *run, s
                                     .workstation = run->workstation,
                                     .redact = true,
                                     .draw = run->draw,
+                                    .draw_ctx = run->draw_ctx,
                                     .labels = &d->options->redact_labels,
                                     .signer = signer.key ? &signer : NULL,
                                     .signature_optional = !d->team || !d->team->signature_required,

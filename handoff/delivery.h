@@ -51,6 +51,7 @@ struct delivery_run {
     const char *bundle;
     const char *user, *workstation; /* the user who hands it off; may be NULL */
     bundle_draw_fn *draw;           /* as in struct bundle_copy */
+    const void *draw_ctx;
     int64_t copy_cpu_ms;            /* limit for the processor time of the copy; 0: none */
     ask_fn *ask;                    /* asks for the passphrase of the signing key */
     void *ask_ctx;

@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include "bundle/bundle.h"
-#include "cli/input/confined.h"
-#include "cli/drawing.h"
 #include "cli/term/prompt.h"
 #include "cli/term/signals.h"
 #include "cli/input/input.h"
+#include "page/page.h"
+#include "cli/term/talk.h"
 #include "base/banned.h"
 
 enum { ASK_MS = 20000 };
@@ -53,6 +53,7 @@ static int read_options(int argc, char **argv, struct bundle_copy *how, struct s
 int main(int argc, char **argv)
 {
     struct err err = ERR_INIT;
+    struct page_notes to_user = {talk_line, NULL};
     struct prompt prompt;
     struct strlist labels = {0};
     struct age_recipients *to = NULL;
@@ -67,7 +68,8 @@ int main(int argc, char **argv)
                                    .cancel_fd = signals_cancel_fd()};
     struct bundle_copy how = {.user = "dave",
                               .workstation = "here",
-                              .draw = drawing_coming,
+                              .draw = page_build_copy,
+                              .draw_ctx = &to_user,
                               .labels = &labels,
                               .cancel_fd = signals_cancel_fd()};
     if (rc == 0)

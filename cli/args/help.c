@@ -7,7 +7,7 @@
 #include "cli/args/man.h"
 #include "cli/args/manual.h"
 #include "fetch/fetch.h"
-#include "report/report.h"
+#include "findings/findings.h"
 #include "base/banned.h"
 
 /* Where the second column begins. */
@@ -154,7 +154,7 @@ static void print_findings(void)
         print_finding(&r);
 }
 
-static void print_word(const struct words_rule_help *r)
+static void print_word(const struct finding_rule_help *r)
 {
     printf("\n%s (%s, %s)\n", r->name, r->of, r->suspect ? "suspect" : "fact");
     print_sentence(r->sentence);
@@ -168,14 +168,14 @@ static void print_word(const struct words_rule_help *r)
 
 static void print_words(void)
 {
-    struct words_rule_help r;
+    struct finding_rule_help r;
     columns_wrap(
         stdout,
         "The summary is what an expert would say of the profiles: the first sentences of README.md, of the "
         "page and of the note on an issue, and `summary` in the manifest. Suspects are said from a "
         "threshold on, facts always. Each has a rule.",
         0, 0);
-    for (size_t i = 0; words_rule_help(i, &r) == 0; i++)
+    for (size_t i = 0; finding_rule_help(i, &r) == 0; i++)
         print_word(&r);
 }
 

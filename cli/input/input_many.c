@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "cli/input/confined.h"
 #include "cli/input/input.h"
 #include "base/banned.h"
 

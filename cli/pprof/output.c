@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/input/confined.h"
 #include "cli/pprof/pprof.h"
 #include "cli/term/signals.h"
 #include "cli/term/standard_streams.h"
@@ -306,7 +305,8 @@ static int make_limited(const struct limited *l, struct err *err)
 {
     const struct task *k = l->task;
     struct proc_confines limits =
-        k->budget ? confined_rest(k->budget) : confined_limits(k->profile->file_bytes);
+        k->budget ? confined_rest(k->budget, signals_cancel_fd())
+                  : confined_limits(k->profile->file_bytes, signals_cancel_fd());
     limits.kept[0] = l->to->fd;
     return confined_run(k->source, &limits, make_in_copy, (void *)(uintptr_t)l, NULL, err);
 }

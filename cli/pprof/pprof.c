@@ -7,6 +7,7 @@
 
 #include "cli/args/command.h"
 #include "cli/term/exit.h"
+#include "cli/input/ahead.h"
 #include "base/banned.h"
 
 void pprof_settle_memory(void)
@@ -42,7 +43,7 @@ static int make_within(const struct pprof_options *o, struct err *err)
     if (rc == 0 && o->base)
         rc = strlist_add(&words, o->base, err);
     if (rc == 0)
-        rc = confined_open(words.items, words.n, o->keys, &budget, &known, err);
+        rc = input_open_all(words.items, words.n, o->keys, &budget, &known, err);
     strlist_release(&words);
     with.budget = known ? &budget : NULL;
     return rc < 0 ? -1 : make(&with, err);

@@ -10,7 +10,6 @@
 #include <stdio.h>
 
 #include "base/base.h"
-#include "cli/input/confined.h"
 #include "cli/args/options.h"
 #include "cli/input/input.h"
 #include "pprof/pprof.h"

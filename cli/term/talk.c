@@ -21,6 +21,12 @@ __attribute__((format(printf, 2, 0))) static void vtalk(FILE *out, const char *f
     say(out, "profgrab", text);
 }
 
+void talk_line(void *ctx, const char *line)
+{
+    (void)ctx;
+    say(stderr, "profgrab", line);
+}
+
 void talk(const char *fmt, ...)
 {
     va_list ap;

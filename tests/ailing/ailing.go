@@ -3,7 +3,7 @@
 //	ailing TROUBLE [ADDRESS]
 //
 // It prints "listening 127.0.0.1:PORT" once it answers, or at the address. What a trouble is to show in profiles is what
-// tests/e2e/67-words.bats and 69-compare.bats expect of it.
+// tests/e2e/67-findings.bats and 69-compare.bats expect of it.
 package main
 
 import (

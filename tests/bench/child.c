@@ -14,7 +14,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "cli/drawing.h"
+#include "page/page.h"
 #include "tests/bench/work.h"
 #include "base/banned.h"
 
@@ -70,7 +70,7 @@ static int draw(const struct workdir *w, char **files, size_t n, struct took *re
     /* A grab draws once: its heap has no room left over from an earlier drawing. */
     malloc_trim(0);
     double began = now_ms(), used = processor_ms();
-    int rc = drawing_workdir(m, w, err);
+    int rc = page_build_workdir(m, w, -1, err);
     *ret = (struct took){now_ms() - began, processor_ms() - used};
     manifest_free(m);
     return rc < 0 ? -1 : beneath_remove(workdir_files(w), BUNDLE_REPORT, err);

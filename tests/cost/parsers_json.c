@@ -10,7 +10,7 @@
 #include "bundle/manifest_inside.h"
 #include "bundle/readme.h"
 #include "handoff/summary.h"
-#include "cli/drawing_inside.h"
+#include "page/builder.h"
 #include "inventory/discovery.h"
 #include "base/yaml_tree.h"
 
@@ -139,13 +139,13 @@ static int add_to_page(void *ctx, const void *p, size_t n, struct err *err)
 /* No file that the manifest names is there. */
 static void draw_manifest(const char *p, size_t n)
 {
-    struct drawing d = {0};
+    struct page_builder d = {0};
     struct page_bundle b = {0};
     struct buf page = BUF_INIT((size_t)256 << 20);
-    if (drawing_init(&d, &drawing_when_asked, (struct str){p, n}, add_to_page, &page, NULL) == 0 &&
-        drawing_compare_finish(&d, NULL) == 0 && drawing_add_rest(&d, NULL) == 0)
-        (void)drawing_finish(&d, &b, NULL);
-    drawing_release(&d);
+    if (page_builder_init(&d, &page_limits_asked, (struct str){p, n}, add_to_page, &page, NULL) == 0 &&
+        page_builder_compare_finish(&d, NULL) == 0 && page_builder_add_rest(&d, NULL) == 0)
+        (void)page_builder_finish(&d, &b, NULL);
+    page_builder_release(&d);
     buf_release(&page);
 }
 

@@ -11,13 +11,13 @@
 #include <cmocka.h>
 
 #include "bundle/redact/redact.h"
-#include "report/flame.h"
-#include "report/growth.h"
-#include "report/page_data.h"
-#include "report/peers.h"
+#include "page/flame.h"
+#include "findings/growth.h"
+#include "page/data.h"
+#include "findings/fleet.h"
 #include "pprof/pprof.h"
-#include "report/report.h"
-#include "report/sides.h"
+#include "findings/findings.h"
+#include "findings/comparison.h"
 #include "tests/unit/profile_make.h"
 
 #include "base/banned.h"
@@ -534,13 +534,13 @@ static void find(const char *p, size_t n)
 {
     static const char *const kinds[] = {"cpu", "heap", "mutex"};
     struct profile *profile = parsed(p, n);
-    struct words w = WORDS_INIT;
+    struct findings w = FINDINGS_INIT;
     for (size_t i = 0; profile && i < sizeof kinds / sizeof *kinds; i++) {
-        const struct words_subject subject = {.host = "h", .service = "s", .kind = kinds[i], .file = "f"};
-        (void)words_add_profile(&w, profile, &subject, NULL);
+        const struct finding_subject subject = {.host = "h", .service = "s", .kind = kinds[i], .file = "f"};
+        (void)findings_add_profile(&w, profile, &subject, NULL);
     }
-    (void)words_finish(&w, NULL);
-    words_release(&w);
+    (void)findings_finish(&w, NULL);
+    findings_release(&w);
     profile_free(profile);
 }
 
@@ -556,37 +556,37 @@ static void group(const char *p, size_t n)
 
 static void compare_sides(const char *p, size_t n)
 {
-    const struct words_subject subject = {
+    const struct finding_subject subject = {
         .host = "h", .service = "s", .kind = "cpu", .file = "f", .here = "a", .there = "b"};
-    struct sides s = {0};
-    struct words w = WORDS_INIT;
+    struct comparison s = {0};
+    struct findings w = FINDINGS_INIT;
     struct buf b = BUF_INIT(PAGE_MAX_ENTRY);
-    for (int side = SIDE_HERE; side <= SIDE_THERE; side++) {
+    for (int side = COMPARISON_TARGET; side <= COMPARISON_BASELINE; side++) {
         struct profile *profile = parsed(p, n);
         if (profile)
-            (void)sides_add(&s, (enum side)side, profile, NULL);
+            (void)comparison_add(&s, (enum comparison_side)side, profile, NULL);
         profile_free(profile);
     }
-    if (sides_finish(&s, NULL) == 0 && s.all) {
-        (void)words_add_sides(&w, &s, &subject, NULL);
-        (void)page_data_sides(&s, &b, NULL);
+    if (comparison_finish(&s, NULL) == 0 && s.all) {
+        (void)findings_add_comparison(&w, &s, &subject, NULL);
+        (void)page_data_comparison(&s, &b, NULL);
     }
-    words_release(&w);
+    findings_release(&w);
     buf_release(&b);
-    sides_release(&s);
+    comparison_release(&s);
 }
 
 static void compare_growth(const char *p, size_t n)
 {
-    const struct words_subject subject = {.host = "h", .service = "s", .kind = "heap", .file = "f"};
+    const struct finding_subject subject = {.host = "h", .service = "s", .kind = "heap", .file = "f"};
     struct growth g = {0};
-    struct words w = WORDS_INIT;
+    struct findings w = FINDINGS_INIT;
     struct profile *before = parsed(p, n), *now = parsed(p, n);
     if (before && now && growth_make(&g, before, now, NULL) == 0) {
-        (void)words_add_growth(&w, &g, &subject, NULL);
+        (void)findings_add_growth(&w, &g, &subject, NULL);
         growth_subtract(&g);
     }
-    words_release(&w);
+    findings_release(&w);
     growth_release(&g);
     profile_free(before);
     profile_free(now);
@@ -595,16 +595,16 @@ static void compare_growth(const char *p, size_t n)
 static void compare_peers(const char *p, size_t n)
 {
     static const char *const hosts[] = {"a", "b", "c"};
-    const struct words_subject subject = {.host = "h", .service = "s", .kind = "cpu", .file = "f"};
-    struct peers h = {0};
-    struct words w = WORDS_INIT;
+    const struct finding_subject subject = {.host = "h", .service = "s", .kind = "cpu", .file = "f"};
+    struct fleet h = {0};
+    struct findings w = FINDINGS_INIT;
     struct profile *profile = parsed(p, n);
     for (size_t i = 0; profile && i < sizeof hosts / sizeof *hosts; i++)
-        (void)peers_add(&h, hosts[i], false, "f", profile, NULL);
-    if (peers_compare(&h, NULL) == 0)
-        (void)words_add_peers(&w, &h, &subject, NULL);
-    words_release(&w);
-    peers_release(&h);
+        (void)fleet_add(&h, hosts[i], false, "f", profile, NULL);
+    if (fleet_compare(&h, NULL) == 0)
+        (void)findings_add_fleet(&w, &h, &subject, NULL);
+    findings_release(&w);
+    fleet_release(&h);
     profile_free(profile);
 }
 
@@ -633,7 +633,7 @@ const struct cost_parser cost_profile_parsers[] = {
     {"report folded", report_folded, profiles, 225, 4u << 20},
     {"report speedscope", report_speedscope, profiles, 225, 4u << 20},
     {"page_data_profile", draw, profiles, 18, 4u << 20},
-    {"words_add_profile", find, profiles, 7, 4u << 20},
+    {"findings_add_profile", find, profiles, 7, 4u << 20},
     {"goroutines_read of a profile", group, profiles, 46, 4u << 20},
     {"sides", compare_sides, profiles, 23, 4u << 20},
     {"growth", compare_growth, profiles, 24, 4u << 20},

@@ -18,10 +18,10 @@
 #include "proto/profile_store.h"
 #include "pprof/filter.h"
 #include "pprof/source_path.h"
-#include "report/page_data.h"
+#include "page/data.h"
 #include "pprof/regex.h"
 #include "pprof/pprof.h"
-#include "report/report.h"
+#include "findings/findings.h"
 #include "pprof/source.h"
 #include "pprof/symbolize/symbols.h"
 
@@ -88,18 +88,18 @@ static void read_two_dumps(const char *p, size_t n)
 static void draw_dump(const char *p, size_t n)
 {
     static const char *const name = "dump";
-    const struct words_subject subject = {.host = "h", .service = "s", .kind = "goroutines", .file = "f"};
+    const struct finding_subject subject = {.host = "h", .service = "s", .kind = "goroutines", .file = "f"};
     struct str dump = {p, n};
     struct goroutines *g = NULL;
     struct err err = ERR_INIT;
-    struct words w = WORDS_INIT;
+    struct findings w = FINDINGS_INIT;
     struct buf out = BUF_INIT(PAGE_MAX_ENTRY);
     if (goroutines_read(&dump, &name, 1, MOST_INFLATED, &g, &err) < 0)
         return;
-    (void)words_add_goroutines(&w, g, &subject, NULL);
-    (void)words_finish(&w, NULL);
+    (void)findings_add_goroutines(&w, g, &subject, NULL);
+    (void)findings_finish(&w, NULL);
     (void)page_data_goroutines(g, &out, NULL);
-    words_release(&w);
+    findings_release(&w);
     buf_release(&out);
     goroutines_free(g);
 }

@@ -2,7 +2,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "pprof/pprof.h"
-#include "report/report.h"
+#include "findings/findings.h"
 
 #include "base/banned.h"
 

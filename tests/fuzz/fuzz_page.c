@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "report/flame.h"
-#include "report/page_data.h"
+#include "page/flame.h"
+#include "page/data.h"
 #include "pprof/pprof.h"
-#include "report/report.h"
+#include "findings/findings.h"
 
 #include "base/banned.h"
 

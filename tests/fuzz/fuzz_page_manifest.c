@@ -7,12 +7,12 @@
 
 #include <string.h>
 
-#include "cli/drawing_inside.h"
+#include "page/builder.h"
 #include "base/banned.h"
 
 enum { FILES_MAX = 50 };
 
-static const struct drawing_limits limits = {1 << 18, 1 << 20, "too large"};
+static const struct page_limits limits = {1 << 18, 1 << 20, "too large"};
 
 static int to_buf(void *ctx, const void *p, size_t n, struct err *err)
 {
@@ -20,35 +20,35 @@ static int to_buf(void *ctx, const void *p, size_t n, struct err *err)
     return buf_check(ctx, "the page", err);
 }
 
-static int draw_files(struct drawing *d, const struct buf *bytes, struct err *err)
+static int draw_files(struct page_builder *d, const struct buf *bytes, struct err *err)
 {
     /* Every other one is missing in the bundle. */
     for (size_t i = 0; i < d->n && i < FILES_MAX; i++) {
         if (!d->files[i].how || i % 8 == 7)
             continue;
         d->files[i].met = true;
-        if (drawing_draw(d, &d->files[i], bytes, err) < 0)
+        if (page_builder_draw(d, &d->files[i], bytes, err) < 0)
             return -1;
     }
-    return drawing_compare_finish(d, err) < 0 ? -1 : drawing_add_rest(d, err);
+    return page_builder_compare_finish(d, err) < 0 ? -1 : page_builder_add_rest(d, err);
 }
 
 /* 0 with the page, or -1 with a reason. */
 static int draw(struct str manifest, struct str file, struct buf *page)
 {
-    struct drawing d = {0};
+    struct page_builder d = {0};
     struct page_bundle b = {0};
     struct buf bytes = BUF_INIT(file.n + 1);
     struct err err = ERR_INIT;
     buf_add(&bytes, file.p, file.n);
-    int rc = drawing_init(&d, &limits, manifest, to_buf, page, &err);
+    int rc = page_builder_init(&d, &limits, manifest, to_buf, page, &err);
     if (rc == 0)
         rc = draw_files(&d, &bytes, &err);
     if (rc == 0)
-        rc = drawing_finish(&d, &b, &err);
+        rc = page_builder_finish(&d, &b, &err);
     if (rc < 0)
         fuzz_expect_err(&err);
-    drawing_release(&d);
+    page_builder_release(&d);
     buf_release(&bytes);
     return rc;
 }

@@ -28,9 +28,10 @@
 #include "inventory/address.h"
 #include "inventory/discovery.h"
 #include "inventory/range.h"
-#include "report/flame.h"
+#include "page/flame.h"
 #include "pprof/pprof.h"
-#include "report/report.h"
+#include "page/writer.h"
+#include "findings/findings.h"
 #include "pprof/symbolize/symbols.h"
 #include "seal/age_header.h"
 #include "seal/age_identity.h"
@@ -714,21 +715,21 @@ static void indexes(void **state)
     assert_true(walk_seed(read_index, CORPUS "index/go-1.17", 0, 0) >= 2);
 }
 
-static int read_wanted(void *ctx, struct err *err)
+static int read_requests(void *ctx, struct err *err)
 {
-    struct wanted_list l;
+    struct request_list l;
     alloc_mark(&l, sizeof l);
-    int rc = wanted_parse(ctx, &l, err);
+    int rc = request_parse(ctx, &l, err);
     if (rc < 0)
         alloc_untouched(&l, sizeof l);
     else
-        wanted_release(&l);
+        request_release(&l);
     return rc;
 }
 
 struct planning {
     struct index_page index;
-    struct wanted_list wanted;
+    struct request_list requests;
     struct service service;
 };
 
@@ -737,7 +738,7 @@ static int make_plan(void *ctx, struct err *err)
     const struct planning *p = ctx;
     struct plan plan;
     alloc_mark(&plan, sizeof plan);
-    int rc = plan_make(&p->service, &p->wanted, &p->index, &plan, err);
+    int rc = plan_make(&p->service, &p->requests, &p->index, &plan, err);
     if (rc < 0)
         alloc_untouched(&plan, sizeof plan);
     else
@@ -753,13 +754,13 @@ static void plans(void **state)
     struct strlist words = {0};
     struct buf page = scratch_read(CORPUS "index/many-goroutines");
     assert_int_equal(strlist_split(&words, "incident,all,heap=gc,mutex=text,block=5s,/debug/vars", NULL), 0);
-    assert_true(alloc_walk(read_wanted, &words, 0) >= 2);
-    assert_int_equal(wanted_parse(&words, &p.wanted, NULL), 0);
+    assert_true(alloc_walk(read_requests, &words, 0) >= 2);
+    assert_int_equal(request_parse(&words, &p.requests, NULL), 0);
     assert_int_equal(index_parse(page.data, page.len, &p.index, NULL), 0);
     /* The one sentence about goroutines may get lost. */
     assert_true(alloc_walk(make_plan, &p, 1) >= 2);
     index_release(&p.index);
-    wanted_release(&p.wanted);
+    request_release(&p.requests);
     strlist_release(&words);
     buf_release(&page);
 }
@@ -1366,18 +1367,18 @@ static int say_words(void *ctx, struct err *err)
     static const char dump[] = "goroutine 1 [select]:\nmain.f()\n\t/a.go:1\n";
     static const char *const names[] = {"a"};
     struct str dumps[] = {str_of(dump)};
-    struct words w = WORDS_INIT;
+    struct findings w = FINDINGS_INIT;
     struct goroutines *g = NULL;
     int rc = goroutines_read(dumps, names, 1, 1 << 20, &g, err);
     for (int i = 0; i < 2 && rc == 0; i++) {
-        struct words_subject s = {.host = i ? "a" : "b", .service = "s", .kind = "mutex", .file = "f"};
-        rc = words_add_profile(&w, ctx, &s, err);
+        struct finding_subject s = {.host = i ? "a" : "b", .service = "s", .kind = "mutex", .file = "f"};
+        rc = findings_add_profile(&w, ctx, &s, err);
         if (rc == 0)
-            rc = words_add_goroutines(&w, g, &s, err);
+            rc = findings_add_goroutines(&w, g, &s, err);
     }
     if (rc == 0)
-        rc = words_finish(&w, err);
-    words_release(&w);
+        rc = findings_finish(&w, err);
+    findings_release(&w);
     goroutines_free(g);
     return rc;
 }
@@ -1414,13 +1415,13 @@ static int make_page(void *ctx, struct err *err)
     const struct page_entry entry = {.title = "t", .file = "f"};
     struct profile *p = NULL;
     struct flame *f = NULL;
-    struct page *page = NULL;
+    struct page_writer *page = NULL;
     int rc = profile_parse(in->p, in->n, 1 << 20, &p, err);
     if (rc == 0 && (rc = flame_new(p, 3, &f, err)) == 0)
-        rc = page_new(forget, NULL, UINT64_MAX, &page, err);
-    if (rc == 0 && (rc = page_add_profile(page, &entry, p, err)) == 0)
-        rc = page_finish(page, &(struct page_bundle){.name = "b", .manifest = STR("{}")}, err);
-    page_free(page);
+        rc = page_writer_new(forget, NULL, UINT64_MAX, &page, err);
+    if (rc == 0 && (rc = page_writer_add_profile(page, &entry, p, err)) == 0)
+        rc = page_writer_finish(page, &(struct page_bundle){.name = "b", .manifest = STR("{}")}, err);
+    page_writer_free(page);
     flame_free(f);
     profile_free(p);
     return rc;

@@ -247,7 +247,7 @@ static void answers(void **state)
     }
 }
 
-static const char *words_of(const char *page)
+static const char *finding_topic(const char *page)
 {
     static char words[300];
     answer_words(page, strlen(page), words, sizeof words);
@@ -257,12 +257,12 @@ static const char *words_of(const char *page)
 static void pages(void **state)
 {
     (void)state;
-    assert_string_equal(words_of("plain\r\nwords \x1b[31m"), "plain words ?[31m");
-    assert_string_equal(words_of("<html><head><TITLE class=x>\n Sign\tin \x1b </Title></head>"),
+    assert_string_equal(finding_topic("plain\r\nwords \x1b[31m"), "plain words ?[31m");
+    assert_string_equal(finding_topic("<html><head><TITLE class=x>\n Sign\tin \x1b </Title></head>"),
                         "an HTML page titled \"Sign in ?\"");
-    assert_string_equal(words_of("<!DOCTYPE html><title>cut"), "<!DOCTYPE html><title>cut");
-    assert_string_equal(words_of("<html><title"), "<html><title");
-    assert_string_equal(words_of("{\"error\":\"<title>no</title>\"}"), "{\"error\":\"<title>no</title>\"}");
+    assert_string_equal(finding_topic("<!DOCTYPE html><title>cut"), "<!DOCTYPE html><title>cut");
+    assert_string_equal(finding_topic("<html><title"), "<html><title");
+    assert_string_equal(finding_topic("{\"error\":\"<title>no</title>\"}"), "{\"error\":\"<title>no</title>\"}");
     assert_true(html_is_page("\xef\xbb\xbf  <HTML>", 11));
     assert_false(html_is_page("<htm", 4));
     assert_false(html_is_page("", 0));

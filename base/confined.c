@@ -1,0 +1,111 @@
+#include "base/confined.h"
+
+#include <inttypes.h>
+
+#include "base/text.h"
+#include "base/banned.h"
+
+/* For each byte of the input: profiles inflate to ten times their size, and dumps of goroutines to fifty; a
+ * profile in memory takes three times what it inflates to. */
+#define MEMORY_PER_BYTE 48
+#define MS_PER_MB 1000
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+struct proc_confines confined_limits(uint64_t bytes, int cancel_fd)
+{
+    uint64_t scaled = least(bytes, CONFINED_MEMORY_MAX);
+    uint64_t ms = (uint64_t)CONFINED_TIME_MS + scaled / 1000000 * MS_PER_MB;
+    return (struct proc_confines){.memory =
+                                      least(CONFINED_MEMORY + scaled * MEMORY_PER_BYTE, CONFINED_MEMORY_MAX),
+                                  .cpu_ms = (int64_t)least(ms, (uint64_t)CONFINED_TIME_MAX_MS),
+                                  .cancel_fd = cancel_fd};
+}
+
+int64_t confined_copy_ms(uint64_t bytes)
+{
+    enum { AROUND_MS = 2000 };
+    return confined_limits(bytes, -1).cpu_ms - AROUND_MS;
+}
+
+int confined_name_limit(struct err *err, const char *name)
+{
+    err_wrap(err, "%s", name);
+    return err_hint(err, "a real file of its size takes less: this one is damaged, or made to take long");
+}
+
+int confined_run(const char *name, const struct proc_confines *limits, proc_confined_fn *body, void *ctx,
+                 struct buf *ret, struct err *err)
+{
+    struct err why = ERR_INIT;
+    if (proc_run_confined(body, ctx, limits, ret, &why) == 0)
+        return 0;
+    if (why.kind == ERR_LIMIT)
+        confined_name_limit(&why, name);
+    if (err)
+        *err = why;
+    return -1;
+}
+
+/* ---- a budget for several inputs -------------------------------------------------------------------------
+ */
+
+#define LEAST_MEMORY (UINT64_C(16) << 20)
+#define LEAST_TIME_MS INT64_C(1000)
+
+void confined_begin(uint64_t bytes, struct confined_budget *ret)
+{
+    *ret = (struct confined_budget){.bytes = bytes,
+                                    .limits = confined_limits(bytes, -1),
+                                    .memory_before = proc_memory_in_use(),
+                                    .cpu_before_ms = proc_cpu_ms()};
+}
+
+void confined_add(struct confined_budget *b, uint64_t bytes)
+{
+    b->bytes += bytes;
+    b->limits = confined_limits(b->bytes, -1);
+}
+
+struct proc_confines confined_rest(const struct confined_budget *b, int cancel_fd)
+{
+    struct proc_confines rest = b->limits;
+    rest.cancel_fd = cancel_fd;
+    uint64_t now = proc_memory_in_use(), used = now > b->memory_before ? now - b->memory_before : 0;
+    int64_t took = proc_cpu_ms() - b->cpu_before_ms;
+    rest.memory = rest.memory > used + LEAST_MEMORY ? rest.memory - used : LEAST_MEMORY;
+    rest.cpu_ms = rest.cpu_ms > took + LEAST_TIME_MS ? rest.cpu_ms - took : LEAST_TIME_MS;
+    return rest;
+}
+
+int confined_check(const struct confined_budget *b, const char *name, struct err *err)
+{
+    int64_t most = b ? b->limits.cpu_ms / 4 * 3 : 0;
+    if (!b || proc_cpu_ms() - b->cpu_before_ms <= most)
+        return 0;
+    err_set(err, ERR_LIMIT, "reading it takes more than %" PRId64 " s of processor time", most / 1000);
+    return confined_name_limit(err, name);
+}
+
+void confined_hold(const struct confined_budget *b, uint64_t *ret_before)
+{
+    if (b)
+        proc_limit_memory(b->memory_before + b->limits.memory, ret_before);
+}
+
+int confined_release(const struct confined_budget *b, uint64_t before, int rc, const char *name,
+                     struct err *err)
+{
+    char most[32];
+    if (!b)
+        return rc;
+    proc_limit_memory(before, &before);
+    if (rc == 0 || !err->starved)
+        return rc;
+    err_set(err, ERR_LIMIT, "reading it takes more than %s of memory",
+            text_bytes(most, sizeof most, b->limits.memory));
+    return confined_name_limit(err, name);
+}

@@ -1,0 +1,77 @@
+/* Inputs that are read before a child with limits is started: passphrases and standard input. */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/input/ahead.h"
+
+#include "base/banned.h"
+
+int input_open_all(char *const *words, size_t n, struct input_keys *keys, struct confined_budget *ret,
+                   bool *ret_known, struct err *err)
+{
+    uint64_t bytes = 0;
+    bool known = true;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t size = input_size(words[i]);
+        if (input_unlock(words[i], keys, err) < 0)
+            return -1;
+        known = known && size > 0;
+        bytes += size;
+    }
+    confined_begin(bytes, ret);
+    *ret_known = known;
+    return 0;
+}
+
+/* ---- standard input --------------------------------------------------------------------------------------
+ */
+
+static int spool(int to, uint64_t most, int cancel_fd, struct err *err)
+{
+    char block[65536];
+    for (uint64_t total = 0;;) {
+        if (fd_wait(STDIN_FILENO, POLLIN, CLOCK_NEVER, cancel_fd, err) < 0)
+            return -1;
+        ssize_t n = read(STDIN_FILENO, block, sizeof block);
+        if (n == 0)
+            return lseek(to, 0, SEEK_SET) == 0 ? 0 : err_sys(err, "cannot read standard input back");
+        if (n < 0 && errno != EINTR && errno != EAGAIN)
+            return err_sys(err, "cannot read standard input");
+        total += n > 0 ? (uint64_t)n : 0;
+        if (total > most)
+            return err_set(err, ERR_FAILED, "standard input is larger than %" PRIu64 " bytes", most);
+        if (n > 0 && fd_write_all(to, block, (size_t)n, err) < 0)
+            return -1;
+    }
+}
+
+static int take_input(int cancel_fd, struct err *err)
+{
+    const char *dir = getenv("TMPDIR");
+    uint64_t most = 0;
+    struct stat st;
+    if (fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode))
+        return 0;
+    char *beside = file_join(dir && *dir ? dir : "/tmp", "profgrab.input");
+    int fd = beside ? file_create_nameless(beside, err) : err_nomem(err);
+    int rc = fd < 0 ? -1 : input_most(&most, err);
+    if (rc == 0)
+        rc = spool(fd, most, cancel_fd, err);
+    if (rc == 0 && dup2(fd, STDIN_FILENO) < 0)
+        rc = err_sys(err, "cannot read standard input back");
+    fd_close(&fd);
+    free(beside);
+    return rc;
+}
+
+int input_take_stdin(char *const *names, size_t n, int cancel_fd, struct err *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (input_is_stdin(names[i]))
+            return take_input(cancel_fd, err);
+    return 0;
+}

@@ -1,0 +1,41 @@
+/* The interface between the readers of dumps and the table of groups. */
+#ifndef FINDINGS_GOROUTINES_INSIDE_H
+#define FINDINGS_GOROUTINES_INSIDE_H
+
+#include "proto/proto.h"
+#include "findings/goroutines.h"
+
+/* The current goroutine. Its array of frames is reused. */
+struct goroutine {
+    struct str state;
+    uint32_t wait; /* minutes */
+    struct goroutine_frame *frames;
+    size_t n_frames, cap_frames;
+    struct goroutine_frame creator;
+    struct str labels;
+    uint64_t count;
+};
+
+struct goroutines_store {
+    struct goroutine current;
+    size_t cap_groups, n_frames, cap_frames, n_labels, cap_labels;
+    struct finder by_place; /* finds groups */
+    struct goroutine_wait *waits;
+    size_t n_waits, cap_waits;
+    struct profile *profiles[2];
+    bool frames_only;
+};
+
+/* Starts a goroutine, or `count` equal ones. */
+void goroutine_begin(struct goroutines *g, uint64_t count);
+int goroutine_add_frame(struct goroutines *g, struct goroutine_frame frame, struct err *err);
+/* Adds the current goroutine to its group of this dump. */
+int goroutine_end(struct goroutines *g, size_t dump, struct err *err);
+
+/* The form of a dump. Any input that is no text of goroutines counts as a profile. */
+int goroutines_read_stacks(struct goroutines *g, size_t dump, struct str text, struct err *err);
+int goroutines_read_grouped(struct goroutines *g, size_t dump, struct str text, struct err *err);
+int goroutines_read_profile(struct goroutines *g, size_t dump, struct str bytes, uint64_t max_bytes,
+                            struct err *err);
+
+#endif

@@ -1,0 +1,267 @@
+/*
+ * Reads the two text forms line by line. Unknown lines are ignored, because any text may surround a dump. A
+ * goroutine that is cut off is dropped.
+ */
+#include <string.h>
+
+#include "findings/goroutines_inside.h"
+#include "base/banned.h"
+
+/* Splits off the first line. Returns false if nothing is left. */
+static bool next_line(struct str *rest, struct str *ret)
+{
+    if (rest->n == 0)
+        return false;
+    const char *end = memchr(rest->p, '\n', rest->n);
+    size_t n = end ? (size_t)(end - rest->p) : rest->n;
+    *ret = (struct str){rest->p, n};
+    rest->p += n + (end != NULL);
+    rest->n -= n + (end != NULL);
+    if (ret->n > 0 && ret->p[ret->n - 1] == '\r')
+        ret->n--;
+    return true;
+}
+
+static void skip_bytes(struct str *s, size_t n)
+{
+    s->p += n;
+    s->n -= n;
+}
+
+static bool skip_word(struct str *s, const char *word)
+{
+    if (!str_begins(*s, word))
+        return false;
+    skip_bytes(s, strlen(word));
+    return true;
+}
+
+/* Reads an unsigned number that fits into an int64_t. */
+static bool read_number(struct str *s, uint64_t *ret)
+{
+    uint64_t value = 0;
+    size_t n = 0;
+    for (; n < s->n && s->p[n] >= '0' && s->p[n] <= '9'; n++) {
+        if (value > (INT64_MAX - 9) / 10)
+            return false;
+        value = value * 10 + (uint64_t)(s->p[n] - '0');
+    }
+    if (n == 0)
+        return false;
+    skip_bytes(s, n);
+    *ret = value;
+    return true;
+}
+
+/* The position of the last `word`, or the length. */
+static size_t find_last(struct str s, const char *word)
+{
+    size_t n = strlen(word);
+    for (size_t at = s.n; at-- > 0;)
+        if (s.n - at >= n && memcmp(s.p + at, word, n) == 0)
+            return at;
+    return s.n;
+}
+
+static struct str first_bytes(struct str s, size_t n)
+{
+    return (struct str){s.p, n};
+}
+
+static struct str trim_blanks(struct str s)
+{
+    while (s.n > 0 && (*s.p == ' ' || *s.p == '\t'))
+        skip_bytes(&s, 1);
+    while (s.n > 0 && (s.p[s.n - 1] == ' ' || s.p[s.n - 1] == '\t'))
+        s.n--;
+    return s;
+}
+
+/* ---- debug=2 ------------------------------------------------------------------------------------------- */
+
+/* Splits off the text before the first comma, and the comma. */
+static struct str split_part(struct str *rest)
+{
+    const char *comma = memchr(rest->p, ',', rest->n);
+    struct str part = first_bytes(*rest, comma ? (size_t)(comma - rest->p) : rest->n);
+    skip_bytes(rest, part.n + (comma != NULL));
+    return part;
+}
+
+/* "chan receive, 12 minutes, locked to thread" */
+static void read_state(struct str text, struct goroutine *c)
+{
+    c->state = trim_blanks(split_part(&text));
+    while (text.n > 0) {
+        uint64_t minutes;
+        struct str part = trim_blanks(split_part(&text));
+        if (read_number(&part, &minutes) && str_begins(part, " minute"))
+            c->wait = minutes < UINT32_MAX ? (uint32_t)minutes : UINT32_MAX;
+    }
+}
+
+/* "goroutine 18 [chan receive, 12 minutes]:", possibly with more text before the brackets, or labels after
+ * them. */
+static bool read_header(struct str line, struct goroutine *c)
+{
+    uint64_t number;
+    if (!skip_word(&line, "goroutine ") || !read_number(&line, &number) || line.n == 0 ||
+        line.p[line.n - 1] != ':')
+        return false;
+    const char *open = memchr(line.p, '[', line.n);
+    const char *close = open ? memchr(open, ']', line.n - (size_t)(open - line.p)) : NULL;
+    if (!close || *line.p != ' ')
+        return false;
+    struct str behind = {close + 1, line.n - (size_t)(close - line.p) - 2};
+    if (c) {
+        read_state((struct str){open + 1, (size_t)(close - open) - 1}, c);
+        behind = trim_blanks(behind);
+        if (str_begins(behind, "{"))
+            c->labels = behind;
+    }
+    return true;
+}
+
+/* "\t/src/main.go:12 +0x1d fp=…" is the place of the line above. */
+static int read_place(struct goroutines *g, struct str line, struct err *err)
+{
+    struct goroutine *c = &g->store->current;
+    struct str place = trim_blanks(first_bytes(line, find_last(line, " +0x")));
+    if (c->creator.function.n > 0)
+        c->creator.place = place;
+    else if (c->n_frames > 0)
+        c->frames[c->n_frames - 1].place = place;
+    else
+        return goroutine_add_frame(g, (struct goroutine_frame){place, STR("")}, err);
+    return 0;
+}
+
+static int read_call(struct goroutines *g, struct str line, struct err *err)
+{
+    if (skip_word(&line, "created by ")) {
+        g->store->current.creator.function = first_bytes(line, find_last(line, " in goroutine "));
+        return 0;
+    }
+    return goroutine_add_frame(g, (struct goroutine_frame){first_bytes(line, find_last(line, "(")), STR("")},
+                               err);
+}
+
+int goroutines_read_stacks(struct goroutines *g, size_t dump, struct str text, struct err *err)
+{
+    struct goroutine *c = &g->store->current;
+    bool within = false, ancestors = false;
+    struct str line;
+    g->dumps[dump].cut = text.n > 0 && text.p[text.n - 1] != '\n';
+    while (next_line(&text, &line)) {
+        bool header = read_header(line, NULL);
+        if (within && (header || line.n == 0)) {
+            if (goroutine_end(g, dump, err) < 0)
+                return -1;
+            within = false;
+        }
+        if (header) {
+            goroutine_begin(g, 1);
+            read_header(line, c);
+            within = true;
+            ancestors = false;
+        } else if (within && str_begins(line, "[originating from")) {
+            ancestors = true;
+        } else if (within && !ancestors && line.n > 0) {
+            if ((*line.p == '\t' ? read_place : read_call)(g, line, err) < 0)
+                return -1;
+        }
+    }
+    return within && !g->dumps[dump].cut ? goroutine_end(g, dump, err) : 0;
+}
+
+/* ---- debug=1 ------------------------------------------------------------------------------------------- */
+
+/* "goroutine profile: total 12" */
+static bool read_total(struct str line, uint64_t *ret)
+{
+    return str_begins(line, "goroutine") && find_last(line, " profile: total ") < line.n &&
+           (skip_bytes(&line, find_last(line, " profile: total ") + strlen(" profile: total ")),
+            read_number(&line, ret));
+}
+
+/* "3 @ 0x43e1d6 0x44d4f2". Without symbols, the addresses are the only frames. */
+static bool read_count(struct str line, uint64_t *ret, struct str *ret_addresses)
+{
+    if (!read_number(&line, ret) || !skip_word(&line, " @"))
+        return false;
+    *ret_addresses = trim_blanks(line);
+    return true;
+}
+
+/* "#\t0x4e2c78\tmain.waitFor+0x18\t\t/src/main.go:133" */
+static int read_symbol(struct goroutines *g, struct str line, struct err *err)
+{
+    struct goroutine_frame frame = {STR(""), STR("")};
+    line = trim_blanks(line);
+    const char *tab = memchr(line.p, '\t', line.n);
+    if (!tab)
+        return goroutine_add_frame(g, (struct goroutine_frame){line, STR("")}, err);
+    skip_bytes(&line, (size_t)(tab - line.p) + 1);
+    tab = memchr(line.p, '\t', line.n);
+    frame.function = first_bytes(line, tab ? (size_t)(tab - line.p) : line.n);
+    frame.function.n = find_last(frame.function, "+0x");
+    if (tab)
+        frame.place = trim_blanks((struct str){tab, line.n - (size_t)(tab - line.p)});
+    return goroutine_add_frame(g, frame, err);
+}
+
+static int end_group(struct goroutines *g, size_t dump, struct str addresses, struct err *err)
+{
+    if (g->store->current.n_frames == 0 &&
+        goroutine_add_frame(g, (struct goroutine_frame){addresses, STR("")}, err) < 0)
+        return -1;
+    return goroutine_end(g, dump, err);
+}
+
+int goroutines_read_grouped(struct goroutines *g, size_t dump, struct str text, struct err *err)
+{
+    bool within = false, broken = text.n > 0 && text.p[text.n - 1] != '\n';
+    uint64_t count, total = 0;
+    struct str line, addresses = STR(""), next;
+    while (next_line(&text, &line)) {
+        bool begins = read_count(line, &count, &next);
+        if (within && (begins || line.n == 0)) {
+            if (end_group(g, dump, addresses, err) < 0)
+                return -1;
+            within = false;
+        }
+        if (begins) {
+            goroutine_begin(g, count);
+            addresses = next;
+            within = true;
+        } else if (within && skip_word(&line, "# labels: ")) {
+            g->store->current.labels = line;
+        } else if (within && skip_word(&line, "#\t")) {
+            if (read_symbol(g, line, err) < 0)
+                return -1;
+        } else if (total == 0) {
+            (void)read_total(line, &total);
+        }
+    }
+    if (within && !broken && end_group(g, dump, addresses, err) < 0)
+        return -1;
+    g->dumps[dump].cut = broken || g->dumps[dump].total < total;
+    return 0;
+}
+
+/* ---- forms --------------------------------------------------------------------------------------------- */
+
+enum goroutine_form goroutines_form(struct str dump)
+{
+    uint64_t total;
+    struct str line;
+    if (dump.n > 0 && *dump.p == 0x1f)
+        return GOROUTINES_PROFILE; /* gzip */
+    while (next_line(&dump, &line)) {
+        if (read_total(line, &total))
+            return GOROUTINES_GROUPED;
+        if (read_header(line, NULL))
+            return GOROUTINES_STACKS;
+    }
+    return GOROUTINES_PROFILE;
+}

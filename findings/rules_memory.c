@@ -1,0 +1,77 @@
+/* Rules on heaps, and on block and mutex profiles. */
+#include <stdio.h>
+
+#include "findings/rules.h"
+#include "base/banned.h"
+
+static int64_t at_least_one(int64_t n)
+{
+    return n > 0 ? n : 1;
+}
+
+/* {0} bytes, {1} objects, {2} and {3} the heaviest function, {4} the function that covers half, {5} mean
+ * size. */
+static void write_most(const struct tally *t, struct finding_values *finding)
+{
+    uint32_t top = tally_top_own(t);
+    sentence_bytes(finding->of[0], t->total);
+    sentence_count(finding->of[1], (uint64_t)t->objects, "object", "objects");
+    finding->weight = (double)t->total;
+    if (top == TALLY_NONE)
+        return;
+    finding->look = profile_str(t->profile, top);
+    sentence_percent(finding->of[2], stats_share(t->of[top].own, t->total));
+    sentence_name(finding->of[3], finding->look);
+    sentence_with_calls(finding->of[4], t, top);
+    sentence_bytes(finding->of[5], t->of[top].own / at_least_one(t->of[top].objects));
+}
+
+static int say_heap(struct finding_case *c, const struct finding_rule *rule, const char *bytes,
+                    const char *objects)
+{
+    const struct profile *p = c->profile;
+    struct finding_values finding = {.weight = 0};
+    struct tally t = {0};
+    size_t type = tally_type(p, bytes, "bytes");
+    if (type == TALLY_NONE)
+        return 0;
+    int rc =
+        tally_make(&t, &c->sieve, type, tally_type(p, objects, "count"), &(struct tally_choice){0}, c->err);
+    if (rc == 0 && t.total > 0) {
+        write_most(&t, &finding);
+        rc = finding.look.n > 0 ? finding_case_add(c, rule, &finding) : 0;
+    }
+    tally_release(&t);
+    return rc;
+}
+
+int rule_heap_in_use(struct finding_case *c, const struct finding_rule *rule)
+{
+    /* In a difference over time, inuse_space is a change, not an amount. */
+    return c->profile->duration_ns > 0 ? 0 : say_heap(c, rule, "inuse_space", "inuse_objects");
+}
+
+int rule_heap_allocated(struct finding_case *c, const struct finding_rule *rule)
+{
+    return say_heap(c, rule, "alloc_space", "alloc_objects");
+}
+
+/* {0} time waited, {1} number of waits, {2} and {3} the heaviest function, {4} duration. */
+int rule_delay(struct finding_case *c, const struct finding_rule *rule)
+{
+    const struct tally *t = &c->all;
+    struct finding_values finding = {.weight = (double)t->total};
+    char time[SENTENCE_ARGUMENT];
+    uint32_t top = tally_top_own(t);
+    if (t->total <= 0 || top == TALLY_NONE)
+        return 0;
+    sentence_time(finding.of[0], t->total);
+    sentence_count(finding.of[1], (uint64_t)t->objects, "time", "times");
+    finding.look = profile_str(c->profile, top);
+    sentence_percent(finding.of[2], stats_share(t->of[top].own, t->total));
+    sentence_name(finding.of[3], finding.look);
+    sentence_time(time, c->profile->duration_ns);
+    if (c->profile->duration_ns > 0)
+        snprintf(finding.of[4], sizeof finding.of[4], " within %.40s", time);
+    return finding_case_add(c, rule, &finding);
+}

@@ -1,0 +1,232 @@
+#include "page/builder.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+
+#include "base/banned.h"
+
+const struct page_limits page_limits_capture = {4000000, UINT64_C(32) << 20,
+                                                "inflates to more than 4 MB: `profgrab view FILE` draws it"};
+const struct page_limits page_limits_asked = {256000000, UINT64_C(2) << 30,
+                                              "inflates to more than 256 MB: `profgrab pprof` shows it"};
+
+int page_builder_init(struct page_builder *d, const struct page_limits *limits, struct str manifest,
+                      page_sink_fn *sink, void *ctx, struct err *err)
+{
+    *d = (struct page_builder){.limits = limits, .by_path = json_object()};
+    if (!d->by_path)
+        return err_nomem(err);
+    if (manifest.n > 0 && bundle_manifest_parse(manifest.p, manifest.n, &d->root, err) < 0)
+        return -1;
+    d->wordless = json_array_size(json_object_get(d->root, "summary")) > 0;
+    if (page_builder_list(d, err) < 0 || page_builder_compare_plan(d, err) < 0)
+        return -1;
+    uint64_t kept = page_builder_compares(d) ? limits->page / PAGE_RESERVED_PART : 0;
+    return page_writer_new(sink, ctx, limits->page - kept, &d->page, err);
+}
+
+void page_builder_release(struct page_builder *d)
+{
+    for (size_t i = 0; i < d->n; i++)
+        free(d->files[i].title);
+    free(d->files);
+    page_builder_compare_release(d);
+    json_decref(d->by_path);
+    json_decref(d->root);
+    findings_release(&d->words);
+    page_writer_free(d->page);
+}
+
+/* ---- one of them ------------------------------------------------------------------------------------------
+ */
+
+struct measure {
+    uint64_t n, most;
+};
+
+static int measure(void *ctx, const void *p, size_t n, struct err *err)
+{
+    struct measure *m = ctx;
+    (void)p;
+    m->n += n;
+    return m->n > m->most ? err_set(err, ERR_FAILED, "larger") : 0;
+}
+
+/* Whether that is why a profile could not be read: looked for afterwards, since it seldom is. */
+static bool is_too_large(const struct page_builder *d, const struct buf *bytes)
+{
+    struct measure m = {.n = 0, .most = d->limits->profile};
+    struct gunzip *z = gunzip_new(measure, &m, UINT64_MAX, NULL);
+    if (z)
+        gunzip_feed(z, bytes->data, bytes->len, NULL);
+    gunzip_free(z);
+    return m.n > m.most || bytes->len > m.most;
+}
+
+int page_builder_give_up(struct page_builder *d, const struct page_file *f, const struct buf *bytes,
+                         const struct err *why, struct err *err)
+{
+    if (!page_builder_is_file_error(why)) {
+        if (err)
+            *err = *why;
+        return -1;
+    }
+    if (f->unsure)
+        return 0;
+    return page_writer_add_nothing(d->page, &f->entry,
+                                   is_too_large(d, bytes) ? d->limits->too_large : why->msg, err);
+}
+
+static struct finding_subject subject_of(const struct page_file *f)
+{
+    const struct page_entry *e = &f->entry;
+    return (struct finding_subject){.host = e->host, .service = e->service, .kind = e->kind, .file = e->file};
+}
+
+int page_builder_add_profile(struct page_builder *d, const struct page_file *f, struct profile *p,
+                             struct err *err)
+{
+    struct finding_subject subject = subject_of(f);
+    if (!d->wordless && !f->later && findings_add_profile(&d->words, p, &subject, err) < 0)
+        return -1;
+    if (page_builder_compare_figures(d, f, p, err) < 0)
+        return -1;
+    /* What the page has no room for is on its side all the same: healthy hosts come last. */
+    struct err why = ERR_INIT;
+    int drawn = page_writer_add_profile(d->page, &f->entry, p, &why);
+    if ((drawn == 0 || page_builder_is_file_error(&why)) && page_builder_compare_merge(d, f, p, err) < 0)
+        return -1;
+    if (drawn < 0)
+        *err = why;
+    return drawn;
+}
+
+static int draw_profile(struct page_builder *d, const struct page_file *f, const struct buf *bytes,
+                        struct err *err)
+{
+    struct profile *p = NULL;
+    struct err why = ERR_INIT;
+    int rc = profile_parse(bytes->data, bytes->len, d->limits->profile, &p, &why);
+    if (rc == 0)
+        rc = page_builder_add_profile(d, f, p, &why);
+    profile_free(p);
+    return rc < 0 ? page_builder_give_up(d, f, bytes, &why, err) : 0;
+}
+
+int page_builder_add_dump(struct page_builder *d, const struct page_file *f, const struct goroutines *g,
+                          struct err *err)
+{
+    struct finding_subject subject = subject_of(f);
+    if (!d->wordless && !f->later && findings_add_goroutines(&d->words, g, &subject, err) < 0)
+        return -1;
+    return page_writer_add_goroutines(d->page, &f->entry, g, err);
+}
+
+static int draw_dump(struct page_builder *d, const struct page_file *f, const struct buf *bytes,
+                     struct err *err)
+{
+    struct goroutines *g = NULL;
+    struct err why = ERR_INIT;
+    struct str dump = {buf_str(bytes), bytes->len};
+    int rc = goroutines_read(&dump, &f->entry.file, 1, d->limits->profile, &g, &why);
+    if (rc == 0)
+        rc = page_builder_add_dump(d, f, g, &why);
+    goroutines_free(g);
+    return rc < 0 ? page_builder_give_up(d, f, bytes, &why, err) : 0;
+}
+
+int page_builder_draw(struct page_builder *d, const struct page_file *f, const struct buf *bytes,
+                      struct err *err)
+{
+    if ((f->how & PAGE_AS_PROFILE) && draw_profile(d, f, bytes, err) < 0)
+        return -1;
+    if ((f->how & PAGE_AS_DUMP) && draw_dump(d, f, bytes, err) < 0)
+        return -1;
+    return page_builder_compare_keep(d, f, bytes, err);
+}
+
+/* ---- the end ----------------------------------------------------------------------------------------------
+ */
+
+/* The sentences, of the manifest or new ones. *ret: freed by the caller. */
+static int list_sentences(struct page_builder *d, struct page_sentence **ret, size_t *ret_n, struct err *err)
+{
+    const json_t *list = json_object_get(d->root, "summary");
+    size_t n = d->wordless ? json_array_size(list) : d->words.n;
+    struct page_sentence *sentences = calloc(n + 1, sizeof *sentences);
+    if (!sentences)
+        return err_nomem(err);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *one = d->wordless ? json_array_get(list, i) : NULL;
+        const struct finding *item = one ? NULL : &d->words.items[i];
+        sentences[i] =
+            one ? (struct page_sentence){.rule = page_builder_text(one, "rule"),
+                                         .text = page_builder_text(one, "text"),
+                                         .file = page_builder_text(one, "file"),
+                                         .look = page_builder_text(one, "look")}
+                : (struct page_sentence){
+                      .rule = item->rule, .text = item->text, .file = item->file, .look = item->look};
+        sentences[i].from = finding_input_of(sentences[i].rule);
+    }
+    *ret = sentences;
+    *ret_n = n;
+    return 0;
+}
+
+/* The manifest as it stands in the page: without what the page has itself, and without the page's own hash.
+ */
+static int print_manifest(struct page_builder *d, char **ret, struct err *err)
+{
+    json_object_del(d->root, "summary");
+    json_object_del(d->root, "report");
+    *ret = json_dumps(d->root, JSON_COMPACT | JSON_PRESERVE_ORDER);
+    return *ret ? 0 : err_nomem(err);
+}
+
+int page_builder_finish(struct page_builder *d, struct page_bundle *b, struct err *err)
+{
+    struct page_sentence *sentences = NULL;
+    struct page_group *groups = NULL;
+    char *manifest = NULL;
+    int rc = d->wordless ? 0 : findings_finish(&d->words, err);
+    if (rc == 0)
+        rc = list_sentences(d, &sentences, &b->n_summary, err);
+    if (rc == 0)
+        rc = page_builder_compare_groups(d, &groups, &b->n_groups, err);
+    b->summary = sentences;
+    b->groups = groups;
+    b->tool = "profgrab " PROFGRAB_VERSION;
+    /* The texts of the sentences may be those of the manifest's list, which goes. */
+    json_t *kept = json_incref(json_object_get(d->root, "summary"));
+    if (rc == 0 && d->root && (rc = print_manifest(d, &manifest, err)) == 0) {
+        b->manifest = str_of(manifest);
+        b->name = page_builder_text(d->root, "name");
+        b->made = page_builder_text(d->root, "finished");
+    }
+    if (rc == 0)
+        rc = page_writer_finish(d->page, b, err);
+    json_decref(kept);
+    free(sentences);
+    free(groups);
+    free(manifest);
+    return rc;
+}
+
+int page_builder_add_rest(struct page_builder *d, struct err *err)
+{
+    for (size_t i = 0; i < d->n; i++) {
+        const struct page_file *f = &d->files[i];
+        if (!f->met && !f->unsure &&
+            page_writer_add_nothing(d->page, &f->entry, f->why ? f->why : "it is not in the bundle", err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int page_builder_finish_bundle(struct page_builder *d, struct err *err)
+{
+    struct page_bundle b = {0};
+    if (page_builder_compare_finish(d, err) < 0 || page_builder_add_rest(d, err) < 0)
+        return -1;
+    return page_builder_finish(d, &b, err);
+}

@@ -1,0 +1,162 @@
+/* The page of a bundle, and its summary alone. */
+#include <jansson.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "page/builder.h"
+
+#include "base/banned.h"
+
+static struct page_file *find_file(struct page_builder *d, const char *path)
+{
+    const json_t *number = json_object_get(d->by_path, path);
+    struct page_file *f = number ? &d->files[json_integer_value(number)] : NULL;
+    return f && f->how ? f : NULL;
+}
+
+static bool wants_member(void *ctx, const struct bundle_member *member)
+{
+    struct page_builder *d = ctx;
+    struct page_file *f = find_file(d, member->path);
+    if (f && member->size > d->limits->profile) {
+        f->how = 0;
+        f->why = d->limits->too_large;
+    }
+    if (!f || !f->how)
+        return false;
+    if (page_progress_is_over(d->progress)) {
+        f->how = 0;
+        f->why = "reading the files before it took all the processor time that reading may take";
+        return false;
+    }
+    page_builder_note_progress(d, f);
+    return true;
+}
+
+static int take_member(void *ctx, const struct bundle_member *member, struct buf *bytes, struct err *err)
+{
+    struct page_builder *d = ctx;
+    struct page_file *f = find_file(d, member->path);
+    f->met = true;
+    int rc = page_builder_draw(d, f, bytes, err);
+    /* A failure ends the drawing: it is of this file. */
+    if (rc == 0)
+        page_builder_note_progress(d, NULL);
+    return rc;
+}
+
+int page_build_bundle(const char *path, struct age_identities *by, const struct page_output *to,
+                      struct err *err)
+{
+    struct page_builder d = {0};
+    char *manifest = NULL;
+    if (bundle_manifest(path, by, &manifest, err) < 0)
+        return -1;
+    int rc = page_builder_init(&d, &page_limits_asked, str_of(manifest), to->sink, to->ctx, err);
+    /* The text is no longer needed: it may have 64 MB, and its tree has more. */
+    free(manifest);
+    page_builder_apply_progress(&d, to->progress);
+    if (rc == 0)
+        rc = bundle_visit(path, by, wants_member, take_member, &d, err);
+    if (rc == 0)
+        rc = page_builder_finish_bundle(&d, err);
+    page_builder_release(&d);
+    return rc;
+}
+
+/* ---- the page of a copy -----------------------------------------------------------------------------------
+ */
+
+/* What the copy of the process needs. */
+struct coming {
+    const struct bundle_coming *bundle;
+    int fd;
+    struct page_progress *progress;
+};
+
+static int to_file(void *ctx, const void *p, size_t n, struct err *err)
+{
+    return fd_write_all(*(int *)ctx, p, n, err);
+}
+
+static int draw_coming(void *ctx, struct buf *ret, struct err *err)
+{
+    struct coming *c = ctx;
+    struct page_builder d = {0};
+    (void)ret;
+    int rc = page_builder_init(&d, &page_limits_capture, c->bundle->manifest, to_file, &c->fd, err);
+    page_builder_apply_progress(&d, c->progress);
+    if (rc == 0)
+        rc = c->bundle->visit(c->bundle, wants_member, take_member, &d, err);
+    if (rc == 0)
+        rc = page_builder_finish_bundle(&d, err);
+    page_builder_release(&d);
+    return rc;
+}
+
+int page_build_copy(const struct bundle_coming *bundle, int fd, struct err *err)
+{
+    struct coming c = {bundle, fd, NULL};
+    struct proc_confines limits = confined_limits(bundle->bytes, bundle->cancel_fd);
+    limits.wall_ms = limits.cpu_ms;
+    if (bundle->cpu_ms > 0)
+        limits.cpu_ms = clock_least(limits.cpu_ms, bundle->cpu_ms);
+    limits.kept[0] = fd;
+    limits.kept[1] = bundle->fd;
+    if (page_progress_new(&c.progress, err) < 0)
+        return -1;
+    const struct page_attempts attempts = {BUNDLE_REPORT, limits, c.progress, fd, bundle->ctx};
+    int rc = page_attempt(&attempts, draw_coming, &c, NULL, err);
+    page_progress_free(c.progress);
+    return rc;
+}
+
+/* ---- the summary alone ------------------------------------------------------------------------------------
+ */
+
+static int to_nowhere(void *ctx, const void *p, size_t n, struct err *err)
+{
+    (void)ctx, (void)p, (void)n, (void)err;
+    return 0;
+}
+
+static int put_summary(struct page_builder *d, struct err *err)
+{
+    json_t *list = json_array();
+    if (json_object_set_new(d->root, "summary", list) < 0)
+        return err_nomem(err);
+    for (size_t i = 0; i < d->words.n; i++) {
+        const struct finding *w = &d->words.items[i];
+        if (json_array_append_new(list, json_pack("{s:s, s:s, s:s*, s:s*}", "rule", w->rule, "text", w->text,
+                                                  "file", w->file, "look", w->look)) < 0)
+            return err_nomem(err);
+    }
+    return 0;
+}
+
+int page_manifest(const char *path, struct age_identities *by, struct page_progress *progress, char **ret,
+                  struct err *err)
+{
+    struct page_builder d = {0};
+    char *manifest = NULL, *with = NULL;
+    if (bundle_manifest(path, by, &manifest, err) < 0)
+        return -1;
+    int rc = page_builder_init(&d, &page_limits_asked, str_of(manifest), to_nowhere, NULL, err);
+    free(manifest);
+    page_builder_apply_progress(&d, progress);
+    if (rc == 0 && !d.wordless) {
+        rc = bundle_visit(path, by, wants_member, take_member, &d, err);
+        if (rc == 0)
+            rc = page_builder_compare_finish(&d, err);
+        if (rc == 0)
+            rc = findings_finish(&d.words, err);
+        if (rc == 0)
+            rc = put_summary(&d, err);
+    }
+    if (rc == 0 && !(with = json_dumps(d.root, JSON_PRESERVE_ORDER)))
+        rc = err_nomem(err);
+    page_builder_release(&d);
+    if (rc == 0)
+        *ret = with;
+    return rc;
+}

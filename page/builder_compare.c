@@ -1,0 +1,315 @@
+/* Several profiles together: sick hosts against healthy ones, and all that run the same service. */
+#include "page/builder_compare.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+/* So many hosts of a side are named. */
+#define NAMED 3
+
+int page_comparisons_number(struct page_comparisons *c, const struct page_comparisons_key *key, size_t next,
+                            size_t *ret, struct err *err)
+{
+    struct buf text = BUF_INIT(1 << 16);
+    buf_addc(&text, key->of);
+    for (size_t i = 0; i < sizeof key->words / sizeof *key->words; i++)
+        buf_addf(&text, "\x1f%s", key->words[i] ? key->words[i] : "");
+    int rc = buf_check(&text, "a name", err);
+    const json_t *known = rc == 0 ? json_object_get(c->numbers, buf_str(&text)) : NULL;
+    *ret = known ? (size_t)json_integer_value(known) : next;
+    if (rc == 0 && !known &&
+        json_object_set_new(c->numbers, buf_str(&text), json_integer((json_int_t)next)) < 0)
+        rc = err_nomem(err);
+    buf_release(&text);
+    return rc;
+}
+
+/* ---- what belongs together -------------------------------------------------------------------------------
+ */
+
+static bool is_comparable(const struct page_file *f)
+{
+    return (f->how & PAGE_AS_PROFILE) && f->entry.host && f->entry.service && f->entry.kind && f->pair != 2;
+}
+
+static int plan_sides(struct page_comparisons *c, struct page_file *f, struct err *err)
+{
+    const struct page_comparisons_key key = {'s', {f->entry.service, f->entry.kind, f->argument}};
+    size_t next = c->n_sides + 1;
+    if (array_reserve((void **)&c->sides, &c->cap_sides, next, sizeof *c->sides, err) < 0 ||
+        page_comparisons_number(c, &key, next, &f->sides, err) < 0)
+        return -1;
+    if (f->sides == next)
+        c->sides[c->n_sides++] = (struct page_comparison){.first = NULL};
+    struct page_comparison *s = &c->sides[f->sides - 1];
+    s->first = s->first || f->against ? s->first : f;
+    s->planned[f->against ? COMPARISON_BASELINE : COMPARISON_TARGET]++;
+    return 0;
+}
+
+static int plan_group(struct page_comparisons *c, struct page_file *f, struct err *err)
+{
+    const struct page_comparisons_key key = {'g', {f->entry.service}};
+    size_t next = c->n_groups + 1;
+    if (array_reserve((void **)&c->groups, &c->cap_groups, next, sizeof *c->groups, err) < 0 ||
+        page_comparisons_number(c, &key, next, &f->member, err) < 0)
+        return -1;
+    if (f->member == next)
+        c->groups[c->n_groups++] = (struct page_fleet){.service = f->entry.service, .planned = json_object()};
+    json_t *planned = c->groups[f->member - 1].planned;
+    return !planned || json_object_set_new(planned, f->entry.host, json_true()) < 0 ? err_nomem(err) : 0;
+}
+
+static bool has_both(const struct page_comparison *s)
+{
+    return s->planned[COMPARISON_TARGET] > 0 && s->planned[COMPARISON_BASELINE] > 0;
+}
+
+/* Sides and groups that turned out to be none. */
+static void forget_alone(struct page_comparisons *c, struct page_file *f)
+{
+    if (f->sides > 0 && !has_both(&c->sides[f->sides - 1]))
+        f->sides = 0;
+    if (f->member > 0 && json_object_size(c->groups[f->member - 1].planned) < FLEET_LEAST)
+        f->member = 0;
+}
+
+int page_builder_compare_plan(struct page_builder *d, struct err *err)
+{
+    struct page_comparisons *c = d->comparing = calloc(1, sizeof *c);
+    if (!c || !(c->numbers = json_object()))
+        return err_nomem(err);
+    for (size_t i = 0; i < d->n; i++) {
+        struct page_file *f = &d->files[i];
+        if (is_comparable(f) && (plan_sides(c, f, err) < 0 || plan_group(c, f, err) < 0))
+            return -1;
+        if (f->pair && page_process_plan(d, f, err) < 0)
+            return -1;
+    }
+    /* Whoever has sides has a group. */
+    for (size_t i = 0; c->sides && c->groups && i < d->n; i++)
+        forget_alone(c, &d->files[i]);
+    return 0;
+}
+
+bool page_builder_compares(const struct page_builder *d)
+{
+    for (size_t i = 0; i < d->n; i++)
+        if (d->files[i].sides || d->files[i].process || d->files[i].member)
+            return true;
+    return false;
+}
+
+void page_builder_compare_release(struct page_builder *d)
+{
+    struct page_comparisons *c = d->comparing;
+    if (!c)
+        return;
+    for (size_t i = 0; i < c->n_sides; i++) {
+        comparison_release(&c->sides[i].sides);
+        for (int side = COMPARISON_TARGET; side <= COMPARISON_BASELINE; side++) {
+            strlist_release(&c->sides[i].hosts[side]);
+            free(c->sides[i].names[side]);
+            free(c->sides[i].told[side]);
+        }
+    }
+    for (size_t i = 0; i < c->n_processes; i++)
+        page_process_release(&c->processes[i]);
+    for (size_t i = 0; i < c->n_groups; i++) {
+        fleet_release(&c->groups[i].hosts);
+        json_decref(c->groups[i].planned);
+    }
+    free(c->sides);
+    free(c->processes);
+    free(c->groups);
+    json_decref(c->numbers);
+    free(c);
+    d->comparing = NULL;
+}
+
+/* ---- while they are read ---------------------------------------------------------------------------------
+ */
+
+int page_builder_compare_figures(struct page_builder *d, const struct page_file *f, const struct profile *p,
+                                 struct err *err)
+{
+    if (f->member == 0)
+        return 0;
+    return fleet_add(&d->comparing->groups[f->member - 1].hosts, f->entry.host, f->against, f->entry.file, p,
+                     err);
+}
+
+/* One with other sample types, of another version perhaps, is left out, as is one that cannot be read. */
+int page_builder_compare_merge(struct page_builder *d, const struct page_file *f, struct profile *p,
+                               struct err *err)
+{
+    struct err why = ERR_INIT;
+    enum comparison_side side = f->against ? COMPARISON_BASELINE : COMPARISON_TARGET;
+    if (f->sides == 0)
+        return 0;
+    struct page_comparison *s = &d->comparing->sides[f->sides - 1];
+    if (comparison_add(&s->sides, side, p, &why) == 0)
+        return strlist_add(&s->hosts[side], f->entry.host, err);
+    if (page_builder_is_file_error(&why))
+        return 0;
+    *err = why;
+    return -1;
+}
+
+int page_builder_compare_keep(struct page_builder *d, const struct page_file *f, const struct buf *bytes,
+                              struct err *err)
+{
+    if (f->process == 0)
+        return 0;
+    struct page_process *process = &d->comparing->processes[f->process - 1];
+    for (size_t i = 0; i < process->n; i++)
+        if (process->pairs[i].of[f->pair - 1] == f)
+            buf_add(&process->pairs[i].bytes[f->pair - 1], bytes->data, bytes->len);
+    return --process->missing > 0 ? 0 : page_process_draw(d, process, err);
+}
+
+/* ---- the end ---------------------------------------------------------------------------------------------
+ */
+
+static int by_name(const void *left, const void *right)
+{
+    return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+/* "file-03, file-04, file-05 and 12 more", whatever the order in which they were done. */
+static void add_names(struct buf *names, struct strlist *hosts)
+{
+    if (hosts->n > 0)
+        qsort(hosts->items, hosts->n, sizeof *hosts->items, by_name);
+    for (size_t i = 0; i < hosts->n && i < NAMED; i++)
+        buf_addf(names, "%s%s", i > 0 ? ", " : "", hosts->items[i]);
+    if (hosts->n > NAMED)
+        buf_addf(names, " and %zu more", hosts->n - NAMED);
+    if (hosts->n == 0)
+        buf_adds(names, "nobody");
+}
+
+/* Only hosts that are in it are named; of the rest is said how many. */
+static int name_side(struct page_comparison *s, enum comparison_side side, struct err *err)
+{
+    struct buf names = BUF_INIT(1 << 16);
+    struct comparison_half *of = &s->sides.of[side];
+    of->left_out = s->planned[side] - of->processes;
+    add_names(&names, &s->hosts[side]);
+    int rc = buf_check(&names, "names of hosts", err);
+    if (rc == 0 && !(s->names[side] = buf_take(&names)))
+        rc = err_nomem(err);
+    buf_release(&names);
+    if (rc == 0 &&
+        (of->left_out > 0 ? asprintf(&s->told[side], "%s (%zu left out)", s->names[side], of->left_out)
+                          : asprintf(&s->told[side], "%s", s->names[side])) < 0) {
+        s->told[side] = NULL;
+        rc = err_nomem(err);
+    }
+    return rc;
+}
+
+static int draw_sides(struct page_builder *d, const struct page_comparison *s, const struct page_entry *entry,
+                      struct err *err)
+{
+    struct finding_subject subject = {.host = s->first->entry.host,
+                                      .service = entry->service,
+                                      .kind = entry->kind,
+                                      .file = entry->file,
+                                      .here = s->told[COMPARISON_TARGET],
+                                      .there = s->told[COMPARISON_BASELINE]};
+    struct err why = ERR_INIT;
+    if (!comparison_has_both(&s->sides))
+        return page_writer_add_nothing(d->page, entry, "one of the two sides has none that could be read",
+                                       err);
+    if (!d->wordless && findings_add_comparison(&d->words, &s->sides, &subject, err) < 0)
+        return -1;
+    if (page_writer_add_comparison(d->page, entry, &s->sides, &why) == 0)
+        return 0;
+    if (page_builder_is_file_error(&why))
+        return page_writer_add_nothing(d->page, entry, why.msg, err);
+    *err = why;
+    return -1;
+}
+
+static int finish_sides(struct page_builder *d, struct page_comparison *s, struct err *err)
+{
+    const struct page_file *f = s->first;
+    if (!has_both(s))
+        return 0;
+    if (name_side(s, COMPARISON_TARGET, err) < 0 || name_side(s, COMPARISON_BASELINE, err) < 0 ||
+        comparison_finish(&s->sides, err) < 0)
+        return -1;
+    struct page_entry entry = {.file = f->entry.file,
+                               .kind = f->entry.kind,
+                               .service = f->entry.service,
+                               .from = FINDING_FROM_COMPARISON,
+                               .here = s->names[COMPARISON_TARGET],
+                               .there = s->names[COMPARISON_BASELINE]};
+    char *title = NULL;
+    if (asprintf(&title, "%s %s%s%s: %s against %s", entry.service, entry.kind, f->argument ? "=" : "",
+                 f->argument ? f->argument : "", s->told[COMPARISON_TARGET],
+                 s->told[COMPARISON_BASELINE]) < 0)
+        return err_nomem(err);
+    entry.title = title;
+    int rc = draw_sides(d, s, &entry, err);
+    free(title);
+    /* The next one has its memory. */
+    comparison_release(&s->sides);
+    return rc;
+}
+
+/* Of those the sides say who differs. */
+static bool has_healthy(const struct page_fleet *g)
+{
+    for (size_t i = 0; i < g->hosts.n; i++)
+        if (g->hosts.rows[i].against)
+            return true;
+    return false;
+}
+
+static int finish_group(struct page_builder *d, struct page_fleet *g, struct err *err)
+{
+    struct finding_subject subject = {.service = g->service};
+    if (g->hosts.n < FLEET_LEAST)
+        return 0;
+    if (fleet_compare(&g->hosts, err) < 0)
+        return -1;
+    return d->wordless || has_healthy(g) ? 0 : findings_add_fleet(&d->words, &g->hosts, &subject, err);
+}
+
+int page_builder_compare_finish(struct page_builder *d, struct err *err)
+{
+    struct page_comparisons *c = d->comparing;
+    if (page_builder_compares(d))
+        page_writer_allow(d->page, d->limits->page / PAGE_RESERVED_PART);
+    for (size_t i = 0; i < c->n_sides; i++)
+        if (finish_sides(d, &c->sides[i], err) < 0)
+            return -1;
+    for (size_t i = 0; i < c->n_processes; i++)
+        if (page_process_draw(d, &c->processes[i], err) < 0)
+            return -1;
+    for (size_t i = 0; i < c->n_groups; i++)
+        if (finish_group(d, &c->groups[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+int page_builder_compare_groups(const struct page_builder *d, struct page_group **ret, size_t *ret_n,
+                                struct err *err)
+{
+    const struct page_comparisons *c = d->comparing;
+    struct page_group *groups = calloc(c->n_groups + 1, sizeof *groups);
+    size_t n = 0;
+    if (!groups)
+        return err_nomem(err);
+    for (size_t i = 0; i < c->n_groups; i++)
+        if (c->groups[i].hosts.n >= FLEET_LEAST)
+            groups[n++] = (struct page_group){c->groups[i].service, &c->groups[i].hosts};
+    *ret = groups;
+    *ret_n = n;
+    return 0;
+}

@@ -1,0 +1,103 @@
+/* The page of files that somebody names. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "page/builder.h"
+
+#include "base/banned.h"
+
+/* A file of another type that is known has a hint that names the type. */
+static int parse(const struct page_files *files, const struct buf *bytes, const char *name,
+                 struct profile **ret, struct err *err)
+{
+    if (profile_parse(bytes->data, bytes->len, page_limits_asked.profile, ret, err) == 0)
+        return 0;
+    if (profile_is_unrecognized(err))
+        err_set(err, ERR_FAILED, "neither a profile nor a dump of goroutines");
+    return files->hint(name, bytes->data, bytes->len, err);
+}
+
+/* Adds the table of goroutines. A profile of another kind has none, which is no failure. */
+static int draw_dump(struct page_builder *d, struct page_file *f, struct str bytes, struct err *err)
+{
+    struct goroutines *g = NULL;
+    struct err why = ERR_INIT;
+    if (goroutines_read(&bytes, &f->entry.file, 1, d->limits->profile, &g, &why) < 0) {
+        if (goroutines_form(bytes) == GOROUTINES_PROFILE)
+            return 0;
+        if (err)
+            *err = why; /* it names the file */
+        return -1;
+    }
+    f->entry.kind = "goroutines";
+    int rc = page_builder_add_dump(d, f, g, err);
+    goroutines_free(g);
+    return rc < 0 ? err_wrap(err, "%s", f->entry.file) : 0;
+}
+
+static int draw_profile(struct page_builder *d, const struct page_files *files, struct page_file *f,
+                        const struct buf *bytes, struct err *err)
+{
+    struct profile *p = NULL;
+    int rc = parse(files, bytes, f->entry.file, &p, err);
+    for (size_t i = 0; rc == 0 && i < p->n_sample_types && !f->entry.kind; i++) {
+        char type[64];
+        struct str name = profile_str(p, p->sample_types[i].type);
+        f->entry.kind = files->kind_of(text_printable(type, sizeof type, name.p, name.n));
+    }
+    if (rc == 0)
+        rc = page_builder_add_profile(d, f, p, err);
+    profile_free(p);
+    return rc < 0 ? err_wrap(err, "%s", f->entry.file) : 0;
+}
+
+/* A goroutine profile is drawn twice: as a table of goroutines and as a flame graph. */
+static int draw_named(struct page_builder *d, const struct page_files *files, struct page_file *f,
+                      struct err *err)
+{
+    struct buf bytes = BUF_INIT(0);
+    int rc = files->read(files->ctx, f->entry.file, &bytes, err);
+    struct str dump = {buf_str(&bytes), bytes.len};
+    if (rc < 0 && err->kind != ERR_NOT_FOUND) /* that error names the file */
+        err_wrap(err, "%s", f->entry.file);
+    if (rc == 0)
+        rc = draw_dump(d, f, dump, err);
+    if (rc == 0 && goroutines_form(dump) == GOROUTINES_PROFILE)
+        rc = draw_profile(d, files, f, &bytes, err);
+    buf_release(&bytes);
+    return rc;
+}
+
+/* Notes that file `i` is being drawn. Of a single file nothing is left to draw without it. */
+static void note_progress(struct page_progress *p, const struct strlist *files, size_t i)
+{
+    if (!p || files->n == 1)
+        return;
+    snprintf(p->file, sizeof p->file, "%s", files->items[i]);
+    p->at = (uint32_t)i + 1;
+}
+
+int page_build_files(const struct page_files *files, const struct page_output *to, struct err *err)
+{
+    struct page_builder d;
+    const struct strlist *names = files->names;
+    char made[64], name[64];
+    snprintf(name, sizeof name, "%zu files", names->n);
+    struct page_bundle b = {.name = names->n == 1 ? files->title(names->items[0]) : name,
+                            .made = clock_format(made, sizeof made, clock_utc())};
+    int rc = page_builder_init(&d, &page_limits_asked, STR(""), to->sink, to->ctx, err);
+    for (size_t i = 0; rc == 0 && i < names->n; i++) {
+        if ((to->progress && to->progress->without == i + 1) || page_progress_is_over(to->progress))
+            continue;
+        note_progress(to->progress, names, i);
+        struct page_file f = {.entry = {.file = names->items[i], .title = files->title(names->items[i])}};
+        rc = draw_named(&d, files, &f, err);
+    }
+    /* A failure above is of the file that was read. */
+    if (rc == 0 && to->progress)
+        to->progress->at = 0;
+    if (rc == 0)
+        rc = page_builder_finish(&d, &b, err);
+    page_builder_release(&d);
+    return rc;
+}

@@ -1,0 +1,277 @@
+#include "page/data.h"
+
+#include <stdlib.h>
+
+#include "page/jsontext.h"
+#include "base/banned.h"
+
+/* ---- strings ------------------------------------------------------------------------------------------- */
+
+/* The texts of an entry, each written once, by number. Number 0 is the empty text. */
+struct texts {
+    struct str *items;
+    size_t n, cap;
+    struct finder by_text;
+};
+
+struct wanted {
+    const struct texts *t;
+    struct str text;
+};
+
+static bool is_wanted(const void *ctx, uint32_t number)
+{
+    const struct wanted *w = ctx;
+    return str_equal(w->t->items[number], w->text);
+}
+
+static int text_number(struct texts *t, struct str text, uint32_t *ret, struct err *err)
+{
+    uint64_t hash = finder_mix_str(finder_seed(&t->by_text), text);
+    uint32_t at = finder_find(&t->by_text, hash, is_wanted, &(struct wanted){t, text});
+    if (at == FINDER_NONE) {
+        at = (uint32_t)t->n;
+        if (array_reserve((void **)&t->items, &t->cap, t->n + 1, sizeof *t->items, err) < 0 ||
+            finder_add(&t->by_text, hash, err) < 0)
+            return -1;
+        t->items[t->n++] = text;
+    }
+    *ret = at;
+    return 0;
+}
+
+static int texts_init(struct texts *t, struct err *err)
+{
+    uint32_t empty;
+    *t = (struct texts){0};
+    return text_number(t, STR(""), &empty, err);
+}
+
+static void texts_release(struct texts *t)
+{
+    free(t->items);
+    finder_release(&t->by_text);
+}
+
+static void add_texts(struct buf *b, const struct texts *t)
+{
+    buf_adds(b, ",\"strings\":[");
+    for (size_t i = 0; i < t->n; i++) {
+        if (i > 0)
+            buf_addc(b, ',');
+        jsontext_name(b, t->items[i]);
+    }
+    buf_addc(b, ']');
+}
+
+/* `,"KEY":[` … `]` of numbers. */
+static void add_numbers(struct buf *b, const char *key, const uint32_t *numbers, size_t n)
+{
+    buf_addf(b, "%s:[", key);
+    for (size_t i = 0; i < n; i++)
+        jsontext_item(b, i, numbers[i]);
+    buf_addc(b, ']');
+}
+
+/* ---- profiles ------------------------------------------------------------------------------------------ */
+
+void page_data_types(struct buf *b, const struct profile *p, size_t n_types, size_t default_type)
+{
+    buf_adds(b, "{\"types\":[");
+    for (size_t i = 0; i < n_types; i++) {
+        buf_adds(b, i > 0 ? ",{\"type\":" : "{\"type\":");
+        jsontext_name(b, profile_str(p, p->sample_types[i].type));
+        buf_adds(b, ",\"unit\":");
+        jsontext_name(b, profile_str(p, p->sample_types[i].unit));
+        buf_addc(b, '}');
+    }
+    buf_addf(b, "],\"default\":%zu", default_type);
+}
+
+/* The functions and their texts. */
+int page_data_functions(struct buf *b, const struct profile *p, const struct flame *f, struct err *err)
+{
+    struct texts texts;
+    uint32_t *names = calloc(f->n_functions + 1, sizeof *names);
+    uint32_t *files = calloc(f->n_functions + 1, sizeof *files);
+    int rc = texts_init(&texts, err);
+    if (rc == 0 && (!names || !files))
+        rc = err_nomem(err);
+    for (size_t i = 0; rc == 0 && i < f->n_functions; i++)
+        if (text_number(&texts, profile_str(p, f->functions[i].name), &names[i], err) < 0 ||
+            text_number(&texts, profile_str(p, f->functions[i].file), &files[i], err) < 0)
+            rc = -1;
+    if (rc == 0) {
+        add_texts(b, &texts);
+        add_numbers(b, ",\"functions\":{\"name\"", names, f->n_functions);
+        add_numbers(b, ",\"file\"", files, f->n_functions);
+        buf_adds(b, ",\"line\":[");
+        for (size_t i = 0; i < f->n_functions; i++)
+            jsontext_item(b, i, f->functions[i].line);
+        buf_adds(b, "]}");
+    }
+    texts_release(&texts);
+    free(names);
+    free(files);
+    return rc;
+}
+
+void page_data_nodes(struct buf *b, const struct flame *f)
+{
+    add_numbers(b, ",\"nodes\":{\"depth\"", f->depth, f->n_nodes);
+    buf_adds(b, ",\"function\":[");
+    for (size_t i = 0; i < f->n_nodes; i++)
+        jsontext_item(b, i,
+                      f->function[i] == FLAME_ROOT      ? -1
+                      : f->function[i] == FLAME_SMALLER ? -2
+                                                        : (int64_t)f->function[i]);
+    buf_addc(b, ']');
+}
+
+void page_data_self(struct buf *b, const char *key, const struct flame *f, size_t from, size_t to)
+{
+    buf_addf(b, ",\"%s\":[", key);
+    for (size_t type = from; type < to; type++) {
+        buf_adds(b, type > from ? ",[" : "[");
+        for (size_t i = 0; i < f->n_nodes; i++)
+            jsontext_item(b, i, f->self[i * f->n_types + type]);
+        buf_addc(b, ']');
+    }
+    buf_addc(b, ']');
+}
+
+int page_data_profile(struct profile *profile, struct buf *ret, struct err *err)
+{
+    struct flame *f = NULL;
+    if (flame_new(profile, PAGE_MAX_NODES, &f, err) < 0)
+        return -1;
+    page_data_types(ret, profile, f->n_types, f->default_type);
+    buf_addf(ret, ",\"duration_ns\":%lld,\"period\":%lld,\"time_ns\":%lld", (long long)profile->duration_ns,
+             (long long)profile->period, (long long)profile->time_ns);
+    int rc = page_data_functions(ret, profile, f, err);
+    if (rc == 0) {
+        page_data_nodes(ret, f);
+        page_data_self(ret, "self", f, 0, f->n_types);
+        buf_adds(ret, "}}");
+    }
+    flame_free(f);
+    return rc;
+}
+
+/* ---- goroutines ---------------------------------------------------------------------------------------- */
+
+/* Frames by number: equal frames are written once. */
+struct frames {
+    struct texts texts;
+    struct frame {
+        uint32_t function, place;
+    } * items;
+    size_t n, cap;
+    struct finder by_frame;
+};
+
+struct wanted_frame {
+    const struct frames *f;
+    struct frame frame;
+};
+
+static bool is_wanted_frame(const void *ctx, uint32_t number)
+{
+    const struct wanted_frame *w = ctx;
+    const struct frame *frame = &w->f->items[number];
+    return frame->function == w->frame.function && frame->place == w->frame.place;
+}
+
+static int frame_number(struct frames *f, const struct goroutine_frame *frame, uint32_t *ret, struct err *err)
+{
+    struct frame texts;
+    if (text_number(&f->texts, frame->function, &texts.function, err) < 0 ||
+        text_number(&f->texts, frame->place, &texts.place, err) < 0)
+        return -1;
+    uint64_t hash = finder_mix(finder_seed(&f->by_frame), (uint64_t)texts.function << 32 | texts.place);
+    uint32_t at = finder_find(&f->by_frame, hash, is_wanted_frame, &(struct wanted_frame){f, texts});
+    if (at == FINDER_NONE) {
+        at = (uint32_t)f->n;
+        if (array_reserve((void **)&f->items, &f->cap, f->n + 1, sizeof *f->items, err) < 0 ||
+            finder_add(&f->by_frame, hash, err) < 0)
+            return -1;
+        f->items[f->n++] = texts;
+    }
+    *ret = at;
+    return 0;
+}
+
+static void frames_release(struct frames *f)
+{
+    texts_release(&f->texts);
+    free(f->items);
+    finder_release(&f->by_frame);
+}
+
+static int add_group(struct buf *b, struct frames *f, const struct goroutines *g,
+                     const struct goroutine_group *group, struct err *err)
+{
+    uint32_t number;
+    if (text_number(&f->texts, group->state, &number, err) < 0)
+        return -1;
+    buf_addf(b, "{\"state\":%u,\"count\":%llu,\"frames\":[", number, (unsigned long long)group->count[1]);
+    for (size_t i = 0; i < group->n_frames; i++) {
+        if (frame_number(f, &g->frames[group->frame_at + i], &number, err) < 0)
+            return -1;
+        jsontext_item(b, i, number);
+    }
+    if (group->creator.function.n > 0 && frame_number(f, &group->creator, &number, err) < 0)
+        return -1;
+    buf_addf(b, "],\"creator\":%lld,\"wait\":[%u,%u,%u]}",
+             group->creator.function.n > 0 ? (long long)number : -1, group->wait_min, group->wait_median,
+             group->wait_max);
+    return 0;
+}
+
+static void add_frames(struct buf *b, const struct frames *f)
+{
+    add_texts(b, &f->texts);
+    buf_adds(b, ",\"frames\":{\"function\":[");
+    for (size_t i = 0; i < f->n; i++)
+        jsontext_item(b, i, f->items[i].function);
+    buf_adds(b, "],\"place\":[");
+    for (size_t i = 0; i < f->n; i++)
+        jsontext_item(b, i, f->items[i].place);
+    buf_adds(b, "]}");
+}
+
+/* The groups are sorted: the first are the largest. */
+static int add_groups(struct buf *b, struct frames *f, const struct goroutines *g, size_t shown,
+                      struct err *err)
+{
+    unsigned long long hidden = 0;
+    buf_adds(b, ",\"groups\":[");
+    for (size_t i = 0; i < shown && !b->failed; i++) {
+        if (i > 0)
+            buf_addc(b, ',');
+        if (add_group(b, f, g, &g->groups[i], err) < 0)
+            return -1;
+    }
+    for (size_t i = shown; i < g->n_groups; i++)
+        hidden += g->groups[i].count[1];
+    buf_addf(b, "],\"hidden\":{\"groups\":%zu,\"goroutines\":%llu}", g->n_groups - shown, hidden);
+    return 0;
+}
+
+int page_data_goroutines(const struct goroutines *g, struct buf *ret, struct err *err)
+{
+    static const char *const forms[] = {"stacks", "grouped", "profile"};
+    const struct goroutine_dump *dump = &g->dumps[g->n_dumps - 1];
+    struct frames f = {.items = NULL};
+    size_t shown = g->n_groups < PAGE_MAX_GROUPS ? g->n_groups : PAGE_MAX_GROUPS;
+    int rc = texts_init(&f.texts, err);
+    buf_addf(ret, "{\"form\":\"%s\",\"total\":%llu,\"cut\":%s", forms[dump->form],
+             (unsigned long long)dump->total, dump->cut ? "true" : "false");
+    if (rc == 0)
+        rc = add_groups(ret, &f, g, shown, err);
+    if (rc == 0)
+        add_frames(ret, &f);
+    buf_addc(ret, '}');
+    frames_release(&f);
+    return rc;
+}

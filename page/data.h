@@ -1,0 +1,25 @@
+/* The page's JSON on one entry (docs/formats.md). */
+#ifndef PAGE_DATA_H
+#define PAGE_DATA_H
+
+#include "page/flame.h"
+#include "page/writer.h"
+
+/* Writes into an initialised buffer. The caller checks its failure. */
+int page_data_profile(struct profile *profile, struct buf *ret, struct err *err);
+int page_data_comparison(const struct comparison *s, struct buf *ret, struct err *err);
+void page_data_group(const struct page_group *g, struct buf *ret);
+int page_data_goroutines(const struct goroutines *g, struct buf *ret, struct err *err);
+
+/* ---- parts of an entry --------------------------------------------------------------------------------- */
+
+/* Writes `{"types":[…],"default":…` of the first n_types. */
+void page_data_types(struct buf *b, const struct profile *p, size_t n_types, size_t default_type);
+/* Writes `,"strings":[…],"functions":{…}` of a tree. */
+int page_data_functions(struct buf *b, const struct profile *p, const struct flame *f, struct err *err);
+/* Writes `,"nodes":{"depth":[…],"function":[…]` without the closing brace. */
+void page_data_nodes(struct buf *b, const struct flame *f);
+/* Writes `,"KEY":[[…],…]`: the nodes' own values of each sample type. */
+void page_data_self(struct buf *b, const char *key, const struct flame *f, size_t from, size_t to);
+
+#endif

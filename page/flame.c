@@ -1,0 +1,260 @@
+/*
+ * The tree grows stack by stack, with stacks that begin alike next to each other: a stack adds nodes only
+ * where it differs from the previous one. A profile can have far more paths than a picture can show, so the
+ * tree is folded whenever it exceeds GROWTH times its limit, and once more at the end.
+ */
+#include "page/flame.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "page/flame_stacks.h"
+#include "page/flame_tree.h"
+#include "pprof/pprof.h"
+#include "base/banned.h"
+
+/* The tree may exceed its limit by this factor before it is folded. */
+#define GROWTH 3
+
+struct tree_builder {
+    struct profile *p;
+    struct flame *f;
+    struct flame_stacks stacks;
+    struct flame_tree tree;
+    size_t most;
+    /* The previous stack: its calls, the outermost first, and the node of each. */
+    uint32_t path[FLAME_MAX_DEPTH], nodes[FLAME_MAX_DEPTH];
+    size_t n_path;
+};
+
+/* ---- growing ------------------------------------------------------------------------------------------- */
+
+/* Leaves the nodes of the path from that depth on. */
+static int leave_nodes(struct tree_builder *d, size_t depth, struct err *err)
+{
+    while (d->n_path > depth)
+        if (flame_tree_leave(&d->tree, d->nodes[--d->n_path], err) < 0)
+            return -1;
+    return 0;
+}
+
+/* Adds the nodes of a stack from the outermost call to the leaf. *ret is the last node, or the one that it is
+ * folded into. */
+static int add_stack(struct tree_builder *d, const struct profile_sample *s, uint32_t *ret, struct err *err)
+{
+    struct flame_calls calls = flame_calls_of(&d->stacks, s);
+    uint32_t node = 0, function = 0;
+    bool follows = true;
+    for (size_t i = 0; d->tree.nodes[node].function != FLAME_SMALLER && flame_calls_next(&calls, &function);
+         i++) {
+        /* Calls that are too deep are folded. */
+        if (i + 1 >= FLAME_MAX_DEPTH)
+            function = FLAME_SMALLER;
+        follows = follows && i < d->n_path && d->path[i] == function;
+        if (!follows) {
+            if (leave_nodes(d, i, err) < 0 ||
+                flame_tree_grow(&d->tree, node, function, &d->nodes[i], err) < 0)
+                return -1;
+            d->path[i] = function;
+            d->n_path = i + 1;
+        }
+        node = d->nodes[i];
+    }
+    *ret = node;
+    return 0;
+}
+
+static int add_sample(struct tree_builder *d, size_t i, struct err *err)
+{
+    uint32_t node = 0;
+    if (d->tree.n > d->most * GROWTH && flame_tree_fold(&d->tree, d->most, d->nodes, d->n_path, err) < 0)
+        return -1;
+    if (add_stack(d, &d->p->samples[i], &node, err) < 0)
+        return -1;
+    flame_tree_add(&d->tree, node, d->p->values + i * d->p->n_sample_types);
+    return 0;
+}
+
+/* ---- laying out ---------------------------------------------------------------------------------------- */
+
+struct child {
+    uint64_t weight; /* the absolute value of the default type */
+    uint32_t caller, node;
+};
+
+static int compare_callers(const void *a, const void *b)
+{
+    const struct child *x = a, *y = b;
+    if (x->caller != y->caller)
+        return x->caller < y->caller ? -1 : 1;
+    if (x->weight != y->weight)
+        return x->weight > y->weight ? -1 : 1;
+    return x->node < y->node ? -1 : 1;
+}
+
+/* Sorts all nodes but the root by caller, the heaviest first. */
+static void order_children(const struct tree_builder *d, int64_t *sums, struct child *ret)
+{
+    const struct flame_tree *t = &d->tree;
+    for (size_t i = 0; i < t->n; i++)
+        sums[i] = t->values[i * t->n_types + d->f->default_type];
+    for (size_t i = t->n; i-- > 1;) {
+        uint32_t caller = t->nodes[i].caller;
+        sums[caller] = (int64_t)((uint64_t)sums[caller] + (uint64_t)sums[i]);
+        ret[i - 1] =
+            (struct child){sums[i] < 0 ? -(uint64_t)sums[i] : (uint64_t)sums[i], caller, (uint32_t)i};
+    }
+    qsort(ret, t->n - 1, sizeof *ret, compare_callers);
+}
+
+static void put_node(struct flame *f, const struct flame_tree *t, uint32_t node)
+{
+    size_t at = f->n_nodes++;
+    f->depth[at] = t->nodes[node].depth;
+    f->function[at] = t->nodes[node].function;
+    memcpy(f->self + at * t->n_types, t->values + node * t->n_types, t->n_types * sizeof *f->self);
+}
+
+/* Writes the nodes in preorder. `first` gives the first callee of each node in `children`; `pending` is a
+ * stack of nodes. */
+static void put_nodes(const struct tree_builder *d, const struct child *children, uint32_t *first,
+                      uint32_t *pending)
+{
+    const struct flame_tree *t = &d->tree;
+    size_t n_pending = 1, n = t->n - 1;
+    for (size_t i = n; i-- > 0;)
+        first[children[i].caller] = (uint32_t)i;
+    pending[0] = 0;
+    while (n_pending > 0) {
+        uint32_t node = pending[--n_pending];
+        size_t end = first[node];
+        put_node(d->f, t, node);
+        while (end < n && children[end].caller == node)
+            end++;
+        while (end > first[node])
+            pending[n_pending++] = children[--end].node;
+    }
+}
+
+static int write_tree(struct tree_builder *d, struct err *err)
+{
+    struct flame *f = d->f;
+    size_t n = d->tree.n;
+    int64_t *sums = calloc(n, sizeof *sums);
+    struct child *children = calloc(n, sizeof *children);
+    uint32_t *first = malloc(n * sizeof *first), *pending = calloc(n, sizeof *pending);
+    int rc = -1;
+    f->depth = calloc(n, sizeof *f->depth);
+    f->function = calloc(n, sizeof *f->function);
+    f->self = calloc(n * f->n_types, sizeof *f->self);
+    if (!sums || !children || !first || !pending || !f->depth || !f->function || !f->self) {
+        err_nomem(err);
+    } else {
+        memset(first, 0xff, n * sizeof *first); /* a node without callees: points past the end */
+        order_children(d, sums, children);
+        put_nodes(d, children, first, pending);
+        rc = 0;
+    }
+    free(sums);
+    free(children);
+    free(first);
+    free(pending);
+    return rc;
+}
+
+/* Keeps the functions of the nodes, in the order of their first node. */
+static int keep_functions(const struct tree_builder *d, struct err *err)
+{
+    struct flame *f = d->f;
+    size_t n = d->stacks.n_functions;
+    uint32_t *number = malloc((n + 1) * sizeof *number);
+    f->functions = calloc(n + 1, sizeof *f->functions);
+    if (!number || !f->functions) {
+        free(number);
+        return err_nomem(err);
+    }
+    memset(number, 0xff, (n + 1) * sizeof *number);
+    for (size_t i = 0; i < f->n_nodes; i++) {
+        uint32_t function = f->function[i];
+        if (function >= FLAME_SMALLER)
+            continue;
+        if (number[function] == UINT32_MAX) {
+            number[function] = (uint32_t)f->n_functions;
+            f->functions[f->n_functions++] = d->stacks.functions[function];
+        }
+        f->function[i] = number[function];
+    }
+    free(number);
+    return 0;
+}
+
+/* ---- entry --------------------------------------------------------------------------------------------- */
+
+/* The weight of a value of each type: its share of the sum over all samples. */
+static void find_scale(const struct profile *p, size_t n_types, double *ret)
+{
+    for (size_t type = 0; type < n_types; type++) {
+        double all = 0;
+        for (size_t i = 0; i < p->n_samples; i++)
+            all += fabs((double)p->values[i * p->n_sample_types + type]);
+        ret[type] = all > 0 ? 1 / all : 0;
+    }
+}
+
+static int grow_tree(struct tree_builder *d, struct err *err)
+{
+    struct flame *f = d->f;
+    struct profile *p = d->p;
+    double scale[FLAME_MAX_TYPES] = {0};
+    if (report_prune(p, err) < 0 || profile_default_type(p, &f->default_type, err) < 0)
+        return -1;
+    f->n_types = p->n_sample_types < FLAME_MAX_TYPES ? p->n_sample_types : FLAME_MAX_TYPES;
+    if (f->default_type >= f->n_types)
+        f->default_type = 0;
+    find_scale(p, f->n_types, scale);
+    if (flame_stacks_init(&d->stacks, p, err) < 0 || flame_tree_init(&d->tree, f->n_types, scale, err) < 0)
+        return -1;
+    for (size_t i = 0; i < p->n_samples; i++)
+        if (add_sample(d, d->stacks.order[i], err) < 0)
+            return -1;
+    if (leave_nodes(d, 0, err) < 0)
+        return -1;
+    if (d->tree.n > d->most && flame_tree_fold(&d->tree, d->most, NULL, 0, err) < 0)
+        return -1;
+    return write_tree(d, err) < 0 ? -1 : keep_functions(d, err);
+}
+
+int flame_new(struct profile *p, size_t max_nodes, struct flame **ret, struct err *err)
+{
+    struct tree_builder *d = calloc(1, sizeof *d);
+    struct flame *f = calloc(1, sizeof *f);
+    int rc = -1;
+    if (!d || !f) {
+        err_nomem(err);
+    } else {
+        d->p = p;
+        d->f = f;
+        d->most = max_nodes;
+        rc = grow_tree(d, err);
+        flame_stacks_release(&d->stacks);
+        flame_tree_release(&d->tree);
+    }
+    free(d);
+    if (rc < 0)
+        flame_free(f);
+    else
+        *ret = f;
+    return rc;
+}
+
+void flame_free(struct flame *f)
+{
+    if (!f)
+        return;
+    free(f->depth);
+    free(f->function);
+    free(f->self);
+    free(f->functions);
+    free(f);
+}

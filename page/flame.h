@@ -1,0 +1,50 @@
+/*
+ * A profile's call tree, for a picture: every path from the outermost call inwards, with the values of its
+ * samples.
+ *
+ * Inlined calls are nodes like others. Name and file identify a function. A place without a name gets the
+ * mapping's file ("[libc.so.6]"), as in pprof. Labels are ignored.
+ *
+ * For every sample type, the nodes' own values add up to the profile's total modulo 2^64, whatever was
+ * folded.
+ */
+#ifndef PAGE_FLAME_H
+#define PAGE_FLAME_H
+
+#include "proto/proto.h"
+
+/* Values of `function` that are no index. */
+#define FLAME_ROOT UINT32_MAX          /* node 0, above all others */
+#define FLAME_SMALLER (UINT32_MAX - 1) /* the folded callees of its caller */
+
+/* Further sample types are not drawn. */
+#define FLAME_MAX_TYPES 16
+/* Deeper calls are folded. */
+#define FLAME_MAX_DEPTH 10000
+
+struct flame_function {
+    uint32_t name, file; /* strings of the profile */
+    int64_t line;        /* its first line; 0: unknown */
+};
+
+struct flame {
+    size_t n_types;      /* the profile's first types */
+    size_t default_type; /* by pprof's rules */
+    size_t n_nodes;      /* in preorder; callees of one caller by the default type, the heaviest first */
+    uint32_t *depth;     /* by node; 0: the root */
+    uint32_t *function;  /* by node: index of a function, or one of the above */
+    int64_t *self;       /* n_types values for each node */
+    struct flame_function *functions; /* the functions of the nodes */
+    size_t n_functions;
+};
+
+/*
+ * Makes the tree of a profile. Prunes the profile (report_prune), and may add strings to it. The tree has at
+ * most max_nodes nodes (at least 3). The lightest nodes, by their shares of all sample types, are folded into
+ * a node FLAME_SMALLER of their caller. Memory grows with max_nodes, plus 4 bytes for each of the profile's
+ * samples and lines; time with the frames of all stacks.
+ */
+int flame_new(struct profile *p, size_t max_nodes, struct flame **ret, struct err *err);
+void flame_free(struct flame *f);
+
+#endif

@@ -1,0 +1,47 @@
+/*
+ * A growing call tree. Nodes are in the order of their creation. A node that was left never grows again, and
+ * is folded at once if it weighs no more than the nodes of the previous fold.
+ */
+#ifndef PAGE_FLAME_TREE_H
+#define PAGE_FLAME_TREE_H
+
+#include "page/flame.h"
+
+struct flame_node {
+    uint32_t caller;   /* an older node; 0 for the root */
+    uint32_t function; /* as in struct flame */
+    uint32_t depth;
+    uint32_t smaller; /* the node FLAME_SMALLER with its folded callees; 0: none yet */
+};
+
+struct flame_tree {
+    size_t n_types;
+    double scale[FLAME_MAX_TYPES]; /* the weight of a value of each type */
+    double cutoff;                 /* nodes of at most this weight are folded */
+    struct flame_node *nodes;
+    int64_t *values; /* n_types own values for each node */
+    double *weights; /* by node, with all callees that were left */
+    size_t n, cap_nodes, cap_values, cap_weights;
+};
+
+/* Makes a tree that is only a root. */
+int flame_tree_init(struct flame_tree *t, size_t n_types, const double *scale, struct err *err);
+void flame_tree_release(struct flame_tree *t);
+
+/* Adds a node below its caller. For FLAME_SMALLER, returns the existing node if there is one. */
+int flame_tree_grow(struct flame_tree *t, uint32_t caller, uint32_t function, uint32_t *ret, struct err *err);
+
+/* Adds to a node's own values, modulo 2^64. */
+void flame_tree_add(struct flame_tree *t, uint32_t node, const int64_t *values);
+
+/* Call this when a node and its callees are complete; the callees first. */
+int flame_tree_leave(struct flame_tree *t, uint32_t node, struct err *err);
+
+/*
+ * Keeps at most that many nodes, the heaviest, and folds the others into FLAME_SMALLER of their nearest
+ * caller that stays. Nodes get new numbers, but still follow their callers. The nodes of `path` are not
+ * complete yet: they stay, and *path gets their new numbers.
+ */
+int flame_tree_fold(struct flame_tree *t, size_t most, uint32_t *path, size_t n_path, struct err *err);
+
+#endif

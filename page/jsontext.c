@@ -1,0 +1,79 @@
+#include "page/jsontext.h"
+
+#include <string.h>
+
+#include "base/banned.h"
+
+/* The length of the bytes at p that need an escape; 0 if there are none. */
+static size_t special_length(const char *p, size_t n)
+{
+    if (*p == '<' || *p == '>' || *p == '&')
+        return 1;
+    /* U+2028 and U+2029 */
+    return n >= 3 && memcmp(p, "\342\200", 2) == 0 && (p[2] == '\250' || p[2] == '\251') ? 3 : 0;
+}
+
+static void add_escape(struct buf *b, const char *p, size_t n)
+{
+    if (n == 1)
+        buf_addf(b, "\\u%04x", (unsigned)*p);
+    else
+        buf_adds(b, p[2] == '\250' ? "\\u2028" : "\\u2029");
+}
+
+/* `quoted`: also escape quotes and backslashes. */
+static void add_escaped(struct buf *b, struct str s, bool quoted)
+{
+    size_t from = 0;
+    for (size_t i = 0; i < s.n;) {
+        size_t mark = special_length(s.p + i, s.n - i);
+        bool escaped = quoted && (s.p[i] == '"' || s.p[i] == '\\');
+        if (!mark && !escaped) {
+            i++;
+            continue;
+        }
+        buf_add(b, s.p + from, i - from);
+        if (escaped)
+            buf_addc(b, '\\');
+        else
+            add_escape(b, s.p + i, mark);
+        from = escaped ? i : i + mark;
+        i += escaped ? 1 : mark;
+    }
+    buf_add(b, s.p + from, s.n - from);
+}
+
+void jsontext_name(struct buf *b, struct str s)
+{
+    char shown[JSONTEXT_MAX_NAME];
+    text_printable(shown, sizeof shown, s.p, s.n);
+    buf_addc(b, '"');
+    add_escaped(b, str_of(shown), true);
+    buf_addc(b, '"');
+}
+
+void jsontext_json(struct buf *b, struct str s)
+{
+    add_escaped(b, s, false);
+}
+
+void jsontext_number(struct buf *b, int64_t v)
+{
+    char digits[24];
+    size_t at = sizeof digits;
+    uint64_t left = v < 0 ? -(uint64_t)v : (uint64_t)v;
+    do
+        digits[--at] = (char)('0' + left % 10);
+    while (left /= 10);
+    if (v < 0)
+        digits[--at] = '-';
+    buf_add(b, digits + at, sizeof digits - at);
+}
+
+void jsontext_text(struct buf *b, const char *key, const char *value)
+{
+    if (!value)
+        return;
+    buf_addf(b, ",\"%s\":", key);
+    jsontext_name(b, str_of(value));
+}

@@ -1,0 +1,32 @@
+/*
+ * JSON for a page, appended to a buffer: large arrays of numbers, and names from any source.
+ *
+ * All output is safe between <script> and </script>: characters that HTML interprets, or that older
+ * JavaScript takes as line ends, are escaped.
+ */
+#ifndef PAGE_JSONTEXT_H
+#define PAGE_JSONTEXT_H
+
+#include "base/base.h"
+
+/* The longest name. A longer one is cut and ends in "...". */
+#define JSONTEXT_MAX_NAME 2048
+
+/* Adds a string and makes it printable. */
+void jsontext_name(struct buf *b, struct str s);
+void jsontext_number(struct buf *b, int64_t v);
+/* Adds existing JSON, in UTF-8. */
+void jsontext_json(struct buf *b, struct str s);
+
+/* Adds `,"KEY":` and the string; nothing for NULL. */
+void jsontext_text(struct buf *b, const char *key, const char *value);
+
+/* Adds an item of an array of numbers, after a comma unless it is the first. */
+static inline void jsontext_item(struct buf *b, size_t i, int64_t v)
+{
+    if (i > 0)
+        buf_addc(b, ',');
+    jsontext_number(b, v);
+}
+
+#endif

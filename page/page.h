@@ -1,0 +1,105 @@
+/*
+ * report.html: one HTML file that draws the profiles and dumps of goroutines of a capture, and shows the
+ * findings on them (docs/formats.md).
+ *
+ * page_build_* lists the files to draw from the manifest (builder_list.c), reads one file at a time, looks
+ * for findings in it and has it drawn (builder.c), compares files that belong together (builder_compare.c,
+ * builder_pairs.c), and writes the page entry by entry (writer.c). builder_workdir.c, builder_bundle.c and
+ * builder_files.c read the bytes from their three origins.
+ *
+ * The files are untrusted: page_build_workdir and page_build_copy read them in a child with limits
+ * (base/confined.h). Run the other functions in such a child.
+ */
+#ifndef PAGE_PAGE_H
+#define PAGE_PAGE_H
+
+#include "bundle/bundle.h"
+
+/*
+ * Makes the findings of the summary and report.html in the work directory of a finished capture, and adds
+ * both to the manifest. A large profile gets an entry without a picture. On failure the directory and the
+ * manifest have no report, and nothing else has changed.
+ *
+ * Forks: no other thread may draw, hash or hold a library's lock. `cancel_fd` (or -1) ends the child at once
+ * when it becomes readable. If it is readable already, the child has PAGE_AFTER_SIGNAL_MS.
+ */
+#define PAGE_AFTER_SIGNAL_MS 1500
+int page_build_workdir(struct manifest *m, const struct workdir *w, int cancel_fd, struct err *err);
+
+/* ---- children with limits ------------------------------------------------------------------------------ */
+
+/* Receives a message for the user: one line without its end. */
+struct page_notes {
+    void (*note)(void *ctx, const char *line);
+    void *ctx;
+};
+
+/*
+ * Memory that the caller and its child share, so that a limit costs a file and not the page. The child notes
+ * which file it reads. If a limit ends it, a second child leaves that file out. A child that has read files
+ * for share_ms leaves out all further files. The child has read untrusted bytes, so its notes are untrusted.
+ */
+struct page_progress {
+    volatile uint32_t at;       /* the number of the file that is being read, from 1 on; 0: none */
+    volatile uint32_t without;  /* the number of the file that the second child leaves out; 0: none */
+    volatile uint32_t left_out; /* the number of files left out after share_ms */
+    int64_t share_ms;           /* processor time for reading files */
+    char file[256];             /* the name of the file that is being read */
+};
+int page_progress_new(struct page_progress **ret, struct err *err);
+void page_progress_free(struct page_progress *p);
+
+/* How to run a function that draws, in at most two children. */
+struct page_attempts {
+    const char *name;            /* begins messages */
+    struct proc_confines limits; /* the two children share its processor time */
+    struct page_progress *progress;
+    /* The file that the function writes to, from its present offset on; -1: none. It is truncated for the
+     * second child. If it is not a regular file, there is no second child. */
+    int fd;
+    const struct page_notes *notes; /* receives which files are left out; NULL: nobody */
+};
+int page_attempt(const struct page_attempts *a, proc_confined_fn *body, void *ctx, struct buf *ret,
+                 struct err *err);
+
+/* ---- pages --------------------------------------------------------------------------------------------- */
+
+/* Receives the page's bytes in order. -1 ends the page, with err from this function. */
+typedef int page_sink_fn(void *ctx, const void *p, size_t n, struct err *err);
+
+/* The destination of a page. */
+struct page_output {
+    page_sink_fn *sink;
+    void *ctx;
+    struct page_progress *progress; /* NULL: no progress is noted */
+};
+
+/* Writes the page of a bundle. The same bundle always gives the same bytes. */
+int page_build_bundle(const char *path, struct age_identities *by, const struct page_output *to,
+                      struct err *err);
+
+/* Writes the page of a copy that is being handed off, from the redacted members. A bundle_draw_fn, which
+ * starts its own child; its `ctx` is a struct page_notes or NULL. */
+int page_build_copy(const struct bundle_coming *bundle, int fd, struct err *err);
+
+/* Returns a bundle's manifest as a new string. A manifest of an older program gets the findings that it
+ * lacks. `progress` may be NULL. */
+int page_manifest(const char *path, struct age_identities *by, struct page_progress *progress, char **ret,
+                  struct err *err);
+
+/* Files that the user names, and the caller's functions to read them. */
+struct page_files {
+    const struct strlist *names;
+    void *ctx; /* for `read` */
+    /* Reads the bytes of a file and decompresses them. An error ERR_NOT_FOUND names the file. */
+    int (*read)(void *ctx, const char *name, struct buf *ret, struct err *err);
+    /* Adds a hint on the type of a file that is neither a profile nor a dump. Returns -1. */
+    int (*hint)(const char *name, const void *p, size_t n, struct err *err);
+    const char *(*title)(const char *name);
+    /* The kind whose profiles have samples of this type; NULL if there are several or none. */
+    const char *(*kind_of)(const char *sample_type);
+};
+/* Writes the page of files, each of them a profile or a dump of goroutines. */
+int page_build_files(const struct page_files *files, const struct page_output *to, struct err *err);
+
+#endif

@@ -1,0 +1,118 @@
+/* Which file a copy of this process was reading when a limit ended it. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "page/builder.h"
+
+#include "base/banned.h"
+
+#define NOTE_SIZE 8192
+
+int page_progress_new(struct page_progress **ret, struct err *err)
+{
+    void *p =
+        mmap(NULL, sizeof **ret, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0); /* all zeros */
+    if (p == MAP_FAILED)
+        return err_nomem(err);
+    *ret = p;
+    return 0;
+}
+
+void page_progress_free(struct page_progress *p)
+{
+    if (p)
+        munmap(p, sizeof *p);
+}
+
+/* Only a regular file can be written again. */
+static bool is_cut(int fd, off_t begin)
+{
+    return fd < 0 || (begin >= 0 && ftruncate(fd, begin) == 0 && lseek(fd, begin, SEEK_SET) == begin);
+}
+
+__attribute__((format(printf, 2, 3))) static void note(const struct page_notes *to, const char *format, ...)
+{
+    char line[NOTE_SIZE];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    if (to)
+        to->note(to->ctx, line);
+}
+
+/* Whether a copy that failed for `why` is run once more, without the file that it was reading. */
+static bool leaves_out(struct page_progress *p, const struct page_notes *notes, const struct err *why)
+{
+    char file[sizeof p->file];
+    uint32_t at = p->at;
+    if (why->kind != ERR_LIMIT || at == 0)
+        return false;
+    p->without = at;
+    p->at = p->left_out = 0;
+    text_printable(file, sizeof file, p->file, strnlen(p->file, sizeof p->file));
+    note(notes, "%s; going on without %s", why->msg, file);
+    return true;
+}
+
+int page_attempt(const struct page_attempts *a, proc_confined_fn *body, void *ctx, struct buf *ret,
+                 struct err *err)
+{
+    struct page_progress *p = a->progress;
+    struct proc_confines limits = a->limits;
+    struct err why = ERR_INIT;
+    off_t begin = a->fd < 0 ? 0 : lseek(a->fd, 0, SEEK_CUR);
+    limits.cpu_ms /= 2;
+    /* The other half is for what is drawn of the files together. */
+    p->share_ms = limits.cpu_ms / 2;
+    int rc = confined_run(a->name, &limits, body, ctx, ret, &why);
+    if (rc < 0 && is_cut(a->fd, begin) && leaves_out(p, a->notes, &why)) {
+        if (ret)
+            buf_clear(ret);
+        why = (struct err)ERR_INIT;
+        rc = confined_run(a->name, &limits, body, ctx, ret, &why);
+    }
+    if (rc < 0 && err)
+        *err = why;
+    uint32_t left_out = p->left_out;
+    if (rc == 0 && left_out > 0)
+        note(a->notes,
+             "%s: %" PRIu32 " files are left out: reading the files before them took %" PRId64
+             " s of processor time",
+             a->name, left_out, p->share_ms / 1000);
+    return rc;
+}
+
+bool page_progress_is_over(struct page_progress *p)
+{
+    if (!p || p->share_ms == 0 || proc_cpu_ms() <= p->share_ms)
+        return false;
+    p->left_out++;
+    return true;
+}
+
+void page_builder_note_progress(struct page_builder *d, const struct page_file *f)
+{
+    struct page_progress *p = d->progress;
+    if (!p)
+        return;
+    p->at = 0;
+    if (!f)
+        return;
+    snprintf(p->file, sizeof p->file, "%s", f->entry.file);
+    p->at = (uint32_t)(f - d->files) + 1;
+}
+
+void page_builder_apply_progress(struct page_builder *d, struct page_progress *p)
+{
+    d->progress = p;
+    if (!p || p->without == 0 || p->without > d->n)
+        return;
+    struct page_file *f = &d->files[p->without - 1];
+    f->how = 0;
+    f->why = "reading it takes more memory or time than a file of its size may";
+}

@@ -1,0 +1,15 @@
+/* The page's own parts, which tools/embed-web makes from web/. */
+#ifndef PAGE_WEB_H
+#define PAGE_WEB_H
+
+#include "base/base.h"
+
+struct page_web {
+    struct str template; /* HTML with the places <!--csp-->, <!--style-->, <!--data--> and <!--script--> */
+    struct str style;    /* CSS */
+    struct str script;   /* one JavaScript module */
+};
+
+extern const struct page_web page_web;
+
+#endif

@@ -1,0 +1,297 @@
+#include "page/writer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "page/jsontext.h"
+#include "page/data.h"
+#include "page/web.h"
+#include "base/banned.h"
+
+/* The limit of the list of entries, and of the manifest. */
+#define MAX_BUNDLE ((size_t)256 << 20)
+
+struct page_writer {
+    page_sink_fn *sink;
+    void *ctx;
+    uint64_t max_bytes, written;
+    size_t n_drawn, n_entries;
+    struct buf entries;   /* as JSON */
+    struct strlist files; /* the files of the drawn entries */
+    unsigned char *from;  /* by entry: enum finding_input */
+    size_t cap_from;
+};
+
+static int write_bytes(struct page_writer *p, const void *bytes, size_t n, struct err *err)
+{
+    p->written += n;
+    return p->sink(p->ctx, bytes, n, err);
+}
+
+static int write_text(struct page_writer *p, const char *text, struct err *err)
+{
+    return write_bytes(p, text, strlen(text), err);
+}
+
+/* ---- template ------------------------------------------------------------------------------------------ */
+
+/* The template's text before a place, and after it. */
+static struct str text_before(struct str template, const char *place)
+{
+    const char *at = memmem(template.p, template.n, place, strlen(place));
+    return (struct str){template.p, at ? (size_t)(at - template.p) : template.n};
+}
+
+static struct str text_after(struct str template, const char *place)
+{
+    size_t n = text_before(template, place).n + strlen(place);
+    return n > template.n ? STR("") : (struct str){template.p + n, template.n - n};
+}
+
+static struct str text_between(const char *from, const char *to)
+{
+    return text_before(text_after(page_web.template, from), to);
+}
+
+static int add_hash(struct buf *b, struct str text, struct err *err)
+{
+    unsigned char bytes[SHA256_BYTES];
+    struct sha256 *hash = sha256_new(err);
+    if (!hash)
+        return -1;
+    sha256_add(hash, text.p, text.n);
+    int rc = sha256_bytes(hash, bytes, err);
+    sha256_free(hash);
+    if (rc < 0)
+        return -1;
+    buf_adds(b, "'sha256-");
+    base64_add(b, BASE64_PADDED, bytes, sizeof bytes);
+    buf_addc(b, '\'');
+    return 0;
+}
+
+/* The policy allows only the script and style of the template. */
+static int write_policy(struct page_writer *p, struct err *err)
+{
+    struct buf b = BUF_INIT(4096);
+    buf_adds(&b, "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src ");
+    int rc = add_hash(&b, page_web.script, err);
+    buf_adds(&b, "; style-src ");
+    if (rc == 0)
+        rc = add_hash(&b, page_web.style, err);
+    buf_adds(&b, "; img-src data:; base-uri 'none'; form-action 'none'\">");
+    if (rc == 0 && (rc = buf_check(&b, "the policy", err)) == 0)
+        rc = write_bytes(p, b.data, b.len, err);
+    buf_release(&b);
+    return rc;
+}
+
+static int put_str(struct page_writer *p, struct str s, struct err *err)
+{
+    return write_bytes(p, s.p, s.n, err);
+}
+
+int page_writer_new(page_sink_fn *sink, void *ctx, uint64_t max_bytes, struct page_writer **ret,
+                    struct err *err)
+{
+    struct page_writer *p = calloc(1, sizeof *p);
+    if (!p)
+        return err_nomem(err);
+    p->sink = sink;
+    p->ctx = ctx;
+    p->max_bytes = max_bytes;
+    buf_init(&p->entries, MAX_BUNDLE);
+    if (put_str(p, text_before(page_web.template, "<!--csp-->"), err) < 0 || write_policy(p, err) < 0 ||
+        put_str(p, text_between("<!--csp-->", "<!--style-->"), err) < 0 ||
+        write_text(p, "<style>", err) < 0 || put_str(p, page_web.style, err) < 0 ||
+        write_text(p, "</style>", err) < 0 ||
+        put_str(p, text_between("<!--style-->", "<!--data-->"), err) < 0) {
+        page_writer_free(p);
+        return -1;
+    }
+    *ret = p;
+    return 0;
+}
+
+void page_writer_free(struct page_writer *p)
+{
+    if (!p)
+        return;
+    buf_release(&p->entries);
+    strlist_release(&p->files);
+    free(p->from);
+    free(p);
+}
+
+void page_writer_allow(struct page_writer *p, uint64_t more_bytes)
+{
+    p->max_bytes += more_bytes;
+}
+
+/* ---- entries ------------------------------------------------------------------------------------------- */
+
+/* `form` is "none" for an entry without a picture. */
+static int list_entry(struct page_writer *p, const struct page_entry *entry, const char *form,
+                      const char *why, struct err *err)
+{
+    static const char *const from[] = {
+        [FINDING_FROM_ONE] = NULL, [FINDING_FROM_COMPARISON] = "sides", [FINDING_FROM_GROWTH] = "growth"};
+    struct buf *b = &p->entries;
+    buf_adds(b, p->n_entries++ > 0 ? ",\n{\"id\":" : "{\"id\":");
+    if (why)
+        buf_adds(b, "null");
+    else
+        buf_addf(b, "\"data-%zu\"", p->n_drawn++);
+    jsontext_text(b, "form", form);
+    jsontext_text(b, "title", entry->title);
+    if (entry->from == FINDING_FROM_ONE)
+        jsontext_text(b, "file", entry->file);
+    jsontext_text(b, "kind", entry->kind);
+    jsontext_text(b, "host", entry->host);
+    jsontext_text(b, "service", entry->service);
+    jsontext_text(b, "from", from[entry->from]);
+    jsontext_text(b, "here", entry->here);
+    jsontext_text(b, "there", entry->there);
+    jsontext_text(b, "why", why);
+    buf_addc(b, '}');
+    if (array_reserve((void **)&p->from, &p->cap_from, p->files.n + 1, sizeof *p->from, err) < 0)
+        return -1;
+    p->from[p->files.n] = (unsigned char)entry->from;
+    return strlist_add(&p->files, why || !entry->file ? "" : entry->file, err);
+}
+
+int page_writer_add_nothing(struct page_writer *p, const struct page_entry *entry, const char *why,
+                            struct err *err)
+{
+    return list_entry(p, entry, "none", why, err);
+}
+
+/* Writes data as an element of the page. */
+static int write_data(struct page_writer *p, const struct buf *data, struct err *err)
+{
+    struct buf b = BUF_INIT(PAGE_MAX_ENTRY * 2);
+    void *gzip = NULL;
+    size_t n = 0;
+    if (gzip_compress(data->data, data->len, &gzip, &n, err) < 0)
+        return -1;
+    buf_addf(&b, "<script type=\"application/octet-stream\" id=\"data-%zu\">", p->n_drawn);
+    base64_add(&b, BASE64_PADDED, gzip, n);
+    buf_adds(&b, "</script>\n");
+    free(gzip);
+    int rc = buf_check(&b, "the entry", err);
+    if (rc == 0 && p->written + b.len > p->max_bytes)
+        rc = err_set(err, ERR_FAILED, "the page has no room for it");
+    if (rc == 0)
+        rc = write_bytes(p, b.data, b.len, err);
+    buf_release(&b);
+    return rc;
+}
+
+static int write_entry(struct page_writer *p, const struct page_entry *entry, const char *form,
+                       const struct buf *data, struct err *err)
+{
+    if (buf_check(data, "what is to be drawn", err) < 0 || write_data(p, data, err) < 0)
+        return -1;
+    return list_entry(p, entry, form, NULL, err);
+}
+
+int page_writer_add_profile(struct page_writer *p, const struct page_entry *entry, struct profile *profile,
+                            struct err *err)
+{
+    struct buf data = BUF_INIT(PAGE_MAX_ENTRY);
+    int rc = page_data_profile(profile, &data, err);
+    if (rc == 0)
+        rc = write_entry(p, entry, "profile", &data, err);
+    buf_release(&data);
+    return rc;
+}
+
+int page_writer_add_goroutines(struct page_writer *p, const struct page_entry *entry,
+                               const struct goroutines *g, struct err *err)
+{
+    struct buf data = BUF_INIT(PAGE_MAX_ENTRY);
+    int rc = page_data_goroutines(g, &data, err);
+    if (rc == 0)
+        rc = write_entry(p, entry, "goroutines", &data, err);
+    buf_release(&data);
+    return rc;
+}
+
+int page_writer_add_comparison(struct page_writer *p, const struct page_entry *entry,
+                               const struct comparison *s, struct err *err)
+{
+    struct buf data = BUF_INIT(PAGE_MAX_ENTRY);
+    int rc = page_data_comparison(s, &data, err);
+    if (rc == 0)
+        rc = write_entry(p, entry, "sides", &data, err);
+    buf_release(&data);
+    return rc;
+}
+
+/* ---- overview ------------------------------------------------------------------------------------------ */
+
+static bool has_entry(const struct page_writer *p, size_t entry, const struct page_sentence *s)
+{
+    return s->file && p->from[entry] == s->from && strcmp(p->files.items[entry], s->file) == 0;
+}
+
+static void add_sentence(struct buf *b, const struct page_writer *p, const struct page_sentence *s)
+{
+    size_t entry = 0;
+    buf_adds(b, "{\"rule\":");
+    jsontext_name(b, str_of(s->rule));
+    jsontext_text(b, "text", s->text);
+    while (entry < p->files.n && !has_entry(p, entry, s))
+        entry++;
+    if (entry < p->files.n)
+        buf_addf(b, ",\"data\":%zu", entry);
+    else
+        buf_adds(b, ",\"data\":null");
+    if (s->look)
+        jsontext_text(b, "look", s->look);
+    else
+        buf_adds(b, ",\"look\":null");
+    buf_addc(b, '}');
+}
+
+static void add_bundle(struct buf *b, const struct page_writer *p, const struct page_bundle *bundle)
+{
+    buf_adds(b, "<script type=\"application/json\" id=\"bundle\">{\"version\":1");
+    jsontext_text(b, "tool", bundle->tool);
+    jsontext_text(b, "name", bundle->name);
+    jsontext_text(b, "made", bundle->made);
+    buf_adds(b, ",\n\"summary\":[");
+    for (size_t i = 0; i < bundle->n_summary; i++) {
+        if (i > 0)
+            buf_adds(b, ",\n");
+        add_sentence(b, p, &bundle->summary[i]);
+    }
+    buf_addc(b, ']');
+    for (size_t i = 0; i < bundle->n_groups; i++) {
+        buf_adds(b, i == 0 ? ",\n\"groups\":[" : ",\n");
+        page_data_group(&bundle->groups[i], b);
+    }
+    buf_adds(b, bundle->n_groups > 0 ? "],\n\"data\":[" : ",\n\"data\":[");
+    buf_add(b, buf_str(&p->entries), p->entries.len);
+    buf_adds(b, "],\n\"manifest\":");
+    jsontext_json(b, bundle->manifest.n ? bundle->manifest : STR("null"));
+    buf_adds(b, "}</script>\n");
+}
+
+int page_writer_finish(struct page_writer *p, const struct page_bundle *bundle, struct err *err)
+{
+    struct buf b = BUF_INIT(MAX_BUNDLE * 2);
+    int rc = buf_check(&p->entries, "the list of what is drawn", err);
+    if (rc == 0) {
+        add_bundle(&b, p, bundle);
+        rc = buf_check(&b, "what the page is told of the bundle", err);
+    }
+    if (rc == 0 && (write_bytes(p, b.data, b.len, err) < 0 ||
+                    put_str(p, text_between("<!--data-->", "<!--script-->"), err) < 0 ||
+                    write_text(p, "<script type=\"module\">", err) < 0 ||
+                    put_str(p, page_web.script, err) < 0 || write_text(p, "</script>", err) < 0 ||
+                    put_str(p, text_after(page_web.template, "<!--script-->"), err) < 0))
+        rc = -1;
+    buf_release(&b);
+    return rc;
+}

@@ -1,0 +1,196 @@
+#!/usr/bin/env bats
+# What is said of Go programs that really have a trouble (tests/ailing), and of those that have not: a rule's sentence
+# stands for its trouble, names the function, and for no other. Each profile is taken once, all side by side; from a
+# machine so busy that there are too few samples in it, once more.
+
+load helper
+
+TROUBLES=(none collection allocation channels locks waking unbuffered buffered native regexp json waiting)
+TIME=5
+
+ailing_port() { # TROUBLE
+    sed -n 's/^listening .*://p' "$RIG_DIR/$1/log"
+}
+
+# Profiles of these, taken side by side.
+take() { # TROUBLE...
+    local trouble fetching=()
+    for trouble in "$@"; do
+        curl -fsS -o "$RIG_DIR/$trouble.pb.gz" \
+            "http://127.0.0.1:$(ailing_port "$trouble")/debug/pprof/profile?seconds=$TIME" &
+        fetching+=($!)
+    done
+    wait "${fetching[@]}"
+}
+
+samples() { # TROUBLE
+    "$PROFGRAB" pprof -raw -sample_index=samples "$RIG_DIR/$1.pb.gz" 2>/dev/null |
+        awk '/^Samples:/ { on = 1; next } /^Locations/ { on = 0 } on && $1 ~ /^[0-9]+$/ { n += $1 } END { print n + 0 }'
+}
+
+setup_file() {
+    local trouble again=()
+    RIG_DIR=$(mktemp -d "${TMPDIR:-/tmp}/profgrab-rig.XXXXXX")
+    export RIG_DIR
+    mkdir "$RIG_DIR/pids"
+    for trouble in "${TROUBLES[@]}"; do
+        rig_spawn "$trouble" "$rig_root/build/fixture/ailing" "$trouble"
+    done
+    for trouble in "${TROUBLES[@]}"; do
+        rig_wait "$trouble" 20 grep -q '^listening ' "$RIG_DIR/$trouble/log"
+    done
+    take "${TROUBLES[@]}"
+    for trouble in "${TROUBLES[@]}"; do
+        if [[ $trouble != waiting ]] && (($(samples "$trouble") < 50)); then
+            again+=("$trouble")
+        elif [[ $trouble != waiting ]]; then
+            rig_end "$trouble"
+        fi
+    done
+    ((${#again[@]} == 0)) || take "${again[@]}"
+}
+
+setup() {
+    e2e_setup
+}
+
+teardown() { :; } # no sshd, no log
+
+# The sentences on files, in $output.
+say() { # [KIND=]FILE...
+    run --separate-stderr "$FINDINGS" "$@"
+    assert_status 0
+}
+
+# Rule and function are among the sentences.
+assert_rule() { # RULE FUNCTION
+    if ! grep -q "^$1 $2: " <<<"$output"; then
+        echo "no $1 of $2 in: $output"
+        return 1
+    fi
+}
+
+# Says what there is of a trouble's CPU; no suspects but these.
+assert_only() { # TROUBLE RULE...
+    local line trouble=$1
+    shift
+    say "cpu=$RIG_DIR/$trouble.pb.gz"
+    for line in "${lines[@]}"; do
+        [[ " $* cpu-hot cpu-spread cpu-idle " == *" ${line%% *} "* ]] || {
+            echo "$trouble: $line"
+            return 1
+        }
+    done
+}
+
+@test "no trouble: the hottest function, and nothing else" {
+    assert_only none
+    assert_rule cpu-hot main.compute
+}
+
+@test "a collector that is always at work, and goroutines that must help it" {
+    assert_only collection gc-share gc-assist allocation
+    assert_rule gc-share main.grow
+    assert_rule gc-assist main.grow
+}
+
+@test "many small allocations" {
+    assert_only allocation allocation
+    assert_rule allocation main.makeSmall
+}
+
+@test "channels and locks in hot loops" {
+    assert_only channels channels scheduler
+    assert_rule channels main.countByChannel
+    assert_only locks locks scheduler
+    assert_rule locks main.countLocked
+}
+
+@test "goroutines that wake each other for every step" {
+    assert_only waking scheduler channels
+    grep -q '^scheduler ' <<<"$output"
+}
+
+@test "writes without a buffer, and as many system calls with one" {
+    assert_only unbuffered unbuffered
+    assert_rule unbuffered main.writeBytes
+    assert_only buffered
+    assert_rule 'cpu-[a-z]*' '[a-z]*.*'
+}
+
+@test "native code" {
+    assert_only native native
+    assert_rule native main.callNative
+}
+
+@test "expressions that are compiled anew, and encoding" {
+    assert_only regexp regexp-compile allocation gc-share gc-assist
+    assert_rule regexp-compile main.matchAnew
+    assert_only json encoding allocation gc-share gc-assist
+    assert_rule encoding main.encodeOften
+}
+
+@test "a program that waits: no CPU, memory that is held, goroutines, locks" {
+    local kind base
+    base=http://127.0.0.1:$(ailing_port waiting)/debug/pprof
+    for kind in heap mutex block; do
+        curl -fsS -o "$kind.pb.gz" "$base/$kind"
+    done
+    curl -fsS -o before.txt "$base/goroutine?debug=2"
+    curl -fsS -o before.pb.gz "$base/goroutine"
+    curl -fsS "http://127.0.0.1:$(ailing_port waiting)/more"
+    curl -fsS -o after.txt "$base/goroutine?debug=2"
+
+    assert_only waiting
+    assert_rule cpu-idle -
+    say heap=heap.pb.gz mutex=mutex.pb.gz block=block.pb.gz
+    assert_rule heap-in-use main.keepBuffers
+    assert_rule heap-allocated main.keepBuffers
+    assert_rule mutex-delay main.holdLong
+    assert_rule block-delay main.holdLong
+    say goroutines=before.txt
+    assert_rule leak-suspect main.waitForNobody
+    assert_rule lock-waits main.updateHeld
+    assert_rule goroutine-states main.waitForNobody
+    refute_stdout_has goroutine-growth
+    say goroutines=before.pb.gz
+    assert_rule leak-suspect main.waitForNobody
+    assert_rule lock-waits main.updateHeld
+    say goroutines=before.txt,after.txt
+    assert_rule goroutine-growth main.waitForNobody
+}
+
+@test "of a program without that, none of it is said" {
+    # The rig's own, which has a few goroutines and nothing to do.
+    rig_spawn quiet "$rig_root/build/fixture/ailing" none
+    rig_wait quiet 20 grep -q '^listening ' "$RIG_DIR/quiet/log"
+    curl -fsS -o quiet.txt "http://127.0.0.1:$(ailing_port quiet)/debug/pprof/goroutine?debug=2"
+    curl -fsS -o mutex.pb.gz "http://127.0.0.1:$(ailing_port quiet)/debug/pprof/mutex"
+    curl -fsS -o block.pb.gz "http://127.0.0.1:$(ailing_port quiet)/debug/pprof/block"
+    rig_end quiet
+    say goroutines=quiet.txt mutex=mutex.pb.gz block=block.pb.gz
+    assert_equal "${#lines[@]}" 1
+    assert_rule goroutine-states '.*'
+}
+
+@test "a bundle begins with what its profiles show: README.md, report --text and --markdown" {
+    cp "$RIG_DIR/regexp.pb.gz" regexp.pb.gz
+    run_profgrab bundle create -o b.tar.gz regexp.pb.gz
+    assert_status 0
+    run_profgrab report --text b.tar.gz
+    assert_status 0
+    [[ ${lines[0]} == 'compiling regular expressions took '*' in main.matchAnew ('*'regexp.pb.gz)' ]]
+    assert_stdout_has '1 local file'
+    run_profgrab report --markdown b.tar.gz
+    assert_status 0
+    printf '%s\n' "$output" >again.md
+    # Behind the line that says what the file is.
+    [[ ${lines[1]} == 'Performance profiles of running services'* ]]
+    assert_stdout_has $'## What the profiles show\n\n- compiling regular expressions took '
+    tar -xzOf b.tar.gz --wildcards '*/README.md' >README.md
+    diff again.md README.md
+    run_profgrab report --text --markdown b.tar.gz
+    assert_status 2
+    run_profgrab report --text /dev/null
+    assert_status 1
+}

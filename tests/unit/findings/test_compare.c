@@ -1,0 +1,811 @@
+/* Profiles held against each other: two sides, two snapshots, hosts of one service. Figures worked out by
+ * hand. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "page/data.h"
+#include "findings/rules.h"
+#include "tests/unit/profile_make.h"
+#include "tests/unit/profile_stacks.h"
+#include "tests/unit/unit.h"
+
+#include "base/banned.h"
+
+/* ---- looking ---------------------------------------------------------------------------------------------
+ */
+
+static int64_t sum_of(const struct profile *p, size_t type)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < p->n_samples; i++)
+        sum += p->values[i * p->n_sample_types + type];
+    return sum;
+}
+
+static const struct finding *said(const struct findings *w, const char *rule)
+{
+    for (size_t i = 0; i < w->n; i++)
+        if (strcmp(w->items[i].rule, rule) == 0)
+            return &w->items[i];
+    return NULL;
+}
+
+static void assert_said(const struct findings *w, const char *rule, const char *text, const char *look)
+{
+    const struct finding *i = said(w, rule);
+    if (!i)
+        fail_msg("nothing of %s", rule);
+    assert_string_equal(i->text, text);
+    assert_string_equal(i->look ? i->look : "", look);
+}
+
+/* ---- two sides ------------------------------------------------------------------------------------------
+ */
+
+/* Takes the profile. */
+static void add(struct comparison *s, enum comparison_side side, struct profile *p)
+{
+    struct err err = ERR_INIT;
+    ok(comparison_add(s, side, p, &err), &err);
+    profile_free(p);
+}
+
+static void finish(struct comparison *s)
+{
+    struct err err = ERR_INIT;
+    ok(comparison_finish(s, &err), &err);
+}
+
+static struct findings words_of_sides(const struct comparison *s, const char *kind)
+{
+    struct findings w = FINDINGS_INIT;
+    struct err err = ERR_INIT;
+    struct finding_subject subject = {.host = "file-03",
+                                      .service = "gitaly",
+                                      .kind = kind,
+                                      .file = "f",
+                                      .here = "file-03",
+                                      .there = "file-07"};
+    ok(findings_add_comparison(&w, s, &subject, &err), &err);
+    return w;
+}
+
+static void comparison_of_cpu(void **state)
+{
+    struct comparison s = {0};
+    (void)state;
+    add(&s, COMPARISON_TARGET, hot_profile(410, 1000));
+    add(&s, COMPARISON_BASELINE, hot_profile(30, 1000));
+    finish(&s);
+    assert_int_equal(s.n_types, 2);
+    assert_int_equal(comparison_basis_of(&s, 1), COMPARISON_SHARE);
+    /* Labels are gone: samples of the same stack are one. */
+    assert_int_equal(s.all->n_samples, 2);
+    assert_int_equal(sum_of(s.all, comparison_column(&s, 0, COMPARISON_TARGET)), 1000);
+    assert_int_equal(sum_of(s.all, comparison_column(&s, 0, COMPARISON_BASELINE)), 1000);
+    assert_true(comparison_scale(&s, 0, COMPARISON_TARGET) == 0.001);
+    struct findings w = words_of_sides(&s, "cpu");
+    assert_said(&w, "against-cpu",
+                "file-03 spends 41 % of the CPU time in main.hot, file-07 3.0 %; CPU was 100 % and 100 % "
+                "busy (100 % is "
+                "one core)",
+                "main.hot");
+    assert_null(said(&w, "against-alike"));
+    findings_release(&w);
+    comparison_release(&s);
+}
+
+/* 41 % of 50 samples and 25 % of 50 may be the same; of 2,000 they are not. */
+static void comparison_by_chance(void **state)
+{
+    (void)state;
+    for (int64_t n = 50; n <= 2000; n *= 40) {
+        struct comparison s = {0};
+        add(&s, COMPARISON_TARGET, hot_profile(n * 41 / 100, n));
+        add(&s, COMPARISON_BASELINE, hot_profile(n * 25 / 100, n));
+        finish(&s);
+        struct findings w = words_of_sides(&s, "cpu");
+        assert_int_equal(said(&w, "against-cpu") != NULL, n == 2000);
+        assert_int_equal(said(&w, "against-alike") != NULL, n == 50);
+        findings_release(&w);
+        comparison_release(&s);
+    }
+}
+
+/* More stacks than a side has room for: main.f0 to main.f63, three deep. */
+static struct profile *crowded_profile(void)
+{
+    struct err err = ERR_INIT;
+    struct profile *p = cpu_profile();
+    for (uint32_t i = 0; i < 64; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "main.f%u", (unsigned)i);
+        cpu(p, name, 1);
+    }
+    for (uint32_t i = 0; i < 64 * 64 * 64; i++) {
+        const uint32_t stack[] = {i % 64, i / 64 % 64, i / 4096};
+        ok(profile_add_sample(p, stack, 3, (const int64_t[]){1, 10000000}, NULL, 0, &err), &err);
+    }
+    return p;
+}
+
+/* A side that is full costs those that still come nothing, and the other side has its own room. */
+static void comparison_that_are_full(void **state)
+{
+    struct comparison s = {0};
+    (void)state;
+    add(&s, COMPARISON_TARGET, crowded_profile());
+    const struct profile *whole = NULL;
+    for (int i = 0; i < 3; i++) {
+        struct err err = ERR_INIT;
+        struct profile *p = hot_profile(410, 1000);
+        assert_int_equal(comparison_add(&s, COMPARISON_TARGET, p, &err), -1);
+        assert_int_equal(err.kind, ERR_FAILED);
+        profile_free(p);
+        /* It is not put together anew for each. */
+        if (whole)
+            assert_ptr_equal(s.of[COMPARISON_TARGET].parts[COMPARISON_PARTS - 1], whole);
+        whole = s.of[COMPARISON_TARGET].parts[COMPARISON_PARTS - 1];
+        assert_non_null(whole);
+    }
+    add(&s, COMPARISON_BASELINE, hot_profile(30, 1000));
+    finish(&s);
+    assert_int_equal(s.of[COMPARISON_TARGET].processes, 1);
+    assert_true(comparison_has_both(&s));
+    comparison_release(&s);
+}
+
+/* A caller that has 12 points more than elsewhere, of which its callee has 9.7. */
+static struct profile *served_profile(bool more)
+{
+    struct profile *p = cpu_profile();
+    cpu(p, "main.read main.serve main.main", more ? 297000 : 200000);
+    cpu(p, "main.serve main.main", more ? 123000 : 100000);
+    cpu(p, "main.cold main.main", more ? 580000 : 700000);
+    return p;
+}
+
+/* What is not worth saying itself does not silence its caller. */
+static void comparison_of_a_caller(void **state)
+{
+    struct comparison s = {0};
+    (void)state;
+    add(&s, COMPARISON_TARGET, served_profile(true));
+    add(&s, COMPARISON_BASELINE, served_profile(false));
+    finish(&s);
+    struct findings w = words_of_sides(&s, "cpu");
+    assert_non_null(said(&w, "against-cpu"));
+    assert_string_equal(said(&w, "against-cpu")->look, "main.serve");
+    assert_null(said(&w, "against-alike"));
+    findings_release(&w);
+    comparison_release(&s);
+}
+
+/* As large as a hostile profile says. */
+static void comparison_at_the_limits(void **state)
+{
+    struct comparison s = {0};
+    (void)state;
+    for (int side = COMPARISON_TARGET; side <= COMPARISON_BASELINE; side++) {
+        struct profile *p = heap_profile(1);
+        int64_t n = side == COMPARISON_TARGET ? INT64_MAX : 1;
+        sample(p, "main.a", (const int64_t[]){n, n, n, n}, NULL);
+        add(&s, (enum comparison_side)side, p);
+    }
+    finish(&s);
+    struct findings w = words_of_sides(&s, "heap");
+    assert_non_null(said(&w, "against-heap"));
+    assert_null(strstr(said(&w, "against-heap")->text, " -"));
+    findings_release(&w);
+    comparison_release(&s);
+}
+
+static struct profile *delay_profile(int64_t locked)
+{
+    struct profile *p =
+        profile_of((const char *const[]){"contentions", "count", "delay", "nanoseconds", NULL});
+    sample(p, "main.lock main.main", (const int64_t[]){locked, locked * SECOND}, NULL);
+    sample(p, "main.other main.main", (const int64_t[]){1000 - locked, (1000 - locked) * SECOND}, NULL);
+    return p;
+}
+
+/* Both are said, each by its name. */
+static void comparison_of_block_and_mutex(void **state)
+{
+    static const char *const kinds[] = {"mutex", "block"};
+    struct findings all = FINDINGS_INIT;
+    struct err err = ERR_INIT;
+    (void)state;
+    for (int64_t i = 0; i < 2; i++) {
+        struct comparison s = {0};
+        struct finding_subject subject = {
+            .host = "a", .service = "s", .kind = kinds[i], .file = "f", .here = "a", .there = "b"};
+        add(&s, COMPARISON_TARGET, delay_profile(900 - i * 10));
+        add(&s, COMPARISON_BASELINE, delay_profile(100));
+        finish(&s);
+        ok(findings_add_comparison(&all, &s, &subject, &err), &err);
+        comparison_release(&s);
+    }
+    ok(findings_finish(&all, &err), &err);
+    assert_int_equal(all.n, 2);
+    assert_string_equal(all.items[0].text,
+                        "a waited 90 % of all its waiting in main.lock, b 10 % (mutex profile)");
+    assert_string_equal(all.items[1].text,
+                        "a waited 89 % of all its waiting in main.lock, b 10 % (block profile)");
+    findings_release(&all);
+}
+
+/* A difference of two heaps is no heap. */
+static void comparison_of_differences(void **state)
+{
+    struct comparison s = {0};
+    (void)state;
+    for (int side = COMPARISON_TARGET; side <= COMPARISON_BASELINE; side++) {
+        struct profile *p = heap_profile(1);
+        heap(p, "main.keep main.main", 2000, side == COMPARISON_TARGET ? 1000 : 10);
+        p->duration_ns = 30 * SECOND;
+        add(&s, (enum comparison_side)side, p);
+    }
+    finish(&s);
+    assert_int_equal(comparison_basis_of(&s, 3), COMPARISON_SECOND);
+    struct findings w = words_of_sides(&s, "heap");
+    assert_null(said(&w, "against-heap"));
+    findings_release(&w);
+    comparison_release(&s);
+}
+
+/* Three healthy processes are one, of which each counts. */
+static void comparison_of_several(void **state)
+{
+    struct comparison s = {0};
+    struct profile *p = heap_profile(1);
+    (void)state;
+    heap(p, "main.keep main.main", 2000, 1000);
+    add(&s, COMPARISON_TARGET, p);
+    for (int i = 0; i < 3; i++) {
+        p = heap_profile(1);
+        heap(p, "main.keep main.main", 2000, 100);
+        heap(p, "main.other main.main", 10, 5);
+        add(&s, COMPARISON_BASELINE, p);
+    }
+    finish(&s);
+    assert_int_equal(s.of[COMPARISON_BASELINE].processes, 3);
+    assert_int_equal(comparison_basis_of(&s, 3), COMPARISON_PROCESS);
+    assert_int_equal(comparison_basis_of(&s, 1), COMPARISON_SHARE);
+    assert_int_equal(sum_of(s.all, comparison_column(&s, 2, COMPARISON_BASELINE)), 315);
+    struct findings w = words_of_sides(&s, "heap");
+    assert_said(&w, "against-heap",
+                "file-03 holds 1000MB of memory from main.keep, file-07 100MB (of 1000MB and 105MB in use)",
+                "main.keep");
+    findings_release(&w);
+    comparison_release(&s);
+}
+
+static void comparison_that_do_not_match(void **state)
+{
+    struct comparison s = {0};
+    struct err err = ERR_INIT;
+    struct profile *p = heap_profile(1);
+    (void)state;
+    add(&s, COMPARISON_TARGET, hot_profile(5, 10));
+    heap(p, "main.keep", 1, 1);
+    assert_int_equal(comparison_add(&s, COMPARISON_BASELINE, p, &err), -1);
+    assert_int_equal(err.kind, ERR_FAILED);
+    profile_free(p);
+    finish(&s);
+    assert_false(comparison_has_both(&s));
+    struct findings w = words_of_sides(&s, "cpu");
+    assert_int_equal(w.n, 0);
+    findings_release(&w);
+    comparison_release(&s);
+}
+
+/* As many stacks, each another; at most 2^18. */
+static struct profile *large_profile(size_t stacks)
+{
+    struct err err = ERR_INIT;
+    struct profile *p = cpu_profile();
+    for (uint32_t i = 0; i < 64; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "main.f%u", i);
+        cpu(p, name, 1);
+    }
+    for (uint32_t i = 0; i < stacks; i++) {
+        const uint32_t stack[] = {i % 64, i / 64 % 64, i / 4096};
+        ok(profile_add_sample(p, stack, 3, (const int64_t[]){1, 10000000}, NULL, 0, &err), &err);
+    }
+    return p;
+}
+
+/* Who was read first leaves room for the other side. */
+static void comparison_are_bounded_each(void **state)
+{
+    struct comparison s = {0};
+    struct err err = ERR_INIT;
+    struct profile *p = hot_profile(1, 2);
+    (void)state;
+    add(&s, COMPARISON_TARGET, large_profile(150000));
+    /* The same once more takes no room. */
+    add(&s, COMPARISON_TARGET, large_profile(150000));
+    add(&s, COMPARISON_TARGET, large_profile(1 << 18));
+    assert_int_equal(comparison_add(&s, COMPARISON_TARGET, p, &err), -1);
+    assert_int_equal(err.kind, ERR_FAILED);
+    ok(comparison_add(&s, COMPARISON_BASELINE, p, &err), &err);
+    finish(&s);
+    assert_int_equal(s.of[COMPARISON_TARGET].processes, 3);
+    assert_int_equal(s.of[COMPARISON_BASELINE].processes, 1);
+    profile_free(p);
+    comparison_release(&s);
+}
+
+/* However they are put together, every value is there once. */
+static void comparison_of_many(void **state)
+{
+    struct comparison s = {0};
+    (void)state;
+    for (int64_t i = 1; i <= 37; i++)
+        add(&s, COMPARISON_TARGET, hot_profile(i, 100));
+    add(&s, COMPARISON_BASELINE, hot_profile(1, 100));
+    finish(&s);
+    assert_int_equal(s.of[COMPARISON_TARGET].processes, 37);
+    assert_int_equal(s.all->n_samples, 2);
+    assert_int_equal(sum_of(s.all, comparison_column(&s, 0, COMPARISON_TARGET)), 3700);
+    assert_int_equal(sum_of(s.all, comparison_column(&s, 0, COMPARISON_BASELINE)), 100);
+    comparison_release(&s);
+}
+
+static json_t *parsed(struct buf *b)
+{
+    json_t *root = json_loadb(buf_str(b), b->len, 0, NULL);
+    assert_non_null(root);
+    buf_release(b);
+    return root;
+}
+
+/* Values of both stand at the same nodes, and no label's does. */
+static void comparison_on_the_page(void **state)
+{
+    struct comparison s = {0};
+    struct err err = ERR_INIT;
+    struct buf b = BUF_INIT(1 << 20);
+    long long sum = 0;
+    (void)state;
+    add(&s, COMPARISON_TARGET, hot_profile(40, 100));
+    add(&s, COMPARISON_BASELINE, hot_profile(0, 300));
+    finish(&s);
+    ok(page_data_comparison(&s, &b, &err), &err);
+    assert_null(strstr(buf_str(&b), "carol"));
+    json_t *root = parsed(&b), *nodes = json_object_get(root, "nodes");
+    const json_t *there = json_array_get(json_object_get(nodes, "there"), 0);
+    assert_int_equal(json_array_size(json_object_get(root, "types")), 2);
+    assert_int_equal(json_array_size(there), json_array_size(json_object_get(nodes, "depth")));
+    for (size_t i = 0; i < json_array_size(there); i++)
+        sum += json_integer_value(json_array_get(there, i));
+    assert_int_equal(sum, 300);
+    json_decref(root);
+    comparison_release(&s);
+}
+
+/* ---- two snapshots --------------------------------------------------------------------------------------
+ */
+
+static struct growth growth_between(struct profile *before, struct profile *now)
+{
+    struct growth g;
+    struct err err = ERR_INIT;
+    ok(growth_make(&g, before, now, &err), &err);
+    profile_free(before);
+    profile_free(now);
+    return g;
+}
+
+static struct findings words_of_growth(const struct growth *g)
+{
+    struct findings w = FINDINGS_INIT;
+    struct err err = ERR_INIT;
+    struct finding_subject subject = {.host = "file-03", .service = "gitaly", .kind = "heap", .file = "f"};
+    ok(findings_add_growth(&w, g, &subject, &err), &err);
+    return w;
+}
+
+/* Allocations are what came in between, memory in use may shrink. */
+static void growth_of_a_heap(void **state)
+{
+    struct profile *before = heap_profile(SECOND), *now = heap_profile(61 * SECOND);
+    (void)state;
+    heap(before, "main.leak main.main", 100, 100);
+    heap(before, "main.cache main.main", 80, 50);
+    heap(now, "main.leak main.main", 400, 400);
+    heap(now, "main.cache main.main", 90, 40);
+    struct growth g = growth_between(before, now);
+    assert_int_equal(g.between_ns, 60 * SECOND);
+    assert_null(growth_restarted(&g));
+    struct findings w = words_of_growth(&g);
+    assert_said(&w, "heap-growth",
+                "memory from main.leak has grown by 300MB (300 objects) within 1m, 17.58GB an hour at that "
+                "rate: a leak, "
+                "or what is still filling; heap in use was 150MB, then 440MB",
+                "main.leak");
+    assert_said(&w, "allocated-between", "310MB allocated within 1m, 5.17MB a second: main.leak 97 % of it",
+                "main.leak");
+    assert_null(said(&w, "heap-between"));
+    findings_release(&w);
+    growth_subtract(&g);
+    assert_int_equal(g.both->n_sample_types, 4);
+    assert_int_equal(g.both->duration_ns, 60 * SECOND);
+    assert_int_equal(sum_of(g.both, 1), 310 * MB);
+    assert_int_equal(sum_of(g.both, 3), 290 * MB);
+    growth_release(&g);
+}
+
+/* What has grown no more than by chance, and what has grown everywhere, is no leak. */
+static void growth_of_nobody(void **state)
+{
+    struct profile *before = heap_profile(SECOND), *now = heap_profile(61 * SECOND);
+    (void)state;
+    heap(before, "main.a main.main", 100, 100);
+    heap(now, "main.a main.main", 101, 101);
+    struct growth g = growth_between(before, now);
+    struct findings w = words_of_growth(&g);
+    assert_null(said(&w, "heap-growth"));
+    assert_said(&w, "heap-between",
+                "heap in use went from 100MB to 101MB within 1m; most more in main.a, 1MB", "main.a");
+    findings_release(&w);
+    growth_release(&g);
+
+    before = heap_profile(SECOND);
+    now = heap_profile(61 * SECOND);
+    for (int i = 0; i < 5; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "main.f%d", i);
+        heap(before, name, 100, 100);
+        heap(now, name, 200, 200);
+    }
+    g = growth_between(before, now);
+    w = words_of_growth(&g);
+    assert_null(said(&w, "heap-growth"));
+    findings_release(&w);
+    growth_release(&g);
+}
+
+/* Smaller counters, in all or of many stacks; a little less by rounding is none. */
+static void restarts(void **state)
+{
+    static const struct {
+        int64_t a, b;
+        bool restarted;
+    } cases[] = {{100, 100, false}, {50, 20, true}, {300, 0, true}, {99, 100, false}, {98, 110, false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct profile *before = heap_profile(SECOND), *now = heap_profile(2 * SECOND);
+        heap(before, "main.a", 100, 10);
+        heap(before, "main.b", 100, 10);
+        heap(now, "main.a", cases[i].a, 10);
+        heap(now, "main.b", cases[i].b, 10);
+        struct growth g = growth_between(before, now);
+        assert_int_equal(growth_restarted(&g) != NULL, cases[i].restarted);
+        growth_subtract(&g);
+        for (size_t k = 0; k < g.both->n_samples; k++)
+            assert_true(g.both->values[k * 4 + 1] >= 0);
+        growth_release(&g);
+    }
+}
+
+static void set_build(struct profile *p, const char *id)
+{
+    struct err err = ERR_INIT;
+    struct profile_mapping m = {.id = 1, .limit = 4096, .file = intern(p, "/app"), .build_id = intern(p, id)};
+    ok(profile_add_mapping(p, &m, &err), &err);
+}
+
+static void another_build(void **state)
+{
+    struct profile *before = heap_profile(SECOND), *now = heap_profile(2 * SECOND);
+    (void)state;
+    heap(before, "main.a", 1, 1);
+    heap(now, "main.a", 100, 1);
+    set_build(before, "one");
+    set_build(now, "two");
+    struct growth g = growth_between(before, now);
+    assert_string_equal(growth_restarted(&g), "the second is of another build");
+    growth_release(&g);
+}
+
+/* Numbers of a hostile profile. */
+static void growth_at_the_limits(void **state)
+{
+    struct profile *before = heap_profile(SECOND), *now = heap_profile(2 * SECOND);
+    (void)state;
+    sample(before, "main.a", (const int64_t[]){INT64_MIN, INT64_MAX, INT64_MIN, INT64_MAX}, NULL);
+    sample(now, "main.a", (const int64_t[]){INT64_MAX, INT64_MIN, INT64_MAX, INT64_MIN}, NULL);
+    struct growth g = growth_between(before, now);
+    struct findings w = words_of_growth(&g);
+    findings_release(&w);
+    growth_subtract(&g);
+    assert_true(g.both->values[0] == INT64_MAX && g.both->values[3] == INT64_MIN);
+    growth_release(&g);
+}
+
+static void growth_within_no_time(void **state)
+{
+    struct profile *before = heap_profile(SECOND), *now = heap_profile(SECOND + 1);
+    (void)state;
+    sample(before, "main.a", (const int64_t[]){1, 1, 1, 1}, NULL);
+    sample(now, "main.a", (const int64_t[]){INT64_MAX, INT64_MAX, 1, 1}, NULL);
+    struct growth g = growth_between(before, now);
+    struct findings w = words_of_growth(&g);
+    assert_non_null(said(&w, "allocated-between"));
+    assert_null(strchr(said(&w, "allocated-between")->text, '-'));
+    findings_release(&w);
+    growth_release(&g);
+}
+
+/* ---- hosts ----------------------------------------------------------------------------------------------
+ */
+
+static void add_host(struct fleet *h, const char *name, struct profile *p)
+{
+    struct err err = ERR_INIT;
+    ok(fleet_add(h, name, false, "file", p, &err), &err);
+    profile_free(p);
+}
+
+static size_t outliers(const struct fleet *h)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < h->n; i++)
+        n += h->rows[i].differs.outlier;
+    return n;
+}
+
+static struct findings words_of_peers(struct fleet *h)
+{
+    struct findings w = FINDINGS_INIT;
+    struct err err = ERR_INIT;
+    ok(fleet_compare(h, &err), &err);
+    ok(findings_add_fleet(&w, h, &(struct finding_subject){.service = "gitaly"}, &err), &err);
+    return w;
+}
+
+static void one_of_five_differs(void **state)
+{
+    static const char *const names[] = {"file-01", "file-02", "file-03", "file-04", "file-05"};
+    static const int64_t hot[] = {30, 28, 410, 33, 25};
+    struct fleet h = {0};
+    (void)state;
+    for (size_t i = 0; i < 5; i++)
+        add_host(&h, names[i], hot_profile(hot[i], 1000));
+    struct findings w = words_of_peers(&h);
+    assert_int_equal(outliers(&h), 1);
+    assert_true(h.rows[2].differs.outlier && h.rows[2].differs.of == FLEET_CPU);
+    assert_true(h.rows[2].differs.share == 0.41 && h.rows[2].differs.median == 0.03);
+    assert_true(h.median[FLEET_CPU] == 1);
+    assert_said(
+        &w, "host-differs",
+        "file-03 differs from 4 other hosts: 41 % of its CPU time is in main.hot, 3.0 % at the median",
+        "main.hot");
+    findings_release(&w);
+    fleet_release(&h);
+}
+
+/* What more than half of the hosts do is at the median, though others do nothing of it. */
+static void most_of_them_do_it(void **state)
+{
+    static const char *const names[] = {"file-01", "file-02", "file-03", "file-04", "file-05"};
+    struct fleet h = {0};
+    (void)state;
+    for (size_t i = 0; i < 5; i++)
+        add_host(&h, names[i], hot_profile(i < 3 ? 300 : 0, 1000));
+    struct findings w = words_of_peers(&h);
+    for (size_t i = 0; i < 5; i++) {
+        bool does = i < 3;
+        assert_int_equal(h.rows[i].differs.known, !does);
+        assert_true(does || (h.rows[i].differs.share == 0 && h.rows[i].differs.median == 0.3));
+    }
+    findings_release(&w);
+    fleet_release(&h);
+}
+
+static void a_caller_differs(void **state)
+{
+    static const char *const names[] = {"file-01", "file-02", "file-03", "file-04", "file-05"};
+    struct fleet h = {0};
+    (void)state;
+    for (size_t i = 0; i < 5; i++)
+        add_host(&h, names[i], served_profile(i == 2));
+    struct findings w = words_of_peers(&h);
+    assert_int_equal(outliers(&h), 1);
+    assert_string_equal(said(&w, "host-differs")->look, "main.serve");
+    findings_release(&w);
+    fleet_release(&h);
+}
+
+/* Of hosts that have something else is not said that they have less. */
+static void cores_of_any_size(void **state)
+{
+    static const char *const names[] = {"a", "b", "c", "d", "e", "f"};
+    static const int64_t samples[] = {110000, 1, 0, 1};
+    static const char *const says[] = {"a differs from 3 other hosts: its CPU is busy with 110 cores, less "
+                                       "than 0.01 cores at the median",
+                                       "a differs from 3 other hosts: its CPU is busy with 110 cores, 1.2 "
+                                       "cores at the median"};
+    (void)state;
+    for (int64_t round = 0; round < 2; round++) {
+        struct fleet h = {0};
+        for (size_t i = 0; i < 6; i++) {
+            struct profile *p = i < 4 ? cpu_profile() : heap_profile(1);
+            if (i < 4)
+                cpu(p, "main.hot main.main", i == 0 ? samples[0] : samples[i] + round * 1200);
+            else
+                heap(p, "main.keep main.main", 10, 10);
+            add_host(&h, names[i], p);
+        }
+        struct findings w = words_of_peers(&h);
+        assert_said(&w, "host-exceeds", says[round], "");
+        findings_release(&w);
+        fleet_release(&h);
+    }
+}
+
+/* Whatever chance makes of hosts that all do the same: of few samples and of many, of three hosts and of
+ * thirty. */
+static void none_differs(void **state)
+{
+    uint64_t seed = 7;
+    (void)state;
+    for (size_t round = 0; round < 200; round++) {
+        struct fleet h = {0};
+        size_t n_hosts = 3 + round % 28, n_samples = 30 + (round * 37) % 900;
+        for (size_t i = 0; i < n_hosts; i++) {
+            char name[16];
+            int64_t hot = 0;
+            for (size_t k = 0; k < n_samples; k++)
+                hot += made_below(&seed, 100) < 40;
+            snprintf(name, sizeof name, "host%zu", i);
+            add_host(&h, name, hot_profile(hot, (int64_t)n_samples));
+        }
+        struct findings w = words_of_peers(&h);
+        assert_int_equal(outliers(&h), 0);
+        findings_release(&w);
+        fleet_release(&h);
+    }
+}
+
+/* A group whose hosts are all different has no outlier, and two hosts are no group. */
+static void no_group(void **state)
+{
+    static const int64_t spread[] = {100, 300, 500, 700, 900};
+    struct fleet h = {0};
+    (void)state;
+    for (size_t i = 0; i < 5; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "host%zu", i);
+        add_host(&h, name, hot_profile(spread[i], 1000));
+    }
+    struct findings w = words_of_peers(&h);
+    assert_int_equal(outliers(&h), 0);
+    findings_release(&w);
+    fleet_release(&h);
+    add_host(&h, "a", hot_profile(10, 1000));
+    add_host(&h, "b", hot_profile(990, 1000));
+    w = words_of_peers(&h);
+    assert_int_equal(outliers(&h), 0);
+    assert_int_equal(w.n, 0);
+    findings_release(&w);
+    fleet_release(&h);
+}
+
+/* What changed in a time is not what was held; the heap that comes later is. */
+static void heaps_and_differences(void **state)
+{
+    struct fleet h = {0};
+    (void)state;
+    for (size_t i = 0; i < 6; i++) {
+        char name[16];
+        struct profile *p = heap_profile(1);
+        snprintf(name, sizeof name, "host%zu", i % 3);
+        heap(p, "main.keep main.main", 60, i < 3 ? 7 : 100);
+        p->duration_ns = i < 3 ? 30 * SECOND : 0;
+        add_host(&h, name, p);
+    }
+    struct findings w = words_of_peers(&h);
+    assert_true(h.median[FLEET_HEAP] == (double)(100 * MB));
+    assert_true(h.median[FLEET_ALLOCATED] == (double)(2 * MB));
+    assert_int_equal(h.known[FLEET_ALLOCATED], 3);
+    findings_release(&w);
+    fleet_release(&h);
+}
+
+/* Of one host more than one figure may be far from the rest. */
+static void one_exceeds_twice(void **state)
+{
+    struct fleet h = {0};
+    struct err err = ERR_INIT;
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        char name[16];
+        struct profile *p = heap_profile(1),
+                       *q = profile_of((const char *const[]){"goroutine", "count", NULL});
+        snprintf(name, sizeof name, "host%zu", i);
+        heap(p, "main.keep main.main", 5000, i == 3 ? 4000 : 100);
+        sample(q, "main.wait main.main", (const int64_t[]){i == 3 ? 9000 : 10}, NULL);
+        add_host(&h, name, p);
+        add_host(&h, name, q);
+    }
+    struct findings w = words_of_peers(&h);
+    ok(findings_finish(&w, &err), &err);
+    size_t n = 0;
+    for (size_t i = 0; i < w.n; i++)
+        n += strcmp(w.items[i].rule, "host-exceeds") == 0;
+    assert_int_equal(n, 2);
+    findings_release(&w);
+    fleet_release(&h);
+}
+
+/* The same work in another amount: memory. */
+static void one_exceeds(void **state)
+{
+    struct fleet h = {0};
+    struct buf b = BUF_INIT(1 << 20);
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        char name[16];
+        struct profile *p = heap_profile(1);
+        snprintf(name, sizeof name, "host%zu", i);
+        heap(p, "main.keep main.main", 5000, i == 3 ? 4000 : 100 + (int64_t)i);
+        add_host(&h, name, p);
+    }
+    struct findings w = words_of_peers(&h);
+    assert_said(&w, "host-exceeds",
+                "host3 differs from 3 other hosts: it holds 3.91GB of heap in use, 101.50MB of heap in use "
+                "at the median",
+                "");
+    page_data_group(&(struct page_group){"gitaly", &h}, &b);
+    json_t *root = parsed(&b);
+    const json_t *row = json_array_get(json_object_get(root, "hosts"), 3);
+    assert_true(json_is_true(json_object_get(json_object_get(row, "heap"), "exceeds")));
+    json_decref(root);
+    findings_release(&w);
+    fleet_release(&h);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(comparison_of_cpu),
+        cmocka_unit_test(comparison_by_chance),
+        cmocka_unit_test(comparison_that_are_full),
+        cmocka_unit_test(comparison_of_a_caller),
+        cmocka_unit_test(comparison_at_the_limits),
+        cmocka_unit_test(comparison_of_block_and_mutex),
+        cmocka_unit_test(comparison_of_differences),
+        cmocka_unit_test(comparison_of_several),
+        cmocka_unit_test(comparison_that_do_not_match),
+        cmocka_unit_test(comparison_are_bounded_each),
+        cmocka_unit_test(comparison_of_many),
+        cmocka_unit_test(comparison_on_the_page),
+        cmocka_unit_test(growth_of_a_heap),
+        cmocka_unit_test(growth_of_nobody),
+        cmocka_unit_test(restarts),
+        cmocka_unit_test(another_build),
+        cmocka_unit_test(growth_at_the_limits),
+        cmocka_unit_test(growth_within_no_time),
+        cmocka_unit_test(one_of_five_differs),
+        cmocka_unit_test(most_of_them_do_it),
+        cmocka_unit_test(a_caller_differs),
+        cmocka_unit_test(cores_of_any_size),
+        cmocka_unit_test(none_differs),
+        cmocka_unit_test(no_group),
+        cmocka_unit_test(one_exceeds),
+        cmocka_unit_test(one_exceeds_twice),
+        cmocka_unit_test(heaps_and_differences),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

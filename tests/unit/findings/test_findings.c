@@ -1,0 +1,791 @@
+/* The sentences on profiles: each rule on both sides of its threshold, the order of what is said, hostile
+ * names. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "findings/rules.h"
+#include "tests/unit/unit.h"
+
+#include "base/banned.h"
+
+#define SECOND INT64_C(1000000000)
+
+/* ---- profiles -------------------------------------------------------------------------------------------
+ */
+
+static uint32_t intern(struct profile *p, const char *s)
+{
+    struct err err = ERR_INIT;
+    uint32_t ret = 0;
+    ok(profile_intern(p, s, strlen(s), &ret, &err), &err);
+    return ret;
+}
+
+static void add_type(struct profile *p, const char *type, const char *unit)
+{
+    struct err err = ERR_INIT;
+    ok(profile_add_sample_type(p, (struct profile_value_type){intern(p, type), intern(p, unit)}, &err), &err);
+}
+
+static uint32_t location(struct profile *p, const char *name)
+{
+    struct err err = ERR_INIT;
+    struct profile_function f = {.id = p->n_functions + 1, .name = intern(p, name)};
+    struct profile_location l = {.id = p->n_locations + 1, .mapping = PROFILE_NONE, .n_lines = 1};
+    ok(profile_add_function(p, &f, &err), &err);
+    struct profile_line line = {.function = (uint32_t)p->n_functions - 1};
+    ok(profile_add_location(p, &l, &line, &err), &err);
+    return (uint32_t)p->n_locations - 1;
+}
+
+/* "leaf caller root" and a value of each type. */
+static void add_sample(struct profile *p, const char *stack, const int64_t *values)
+{
+    struct err err = ERR_INIT;
+    uint32_t locations[64];
+    size_t depth = 0;
+    char *copy = strdup(stack), *rest = NULL;
+    assert_non_null(copy);
+    for (char *at = strtok_r(copy, " ", &rest); at; at = strtok_r(NULL, " ", &rest))
+        locations[depth++] = location(p, at);
+    ok(profile_add_sample(p, locations, depth, values, NULL, 0, &err), &err);
+    free(copy);
+}
+
+/* Ten milliseconds each. */
+static void add_cpu(struct profile *p, const char *stack, int64_t samples)
+{
+    add_sample(p, stack, (const int64_t[]){samples, samples * 10000000});
+}
+
+static struct profile *profile_of(const char *const *types)
+{
+    struct err err = ERR_INIT;
+    struct profile *p = profile_new(&err);
+    assert_non_null(p);
+    for (; types[0]; types += 2)
+        add_type(p, types[0], types[1]);
+    return p;
+}
+
+static struct profile *cpu_profile(void)
+{
+    struct profile *p = profile_of((const char *const[]){"samples", "count", "cpu", "nanoseconds", NULL});
+    p->duration_ns = 10 * SECOND;
+    return p;
+}
+
+static struct profile *heap_profile(void)
+{
+    return profile_of((const char *const[]){"alloc_objects", "count", "alloc_space", "bytes", "inuse_objects",
+                                            "count", "inuse_space", "bytes", NULL});
+}
+
+static struct profile *delay_profile(void)
+{
+    return profile_of((const char *const[]){"contentions", "count", "delay", "nanoseconds", NULL});
+}
+
+/* ---- what is said ---------------------------------------------------------------------------------------
+ */
+
+/* Adds what there is to say of a profile, which is freed. */
+static void add(struct findings *w, struct profile *p, const struct finding_subject *s)
+{
+    struct err err = ERR_INIT;
+    ok(findings_add_profile(w, p, s, &err), &err);
+    profile_free(p);
+}
+
+static const struct finding_subject one = {
+    .host = "file-03", .service = "gitaly", .kind = "x", .file = "file-03/gitaly/x.pb.gz"};
+
+static struct findings finding_topic(struct profile *p, const struct finding_subject *s)
+{
+    struct findings w = FINDINGS_INIT;
+    struct err err = ERR_INIT;
+    add(&w, p, s);
+    ok(findings_finish(&w, &err), &err);
+    return w;
+}
+
+static const struct finding *said(const struct findings *w, const char *rule)
+{
+    for (size_t i = 0; i < w->n; i++)
+        if (strcmp(w->items[i].rule, rule) == 0)
+            return &w->items[i];
+    return NULL;
+}
+
+static void assert_said(const struct findings *w, const char *rule, const char *text, const char *look)
+{
+    const struct finding *i = said(w, rule);
+    if (!i)
+        fail_msg("nothing of %s", rule);
+    assert_string_equal(i->text, text);
+    assert_string_equal(i->look ? i->look : "", look);
+}
+
+/* ---- CPU ------------------------------------------------------------------------------------------------
+ */
+
+/* So many of 1000 samples have such a stack: 10 s of CPU time in 10 s. */
+static struct findings of_thousand(const char *stack, int64_t samples)
+{
+    struct profile *p = cpu_profile();
+    add_cpu(p, stack, samples);
+    add_cpu(p, "main.rest main.main", 1000 - samples);
+    return finding_topic(p, &one);
+}
+
+static void cpu_thresholds(void **state)
+{
+    (void)state;
+    /* Two standard errors above the threshold, and not. */
+    static const struct {
+        const char *rule, *stack;
+        int64_t below, above;
+        const char *look;
+    } rows[] = {
+        {"gc-share", "runtime.scanobject runtime.gcDrain runtime.gcBgMarkWorker.func2", 270, 285,
+         "runtime.gcBgMarkWorker"},
+        {"gc-assist", "runtime.gcDrainN runtime.gcAssistAlloc1 runtime.mallocgc main.f main.main", 60, 72,
+         "main.f"},
+        {"allocation", "runtime.nextFreeFast runtime.mallocgcTiny runtime.newobject main.f main.main", 165,
+         180, "main.f"},
+        {"channels", "runtime.lock2 runtime.chansend runtime.chansend1 main.f main.main", 115, 125, "main.f"},
+        {"locks", "sync.(*Mutex).lockSlow sync.(*Mutex).Lock main.f main.main", 115, 125, "main.f"},
+        {"locks", "internal/sync.(*Mutex).lockSlow main.f main.main", 115, 125, "main.f"},
+        {"scheduler", "runtime.futex runtime.futexwakeup runtime.schedule runtime.mcall", 270, 285, ""},
+        {"unbuffered", "syscall.Syscall syscall.write syscall.Write os.(*File).Write main.f main.main", 220,
+         235, "main.f"},
+        {"native", "runtime.cgocall main._Cfunc_spin main.f main.main", 115, 125, "main.f"},
+        {"native", "runtime._ExternalCode", 115, 125, ""},
+        {"regexp-compile", "regexp/syntax.Parse regexp.compile regexp.MustCompile main.f main.main", 60, 72,
+         "main.f"},
+        {"encoding",
+         "reflect.Value.Field encoding/json.structEncoder.encode encoding/json.Marshal main.f main.main", 220,
+         235, "main.f"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct findings w = of_thousand(rows[i].stack, rows[i].below);
+        if (said(&w, rows[i].rule))
+            fail_msg("%s: said of %d", rows[i].rule, (int)rows[i].below);
+        findings_release(&w);
+        w = of_thousand(rows[i].stack, rows[i].above);
+        const struct finding *item = said(&w, rows[i].rule);
+        if (!item)
+            fail_msg("%s: not said of %d", rows[i].rule, (int)rows[i].above);
+        assert_true(item->suspect);
+        assert_string_equal(item->look ? item->look : "", rows[i].look);
+        assert_string_equal(item->file, one.file);
+        findings_release(&w);
+    }
+}
+
+static void cpu_sentences(void **state)
+{
+    (void)state;
+    struct profile *p = cpu_profile();
+    add_cpu(p, "runtime.mallocgc runtime.newobject main.(*tree).add main.build main.main", 300);
+    add_cpu(p, "runtime.mallocgc strings.(*Builder).grow main.name main.build main.main", 100);
+    add_cpu(p, "runtime.scanobject runtime.gcDrain runtime.gcBgMarkWorker.func2 runtime.systemstack", 300);
+    add_cpu(p,
+            "runtime.scanobject runtime.gcDrain runtime.gcDrainMarkWorkerIdle runtime.gcBgMarkWorker.func2",
+            50);
+    add_cpu(p, "strconv.formatBits main.name main.build main.main", 250);
+    struct findings w = finding_topic(p, &one);
+    assert_int_equal(w.n, 3);
+    assert_said(
+        &w, "gc-share",
+        "garbage collection took 30 % of the CPU time and another 5.0 % on processors that were idle; "
+        "main.(*tree).add allocates most",
+        "main.(*tree).add");
+    assert_said(&w, "allocation",
+                "allocating took 40 % of the CPU time (runtime.mallocgc): many allocations, 75 % of that in "
+                "main.(*tree).add",
+                "main.(*tree).add");
+    assert_said(
+        &w, "cpu-hot",
+        "CPU was 100 % busy (100 % is one core): outside of Go's runtime strconv.formatBits used most "
+        "itself, 25 %, and main.build with all that it calls 65 %",
+        "strconv.formatBits");
+    assert_string_equal(w.items[0].rule, "allocation"); /* the heavier one */
+    assert_false(w.items[2].suspect);
+    findings_release(&w);
+}
+
+/* What has a buffer is no finding, however much it is. */
+static void cpu_exceptions(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *rule, *stack;
+    } rows[] = {
+        {"unbuffered", "syscall.Write os.(*File).Write bufio.(*Writer).Flush main.f"},
+        {"unbuffered", "syscall.Read os.(*File).Read io.copyBuffer main.f"},
+        {"allocation", "runtime.gcDrainN runtime.gcAssistAlloc runtime.mallocgc main.f"},
+        {"gc-share", "runtime.gcDrain runtime.gcDrainMarkWorkerIdle runtime.gcBgMarkWorker"},
+        {"scheduler", "runtime.futex runtime.wakep runtime.gcDrain runtime.gcBgMarkWorker"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct findings w = of_thousand(rows[i].stack, 900);
+        if (said(&w, rows[i].rule))
+            fail_msg("%s: said of %s", rows[i].rule, rows[i].stack);
+        findings_release(&w);
+    }
+}
+
+/* A share of next to nothing says nothing, nor does one of a few samples. */
+static void cpu_little(void **state)
+{
+    (void)state;
+    struct profile *p = cpu_profile();
+    p->duration_ns = 30 * SECOND; /* 1.3 % of a core */
+    add_cpu(p, "runtime.mallocgc main.f main.main", 40);
+    struct findings w = finding_topic(p, &one);
+    assert_int_equal(w.n, 1);
+    assert_said(&w, "cpu-spread",
+                "CPU was 1.3 % busy (100 % is one core): main.f used 100 % with all that it calls; 100 % "
+                "was spent in Go's runtime; no function of the service has more than 10 % itself; next: what "
+                "main.f calls (`profgrab pprof -peek`)",
+                "main.f");
+    findings_release(&w);
+    p = cpu_profile();
+    add_cpu(p, "runtime.mallocgc main.f main.main", 19);
+    w = finding_topic(p, &one);
+    assert_int_equal(w.n, 1);
+    assert_said(&w, "cpu-idle",
+                "the process used almost no CPU: 19 samples in 10s (1.9 % of one core), too few to say where",
+                "");
+    findings_release(&w);
+    p = cpu_profile();
+    w = finding_topic(p, &one);
+    assert_non_null(said(&w, "cpu-idle"));
+    findings_release(&w);
+    p = cpu_profile();
+    add_cpu(p, "main.a main.main", 100);
+    add_cpu(p, "runtime.memmove main.f main.main", 900);
+    w = finding_topic(p, &one);
+    assert_non_null(said(&w, "cpu-hot"));
+    assert_null(said(&w, "cpu-spread"));
+    findings_release(&w);
+    p = cpu_profile();
+    add_cpu(p, "main.a main.main", 99);
+    add_cpu(p, "runtime.memmove main.f main.main", 901);
+    w = finding_topic(p, &one);
+    assert_null(said(&w, "cpu-hot"));
+    assert_said(&w, "cpu-spread",
+                "CPU was 100 % busy (100 % is one core): main.f used 90 % with all that it calls; 90 % "
+                "was spent in Go's runtime; no function of the service has more than 10 % itself; next: what "
+                "main.f calls (`profgrab pprof -peek`)",
+                "main.f");
+    findings_release(&w);
+    p = cpu_profile();
+    p->duration_ns = 0; /* not known */
+    add_cpu(p, "main.f main.main", 20);
+    w = finding_topic(p, &one);
+    assert_said(&w, "cpu-hot", "CPU: outside of Go's runtime main.f used most itself, 100 %", "main.f");
+    findings_release(&w);
+}
+
+/* ---- memory and waiting ---------------------------------------------------------------------------------
+ */
+
+static void heap(void **state)
+{
+    (void)state;
+    struct profile *p = heap_profile();
+    add_sample(p, "bytes.growSlice bytes.(*Buffer).Write main.load main.main",
+               (const int64_t[]){1000, 3000000, 100, 750000});
+    add_sample(p, "main.small main.main", (const int64_t[]){1234567, 24000000, 0, 0});
+    add_sample(p, "main.keep main.main", (const int64_t[]){10, 250000, 10, 250000});
+    struct findings w = finding_topic(p, &one);
+    assert_int_equal(w.n, 2);
+    assert_said(&w, "heap-in-use", "976.56kB of heap in use (110 objects): main.load allocated 75 % of it",
+                "main.load");
+    assert_said(&w, "heap-allocated",
+                "25.99MB allocated in all (1,235,577 objects): main.small 88 % of it, 19B at a time",
+                "main.small");
+    findings_release(&w);
+    p = heap_profile();
+    p->duration_ns = 5 * SECOND; /* a difference */
+    add_sample(p, "main.keep main.main", (const int64_t[]){10, 250000, 10, -250000});
+    w = finding_topic(p, &one);
+    assert_null(said(&w, "heap-in-use"));
+    assert_non_null(said(&w, "heap-allocated"));
+    findings_release(&w);
+    w = finding_topic(heap_profile(), &one);
+    assert_int_equal(w.n, 0);
+    findings_release(&w);
+}
+
+#define SERVED "net/http.HandlerFunc.ServeHTTP net/http.(*conn).serve"
+
+/* What taking profiles cost is told as that, and no function of the service has it. */
+static void profilers(void **state)
+{
+    (void)state;
+    static const char blame[] = "net/http.(*conn).serve";
+    struct profile *p = heap_profile();
+    add_sample(p,
+               "compress/flate.NewWriter runtime/pprof.newProfileBuilder runtime/pprof.StartCPUProfile "
+               "net/http/pprof.Profile " SERVED,
+               (const int64_t[]){2, 2038, 2, 2038});
+    add_sample(p, "runtime/trace.Start.func1", (const int64_t[]){1, 100, 0, 0});
+    add_sample(p, "net/http/pprof.collectProfile " SERVED, (const int64_t[]){1, 50, 0, 0});
+    add_sample(p, "main.load main.main", (const int64_t[]){10, 7812, 10, 1962});
+    struct findings w = finding_topic(p, &one);
+    assert_int_equal(w.n, 4);
+    assert_string_equal(
+        w.items[1].text,
+        "the profilers themselves caused 51 % of the heap in use "
+        "(runtime/pprof.StartCPUProfile): it is the cost of taking profiles, not of the service");
+    assert_string_equal(
+        w.items[2].text,
+        "the profilers themselves caused 22 % of all that was allocated "
+        "(runtime/pprof.StartCPUProfile): it is the cost of taking profiles, not of the service");
+    assert_said(&w, "heap-in-use", "3.91kB of heap in use (12 objects): main.load allocated 49 % of it",
+                "main.load");
+    for (size_t i = 0; i < w.n; i++)
+        assert_null(strstr(w.items[i].text, blame));
+    findings_release(&w);
+    /* Where nothing else allocated, that is all there is to say; below a tenth it is not worth a word. */
+    p = heap_profile();
+    add_sample(p, "runtime/pprof.StartCPUProfile net/http/pprof.Profile " SERVED,
+               (const int64_t[]){2, 2000, 0, 0});
+    w = finding_topic(p, &one);
+    assert_int_equal(w.n, 1);
+    assert_string_equal(w.items[0].rule, "profilers-heap");
+    findings_release(&w);
+    p = heap_profile();
+    add_sample(p, "runtime/pprof.StartCPUProfile net/http/pprof.Profile " SERVED,
+               (const int64_t[]){2, 99, 0, 0});
+    add_sample(p, "main.load main.main", (const int64_t[]){10, 901, 0, 0});
+    w = finding_topic(p, &one);
+    assert_null(said(&w, "profilers-heap"));
+    findings_release(&w);
+}
+
+/* CPU: neither a suspect nor the hottest function, nor half of a caller. */
+static void profilers_time(void **state)
+{
+    (void)state;
+    struct profile *p = cpu_profile();
+    add_cpu(p,
+            "runtime.nextFree runtime.mallocgc compress/flate.(*compressor).deflate "
+            "runtime/pprof.(*profileBuilder).build runtime/pprof.profileWriter",
+            400);
+    add_cpu(p,
+            "compress/flate.(*compressor).deflate runtime/pprof.(*Profile).WriteTo "
+            "net/http/pprof.handler.ServeHTTP " SERVED " main.middleware",
+            300);
+    add_cpu(p, "main.work main.main", 300);
+    struct findings w = finding_topic(p, &one);
+    assert_int_equal(w.n, 2);
+    assert_said(
+        &w, "profilers-cpu",
+        "the profilers themselves caused 70 % of the CPU time (runtime/pprof.profileWriter): it is the "
+        "cost of taking profiles, not of the service",
+        "runtime/pprof.profileWriter");
+    assert_said(&w, "cpu-hot",
+                "CPU was 100 % busy (100 % is one core): outside of Go's runtime main.work used most itself, "
+                "30 %",
+                "main.work");
+    findings_release(&w);
+    /* The handler of a CPU profile sleeps meanwhile, which is no waiting of the service's. */
+    struct finding_subject s = one;
+    s.kind = "block";
+    p = delay_profile();
+    add_sample(p, "runtime.selectgo net/http/pprof.sleep net/http/pprof.Profile " SERVED,
+               (const int64_t[]){1, 30 * SECOND});
+    add_sample(p, "runtime.chanrecv1 main.wait main.main", (const int64_t[]){1, 10 * SECOND});
+    w = finding_topic(p, &s);
+    assert_non_null(said(&w, "profilers-block"));
+    assert_said(&w, "block-delay",
+                "goroutines waited 40s in all, 2 times, for each other; 25 % of it in main.wait",
+                "main.wait");
+    findings_release(&w);
+}
+
+static void delays(void **state)
+{
+    (void)state;
+    struct finding_subject s = one;
+    struct profile *p = delay_profile();
+    add_sample(p, "sync.(*Mutex).Unlock main.update main.main", (const int64_t[]){4200, 9 * SECOND});
+    add_sample(p, "sync.(*Mutex).Unlock main.other main.main", (const int64_t[]){1, 1 * SECOND});
+    s.kind = "mutex";
+    struct findings w = finding_topic(p, &s);
+    assert_said(
+        &w, "mutex-delay",
+        "goroutines waited 10s in all, 4,201 times, for locks; 90 % of it for those that main.update held",
+        "main.update");
+    findings_release(&w);
+    p = delay_profile();
+    p->duration_ns = 5 * SECOND;
+    add_sample(p, "runtime.chanrecv1 main.wait main.main", (const int64_t[]){2, 3 * SECOND});
+    s = (struct finding_subject){.file = "block.pb.gz"};
+    w = finding_topic(p, &s);
+    assert_said(&w, "block-delay",
+                "goroutines waited 3s in all within 5s, 2 times, for each other; 100 % of it in main.wait",
+                "main.wait");
+    findings_release(&w);
+    w = finding_topic(delay_profile(), &s);
+    assert_int_equal(w.n, 0);
+    findings_release(&w);
+}
+
+/* ---- goroutines -----------------------------------------------------------------------------------------
+ */
+
+/* So many goroutines of one stack. */
+static void spell(struct buf *b, int n, const char *state, const char *frames)
+{
+    for (int i = 0; i < n; i++)
+        buf_addf(b, "goroutine %d [%s]:\n%s\n", i + 1, state, frames);
+}
+
+static struct findings of_dumps(struct buf *dumps, size_t n)
+{
+    struct err err = ERR_INIT;
+    struct goroutines *g = NULL;
+    struct findings w = FINDINGS_INIT;
+    struct str texts[2];
+    for (size_t i = 0; i < n; i++)
+        texts[i] = (struct str){buf_str(&dumps[i]), dumps[i].len};
+    ok(goroutines_read(texts, (const char *const[]){"a", "b"}, n, 1 << 20, &g, &err), &err);
+    ok(findings_add_goroutines(&w, g, &one, &err), &err);
+    ok(findings_finish(&w, &err), &err);
+    goroutines_free(g);
+    for (size_t i = 0; i < n; i++)
+        buf_release(&dumps[i]);
+    return w;
+}
+
+static struct findings of_dump(int n, const char *state, const char *frames)
+{
+    struct buf b = BUF_INIT(8 << 20);
+    spell(&b, 1, "running", "main.main()\n\t/main.go:1\n");
+    spell(&b, n, state, frames);
+    return of_dumps(&b, 1);
+}
+
+#define POOL "main.(*pool).wait(0x1)\n\t/pool.go:7\ncreated by main.start\n\t/main.go:3\n"
+#define LOCK "sync.(*Mutex).Lock(...)\n\t/mutex.go:1\nmain.update()\n\t/main.go:9\n"
+#define IDLE "internal/poll.runtime_pollWait()\n\t/netpoll.go:1\nmain.serve()\n\t/main.go:9\n"
+
+static void goroutine_thresholds(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *rule, *state, *frames;
+        int n;
+        bool is;
+    } rows[] = {
+        {"leak-suspect", "chan receive, 10 minutes", POOL, 100, true},
+        {"leak-suspect", "chan receive, 10 minutes", POOL, 99, false},
+        {"leak-suspect", "chan receive, 9 minutes", POOL, 100, false},
+        {"leak-suspect", "chan receive", POOL, 10000, true},
+        {"leak-suspect", "chan receive", POOL, 9999, false},
+        {"leak-suspect", "IO wait, 90 minutes", IDLE, 10000, false},
+        {"lock-waits", "sync.Mutex.Lock", LOCK, 10, true},
+        {"lock-waits", "semacquire", LOCK, 9, false},
+        {"lock-waits", "chan receive", POOL, 1000, false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct findings w = of_dump(rows[i].n, rows[i].state, rows[i].frames);
+        if ((said(&w, rows[i].rule) != NULL) != rows[i].is)
+            fail_msg("%s: %d of %s", rows[i].rule, rows[i].n, rows[i].state);
+        findings_release(&w);
+    }
+}
+
+static void goroutine_sentences(void **state)
+{
+    (void)state;
+    struct findings w = of_dump(148, "chan receive, 47 minutes", POOL);
+    assert_int_equal(w.n, 2);
+    assert_said(
+        &w, "leak-suspect",
+        "148 goroutines stand in main.(*pool).wait (chan receive), half of them for 47 minutes or longer: a "
+        "leak, or a pool with nothing to do",
+        "main.(*pool).wait");
+    assert_said(&w, "goroutine-states",
+                "149 goroutines: 148 chan receive, 1 running; most in one place: 148 of them in "
+                "main.(*pool).wait; the "
+                "longest has waited 47 minutes",
+                "main.(*pool).wait");
+    findings_release(&w);
+    w = of_dump(1, "select", LOCK);
+    assert_said(&w, "goroutine-states", "2 goroutines: 1 running, 1 select", "main.main");
+    findings_release(&w);
+    w = of_dump(12, "sync.RWMutex.RLock", LOCK);
+    assert_said(&w, "lock-waits", "12 goroutines wait for a lock in main.update", "main.update");
+    findings_release(&w);
+}
+
+static void goroutine_growth(void **state)
+{
+    (void)state;
+    static const struct {
+        int before, now;
+        bool is;
+    } rows[] = {{0, 100, true}, {0, 99, false}, {500, 600, true}, {2000, 2150, false}, {600, 500, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct buf dumps[2] = {BUF_INIT(8 << 20), BUF_INIT(8 << 20)};
+        spell(&dumps[0], 1, "running", "main.main()\n\t/main.go:1\n");
+        spell(&dumps[0], rows[i].before, "select", POOL);
+        spell(&dumps[1], 1, "running", "main.main()\n\t/main.go:1\n");
+        spell(&dumps[1], rows[i].now, "select", POOL);
+        struct findings w = of_dumps(dumps, 2);
+        assert_int_equal(said(&w, "goroutine-growth") != NULL, rows[i].is);
+        if (i == 2)
+            assert_said(&w, "goroutine-growth",
+                        "100 goroutines more than before stand in main.(*pool).wait (500, then 600)",
+                        "main.(*pool).wait");
+        findings_release(&w);
+    }
+}
+
+/* ---- the list -------------------------------------------------------------------------------------------
+ */
+
+/* On several hosts: which one; the same on others in a few words; of many, the heaviest. */
+static void many_hosts(void **state)
+{
+    (void)state;
+    struct findings w = FINDINGS_INIT;
+    struct err err = ERR_INIT;
+    for (int i = 0; i < 6; i++) {
+        char host[20];
+        struct finding_subject s = {.host = host, .service = "gitaly", .kind = "cpu", .file = "f"};
+        struct profile *p = cpu_profile();
+        snprintf(host, sizeof host, "file-%02d", i);
+        add_cpu(p, "runtime.mallocgc main.f main.main", 300 + 10 * i);
+        add_cpu(p, i < 3 ? "main.a main.main" : "main.b main.main", 700 - 10 * i);
+        add(&w, p, &s);
+    }
+    ok(findings_finish(&w, &err), &err);
+    assert_int_equal(w.n, 3);
+    assert_string_equal(w.items[0].text,
+                        "file-05 gitaly: allocating took 35 % of the CPU time (runtime.mallocgc): "
+                        "many allocations, 100 % of that in main.f (likewise file-04 gitaly, "
+                        "file-03 gitaly, file-02 gitaly and 2 more)");
+    assert_string_equal(w.items[0].host, "file-05");
+    findings_release(&w);
+}
+
+/* Every suspect there can be of one service, and the rest of the facts: no more than there is room for. */
+static void at_most(void **state)
+{
+    (void)state;
+    struct findings w = FINDINGS_INIT;
+    struct err err = ERR_INIT;
+    for (int i = 0; i < 40; i++) {
+        char host[20], name[60];
+        struct finding_subject s = {.host = host, .service = "gitaly", .file = "f"};
+        struct profile *p = cpu_profile(), *h = heap_profile();
+        snprintf(host, sizeof host, "file-%02d", i);
+        snprintf(name, sizeof name, "runtime.mallocgc main.f%d main.main", i);
+        add_cpu(p, name, 300 + i);
+        snprintf(name, sizeof name, "main.f%d main.main", i);
+        add_cpu(p, name, 600);
+        add(&w, p, &s);
+        add_sample(h, name, (const int64_t[]){1, 10, 1, 10});
+        add(&w, h, &s);
+    }
+    ok(findings_finish(&w, &err), &err);
+    assert_int_equal(w.n, FINDINGS_MAX);
+    assert_string_equal(w.items[0].host, "file-39");
+    assert_true(w.items[4].suspect);
+    assert_false(w.items[5].suspect);
+    assert_non_null(said(&w, "cpu-hot"));
+    assert_non_null(said(&w, "heap-in-use"));
+    assert_non_null(said(&w, "heap-allocated"));
+    findings_release(&w);
+}
+
+/* Both forms of one service's goroutines say it once; local files each for themselves. */
+static void doubles(void **state)
+{
+    (void)state;
+    struct findings w = FINDINGS_INIT;
+    struct err err = ERR_INIT;
+    struct finding_subject s = one;
+    for (int i = 1; i < 3; i++) {
+        struct profile *p = cpu_profile();
+        add_cpu(p, "main.f main.main", 100 * i);
+        add(&w, p, &s);
+        s.file = "file-03/gitaly/cpu-2.pb.gz";
+    }
+    ok(findings_finish(&w, &err), &err);
+    assert_int_equal(w.n, 1);
+    assert_string_equal(w.items[0].file, s.file);
+    findings_release(&w);
+    s = (struct finding_subject){.file = "a.pb.gz"};
+    for (int i = 1; i < 3; i++) {
+        struct profile *p = cpu_profile();
+        add_cpu(p, "main.f main.main", 100 * i);
+        add(&w, p, &s);
+        s.file = "b.pb.gz";
+    }
+    ok(findings_finish(&w, &err), &err);
+    assert_int_equal(w.n, 2);
+    findings_release(&w);
+}
+
+static void hostile(void **state)
+{
+    (void)state;
+    struct finding_subject s = {
+        .host = "h\x1b[31m", .service = "s\xe2\x80\xae", .kind = "cpu", .file = "f\n\xff.pb.gz"};
+    struct profile *p = cpu_profile();
+    char *stack = malloc(20001);
+    assert_non_null(stack);
+    memset(stack, 'x', 20000);
+    stack[20000] = '\0';
+    add_cpu(p, "main.<script>\xe2\x80\xae\xff\x1b[0m", 100);
+    add_cpu(p, stack, 200);
+    struct findings w = finding_topic(p, &s);
+    assert_int_equal(w.n, 1);
+    assert_true(text_is_visible(w.items[0].text));
+    assert_true(text_is_visible(w.items[0].file));
+    assert_true(text_is_visible(w.items[0].host));
+    assert_true(strlen(w.items[0].text) < 800);
+    assert_null(w.items[0].look); /* nobody looks for 20 kB */
+    findings_release(&w);
+    p = cpu_profile();
+    add_cpu(p, "main.\xe2\x80\xae", 100);
+    w = finding_topic(p, &s);
+    assert_null(w.items[0].look);
+    findings_release(&w);
+    free(stack);
+}
+
+/* ---- names and the table --------------------------------------------------------------------------------
+ */
+
+static void origins(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        enum functions_origin origin;
+    } rows[] = {
+        {"runtime.gopark", FUNCTION_OF_RUNTIME},
+        {"runtime/internal/syscall.Syscall6", FUNCTION_OF_RUNTIME},
+        {"internal/runtime/maps.(*Map).Put", FUNCTION_OF_RUNTIME},
+        {"runtime/pprof.StartCPUProfile", FUNCTION_OF_PROFILERS},
+        {"runtime/trace.Start.func1", FUNCTION_OF_PROFILERS},
+        {"net/http/pprof.Profile", FUNCTION_OF_PROFILERS},
+        {"runtime/debug.FreeOSMemory", FUNCTION_OF_STANDARD},
+        {"net/http.(*conn).serve", FUNCTION_OF_STANDARD},
+        {"sync.(*Mutex).Lock", FUNCTION_OF_STANDARD},
+        {"vendor/golang.org/x/net/http2.f", FUNCTION_OF_STANDARD},
+        {"main.main", FUNCTION_OF_PROGRAM},
+        {"github.com/x/net/http.f", FUNCTION_OF_PROGRAM},
+        {"network/x.f", FUNCTION_OF_PROGRAM},
+        {"github.com/x/y._Cfunc_spin", FUNCTION_OF_STANDARD},
+        {"net", FUNCTION_OF_PROGRAM},
+        {"", FUNCTION_OF_PROGRAM},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_int_equal(functions_origin_of(str_of(rows[i].name)), rows[i].origin);
+}
+
+/* Every rule says where it comes from, and fills what its sentence leaves open. */
+static void table(void **state)
+{
+    (void)state;
+    struct finding_rule_help r;
+    size_t n = 0;
+    for (; finding_rule_help(n, &r) == 0; n++) {
+        assert_true(r.name && r.sentence && r.evidence && r.look && r.source && r.of);
+        assert_true(r.threshold || r.percent > 0);
+        assert_true(finding_rule_at(n)->suspect == (n < 22)); /* those come first */
+    }
+    assert_int_equal(n, 38);
+}
+
+/* ---- the document ---------------------------------------------------------------------------------------
+ */
+
+#define DOCUMENT "docs/reading.md"
+#define BEGIN "<!-- rules -->\n"
+#define END "<!-- end of rules -->\n"
+
+static void add_rule(struct buf *b, const struct finding_rule_help *r)
+{
+    buf_addf(b, "| `%s` | %s, %s | ", r->name, r->of, r->suspect ? "suspect" : "fact");
+    for (const char *p = r->sentence; *p; p++) {
+        bool place = p[0] == '{' && p[1] && p[2] == '}';
+        if (place)
+            buf_adds(b, "…");
+        else
+            buf_addc(b, *p);
+        p += place ? 2 : 0;
+    }
+    buf_addf(b, " | %s | ", r->evidence);
+    if (r->threshold)
+        buf_adds(b, r->threshold);
+    else
+        buf_addf(b, "%g %%", r->percent);
+    buf_addf(b, " | %s | %s |\n", r->look, r->source);
+}
+
+static void document(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct finding_rule_help r;
+    struct buf had = BUF_INIT(1u << 20), renewed = BUF_INIT(1u << 20);
+    ok(file_read(DOCUMENT, &had, &err), &err);
+    const char *begin = strstr(buf_str(&had), BEGIN), *end = strstr(buf_str(&had), END);
+    assert_true(begin && end && begin < end);
+    begin += strlen(BEGIN);
+    buf_add(&renewed, buf_str(&had), (size_t)(begin - buf_str(&had)));
+    buf_adds(&renewed, "| finding | profiles | sentence | evidence | threshold | where to look | source "
+                       "|\n|---|---|---|---|---|---|---|\n");
+    for (size_t i = 0; finding_rule_help(i, &r) == 0; i++)
+        add_rule(&renewed, &r);
+    buf_adds(&renewed, end);
+    const char *how = getenv("FINDINGS_TABLE");
+    if (how && strcmp(how, "renew") == 0)
+        ok(file_write(DOCUMENT, buf_str(&renewed), renewed.len, &err), &err);
+    else
+        assert_string_equal(buf_str(&had), buf_str(&renewed));
+    buf_release(&had);
+    buf_release(&renewed);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cpu_thresholds),
+        cmocka_unit_test(cpu_sentences),
+        cmocka_unit_test(cpu_exceptions),
+        cmocka_unit_test(cpu_little),
+        cmocka_unit_test(heap),
+        cmocka_unit_test(profilers),
+        cmocka_unit_test(profilers_time),
+        cmocka_unit_test(delays),
+        cmocka_unit_test(goroutine_thresholds),
+        cmocka_unit_test(goroutine_sentences),
+        cmocka_unit_test(goroutine_growth),
+        cmocka_unit_test(many_hosts),
+        cmocka_unit_test(at_most),
+        cmocka_unit_test(doubles),
+        cmocka_unit_test(hostile),
+        cmocka_unit_test(origins),
+        cmocka_unit_test(table),
+        cmocka_unit_test(document),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,213 @@
+/* Which profiles of a bundle are compared, whatever the page has room for. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "page/builder_compare.h"
+#include "tests/unit/profile_stacks.h"
+#include "tests/unit/unit.h"
+
+#include "base/banned.h"
+
+#define HEAD "{\"format\":\"profgrab-bundle\",\"version\":1,"
+
+static int to_buf(void *ctx, const void *p, size_t n, struct err *err)
+{
+    (void)err;
+    buf_add(ctx, p, n);
+    return 0;
+}
+
+static void begin(struct page_builder *d, const struct page_limits *limits, const char *manifest,
+                  struct buf *page)
+{
+    struct err err = ERR_INIT;
+    ok(page_builder_init(d, limits, str_of(manifest), to_buf, page, &err), &err);
+}
+
+static void end(struct page_builder *d, struct page_bundle *b)
+{
+    struct err err = ERR_INIT;
+    ok(page_builder_compare_finish(d, &err), &err);
+    ok(page_builder_finish(d, b, &err), &err);
+}
+
+static const char *said(const struct page_builder *d, const char *rule)
+{
+    for (size_t i = 0; i < d->words.n; i++)
+        if (strcmp(d->words.items[i].rule, rule) == 0)
+            return d->words.items[i].text;
+    fail_msg("nothing of %s", rule);
+    return NULL;
+}
+
+static void assert_has(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("not in it: %s: %s", part, text);
+}
+
+static void draw(struct page_builder *d, size_t i, struct profile *p)
+{
+    struct err err = ERR_INIT;
+    struct buf bytes = BUF_INIT(1 << 20);
+    ok(profile_write(p, to_buf, &bytes, &err), &err);
+    ok(page_builder_draw(d, &d->files[i], &bytes, &err), &err);
+    buf_release(&bytes);
+    profile_free(p);
+}
+
+#define CPU_OF(host, against)                                                                                \
+    "{\"name\":\"" host "\",\"against\":" against ",\"services\":[{\"name\":\"gitaly\",\"items\":[{"         \
+    "\"kind\":\"cpu\",\"status\":\"ok\",\"file\":\"" host "/cpu\",\"profile\":{}}]}]}"
+
+/* Who comes last has nothing of the page, yet is one of the healthy; who cannot be read is counted. */
+static void a_full_page_has_both_sides(void **state)
+{
+    static const char manifest[] =
+        HEAD "\"hosts\":[" CPU_OF("sick-1", "false") "," CPU_OF("sick-2", "false") "," CPU_OF(
+            "well-1", "true") "," CPU_OF("well-2", "true") "," CPU_OF("well-3", "true") "]}";
+    static const struct page_limits no_room = {4000000, 8, "too large"};
+    struct page_builder d;
+    struct page_bundle b = {0};
+    struct buf page = BUF_INIT(16 << 20), broken = BUF_INIT(100);
+    struct err err = ERR_INIT;
+    (void)state;
+    begin(&d, &no_room, manifest, &page);
+    draw(&d, 0, hot_profile(410, 1000));
+    draw(&d, 1, hot_profile(410, 1000));
+    draw(&d, 2, hot_profile(30, 1000));
+    buf_adds(&broken, "no profile");
+    ok(page_builder_draw(&d, &d.files[3], &broken, &err), &err);
+    draw(&d, 4, hot_profile(30, 1000));
+    end(&d, &b);
+    assert_has(said(&d, "against-cpu"), "sick-1, sick-2 spend 41 % of the CPU time in main.hot, well-1, "
+                                        "well-3 (1 left out) 3.0 %");
+    assert_has(buf_str(&page), "\"gitaly cpu: sick-1, sick-2 against well-1, well-3 (1 left out)\"");
+    page_builder_release(&d);
+    buf_release(&page);
+    buf_release(&broken);
+}
+
+#define HEAP_OF(pair)                                                                                        \
+    "{\"kind\":\"heap\",\"status\":\"ok\",\"pair\":" pair ",\"file\":\"" pair "\",\"profile\":{}}"
+
+/* The first of two that failed, and was fetched when the run went on, is the later one. */
+static void a_pair_is_put_in_order(void **state)
+{
+    static const char manifest[] =
+        HEAD "\"hosts\":[{\"name\":\"file-03\",\"services\":[{\"name\":\"gitaly\",\"items\":[" HEAP_OF(
+            "1") "," HEAP_OF("2") "]}]}]}";
+    (void)state;
+    for (int64_t swapped = 0; swapped < 2; swapped++) {
+        struct page_builder d;
+        struct page_bundle b = {0};
+        struct buf page = BUF_INIT(16 << 20);
+        begin(&d, &page_limits_asked, manifest, &page);
+        for (int64_t i = 0; i < 2; i++) {
+            int64_t when = swapped ? 1 - i : i;
+            struct profile *p = heap_profile((1 + when * 60) * SECOND);
+            heap(p, "main.leak main.main", when ? 400 : 100, when ? 400 : 100);
+            draw(&d, (size_t)i, p);
+        }
+        end(&d, &b);
+        assert_has(said(&d, "heap-growth"),
+                   "memory from main.leak has grown by 300MB (300 objects) within 1m");
+        page_builder_release(&d);
+        buf_release(&page);
+    }
+}
+
+/* Of a manifest that somebody else made. */
+static void text_in_two_snapshots_is_said(void **state)
+{
+    static const char manifest[] =
+        HEAD "\"hosts\":[{\"name\":\"file-03\",\"services\":[{\"name\":\"gitaly\",\"items\":[{\"kind\":"
+             "\"goroutines\",\"status\":\"ok\",\"pair\":2,\"file\":\"g.txt\"}]}]}]}";
+    static const char dump[] = "goroutine 1 [chan receive]:\nmain.main()\n\t/src/main.go:7 +0x1d\n\n";
+    struct page_builder d;
+    struct page_bundle b = {0};
+    struct buf page = BUF_INIT(16 << 20), bytes = BUF_INIT(1000);
+    struct err err = ERR_INIT;
+    (void)state;
+    begin(&d, &page_limits_asked, manifest, &page);
+    buf_adds(&bytes, dump);
+    ok(page_builder_draw(&d, &d.files[0], &bytes, &err), &err);
+    end(&d, &b);
+    said(&d, "goroutine-states");
+    page_builder_release(&d);
+    buf_release(&page);
+    buf_release(&bytes);
+}
+
+/* The page of a copy, of which one member ends whoever reads it. */
+static int visit_deadly(const struct bundle_coming *bundle, bundle_wants_fn *wants, bundle_take_fn *take,
+                        void *ctx, struct err *err)
+{
+    static const char *const paths[] = {"a.txt", "b.txt"};
+    static const char dump[] = "goroutine 1 [running]:\nmain.f(...)\n\t/a.go:1 +0x1\n";
+    (void)bundle;
+    for (size_t i = 0; i < 2; i++) {
+        const struct bundle_member member = {.path = paths[i], .size = sizeof dump - 1};
+        struct buf bytes = BUF_INIT(sizeof dump);
+        if (!wants(ctx, &member))
+            continue;
+        if (i == 1)
+            raise(SIGKILL);
+        buf_add(&bytes, dump, sizeof dump - 1);
+        int rc = take(ctx, &member, &bytes, err);
+        buf_release(&bytes);
+        if (rc < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void a_copy_goes_without_a_deadly_file(void **state)
+{
+    (void)state;
+    static const char manifest[] =
+        HEAD "\"name\":\"b\",\"hosts\":[{\"name\":\"h\",\"services\":[{\"name\":\"s\",\"items\":["
+             "{\"kind\":\"goroutines\",\"status\":\"ok\",\"file\":\"a.txt\"},"
+             "{\"kind\":\"goroutines\",\"status\":\"ok\",\"file\":\"b.txt\"}]}]}]}";
+    const struct bundle_coming coming = {
+        .manifest = STR(manifest), .bytes = 1, .cancel_fd = -1, .fd = -1, .visit = visit_deadly};
+    struct err err = ERR_INIT;
+    FILE *spool = tmpfile();
+    char text[8] = "";
+    assert_non_null(spool);
+    int fd = fileno(spool);
+    assert_int_equal(write(fd, "before", 6), 6);
+    ok(page_build_copy(&coming, fd, &err), &err);
+    /* What stood in front of the page is there, and one page behind it. */
+    assert_int_equal(pread(fd, text, 6, 0), 6);
+    assert_string_equal(text, "before");
+    off_t size = lseek(fd, 0, SEEK_END);
+    char *page = calloc(1, (size_t)size + 1);
+    assert_non_null(page);
+    assert_int_equal(pread(fd, page, (size_t)size, 0), size);
+    const char *first = strstr(page, "<!doctype html>");
+    assert_non_null(first);
+    assert_ptr_equal(first, page + 6);
+    assert_null(strstr(first + 1, "<!doctype html>"));
+    free(page);
+    fclose(spool);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_copy_goes_without_a_deadly_file),
+        cmocka_unit_test(a_full_page_has_both_sides),
+        cmocka_unit_test(a_pair_is_put_in_order),
+        cmocka_unit_test(text_in_two_snapshots_is_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

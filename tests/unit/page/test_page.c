@@ -1,0 +1,700 @@
+/* Call trees and the page: sums whatever is folded, JSON that parses whatever the names are. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "page/flame.h"
+#include "page/jsontext.h"
+#include "page/writer.h"
+#include "page/data.h"
+#include "page/web.h"
+#include "pprof/pprof.h"
+#include "findings/findings.h"
+#include "tests/unit/profile_make.h"
+#include "tests/unit/unit.h"
+
+#include "base/banned.h"
+
+/* ---- profiles --------------------------------------------------------------------------------------------
+ */
+
+static uint32_t intern(struct profile *p, const char *s)
+{
+    struct err err = ERR_INIT;
+    uint32_t ret = 0;
+    ok(profile_intern(p, s, strlen(s), &ret, &err), &err);
+    return ret;
+}
+
+static struct profile *new_profile(size_t n_types)
+{
+    struct err err = ERR_INIT;
+    struct profile *p = profile_new(&err);
+    assert_non_null(p);
+    for (size_t i = 0; i < n_types; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "type%zu", i);
+        ok(profile_add_sample_type(p, (struct profile_value_type){intern(p, name), intern(p, "count")}, &err),
+           &err);
+    }
+    return p;
+}
+
+static uint32_t function(struct profile *p, const char *name, const char *file)
+{
+    struct err err = ERR_INIT;
+    struct profile_function f = {
+        .id = p->n_functions + 1, .name = intern(p, name), .filename = intern(p, file), .start_line = 7};
+    ok(profile_add_function(p, &f, &err), &err);
+    return (uint32_t)p->n_functions - 1;
+}
+
+/* A place where those functions are, the innermost first. */
+static uint32_t location(struct profile *p, const uint32_t *functions, uint32_t n)
+{
+    struct err err = ERR_INIT;
+    struct profile_location l = {.id = p->n_locations + 1, .mapping = PROFILE_NONE, .n_lines = n};
+    struct profile_line *lines = calloc(n + 1, sizeof *lines);
+    assert_non_null(lines);
+    for (uint32_t i = 0; i < n; i++)
+        lines[i].function = functions[i];
+    ok(profile_add_location(p, &l, lines, &err), &err);
+    free(lines);
+    return (uint32_t)p->n_locations - 1;
+}
+
+static void sample(struct profile *p, const uint32_t *stack, size_t depth, const int64_t *values)
+{
+    struct err err = ERR_INIT;
+    ok(profile_add_sample(p, stack, depth, values, NULL, 0, &err), &err);
+}
+
+/* A tree that is wide and deep, with values of any sign. */
+static struct profile *grown_profile(size_t n_samples, uint64_t seed)
+{
+    struct profile *p = new_profile(3);
+    uint32_t places[60];
+    for (uint32_t i = 0; i < 60; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "main.f%u", (unsigned)i);
+        uint32_t f = function(p, name, "/src/f.go");
+        places[i] = location(p, &f, 1);
+    }
+    for (size_t i = 0; i < n_samples; i++) {
+        uint32_t stack[12];
+        size_t depth = made_below(&seed, 12);
+        for (size_t k = 0; k < depth; k++)
+            stack[k] = places[made_below(&seed, 60)];
+        sample(p, stack, depth,
+               (const int64_t[]){1, (int64_t)made_below(&seed, 100000) - 1000, (int64_t)made_number(&seed)});
+    }
+    return p;
+}
+
+static uint64_t profile_sum(const struct profile *p, size_t type)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < p->n_samples; i++)
+        sum += (uint64_t)p->values[i * p->n_sample_types + type];
+    return sum;
+}
+
+/* ---- call trees ------------------------------------------------------------------------------------------
+ */
+
+/* Sums, preorder, and references that lie within. Returns how many nodes were folded into. */
+static size_t expect_tree(const struct profile *p, const struct flame *f, size_t most)
+{
+    size_t smaller = 0;
+    assert_in_range(f->n_nodes, 1, most);
+    assert_int_equal(f->depth[0], 0);
+    assert_true(f->function[0] == FLAME_ROOT);
+    for (size_t i = 1; i < f->n_nodes; i++) {
+        assert_in_range(f->depth[i], 1, f->depth[i - 1] + 1);
+        assert_true(f->depth[i] <= FLAME_MAX_DEPTH);
+        assert_true(f->function[i] < f->n_functions || f->function[i] == FLAME_SMALLER);
+        assert_true(f->function[i - 1] != FLAME_SMALLER || f->depth[i] <= f->depth[i - 1]);
+        smaller += f->function[i] == FLAME_SMALLER;
+    }
+    for (size_t type = 0; type < f->n_types; type++) {
+        uint64_t sum = 0;
+        for (size_t i = 0; i < f->n_nodes; i++)
+            sum += (uint64_t)f->self[i * f->n_types + type];
+        assert_true(sum == profile_sum(p, type));
+    }
+    return smaller;
+}
+
+/* Of the default type, with all that it calls. */
+static int64_t weight(const struct flame *f, size_t node)
+{
+    uint64_t sum = 0;
+    size_t i = node;
+    do
+        sum += (uint64_t)f->self[i * f->n_types + f->default_type];
+    while (++i < f->n_nodes && f->depth[i] > f->depth[node]);
+    return (int64_t)sum;
+}
+
+static struct flame *drawn(struct profile *p, size_t most)
+{
+    struct err err = ERR_INIT;
+    struct flame *f = NULL;
+    ok(flame_new(p, most, &f, &err), &err);
+    return f;
+}
+
+static void a_tree_has_each_way_once_and_inlined_calls(void **state)
+{
+    struct profile *p = new_profile(2);
+    uint32_t root = function(p, "main.main", "/m.go"), in = function(p, "main.in", "/m.go"),
+             out = function(p, "main.out", "/m.go"), same = function(p, "main.in", "/other.go");
+    uint32_t main_at = location(p, &root, 1), both = location(p, (const uint32_t[]){in, out}, 2),
+             alone = location(p, &same, 1), nameless = location(p, NULL, 0);
+    (void)state;
+    sample(p, (const uint32_t[]){both, main_at}, 2, (const int64_t[]){1, 10});
+    sample(p, (const uint32_t[]){both, main_at}, 2, (const int64_t[]){2, 20});
+    sample(p, (const uint32_t[]){alone, main_at}, 2, (const int64_t[]){4, 50});
+    sample(p, (const uint32_t[]){nameless}, 1, (const int64_t[]){8, 1});
+    struct flame *f = drawn(p, 100);
+    assert_int_equal(expect_tree(p, f, 100), 0);
+    /* root, main.main, main.in of the other file, main.out, main.in, <unknown> */
+    assert_int_equal(f->n_nodes, 6);
+    assert_int_equal(f->default_type, 1);
+    static const uint32_t depths[] = {0, 1, 2, 2, 3, 1};
+    static const char *const names[] = {"main.main", "main.in", "main.out", "main.in", "<unknown>"};
+    static const int64_t selves[] = {0, 0, 50, 0, 30, 1};
+    for (size_t i = 0; i < 6; i++) {
+        assert_int_equal(f->depth[i], depths[i]);
+        assert_int_equal(f->self[i * 2 + 1], selves[i]);
+        if (i > 0)
+            assert_true(str_is(profile_str(p, f->functions[f->function[i]].name), names[i - 1]));
+    }
+    assert_true(f->function[2] != f->function[4]);
+    assert_int_equal(f->functions[f->function[1]].line, 7);
+    flame_free(f);
+    profile_free(p);
+}
+
+static void the_heaviest_come_first(void **state)
+{
+    struct profile *p = grown_profile(2000, 42);
+    struct flame *f = drawn(p, 1000000);
+    (void)state;
+    assert_int_equal(expect_tree(p, f, 1000000), 0);
+    for (size_t i = 1; i < f->n_nodes; i++) {
+        size_t next = i + 1;
+        while (next < f->n_nodes && f->depth[next] > f->depth[i])
+            next++;
+        if (next < f->n_nodes && f->depth[next] == f->depth[i])
+            assert_true(llabs(weight(f, i)) >= llabs(weight(f, next)));
+    }
+    flame_free(f);
+    profile_free(p);
+}
+
+/* In one go, and in many while it grows. */
+static void sums_stay_whatever_is_folded(void **state)
+{
+    static const size_t most[] = {3, 4, 10, 100, 1000, 5000};
+    (void)state;
+    for (size_t i = 0; i < sizeof most / sizeof *most; i++) {
+        struct profile *p = grown_profile(5000, 7 + i);
+        struct flame *f = drawn(p, most[i]);
+        assert_true(expect_tree(p, f, most[i]) > 0);
+        /* The room is used, but for what callers of folded ones may need. */
+        assert_true(f->n_nodes >= most[i] / 2);
+        flame_free(f);
+        profile_free(p);
+    }
+}
+
+static void what_is_light_is_folded(void **state)
+{
+    struct profile *p = new_profile(1);
+    uint32_t heavy = function(p, "main.heavy", ""), heavy_at = location(p, &heavy, 1);
+    (void)state;
+    for (int i = 0; i < 1000; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "main.f%d", i);
+        uint32_t light = function(p, name, ""), light_at = location(p, &light, 1);
+        sample(p, (const uint32_t[]){light_at, heavy_at}, 2, (const int64_t[]){i == 500 ? 1000 : 1});
+    }
+    struct flame *f = drawn(p, 5);
+    assert_int_equal(expect_tree(p, f, 5), 1);
+    assert_true(str_is(profile_str(p, f->functions[f->function[1]].name), "main.heavy"));
+    assert_true(str_is(profile_str(p, f->functions[f->function[2]].name), "main.f500"));
+    assert_int_equal(f->self[2], 1000);
+    /* Functions that no node has are gone. */
+    assert_true(f->n_functions <= 3);
+    flame_free(f);
+    profile_free(p);
+}
+
+static void stacks_too_deep_are_folded(void **state)
+{
+    enum { DEPTH = 3 * FLAME_MAX_DEPTH };
+    struct profile *p = new_profile(1);
+    uint32_t f0 = function(p, "main.f", ""), at = location(p, &f0, 1);
+    uint32_t *stack = malloc(DEPTH * sizeof *stack);
+    (void)state;
+    assert_non_null(stack);
+    for (size_t i = 0; i < DEPTH; i++)
+        stack[i] = at;
+    for (size_t depth = DEPTH - 3; depth < DEPTH; depth++)
+        sample(p, stack, depth, (const int64_t[]){5});
+    sample(p, stack, 5000, (const int64_t[]){3});
+    struct flame *f = drawn(p, 50000);
+    assert_int_equal(expect_tree(p, f, 50000), 1);
+    assert_int_equal(f->depth[f->n_nodes - 1], FLAME_MAX_DEPTH);
+    assert_int_equal(f->self[f->n_nodes - 1], 15);
+    assert_int_equal(f->self[5000], 3);
+    flame_free(f);
+    profile_free(p);
+    free(stack);
+}
+
+/* A location of a great many inlined calls, on a deep stack. */
+static void hostile_inlining_takes_no_time(void **state)
+{
+    enum { INLINED = 20000, DEPTH = 5000 };
+    struct profile *p = new_profile(1);
+    uint32_t f0 = function(p, "main.f", "");
+    uint32_t *functions = calloc(INLINED, sizeof *functions), *stack = calloc(DEPTH, sizeof *stack);
+    (void)state;
+    assert_non_null(functions);
+    assert_non_null(stack);
+    for (size_t i = 0; i < INLINED; i++)
+        functions[i] = f0;
+    uint32_t at = location(p, functions, INLINED);
+    for (size_t i = 0; i < DEPTH; i++)
+        stack[i] = at;
+    int64_t begun = clock_now();
+    for (size_t i = 0; i < 1000; i++)
+        sample(p, stack, 1 + i * 4, (const int64_t[]){1});
+    struct flame *f = drawn(p, 50000);
+    expect_tree(p, f, 50000);
+    assert_true(clock_now() - begun < 20000);
+    flame_free(f);
+    profile_free(p);
+    free(functions);
+    free(stack);
+}
+
+static void no_samples_and_no_values_are_a_root(void **state)
+{
+    struct profile *p = new_profile(1);
+    struct flame *f = drawn(p, 100);
+    (void)state;
+    assert_int_equal(expect_tree(p, f, 1), 0);
+    flame_free(f);
+    profile_free(p);
+    p = grown_profile(100, 3);
+    memset(p->values, 0, p->n_samples * p->n_sample_types * sizeof *p->values);
+    f = drawn(p, 20);
+    expect_tree(p, f, 20);
+    flame_free(f);
+    profile_free(p);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------------------
+ */
+
+static json_t *parsed(const struct buf *b)
+{
+    json_error_t why;
+    struct err err = ERR_INIT;
+    ok(buf_check(b, "JSON", &err), &err);
+    json_t *root = json_loadb(b->data, b->len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
+    if (!root)
+        fail_msg("%s at %d: %.200s", why.text, why.position, b->data);
+    return root;
+}
+
+static void texts_are_json_and_no_markup(void **state)
+{
+    static const char *const names[] = {"",
+                                        "main.f",
+                                        "</script><script>alert(1)</script>",
+                                        "<!-- <script>",
+                                        "a\"b\\c\\\"",
+                                        "\xff\xfe\x80",
+                                        "&amp;",
+                                        "\342\200\250\342\200\251\342\200\256",
+                                        "tab\tnew\nline\1",
+                                        "\xe2\x80"};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct buf b = BUF_INIT(100000);
+        jsontext_name(&b, str_of(names[i]));
+        json_t *s = parsed(&b);
+        assert_true(json_is_string(s));
+        assert_null(strpbrk(buf_str(&b), "<>&\n"));
+        char shown[1000];
+        assert_string_equal(json_string_value(s),
+                            text_printable(shown, sizeof shown, names[i], strlen(names[i])));
+        json_decref(s);
+        buf_release(&b);
+    }
+}
+
+static void json_of_others_keeps_its_meaning(void **state)
+{
+    const char *text = "{\"a\": \"<script>&\\\"\342\200\250\342\200\251\", \"b\": [1, \"\342\200\"]}";
+    struct buf b = BUF_INIT(1000);
+    (void)state;
+    jsontext_json(&b, STR("{\"a\": \"<script>&\\\"\342\200\250\342\200\251x\", \"b\": [1]}"));
+    assert_string_equal(b.data, "{\"a\": \"\\u003cscript\\u003e\\u0026\\\"\\u2028\\u2029x\", \"b\": [1]}");
+    json_decref(parsed(&b));
+    buf_clear(&b);
+    /* Cut within one: as it is. */
+    jsontext_json(&b, str_of(text + strlen(text) - 6));
+    buf_release(&b);
+}
+
+static void numbers_of_any_size(void **state)
+{
+    static const int64_t numbers[] = {0, 1, -1, 9, 10, 1234567890123, INT64_MAX, INT64_MIN};
+    (void)state;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct buf b = BUF_INIT(100);
+        char expected[32];
+        snprintf(expected, sizeof expected, "%lld", (long long)numbers[i]);
+        jsontext_number(&b, numbers[i]);
+        assert_string_equal(buf_str(&b), expected);
+        buf_release(&b);
+    }
+}
+
+static size_t length(const json_t *o, const char *key)
+{
+    return json_array_size(json_object_get(o, key));
+}
+
+static json_t *profile_json(struct profile *p)
+{
+    struct buf b = BUF_INIT(64 << 20);
+    struct err err = ERR_INIT;
+    ok(page_data_profile(p, &b, &err), &err);
+    json_t *root = parsed(&b);
+    buf_release(&b);
+    return root;
+}
+
+/* What the page relies on. */
+static void expect_profile(const struct profile *p, const json_t *root)
+{
+    const json_t *nodes = json_object_get(root, "nodes"), *functions = json_object_get(root, "functions");
+    size_t n = length(nodes, "depth"), n_functions = length(functions, "name"),
+           n_strings = length(root, "strings");
+    assert_in_range(n, 1, PAGE_MAX_NODES);
+    assert_int_equal(length(nodes, "function"), n);
+    assert_int_equal(length(functions, "file"), n_functions);
+    assert_int_equal(length(functions, "line"), n_functions);
+    assert_int_equal(length(nodes, "self"), length(root, "types"));
+    assert_string_equal(json_string_value(json_array_get(json_object_get(root, "strings"), 0)), "");
+    for (size_t i = 0; i < n_functions; i++) {
+        assert_true((size_t)json_integer_value(json_array_get(json_object_get(functions, "name"), i)) <
+                    n_strings);
+        assert_true((size_t)json_integer_value(json_array_get(json_object_get(functions, "file"), i)) <
+                    n_strings);
+    }
+    for (size_t i = 0; i < n; i++) {
+        json_int_t f = json_integer_value(json_array_get(json_object_get(nodes, "function"), i));
+        assert_true(i == 0 ? f == -1 : f == -2 || (f >= 0 && (size_t)f < n_functions));
+    }
+    for (size_t type = 0; type < length(root, "types"); type++) {
+        const json_t *self = json_array_get(json_object_get(nodes, "self"), type);
+        uint64_t sum = 0;
+        assert_int_equal(json_array_size(self), n);
+        for (size_t i = 0; i < n; i++)
+            sum += (uint64_t)json_integer_value(json_array_get(self, i));
+        assert_true(sum == profile_sum(p, type));
+    }
+}
+
+static void a_profile_becomes_json(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed < 6; seed++) {
+        struct profile *p = grown_profile(3000, seed);
+        json_t *root = profile_json(p);
+        expect_profile(p, root);
+        json_decref(root);
+        profile_free(p);
+    }
+}
+
+static void names_from_anywhere_become_json(void **state)
+{
+    struct profile *p = new_profile(1);
+    char *long_name = malloc(10001);
+    uint64_t seed = 5;
+    (void)state;
+    assert_non_null(long_name);
+    memset(long_name, 'x', 10000);
+    long_name[10000] = '\0';
+    for (int i = 0; i < 300; i++) {
+        char name[40];
+        for (size_t k = 0; k < sizeof name - 1; k++)
+            name[k] = (char)(1 + made_below(&seed, 255));
+        name[sizeof name - 1] = '\0';
+        uint32_t f = function(p, i == 0 ? long_name : name, name), at = location(p, &f, 1);
+        sample(p, &at, 1, (const int64_t[]){1});
+    }
+    json_t *root = profile_json(p);
+    expect_profile(p, root);
+    for (size_t i = 0; i < length(root, "strings"); i++)
+        assert_true(json_string_length(json_array_get(json_object_get(root, "strings"), i)) <
+                    JSONTEXT_MAX_NAME);
+    json_decref(root);
+    profile_free(p);
+    free(long_name);
+}
+
+/* ---- goroutines ------------------------------------------------------------------------------------------
+ */
+
+static json_t *dump_json(const char *text)
+{
+    struct err err = ERR_INIT;
+    struct goroutines *g = NULL;
+    struct str dump = str_of(text);
+    const char *name = "dump";
+    struct buf b = BUF_INIT(64 << 20);
+    ok(goroutines_read(&dump, &name, 1, 1 << 20, &g, &err), &err);
+    ok(page_data_goroutines(g, &b, &err), &err);
+    json_t *root = parsed(&b);
+    goroutines_free(g);
+    buf_release(&b);
+    return root;
+}
+
+static const char *string_at(const json_t *root, json_int_t i)
+{
+    return json_string_value(json_array_get(json_object_get(root, "strings"), (size_t)i));
+}
+
+static void a_dump_becomes_json(void **state)
+{
+    json_t *root =
+        dump_json("goroutine 1 [running]:\nmain.main()\n\t/src/main.go:12 +0x1d\n\n"
+                  "goroutine 5 [chan receive, 7 minutes]:\nmain.wait(0x1)\n\t/src/main.go:30 +0x1\n"
+                  "created by main.main in goroutine 1\n\t/src/main.go:11 +0x2\n\n"
+                  "goroutine 6 [chan receive, 9 minutes]:\nmain.wait(0x2)\n\t/src/main.go:30 +0x1\n"
+                  "created by main.main in goroutine 1\n\t/src/main.go:11 +0x2\n");
+    const json_t *group = json_array_get(json_object_get(root, "groups"), 0),
+                 *frames = json_object_get(root, "frames");
+    (void)state;
+    assert_string_equal(json_string_value(json_object_get(root, "form")), "stacks");
+    assert_int_equal(json_integer_value(json_object_get(root, "total")), 3);
+    assert_true(json_is_false(json_object_get(root, "cut")));
+    assert_int_equal(length(root, "groups"), 2);
+    assert_int_equal(json_integer_value(json_object_get(group, "count")), 2);
+    assert_string_equal(string_at(root, json_integer_value(json_object_get(group, "state"))), "chan receive");
+    assert_int_equal(json_integer_value(json_array_get(json_object_get(group, "wait"), 2)), 9);
+    json_int_t frame = json_integer_value(json_array_get(json_object_get(group, "frames"), 0));
+    json_int_t place = json_integer_value(json_array_get(json_object_get(frames, "place"), (size_t)frame));
+    assert_string_equal(string_at(root, place), "/src/main.go:30");
+    json_int_t creator = json_integer_value(json_object_get(group, "creator"));
+    json_int_t name =
+        json_integer_value(json_array_get(json_object_get(frames, "function"), (size_t)creator));
+    assert_string_equal(string_at(root, name), "main.main");
+    json_decref(root);
+}
+
+static void most_groups_are_counted_not_shown(void **state)
+{
+    struct buf text = BUF_INIT(8 << 20);
+    (void)state;
+    for (int i = 0; i < PAGE_MAX_GROUPS + 300; i++)
+        buf_addf(&text, "goroutine %d [select]:\nmain.f%d()\n\t/src/main.go:%d +0x1d\n\n", i + 1, i, i);
+    json_t *root = dump_json(buf_str(&text));
+    const json_t *hidden = json_object_get(root, "hidden");
+    assert_int_equal(length(root, "groups"), PAGE_MAX_GROUPS);
+    assert_int_equal(json_integer_value(json_object_get(hidden, "groups")), 300);
+    assert_int_equal(json_integer_value(json_object_get(hidden, "goroutines")), 300);
+    json_decref(root);
+    buf_release(&text);
+}
+
+static void labels_are_left_out(void **state)
+{
+    json_t *root = dump_json("goroutine profile: total 2\n2 @ 0x1 0x2\n# labels: {\"user\":\"carol\"}\n"
+                             "#\t0x1\tmain.f+0x1\t/src/f.go:1\n");
+    char *text = json_dumps(root, 0);
+    (void)state;
+    assert_non_null(text);
+    assert_non_null(strstr(text, "main.f"));
+    assert_null(strstr(text, "carol"));
+    free(text);
+    json_decref(root);
+}
+
+/* ---- the page --------------------------------------------------------------------------------------------
+ */
+
+static const struct page_entry an_entry = {.title = "</script><img src=x onerror=alert(1)>",
+                                           .file = "h/s/cpu.pb.gz",
+                                           .kind = "cpu",
+                                           .host = "h",
+                                           .service = "s"};
+
+static void finish(struct page_writer *page)
+{
+    struct err err = ERR_INIT;
+    const struct page_sentence sentences[] = {
+        {.rule = "cpu-busy", .text = "it is <busy>", .file = "h/s/cpu.pb.gz", .look = "main.f"},
+        {.rule = "other", .text = "&", .file = "not/there"}};
+    struct page_bundle bundle = {.tool = "profgrab 0",
+                                 .name = "<b>",
+                                 .made = "2026",
+                                 .manifest = STR("{\"reason\": \"</script>\"}"),
+                                 .summary = sentences,
+                                 .n_summary = 2};
+    ok(page_writer_finish(page, &bundle, &err), &err);
+    page_writer_free(page);
+}
+
+/* Of the page's text. */
+static json_t *bundle_json(const struct buf *page)
+{
+    static const char begin[] = "<script type=\"application/json\" id=\"bundle\">";
+    struct buf b = BUF_INIT(1 << 20);
+    const char *from = strstr(buf_str(page), begin);
+    assert_non_null(from);
+    from += sizeof begin - 1;
+    const char *end = strstr(from, "</script>");
+    assert_non_null(end);
+    buf_add(&b, from, (size_t)(end - from));
+    json_t *root = parsed(&b);
+    buf_release(&b);
+    return root;
+}
+
+static size_t count(const struct buf *page, const char *what)
+{
+    size_t n = 0;
+    for (const char *at = buf_str(page); (at = strstr(at, what)); at += strlen(what))
+        n++;
+    return n;
+}
+
+static void a_page_holds_its_entries_as_data(void **state)
+{
+    struct buf out = BUF_INIT(16 << 20);
+    struct err err = ERR_INIT;
+    struct page_writer *page = NULL;
+    struct profile *p = grown_profile(100, 1);
+    (void)state;
+    ok(page_writer_new(take_bytes, &out, UINT64_MAX, &page, &err), &err);
+    ok(page_writer_add_nothing(page, &(struct page_entry){.title = "t"}, "too <large>", &err), &err);
+    ok(page_writer_add_profile(page, &an_entry, p, &err), &err);
+    finish(page);
+    json_t *root = bundle_json(&out);
+    const json_t *data = json_object_get(root, "data"), *summary = json_object_get(root, "summary");
+    assert_int_equal(json_array_size(data), 2);
+    assert_true(json_is_null(json_object_get(json_array_get(data, 0), "id")));
+    assert_string_equal(json_string_value(json_object_get(json_array_get(data, 0), "why")), "too <large>");
+    assert_string_equal(json_string_value(json_object_get(json_array_get(data, 1), "id")), "data-0");
+    assert_string_equal(json_string_value(json_object_get(json_array_get(data, 1), "title")), an_entry.title);
+    assert_int_equal(json_integer_value(json_object_get(json_array_get(summary, 0), "data")), 1);
+    assert_true(json_is_null(json_object_get(json_array_get(summary, 1), "data")));
+    assert_string_equal(json_string_value(json_object_get(json_object_get(root, "manifest"), "reason")),
+                        "</script>");
+    /* One script runs, two hold data; nothing else begins or ends an element there. */
+    assert_int_equal(count(&out, "<script"), 3);
+    assert_int_equal(count(&out, "</script"), 3);
+    assert_int_equal(count(&out, "<img"), 0);
+    assert_int_equal(count(&out, "<style>"), 1);
+    assert_int_equal(count(&out, "Content-Security-Policy"), 1);
+    assert_int_equal(count(&out, "<!--"), 0);
+    assert_string_equal(buf_str(&out) + out.len - strlen("</html>\n"), "</html>\n");
+    json_decref(root);
+    profile_free(p);
+    buf_release(&out);
+}
+
+static void a_full_page_refuses_and_goes_on(void **state)
+{
+    struct buf out = BUF_INIT(16 << 20);
+    struct err err = ERR_INIT;
+    struct page_writer *page = NULL;
+    struct profile *p = grown_profile(100, 1);
+    (void)state;
+    ok(page_writer_new(take_bytes, &out, 1000, &page, &err), &err);
+    assert_int_equal(page_writer_add_profile(page, &an_entry, p, &err), -1);
+    assert_int_equal(err.kind, ERR_FAILED);
+    ok(page_writer_add_nothing(page, &an_entry, err.msg, &err), &err);
+    finish(page);
+    json_t *root = bundle_json(&out);
+    assert_int_equal(length(root, "data"), 1);
+    assert_int_equal(count(&out, "data-0"), 0);
+    json_decref(root);
+    profile_free(p);
+    buf_release(&out);
+}
+
+static int full(void *ctx, const void *p, size_t n, struct err *err)
+{
+    size_t *left = ctx;
+    (void)p;
+    if (n > *left)
+        return err_set(err, ERR_LOCAL_IO, "no room");
+    *left -= n;
+    return 0;
+}
+
+/* Whatever does not fit, the sink's own words come back. */
+static void a_full_disk_ends_it(void **state)
+{
+    (void)state;
+    for (size_t room = 0; room < page_web.script.n + 200000; room += 5000) {
+        struct err err = ERR_INIT;
+        struct page_writer *page = NULL;
+        struct profile *p = grown_profile(500, 1);
+        size_t left = room;
+        int rc = page_writer_new(full, &left, UINT64_MAX, &page, &err);
+        if (rc == 0)
+            rc = page_writer_add_profile(page, &an_entry, p, &err);
+        if (rc == 0)
+            rc = page_writer_finish(page, &(struct page_bundle){.name = "b"}, &err);
+        page_writer_free(page);
+        profile_free(p);
+        if (rc == 0)
+            return;
+        assert_string_equal(err.msg, "no room");
+    }
+    fail_msg("it never fits");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_tree_has_each_way_once_and_inlined_calls),
+        cmocka_unit_test(the_heaviest_come_first),
+        cmocka_unit_test(sums_stay_whatever_is_folded),
+        cmocka_unit_test(what_is_light_is_folded),
+        cmocka_unit_test(stacks_too_deep_are_folded),
+        cmocka_unit_test(hostile_inlining_takes_no_time),
+        cmocka_unit_test(no_samples_and_no_values_are_a_root),
+        cmocka_unit_test(texts_are_json_and_no_markup),
+        cmocka_unit_test(json_of_others_keeps_its_meaning),
+        cmocka_unit_test(numbers_of_any_size),
+        cmocka_unit_test(a_profile_becomes_json),
+        cmocka_unit_test(names_from_anywhere_become_json),
+        cmocka_unit_test(a_dump_becomes_json),
+        cmocka_unit_test(most_groups_are_counted_not_shown),
+        cmocka_unit_test(labels_are_left_out),
+        cmocka_unit_test(a_page_holds_its_entries_as_data),
+        cmocka_unit_test(a_full_page_refuses_and_goes_on),
+        cmocka_unit_test(a_full_disk_ends_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
