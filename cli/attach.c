@@ -25,16 +25,16 @@ struct attach_options {
 
 static const struct option options[] = {
     HANDOFF_OPTION_ROWS(struct attach_options, handover),
-    {"dry-run", 0, OPTION_FLAG, NULL, "make the copy, show each request that would hand it over, send none",
+    {"dry-run", 0, OPTION_FLAG, NULL, "make the copy and print each request; send none",
      offsetof(struct attach_options, handover.dry_run), 0},
     {"inventory", 'i', OPTION_TEXT, "FILE",
      "the inventory (default: $PROFGRAB_INVENTORY, then your own, then /etc/profgrab)",
      offsetof(struct attach_options, inventory), 0},
     {"passphrase-file", 0, OPTION_TEXT, "FILE",
-     "the passphrase of the key that signs: the first line of a file that only you can read, or a pipe",
+     "a file that only you can read, or a pipe, with the passphrase of the signing key in its first line",
      offsetof(struct attach_options, passphrase_file), 0},
-    {"batch", 0, OPTION_FLAG, NULL, "ask nobody anything", offsetof(struct attach_options, batch), 0},
-    {"quiet", 'q', OPTION_FLAG, NULL, "say nothing but errors", offsetof(struct attach_options, quiet), 0},
+    {"batch", 0, OPTION_FLAG, NULL, "never prompt", offsetof(struct attach_options, batch), 0},
+    {"quiet", 'q', OPTION_FLAG, NULL, "print only errors", offsetof(struct attach_options, quiet), 0},
     OPTIONS_END,
 };
 
@@ -147,13 +147,14 @@ const struct command command_attach = {
     .synopsis = "BUNDLE --for TEAM | --to PLACE [options]",
     .summary = "hand a bundle over: encrypted to a team, on a confidential issue of its tracker",
     .details =
-        "A copy is made: what looks like a secret and values of labels are taken out, it is signed and\n"
-        "encrypted; the bundle itself stays as it is. The issue is made with its confidentiality flag and\n"
-        "nothing that tells anything, the flag is read back, and only then the copy is uploaded, compared\n"
-        "with what was stored, and summed up in a note.\n"
+        "attach makes a copy, removes from it what looks like a secret and values of labels, signs it and\n"
+        "encrypts it. It does not change the bundle. It creates a neutral issue with the confidential flag\n"
+        "and reads the flag back. Only then it uploads the copy, compares it with the stored file, and adds "
+        "a\n"
+        "note with the summary.\n"
         "\n"
-        "The issue's address is printed on stdout. Exit codes: 0 attached, 2 usage or inventory, 4 the\n"
-        "hand-off failed (the bundle is safe, and the line to repeat it is printed); 130 interrupted.",
+        "It prints the issue's address on stdout. Exit codes: 0 attached, 2 usage or inventory, 4 the\n"
+        "hand-off failed (the bundle is safe, and attach prints the command to repeat); 130 interrupted.",
     .options = options,
     .words = WORDS_FILES,
     .run = run,

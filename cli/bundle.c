@@ -36,9 +36,9 @@ struct bundle_options {
 static const struct option options[] = {
     {"json", 0, OPTION_FLAG, NULL, "list, verify: as JSON", offsetof(struct bundle_options, json), 0},
     {"profiles", 0, OPTION_FLAG, NULL,
-     "list: only the whole profiles, as BUNDLE:MEMBER takes them, one a line; asks nobody anything",
+     "list: only the intact profiles, as BUNDLE:MEMBER, one a line; never prompts",
      offsetof(struct bundle_options, profiles), 0},
-    {"dumps", 0, OPTION_FLAG, NULL, "list: the same of dumps of goroutines; with --profiles, both",
+    {"dumps", 0, OPTION_FLAG, NULL, "list: the same for goroutine dumps; with --profiles, both",
      offsetof(struct bundle_options, dumps), 0},
     {"directory", 'C', OPTION_TEXT, "DIR", "extract: below this directory instead of the current one",
      offsetof(struct bundle_options, directory), 0},
@@ -48,24 +48,24 @@ static const struct option options[] = {
      "write, - "
      "for standard output, instead of FILE.age and FILE without .age",
      offsetof(struct bundle_options, output), 0},
-    {"reason", 0, OPTION_TEXT, "TEXT", "create: why; goes into the manifest",
+    {"reason", 0, OPTION_TEXT, "TEXT", "create: the reason, for the manifest",
      offsetof(struct bundle_options, reason), 0},
     {"allowed-signers", 0, OPTION_TEXT, "FILE",
-     "verify: who may sign, as ssh-keygen reads it; a bundle that none of them has signed is not good then",
+     "verify: a file of allowed signers, as for ssh-keygen; verification fails if none of them signed the "
+     "bundle",
      offsetof(struct bundle_options, allowed_signers), 0},
     {"encrypt-to", 0, OPTION_LIST, "RECIPIENT",
      "encrypt: to an age1... or SSH public key (ed25519, RSA), or those of a file: FILE.pub, "
-     "authorized_keys, "
-     "what GitHub and GitLab show under /USER.keys",
+     "authorized_keys, /USER.keys of GitHub and GitLab",
      offsetof(struct bundle_options, recipients), 0},
-    {"passphrase", 0, OPTION_FLAG, NULL, "encrypt: with a passphrase, which is asked for",
+    {"passphrase", 0, OPTION_FLAG, NULL, "encrypt: with a passphrase; prompts for it",
      offsetof(struct bundle_options, passphrase), 0},
     {"passphrase-file", 0, OPTION_TEXT, "FILE",
-     "its first line is the passphrase of all that has one; only you may be able to read it",
+     "a file that only you can read, with the passphrase in its first line",
      offsetof(struct bundle_options, passphrase_file), 0},
     {"armor", 0, OPTION_FLAG, NULL, "encrypt: as text", offsetof(struct bundle_options, armor), 0},
     {"identity", 'i', OPTION_LIST, "FILE",
-     "decrypt, list, verify, extract: an age identity or an SSH private key that opens what is encrypted",
+     "decrypt, list, verify, extract: an age identity or SSH private key that decrypts the file",
      offsetof(struct bundle_options, identities), 0},
     OPTIONS_END,
 };
@@ -230,16 +230,15 @@ static int create(const struct bundle_options *o, const struct strlist *rest, st
 
 enum { LIST, VERIFY, EXTRACT, CREATE, ENCRYPT, DECRYPT, END };
 static const struct verb verbs[] = {
-    [LIST] = {"list", "FILE", "the files in it"},
+    [LIST] = {"list", "FILE", "list its files"},
     [VERIFY] = {"verify", "FILE",
-                "whether every file is as the manifest says, who made and signed it; exit code 0 or 1"},
-    [EXTRACT] = {"extract", "FILE [MEMBER...]", "unpack it, or only these members (globs)"},
-    [CREATE] =
-        {"create", "FILE...",
-         "local profiles (go test -cpuprofile, ...) into a bundle; also a NAME.partial directory that a "
-         "killed run left"},
-    [ENCRYPT] = {"encrypt", "FILE", "any file, in the format of age; into FILE.age"},
-    [DECRYPT] = {"decrypt", "FILE", "a file in the format of age"},
+                "compare every file with the manifest, print author and signer; exit code 0 or 1"},
+    [EXTRACT] = {"extract", "FILE [MEMBER...]", "extract all members, or only these (globs)"},
+    [CREATE] = {"create", "FILE...",
+                "make a bundle of local profiles (go test -cpuprofile, ...), or of a killed run's "
+                "NAME.partial directory"},
+    [ENCRYPT] = {"encrypt", "FILE", "encrypt any file in the age format, into FILE.age"},
+    [DECRYPT] = {"decrypt", "FILE", "decrypt a file in the age format"},
     [END] = {NULL, NULL, NULL},
 };
 
@@ -296,7 +295,7 @@ static int run(int argc, char **argv, struct err *err)
 const struct command command_bundle = {
     .name = "bundle",
     .synopsis = "VERB [options] FILE...",
-    .summary = "look into bundles, prove them, unpack them, make them, encrypt them",
+    .summary = "list, verify, extract, create and encrypt bundles",
     .options = options,
     .verbs = verbs,
     .words = WORDS_FILES,

@@ -401,11 +401,11 @@ out:
 const struct command command_check = {
     .name = "check",
     .synopsis = "--host NAME[,NAME...] [options]",
-    .summary = "a doctor: the way to each service, step by step, and what to run next where it ends",
+    .summary = "diagnose the connection to each service, step by step, with the next command to run",
     .details =
-        "Walks configuration, each SSH hop, host key, authentication, the connection to the service, its\n"
-        "index page with the profiles it offers, and whether it answers on addresses others can reach.\n"
-        "Fetches no profile, writes nothing. Exit codes: 0 all is well, 1 a step failed, 2 usage.",
+        "Checks configuration, each SSH hop, host key, authentication, the connection to the service, its\n"
+        "index page with its profiles, and whether the service listens on addresses that others can reach.\n"
+        "Fetches no profile, writes nothing. Exit codes: 0 success, 1 a step failed, 2 usage.",
     .options = options,
     .run = run,
 };

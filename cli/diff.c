@@ -356,14 +356,13 @@ static int run(int argc, char **argv, struct err *err)
 const struct command command_diff = {
     .name = "diff",
     .synopsis = "[FLAG...] OLD NEW",
-    .summary = "what changed from one profile to another",
+    .summary = "compare two profiles",
     .details =
-        "Says what pprof -top -diff_base OLD NEW says. Of two bundles it compares the profiles that "
-        "both have, by "
-        "service and kind. FLAGS are pprof's own: -cum, -tree in place of -top, "
-        "-sample_index=alloc_space, ... --identity FILE names the age identity or SSH private key that opens "
-        "encrypted bundles (default: the usual keys of ~/.ssh), --passphrase-file FILE the file whose first "
-        "line is the passphrase.",
+        "Prints the report of pprof -top -diff_base OLD NEW. For two bundles it compares the profiles that\n"
+        "both have, by service and kind. FLAGS are those of pprof: -cum, -tree instead of -top,\n"
+        "-sample_index=alloc_space, ... --identity FILE names the age identity or SSH private key that\n"
+        "decrypts bundles (default: the usual keys of ~/.ssh), --passphrase-file FILE the file with the\n"
+        "passphrase in its first line.",
     .flag = pprof_flag_option,
     .words = WORDS_PROFILES,
     .run = run,

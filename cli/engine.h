@@ -24,35 +24,36 @@ struct engine_options {
      0,                                                                                                      \
      OPTION_FLAG,                                                                                            \
      NULL,                                                                                                   \
-     "begin the timed profiles of all targets at one instant; opens all hosts at once",                      \
+     "start the timed profiles of all targets at the same instant; opens all hosts at once",                 \
      offsetof(type, member.sync),                                                                            \
      0},                                                                                                     \
         {"sync-deadline",                                                                                    \
          0,                                                                                                  \
          OPTION_DURATION,                                                                                    \
          "DURATION",                                                                                         \
-         "how long the first that is ready waits for the others (default 30s); who comes later is marked",   \
+         "how long the first target waits for the others (default 30s); later ones get a finding",           \
          offsetof(type, member.sync_deadline_ms),                                                            \
          0},                                                                                                 \
         {"retries",                                                                                          \
          0,                                                                                                  \
          OPTION_COUNT,                                                                                       \
          "N",                                                                                                \
-         "try up to N times more what failed for a reason that may pass (default: not)",                     \
+         "retry a temporary failure up to N times (default: 0)",                                             \
          offsetof(type, member.retries),                                                                     \
          100},                                                                                               \
         {"deadline",                                                                                         \
          0,                                                                                                  \
          OPTION_DURATION,                                                                                    \
          "DURATION",                                                                                         \
-         "from opening the first host on: what has come by then is bundled, the rest given up",              \
+         "end the run after DURATION, from the opening of the first host, and bundle the items that "        \
+         "arrived",                                                                                          \
          offsetof(type, member.deadline_ms),                                                                 \
          0},                                                                                                 \
         {"max-bytes",                                                                                        \
          0,                                                                                                  \
          OPTION_BYTES,                                                                                       \
          "SIZE",                                                                                             \
-         "the most that is taken of one item (default 512MiB; trace 2GiB, cmdline and symbol 4MiB)",         \
+         "the maximum size of an item (default 512MiB; trace 2GiB, cmdline and symbol 4MiB)",                \
          offsetof(type, member.max_bytes),                                                                   \
          0},                                                                                                 \
         {"concurrent",                                                                                       \
@@ -64,8 +65,8 @@ struct engine_options {
          0},                                                                                                 \
     {                                                                                                        \
         "budget", 0, OPTION_LIST, "bytes=SIZE,seconds=N",                                                    \
-            "the most that is taken from one process, and for how long it profiles itself; what does not "   \
-            "fit is left out",                                                                               \
+            "limit the bytes fetched from one process and its time of profiling; items beyond the limit "    \
+            "are left out",                                                                                  \
             offsetof(type, member.budget), 0                                                                 \
     }
 // NOLINTEND(bugprone-macro-parentheses)

@@ -24,13 +24,13 @@ struct forward_command {
 static const struct option options[] = {
     TARGET_OPTION_ROWS(struct forward_command, target),
     {"listen", 'l', OPTION_LIST, "ADDRESS[,...]",
-     "where to listen: PORT (on 127.0.0.1), IP:PORT or unix:PATH; one for each service, or 127.0.0.1:0, a "
-     "free port for each (default: the service's own port where it is free)",
+     "the address: PORT (on 127.0.0.1), IP:PORT or unix:PATH; one for each service, or 127.0.0.1:0, a free "
+     "port for each (default: the service's own port if it is free)",
      offsetof(struct forward_command, listen), 0},
-    {"quiet", 'q', OPTION_FLAG, NULL, "say nothing but errors", offsetof(struct forward_command, quiet), 0},
-    {"verbose", 'v', OPTION_FLAG, NULL, "say each connection, and every step on the way",
+    {"quiet", 'q', OPTION_FLAG, NULL, "print only errors", offsetof(struct forward_command, quiet), 0},
+    {"verbose", 'v', OPTION_FLAG, NULL, "print each connection and every step",
      offsetof(struct forward_command, verbose), 0},
-    {"json", 0, OPTION_FLAG, NULL, "say on stdout where it listens as JSON, one object a line",
+    {"json", 0, OPTION_FLAG, NULL, "print the addresses as JSON on stdout, one object a line",
      offsetof(struct forward_command, json), 0},
     OPTIONS_END,
 };
@@ -270,21 +270,23 @@ out:
 const struct command command_forward = {
     .name = "forward",
     .synopsis = "--host NAME [--service NAME] [--listen ADDR] [options]",
-    .summary = "hold a way to a host's services open for go tool pprof, curl, a browser or a scraper",
+    .summary = "keep a port open to a host's services, for go tool pprof, curl, a browser or a scraper",
     .details =
-        "Listens on this workstation and carries what connects, as it is, to the services: many connections\n"
-        "at once, over one SSH session. Where it listens is printed on stdout once the session is open, a\n"
-        "line for each service: the URL of its pprof page, or the path of the Unix socket.\n"
+        "Listens on this workstation and carries connections unchanged to the services: many connections at\n"
+        "once, over one SSH session. Once the session is open, it prints a line for each service on stdout:\n"
+        "the URL of the pprof page, or the path of the Unix socket.\n"
         "\n"
-        "Without --listen each service has its own port on 127.0.0.1, or another where that is taken. Every\n"
-        "local user can connect to a port; to unix:PATH only you can. Only an address that is spelt out,\n"
-        "such as 0.0.0.0:6060, lets others in.\n"
+        "Without --listen each service has its own port on 127.0.0.1, or a free port if that one is in use.\n"
+        "Every local user can connect to a port; only you can connect to unix:PATH. Other machines can\n"
+        "connect only to a complete address such as 0.0.0.0:6060.\n"
         "\n"
-        "A session that is lost is opened again, for as long as it takes: the address stays, connections\n"
-        "that were open end, and whoever connects meanwhile waits up to ten seconds. Only a host key or a\n"
-        "login that is refused ends it.\n"
+        "If the session is lost, forward keeps listening and opens a new session, without a limit on "
+        "retries.\n"
+        "Open connections end, and new ones wait up to ten seconds. A refused host key or login ends the\n"
+        "forward.\n"
         "\n"
-        "Ends with Ctrl-C. Exit codes: 130 interrupted (129 hung up, 143 terminated), 1 it failed, 2 usage.",
+        "Ctrl-C ends the forward. Exit codes: 130 interrupted (129 hung up, 143 terminated), 1 failure, 2\n"
+        "usage.",
     .options = options,
     .run = run,
 };

@@ -30,16 +30,16 @@ struct goroutines_options {
 };
 
 static const struct option options[] = {
-    {"all", 'a', OPTION_FLAG, NULL, "every stack, not only the first 20",
+    {"all", 'a', OPTION_FLAG, NULL, "show every stack, not only the first 20",
      offsetof(struct goroutines_options, all), 0},
-    {"top", 'n', OPTION_NUMBER, "COUNT", "so many stacks", offsetof(struct goroutines_options, top), 1000000},
+    {"top", 'n', OPTION_NUMBER, "COUNT", "show COUNT stacks", offsetof(struct goroutines_options, top),
+     1000000},
     {"json", 0, OPTION_FLAG, NULL, "as JSON, every stack", offsetof(struct goroutines_options, json), 0},
     {"identity", 'i', OPTION_LIST, "FILE",
-     "an age identity or an SSH private key that opens an encrypted bundle (default: the usual keys of "
-     "~/.ssh)",
+     "an age identity or SSH private key that decrypts the bundle (default: the usual keys of ~/.ssh)",
      offsetof(struct goroutines_options, identities), 0},
     {"passphrase-file", 0, OPTION_TEXT, "FILE",
-     "its first line is the passphrase of all that has one; only you may be able to read it",
+     "a file that only you can read, with the passphrase in its first line",
      offsetof(struct goroutines_options, passphrase_file), 0},
     OPTIONS_END,
 };
@@ -491,12 +491,12 @@ static int run(int argc, char **argv, struct err *err)
 const struct command command_goroutines = {
     .name = "goroutines",
     .synopsis = "FILE [LATER-FILE]",
-    .summary = "dumps of goroutines by stack and state; two of them: what has grown",
+    .summary = "print goroutine dumps by stack and state; of two dumps the growth",
     .details =
-        "FILE is what /debug/pprof/goroutine gave, in any of its forms (debug=2, debug=1, a profile), "
-        "gzip'ed or not, also a member of a bundle, BUNDLE:MEMBER, or - for standard input. Of a BUNDLE "
-        "the dump of each service is shown, of two bundles each service's growth. The stack "
-        "where most goroutines stand comes first; of two dumps the one that grew most.",
+        "FILE is an answer of /debug/pprof/goroutine in any form (debug=2, debug=1, a profile), gzip'ed or\n"
+        "not, a member of a bundle BUNDLE:MEMBER, or - for standard input. For a BUNDLE, goroutines prints\n"
+        "the dump of each service; for two bundles the growth in each service. The stack with the most\n"
+        "goroutines comes first; with two dumps, the stack with the largest growth.",
     .options = options,
     .words = WORDS_DUMPS,
     .run = run,

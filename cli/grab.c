@@ -37,29 +37,29 @@ static const struct option options[] = {
     TARGET_SELECTION_ROWS(struct grab_options, target),
     TARGET_MANY_ROWS(struct grab_options, target),
     {"against", 0, OPTION_LIST, "HOST|GROUP[,...]",
-     "the same from healthy hosts at the same time: the report shows what the others do more",
+     "fetch the same from healthy hosts at the same time; the report shows the differences",
      offsetof(struct grab_options, against), 0},
     {"pair", 0, OPTION_DURATION, "DURATION",
-     "heap, allocs, goroutines, block and mutex twice, so far apart: the report shows what grew",
+     "fetch heap, allocs, goroutines, block and mutex twice, DURATION apart; the report shows the growth",
      offsetof(struct grab_options, pair_ms), 0},
     ENGINE_OPTION_ROWS(struct grab_options, engine),
     {"output", 'o', OPTION_TEXT, "PATH",
      "a directory for the bundle, or its name ending in .tar.gz; DIR/ is created if it is missing",
      offsetof(struct grab_options, output), 0},
-    {"reason", 0, OPTION_TEXT, "TEXT", "why you collect; goes into the manifest",
+    {"reason", 0, OPTION_TEXT, "TEXT", "the reason of the capture, for the manifest",
      offsetof(struct grab_options, reason), 0},
     HANDOFF_OPTION_ROWS(struct grab_options, handover),
     TARGET_WAY_ROWS(struct grab_options, target),
     {"dry-run", 0, OPTION_FLAG, NULL,
-     "open the hosts and say what would be fetched, how long it takes and how much it is; fetch nothing",
+     "open the hosts and print the items to fetch, with time and size; fetch nothing",
      offsetof(struct grab_options, dry_run), 0},
     {"yes", 'y', OPTION_FLAG, NULL,
-     "go on where a question would be asked (profiles over 5 minutes, or of more than 10 targets)",
+     "answer yes to questions (profiles over 5 minutes, or of more than 10 targets)",
      offsetof(struct grab_options, yes), 0},
-    {"quiet", 'q', OPTION_FLAG, NULL, "say nothing but errors", offsetof(struct grab_options, quiet), 0},
-    {"verbose", 'v', OPTION_FLAG, NULL, "say every step on the way, and notes on what was fetched",
+    {"quiet", 'q', OPTION_FLAG, NULL, "print only errors", offsetof(struct grab_options, quiet), 0},
+    {"verbose", 'v', OPTION_FLAG, NULL, "print every step and minor findings",
      offsetof(struct grab_options, verbose), 0},
-    {"json", 0, OPTION_FLAG, NULL, "say on stdout what came of it as JSON, instead of the bundle's path",
+    {"json", 0, OPTION_FLAG, NULL, "print the result as JSON on stdout, instead of the bundle's path",
      offsetof(struct grab_options, json), 0},
     OPTIONS_END,
 };
@@ -434,9 +434,9 @@ static const struct option_group groups[] = {
 
 static const struct example examples[] = {
     {"profgrab --host file-03 cpu heap goroutines", "three profiles of every service of a host"},
-    {"profgrab --host ann@file-03 --port 6060 heap", "a service that no inventory names"},
+    {"profgrab --host ann@file-03 --port 6060 heap", "a service without an inventory"},
     {"profgrab --host 'file-*' --service gitaly incident", "one service of many hosts"},
-    {"profgrab --group storage --dry-run", "what would be collected, and how long it takes"},
+    {"profgrab --group storage --dry-run", "print the plan: items and time"},
     {"profgrab --host file-03 --for gitaly cpu=30s heap", "the bundle on a confidential issue of a team"},
     {NULL, NULL},
 };
@@ -444,10 +444,12 @@ static const struct example examples[] = {
 const struct command command_grab = {
     .name = "grab",
     .synopsis = "--host NAME[,NAME...] [options] [KIND...]",
-    .summary = "fetch profiles from hosts into one bundle (the word `grab` may be left out)",
-    .details = "Without a KIND: the service's own kinds from the inventory, else the set `default`.\n"
-               "The bundle's path is printed on stdout, and with --for or --to the address of the issue. "
-               "`profgrab help exit-codes` lists the exit codes.",
+    .summary = "fetch profiles from hosts into one bundle (the word `grab` is optional)",
+    .details =
+        "Without a KIND, grab fetches the service's own kinds of the inventory, else the set `default`. It\n"
+        "prints the bundle's path on stdout, and with --for or --to the address of the issue. `profgrab "
+        "help\n"
+        "exit-codes` lists the exit codes.",
     .examples = examples,
     .groups = groups,
     .options = options,

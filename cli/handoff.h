@@ -20,21 +20,22 @@
          0,                                                                                                  \
          OPTION_ONE,                                                                                         \
          "PLACE",                                                                                            \
-         "where to: TRACKER:PROJECT, or TRACKER:PROJECT#ISSUE (default: the team's project, a new issue)",   \
+         "the place: TRACKER:PROJECT, or TRACKER:PROJECT#ISSUE (default: a new issue in the team's "         \
+         "project)",                                                                                         \
          offsetof(type, member.to),                                                                          \
          0},                                                                                                 \
         {"encrypt-to",                                                                                       \
          0,                                                                                                  \
          OPTION_LIST,                                                                                        \
          "RECIPIENT",                                                                                        \
-         "also to this public key (age1..., ssh-ed25519 AAAA...), or those of a file",                       \
+         "encrypt also to this public key (age1..., ssh-ed25519 AAAA...), or to those of a file",            \
          offsetof(type, member.encrypt_to),                                                                  \
          0},                                                                                                 \
         {"title",                                                                                            \
          0,                                                                                                  \
          OPTION_TEXT,                                                                                        \
          "TEXT",                                                                                             \
-         "title of a new issue; keep secrets out: it is visible before the issue is known to be "            \
+         "title of a new issue; others may read it before profgrab has checked that the issue is "           \
          "confidential",                                                                                     \
          offsetof(type, member.title),                                                                       \
          0},                                                                                                 \
@@ -42,26 +43,26 @@
          0,                                                                                                  \
          OPTION_LIST,                                                                                        \
          "NAME[,...]",                                                                                       \
-         "of a new issue, beside the team's",                                                                \
+         "labels of a new issue, in addition to the team's",                                                 \
          offsetof(type, member.labels),                                                                      \
          0},                                                                                                 \
         {"assignee",                                                                                         \
          0,                                                                                                  \
          OPTION_LIST,                                                                                        \
          "NAME[,...]",                                                                                       \
-         "of a new issue, instead of the team's",                                                            \
+         "assignees of a new issue, instead of the team's",                                                  \
          offsetof(type, member.assignees),                                                                   \
          0},                                                                                                 \
         {"redact-label",                                                                                     \
          0,                                                                                                  \
          OPTION_LIST,                                                                                        \
          "GLOB[,...]",                                                                                       \
-         "take out the values of profile labels of that name too (user, email, token, ... go anyway)",       \
+         "remove the values of these profile labels too (user, email, token, ... are always removed)",       \
          offsetof(type, member.redact_labels),                                                               \
          0},                                                                                                 \
     {                                                                                                        \
         "plaintext-i-know", 0, OPTION_FLAG, NULL,                                                            \
-            "hand over in plain text even where others than the team can read it",                           \
+            "hand over in plain text even if people outside the team can read it",                           \
             offsetof(type, member.plaintext_i_know), 0                                                       \
     }
 // NOLINTEND(bugprone-macro-parentheses)

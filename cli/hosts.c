@@ -24,35 +24,34 @@ struct hosts_options {
 static const struct option options[] = {
     {"inventory", 'i', OPTION_TEXT, "FILE", "the inventory", offsetof(struct hosts_options, target.inventory),
      0},
-    {"label", 0, OPTION_LIST, "NAME=VALUE[,...]", "only hosts with that label; with --from only its targets",
+    {"label", 0, OPTION_LIST, "NAME=VALUE[,...]", "only hosts with that label; with --from only such targets",
      offsetof(struct hosts_options, target.selection.labels), 0},
     {"exclude", 0, OPTION_LIST, "NAME[,...]", "not these hosts, patterns or groups",
      offsetof(struct hosts_options, target.selection.exclude), 0},
     {"from", 0, OPTION_TEXT, "SOURCE",
-     "what that source of services says instead: its name in the inventory, a file, a URL or KIND:PLACE",
+     "print the targets of this source: its name in the inventory, a file, a URL or KIND:PLACE",
      offsetof(struct hosts_options, from), 0},
-    {"refresh", 0, OPTION_FLAG, NULL, "ask the sources of services anew, whatever was kept",
+    {"refresh", 0, OPTION_FLAG, NULL, "query the sources again, without the cache",
      offsetof(struct hosts_options, target.refresh), 0},
-    {"ssh-config", 'F', OPTION_TEXT, "FILE", "configuration for ssh instead of your own",
+    {"ssh-config", 'F', OPTION_TEXT, "FILE", "an ssh configuration file instead of your own",
      offsetof(struct hosts_options, target.ssh_config), 0},
-    {"batch", 0, OPTION_FLAG, NULL, "ask nobody for a passphrase or password: what needs one fails",
+    {"batch", 0, OPTION_FLAG, NULL, "never prompt for a passphrase or password; fail instead",
      offsetof(struct hosts_options, target.batch), 0},
-    {"timeout", 't', OPTION_DURATION, "DURATION", "how long a source's silence is borne (default 30s)",
+    {"timeout", 't', OPTION_DURATION, "DURATION", "the time limit for a silent source (default 30s)",
      offsetof(struct hosts_options, target.timeout_ms), 0},
     {"ssh", 0, OPTION_FLAG, NULL,
-     "what ssh's configuration makes of each address, too (of a single host always)",
+     "also print the address that ssh's configuration gives for each host (always for a single host)",
      offsetof(struct hosts_options, ssh), 0},
     {"json", 0, OPTION_FLAG, NULL, "as JSON", offsetof(struct hosts_options, json), 0},
     {"names", 0, OPTION_FLAG, NULL, "only the hosts' names, one a line",
      offsetof(struct hosts_options, names), 0},
-    {"groups", 0, OPTION_FLAG, NULL, "the names of all groups instead",
-     offsetof(struct hosts_options, groups), 0},
-    {"services", 0, OPTION_FLAG, NULL, "the names of all services instead",
-     offsetof(struct hosts_options, services), 0},
-    {"teams", 0, OPTION_FLAG, NULL, "the names of all teams instead", offsetof(struct hosts_options, teams),
+    {"groups", 0, OPTION_FLAG, NULL, "only the names of all groups", offsetof(struct hosts_options, groups),
      0},
-    {"labels", 0, OPTION_FLAG, NULL, "all labels instead, as NAME=VALUE",
-     offsetof(struct hosts_options, labels), 0},
+    {"services", 0, OPTION_FLAG, NULL, "only the names of all services",
+     offsetof(struct hosts_options, services), 0},
+    {"teams", 0, OPTION_FLAG, NULL, "only the names of all teams", offsetof(struct hosts_options, teams), 0},
+    {"labels", 0, OPTION_FLAG, NULL, "only all labels, as NAME=VALUE", offsetof(struct hosts_options, labels),
+     0},
     OPTIONS_END,
 };
 
@@ -352,14 +351,14 @@ static int run(int argc, char **argv, struct err *err)
 const struct command command_hosts = {
     .name = "hosts",
     .synopsis = "[PATTERN]",
-    .summary = "what the inventory resolves to; opens no host",
+    .summary = "print the resolved inventory; opens no host",
     .details =
-        "PATTERN is a host's name, a glob (file-*), a range (file-[04-06]) or a group's name.\n"
-        "Sources of services (`discovery` in the inventory) are asked where what they said is not kept "
-        "or too old; exit code 3: one of them failed.\n"
-        "SOURCE is the name of one, a file or a URL, or KIND:PLACE where the kind cannot be guessed: "
-        "prometheus:URL, http_sd:URL, file_sd:FILE, parca:FILE or scrape_configs:FILE. It needs no "
-        "inventory. `profgrab --from SOURCE --host NAME` collects from what it says.",
+        "PATTERN is a host's name, a glob (file-*), a range (file-[04-06]) or a group's name. hosts queries\n"
+        "the discovery sources of the inventory if the cache is missing or too old; exit code 3: a source\n"
+        "failed. SOURCE is the name of a source, a file or a URL, or KIND:PLACE if the kind cannot be\n"
+        "detected: prometheus:URL, http_sd:URL, file_sd:FILE, parca:FILE or scrape_configs:FILE. It needs "
+        "no\n"
+        "inventory. `profgrab --from SOURCE --host NAME` collects from its services.",
     .options = options,
     .words = WORDS_HOSTS,
     .run = run,

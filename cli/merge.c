@@ -25,15 +25,14 @@ struct merge_options {
 };
 
 static const struct option options[] = {
-    {"output", 'o', OPTION_ONE, "OUT", "where the merged profile goes, - for standard output",
+    {"output", 'o', OPTION_ONE, "OUT", "the merged profile, - for standard output",
      offsetof(struct merge_options, output), 0},
     {"force", 'f', OPTION_FLAG, NULL, "replace OUT if it exists", offsetof(struct merge_options, force), 0},
     {"identity", 'i', OPTION_LIST, "FILE",
-     "an age identity or an SSH private key that opens an encrypted bundle (default: the usual keys of "
-     "~/.ssh)",
+     "an age identity or SSH private key that decrypts the bundle (default: the usual keys of ~/.ssh)",
      offsetof(struct merge_options, identities), 0},
     {"passphrase-file", 0, OPTION_TEXT, "FILE",
-     "its first line is the passphrase of all that has one; only you may be able to read it",
+     "a file that only you can read, with the passphrase in its first line",
      offsetof(struct merge_options, passphrase_file), 0},
     OPTIONS_END,
 };
@@ -285,13 +284,12 @@ static int run(int argc, char **argv, struct err *err)
 const struct command command_merge = {
     .name = "merge",
     .synopsis = "-o OUT FILE[@WEIGHT]...",
-    .summary = "make one profile of many, as Go's compiler takes it for PGO",
-    .details = "A FILE is a profile, a bundle with one profile, BUNDLE:MEMBER, or BUNDLE:PATTERN, as in "
-               "'run.tar.gz:*/heap.pb.gz'. With FILE@WEIGHT its values "
-               "count so many times: "
-               "profgrab merge -o default.pgo front.pb.gz@3 batch.pb.gz@0.5. They must be of one kind; the "
-               "values that all "
-               "have are kept. Without weights it is what pprof -proto makes of several.",
+    .summary = "merge profiles into one, for example for Go's PGO",
+    .details =
+        "A FILE is a profile, a bundle with one profile, BUNDLE:MEMBER, or BUNDLE:PATTERN, as in\n"
+        "'run.tar.gz:*/heap.pb.gz'. FILE@WEIGHT multiplies its values: profgrab merge -o default.pgo\n"
+        "front.pb.gz@3 batch.pb.gz@0.5. All profiles must be of one kind; merge keeps the sample types that\n"
+        "all of them have. Without weights the result is that of pprof -proto with several sources.",
     .options = options,
     .words = WORDS_PROFILES,
     .run = run,

@@ -27,20 +27,18 @@ struct report_options {
 
 static const struct option options[] = {
     {"output", 'o', OPTION_TEXT, "FILE",
-     "where to, - for standard output (default: NAME.report.html beside the bundle; of an encrypted one -o "
-     "must be given, since the page is in plain text)",
+     "the page's file, - for standard output (default: NAME.report.html beside the bundle; required for an "
+     "encrypted bundle, because the page is in plain text)",
      offsetof(struct report_options, output), 0},
-    {"text", 0, OPTION_FLAG, NULL,
-     "instead of the page: what the profiles show and what was collected, as lines",
+    {"text", 0, OPTION_FLAG, NULL, "print findings and items as text, instead of the page",
      offsetof(struct report_options, text), 0},
-    {"markdown", 0, OPTION_FLAG, NULL, "instead of the page: the same as Markdown, more of it",
+    {"markdown", 0, OPTION_FLAG, NULL, "print them as Markdown, with more detail, instead of the page",
      offsetof(struct report_options, markdown), 0},
     {"identity", 'i', OPTION_LIST, "FILE",
-     "an age identity or an SSH private key that opens an encrypted bundle (default: the usual keys of "
-     "~/.ssh)",
+     "an age identity or SSH private key that decrypts the bundle (default: the usual keys of ~/.ssh)",
      offsetof(struct report_options, identities), 0},
     {"passphrase-file", 0, OPTION_TEXT, "FILE",
-     "its first line is the passphrase of all that has one; only you may be able to read it",
+     "a file that only you can read, with the passphrase in its first line",
      offsetof(struct report_options, passphrase_file), 0},
     OPTIONS_END,
 };
@@ -274,9 +272,10 @@ static int run(int argc, char **argv, struct err *err)
 const struct command command_report = {
     .name = "report",
     .synopsis = "[options] BUNDLE",
-    .summary = "the page that shows a bundle in a browser, made anew",
-    .details = "Every bundle has that page in it, as report.html. Made anew it also draws profiles that were "
-               "too large then.",
+    .summary = "make the page of a bundle (report.html) again",
+    .details =
+        "Every bundle contains this page as report.html. The new page also has profiles that were too large\n"
+        "at the time of the capture.",
     .options = options,
     .words = WORDS_FILES,
     .run = run,

@@ -33,22 +33,22 @@ struct resume_options {
 
 static const struct option options[] = {
     {"output", 'o', OPTION_TEXT, "PATH",
-     "of a bundle: a directory for the new one (DIR/ is created if it is missing), or its name ending in "
+     "for a BUNDLE: a directory for the new one (DIR/ is created if it is missing), or its name ending in "
      ".tar.gz (default: beside the old one)",
      offsetof(struct resume_options, output), 0},
-    {"from", 0, OPTION_ONE, "SOURCE", "the source of services that the run had, where it had one",
+    {"from", 0, OPTION_ONE, "SOURCE", "the discovery source of the run, if it had one",
      offsetof(struct resume_options, target.from), 0},
     TARGET_PARALLEL_ROW(struct resume_options, target),
     ENGINE_OPTION_ROWS(struct resume_options, engine),
     HANDOFF_OPTION_ROWS(struct resume_options, handover),
     TARGET_WAY_ROWS(struct resume_options, target),
     {"yes", 'y', OPTION_FLAG, NULL,
-     "go on where a question would be asked (profiles over 5 minutes, or of more than 10 targets)",
+     "answer yes to questions (profiles over 5 minutes, or of more than 10 targets)",
      offsetof(struct resume_options, yes), 0},
-    {"quiet", 'q', OPTION_FLAG, NULL, "say nothing but errors", offsetof(struct resume_options, quiet), 0},
-    {"verbose", 'v', OPTION_FLAG, NULL, "say every step on the way, and notes on what was fetched",
+    {"quiet", 'q', OPTION_FLAG, NULL, "print only errors", offsetof(struct resume_options, quiet), 0},
+    {"verbose", 'v', OPTION_FLAG, NULL, "print every step and minor findings",
      offsetof(struct resume_options, verbose), 0},
-    {"json", 0, OPTION_FLAG, NULL, "say on stdout what came of it as JSON, instead of the bundle's path",
+    {"json", 0, OPTION_FLAG, NULL, "print the result as JSON on stdout, instead of the bundle's path",
      offsetof(struct resume_options, json), 0},
     OPTIONS_END,
 };
@@ -558,27 +558,25 @@ static const struct option_group groups[] = {
 };
 
 static const struct example examples[] = {
-    {"profgrab resume profgrab-file-03-2026-11-22T13-19-42Z.partial", "finish a run that was killed"},
+    {"profgrab resume profgrab-file-03-2026-11-22T13-19-42Z.partial", "finish a killed run"},
     {"profgrab resume profgrab-storage-2026-11-22T19-20-00Z.tar.gz",
-     "fetch what failed then, into a new bundle"},
+     "fetch the failed items into a new bundle"},
     {NULL, NULL},
 };
 
 const struct command command_resume = {
     .name = "resume",
     .synopsis = "DIR|BUNDLE [options]",
-    .summary = "fetch what is missing in a work directory, or in a bundle",
+    .summary = "fetch the missing items of a work directory or a bundle",
     .details =
-        "DIR is the NAME.partial that a killed or failed run has left: resume makes the bundle of it. Given "
-        "a\n"
-        "BUNDLE, it writes a new one beside it and leaves the old one alone. What is there and good is "
-        "neither fetched\n"
-        "again nor touched; what is damaged goes only for something better. Hosts that have nothing missing\n"
-        "are not opened.\n"
+        "DIR is the NAME.partial that a killed or failed run left behind: resume turns it into the bundle.\n"
+        "For a BUNDLE, resume writes a new one beside it and does not change the old one. resume neither\n"
+        "fetches nor changes intact items. It replaces a damaged item only with a better one. It does not\n"
+        "open hosts that lack nothing.\n"
         "\n"
-        "What was asked for is what the manifest says; how hosts are reached, your inventory and ssh's\n"
-        "configuration say. The bundle's path is printed on stdout. Exit codes are those of grab; 0 also\n"
-        "where nothing was missing.",
+        "The manifest has the request. The inventory and ssh's configuration have the routes to the hosts.\n"
+        "resume prints the bundle's path on stdout. The exit codes are those of grab; the code is also 0 if\n"
+        "nothing was missing.",
     .examples = examples,
     .groups = groups,
     .options = options,

@@ -54,8 +54,7 @@ struct target_options {
          0,                                                                                                  \
          OPTION_LIST,                                                                                        \
          "NAME=VALUE[,...]",                                                                                 \
-         "only hosts, or services that a source found, with that label; without --host and --group, of all " \
-         "hosts",                                                                                            \
+         "only hosts, or discovered services, with that label; without --host and --group, from all hosts",  \
          offsetof(type, member.selection.labels),                                                            \
          0},                                                                                                 \
         {"exclude",                                                                                          \
@@ -76,29 +75,29 @@ struct target_options {
          'p',                                                                                                \
          OPTION_NUMBER,                                                                                      \
          "PORT",                                                                                             \
-         "a service on that port of the far host's localhost, no inventory needed",                          \
+         "a service on that port of the host's localhost, without an inventory",                             \
          offsetof(type, member.selection.port),                                                              \
          65535},                                                                                             \
         {"unix",                                                                                             \
          0,                                                                                                  \
          OPTION_TEXT,                                                                                        \
          "PATH",                                                                                             \
-         "a service on that Unix socket of the far host, no inventory needed",                               \
+         "a service on that Unix socket of the host, without an inventory",                                  \
          offsetof(type, member.selection.unix_path),                                                         \
          0},                                                                                                 \
         {"path",                                                                                             \
          0,                                                                                                  \
          OPTION_TEXT,                                                                                        \
          "PATH",                                                                                             \
-         "where pprof lives there (default /debug/pprof); with --port or --unix",                            \
+         "the path of pprof (default /debug/pprof); with --port or --unix",                                  \
          offsetof(type, member.selection.path),                                                              \
          0},                                                                                                 \
         {"from",                                                                                             \
          0,                                                                                                  \
          OPTION_ONE,                                                                                         \
          "SOURCE",                                                                                           \
-         "the services that this source says, for this run: a name of the inventory, a file, a URL or "      \
-         "KIND:PLACE (see hosts); of the hosts that are named, or of the inventory's",                       \
+         "use only the services of this source: a name of the inventory, a file, a URL or KIND:PLACE (see "  \
+         "hosts)",                                                                                           \
          offsetof(type, member.from),                                                                        \
          0},                                                                                                 \
     {                                                                                                        \
@@ -119,69 +118,70 @@ struct target_options {
          0,                                                                                                  \
          OPTION_FLAG,                                                                                        \
          NULL,                                                                                               \
-         "ask the inventory's sources of services anew, whatever was kept",                                  \
+         "query the discovery sources again, without the cache",                                             \
          offsetof(type, member.refresh),                                                                     \
          0},                                                                                                 \
         {"ssh-config",                                                                                       \
          'F',                                                                                                \
          OPTION_TEXT,                                                                                        \
          "FILE",                                                                                             \
-         "configuration for ssh instead of your own",                                                        \
+         "an ssh configuration file instead of your own",                                                    \
          offsetof(type, member.ssh_config),                                                                  \
          0},                                                                                                 \
         {"via",                                                                                              \
          0,                                                                                                  \
          OPTION_TEXT,                                                                                        \
          "WHAT",                                                                                             \
-         "what carries SSH: libssh2, openssh, or auto (the default: openssh where libssh2 cannot)",          \
+         "the SSH implementation: libssh2, openssh, or auto (the default: openssh if libssh2 lacks a "       \
+         "feature)",                                                                                         \
          offsetof(type, member.via),                                                                         \
          0},                                                                                                 \
         {"compress",                                                                                         \
          0,                                                                                                  \
          OPTION_TEXT,                                                                                        \
          "WHEN",                                                                                             \
-         "compress what comes over SSH: yes, no, or auto (the default: as ssh's configuration says, and a "  \
-         "grab's text and traces on a long line)",                                                           \
+         "compress the data from the host: yes, no, or auto (the default: as in ssh's configuration, and a " \
+         "grab's text and traces if the round trip is long)",                                                \
          offsetof(type, member.compress),                                                                    \
          0},                                                                                                 \
         {"accept-new",                                                                                       \
          0,                                                                                                  \
          OPTION_FLAG,                                                                                        \
          NULL,                                                                                               \
-         "trust a host that is not known yet, and write down its key as known",                              \
+         "trust an unknown host and append its key to known_hosts",                                          \
          offsetof(type, member.accept_new),                                                                  \
          0},                                                                                                 \
         {"batch",                                                                                            \
          0,                                                                                                  \
          OPTION_FLAG,                                                                                        \
          NULL,                                                                                               \
-         "ask nobody for a passphrase or password: what needs one fails",                                    \
+         "never prompt for a passphrase or password; fail instead",                                          \
          offsetof(type, member.batch),                                                                       \
          0},                                                                                                 \
         {"passphrase-file",                                                                                  \
          0,                                                                                                  \
          OPTION_TEXT,                                                                                        \
          "FILE",                                                                                             \
-         "its first line is the passphrase of every private key; only you may be able to read it",           \
+         "a file that only you can read, with the passphrase of every private key in its first line",        \
          offsetof(type, member.passphrase_file),                                                             \
          0},                                                                                                 \
         {"ask-timeout",                                                                                      \
          0,                                                                                                  \
          OPTION_DURATION,                                                                                    \
          "DURATION",                                                                                         \
-         "how long to wait for a password to be typed or a key to be touched (default 2m)",                  \
+         "the time limit for typing a password or touching a security key (default 2m)",                     \
          offsetof(type, member.ask_timeout_ms),                                                              \
          0},                                                                                                 \
         {"connect-timeout",                                                                                  \
          0,                                                                                                  \
          OPTION_DURATION,                                                                                    \
          "DURATION",                                                                                         \
-         "for each step of opening a host (default 15s, or --timeout where that is less)",                   \
+         "the time limit for each step of opening a host (default 15s, or --timeout if that is less)",       \
          offsetof(type, member.connect_timeout_ms),                                                          \
          0},                                                                                                 \
     {                                                                                                        \
         "timeout", 't', OPTION_DURATION, "DURATION",                                                         \
-            "how long silence is borne, beyond a profile's own time (default 30s; check: 10s)",              \
+            "the time limit for silence, in addition to a profile's length (default 30s; check: 10s)",       \
             offsetof(type, member.timeout_ms), 0                                                             \
     }
 
@@ -190,22 +190,22 @@ struct target_options {
 /* For those that take many hosts. */
 #define TARGET_PARALLEL_ROW(type, member)                                                                    \
     {                                                                                                        \
-        "parallel", 0, OPTION_NUMBER, "N", "hosts at a time (default 16)", offsetof(type, member.parallel),  \
-            1000                                                                                             \
+        "parallel", 0, OPTION_NUMBER, "N", "open N hosts at a time (default 16)",                            \
+            offsetof(type, member.parallel), 1000                                                            \
     }
 #define TARGET_MANY_ROWS(type, member)                                                                       \
     {"sample",                                                                                               \
      0,                                                                                                      \
      OPTION_NUMBER,                                                                                          \
      "N",                                                                                                    \
-     "only so many of the selected hosts, taken at random",                                                  \
+     "select N of the hosts at random",                                                                      \
      offsetof(type, member.selection.sample),                                                                \
      INVENTORY_MAX_HOSTS},                                                                                   \
         {"max-hosts",                                                                                        \
          0,                                                                                                  \
          OPTION_NUMBER,                                                                                      \
          "N",                                                                                                \
-         "refuse to open more hosts than that",                                                              \
+         "refuse to open more than N hosts",                                                                 \
          offsetof(type, member.selection.max_hosts),                                                         \
          INVENTORY_MAX_HOSTS},                                                                               \
         TARGET_PARALLEL_ROW(type, member)

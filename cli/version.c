@@ -33,6 +33,6 @@ static int run(int argc, char **argv, struct err *err)
 const struct command command_version = {
     .name = "version",
     .synopsis = "",
-    .summary = "the version of profgrab and of the libraries it runs with",
+    .summary = "print the versions of profgrab and its libraries",
     .run = run,
 };

@@ -28,14 +28,13 @@ struct view_options {
 };
 
 static const struct option options[] = {
-    {"no-browser", 0, OPTION_FLAG, NULL, "only write the page, and print its path",
+    {"no-browser", 0, OPTION_FLAG, NULL, "only write the page and print its path",
      offsetof(struct view_options, no_browser), 0},
     {"identity", 'i', OPTION_LIST, "FILE",
-     "an age identity or an SSH private key that opens an encrypted bundle (default: the usual keys of "
-     "~/.ssh)",
+     "an age identity or SSH private key that decrypts the bundle (default: the usual keys of ~/.ssh)",
      offsetof(struct view_options, identities), 0},
     {"passphrase-file", 0, OPTION_TEXT, "FILE",
-     "its first line is the passphrase of all that has one; only you may be able to read it",
+     "a file that only you can read, with the passphrase in its first line",
      offsetof(struct view_options, passphrase_file), 0},
     OPTIONS_END,
 };
@@ -259,13 +258,12 @@ const struct command command_view = {
     .synopsis = "[options] BUNDLE | FILE...",
     .summary = "show profiles and goroutine dumps as flame graphs and tables in a browser",
     .details =
-        "FILE is a profile or a dump of goroutines, also a member of a bundle, BUNDLE:MEMBER, those that "
-        "match BUNDLE:PATTERN, as in 'run.tar.gz:*/heap.pb.gz', or - for standard input. Of several "
-        "bundles all profiles and dumps are shown. The "
-        "page is one file that loads nothing, under $XDG_RUNTIME_DIR, $TMPDIR or /tmp; only you can "
-        "read it. Of an encrypted bundle it is in plain text, and under /dev/shm rather than $TMPDIR or "
-        "/tmp. It stays until you remove it "
-        "or the system clears that directory. The browser is $BROWSER, else one that is installed.",
+        "FILE is a profile or a goroutine dump, a member of a bundle BUNDLE:MEMBER, several members\n"
+        "BUNDLE:PATTERN, as in 'run.tar.gz:*/heap.pb.gz', or - for standard input. For a BUNDLE, view shows\n"
+        "all its profiles and dumps. The page is one file that loads nothing else, under $XDG_RUNTIME_DIR,\n"
+        "$TMPDIR or /tmp; only you can read it. The page of an encrypted bundle is in plain text, under\n"
+        "/dev/shm if possible. The page stays until you remove it or the system clears that directory. The\n"
+        "browser is $BROWSER, else an installed one.",
     .options = options,
     .words = WORDS_PROFILES_AND_DUMPS,
     .run = run,

@@ -15,7 +15,7 @@ static const struct kind kinds[] = {
      .seconds = 30,
      .size = {.base = 1000, .second = 2000},
      .max_mb = 512,
-     .help = "where CPU time goes, sampled for that long"},
+     .help = "functions that use CPU time, sampled for that time"},
     {.name = "trace",
      .endpoint = "trace",
      .stem = "trace",
@@ -29,7 +29,7 @@ static const struct kind kinds[] = {
      .cost =
          "it records every scheduling event: the process runs slower meanwhile (most before Go 1.21), and "
          "a busy one fills some MB a second",
-     .help = "execution trace: every scheduling event; costs the process more than the others"},
+     .help = "execution trace: every scheduling event; slows the process more than the others"},
     {.name = "heap",
      .alias = "mem",
      .endpoint = "heap",
@@ -63,7 +63,8 @@ static const struct kind kinds[] = {
      .pairs = true,
      .size = {.base = 700, .record = 200, .records = 500},
      .max_mb = 512,
-     .help = "stacks of all goroutines; bare: proto, and a text dump up to 10,000 of them, grouped above"},
+     .help = "stacks of all goroutines; without argument: proto and a text dump, which is grouped above "
+             "10,000 goroutines"},
     {.name = "threadcreate",
      .endpoint = "threadcreate",
      .stem = "threadcreate",
@@ -84,7 +85,7 @@ static const struct kind kinds[] = {
      .pairs = true,
      .size = {.base = 500, .record = 150},
      .max_mb = 512,
-     .help = "where goroutines wait; empty unless the program turned it on"},
+     .help = "places where goroutines wait; empty unless the program enables it"},
     {.name = "mutex",
      .endpoint = "mutex",
      .stem = "mutex",
@@ -95,7 +96,7 @@ static const struct kind kinds[] = {
      .pairs = true,
      .size = {.base = 500, .record = 150},
      .max_mb = 512,
-     .help = "who holds contended locks; empty unless the program turned it on"},
+     .help = "holders of contended locks; empty unless the program enables it"},
     {.name = "cmdline",
      .endpoint = "cmdline",
      .stem = "cmdline",
@@ -103,7 +104,7 @@ static const struct kind kinds[] = {
      .only_by_name = true,
      .size = {.base = 300},
      .max_mb = 4,
-     .help = "the command line; may hold secrets"},
+     .help = "the command line; may contain secrets"},
     {.name = "symbol",
      .endpoint = "symbol",
      .stem = "symbol",
@@ -122,7 +123,7 @@ static const struct kind kinds[] = {
      .size = {.base = 700, .record = 200, .records = 500},
      .max_mb = 512,
      .cost = "it forces a special garbage collection",
-     .help = "goroutines that can never go on; forces a special garbage collection"},
+     .help = "goroutines that are blocked forever; forces a special garbage collection"},
     {.name = "fgprof",
      .endpoint = "/fgprof",
      .stem = "fgprof",
@@ -134,8 +135,8 @@ static const struct kind kinds[] = {
      .only_by_name = true,
      .size = {.base = 2000, .second = 1000},
      .max_mb = 512,
-     .help = "wall-clock profile of all goroutines, where the index page lists it or the inventory has it in "
-             "`kinds`"},
+     .help = "wall-clock profile of all goroutines, if the index page lists it or the inventory's `kinds` "
+             "has it"},
 };
 
 const struct kind *kind_at(size_t i)

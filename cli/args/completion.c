@@ -112,7 +112,7 @@ static int run(int argc, char **argv, struct err *err)
 const struct command command_completion = {
     .name = "completion",
     .synopsis = "bash|zsh|fish",
-    .summary = "a script that lets your shell complete commands, options, kinds and names of the inventory",
+    .summary = "print a script for shell completion of commands, options, kinds and inventory names",
     .verbs = verbs,
     .run = run,
 };

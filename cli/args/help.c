@@ -103,8 +103,8 @@ static void print_kinds(void)
         snprintf(left, sizeof left, "%s%s", k.name, k.argument);
         print_row(left, HELP_COLUMN, k.help);
     }
-    print_row("NAME", HELP_COLUMN, "any other profile that the target's index lists");
-    print_row("/PATH", HELP_COLUMN, "anything else it serves, such as /debug/vars");
+    print_row("NAME", HELP_COLUMN, "any other profile of the target's index page");
+    print_row("/PATH", HELP_COLUMN, "any other path of the service, such as /debug/vars");
 }
 
 static bool is_place(const char *p)
@@ -180,12 +180,12 @@ static void print_words(void)
 }
 
 static const struct verb topics[] = {
-    {"inventory", "", "services, hosts, groups, teams and discovery: the file that names them"},
-    {"kinds", "", "the kinds of profile, and in which order they are taken"},
-    {"formats", "", "what is in a bundle, encrypted files, work directories"},
-    {"exit-codes", "", "what the exit codes mean"},
-    {"findings", "", "what profiles and services show about themselves, rule by rule"},
-    {"summary", "", "what is said of profiles, rule by rule: from where on, and where to look"},
+    {"inventory", "", "the inventory file: services, hosts, groups, teams and discovery"},
+    {"kinds", "", "the kinds of profile and their order"},
+    {"formats", "", "the contents of bundles, encrypted files and work directories"},
+    {"exit-codes", "", "the meaning of the exit codes"},
+    {"findings", "", "the findings on each profile and service"},
+    {"summary", "", "the findings of the summary, with thresholds and places to look"},
     {NULL, NULL, NULL},
 };
 /* By topic: what prints it, or else the manual page. */
@@ -290,7 +290,7 @@ static void print_verb(const struct command *c, const struct verb *v)
 static void print_overview(void)
 {
     columns_wrap(stdout,
-                 "profgrab gets performance profiles out of Go services that can only be reached over SSH.",
+                 "profgrab fetches performance profiles from Go services that are reachable only over SSH.",
                  0, 0);
     printf("\nusage: profgrab --host NAME [options] [KIND...]\n"
            "       profgrab COMMAND ...\n\n"
@@ -370,7 +370,7 @@ static int run(int argc, char **argv, struct err *err)
 const struct command command_help = {
     .name = "help",
     .synopsis = "[COMMAND [VERB] | TOPIC]",
-    .summary = "what there is, more about one command, or about a topic",
+    .summary = "list the commands, explain a command or a topic",
     .verbs = topics,
     .words = WORDS_COMMANDS,
     .run = run,

@@ -31,16 +31,13 @@ int exit_status_of(const struct err *err)
 int exit_status_help(size_t i, struct exit_status_help *ret)
 {
     static const struct exit_status_help rows[] = {
-        {"0", "Everything that was asked for is in the bundle; of another command: it went well."},
-        {"1",
-         "No item arrived whole, or the command failed. A bundle that was written all the same holds only "
-         "damaged bodies."},
-        {"2", "Wrong usage, a mistake in the inventory, or an unknown kind. Nothing was opened or fetched."},
-        {"3", "A bundle was written, but something is missing from it or damaged."},
-        {"4",
-         "A bundle was written, but could not be handed over (--for, --to, attach). The line that repeats "
-         "the hand-off is printed. 4 wins over 3."},
-        {"129, 130, 143", "Hung up, interrupted, terminated; with a bundle, if anything had come by then."},
+        {"0", "The bundle has every requested item; for other commands: success."},
+        {"1", "No item is intact, or the command failed. If there is a bundle, it has only damaged bodies."},
+        {"2", "Wrong usage, an error in the inventory, or an unknown kind. Nothing was opened or fetched."},
+        {"3", "The bundle lacks items, or some are damaged."},
+        {"4", "The bundle was written, but the hand-off failed (--for, --to, attach). profgrab prints the "
+              "command that repeats it. 4 takes precedence over 3."},
+        {"129, 130, 143", "Hung up, interrupted, terminated; with a bundle if any item had arrived."},
     };
     if (i >= sizeof rows / sizeof *rows)
         return -1;

@@ -740,7 +740,7 @@ Questions and messages:'
     run_profgrab help bundle verify
     assert_status 0
     assert_stdout_has 'usage: profgrab bundle verify [options] FILE'
-    assert_stdout_has 'whether every file is as the manifest says'
+    assert_stdout_has 'compare every file with the manifest'
     assert_stdout_has '--allowed-signers FILE'
     assert_stdout_has '--identity FILE'
     refute_stdout_has '--encrypt-to'
