@@ -18,8 +18,18 @@ enum { GROWTH = 12 };
 /* Check `stop` after this many bytes; each string counts STRING_COST bytes more. */
 enum { CHECK_BYTES = 1 << 16, STRING_COST = 64 };
 
-/* The values of these keys are fixed words, or the kind of a file: only the rules apply. */
-static const char *const fixed[] = {"format", "version", "status", "route", "rule", "sha256"};
+/* The fixed words of the format. A reader of the copy depends on them, and they contain no secret. */
+static const struct {
+    const char *key, *value;
+} constants[] = {{"format", "profgrab-bundle"},
+                 {"name", "profgrab"},
+                 {"route", "direct"},
+                 {"route", "ssh"},
+                 {"status", "ok"},
+                 {"status", "damaged"},
+                 {"status", "failed"},
+                 {"status", "interrupted"},
+                 {"status", "left-out"}};
 
 static int check_cancelled(struct scrub *s, size_t n, struct err *err)
 {
@@ -139,6 +149,27 @@ static int first_string(struct scrub *s, const char *key, json_t *string, struct
     return redact_in_place(s, string, false, NULL, err);
 }
 
+/* Whether the text is a time as profgrab writes it: 2026-11-21T07:48:00.000Z. */
+static bool is_time(struct str text)
+{
+    static const char form[] = "0000-00-00T00:00:00.000Z";
+    if (text.n != sizeof form - 1)
+        return false;
+    for (size_t i = 0; i < text.n; i++)
+        if (form[i] == '0' ? !isdigit((unsigned char)text.p[i]) : text.p[i] != form[i])
+            return false;
+    return true;
+}
+
+/* Whether no word of the text is redacted: a fixed word of the format, a time, the hash of a member. */
+static bool is_constant(const struct scrub *s, const char *key, struct str text)
+{
+    for (size_t i = 0; key && i < sizeof constants / sizeof *constants; i++)
+        if (strcmp(key, constants[i].key) == 0 && str_is(text, constants[i].value))
+            return true;
+    return is_time(text) || json_object_getn(s->hashes, text.p, text.n);
+}
+
 static int second_string(struct scrub *s, const char *key, json_t *string, struct err *err)
 {
     struct buf out = BUF_INIT(0);
@@ -147,15 +178,16 @@ static int second_string(struct scrub *s, const char *key, json_t *string, struc
     bool changed = false;
     if (check_cancelled(s, text.n, err) < 0)
         return -1;
-    for (size_t i = 0; key && i < sizeof fixed / sizeof *fixed; i++)
-        if (strcmp(key, fixed[i]) == 0)
-            return 0;
+    if (is_constant(s, key, text))
+        return 0;
     if (json_is_string(path))
         return put_string(string, json_string_value(path), json_string_length(path), err);
     if (path) /* a member that keeps its name */
         return 0;
     int rc = apply_words(s, text, &out, &changed, err);
-    if (rc == 0 && changed)
+    if (rc == 0 && changed && key && strcmp(key, "rule") == 0) /* a rule's name has no bracket */
+        rc = put_string(string, SCRUB_NAME, strlen(SCRUB_NAME), err);
+    else if (rc == 0 && changed)
         rc = put_string(string, buf_str(&out), out.len, err);
     buf_release(&out);
     return rc;
@@ -445,6 +477,10 @@ static int learn_requests(struct scrub *s, const json_t *items, struct err *err)
         bool goes = false;
         if (check_cancelled(s, strlen(path), err) < 0 || learn_request(s, item, &goes, err) < 0)
             return -1;
+        json_t *hash = json_object_get(item, "sha256");
+        if (json_is_string(hash) && json_object_setn_new(s->hashes, json_string_value(hash),
+                                                         json_string_length(hash), json_true()) < 0)
+            return err_nomem(err);
         /* `false` marks a path that stays: the rules do not search a member's path. */
         if (json_object_set_new(s->renamed, path, json_false()) < 0 ||
             (goes && json_object_set_new(s->by_request, path, json_true()) < 0))
@@ -486,11 +522,12 @@ static int name_bundle(struct scrub *s, json_t *root, const char *before, struct
 int scrub_manifest(json_t *root, const json_t *items, const struct stop *stop, struct scrub *ret,
                    struct err *err)
 {
-    struct scrub s = {.renamed = json_object(), .by_request = json_object(), .stop = stop};
+    struct scrub s = {
+        .renamed = json_object(), .by_request = json_object(), .hashes = json_object(), .stop = stop};
     const char *name = json_string_value(json_object_get(root, "name"));
     char *before = name ? strdup(name) : NULL;
     int rc = redact_words_init(&s.words, err);
-    if (rc == 0 && (!s.renamed || !s.by_request || (name && !before)))
+    if (rc == 0 && (!s.renamed || !s.by_request || !s.hashes || (name && !before)))
         rc = err_nomem(err);
     if (rc == 0)
         rc = learn_requests(&s, items, err);
@@ -521,5 +558,6 @@ void scrub_release(struct scrub *s)
     redact_words_release(&s->words);
     json_decref(s->renamed);
     json_decref(s->by_request);
+    json_decref(s->hashes);
     *s = (struct scrub){0};
 }

@@ -18,6 +18,7 @@ struct scrub {
     struct redact_words words; /* redacted words */
     json_t *renamed;           /* new paths of members, by their old paths */
     json_t *by_request;        /* members whose requests contained a secret, by their old paths */
+    json_t *hashes;            /* of the members, as keys */
     struct redact_tally tally;
     const struct stop *stop;
     size_t since_check; /* bytes searched since the last check of `stop` */

@@ -394,9 +394,9 @@ YAML
         mkdir copy
         tar xzf copy.tar.gz -C copy
         # A hash or a time may have the digits of a number.
-        local before=
-        [[ $secret == *[!0-9]* ]] || before='key |[=/(]'
-        ! grep -rnE --exclude='*.gz' "($before)$(sed 's/[^A-Za-z0-9]/[&]/g' <<<"$secret")" copy >found || fail_run "$secret is in $(<found)"
+        local -a forms=(-e "$secret")
+        [[ $secret == *[!0-9]* ]] || forms=(-e "key $secret" -e "=$secret" -e "/$secret")
+        ! grep -rnF --exclude='*.gz' "${forms[@]}" copy >found || fail_run "$secret is in $(<found)"
     done
 }
 

@@ -274,6 +274,34 @@ static void requests_without_a_file(void **state)
     }
 }
 
+/* A repeated word goes from the values of every key; fixed words of the format, times and the hashes of
+ * members stay. */
+static void every_key_is_scrubbed(void **state)
+{
+    (void)state;
+    static const char request[] = "{\"request\":\"GET /x?token=ssh&pin=2026&code=damaged&sid=sesame\",";
+    static const struct {
+        const char *in, *out;
+    } cases[] = {
+        {"\"tool\":{\"name\":\"profgrab\",\"version\":\"sesame\"}}",
+         "\"tool\":{\"name\":\"profgrab\",\"version\":\"[redacted]\"}}"},
+        {"\"route\":\"sesame\",\"status\":\"by sesame\"}",
+         "\"route\":\"[redacted]\",\"status\":\"by [redacted]\"}"},
+        {"\"format\":\"sesame\",\"sha256\":\"sesame\"}",
+         "\"format\":\"[redacted]\",\"sha256\":\"[redacted]\"}"},
+        {"\"verdicts\":[{\"rule\":\"x-sesame\",\"text\":\"sesame\"}]}",
+         "\"verdicts\":[{\"rule\":\"redacted\",\"text\":\"[redacted]\"}]}"},
+        {"\"route\":\"ssh\",\"status\":\"damaged\",\"started\":\"2026-11-21T07:48:00.000Z\"}", NULL},
+        {"\"error\":\"ssh 2026 damaged\"}", "\"error\":\"[redacted] [redacted] [redacted]\"}"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *in = text_of("%s%s", request, cases[i].in), *text = scrubbed(in);
+        assert_string_equal(strchr(text, ',') + 1, cases[i].out ? cases[i].out : cases[i].in);
+        free(text);
+        free(in);
+    }
+}
+
 /* A copy that takes more processor time than it may ends, and nothing of it stays. */
 static void time_is_bounded(void **state)
 {
@@ -681,6 +709,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(searching_a_manifest_can_be_cancelled),
         cmocka_unit_test(requests_without_a_file),
+        cmocka_unit_test(every_key_is_scrubbed),
         SCRATCH(names),
         SCRATCH(redaction),
         SCRATCH(repeated_words),
