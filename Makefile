@@ -70,7 +70,7 @@ units := $(unit_sources:%.c=$(out)/%)
 # (test_bundle is not there: clang 14 loses its way over a directory that is closed after a file without a name.)
 ifeq ($(SAN),thread)
 units := $(filter $(addprefix %/test_,agent askpass barrier engine fd forward gateway gateway_steps gateway_unix graph gzip keyring \
-    knownhosts mux pool profile_halves progress proc signals service_run wire),$(units))
+    knownhosts mux login_queue profile_halves progress proc signals service_run wire),$(units))
 endif
 fuzzer_sources := $(wildcard tests/fuzz/fuzz_*.c)
 fuzzers := $(fuzzer_sources:%.c=$(out)/%)

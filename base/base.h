@@ -26,7 +26,7 @@
 #include "base/strlist.h"
 #include "base/text.h"
 #include "base/thread.h"
-#include "base/unix_peer.h"
+#include "base/unix_socket.h"
 #include "base/yaml_tree.h"
 
 #endif

@@ -8,13 +8,14 @@
 
 #include <libssh2.h>
 
-#include "gateway/hop.h"
 #include "gateway/openssh/openssh.h"
+#include "gateway/pool.h"
 #include "gateway/session_pool.h"
 #include "base/banned.h"
 
 struct gateway {
-    struct gateway_options options;
+    struct login_options options;
+    struct gateway_pool *pool; /* NULL: nothing is shared */
     struct route route;
     struct hop *hops;                   /* the hops of the route that we open */
     struct gateway_hop *found;          /* the results of their first opening */
@@ -32,11 +33,6 @@ int gateway_global_init(struct err *err)
     return libssh2_init(0) == 0 ? 0 : err_set(err, ERR_FAILED, "libssh2 cannot be initialised");
 }
 
-int64_t gateway_ask_ms(const struct gateway_options *options)
-{
-    return options->ask_ms ? options->ask_ms : GATEWAY_ASK_MS;
-}
-
 void gateway_global_cleanup(void)
 {
     libssh2_exit();
@@ -49,7 +45,7 @@ static struct hop *last_hop(const struct gateway *gw)
 
 /* Skips the earlier hops if the user has an open master connection, or if our own ssh carries the session:
  * ssh passes the jump hosts itself. */
-static size_t first_hop(const struct route *route, const struct gateway_options *options, bool *ret_live)
+static size_t first_hop(const struct route *route, const struct login_options *options, bool *ret_live)
 {
     for (size_t i = route->n_hops; i-- > 0 && route->via != SSH_VIA_LIBSSH2;) {
         struct gateway_hop ignored;
@@ -69,7 +65,7 @@ static int open_hop(struct gateway *gw, struct hop *hop, bool last, struct err *
     struct gateway_hop *found = &gw->found[gw->n_hops];
     struct hub *hub = NULL;
     bool shared = false;
-    if (session_pool_get(hop, !last, &hop->sessions, err) < 0)
+    if (session_pool_get(hop, !last && gw->pool ? gw->pool->sessions : NULL, &hop->sessions, err) < 0)
         return -1;
     gw->n_hops++;
     if (session_pool_acquire(hop, false, &hub, found, &shared, err) < 0)
@@ -92,7 +88,7 @@ static int open_all(struct gateway *gw, struct err *err)
     const struct route *route = &gw->route;
     bool live = false;
     if (route->direct)
-        return hub_start(&none, &gw->options, &gw->hub, err);
+        return hub_start(&none, &gw->options.limits, &gw->hub, err);
     size_t first = first_hop(route, &gw->options, &live);
     for (size_t i = first; i < route->n_hops; i++) {
         struct hop *hop = &gw->hops[gw->n_hops];
@@ -103,11 +99,32 @@ static int open_all(struct gateway *gw, struct err *err)
                             .via = route->via,
                             .live = live && i == first,
                             .is_jump = i + 1 < route->n_hops,
-                            .options = &gw->options};
+                            .options = &gw->options,
+                            .queues = gw->pool ? gw->pool->queues : NULL,
+                            .dial = session_pool_dial};
         if (open_hop(gw, hop, i + 1 == route->n_hops, err) < 0)
             return i + 1 < route->n_hops ? err_wrap(err, "jump host") : -1;
     }
     return 0;
+}
+
+/* Fills in the defaults. */
+static struct login_options fill_options(const struct gateway_options *o)
+{
+    return (struct login_options){
+        .limits = {.cancel_fd = o->cancel_fd,
+                   .step_timeout_ms = o->step_timeout_ms,
+                   .keepalive_ms = o->keepalive_ms,
+                   .silence_ms = o->silence_ms ? o->silence_ms : 3 * o->keepalive_ms},
+        .keyring = o->pool ? o->pool->keyring : NULL,
+        .step = o->step,
+        .step_ctx = o->step_ctx,
+        .host = o->host,
+        .ask = o->ask,
+        .ask_ctx = o->ask_ctx,
+        .ask_keys_only = o->ask_keys_only,
+        .ask_ms = o->ask_ms ? o->ask_ms : GATEWAY_ASK_MS,
+        .askpass = o->askpass};
 }
 
 int gateway_open(struct route *route, const struct gateway_options *options, struct gateway **ret,
@@ -119,7 +136,8 @@ int gateway_open(struct route *route, const struct gateway_options *options, str
         return err_nomem(err);
     }
     pthread_mutex_init(&gw->mutex, NULL);
-    gw->options = *options;
+    gw->pool = options->pool;
+    gw->options = fill_options(options);
     gw->route = *route;
     *route = (struct route){0};
     gw->hops = calloc(gw->route.n_hops + 1, sizeof *gw->hops);
@@ -193,7 +211,7 @@ int gateway_attach(struct gateway *gw, int fd, const struct destination *to,
 int gateway_dial(struct gateway *gw, const struct destination *to, int *ret_fd, struct err *err)
 {
     struct destination seen = as_seen(gw, to);
-    return gw->route.direct ? hub_dial(gw->hub, &seen, gw->options.cancel_fd, ret_fd, err)
+    return gw->route.direct ? hub_dial(gw->hub, &seen, gw->options.limits.cancel_fd, ret_fd, err)
                             : session_pool_dial(last_hop(gw), &seen, ret_fd, err);
 }
 
@@ -202,7 +220,7 @@ static int listener_path(struct gateway *gw, char **ret, struct err *err)
 {
     char name[24];
     pthread_mutex_lock(&gw->mutex);
-    int rc = gw->directory ? 0 : listener_directory(LISTENER_ROOM, &gw->directory, err);
+    int rc = gw->directory ? 0 : unix_socket_directory(LISTENER_ROOM, &gw->directory, err);
     snprintf(name, sizeof name, "%u", gw->n_listeners++);
     pthread_mutex_unlock(&gw->mutex);
     if (rc < 0)

@@ -19,35 +19,9 @@
 
 #include "base/base.h"
 #include "gateway/config/config.h"
+#include "gateway/ssh/ssh.h"
 
 struct gateway;
-
-/* A finished step of gateway_open. */
-enum gateway_step_kind {
-    GATEWAY_SHARED,    /* the hop shares an open session and has no other step */
-    GATEWAY_VIA,       /* another program carries this hop: the detail names it and the reason */
-    GATEWAY_CONNECT,   /* TCP, or a channel through the previous hop */
-    GATEWAY_HANDSHAKE, /* banner, key exchange */
-    GATEWAY_HOST_KEY,  /* the check against the known hosts */
-    GATEWAY_AUTH,
-};
-struct gateway_step {
-    enum gateway_step_kind kind;
-    size_t hop; /* index of the hop, from 0 */
-    /*
-     * The result; printable, may be empty if the step failed:
-     *   "ADDRESS port N", with "(IP)" if it differs;
-     *   "SSH-2.0-OpenSSH_9.2p1 …, KEY EXCHANGE, CIPHER", with ", compressed" if the server compresses;
-     *   "TYPE SHA256:…, known in FILE line N", or "…, new: written to FILE" if the policy accepts new hosts;
-     *   of a refused key only type and fingerprint;
-     *   the authentication, as in gateway_hop.authentication.
-     */
-    char detail[512];
-    int64_t duration_ms;
-    bool news; /* show this step always: an unknown host is trusted, or another program carries the hop */
-    const struct err *failure; /* NULL: success. Else gateway_open's error without its context; there are no
-                                  further steps. */
-};
 
 /* State that the gateways of one run share: sessions to jump hosts, passphrases that the user typed, and a
  * limit of concurrent logins at one address. Thread-safe. Must outlive its gateways. */
@@ -81,15 +55,6 @@ struct gateway_options {
 #define GATEWAY_STEP_TIMEOUT_MS 15000
 #define GATEWAY_KEEPALIVE_MS 10000
 #define GATEWAY_ASK_MS 120000 /* sshd's LoginGraceTime */
-/* Returns ask_ms with its default. */
-int64_t gateway_ask_ms(const struct gateway_options *options);
-
-/* The target of a channel, as the far host sees it. */
-struct destination {
-    const char *host;
-    unsigned port;
-    const char *unix_path; /* a Unix socket of the far host instead of host and port; NULL: TCP */
-};
 
 /* Opens the whole route, hop by hop, and takes ownership of it (also on failure). */
 int gateway_open(struct route *route, const struct gateway_options *options, struct gateway **ret,
@@ -98,19 +63,6 @@ int gateway_open(struct route *route, const struct gateway_options *options, str
 /* Ends every link, the session and its thread, and the previous gateways. Accepts NULL. */
 void gateway_close(struct gateway *gw);
 
-/* The facts about one SSH hop after its opening. The strings are printable; unknown ones are empty. */
-struct gateway_hop {
-    char via[160]; /* the carrier: "libssh2 1.10.0", "OpenSSH_9.2p1", "the ssh -M at PATH" */
-    char address[256];
-    unsigned port;
-    char peer[64]; /* the IP address of the server; empty behind another hop */
-    char user[128];
-    char host_key_type[64];
-    char host_key[64];        /* SHA256:base64, as ssh-keygen -l prints it */
-    bool host_key_new;        /* the host was unknown and its configuration trusts it (accept-new) */
-    char authentication[384]; /* "agent ssh-ed25519 SHA256:…" or "key /home/ann/.ssh/id_ed25519" */
-    char banner[128];         /* the server's identification string */
-};
 /* Returns hop i. The first is 0, the host itself is last; NULL after the last. Valid until gateway_close. */
 const struct gateway_hop *gateway_hop(const struct gateway *gw, size_t i);
 

@@ -15,13 +15,6 @@
 /* After this many rounds without a wait, the mailbox and the listeners have their turn. */
 #define ROUNDS_MAX 64
 
-void carrier_close(struct carrier *c)
-{
-    session_close(c->session);
-    openssh_close(c->openssh);
-    *c = (struct carrier){0};
-}
-
 /* Creates the stream of a new link to its destination. */
 static struct stream *new_stream(const struct hub *h, const struct link *l, int64_t deadline, struct err *err)
 {
@@ -29,7 +22,7 @@ static struct stream *new_stream(const struct hub *h, const struct link *l, int6
         return stream_channel(h->session, &l->to, err);
     if (h->openssh)
         return stream_openssh(h->openssh, &l->to, err);
-    return stream_socket(&l->to, deadline, h->options.cancel_fd, err);
+    return stream_socket(&l->to, deadline, h->limits.cancel_fd, err);
 }
 
 /* Gives a new link its stream and adds the link to the list. */
@@ -37,7 +30,7 @@ static void start_link(struct hub *h, struct link *l)
 {
     struct err why = h->why;
     struct stream *stream = NULL;
-    int64_t deadline = clock_deadline(h->options.step_timeout_ms);
+    int64_t deadline = clock_deadline(h->limits.step_timeout_ms);
     if (h->exit_error.kind == ERR_NONE && !h->stuck)
         stream = new_stream(h, l, deadline, &why);
     l->next = h->links;
@@ -82,7 +75,7 @@ static void accept_all(struct hub *h)
 static bool advance_links(struct hub *h)
 {
     bool progress = false;
-    uint64_t given = h->session ? h->session->wire.given : 0;
+    uint64_t received = h->session ? session_received(h->session) : 0;
     for (struct link **at = &h->links; *at;) {
         struct link *l = *at;
         progress = link_advance(l) || progress;
@@ -94,7 +87,7 @@ static bool advance_links(struct hub *h)
         }
     }
     /* A read for one channel may queue data for another. */
-    return progress || (h->session && h->session->wire.given != given);
+    return progress || (h->session && session_received(h->session) != received);
 }
 
 /* Ends every link, and each later one, with the carrier's error. */
@@ -110,32 +103,14 @@ static void end_links(struct hub *h)
     }
 }
 
-static int64_t silence_ms(const struct hub *h)
-{
-    return h->options.silence_ms ? h->options.silence_ms : 3 * h->options.keepalive_ms;
-}
-
 /* Checks whether the session is alive, and sends keepalives. */
 static void check_session(struct hub *h)
 {
-    struct wire *w = &h->session->wire;
     int64_t now = clock_now();
-    wire_flush(w);
-    /* While we do not read, silence of the server means nothing. */
-    if (!(wire_events(w) & POLLIN))
-        w->last_rx = now;
-    if (session_is_over(h->session)) {
-        session_error(h->session, h->session->fatal, "the SSH session was lost", &h->exit_error);
-    } else if (now - w->last_rx > silence_ms(h)) {
-        err_set(&h->exit_error, ERR_TIMEOUT, "the SSH session is dead: nothing came for %lld s",
-                (long long)(now - w->last_rx) / 1000);
-    } else if (now >= h->next_keepalive) {
-        int ignored;
-        session_note(h->session, libssh2_keepalive_send(h->session->ssh, &ignored));
-        h->next_keepalive = now + h->options.keepalive_ms;
+    if (session_check(h->session, &h->exit_error) == 0 && now >= h->next_keepalive) {
+        session_send_keepalive(h->session);
+        h->next_keepalive = now + h->limits.keepalive_ms;
     }
-    if (h->exit_error.kind != ERR_NONE)
-        h->exit_error.kind = ERR_LOST;
 }
 
 static void check_carrier(struct hub *h)
@@ -171,14 +146,11 @@ static void fail_broken(struct hub *h)
 /* Returns the entry of the carrier for poll(2). */
 static struct pollfd carrier_poll(const struct hub *h)
 {
-    /* Omit a descriptor without wanted events: poll would report its end repeatedly. */
-    struct pollfd none = {.fd = -1};
     if (h->exit_error.kind != ERR_NONE || (!h->session && !h->openssh))
-        return none;
+        return (struct pollfd){.fd = -1};
     if (h->openssh)
         return (struct pollfd){.fd = openssh_fd(h->openssh), .events = POLLIN};
-    short events = wire_events(&h->session->wire);
-    return events ? (struct pollfd){.fd = h->session->wire.fd, .events = events} : none;
+    return session_poll(h->session);
 }
 
 /* Fills h->polled: the mailbox, the carrier, the listeners, LINK_POLLS for each link. Returns the number of
@@ -208,7 +180,7 @@ static int64_t next_deadline(const struct hub *h)
         deadline = h->next_keepalive;
     const struct link *opening = NULL;
     if (!h->stuck)
-        deadline = clock_least(deadline, hub_patience_ends(h, &opening));
+        deadline = clock_least(deadline, open_queue_deadline(h, &opening));
     for (const struct link *l = h->links; l; l = l->next)
         if (l->state == LINK_OPENING)
             deadline = clock_least(deadline, l->deadline + 1);
@@ -233,9 +205,9 @@ static void wait_for_work(struct hub *h)
      * only writes does not reach libssh2. */
     bool read = false;
     for (const struct link *l = h->links; l; l = l->next)
-        read = read || (link_reads(l) && !(h->session && wire_congested(&h->session->wire)));
+        read = read || (link_reads(l) && !(h->session && session_is_congested(h->session)));
     if (h->session && (h->polled[1].revents & (POLLIN | POLLHUP | POLLERR)) && !read)
-        wire_fill(&h->session->wire);
+        session_read_ahead(h->session);
 }
 
 /*
@@ -243,13 +215,13 @@ static void wait_for_work(struct hub *h)
  * reads. Returns true if the idle channel had the turn to open and gave it back, and a link that arrived
  * meanwhile waits for it.
  */
-static bool listen_idle(struct hub *h)
+static bool serve_idle(struct hub *h)
 {
-    bool mine = h->session && h->session->opening == &h->session->idle_channel;
+    bool mine = h->session && session_idle_is_opening(h->session);
     if (!h->session || h->exit_error.kind != ERR_NONE || (h->links && !mine))
         return false;
-    session_listen(h->session);
-    return mine && !h->session->opening && h->links;
+    session_serve_idle(h->session);
+    return mine && !session_opening(h->session) && h->links;
 }
 
 static void *run_loop(void *ctx)
@@ -260,9 +232,9 @@ static void *run_loop(void *ctx)
         bool busy = true;
         for (int i = 0; busy && i < ROUNDS_MAX; i++)
             busy = advance_links(h);
-        busy = listen_idle(h) || busy;
+        busy = serve_idle(h) || busy;
         check_carrier(h);
-        hub_check_turn(h);
+        open_queue_check(h);
         hub_note_idle(h, is_idle(h));
         fail_broken(h);
         if (!busy)
@@ -286,8 +258,7 @@ static void hub_free(struct hub *h)
     free(h);
 }
 
-int hub_start(struct carrier *carrier, const struct gateway_options *options, struct hub **ret,
-              struct err *err)
+int hub_start(struct carrier *carrier, const struct ssh_limits *limits, struct hub **ret, struct err *err)
 {
     struct hub *h = calloc(1, sizeof *h);
     if (!h) {
@@ -296,17 +267,14 @@ int hub_start(struct carrier *carrier, const struct gateway_options *options, st
     }
     *h = (struct hub){.session = carrier->session,
                       .openssh = carrier->openssh,
-                      .options = {.cancel_fd = options->cancel_fd,
-                                  .step_timeout_ms = options->step_timeout_ms,
-                                  .keepalive_ms = options->keepalive_ms,
-                                  .silence_ms = options->silence_ms},
+                      .limits = *limits,
                       .idle = true,
                       .lost = {-1, -1},
                       .wake = {-1, -1}};
     *carrier = (struct carrier){0};
-    h->next_keepalive = clock_now() + options->keepalive_ms;
+    h->next_keepalive = clock_now() + limits->keepalive_ms;
     if (h->session)
-        libssh2_keepalive_config(h->session->ssh, 1, 1);
+        session_start_keepalive(h->session);
     pthread_mutex_init(&h->mutex, NULL);
     pthread_cond_init(&h->gave, NULL);
     if (fd_pipe_nonblocking(h->wake, err) == 0 && thread_start(&h->thread, run_loop, h, err) == 0) {

@@ -7,23 +7,14 @@
 #define GATEWAY_HUB_H
 
 #include "base/base.h"
+#include "gateway/carrier.h"
 #include "gateway/link.h"
 #include "gateway/listener.h"
 
-struct openssh;
-struct session;
 struct hub;
 
-/* The transport of a hub's links: an SSH session, or our own ssh; without both, sockets (a direct route). */
-struct carrier {
-    struct session *session;
-    struct openssh *openssh;
-};
-void carrier_close(struct carrier *c);
-
-/* Starts the thread. It takes ownership of the carrier, also on failure. */
-int hub_start(struct carrier *carrier, const struct gateway_options *options, struct hub **ret,
-              struct err *err);
+/* Starts the thread. It takes ownership of the carrier, also on failure, and copies the limits. */
+int hub_start(struct carrier *carrier, const struct ssh_limits *limits, struct hub **ret, struct err *err);
 /* Ends all links and the carrier, joins the thread. Leaves its listeners. Accepts NULL. */
 void hub_stop(struct hub *h);
 

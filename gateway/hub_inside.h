@@ -11,14 +11,14 @@ struct hub {
     pthread_t thread;
     struct session *session; /* the carrier; at most one of them */
     struct openssh *openssh;
-    struct gateway_options options;
+    struct ssh_limits limits;
     struct link *links;
     struct gateway_listener *listeners;
     struct pollfd *polled;
     size_t cap_polled;
     int64_t next_keepalive;
     struct err exit_error; /* why the carrier ended; ERR_NONE while it lives */
-    const void *opening;   /* session->opening in the last turn */
+    const void *opening;   /* session_opening in the last turn */
     int64_t opening_since; /* when it was first set */
     bool stuck;
 
@@ -49,10 +49,10 @@ void hub_note_idle(struct hub *h, bool idle);
 /* ---- whose turn it is to open -------------------------------------------------------------------------- */
 
 /* Fails the waiting links if the opening one blocks them for too long. */
-void hub_check_turn(struct hub *h);
+void open_queue_check(struct hub *h);
 
 /* Returns when the waiting links have waited long enough, which is before their own deadlines; CLOCK_NEVER
  * without any. Also finds the opening link. */
-int64_t hub_patience_ends(const struct hub *h, const struct link **ret_opening);
+int64_t open_queue_deadline(const struct hub *h, const struct link **ret_opening);
 
 #endif

@@ -100,7 +100,7 @@ int hub_dial(struct hub *h, const struct destination *to, int cancel_fd, int *re
     answer[1] = -1;
     hub_add_link(h, l);
     /* The thread always answers within its own deadline, which is before ours. */
-    if (fd_wait(answer[0], POLLIN, clock_deadline(h->options.step_timeout_ms + 2000), cancel_fd, err) < 0)
+    if (fd_wait(answer[0], POLLIN, clock_deadline(h->limits.step_timeout_ms + 2000), cancel_fd, err) < 0)
         goto out;
     if (read(answer[0], &why, sizeof why) != (ssize_t)sizeof why)
         err_set(&why, ERR_FAILED, "the gateway was closed");

@@ -13,32 +13,6 @@
 
 #define LISTENER_REST_MS 100
 
-/* ssh passes the path through a shell and its own % tokens without quoting. */
-static bool is_plain(const char *path)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+,@";
-    return path && path[0] == '/' && path[strspn(path, plain)] == '\0';
-}
-
-int listener_directory(size_t room, char **ret, struct err *err)
-{
-    const char *parents[] = {getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp"};
-    for (size_t i = 0; i < sizeof parents / sizeof *parents; i++) {
-        char *path = NULL;
-        if (!is_plain(parents[i]))
-            continue;
-        if (asprintf(&path, "%s/profgrab-XXXXXX", parents[i]) < 0)
-            return err_nomem(err);
-        if (strlen(path) + room <= sizeof((struct sockaddr_un *)0)->sun_path && mkdtemp(path) &&
-            chmod(path, 0700) == 0) {
-            *ret = path;
-            return 0;
-        }
-        free(path);
-    }
-    return err_sys(err, "cannot make a private directory under XDG_RUNTIME_DIR, TMPDIR or /tmp");
-}
-
 int listener_new(const char *path, const struct destination *to, struct gateway_listener **ret,
                  struct err *err)
 {
@@ -82,7 +56,7 @@ int listener_accept(struct gateway_listener *l)
 {
     for (;;) {
         int fd = fd_accept(l->fd);
-        if (fd >= 0 && unix_peer_is_same_process(fd))
+        if (fd >= 0 && unix_socket_peer_is_same_process(fd))
             return fd;
         if (fd < 0 && errno != EINTR && errno != ECONNABORTED) {
             /* Without descriptors the connection keeps waiting: an immediate retry would spin. */

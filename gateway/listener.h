@@ -33,13 +33,7 @@ void listener_set_failure(struct gateway_listener *l, const struct err *why);
 /* Changes the number of opening connections by 1 or -1. */
 void listener_opening(struct gateway_listener *l, int change);
 
-/*
- * Creates a directory for private sockets under $XDG_RUNTIME_DIR, $TMPDIR or /tmp: the first whose path is
- * plain (letters, digits, /._-+,@) and leaves `room` bytes in a socket's address for the slash, the longest
- * name and a NUL. The caller frees *ret.
- */
-int listener_directory(size_t room, char **ret, struct err *err);
-/* For a slash and a number of up to ten digits. */
+/* Room in unix_socket_directory for a slash and a number of up to ten digits. */
 #define LISTENER_ROOM 12
 
 #endif

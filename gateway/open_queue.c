@@ -16,12 +16,12 @@
  * channels, so data extends the time. */
 static int64_t turn_deadline(const struct hub *h)
 {
-    int64_t last_rx = h->session->wire.last_rx;
+    int64_t last_rx = session_last_received(h->session);
     int64_t quiet_since = last_rx > h->opening_since ? last_rx : h->opening_since;
     return clock_least(quiet_since + STUCK_MS, h->opening_since + STUCK_BUSY_MS);
 }
 
-int64_t hub_patience_ends(const struct hub *h, const struct link **ret_opening)
+int64_t open_queue_deadline(const struct hub *h, const struct link **ret_opening)
 {
     int64_t end = CLOCK_NEVER;
     for (const struct link *l = h->links; h->session && h->opening && l; l = l->next) {
@@ -48,18 +48,18 @@ static void fail_waiting(struct hub *h, const struct link *opening)
             link_fail(l, &why);
 }
 
-void hub_check_turn(struct hub *h)
+void open_queue_check(struct hub *h)
 {
     const struct link *opening = NULL;
     if (!h->session || h->exit_error.kind != ERR_NONE)
         return;
-    if (h->session->opening != h->opening) {
-        h->opening = h->session->opening;
+    if (session_opening(h->session) != h->opening) {
+        h->opening = session_opening(h->session);
         h->opening_since = clock_now();
         if (h->stuck)
             hub_set_state(h, HUB_FIT, &(struct err)ERR_INIT);
         h->stuck = false;
     }
-    if (h->opening && !h->stuck && clock_now() >= hub_patience_ends(h, &opening))
+    if (h->opening && !h->stuck && clock_now() >= open_queue_deadline(h, &opening))
         fail_waiting(h, opening);
 }

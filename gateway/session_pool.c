@@ -6,7 +6,7 @@
 
 #include "gateway/ssh/destination.h"
 #include "gateway/ssh/login_key.h"
-#include "gateway/pool.h"
+#include "gateway/carrier.h"
 #include "base/banned.h"
 
 /* Each destination that does not answer occupies a session until its dials time out. */
@@ -20,8 +20,8 @@ struct pooled_session {
 };
 
 struct session_pool {
-    struct session_pool *next; /* in the pool's list */
-    bool shared;               /* the pool owns it */
+    struct session_pool *next; /* in session_pools */
+    bool shared;               /* session_pools owns it */
     char *key;
 
     pthread_mutex_t mutex; /* guards the members below */
@@ -31,6 +31,11 @@ struct session_pool {
     struct err last;                 /* the result of the last opening */
     struct pooled_session *sessions; /* newest first */
     size_t n_sessions;
+};
+
+struct session_pools {
+    pthread_mutex_t mutex; /* guards the list */
+    struct session_pool *first;
 };
 
 /* ---- the key of a pool --------------------------------------------------------------------------------- */
@@ -50,9 +55,9 @@ static void add_key(struct buf *key, const struct hop *hop)
 
 /* ---- creation and release ------------------------------------------------------------------------------ */
 
-static struct session_pool *find_shared(const struct gateway_pool *pool, const char *key)
+static struct session_pool *find_shared(const struct session_pools *all, const char *key)
 {
-    struct session_pool *p = pool->session_pools;
+    struct session_pool *p = all->first;
     while (p && strcmp(p->key, key) != 0)
         p = p->next;
     return p;
@@ -70,30 +75,30 @@ static struct session_pool *session_pool_new(const char *key)
     return p;
 }
 
-/* A shared one lives as long as the gateway_pool: later hosts reuse its session. */
-static int get_shared(const struct hop *hop, const char *key, struct session_pool **ret, struct err *err)
+/* A shared one lives as long as session_pools: later hosts reuse its session. */
+static int get_shared(struct session_pools *all, const char *key, struct session_pool **ret, struct err *err)
 {
-    struct gateway_pool *pool = hop->options->pool;
-    pthread_mutex_lock(&pool->mutex);
-    struct session_pool *p = find_shared(pool, key);
+    pthread_mutex_lock(&all->mutex);
+    struct session_pool *p = find_shared(all, key);
     if (!p && (p = session_pool_new(key))) {
         p->shared = true;
-        p->next = pool->session_pools;
-        pool->session_pools = p;
+        p->next = all->first;
+        all->first = p;
     }
-    pthread_mutex_unlock(&pool->mutex);
+    pthread_mutex_unlock(&all->mutex);
     *ret = p;
     return p ? 0 : err_nomem(err);
 }
 
-int session_pool_get(const struct hop *hop, bool shared, struct session_pool **ret, struct err *err)
+int session_pool_get(const struct hop *hop, struct session_pools *shared, struct session_pool **ret,
+                     struct err *err)
 {
     struct buf key = BUF_INIT(LOGIN_KEY_MAX);
     add_key(&key, hop);
     buf_addc(&key, '\0');
     int rc = buf_check(&key, "the configuration of ssh", err);
-    if (rc == 0 && shared && hop->options->pool)
-        rc = get_shared(hop, key.data, ret, err);
+    if (rc == 0 && shared)
+        rc = get_shared(shared, key.data, ret, err);
     else if (rc == 0 && !(*ret = session_pool_new(key.data)))
         rc = err_nomem(err);
     buf_release(&key);
@@ -125,13 +130,27 @@ void session_pool_put(struct session_pool *p)
         session_pool_free(p);
 }
 
-void session_pools_end(struct session_pool *pools)
+int session_pools_new(struct session_pools **ret, struct err *err)
 {
-    while (pools) {
-        struct session_pool *next = pools->next;
-        session_pool_free(pools);
-        pools = next;
+    struct session_pools *all = calloc(1, sizeof *all);
+    if (!all)
+        return err_nomem(err);
+    pthread_mutex_init(&all->mutex, NULL);
+    *ret = all;
+    return 0;
+}
+
+void session_pools_free(struct session_pools *all)
+{
+    if (!all)
+        return;
+    while (all->first) {
+        struct session_pool *next = all->first->next;
+        session_pool_free(all->first);
+        all->first = next;
     }
+    pthread_mutex_destroy(&all->mutex);
+    free(all);
 }
 
 /* ---- sessions ------------------------------------------------------------------------------------------ */
@@ -163,7 +182,8 @@ static int start_session(const struct hop *hop, struct pooled_session **ret, str
     struct pooled_session *m = calloc(1, sizeof *m);
     if (!m)
         return err_nomem(err);
-    if (hop_open(hop, &carrier, &m->hop, err) < 0 || hub_start(&carrier, hop->options, &m->hub, err) < 0) {
+    if (carrier_open(hop, &carrier, &m->hop, err) < 0 ||
+        hub_start(&carrier, &hop->options->limits, &m->hub, err) < 0) {
         free(m);
         return -1;
     }
@@ -254,14 +274,14 @@ void session_pool_release(struct session_pool *p, struct hub *hub)
  */
 int session_pool_dial(const struct hop *hop, const struct destination *to, int *ret_fd, struct err *err)
 {
-    int64_t deadline = clock_deadline(2 * hop->options->step_timeout_ms);
+    int64_t deadline = clock_deadline(2 * hop->options->limits.step_timeout_ms);
     struct err why = ERR_INIT;
     char name[DESTINATION_NAME];
     for (bool alone = false, again = false;;) {
         struct hub *hub = NULL;
         if (session_pool_acquire(hop, alone, &hub, NULL, NULL, &why) < 0)
             break;
-        int rc = hub_dial(hub, to, hop->options->cancel_fd, ret_fd, &why);
+        int rc = hub_dial(hub, to, hop->options->limits.cancel_fd, ret_fd, &why);
         bool ended = hub_state(hub, NULL) == HUB_ENDED;
         alone = alone || hub_state(hub, NULL) == HUB_STUCK;
         session_pool_release(hop->sessions, hub);

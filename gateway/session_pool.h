@@ -2,24 +2,28 @@
  * A session pool: the sessions to one hop of a route.
  *
  * A pool opens a session on demand, and another one if that has ended or is stuck. Gateways with the same
- * jump host share its pool, if they have a gateway_pool. The pool of the host itself belongs to its gateway
+ * jump host share its pool; see gateway_pool. The pool of the host itself belongs to its gateway
  * alone.
  */
 #ifndef GATEWAY_SESSION_POOL_H
 #define GATEWAY_SESSION_POOL_H
 
-#include "gateway/hop.h"
 #include "gateway/hub.h"
+#include "gateway/ssh/hop.h"
+
+/* The session pools that gateways share, by the configuration of their hops. Thread-safe. */
+struct session_pools;
+int session_pools_new(struct session_pools **ret, struct err *err);
+/* Ends their sessions. The gateways must be closed. Accepts NULL. */
+void session_pools_free(struct session_pools *all);
 
 struct session_pool;
 
-/* Gets the pool of a hop, which uses hop->before's pool. If `shared`, the gateway_pool owns it and returns
- * the same pool for the same configuration. session_pool_put releases it and ends its sessions unless the
- * gateway_pool owns it. */
-int session_pool_get(const struct hop *hop, bool shared, struct session_pool **ret, struct err *err);
+/* Gets the pool of a hop: from `shared`, or with NULL a new one. session_pool_put releases it; this ends its
+ * sessions unless it is shared. */
+int session_pool_get(const struct hop *hop, struct session_pools *shared, struct session_pool **ret,
+                     struct err *err);
 void session_pool_put(struct session_pool *p);
-/* Ends the pools of a gateway_pool after its gateways are closed. */
-void session_pools_end(struct session_pool *pools);
 
 /*
  * Acquires a fit hub: an existing one, else a new one, for which concurrent callers wait (they share its
@@ -31,7 +35,7 @@ int session_pool_acquire(const struct hop *hop, bool alone, struct hub **ret, st
                          bool *ret_shared, struct err *err);
 void session_pool_release(struct session_pool *p, struct hub *hub);
 
-/* gateway_dial from that hop. */
+/* gateway_dial from that hop; for hop->dial. */
 int session_pool_dial(const struct hop *hop, const struct destination *to, int *ret_fd, struct err *err);
 
 #endif

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "gateway/pool.h"
+#include "gateway/ssh/keyring.h"
 #include "base/banned.h"
 
 #ifndef MSG_NOSIGNAL
@@ -117,11 +117,11 @@ static int judge_failure(const struct err *why, struct err *err)
     return -1;
 }
 
-static int ask_person(const struct gateway_options *options, const struct question *question,
+static int ask_person(const struct login_options *options, const struct question *question,
                       struct secret *ret, struct err *err)
 {
     struct question q = *question;
-    q.deadline = clock_deadline(gateway_ask_ms(options));
+    q.deadline = clock_deadline(options->ask_ms);
     if (!options->ask || is_host_key_question(q.prompt))
         return err_set(err, ERR_NOT_FOUND, "nobody is asked");
     return options->ask(options->ask_ctx, &q, ret, err);
@@ -129,8 +129,8 @@ static int ask_person(const struct gateway_options *options, const struct questi
 
 /* Returns 0 with the answer in *ret, or 1 without an answer. ssh names at most the address, and several hosts
  * may share an address. */
-static int find_answer(const struct gateway_options *options, char kind, const char *prompt,
-                       struct secret *ret, struct err *err)
+static int find_answer(const struct login_options *options, char kind, const char *prompt, struct secret *ret,
+                       struct err *err)
 {
     struct err why = ERR_INIT;
     char host[260], named[1400];
@@ -146,11 +146,10 @@ static int find_answer(const struct gateway_options *options, char kind, const c
     return ask_person(options, &q, ret, &why) == 0 ? 0 : judge_failure(&why, err);
 }
 
-void askpass_settle(struct askpass *a, const struct gateway_options *options, bool right)
+void askpass_settle(struct askpass *a, const struct login_options *options, bool right)
 {
     if (a->pending)
-        keyring_settle(pool_keyring(options->pool), a->question, right && a->given.len > 0 ? &a->given : NULL,
-                       NULL);
+        keyring_settle(options->keyring, a->question, right && a->given.len > 0 ? &a->given : NULL, NULL);
     a->pending = false;
     secret_wipe(&a->given);
     free(a->question);
@@ -159,7 +158,7 @@ void askpass_settle(struct askpass *a, const struct gateway_options *options, bo
 
 static const char passphrase_for[] = "Enter passphrase for key ";
 
-static bool is_passphrase(const struct askpass *a, const struct gateway_options *options, char kind,
+static bool is_passphrase(const struct askpass *a, const struct login_options *options, char kind,
                           const char *words)
 {
     return kind == 'h' && (a->labels_logins || options->ask_keys_only) &&
@@ -182,7 +181,7 @@ static struct str parse_key_name(const char *words)
  * must be asked; the answer must then be settled. A cut name may mean several files, so its passphrase is not
  * shared.
  */
-static int take_from_keyring(struct askpass *a, const struct gateway_options *options, const char *words,
+static int take_from_keyring(struct askpass *a, const struct login_options *options, const char *words,
                              struct secret *ret, struct err *err)
 {
     /* ssh continues with the next key, so the last answer was right. */
@@ -192,15 +191,15 @@ static int take_from_keyring(struct askpass *a, const struct gateway_options *op
         return err_nomem(err);
     if (parse_key_name(words).n >= KEY_NAME_MAX)
         return 0;
-    if (keyring_take(pool_keyring(options->pool), words, clock_deadline(2 * gateway_ask_ms(options)),
-                     options->cancel_fd, ret, err) < 0)
+    if (keyring_take(options->keyring, words, clock_deadline(2 * options->ask_ms), options->limits.cancel_fd,
+                     ret, err) < 0)
         return -1;
     a->pending = ret->len == 0;
     return 0;
 }
 
 /* ssh repeats its question after a wrong answer. The keyring's passphrase is then wrong too: ask the user. */
-static int find_passphrase(struct askpass *a, const struct gateway_options *options, const char *words,
+static int find_passphrase(struct askpass *a, const struct login_options *options, const char *words,
                            unsigned long asker, struct secret *ret, struct err *err)
 {
     struct err why = ERR_INIT;
@@ -220,7 +219,7 @@ static int find_passphrase(struct askpass *a, const struct gateway_options *opti
         if (rc == 0)
             a->given = *ret;
         else if (a->pending)
-            keyring_settle(pool_keyring(options->pool), words, NULL, &why);
+            keyring_settle(options->keyring, words, NULL, &why);
         a->pending = a->pending && rc == 0;
     }
     if (rc == 0)
@@ -230,14 +229,14 @@ static int find_passphrase(struct askpass *a, const struct gateway_options *opti
     return judge_failure(&why, err);
 }
 
-int askpass_serve(struct askpass *a, const struct gateway_options *options, struct err *err)
+int askpass_serve(struct askpass *a, const struct login_options *options, struct err *err)
 {
     struct buf question = BUF_INIT(QUESTION_MAX);
     struct secret secret = {.len = 0};
     char prompt[1024], kind = '\0', *words = NULL;
     int rc = 1, fd = fd_accept(a->listener);
-    if (fd < 0 || !unix_peer_is_same_user(fd) || read_question(fd, options->cancel_fd, &question, NULL) < 0 ||
-        question.len < 2)
+    if (fd < 0 || !unix_socket_peer_is_same_user(fd) ||
+        read_question(fd, options->limits.cancel_fd, &question, NULL) < 0 || question.len < 2)
         goto out;
     kind = question.data[0];
     unsigned long asker = strtoul(question.data + 1, &words, 10);

@@ -10,7 +10,7 @@
 #define GATEWAY_OPENSSH_ASKPASS_H
 
 #include "base/base.h"
-#include "gateway/gateway.h"
+#include "gateway/ssh/hop.h"
 
 #define ASKPASS_NAME "profgrab-askpass"
 
@@ -41,7 +41,7 @@ struct askpass {
 int askpass_init(struct askpass *a, const char *directory, const char *program, struct err *err);
 /* Reports whether ssh's login succeeded, which means that its last answer was right. Call it before
  * askpass_release. */
-void askpass_settle(struct askpass *a, const struct gateway_options *options, bool right);
+void askpass_settle(struct askpass *a, const struct login_options *options, bool right);
 /* Closes the descriptors. The owner of the directory removes its files. */
 void askpass_release(struct askpass *a);
 
@@ -51,7 +51,7 @@ void askpass_release(struct askpass *a);
  * several ssh need the passphrase of one key, the first asks the user and the others wait for its result.
  * Other questions name options->host; their answers are not kept and not shared.
  */
-int askpass_serve(struct askpass *a, const struct gateway_options *options, struct err *err);
+int askpass_serve(struct askpass *a, const struct login_options *options, struct err *err);
 
 /* ---- the program's side -------------------------------------------------------------------------------- */
 

@@ -152,7 +152,7 @@ int mux_connect(struct mux *m, const char *path, struct err *err)
         return -1;
     if (connect(m->fd, (struct sockaddr *)&address, sizeof address) == 0)
         /* The socket may have a new owner since the check, so check the peer too. */
-        return unix_peer_is_same_user(m->fd)
+        return unix_socket_peer_is_same_user(m->fd)
                    ? 0
                    : err_set(err, ERR_NOT_FOUND, "at %s somebody else listens", path);
     enum err_kind kind = errno == EAGAIN ? ERR_BUSY : ERR_NOT_FOUND;

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "gateway/listener.h"
 #include "gateway/openssh/openssh_inside.h"
 #include "base/banned.h"
 
@@ -59,7 +58,7 @@ uint32_t openssh_ask(struct openssh *o)
 /* ssh first creates its socket under a temporary name: "/m.", sixteen letters and a NUL. */
 int openssh_directory(struct openssh *o, struct err *err)
 {
-    return listener_directory(sizeof "/m." + 16, &o->directory, err);
+    return unix_socket_directory(sizeof "/m." + 16, &o->directory, err);
 }
 
 int openssh_socket_name(struct openssh *o, char **ret, struct err *err)
@@ -106,7 +105,7 @@ void openssh_describe_host(const struct ssh_config *config, struct gateway_hop *
     text_printable(hop->user, sizeof hop->user, config->user, strlen(config->user));
 }
 
-int openssh_find(const struct ssh_config *config, const struct gateway_options *options,
+int openssh_find(const struct ssh_config *config, const struct login_options *options,
                  struct gateway_hop *hop, struct openssh **ret, struct err *err)
 {
     struct err why = ERR_INIT;
@@ -119,7 +118,7 @@ int openssh_find(const struct ssh_config *config, const struct gateway_options *
     o->path = strdup(config->control_path);
     if (!o->path)
         err_nomem(&why);
-    else if (openssh_greet(o, options->cancel_fd, &pid, &why) == 0) {
+    else if (openssh_greet(o, options->limits.cancel_fd, &pid, &why) == 0) {
         openssh_describe_host(config, hop);
         snprintf(hop->via, sizeof hop->via, "the ssh -M at ");
         size_t n = strlen(hop->via);

@@ -9,7 +9,7 @@
 #define GATEWAY_OPENSSH_OPENSSH_H
 
 #include "base/base.h"
-#include "gateway/gateway.h"
+#include "gateway/ssh/hop.h"
 #include "gateway/ssh/stream.h"
 #include "gateway/config/config.h"
 
@@ -17,7 +17,7 @@ struct openssh;
 
 /* Connects to the user's master connection to that host (`ControlPath` in the configuration). *ret uses it
  * and does not end it. ERR_NOT_FOUND if there is none that answers. Fills in `hop`. */
-int openssh_find(const struct ssh_config *config, const struct gateway_options *options,
+int openssh_find(const struct ssh_config *config, const struct login_options *options,
                  struct gateway_hop *hop, struct openssh **ret, struct err *err);
 
 /*
@@ -25,7 +25,7 @@ int openssh_find(const struct ssh_config *config, const struct gateway_options *
  * has authenticated. options->ask answers its questions. Fills in `hop` with the host key and the
  * authentication from its log. A refused host key is ERR_HOST_KEY.
  */
-int openssh_start(const struct ssh_config *config, const struct gateway_options *options,
+int openssh_start(const struct ssh_config *config, const struct login_options *options,
                   struct gateway_hop *hop, struct openssh **ret, struct err *err);
 
 /* For the hub's thread: a descriptor to wait for (POLLIN), and a check for the end of the connection, which

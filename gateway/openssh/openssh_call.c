@@ -77,7 +77,7 @@ static void add_settings(struct strlist *l, const struct ssh_settings *s, struct
 
 /* Chooses settings for each ssh, also for the ones that ours starts for jump hosts: no side effect of the
  * user's configuration (commands, forwardings) may run, and ssh must not ask whether to trust a key. */
-static void choose_settings(const struct ssh_config *config, const struct gateway_options *options, bool ask,
+static void choose_settings(const struct ssh_config *config, const struct login_options *options, bool ask,
                             struct strlist *ret, struct err *failure)
 {
     static const char *const fixed[] = {"ControlPersist=no",       "ForkAfterAuthentication=no",
@@ -160,7 +160,7 @@ static void add_file(const struct openssh *o, const struct ssh_config *config, c
 }
 
 int openssh_call(const struct openssh *o, const struct ssh_config *config,
-                 const struct gateway_options *options, bool ask, struct strlist *ret, struct err *err)
+                 const struct login_options *options, bool ask, struct strlist *ret, struct err *err)
 {
     struct err failure = ERR_INIT;
     struct strlist settings = {0};
@@ -175,10 +175,10 @@ int openssh_call(const struct openssh *o, const struct ssh_config *config,
     for (size_t i = 0; i < settings.n; i++)
         add_argument(ret, &failure, "-o%s", settings.items[i]);
     add_argument(ret, &failure, "-oLogVerbose=" SSH_LOG_CONFIRMATIONS);
-    add_argument(ret, &failure, "-oServerAliveInterval=%lld", round_to_seconds(options->keepalive_ms));
+    add_argument(ret, &failure, "-oServerAliveInterval=%lld", round_to_seconds(options->limits.keepalive_ms));
     add_argument(ret, &failure, "-oConnectTimeout=%lld",
                  config->connect_timeout_s ? (long long)config->connect_timeout_s
-                                           : round_to_seconds(options->step_timeout_ms));
+                                           : round_to_seconds(options->limits.step_timeout_ms));
     add_settings(ret, &config->asked, &failure);
     add_argument(ret, &failure, "--");
     add_argument(ret, &failure, "%s", config->address);

@@ -38,7 +38,7 @@ int openssh_greet(struct openssh *o, int cancel_fd, uint32_t *ret_pid, struct er
 /* Builds the arguments for our own ssh, whose master socket and log are in o->directory. `ask`: the user can
  * answer. */
 int openssh_call(const struct openssh *o, const struct ssh_config *config,
-                 const struct gateway_options *options, bool ask, struct strlist *ret, struct err *err);
+                 const struct login_options *options, bool ask, struct strlist *ret, struct err *err);
 
 /* Reads the new output of its ssh. */
 void openssh_hear(struct openssh *o);

@@ -85,7 +85,7 @@ static bool is_ready(struct openssh *o, int cancel_fd)
 /* The state of the wait for the login. */
 struct login {
     struct openssh *o;
-    const struct gateway_options *options;
+    const struct login_options *options;
     struct askpass ask;
     char where[300];
     int64_t since, deadline;
@@ -128,7 +128,7 @@ static void watch_agent(struct login *in)
 
 static int64_t deadline_of(const struct login *in)
 {
-    int64_t ask = in->options->ask ? gateway_ask_ms(in->options) : 0;
+    int64_t ask = in->options->ask ? in->options->ask_ms : 0;
     if (in->touch_since && ask)
         return in->touch_since + ask;
     return in->agent_since && in->agent_since + ask > in->deadline ? in->agent_since + ask : in->deadline;
@@ -155,11 +155,11 @@ static int wait_ready(struct login *in, struct err *err)
         watch_agent(in);
         if (ended)
             return ssh_log_failure(&o->said, in->where, err);
-        if (is_ready(o, in->options->cancel_fd))
+        if (is_ready(o, in->options->limits.cancel_fd))
             return 0;
         if (clock_now() > deadline_of(in))
             return too_late(in, err);
-        struct pollfd fds[] = {{.fd = in->options->cancel_fd, .events = POLLIN},
+        struct pollfd fds[] = {{.fd = in->options->limits.cancel_fd, .events = POLLIN},
                                {.fd = in->ask.listener, .events = POLLIN},
                                {.fd = in->ask.touch, .events = POLLIN},
                                {.fd = o->log, .events = POLLIN},
@@ -193,7 +193,7 @@ static int prepare_files(struct login *in, struct err *err)
 static int log_in(struct login *in, const struct ssh_config *config, struct err *err)
 {
     struct strlist arguments = {0};
-    int64_t step = in->options->step_timeout_ms;
+    int64_t step = in->options->limits.step_timeout_ms;
     int rc = prepare_files(in, err);
     if (rc == 0)
         rc = openssh_call(in->o, config, in->options, in->options->ask && in->ask.listener >= 0, &arguments,
@@ -218,7 +218,7 @@ static void add_refused(const struct err *refused, struct err *err)
     snprintf(err->msg + n, sizeof err->msg - n, "; not offered: %s", refused->msg);
 }
 
-int openssh_start(const struct ssh_config *config, const struct gateway_options *options,
+int openssh_start(const struct ssh_config *config, const struct login_options *options,
                   struct gateway_hop *hop, struct openssh **ret, struct err *err)
 {
     struct login in = {.options = options, .ask = {.listener = -1, .touch = -1}};

@@ -11,7 +11,7 @@
 
 #include "base/base.h"
 #include "gateway/ssh/destination.h"
-#include "gateway/gateway.h"
+#include "gateway/ssh/ssh.h"
 
 enum ssh_log_source { SSH_LOG, SSH_STDERR, SSH_SOURCES };
 

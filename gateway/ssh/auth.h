@@ -4,12 +4,12 @@
 #define GATEWAY_SSH_AUTH_H
 
 #include "base/base.h"
-#include "gateway/hop.h"
+#include "gateway/ssh/hop.h"
 
 struct session;
 
 /*
- * Authenticates an open session with an accepted host key as hop->config requires. s->hop.authentication then
+ * Authenticates an open session with an accepted host key as hop->config requires. The session's facts then
  * has the method. The message of a failure lists each method and key that was refused or not usable, and the
  * reason.
  */

@@ -64,7 +64,7 @@ static void load_agent(struct auth *a, struct auth_keys *k)
     struct err why = ERR_INIT;
     int64_t began = clock_now();
     if (a->config->agent &&
-        agent_open(a->config->agent, session_deadline(a->s), a->s->options.cancel_fd, &k->agent, &why) < 0)
+        agent_open(a->config->agent, session_deadline(a->s), session_cancel_fd(a->s), &k->agent, &why) < 0)
         buf_addf(&a->skipped, "%s%s", a->skipped.len ? ", " : "", why.msg);
     a->deadline += clock_now() - began;
 }
@@ -178,7 +178,7 @@ int auth_keys_gather(struct auth *a, struct err *err)
         return err_nomem(err);
     k->agent.fd = -1;
     load_agent(a, k);
-    if (fd_cancelled(a->s->options.cancel_fd))
+    if (fd_cancelled(session_cancel_fd(a->s)))
         return err_set(err, ERR_CANCELLED, "interrupted");
     if (load_files(a, k, err) < 0 || load_certificates(a, k, err) < 0)
         return -1;

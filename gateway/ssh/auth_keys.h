@@ -4,7 +4,7 @@
 
 #include "base/base.h"
 #include "keys/keys.h"
-#include "gateway/ssh/auth_method.h"
+#include "gateway/ssh/auth_state.h"
 #include "gateway/ssh/certificate.h"
 
 struct file_key {

@@ -45,7 +45,7 @@ static int sign(struct attempt *t, const struct ssh_blob *data, struct ssh_blob 
         struct agent_request request = {.key = c->key,
                                         .algorithm = algorithm,
                                         .data = *data,
-                                        .deadline = clock_deadline(gateway_ask_ms(&a->s->options))};
+                                        .deadline = clock_deadline(a->options->ask_ms)};
         int64_t began = clock_now();
         int rc = agent_sign(&a->keys->agent, &request, ret, &t->err);
         a->deadline += clock_now() - began;
@@ -75,8 +75,8 @@ int auth_offer(struct attempt *t, int *ret_rc, struct err *err)
     struct auth *a = t->auth;
     void *abstract = t;
     int rc;
-    while ((rc = libssh2_userauth_publickey(a->s->ssh, a->config->user, t->offer->data, t->offer->n, on_sign,
-                                            &abstract)) == LIBSSH2_ERROR_EAGAIN)
+    while ((rc = libssh2_userauth_publickey(session_libssh2(a->s), a->config->user, t->offer->data,
+                                            t->offer->n, on_sign, &abstract)) == LIBSSH2_ERROR_EAGAIN)
         if (session_wait(a->s, a->deadline, err) < 0)
             return err_wrap(err, "authentication");
     *ret_rc = rc;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gateway/ssh/auth_method.h"
+#include "gateway/ssh/auth_state.h"
 #include "gateway/ssh/login_key.h"
 #include "base/banned.h"
 
@@ -42,8 +42,7 @@ struct password {
 static void on_expired(LIBSSH2_SESSION *ssh, char **new_password, int *n, void **abstract)
 {
     (void)ssh;
-    struct session *s = *abstract;
-    struct password *p = s->conversation;
+    struct password *p = session_conversation(abstract);
     *new_password = NULL;
     *n = 0;
     p->expired = true;
@@ -56,8 +55,9 @@ static int try_password(void *ctx, const struct secret *password, bool *ret_fits
     const char *user = a->config->user;
     int rc;
     a->tries++;
-    while ((rc = libssh2_userauth_password_ex(a->s->ssh, user, (unsigned)strlen(user), password->text,
-                                              (unsigned)password->len, on_expired)) == LIBSSH2_ERROR_EAGAIN)
+    while ((rc = libssh2_userauth_password_ex(session_libssh2(a->s), user, (unsigned)strlen(user),
+                                              password->text, (unsigned)password->len, on_expired)) ==
+           LIBSSH2_ERROR_EAGAIN)
         if (session_wait(a->s, a->deadline, err) < 0)
             return err_wrap(err, "authentication");
     if (p->expired) {
@@ -78,8 +78,8 @@ static int try_password(void *ctx, const struct secret *password, bool *ret_fits
 static int name_password(const struct auth *a, struct buf *ret, struct err *err)
 {
     buf_adds(ret, "password\n");
-    login_key_text(ret, a->s->hop.host_key_type);
-    login_key_text(ret, a->s->hop.host_key);
+    login_key_text(ret, session_facts(a->s)->host_key_type);
+    login_key_text(ret, session_facts(a->s)->host_key);
     login_key_add(ret, a->hop);
     return buf_check(ret, "the configuration of ssh", err);
 }
@@ -97,9 +97,9 @@ static int solve_password(struct password *p, struct err *err)
                                        .tries = a->config->password_prompts,
                                        .ctx = p,
                                        .check = try_password};
-        a->s->conversation = p;
+        session_set_conversation(a->s, p);
         rc = auth_try_secrets(a, &prompt, err);
-        a->s->conversation = NULL;
+        session_set_conversation(a->s, NULL);
     }
     buf_release(&name);
     return rc;
@@ -214,14 +214,13 @@ static void on_round(const char *name, int name_len, const char *instruction, in
                      const LIBSSH2_USERAUTH_KBDINT_PROMPT *prompts,
                      LIBSSH2_USERAUTH_KBDINT_RESPONSE *responses, void **abstract)
 {
-    struct session *s = *abstract;
-    struct conversation *c = s->conversation;
+    struct conversation *c = session_conversation(abstract);
     struct buf said = BUF_INIT(16384);
     add_lines(&said, name, name && name_len > 0 ? (size_t)name_len : 0);
     add_lines(&said, instruction, instruction && instruction_len > 0 ? (size_t)instruction_len : 0);
     /* An empty answer would count as an attempt. */
     if (answer_all(c, &said, n, prompts, responses) < 0)
-        wire_kill(&s->wire);
+        session_break(c->auth->s);
     buf_release(&said);
 }
 
@@ -231,11 +230,12 @@ static int run_conversation(struct auth *a, enum auth_result *ret, bool *ret_ask
     struct conversation c = {.auth = a};
     const char *user = a->config->user;
     int rc, waited = 0;
-    a->s->conversation = &c;
-    while (waited == 0 && (rc = libssh2_userauth_keyboard_interactive_ex(
-                               a->s->ssh, user, (unsigned)strlen(user), on_round)) == LIBSSH2_ERROR_EAGAIN)
+    session_set_conversation(a->s, &c);
+    while (waited == 0 &&
+           (rc = libssh2_userauth_keyboard_interactive_ex(session_libssh2(a->s), user, (unsigned)strlen(user),
+                                                          on_round)) == LIBSSH2_ERROR_EAGAIN)
         waited = session_wait(a->s, a->deadline, err);
-    a->s->conversation = NULL;
+    session_set_conversation(a->s, NULL);
     *ret_asked = c.asked > 0;
     if (waited < 0)
         return err_wrap(err, "authentication");

@@ -47,7 +47,7 @@ static bool allowed(const struct auth *a, const char *algorithm)
 
 static bool openssh_server(const struct auth *a)
 {
-    return strstr(a->s->hop.banner, "OpenSSH") != NULL;
+    return strstr(session_facts(a->s)->banner, "OpenSSH") != NULL;
 }
 
 /* ---- what came of it ----------------------------------------------------------------------------------- */
@@ -155,7 +155,7 @@ static void prefer_algorithm(struct auth *a, const char *name)
     for (unsigned i = 0; (other = rsa_algorithm(a, i)); i++)
         if (strcmp(other, name) != 0)
             n += (size_t)snprintf(list + n, sizeof list - n, ",%s", other);
-    libssh2_session_method_pref(a->s->ssh, LIBSSH2_METHOD_SIGN_ALGO, list);
+    libssh2_session_method_pref(session_libssh2(a->s), LIBSSH2_METHOD_SIGN_ALGO, list);
 }
 
 /* libssh2 1.10 needs this. */
@@ -165,7 +165,7 @@ static int try_renamed(struct attempt *t, const char *name, enum auth_result *re
     struct candidate *c = t->candidate;
     if (!openssh_server(a))
         auth_unsupported(a, "this libssh2 (%s) cannot use RSA keys with that server (%s)", libssh2_version(0),
-                         a->s->hop.banner);
+                         session_facts(a->s)->banner);
     if (rename_key(c->offer, name, &t->renamed, err) < 0)
         return -1;
     t->offer = &t->renamed;

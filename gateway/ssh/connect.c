@@ -77,13 +77,13 @@ static int connect_one(const struct addrinfo *address, const struct addrinfo *fr
     return -1;
 }
 
-char *connect_peer(int fd, char dst[CONNECT_PEER])
+char *connect_ip(int fd, char dst[CONNECT_IP])
 {
     struct sockaddr_storage peer = {0};
     socklen_t size = sizeof peer;
     dst[0] = '\0';
     if (getpeername(fd, (struct sockaddr *)&peer, &size) == 0 && peer.ss_family != AF_UNIX &&
-        getnameinfo((struct sockaddr *)&peer, size, dst, CONNECT_PEER, NULL, 0, NI_NUMERICHOST) != 0)
+        getnameinfo((struct sockaddr *)&peer, size, dst, CONNECT_IP, NULL, 0, NI_NUMERICHOST) != 0)
         dst[0] = '\0';
     return dst;
 }

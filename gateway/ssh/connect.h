@@ -17,9 +17,9 @@ struct connect_how {
  * part of the time. Returns a non-blocking descriptor with TCP_NODELAY, or -1. */
 int connect_tcp(const char *host, unsigned port, const struct connect_how *how, struct err *err);
 
-#define CONNECT_PEER 64
+#define CONNECT_IP 64
 /* Writes the numeric address of the other end of a TCP connection, "" for other descriptors. Returns dst. */
-char *connect_peer(int fd, char dst[CONNECT_PEER]);
+char *connect_ip(int fd, char dst[CONNECT_IP]);
 
 /* The same in two steps, for a caller with its own poll: starts a connection to one resolved address, which
  * may be a Unix socket, from an address of `from` (NULL: any). */

@@ -3,7 +3,7 @@
 #define GATEWAY_SSH_DESTINATION_H
 
 #include "base/base.h"
-#include "gateway/gateway.h"
+#include "gateway/ssh/ssh.h"
 
 /* Copies a destination with its strings. destination_release frees the copy. */
 int destination_copy(const struct destination *d, struct destination *ret, struct err *err);

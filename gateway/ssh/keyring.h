@@ -8,7 +8,6 @@
 #define GATEWAY_SSH_KEYRING_H
 
 #include "base/base.h"
-#include "gateway/gateway.h"
 
 struct keyring;
 

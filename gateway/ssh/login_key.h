@@ -9,7 +9,7 @@
 #define GATEWAY_SSH_LOGIN_KEY_H
 
 #include "base/base.h"
-#include "gateway/hop.h"
+#include "gateway/ssh/hop.h"
 
 /* Room for a login key and the caller's additions. */
 #define LOGIN_KEY_MAX (256u << 10)

@@ -3,7 +3,7 @@
 #define GATEWAY_SSH_OPEN_FAILURE_H
 
 #include "base/base.h"
-#include "gateway/gateway.h"
+#include "gateway/ssh/ssh.h"
 
 /* `text` is the answer from libssh2 or ssh. It contains "administratively prohibited" or "connect failed";
  * the server's own words may follow the latter. Returns -1. */

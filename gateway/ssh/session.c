@@ -11,12 +11,28 @@
 #include "gateway/ssh/preauth.h"
 #include "gateway/ssh/proxy.h"
 #include "gateway/ssh/window.h"
+#include "gateway/ssh/wire.h"
 #include "base/banned.h"
 
 /* From this round-trip time on, a line counts as long. */
 #define LONG_LINE_MS 20
 
 #define READS_AT_ONCE 4096
+
+struct session {
+    LIBSSH2_SESSION *ssh;
+    struct wire wire;
+    struct ssh_limits limits;
+    struct gateway_hop facts;
+    int64_t answer_ms;             /* the shortest time of an answered request; -1: none yet */
+    unsigned reads;                /* since the last "no data" to libssh2 */
+    const void *opening;           /* the owner of the one channel that can be opening */
+    int fatal;                     /* libssh2's error that ends the session; 0: none, see session_note */
+    LIBSSH2_CHANNEL *idle_channel; /* see session_serve_idle */
+    struct proxy *proxy;           /* the process behind the wire; NULL: none */
+    void *conversation;            /* see session_set_conversation */
+    char disconnect[256];          /* the server's text in its disconnect message; printable */
+};
 
 /* libssh2 reads until there is no data, so an endless sender would never let it return. The callback reports
  * "no data" now and then. */
@@ -66,28 +82,60 @@ static void set_callback(LIBSSH2_SESSION *ssh, int which, void (*function)(void)
 #endif
 }
 
-int64_t session_deadline(const struct session *s)
-{
-    return clock_deadline(s->options.step_timeout_ms);
-}
-
 int64_t session_rtt(const struct session *s)
 {
-    int64_t tcp = address_is_loopback(s->hop.peer) ? -1 : window_tcp_rtt(s->wire.fd);
+    int64_t tcp = address_is_loopback(s->facts.peer) ? -1 : window_tcp_rtt(s->wire.fd);
     return tcp >= 0 ? tcp : s->answer_ms > 0 ? s->answer_ms : 0;
 }
 
-void session_answered(struct session *s, int64_t ms)
+void session_note_answer(struct session *s, int64_t ms)
 {
     if (s->answer_ms < 0 || ms < s->answer_ms)
         s->answer_ms = ms;
 }
 
-struct proc_limits session_limits(const struct gateway_options *options)
+LIBSSH2_SESSION *session_libssh2(const struct session *s)
 {
-    return (struct proc_limits){
-        .timeout_ms = options->step_timeout_ms, .cancel_fd = options->cancel_fd, .max_output = 4u << 20};
+    return s->ssh;
 }
+
+struct gateway_hop *session_facts(struct session *s)
+{
+    return &s->facts;
+}
+
+void session_set_proxy(struct session *s, struct proxy *proxy)
+{
+    s->proxy = proxy;
+}
+
+void session_set_conversation(struct session *s, void *conversation)
+{
+    s->conversation = conversation;
+}
+
+void *session_conversation(void **abstract)
+{
+    const struct session *s = *abstract;
+    return s->conversation;
+}
+
+int session_cancel_fd(const struct session *s)
+{
+    return s->limits.cancel_fd;
+}
+
+int64_t session_deadline(const struct session *s)
+{
+    return clock_deadline(s->limits.step_timeout_ms);
+}
+
+struct proc_limits session_program_limits(const struct session *s)
+{
+    return ssh_limits_program(&s->limits);
+}
+
+/* ---- the round-trip time ------------------------------------------------------------------------------- */
 
 int session_wait(struct session *s, int64_t deadline, struct err *err)
 {
@@ -98,7 +146,7 @@ int session_wait(struct session *s, int64_t deadline, struct err *err)
     if (clock_now() >= deadline)
         return err_set(err, ERR_TIMEOUT, "timed out");
     return fd_wait(s->wire.fd, (short)(POLLIN | (s->wire.out.len ? POLLOUT : 0)), deadline,
-                   s->options.cancel_fd, err);
+                   s->limits.cancel_fd, err);
 }
 
 int session_error(struct session *s, int rc, const char *doing, struct err *err)
@@ -135,7 +183,7 @@ static int handshake_error(struct session *s, const struct algorithms *ours, enu
     }
     if (s->wire.eof || s->wire.error)
         end = PREAUTH_CLOSED;
-    return preauth_explain(preauth->data, preauth->len, end, s->options.step_timeout_ms, err);
+    return preauth_explain(preauth->data, preauth->len, end, s->limits.step_timeout_ms, err);
 }
 
 /* Waits for data. Returns -1 if the data can no longer become a handshake. */
@@ -168,7 +216,7 @@ static int run_handshake(struct session *s, const struct algorithms *ours, struc
     if (rc != 0)
         return handshake_error(s, ours, PREAUTH_FAILED, err);
     if (waited >= 0)
-        session_answered(s, waited);
+        session_note_answer(s, waited);
     return 0;
 }
 
@@ -188,6 +236,23 @@ static void ask_for_compression(LIBSSH2_SESSION *ssh)
     libssh2_session_method_pref(ssh, LIBSSH2_METHOD_COMP_CS, "zlib@openssh.com,none");
 }
 
+/* If a connection of a proxy command breaks before the server sends anything, the proxy command's message
+ * gives the cause. */
+static void blame_proxy(const struct session *s, struct err *err)
+{
+    char said[200];
+    int code = 0;
+    if (!s->proxy || session_has_received(s) || !(s->wire.eof || s->wire.error) || err->kind == ERR_CANCELLED)
+        return;
+    if (*proxy_complaint(s->proxy, said, sizeof said))
+        err_set(err, ERR_FAILED, "the proxy command says \"%s\"", said);
+    else if (proxy_ended(s->proxy, &code))
+        err_set(err, ERR_FAILED, "the proxy command ended with exit code %d, without a word", code);
+    else
+        err_set(err, ERR_FAILED, "the proxy command closed the connection without a word");
+    err_hint(err, "ProxyCommand in ssh's configuration: `ssh -v` to the same address shows what it does");
+}
+
 int session_handshake(struct session *s, const struct ssh_config *config, const struct known_hosts *known,
                       struct err *err)
 {
@@ -200,109 +265,18 @@ int session_handshake(struct session *s, const struct ssh_config *config, const 
     if (rc == 0)
         rc = run_handshake(s, &ours, err);
     algorithms_release(&ours);
-    if (rc < 0)
+    if (rc < 0) {
+        blame_proxy(s, err);
         return -1;
+    }
     wire_forget_preauth(&s->wire);
     const char *banner = libssh2_session_banner_get(s->ssh);
-    text_printable(s->hop.banner, sizeof s->hop.banner, banner ? banner : "", banner ? strlen(banner) : 0);
+    text_printable(s->facts.banner, sizeof s->facts.banner, banner ? banner : "",
+                   banner ? strlen(banner) : 0);
     return 0;
 }
 
-/* Accepts an unknown host (accept-new). A key that cannot be written to known_hosts is still trusted, as in
- * ssh. */
-static int accept_new(struct session *s, const struct ssh_config *config, const struct ssh_blob *key,
-                      struct host_key_finding *ret, struct err *err)
-{
-    bool alias = config->host_key_alias != NULL;
-    struct known_addition addition = {.file = config->known_hosts.items[0],
-                                      .host = alias ? config->host_key_alias : config->hostname,
-                                      .port = alias ? 0 : config->port,
-                                      .key = key,
-                                      .hashed = config->hash_known_hosts};
-    struct proc_limits limits = session_limits(&s->options);
-    struct err why = ERR_INIT;
-    known_hosts_add(&addition, &limits, &why);
-    if (why.kind == ERR_HOST_KEY || why.kind == ERR_CANCELLED) {
-        if (err)
-            *err = why;
-        return -1;
-    }
-    ret->is_new = true;
-    snprintf(ret->text, sizeof ret->text,
-             why.kind == ERR_NONE ? "new: written to %s" : "new, not written down: %s",
-             why.kind == ERR_NONE ? addition.file : why.msg);
-    return 0;
-}
-
-/* Checks that this libssh2 can request a key of the type; for RSA with a signature that servers still
- * support. */
-static bool can_ask_for(struct session *s, const char *type)
-{
-    const char **supported = NULL, *name = strcmp(type, "ssh-rsa") == 0 ? "rsa-sha2-512" : type;
-    bool can = false;
-    int n = libssh2_session_supported_algs(s->ssh, LIBSSH2_METHOD_HOSTKEY, &supported);
-    for (int i = 0; i < n && !can; i++)
-        can = strcmp(name, supported[i]) == 0;
-    if (n > 0)
-        libssh2_free(s->ssh, (void *)(uintptr_t)supported);
-    return can;
-}
-
-/* The server's key type is not among the known types: libssh2 may be unable to request the known type. */
-static int check_types(struct session *s, const struct known_hosts *known, struct err *err)
-{
-    for (size_t i = 0; i < known->n; i++) {
-        const struct known_key *k = &known->items[i];
-        if (k->marker == KNOWN_PLAIN && !can_ask_for(s, k->type))
-            return err_set(err, ERR_UNSUPPORTED,
-                           "the known host key (%s:%u) is of type %s, for which libssh2 %s cannot ask",
-                           k->file, k->line, k->type, libssh2_version(0));
-    }
-    return 0;
-}
-
-static int judge_host_key(struct session *s, const struct ssh_config *config, const struct known_hosts *known,
-                          const struct ssh_blob *key, struct host_key_finding *ret, struct err *err)
-{
-    const struct known_key *line = NULL;
-    char where[320];
-    enum known_status status = known_hosts_judge(known, key, &line);
-    /* accept-new needs a user known_hosts file, as in ssh. */
-    if (status == KNOWN_NEW && config->host_key_policy == HOST_KEY_ACCEPT_NEW &&
-        config->n_user_known_hosts > 0)
-        return accept_new(s, config, key, ret, err);
-    if (status == KNOWN_OTHER_TYPES && check_types(s, known, err) < 0)
-        return -1;
-    snprintf(where, sizeof where, "%s port %u", s->hop.address, s->hop.port);
-    if (known_hosts_check(known, key, where, &config->known_hosts, err) < 0)
-        return -1;
-    snprintf(ret->text, sizeof ret->text, "known in %s line %u", line->file, line->line);
-    return 0;
-}
-
-int session_check_host_key(struct session *s, const struct ssh_config *config,
-                           const struct known_hosts *known, struct host_key_finding *ret, struct err *err)
-{
-    size_t n = 0;
-    int type = 0;
-    const char *p = libssh2_session_hostkey(s->ssh, &n, &type);
-    struct ssh_blob key = {0};
-    struct host_key_finding finding = {0};
-    if (!p || ssh_blob_copy(&key, p, n, err) < 0)
-        return err_set(err, ERR_HOST_KEY, "%s port %u: the server showed no host key", s->hop.address,
-                       s->hop.port);
-    ssh_blob_type(&key, s->hop.host_key_type, sizeof s->hop.host_key_type);
-    ssh_blob_fingerprint(&key, s->hop.host_key);
-    int rc = judge_host_key(s, config, known, &key, &finding, err);
-    if (rc == 0) {
-        s->hop.host_key_new = finding.is_new;
-        *ret = finding;
-    }
-    ssh_blob_release(&key);
-    return rc;
-}
-
-int session_new(int fd, const struct ssh_config *config, const struct gateway_options *options,
+int session_new(int fd, const struct ssh_config *config, const struct ssh_limits *limits,
                 struct session **ret, struct err *err)
 {
     struct session *s = calloc(1, sizeof *s);
@@ -310,12 +284,12 @@ int session_new(int fd, const struct ssh_config *config, const struct gateway_op
         fd_close(&fd);
         return err_nomem(err);
     }
-    s->options = *options;
+    s->limits = *limits;
     s->answer_ms = -1;
-    s->hop.port = config->port;
-    text_printable(s->hop.address, sizeof s->hop.address, config->hostname, strlen(config->hostname));
-    text_printable(s->hop.user, sizeof s->hop.user, config->user, strlen(config->user));
-    connect_peer(fd, s->hop.peer);
+    s->facts.port = config->port;
+    text_printable(s->facts.address, sizeof s->facts.address, config->hostname, strlen(config->hostname));
+    text_printable(s->facts.user, sizeof s->facts.user, config->user, strlen(config->user));
+    connect_ip(fd, s->facts.peer);
     if (wire_init(&s->wire, fd, err) < 0)
         goto fail;
     s->ssh = libssh2_session_init_ex(NULL, NULL, NULL, s);
@@ -358,12 +332,136 @@ bool session_is_over(const struct session *s)
     return w->error || (w->eof && w->in.len == 0) || s->disconnect[0] || s->fatal;
 }
 
-void session_listen(struct session *s)
+bool session_is_closed(const struct session *s)
+{
+    return s->disconnect[0] || s->wire.eof || s->wire.error;
+}
+
+bool session_broke(const struct session *s)
+{
+    return !s->disconnect[0] && (s->wire.eof || s->wire.error);
+}
+
+bool session_has_received(const struct session *s)
+{
+    return s->wire.preauth.len > 0;
+}
+
+void session_describe(const struct session *s, char *dst, size_t cap)
+{
+    const char *kex = libssh2_session_methods(s->ssh, LIBSSH2_METHOD_KEX);
+    const char *cipher = libssh2_session_methods(s->ssh, LIBSSH2_METHOD_CRYPT_SC);
+    const char *compression = libssh2_session_methods(s->ssh, LIBSSH2_METHOD_COMP_SC);
+    bool compressed = compression && strcmp(compression, "none") != 0;
+    snprintf(dst, cap, "%s, %s, %s%s", s->facts.banner, kex ? kex : "?", cipher ? cipher : "?",
+             compressed ? ", compressed" : "");
+}
+
+void session_break(struct session *s)
+{
+    wire_kill(&s->wire);
+}
+
+/* ---- after the login ----------------------------------------------------------------------------------- */
+
+void session_start_keepalive(struct session *s)
+{
+    libssh2_keepalive_config(s->ssh, 1, 1);
+}
+
+void session_send_keepalive(struct session *s)
+{
+    int ignored;
+    session_note(s, libssh2_keepalive_send(s->ssh, &ignored));
+}
+
+int session_check(struct session *s, struct err *err)
+{
+    struct wire *w = &s->wire;
+    int64_t now = clock_now();
+    wire_flush(w);
+    /* While we do not read, silence of the server means nothing. */
+    if (!(wire_events(w) & POLLIN))
+        w->last_rx = now;
+    if (session_is_over(s))
+        session_error(s, s->fatal, "the SSH session was lost", err);
+    else if (now - w->last_rx > s->limits.silence_ms)
+        err_set(err, ERR_TIMEOUT, "the SSH session is dead: nothing came for %lld s",
+                (long long)(now - w->last_rx) / 1000);
+    else
+        return 0;
+    err->kind = ERR_LOST;
+    return -1;
+}
+
+struct pollfd session_poll(const struct session *s)
+{
+    /* Omit the descriptor without wanted events: poll would report its end repeatedly. */
+    short events = wire_events(&s->wire);
+    return events ? (struct pollfd){.fd = s->wire.fd, .events = events} : (struct pollfd){.fd = -1};
+}
+
+void session_read_ahead(struct session *s)
+{
+    wire_fill(&s->wire);
+}
+
+bool session_is_congested(const struct session *s)
+{
+    return wire_congested(&s->wire);
+}
+
+uint64_t session_received(const struct session *s)
+{
+    return s->wire.given;
+}
+
+int64_t session_last_received(const struct session *s)
+{
+    return s->wire.last_rx;
+}
+
+/* ---- channels ------------------------------------------------------------------------------------------ */
+
+const void *session_opening(const struct session *s)
+{
+    return s->opening;
+}
+
+bool session_begin_opening(struct session *s, const void *owner)
+{
+    if (s->opening && s->opening != owner)
+        return false;
+    s->opening = owner;
+    return true;
+}
+
+void session_end_opening(struct session *s, const void *owner)
+{
+    if (s->opening == owner)
+        s->opening = NULL;
+}
+
+ssize_t session_read_channel(struct session *s, LIBSSH2_CHANNEL *channel, void *p, size_t n)
+{
+    /* Without a limit libssh2 would first read all available data. */
+    wire_allow(&s->wire, n);
+    ssize_t got = libssh2_channel_read(channel, p, n);
+    wire_allow(&s->wire, SIZE_MAX);
+    return got;
+}
+
+bool session_idle_is_opening(const struct session *s)
+{
+    return s->opening == &s->idle_channel;
+}
+
+void session_serve_idle(struct session *s)
 {
     char nothing[64];
     if (s->idle_channel && s->wire.in.len > 0) {
         session_note(s, libssh2_channel_read(s->idle_channel, nothing, sizeof nothing));
-    } else if (!s->idle_channel && (s->opening == &s->idle_channel || (!s->opening && s->wire.in.len > 0))) {
+    } else if (!s->idle_channel && (session_idle_is_opening(s) || (!s->opening && s->wire.in.len > 0))) {
         s->opening = &s->idle_channel;
         s->idle_channel = libssh2_channel_open_session(s->ssh);
         if (s->idle_channel || libssh2_session_last_errno(s->ssh) != LIBSSH2_ERROR_EAGAIN)

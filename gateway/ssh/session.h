@@ -1,93 +1,126 @@
 /*
- * An SSH session over a connected descriptor: handshake and host key. auth.h authenticates afterwards.
+ * An SSH session over a connected descriptor. The owner calls session_handshake, then host_key_check
+ * (host_key.h) and auth_run (auth.h).
  *
- * libssh2 is always non-blocking. During the opening the owner waits in session_wait; afterwards the hub
- * waits.
+ * libssh2 is always non-blocking. During the login the owner waits in session_wait; afterwards the hub waits.
  */
 #ifndef GATEWAY_SSH_SESSION_H
 #define GATEWAY_SSH_SESSION_H
 
 #include <libssh2.h>
+#include <poll.h>
 
 #include "base/base.h"
-#include "gateway/gateway.h"
-#include "gateway/ssh/knownhosts.h"
-#include "gateway/ssh/wire.h"
 #include "gateway/config/config.h"
+#include "gateway/ssh/hop.h"
+#include "gateway/ssh/knownhosts.h"
 
-struct session {
-    LIBSSH2_SESSION *ssh;
-    struct wire wire;
-    struct gateway_options options;
-    struct gateway_hop hop;
-    int64_t answer_ms;             /* the shortest time of an answered request; -1: none yet */
-    unsigned reads;                /* since the last "no data" to libssh2 */
-    const void *opening;           /* the owner of the one channel that can be opening */
-    int fatal;                     /* libssh2's error that ends the session; 0: none, see session_note */
-    LIBSSH2_CHANNEL *idle_channel; /* see session_listen */
-    struct proxy *proxy;           /* the process behind the wire; NULL: none */
-    void *conversation;            /* the current one of keyboard-interactive; see auth_password.c */
-    char disconnect[256];          /* the server's text in its disconnect message; printable */
-};
+struct session;
+struct proxy;
 
-/* Takes ownership of fd, also on failure. Sends nothing yet. */
-int session_new(int fd, const struct ssh_config *config, const struct gateway_options *options,
+/* Takes ownership of fd, also on failure. Copies the limits. Sends nothing yet. */
+int session_new(int fd, const struct ssh_config *config, const struct ssh_limits *limits,
                 struct session **ret, struct err *err);
+/* Disconnects without waiting for an answer. Accepts NULL. */
+void session_close(struct session *s);
+
+/* Passes the process behind the descriptor to the session, which ends it; NULL: none. */
+void session_set_proxy(struct session *s, struct proxy *proxy);
+
+/* The facts about the hop, for the files that find them out. */
+struct gateway_hop *session_facts(struct session *s);
+
+/* ---- the login ----------------------------------------------------------------------------------------- */
 
 /*
  * Exchanges versions and keys. Requests a host key of the known types first. The messages begin with the
  * failed action, not with the host. ERR_UNSUPPORTED if libssh2 supports none of the algorithms that the
- * configuration allows or the server offers. Sets s->hop.banner.
+ * configuration allows or the server offers. Sets the banner in the facts.
  */
 int session_handshake(struct session *s, const struct ssh_config *config, const struct known_hosts *known,
                       struct err *err);
 
-/* Why a host is trusted. */
-struct host_key_finding {
-    bool is_new;    /* it was unknown; its key has been written, or could not be */
-    char text[300]; /* "known in FILE line N", "new: written to FILE" or "new, not written down: …" */
-};
+/* Writes the result of the handshake: "BANNER, KEY EXCHANGE, CIPHER", with ", compressed". */
+void session_describe(const struct session *s, char *dst, size_t cap);
 
-/* Checks the server's key against the known hosts and the configuration's policy; known_hosts_check has the
- * errors. Always fills in the key in s->hop. */
-int session_check_host_key(struct session *s, const struct ssh_config *config,
-                           const struct known_hosts *known, struct host_key_finding *ret, struct err *err);
+/* Sends the queued data, then waits until the session can make progress. */
+int session_wait(struct session *s, int64_t deadline, struct err *err);
+
+/* A deadline for one step of the login. */
+int64_t session_deadline(const struct session *s);
+int session_cancel_fd(const struct session *s);
+struct proc_limits session_program_limits(const struct session *s);
+
+/* For calls of libssh2. Its callbacks receive `abstract`; session_conversation returns from it what
+ * session_set_conversation has set. */
+LIBSSH2_SESSION *session_libssh2(const struct session *s);
+void session_set_conversation(struct session *s, void *conversation);
+void *session_conversation(void **abstract);
+
+/* Makes every later call fail, so that a call of libssh2 in progress ends. */
+void session_break(struct session *s);
+
+/* ---- its end ------------------------------------------------------------------------------------------- */
+
+/* Sets the error for a libssh2 error code, with the server's own text if there is one. */
+int session_error(struct session *s, int rc, const char *doing, struct err *err);
 
 /* Notes the result of a call of libssh2: an unreadable packet ends the session, although the connection is
  * open. */
 void session_note(struct session *s, ssize_t rc);
 
-/* Checks whether the session has ended: the connection ended or broke, the server disconnected, or
- * session_note saw a fatal error. */
+/* Checks whether the session has ended: the connection ended or broke and all its data is read, the server
+ * disconnected, or session_note saw a fatal error. */
 bool session_is_over(const struct session *s);
+/* Checks whether the server disconnected, or the connection ended or broke. */
+bool session_is_closed(const struct session *s);
+/* Checks whether the connection ended or broke without the server's disconnect message. */
+bool session_broke(const struct session *s);
+/* Checks, until the handshake ends, whether the server sent anything. */
+bool session_has_received(const struct session *s);
+
+/* ---- for the hub --------------------------------------------------------------------------------------- */
+
+/* Flushes queued data and checks whether the session is alive. ERR_LOST with the reason if it is not. */
+int session_check(struct session *s, struct err *err);
+/* Enables keepalives; session_send_keepalive sends one. */
+void session_start_keepalive(struct session *s);
+void session_send_keepalive(struct session *s);
+
+/* Returns its entry for poll(2); fd is -1 if there is nothing to wait for. */
+struct pollfd session_poll(const struct session *s);
+/* Reads available data into memory, so that the end of the connection is noticed. */
+void session_read_ahead(struct session *s);
+/* Checks whether too much data is queued to accept more. */
+bool session_is_congested(const struct session *s);
+/* Returns the bytes that libssh2 has read. */
+uint64_t session_received(const struct session *s);
+/* Returns the time of the last received byte. */
+int64_t session_last_received(const struct session *s);
 
 /*
  * For a session without links: lets libssh2 read and answer the server's messages. libssh2 reads only for a
- * channel, so the first data opens a channel without a destination. If the server refuses the channel,
- * libssh2 has still read and answered; each call tries again.
+ * channel, so the first data opens a channel without a destination, the idle channel. If the server refuses
+ * the channel, libssh2 has still read and answered; each call tries again.
  */
-void session_listen(struct session *s);
+void session_serve_idle(struct session *s);
+bool session_idle_is_opening(const struct session *s);
 
-/* Disconnects without waiting for an answer. Accepts NULL. */
-void session_close(struct session *s);
+/* ---- for channels -------------------------------------------------------------------------------------- */
 
-/* Sends the queued data, then waits until the session can make progress. */
-int session_wait(struct session *s, int64_t deadline, struct err *err);
+/* Only one channel of a session can be opening. Begin returns false while another owner's channel is. */
+bool session_begin_opening(struct session *s, const void *owner);
+void session_end_opening(struct session *s, const void *owner);
+/* Returns the owner; NULL: no channel is opening. */
+const void *session_opening(const struct session *s);
 
-/* Sets the error for a libssh2 error code, with the server's own text if there is one. */
-int session_error(struct session *s, int rc, const char *doing, struct err *err);
-
-/* A deadline for one step of opening. */
-int64_t session_deadline(const struct session *s);
+/* libssh2_channel_read of at most n bytes, which does not read ahead. */
+ssize_t session_read_channel(struct session *s, LIBSSH2_CHANNEL *channel, void *p, size_t n);
 
 /* Returns the round-trip time to the host in milliseconds, 0 if unknown. It is TCP's figure, or the shortest
  * time of an answered request if another carrier is below (a previous hop, a local tunnel). */
 int64_t session_rtt(const struct session *s);
-
 /* Notes the time of an answered request. */
-void session_answered(struct session *s, int64_t ms);
-
-/* The limits of helper programs. */
-struct proc_limits session_limits(const struct gateway_options *options);
+void session_note_answer(struct session *s, int64_t ms);
 
 #endif

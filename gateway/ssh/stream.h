@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 #include "base/base.h"
-#include "gateway/gateway.h"
+#include "gateway/ssh/ssh.h"
 
 /* The results of read and write besides byte counts. */
 enum { STREAM_AGAIN = -1, STREAM_EOF = -2, STREAM_BROKEN = -3 };

@@ -32,10 +32,10 @@ static struct channel_stream *to_channel(const struct stream *st)
 }
 
 /* libssh2 drops the server's text and keeps the kind of answer. */
-static int set_refusal(const struct channel_stream *c, int rc, struct err *err)
+static int set_open_failure(const struct channel_stream *c, int rc, struct err *err)
 {
     char *text = NULL;
-    libssh2_session_last_error(c->session->ssh, &text, NULL, 0);
+    libssh2_session_last_error(session_libssh2(c->session), &text, NULL, 0);
     if (rc != LIBSSH2_ERROR_CHANNEL_FAILURE || !text)
         return session_error(c->session, rc, "cannot open a channel", err);
     return open_failure_set(c->to, text, err);
@@ -57,37 +57,36 @@ static void write_message(const struct destination *to, struct buf *b)
     }
 }
 
-static LIBSSH2_CHANNEL *go_on(const struct channel_stream *c)
+static LIBSSH2_CHANNEL *continue_opening(const struct channel_stream *c)
 {
     const char *type = c->to->unix_path ? "direct-streamlocal@openssh.com" : "direct-tcpip";
-    return libssh2_channel_open_ex(c->session->ssh, type, (unsigned)strlen(type), c->window.size,
+    return libssh2_channel_open_ex(session_libssh2(c->session), type, (unsigned)strlen(type), c->window.size,
                                    LIBSSH2_CHANNEL_PACKET_DEFAULT, c->message.data, (unsigned)c->message.len);
 }
 
 static int channel_open(struct stream *st, struct err *err)
 {
     struct channel_stream *c = to_channel(st);
-    if (c->session->opening && c->session->opening != c)
+    if (!session_begin_opening(c->session, c))
         return 0;
     if (!c->opening) {
-        c->session->opening = c;
         c->opening = true;
         c->since = clock_now();
         window_init(&c->window, session_rtt(c->session), c->since);
     }
-    c->channel = go_on(c);
-    int rc = c->channel ? 0 : libssh2_session_last_errno(c->session->ssh);
+    c->channel = continue_opening(c);
+    int rc = c->channel ? 0 : libssh2_session_last_errno(session_libssh2(c->session));
     if (!c->channel && rc == LIBSSH2_ERROR_EAGAIN)
         return 0;
     session_note(c->session, rc);
     /* The server does not answer: the hub ends all links of the session, also this one. */
     if (!c->channel && session_is_over(c->session))
         return 0;
-    session_answered(c->session, clock_now() - c->since);
+    session_note_answer(c->session, clock_now() - c->since);
     c->opening = false;
     c->settled = true;
-    c->session->opening = NULL;
-    return c->channel ? 1 : set_refusal(c, rc, err);
+    session_end_opening(c->session, c);
+    return c->channel ? 1 : set_open_failure(c, rc, err);
 }
 
 static ssize_t stream_result(const struct channel_stream *c, ssize_t n)
@@ -117,10 +116,7 @@ static ssize_t channel_read(struct stream *st, void *p, size_t n)
     ssize_t got = enlarge_window(c);
     if (got < 0)
         return stream_result(c, got);
-    /* Without a limit libssh2 would first read all available data. */
-    wire_allow(&c->session->wire, n);
-    got = libssh2_channel_read(c->channel, p, n);
-    wire_allow(&c->session->wire, SIZE_MAX);
+    got = session_read_channel(c->session, c->channel, p, n);
     if (got == 0)
         return libssh2_channel_eof(c->channel) ? STREAM_EOF : STREAM_AGAIN;
     if (got > 0)
@@ -131,7 +127,7 @@ static ssize_t channel_read(struct stream *st, void *p, size_t n)
 static ssize_t channel_write(struct stream *st, const void *p, size_t n)
 {
     struct channel_stream *c = to_channel(st);
-    if (wire_congested(&c->session->wire))
+    if (session_is_congested(c->session))
         return STREAM_AGAIN;
     ssize_t put = libssh2_channel_write(c->channel, p, n);
     return put == 0 ? STREAM_AGAIN : stream_result(c, put);
@@ -145,8 +141,7 @@ static int channel_finish(struct stream *st)
 static void channel_discard(struct stream *st)
 {
     /* The session frees its channels itself. */
-    if (to_channel(st)->session->opening == to_channel(st))
-        to_channel(st)->session->opening = NULL;
+    session_end_opening(to_channel(st)->session, to_channel(st));
     buf_release(&to_channel(st)->message);
     free(st);
 }

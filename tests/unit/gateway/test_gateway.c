@@ -601,13 +601,13 @@ static void a_place_is_chosen(void **state)
     ok(file_mkdir(deep, &err), &err);
     setenv("XDG_RUNTIME_DIR", deep, 1);
     setenv("TMPDIR", *state, 1);
-    ok(listener_directory(LISTENER_ROOM, &dir, &err), &err);
+    ok(unix_socket_directory(LISTENER_ROOM, &dir, &err), &err);
     assert_int_equal(strncmp(dir, *state, strlen(*state)), 0);
     assert_null(strstr(dir, "0000"));
     free(dir);
     setenv("XDG_RUNTIME_DIR", "relative", 1);
     setenv("TMPDIR", "/nowhere/at/all", 1);
-    ok(listener_directory(LISTENER_ROOM, &dir, &err), &err);
+    ok(unix_socket_directory(LISTENER_ROOM, &dir, &err), &err);
     assert_int_equal(strncmp(dir, "/tmp/profgrab-", 14), 0);
     assert_int_equal(rmdir(dir), 0);
     free(dir);
@@ -615,7 +615,7 @@ static void a_place_is_chosen(void **state)
     ok(file_mkdir(odd, &err), &err);
     setenv("XDG_RUNTIME_DIR", odd, 1);
     setenv("TMPDIR", *state, 1);
-    ok(listener_directory(LISTENER_ROOM, &dir, &err), &err);
+    ok(unix_socket_directory(LISTENER_ROOM, &dir, &err), &err);
     assert_null(strchr(dir, '%'));
     free(odd);
     /* One byte more than there is room for. */
@@ -623,10 +623,10 @@ static void a_place_is_chosen(void **state)
     unsetenv("TMPDIR");
     size_t room = sizeof((struct sockaddr_un *)0)->sun_path - strlen(dir);
     free(dir);
-    ok(listener_directory(room, &dir, &err), &err);
+    ok(unix_socket_directory(room, &dir, &err), &err);
     assert_int_equal(strncmp(dir, *state, strlen(*state)), 0);
     free(dir);
-    ok(listener_directory(room + 1, &dir, &err), &err);
+    ok(unix_socket_directory(room + 1, &dir, &err), &err);
     assert_int_equal(strncmp(dir, "/tmp/profgrab-", 14), 0);
     assert_int_equal(rmdir(dir), 0);
     free(dir);

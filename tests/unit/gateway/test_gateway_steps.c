@@ -205,7 +205,7 @@ static void peers(void **state)
 {
     (void)state;
     unsigned port = 0;
-    char peer[CONNECT_PEER];
+    char peer[CONNECT_IP];
     int listener = bound(true, &port), pair[2];
     struct err err = ERR_INIT;
     int fd = connect_tcp(
@@ -213,11 +213,11 @@ static void peers(void **state)
         &(struct connect_how){.family = AF_UNSPEC, .deadline = clock_deadline(LONG_MS), .cancel_fd = -1},
         &err);
     ok(fd, &err);
-    assert_string_equal(connect_peer(fd, peer), "127.0.0.1");
+    assert_string_equal(connect_ip(fd, peer), "127.0.0.1");
     /* What leads through another hop has none. */
     ok(fd_socketpair(pair, &err), &err);
-    assert_string_equal(connect_peer(pair[0], peer), "");
-    assert_string_equal(connect_peer(listener, peer), "");
+    assert_string_equal(connect_ip(pair[0], peer), "");
+    assert_string_equal(connect_ip(listener, peer), "");
     fd_close(&fd);
     fd_close(&pair[0]);
     fd_close(&pair[1]);

@@ -11,7 +11,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "gateway/openssh/askpass.h"
+#include "gateway/gateway.h"
+#include "gateway/ssh/keyring.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
@@ -61,7 +62,7 @@ static void *run_program(void *ctx)
 }
 
 /* Has one question put and served; what askpass_serve said. */
-static int put_with(struct askpass *a, const struct gateway_options *options, struct program *program,
+static int put_with(struct askpass *a, const struct login_options *options, struct program *program,
                     struct err *err)
 {
     pthread_t thread;
@@ -76,8 +77,10 @@ static int put_with(struct askpass *a, const struct gateway_options *options, st
 
 static int put(struct askpass *a, struct person *person, struct program *program, struct err *err)
 {
-    return put_with(a, &(struct gateway_options){.cancel_fd = -1, .ask = ask, .ask_ctx = person}, program,
-                    err);
+    return put_with(a,
+                    &(struct login_options){
+                        .limits = {.cancel_fd = -1}, .ask_ms = GATEWAY_ASK_MS, .ask = ask, .ask_ctx = person},
+                    program, err);
 }
 
 static struct askpass made(const char *dir)
@@ -153,7 +156,7 @@ static void kinds_of_questions(void **state)
 static void nobody_is_told(void **state)
 {
     struct askpass a = made(*state);
-    struct gateway_options options = {.cancel_fd = -1};
+    struct login_options options = {.limits = {.cancel_fd = -1}, .ask_ms = GATEWAY_ASK_MS};
     struct program program = {.name = a.program, .hint = "none", .prompt = "touch it"};
     struct err err = ERR_INIT;
     pthread_t thread;
@@ -190,19 +193,28 @@ static void no_answer(void **state)
  * a key is not its answer, and the question names the host. */
 static void a_server_asks_like_ssh(void **state)
 {
-    struct gateway_pool *pool = NULL;
+    struct keyring *keyring = NULL;
     struct err err = ERR_INIT;
     struct person person = {.answer = "hush"};
     struct askpass a = made(*state);
     struct program program = {.prompt = "Enter passphrase for key '/k': "};
-    ok(gateway_pool_new(&pool, &err), &err);
-    ok(put_with(&a, &(struct gateway_options){.cancel_fd = -1, .pool = pool, .ask = ask, .ask_ctx = &person},
+    ok(keyring_new(&keyring, &err), &err);
+    ok(put_with(&a,
+                &(struct login_options){.limits = {.cancel_fd = -1},
+                                        .ask_ms = GATEWAY_ASK_MS,
+                                        .keyring = keyring,
+                                        .ask = ask,
+                                        .ask_ctx = &person},
                 &program, &err),
        &err);
     assert_string_equal(program.answer.text, "hush");
-    askpass_settle(&a, &(struct gateway_options){.pool = pool}, true);
-    const struct gateway_options other = {
-        .cancel_fd = -1, .pool = pool, .host = "file-04", .ask = ask, .ask_ctx = &person};
+    askpass_settle(&a, &(struct login_options){.keyring = keyring}, true);
+    const struct login_options other = {.limits = {.cancel_fd = -1},
+                                        .ask_ms = GATEWAY_ASK_MS,
+                                        .keyring = keyring,
+                                        .host = "file-04",
+                                        .ask = ask,
+                                        .ask_ctx = &person};
     person.answer = "other";
     a.labels_logins = false;
     ok(put_with(&a, &other, &program, &err), &err);
@@ -211,27 +223,31 @@ static void a_server_asks_like_ssh(void **state)
     assert_string_equal(person.key, "");
     assert_int_equal(person.asked, 2);
     /* No server can ask where only keys are asked for. */
-    struct gateway_options keys_only = other;
+    struct login_options keys_only = other;
     keys_only.ask_keys_only = true;
     ok(put_with(&a, &keys_only, &program, &err), &err);
     assert_string_equal(program.answer.text, "hush");
     assert_int_equal(person.asked, 2);
     askpass_release(&a);
-    gateway_pool_free(pool);
+    keyring_free(keyring);
 }
 
 /* ssh prints only the beginning of a long name, which two keys may have in common. */
 static void a_name_that_is_cut_short(void **state)
 {
-    struct gateway_pool *pool = NULL;
+    struct keyring *keyring = NULL;
     struct err err = ERR_INIT;
     struct person person = {.answer = "hush"};
     struct askpass a = made(*state);
     char prompt[200];
     snprintf(prompt, sizeof prompt, "Enter passphrase for key '/%099d': ", 0);
     struct program program = {.prompt = prompt};
-    ok(gateway_pool_new(&pool, &err), &err);
-    const struct gateway_options options = {.cancel_fd = -1, .pool = pool, .ask = ask, .ask_ctx = &person};
+    ok(keyring_new(&keyring, &err), &err);
+    const struct login_options options = {.limits = {.cancel_fd = -1},
+                                          .ask_ms = GATEWAY_ASK_MS,
+                                          .keyring = keyring,
+                                          .ask = ask,
+                                          .ask_ctx = &person};
     for (unsigned asked = 1; asked <= 2; asked++) {
         ok(put_with(&a, &options, &program, &err), &err);
         assert_int_equal(person.asked, asked);
@@ -239,21 +255,25 @@ static void a_name_that_is_cut_short(void **state)
         askpass_settle(&a, &options, true);
     }
     askpass_release(&a);
-    gateway_pool_free(pool);
+    keyring_free(keyring);
 }
 
 /* Two hosts may have one address in common: the question names the inventory's host, and no answer is kept.
  */
 static void a_password(void **state)
 {
-    struct gateway_pool *pool = NULL;
+    struct keyring *keyring = NULL;
     struct err err = ERR_INIT;
     struct person person = {.answer = "first"};
     struct askpass a = made(*state);
     struct program program = {.prompt = "ann@10.0.0.5's password: "};
-    ok(gateway_pool_new(&pool, &err), &err);
-    struct gateway_options options = {
-        .cancel_fd = -1, .pool = pool, .host = "file-03", .ask = ask, .ask_ctx = &person};
+    ok(keyring_new(&keyring, &err), &err);
+    struct login_options options = {.limits = {.cancel_fd = -1},
+                                    .ask_ms = GATEWAY_ASK_MS,
+                                    .keyring = keyring,
+                                    .host = "file-03",
+                                    .ask = ask,
+                                    .ask_ctx = &person};
     ok(put_with(&a, &options, &program, &err), &err);
     assert_string_equal(person.prompt, "file-03: ann@10.0.0.5's password:");
     assert_string_equal(program.answer.text, "first");
@@ -264,25 +284,28 @@ static void a_password(void **state)
     assert_string_equal(person.prompt, "file-04: ann@10.0.0.5's password:");
     assert_string_equal(program.answer.text, "second");
     askpass_release(&a);
-    gateway_pool_free(pool);
+    keyring_free(keyring);
 }
 
 /* What one ssh asks for and serves, of those of one run. */
 struct asking {
     struct askpass a;
-    struct gateway_options options;
+    struct login_options options;
     struct program program;
     struct err err;
 };
 
-static struct asking asking(const char *dir, const char *name, struct gateway_pool *pool,
-                            struct person *person)
+static struct asking asking(const char *dir, const char *name, struct keyring *keyring, struct person *person)
 {
     struct err err = ERR_INIT;
     char *own = text_of("%s/%s", dir, name);
     ok(file_mkdir(own, &err), &err);
     struct asking s = {.a = made(own),
-                       .options = {.pool = pool, .cancel_fd = -1, .ask = ask, .ask_ctx = person},
+                       .options = {.keyring = keyring,
+                                   .limits = {.cancel_fd = -1},
+                                   .ask_ms = GATEWAY_ASK_MS,
+                                   .ask = ask,
+                                   .ask_ctx = person},
                        .program = {.prompt = "Enter passphrase for key '/k': "}};
     free(own);
     return s;
@@ -308,11 +331,12 @@ static void answered(struct asking *s, const char *answer)
 
 static void a_passphrase_is_asked_for_once(void **state)
 {
-    struct gateway_pool *pool = NULL;
+    struct keyring *keyring = NULL;
     struct err err = ERR_INIT;
     struct person person = {.answer = "wrong"};
-    ok(gateway_pool_new(&pool, &err), &err);
-    struct asking first = asking(*state, "1", pool, &person), second = asking(*state, "2", pool, &person);
+    ok(keyring_new(&keyring, &err), &err);
+    struct asking first = asking(*state, "1", keyring, &person),
+                  second = asking(*state, "2", keyring, &person);
     pthread_t thread;
     serve(&first);
     answered(&first, "wrong");
@@ -334,17 +358,18 @@ static void a_passphrase_is_asked_for_once(void **state)
     askpass_settle(&second.a, &second.options, true);
     askpass_release(&first.a);
     askpass_release(&second.a);
-    gateway_pool_free(pool);
+    keyring_free(keyring);
 }
 
 static void an_answer_that_led_nowhere_is_forgotten(void **state)
 {
-    struct gateway_pool *pool = NULL;
+    struct keyring *keyring = NULL;
     struct err err = ERR_INIT;
     struct person person = {.answer = "wrong"};
-    ok(gateway_pool_new(&pool, &err), &err);
-    struct asking first = asking(*state, "1", pool, &person), second = asking(*state, "2", pool, &person),
-                  third = asking(*state, "3", pool, &person);
+    ok(keyring_new(&keyring, &err), &err);
+    struct asking first = asking(*state, "1", keyring, &person),
+                  second = asking(*state, "2", keyring, &person),
+                  third = asking(*state, "3", keyring, &person);
     serve(&first);
     askpass_settle(&first.a, &first.options, false);
     person = (struct person){.kind = ERR_NOT_FOUND};
@@ -360,7 +385,7 @@ static void an_answer_that_led_nowhere_is_forgotten(void **state)
         askpass_settle(&all[i]->a, &all[i]->options, false);
         askpass_release(&all[i]->a);
     }
-    gateway_pool_free(pool);
+    keyring_free(keyring);
 }
 
 /* Trust in a host key is nobody's to give here. */
@@ -391,7 +416,8 @@ static void what_is_no_question(void **state)
     } cases[] = {{"", 0}, {"hno end", 7}, {"\0", 1}};
     struct askpass a = made(*state);
     struct person person = {.answer = "yes"};
-    struct gateway_options options = {.cancel_fd = -1, .ask = ask, .ask_ctx = &person};
+    struct login_options options = {
+        .limits = {.cancel_fd = -1}, .ask_ms = GATEWAY_ASK_MS, .ask = ask, .ask_ctx = &person};
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     snprintf(address.sun_path, sizeof address.sun_path, "%s/ask", (char *)*state);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

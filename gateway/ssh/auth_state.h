@@ -1,9 +1,9 @@
 /* The state of one login, which the authentication methods share. For the files auth*.c. */
-#ifndef GATEWAY_SSH_AUTH_METHOD_H
-#define GATEWAY_SSH_AUTH_METHOD_H
+#ifndef GATEWAY_SSH_AUTH_STATE_H
+#define GATEWAY_SSH_AUTH_STATE_H
 
 #include "base/base.h"
-#include "gateway/hop.h"
+#include "gateway/ssh/hop.h"
 #include "gateway/ssh/session.h"
 #include "gateway/config/config.h"
 
@@ -19,9 +19,10 @@ struct auth_keys; /* the candidates of publickey and their results */
 struct auth {
     struct session *s;
     const struct hop *hop;
-    const struct ssh_config *config; /* the hop's */
-    char methods[512];               /* the server's list */
-    int64_t deadline;                /* of the step; extended by the time of the user's answers */
+    const struct ssh_config *config;     /* the hop's */
+    const struct login_options *options; /* the hop's */
+    char methods[512];                   /* the server's list */
+    int64_t deadline;                    /* of the step; extended by the time of the user's answers */
     unsigned tries;
     struct buf steps;      /* the accepted methods: "key PATH and password" */
     struct buf tried;      /* the refused methods and keys */
@@ -47,12 +48,16 @@ void auth_note(struct auth *a, const char *what, const char *name, const char *w
 /* Notes why OpenSSH may succeed. The first reason counts. */
 void auth_unsupported(struct auth *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Checks whether the session has ended. auth_ended then sets the reason, or why OpenSSH may succeed. */
+/* Checks whether the session has ended, usually after too many keys. auth_ended then sets the reason, or why
+ * OpenSSH may succeed. */
 bool auth_is_over(const struct auth *a);
 int auth_ended(struct auth *a, int rc, struct err *err);
 
+/* Requests the server's list of methods. Sets *ret_in if the server needs no authentication. */
+int auth_list_methods(struct auth *a, bool *ret_in, struct err *err);
+
 /*
- * Requests the server's list of methods again. *ret_changed: the list differs from the last one. A server
+ * Requests the list again. *ret_changed: the list differs from the last one. A server
  * counts the request as a failed attempt, so we send it only if libssh2 does not report how an attempt
  * failed.
  */

@@ -8,7 +8,7 @@
 #include <poll.h>
 #include <pthread.h>
 
-#include "gateway/pool.h"
+#include "gateway/login_queue.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
@@ -16,23 +16,23 @@
 #define N 24
 
 struct crowd {
-    struct gateway_pool *pool;
+    struct login_queues *queues;
     pthread_mutex_t mutex;
     int inside, most, done;
 };
 
-static struct gateway_pool *pool_new(void)
+static struct login_queues *queues_new(void)
 {
-    struct gateway_pool *pool = NULL;
+    struct login_queues *queues = NULL;
     struct err err = ERR_INIT;
-    ok(gateway_pool_new(&pool, &err), &err);
-    return pool;
+    ok(login_queues_new(&queues, &err), &err);
+    return queues;
 }
 
 static void *log_in(void *ctx)
 {
     struct crowd *c = ctx;
-    if (pool_enter(c->pool, "a port 22", -1, NULL) < 0)
+    if (login_queue_enter(c->queues, "a port 22", -1, NULL) < 0)
         return NULL;
     pthread_mutex_lock(&c->mutex);
     c->inside++;
@@ -43,14 +43,14 @@ static void *log_in(void *ctx)
     c->inside--;
     c->done++;
     pthread_mutex_unlock(&c->mutex);
-    pool_leave(c->pool, "a port 22", false);
+    login_queue_leave(c->queues, "a port 22", false);
     return NULL;
 }
 
 static void only_so_many_at_a_time(void **state)
 {
     (void)state;
-    struct crowd c = {.pool = pool_new(), .mutex = PTHREAD_MUTEX_INITIALIZER};
+    struct crowd c = {.queues = queues_new(), .mutex = PTHREAD_MUTEX_INITIALIZER};
     pthread_t threads[N];
     for (int i = 0; i < N; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, log_in, &c), 0);
@@ -58,25 +58,25 @@ static void only_so_many_at_a_time(void **state)
         pthread_join(threads[i], NULL);
     assert_int_equal(c.done, N);
     assert_in_range(c.most, 1, PLACES);
-    gateway_pool_free(c.pool);
+    login_queues_free(c.queues);
 }
 
-static void fill(struct gateway_pool *pool, const char *address, int n)
+static void fill(struct login_queues *queues, const char *address, int n)
 {
     struct err err = ERR_INIT;
     for (int i = 0; i < n; i++)
-        ok(pool_enter(pool, address, -1, &err), &err);
+        ok(login_queue_enter(queues, address, -1, &err), &err);
 }
 
 /* Whether one more is let in at once; then it is inside. */
-static bool is_full(struct gateway_pool *pool, const char *address)
+static bool is_full(struct login_queues *queues, const char *address)
 {
     int stop[2] = {-1, -1};
     struct err err = ERR_INIT;
     ok(fd_pipe(stop, &err), &err);
     fd_close(&stop[1]);
     /* Cancelled already: whoever has to wait comes back at once. */
-    int rc = pool_enter(pool, address, stop[0], &err);
+    int rc = login_queue_enter(queues, address, stop[0], &err);
     if (rc < 0)
         assert_int_equal(err.kind, ERR_CANCELLED);
     fd_close(&stop[0]);
@@ -86,42 +86,41 @@ static bool is_full(struct gateway_pool *pool, const char *address)
 static void each_address_has_its_own(void **state)
 {
     (void)state;
-    struct gateway_pool *pool = pool_new();
-    fill(pool, "a port 22", PLACES);
-    assert_true(is_full(pool, "a port 22"));
-    assert_false(is_full(pool, "b port 22"));
+    struct login_queues *queues = queues_new();
+    fill(queues, "a port 22", PLACES);
+    assert_true(is_full(queues, "a port 22"));
+    assert_false(is_full(queues, "b port 22"));
     /* Whoever gave up waiting holds nothing. */
-    pool_leave(pool, "a port 22", false);
-    assert_false(is_full(pool, "a port 22"));
-    assert_true(is_full(pool, "a port 22"));
-    gateway_pool_free(pool);
+    login_queue_leave(queues, "a port 22", false);
+    assert_false(is_full(queues, "a port 22"));
+    assert_true(is_full(queues, "a port 22"));
+    login_queues_free(queues);
 }
 
 static void a_busy_server_gets_fewer(void **state)
 {
     (void)state;
-    struct gateway_pool *pool = pool_new();
-    fill(pool, "a port 22", PLACES);
-    pool_leave(pool, "a port 22", true);
+    struct login_queues *queues = queues_new();
+    fill(queues, "a port 22", PLACES);
+    login_queue_leave(queues, "a port 22", true);
     for (int left = PLACES - 2; left >= PLACES / 2 - 1; left--) {
-        assert_true(is_full(pool, "a port 22"));
-        pool_leave(pool, "a port 22", false);
+        assert_true(is_full(queues, "a port 22"));
+        login_queue_leave(queues, "a port 22", false);
     }
-    assert_false(is_full(pool, "a port 22"));
+    assert_false(is_full(queues, "a port 22"));
     /* Down to one, never to none. */
     for (int i = 0; i < PLACES / 2; i++)
-        pool_leave(pool, "a port 22", true);
-    assert_false(is_full(pool, "a port 22"));
-    assert_true(is_full(pool, "a port 22"));
-    gateway_pool_free(pool);
+        login_queue_leave(queues, "a port 22", true);
+    assert_false(is_full(queues, "a port 22"));
+    assert_true(is_full(queues, "a port 22"));
+    login_queues_free(queues);
 }
 
-static void without_a_pool_there_is_room(void **state)
+static void without_queues_there_is_room(void **state)
 {
     (void)state;
     fill(NULL, "a port 22", PLACES + 1);
-    pool_leave(NULL, "a port 22", true);
-    assert_null(pool_keyring(NULL));
+    login_queue_leave(NULL, "a port 22", true);
 }
 
 int main(void)
@@ -130,7 +129,7 @@ int main(void)
         cmocka_unit_test(only_so_many_at_a_time),
         cmocka_unit_test(each_address_has_its_own),
         cmocka_unit_test(a_busy_server_gets_fewer),
-        cmocka_unit_test(without_a_pool_there_is_room),
+        cmocka_unit_test(without_queues_there_is_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,26 @@
+/* The carrier of a hop: opens it over libssh2 or OpenSSH, and closes it. */
+#ifndef GATEWAY_CARRIER_H
+#define GATEWAY_CARRIER_H
+
+#include "base/base.h"
+#include "gateway/ssh/hop.h"
+
+struct openssh;
+struct session;
+
+/* The transport of a hub's links: an SSH session, or our own ssh; without both, sockets (a direct route). */
+struct carrier {
+    struct session *session;
+    struct openssh *openssh;
+};
+
+/*
+ * *ret is an authenticated carrier, *ret_hop has its facts. Reports the steps to hop->options->step: those of
+ * login.h, or one for the whole login of our own ssh. A failure is first reported as the failure of its step;
+ * the returned message names the host. With SSH_VIA_AUTO, OpenSSH retries if libssh2 lacks a feature
+ * (ERR_UNSUPPORTED), never after a refused host key. Waits in hop->queues, and retries at a busy server.
+ */
+int carrier_open(const struct hop *hop, struct carrier *ret, struct gateway_hop *ret_hop, struct err *err);
+void carrier_close(struct carrier *c);
+
+#endif

@@ -1,0 +1,176 @@
+#include "gateway/ssh/auth_state.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gateway/ssh/keyring.h"
+#include "base/banned.h"
+
+/* ---- notes --------------------------------------------------------------------------------------------- */
+
+void auth_note(struct auth *a, const char *what, const char *name, const char *why)
+{
+    struct buf *b = why ? &a->skipped : &a->tried;
+    buf_addf(b, "%s%s%s%s%s%s%s", b->len ? ", " : "", what, *name ? " " : "", name, why ? " (" : "",
+             why ? why : "", why ? ")" : "");
+}
+
+void auth_accepted(struct auth *a, const char *what, const char *name)
+{
+    buf_addf(&a->steps, "%s%s%s%s", a->steps.len ? " and " : "", what, *name ? " " : "", name);
+}
+
+void auth_unsupported(struct auth *a, const char *fmt, ...)
+{
+    va_list ap;
+    if (a->unsupported[0])
+        return;
+    va_start(ap, fmt);
+    vsnprintf(a->unsupported, sizeof a->unsupported, fmt, ap);
+    va_end(ap);
+}
+
+/* ---- the session --------------------------------------------------------------------------------------- */
+
+bool auth_is_over(const struct auth *a)
+{
+    return session_is_closed(a->s);
+}
+
+int auth_ended(struct auth *a, int rc, struct err *err)
+{
+    struct err why = ERR_INIT;
+    session_error(a->s, rc, "authentication", &why);
+    if (a->unsupported[0])
+        return err_set(err, ERR_UNSUPPORTED, "%s", a->unsupported);
+    if (a->unsure)
+        auth_note(a, a->unsure, "", NULL);
+    if (a->tried.len == 0) {
+        err_set(err, ERR_FAILED, "%s", why.msg);
+        return err_hint(
+            err, "its log says why; `ssh -v` to the same address tells whether it does so to everybody");
+    }
+    err_set(err, ERR_FAILED, "%.300s; until then it had refused %s", why.msg, buf_str(&a->tried));
+    if (a->keys_refused == 0)
+        return err_hint(err,
+                        "is that user right, and is the account locked? `ssh` to the same address tells");
+    return err_hint(
+        err, "offer only the right key: IdentityFile and `IdentitiesOnly yes` in your ssh configuration, "
+             "or `identity:` in the inventory");
+}
+
+int auth_list_methods(struct auth *a, bool *ret_in, struct err *err)
+{
+    struct session *s = a->s;
+    const char *user = a->config->user;
+    char *methods;
+    while (!(methods = libssh2_userauth_list(session_libssh2(s), user, (unsigned)strlen(user)))) {
+        int rc = libssh2_session_last_errno(session_libssh2(s));
+        *ret_in = libssh2_userauth_authenticated(session_libssh2(s)) != 0;
+        if (*ret_in)
+            return 0;
+        if (rc != LIBSSH2_ERROR_EAGAIN)
+            return auth_ended(a, rc, err);
+        if (session_wait(s, a->deadline, err) < 0)
+            return err_wrap(err, "authentication");
+    }
+    text_printable(a->methods, sizeof a->methods, methods, strlen(methods));
+    return 0;
+}
+
+int auth_relist(struct auth *a, bool *ret_changed, struct err *err)
+{
+    char before[sizeof a->methods];
+    bool in = false;
+    snprintf(before, sizeof before, "%s", a->methods);
+    if (auth_list_methods(a, &in, err) < 0)
+        return -1;
+    *ret_changed = strcmp(before, a->methods) != 0;
+    return 0;
+}
+
+/* ---- questions ----------------------------------------------------------------------------------------- */
+
+char *auth_login_name(const struct auth *a, char dst[AUTH_LOGIN_NAME])
+{
+    const char *host = a->options->host, *role = a->hop->is_jump ? "jump host of " : "";
+    char shown[260];
+    int n = snprintf(dst, AUTH_LOGIN_NAME, "%s@%s", session_facts(a->s)->user, session_facts(a->s)->address);
+    if (host && (a->hop->is_jump || strcmp(host, a->config->hostname) != 0))
+        snprintf(dst + n, AUTH_LOGIN_NAME - (size_t)n, " (%s%s)", role,
+                 text_printable(shown, sizeof shown, host, strlen(host)));
+    return dst;
+}
+
+bool auth_can_ask(struct auth *a)
+{
+    const struct login_options *options = a->options;
+    bool can = options->ask && !options->ask_keys_only && a->config->password_prompts > 0;
+    a->would_ask = a->would_ask || !can;
+    return can;
+}
+
+int auth_ask(struct auth *a, const struct question *question, struct secret *ret, struct err *err)
+{
+    const struct login_options *options = a->options;
+    bool is_answered =
+        options->ask && question->key && options->ask_keys_only && a->config->password_prompts > 0;
+    if (!is_answered && !auth_can_ask(a))
+        return err_set(err, ERR_NOT_FOUND, "there is nobody to ask for it");
+    struct question q = *question;
+    struct err why = ERR_INIT;
+    int64_t began = clock_now();
+    q.deadline = clock_deadline(a->options->ask_ms);
+    int rc = options->ask(options->ask_ctx, &q, ret, &why);
+    a->deadline += clock_now() - began;
+    if (rc < 0 && err)
+        *err = why;
+    return rc;
+}
+
+/* Asks until prompt->check accepts the answer, which becomes *ret. */
+static int ask_until_right(struct auth *a, const struct secret_prompt *prompt, struct secret *ret,
+                           struct err *err)
+{
+    struct question q = {.kind = ASK_HIDDEN, .prompt = prompt->prompt, .key = prompt->key};
+    for (unsigned i = 0; i < prompt->tries; i++) {
+        bool fits = false;
+        secret_wipe(ret);
+        q.again = i > 0;
+        if (auth_ask(a, &q, ret, err) < 0)
+            return -1;
+        if (ret->len == 0)
+            return err_set(err, ERR_NOT_FOUND, "no answer was given");
+        if (prompt->check(prompt->ctx, ret, &fits, err) < 0)
+            return -1;
+        if (fits)
+            return 0;
+    }
+    return err_set(err, ERR_NOT_FOUND, "none of %u answers was right", prompt->tries);
+}
+
+int auth_try_secrets(struct auth *a, const struct secret_prompt *prompt, struct err *err)
+{
+    struct keyring *keyring = a->options->keyring;
+    struct secret answer = {0};
+    struct err why = ERR_INIT;
+    bool fits = false;
+    int64_t began = clock_now();
+    /* The login that asks may need this long for all tries. */
+    int rc = keyring_take(keyring, prompt->name, clock_deadline(4 * a->options->ask_ms),
+                          session_cancel_fd(a->s), &answer, &why);
+    a->deadline += clock_now() - began;
+    if (rc == 0 && answer.len > 0) {
+        rc = prompt->check(prompt->ctx, &answer, &fits, &why);
+        if (rc == 0 && !fits)
+            rc = err_set(&why, ERR_NOT_FOUND, "what was right elsewhere is not right here");
+    } else if (rc == 0) {
+        rc = ask_until_right(a, prompt, &answer, &why);
+        keyring_settle(keyring, prompt->name, rc == 0 ? &answer : NULL, &why);
+    }
+    secret_wipe(&answer);
+    if (rc < 0 && err)
+        *err = why;
+    return rc;
+}

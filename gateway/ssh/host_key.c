@@ -1,0 +1,101 @@
+#include "gateway/ssh/host_key.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+/* Accepts an unknown host (accept-new). A key that cannot be written to known_hosts is still trusted, as in
+ * ssh. */
+static int accept_new(struct session *s, const struct ssh_config *config, const struct ssh_blob *key,
+                      struct host_key_finding *ret, struct err *err)
+{
+    bool alias = config->host_key_alias != NULL;
+    struct known_addition addition = {.file = config->known_hosts.items[0],
+                                      .host = alias ? config->host_key_alias : config->hostname,
+                                      .port = alias ? 0 : config->port,
+                                      .key = key,
+                                      .hashed = config->hash_known_hosts};
+    struct proc_limits limits = session_program_limits(s);
+    struct err why = ERR_INIT;
+    known_hosts_add(&addition, &limits, &why);
+    if (why.kind == ERR_HOST_KEY || why.kind == ERR_CANCELLED) {
+        if (err)
+            *err = why;
+        return -1;
+    }
+    ret->is_new = true;
+    snprintf(ret->text, sizeof ret->text,
+             why.kind == ERR_NONE ? "new: written to %s" : "new, not written down: %s",
+             why.kind == ERR_NONE ? addition.file : why.msg);
+    return 0;
+}
+
+/* Checks that this libssh2 can request a key of the type; for RSA with a signature that servers still
+ * support. */
+static bool can_ask_for(struct session *s, const char *type)
+{
+    const char **supported = NULL, *name = strcmp(type, "ssh-rsa") == 0 ? "rsa-sha2-512" : type;
+    bool can = false;
+    int n = libssh2_session_supported_algs(session_libssh2(s), LIBSSH2_METHOD_HOSTKEY, &supported);
+    for (int i = 0; i < n && !can; i++)
+        can = strcmp(name, supported[i]) == 0;
+    if (n > 0)
+        libssh2_free(session_libssh2(s), (void *)(uintptr_t)supported);
+    return can;
+}
+
+/* The server's key type is not among the known types: libssh2 may be unable to request the known type. */
+static int check_types(struct session *s, const struct known_hosts *known, struct err *err)
+{
+    for (size_t i = 0; i < known->n; i++) {
+        const struct known_key *k = &known->items[i];
+        if (k->marker == KNOWN_PLAIN && !can_ask_for(s, k->type))
+            return err_set(err, ERR_UNSUPPORTED,
+                           "the known host key (%s:%u) is of type %s, for which libssh2 %s cannot ask",
+                           k->file, k->line, k->type, libssh2_version(0));
+    }
+    return 0;
+}
+
+static int judge_host_key(struct session *s, const struct ssh_config *config, const struct known_hosts *known,
+                          const struct ssh_blob *key, struct host_key_finding *ret, struct err *err)
+{
+    const struct known_key *line = NULL;
+    char where[320];
+    enum known_status status = known_hosts_judge(known, key, &line);
+    /* accept-new needs a user known_hosts file, as in ssh. */
+    if (status == KNOWN_NEW && config->host_key_policy == HOST_KEY_ACCEPT_NEW &&
+        config->n_user_known_hosts > 0)
+        return accept_new(s, config, key, ret, err);
+    if (status == KNOWN_OTHER_TYPES && check_types(s, known, err) < 0)
+        return -1;
+    snprintf(where, sizeof where, "%s port %u", session_facts(s)->address, session_facts(s)->port);
+    if (known_hosts_check(known, key, where, &config->known_hosts, err) < 0)
+        return -1;
+    snprintf(ret->text, sizeof ret->text, "known in %s line %u", line->file, line->line);
+    return 0;
+}
+
+int host_key_check(struct session *s, const struct ssh_config *config, const struct known_hosts *known,
+                   struct host_key_finding *ret, struct err *err)
+{
+    struct gateway_hop *facts = session_facts(s);
+    size_t n = 0;
+    int type = 0;
+    const char *p = libssh2_session_hostkey(session_libssh2(s), &n, &type);
+    struct ssh_blob key = {0};
+    struct host_key_finding finding = {0};
+    if (!p || ssh_blob_copy(&key, p, n, err) < 0)
+        return err_set(err, ERR_HOST_KEY, "%s port %u: the server showed no host key", facts->address,
+                       facts->port);
+    ssh_blob_type(&key, facts->host_key_type, sizeof facts->host_key_type);
+    ssh_blob_fingerprint(&key, facts->host_key);
+    int rc = judge_host_key(s, config, known, &key, &finding, err);
+    if (rc == 0) {
+        facts->host_key_new = finding.is_new;
+        *ret = finding;
+    }
+    ssh_blob_release(&key);
+    return rc;
+}

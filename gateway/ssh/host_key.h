@@ -1,0 +1,20 @@
+/* The check of a server's key against the known hosts and the configuration's policy. */
+#ifndef GATEWAY_SSH_HOST_KEY_H
+#define GATEWAY_SSH_HOST_KEY_H
+
+#include "base/base.h"
+#include "gateway/ssh/knownhosts.h"
+#include "gateway/ssh/session.h"
+
+/* Why a host is trusted. */
+struct host_key_finding {
+    bool is_new;    /* it was unknown; its key has been written, or could not be */
+    char text[300]; /* "known in FILE line N", "new: written to FILE" or "new, not written down: …" */
+};
+
+/* Checks the key of a session after its handshake; known_hosts_check has the errors. Always fills in the key
+ * in the session's facts. */
+int host_key_check(struct session *s, const struct ssh_config *config, const struct known_hosts *known,
+                   struct host_key_finding *ret, struct err *err);
+
+#endif
