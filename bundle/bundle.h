@@ -12,6 +12,7 @@
 #define BUNDLE_BUNDLE_H
 
 #include "bundle/archive.h"
+#include "bundle/contents.h"
 #include "bundle/copy.h"
 #include "bundle/manifest.h"
 #include "bundle/workdir.h"

@@ -152,9 +152,8 @@ static int renew_readme(struct copying *c, struct err *err)
 {
     char hex[SHA256_HEX];
     buf_clear(&c->readme);
-    readme_write(c->root, &c->readme);
     struct sha256 *hash = sha256_new(err);
-    int rc = hash ? buf_check(&c->readme, PATH_README, err) : -1;
+    int rc = hash ? readme_write(c->root, &c->readme, err) : -1;
     if (rc == 0) {
         sha256_add(hash, c->readme.data, c->readme.len);
         rc = sha256_hex(hash, hex, err);

@@ -5,6 +5,7 @@
 
 #include "bundle/fields.h"
 #include "bundle/items.h"
+#include "bundle/manifest_rows.h"
 #include "base/banned.h"
 
 const char *const manifest_statuses[] = {[MANIFEST_OK] = "ok",
@@ -28,53 +29,10 @@ static int find_owner(const struct manifest *m, const struct manifest_item *i, j
     return 0;
 }
 
-static void put_profile(struct fields *item, const struct manifest_item *i)
-{
-    struct fields profile = fields_new();
-    fields_count(&profile, "samples", i->samples);
-    json_t *types = json_array();
-    for (size_t k = 0; k < i->n_sample_types; k++) {
-        struct fields type = fields_new();
-        fields_put(&type, "type", fields_string(i->sample_types[k].type));
-        fields_put(&type, "unit", fields_string(i->sample_types[k].unit));
-        fields_number(&type, "total", i->sample_types[k].total);
-        fields_append(&profile, types, &type);
-    }
-    fields_put(&profile, "sample_types", types);
-    if (i->profile_duration_ns > 0)
-        fields_number(&profile, "duration_ns", i->profile_duration_ns);
-    fields_nest(item, "profile", &profile);
-}
-
 static json_t *item_json(const struct manifest_item *i)
 {
     struct fields r = fields_new();
-    fields_put(&r, "kind", fields_string(i->kind));
-    fields_text(&r, "argument", i->argument);
-    if (i->pair)
-        fields_number(&r, "pair", i->pair);
-    if (i->late)
-        fields_put(&r, "late", json_true());
-    if (i->has_sync_skew)
-        fields_number(&r, "sync_skew_ms", i->sync_skew_ms);
-    fields_text(&r, "request", i->request);
-    fields_put(&r, "status", json_string(manifest_statuses[i->status]));
-    fields_text(&r, "error", i->error);
-    fields_text(&r, "server_words", i->server_words);
-    if (i->file) /* unchanged: manifest_add_item has checked it */
-        fields_put(&r, "file", json_string(i->file));
-    if (i->http_status > 0)
-        fields_number(&r, "http_status", i->http_status);
-    fields_text(&r, "content_type", i->content_type);
-    fields_time(&r, "started", i->started);
-    if (i->started > 0)
-        fields_number(&r, "duration_ms", i->duration_ms);
-    if (i->file || i->bytes > 0)
-        fields_count(&r, "bytes", i->bytes);
-    fields_text(&r, "sha256", i->sha256);
-    if (i->has_profile)
-        put_profile(&r, i);
-    manifest_put_verdicts(&r, i->verdicts, i->n_verdicts);
+    json_rows_write(manifest_item_rows, i, &r);
     return fields_take(&r);
 }
 

@@ -6,155 +6,10 @@
 #include "bundle/fields.h"
 #include "bundle/items.h"
 #include "bundle/path.h"
-#include "bundle/shape.h"
+#include "bundle/manifest_rows.h"
 #include "base/banned.h"
 
-/* ---- the schema of docs/formats.md
- * ---------------------------------------------------------------------- */
-
-static const struct shape verdict[] = {{.key = "rule", .type = SHAPE_TEXT, .needed = true},
-                                       {.key = "text", .type = SHAPE_TEXT, .needed = true},
-                                       SHAPES_END};
-
-static const struct shape hop[] = {{.key = "address", .type = SHAPE_TEXT},
-                                   {.key = "port", .type = SHAPE_COUNT, .most = 65535},
-                                   {.key = "user", .type = SHAPE_TEXT},
-                                   {.key = "via", .type = SHAPE_TEXT},
-                                   {.key = "host_key_type", .type = SHAPE_TEXT},
-                                   {.key = "host_key", .type = SHAPE_TEXT},
-                                   {.key = "host_key_new", .type = SHAPE_FLAG},
-                                   {.key = "authentication", .type = SHAPE_TEXT},
-                                   SHAPES_END};
-
-static const struct shape offer[] = {
-    {.key = "name", .type = SHAPE_TEXT, .needed = true}, {.key = "count", .type = SHAPE_COUNT}, SHAPES_END};
-
-static const struct shape planned[] = {{.key = "kind", .type = SHAPE_TEXT, .needed = true},
-                                       {.key = "argument", .type = SHAPE_TEXT},
-                                       {.key = "pair", .type = SHAPE_COUNT, .most = 2},
-                                       SHAPES_END};
-
-static const struct shape estimate[] = {
-    {.key = "bytes", .type = SHAPE_COUNT}, {.key = "profiled_ms", .type = SHAPE_COUNT}, SHAPES_END};
-
-static const struct shape sample_type[] = {{.key = "type", .type = SHAPE_TEXT, .needed = true},
-                                           {.key = "unit", .type = SHAPE_TEXT, .needed = true},
-                                           {.key = "total", .type = SHAPE_NUMBER, .needed = true},
-                                           SHAPES_END};
-
-static const struct shape profile[] = {
-    {.key = "samples", .type = SHAPE_COUNT, .needed = true},
-    {.key = "sample_types", .type = SHAPE_OBJECTS, .needed = true, .inside = sample_type},
-    {.key = "duration_ns", .type = SHAPE_COUNT},
-    SHAPES_END};
-
-/* items_file checks names, sizes and hashes of files. */
-static const struct shape item[] = {
-    {.key = "kind", .type = SHAPE_TEXT, .needed = true},
-    {.key = "argument", .type = SHAPE_TEXT},
-    {.key = "pair", .type = SHAPE_COUNT, .most = 2},
-    {.key = "request", .type = SHAPE_TEXT},
-    {.key = "status", .type = SHAPE_WORD, .needed = true, .words = manifest_statuses},
-    {.key = "error", .type = SHAPE_TEXT},
-    {.key = "server_words", .type = SHAPE_TEXT},
-    {.key = "http_status", .type = SHAPE_COUNT},
-    {.key = "content_type", .type = SHAPE_TEXT},
-    {.key = "started", .type = SHAPE_TEXT},
-    {.key = "duration_ms", .type = SHAPE_NUMBER},
-    {.key = "bytes", .type = SHAPE_COUNT},
-    {.key = "profile", .type = SHAPE_OBJECT, .inside = profile},
-    {.key = "verdicts", .type = SHAPE_OBJECTS, .inside = verdict},
-    {.key = "sync_skew_ms", .type = SHAPE_NUMBER},
-    {.key = "late", .type = SHAPE_FLAG},
-    SHAPES_END};
-
-/* Each requested target needs a linear search of a host's services and a service's items. These bounds are
- * far above real numbers and limit that time. */
-enum { MAX_SERVICES = 1024, MAX_ITEMS = 256 };
-
-static const struct shape service[] = {
-    {.key = "name", .type = SHAPE_NAME, .needed = true},
-    {.key = "url", .type = SHAPE_TEXT},
-    {.key = "offers", .type = SHAPE_OBJECTS, .inside = offer},
-    {.key = "clock_skew_ms", .type = SHAPE_NUMBER},
-    {.key = "go_version", .type = SHAPE_TEXT},
-    {.key = "error", .type = SHAPE_TEXT},
-    {.key = "verdicts", .type = SHAPE_OBJECTS, .inside = verdict},
-    {.key = "planned", .type = SHAPE_OBJECTS, .inside = planned, .most = MAX_ITEMS},
-    {.key = "estimate", .type = SHAPE_OBJECT, .inside = estimate},
-    {.key = "items", .type = SHAPE_OBJECTS, .needed = true, .inside = item, .most = MAX_ITEMS},
-    SHAPES_END};
-
-static const struct shape host[] = {
-    {.key = "name", .type = SHAPE_NAME, .needed = true},
-    {.key = "address", .type = SHAPE_TEXT},
-    {.key = "route", .type = SHAPE_TEXT},
-    {.key = "hops", .type = SHAPE_OBJECTS, .inside = hop},
-    {.key = "error", .type = SHAPE_TEXT},
-    {.key = "against", .type = SHAPE_FLAG},
-    {.key = "verdicts", .type = SHAPE_OBJECTS, .inside = verdict},
-    {.key = "services", .type = SHAPE_OBJECTS, .needed = true, .inside = service, .most = MAX_SERVICES},
-    SHAPES_END};
-
-static const struct shape who[] = {
-    {.key = "time", .type = SHAPE_TEXT},        {.key = "name", .type = SHAPE_TEXT},
-    {.key = "version", .type = SHAPE_TEXT},     {.key = "user", .type = SHAPE_TEXT},
-    {.key = "workstation", .type = SHAPE_TEXT}, SHAPES_END};
-
-static const struct shape target[] = {{.key = "host", .type = SHAPE_NAME, .needed = true},
-                                      {.key = "service", .type = SHAPE_NAME, .needed = true},
-                                      {.key = "address", .type = SHAPE_TEXT},
-                                      SHAPES_END};
-
-static const struct shape sample[] = {{.key = "of", .type = SHAPE_COUNT, .needed = true},
-                                      {.key = "taken", .type = SHAPE_COUNT, .needed = true},
-                                      SHAPES_END};
-
-static const struct shape asked[] = {
-    {.key = "kinds", .type = SHAPE_TEXTS, .needed = true},
-    {.key = "targets", .type = SHAPE_OBJECTS, .needed = true, .inside = target},
-    {.key = "port", .type = SHAPE_COUNT, .most = 65535},
-    {.key = "unix", .type = SHAPE_TEXT},
-    {.key = "path", .type = SHAPE_TEXT},
-    {.key = "https", .type = SHAPE_FLAG},
-    {.key = "against", .type = SHAPE_TEXTS},
-    {.key = "pair_ms", .type = SHAPE_COUNT, .most = INT64_C(24) * 3600 * 1000},
-    {.key = "sample", .type = SHAPE_OBJECT, .inside = sample},
-    SHAPES_END};
-
-static const struct shape budget[] = {
-    {.key = "bytes", .type = SHAPE_COUNT}, {.key = "profiled_ms", .type = SHAPE_COUNT}, SHAPES_END};
-
-static const struct shape skew[] = {{.key = "p50", .type = SHAPE_COUNT, .needed = true},
-                                    {.key = "p95", .type = SHAPE_COUNT, .needed = true},
-                                    {.key = "max", .type = SHAPE_COUNT, .needed = true},
-                                    SHAPES_END};
-
-static const struct shape in_step[] = {{.key = "at", .type = SHAPE_TEXT, .needed = true},
-                                       {.key = "targets", .type = SHAPE_COUNT, .needed = true},
-                                       {.key = "late", .type = SHAPE_COUNT, .needed = true},
-                                       {.key = "skew_ms", .type = SHAPE_OBJECT, .inside = skew},
-                                       SHAPES_END};
-
-static const struct shape manifest[] = {
-    {.key = "name", .type = SHAPE_NAME, .needed = true},
-    {.key = "tool", .type = SHAPE_OBJECT, .needed = true, .inside = who},
-    {.key = "collector", .type = SHAPE_OBJECT, .needed = true, .inside = who},
-    {.key = "reason", .type = SHAPE_TEXT},
-    {.key = "started", .type = SHAPE_TEXT},
-    {.key = "asked", .type = SHAPE_OBJECT, .inside = asked},
-    {.key = "resumed", .type = SHAPE_OBJECTS, .inside = who},
-    {.key = "retries", .type = SHAPE_COUNT},
-    {.key = "deadline_ms", .type = SHAPE_COUNT},
-    {.key = "deadline_reached", .type = SHAPE_FLAG},
-    {.key = "budget", .type = SHAPE_OBJECT, .inside = budget},
-    {.key = "sync", .type = SHAPE_OBJECT, .inside = in_step},
-    {.key = "hosts", .type = SHAPE_OBJECTS, .needed = true, .inside = host},
-    {.key = "files", .type = SHAPE_OBJECTS, .needed = true, .inside = item},
-    SHAPES_END};
-
-/* ---- checks beyond the schema
- * ---------------------------------------------------------------------------- */
+/* ---- checks beyond the rows ---------------------------------------------------------------------------- */
 
 static int refuse_copy(const json_t *root, struct err *err)
 {
@@ -285,7 +140,7 @@ int manifest_load(const char *text, size_t n, struct manifest **ret, struct err 
     int rc = -1;
     if (items_parse(text, n, &root, err) < 0)
         return -1;
-    if (refuse_copy(root, err) < 0 || shape_check(root, manifest, err) < 0)
+    if (refuse_copy(root, err) < 0 || json_rows_check(root, manifest_rows, err) < 0)
         goto out;
     if (!(m = load_members(root))) {
         err_nomem(err);

@@ -46,6 +46,8 @@ struct manifest_host {
     const char *error; /* why nothing, or after a resume nothing more, could be fetched */
     const struct manifest_verdict *verdicts;
     size_t n_verdicts;
+    const struct manifest_service *services; /* only when read */
+    size_t n_services;
 };
 
 struct manifest_offer {
@@ -74,6 +76,9 @@ struct manifest_service {
     const char *error;       /* why planning failed */
     const struct manifest_verdict *verdicts;
     size_t n_verdicts;
+    const char *go_version;            /* only when read: of its items, the most precise one */
+    const struct manifest_item *items; /* only when read */
+    size_t n_items;
 };
 
 enum manifest_status {
@@ -82,6 +87,7 @@ enum manifest_status {
     MANIFEST_FAILED,      /* nothing usable was received */
     MANIFEST_INTERRUPTED, /* cancelled before or during the fetch */
     MANIFEST_LEFT_OUT,    /* not requested because of the budget */
+    MANIFEST_UNKNOWN,     /* only when read: a word of a newer version, or none */
 };
 
 struct manifest_sample_type {
@@ -119,6 +125,7 @@ struct manifest_item {
                                service: "1.22", ">= 1.21" */
     const struct manifest_verdict *verdicts;
     size_t n_verdicts;
+    const char *status_text; /* only when read: the word in the manifest */
 };
 
 /*

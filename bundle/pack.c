@@ -182,12 +182,11 @@ static int write_bundle(const struct workdir *w, const json_t *root, int cancel_
     return rc;
 }
 
-static int save_readme(const struct workdir *w, const json_t *root, struct err *err)
+static int save_readme(const struct workdir *w, json_t *root, struct err *err)
 {
     struct buf text = BUF_INIT(MAX_README);
     int rc = -1;
-    readme_write(root, &text);
-    if (buf_check(&text, PATH_README, err) == 0)
+    if (readme_write(root, &text, err) == 0)
         rc = beneath_write(workdir_files(w), PATH_README, text.data, text.len, err);
     buf_release(&text);
     return rc;

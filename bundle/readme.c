@@ -1,12 +1,12 @@
 #include "bundle/readme.h"
 
 #include <ctype.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "bundle/bundle.h"
 #include "bundle/fields.h"
-#include "bundle/items.h"
 #include "bundle/path.h"
 #include "bundle/redact/redact.h"
 #include "base/banned.h"
@@ -36,12 +36,23 @@ static size_t plain_mark(const char *s)
     return strncmp(s, REDACTED, n) == 0 && (!s[n] || !strchr("([:", s[n])) ? n : 0;
 }
 
-/* Adds untrusted text on one line, with Markdown escaped. Our own manifests are printable; one read back from
- * a disk may not be. */
+/* NULL, of a key that the manifest lacks, is "". */
+static const char *or_empty(const char *s)
+{
+    return s ? s : "";
+}
+
+static bool has_text(const char *s)
+{
+    return s && *s;
+}
+
+/* Adds untrusted text (or NULL) on one line, with Markdown escaped. Our own manifests are printable; one read
+ * back from a disk may not be. */
 static void add_text(struct buf *b, const char *words)
 {
     char s[FIELDS_MAX_TEXT + 8];
-    text_printable(s, sizeof s, words, strlen(words));
+    text_printable(s, sizeof s, or_empty(words), strlen(or_empty(words)));
     for (size_t i = 0; s[i]; i++) {
         size_t n = plain_mark(s + i);
         if (n == 0 && is_active(s, i))
@@ -51,27 +62,22 @@ static void add_text(struct buf *b, const char *words)
     }
 }
 
-/* Adds `label` unescaped and the text after it, unless the text is empty. */
+/* Adds `label` unescaped and the text after it, unless the text is empty or NULL. */
 static void add_labelled(struct buf *b, const char *label, const char *s)
 {
-    if (!*s)
+    if (!has_text(s))
         return;
     buf_adds(b, label);
     add_text(b, s);
 }
 
-static const char *get_string(const json_t *o, const char *key)
+static void add_verdicts(struct buf *b, const struct manifest_verdict *verdicts, size_t n)
 {
-    const char *s = json_string_value(json_object_get(o, key));
-    return s ? s : "";
-}
-
-static void add_verdicts(struct buf *b, const json_t *list, const char *before, const char *between)
-{
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        buf_adds(b, i == 0 ? before : between);
-        add_text(b, get_string(json_array_get(list, i), "text"));
+    for (size_t i = 0; i < n; i++) {
+        buf_adds(b, "\n- ");
+        add_text(b, verdicts[i].text);
     }
+    buf_adds(b, n > 0 ? "\n" : "");
 }
 
 /* Refers to a finding that the page already contains, by its first words. */
@@ -84,10 +90,10 @@ static void add_reference(struct buf *b, const char *words)
 }
 
 /* Adds the findings of an item; refers to those whose words are keys of `seen`. */
-static void add_findings(struct buf *b, const json_t *list, json_t *seen)
+static void add_findings(struct buf *b, const struct manifest_item *item, json_t *seen)
 {
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const char *words = get_string(json_array_get(list, i), "text");
+    for (size_t i = 0; i < item->n_verdicts; i++) {
+        const char *words = or_empty(item->verdicts[i].text);
         bool again = json_object_get(seen, words) != NULL;
         buf_adds(b, i == 0 ? "" : "; ");
         (again ? add_reference : add_text)(b, words);
@@ -100,272 +106,252 @@ static void add_findings(struct buf *b, const json_t *list, json_t *seen)
 
 struct visit {
     struct buf *b;
-    const char *host; /* "" for local files */
+    const char *host; /* NULL for local files */
     const char *service;
     size_t count; /* the visitor's counter */
 };
 
-static void each_of_list(struct visit *v, const json_t *items, void (*visit)(struct visit *, const json_t *))
+typedef void visit_fn(struct visit *v, const struct manifest_item *item);
+
+static void each_of_list(struct visit *v, const struct manifest_item *items, size_t n, visit_fn *visit)
 {
-    for (size_t i = 0; i < json_array_size(items); i++)
-        visit(v, json_array_get(items, i));
+    for (size_t i = 0; i < n; i++)
+        visit(v, &items[i]);
 }
 
-static void each_item(struct visit *v, const json_t *root, void (*visit)(struct visit *, const json_t *))
+static void each_item(struct visit *v, const struct manifest_contents *m, visit_fn *visit)
 {
-    const json_t *hosts = json_object_get(root, "hosts");
-    for (size_t i = 0; i < json_array_size(hosts); i++) {
-        const json_t *host = json_array_get(hosts, i), *services = json_object_get(host, "services");
-        for (size_t j = 0; j < json_array_size(services); j++) {
-            const json_t *service = json_array_get(services, j);
-            v->host = get_string(host, "name");
-            v->service = get_string(service, "name");
-            each_of_list(v, json_object_get(service, "items"), visit);
+    for (size_t i = 0; i < m->n_hosts; i++)
+        for (size_t k = 0; k < m->hosts[i].n_services; k++) {
+            const struct manifest_service *service = &m->hosts[i].services[k];
+            v->host = m->hosts[i].name;
+            v->service = service->name;
+            each_of_list(v, service->items, service->n_items, visit);
         }
-    }
-    v->host = v->service = "";
-    each_of_list(v, json_object_get(root, "files"), visit);
+    v->host = v->service = NULL;
+    each_of_list(v, m->files, m->n_files, visit);
 }
 
 /* ---- the parts of the page --------------------------------------------------------------------------- */
 
-/* Adds what the profiles show, as in the manifest, with the file and the function to look at. */
-static void add_summary(struct buf *b, const json_t *list)
+/* Adds what the profiles show, as in the manifest, with the file to look at. */
+static void add_summary(struct buf *b, const struct manifest_contents *m)
 {
-    buf_adds(b, json_array_size(list) ? "\n## What the profiles show\n\n" : "");
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *one = json_array_get(list, i);
+    buf_adds(b, m->n_summary > 0 ? "\n## What the profiles show\n\n" : "");
+    for (size_t i = 0; i < m->n_summary; i++) {
         buf_adds(b, "- ");
-        add_text(b, get_string(one, "text"));
-        add_labelled(b, " (", get_string(one, "file"));
-        buf_adds(b, *get_string(one, "file") ? ")\n" : "\n");
+        add_text(b, m->summary[i].text);
+        add_labelled(b, " (", m->summary[i].file);
+        buf_adds(b, has_text(m->summary[i].file) ? ")\n" : "\n");
     }
 }
 
 /* Lists who resumed the run, and when. */
-static void add_resumed(struct buf *b, const json_t *list)
+static void add_resumed(struct buf *b, const struct manifest_contents *m)
 {
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *run = json_array_get(list, i);
+    for (size_t i = 0; i < m->n_resumed; i++) {
         buf_adds(b, "- Resumed");
-        add_labelled(b, " at ", get_string(run, "time"));
-        add_labelled(b, " by ", get_string(run, "user"));
-        add_labelled(b, " on ", get_string(run, "workstation"));
+        add_labelled(b, " at ", m->resumed[i].time);
+        add_labelled(b, " by ", m->resumed[i].user);
+        add_labelled(b, " on ", m->resumed[i].workstation);
         buf_adds(b, "\n");
     }
 }
 
 /* Whether all requested items of that service are present. */
-static bool is_whole(const json_t *service)
+static bool is_whole(const struct manifest_service *service)
 {
-    const json_t *items = json_object_get(service, "items");
-    for (size_t i = 0; i < json_array_size(items); i++)
-        if (strcmp(get_string(json_array_get(items, i), "status"), "ok") != 0)
+    for (size_t i = 0; i < service->n_items; i++)
+        if (service->items[i].status != MANIFEST_OK)
             return false;
-    return !*get_string(service, "error");
+    return !has_text(service->error);
 }
 
-static bool is_whole_host(const json_t *host)
+static bool is_whole_host(const struct manifest_host *host)
 {
-    const json_t *services = json_object_get(host, "services");
-    for (size_t i = 0; i < json_array_size(services); i++)
-        if (!is_whole(json_array_get(services, i)))
+    for (size_t i = 0; i < host->n_services; i++)
+        if (!is_whole(&host->services[i]))
             return false;
-    return !*get_string(host, "error");
+    return !has_text(host->error);
 }
 
 /* With many hosts, the number of affected ones comes first. */
-static void add_not_complete(struct buf *b, const json_t *root)
+static void add_not_complete(struct buf *b, const struct manifest_contents *m)
 {
-    const json_t *hosts = json_object_get(root, "hosts");
-    bool interrupted = json_is_true(json_object_get(root, "interrupted"));
-    size_t n = json_array_size(hosts), whole = 0;
+    size_t n = m->n_hosts, whole = 0;
     for (size_t i = 0; i < n; i++)
-        whole += is_whole_host(json_array_get(hosts, i));
-    buf_addf(b, "- **Not complete**%s: ", interrupted ? ", since it was interrupted" : "");
-    if (n > 1 && !interrupted)
+        whole += is_whole_host(&m->hosts[i]);
+    buf_addf(b, "- **Not complete**%s: ", m->interrupted ? ", since it was interrupted" : "");
+    if (n > 1 && !m->interrupted)
         buf_addf(b, "of %zu hosts %zu lack%s something, ", n, n - whole, n - whole == 1 ? "s" : "");
     buf_adds(b, "see \"What is missing\" below\n");
 }
 
-static void add_head(struct buf *b, const json_t *root)
+static void add_head(struct buf *b, const struct manifest_contents *m)
 {
-    const json_t *who = json_object_get(root, "collector");
     buf_adds(b, "# ");
-    add_text(b, get_string(root, "name"));
+    add_text(b, m->name);
     buf_adds(b, "\n\n");
     buf_adds(b, "Performance profiles of running services, collected by profgrab");
-    add_labelled(b, " ", get_string(json_object_get(root, "tool"), "version"));
+    add_labelled(b, " ", m->version);
     buf_adds(b, ".\n\n**Confidential.** Profiles name functions, files, hosts and builds; goroutine dumps, "
                 "traces and labels may\nshow what the service was working on. Hand them on only to those who "
                 "are to read them.\n\n");
-    add_labelled(b, "- Collected by ", get_string(who, "user"));
-    add_labelled(b, *get_string(who, "user") ? " on " : "- Collected on ", get_string(who, "workstation"));
-    buf_adds(b, *get_string(who, "user") || *get_string(who, "workstation") ? "\n" : "");
-    add_labelled(b, "- From ", get_string(root, "started"));
-    add_labelled(b, *get_string(root, "started") ? " to " : "- Until ", get_string(root, "finished"));
-    buf_adds(b, *get_string(root, "started") || *get_string(root, "finished") ? " (UTC)\n" : "");
-    add_resumed(b, json_object_get(root, "resumed"));
-    add_labelled(b, "- Reason: ", get_string(root, "reason"));
-    buf_adds(b, *get_string(root, "reason") ? "\n" : "");
-    if (json_is_true(json_object_get(root, "complete")))
+    add_labelled(b, "- Collected by ", m->user);
+    add_labelled(b, has_text(m->user) ? " on " : "- Collected on ", m->workstation);
+    buf_adds(b, has_text(m->user) || has_text(m->workstation) ? "\n" : "");
+    add_labelled(b, "- From ", m->started);
+    add_labelled(b, has_text(m->started) ? " to " : "- Until ", m->finished);
+    buf_adds(b, has_text(m->started) || has_text(m->finished) ? " (UTC)\n" : "");
+    add_resumed(b, m);
+    add_labelled(b, "- Reason: ", m->reason);
+    buf_adds(b, has_text(m->reason) ? "\n" : "");
+    if (m->complete)
         buf_adds(b, "- Complete: everything asked for is here\n");
     else
-        add_not_complete(b, root);
+        add_not_complete(b, m);
 }
 
-static void add_list(struct buf *b, const char *label, const json_t *list)
+static void add_recipients(struct buf *b, const struct manifest_contents *m)
 {
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const char *s = json_string_value(json_array_get(list, i));
-        buf_adds(b, i == 0 ? label : ", ");
-        add_text(b, s ? s : "");
+    for (size_t i = 0; i < m->n_recipients; i++) {
+        buf_adds(b, i == 0 ? "- Encrypted to " : ", ");
+        add_text(b, m->recipients[i]);
     }
-    buf_adds(b, json_array_size(list) ? "\n" : "");
+    buf_adds(b, m->n_recipients > 0 ? "\n" : "");
 }
 
-static void add_unsearched(struct buf *b, const json_t *list)
+static void add_unsearched(struct buf *b, const struct manifest_contents *m)
 {
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *one = json_array_get(list, i);
+    for (size_t i = 0; i < m->n_unsearched; i++) {
         buf_adds(b, "- Not searched: ");
-        add_text(b, get_string(one, "file"));
+        add_text(b, m->unsearched[i].file);
         buf_adds(b, ": ");
-        add_text(b, get_string(one, "reason"));
+        add_text(b, m->unsearched[i].reason);
         buf_adds(b, "\n");
     }
 }
 
-static void add_redactions(struct buf *b, const json_t *list)
+static void add_redactions(struct buf *b, const struct manifest_contents *m)
 {
-    if (json_array_size(list) == 0)
+    if (m->n_redactions == 0)
         return;
     buf_adds(b, "\n| file | what went | how often |\n|---|---|---:|\n");
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *one = json_array_get(list, i);
+    for (size_t i = 0; i < m->n_redactions; i++) {
         buf_adds(b, "| ");
-        add_text(b, get_string(one, "file"));
+        add_text(b, m->redactions[i].file);
         buf_adds(b, " | ");
-        add_text(b, get_string(one, "rule"));
-        buf_addf(b, " | %lld |\n", (long long)json_integer_value(json_object_get(one, "count")));
+        add_text(b, m->redactions[i].rule);
+        buf_addf(b, " | %lld |\n", (long long)m->redactions[i].count);
     }
 }
 
 /* For a copy: who made it, for whom, and the changes to collected files. */
-static void add_handoff(struct buf *b, const json_t *handoff)
+static void add_handoff(struct buf *b, const struct manifest_contents *m)
 {
-    const json_t *redactions = json_object_get(handoff, "redactions");
-    if (!handoff)
+    if (!m->has_handoff)
         return;
     buf_adds(b, "\n## Handed off\n\n");
-    add_labelled(b, "- At ", get_string(handoff, "time"));
-    add_labelled(b, ", by ", get_string(handoff, "user"));
-    add_labelled(b, *get_string(handoff, "user") ? " on " : ", on ", get_string(handoff, "workstation"));
+    add_labelled(b, "- At ", m->sent);
+    add_labelled(b, ", by ", m->sender);
+    add_labelled(b, has_text(m->sender) ? " on " : ", on ", m->sender_workstation);
     buf_adds(b, "\n");
-    add_list(b, "- Encrypted to ", json_object_get(handoff, "recipients"));
-    if (!redactions)
+    add_recipients(b, m);
+    if (!m->has_redactions)
         buf_adds(b, "- Every file is as it was collected\n");
-    else if (json_array_size(redactions) == 0)
+    else if (m->n_redactions == 0)
         buf_adds(b, "- Searched for secrets: none was found\n");
     else
         buf_adds(b, "- What looked like a secret was replaced by [redacted], see below\n");
-    add_unsearched(b, json_object_get(handoff, "unsearched"));
-    add_redactions(b, redactions);
+    add_unsearched(b, m);
+    add_redactions(b, m);
 }
 
 /* "cpu=30s"; for the later one of a pair "heap, later". */
-static void add_item_name(struct buf *b, const json_t *item)
+static void add_item_name(struct buf *b, const struct manifest_item *item)
 {
-    add_text(b, get_string(item, "kind"));
-    add_labelled(b, "=", get_string(item, "argument"));
-    buf_adds(b, json_integer_value(json_object_get(item, "pair")) == 2 ? ", later" : "");
+    add_text(b, item->kind);
+    add_labelled(b, "=", item->argument);
+    buf_adds(b, item->pair == 2 ? ", later" : "");
 }
 
 /* One row of the table. */
-static void add_row(struct buf *b, const json_t *item, json_t *seen)
+static void add_row(struct buf *b, const struct manifest_item *item, json_t *seen)
 {
-    const json_t *bytes = json_object_get(item, "bytes");
-    const json_t *profile = json_object_get(item, "profile");
     char size[32];
     buf_adds(b, "| ");
     add_item_name(b, item);
     buf_adds(b, " | ");
-    add_text(b, get_string(item, "status"));
+    add_text(b, item->status_text);
     buf_adds(b, " | ");
-    if (bytes)
-        buf_adds(b, text_bytes(size, sizeof size, (uint64_t)json_integer_value(bytes)));
+    if (item->file || item->bytes > 0)
+        buf_adds(b, text_bytes(size, sizeof size, item->bytes));
     buf_adds(b, " | ");
-    if (profile)
-        buf_addf(b, "%lld", (long long)json_integer_value(json_object_get(profile, "samples")));
+    if (item->has_profile)
+        buf_addf(b, "%llu", (unsigned long long)item->samples);
     buf_adds(b, " | ");
-    add_text(b, get_string(item, "file"));
+    add_text(b, item->file);
     buf_adds(b, " | ");
-    add_findings(b, json_object_get(item, "verdicts"), seen);
+    add_findings(b, item, seen);
     buf_adds(b, " |\n");
 }
 
-static void add_table(struct buf *b, const json_t *items, json_t *seen)
+static void add_table(struct buf *b, const struct manifest_item *items, size_t n, json_t *seen)
 {
-    if (json_array_size(items) == 0)
+    if (n == 0)
         return;
     buf_adds(b, "\n| item | status | size | samples | file | findings |\n"
                 "|---|---|---:|---:|---|---|\n");
-    for (size_t i = 0; i < json_array_size(items); i++)
-        add_row(b, json_array_get(items, i), seen);
+    for (size_t i = 0; i < n; i++)
+        add_row(b, &items[i], seen);
 }
 
-static void add_route(struct buf *b, const json_t *host)
+static void add_route(struct buf *b, const struct manifest_host *host)
 {
-    const json_t *hops = json_object_get(host, "hops");
-    add_labelled(b, "\nAddress: ", get_string(host, "address"));
-    add_labelled(b, *get_string(host, "address") ? "; route: " : "\nRoute: ", get_string(host, "route"));
-    for (size_t i = 0; i < json_array_size(hops); i++) {
-        const json_t *hop = json_array_get(hops, i), *port = json_object_get(hop, "port");
-        add_labelled(b, i == 0 ? " through " : ", ", get_string(hop, "address"));
-        if (port)
-            buf_addf(b, ":%lld", (long long)json_integer_value(port));
+    add_labelled(b, "\nAddress: ", host->address);
+    add_labelled(b, has_text(host->address) ? "; route: " : "\nRoute: ", host->route);
+    for (size_t i = 0; i < host->n_hops; i++) {
+        add_labelled(b, i == 0 ? " through " : ", ", host->hops[i].address);
+        if (host->hops[i].port)
+            buf_addf(b, ":%u", host->hops[i].port);
     }
-    buf_adds(b, *get_string(host, "address") || *get_string(host, "route") ? ".\n" : "");
+    buf_adds(b, has_text(host->address) || has_text(host->route) ? ".\n" : "");
 }
 
-static void add_list_of_verdicts(struct buf *b, const json_t *of)
+static void add_service(struct buf *b, const struct manifest_service *service, json_t *seen)
 {
-    add_verdicts(b, json_object_get(of, "verdicts"), "\n- ", "\n- ");
-    buf_adds(b, json_object_get(of, "verdicts") ? "\n" : "");
+    buf_adds(b, "\n### ");
+    add_text(b, service->name);
+    buf_adds(b, "\n");
+    add_labelled(b, "\nURL, as the host sees it: ", service->url);
+    buf_adds(b, has_text(service->url) ? "\n" : "");
+    add_labelled(b, "\nBuilt with Go ", service->go_version);
+    buf_adds(b, has_text(service->go_version) ? ".\n" : "");
+    add_verdicts(b, service->verdicts, service->n_verdicts);
+    add_table(b, service->items, service->n_items, seen);
 }
 
-static void add_host(struct buf *b, const json_t *host, json_t *seen)
+static void add_host(struct buf *b, const struct manifest_host *host, json_t *seen)
 {
-    const json_t *services = json_object_get(host, "services");
     /* "What is missing" lists the hosts that could not be opened. */
-    if (*get_string(host, "error") && json_array_size(services) == 0)
+    if (has_text(host->error) && host->n_services == 0)
         return;
     buf_adds(b, "\n## ");
-    add_text(b, get_string(host, "name"));
+    add_text(b, host->name);
     buf_adds(b, "\n");
     add_route(b, host);
-    add_list_of_verdicts(b, host);
-    for (size_t i = 0; i < json_array_size(services); i++) {
-        const json_t *service = json_array_get(services, i);
-        buf_adds(b, "\n### ");
-        add_text(b, get_string(service, "name"));
-        buf_adds(b, "\n");
-        add_labelled(b, "\nURL, as the host sees it: ", get_string(service, "url"));
-        buf_adds(b, *get_string(service, "url") ? "\n" : "");
-        add_labelled(b, "\nBuilt with Go ", get_string(service, "go_version"));
-        buf_adds(b, *get_string(service, "go_version") ? ".\n" : "");
-        add_list_of_verdicts(b, service);
-        add_table(b, json_object_get(service, "items"), seen);
-    }
+    add_verdicts(b, host->verdicts, host->n_verdicts);
+    for (size_t i = 0; i < host->n_services; i++)
+        add_service(b, &host->services[i], seen);
 }
 
 /* profgrab's own reasons are shorter. */
 #define REASON_MAX 1024
 
 /* Adds the server's text, unless the reason ends with the same words, or a cut form of them. */
-static void add_server_words(struct visit *v, const json_t *item, const char *why)
+static void add_server_words(struct visit *v, const struct manifest_item *item, const char *why)
 {
-    const char *words = get_string(item, "server_words");
+    const char *words = or_empty(item ? item->server_words : NULL);
     /* A hostile manifest may have a reason of megabytes. */
     for (const char *at = strlen(why) < REASON_MAX ? why : ""; (at = strstr(at, ": ")) != NULL; at++) {
         size_t n = strlen(at + 2);
@@ -377,52 +363,48 @@ static void add_server_words(struct visit *v, const json_t *item, const char *wh
 }
 
 /* A line for a missing item, or (NULL) a missing service or host. */
-static void add_missing(struct visit *v, const json_t *item, const char *why)
+static void add_missing(struct visit *v, const struct manifest_item *item, const char *why)
 {
     buf_adds(v->b, "- ");
     add_text(v->b, v->host);
-    add_labelled(v->b, *v->host ? " " : "", v->service);
+    add_labelled(v->b, has_text(v->host) ? " " : "", v->service);
     if (item) {
-        buf_adds(v->b, *v->host ? " " : "");
+        buf_adds(v->b, has_text(v->host) ? " " : "");
         add_item_name(v->b, item);
-        add_labelled(v->b, ": ", get_string(item, "status"));
+        add_labelled(v->b, ": ", item->status_text);
     }
-    if (!item || strcmp(why, get_string(item, "status")) != 0)
+    if (!item || strcmp(why, or_empty(item->status_text)) != 0)
         add_labelled(v->b, ": ", why);
     add_server_words(v, item, why);
     buf_adds(v->b, "\n");
     v->count++;
 }
 
-static void visit_missing(struct visit *v, const json_t *item)
+static void visit_missing(struct visit *v, const struct manifest_item *item)
 {
-    if (strcmp(get_string(item, "status"), "ok") != 0)
-        add_missing(v, item, get_string(item, "error"));
+    if (item->status != MANIFEST_OK)
+        add_missing(v, item, or_empty(item->error));
 }
 
-static void add_all_missing(struct buf *b, const json_t *root)
+static void add_all_missing(struct buf *b, const struct manifest_contents *m)
 {
     struct visit v = {.b = b};
-    const json_t *hosts = json_object_get(root, "hosts");
     buf_adds(b, "\n## What is missing\n\n");
-    for (size_t i = 0; i < json_array_size(hosts); i++) {
-        const json_t *host = json_array_get(hosts, i), *services = json_object_get(host, "services");
-        v.host = get_string(host, "name");
-        v.service = "";
-        if (*get_string(host, "error"))
-            add_missing(&v, NULL, get_string(host, "error"));
-        for (size_t j = 0; j < json_array_size(services); j++) {
-            const json_t *service = json_array_get(services, j);
-            v.service = get_string(service, "name");
-            if (*get_string(service, "error"))
-                add_missing(&v, NULL, get_string(service, "error"));
+    for (size_t i = 0; i < m->n_hosts; i++) {
+        const struct manifest_host *host = &m->hosts[i];
+        v.host = host->name;
+        v.service = NULL;
+        if (has_text(host->error))
+            add_missing(&v, NULL, host->error);
+        for (size_t k = 0; k < host->n_services; k++) {
+            v.service = host->services[k].name;
+            if (has_text(host->services[k].error))
+                add_missing(&v, NULL, host->services[k].error);
         }
     }
-    each_item(&v, root, visit_missing);
+    each_item(&v, m, visit_missing);
     if (v.count == 0)
-        buf_adds(b, json_is_true(json_object_get(root, "complete"))
-                        ? "Nothing.\n"
-                        : "What had not been begun when the collection ended.\n");
+        buf_adds(b, m->complete ? "Nothing.\n" : "What had not been begun when the collection ended.\n");
 }
 
 /* ---- commands to copy -------------------------------------------------------------------------------- */
@@ -442,16 +424,15 @@ static bool is_plain(const char *path)
     return true;
 }
 
-static void visit_example(struct visit *v, const json_t *item)
+static void visit_example(struct visit *v, const struct manifest_item *item)
 {
     struct examples *e = (struct examples *)v;
-    const char *file = get_string(item, "file");
-    if (!*file || strcmp(get_string(item, "status"), "ok") != 0 || !is_plain(file))
+    if (!has_text(item->file) || item->status != MANIFEST_OK || !is_plain(item->file))
         return;
-    if (!e->profile && json_object_get(item, "profile"))
-        e->profile = file;
-    if (!e->trace && strcmp(get_string(item, "kind"), "trace") == 0)
-        e->trace = file;
+    if (!e->profile && item->has_profile)
+        e->profile = item->file;
+    if (!e->trace && strcmp(or_empty(item->kind), "trace") == 0)
+        e->trace = item->file;
 }
 
 /* A command with its file, for the bundle as it is or unpacked. */
@@ -462,16 +443,16 @@ static void add_command(struct buf *b, const char *command, const char *name, co
 }
 
 /* Commands for the directory of the bundle's file. A copy's file name differs after its download. */
-static void add_commands(struct buf *b, const json_t *root)
+static void add_commands(struct buf *b, const struct manifest_contents *m)
 {
     struct examples e = {.v.b = b};
-    each_item(&e.v, root, visit_example);
-    const char *name = get_string(root, "name"), *top = text_is_name(name) ? name : "NAME";
-    bool copy = json_object_get(root, "handoff") != NULL;
+    each_item(&e.v, m, visit_example);
+    const char *name = or_empty(m->name), *top = text_is_name(name) ? name : "NAME";
+    bool copy = m->has_handoff;
     char file[300];
     snprintf(file, sizeof file, copy || top != name ? "BUNDLE" : "%s.tar.gz", name);
     buf_adds(b, "\n## Reading on\n\n");
-    if (json_object_get(root, "report"))
+    if (m->has_report)
         buf_adds(b, "All of it, drawn: open `" PATH_REPORT "` in a browser. It loads nothing.\n\n");
     if (copy || top != name)
         buf_adds(b,
@@ -493,31 +474,40 @@ static void add_commands(struct buf *b, const json_t *root)
     buf_adds(b, "\nEverything else is text. `" PATH_MANIFEST "` says how each file was made.\n");
 }
 
-void readme_write(const json_t *root, struct buf *ret)
+static void write_page(const struct manifest_contents *m, struct buf *ret)
 {
-    const json_t *hosts = json_object_get(root, "hosts"), *files = json_object_get(root, "files");
-    add_head(ret, root);
-    add_summary(ret, json_object_get(root, "summary"));
-    add_handoff(ret, json_object_get(root, "handoff"));
-    add_all_missing(ret, root);
+    add_head(ret, m);
+    add_summary(ret, m);
+    add_handoff(ret, m);
+    add_all_missing(ret, m);
     json_t *seen = json_object();
     if (!seen)
         ret->failed = ret->starved = true;
-    for (size_t i = 0; i < json_array_size(hosts); i++)
-        add_host(ret, json_array_get(hosts, i), seen);
-    if (json_array_size(files) > 0)
+    for (size_t i = 0; i < m->n_hosts; i++)
+        add_host(ret, &m->hosts[i], seen);
+    if (m->n_files > 0)
         buf_adds(ret, "\n## Files\n");
-    add_table(ret, files, seen);
+    add_table(ret, m->files, m->n_files, seen);
     json_decref(seen);
-    add_commands(ret, root);
+    add_commands(ret, m);
+}
+
+int readme_write(json_t *root, struct buf *ret, struct err *err)
+{
+    struct manifest_contents *m = NULL;
+    if (manifest_read_json(root, &m, err) < 0)
+        return -1;
+    write_page(m, ret);
+    manifest_contents_free(m);
+    return buf_check(ret, PATH_README, err);
 }
 
 int bundle_readme(const char *manifest, struct buf *ret, struct err *err)
 {
     json_t *root = NULL;
-    if (items_parse(manifest, strlen(manifest), &root, err) < 0)
+    if (bundle_manifest_parse(manifest, strlen(manifest), &root, err) < 0)
         return -1;
-    readme_write(root, ret);
+    int rc = readme_write(root, ret, err);
     json_decref(root);
-    return buf_check(ret, PATH_README, err);
+    return rc;
 }

@@ -6,7 +6,8 @@
 
 #include "base/base.h"
 
-/* Adds the whole text to `ret`. Escapes untrusted text for Markdown and never begins a line with it. */
-void readme_write(const json_t *root, struct buf *ret);
+/* Adds the text for the manifest `root` to an initialised buffer. Escapes untrusted text for Markdown and
+ * never begins a line with it. */
+int readme_write(json_t *root, struct buf *ret, struct err *err);
 
 #endif

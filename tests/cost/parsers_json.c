@@ -113,7 +113,7 @@ static void write_readme(const char *p, size_t n)
     size_t total = 0;
     if (items_parse(p, n, &root, NULL) < 0)
         return;
-    readme_write(root, &text);
+    (void)readme_write(root, &text, NULL);
     (void)items_each_file(root, count_file, &total, NULL);
     buf_release(&text);
     json_decref(root);

@@ -9,6 +9,7 @@
 #include "bundle/bundle.h"
 #include "bundle/items.h"
 #include "bundle/manifest_inside.h"
+#include "bundle/manifest_rows.h"
 #include "bundle/path.h"
 #include "bundle/readme.h"
 #include "tests/unit/scratch.h"
@@ -207,7 +208,7 @@ static void the_readme(void **state)
     struct manifest *m = full_manifest();
     json_t *root = manifest_json(m);
     struct buf text = BUF_INIT(1 << 20);
-    readme_write(root, &text);
+    assert_int_equal(readme_write(root, &text, NULL), 0);
     assert_int_equal(buf_check(&text, "README.md", NULL), 0);
     same_as_golden("README.md", buf_str(&text));
     buf_release(&text);
@@ -342,7 +343,7 @@ static int digest(const char *p, size_t n, size_t *ret_files, struct err *err)
     if (items_parse(p, n, &root, err) < 0)
         return -1;
     struct buf text = BUF_INIT(1 << 20);
-    readme_write(root, &text);
+    assert_int_equal(readme_write(root, &text, NULL), 0);
     buf_release(&text);
     int rc = items_each_file(root, count_file, ret_files, err);
     json_decref(root);
@@ -406,7 +407,7 @@ static void the_readme_of_a_foreign_manifest(void **state)
     struct buf text = BUF_INIT(65536);
     json_t *root = NULL;
     assert_int_equal(items_parse(foreign, sizeof foreign - 1, &root, NULL), 0);
-    readme_write(root, &text);
+    assert_int_equal(readme_write(root, &text, NULL), 0);
     assert_non_null(strstr(buf_str(&text), "\n- Reason: a?\\[31m ?\n"));
     assert_non_null(strstr(buf_str(&text), "\n- h \\# y: e - z\n"));
     assert_non_null(strstr(buf_str(&text), "\n\n## What the profiles show\n\n- s \\# \\<b> (f\\*)\n- \n- "
@@ -435,7 +436,7 @@ static void the_readme_says_nothing_twice(void **state)
     struct buf text = BUF_INIT(65536);
     json_t *root = NULL;
     assert_int_equal(items_parse(two_heaps, sizeof two_heaps - 1, &root, NULL), 0);
-    readme_write(root, &text);
+    assert_int_equal(readme_write(root, &text, NULL), 0);
     assert_non_null(strstr(buf_str(&text), "\n- Until f (UTC)\n- **Not complete**"));
     assert_non_null(strstr(buf_str(&text), "\n- h node_exporter cpu=20s: interrupted\n"));
     assert_non_null(strstr(buf_str(&text), "\n| heap | ok |  |  |  | no collection ran; heap=gc would |\n"));
@@ -852,7 +853,7 @@ static void says(const struct manifest *m, const char *what, bool expected)
 {
     json_t *root = manifest_json(m);
     struct buf text = BUF_INIT(1 << 20);
-    readme_write(root, &text);
+    assert_int_equal(readme_write(root, &text, NULL), 0);
     assert_int_equal(strstr(buf_str(&text), what) != NULL, expected);
     buf_release(&text);
     json_decref(root);
@@ -1229,9 +1230,92 @@ static void in_the_order_asked_for(void **state)
     manifest_free(m);
 }
 
+/* ---- the schema of docs/formats.md --------------------------------------------------------------------- */
+
+/* The schema of manifest.json: the first one in the document. */
+static json_t *read_schema(void)
+{
+    struct buf text = BUF_INIT(1 << 20);
+    struct err err = ERR_INIT;
+    must(file_read("docs/formats.md", &text, &err), &err);
+    const char *begin = strstr(buf_str(&text), "```json\n{\n  \"$schema\"");
+    assert_non_null(begin);
+    begin += strlen("```json\n");
+    json_t *schema = json_loadb(begin, (size_t)(strstr(begin, "\n```") - begin), 0, NULL);
+    assert_non_null(schema);
+    buf_release(&text);
+    return schema;
+}
+
+static const char *type_in_schema(enum row_type type)
+{
+    switch (type) {
+    case ROW_NUMBER:
+    case ROW_COUNT:
+        return "integer";
+    case ROW_OBJECT:
+        return "object";
+    case ROW_OBJECTS:
+    case ROW_TEXTS:
+        return "array";
+    default:
+        return "string";
+    }
+}
+
+static bool is_required(const json_t *schema, const char *key)
+{
+    const json_t *list = json_object_get(schema, "required");
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (strcmp(json_string_value(json_array_get(list, i)), key) == 0)
+            return true;
+    return false;
+}
+
+/* The schema has these keys, in this order, with the same types and descriptions, and no others but `more`.
+ */
+static void is_documented(const json_t *schema, const struct json_row *table, const char *more)
+{
+    void *at = json_object_iter(json_object_get(schema, "properties"));
+    for (const struct json_row *row = table; row->key; row++) {
+        if (row->again)
+            continue;
+        if (!at || strcmp(json_object_iter_key(at), row->key) != 0)
+            fail_msg("docs/formats.md: %s stands where the rows have %s",
+                     at ? json_object_iter_key(at) : "nothing", row->key);
+        const json_t *known = json_object_iter_value(at);
+        const char *doc = json_string_value(json_object_get(known, "description"));
+        const char *type = json_string_value(json_object_get(known, "type"));
+        if (strcmp(doc ? doc : "", row->doc ? row->doc : "") != 0)
+            fail_msg("docs/formats.md: %s: \"%s\" is described as \"%s\" in the rows", row->key,
+                     doc ? doc : "", row->doc ? row->doc : "");
+        if (type && strcmp(type, type_in_schema(row->type)) != 0)
+            fail_msg("docs/formats.md: %s: the type %s", row->key, type);
+        if (is_required(schema, row->key) != row->needed)
+            fail_msg("docs/formats.md: %s: whether it is required", row->key);
+        if (row->type == ROW_OBJECT)
+            is_documented(known, row->inside, NULL);
+        at = json_object_iter_next(json_object_get(schema, "properties"), at);
+    }
+    if (at && more && strcmp(json_object_iter_key(at), more) == 0)
+        at = json_object_iter_next(json_object_get(schema, "properties"), at);
+    if (at)
+        fail_msg("docs/formats.md: %s has no row", json_object_iter_key(at));
+}
+
+static void rows_are_documented(void **state)
+{
+    (void)state;
+    json_t *schema = read_schema();
+    /* Only a copy has `original`, which redaction adds. */
+    is_documented(json_object_get(json_object_get(schema, "$defs"), "item"), manifest_item_rows, "original");
+    json_decref(schema);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_are_documented),
         SCRATCH(the_whole_manifest),
         SCRATCH(the_smallest_manifest),
         cmocka_unit_test(the_readme),
