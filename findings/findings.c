@@ -8,227 +8,51 @@
 #include "findings/rules.h"
 #include "base/banned.h"
 
-/* The longest name that is useful for a search. */
-#define LOOK_MAX 1024
 /* The places that suspects leave to the other findings, if there are that many. */
 #define FACTS 4
-/* Go's default sampling rate of the heap, for profiles that do not give one. */
-#define HEAP_RATE 524288
 /* The most other places that a merged sentence names. */
 #define PLACES 3
 
-/* ---- arguments ----------------------------------------------------------------------------------------- */
-
-void sentence_percent(char dst[SENTENCE_ARGUMENT], double share)
-{
-    snprintf(dst, SENTENCE_ARGUMENT, "%.*f", share < 0.0995 ? 1 : 0, share * 100);
-}
-
-void sentence_name(char dst[SENTENCE_ARGUMENT], struct str name)
-{
-    text_printable(dst, SENTENCE_NAME, name.p, name.n);
-}
-
-/* The format is that of pprof and the page, so that a reader can compare the numbers. */
-void sentence_bytes(char dst[SENTENCE_ARGUMENT], int64_t n)
-{
-    char text[MEASURE_TEXT];
-    measure_label(text, n, STR("bytes"), STR("auto"));
-    snprintf(dst, SENTENCE_ARGUMENT, "%s", text);
-}
-
-/* "1,234,567 objects" */
-void sentence_count(char dst[SENTENCE_ARGUMENT], uint64_t n, const char *one, const char *many)
-{
-    char digits[24];
-    size_t len = (size_t)snprintf(digits, sizeof digits, "%" PRIu64, n), at = 0;
-    for (size_t i = 0; i < len; i++) {
-        if (i > 0 && (len - i) % 3 == 0)
-            dst[at++] = ',';
-        dst[at++] = digits[i];
-    }
-    snprintf(dst + at, SENTENCE_ARGUMENT - at, " %s", n == 1 ? one : many);
-}
-
-void sentence_time(char dst[SENTENCE_ARGUMENT], int64_t ns)
-{
-    if (ns >= 1000000)
-        text_duration(dst, SENTENCE_ARGUMENT, ns / 1000000);
-    else
-        snprintf(dst, SENTENCE_ARGUMENT, "less than 1ms");
-}
-
-void sentence_with_calls(char dst[SENTENCE_ARGUMENT], const struct tally *t, uint32_t named)
-{
-    char name[SENTENCE_ARGUMENT], percent[SENTENCE_ARGUMENT];
-    uint32_t top = tally_top_cum(t);
-    *dst = '\0';
-    if (top == TALLY_NONE || top == named)
-        return;
-    sentence_name(name, profile_str(t->profile, top));
-    sentence_percent(percent, stats_share(t->of[top].cum, t->total));
-    snprintf(dst, SENTENCE_ARGUMENT, ", and %.160s with all that it calls %.10s %%", name, percent);
-}
-
-bool stats_above(double share, uint64_t n, double percent)
-{
-    if (n == 0)
-        return false;
-    return share - 2 * sqrt(share * (1 - share) / (double)n) >= percent / 100;
-}
-
-double stats_error(double share, double n)
-{
-    double p = (share * n + 1) / (n + 2);
-    return sqrt(p * (1 - p) / n);
-}
-
-double stats_heap_rate(const struct profile *p)
-{
-    return p->period > 0 ? (double)p->period : HEAP_RATE;
-}
-
-int64_t stats_whole(double v)
-{
-    return v >= 0x1p63 ? INT64_MAX : v > -0x1p63 ? (int64_t)v : INT64_MIN;
-}
-
-bool finding_explains_more(const struct finding_candidate *a, const struct finding_candidate *b)
-{
-    if (a->runtime != b->runtime)
-        return !a->runtime;
-    return a->covers != b->covers ? a->covers < b->covers : str_compare(a->name, b->name) < 0;
-}
-
-/* ---- sentences ----------------------------------------------------------------------------------------- */
-
-static char *make_sentence(const struct finding_rule *rule, const struct finding_values *finding)
-{
-    struct buf b = BUF_INIT(4096);
-    for (const char *p = rule->sentence; *p; p++) {
-        bool place = p[0] == '{' && p[1] >= '0' && p[1] < '0' + SENTENCE_ARGUMENTS && p[2] == '}';
-        if (place)
-            buf_adds(&b, finding->of[p[1] - '0']);
-        else
-            buf_addc(&b, *p);
-        p += place ? 2 : 0;
-    }
-    char *text = b.failed ? NULL : buf_take(&b);
-    buf_release(&b);
-    return text;
-}
-
-static void item_release(struct finding *i)
-{
-    free(i->text);
-    free(i->file);
-    free(i->look);
-    free(i->host);
-    free(i->service);
-    *i = (struct finding){0};
-}
-
-/* Copies a string, NULL for an empty one. Sets *failed without memory. */
-static char *copy_string(struct str s, bool *failed)
-{
-    char *copy = s.n > 0 ? strndup(s.p, s.n) : NULL;
-    *failed = *failed || (s.n > 0 && !copy);
-    return copy;
-}
-
-/* The unchanged name, by which the page finds it; NULL if it is too long or not printable. */
-static char *copy_look(struct str name, bool *failed)
-{
-    char *copy = name.n < LOOK_MAX ? copy_string(name, failed) : NULL;
-    if (copy && (strlen(copy) == name.n && text_is_visible(copy)))
-        return copy;
-    free(copy);
-    return NULL;
-}
-
-/* A printable copy of the subject's text, which may come from a host. */
-static char *copy_printable(const char *s, bool *failed)
-{
-    char room[LOOK_MAX];
-    return copy_string(str_of(text_printable(room, sizeof room, s ? s : "", s ? strlen(s) : 0)), failed);
-}
-
-int finding_case_add(struct finding_case *c, const struct finding_rule *rule,
-                     const struct finding_values *finding)
-{
-    struct findings *w = c->words;
-    bool failed = false;
-    if (array_reserve((void **)&w->items, &w->cap, w->n + 1, sizeof *w->items, c->err) < 0)
-        return -1;
-    struct finding i = {.rule = rule->name,
-                        .text = make_sentence(rule, finding),
-                        .file = copy_printable(c->subject->file, &failed),
-                        .look = copy_look(finding->look, &failed),
-                        .suspect = rule->suspect,
-                        .weight = finding->weight,
-                        .host = copy_printable(c->subject->host, &failed),
-                        .service = copy_printable(c->subject->service, &failed),
-                        .names_host = finding->names_host,
-                        .part = finding->part,
-                        .detail = finding->detail};
-    if (failed || !i.text) {
-        item_release(&i);
-        return err_nomem(c->err);
-    }
-    w->items[w->n++] = i;
-    return 0;
-}
-
-static int apply_rules(struct finding_case *c)
-{
-    const struct finding_rule *rule;
-    for (size_t i = 0; (rule = finding_rule_at(i)); i++)
-        if (rule->of == c->of && rule->apply(c, rule) < 0)
-            return -1;
-    return 0;
-}
-
 /* ---- subjects ------------------------------------------------------------------------------------------ */
 
-/* The request's kind decides, or else the file's name. */
-enum finding_topic finding_topic_of_delay(const struct finding_subject *s)
-{
-    const char *kind = s->kind && *s->kind ? s->kind : s->file;
-    return kind && strstr(kind, "mutex")   ? FINDING_TOPIC_MUTEX
-           : kind && strstr(kind, "block") ? FINDING_TOPIC_BLOCK
-                                           : FINDING_TOPIC_NONE;
-}
-
-void finding_name_delay(const struct finding_case *c, struct finding_values *finding, size_t argument)
-{
-    enum finding_topic of = finding_topic_of_delay(c->subject);
-    finding->part = (int)of;
-    snprintf(finding->of[argument], SENTENCE_ARGUMENT, "%s",
-             of == FINDING_TOPIC_MUTEX   ? " (mutex profile)"
-             : of == FINDING_TOPIC_BLOCK ? " (block profile)"
-                                         : "");
-}
-
-static enum finding_topic subject_of(const struct profile *p, const struct finding_subject *s)
+static enum finding_topic topic_of(const struct profile *p, const struct finding_subject *s)
 {
     if (tally_type(p, "inuse_space", "bytes") != TALLY_NONE)
         return FINDING_TOPIC_HEAP;
     if (tally_type(p, "cpu", "nanoseconds") != TALLY_NONE)
         return FINDING_TOPIC_CPU;
-    return tally_type(p, "delay", "nanoseconds") != TALLY_NONE ? finding_topic_of_delay(s)
-                                                               : FINDING_TOPIC_NONE;
+    return tally_type(p, "delay", "nanoseconds") != TALLY_NONE ? rules_topic_of_delay(s) : FINDING_TOPIC_NONE;
 }
 
-/* Counts the samples for all rules of the subject. */
-static int open_case(struct finding_case *c)
+static int apply_rules(struct finding_case *c)
+{
+    size_t n;
+    const struct finding_rule *rules = rules_table(&n);
+    return finding_case_apply(c, rules, n);
+}
+
+/* Matches the lists of all rules on the topic. */
+static int match_lists(struct stack_filter *filter, const struct profile *p, enum finding_topic topic,
+                       struct err *err)
+{
+    const char *const *lists[2 * STACK_FILTER_LISTS];
+    size_t n_rules, n = 0;
+    const struct finding_rule *rules = rules_table(&n_rules);
+    for (size_t i = 0; i < n_rules && n + 2 <= sizeof lists / sizeof *lists; i++) {
+        if (rules[i].topic != topic)
+            continue;
+        lists[n++] = rules[i].in;
+        lists[n++] = rules[i].out;
+    }
+    return stack_filter_init(filter, p, lists, n, err);
+}
+
+/* Counts every sample of CPU time or of delays. */
+static int tally_all(const struct finding_case *c, struct tally *ret)
 {
     const struct profile *p = c->profile;
-    bool cpu = c->of == FINDING_TOPIC_CPU;
-    if (stack_filter_init(&c->sieve, p, c->of, c->err) < 0)
-        return -1;
-    if (c->of == FINDING_TOPIC_HEAP)
-        return 0;
-    return tally_make(&c->all, &c->sieve, tally_type(p, cpu ? "cpu" : "delay", "nanoseconds"),
+    bool cpu = c->topic == FINDING_TOPIC_CPU;
+    return tally_make(ret, c->filter, tally_type(p, cpu ? "cpu" : "delay", "nanoseconds"),
                       tally_type(p, cpu ? "samples" : "contentions", "count"), &(struct tally_choice){0},
                       c->err);
 }
@@ -236,79 +60,100 @@ static int open_case(struct finding_case *c)
 int findings_add_profile(struct findings *w, const struct profile *p, const struct finding_subject *subject,
                          struct err *err)
 {
-    struct finding_case c = {
-        .words = w, .subject = subject, .of = subject_of(p, subject), .profile = p, .err = err};
-    if (c.of == FINDING_TOPIC_NONE)
+    struct stack_filter filter = {0};
+    struct tally all = {0};
+    struct finding_case c = {.findings = w,
+                             .subject = subject,
+                             .topic = topic_of(p, subject),
+                             .profile = p,
+                             .filter = &filter,
+                             .err = err};
+    if (c.topic == FINDING_TOPIC_NONE)
         return 0;
-    int rc = open_case(&c);
+    int rc = match_lists(&filter, p, c.topic, err);
+    if (rc == 0 && c.topic != FINDING_TOPIC_HEAP) {
+        rc = tally_all(&c, &all);
+        c.all = &all;
+    }
     if (rc == 0)
         rc = apply_rules(&c);
-    tally_release(&c.all);
-    stack_filter_release(&c.sieve);
+    tally_release(&all);
+    stack_filter_release(&filter);
     return rc;
 }
 
 int findings_add_goroutines(struct findings *w, const struct goroutines *g,
                             const struct finding_subject *subject, struct err *err)
 {
-    struct finding_case c = {
-        .words = w, .subject = subject, .of = FINDING_TOPIC_GOROUTINES, .goroutines = g, .err = err};
-    return apply_rules(&c);
-}
-
-static int apply_comparison(struct findings *w, struct finding_case c, enum finding_topic of,
-                            const struct finding_subject *subject, const struct profile *p, struct err *err)
-{
-    c.words = w;
-    c.of = of;
-    c.subject = subject;
-    c.profile = p;
-    c.err = err;
-    int rc = p ? stack_filter_init(&c.sieve, p, FINDING_TOPIC_NONE, err) : 0;
-    if (rc == 0)
-        rc = apply_rules(&c);
-    stack_filter_release(&c.sieve);
-    return rc;
+    return apply_rules(&(struct finding_case){
+        .findings = w, .subject = subject, .topic = FINDING_TOPIC_GOROUTINES, .goroutines = g, .err = err});
 }
 
 int findings_add_comparison(struct findings *w, const struct comparison *s,
                             const struct finding_subject *subject, struct err *err)
 {
+    struct stack_filter filter = {0};
+    struct finding_case c = {.findings = w,
+                             .subject = subject,
+                             .topic = FINDING_TOPIC_COMPARISON,
+                             .comparison = s,
+                             .profile = s->all,
+                             .filter = &filter,
+                             .err = err};
     if (!comparison_has_both(s))
         return 0;
-    return apply_comparison(w, (struct finding_case){.sides = s}, FINDING_TOPIC_COMPARISON, subject, s->all,
-                            err);
+    int rc = stack_filter_init(&filter, s->all, NULL, 0, err);
+    if (rc == 0)
+        rc = apply_rules(&c);
+    stack_filter_release(&filter);
+    return rc;
 }
 
 int findings_add_growth(struct findings *w, const struct growth *g, const struct finding_subject *subject,
                         struct err *err)
 {
-    return apply_comparison(w, (struct finding_case){.growth = g}, FINDING_TOPIC_GROWTH, subject, g->both,
-                            err);
+    struct stack_filter filter = {0};
+    struct finding_case c = {.findings = w,
+                             .subject = subject,
+                             .topic = FINDING_TOPIC_GROWTH,
+                             .growth = g,
+                             .profile = g->both,
+                             .filter = &filter,
+                             .err = err};
+    int rc = stack_filter_init(&filter, g->both, NULL, 0, err);
+    if (rc == 0)
+        rc = apply_rules(&c);
+    stack_filter_release(&filter);
+    return rc;
 }
 
 int findings_add_restart(struct findings *w, const char *why, const struct finding_subject *subject,
                          struct err *err)
 {
-    return apply_comparison(w, (struct finding_case){.restarted = why}, FINDING_TOPIC_RESTART, subject, NULL,
-                            err);
+    return apply_rules(&(struct finding_case){
+        .findings = w, .subject = subject, .topic = FINDING_TOPIC_RESTART, .restarted = why, .err = err});
 }
 
 int findings_add_fleet(struct findings *w, const struct fleet *h, const struct finding_subject *subject,
                        struct err *err)
 {
-    return apply_comparison(w, (struct finding_case){.hosts = h}, FINDING_TOPIC_FLEET, subject, NULL, err);
+    return apply_rules(&(struct finding_case){
+        .findings = w, .subject = subject, .topic = FINDING_TOPIC_FLEET, .fleet = h, .err = err});
 }
 
-enum finding_input finding_input_of(const char *name)
+const struct finding_rule *findings_rule(size_t i)
+{
+    size_t n;
+    const struct finding_rule *rules = rules_table(&n);
+    return i < n ? &rules[i] : NULL;
+}
+
+enum finding_input findings_input_of(const char *id)
 {
     const struct finding_rule *rule;
-    for (size_t i = 0; name && (rule = finding_rule_at(i)); i++)
-        if (strcmp(rule->name, name) == 0)
-            return rule->of == FINDING_TOPIC_COMPARISON ? FINDING_FROM_COMPARISON
-                   : rule->of == FINDING_TOPIC_GROWTH || rule->apply == rule_goroutines_grown
-                       ? FINDING_FROM_GROWTH
-                       : FINDING_FROM_ONE;
+    for (size_t i = 0; id && (rule = findings_rule(i)); i++)
+        if (strcmp(rule->id, id) == 0)
+            return rule->input;
     return FINDING_FROM_ONE;
 }
 
@@ -329,12 +174,9 @@ static bool same_subject(const struct finding *a, const struct finding *b)
     return a->rule == b->rule && a->part == b->part;
 }
 
-static size_t rank_of(const struct finding *i)
+static bool is_suspect(const struct finding *f)
 {
-    size_t at = 0;
-    while (finding_rule_at(at) && finding_rule_at(at)->name != i->rule)
-        at++;
-    return at;
+    return f->rule->severity == FINDING_SUSPECT;
 }
 
 /* The heavier first, then by name, so that the order is always the same. */
@@ -342,9 +184,8 @@ static int compare_weights(const struct finding *a, const struct finding *b)
 {
     if (a->weight != b->weight)
         return a->weight > b->weight ? -1 : 1;
-    size_t left = rank_of(a), right = rank_of(b);
-    if (left != right)
-        return left < right ? -1 : 1;
+    if (a->rule != b->rule) /* by the order of the table */
+        return a->rule < b->rule ? -1 : 1;
     int order = strcmp(a->host ? a->host : "", b->host ? b->host : "");
     return order ? order : strcmp(a->service ? a->service : "", b->service ? b->service : "");
 }
@@ -353,17 +194,16 @@ static int compare_weights(const struct finding *a, const struct finding *b)
 static int compare_items(const void *left, const void *right)
 {
     const struct finding *a = left, *b = right;
-    if (a->suspect != b->suspect)
-        return a->suspect ? -1 : 1;
-    size_t rank_a = rank_of(a), rank_b = rank_of(b);
-    if (!a->suspect && rank_a != rank_b)
-        return rank_a < rank_b ? -1 : 1;
+    if (is_suspect(a) != is_suspect(b))
+        return is_suspect(a) ? -1 : 1;
+    if (!is_suspect(a) && a->rule != b->rule)
+        return a->rule < b->rule ? -1 : 1;
     return compare_weights(a, b);
 }
 
 static void drop_item(struct findings *w, size_t at)
 {
-    item_release(&w->items[at]);
+    finding_release(&w->items[at]);
     memmove(&w->items[at], &w->items[at + 1], (w->n - at - 1) * sizeof *w->items);
     w->n--;
 }
@@ -437,7 +277,7 @@ static int merge_others(struct findings *w, size_t at, struct err *err)
 static size_t find_least(const struct findings *w)
 {
     size_t suspects = 0;
-    while (suspects < w->n && w->items[suspects].suspect)
+    while (suspects < w->n && is_suspect(&w->items[suspects]))
         suspects++;
     for (size_t i = w->n; i-- > suspects + 1;)
         if (w->items[i].rule == w->items[i - 1].rule)
@@ -478,12 +318,4 @@ int findings_finish(struct findings *w, struct err *err)
     while (w->n > FINDINGS_MAX)
         drop_item(w, find_least(w));
     return rc;
-}
-
-void findings_release(struct findings *w)
-{
-    for (size_t i = 0; i < w->n; i++)
-        item_release(&w->items[i]);
-    free(w->items);
-    *w = (struct findings){0};
 }

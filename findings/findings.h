@@ -17,42 +17,7 @@
 #include "findings/growth.h"
 #include "findings/fleet.h"
 #include "findings/comparison.h"
-
-/* The origin of a profile or a dump. NULL and "" both mean unknown. */
-struct finding_subject {
-    const char *host, *service;
-    const char *kind;         /* the request's kind, "mutex"; block and mutex profiles look alike */
-    const char *file;         /* the bundle's member, or a path */
-    const char *here, *there; /* for two sides: the hosts of each, "file-03, file-04" */
-    int64_t between_ns;       /* for two dumps: the time between them; 0: unknown */
-};
-
-/* One finding. Unknown members are NULL. */
-struct finding {
-    const char *rule; /* the rule's name */
-    char *text;
-    char *file;
-    char *look;   /* a function's full name */
-    bool suspect; /* true: a problem by the rule's threshold; false: always reported */
-    /* The part of the whole that is at stake. Suspects are ordered by it. */
-    double weight;
-
-    char *host, *service;
-    bool names_host; /* the text names the host */
-    int part;        /* separates findings of one rule on different subjects, which are not duplicates */
-    int detail;      /* of duplicates for one service, the most detailed one stays */
-};
-
-/* A growing list of findings. */
-struct findings {
-    struct finding *items;
-    size_t n, cap;
-};
-
-#define FINDINGS_INIT                                                                                        \
-    {                                                                                                        \
-        0                                                                                                    \
-    }
+#include "findings/rule.h"
 
 /* The most findings that findings_finish leaves. */
 #define FINDINGS_MAX 8
@@ -78,10 +43,8 @@ int findings_add_restart(struct findings *w, const char *why, const struct findi
 int findings_add_fleet(struct findings *w, const struct fleet *h, const struct finding_subject *subject,
                        struct err *err);
 
-/* The input of a figure or a picture: one file, two sides of several files, or two snapshots. */
-enum finding_input { FINDING_FROM_ONE, FINDING_FROM_COMPARISON, FINDING_FROM_GROWTH };
-/* The input of a rule's figure. */
-enum finding_input finding_input_of(const char *rule);
+/* The input of the figure of the rule with that id; FINDING_FROM_ONE for an unknown id. */
+enum finding_input findings_input_of(const char *id);
 
 /*
  * Sorts the list: suspects first, the heaviest first; then CPU, memory and waiting. At most FINDINGS_MAX
@@ -90,21 +53,8 @@ enum finding_input finding_input_of(const char *rule);
  * sentence names its own. Call it once, at the end.
  */
 int findings_finish(struct findings *w, struct err *err);
-void findings_release(struct findings *w);
 
-/* One rule for documentation. In the sentence, {0} and the like stand for figures and names. */
-struct finding_rule_help {
-    const char *name;
-    const char *of; /* "CPU", "heap", … */
-    bool suspect;
-    const char *sentence;
-    const char *evidence;
-    double percent;        /* of the whole; 0: none */
-    const char *threshold; /* a text; NULL: only the percentage applies */
-    const char *look;
-    const char *source;
-};
-/* Returns rule i of the table, or -1 after the last. */
-int finding_rule_help(size_t i, struct finding_rule_help *ret);
+/* Returns rule i of the table, or NULL after the last. */
+const struct finding_rule *findings_rule(size_t i);
 
 #endif

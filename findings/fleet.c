@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "findings/rules.h"
+#include "findings/stats.h"
+#include "findings/tally.h"
 #include "base/banned.h"
 
 /* The most names in a group. Later names get no share. */
@@ -178,18 +179,18 @@ static void set_value(struct fleet_figure *f, enum fleet_of of, const struct tal
 static int add_tally(struct fleet *h, struct fleet_figure *f, enum fleet_of of, const struct profile *p,
                      size_t column, struct err *err)
 {
-    struct stack_filter sieve = {0};
+    struct stack_filter filter = {0};
     struct tally t = {0};
-    int rc = stack_filter_init(&sieve, p, FINDING_TOPIC_NONE, err);
+    int rc = stack_filter_init(&filter, p, NULL, 0, err);
     if (rc == 0)
-        rc =
-            tally_make(&t, &sieve, column, tally_type(p, "samples", "count"), &(struct tally_choice){0}, err);
+        rc = tally_make(&t, &filter, column, tally_type(p, "samples", "count"), &(struct tally_choice){0},
+                        err);
     if (rc == 0 && of != FLEET_ALLOCATED)
         rc = keep_shares(h, &t, of, f, err);
     if (rc == 0)
         set_value(f, of, &t);
     tally_release(&t);
-    stack_filter_release(&sieve);
+    stack_filter_release(&filter);
     return rc;
 }
 

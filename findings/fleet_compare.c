@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "findings/fleet.h"
-#include "findings/rules.h"
+#include "findings/stats.h"
+#include "findings/tally.h"
 #include "base/banned.h"
 
 /* Converts a median absolute deviation to a standard deviation. */
@@ -134,11 +135,11 @@ static int find_centers(const struct fleet *h, enum fleet_of of, double *room, s
     return centers ? 0 : err_nomem(err);
 }
 
-static struct finding_candidate make_candidate(const struct fleet *h, const struct fleet_difference *d)
+static struct stats_candidate make_candidate(const struct fleet *h, const struct fleet_difference *d)
 {
     struct str name = str_of(h->names.items[d->name]);
-    return (struct finding_candidate){functions_origin_of(name) == FUNCTION_OF_RUNTIME,
-                                      fmax(d->share, d->median), name};
+    return (struct stats_candidate){functions_origin_of(name) == FUNCTION_OF_RUNTIME,
+                                    fmax(d->share, d->median), name};
 }
 
 static bool is_outlier(const struct fleet_difference *d, const struct fleet_figure *f, struct center m,
@@ -172,12 +173,12 @@ static bool explains_better(const struct fleet *h, const struct fleet_difference
 {
     if (!b->known)
         return true;
-    struct finding_candidate one = make_candidate(h, a), other = make_candidate(h, b);
+    struct stats_candidate one = make_candidate(h, a), other = make_candidate(h, b);
     double least = fmin(one.covers, other.covers), most = fmax(one.covers, other.covers);
     if (is_above_median(a) != is_above_median(b) && one.runtime == other.runtime &&
         least >= COMPARABLE * most)
         return is_above_median(a);
-    return finding_explains_more(&one, &other);
+    return stats_explains_more(&one, &other);
 }
 
 /* The function that explains a host's difference best; among outliers if there is any. */
@@ -196,7 +197,7 @@ static struct fleet_difference find_difference(const struct fleet *h, const stru
     for (uint32_t name = 0; name < h->names.n && all > 0; name++) {
         struct fleet_difference d = difference_of(h, f, of, name, centers[name]);
         double same = most[outlier][is_above_median(&d)], by = fabs(d.share - d.median);
-        if (d.outlier == outlier && same >= COMPARABLE * all && by >= FINDING_NEARLY * same &&
+        if (d.outlier == outlier && same >= COMPARABLE * all && by >= STATS_NEARLY * same &&
             explains_better(h, &d, &best))
             best = d;
     }

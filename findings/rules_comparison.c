@@ -30,14 +30,14 @@ struct difference {
 static int side_pair_make(struct side_pair *b, struct finding_case *c, const char *type, const char *unit,
                           const char *counts)
 {
-    const struct comparison *s = c->sides;
+    const struct comparison *s = c->comparison;
     size_t at = tally_type(s->all, type, unit), counts_at = tally_type(s->all, counts, "count");
     *b = (struct side_pair){.found = at < s->n_types};
     for (int side = COMPARISON_TARGET; side <= COMPARISON_BASELINE && b->found; side++) {
         size_t column = comparison_column(s, at, (enum comparison_side)side);
         size_t beside =
             counts_at < s->n_types ? comparison_column(s, counts_at, (enum comparison_side)side) : TALLY_NONE;
-        if (tally_make(&b->of[side], &c->sieve, column, beside, &(struct tally_choice){0}, c->err) < 0)
+        if (tally_make(&b->of[side], c->filter, column, beside, &(struct tally_choice){0}, c->err) < 0)
             return -1;
         b->scale[side] = comparison_scale(s, at, (enum comparison_side)side);
     }
@@ -64,13 +64,13 @@ static struct difference difference_of(const struct side_pair *b, uint32_t name,
 
 static bool is_runtime(const struct side_pair *b, uint32_t name)
 {
-    return b->of[COMPARISON_TARGET].sieve->origins[name] == FUNCTION_OF_RUNTIME;
+    return b->of[COMPARISON_TARGET].filter->origins[name] == FUNCTION_OF_RUNTIME;
 }
 
-static struct finding_candidate make_candidate(const struct side_pair *b, struct difference d)
+static struct stats_candidate make_candidate(const struct side_pair *b, struct difference d)
 {
-    return (struct finding_candidate){is_runtime(b, d.name), d.here,
-                                      profile_str(b->of[COMPARISON_TARGET].profile, d.name)};
+    return (struct stats_candidate){is_runtime(b, d.name), d.here,
+                                    profile_str(b->of[COMPARISON_TARGET].profile, d.name)};
 }
 
 /* Whether a difference is large and significant enough to report. */
@@ -92,10 +92,10 @@ static struct difference find_most_more(const struct finding_case *c, const stru
     }
     for (size_t i = 0; i < p->n_functions && most > 0; i++) {
         struct difference d = difference_of(b, p->functions[i].name, cum);
-        if (!d.name || d.here - d.there < (cum ? FINDING_NEARLY : 1) * most || !is_reported(c, rule, b, d))
+        if (!d.name || d.here - d.there < (cum ? STATS_NEARLY : 1) * most || !is_reported(c, rule, b, d))
             continue;
-        struct finding_candidate one = make_candidate(b, d), other = make_candidate(b, best);
-        if (!best.name || finding_explains_more(&one, &other))
+        struct stats_candidate one = make_candidate(b, d), other = make_candidate(b, best);
+        if (!best.name || stats_explains_more(&one, &other))
             best = d;
     }
     return best;
@@ -108,10 +108,10 @@ static void write_hosts(const struct finding_case *c, struct finding_values *fin
                         const char *many)
 {
     char here[SENTENCE_ARGUMENT];
-    sentence_name(here, str_of(c->subject->here));
+    sentence_name(here, str_of(c->subject->target));
     snprintf(finding->of[0], sizeof finding->of[0], "%.160s %s", here,
-             c->sides->of[COMPARISON_TARGET].processes == 1 ? one : many);
-    sentence_name(finding->of[3], str_of(c->subject->there));
+             c->comparison->of[COMPARISON_TARGET].processes == 1 ? one : many);
+    sentence_name(finding->of[3], str_of(c->subject->baseline));
 }
 
 static void write_function(const struct finding_case *c, struct finding_values *finding, uint32_t name)
@@ -157,7 +157,7 @@ static int say_shares(struct finding_case *c, const struct finding_rule *rule, s
 static void write_busy(const struct finding_case *c, const struct side_pair *b, char dst[SENTENCE_ARGUMENT])
 {
     char here[SENTENCE_ARGUMENT], there[SENTENCE_ARGUMENT];
-    const struct comparison_half *of = c->sides->of;
+    const struct comparison_half *of = c->comparison->of;
     *dst = '\0';
     if (of[COMPARISON_TARGET].duration_ns <= 0 || of[COMPARISON_BASELINE].duration_ns <= 0)
         return;
@@ -196,8 +196,8 @@ int rule_comparison_alike(struct finding_case *c, const struct finding_rule *rul
     struct side_pair b;
     int rc = side_pair_make(&b, c, "cpu", "nanoseconds", "samples");
     if (rc == 0 && is_counted(&b) && !find_most_more(c, rule, &b, true, is_share_reported).name) {
-        sentence_name(finding.of[0], str_of(c->subject->here));
-        sentence_name(finding.of[1], str_of(c->subject->there));
+        sentence_name(finding.of[0], str_of(c->subject->target));
+        sentence_name(finding.of[1], str_of(c->subject->baseline));
         snprintf(finding.of[2], sizeof finding.of[2], "%.0f", rule->percent);
         write_busy(c, &b, finding.of[3]);
         rc = finding_case_add(c, rule, &finding);
@@ -209,7 +209,7 @@ int rule_comparison_alike(struct finding_case *c, const struct finding_rule *rul
 /* The standard error of a sampled amount, as if it were samples of the usual size. */
 static double heap_error(const struct finding_case *c, double bytes, enum comparison_side side)
 {
-    return sqrt(bytes * stats_heap_rate(c->profile) / (double)c->sides->of[side].processes);
+    return sqrt(bytes * stats_heap_rate(c->profile) / (double)c->comparison->of[side].processes);
 }
 
 /* The total of one process of a side. */
@@ -296,7 +296,7 @@ static int say_counted(struct finding_case *c, const struct finding_rule *rule, 
         d = find_most_more(c, rule, &b, false, is_share_reported);
     if (d.name) {
         write_hosts(c, &finding, verb, verb);
-        finding_name_delay(c, &finding, 5);
+        rules_name_delay(c, &finding, 5);
         rc = say_shares(c, rule, &finding, d);
     }
     side_pair_release(&b);

@@ -11,29 +11,26 @@
 /* The least share of a tally with which a sentence names a function. */
 #define NAMED 0.1
 
-const char *const functions_idle_workers[] = {"runtime.gcDrainMarkWorkerIdle", NULL};
-const char *const functions_allocator[] = {"runtime.mallocgc*", NULL};
-
 static uint64_t samples_of(const struct finding_case *c)
 {
-    return c->all.counts == TALLY_NONE ? c->profile->n_samples : (uint64_t)c->all.objects;
+    return c->all->counts == TALLY_NONE ? c->profile->n_samples : (uint64_t)c->all->objects;
 }
 
 /* The number of busy cores; 0 if the profile has no duration. */
 static double busy_cores(const struct finding_case *c)
 {
-    return stats_share(c->all.total, c->profile->duration_ns);
+    return stats_share(c->all->total, c->profile->duration_ns);
 }
 
 static int tally_chosen(struct finding_case *c, const char *const *in, const char *const *out,
                         struct tally *t)
 {
-    return tally_make(t, &c->sieve, c->all.type, c->all.counts, &(struct tally_choice){in, out}, c->err);
+    return tally_make(t, c->filter, c->all->type, c->all->counts, &(struct tally_choice){in, out}, c->err);
 }
 
 static double share_chosen(const struct finding_case *c, const char *const *in, const char *const *out)
 {
-    return stats_share(tally_sum(&c->all, &(struct tally_choice){in, out}), c->all.total);
+    return stats_share(tally_sum(c->all, &(struct tally_choice){in, out}), c->all->total);
 }
 
 /* Whether a share is significant, and more than a tiny part of a core. */
@@ -71,8 +68,8 @@ static void write_busy(const struct finding_case *c, struct finding_values *find
 /* The function outside the runtime with the largest flat, if that reaches the rule's percentage. */
 static uint32_t find_hot(const struct finding_case *c, const struct finding_rule *rule)
 {
-    uint32_t top = tally_top_flat(&c->all, FUNCTION_OF_STANDARD);
-    double share = top == TALLY_NONE ? 0 : stats_share(c->all.of[top].flat, c->all.total);
+    uint32_t top = tally_top_flat(c->all, FUNCTION_OF_STANDARD);
+    double share = top == TALLY_NONE ? 0 : stats_share(c->all->of[top].flat, c->all->total);
     return share * 100 >= rule->percent ? top : TALLY_NONE;
 }
 
@@ -86,8 +83,8 @@ int rule_cpu_hot(struct finding_case *c, const struct finding_rule *rule)
     write_busy(c, &finding);
     finding.look = profile_str(c->profile, top);
     sentence_name(finding.of[1], finding.look);
-    sentence_percent(finding.of[2], stats_share(c->all.of[top].flat, c->all.total));
-    sentence_with_calls(finding.of[3], &c->all, top);
+    sentence_percent(finding.of[2], stats_share(c->all->of[top].flat, c->all->total));
+    sentence_with_calls(finding.of[3], c->all, top);
     return finding_case_add(c, rule, &finding);
 }
 
@@ -95,14 +92,14 @@ int rule_cpu_hot(struct finding_case *c, const struct finding_rule *rule)
 int rule_cpu_spread(struct finding_case *c, const struct finding_rule *rule)
 {
     struct finding_values finding = {.weight = 0};
-    uint32_t top = tally_top_cum(&c->all);
+    uint32_t top = tally_top_cum(c->all);
     if (samples_of(c) < SAMPLES || find_hot(c, rule) != TALLY_NONE || top == TALLY_NONE)
         return 0;
     write_busy(c, &finding);
     finding.look = profile_str(c->profile, top);
     sentence_name(finding.of[1], finding.look);
-    sentence_percent(finding.of[2], stats_share(c->all.of[top].cum, c->all.total));
-    sentence_percent(finding.of[3], stats_share(c->all.in_runtime, c->all.total));
+    sentence_percent(finding.of[2], stats_share(c->all->of[top].cum, c->all->total));
+    sentence_percent(finding.of[3], stats_share(c->all->in_runtime, c->all->total));
     return finding_case_add(c, rule, &finding);
 }
 

@@ -43,14 +43,14 @@ static void write_host(const struct fleet_host *row, size_t of, struct finding_v
 static int say_differs(struct finding_case *c, const struct finding_rule *rule, const struct fleet_host *row)
 {
     const struct fleet_difference *d = &row->differs;
-    struct finding_values finding = {.look = str_of(c->hosts->names.items[d->name]), .names_host = true};
+    struct finding_values finding = {.look = str_of(c->fleet->names.items[d->name]), .names_host = true};
     struct finding_subject subject = *c->subject;
     struct finding_case of_host = *c;
     finding.weight = FIRST + fabs(d->share - d->median);
     subject.host = row->host;
     subject.file = row->of[d->of].file;
     of_host.subject = &subject;
-    write_host(row, c->hosts->with_shares[d->of], &finding);
+    write_host(row, c->fleet->with_shares[d->of], &finding);
     sentence_name(finding.of[2], finding.look);
     sentence_percent(finding.of[3], d->share);
     snprintf(finding.of[4], sizeof finding.of[4], "%s", shares[d->of]);
@@ -62,7 +62,7 @@ int rule_host_differs(struct finding_case *c, const struct finding_rule *rule)
 {
     const struct fleet_host *row = NULL;
     double below = HUGE_VAL;
-    for (int i = 0; i < NAMED && (row = next_outlier(c->hosts, row, below)); i++) {
+    for (int i = 0; i < NAMED && (row = next_outlier(c->fleet, row, below)); i++) {
         below = fabs(row->differs.share - row->differs.median);
         if (say_differs(c, rule, row) < 0)
             return -1;
@@ -115,22 +115,22 @@ static int say_exceeds(struct finding_case *c, const struct finding_rule *rule, 
                        enum fleet_of of)
 {
     struct finding_values finding = {
-        .weight = FIRST + 1 - 1 / factor_of(c->hosts, row, of), .names_host = true, .part = (int)of};
+        .weight = FIRST + 1 - 1 / factor_of(c->fleet, row, of), .names_host = true, .part = (int)of};
     struct finding_subject subject = *c->subject;
     struct finding_case of_host = *c;
     subject.host = row->host;
     subject.file = row->of[of].file;
     of_host.subject = &subject;
-    write_host(row, c->hosts->known[of], &finding);
+    write_host(row, c->fleet->known[of], &finding);
     snprintf(finding.of[2], sizeof finding.of[2], "%s", values[of]);
     write_value(finding.of[3], of, row->of[of].value);
-    write_value(finding.of[4], of, c->hosts->median[of]);
+    write_value(finding.of[4], of, c->fleet->median[of]);
     return finding_case_add(&of_host, rule, &finding);
 }
 
 int rule_host_exceeds(struct finding_case *c, const struct finding_rule *rule)
 {
-    const struct fleet *h = c->hosts;
+    const struct fleet *h = c->fleet;
     /* Report the farthest host of each kind. */
     for (size_t of = 0; of < FLEET_OF; of++) {
         const struct fleet_host *most = NULL;

@@ -27,7 +27,7 @@ static int snapshots_make(struct snapshots *t, struct finding_case *c, const cha
     *t = (struct snapshots){.found = at < g->n_types};
     for (size_t when = GROWTH_BEFORE; when <= GROWTH_NOW && t->found; when++) {
         size_t beside = counts_at < g->n_types ? when * g->n_types + counts_at : TALLY_NONE;
-        if (tally_make(&t->of[when], &c->sieve, when * g->n_types + at, beside, &(struct tally_choice){0},
+        if (tally_make(&t->of[when], c->filter, when * g->n_types + at, beside, &(struct tally_choice){0},
                        c->err) < 0)
             return -1;
     }
@@ -58,7 +58,7 @@ static int64_t total_growth(const struct snapshots *t)
 
 static bool is_profiler(const struct snapshots *t, uint32_t name)
 {
-    return t->of[GROWTH_NOW].sieve->origins[name] == FUNCTION_OF_PROFILERS;
+    return t->of[GROWTH_NOW].filter->origins[name] == FUNCTION_OF_PROFILERS;
 }
 
 /* The function whose own value has grown most, except the profilers; TALLY_NONE if none has grown. */
@@ -75,11 +75,6 @@ static uint32_t most_grown(const struct snapshots *t)
             top = name;
     }
     return top;
-}
-
-double stats_per_hour(double by, int64_t within_ns)
-{
-    return within_ns > 0 ? by * 3600e9 / (double)within_ns : 0;
 }
 
 /* ---- memory -------------------------------------------------------------------------------------------- */
@@ -196,7 +191,7 @@ static int say_counter(struct finding_case *c, const struct finding_rule *rule, 
     finding.look = profile_str(c->profile, top);
     sentence_percent(finding.of[3], fmin(1, stats_share(growth_of(t, top), total_growth(t))));
     sentence_name(finding.of[4], finding.look);
-    finding_name_delay(c, &finding, 5);
+    rules_name_delay(c, &finding, 5);
     return finding_case_add(c, rule, &finding);
 }
 
@@ -215,12 +210,12 @@ int rule_profilers_between(struct finding_case *c, const struct finding_rule *ru
     struct snapshots t;
     int rc = snapshots_make(&t, c, "alloc_space", "bytes", "alloc_objects");
     if (rc == 0 && t.found)
-        rc = finding_case_add_profilers(
+        rc = rules_add_profilers(
             c, rule,
-            &(struct finding_profiling){.t = &t.of[GROWTH_NOW],
-                                        .caused = t.of[GROWTH_NOW].profilers - t.of[GROWTH_BEFORE].profilers,
-                                        .total = total_growth(&t),
-                                        .of = "all that was allocated meanwhile"});
+            &(struct rules_profiling){.t = &t.of[GROWTH_NOW],
+                                      .caused = t.of[GROWTH_NOW].profilers - t.of[GROWTH_BEFORE].profilers,
+                                      .total = total_growth(&t),
+                                      .of = "all that was allocated meanwhile"});
     snapshots_release(&t);
     return rc;
 }

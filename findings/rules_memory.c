@@ -36,7 +36,7 @@ static int say_heap(struct finding_case *c, const struct finding_rule *rule, con
     if (type == TALLY_NONE)
         return 0;
     int rc =
-        tally_make(&t, &c->sieve, type, tally_type(p, objects, "count"), &(struct tally_choice){0}, c->err);
+        tally_make(&t, c->filter, type, tally_type(p, objects, "count"), &(struct tally_choice){0}, c->err);
     if (rc == 0 && t.total > 0) {
         write_most(&t, &finding);
         rc = finding.look.n > 0 ? finding_case_add(c, rule, &finding) : 0;
@@ -59,7 +59,7 @@ int rule_heap_allocated(struct finding_case *c, const struct finding_rule *rule)
 /* {0} time waited, {1} number of waits, {2} and {3} the heaviest function, {4} duration. */
 int rule_delay(struct finding_case *c, const struct finding_rule *rule)
 {
-    const struct tally *t = &c->all;
+    const struct tally *t = c->all;
     struct finding_values finding = {.weight = (double)t->total};
     char time[SENTENCE_ARGUMENT];
     uint32_t top = tally_top_own(t);

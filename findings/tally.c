@@ -4,10 +4,11 @@
  */
 #include <stdlib.h>
 
-#include "findings/rules.h"
+#include "findings/tally.h"
 #include "base/banned.h"
 
-/* ---- the sieve ----------------------------------------------------------------------------------------- */
+/* ---- the stack filter
+ * ----------------------------------------------------------------------------------------- */
 
 static void add_list(struct stack_filter *s, const char *const *list)
 {
@@ -57,21 +58,17 @@ static int find_bits(struct stack_filter *s, struct err *err)
     return rc;
 }
 
-int stack_filter_init(struct stack_filter *s, const struct profile *p, enum finding_topic of, struct err *err)
+int stack_filter_init(struct stack_filter *s, const struct profile *p, const char *const *const *lists,
+                      size_t n, struct err *err)
 {
-    const struct finding_rule *rule;
     *s = (struct stack_filter){.profile = p, .origins = calloc(profile_n_strings(p) + 1, sizeof *s->origins)};
     if (!s->origins)
         return err_nomem(err);
     for (size_t i = 0; i < p->n_functions; i++)
         s->origins[p->functions[i].name] =
             (unsigned char)functions_origin_of(profile_str(p, p->functions[i].name));
-    for (size_t i = 0; (rule = finding_rule_at(i)); i++) {
-        if (rule->of != of)
-            continue;
-        add_list(s, rule->in);
-        add_list(s, rule->out);
-    }
+    for (size_t i = 0; i < n; i++)
+        add_list(s, lists[i]);
     add_list(s, functions_idle_workers);
     add_list(s, functions_allocator);
     add_list(s, functions_profilers);
@@ -157,7 +154,7 @@ static uint32_t profiler_of(const struct tally *t, size_t sample)
     struct sample_names n = walk_names(t->profile, sample);
     uint32_t profiler = 0, handler = 0;
     for (uint32_t name; names_next(&n, &name);) {
-        if (t->sieve->origins[name] != FUNCTION_OF_PROFILERS)
+        if (t->filter->origins[name] != FUNCTION_OF_PROFILERS)
             continue;
         if (functions_listed(profile_str(t->profile, name), handlers))
             handler = name;
@@ -186,7 +183,7 @@ static void count_sample(struct tally *t, size_t sample, int64_t value, int64_t 
     bool leaf = true, found = false;
     for (uint32_t name; names_next(&n, &name); leaf = false) {
         struct tally_count *c = &t->of[name];
-        unsigned origin = t->sieve->origins[name];
+        unsigned origin = t->filter->origins[name];
         if (leaf)
             add_saturated(&c->flat, value);
         if (leaf && origin == FUNCTION_OF_RUNTIME)
@@ -205,7 +202,7 @@ int64_t tally_sum(const struct tally *like, const struct tally_choice *choice)
 {
     int64_t total = 0;
     for (size_t i = 0; i < like->profile->n_samples; i++)
-        if (is_chosen(like->sieve, i, choice))
+        if (is_chosen(like->filter, i, choice))
             add_saturated(&total, value_of(like, i, like->type));
     return total;
 }
@@ -214,7 +211,7 @@ int tally_make(struct tally *t, const struct stack_filter *s, size_t type, size_
                const struct tally_choice *choice, struct err *err)
 {
     const struct profile *p = s->profile;
-    *t = (struct tally){.sieve = s, .profile = p, .type = type, .counts = counts};
+    *t = (struct tally){.filter = s, .profile = p, .type = type, .counts = counts};
     t->of = calloc(profile_n_strings(p) + 1, sizeof *t->of);
     if (!t->of)
         return err_nomem(err);
@@ -254,7 +251,7 @@ static uint32_t name_at(const struct tally *t, size_t i)
 
 static enum functions_origin origin_at(const struct tally *t, uint32_t name)
 {
-    return (enum functions_origin)t->sieve->origins[name];
+    return (enum functions_origin)t->filter->origins[name];
 }
 
 /* The function with the largest own, of the profilers or of all others. */

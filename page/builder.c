@@ -165,8 +165,8 @@ static int list_sentences(struct page_builder *d, struct page_sentence **ret, si
                                          .file = page_builder_text(one, "file"),
                                          .look = page_builder_text(one, "look")}
                 : (struct page_sentence){
-                      .rule = item->rule, .text = item->text, .file = item->file, .look = item->look};
-        sentences[i].from = finding_input_of(sentences[i].rule);
+                      .rule = item->rule->id, .text = item->text, .file = item->file, .look = item->look};
+        sentences[i].from = findings_input_of(sentences[i].rule);
     }
     *ret = sentences;
     *ret_n = n;

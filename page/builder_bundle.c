@@ -127,8 +127,8 @@ static int put_summary(struct page_builder *d, struct err *err)
         return err_nomem(err);
     for (size_t i = 0; i < d->words.n; i++) {
         const struct finding *w = &d->words.items[i];
-        if (json_array_append_new(list, json_pack("{s:s, s:s, s:s*, s:s*}", "rule", w->rule, "text", w->text,
-                                                  "file", w->file, "look", w->look)) < 0)
+        if (json_array_append_new(list, json_pack("{s:s, s:s, s:s*, s:s*}", "rule", w->rule->id, "text",
+                                                  w->text, "file", w->file, "look", w->look)) < 0)
             return err_nomem(err);
     }
     return 0;

@@ -219,8 +219,8 @@ static int draw_sides(struct page_builder *d, const struct page_comparison *s, c
                                       .service = entry->service,
                                       .kind = entry->kind,
                                       .file = entry->file,
-                                      .here = s->told[COMPARISON_TARGET],
-                                      .there = s->told[COMPARISON_BASELINE]};
+                                      .target = s->told[COMPARISON_TARGET],
+                                      .baseline = s->told[COMPARISON_BASELINE]};
     struct err why = ERR_INIT;
     if (!comparison_has_both(&s->sides))
         return page_writer_add_nothing(d->page, entry, "one of the two sides has none that could be read",
@@ -247,8 +247,8 @@ static int finish_sides(struct page_builder *d, struct page_comparison *s, struc
                                .kind = f->entry.kind,
                                .service = f->entry.service,
                                .from = FINDING_FROM_COMPARISON,
-                               .here = s->names[COMPARISON_TARGET],
-                               .there = s->names[COMPARISON_BASELINE]};
+                               .target = s->names[COMPARISON_TARGET],
+                               .baseline = s->names[COMPARISON_BASELINE]};
     char *title = NULL;
     if (asprintf(&title, "%s %s%s%s: %s against %s", entry.service, entry.kind, f->argument ? "=" : "",
                  f->argument ? f->argument : "", s->told[COMPARISON_TARGET],

@@ -78,7 +78,7 @@ static int put_result(const struct page_builder *d, const struct output *o, stru
     put_text(ret, hex);
     for (size_t i = 0; i < d->words.n; i++) {
         const struct finding *w = &d->words.items[i];
-        put_text(ret, w->rule);
+        put_text(ret, w->rule->id);
         put_text(ret, w->text);
         put_text(ret, w->file);
         put_text(ret, w->look);

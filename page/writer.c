@@ -150,8 +150,8 @@ static int list_entry(struct page_writer *p, const struct page_entry *entry, con
     jsontext_text(b, "host", entry->host);
     jsontext_text(b, "service", entry->service);
     jsontext_text(b, "from", from[entry->from]);
-    jsontext_text(b, "here", entry->here);
-    jsontext_text(b, "there", entry->there);
+    jsontext_text(b, "here", entry->target);
+    jsontext_text(b, "there", entry->baseline);
     jsontext_text(b, "why", why);
     buf_addc(b, '}');
     if (array_reserve((void **)&p->from, &p->cap_from, p->files.n + 1, sizeof *p->from, err) < 0)

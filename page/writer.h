@@ -29,7 +29,7 @@ struct page_entry {
     const char *kind;
     const char *host, *service;
     enum finding_input from;
-    const char *here, *there; /* for two sides: the hosts of each */
+    const char *target, *baseline; /* for two sides: the hosts of each */
 };
 
 /* A finding's sentence. */

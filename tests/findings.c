@@ -69,7 +69,7 @@ int main(int argc, char **argv)
     if (rc == 0)
         rc = findings_finish(&w, &err);
     for (size_t i = 0; i < w.n && rc == 0; i++)
-        printf("%s %s: %s\n", w.items[i].rule, w.items[i].look ? w.items[i].look : "-", w.items[i].text);
+        printf("%s %s: %s\n", w.items[i].rule->id, w.items[i].look ? w.items[i].look : "-", w.items[i].text);
     if (rc < 0)
         fprintf(stderr, "words: %s\n", err.msg);
     findings_release(&w);

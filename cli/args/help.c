@@ -154,9 +154,10 @@ static void print_findings(void)
         print_finding(&r);
 }
 
-static void print_word(const struct finding_rule_help *r)
+static void print_summary_rule(const struct finding_rule *r)
 {
-    printf("\n%s (%s, %s)\n", r->name, r->of, r->suspect ? "suspect" : "fact");
+    printf("\n%s (%s, %s)\n", r->id, finding_topic_name(r->topic),
+           r->severity == FINDING_SUSPECT ? "suspect" : "fact");
     print_sentence(r->sentence);
     char percent[16];
     snprintf(percent, sizeof percent, "%g %%", r->percent);
@@ -166,17 +167,17 @@ static void print_word(const struct finding_rule_help *r)
     print_about("see:", r->source);
 }
 
-static void print_words(void)
+static void print_summary(void)
 {
-    struct finding_rule_help r;
+    const struct finding_rule *r;
     columns_wrap(
         stdout,
         "The summary is what an expert would say of the profiles: the first sentences of README.md, of the "
         "page and of the note on an issue, and `summary` in the manifest. Suspects are said from a "
         "threshold on, facts always. Each has a rule.",
         0, 0);
-    for (size_t i = 0; finding_rule_help(i, &r) == 0; i++)
-        print_word(&r);
+    for (size_t i = 0; (r = findings_rule(i)); i++)
+        print_summary_rule(r);
 }
 
 static const struct verb topics[] = {
@@ -199,7 +200,7 @@ static const struct {
     {NULL, "profgrab-formats", "bundle-formats"},
     {NULL, "profgrab-exit-codes", NULL},
     {print_findings, NULL, NULL},
-    {print_words, NULL, NULL},
+    {print_summary, NULL, NULL},
 };
 
 /* The words with dashes between: `help exit codes` is `help exit-codes`. */

@@ -557,7 +557,7 @@ static void group(const char *p, size_t n)
 static void compare_sides(const char *p, size_t n)
 {
     const struct finding_subject subject = {
-        .host = "h", .service = "s", .kind = "cpu", .file = "f", .here = "a", .there = "b"};
+        .host = "h", .service = "s", .kind = "cpu", .file = "f", .target = "a", .baseline = "b"};
     struct comparison s = {0};
     struct findings w = FINDINGS_INIT;
     struct buf b = BUF_INIT(PAGE_MAX_ENTRY);

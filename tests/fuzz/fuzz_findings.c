@@ -12,22 +12,27 @@
 
 static bool is_rule(const char *name)
 {
-    struct finding_rule_help r;
-    for (size_t i = 0; finding_rule_help(i, &r) == 0; i++)
-        if (strcmp(r.name, name) == 0)
+    const struct finding_rule *r;
+    for (size_t i = 0; (r = findings_rule(i)); i++)
+        if (strcmp(r->id, name) == 0)
             return true;
     return false;
 }
 
 static void expect_item(const struct finding *item)
 {
-    assert(is_rule(item->rule) && item->text[0] && isfinite(item->weight));
+    assert(is_rule(item->rule->id) && item->text[0] && isfinite(item->weight));
     assert(fuzz_is_printable(item->text));
     assert(item->file && strcmp(item->file, "a/b.pb.gz") == 0);
     assert(!item->look || (item->look[0] && fuzz_is_printable(item->look)));
 }
 
-static void expect_words(struct findings *w)
+static bool is_suspect(const struct finding *f)
+{
+    return f->rule->severity == FINDING_SUSPECT;
+}
+
+static void expect_findings(struct findings *w)
 {
     struct err err = ERR_INIT;
     size_t n = w->n;
@@ -36,7 +41,7 @@ static void expect_words(struct findings *w)
     assert(w->n <= FINDINGS_MAX && w->n <= n && (n == 0) == (w->n == 0));
     for (size_t i = 0; i < w->n; i++) {
         expect_item(&w->items[i]);
-        assert(i == 0 || w->items[i - 1].suspect || !w->items[i].suspect);
+        assert(i == 0 || is_suspect(&w->items[i - 1]) || !is_suspect(&w->items[i]));
     }
     findings_release(w);
 }
@@ -54,7 +59,7 @@ static void on_profile(const uint8_t *p, size_t n, const char *kind)
         if (findings_add_profile(&w, profile, &s, &err) < 0)
             fuzz_expect_err(&err);
     }
-    expect_words(&w);
+    expect_findings(&w);
     profile_free(profile);
 }
 
@@ -140,11 +145,11 @@ static void on_several(const uint8_t *p, size_t n)
 {
     struct findings w = FINDINGS_INIT;
     struct finding_subject s = {
-        .host = "a", .service = "s", .kind = "heap", .file = "a/b.pb.gz", .here = "a", .there = "b"};
+        .host = "a", .service = "s", .kind = "heap", .file = "a/b.pb.gz", .target = "a", .baseline = "b"};
     on_sides(p, n, &w, &s);
     on_growth(p, n, &w, &s);
     on_peers(p, n, &w, &s);
-    expect_words(&w);
+    expect_findings(&w);
 }
 
 /* As one dump, and as two of one process. */
@@ -161,7 +166,7 @@ static void on_dumps(const uint8_t *p, size_t n, size_t n_dumps)
         return;
     if (findings_add_goroutines(&w, g, &s, &err) < 0)
         fuzz_expect_err(&err);
-    expect_words(&w);
+    expect_findings(&w);
     goroutines_free(g);
 }
 

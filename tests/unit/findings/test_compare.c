@@ -32,7 +32,7 @@ static int64_t sum_of(const struct profile *p, size_t type)
 static const struct finding *said(const struct findings *w, const char *rule)
 {
     for (size_t i = 0; i < w->n; i++)
-        if (strcmp(w->items[i].rule, rule) == 0)
+        if (strcmp(w->items[i].rule->id, rule) == 0)
             return &w->items[i];
     return NULL;
 }
@@ -71,8 +71,8 @@ static struct findings words_of_sides(const struct comparison *s, const char *ki
                                       .service = "gitaly",
                                       .kind = kind,
                                       .file = "f",
-                                      .here = "file-03",
-                                      .there = "file-07"};
+                                      .target = "file-03",
+                                      .baseline = "file-07"};
     ok(findings_add_comparison(&w, s, &subject, &err), &err);
     return w;
 }
@@ -226,7 +226,7 @@ static void comparison_of_block_and_mutex(void **state)
     for (int64_t i = 0; i < 2; i++) {
         struct comparison s = {0};
         struct finding_subject subject = {
-            .host = "a", .service = "s", .kind = kinds[i], .file = "f", .here = "a", .there = "b"};
+            .host = "a", .service = "s", .kind = kinds[i], .file = "f", .target = "a", .baseline = "b"};
         add(&s, COMPARISON_TARGET, delay_profile(900 - i * 10));
         add(&s, COMPARISON_BASELINE, delay_profile(100));
         finish(&s);
@@ -743,7 +743,7 @@ static void one_exceeds_twice(void **state)
     ok(findings_finish(&w, &err), &err);
     size_t n = 0;
     for (size_t i = 0; i < w.n; i++)
-        n += strcmp(w.items[i].rule, "host-exceeds") == 0;
+        n += strcmp(w.items[i].rule->id, "host-exceeds") == 0;
     assert_int_equal(n, 2);
     findings_release(&w);
     fleet_release(&h);

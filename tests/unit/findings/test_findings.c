@@ -118,7 +118,7 @@ static struct findings finding_topic(struct profile *p, const struct finding_sub
 static const struct finding *said(const struct findings *w, const char *rule)
 {
     for (size_t i = 0; i < w->n; i++)
-        if (strcmp(w->items[i].rule, rule) == 0)
+        if (strcmp(w->items[i].rule->id, rule) == 0)
             return &w->items[i];
     return NULL;
 }
@@ -182,7 +182,7 @@ static void cpu_thresholds(void **state)
         const struct finding *item = said(&w, rows[i].rule);
         if (!item)
             fail_msg("%s: not said of %d", rows[i].rule, (int)rows[i].above);
-        assert_true(item->suspect);
+        assert_true((item->rule->severity == FINDING_SUSPECT));
         assert_string_equal(item->look ? item->look : "", rows[i].look);
         assert_string_equal(item->file, one.file);
         findings_release(&w);
@@ -216,8 +216,8 @@ static void cpu_sentences(void **state)
         "CPU was 100 % busy (100 % is one core): outside of Go's runtime strconv.formatBits used most "
         "itself, 25 %, and main.build with all that it calls 65 %",
         "strconv.formatBits");
-    assert_string_equal(w.items[0].rule, "allocation"); /* the heavier one */
-    assert_false(w.items[2].suspect);
+    assert_string_equal(w.items[0].rule->id, "allocation"); /* the heavier one */
+    assert_false((w.items[2].rule->severity == FINDING_SUSPECT));
     findings_release(&w);
 }
 
@@ -362,7 +362,7 @@ static void profilers(void **state)
                (const int64_t[]){2, 2000, 0, 0});
     w = finding_topic(p, &one);
     assert_int_equal(w.n, 1);
-    assert_string_equal(w.items[0].rule, "profilers-heap");
+    assert_string_equal(w.items[0].rule->id, "profilers-heap");
     findings_release(&w);
     p = heap_profile();
     add_sample(p, "runtime/pprof.StartCPUProfile net/http/pprof.Profile " SERVED,
@@ -604,8 +604,8 @@ static void at_most(void **state)
     ok(findings_finish(&w, &err), &err);
     assert_int_equal(w.n, FINDINGS_MAX);
     assert_string_equal(w.items[0].host, "file-39");
-    assert_true(w.items[4].suspect);
-    assert_false(w.items[5].suspect);
+    assert_true((w.items[4].rule->severity == FINDING_SUSPECT));
+    assert_false((w.items[5].rule->severity == FINDING_SUSPECT));
     assert_non_null(said(&w, "cpu-hot"));
     assert_non_null(said(&w, "heap-in-use"));
     assert_non_null(said(&w, "heap-allocated"));
@@ -704,12 +704,15 @@ static void origins(void **state)
 static void table(void **state)
 {
     (void)state;
-    struct finding_rule_help r;
+    const struct finding_rule *r;
     size_t n = 0;
-    for (; finding_rule_help(n, &r) == 0; n++) {
-        assert_true(r.name && r.sentence && r.evidence && r.look && r.source && r.of);
-        assert_true(r.threshold || r.percent > 0);
-        assert_true(finding_rule_at(n)->suspect == (n < 22)); /* those come first */
+    for (; (r = findings_rule(n)); n++) {
+        assert_true(r->id && r->sentence && r->evidence && r->look && r->source && r->apply);
+        assert_true(*finding_topic_name(r->topic));
+        assert_true(r->threshold || r->percent > 0);
+        assert_true((r->severity == FINDING_SUSPECT) == (n < 22)); /* those come first */
+        for (size_t i = 0; i < n; i++)
+            assert_string_not_equal(r->id, findings_rule(i)->id);
     }
     assert_int_equal(n, 38);
 }
@@ -721,9 +724,10 @@ static void table(void **state)
 #define BEGIN "<!-- rules -->\n"
 #define END "<!-- end of rules -->\n"
 
-static void add_rule(struct buf *b, const struct finding_rule_help *r)
+static void add_rule(struct buf *b, const struct finding_rule *r)
 {
-    buf_addf(b, "| `%s` | %s, %s | ", r->name, r->of, r->suspect ? "suspect" : "fact");
+    buf_addf(b, "| `%s` | %s, %s | ", r->id, finding_topic_name(r->topic),
+             r->severity == FINDING_SUSPECT ? "suspect" : "fact");
     for (const char *p = r->sentence; *p; p++) {
         bool place = p[0] == '{' && p[1] && p[2] == '}';
         if (place)
@@ -744,7 +748,7 @@ static void document(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
-    struct finding_rule_help r;
+    const struct finding_rule *r;
     struct buf had = BUF_INIT(1u << 20), renewed = BUF_INIT(1u << 20);
     ok(file_read(DOCUMENT, &had, &err), &err);
     const char *begin = strstr(buf_str(&had), BEGIN), *end = strstr(buf_str(&had), END);
@@ -753,8 +757,8 @@ static void document(void **state)
     buf_add(&renewed, buf_str(&had), (size_t)(begin - buf_str(&had)));
     buf_adds(&renewed, "| finding | profiles | sentence | evidence | threshold | where to look | source "
                        "|\n|---|---|---|---|---|---|---|\n");
-    for (size_t i = 0; finding_rule_help(i, &r) == 0; i++)
-        add_rule(&renewed, &r);
+    for (size_t i = 0; (r = findings_rule(i)); i++)
+        add_rule(&renewed, r);
     buf_adds(&renewed, end);
     const char *how = getenv("FINDINGS_TABLE");
     if (how && strcmp(how, "renew") == 0)

@@ -1,7 +1,7 @@
 /* The origin of a function, by its name. */
 #include <string.h>
 
-#include "findings/rules.h"
+#include "findings/functions.h"
 #include "base/banned.h"
 
 /* The first elements of the import paths of Go's own packages. Other modules have a dot in theirs, or are the
@@ -14,6 +14,8 @@ static const char *const standard[] = {
     "sort",    "strconv", "strings",  "structs",  "sync",     "syscall",   "testing", "text",    "time",
     "unicode", "unique",  "unsafe",   "vendor",   "weak",     NULL};
 
+const char *const functions_idle_workers[] = {"runtime.gcDrainMarkWorkerIdle", NULL};
+const char *const functions_allocator[] = {"runtime.mallocgc*", NULL};
 const char *const functions_profilers[] = {"runtime/pprof.*", "runtime/trace.*", "net/http/pprof.*", NULL};
 
 /* Packages below runtime/ that are not the runtime. */

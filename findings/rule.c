@@ -1,0 +1,114 @@
+#include "findings/rule.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "findings/sentence.h"
+#include "base/banned.h"
+
+/* The longest name that is useful for a search. */
+#define LOOK_MAX 1024
+
+const char *finding_topic_name(enum finding_topic topic)
+{
+    static const char *const names[] = {[FINDING_TOPIC_CPU] = "CPU",
+                                        [FINDING_TOPIC_HEAP] = "heap",
+                                        [FINDING_TOPIC_BLOCK] = "block",
+                                        [FINDING_TOPIC_MUTEX] = "mutex",
+                                        [FINDING_TOPIC_GOROUTINES] = "goroutines",
+                                        [FINDING_TOPIC_COMPARISON] = "two sides",
+                                        [FINDING_TOPIC_GROWTH] = "two snapshots",
+                                        [FINDING_TOPIC_RESTART] = "two snapshots",
+                                        [FINDING_TOPIC_FLEET] = "hosts",
+                                        [FINDING_TOPIC_BODY] = "body",
+                                        [FINDING_TOPIC_NONE] = ""};
+    return names[topic];
+}
+
+void finding_release(struct finding *f)
+{
+    free(f->text);
+    free(f->file);
+    free(f->look);
+    free(f->host);
+    free(f->service);
+    *f = (struct finding){0};
+}
+
+/* Copies a string, NULL for an empty one. Sets *failed without memory. */
+static char *copy_string(struct str s, bool *failed)
+{
+    char *copy = s.n > 0 ? strndup(s.p, s.n) : NULL;
+    *failed = *failed || (s.n > 0 && !copy);
+    return copy;
+}
+
+/* The unchanged name, by which the page finds it; NULL if it is too long or not printable. */
+static char *copy_look(struct str name, bool *failed)
+{
+    char *copy = name.n < LOOK_MAX ? copy_string(name, failed) : NULL;
+    if (copy && (strlen(copy) == name.n && text_is_visible(copy)))
+        return copy;
+    free(copy);
+    return NULL;
+}
+
+/* A printable copy of the subject's text, which may come from a host. */
+static char *copy_printable(const char *s, bool *failed)
+{
+    char room[LOOK_MAX];
+    return copy_string(str_of(text_printable(room, sizeof room, s ? s : "", s ? strlen(s) : 0)), failed);
+}
+
+int finding_case_add(struct finding_case *c, const struct finding_rule *rule,
+                     const struct finding_values *values)
+{
+    static const struct finding_subject unknown = {0};
+    const struct finding_subject *subject = c->subject ? c->subject : &unknown;
+    struct findings *w = c->findings;
+    bool failed = false;
+    if (array_reserve((void **)&w->items, &w->cap, w->n + 1, sizeof *w->items, c->err) < 0)
+        return -1;
+    struct finding i = {.rule = rule,
+                        .text = sentence_make(rule->sentence, values->of),
+                        .file = copy_printable(subject->file, &failed),
+                        .look = copy_look(values->look, &failed),
+                        .weight = values->weight,
+                        .host = copy_printable(subject->host, &failed),
+                        .service = copy_printable(subject->service, &failed),
+                        .names_host = values->names_host,
+                        .part = values->part,
+                        .detail = values->detail};
+    if (failed || !i.text) {
+        finding_release(&i);
+        return err_nomem(c->err);
+    }
+    w->items[w->n++] = i;
+    return 0;
+}
+
+int finding_case_apply(struct finding_case *c, const struct finding_rule *rules, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (rules[i].topic == c->topic && rules[i].apply && rules[i].apply(c, &rules[i]) < 0)
+            return -1;
+    return 0;
+}
+
+void findings_release(struct findings *w)
+{
+    for (size_t i = 0; i < w->n; i++)
+        finding_release(&w->items[i]);
+    free(w->items);
+    *w = (struct findings){0};
+}
+
+void findings_move(struct findings *w, struct findings *from)
+{
+    if (array_reserve((void **)&w->items, &w->cap, w->n + from->n, sizeof *w->items, NULL) == 0) {
+        for (size_t i = 0; i < from->n; i++)
+            w->items[w->n++] = from->items[i];
+        from->n = 0;
+    }
+    findings_release(from);
+}
