@@ -50,3 +50,20 @@ void manifest_contents_free(struct manifest_contents *c)
     json_decref(owned->root);
     free(owned);
 }
+
+int manifest_item_read(const json_t *item, struct manifest_item *ret, struct err *err)
+{
+    size_t budget = MAX_LISTS;
+    struct manifest_item read = {0};
+    if (json_rows_read(item, manifest_item_rows, &read, &budget, err) < 0) {
+        manifest_item_release(&read);
+        return -1;
+    }
+    *ret = read;
+    return 0;
+}
+
+void manifest_item_release(struct manifest_item *i)
+{
+    json_rows_release(manifest_item_rows, i);
+}

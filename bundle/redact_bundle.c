@@ -7,6 +7,7 @@
 
 #include "bundle/fields.h"
 #include "bundle/items.h"
+#include "bundle/manifest_rows.h"
 #include "bundle/path.h"
 #include "bundle/reader.h"
 #include "bundle/redact/redact.h"
@@ -24,18 +25,16 @@ struct redacting {
 /* ---- forms --------------------------------------------------------------------------------------------- */
 
 /* The form in which a member is searched. *ret_why: why it is not. */
-static enum redact_form choose_form(const json_t *item, const char **ret_why)
+static enum redact_form choose_form(const struct manifest_item *item, const char **ret_why)
 {
-    const char *kind = json_string_value(json_object_get(item, "kind"));
-    const char *status = json_string_value(json_object_get(item, "status"));
-    const char *file = json_string_value(json_object_get(item, "file"));
-    bool damaged = status && strcmp(status, "damaged") == 0, is_trace = kind && strcmp(kind, "trace") == 0;
-    if (kind && strcmp(kind, "cmdline") == 0)
+    bool damaged = item->status == MANIFEST_DAMAGED,
+         is_trace = item->kind && strcmp(item->kind, "trace") == 0;
+    if (item->kind && strcmp(item->kind, "cmdline") == 0)
         return REDACT_CMDLINE;
-    if (json_object_get(item, "profile") && status && strcmp(status, "ok") == 0)
+    if (item->has_profile && item->status == MANIFEST_OK)
         return REDACT_PROFILE;
-    if (!damaged &&
-        (text_ends_in(file, ".txt") || text_ends_in(file, ".json") || text_ends_in(file, ".html")))
+    if (!damaged && (text_ends_in(item->file, ".txt") || text_ends_in(item->file, ".json") ||
+                     text_ends_in(item->file, ".html")))
         return REDACT_DUMP;
     *ret_why = damaged    ? "it did not pass its checks"
                : is_trace ? "an execution trace"
@@ -222,14 +221,16 @@ static int redact_file(struct redacting *s, json_t *item, const char *path, enum
 static int redact_stored_member(struct redacting *s, const struct reader_member *m, struct err *err)
 {
     json_t *item = json_object_get(s->out.items, m->path);
+    struct manifest_item facts;
     struct items_file file;
     const char *why = NULL;
     /* The report is drawn again. */
     if (!item || strcmp(m->path, PATH_REPORT) == 0)
         return 0;
-    if (items_file(item, &file, err) < 0)
+    if (items_file(item, &file, err) < 0 || manifest_item_read(item, &facts, err) < 0)
         return -1;
-    enum redact_form form = choose_form(item, &why);
+    enum redact_form form = choose_form(&facts, &why);
+    manifest_item_release(&facts);
     if (form == REDACT_NOTHING)
         return list_unsearched(s, file.path, why, err);
     if (file.bytes != m->size)

@@ -1,5 +1,4 @@
-/* `profgrab attach`: hands over a bundle that is there. */
-#include <jansson.h>
+/* `profgrab attach`: hands off an existing bundle. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +37,7 @@ static const struct option options[] = {
     OPTIONS_END,
 };
 
-static int handed_already(const char *path, struct err *err)
+static int refuse_copy(const char *path, struct err *err)
 {
     err_set(err, ERR_USAGE, "%s is a copy that was handed over already", path);
     return err_hint(err,
@@ -47,15 +46,15 @@ static int handed_already(const char *path, struct err *err)
                     path);
 }
 
-/* A bundle that is encrypted can be read by nobody here: attach redacts and signs before it encrypts. */
-static int sealed_already(const char *path, struct err *err)
+/* attach redacts and signs before it encrypts, so it cannot start from an encrypted bundle. */
+static int refuse_encrypted(const char *path, struct err *err)
 {
     err_set(err, ERR_USAGE, "%s is encrypted already, and attach makes its own copy of a bundle", path);
     return err_hint(err, "take the bundle it was made from, or first `profgrab bundle decrypt -i KEY %s`",
                     path);
 }
 
-static bool is_sealed(const char *path)
+static bool is_encrypted(const char *path)
 {
     unsigned char first[256];
     int fd = file_open(path, NULL);
@@ -64,22 +63,22 @@ static bool is_sealed(const char *path)
     return n > 0 && age_is_encrypted(first, (size_t)n);
 }
 
-/* Whether there is a bundle to hand over at all: with anything else there is nothing to try again. */
-static int look(const char *path, struct err *err)
+/* Checks that there is a bundle to hand off: with any other file, trying again would not help. */
+static int check_bundle(const char *path, struct err *err)
 {
     char *text = NULL;
-    if (is_sealed(path))
-        return sealed_already(path, err);
+    if (is_encrypted(path))
+        return refuse_encrypted(path, err);
     if (bundle_manifest(path, NULL, &text, err) < 0)
         return -1;
-    json_t *manifest = NULL;
-    int rc = bundle_manifest_parse(text, strlen(text), &manifest, err);
+    struct manifest_contents *manifest = NULL;
+    int rc = manifest_read(text, strlen(text), &manifest, err);
     if (rc < 0)
         err_wrap(err, "%s", path);
+    else if (manifest->has_handoff)
+        rc = refuse_copy(path, err);
+    manifest_contents_free(manifest);
     free(text);
-    if (json_object_get(manifest, "handoff"))
-        rc = handed_already(path, err);
-    json_decref(manifest);
     return rc;
 }
 
@@ -100,7 +99,7 @@ static int prepare(const struct attach_options *o, const struct strlist *words,
     if (inventory_file_load(o->inventory, ret_inventory, err) < 0 ||
         delivery_prepare(&o->handover, *ret_inventory, signals_cancel_fd(), ret, err) < 0)
         return -1;
-    return look(words->items[0], err);
+    return check_bundle(words->items[0], err);
 }
 
 static int hand_over(const struct attach_options *o, const char *bundle, const struct delivery *h,

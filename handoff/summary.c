@@ -1,6 +1,5 @@
 #include "handoff/summary.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,9 +20,9 @@ struct unfinished_summary {
     bool cut;  /* something was left out */
 };
 
-static const char *text(const json_t *o, const char *key)
+/* NULL, of a key that the manifest lacks, is "". */
+static const char *or_empty(const char *s)
 {
-    const char *s = json_string_value(json_object_get(o, key));
     return s ? s : "";
 }
 
@@ -37,67 +36,66 @@ static void add_line(struct unfinished_summary *s, struct buf *line)
     buf_release(line);
 }
 
-/* What the profiles show, as the bundle itself begins. */
-static void add_words(struct unfinished_summary *s, const json_t *list)
+/* What the profiles show, in the order of the manifest. */
+static void add_sentences(struct unfinished_summary *s, const struct manifest_contents *m)
 {
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *one = json_array_get(list, i);
+    for (size_t i = 0; i < m->n_summary; i++) {
+        const char *file = or_empty(m->summary[i].file);
         struct buf line = BUF_INIT(MAX_TEXT);
-        buf_addf(&line, "%s%s%s%s\n", text(one, "text"), *text(one, "file") ? " (" : "", text(one, "file"),
-                 *text(one, "file") ? ")" : "");
+        buf_addf(&line, "%s%s%s%s\n", or_empty(m->summary[i].text), *file ? " (" : "", file,
+                 *file ? ")" : "");
         add_line(s, &line);
     }
 }
 
-static void add_head(struct unfinished_summary *s, const json_t *root)
+static void add_head(struct unfinished_summary *s, const struct manifest_contents *m)
 {
     struct buf line = BUF_INIT(MAX_TEXT);
-    const json_t *who = json_object_get(root, "collector");
-    buf_addf(&line, "Collected by %s on %s, %s to %s UTC.\n", text(who, "user"), text(who, "workstation"),
-             text(root, "started"), text(root, "finished"));
-    if (!json_is_true(json_object_get(root, "complete")))
+    buf_addf(&line, "Collected by %s on %s, %s to %s UTC.\n", or_empty(m->user), or_empty(m->workstation),
+             or_empty(m->started), or_empty(m->finished));
+    if (!m->complete)
         buf_adds(&line, "Not everything that was asked for is in it.\n");
     add_line(s, &line);
-    if (*text(root, "reason"))
-        buf_addf(&line, "Reason: %s\n", text(root, "reason"));
+    if (*or_empty(m->reason))
+        buf_addf(&line, "Reason: %s\n", m->reason);
     add_line(s, &line);
 }
 
-/* "goroutines=text"; of the later one of two "heap (later)". */
-static void add_item_name(struct buf *line, const json_t *item)
+/* "goroutines=text"; for the later one of two "heap (later)". */
+static void add_item_name(struct buf *line, const struct manifest_item *item)
 {
-    const char *name = text(item, "kind"), *argument = text(item, "argument");
-    buf_addf(line, "%s%s%s", *name ? name : text(item, "file"), *argument ? "=" : "", argument);
-    buf_adds(line, json_integer_value(json_object_get(item, "pair")) == 2 ? " (later)" : "");
+    const char *name = or_empty(item->kind), *argument = or_empty(item->argument);
+    buf_addf(line, "%s%s%s", *name ? name : or_empty(item->file), *argument ? "=" : "", argument);
+    buf_adds(line, item->pair == 2 ? " (later)" : "");
 }
 
 /* "file-03, gitaly: cpu=30s, heap, goroutines (failed)" */
-static void add_items(struct unfinished_summary *s, const char *host, const char *service,
-                      const json_t *items)
+static void add_items(struct unfinished_summary *s, const char *host, const struct manifest_service *service)
 {
     struct buf line = BUF_INIT(MAX_TEXT);
-    buf_addf(&line, "%s%s%s: ", host, *service ? ", " : "", service);
-    for (size_t i = 0; i < json_array_size(items); i++) {
-        const json_t *item = json_array_get(items, i);
-        const char *status = text(item, "status");
+    const char *name = or_empty(service->name);
+    buf_addf(&line, "%s%s%s: ", host, *name ? ", " : "", name);
+    for (size_t i = 0; i < service->n_items; i++) {
+        const struct manifest_item *item = &service->items[i];
         buf_adds(&line, i ? ", " : "");
         add_item_name(&line, item);
-        if (strcmp(status, "ok") != 0)
-            buf_addf(&line, " (%s)", status);
+        if (item->status != MANIFEST_OK)
+            buf_addf(&line, " (%s)", or_empty(item->status_text));
     }
     buf_addc(&line, '\n');
     add_line(s, &line);
 }
 
-/* The findings. One that another service has already is only referred to, by its first words. */
-static void add_verdicts(struct unfinished_summary *s, const char *where, const json_t *list)
+/* The findings. One with the words of an earlier one is only a reference, by its first words. */
+static void add_verdicts(struct unfinished_summary *s, const char *where, const struct manifest_verdict *list,
+                         size_t n)
 {
-    for (size_t i = 0; i < json_array_size(list); i++, s->verdicts++) {
+    for (size_t i = 0; i < n; i++, s->verdicts++) {
         struct buf line = BUF_INIT(MAX_TEXT);
         s->cut = s->cut || s->verdicts >= MAX_VERDICTS;
         if (s->verdicts >= MAX_VERDICTS)
             return;
-        const char *words = text(json_array_get(list, i), "text");
+        const char *words = or_empty(list[i].text);
         buf_addf(&line, "%s: %s\n", where, words);
         if (strstr(buf_str(&s->text), buf_str(&line))) {
             buf_clear(&line);
@@ -107,45 +105,42 @@ static void add_verdicts(struct unfinished_summary *s, const char *where, const 
     }
 }
 
-static void add_service(struct unfinished_summary *s, const char *host, const json_t *service)
+static void add_service(struct unfinished_summary *s, const char *host,
+                        const struct manifest_service *service)
 {
-    const json_t *items = json_object_get(service, "items");
     s->cut = s->cut || s->services >= MAX_SERVICES;
     if (s->services++ >= MAX_SERVICES)
         return;
-    add_items(s, host, text(service, "name"), items);
-    add_verdicts(s, text(service, "name"), json_object_get(service, "verdicts"));
-    for (size_t i = 0; i < json_array_size(items); i++) {
-        const json_t *item = json_array_get(items, i);
-        add_verdicts(s, text(item, "kind"), json_object_get(item, "verdicts"));
+    add_items(s, host, service);
+    add_verdicts(s, or_empty(service->name), service->verdicts, service->n_verdicts);
+    for (size_t i = 0; i < service->n_items; i++) {
+        const struct manifest_item *item = &service->items[i];
+        add_verdicts(s, or_empty(item->kind), item->verdicts, item->n_verdicts);
     }
 }
 
-static void add_host(struct unfinished_summary *s, const json_t *host)
+static void add_host(struct unfinished_summary *s, const struct manifest_host *host)
 {
-    const json_t *list = json_object_get(host, "services");
     struct buf line = BUF_INIT(MAX_TEXT);
-    if (*text(host, "error"))
-        buf_addf(&line, "%s: %s: %s\n", text(host, "name"),
-                 json_array_size(list) ? "nothing more" : "nothing", text(host, "error"));
+    if (*or_empty(host->error))
+        buf_addf(&line, "%s: %s: %s\n", or_empty(host->name),
+                 host->n_services > 0 ? "nothing more" : "nothing", host->error);
     add_line(s, &line);
-    for (size_t i = 0; i < json_array_size(list); i++)
-        add_service(s, text(host, "name"), json_array_get(list, i));
+    for (size_t i = 0; i < host->n_services; i++)
+        add_service(s, or_empty(host->name), &host->services[i]);
 }
 
-static int summarize(const json_t *root, char **ret, struct err *err)
+static int summarize(const struct manifest_contents *m, char **ret, struct err *err)
 {
-    const json_t *hosts = json_object_get(root, "hosts");
-    size_t files = json_array_size(json_object_get(root, "files"));
     struct unfinished_summary s = {.text = BUF_INIT(MAX_TEXT + sizeof CUT)};
     struct buf line = BUF_INIT(100);
-    add_words(&s, json_object_get(root, "summary"));
-    add_head(&s, root);
-    if (files > 0)
-        buf_addf(&line, "%zu local file%s\n", files, files == 1 ? "" : "s");
+    add_sentences(&s, m);
+    add_head(&s, m);
+    if (m->n_files > 0)
+        buf_addf(&line, "%zu local file%s\n", m->n_files, m->n_files == 1 ? "" : "s");
     add_line(&s, &line);
-    for (size_t i = 0; i < json_array_size(hosts); i++)
-        add_host(&s, json_array_get(hosts, i));
+    for (size_t i = 0; i < m->n_hosts; i++)
+        add_host(&s, &m->hosts[i]);
     if (s.cut)
         buf_adds(&s.text, CUT);
     int rc = buf_check(&s.text, "the summary", err);
@@ -155,7 +150,8 @@ static int summarize(const json_t *root, char **ret, struct err *err)
     return rc;
 }
 
-/* It has another name there than here, and nobody knows where the reader keeps his key. */
+/* FILE and KEY are placeholders: the file has another name at the tracker, and only the reader knows the key.
+ */
 static const char *reading(bool encrypted)
 {
 #define THEN "README.md in it says what was found; each profile opens with `go tool pprof`.\n"
@@ -170,11 +166,11 @@ static const char *reading(bool encrypted)
 
 static int summarize_text(const char *manifest, char **ret, struct err *err)
 {
-    json_t *root = NULL;
-    if (bundle_manifest_parse(manifest, strlen(manifest), &root, err) < 0)
+    struct manifest_contents *m = NULL;
+    if (manifest_read(manifest, strlen(manifest), &m, err) < 0)
         return -1;
-    int rc = summarize(root, ret, err);
-    json_decref(root);
+    int rc = summarize(m, ret, err);
+    manifest_contents_free(m);
     return rc;
 }
 

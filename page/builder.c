@@ -16,9 +16,10 @@ int page_builder_init(struct page_builder *d, const struct page_limits *limits, 
     *d = (struct page_builder){.limits = limits, .by_path = json_object()};
     if (!d->by_path)
         return err_nomem(err);
-    if (manifest.n > 0 && bundle_manifest_parse(manifest.p, manifest.n, &d->root, err) < 0)
+    if (manifest.n > 0 && (bundle_manifest_parse(manifest.p, manifest.n, &d->root, err) < 0 ||
+                           manifest_read_json(d->root, &d->manifest, err) < 0))
         return -1;
-    d->wordless = json_array_size(json_object_get(d->root, "summary")) > 0;
+    d->wordless = d->manifest && d->manifest->n_summary > 0;
     if (page_builder_list(d, err) < 0 || page_builder_compare_plan(d, err) < 0)
         return -1;
     uint64_t kept = page_builder_compares(d) ? limits->page / PAGE_RESERVED_PART : 0;
@@ -32,6 +33,7 @@ void page_builder_release(struct page_builder *d)
     free(d->files);
     page_builder_compare_release(d);
     json_decref(d->by_path);
+    manifest_contents_free(d->manifest);
     json_decref(d->root);
     findings_release(&d->words);
     page_writer_free(d->page);
@@ -148,24 +150,23 @@ int page_builder_draw(struct page_builder *d, const struct page_file *f, const s
 /* ---- the end ----------------------------------------------------------------------------------------------
  */
 
-/* The sentences, of the manifest or new ones. *ret: freed by the caller. */
+/* The sentences of the manifest, or new ones. The caller frees *ret. */
 static int list_sentences(struct page_builder *d, struct page_sentence **ret, size_t *ret_n, struct err *err)
 {
-    const json_t *list = json_object_get(d->root, "summary");
-    size_t n = d->wordless ? json_array_size(list) : d->words.n;
+    size_t n = d->wordless ? d->manifest->n_summary : d->words.n;
     struct page_sentence *sentences = calloc(n + 1, sizeof *sentences);
     if (!sentences)
         return err_nomem(err);
     for (size_t i = 0; i < n; i++) {
-        const json_t *one = d->wordless ? json_array_get(list, i) : NULL;
-        const struct finding *item = one ? NULL : &d->words.items[i];
+        const struct manifest_sentence *known = d->wordless ? &d->manifest->summary[i] : NULL;
+        const struct finding *made = known ? NULL : &d->words.items[i];
         sentences[i] =
-            one ? (struct page_sentence){.rule = page_builder_text(one, "rule"),
-                                         .text = page_builder_text(one, "text"),
-                                         .file = page_builder_text(one, "file"),
-                                         .look = page_builder_text(one, "look")}
-                : (struct page_sentence){
-                      .rule = item->rule->id, .text = item->text, .file = item->file, .look = item->look};
+            known ? (struct page_sentence){.rule = known->rule,
+                                           .text = known->text,
+                                           .file = known->file,
+                                           .look = known->look}
+                  : (struct page_sentence){
+                        .rule = made->rule->id, .text = made->text, .file = made->file, .look = made->look};
         sentences[i].from = findings_input_of(sentences[i].rule);
     }
     *ret = sentences;
@@ -173,13 +174,19 @@ static int list_sentences(struct page_builder *d, struct page_sentence **ret, si
     return 0;
 }
 
-/* The manifest as it stands in the page: without what the page has itself, and without the page's own hash.
- */
-static int print_manifest(struct page_builder *d, char **ret, struct err *err)
+/* The manifest as the page contains it: without the summary, which the page has itself, and without the
+ * page's own hash. Changes a copy, because the typed manifest uses the strings of d->root. */
+static int print_manifest(const struct page_builder *d, char **ret, struct err *err)
 {
-    json_object_del(d->root, "summary");
-    json_object_del(d->root, "report");
-    *ret = json_dumps(d->root, JSON_COMPACT | JSON_PRESERVE_ORDER);
+    json_t *shown = json_copy(d->root);
+    json_object_del(shown, "summary");
+    json_object_del(shown, "report");
+    /* Without memory for a key, jansson omits it from the copy. */
+    bool whole = json_object_size(shown) + (json_object_get(d->root, "summary") != NULL) +
+                     (json_object_get(d->root, "report") != NULL) ==
+                 json_object_size(d->root);
+    *ret = whole ? json_dumps(shown, JSON_COMPACT | JSON_PRESERVE_ORDER) : NULL;
+    json_decref(shown);
     return *ret ? 0 : err_nomem(err);
 }
 
@@ -196,16 +203,13 @@ int page_builder_finish(struct page_builder *d, struct page_bundle *b, struct er
     b->summary = sentences;
     b->groups = groups;
     b->tool = "profgrab " PROFGRAB_VERSION;
-    /* The texts of the sentences may be those of the manifest's list, which goes. */
-    json_t *kept = json_incref(json_object_get(d->root, "summary"));
     if (rc == 0 && d->root && (rc = print_manifest(d, &manifest, err)) == 0) {
         b->manifest = str_of(manifest);
-        b->name = page_builder_text(d->root, "name");
-        b->made = page_builder_text(d->root, "finished");
+        b->name = d->manifest->name;
+        b->made = d->manifest->finished;
     }
     if (rc == 0)
         rc = page_writer_finish(d->page, b, err);
-    json_decref(kept);
     free(sentences);
     free(groups);
     free(manifest);

@@ -45,7 +45,8 @@ struct page_file {
 struct page_builder {
     const struct page_limits *limits;
     struct page_writer *page;
-    json_t *root; /* the manifest; NULL: none */
+    json_t *root;                       /* the manifest as JSON; NULL: none */
+    struct manifest_contents *manifest; /* the same, typed */
     struct page_file *files;
     size_t n, cap;
     json_t *by_path; /* their numbers */
@@ -70,8 +71,6 @@ void page_builder_release(struct page_builder *d);
 
 /* Fills `files` from the manifest. */
 int page_builder_list(struct page_builder *d, struct err *err);
-/* A text of the manifest; NULL where it is not. */
-const char *page_builder_text(const json_t *o, const char *key);
 
 /* Draws a file as its `how` says. One that cannot be drawn is an entry that says so. */
 int page_builder_draw(struct page_builder *d, const struct page_file *f, const struct buf *bytes,

@@ -1,4 +1,4 @@
-/* What there is to draw, of all that a manifest names. */
+/* Chooses the files of a manifest that the page draws, and how. */
 #include "page/builder.h"
 
 #include <jansson.h>
@@ -8,78 +8,78 @@
 
 #include "base/banned.h"
 
-const char *page_builder_text(const json_t *o, const char *key)
+static bool is_kind(const struct manifest_item *item, const char *kind)
 {
-    return json_string_value(json_object_get(o, key));
+    return item->kind && strcmp(item->kind, kind) == 0;
 }
 
-static bool is(const json_t *o, const char *key, const char *value)
-{
-    const char *s = page_builder_text(o, key);
-    return s && strcmp(s, value) == 0;
-}
+/* The items of a service, or the local files, and what they have in common. */
+struct item_list {
+    const struct manifest_item *items;
+    size_t n;
+    const char *host, *service;
+    bool against;
+};
 
-/* Whether goroutines of the same service are there as a text, which says more than their profile. */
-static bool has_text_of_goroutines(const json_t *items)
+/* Whether the same service has a text of its goroutines, which says more than their profile. */
+static bool has_goroutine_text(const struct item_list *l)
 {
-    for (size_t i = 0; i < json_array_size(items); i++) {
-        const json_t *item = json_array_get(items, i);
-        const char *file = page_builder_text(item, "file");
-        if (file && is(item, "kind", "goroutines") && is(item, "status", "ok") && text_ends_in(file, ".txt"))
+    for (size_t i = 0; i < l->n; i++) {
+        const struct manifest_item *item = &l->items[i];
+        if (item->file && is_kind(item, "goroutines") && item->status == MANIFEST_OK &&
+            text_ends_in(item->file, ".txt"))
             return true;
     }
     return false;
 }
 
-static void decide(struct page_file *f, const json_t *item, const json_t *beside)
+static void choose_form(struct page_file *f, const struct manifest_item *item, const struct item_list *beside)
 {
-    bool goroutines = is(item, "kind", "goroutines"), profile = json_object_get(item, "profile") != NULL;
-    if (!is(item, "status", "ok")) {
-        f->why = is(item, "status", "damaged") ? "it did not pass its checks" : "it is not whole";
+    bool goroutines = is_kind(item, "goroutines");
+    if (item->status != MANIFEST_OK) {
+        f->why = item->status == MANIFEST_DAMAGED ? "it did not pass its checks" : "it is not whole";
         return;
     }
-    if (profile)
-        f->how = PAGE_AS_PROFILE | (goroutines && !has_text_of_goroutines(beside) ? PAGE_AS_DUMP : 0);
-    else if (goroutines && text_ends_in(f->entry.file, ".txt"))
+    if (item->has_profile)
+        f->how = PAGE_AS_PROFILE | (goroutines && !has_goroutine_text(beside) ? PAGE_AS_DUMP : 0);
+    else if (goroutines && text_ends_in(item->file, ".txt"))
         f->how = PAGE_AS_DUMP;
-    else if (is(item, "kind", "text")) {
+    else if (is_kind(item, "text")) {
         f->how = PAGE_AS_DUMP;
         f->unsure = true;
     }
 }
 
-/* "file-03 gitaly cpu"; of a local file its path. */
-static char *title_of(const json_t *item, const char *host, const char *service)
+/* "file-03 gitaly cpu"; the path of a local file. */
+static char *make_title(const struct manifest_item *item, const char *host, const char *service)
 {
     char *title = NULL;
-    const char *argument = page_builder_text(item, "argument"), *kind = page_builder_text(item, "kind");
+    const char *argument = item->argument;
     if (!host)
-        return strdup(page_builder_text(item, "file"));
-    bool later = json_integer_value(json_object_get(item, "pair")) == 2;
-    if (asprintf(&title, "%s %s %s%s%s%s", host, service ? service : "", kind ? kind : "",
-                 argument ? "=" : "", argument ? argument : "", later ? ", later" : "") < 0)
+        return strdup(item->file);
+    if (asprintf(&title, "%s %s %s%s%s%s", host, service ? service : "", item->kind ? item->kind : "",
+                 argument ? "=" : "", argument ? argument : "", item->pair == 2 ? ", later" : "") < 0)
         return NULL;
     return title;
 }
 
-static int add_file(struct page_builder *d, const json_t *item, const json_t *beside,
-                    const struct page_file *of, struct err *err)
+static int add_file(struct page_builder *d, const struct manifest_item *item, const struct item_list *of,
+                    struct err *err)
 {
-    const char *host = of->entry.host, *service = of->entry.service;
-    struct page_file f = *of;
-    f.entry.file = page_builder_text(item, "file");
-    f.entry.kind = page_builder_text(item, "kind");
-    f.argument = page_builder_text(item, "argument");
-    f.pair = (int)json_integer_value(json_object_get(item, "pair"));
-    if (!f.entry.file || is(item, "kind", "trace"))
+    struct page_file f = {
+        .entry = {.host = of->host, .service = of->service, .file = item->file, .kind = item->kind},
+        .against = of->against,
+        .argument = item->argument,
+        .pair = (int)item->pair};
+    if (!item->file || is_kind(item, "trace"))
         return 0;
-    decide(&f, item, beside);
+    choose_form(&f, item, of);
     if (!f.how && !f.why)
         return 0;
     if (array_reserve((void **)&d->files, &d->cap, d->n + 1, sizeof *d->files, err) < 0)
         return -1;
-    f.entry.title = f.title = title_of(item, host, service);
-    if (!f.title || json_object_set_new(d->by_path, f.entry.file, json_integer((json_int_t)d->n)) < 0) {
+    f.entry.title = f.title = make_title(item, of->host, of->service);
+    if (!f.title || json_object_set_new(d->by_path, item->file, json_integer((json_int_t)d->n)) < 0) {
         free(f.title);
         return err_nomem(err);
     }
@@ -87,28 +87,29 @@ static int add_file(struct page_builder *d, const json_t *item, const json_t *be
     return 0;
 }
 
-/* `of`: what they have in common. */
-static int add_files(struct page_builder *d, const json_t *items, const struct page_file *of, struct err *err)
+static int add_files(struct page_builder *d, const struct item_list *l, struct err *err)
 {
-    for (size_t i = 0; i < json_array_size(items); i++)
-        if (add_file(d, json_array_get(items, i), items, of, err) < 0)
+    for (size_t i = 0; i < l->n; i++)
+        if (add_file(d, &l->items[i], l, err) < 0)
             return -1;
     return 0;
 }
 
 int page_builder_list(struct page_builder *d, struct err *err)
 {
-    const json_t *hosts = json_object_get(d->root, "hosts");
-    for (size_t i = 0; i < json_array_size(hosts); i++) {
-        const json_t *host = json_array_get(hosts, i), *services = json_object_get(host, "services");
-        for (size_t k = 0; k < json_array_size(services); k++) {
-            const json_t *service = json_array_get(services, k);
-            struct page_file of = {.entry = {.host = page_builder_text(host, "name"),
-                                             .service = page_builder_text(service, "name")},
-                                   .against = json_is_true(json_object_get(host, "against"))};
-            if (add_files(d, json_object_get(service, "items"), &of, err) < 0)
+    const struct manifest_contents *m = d->manifest;
+    if (!m)
+        return 0;
+    for (size_t i = 0; i < m->n_hosts; i++)
+        for (size_t k = 0; k < m->hosts[i].n_services; k++) {
+            const struct manifest_service *service = &m->hosts[i].services[k];
+            const struct item_list l = {.items = service->items,
+                                        .n = service->n_items,
+                                        .host = m->hosts[i].name,
+                                        .service = service->name,
+                                        .against = m->hosts[i].against};
+            if (add_files(d, &l, err) < 0)
                 return -1;
         }
-    }
-    return add_files(d, json_object_get(d->root, "files"), &(struct page_file){0}, err);
+    return add_files(d, &(struct item_list){.items = m->files, .n = m->n_files}, err);
 }

@@ -1,6 +1,5 @@
 /* Bundles as sources of the commands that read profiles and dumps: what needs libarchive and OpenSSL. */
 #include <fcntl.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -184,17 +183,6 @@ int input_bundle_member(const char *bundle, const char *member, struct input_key
 /* ---- what is in it ---------------------------------------------------------------------------------------
  */
 
-static const char *text(const json_t *o, const char *key)
-{
-    return json_string_value(json_object_get(o, key));
-}
-
-static bool is(const json_t *o, const char *key, const char *value)
-{
-    const char *s = text(o, key);
-    return s && strcmp(s, value) == 0;
-}
-
 static char *copy_of(const char *s, bool *ok)
 {
     char *copy = s ? strdup(s) : NULL;
@@ -202,58 +190,53 @@ static char *copy_of(const char *s, bool *ok)
     return copy;
 }
 
-/* A local file that is text is a dump if its name says so. */
-static bool is_dump(const json_t *item, const char *file, bool local, bool is_profile)
+static bool is_kind(const struct manifest_item *item, const char *kind)
 {
-    if (!is(item, "status", "ok"))
-        return false;
-    if (is(item, "kind", "goroutines"))
-        return is_profile || text_ends_in(file, ".txt");
-    return local && is(item, "kind", "text") && strstr(file_base(file), "goroutine");
+    return item->kind && strcmp(item->kind, kind) == 0;
 }
 
-static int add_entry(struct input_entries *all, const json_t *item, const char *host, const char *service,
-                     struct err *err)
+/* A local file that is text is a dump if its name says so. */
+static bool is_dump(const struct manifest_item *item, bool local, bool is_profile)
 {
-    const char *file = text(item, "file");
+    if (item->status != MANIFEST_OK)
+        return false;
+    if (is_kind(item, "goroutines"))
+        return is_profile || text_ends_in(item->file, ".txt");
+    return local && is_kind(item, "text") && strstr(file_base(item->file), "goroutine");
+}
+
+static int add_entry(struct input_entries *all, const struct manifest_item *item, const char *host,
+                     const char *service, struct err *err)
+{
     bool ok = true;
-    if (!file)
+    if (!item->file)
         return 0;
     if (array_reserve((void **)&all->items, &all->cap, all->n + 1, sizeof *all->items, err) < 0)
         return -1;
     struct input_entry *e = &all->items[all->n++];
-    *e = (struct input_entry){.pair = (unsigned)json_integer_value(json_object_get(item, "pair")),
-                              .is_profile = is(item, "status", "ok") && json_object_get(item, "profile")};
-    e->is_dump = is_dump(item, file, !host, e->is_profile);
-    e->member = copy_of(file, &ok);
+    *e = (struct input_entry){.pair = item->pair,
+                              .is_profile = item->status == MANIFEST_OK && item->has_profile};
+    e->is_dump = is_dump(item, !host, e->is_profile);
+    e->member = copy_of(item->file, &ok);
     e->host = copy_of(host, &ok);
     e->service = copy_of(service, &ok);
-    e->kind = copy_of(text(item, "kind"), &ok);
+    e->kind = copy_of(item->kind, &ok);
     return ok ? 0 : err_nomem(err);
 }
 
-static int add_items(struct input_entries *all, const json_t *items, const char *host, const char *service,
-                     struct err *err)
+static int add_all(struct input_entries *all, const struct manifest_contents *m, struct err *err)
 {
-    for (size_t i = 0; i < json_array_size(items); i++)
-        if (add_entry(all, json_array_get(items, i), host, service, err) < 0)
+    for (size_t i = 0; i < m->n_hosts; i++)
+        for (size_t k = 0; k < m->hosts[i].n_services; k++) {
+            const struct manifest_service *service = &m->hosts[i].services[k];
+            for (size_t j = 0; j < service->n_items; j++)
+                if (add_entry(all, &service->items[j], m->hosts[i].name, service->name, err) < 0)
+                    return -1;
+        }
+    for (size_t i = 0; i < m->n_files; i++)
+        if (add_entry(all, &m->files[i], NULL, NULL, err) < 0)
             return -1;
     return 0;
-}
-
-static int add_all(struct input_entries *all, const json_t *root, struct err *err)
-{
-    const json_t *hosts = json_object_get(root, "hosts");
-    for (size_t i = 0; i < json_array_size(hosts); i++) {
-        const json_t *host = json_array_get(hosts, i), *services = json_object_get(host, "services");
-        for (size_t k = 0; k < json_array_size(services); k++) {
-            const json_t *service = json_array_get(services, k);
-            if (add_items(all, json_object_get(service, "items"), text(host, "name"), text(service, "name"),
-                          err) < 0)
-                return -1;
-        }
-    }
-    return add_items(all, json_object_get(root, "files"), NULL, NULL, err);
 }
 
 static int order_texts(const char *a, const char *b)
@@ -294,17 +277,17 @@ int input_bundle_entries(const char *bundle, struct input_keys *keys, struct inp
 {
     struct age_identities *by;
     char *manifest = NULL;
-    json_t *root = NULL;
+    struct manifest_contents *contents = NULL;
     if (identities_for(bundle, keys, &by, err) < 0)
         return -1;
     if (bundle_manifest(bundle, by, &manifest, err) < 0)
         return failed(bundle, keys, err);
-    int rc = bundle_manifest_parse(manifest, strlen(manifest), &root, err);
+    int rc = manifest_read(manifest, strlen(manifest), &contents, err);
     if (rc == 0)
-        rc = add_all(ret, root, err);
+        rc = add_all(ret, contents, err);
     if (rc == 0)
         rc = mark_texts(ret, err);
-    json_decref(root);
+    manifest_contents_free(contents);
     free(manifest);
     return rc;
 }
