@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "gateway/openssh/ssh_log.h"
+#include "gateway/ssh/failure.h"
 #include "base/banned.h"
 
 /* Returns the latest complaint that has the words. Words after ^ must begin the complaint. Returns NULL
@@ -49,21 +50,22 @@ static char *name_host_on_route(const struct ssh_log_complaints *c, char *dst, s
 static int host_key_failure(const struct ssh_log_complaints *c, const char *where, const char *offered,
                             struct err *err)
 {
-    const char *file = complaint_with(c, "Offending "), *blank = *offered ? " " : "";
-    const char *it_offered = *offered ? ": it offered " : "";
-    if (complaint_with(c, "HOST IDENTIFICATION HAS CHANGED")) {
-        err_set(err, ERR_HOST_KEY, "%s: HOST KEY HAS CHANGED%s%s%s%s", where, it_offered, offered,
-                file ? "; ssh says: " : "", file ? file : "");
-        return err_hint(err,
-                        "someone may be in between; only if you know why it changed, remove the old key");
+    const char *file = complaint_with(c, "Offending "), *unknown = complaint_with(c, "host key is known for");
+    char offer[200] = "", quoted[SSH_LOG_LINE + 20] = "";
+    bool changed = complaint_with(c, "HOST IDENTIFICATION HAS CHANGED") != NULL;
+    const char *quote = changed ? file : unknown;
+    if (*offered)
+        snprintf(offer, sizeof offer, ": it offered %s", offered);
+    if (quote)
+        snprintf(quoted, sizeof quoted, "; ssh says: %s", quote);
+    if (changed)
+        return failure_set(FAILURE_KEY_CHANGED, FAILURE_DETAILS(where, offer, quoted, "the old key"), err);
+    if (complaint_with(c, "revoked")) {
+        snprintf(offer, sizeof offer, "%s%s", offered, *offered ? " " : "");
+        return failure_set(FAILURE_KEY_REVOKED_TO_SSH, FAILURE_DETAILS(where, offer), err);
     }
-    if (complaint_with(c, "revoked"))
-        return err_set(err, ERR_HOST_KEY, "%s: host key %s%sis revoked", where, offered, blank);
-    const char *unknown = complaint_with(c, "host key is known for");
-    err_set(err, ERR_HOST_KEY, "%s: host key is not known%s%s%s%s", where, it_offered, offered,
-            unknown ? "; ssh says: " : "", unknown ? unknown : "");
-    return err_hint(err, "compare %s with someone who runs the host, then accept it once with your own ssh",
-                    *offered ? "that fingerprint" : "the fingerprint that your own ssh shows");
+    const char *fingerprint = *offered ? "that fingerprint" : "the fingerprint that your own ssh shows";
+    return failure_set(FAILURE_KEY_UNKNOWN_TO_SSH, FAILURE_DETAILS(where, offer, quoted, fingerprint), err);
 }
 
 static int host_key_refused(const struct ssh_log *l, enum ssh_log_source source, const char *where,
@@ -81,72 +83,40 @@ static int host_key_refused(const struct ssh_log *l, enum ssh_log_source source,
 
 /* ---- other reasons ------------------------------------------------------------------------------------- */
 
-#define CLOSED_HINT                                                                                          \
-    "is it an SSH server? a busy one turns connections away too (MaxStartups): take fewer hosts at a time "  \
-    "(--parallel 4)"
-
-/* `says` is our message. If it ends in a blank, the rest of ssh's line follows. Of several complaints from
- * one source, the first in this table is the cause. */
+/* Of several complaints from one source, the first in this table is the cause. */
 static const struct reason {
     const char *words;
-    enum err_kind kind;
     enum {
         OF_SERVER, /* a line from standard error is quoted instead, because it names its host */
         OF_JUMP,   /* only the ssh of a jump host writes it */
         OF_EITHER, /* it may only result from a failure on the route */
     } whose;
-    const char *says;
-    const char *hint;
+    enum failure failure;
+    bool quotes_rest; /* the detail is the rest of ssh's line */
 } reasons[] = {
-    {"Bad configuration option: ", ERR_USAGE, OF_SERVER,
-     "ssh's configuration has an option it does not know: ", NULL},
-    {"Bad owner or permissions on ", ERR_USAGE, OF_SERVER,
-     "ssh does not trust its configuration, bad owner or mode: ", NULL},
-    {"terminating, ", ERR_USAGE, OF_SERVER, "ssh finds errors in its configuration: ", NULL},
-    {"Too many authentication failures", ERR_DENIED, OF_SERVER,
-     "the server ended the session: Too many authentication failures",
-     "it counts every key that is offered: name the one for this host (IdentityFile) and add "
-     "\"IdentitiesOnly yes\""},
-    {"signing failed for ", ERR_DENIED, OF_SERVER, "the server takes a key that ssh cannot sign with: ",
-     "is the key's token plugged in, its PIN right, its agent willing? `ssh -v` to the same host shows more"},
-    {"Permission denied (", ERR_DENIED, OF_SERVER,
-     "the server let nobody in with what was offered; it takes: ",
-     "`ssh -v` to the same host shows what was tried"},
-    {"Could not resolve hostname ", ERR_FAILED, OF_SERVER, "cannot resolve ",
-     "is the name right, and is this workstation on the network (VPN) that knows it?"},
-    {"Connection timed out during banner exchange", ERR_TIMEOUT, OF_EITHER,
-     "it accepts the connection but says nothing", "is the port right, and is the host alive?"},
-    {"connect to host ", ERR_FAILED, OF_SERVER, "cannot connect to ", NULL},
-    {"no matching ", ERR_DENIED, OF_SERVER, "no agreement on keys and ciphers: no matching ", NULL},
-    {"open failed: administratively prohibited", ERR_FAILED, OF_JUMP,
-     "a jump host does not allow forwarding to the next host",
-     "sshd_config there: AllowTcpForwarding, PermitOpen, DisableForwarding; or the key's restrict and "
-     "permitopen options"},
-    {"open failed: connect failed: ", ERR_FAILED, OF_JUMP,
-     "a jump host cannot connect to the next host: ", NULL},
-    {"invalid characters", ERR_FAILED, OF_EITHER, "this is no SSH server", "is the port right?"},
-    {"Timeout, server ", ERR_LOST, OF_EITHER, "the SSH session is dead: ssh heard nothing from the server ",
-     NULL},
+    {"Bad configuration option: ", OF_SERVER, FAILURE_UNKNOWN_OPTION, true},
+    {"Bad owner or permissions on ", OF_SERVER, FAILURE_BAD_MODE, true},
+    {"terminating, ", OF_SERVER, FAILURE_CONFIGURATION, true},
+    {"Too many authentication failures", OF_SERVER, FAILURE_TOO_MANY_KEYS, false},
+    {"signing failed for ", OF_SERVER, FAILURE_SIGNING, true},
+    {"Permission denied (", OF_SERVER, FAILURE_LOGIN_REFUSED_TO_SSH, true},
+    {"Could not resolve hostname ", OF_SERVER, FAILURE_RESOLVE, true},
+    {"Connection timed out during banner exchange", OF_EITHER, FAILURE_SILENT, false},
+    {"connect to host ", OF_SERVER, FAILURE_CONNECT, true},
+    {"no matching ", OF_SERVER, FAILURE_NO_COMMON_ALGORITHM, true},
+    {"open failed: administratively prohibited", OF_JUMP, FAILURE_JUMP_FORBIDDEN, false},
+    {"open failed: connect failed: ", OF_JUMP, FAILURE_JUMP_UNREACHED, true},
+    {"invalid characters", OF_EITHER, FAILURE_NO_SSH_SERVER, false},
+    {"Timeout, server ", OF_EITHER, FAILURE_DEAD, true},
     /* Of ssh's two lines for this failure, this one names the host. */
-    {"^Connection closed by ", ERR_BUSY, OF_EITHER, "the server closed the connection", CLOSED_HINT},
-    {"^Connection reset by ", ERR_BUSY, OF_EITHER, "the server reset the connection", CLOSED_HINT},
-    {"kex_exchange_identification: ", ERR_BUSY, OF_EITHER, "the server closed the connection", CLOSED_HINT},
-    {"closed by remote host", ERR_FAILED, OF_EITHER, "the server closed the connection", NULL},
-    {"Broken pipe", ERR_FAILED, OF_EITHER, "the connection broke", NULL},
-    {"Connection reset", ERR_FAILED, OF_EITHER, "the connection was reset", NULL},
-    {"Connection to ", ERR_FAILED, OF_EITHER, "the connection ended: Connection to ", NULL},
+    {"^Connection closed by ", OF_EITHER, FAILURE_CLOSED_EARLY, false},
+    {"^Connection reset by ", OF_EITHER, FAILURE_RESET_EARLY, false},
+    {"kex_exchange_identification: ", OF_EITHER, FAILURE_CLOSED_EARLY, false},
+    {"closed by remote host", OF_EITHER, FAILURE_CLOSED, false},
+    {"Broken pipe", OF_EITHER, FAILURE_BROKEN_PIPE, false},
+    {"Connection reset", OF_EITHER, FAILURE_RESET, false},
+    {"Connection to ", OF_EITHER, FAILURE_ENDED, true},
 };
-
-/* Checks for a refused or unanswered connection. */
-static bool is_unreached(const struct reason *r)
-{
-    static const char *const words[] = {"Connection timed out during banner exchange", "connect to host ",
-                                        "open failed: connect failed: "};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(r->words, words[i]) == 0)
-            return true;
-    return false;
-}
 
 /* Finds the cause among the complaints and its line. Returns NULL without a known one. */
 static const struct reason *reason_among(const struct ssh_log_complaints *c, const char **ret_line)
@@ -164,22 +134,30 @@ static enum err_kind kind_of(const struct reason *r, const struct ssh_log_compla
 {
     if (strstr(line, "timed out"))
         return ERR_TIMEOUT;
-    return r->kind == ERR_BUSY && c->judged ? ERR_FAILED : r->kind;
+    enum err_kind kind = failure_kind(r->failure);
+    return kind == ERR_BUSY && c->judged ? ERR_FAILED : kind;
 }
 
-static int say(const struct ssh_log *l, const struct reason *r, enum err_kind kind, const char *line,
-               struct err *err)
+/* Sets the error of a reason with the kind. */
+static int set_reason(const struct ssh_log *l, const struct reason *r, enum err_kind kind, const char *line,
+                      struct err *err)
 {
-    const char *when = r->kind == ERR_BUSY && !l->banner[0] ? " before it said anything" : "";
-    bool more = r->says[strlen(r->says) - 1] == ' ';
-    const char *rest = more ? strstr(line, r->words) + strlen(r->words) : "";
-    size_t n = strlen(rest);
-    while (n > 0 && (rest[n - 1] == ')' || rest[n - 1] == '.'))
-        n--;
-    err_set(err, kind, "%s%.*s%s", r->says, (int)n, rest, when);
-    if (is_unreached(r))
-        err_unreached(err);
-    return r->hint && (r->kind != ERR_BUSY || kind == ERR_BUSY) ? err_hint(err, "%s", r->hint) : -1;
+    char detail[SSH_LOG_LINE];
+    bool busy = failure_kind(r->failure) == ERR_BUSY;
+    snprintf(detail, sizeof detail, "%s",
+             r->quotes_rest          ? strstr(line, r->words) + strlen(r->words)
+             : busy && !l->banner[0] ? " before it said anything"
+                                     : "");
+    size_t n = strlen(detail);
+    while (n > 0 && (detail[n - 1] == ')' || detail[n - 1] == '.'))
+        detail[--n] = '\0';
+    failure_set(r->failure, FAILURE_DETAILS(detail), err);
+    if (!err)
+        return -1;
+    err->kind = kind;
+    if (busy && kind != ERR_BUSY)
+        err->hint[0] = '\0';
+    return -1;
 }
 
 /* Quotes the line of ssh or of another program on the route. */
@@ -192,18 +170,18 @@ static int quote_route(const struct ssh_log *l, struct err *err)
         return err_set(err, ERR_FAILED, "what leads to the server failed: %s", latest_complaint(c));
     enum err_kind kind = kind_of(r, c, line);
     if (r->whose == OF_JUMP)
-        return say(l, r, kind, line, err);
+        return set_reason(l, r, kind, line, err);
     /* A usage error here is in another ssh's configuration, not in our arguments. */
     err_set(err, kind == ERR_USAGE ? ERR_FAILED : kind, "what leads to the server: %s", line);
-    if (is_unreached(r))
+    if (failure_is_unreached(r->failure))
         err_unreached(err);
-    return kind == ERR_BUSY ? err_hint(err, CLOSED_HINT) : -1;
+    return kind == ERR_BUSY ? err_hint(err, "%s", failure_hint(FAILURE_CLOSED_EARLY)) : -1;
 }
 
 /* Sets the error from the server's log. Silence may also result from a failure on the route. */
 static int describe_server(const struct ssh_log *l, const struct reason *r, const char *line, struct err *err)
 {
-    say(l, r, kind_of(r, &l->complaints[SSH_LOG], line), line, err);
+    set_reason(l, r, kind_of(r, &l->complaints[SSH_LOG], line), line, err);
     return r->whose == OF_EITHER && l->proxied && !l->banner[0]
                ? err_wrap(err, "through the jump host or proxy on the way")
                : -1;
@@ -211,20 +189,20 @@ static int describe_server(const struct ssh_log *l, const struct reason *r, cons
 
 int ssh_log_failure(const struct ssh_log *l, const char *where, struct err *err)
 {
-    const struct ssh_log_complaints *own = &l->complaints[SSH_LOG], *way = &l->complaints[SSH_STDERR];
+    const struct ssh_log_complaints *own = &l->complaints[SSH_LOG], *route = &l->complaints[SSH_STDERR];
     const char *line = NULL, *ignored = NULL;
     /* ssh reports errors in its arguments before it opens its log. */
     if (own->n == 0 && !l->version[0])
-        own = way;
+        own = route;
     if (complaint_with(own, "Host key verification failed"))
-        return host_key_refused(l, own == way ? SSH_STDERR : SSH_LOG, where, err);
+        return host_key_refused(l, own == route ? SSH_STDERR : SSH_LOG, where, err);
     const struct reason *r = reason_among(own, &line);
     if (r && r->whose != OF_EITHER)
         return describe_server(l, r, line, err);
-    if (complaint_with(way, "Host key verification failed"))
+    if (complaint_with(route, "Host key verification failed"))
         return host_key_refused(l, SSH_STDERR, where, err);
     /* After the server's banner, an unknown line is a banner rather than a cause. */
-    if (way->n > 0 && (r || own->n == 0) && (!l->banner[0] || reason_among(way, &ignored)))
+    if (route->n > 0 && (r || own->n == 0) && (!l->banner[0] || reason_among(route, &ignored)))
         return quote_route(l, err);
     if (r)
         return describe_server(l, r, line, err);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "gateway/ssh/auth_state.h"
+#include "gateway/ssh/failure.h"
 #include "base/banned.h"
 
 /* No real server requires more. This ends the login at a server that always requires another. */
@@ -102,7 +103,6 @@ static int refuse(struct auth *a, struct err *err)
     if (a->unsupported[0])
         return err_set(err, ERR_UNSUPPORTED, "%s", a->unsupported);
     struct buf b = BUF_INIT(sizeof err->msg);
-    buf_addf(&b, "permission denied for user %s: ", session_facts(a->s)->user);
     if (a->steps.len)
         buf_addf(&b, "the server took %s and wants more (%s); ", buf_str(&a->steps), a->methods);
     if (tried)
@@ -113,19 +113,13 @@ static int refuse(struct auth *a, struct err *err)
         buf_addf(&b, "the server takes only %s", a->methods);
     if (a->skipped.len)
         buf_addf(&b, "; not offered: %s", buf_str(&a->skipped));
-    err_set(err, ERR_FAILED, "%s", buf_str(&b));
+    enum failure f = a->would_ask          ? FAILURE_LOGIN_NEEDS_USER
+                     : !tried && keys      ? FAILURE_LOGIN_WITHOUT_KEY
+                     : a->keys_refused > 0 ? FAILURE_LOGIN_KEYS_REFUSED
+                                           : FAILURE_LOGIN_REFUSED;
+    failure_set(f, FAILURE_DETAILS(session_facts(a->s)->user, buf_str(&b)), err);
     buf_release(&b);
-    if (a->would_ask)
-        return err_hint(err,
-                        "on a terminal and without --batch you would be asked; a key that has a passphrase "
-                        "can be added to your agent with ssh-add");
-    if (!tried && keys)
-        return err_hint(err, "load a key into your agent (ssh-add), or name one: IdentityFile in your ssh "
-                             "configuration, `identity:` in the inventory");
-    if (a->keys_refused > 0)
-        return err_hint(err, "is that user right, and is one of these keys in its authorized_keys? "
-                             "`ssh -v` to the same address shows what your ssh does");
-    return err_hint(err, "is that user right? `ssh -v` to the same address shows what your ssh does");
+    return -1;
 }
 
 static const struct method *next_of(const struct auth *a, const char *order, const bool over[N_METHODS])

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gateway/ssh/failure.h"
 #include "gateway/ssh/keyring.h"
 #include "base/banned.h"
 
@@ -46,18 +47,11 @@ int auth_ended(struct auth *a, int rc, struct err *err)
         return err_set(err, ERR_UNSUPPORTED, "%s", a->unsupported);
     if (a->unsure)
         auth_note(a, a->unsure, "", NULL);
-    if (a->tried.len == 0) {
-        err_set(err, ERR_FAILED, "%s", why.msg);
-        return err_hint(
-            err, "its log says why; `ssh -v` to the same address tells whether it does so to everybody");
-    }
-    err_set(err, ERR_FAILED, "%.300s; until then it had refused %s", why.msg, buf_str(&a->tried));
-    if (a->keys_refused == 0)
-        return err_hint(err,
-                        "is that user right, and is the account locked? `ssh` to the same address tells");
-    return err_hint(
-        err, "offer only the right key: IdentityFile and `IdentitiesOnly yes` in your ssh configuration, "
-             "or `identity:` in the inventory");
+    if (a->tried.len == 0)
+        return failure_set(FAILURE_LOGIN_ENDED, FAILURE_DETAILS(why.msg), err);
+    why.msg[300] = '\0';
+    return failure_set(a->keys_refused ? FAILURE_LOGIN_ENDED_AFTER_KEYS : FAILURE_LOGIN_ENDED_WITHOUT_KEYS,
+                       FAILURE_DETAILS(why.msg, buf_str(&a->tried)), err);
 }
 
 int auth_list_methods(struct auth *a, bool *ret_in, struct err *err)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "gateway/ssh/failure.h"
 #include "base/banned.h"
 
 struct field {
@@ -168,16 +169,21 @@ static const struct known_key *authority(const struct known_hosts *k)
     return NULL;
 }
 
+/* Writes "FILE:LINE". Returns dst. */
+#define PLACE 450
+static char *name_place(const struct known_key *k, char dst[PLACE])
+{
+    snprintf(dst, PLACE, "%s:%u", k->file, k->line);
+    return dst;
+}
+
 int known_hosts_usable(const struct known_hosts *k, struct err *err)
 {
     const struct known_key *a = authority(k);
     if (!a || has_key(k))
         return 0;
-    err_set(err, ERR_UNSUPPORTED,
-            "only a certificate authority is known for the host (%s:%u), and libssh2 cannot judge its "
-            "certificates",
-            a->file, a->line);
-    return err_hint(err, "OpenSSH can: --via openssh");
+    char place[PLACE];
+    return failure_set(FAILURE_ONLY_AUTHORITY_KNOWN, FAILURE_DETAILS(name_place(a, place)), err);
 }
 
 /* Compares one line with the key. */
@@ -216,7 +222,7 @@ enum known_status known_hosts_judge(const struct known_hosts *k, const struct ss
 }
 
 /* Names the files that exist, else the first one. */
-static void name_files(const struct strlist *files, char *dst, size_t cap)
+static char *name_files(const struct strlist *files, char *dst, size_t cap)
 {
     size_t len = 0, n = 0;
     snprintf(dst, cap, "%s%s", files->n ? "there is no " : "no file is named",
@@ -224,69 +230,63 @@ static void name_files(const struct strlist *files, char *dst, size_t cap)
     for (size_t i = 0; i < files->n && len < cap; i++)
         if (file_exists(files->items[i]))
             len += (size_t)snprintf(dst + len, cap - len, "%s%s", n++ ? ", " : "not in ", files->items[i]);
+    return dst;
 }
 
 static int refuse_new(const struct known_hosts *k, const char *offered, const char *where,
                       const struct strlist *files, struct err *err)
 {
     const struct known_key *a = authority(k), *other = has_key(k) ? k->items : NULL;
-    char looked[200];
-    name_files(files, looked, sizeof looked);
+    char looked[200], searched[210], place[PLACE];
+    snprintf(searched, sizeof searched, ", %s", name_files(files, looked, sizeof looked));
     while (other && other->marker != KNOWN_PLAIN)
         other++;
-    err_set(err, ERR_HOST_KEY, "%s: host key is not known: it offered %s, %s", where, offered, looked);
-    if (a)
-        return err_hint(err, "its certificate may be signed by the authority of %s:%u: --via openssh",
-                        a->file, a->line);
-    if (other)
-        return err_hint(err,
-                        "%s:%u has another key for the host without the port; compare the fingerprint with "
-                        "someone who runs the host, then trust it with --accept-new or your own ssh",
-                        other->file, other->line);
-    return err_hint(err, "compare that fingerprint with someone who runs the host, then trust it with "
-                         "--accept-new, or accept it once with your own ssh");
+    enum failure f = a       ? FAILURE_KEY_UNKNOWN_OR_SIGNED
+                     : other ? FAILURE_KEY_UNKNOWN_AT_PORT
+                             : FAILURE_KEY_UNKNOWN;
+    const char *line = a || other ? name_place(a ? a : other, place) : "";
+    return failure_set(f, FAILURE_DETAILS(where, offered, searched, line), err);
+}
+
+/* Refuses a key that differs from a known one. */
+static int refuse_other(enum failure f, const struct known_key *known, const char *offered, const char *where,
+                        struct err *err)
+{
+    char fingerprint[SSH_FINGERPRINT], place[PLACE], differs[PLACE + 200], line[PLACE + 20];
+    ssh_blob_fingerprint(&known->blob, fingerprint);
+    snprintf(differs, sizeof differs, ", but %s has %s%s%s", name_place(known, place),
+             f == FAILURE_KEY_OF_OTHER_TYPE ? known->type : "", f == FAILURE_KEY_OF_OTHER_TYPE ? " " : "",
+             fingerprint);
+    snprintf(line, sizeof line, "line %u of %s", known->line, known->file);
+    return failure_set(f, FAILURE_DETAILS(where, offered, differs, line), err);
 }
 
 static int refuse_changed(const struct known_hosts *k, const struct known_key *known, const char *offered,
                           const char *where, struct err *err)
 {
-    char fingerprint[SSH_FINGERPRINT];
     const struct known_key *a = authority(k);
-    err_set(err, ERR_HOST_KEY, "%s: HOST KEY HAS CHANGED: it offered %s, but %s:%u has %s", where, offered,
-            known->file, known->line, ssh_blob_fingerprint(&known->blob, fingerprint));
-    if (a)
-        return err_hint(err,
-                        "someone may be in between, unless its certificate is signed by the authority of "
-                        "%s:%u: --via openssh",
-                        a->file, a->line);
-    return err_hint(err, "someone may be in between; only if you know why it changed, remove line %u of %s",
-                    known->line, known->file);
-}
-
-static int refuse_other_types(const struct known_key *known, const char *offered, const char *where,
-                              struct err *err)
-{
-    char fingerprint[SSH_FINGERPRINT];
-    err_set(err, ERR_HOST_KEY, "%s: host key is not known: it offered %s, but %s:%u has %s %s", where,
-            offered, known->file, known->line, known->type, ssh_blob_fingerprint(&known->blob, fingerprint));
-    return err_hint(err,
-                    "someone may be in between; only if you know why it does not show that key any more, "
-                    "remove line %u of %s",
-                    known->line, known->file);
+    if (!a)
+        return refuse_other(FAILURE_KEY_CHANGED, known, offered, where, err);
+    char fingerprint[SSH_FINGERPRINT], place[PLACE], signer[PLACE], differs[PLACE + 100];
+    snprintf(differs, sizeof differs, ", but %s has %s", name_place(known, place),
+             ssh_blob_fingerprint(&known->blob, fingerprint));
+    return failure_set(FAILURE_KEY_CHANGED_OR_SIGNED,
+                       FAILURE_DETAILS(where, offered, differs, name_place(a, signer)), err);
 }
 
 int known_hosts_check(const struct known_hosts *k, const struct ssh_blob *key, const char *where,
                       const struct strlist *files, struct err *err)
 {
-    char type[64], fingerprint[SSH_FINGERPRINT], offered[160];
+    static const char offer[] = ": it offered ";
+    char type[64], fingerprint[SSH_FINGERPRINT], offered[180], place[PLACE];
     const struct known_key *line = NULL;
     ssh_blob_type(key, type, sizeof type);
-    snprintf(offered, sizeof offered, "%s %s", type, ssh_blob_fingerprint(key, fingerprint));
+    snprintf(offered, sizeof offered, "%s%s %s", offer, type, ssh_blob_fingerprint(key, fingerprint));
     switch (known_hosts_judge(k, key, &line)) {
     case KNOWN_NEW:
         return refuse_new(k, offered, where, files, err);
     case KNOWN_OTHER_TYPES:
-        return refuse_other_types(line, offered, where, err);
+        return refuse_other(FAILURE_KEY_OF_OTHER_TYPE, line, offered, where, err);
     case KNOWN_CHANGED:
         return refuse_changed(k, line, offered, where, err);
     case KNOWN_TRUSTED:
@@ -294,8 +294,8 @@ int known_hosts_check(const struct known_hosts *k, const struct ssh_blob *key, c
     case KNOWN_REFUSED:
         break;
     }
-    err_set(err, ERR_HOST_KEY, "%s: host key %s is revoked by %s:%u", where, offered, line->file, line->line);
-    return err_hint(err, "whoever revoked it can say why, and which key the host has now");
+    return failure_set(FAILURE_KEY_REVOKED,
+                       FAILURE_DETAILS(where, offered + sizeof offer - 1, name_place(line, place)), err);
 }
 
 char *known_hosts_preference(const struct known_hosts *k, char *dst, size_t cap)

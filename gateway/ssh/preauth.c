@@ -1,10 +1,10 @@
 #include "gateway/ssh/preauth.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "gateway/ssh/failure.h"
 #include "base/banned.h"
-
-#define BUSY_HINT "too many logins at once; take fewer hosts at a time (--parallel 4)"
 
 /* Finds the version line or the start of one. Returns NULL without either. */
 static const char *find_version(const char *p, size_t n)
@@ -38,9 +38,13 @@ static char *first_line(const void *p, size_t n, char *dst, size_t cap)
 
 static int no_server(const void *p, size_t n, enum err_kind kind, struct err *err)
 {
-    char said[80];
-    err_set(err, kind, "this is no SSH server: it says \"%s\"", first_line(p, n, said, sizeof said));
-    return err_hint(err, "is the port right? `ssh -G` shows what your configuration says");
+    char said[80], quoted[100];
+    snprintf(quoted, sizeof quoted, ": it says \"%s\"", first_line(p, n, said, sizeof said));
+    failure_set(FAILURE_NO_SSH_SERVER,
+                FAILURE_DETAILS(quoted, " `ssh -G` shows what your configuration says"), err);
+    if (err)
+        err->kind = kind;
+    return -1;
 }
 
 int preauth_check(const void *p, size_t n, struct err *err)
@@ -52,26 +56,20 @@ int preauth_check(const void *p, size_t n, struct err *err)
     if (!memchr(version, '\n', left) || is_version_2(version, left))
         return 0;
     char said[80];
-    err_set(err, ERR_FAILED, "the server speaks an old version of SSH: \"%s\"",
-            first_line(version, left, said, sizeof said));
-    return err_hint(err, "only version 2.0 (RFC 4253) is spoken here: is the port right?");
+    return failure_set(FAILURE_OLD_VERSION, FAILURE_DETAILS(first_line(version, left, said, sizeof said)),
+                       err);
 }
 
 /* The server sent nothing. */
 static int explain_silence(enum preauth_end end, int64_t waited_ms, struct err *err)
 {
-    char waited[32];
-    if (end == PREAUTH_SILENT) {
-        err_set(err, ERR_TIMEOUT, "it accepts the connection but says nothing (waited %s for an SSH banner)",
-                text_duration(waited, sizeof waited, waited_ms));
-        err_unreached(err);
-        return err_hint(
-            err, "is the port right, and is the host alive? --connect-timeout sets how long is waited");
-    }
-    err_set(err, ERR_BUSY, "the server closed the connection before it said anything");
-    return err_hint(err,
-                    "is it an SSH server? a busy one turns connections away too (MaxStartups): take fewer "
-                    "hosts at a time (--parallel 4)");
+    char limit[32], waited[80];
+    if (end != PREAUTH_SILENT)
+        return failure_set(FAILURE_CLOSED_EARLY, FAILURE_DETAILS(" before it said anything"), err);
+    snprintf(waited, sizeof waited, " (waited %s for an SSH banner)",
+             text_duration(limit, sizeof limit, waited_ms));
+    return failure_set(FAILURE_SILENT, FAILURE_DETAILS(waited, " --connect-timeout sets how long is waited"),
+                       err);
 }
 
 /* The server sent text, but no version. */
@@ -80,10 +78,8 @@ static int explain_text(const void *p, size_t n, enum preauth_end end, struct er
     char said[80];
     first_line(p, n, said, sizeof said);
     /* sshd sends these words above its limit; older versions close without a text. */
-    if (strstr(said, "MaxStartups")) {
-        err_set(err, ERR_BUSY, "the server is busy: it says \"%s\"", said);
-        return err_hint(err, BUSY_HINT);
-    }
+    if (strstr(said, "MaxStartups"))
+        return failure_set(FAILURE_BUSY, FAILURE_DETAILS(said), err);
     return no_server(p, n, end == PREAUTH_SILENT ? ERR_TIMEOUT : ERR_FAILED, err);
 }
 
@@ -91,25 +87,12 @@ static int explain_text(const void *p, size_t n, enum preauth_end end, struct er
 static int explain_exchange(enum preauth_end end, int64_t waited_ms, struct err *err)
 {
     char waited[32];
-    switch (end) {
-    case PREAUTH_CLOSED:
-        err_set(err, ERR_FAILED, "the server closed the connection in the middle of the SSH handshake");
-        return err_hint(err,
-                        "its log says why; `ssh -v` to the same host tells whether it does so to everybody");
-    case PREAUTH_SILENT:
-        err_set(err, ERR_TIMEOUT, "the server began the SSH handshake, but did not end it within %s",
-                text_duration(waited, sizeof waited, waited_ms));
-        err_unreached(err);
-        return err_hint(err, "an overloaded host, or a way on which large packets are lost (MTU); "
-                             "--connect-timeout sets how long is waited");
-    case PREAUTH_FAILED:
-        break;
-    }
-    err_set(err, ERR_FAILED,
-            "the SSH handshake failed: what the server sent is not what the protocol wants, or was "
-            "changed on the way");
-    return err_hint(err,
-                    "is there a proxy or firewall that looks into SSH? `ssh -v` to the same host tells more");
+    if (end == PREAUTH_CLOSED)
+        return failure_set(FAILURE_HANDSHAKE_CLOSED, FAILURE_DETAILS(NULL), err);
+    if (end == PREAUTH_SILENT)
+        return failure_set(FAILURE_HANDSHAKE_SLOW,
+                           FAILURE_DETAILS(text_duration(waited, sizeof waited, waited_ms)), err);
+    return failure_set(FAILURE_HANDSHAKE_INVALID, FAILURE_DETAILS(NULL), err);
 }
 
 int preauth_explain(const void *p, size_t n, enum preauth_end end, int64_t waited_ms, struct err *err)

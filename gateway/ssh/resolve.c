@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "gateway/ssh/failure.h"
 #include "base/banned.h"
 
 /* A lookup with its thread. The last of caller and thread to release it frees it. */
@@ -85,14 +86,15 @@ static bool claim_answer(struct lookup *l)
     return answered;
 }
 
-static int refused(const char *host, int rc, int error, struct err *err)
+static int lookup_error(const char *host, int rc, int error, struct err *err)
 {
     if (rc == EAI_SYSTEM) {
         errno = error;
         return err_sys(err, "cannot resolve %s", host);
     }
-    err_set(err, ERR_FAILED, "cannot resolve %s: %s", host, gai_strerror(rc));
-    return err_hint(err, "is the name right, and is this workstation on the network (VPN) that knows it?");
+    char reason[400];
+    snprintf(reason, sizeof reason, "%s: %s", host, gai_strerror(rc));
+    return failure_set(FAILURE_RESOLVE, FAILURE_DETAILS(reason), err);
 }
 
 int resolve(const char *host, unsigned port, int family, int64_t deadline, int cancel_fd,
@@ -110,15 +112,13 @@ int resolve(const char *host, unsigned port, int family, int64_t deadline, int c
         return -1;
     int rc = fd_wait(l->done[0], POLLIN, deadline, cancel_fd, &why);
     if (!claim_answer(l)) {
-        if (rc < 0 && why.kind == ERR_TIMEOUT) {
-            err_set(&why, ERR_TIMEOUT, "cannot resolve %s: the resolver does not answer", host);
-            err_hint(&why, "is this workstation on the network (VPN) that knows it?");
-        }
+        if (rc < 0 && why.kind == ERR_TIMEOUT)
+            failure_set(FAILURE_RESOLVER_SILENT, FAILURE_DETAILS(host), &why);
         if (err)
             *err = why;
         return -1;
     }
-    rc = l->rc == 0 ? 0 : refused(host, l->rc, l->error, err);
+    rc = l->rc == 0 ? 0 : lookup_error(host, l->rc, l->error, err);
     if (rc == 0) {
         *ret = l->found;
         l->found = NULL;

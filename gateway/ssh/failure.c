@@ -1,0 +1,203 @@
+#include "gateway/ssh/failure.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+#define CLOSED_HINT                                                                                          \
+    "is it an SSH server? a busy one turns connections away too (MaxStartups): take fewer hosts at a time "  \
+    "(--parallel 4)"
+#define FORBIDDEN_HINT                                                                                       \
+    "sshd_config there: AllowTcpForwarding, PermitOpen, DisableForwarding; or the key's restrict and "       \
+    "permitopen options"
+
+static const struct row {
+    enum err_kind kind;
+    const char *message;
+    const char *hint; /* NULL: none */
+    bool unreached;   /* a connection was refused or not answered */
+} rows[] = {
+    /* Host keys. {} are the host's name, ": it offered TYPE FINGERPRINT" and the known key. */
+    [FAILURE_KEY_CHANGED] = {ERR_HOST_KEY, "{}: HOST KEY HAS CHANGED{}{}",
+                             "someone may be in between; only if you know why it changed, remove {}", false},
+    [FAILURE_KEY_CHANGED_OR_SIGNED] = {ERR_HOST_KEY, "{}: HOST KEY HAS CHANGED{}{}",
+                                       "someone may be in between, unless its certificate is signed by the "
+                                       "authority of {}: --via openssh",
+                                       false},
+    [FAILURE_KEY_UNKNOWN] = {ERR_HOST_KEY, "{}: host key is not known{}{}",
+                             "compare that fingerprint with someone who runs the host, then trust it with "
+                             "--accept-new, or accept it once with your own ssh",
+                             false},
+    [FAILURE_KEY_UNKNOWN_OR_SIGNED] = {ERR_HOST_KEY, "{}: host key is not known{}{}",
+                                       "its certificate may be signed by the authority of {}: --via openssh",
+                                       false},
+    [FAILURE_KEY_UNKNOWN_AT_PORT] = {ERR_HOST_KEY, "{}: host key is not known{}{}",
+                                     "{} has another key for the host without the port; compare the "
+                                     "fingerprint with someone who runs the host, then trust it with "
+                                     "--accept-new or your own ssh",
+                                     false},
+    [FAILURE_KEY_UNKNOWN_TO_SSH] = {ERR_HOST_KEY, "{}: host key is not known{}{}",
+                                    "compare {} with someone who runs the host, then accept it once with "
+                                    "your own ssh",
+                                    false},
+    [FAILURE_KEY_OF_OTHER_TYPE] = {ERR_HOST_KEY, "{}: host key is not known{}{}",
+                                   "someone may be in between; only if you know why it does not show that "
+                                   "key any more, remove {}",
+                                   false},
+    [FAILURE_KEY_REVOKED] = {ERR_HOST_KEY, "{}: host key {} is revoked by {}",
+                             "whoever revoked it can say why, and which key the host has now", false},
+    [FAILURE_KEY_REVOKED_TO_SSH] = {ERR_HOST_KEY, "{}: host key {}is revoked", NULL, false},
+    [FAILURE_ONLY_AUTHORITY_KNOWN] = {ERR_UNSUPPORTED,
+                                      "only a certificate authority is known for the host ({}), and libssh2 "
+                                      "cannot judge its certificates",
+                                      "OpenSSH can: --via openssh", false},
+
+    [FAILURE_RESOLVE] = {ERR_FAILED, "cannot resolve {}",
+                         "is the name right, and is this workstation on the network (VPN) that knows it?",
+                         false},
+    [FAILURE_RESOLVER_SILENT] = {ERR_TIMEOUT, "cannot resolve {}: the resolver does not answer",
+                                 "is this workstation on the network (VPN) that knows it?", false},
+    [FAILURE_CONNECT] = {ERR_FAILED, "cannot connect to {}", NULL, true},
+    [FAILURE_NO_SSH_SERVER] = {ERR_FAILED, "this is no SSH server{}", "is the port right?{}", false},
+    [FAILURE_OLD_VERSION] = {ERR_FAILED, "the server speaks an old version of SSH: \"{}\"",
+                             "only version 2.0 (RFC 4253) is spoken here: is the port right?", false},
+    [FAILURE_SILENT] = {ERR_TIMEOUT, "it accepts the connection but says nothing{}",
+                        "is the port right, and is the host alive?{}", true},
+    [FAILURE_CLOSED_EARLY] = {ERR_BUSY, "the server closed the connection{}", CLOSED_HINT, false},
+    [FAILURE_RESET_EARLY] = {ERR_BUSY, "the server reset the connection{}", CLOSED_HINT, false},
+    [FAILURE_BUSY] = {ERR_BUSY, "the server is busy: it says \"{}\"",
+                      "too many logins at once; take fewer hosts at a time (--parallel 4)", false},
+    [FAILURE_HANDSHAKE_CLOSED] = {ERR_FAILED,
+                                  "the server closed the connection in the middle of the SSH handshake",
+                                  "its log says why; `ssh -v` to the same host tells whether it does so to "
+                                  "everybody",
+                                  false},
+    [FAILURE_HANDSHAKE_SLOW] = {ERR_TIMEOUT,
+                                "the server began the SSH handshake, but did not end it within {}",
+                                "an overloaded host, or a way on which large packets are lost (MTU); "
+                                "--connect-timeout sets how long is waited",
+                                true},
+    [FAILURE_HANDSHAKE_INVALID] = {ERR_FAILED,
+                                   "the SSH handshake failed: what the server sent is not what the protocol "
+                                   "wants, or was changed on the way",
+                                   "is there a proxy or firewall that looks into SSH? `ssh -v` to the same "
+                                   "host tells more",
+                                   false},
+    [FAILURE_NO_COMMON_ALGORITHM] = {ERR_DENIED, "no agreement on keys and ciphers: no matching {}", NULL,
+                                     false},
+
+    /* Logins. {} is the failure of the session, then the refused methods and keys. */
+    [FAILURE_LOGIN_ENDED] = {ERR_FAILED, "{}",
+                             "its log says why; `ssh -v` to the same address tells whether it does so to "
+                             "everybody",
+                             false},
+    [FAILURE_LOGIN_ENDED_AFTER_KEYS] = {ERR_FAILED, "{}; until then it had refused {}",
+                                        "offer only the right key: IdentityFile and `IdentitiesOnly yes` in "
+                                        "your ssh configuration, or `identity:` in the inventory",
+                                        false},
+    [FAILURE_LOGIN_ENDED_WITHOUT_KEYS] = {ERR_FAILED, "{}; until then it had refused {}",
+                                          "is that user right, and is the account locked? `ssh` to the same "
+                                          "address tells",
+                                          false},
+    /* {} is the user, then the reasons. */
+    [FAILURE_LOGIN_NEEDS_USER] = {ERR_FAILED, "permission denied for user {}: {}",
+                                  "on a terminal and without --batch you would be asked; a key that has a "
+                                  "passphrase can be added to your agent with ssh-add",
+                                  false},
+    [FAILURE_LOGIN_WITHOUT_KEY] = {ERR_FAILED, "permission denied for user {}: {}",
+                                   "load a key into your agent (ssh-add), or name one: IdentityFile in your "
+                                   "ssh configuration, `identity:` in the inventory",
+                                   false},
+    [FAILURE_LOGIN_KEYS_REFUSED] = {ERR_FAILED, "permission denied for user {}: {}",
+                                    "is that user right, and is one of these keys in its authorized_keys? "
+                                    "`ssh -v` to the same address shows what your ssh does",
+                                    false},
+    [FAILURE_LOGIN_REFUSED] = {ERR_FAILED, "permission denied for user {}: {}",
+                               "is that user right? `ssh -v` to the same address shows what your ssh does",
+                               false},
+    [FAILURE_LOGIN_REFUSED_TO_SSH] = {ERR_DENIED,
+                                      "the server let nobody in with what was offered; it takes: {}",
+                                      "`ssh -v` to the same host shows what was tried", false},
+    [FAILURE_TOO_MANY_KEYS] = {ERR_DENIED, "the server ended the session: Too many authentication failures",
+                               "it counts every key that is offered: name the one for this host "
+                               "(IdentityFile) and add \"IdentitiesOnly yes\"",
+                               false},
+    [FAILURE_SIGNING] = {ERR_DENIED, "the server takes a key that ssh cannot sign with: {}",
+                         "is the key's token plugged in, its PIN right, its agent willing? `ssh -v` to the "
+                         "same host shows more",
+                         false},
+
+    /* Channels. {} is the destination. */
+    [FAILURE_FORWARD_FORBIDDEN] = {ERR_FAILED, "the SSH server does not allow forwarding to {}",
+                                   FORBIDDEN_HINT, false},
+    [FAILURE_FORWARD_UNSUPPORTED] = {ERR_FAILED, "the SSH server cannot forward to {}",
+                                     "it takes OpenSSH's sshd there, or another that knows {}", false},
+    [FAILURE_FORWARD_UNREACHED] = {ERR_FAILED, "the far host cannot connect to {}{}",
+                                   "nothing listens there, or it listens on another address or port", true},
+    /* sshd gives the same answer if it forbids forwarding to a Unix socket. */
+    [FAILURE_FORWARD_UNREACHED_SOCKET] = {ERR_FAILED, "the far host cannot connect to {}{}",
+                                          "nothing listens there, or that user may not open it; or "
+                                          "sshd_config there forbids it: AllowStreamLocalForwarding, "
+                                          "DisableForwarding, or the key's restrict option",
+                                          true},
+    [FAILURE_JUMP_FORBIDDEN] = {ERR_FAILED, "a jump host does not allow forwarding to the next host",
+                                FORBIDDEN_HINT, false},
+    [FAILURE_JUMP_UNREACHED] = {ERR_FAILED, "a jump host cannot connect to the next host: {}", NULL, true},
+
+    [FAILURE_DEAD] = {ERR_LOST, "the SSH session is dead: ssh heard nothing from the server {}", NULL, false},
+    [FAILURE_CLOSED] = {ERR_FAILED, "the server closed the connection", NULL, false},
+    [FAILURE_BROKEN_PIPE] = {ERR_FAILED, "the connection broke", NULL, false},
+    [FAILURE_RESET] = {ERR_FAILED, "the connection was reset", NULL, false},
+    [FAILURE_ENDED] = {ERR_FAILED, "the connection ended: Connection to {}", NULL, false},
+
+    [FAILURE_UNKNOWN_OPTION] = {ERR_USAGE, "ssh's configuration has an option it does not know: {}", NULL,
+                                false},
+    [FAILURE_BAD_MODE] = {ERR_USAGE, "ssh does not trust its configuration, bad owner or mode: {}", NULL,
+                          false},
+    [FAILURE_CONFIGURATION] = {ERR_USAGE, "ssh finds errors in its configuration: {}", NULL, false},
+};
+
+/* Writes the template with its details, cut to the room. Returns the first unused detail. */
+static const char *const *expand_template(const char *template, const char *const details[], char *dst,
+                                          size_t cap)
+{
+    size_t n = 0;
+    for (const char *gap; (gap = strstr(template, "{}")) != NULL; template = gap + 2) {
+        const char *detail = *details ? *details++ : "";
+        if (n < cap)
+            n += (size_t)snprintf(dst + n, cap - n, "%.*s%s", (int)(gap - template), template, detail);
+    }
+    if (n < cap)
+        snprintf(dst + n, cap - n, "%s", template);
+    return details;
+}
+
+int failure_set(enum failure f, const char *const details[], struct err *err)
+{
+    const struct row *row = &rows[f];
+    char text[sizeof err->msg];
+    details = expand_template(row->message, details, text, sizeof text);
+    err_set(err, row->kind, "%s", text);
+    if (row->unreached)
+        err_unreached(err);
+    if (!row->hint)
+        return -1;
+    expand_template(row->hint, details, text, sizeof text);
+    return err_hint(err, "%s", text);
+}
+
+enum err_kind failure_kind(enum failure f)
+{
+    return rows[f].kind;
+}
+
+bool failure_is_unreached(enum failure f)
+{
+    return rows[f].unreached;
+}
+
+const char *failure_hint(enum failure f)
+{
+    return rows[f].hint;
+}
