@@ -31,9 +31,9 @@ static void print_route(const struct route *r)
         fputs(i ? ", " : " through ", stdout);
         print_hop(&r->hops[i]);
     }
-    if (r->n_hops == 1 && host->proxy_command) {
+    if (r->n_hops == 1 && host->connect.proxy_command) {
         fputs(" through the command ", stdout);
-        print_text(host->proxy_command);
+        print_text(host->connect.proxy_command);
     }
     putchar('\n');
 }

@@ -47,7 +47,7 @@ static void add_key(struct buf *key, const struct hop *hop)
     login_key_add(key, hop);
     for (const struct hop *h = hop; h; h = h->before) {
         login_key_text(key, h->config->address);
-        login_key_text(key, h->config->control_path);
+        login_key_text(key, h->config->connect.control_path);
         login_key_number(key, h->config->compression);
         login_key_number(key, h->config->compressible);
     }

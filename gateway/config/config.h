@@ -31,44 +31,47 @@ struct ssh_config {
     char *address;             /* the requested address, [user@]host */
     struct ssh_settings asked; /* the requested settings, a copy: for calls of ssh itself */
     char *hostname;
-    char *user;
     unsigned port;
-    enum address_family family;
-    char *bind_address;         /* BindAddress; NULL: any */
-    unsigned connect_timeout_s; /* 0: not set */
-
-    struct strlist
-        identity_files; /* after ssh_config_resolve only those of which the file or FILE.pub exists */
-    struct strlist certificate_files; /* the user's certificates; only existing files */
-    bool identities_only;
-    char *agent;    /* NULL: no agent */
-    bool publickey; /* PubkeyAuthentication and so on: whether it is allowed */
-    bool password;  /* this and the next: false with BatchMode */
-    bool keyboard_interactive;
-    bool gssapi;               /* only OpenSSH can */
-    bool hostbased;            /* only OpenSSH can */
-    char *preferred;           /* PreferredAuthentications, a comma list; NULL: ssh's own order */
-    unsigned password_prompts; /* NumberOfPasswordPrompts; 0 with BatchMode: no questions */
-
-    struct strlist known_hosts; /* user's files, then the global ones */
-    size_t n_user_known_hosts;  /* the number of the user's files; a new host is written into the first */
-    char *host_key_alias;       /* NULL: none */
-    enum host_key_policy host_key_policy;
-    bool hash_known_hosts; /* write hashed names */
-
+    char *user;
+    struct ssh_config_connect {
+        enum address_family family;
+        char *bind_address;  /* BindAddress; NULL: any */
+        unsigned timeout_s;  /* ConnectTimeout; 0: not set */
+        char *jump;          /* ProxyJump; NULL: none */
+        char *proxy_command; /* a shell command; NULL: none */
+        char *control_path;  /* the socket of the user's own `ssh -M`; NULL: none, or our settings differ from
+                                its  configuration */
+    } connect;
+    struct ssh_config_host_key {
+        struct strlist files; /* known_hosts: the user's files, then the global ones */
+        size_t n_user_files;  /* the number of the user's files; a new host is written into the first */
+        char *alias;          /* HostKeyAlias; NULL: none */
+        enum host_key_policy policy;
+        bool hash_names; /* HashKnownHosts */
+    } host_key;
+    struct ssh_config_login {
+        struct strlist identity_files;    /* after ssh_config_resolve: the file or FILE.pub exists */
+        struct strlist certificate_files; /* the user's certificates; only existing files */
+        bool identities_only;
+        char *agent;    /* NULL: no agent */
+        bool publickey; /* PubkeyAuthentication and so on: whether it is allowed */
+        bool password;  /* this and the next: false with BatchMode */
+        bool keyboard_interactive;
+        bool gssapi;               /* only OpenSSH can */
+        bool hostbased;            /* only OpenSSH can */
+        char *preferred;           /* PreferredAuthentications, a comma list; NULL: ssh's own order */
+        unsigned password_prompts; /* NumberOfPasswordPrompts; 0 with BatchMode: no questions */
+    } login;
     /* Comma lists of the allowed algorithms, ssh's preference first; NULL: any. */
-    char *key_exchanges;
-    char *host_key_types;
-    char *ciphers;
-    char *macs;
-    char *key_types; /* PubkeyAcceptedAlgorithms */
-
-    bool compression;    /* always compress */
-    bool compressible;   /* the caller expects compressible data: compress on a long line */
-    char *proxy_jump;    /* NULL: none */
-    char *proxy_command; /* a shell command; NULL: none */
-    char *control_path;  /* the socket of the user's own `ssh -M`; NULL: none, or our settings differ from its
-                            configuration */
+    struct ssh_config_algorithms {
+        char *key_exchanges;
+        char *host_keys;
+        char *ciphers;
+        char *macs;
+        char *keys; /* PubkeyAcceptedAlgorithms */
+    } algorithms;
+    bool compression;      /* always compress */
+    bool compressible;     /* the caller expects compressible data: compress on a long line */
     char only_openssh[64]; /* the setting that requires OpenSSH ("PKCS11Provider"), or "" */
 };
 int ssh_config_resolve(const char *address, const struct ssh_settings *settings,

@@ -83,9 +83,9 @@ static int resolve_config(struct walk *w, const char *address, const struct ssh_
 /* The previous hop makes the connection, so no other setting may. */
 static int append_behind(struct walk *w, struct ssh_config *c, struct err *err)
 {
-    free(c->proxy_command);
-    free(c->proxy_jump);
-    c->proxy_command = c->proxy_jump = NULL;
+    free(c->connect.proxy_command);
+    free(c->connect.jump);
+    c->connect.proxy_command = c->connect.jump = NULL;
     return append_hop(w, c, err);
 }
 
@@ -132,7 +132,7 @@ static int add_chain(struct walk *w, const char *address, const struct ssh_setti
     struct ssh_config c = {0};
     if (resolve_config(w, address, settings, &c, err) < 0)
         return -1;
-    if (!c.proxy_jump || add_jumps(w, c.proxy_jump, err) == 0)
+    if (!c.connect.jump || add_jumps(w, c.connect.jump, err) == 0)
         rc = append_hop(w, &c, err);
     ssh_config_release(&c);
     return rc;

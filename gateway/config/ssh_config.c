@@ -19,24 +19,24 @@
 static int find_agent(struct ssh_reading *r, struct err *err)
 {
     const char *variable = r->agent_given ? NULL : "SSH_AUTH_SOCK";
-    if (r->c.agent && r->c.agent[0] == '$' && r->c.agent[1] != '{')
-        variable = r->c.agent + 1;
+    if (r->c.login.agent && r->c.login.agent[0] == '$' && r->c.login.agent[1] != '{')
+        variable = r->c.login.agent + 1;
     if (!variable)
         return 0;
     const char *set = getenv(variable);
-    return ssh_keywords_optional(&r->c.agent, set && *set ? set : "none", err);
+    return ssh_keywords_optional(&r->c.login.agent, set && *set ? set : "none", err);
 }
 
 static int expand_tokens(struct ssh_reading *r, const char *original, struct err *err)
 {
     struct ssh_config *c = &r->c;
-    struct strlist *const lists[] = {&c->identity_files, &c->certificate_files};
+    struct strlist *const lists[] = {&c->login.identity_files, &c->login.certificate_files};
     struct tokens t;
     int rc = tokens_init(&t, c, original, r->hash_names_a_jump, err);
-    if (rc == 0 && c->proxy_jump)
-        rc = tokens_expand(&t, &c->proxy_jump, TOKENS_PROXY, err);
-    if (rc == 0 && c->proxy_command)
-        rc = tokens_expand(&t, &c->proxy_command, TOKENS_PROXY, err);
+    if (rc == 0 && c->connect.jump)
+        rc = tokens_expand(&t, &c->connect.jump, TOKENS_PROXY, err);
+    if (rc == 0 && c->connect.proxy_command)
+        rc = tokens_expand(&t, &c->connect.proxy_command, TOKENS_PROXY, err);
     for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
         for (size_t i = 0; rc == 0 && i < lists[l]->n; i++)
             rc = tokens_expand(&t, &lists[l]->items[i], TOKENS_PATH, err);
@@ -50,12 +50,12 @@ static void apply_dependencies(struct ssh_reading *r)
     struct ssh_config *c = &r->c;
     const char *why = "";
     if (r->batch) {
-        c->password = c->keyboard_interactive = false;
-        c->password_prompts = 0;
+        c->login.password = c->login.keyboard_interactive = false;
+        c->login.password_prompts = 0;
     }
-    if (r->fd_pass && c->proxy_command)
+    if (r->fd_pass && c->connect.proxy_command)
         why = "ProxyUseFdpass";
-    else if (r->trusts_localhost && !c->host_key_alias && address_is_loopback(c->hostname))
+    else if (r->trusts_localhost && !c->host_key.alias && address_is_loopback(c->hostname))
         why = "NoHostAuthenticationForLocalhost";
     if (!c->only_openssh[0])
         snprintf(c->only_openssh, sizeof c->only_openssh, "%s", why);
@@ -69,9 +69,9 @@ static int finish_reading(struct ssh_reading *r, const char *original, struct er
                        !c->hostname ? "hostname"
                        : !c->user   ? "user"
                                     : "port");
-    c->n_user_known_hosts = c->known_hosts.n;
+    c->host_key.n_user_files = c->host_key.files.n;
     for (size_t i = 0; i < r->global_known_hosts.n; i++)
-        if (strlist_add(&c->known_hosts, r->global_known_hosts.items[i], err) < 0)
+        if (strlist_add(&c->host_key.files, r->global_known_hosts.items[i], err) < 0)
             return -1;
     if (find_agent(r, err) < 0)
         return -1;
@@ -82,7 +82,8 @@ static int finish_reading(struct ssh_reading *r, const char *original, struct er
 int ssh_config_parse(const char *address, const void *p, size_t n, struct ssh_config *ret, struct err *err)
 {
     struct ssh_reading r = {
-        .c = {.publickey = true, .password = true, .keyboard_interactive = true, .password_prompts = 3}};
+        .c = {.login = {
+                  .publickey = true, .password = true, .keyboard_interactive = true, .password_prompts = 3}}};
     struct address a = {0};
     int rc = -1;
     if (address_parse(address, &a, err) < 0)
@@ -136,11 +137,11 @@ static int replace_all(struct strlist *l, const char *item, struct err *err)
 static int choose_identities(struct ssh_config *c, const char *identity, struct err *err)
 {
     if (!identity)
-        return keep_existing(&c->identity_files, identity_exists, err);
+        return keep_existing(&c->login.identity_files, identity_exists, err);
     if (!identity_exists(identity))
         return err_set(err, ERR_USAGE, "there is no identity file %s", identity);
-    c->identities_only = true;
-    return replace_all(&c->identity_files, identity, err);
+    c->login.identities_only = true;
+    return replace_all(&c->login.identity_files, identity, err);
 }
 
 /* The user's master connection uses ssh's configuration. If our settings change the route, the host keys or
@@ -149,33 +150,33 @@ static void drop_master(struct ssh_config *c, const struct ssh_settings *s)
 {
     if (!s->jump && !s->identity && !s->known_hosts && !s->agent)
         return;
-    free(c->control_path);
-    c->control_path = NULL;
+    free(c->connect.control_path);
+    c->connect.control_path = NULL;
 }
 
 static int apply_settings(struct ssh_config *c, const struct ssh_settings *s, struct err *err)
 {
     drop_master(c, s);
     if (choose_identities(c, s->identity, err) < 0 ||
-        keep_existing(&c->certificate_files, certificate_exists, err) < 0)
+        keep_existing(&c->login.certificate_files, certificate_exists, err) < 0)
         return -1;
     if (s->known_hosts) {
-        if (replace_all(&c->known_hosts, s->known_hosts, err) < 0)
+        if (replace_all(&c->host_key.files, s->known_hosts, err) < 0)
             return -1;
-        c->n_user_known_hosts = 1;
+        c->host_key.n_user_files = 1;
     }
     if (s->accept_new)
-        c->host_key_policy = HOST_KEY_ACCEPT_NEW;
+        c->host_key.policy = HOST_KEY_ACCEPT_NEW;
     if (s->compress != SSH_COMPRESS_AUTO)
         c->compression = s->compress == SSH_COMPRESS_YES;
-    if (s->agent && ssh_keywords_optional(&c->agent, s->agent, err) < 0)
+    if (s->agent && ssh_keywords_optional(&c->login.agent, s->agent, err) < 0)
         return -1;
     if (!s->jump)
         return 0;
     /* As in ssh, an explicit jump, even "none", overrides a proxy command. */
-    free(c->proxy_command);
-    c->proxy_command = NULL;
-    return ssh_keywords_optional(&c->proxy_jump, s->jump, err);
+    free(c->connect.proxy_command);
+    c->connect.proxy_command = NULL;
+    return ssh_keywords_optional(&c->connect.jump, s->jump, err);
 }
 
 /* Stores the request with its result. */
@@ -262,14 +263,26 @@ out:
 
 void ssh_config_release(struct ssh_config *c)
 {
-    char *const texts[] = {c->address,   c->hostname,  c->user,           c->bind_address,  c->agent,
-                           c->preferred, c->ciphers,   c->host_key_alias, c->key_exchanges, c->host_key_types,
-                           c->macs,      c->key_types, c->proxy_jump,     c->proxy_command, c->control_path};
+    char *const texts[] = {c->address,
+                           c->hostname,
+                           c->user,
+                           c->connect.bind_address,
+                           c->login.agent,
+                           c->login.preferred,
+                           c->algorithms.ciphers,
+                           c->host_key.alias,
+                           c->algorithms.key_exchanges,
+                           c->algorithms.host_keys,
+                           c->algorithms.macs,
+                           c->algorithms.keys,
+                           c->connect.jump,
+                           c->connect.proxy_command,
+                           c->connect.control_path};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]);
     ssh_settings_release(&c->asked);
-    strlist_release(&c->identity_files);
-    strlist_release(&c->certificate_files);
-    strlist_release(&c->known_hosts);
+    strlist_release(&c->login.identity_files);
+    strlist_release(&c->login.certificate_files);
+    strlist_release(&c->host_key.files);
     *c = (struct ssh_config){0};
 }

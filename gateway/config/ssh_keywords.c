@@ -130,9 +130,9 @@ static int read_family(const struct keyword *k, struct ssh_reading *r, const cha
 {
     (void)k;
     (void)err;
-    r->c.family = strcmp(value, "inet") == 0    ? ADDRESS_IPV4
-                  : strcmp(value, "inet6") == 0 ? ADDRESS_IPV6
-                                                : ADDRESS_ANY;
+    r->c.connect.family = strcmp(value, "inet") == 0    ? ADDRESS_IPV4
+                          : strcmp(value, "inet6") == 0 ? ADDRESS_IPV6
+                                                        : ADDRESS_ANY;
     return 0;
 }
 
@@ -148,7 +148,7 @@ static int read_policy(const struct keyword *k, struct ssh_reading *r, const cha
     (void)k;
     (void)err;
     bool accepts = strcmp(value, "accept-new") == 0 || strcmp(value, "off") == 0 || is_no(value);
-    r->c.host_key_policy = accepts ? HOST_KEY_ACCEPT_NEW : HOST_KEY_STRICT;
+    r->c.host_key.policy = accepts ? HOST_KEY_ACCEPT_NEW : HOST_KEY_STRICT;
     return 0;
 }
 
@@ -200,35 +200,35 @@ static const struct keyword keywords[] = {
     {"user", read_text, AT(c.user), NULL},
     {"port", read_port, 0, NULL},
     {"addressfamily", read_family, 0, NULL},
-    {"bindaddress", read_optional, AT(c.bind_address), NULL},
-    {"connecttimeout", read_number, AT(c.connect_timeout_s), NULL},
+    {"bindaddress", read_optional, AT(c.connect.bind_address), NULL},
+    {"connecttimeout", read_number, AT(c.connect.timeout_s), NULL},
     {"batchmode", read_flag, AT(batch), NULL},
-    {"identityfile", read_item, AT(c.identity_files), NULL},
-    {"certificatefile", read_item, AT(c.certificate_files), NULL},
-    {"identitiesonly", read_flag, AT(c.identities_only), NULL},
-    {"identityagent", read_agent, AT(c.agent), NULL},
-    {"pubkeyauthentication", read_allowed, AT(c.publickey), NULL},
-    {"passwordauthentication", read_allowed, AT(c.password), NULL},
-    {"kbdinteractiveauthentication", read_allowed, AT(c.keyboard_interactive), NULL},
-    {"gssapiauthentication", read_flag, AT(c.gssapi), NULL},
-    {"hostbasedauthentication", read_flag, AT(c.hostbased), NULL},
-    {"preferredauthentications", read_optional, AT(c.preferred), NULL},
-    {"numberofpasswordprompts", read_number, AT(c.password_prompts), NULL},
-    {"userknownhostsfile", read_paths, AT(c.known_hosts), NULL},
+    {"identityfile", read_item, AT(c.login.identity_files), NULL},
+    {"certificatefile", read_item, AT(c.login.certificate_files), NULL},
+    {"identitiesonly", read_flag, AT(c.login.identities_only), NULL},
+    {"identityagent", read_agent, AT(c.login.agent), NULL},
+    {"pubkeyauthentication", read_allowed, AT(c.login.publickey), NULL},
+    {"passwordauthentication", read_allowed, AT(c.login.password), NULL},
+    {"kbdinteractiveauthentication", read_allowed, AT(c.login.keyboard_interactive), NULL},
+    {"gssapiauthentication", read_flag, AT(c.login.gssapi), NULL},
+    {"hostbasedauthentication", read_flag, AT(c.login.hostbased), NULL},
+    {"preferredauthentications", read_optional, AT(c.login.preferred), NULL},
+    {"numberofpasswordprompts", read_number, AT(c.login.password_prompts), NULL},
+    {"userknownhostsfile", read_paths, AT(c.host_key.files), NULL},
     {"globalknownhostsfile", read_paths, AT(global_known_hosts), NULL},
-    {"hostkeyalias", read_optional, AT(c.host_key_alias), NULL},
+    {"hostkeyalias", read_optional, AT(c.host_key.alias), NULL},
     {"stricthostkeychecking", read_policy, 0, NULL},
-    {"hashknownhosts", read_flag, AT(c.hash_known_hosts), NULL},
-    {"kexalgorithms", read_optional, AT(c.key_exchanges), NULL},
-    {"hostkeyalgorithms", read_optional, AT(c.host_key_types), NULL},
-    {"ciphers", read_optional, AT(c.ciphers), NULL},
-    {"macs", read_optional, AT(c.macs), NULL},
-    {"pubkeyacceptedalgorithms", read_optional, AT(c.key_types), NULL},
-    {"pubkeyacceptedkeytypes", read_optional, AT(c.key_types), NULL}, /* before 8.5 */
+    {"hashknownhosts", read_flag, AT(c.host_key.hash_names), NULL},
+    {"kexalgorithms", read_optional, AT(c.algorithms.key_exchanges), NULL},
+    {"hostkeyalgorithms", read_optional, AT(c.algorithms.host_keys), NULL},
+    {"ciphers", read_optional, AT(c.algorithms.ciphers), NULL},
+    {"macs", read_optional, AT(c.algorithms.macs), NULL},
+    {"pubkeyacceptedalgorithms", read_optional, AT(c.algorithms.keys), NULL},
+    {"pubkeyacceptedkeytypes", read_optional, AT(c.algorithms.keys), NULL}, /* before 8.5 */
     {"compression", read_flag, AT(c.compression), NULL},
-    {"proxyjump", read_optional, AT(c.proxy_jump), NULL},
-    {"proxycommand", read_optional, AT(c.proxy_command), NULL},
-    {"controlpath", read_optional, AT(c.control_path), NULL},
+    {"proxyjump", read_optional, AT(c.connect.jump), NULL},
+    {"proxycommand", read_optional, AT(c.connect.proxy_command), NULL},
+    {"controlpath", read_optional, AT(c.connect.control_path), NULL},
     {"channeltimeout", read_newer, 0, NULL},
     {"pkcs11provider", read_openssh_only, 0, "PKCS11Provider"},
     {"knownhostscommand", read_openssh_only, 0, "KnownHostsCommand"},

@@ -58,7 +58,7 @@ int tokens_init(struct tokens *t, const struct ssh_config *c, const char *origin
     t->local_user = strdup(pw.pw_name);
     if (!t->home || !t->local_user)
         return err_nomem(err);
-    if (find_jump(t, c->proxy_jump, err) < 0)
+    if (find_jump(t, c->connect.jump, err) < 0)
         return -1;
     return find_hash(t, hash_names_a_jump, err);
 }
@@ -83,7 +83,7 @@ static const char *token_value(const struct tokens *t, char c, enum tokens_place
         {'h', true, t->c->hostname},
         {'i', false, t->uid},
         {'j', false, t->jump},
-        {'k', true, t->c->host_key_alias ? t->c->host_key_alias : t->original},
+        {'k', true, t->c->host_key.alias ? t->c->host_key.alias : t->original},
         {'L', false, t->local_short},
         {'l', false, t->local_host},
         {'n', true, t->original},

@@ -110,12 +110,12 @@ int openssh_find(const struct ssh_config *config, const struct login_options *op
 {
     struct err why = ERR_INIT;
     uint32_t pid = 0;
-    if (!config->control_path)
+    if (!config->connect.control_path)
         return err_set(err, ERR_NOT_FOUND, "no master connection is configured");
     struct openssh *o = openssh_new(err);
     if (!o)
         return -1;
-    o->path = strdup(config->control_path);
+    o->path = strdup(config->connect.control_path);
     if (!o->path)
         err_nomem(&why);
     else if (openssh_greet(o, options->limits.cancel_fd, &pid, &why) == 0) {

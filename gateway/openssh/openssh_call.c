@@ -89,7 +89,7 @@ static void choose_settings(const struct ssh_config *config, const struct login_
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         add_argument(ret, failure, "%s", fixed[i]);
     add_argument(ret, failure, "StrictHostKeyChecking=%s",
-                 config->host_key_policy == HOST_KEY_ACCEPT_NEW ? "accept-new" : "yes");
+                 config->host_key.policy == HOST_KEY_ACCEPT_NEW ? "accept-new" : "yes");
     if (!ask)
         add_argument(ret, failure, "BatchMode=yes");
     /* With an askpass that gives no answer, ssh would send an empty password to the server. */
@@ -149,7 +149,7 @@ static void add_file(const struct openssh *o, const struct ssh_config *config, c
 {
     const char *file = config->asked.config;
     char *ours = NULL;
-    if ((config->asked.jump || config->proxy_jump) && failure->kind == ERR_NONE &&
+    if ((config->asked.jump || config->connect.jump) && failure->kind == ERR_NONE &&
         write_configuration(o, file, settings, &ours, failure) == 0)
         file = ours;
     if (file) {
@@ -177,7 +177,7 @@ int openssh_call(const struct openssh *o, const struct ssh_config *config,
     add_argument(ret, &failure, "-oLogVerbose=" SSH_LOG_CONFIRMATIONS);
     add_argument(ret, &failure, "-oServerAliveInterval=%lld", round_to_seconds(options->limits.keepalive_ms));
     add_argument(ret, &failure, "-oConnectTimeout=%lld",
-                 config->connect_timeout_s ? (long long)config->connect_timeout_s
+                 config->connect.timeout_s ? (long long)config->connect.timeout_s
                                            : round_to_seconds(options->limits.step_timeout_ms));
     add_settings(ret, &config->asked, &failure);
     add_argument(ret, &failure, "--");

@@ -116,9 +116,9 @@ int algorithms_propose(LIBSSH2_SESSION *ssh, const struct ssh_config *config, co
                        struct algorithms *ret, struct err *err)
 {
     const char *const ours[ALGORITHM_LISTS] = {key_exchanges, host_keys, ciphers, ciphers, macs, macs};
-    const char *const allowed[ALGORITHM_LISTS] = {config->key_exchanges, config->host_key_types,
-                                                  config->ciphers,       config->ciphers,
-                                                  config->macs,          config->macs};
+    const char *const allowed[ALGORITHM_LISTS] = {
+        config->algorithms.key_exchanges, config->algorithms.host_keys, config->algorithms.ciphers,
+        config->algorithms.ciphers,       config->algorithms.macs,      config->algorithms.macs};
     struct algorithms a = {0};
     for (int i = 0; i < ALGORITHM_LISTS; i++)
         if (propose_list(ssh, i, ours[i], allowed[i], &a.lists[i], err) < 0) {

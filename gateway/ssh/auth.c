@@ -22,17 +22,17 @@
 
 static bool may_publickey(const struct ssh_config *c)
 {
-    return c->publickey;
+    return c->login.publickey;
 }
 
 static bool may_keyboard_interactive(const struct ssh_config *c)
 {
-    return c->keyboard_interactive;
+    return c->login.keyboard_interactive;
 }
 
 static bool may_password(const struct ssh_config *c)
 {
-    return c->password;
+    return c->login.password;
 }
 
 /* The order is OpenSSH's. */
@@ -90,9 +90,9 @@ static void look_for_others(struct auth *a)
     const struct ssh_config *c = a->config;
     if (c->only_openssh[0])
         auth_unsupported(a, "your ssh configuration has %s", c->only_openssh);
-    if (c->gssapi && list_contains(a->methods, "gssapi-with-mic") && has_tickets(a))
+    if (c->login.gssapi && list_contains(a->methods, "gssapi-with-mic") && has_tickets(a))
         auth_unsupported(a, "the server takes GSSAPI (Kerberos), which libssh2 cannot do");
-    if (c->hostbased && list_contains(a->methods, "hostbased"))
+    if (c->login.hostbased && list_contains(a->methods, "hostbased"))
         auth_unsupported(a, "the server takes HostbasedAuthentication, which only ssh can do");
 }
 
@@ -140,7 +140,7 @@ static const struct method *next_of(const struct auth *a, const char *order, con
 static int try_methods(struct auth *a, struct err *err)
 {
     const char *order =
-        a->config->preferred ? a->config->preferred : "publickey,keyboard-interactive,password";
+        a->config->login.preferred ? a->config->login.preferred : "publickey,keyboard-interactive,password";
     bool over[N_METHODS] = {false};
     const struct method *m;
     for (unsigned steps = 0; !a->hung_up && steps < STEPS_MAX && (m = next_of(a, order, over));) {

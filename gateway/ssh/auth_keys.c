@@ -63,15 +63,15 @@ static void load_agent(struct auth *a, struct auth_keys *k)
 {
     struct err why = ERR_INIT;
     int64_t began = clock_now();
-    if (a->config->agent &&
-        agent_open(a->config->agent, session_deadline(a->s), session_cancel_fd(a->s), &k->agent, &why) < 0)
+    if (a->config->login.agent && agent_open(a->config->login.agent, session_deadline(a->s),
+                                             session_cancel_fd(a->s), &k->agent, &why) < 0)
         buf_addf(&a->skipped, "%s%s", a->skipped.len ? ", " : "", why.msg);
     a->deadline += clock_now() - began;
 }
 
 static int load_files(struct auth *a, struct auth_keys *k, struct err *err)
 {
-    const struct strlist *paths = &a->config->identity_files;
+    const struct strlist *paths = &a->config->login.identity_files;
     k->files = calloc(paths->n + 1, sizeof *k->files);
     if (!k->files)
         return err_nomem(err);
@@ -100,7 +100,8 @@ static void load_certificate(struct auth *a, struct auth_keys *k, const char *pa
 /* Loads configured certificates, then those beside a key (ssh-keygen -s writes them there). */
 static int load_certificates(struct auth *a, struct auth_keys *k, struct err *err)
 {
-    const struct strlist *given = &a->config->certificate_files, *keys = &a->config->identity_files;
+    const struct strlist *given = &a->config->login.certificate_files,
+                         *keys = &a->config->login.identity_files;
     k->certificates = calloc(given->n + keys->n + 1, sizeof *k->certificates);
     if (!k->certificates)
         return err_nomem(err);
@@ -158,7 +159,8 @@ static void add_keys(struct auth *a, struct auth_keys *k)
     for (int configured = 1; configured >= 0; configured--)
         for (size_t i = 0; i < k->agent.n_keys; i++) {
             const struct agent_key *key = &k->agent.keys[i];
-            if (is_configured(k, key) == (configured == 1) && (configured || !a->config->identities_only))
+            if (is_configured(k, key) == (configured == 1) &&
+                (configured || !a->config->login.identities_only))
                 add_candidate(k, (struct candidate){.offer = &key->blob, .key = &key->blob});
         }
     for (size_t i = 0; i < k->n_files; i++) {

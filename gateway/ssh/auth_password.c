@@ -94,7 +94,7 @@ static int solve_password(struct password *p, struct err *err)
     if (rc == 0) {
         struct secret_prompt prompt = {.name = buf_str(&name),
                                        .prompt = text,
-                                       .tries = a->config->password_prompts,
+                                       .tries = a->config->login.password_prompts,
                                        .ctx = p,
                                        .check = try_password};
         session_set_conversation(a->s, p);
@@ -278,8 +278,8 @@ int auth_keyboard_interactive(struct auth *a, enum auth_result *ret, struct err 
                          libssh2_version(0));
         return 0;
     }
-    for (unsigned i = 0; asked && !a->hung_up && *ret == AUTH_REFUSED && i < a->config->password_prompts;
-         i++) {
+    for (unsigned i = 0;
+         asked && !a->hung_up && *ret == AUTH_REFUSED && i < a->config->login.password_prompts; i++) {
         a->tries++;
         if (run_conversation(a, ret, &asked, err) < 0)
             return -1;

@@ -37,7 +37,7 @@ static const char *missing_support(const char *type)
 
 static bool allowed(const struct auth *a, const char *algorithm)
 {
-    const char *list = a->config->key_types;
+    const char *list = a->config->algorithms.keys;
     size_t n = strlen(algorithm);
     for (const char *p = list; p && *p; p += strcspn(p, ","), p += *p == ',')
         if (strncmp(p, algorithm, n) == 0 && (p[n] == ',' || !p[n]))
@@ -119,7 +119,7 @@ static int try_offer(struct attempt *t, enum auth_result *ret, struct err *err)
 static const char *rsa_algorithm(const struct auth *a, unsigned number)
 {
     static const char *const names[] = {"rsa-sha2-512", "rsa-sha2-256", "ssh-rsa"};
-    size_t n = a->config->key_types ? 3 : 2;
+    size_t n = a->config->algorithms.keys ? 3 : 2;
     for (size_t i = 0; i < n; i++)
         if (allowed(a, names[i]) && number-- == 0)
             return names[i];

@@ -100,7 +100,7 @@ char *auth_login_name(const struct auth *a, char dst[AUTH_LOGIN_NAME])
 bool auth_can_ask(struct auth *a)
 {
     const struct login_options *options = a->options;
-    bool can = options->ask && !options->ask_keys_only && a->config->password_prompts > 0;
+    bool can = options->ask && !options->ask_keys_only && a->config->login.password_prompts > 0;
     a->would_ask = a->would_ask || !can;
     return can;
 }
@@ -109,7 +109,7 @@ int auth_ask(struct auth *a, const struct question *question, struct secret *ret
 {
     const struct login_options *options = a->options;
     bool is_answered =
-        options->ask && question->key && options->ask_keys_only && a->config->password_prompts > 0;
+        options->ask && question->key && options->ask_keys_only && a->config->login.password_prompts > 0;
     if (!is_answered && !auth_can_ask(a))
         return err_set(err, ERR_NOT_FOUND, "there is nobody to ask for it");
     struct question q = *question;

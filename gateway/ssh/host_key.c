@@ -10,12 +10,12 @@
 static int accept_new(struct session *s, const struct ssh_config *config, const struct ssh_blob *key,
                       struct host_key_finding *ret, struct err *err)
 {
-    bool alias = config->host_key_alias != NULL;
-    struct known_addition addition = {.file = config->known_hosts.items[0],
-                                      .host = alias ? config->host_key_alias : config->hostname,
+    bool alias = config->host_key.alias != NULL;
+    struct known_addition addition = {.file = config->host_key.files.items[0],
+                                      .host = alias ? config->host_key.alias : config->hostname,
                                       .port = alias ? 0 : config->port,
                                       .key = key,
-                                      .hashed = config->hash_known_hosts};
+                                      .hashed = config->host_key.hash_names};
     struct proc_limits limits = session_program_limits(s);
     struct err why = ERR_INIT;
     known_hosts_add(&addition, &limits, &why);
@@ -65,13 +65,13 @@ static int judge_host_key(struct session *s, const struct ssh_config *config, co
     char where[320];
     enum known_status status = known_hosts_judge(known, key, &line);
     /* accept-new needs a user known_hosts file, as in ssh. */
-    if (status == KNOWN_NEW && config->host_key_policy == HOST_KEY_ACCEPT_NEW &&
-        config->n_user_known_hosts > 0)
+    if (status == KNOWN_NEW && config->host_key.policy == HOST_KEY_ACCEPT_NEW &&
+        config->host_key.n_user_files > 0)
         return accept_new(s, config, key, ret, err);
     if (status == KNOWN_OTHER_TYPES && check_types(s, known, err) < 0)
         return -1;
     snprintf(where, sizeof where, "%s port %u", session_facts(s)->address, session_facts(s)->port);
-    if (known_hosts_check(known, key, where, &config->known_hosts, err) < 0)
+    if (known_hosts_check(known, key, where, &config->host_key.files, err) < 0)
         return -1;
     snprintf(ret->text, sizeof ret->text, "known in %s line %u", line->file, line->line);
     return 0;

@@ -40,15 +40,15 @@ static int open_connection(struct login_attempt *t, const struct destination *to
         [ADDRESS_ANY] = AF_UNSPEC, [ADDRESS_IPV4] = AF_INET, [ADDRESS_IPV6] = AF_INET6};
     const struct ssh_limits *limits = &t->login->hop->options->limits;
     int64_t timeout =
-        t->config->connect_timeout_s ? t->config->connect_timeout_s * INT64_C(1000) : limits->step_timeout_ms;
-    struct connect_how how = {.family = families[t->config->family],
-                              .bind_address = t->config->bind_address,
+        t->config->connect.timeout_s ? t->config->connect.timeout_s * INT64_C(1000) : limits->step_timeout_ms;
+    struct connect_how how = {.family = families[t->config->connect.family],
+                              .bind_address = t->config->connect.bind_address,
                               .deadline = clock_deadline(timeout),
                               .cancel_fd = limits->cancel_fd};
     if (t->login->hop->before)
         return dial_through_hop(t, to, err);
-    if (t->config->proxy_command)
-        return proxy_start(t->config->proxy_command, &t->fd, &t->proxy, err);
+    if (t->config->connect.proxy_command)
+        return proxy_start(t->config->connect.proxy_command, &t->fd, &t->proxy, err);
     t->fd = connect_tcp(to->host, to->port, &how, err);
     return t->fd < 0 ? -1 : 0;
 }
@@ -78,9 +78,9 @@ static int find_known_keys(struct login_attempt *t, struct err *err)
 {
     const struct ssh_config *c = t->config;
     struct proc_limits limits = ssh_limits_program(&t->login->hop->options->limits);
-    bool alias = c->host_key_alias != NULL;
+    bool alias = c->host_key.alias != NULL;
     steps_begin(t->login->steps, GATEWAY_HOST_KEY);
-    if (known_hosts_find(&c->known_hosts, alias ? c->host_key_alias : c->hostname, alias ? 0 : c->port,
+    if (known_hosts_find(&c->host_key.files, alias ? c->host_key.alias : c->hostname, alias ? 0 : c->port,
                          &limits, &t->known, err) < 0)
         return steps_end(t->login->steps, -1, err);
     if (known_hosts_usable(&t->known, err) < 0)

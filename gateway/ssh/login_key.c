@@ -27,29 +27,40 @@ static void add_list(struct buf *key, const struct strlist *list)
 static void add_hop(struct buf *key, const struct hop *hop)
 {
     const struct ssh_config *c = hop->config;
-    const char *const texts[] = {c->user,           c->hostname,      c->agent,       c->host_key_alias,
-                                 c->bind_address,   c->proxy_command, c->asked.jump,  c->asked.config,
-                                 c->preferred,      c->key_exchanges, c->ciphers,     c->macs,
-                                 c->host_key_types, c->key_types,     c->only_openssh};
+    const char *const texts[] = {c->user,
+                                 c->hostname,
+                                 c->login.agent,
+                                 c->host_key.alias,
+                                 c->connect.bind_address,
+                                 c->connect.proxy_command,
+                                 c->asked.jump,
+                                 c->asked.config,
+                                 c->login.preferred,
+                                 c->algorithms.key_exchanges,
+                                 c->algorithms.ciphers,
+                                 c->algorithms.macs,
+                                 c->algorithms.host_keys,
+                                 c->algorithms.keys,
+                                 c->only_openssh};
     const unsigned numbers[] = {c->port,
                                 hop->via,
-                                c->family,
-                                c->identities_only,
-                                c->publickey,
-                                c->password,
-                                c->keyboard_interactive,
-                                c->gssapi,
-                                c->hostbased,
-                                c->host_key_policy,
-                                c->hash_known_hosts,
-                                (unsigned)c->n_user_known_hosts};
+                                c->connect.family,
+                                c->login.identities_only,
+                                c->login.publickey,
+                                c->login.password,
+                                c->login.keyboard_interactive,
+                                c->login.gssapi,
+                                c->login.hostbased,
+                                c->host_key.policy,
+                                c->host_key.hash_names,
+                                (unsigned)c->host_key.n_user_files};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         login_key_text(key, texts[i]);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         login_key_number(key, numbers[i]);
-    add_list(key, &c->identity_files);
-    add_list(key, &c->certificate_files);
-    add_list(key, &c->known_hosts);
+    add_list(key, &c->login.identity_files);
+    add_list(key, &c->login.certificate_files);
+    add_list(key, &c->host_key.files);
 }
 
 void login_key_add(struct buf *key, const struct hop *hop)

@@ -27,17 +27,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     struct err err = ERR_INIT;
     if (ssh_config_parse("ops@host", p, n, &c, &err) == 0) {
         assert(c.hostname && c.user && c.port >= 1 && c.port <= 65535);
-        assert(c.connect_timeout_s <= INT32_MAX);
-        assert(!c.agent || strcmp(c.agent, "none") != 0 || memmem(p, n, "$", 1));
-        assert(!c.proxy_jump || strcmp(c.proxy_jump, "none") != 0);
+        assert(c.connect.timeout_s <= INT32_MAX);
+        assert(!c.login.agent || strcmp(c.login.agent, "none") != 0 || memmem(p, n, "$", 1));
+        assert(!c.connect.jump || strcmp(c.connect.jump, "none") != 0);
         /* ssh looks for "none" before it expands tokens: "none%k" may become a command of that name. */
         bool tokens = memchr(p, '%', n) != NULL;
-        assert(!c.proxy_command || tokens || strcmp(c.proxy_command, "none") != 0);
-        check_list(&c.identity_files);
-        check_list(&c.certificate_files);
-        check_list(&c.known_hosts);
-        assert(c.n_user_known_hosts <= c.known_hosts.n);
-        assert(!c.control_path || tokens || strcmp(c.control_path, "none") != 0);
+        assert(!c.connect.proxy_command || tokens || strcmp(c.connect.proxy_command, "none") != 0);
+        check_list(&c.login.identity_files);
+        check_list(&c.login.certificate_files);
+        check_list(&c.host_key.files);
+        assert(c.host_key.n_user_files <= c.host_key.files.n);
+        assert(!c.connect.control_path || tokens || strcmp(c.connect.control_path, "none") != 0);
     } else {
         assert(!c.hostname && !c.user);
         fuzz_expect_err(&err);

@@ -354,8 +354,8 @@ static int read_ssh_config(void *ctx, struct err *err)
         return rc;
     }
     /* Nothing may be left unexpanded for want of memory. */
-    assert_string_equal(c.identity_files.items[1], "/some/place/id");
-    assert_string_equal(c.agent, "/some/place");
+    assert_string_equal(c.login.identity_files.items[1], "/some/place/id");
+    assert_string_equal(c.login.agent, "/some/place");
     ssh_config_release(&c);
     return rc;
 }

@@ -89,7 +89,7 @@ static void fails(const char *host, unsigned port, char *known_hosts, int cancel
                                       .step_ctx = t};
     struct gateway *gw = NULL;
     if (known_hosts)
-        ok(strlist_add(&route.hops[0].known_hosts, known_hosts, NULL), NULL);
+        ok(strlist_add(&route.hops[0].host_key.files, known_hosts, NULL), NULL);
     *t = (struct told){.thread = pthread_self()};
     assert_int_equal(gateway_open(&route, &options, &gw, err), -1);
     assert_null(gw);

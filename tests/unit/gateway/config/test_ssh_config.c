@@ -52,17 +52,17 @@ static void values_are_read(void **state)
     assert_string_equal(c.hostname, "file-03.example");
     assert_string_equal(c.user, "ops");
     assert_int_equal(c.port, 2222);
-    assert_true(c.identities_only);
-    assert_string_equal(c.agent, "/run/agent dir/sock");
-    assert_int_equal(c.known_hosts.n, 4);
-    assert_int_equal(c.n_user_known_hosts, 2);
-    assert_string_equal(c.known_hosts.items[0], "/home/x/kh");
-    assert_string_equal(c.known_hosts.items[1], "/home/x/kh2");
-    assert_string_equal(c.known_hosts.items[2], "/etc/ssh/a");
-    assert_string_equal(c.known_hosts.items[3], "/etc/ssh/b");
-    assert_int_equal(c.connect_timeout_s, 7);
-    assert_string_equal(c.proxy_jump, "[::1]:23,u@bastion:22");
-    assert_null(c.proxy_command);
+    assert_true(c.login.identities_only);
+    assert_string_equal(c.login.agent, "/run/agent dir/sock");
+    assert_int_equal(c.host_key.files.n, 4);
+    assert_int_equal(c.host_key.n_user_files, 2);
+    assert_string_equal(c.host_key.files.items[0], "/home/x/kh");
+    assert_string_equal(c.host_key.files.items[1], "/home/x/kh2");
+    assert_string_equal(c.host_key.files.items[2], "/etc/ssh/a");
+    assert_string_equal(c.host_key.files.items[3], "/etc/ssh/b");
+    assert_int_equal(c.connect.timeout_s, 7);
+    assert_string_equal(c.connect.jump, "[::1]:23,u@bastion:22");
+    assert_null(c.connect.proxy_command);
     ssh_config_release(&c);
 }
 
@@ -77,15 +77,15 @@ static void tokens_are_expanded(void **state)
     setenv("HOME", "/not/this", 1);
     parse("ops@f3", printed, &c);
     snprintf(expected, sizeof expected, "%s/.ssh/file-03.example_ops", pw->pw_dir);
-    assert_string_equal(c.identity_files.items[0], expected);
-    assert_string_equal(c.identity_files.items[1], "/v/a b/2222-f3-x-%h-bastion");
-    assert_string_equal(c.certificate_files.items[0], "/certs/ops-%Z");
-    assert_string_equal(c.host_key_alias, "x-%h");
+    assert_string_equal(c.login.identity_files.items[0], expected);
+    assert_string_equal(c.login.identity_files.items[1], "/v/a b/2222-f3-x-%h-bastion");
+    assert_string_equal(c.login.certificate_files.items[0], "/certs/ops-%Z");
+    assert_string_equal(c.host_key.alias, "x-%h");
     ssh_config_release(&c);
     parse("h", "hostname h\nuser u\nport 1\nidentityfile %d/%u/%i\nidentityfile ${PROFGRAB_NOT_SET}/%\n", &c);
     snprintf(expected, sizeof expected, "%s/%s/%ld", pw->pw_dir, pw->pw_name, (long)getuid());
-    assert_string_equal(c.identity_files.items[0], expected);
-    assert_string_equal(c.identity_files.items[1], "${PROFGRAB_NOT_SET}/%");
+    assert_string_equal(c.login.identity_files.items[0], expected);
+    assert_string_equal(c.login.identity_files.items[1], "${PROFGRAB_NOT_SET}/%");
     ssh_config_release(&c);
 }
 
@@ -97,9 +97,9 @@ static void this_machine_tokens(void **state)
     assert_int_equal(gethostname(name, sizeof name - 1), 0);
     parse("h", "hostname h\nuser u\nport 1\nidentityfile /%l\nidentityfile /%L\n", &c);
     snprintf(expected, sizeof expected, "/%s", name);
-    assert_string_equal(c.identity_files.items[0], expected);
+    assert_string_equal(c.login.identity_files.items[0], expected);
     expected[1 + strcspn(name, ".")] = '\0';
-    assert_string_equal(c.identity_files.items[1], expected);
+    assert_string_equal(c.login.identity_files.items[1], expected);
     ssh_config_release(&c);
 }
 
@@ -109,10 +109,10 @@ static void proxies(void **state)
     struct ssh_config c;
     parse("F3", "hostname h.example\nuser u\nport 23\nproxycommand nc -X %h %p %r %n %k ~ ${HOME} 100%%\n",
           &c);
-    assert_string_equal(c.proxy_command, "nc -X h.example 23 u F3 F3 ~ ${HOME} 100%");
+    assert_string_equal(c.connect.proxy_command, "nc -X h.example 23 u F3 F3 ~ ${HOME} 100%");
     ssh_config_release(&c);
     parse("f3", "hostname h\nuser u\nport 23\nhostkeyalias a\nproxyjump %r@via-%k-%n\n", &c);
-    assert_string_equal(c.proxy_jump, "u@via-a-f3");
+    assert_string_equal(c.connect.jump, "u@via-a-f3");
     ssh_config_release(&c);
 }
 
@@ -129,7 +129,7 @@ static void hash_is(const char *lines, const char *input)
         snprintf(hex + 2 * i, 3, "%02x", digest[i]);
     free(text);
     parse("f3", lines, &c);
-    assert_string_equal(c.identity_files.items[0], hex);
+    assert_string_equal(c.login.identity_files.items[0], hex);
     ssh_config_release(&c);
 }
 
@@ -148,10 +148,10 @@ static void authentication(void **state)
     struct ssh_config c;
 #define BASE "hostname h\nuser u\nport 22\n"
     parse("h", BASE, &c);
-    assert_true(c.publickey && c.password && c.keyboard_interactive);
-    assert_false(c.gssapi || c.hostbased);
-    assert_int_equal(c.password_prompts, 3);
-    assert_null(c.preferred);
+    assert_true(c.login.publickey && c.login.password && c.login.keyboard_interactive);
+    assert_false(c.login.gssapi || c.login.hostbased);
+    assert_int_equal(c.login.password_prompts, 3);
+    assert_null(c.login.preferred);
     ssh_config_release(&c);
     parse("h",
           BASE
@@ -159,16 +159,16 @@ static void authentication(void **state)
           "gssapiauthentication yes\nhostbasedauthentication yes\nnumberofpasswordprompts 1\n"
           "preferredauthentications password,publickey\npubkeyacceptedalgorithms ssh-ed25519,rsa-sha2-512\n",
           &c);
-    assert_true(c.publickey && c.keyboard_interactive && c.gssapi && c.hostbased);
-    assert_false(c.password);
-    assert_int_equal(c.password_prompts, 1);
-    assert_string_equal(c.preferred, "password,publickey");
-    assert_string_equal(c.key_types, "ssh-ed25519,rsa-sha2-512");
+    assert_true(c.login.publickey && c.login.keyboard_interactive && c.login.gssapi && c.login.hostbased);
+    assert_false(c.login.password);
+    assert_int_equal(c.login.password_prompts, 1);
+    assert_string_equal(c.login.preferred, "password,publickey");
+    assert_string_equal(c.algorithms.keys, "ssh-ed25519,rsa-sha2-512");
     assert_string_equal(c.only_openssh, "");
     ssh_config_release(&c);
     parse("h", BASE "pubkeyauthentication false\nbatchmode yes\n", &c);
-    assert_false(c.publickey || c.password || c.keyboard_interactive);
-    assert_int_equal(c.password_prompts, 0);
+    assert_false(c.login.publickey || c.login.password || c.login.keyboard_interactive);
+    assert_int_equal(c.login.password_prompts, 0);
     ssh_config_release(&c);
 }
 
@@ -180,20 +180,20 @@ static void the_rest_is_read(void **state)
           BASE "addressfamily inet6\nbindaddress 192.0.2.1\ncompression yes\ncontrolpath /run/my cm\n"
                "kexalgorithms k\nhostkeyalgorithms h,i\nciphers c\nmacs m\nhashknownhosts yes\n",
           &c);
-    assert_int_equal(c.family, ADDRESS_IPV6);
-    assert_string_equal(c.bind_address, "192.0.2.1");
-    assert_string_equal(c.control_path, "/run/my cm");
-    assert_string_equal(c.key_exchanges, "k");
-    assert_string_equal(c.host_key_types, "h,i");
-    assert_string_equal(c.ciphers, "c");
-    assert_string_equal(c.macs, "m");
-    assert_true(c.compression && c.hash_known_hosts);
+    assert_int_equal(c.connect.family, ADDRESS_IPV6);
+    assert_string_equal(c.connect.bind_address, "192.0.2.1");
+    assert_string_equal(c.connect.control_path, "/run/my cm");
+    assert_string_equal(c.algorithms.key_exchanges, "k");
+    assert_string_equal(c.algorithms.host_keys, "h,i");
+    assert_string_equal(c.algorithms.ciphers, "c");
+    assert_string_equal(c.algorithms.macs, "m");
+    assert_true(c.compression && c.host_key.hash_names);
     ssh_config_release(&c);
     parse("h", BASE "addressfamily inet\ncontrolpath none\n", &c);
-    assert_int_equal(c.family, ADDRESS_IPV4);
-    assert_null(c.control_path);
-    assert_null(c.ciphers);
-    assert_false(c.compression || c.hash_known_hosts);
+    assert_int_equal(c.connect.family, ADDRESS_IPV4);
+    assert_null(c.connect.control_path);
+    assert_null(c.algorithms.ciphers);
+    assert_false(c.compression || c.host_key.hash_names);
     ssh_config_release(&c);
 }
 
@@ -203,7 +203,7 @@ static void policy_is(const char *value, enum host_key_policy expected)
     struct ssh_config c;
     snprintf(text, sizeof text, BASE "stricthostkeychecking %s\n", value);
     parse("h", text, &c);
-    assert_int_equal(c.host_key_policy, expected);
+    assert_int_equal(c.host_key.policy, expected);
     ssh_config_release(&c);
 }
 
@@ -259,11 +259,11 @@ static void paths_are(const char *value, const char *first, const char *second)
     struct ssh_config c;
     snprintf(text, sizeof text, BASE "userknownhostsfile %s\nglobalknownhostsfile /g\n", value);
     parse("h", text, &c);
-    assert_int_equal(c.n_user_known_hosts, 1 + (second != NULL));
-    assert_string_equal(c.known_hosts.items[0], first);
+    assert_int_equal(c.host_key.n_user_files, 1 + (second != NULL));
+    assert_string_equal(c.host_key.files.items[0], first);
     if (second)
-        assert_string_equal(c.known_hosts.items[1], second);
-    assert_string_equal(c.known_hosts.items[c.known_hosts.n - 1], "/g");
+        assert_string_equal(c.host_key.files.items[1], second);
+    assert_string_equal(c.host_key.files.items[c.host_key.files.n - 1], "/g");
     ssh_config_release(&c);
 }
 
@@ -285,9 +285,9 @@ static void agent_is(const char *line, const char *expected)
     snprintf(text, sizeof text, "hostname h\nuser u\nport 22\n%s", line);
     parse("h", text, &c);
     if (expected)
-        assert_string_equal(c.agent, expected);
+        assert_string_equal(c.login.agent, expected);
     else
-        assert_null(c.agent);
+        assert_null(c.login.agent);
     ssh_config_release(&c);
 }
 
@@ -316,13 +316,13 @@ static void none_means_nothing(void **state)
           "hostname h\nuser u\nport 22\nproxyjump none\nproxycommand none\nuserknownhostsfile none\n"
           "globalknownhostsfile none\nconnecttimeout none\nidentityfile none\nidentitiesonly no",
           &c);
-    assert_null(c.proxy_jump);
-    assert_null(c.proxy_command);
-    assert_null(c.host_key_alias);
-    assert_int_equal(c.known_hosts.n, 0);
-    assert_int_equal(c.identity_files.n, 0);
-    assert_int_equal(c.connect_timeout_s, 0);
-    assert_false(c.identities_only);
+    assert_null(c.connect.jump);
+    assert_null(c.connect.proxy_command);
+    assert_null(c.host_key.alias);
+    assert_int_equal(c.host_key.files.n, 0);
+    assert_int_equal(c.login.identity_files.n, 0);
+    assert_int_equal(c.connect.timeout_s, 0);
+    assert_false(c.login.identities_only);
     ssh_config_release(&c);
 }
 
@@ -438,27 +438,27 @@ static void a_real_run(void **state)
     assert_string_equal(c.hostname, "file-03.example");
     assert_string_equal(c.user, "ops");
     assert_int_equal(c.port, 2222);
-    assert_int_equal(c.identity_files.n, 2);
-    assert_string_equal(c.identity_files.items[0], there);
-    assert_memory_equal(c.identity_files.items[1], public, strlen(public) - 4);
-    assert_int_equal(c.certificate_files.n, 1);
-    assert_string_equal(c.certificate_files.items[0], certificate);
-    assert_int_equal(c.host_key_policy, HOST_KEY_ACCEPT_NEW);
+    assert_int_equal(c.login.identity_files.n, 2);
+    assert_string_equal(c.login.identity_files.items[0], there);
+    assert_memory_equal(c.login.identity_files.items[1], public, strlen(public) - 4);
+    assert_int_equal(c.login.certificate_files.n, 1);
+    assert_string_equal(c.login.certificate_files.items[0], certificate);
+    assert_int_equal(c.host_key.policy, HOST_KEY_ACCEPT_NEW);
     assert_string_equal(c.address, "f3");
     assert_string_equal(c.asked.config, p->config);
     assert_ptr_not_equal(c.asked.config, p->config);
-    assert_false(c.identities_only);
-    assert_int_equal(c.known_hosts.n, 1);
-    assert_string_equal(c.known_hosts.items[0], known);
-    assert_null(c.agent);
-    assert_string_equal(c.proxy_jump, "bastion");
+    assert_false(c.login.identities_only);
+    assert_int_equal(c.host_key.files.n, 1);
+    assert_string_equal(c.host_key.files.items[0], known);
+    assert_null(c.login.agent);
+    assert_string_equal(c.connect.jump, "bastion");
     /* What is expanded here is what ssh itself makes of it. */
-    char *named = strdup(c.control_path);
+    char *named = strdup(c.connect.control_path);
     ssh_config_release(&c);
     touch(named);
     ok(ssh_config_resolve("f3", &(struct ssh_settings){.config = p->config}, &limits, &c, &err), &err);
-    assert_int_equal(c.identity_files.n, 3);
-    assert_string_equal(c.identity_files.items[2], named);
+    assert_int_equal(c.login.identity_files.n, 3);
+    assert_string_equal(c.login.identity_files.items[2], named);
     ssh_config_release(&c);
     free(named);
     free(public);
@@ -502,14 +502,14 @@ static void settings_win(void **state)
         fail_msg("%s", err.msg);
     assert_string_equal(c.user, "me");
     assert_int_equal(c.port, 22022);
-    assert_int_equal(c.identity_files.n, 1);
-    assert_string_equal(c.identity_files.items[0], key);
-    assert_true(c.identities_only);
-    assert_int_equal(c.known_hosts.n, 1);
-    assert_string_equal(c.known_hosts.items[0], "/my kh");
-    assert_string_equal(c.agent, "/my/agent");
-    assert_string_equal(c.proxy_jump, "j1,j2");
-    assert_null(c.proxy_command);
+    assert_int_equal(c.login.identity_files.n, 1);
+    assert_string_equal(c.login.identity_files.items[0], key);
+    assert_true(c.login.identities_only);
+    assert_int_equal(c.host_key.files.n, 1);
+    assert_string_equal(c.host_key.files.items[0], "/my kh");
+    assert_string_equal(c.login.agent, "/my/agent");
+    assert_string_equal(c.connect.jump, "j1,j2");
+    assert_null(c.connect.proxy_command);
     ssh_config_release(&c);
     free(key);
 }
@@ -633,17 +633,17 @@ static void proxy_commands(void **state)
     configure(p, "Host *\n User u\n ProxyCommand nc %h %p\n");
     struct route r = resolved(p, &(struct ssh_settings){0});
     assert_int_equal(r.n_hops, 1);
-    assert_string_equal(r.hops[0].proxy_command, "nc target 22");
+    assert_string_equal(r.hops[0].connect.proxy_command, "nc target 22");
     route_release(&r);
     r = resolved(p, &(struct ssh_settings){.jump = (char[]){"one,two"}});
     assert_int_equal(r.n_hops, 3);
-    assert_string_equal(r.hops[0].proxy_command, "nc one 22");
-    assert_null(r.hops[1].proxy_command);
-    assert_null(r.hops[2].proxy_command);
+    assert_string_equal(r.hops[0].connect.proxy_command, "nc one 22");
+    assert_null(r.hops[1].connect.proxy_command);
+    assert_null(r.hops[2].connect.proxy_command);
     route_release(&r);
     r = resolved(p, &(struct ssh_settings){.jump = (char[]){"none"}});
     assert_int_equal(r.n_hops, 1);
-    assert_null(r.hops[0].proxy_command);
+    assert_null(r.hops[0].connect.proxy_command);
     route_release(&r);
 }
 
@@ -685,7 +685,7 @@ static void what_jump_hosts_inherit(void **state)
                                                         .accept_new = true});
     assert_int_equal(r.via, SSH_VIA_OPENSSH);
     for (size_t i = 0; i < r.n_hops; i++) {
-        assert_int_equal(r.hops[i].host_key_policy, HOST_KEY_ACCEPT_NEW);
+        assert_int_equal(r.hops[i].host_key.policy, HOST_KEY_ACCEPT_NEW);
         assert_string_equal(r.hops[i].asked.config, p->config);
         assert_int_equal(r.hops[i].asked.via, SSH_VIA_OPENSSH);
     }
@@ -697,7 +697,7 @@ static void what_jump_hosts_inherit(void **state)
     route_release(&r);
     r = resolved(p, &(struct ssh_settings){0});
     assert_int_equal(r.via, SSH_VIA_AUTO);
-    assert_int_equal(r.hops[0].host_key_policy, HOST_KEY_STRICT);
+    assert_int_equal(r.hops[0].host_key.policy, HOST_KEY_STRICT);
     route_release(&r);
 }
 
@@ -742,7 +742,7 @@ static void the_command_line_wins(void **state)
     assert_int_equal(r.n_hops, 1);
     assert_string_equal(r.hops[0].user, "cli");
     assert_int_equal(r.hops[0].port, 1);
-    assert_null(r.hops[0].agent);
+    assert_null(r.hops[0].login.agent);
     route_release(&r);
 }
 

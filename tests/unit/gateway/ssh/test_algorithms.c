@@ -69,14 +69,14 @@ static void what_is_offered(void **state)
     /* The configuration narrows it and widens it; RSA with SHA-1 is not offered unless it says so. */
     char keys[] = "ssh-ed25519,ssh-ed25519-cert-v01@openssh.com,rsa-sha2-512",
          cbc[] = "aes128-cbc,aes256-ctr";
-    a = proposed(&(struct ssh_config){.host_key_types = keys, .ciphers = cbc});
+    a = proposed(&(struct ssh_config){.algorithms.host_keys = keys, .algorithms.ciphers = cbc});
     assert_null(strstr(a.lists[LIBSSH2_METHOD_HOSTKEY], "ssh-rsa"));
     assert_null(strstr(a.lists[LIBSSH2_METHOD_HOSTKEY], "ecdsa"));
     assert_null(strstr(a.lists[LIBSSH2_METHOD_HOSTKEY], "cert"));
     assert_string_equal(a.lists[LIBSSH2_METHOD_CRYPT_SC], "aes256-ctr,aes128-cbc");
     algorithms_release(&a);
     char rsa[] = "ssh-rsa";
-    a = proposed(&(struct ssh_config){.host_key_types = rsa});
+    a = proposed(&(struct ssh_config){.algorithms.host_keys = rsa});
     assert_string_equal(a.lists[LIBSSH2_METHOD_HOSTKEY], "ssh-rsa");
     algorithms_release(&a);
 }
@@ -85,7 +85,7 @@ static void nothing_is_left_to_offer(void **state)
 {
     (void)state;
     char unknown[] = "x25519-of-tomorrow,x448-of-tomorrow";
-    struct ssh_config config = {.key_exchanges = unknown};
+    struct ssh_config config = {.algorithms.key_exchanges = unknown};
     struct algorithms a = {0};
     struct err err = ERR_INIT;
     LIBSSH2_SESSION *ssh = libssh2_session_init();

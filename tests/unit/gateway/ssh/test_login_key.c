@@ -28,15 +28,26 @@ static char *key_of_config(const struct ssh_config *config)
 /* Every string and number in which configurations may differ, by its place. */
 #define AT(field) offsetof(struct ssh_config, field)
 static const size_t texts[] = {
-    AT(user),           AT(hostname),   AT(agent),        AT(host_key_alias), AT(bind_address),
-    AT(proxy_command),  AT(asked.jump), AT(asked.config), AT(preferred),      AT(key_exchanges),
-    AT(host_key_types), AT(ciphers),    AT(macs),         AT(key_types),
+    AT(user),
+    AT(hostname),
+    AT(login.agent),
+    AT(host_key.alias),
+    AT(connect.bind_address),
+    AT(connect.proxy_command),
+    AT(asked.jump),
+    AT(asked.config),
+    AT(login.preferred),
+    AT(algorithms.key_exchanges),
+    AT(algorithms.host_keys),
+    AT(algorithms.ciphers),
+    AT(algorithms.macs),
+    AT(algorithms.keys),
 };
 static const size_t flags[] = {
-    AT(identities_only), AT(publickey), AT(password),         AT(keyboard_interactive),
-    AT(gssapi),          AT(hostbased), AT(hash_known_hosts),
+    AT(login.identities_only), AT(login.publickey), AT(login.password),      AT(login.keyboard_interactive),
+    AT(login.gssapi),          AT(login.hostbased), AT(host_key.hash_names),
 };
-static const size_t lists[] = {AT(identity_files), AT(certificate_files), AT(known_hosts)};
+static const size_t lists[] = {AT(login.identity_files), AT(login.certificate_files), AT(host_key.files)};
 
 static void *at(struct ssh_config *c, size_t offset)
 {
@@ -84,9 +95,9 @@ static void one_difference(void **state)
         keys[n++] = key_of_config(&c);
     }
     keys[n++] = key_of_config(&(struct ssh_config){.port = 2222});
-    keys[n++] = key_of_config(&(struct ssh_config){.port = 22, .family = ADDRESS_IPV6});
-    keys[n++] = key_of_config(&(struct ssh_config){.port = 22, .n_user_known_hosts = 1});
-    keys[n++] = key_of_config(&(struct ssh_config){.port = 22, .host_key_policy = HOST_KEY_ACCEPT_NEW});
+    keys[n++] = key_of_config(&(struct ssh_config){.port = 22, .connect.family = ADDRESS_IPV6});
+    keys[n++] = key_of_config(&(struct ssh_config){.port = 22, .host_key.n_user_files = 1});
+    keys[n++] = key_of_config(&(struct ssh_config){.port = 22, .host_key.policy = HOST_KEY_ACCEPT_NEW});
     keys[n++] = key_of_config(&(struct ssh_config){.port = 22, .only_openssh = "PKCS11Provider"});
     assert_true(n <= sizeof keys / sizeof *keys);
     all_differ(keys, n);
@@ -102,10 +113,10 @@ static void no_field_runs_into_another(void **state)
         key_of_config(&(struct ssh_config){.user = ab, .hostname = a}),
         key_of_config(&(struct ssh_config){.user = a, .hostname = ba}),
         key_of_config(&(struct ssh_config){.user = a, .hostname = b}),
-        key_of_config(&(struct ssh_config){.known_hosts = {.items = two, .n = 2}}),
-        key_of_config(&(struct ssh_config){.known_hosts = {.items = one, .n = 1}}),
-        key_of_config(&(struct ssh_config){.certificate_files = {.items = two, .n = 1},
-                                           .known_hosts = {.items = two + 1, .n = 1}}),
+        key_of_config(&(struct ssh_config){.host_key.files = {.items = two, .n = 2}}),
+        key_of_config(&(struct ssh_config){.host_key.files = {.items = one, .n = 1}}),
+        key_of_config(&(struct ssh_config){.login.certificate_files = {.items = two, .n = 1},
+                                           .host_key.files = {.items = two + 1, .n = 1}}),
     };
     all_differ(keys, sizeof keys / sizeof *keys);
 }
@@ -132,7 +143,7 @@ static void the_same_login(void **state)
 {
     (void)state;
     static char name[] = "mine-1", other[] = "mine-2";
-    const struct ssh_config a = {.port = 22, .address = name, .connect_timeout_s = 1},
+    const struct ssh_config a = {.port = 22, .address = name, .connect.timeout_s = 1},
                             b = {.port = 22, .address = other, .compression = true, .compressible = true};
     char *one = key_of_config(&a), *two = key_of_config(&b);
     assert_string_equal(one, two);
