@@ -157,12 +157,17 @@ int manifest_print(const struct manifest *m, struct buf *ret, struct err *err)
     return rc;
 }
 
+int manifest_save_text(const struct buf *text, const struct workdir *w, struct err *err)
+{
+    return beneath_write(workdir_files(w), PATH_MANIFEST, text->data, text->len, err);
+}
+
 int manifest_save(const struct manifest *m, const struct workdir *w, struct err *err)
 {
     int rc = -1;
     struct buf text = BUF_INIT(BUNDLE_MAX_MANIFEST);
     if (manifest_print(m, &text, err) == 0)
-        rc = beneath_write(workdir_files(w), PATH_MANIFEST, text.data, text.len, err);
+        rc = manifest_save_text(&text, w, err);
     buf_release(&text);
     return rc;
 }

@@ -89,5 +89,7 @@ int manifest_finish(struct manifest *m, int64_t finished, bool interrupted, bool
 int manifest_print(const struct manifest *m, struct buf *ret, struct err *err);
 /* Writes manifest.json into the work directory, replacing an earlier one. */
 int manifest_save(const struct manifest *m, const struct workdir *w, struct err *err);
+/* The same for a text that manifest_print made: it needs no lock on the manifest. */
+int manifest_save_text(const struct buf *text, const struct workdir *w, struct err *err);
 
 #endif

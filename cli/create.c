@@ -8,7 +8,7 @@
 #include "bundle/bundle.h"
 #include "page/page.h"
 #include "cli/term/exit.h"
-#include "cli/record.h"
+#include "capture/capture.h"
 #include "cli/term/signals.h"
 #include "cli/input/input.h"
 #include "cli/term/talk.h"

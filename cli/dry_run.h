@@ -1,25 +1,24 @@
-/* `grab --dry-run`: what a capture would open and fetch, and what that would cost, without fetching anything.
- */
+/* `grab --dry-run`: prints what a capture would open and fetch, and the cost; fetches nothing. */
 #ifndef CLI_DRY_RUN_H
 #define CLI_DRY_RUN_H
 
+#include "capture/capture.h"
 #include "cli/handoff.h"
 #include "cli/target.h"
-#include "fetch/fetch.h"
 
 struct dry_run {
-    struct fetch_grab fetch; /* all of it but the observer; its prompt is `prompt` */
+    struct capture_request request; /* its prompt is `prompt` */
     struct prompt *prompt;
-    const struct target_options *way; /* for lines that are to be repeated */
-    const struct delivery *handover;  /* NULL: the bundle would stay here */
+    const struct target_options *target; /* for command lines to repeat */
+    const struct delivery *handover;     /* NULL: the bundle would stay here */
     bool json, quiet, verbose;
 };
 
 /*
- * Opens the hosts, reads their index pages and prints on stdout what would be fetched, as a table or as JSON
- * (docs/formats.md). Signals are installed. Returns the exit code that a capture would have if all went as it
- * did now: 0, 3 where something would be missing, 1 or 2 where nothing would come.
+ * Opens the hosts, reads their index pages and prints the estimate on stdout, as a table or as JSON
+ * (docs/formats.md). Signals are installed. Returns the exit code of a capture that fetches everything
+ * planned: 0, 3 if something would be missing, 1 or 2 if nothing would be fetched.
  */
-int dry_run(const struct dry_run *how, struct err *err);
+int dry_run(const struct dry_run *dry, struct err *err);
 
 #endif

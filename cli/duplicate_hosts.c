@@ -30,30 +30,3 @@ void duplicate_hosts_print(const struct duplicate_hosts_list *l)
     if (l->n > LINES_MAX)
         talk("and %zu more addresses have several hosts", l->n - LINES_MAX);
 }
-
-/* Its place among them; -1: it is none of them. */
-static int find(const struct duplicate_hosts *t, const struct host *host)
-{
-    for (size_t i = 0; i < t->n; i++)
-        if (t->hosts[i] == host)
-            return (int)i;
-    return -1;
-}
-
-int duplicate_hosts_verdict(const struct duplicate_hosts_list *l, const struct host *host,
-                            struct verdicts *ret, struct err *err)
-{
-    for (size_t i = 0; i < l->n; i++) {
-        const struct duplicate_hosts *t = &l->items[i];
-        char others[300];
-        int at = find(t, host);
-        if (at < 0)
-            continue;
-        int n = snprintf(others, sizeof others, "%.100s", t->hosts[at == 0]->name);
-        if (t->n > 2)
-            snprintf(others + n, sizeof others - (size_t)n, " and %zu more", t->n - 2);
-        if (verdicts_add(ret, "same-address", others, host->address, err) < 0)
-            return -1;
-    }
-    return 0;
-}

@@ -9,8 +9,4 @@
 /* A line for each on stderr. */
 void duplicate_hosts_print(const struct duplicate_hosts_list *l);
 
-/* Adds the verdict "same-address" where the host is one of them. */
-int duplicate_hosts_verdict(const struct duplicate_hosts_list *l, const struct host *host,
-                            struct verdicts *ret, struct err *err);
-
 #endif

@@ -4,15 +4,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/against.h"
-#include "cli/capture.h"
+#include "capture/capture.h"
+#include "cli/capture_command.h"
 #include "cli/args/command.h"
 #include "cli/term/confirm.h"
 #include "cli/dry_run.h"
-#include "cli/engine.h"
+#include "cli/fetch_options.h"
 #include "cli/term/exit.h"
 #include "cli/handoff.h"
-#include "cli/record.h"
 #include "cli/term/signals.h"
 #include "cli/term/talk.h"
 #include "cli/target.h"
@@ -21,11 +20,10 @@
 struct grab_options {
     struct target_options target;
     struct delivery_options handover;
-    struct engine_options engine;
+    struct fetch_option_words fetch;
     const char *output;
     const char *reason;
     struct strlist against;
-    int64_t pair_ms;
     bool dry_run;
     bool yes;
     bool quiet;
@@ -41,8 +39,8 @@ static const struct option options[] = {
      offsetof(struct grab_options, against), 0},
     {"pair", 0, OPTION_DURATION, "DURATION",
      "fetch heap, allocs, goroutines, block and mutex twice, DURATION apart; the report shows the growth",
-     offsetof(struct grab_options, pair_ms), 0},
-    ENGINE_OPTION_ROWS(struct grab_options, engine),
+     offsetof(struct grab_options, fetch.options.pair_ms), 0},
+    FETCH_OPTION_ROWS(struct grab_options, fetch),
     {"output", 'o', OPTION_TEXT, "PATH",
      "a directory for the bundle, or its name ending in .tar.gz; DIR/ is created if it is missing",
      offsetof(struct grab_options, output), 0},
@@ -83,7 +81,7 @@ struct grab {
 /* One service of which two snapshots can be taken is enough. */
 static int check_pair(const struct grab *g, struct err *err)
 {
-    if (g->options.pair_ms == 0)
+    if (g->options.fetch.options.pair_ms == 0)
         return 0;
     if (g->kinds.n > 0)
         return fetch_check_pair(&g->kinds, err);
@@ -279,7 +277,7 @@ static int check_options(struct grab *g, struct err *err)
 {
     struct grab_options *o = &g->options;
     /* What is to be compared is taken at one time. */
-    o->engine.sync |= o->against.n > 0;
+    o->fetch.options.sync |= o->against.n > 0;
     if (check_labels(&o->target.selection.labels, err) < 0 ||
         delivery_wanted(&o->handover, &g->handed, err) < 0)
         return -1;
@@ -289,7 +287,7 @@ static int check_options(struct grab *g, struct err *err)
         return no_host(&g->words, g->words.n < (size_t)g->argc, err);
     if (o->quiet && o->verbose)
         return err_set(err, ERR_USAGE, "--quiet and --verbose cannot both be");
-    return engine_check(&o->engine, err);
+    return fetch_options_check(&o->fetch, err);
 }
 
 /* The selection was counted without the healthy hosts. */
@@ -313,9 +311,10 @@ static int prepare(struct grab *g, struct err *err)
     if (o->against.n > 0 &&
         against_resolve(g->inventory, &o->against, &o->target.selection, &g->targets, &g->against, err) < 0)
         return -1;
-    if (check_number(g, err) < 0 || engine_check_sync(&o->engine, o->target.parallel, &g->targets, err) < 0 ||
+    if (check_number(g, err) < 0 ||
+        fetch_options_check_sync(&o->fetch, o->target.parallel, &g->targets, err) < 0 ||
         capture_check_kinds(&g->kinds, &g->targets, o->yes, err) < 0 || check_pair(g, err) < 0 ||
-        capture_check_room(&g->kinds, &g->targets, o->pair_ms > 0, err) < 0)
+        capture_check_room(&g->kinds, &g->targets, o->fetch.options.pair_ms > 0, err) < 0)
         return -1;
     return g->handed ? delivery_prepare(&o->handover, g->inventory, signals_cancel_fd(), &g->handover, err)
                      : 0;
@@ -323,63 +322,36 @@ static int prepare(struct grab *g, struct err *err)
 
 /* ---- the run ------------------------------------------------------------------------------------------- */
 
-static int capture(const struct grab *g, struct capture *c, struct err *err)
-{
-    int64_t started = clock_utc();
-    if (workdir_new(g->options.output, g->subject, started, &c->work, err) < 0)
-        return exit_status_of(err);
-    int code;
-    if (record_new(workdir_name(c->work), g->options.reason, started, &c->manifest, err) < 0 ||
-        record_asked(c->manifest, &g->options.target.selection, &c->fetch, c->against, err) < 0) {
-        workdir_remove(c->work);
-        code = exit_status_of(err);
-    } else {
-        code = capture_run(c, err);
-    }
-    manifest_free(c->manifest);
-    workdir_free(c->work);
-    return code;
-}
-
-/* What a run of fetch is told beside how to get there. */
-static void set_fetch(const struct grab *g, struct fetch_grab *fetch)
+static int estimate(struct grab *g, const struct capture_request *request, struct prompt *prompt,
+                    struct err *err)
 {
     const struct grab_options *o = &g->options;
-    fetch->kinds = &g->kinds;
-    fetch->options.pair_ms = o->pair_ms;
-    engine_set(&o->engine, fetch);
-}
-
-static int look_only(struct grab *g, const struct fetch_grab *fetch, struct prompt *prompt, struct err *err)
-{
-    const struct grab_options *o = &g->options;
-    const struct dry_run how = {.fetch = *fetch,
+    const struct dry_run dry = {.request = *request,
                                 .prompt = prompt,
-                                .way = &o->target,
+                                .target = &o->target,
                                 .handover = g->handed ? &g->handover : NULL,
                                 .json = o->json,
                                 .quiet = o->quiet,
                                 .verbose = o->verbose};
     /* It has a result of its own. */
     g->result.wanted = false;
-    return dry_run(&how, err);
+    return dry_run(&dry, err);
 }
 
-static int ask_and_capture(struct grab *g, const struct fetch_grab *fetch, struct prompt *prompt,
-                           struct err *err)
+static int confirm_and_capture(struct grab *g, const struct capture_request *request, struct prompt *prompt,
+                               struct err *err)
 {
     const struct grab_options *o = &g->options;
     const struct confirm confirm = {
         .targets = &g->targets, .kinds = &g->kinds, .yes = o->yes, .wait_ms = o->target.ask_timeout_ms};
-    struct capture c = {.fetch = *fetch,
-                        .against = &g->against,
-                        .prompt = prompt,
-                        .result = &g->result,
-                        .handover = g->handed ? &g->handover : NULL,
-                        .way = &o->target,
-                        .quiet = o->quiet,
-                        .verbose = o->verbose};
-    return confirm_many(&confirm, prompt, err) < 0 ? exit_status_of(err) : capture(g, &c, err);
+    const struct capture_command command = {.request = *request,
+                                            .prompt = prompt,
+                                            .result = &g->result,
+                                            .handover = g->handed ? &g->handover : NULL,
+                                            .target = &o->target,
+                                            .quiet = o->quiet,
+                                            .verbose = o->verbose};
+    return confirm_many(&confirm, prompt, err) < 0 ? exit_status_of(err) : capture_command_run(&command, err);
 }
 
 static int run_targets(struct grab *g, struct err *err)
@@ -389,11 +361,18 @@ static int run_targets(struct grab *g, struct err *err)
     struct ssh_settings ssh;
     if (signals_install(err) < 0 || target_prompt(&o->target, &prompt, err) < 0)
         return exit_status_of(err);
-    struct fetch_grab fetch = target_grab(&o->target, &g->targets, &ssh, prompt);
-    set_fetch(g, &fetch);
+    const struct capture_request request = {.targets = &g->targets,
+                                            .against = &g->against,
+                                            .kinds = &g->kinds,
+                                            .selection = &o->target.selection,
+                                            .access = target_access(&o->target, &ssh, prompt),
+                                            .options = fetch_options_of(&o->fetch, o->target.parallel),
+                                            .subject = g->subject,
+                                            .output = o->output,
+                                            .reason = o->reason};
     if (!o->quiet)
         target_say(&g->targets);
-    return o->dry_run ? look_only(g, &fetch, prompt, err) : ask_and_capture(g, &fetch, prompt, err);
+    return o->dry_run ? estimate(g, &request, prompt, err) : confirm_and_capture(g, &request, prompt, err);
 }
 
 static void release(struct grab *g)
@@ -406,7 +385,7 @@ static void release(struct grab *g)
     strlist_release(&g->words);
     strlist_release(&g->kinds);
     strlist_release(&g->options.against);
-    engine_release(&g->options.engine);
+    fetch_options_release(&g->options.fetch);
     target_options_release(&g->options.target);
     delivery_options_release(&g->options.handover);
 }
@@ -417,7 +396,7 @@ static int run(int argc, char **argv, struct err *err)
     int code = EXIT_USAGE;
     if (options_parse(options, argc, argv, &g.options, &g.words, err) == 0 && check_options(&g, err) == 0)
         code = prepare(&g, err) < 0 ? exit_status_of(err) : run_targets(&g, err);
-    code = capture_end(&g.result, code, err);
+    code = capture_command_end(&g.result, code, err);
     release(&g);
     return code;
 }

@@ -6,7 +6,7 @@
 
 #include "cli/args/shell.h"
 #include "cli/input/input.h"
-#include "cli/record.h"
+#include "capture/capture.h"
 #include "cli/term/exit.h"
 #include "cli/term/signals.h"
 #include "cli/term/talk.h"

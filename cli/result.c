@@ -27,26 +27,25 @@ static int put_target(json_t *object, const struct host *host, const struct serv
     return put(object, "host", host->name) | put(object, "service", service ? service->name : NULL);
 }
 
-/* Takes the object over, and makes the list when it is the first. */
-static int append(json_t **list, json_t *object, int rc, struct err *err)
+/* Adds the object to the list, which it creates if needed. */
+static void append(struct result *r, json_t **list, json_t *object, int rc)
 {
     if (!*list)
         *list = json_array();
-    if (rc != 0 || !*list) {
+    if (rc != 0 || !*list)
         json_decref(object);
-        return err_nomem(err);
-    }
-    return json_array_append_new(*list, object) != 0 ? err_nomem(err) : 0;
+    else if (json_array_append_new(*list, object) == 0)
+        return;
+    r->starved = true;
 }
 
-int result_add_failure(struct result *r, const struct host *host, const struct service *service,
-                       const struct err *failure, struct err *err)
+void result_add_failure(struct result *r, const struct host *host, const struct service *service,
+                        const struct err *failure)
 {
     if (!r->wanted)
-        return 0;
+        return;
     json_t *object = json_object();
-    return append(&r->failures, object, put_target(object, host, service) | put_failure(object, failure),
-                  err);
+    append(r, &r->failures, object, put_target(object, host, service) | put_failure(object, failure));
 }
 
 static const char *status_name(enum fetch_status status)
@@ -73,21 +72,18 @@ static int put_kind(json_t *object, const struct fetch_item *item)
            put(object, "status", status_name(item->status));
 }
 
-static int add_failed_item(struct result *r, const struct target *target, const struct fetch_item *item,
-                           struct err *err)
+static void add_failed_item(struct result *r, const struct target *target, const struct fetch_item *item)
 {
     json_t *object = json_object();
-    return append(&r->failures, object,
-                  put_target(object, target->host, target->service) | put_kind(object, item) |
-                      put_failure(object, &item->err),
-                  err);
+    append(r, &r->failures, object,
+           put_target(object, target->host, target->service) | put_kind(object, item) |
+               put_failure(object, &item->err));
 }
 
-int result_add_item(struct result *r, const struct target *target, const struct fetch_item *item,
-                    struct err *err)
+void result_add_item(struct result *r, const struct target *target, const struct fetch_item *item)
 {
     if (!r->wanted)
-        return 0;
+        return;
     json_t *object = json_object();
     int rc = put_target(object, target->host, target->service) | put_kind(object, item) |
              put(object, "file", item->file);
@@ -95,9 +91,9 @@ int result_add_item(struct result *r, const struct target *target, const struct 
         rc |= json_object_set_new(object, "bytes", json_integer((json_int_t)item->bytes));
     if (item->status != FETCH_OK)
         rc |= put_failure(object, &item->err);
-    if (append(&r->items, object, rc, err) < 0)
-        return -1;
-    return item->status == FETCH_OK ? 0 : add_failed_item(r, target, item, err);
+    append(r, &r->items, object, rc);
+    if (item->status != FETCH_OK)
+        add_failed_item(r, target, item);
 }
 
 static json_t *list_of(json_t *list)
@@ -176,7 +172,7 @@ int result_print(const struct result *r, int exit_code, const struct err *failur
         json_pack("{s:s?, s:i, s:b, s:b, s:o, s:o, s:o}", "bundle", r->bundle, "exit_code", exit_code,
                   "complete", r->complete, "interrupted", r->interrupted, "targets",
                   targets_json(&r->outcomes), "failures", list_of(r->failures), "items", list_of(r->items));
-    if (!object || put_handoff(object, r) != 0 ||
+    if (!object || r->starved || put_handoff(object, r) != 0 ||
         (failure->kind != ERR_NONE && put_failure(object, failure) != 0)) {
         json_decref(object);
         return err_nomem(err);

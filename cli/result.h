@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "cli/handoff.h"
-#include "cli/outcomes.h"
+#include "capture/capture.h"
 #include "fetch/fetch.h"
 
 struct json_t;
@@ -20,14 +20,14 @@ struct result {
     bool handing; /* with --for or --to: */
     struct handoff_report handed;
     struct json_t *failures, *items;
+    bool starved;             /* there was no memory for all of them: result_print fails */
     struct outcomes outcomes; /* of the targets, which must live as long; kept in any case */
 };
 
 /* A host, or a service (else NULL), from which nothing could be fetched. */
-int result_add_failure(struct result *r, const struct host *host, const struct service *service,
-                       const struct err *failure, struct err *err);
-int result_add_item(struct result *r, const struct target *target, const struct fetch_item *item,
-                    struct err *err);
+void result_add_failure(struct result *r, const struct host *host, const struct service *service,
+                        const struct err *failure);
+void result_add_item(struct result *r, const struct target *target, const struct fetch_item *item);
 
 /* Prints the object; `failure` is what the whole run failed of, its kind ERR_NONE for nothing. */
 int result_print(const struct result *r, int exit_code, const struct err *failure, FILE *out,

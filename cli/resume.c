@@ -8,12 +8,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/capture.h"
+#include "capture/capture.h"
+#include "cli/capture_command.h"
 #include "cli/args/command.h"
 #include "cli/term/confirm.h"
-#include "cli/engine.h"
+#include "cli/fetch_options.h"
 #include "cli/term/exit.h"
-#include "cli/record.h"
 #include "cli/term/signals.h"
 #include "cli/input/input.h"
 #include "cli/term/talk.h"
@@ -23,7 +23,7 @@
 struct resume_options {
     struct target_options target;
     struct delivery_options handover;
-    struct engine_options engine;
+    struct fetch_option_words fetch;
     const char *output;
     bool yes;
     bool quiet;
@@ -39,7 +39,7 @@ static const struct option options[] = {
     {"from", 0, OPTION_ONE, "SOURCE", "the discovery source of the run, if it had one",
      offsetof(struct resume_options, target.from), 0},
     TARGET_PARALLEL_ROW(struct resume_options, target),
-    ENGINE_OPTION_ROWS(struct resume_options, engine),
+    FETCH_OPTION_ROWS(struct resume_options, fetch),
     HANDOFF_OPTION_ROWS(struct resume_options, handover),
     TARGET_WAY_ROWS(struct resume_options, target),
     {"yes", 'y', OPTION_FLAG, NULL,
@@ -59,29 +59,21 @@ struct resume {
     struct strlist words;
     const char *path;
     bool is_bundle;
-    struct workdir *work;
-    struct manifest *manifest;
-    struct manifest_asked asked;
+    struct capture_earlier earlier;
     struct confined_budget checking; /* of the files that an earlier run left */
-    size_t changed;                  /* files that are not what the manifest says */
-    struct err damage;               /* of the archive; ERR_NONE */
     struct inventory *inventory;
-    struct targets targets; /* those of which something is missing */
-    struct targets against; /* the healthy hosts' among them */
     bool handed;
     struct delivery handover;
     struct result result;
-    bool begun;     /* what is in the work directory is the run's business */
-    size_t unknown; /* services that cannot be found here, and so not fetched */
 };
 
-/* ---- what there is ------------------------------------------------------------------------------------- */
+/* ---- the earlier run ----------------------------------------------------------------------------------- */
 
 static int check_options(struct resume *r, struct err *err)
 {
     struct resume_options *o = &r->options;
     struct stat st;
-    if (delivery_wanted(&o->handover, &r->handed, err) < 0 || engine_check(&o->engine, err) < 0)
+    if (delivery_wanted(&o->handover, &r->handed, err) < 0 || fetch_options_check(&o->fetch, err) < 0)
         return -1;
     r->result.wanted = o->json;
     r->result.handing = r->handed;
@@ -99,23 +91,6 @@ static int check_options(struct resume *r, struct err *err)
     return -1;
 }
 
-static int load(struct resume *r, const char *text, size_t n, struct err *err)
-{
-    if (manifest_load(text, n, &r->manifest, err) < 0 || manifest_get_asked(r->manifest, &r->asked, err) < 0)
-        return err_wrap(err, "%s", r->path);
-    return 0;
-}
-
-static int open_directory(struct resume *r, struct err *err)
-{
-    struct buf text = BUF_INIT(BUNDLE_MAX_MANIFEST);
-    int rc = workdir_open(r->path, &r->work, &text, err);
-    if (rc == 0)
-        rc = load(r, buf_str(&text), text.len, err);
-    buf_release(&text);
-    return rc;
-}
-
 /* The resumed bundle would lie beside it in plain text, so decrypting it is left to the user. */
 static int refuse_encrypted(const char *path, struct err *err)
 {
@@ -128,218 +103,32 @@ static int refuse_encrypted(const char *path, struct err *err)
                     path);
 }
 
-static int read_bundle(struct resume *r, struct err *err)
+static int open_earlier(struct resume *r, struct err *err)
 {
-    char *text = NULL;
-    if (input_is_encrypted(r->path))
+    const struct capture_observer observer = {.event = capture_command_print_earlier};
+    if (r->is_bundle && input_is_encrypted(r->path))
         return refuse_encrypted(r->path, err);
-    if (bundle_manifest(r->path, NULL, &text, err) < 0)
-        return -1;
-    int rc = load(r, text, strlen(text), err);
-    free(text);
-    return rc;
+    return capture_earlier_open(r->path, r->options.output, &observer, signals_cancel_fd(), &r->earlier, err);
 }
 
-/* Its files go into a work directory of their own: the bundle stays as it is. */
-static int open_bundle(struct resume *r, struct err *err)
-{
-    if (read_bundle(r, err) < 0 ||
-        workdir_beside(r->path, manifest_name(r->manifest), r->options.output, &r->work, err) < 0)
-        return -1;
-    if (bundle_restore(r->path, r->manifest, r->work, signals_cancel_fd(), &r->damage, err) < 0)
-        return -1;
-    if (r->damage.kind != ERR_NONE)
-        talk("%s: what came before is taken, as far as it is whole", r->damage.msg);
-    return 0;
-}
-
-static void on_changed(void *ctx, const char *path, const char *what)
+/* Checking a file takes time by its inflated size. All files together have the time that one input of their
+ * size may take. */
+static int may_check(void *ctx, const char *directory, uint64_t bytes, struct err *err)
 {
     struct resume *r = ctx;
-    r->changed++;
-    talk("%s %s: it is to be fetched again", path, what);
-}
-
-static int open_it(struct resume *r, struct err *err)
-{
-    if ((r->is_bundle ? open_bundle(r, err) : open_directory(r, err)) < 0)
-        return -1;
-    if (manifest_compare(r->manifest, r->work, signals_cancel_fd(), on_changed, r, err) < 0)
-        return -1;
-    return r->changed ? manifest_save(r->manifest, r->work, err) : 0;
-}
-
-/* ---- what is missing ------------------------------------------------------------------------------------
- */
-
-static bool has_service(const struct inventory *inv, const char *name)
-{
-    const char *known;
-    for (size_t i = 0; (known = inventory_service_name(inv, i)); i++)
-        if (strcmp(known, name) == 0)
-            return true;
-    return false;
-}
-
-/* A service of the inventory by its name, another one by where it listens. */
-static int select_service(const struct resume *r, const char *service, struct selection *sel, struct err *err)
-{
-    const struct manifest_asked *a = &r->asked;
-    if (has_service(r->inventory, service) || (!a->port && !a->unix_path))
-        return strlist_add(&sel->services, service, err);
-    sel->port = a->port;
-    sel->unix_path = a->unix_path;
-    sel->path = a->path;
-    sel->https = a->https;
-    return 0;
-}
-
-/* A name that the inventory does not have is none; only an address may be one. */
-static int check_host(const struct resume *r, const struct manifest_target *t, struct err *err)
-{
-    const struct host **hosts = NULL;
-    size_t n = 0;
-    if (t->address)
-        return 0;
-    if (!text_is_name(t->host))
-        return err_set(err, ERR_FAILED, "%s is no name of a host", t->host);
-    int rc = inventory_match(r->inventory, t->host, &hosts, &n, err);
-    free(hosts);
-    return rc;
-}
-
-/* It must come to what it is called: a pattern, or a name that means something else here, does not. */
-static int add_selected(struct resume *r, const struct manifest_target *t, const struct targets *found,
-                        struct err *err)
-{
-    const struct target *one = found->items;
-    struct targets *all = &r->targets;
-    if (found->n != 1 || strcmp(one->host->name, t->host) != 0 || strcmp(one->service->name, t->service) != 0)
-        return err_set(err, ERR_FAILED, "%s: %s: it means something else here", t->host, t->service);
-    if (array_reserve((void **)&all->items, &all->cap, all->n + 1, sizeof *all->items, err) < 0)
-        return -1;
-    all->items[all->n++] = *one;
-    return 0;
-}
-
-static int add_target(struct resume *r, const struct manifest_target *t, struct err *err)
-{
-    struct selection sel = {0};
-    struct targets found = {0};
-    int rc = -1;
-    if (check_host(r, t, err) == 0 && strlist_add(&sel.hosts, t->address ? t->address : t->host, err) == 0 &&
-        select_service(r, t->service, &sel, err) == 0 &&
-        inventory_select(r->inventory, &sel, &found, err) == 0)
-        rc = add_selected(r, t, &found, err);
-    targets_release(&found);
-    strlist_release(&sel.hosts);
-    strlist_release(&sel.services);
-    return rc;
-}
-
-static int note_against(struct resume *r, struct err *err)
-{
-    struct targets *against = &r->against;
-    for (size_t i = 0; i < r->targets.n; i++) {
-        if (!strlist_has(&r->asked.against, r->targets.items[i].host->name))
-            continue;
-        if (array_reserve((void **)&against->items, &against->cap, against->n + 1, sizeof *against->items,
-                          err) < 0)
-            return -1;
-        against->items[against->n++] = r->targets.items[i];
-    }
-    return 0;
-}
-
-static bool is_missing(const struct resume *r, const struct manifest_target *t)
-{
-    return !manifest_has_all(r->manifest, t->host, t->service);
-}
-
-static size_t count_missing(const struct resume *r)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < r->asked.n_targets; i++)
-        n += is_missing(r, &r->asked.targets[i]);
-    return n;
-}
-
-/* A host that the inventory has no more, or a service that nobody finds any more, is no reason to leave the
- * others alone: it is as it was. */
-static int choose_targets(struct resume *r, struct err *err)
-{
-    struct err first = ERR_INIT;
-    for (size_t i = 0; i < r->asked.n_targets; i++) {
-        const struct manifest_target *t = &r->asked.targets[i];
-        struct err why = ERR_INIT;
-        if (!is_missing(r, t) || add_target(r, t, &why) == 0)
-            continue;
-        if (why.kind != ERR_USAGE && why.kind != ERR_FAILED) {
-            *err = why;
-            return -1;
-        }
-        r->unknown++;
-        if (first.kind == ERR_NONE)
-            first = why;
-        err_wrap(&why, "%s: %s: not fetched", t->host, t->service);
-        talk_error(stderr, &why);
-    }
-    if (r->unknown == 0 || r->targets.n > 0 || !r->is_bundle)
-        return 0;
-    *err = first;
-    return err_wrap(err, "%s", r->path);
-}
-
-/* Each file that is left is checked, which takes time by what it inflates to. All of them together have the
- * time that one input of their size may take. */
-static int check_time(struct resume *r, const struct target *t, struct err *err)
-{
-    char dir[600];
-    snprintf(dir, sizeof dir, "%s/%s/%s", r->path, t->host->name, t->service->name);
-    if (confined_check(&r->checking, dir, err) == 0)
+    if (!r->is_bundle)
+        confined_add(&r->checking, bytes);
+    if (confined_check(&r->checking, directory, err) == 0)
         return 0;
     return err_hint(err, "an earlier run left files there that take too long to check: remove them if you do "
                          "not know where they are from, and run the command again");
 }
 
-/* Records what lies in the work directory and the manifest does not name: before anything is opened, since a
- * host may be gone by now. */
-static int take_left(struct resume *r, const struct target *t, struct err *err)
+static int recover_files(struct resume *r, struct err *err)
 {
-    struct manifest_planned *planned = NULL;
-    size_t n = 0;
-    int rc = manifest_unrecorded(r->manifest, t->host->name, t->service->name, &planned, &n, err);
-    for (size_t i = 0; rc == 0 && i < n; i++) {
-        struct fetch_planned wanted = {.kind = planned[i].kind,
-                                       .argument = planned[i].argument ? planned[i].argument : "",
-                                       .pair = planned[i].pair};
-        struct fetch_item item;
-        rc = check_time(r, t, err);
-        if (rc < 0 || fetch_find_left(workdir_files(r->work), t, &wanted, &item, NULL) < 0)
-            continue;
-        if (!r->is_bundle)
-            confined_add(&r->checking, item.bytes);
-        rc = record_item(r->manifest, t, &item, err);
-        fetch_item_release(&item);
-    }
-    free(planned);
-    return rc;
-}
-
-static int take_all_left(struct resume *r, struct err *err)
-{
-    struct targets *t = &r->targets;
-    size_t n = 0;
-    /* Of a bundle the size on disk counts, and not what it inflates to. */
+    /* A bundle counts with its size on disk, not with its inflated size. */
     confined_begin(r->is_bundle ? input_size(r->path) : 0, &r->checking);
-    for (size_t i = 0; i < t->n; i++) {
-        if (take_left(r, &t->items[i], err) < 0)
-            return -1;
-        if (!manifest_has_all(r->manifest, t->items[i].host->name, t->items[i].service->name))
-            t->items[n++] = t->items[i];
-    }
-    t->n = n;
-    return 0;
+    return capture_earlier_recover(&r->earlier, may_check, r, err);
 }
 
 static void add_host(struct buf *to, const char *name, const char *note)
@@ -347,7 +136,7 @@ static void add_host(struct buf *to, const char *name, const char *note)
     buf_addf(to, "%s%s%s", to->len ? ", " : "", name, note);
 }
 
-/* Where, of what the manifest alone says. */
+/* The places that only the manifest names. */
 static void add_place(const struct manifest_asked *a, struct buf *to)
 {
     if (a->port)
@@ -361,13 +150,14 @@ static void add_place(const struct manifest_asked *a, struct buf *to)
             buf_addf(to, ", GET %s", a->kinds.items[i]);
 }
 
-/* Whoever wrote the manifest may be anybody: each host outside the inventory is named, and each place on it,
- * by whoever is quiet, too. */
-static void say_targets(const struct resume *r)
+/* A stranger may have written the manifest: prints each host outside the inventory, and each place on it,
+ * with --quiet too. */
+static void print_targets(const struct resume *r)
 {
     enum { SHOWN = 12, LONGEST = 400 };
-    const struct targets *t = &r->targets;
-    struct buf names = BUF_INIT((t->n + SHOWN + r->asked.kinds.n) * LONGEST), place = BUF_INIT(names.max);
+    const struct targets *t = &r->earlier.targets;
+    const struct manifest_asked *asked = &r->earlier.asked;
+    struct buf names = BUF_INIT((t->n + SHOWN + asked->kinds.n) * LONGEST), place = BUF_INIT(names.max);
     size_t shown = 0, hosts = 0;
     bool outside = false;
     for (size_t pass = 0; pass < 2; pass++)
@@ -384,42 +174,31 @@ static void say_targets(const struct resume *r)
         }
     if (shown > SHOWN)
         buf_addf(&names, " and %zu more", shown - SHOWN);
-    add_place(&r->asked, &place);
+    add_place(asked, &place);
     if (hosts > 0 && (!r->options.quiet || outside || place.len > 0))
-        talk("%zu of %zu services are not complete; opening %s%s", t->n, r->asked.n_targets, buf_str(&names),
+        talk("%zu of %zu services are not complete; opening %s%s", t->n, asked->n_targets, buf_str(&names),
              buf_str(&place));
     buf_release(&names);
     buf_release(&place);
-}
-
-/* The source of --from says which ports the manifest's hosts have: it must know them before it is asked. */
-static int name_hosts(struct resume *r, struct err *err)
-{
-    struct strlist *hosts = &r->options.target.selection.hosts;
-    for (size_t i = 0; i < r->asked.n_targets; i++) {
-        const struct manifest_target *t = &r->asked.targets[i];
-        const char *name = t->address ? t->address : t->host;
-        if (!strlist_has(hosts, name) && strlist_add(hosts, name, err) < 0)
-            return -1;
-    }
-    return 0;
 }
 
 /* Everything that can be known without opening anything. */
 static int prepare(struct resume *r, struct err *err)
 {
     struct resume_options *o = &r->options;
-    bool find = count_missing(r) > 0;
-    if (find && o->target.from && name_hosts(r, err) < 0)
+    struct capture_earlier *e = &r->earlier;
+    const struct capture_observer observer = {.event = capture_command_print_earlier};
+    bool find = capture_earlier_count_missing(e) > 0;
+    if (find && o->target.from && capture_earlier_name_hosts(e, &o->target.selection.hosts, err) < 0)
         return -1;
     if ((find || r->handed) && target_load(&o->target, find, &r->inventory, err) < 0)
         return -1;
-    if (choose_targets(r, err) < 0 || take_all_left(r, err) < 0 || note_against(r, err) < 0 ||
-        (r->targets.n > 0 && capture_check_kinds(&r->asked.kinds, &r->targets, o->yes, err) < 0))
+    if (capture_earlier_choose_targets(e, r->inventory, &observer, err) < 0 || recover_files(r, err) < 0 ||
+        (e->targets.n > 0 && capture_check_kinds(&e->asked.kinds, &e->targets, o->yes, err) < 0))
         return -1;
-    /* What is to be compared is taken at one time. */
-    o->engine.sync |= r->against.n > 0;
-    if (engine_check_sync(&o->engine, o->target.parallel, &r->targets, err) < 0)
+    /* Profiles to compare begin at one time. */
+    o->fetch.options.sync |= e->against.n > 0;
+    if (fetch_options_check_sync(&o->fetch, o->target.parallel, &e->targets, err) < 0)
         return -1;
     return r->handed ? delivery_prepare(&o->handover, r->inventory, signals_cancel_fd(), &r->handover, err)
                      : 0;
@@ -431,52 +210,48 @@ static int prepare(struct resume *r, struct err *err)
 static int run_targets(struct resume *r, struct err *err)
 {
     struct resume_options *o = &r->options;
+    const struct targets *targets = &r->earlier.targets;
     struct prompt *prompt = NULL;
     struct ssh_settings ssh;
     if (target_prompt(&o->target, &prompt, err) < 0)
         return exit_status_of(err);
-    struct capture c = {.fetch = target_grab(&o->target, &r->targets, &ssh, prompt),
-                        .against = &r->against,
-                        .work = r->work,
-                        .manifest = r->manifest,
-                        .prompt = prompt,
-                        .result = &r->result,
-                        .handover = r->handed ? &r->handover : NULL,
-                        .way = &o->target,
-                        .missing = r->unknown,
-                        .resumed = true,
-                        .bundle = r->is_bundle && r->damage.kind == ERR_NONE ? r->path : NULL,
-                        .quiet = o->quiet,
-                        .verbose = o->verbose};
-    c.fetch.kinds = &r->asked.kinds;
-    c.fetch.options.pair_ms = r->asked.pair_ms;
-    engine_set(&o->engine, &c.fetch);
-    const struct confirm sure = {
-        .targets = &r->targets, .kinds = &r->asked.kinds, .yes = o->yes, .wait_ms = o->target.ask_timeout_ms};
-    say_targets(r);
-    if (confirm_many(&sure, prompt, err) < 0)
-        return exit_status_of(err);
-    r->begun = true;
-    return capture_run(&c, err);
+    const struct capture_command command = {
+        .request = {.targets = targets,
+                    .kinds = &r->earlier.asked.kinds,
+                    .access = target_access(&o->target, &ssh, prompt),
+                    .options = fetch_options_of(&o->fetch, o->target.parallel)},
+        .earlier = &r->earlier,
+        .prompt = prompt,
+        .result = &r->result,
+        .handover = r->handed ? &r->handover : NULL,
+        .target = &o->target,
+        .quiet = o->quiet,
+        .verbose = o->verbose};
+    const struct confirm sure = {.targets = targets,
+                                 .kinds = &r->earlier.asked.kinds,
+                                 .yes = o->yes,
+                                 .wait_ms = o->target.ask_timeout_ms};
+    print_targets(r);
+    return confirm_many(&sure, prompt, err) < 0 ? exit_status_of(err) : capture_command_run(&command, err);
 }
 
-/* Of the bundle as it is: no host was looked for before that, so neither was where it goes. */
+/* Hands over the unchanged bundle. Nothing else needed the inventory, so it is loaded here. */
 static int hand_over(struct resume *r, int code, struct err *err)
 {
     struct resume_options *o = &r->options;
-    struct capture c = {.result = &r->result,
-                        .handover = &r->handover,
-                        .way = &o->target,
-                        .quiet = o->quiet,
-                        .verbose = o->verbose};
+    struct capture_command command = {.result = &r->result,
+                                      .handover = &r->handover,
+                                      .target = &o->target,
+                                      .quiet = o->quiet,
+                                      .verbose = o->verbose};
     if (target_load(&o->target, false, &r->inventory, err) < 0 ||
         delivery_prepare(&o->handover, r->inventory, signals_cancel_fd(), &r->handover, err) < 0 ||
-        target_prompt(&o->target, &c.prompt, err) < 0)
+        target_prompt(&o->target, &command.prompt, err) < 0)
         return exit_status_of(err);
-    return capture_hand_over(&c, code);
+    return capture_command_hand_over(&command, code);
 }
 
-/* The bundle as it is has all. */
+/* The unchanged bundle is complete. */
 static int nothing_missing(struct resume *r, struct err *err)
 {
     r->result.complete = true;
@@ -491,21 +266,14 @@ static int nothing_missing(struct resume *r, struct err *err)
     return r->handed ? hand_over(r, told ? EXIT_OK : EXIT_PARTIAL, err) : told ? EXIT_OK : EXIT_PARTIAL;
 }
 
-/* A report of what was there before would be in the way of the one that comes. */
-static int begin(struct resume *r, struct err *err)
+static int resume(struct resume *r, struct err *err)
 {
-    if (beneath_remove(workdir_files(r->work), BUNDLE_REPORT, err) < 0)
-        return -1;
-    return record_resumed(r->manifest, workdir_name(r->work), err);
-}
-
-static int go_on(struct resume *r, struct err *err)
-{
-    if (open_it(r, err) < 0)
+    struct capture_earlier *e = &r->earlier;
+    if (signals_install(err) < 0 || open_earlier(r, err) < 0)
         return exit_status_of(err);
-    if (r->is_bundle && r->damage.kind == ERR_NONE && count_missing(r) == 0)
+    if (r->is_bundle && e->damage.kind == ERR_NONE && capture_earlier_count_missing(e) == 0)
         return nothing_missing(r, err);
-    if (prepare(r, err) < 0 || begin(r, err) < 0)
+    if (prepare(r, err) < 0)
         return exit_status_of(err);
     int code = run_targets(r, err);
     if (r->is_bundle && r->result.bundle && !r->options.quiet)
@@ -513,31 +281,16 @@ static int go_on(struct resume *r, struct err *err)
     return code;
 }
 
-/* What was taken out of a bundle is in that as well. */
-static int resume(struct resume *r, struct err *err)
-{
-    if (signals_install(err) < 0)
-        return exit_status_of(err);
-    int code = go_on(r, err);
-    if (r->is_bundle && r->work && !r->begun)
-        workdir_remove(r->work);
-    return code;
-}
-
 static void release(struct resume *r)
 {
-    manifest_asked_release(&r->asked);
-    manifest_free(r->manifest);
-    workdir_free(r->work);
     result_release(&r->result);
+    capture_earlier_release(&r->earlier);
     delivery_release(&r->handover);
-    targets_release(&r->targets);
-    targets_release(&r->against);
     inventory_free(r->inventory);
     strlist_release(&r->words);
     target_options_release(&r->options.target);
     delivery_options_release(&r->options.handover);
-    engine_release(&r->options.engine);
+    fetch_options_release(&r->options.fetch);
 }
 
 static int run(int argc, char **argv, struct err *err)
@@ -546,7 +299,7 @@ static int run(int argc, char **argv, struct err *err)
     int code = EXIT_USAGE;
     if (options_parse(options, argc, argv, &r.options, &r.words, err) == 0 && check_options(&r, err) == 0)
         code = resume(&r, err);
-    code = capture_end(&r.result, code, err);
+    code = capture_command_end(&r.result, code, err);
     release(&r);
     return code;
 }

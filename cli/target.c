@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "capture/capture.h"
 #include "cli/discovery.h"
 #include "cli/inventory_file.h"
 #include "cli/args/shell.h"
@@ -132,55 +133,47 @@ struct ssh_settings target_ssh(const struct target_options *o)
                                  .accept_new = o->accept_new};
 }
 
+struct fetch_access target_access(const struct target_options *o, struct ssh_settings *ssh,
+                                  struct prompt *prompt)
+{
+    *ssh = target_ssh(o);
+    return (struct fetch_access){.ssh = ssh,
+                                 .timeout_ms = o->timeout_ms,
+                                 .connect_timeout_ms = o->connect_timeout_ms,
+                                 .cancel_fd = signals_cancel_fd(),
+                                 .askpass = prompt->program,
+                                 .ask_ms = o->ask_timeout_ms,
+                                 .ask = o->batch && !o->passphrase_file ? NULL : prompt_ask,
+                                 .ask_ctx = prompt,
+                                 .ask_keys_only = o->batch};
+}
+
 struct fetch_grab target_grab(const struct target_options *o, const struct targets *targets,
                               struct ssh_settings *ssh, struct prompt *prompt)
 {
-    *ssh = target_ssh(o);
     return (struct fetch_grab){.targets = targets,
                                .options.parallel = o->parallel ? o->parallel : FETCH_PARALLEL,
-                               .access = {.ssh = ssh,
-                                          .timeout_ms = o->timeout_ms,
-                                          .connect_timeout_ms = o->connect_timeout_ms,
-                                          .cancel_fd = signals_cancel_fd(),
-                                          .askpass = prompt->program,
-                                          .ask_ms = o->ask_timeout_ms,
-                                          .ask = o->batch && !o->passphrase_file ? NULL : prompt_ask,
-                                          .ask_ctx = prompt,
-                                          .ask_keys_only = o->batch}};
-}
-
-/* A limit that nobody but root can raise is no reason to lose hosts, where they need not be open at once. */
-static int make_room(struct fetch_grab *grab, struct err *err)
-{
-    size_t wanted = fetch_descriptors(grab), got = fd_make_room(wanted);
-    if (got >= wanted)
-        return 0;
-    if (grab->options.sync) {
-        err_set(err, ERR_USAGE,
-                "%zu hosts at once take %zu open files, and no more than %zu may be open here",
-                fetch_at_once(grab), wanted, got);
-        return err_hint(err, "`ulimit -Hn` is to be more, or --sample fewer hosts");
-    }
-    unsigned parallel = fetch_affordable(grab, got);
-    if (parallel < grab->options.parallel)
-        talk("hosts at a time: only %u, since no more than %zu files may be open here (`ulimit -Hn`)",
-             parallel, got);
-    grab->options.parallel = parallel;
-    return 0;
+                               .access = target_access(o, ssh, prompt)};
 }
 
 int target_begin(struct fetch_grab *grab, struct err *err)
 {
-    if (make_room(grab, err) < 0 || gateway_global_init(err) < 0)
+    unsigned parallel = grab->options.parallel;
+    size_t open_files = 0;
+    if (open_files_make_room(grab, &open_files, err) < 0)
         return -1;
-    if (fetch_global_init(err) == 0)
-        return 0;
-    gateway_global_cleanup();
-    return -1;
+    if (grab->options.parallel < parallel)
+        target_print_fewer_hosts(grab->options.parallel, open_files);
+    return capture_global_init(err);
 }
 
 void target_end(void)
 {
-    fetch_global_cleanup();
-    gateway_global_cleanup();
+    capture_global_cleanup();
+}
+
+void target_print_fewer_hosts(unsigned parallel, size_t open_files)
+{
+    talk("hosts at a time: only %u, since no more than %zu files may be open here (`ulimit -Hn`)", parallel,
+         open_files);
 }

@@ -244,6 +244,9 @@ int target_prompt(struct target_options *o, struct prompt **ret, struct err *err
 /* The SSH settings of the command line. The strings are the options'. */
 struct ssh_settings target_ssh(const struct target_options *o);
 
+/* How to reach hosts; `ssh` and `prompt` must live as long. */
+struct fetch_access target_access(const struct target_options *o, struct ssh_settings *ssh,
+                                  struct prompt *prompt);
 /* What a run of fetch takes from them, once they are resolved; the rest is the caller's. `ssh` and `prompt`
  * must live as long. */
 struct fetch_grab target_grab(const struct target_options *o, const struct targets *targets,
@@ -253,5 +256,6 @@ struct fetch_grab target_grab(const struct target_options *o, const struct targe
  * the limit of open files allows. */
 int target_begin(struct fetch_grab *grab, struct err *err);
 void target_end(void);
+void target_print_fewer_hosts(unsigned parallel, size_t open_files);
 
 #endif

@@ -61,8 +61,9 @@ struct fetch_item {
     uint64_t bytes;
     unsigned pair;  /* of a pair: 1 for the first, 2 for the later one; else 0 */
     bool transient; /* a retry may succeed */
-    bool lasting; /* a retry cannot succeed: the service lacks the profile, or answers with another format */
-    bool late;    /* with `sync`: it began after the others */
+    bool
+        permanent; /* a retry cannot succeed: the service lacks the profile, or answers with another format */
+    bool late;     /* with `sync`: it began after the others */
     bool has_sync_skew;
     int64_t sync_skew_ms; /* how much later than the common instant it began, by its target's clock; if that
                              clock is known to be 2 s or more off, its error is subtracted, and the result is

@@ -91,7 +91,7 @@ static int sink_finish(struct sink *s, struct fetch_item *item, bool whole, stru
     if (result.trace_minor)
         go_of_trace(result.trace_minor, item->go_version, sizeof item->go_version);
     /* The server's words, if it sent words instead of a profile. */
-    item->lasting |= rc < 0 && whole && result.other;
+    item->permanent |= rc < 0 && whole && result.other;
     if (rc < 0 && whole)
         snprintf(item->server_words, sizeof item->server_words, "%s", result.beginning);
     return rc;
@@ -115,7 +115,7 @@ void item_skip(const struct plan_item *plan, const struct err *why, struct fetch
 
 void item_absent(const struct plan_item *plan, struct fetch_item *ret)
 {
-    *ret = (struct fetch_item){.status = FETCH_FAILED, .lasting = true};
+    *ret = (struct fetch_item){.status = FETCH_FAILED, .permanent = true};
     init_item(ret, plan);
     err_set(&ret->err, ERR_NOT_FOUND, "this program has no %s: its index page does not list it", plan->kind);
     err_hint(&ret->err, "if it serves that all the same, ask for the path: %s", plan->target);
@@ -217,7 +217,7 @@ void item_fetch(struct transfer *t, const struct plan_item *plan, const struct i
     note_response(ret, &response);
     ret->transient = fetched < 0 && (response.cut_off || retry_is_transient(&ret->err, response.status));
     set_status(fetched, &sink, ret);
-    ret->lasting |= fetched < 0 && answer_lasts(response.status);
+    ret->permanent |= fetched < 0 && answer_lasts(response.status);
     /* An error page may repeat the request's secret, which must not enter a bundle. */
     bool told = ret->bytes > 0;
     if (told)

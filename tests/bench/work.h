@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "bundle/bundle.h"
-#include "cli/record.h"
+#include "capture/record.h"
 #include "fetch/fetch.h"
 
 /* Copies a file there as `bundle create` does, in the place of an earlier copy, and notes it in the manifest.

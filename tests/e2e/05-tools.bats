@@ -125,12 +125,12 @@ C
     echo >"$tree/bundle/pack.c"
     for bad in 'fd = open(path, O_RDONLY);' 'if (lstat(path, &st) == 0)' 'rename(a, b);' 'return file_read(path, &b, err);' \
         'FILE *f = fopen(path, "r");' 'unlink(path);' 'if (!atomic_file_new(path, &d, err))' 'fd = beneath_top(path, err);'; do
-        printf 'int x;\n%s\n' "$bad" >"$tree/fetch/leftover.c"
+        printf 'int x;\n%s\n' "$bad" >"$tree/fetch/recovered.c"
         run timeout 20 "$tools/check-paths" "$tree"
         echo "$bad: $output"
         [[ $status == 1 && $output == *'not ok 2 -'*'# fetch/recovered.c:2:'* ]]
     done
-    echo >"$tree/fetch/leftover.c"
+    echo >"$tree/fetch/recovered.c"
     printf 'struct workdir *w;\nfd = file_open(path, err);\n' >"$tree/cli/capture.c"
     run timeout 20 "$tools/check-paths" "$tree"
     echo "$output"
@@ -142,12 +142,12 @@ C
     mkdir -p "$tree/fetch"
     for bad in 'FILE *(*opener)(const char *, const char *) = fopen;' 'walk(tree, unlink, NULL);' 'struct x x = {.make = &mkdir};' \
         $'const struct door d = {file_open,\n    file_read};' 'f = deep ? openat : look;'; do
-        printf 'int x;\n%s\n' "$bad" >"$tree/fetch/leftover.c"
+        printf 'int x;\n%s\n' "$bad" >"$tree/fetch/recovered.c"
         run timeout 20 "$tools/check-paths" "$tree"
         echo "$bad: $output"
         [[ $status == 1 && $output == *'not ok 3 -'*'# fetch/recovered.c:2:'* ]]
     done
-    echo >"$tree/fetch/leftover.c"
+    echo >"$tree/fetch/recovered.c"
     echo 'int here = AT_FDCWD;' >"$tree/base/file.c"
     run timeout 20 "$tools/check-paths" "$tree"
     echo "$output"
@@ -160,7 +160,7 @@ C
 
 @test "check-paths fails on each other form of a call: at a descriptor, of 64 bits, exec, wrapped; in headers, handoff/ and all of cli/" {
     local bad file
-    mkdir -p "$tree/fetch" "$tree/bundle" "$tree/handoff"
+    mkdir -p "$tree/fetch" "$tree/capture" "$tree/bundle" "$tree/handoff"
     for bad in 'fd = openat(AT_FDCWD, path, O_RDONLY);' 'fd = openat(-100, path, O_RDONLY);' 'unlinkat(fd, path, 0);' \
         'if (renameat(AT_FDCWD, a, AT_FDCWD, b) < 0)' 'renameat2(fd, a, fd, b, 0);' 'linkat(AT_FDCWD, a, AT_FDCWD, b, 0);' \
         'return chdir(path);' 'fd = open64(path, 0);' 'f = fopen64(path, "r");' 'execv(path, argv);' 'execvp(path, argv);' \
@@ -170,13 +170,13 @@ C
         'glob(pattern, 0, NULL, &found);' 'statvfs(path, &room);' 'n = getxattr(path, name, p, n);' \
         'inotify_add_watch(fd, path, mask);' 'bind(fd, (struct sockaddr *)&address, sizeof address);' \
         'fd = open/* here */(path, 0);' 'talk("/* %s", "\""); fd = open(path, 0); /* */' 'x = a >open(path, 0);'; do
-        printf 'int x;\n%s\n' "$bad" >"$tree/fetch/leftover.c"
+        printf 'int x;\n%s\n' "$bad" >"$tree/fetch/recovered.c"
         run timeout 20 "$tools/check-paths" "$tree"
         echo "$bad: $output"
         [[ $status == 1 && $output == *'not ok 2 -'*'# fetch/recovered.c:2:'* ]]
     done
-    echo >"$tree/fetch/leftover.c"
-    for file in bundle/bundle.h fetch/fetch.h cli/record.h handoff/cargo_of_two.c handoff/handoff.h cli/knows_no_work_directory.c; do
+    echo >"$tree/fetch/recovered.c"
+    for file in bundle/bundle.h fetch/fetch.h capture/record.h handoff/cargo_of_two.c handoff/handoff.h cli/knows_no_work_directory.c; do
         printf 'int x;\nfd = open(path, O_RDONLY);\n' >"$tree/$file"
         run timeout 20 "$tools/check-paths" "$tree"
         echo "$file: $output"

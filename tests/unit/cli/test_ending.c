@@ -13,29 +13,30 @@
 #include "cli/term/exit.h"
 #include "base/banned.h"
 
-static void add_item(struct ending *e, enum fetch_status status, bool kept, bool lasting)
+static void add_item(struct capture_outcome *o, enum fetch_status status, bool kept, bool permanent)
 {
-    struct fetch_item item = {.status = status, .lasting = lasting};
+    struct fetch_item item = {.status = status, .permanent = permanent};
     if (kept)
         item.file[0] = 'x';
-    ending_count_item(e, &item);
-    e->whole += status == FETCH_OK;
-    e->bundled |= kept;
+    counts_add_item(&o->counts, &item);
+    o->counts.whole += status == FETCH_OK;
+    if (kept)
+        o->end = CAPTURE_PACKED;
 }
 
-static void add_failure(struct ending *e, enum err_kind kind)
+static void add_failure(struct capture_outcome *o, enum err_kind kind)
 {
     struct err err = ERR_INIT;
     err_set(&err, kind, "no");
-    ending_count_failure(e, &err);
+    counts_add_failure(&o->counts, &err);
 }
 
 /* One letter for each item or failure:
  * w whole, d damaged, D damaged for good, m missing, n never there, l left out, h a host or service, u an
  * unknown kind. */
-static struct ending ending_of(const char *states)
+static struct capture_outcome outcome_of(const char *states)
 {
-    struct ending e = {.whole = 0};
+    struct capture_outcome e = {.end = CAPTURE_NOTHING};
     for (; *states; states++)
         switch (*states) {
         case 'w':
@@ -94,14 +95,15 @@ static void every_ending(void **state)
          "`R` can fetch 2 of these 4"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct ending e = ending_of(rows[i].states);
+        struct capture_outcome e = outcome_of(rows[i].states);
         struct err said = ERR_INIT;
-        if (ending_code(&e) != rows[i].code)
-            fail_msg("%s: %d", rows[i].states, ending_code(&e));
-        assert_int_equal(ending_is_complete(&e), strspn(rows[i].states, "w") == strlen(rows[i].states));
+        if (ending_code(&e, 0) != rows[i].code)
+            fail_msg("%s: %d", rows[i].states, ending_code(&e, 0));
+        bool whole = strspn(rows[i].states, "w") == strlen(rows[i].states);
+        assert_int_equal(capture_is_complete(&e), whole && e.end == CAPTURE_PACKED);
         if (!rows[i].line)
             continue;
-        ending_explain(&e, "R", &said);
+        ending_explain(&e.counts, "R", &said);
         assert_string_equal(said.msg, rows[i].line);
         assert_string_equal(said.hint, rows[i].hint);
     }
@@ -113,29 +115,40 @@ static void signals(void **state)
     (void)state;
     static const char *const states[] = {"", "w", "wm", "d", "u"};
     for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
-        struct ending e = ending_of(states[i]);
-        e.signal = SIGTERM;
-        assert_int_equal(ending_code(&e), EXIT_SIGNAL + SIGTERM);
-        assert_false(ending_is_complete(&e));
+        struct capture_outcome e = outcome_of(states[i]);
+        e.cancelled = true;
+        assert_int_equal(ending_code(&e, SIGTERM), EXIT_SIGNAL + SIGTERM);
+        assert_false(capture_is_complete(&e));
     }
+}
+
+/* A signal that came only after the bundle was packed has cost nothing; one that ended the packing has. */
+static void late_signals(void **state)
+{
+    (void)state;
+    struct capture_outcome e = outcome_of("w");
+    assert_int_equal(ending_code(&e, SIGTERM), EXIT_OK);
+    e.end = CAPTURE_NOT_PACKED;
+    assert_int_equal(ending_code(&e, SIGTERM), EXIT_SIGNAL + SIGTERM);
+    assert_int_equal(ending_code(&e, 0), EXIT_NOTHING);
 }
 
 /* What earlier runs have counts for the bundle of this one. */
 static void resumed(void **state)
 {
     (void)state;
-    struct ending e = ending_of("d");
-    e.whole = 3;
-    assert_int_equal(ending_code(&e), EXIT_PARTIAL);
+    struct capture_outcome e = outcome_of("d");
+    e.counts.whole = 3;
+    assert_int_equal(ending_code(&e, 0), EXIT_PARTIAL);
     /* No new bundle: nothing came. */
-    e = ending_of("m");
-    e.whole = 3;
-    assert_int_equal(ending_code(&e), EXIT_NOTHING);
+    e = outcome_of("m");
+    e.counts.whole = 3;
+    assert_int_equal(ending_code(&e, 0), EXIT_NOTHING);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_ending), cmocka_unit_test(signals),
-                                       cmocka_unit_test(resumed)};
+                                       cmocka_unit_test(late_signals), cmocka_unit_test(resumed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

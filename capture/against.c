@@ -1,4 +1,4 @@
-#include "cli/against.h"
+#include "capture/against.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "cli/record.h"
+#include "capture/record.h"
 
 #include <pwd.h>
 #include <stdio.h>
@@ -61,17 +61,17 @@ static int name_against(const struct targets *against, struct strlist *ret, stru
     return rc;
 }
 
-int record_asked(struct manifest *m, const struct selection *selection, const struct fetch_grab *grab,
-                 const struct targets *against, struct err *err)
+int record_asked(struct manifest *m, const struct capture_request *request, struct err *err)
 {
-    const struct targets *targets = grab->targets;
-    struct manifest_asked asked = {.kinds = *grab->kinds,
+    const struct targets *targets = request->targets;
+    const struct selection *selection = request->selection;
+    struct manifest_asked asked = {.kinds = *request->kinds,
                                    .n_targets = targets->n,
                                    .port = selection->port,
                                    .unix_path = selection->unix_path,
                                    .path = selection->path,
                                    .https = selection->https,
-                                   .pair_ms = grab->options.pair_ms,
+                                   .pair_ms = request->options.pair_ms,
                                    .sample_of = targets->sampled_of,
                                    .sample_taken = targets->sampled_of ? targets_hosts(targets) : 0};
     asked.targets = calloc(targets->n + 1, sizeof *asked.targets);
@@ -83,7 +83,7 @@ int record_asked(struct manifest *m, const struct selection *selection, const st
     }
     if (!asked.targets)
         err_nomem(err);
-    else if (name_against(against, &asked.against, err) == 0)
+    else if (name_against(request->against, &asked.against, err) == 0)
         rc = manifest_set_asked(m, &asked, err);
     strlist_release(&asked.against);
     free(asked.targets);
@@ -99,20 +99,20 @@ static struct manifest_verdict *verdicts_of(const struct verdicts *l)
     return verdicts;
 }
 
-int record_host(struct manifest *m, const struct record_host *what, struct err *err)
+int record_host(struct manifest *m, const struct record_host *record, struct err *err)
 {
     struct manifest_hop hops[HOPS_MAX];
-    struct manifest_verdict *verdicts = verdicts_of(what->verdicts);
-    struct manifest_host h = {.name = what->host->name,
-                              .address = what->host->address,
-                              .route = what->host->direct ? "direct" : "ssh",
-                              .against = what->against,
+    struct manifest_verdict *verdicts = verdicts_of(record->verdicts);
+    struct manifest_host h = {.name = record->host->name,
+                              .address = record->host->address,
+                              .route = record->host->direct ? "direct" : "ssh",
+                              .against = record->against,
                               .hops = hops,
-                              .error = what->failure ? what->failure->msg : NULL,
+                              .error = record->failure ? record->failure->msg : NULL,
                               .verdicts = verdicts,
-                              .n_verdicts = what->verdicts->n};
+                              .n_verdicts = record->verdicts->n};
     const struct gateway_hop *hop;
-    while (what->gw && h.n_hops < HOPS_MAX && (hop = gateway_hop(what->gw, h.n_hops)))
+    while (record->gw && h.n_hops < HOPS_MAX && (hop = gateway_hop(record->gw, h.n_hops)))
         hops[h.n_hops++] = (struct manifest_hop){.address = hop->address,
                                                  .port = hop->port,
                                                  .user = hop->user,
@@ -126,7 +126,7 @@ int record_host(struct manifest *m, const struct record_host *what, struct err *
     return rc;
 }
 
-/* The same of what is planned; adds up what it is expected to cost. */
+/* A new array; adds up the estimated cost. NULL if there is no memory. */
 static struct manifest_planned *planned_of(const struct fetch_service *s, struct manifest_service *record)
 {
     struct manifest_planned *planned = calloc(s->n_items + 1, sizeof *planned);
@@ -192,14 +192,14 @@ static enum manifest_status status_of(enum fetch_status status)
     return MANIFEST_FAILED;
 }
 
-int record_run(struct manifest *m, const struct fetch_grab *grab, const struct fetch_outcome *o,
+int record_run(struct manifest *m, const struct fetch_options *options, const struct fetch_outcome *o,
                struct err *err)
 {
-    struct manifest_run run = {.deadline_ms = grab->options.deadline_ms,
+    struct manifest_run run = {.deadline_ms = options->deadline_ms,
                                .deadline_reached = o->out_of_time,
-                               .budget_bytes = grab->options.budget_bytes,
-                               .budget_ms = grab->options.budget_ms,
-                               .retries = grab->options.retries,
+                               .budget_bytes = options->budget_bytes,
+                               .budget_ms = options->budget_ms,
+                               .retries = options->retries,
                                .sync_at = o->sync_at,
                                .sync_targets = o->sync_targets,
                                .sync_late = o->sync_late,

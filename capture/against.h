@@ -1,6 +1,6 @@
 /* `--against`: healthy hosts from which the same is taken at the same time, to compare the others with. */
-#ifndef CLI_AGAINST_H
-#define CLI_AGAINST_H
+#ifndef CAPTURE_AGAINST_H
+#define CAPTURE_AGAINST_H
 
 #include "inventory/inventory.h"
 

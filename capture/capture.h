@@ -1,0 +1,53 @@
+/*
+ * One capture, from a request to a bundle: opens the hosts, plans, fetches, finishes the manifest, draws the
+ * page and packs the bundle.
+ *
+ * A capture prints nothing, reads no signal and knows no exit code: it sends events to an observer, asks
+ * questions through the request's callbacks, ends early when a descriptor becomes readable, and returns what
+ * came of it. One process may run several captures at once.
+ */
+#ifndef CAPTURE_CAPTURE_H
+#define CAPTURE_CAPTURE_H
+
+#include "capture/against.h"
+#include "capture/estimate.h"
+#include "capture/events.h"
+#include "capture/open_files.h"
+#include "capture/record.h"
+#include "capture/request.h"
+#include "capture/resume.h"
+
+/* ---- checks, before anything is opened --------------------------------------------------------------- */
+
+/* Checks the words for kinds, or without words those of each service; a profile of more than 5 minutes needs
+ * `yes`. ERR_USAGE. */
+int capture_check_kinds(const struct strlist *kinds, const struct targets *targets, bool yes,
+                        struct err *err);
+
+/* Checks that one bundle can describe the request; `pair`: each snapshot is taken twice. ERR_USAGE. */
+int capture_check_room(const struct strlist *kinds, const struct targets *targets, bool pair,
+                       struct err *err);
+
+/* Checks that `sync`, which opens all hosts at once, is allowed to: by `parallel` hosts at a time (0: any
+ * number). ERR_USAGE. */
+int capture_check_sync(bool sync, unsigned parallel, const struct targets *targets, struct err *err);
+
+/* ---- the run ------------------------------------------------------------------------------------------- */
+
+/* Whether the bundle has everything requested. */
+bool capture_is_complete(const struct capture_outcome *o);
+void capture_outcome_release(struct capture_outcome *o);
+
+/* Set up and release the libraries: once in a process, before the first capture and after the last. */
+int capture_global_init(struct err *err);
+void capture_global_cleanup(void);
+
+/*
+ * Runs the capture. When cancel_fd (or -1) becomes readable, it packs what it has collected. It draws the
+ * page in a copy of this process with limits. The work directory stays if something was collected and there
+ * is no bundle. The caller releases *ret in every case.
+ */
+enum capture_end capture_run(const struct capture_request *request, const struct capture_observer *observer,
+                             int cancel_fd, struct capture_outcome *ret, struct err *err);
+
+#endif

@@ -1,0 +1,55 @@
+/* The dry run of a capture: what it would open and fetch, and the cost. */
+#ifndef CAPTURE_ESTIMATE_H
+#define CAPTURE_ESTIMATE_H
+
+#include "capture/events.h"
+#include "capture/request.h"
+
+/* An item that the capture would fetch, or leave out. The strings are the estimate's. */
+struct estimate_item {
+    char *kind;
+    char *argument; /* empty for none */
+    unsigned pair;  /* as in struct fetch_planned */
+    uint64_t bytes;
+    int64_t timed_ms;
+    int64_t count;  /* records in the index page; -1: not known */
+    bool absent;    /* the program lacks this profile */
+    char *left_out; /* the budget's reason to skip it; NULL: none */
+};
+
+/* One target. The sums do not count items that would be skipped. */
+struct estimate {
+    const struct target *target;
+    bool planned;
+    int64_t began, opened_ms; /* clock_now(); from opening the host to the plan */
+    char route[400];          /* "direct", "ssh", or "ssh through BASTION" */
+    struct estimate_item *items;
+    size_t n_items;
+    size_t n, left_out, absent;
+    uint64_t bytes;
+    int64_t profiled_ms; /* how long the process profiles itself */
+    int64_t takes_ms;    /* from the first request to the end of the last */
+    struct err failure;  /* why nothing would be fetched; ERR_NONE */
+};
+
+struct estimate_total {
+    size_t targets, hosts, items, left_out, absent, failures, unusable;
+    uint64_t bytes, most_bytes; /* of all processes, and of the largest one */
+    int64_t takes_ms, most_profiled_ms;
+};
+
+struct estimates {
+    struct estimate *items; /* one for each target of the request */
+    size_t n;
+    size_t at_once; /* hosts at a time */
+    bool cancelled;
+    struct estimate_total total;
+};
+
+/* Opens the hosts and reads the index pages; fetches nothing. Sends the events of hosts, steps and services.
+ * The caller releases *ret in every case. */
+int capture_estimate(const struct capture_request *request, const struct capture_observer *observer,
+                     int cancel_fd, struct estimates *ret, struct err *err);
+void estimates_release(struct estimates *e);
+
+#endif

@@ -1,0 +1,73 @@
+/* The events of a capture, and its outcome. */
+#ifndef CAPTURE_EVENTS_H
+#define CAPTURE_EVENTS_H
+
+#include "capture/counts.h"
+#include "capture/outcomes.h"
+#include "fetch/fetch.h"
+#include "inventory/inventory.h"
+
+enum capture_end {
+    CAPTURE_NOT_STARTED, /* err has the reason; nothing was fetched */
+    CAPTURE_NOTHING,     /* nothing was collected, so there is no new bundle */
+    CAPTURE_NOT_PACKED,  /* err has the reason; everything collected is in the work directory */
+    CAPTURE_PACKED,      /* there is a bundle; capture_is_complete tells whether it has everything */
+};
+
+struct capture_outcome {
+    enum capture_end end;
+    bool cancelled; /* before it was packed */
+    struct capture_counts counts;
+    struct outcomes targets;
+    char *bundle;    /* its path, owned; NULL: there is none */
+    char *directory; /* the path of the work directory if it stays, owned; NULL: it was removed */
+};
+
+enum capture_event_kind {
+    CAPTURE_EARLIER_DAMAGED, /* the archive of an earlier bundle is damaged: resume uses what is intact */
+    CAPTURE_EARLIER_CHANGED, /* a file of an earlier run differs from its manifest: it is fetched again */
+    CAPTURE_EARLIER_UNKNOWN, /* a target of an earlier run is not in this inventory: it is not fetched */
+    CAPTURE_BEGUN,           /* there is a work directory */
+    CAPTURE_FEWER_HOSTS,     /* the limit of open files allows fewer hosts at a time */
+    CAPTURE_OPENING,         /* a host is about to be opened */
+    CAPTURE_HOST,            /* it is open, or failed */
+    CAPTURE_STEP,            /* a step before or between the profiles, at its end */
+    CAPTURE_SERVICE,         /* a service was planned, or failed */
+    CAPTURE_ESTIMATE,        /* the cost for each process, by the first plan; only if the cost matters */
+    CAPTURE_ITEM,            /* an item was fetched, or failed */
+    CAPTURE_PROGRESS,        /* an item is being fetched */
+    CAPTURE_FETCHED,         /* no thread fetches any more */
+    CAPTURE_NO_PAGE,         /* report.html could not be made: the bundle goes without it */
+    CAPTURE_BUNDLED,         /* the bundle is complete on disk */
+};
+
+/* The members of a kind's comment are set. */
+struct capture_event {
+    enum capture_event_kind kind;
+    const char *path;                 /* changed: the file; begun: the work directory; bundled: the bundle */
+    const char *difference;           /* changed */
+    const struct host *host;          /* opening, host, step */
+    const struct target *target;      /* service, estimate, item, progress */
+    const struct gateway *gateway;    /* host; NULL: it failed */
+    const struct err *failure;        /* damaged, unknown, host, no page: the reason; else NULL */
+    const struct fetch_service *plan; /* service */
+    const struct fetch_item *item;    /* item */
+    const struct fetch_progress *progress; /* progress */
+    const struct service *service;         /* step; NULL: a step of the host */
+    const struct fetch_step *step;         /* step */
+    uint64_t bytes;                        /* estimate */
+    int64_t timed_ms;                      /* estimate: how long the process profiles itself */
+    unsigned parallel;                     /* fewer hosts: at a time */
+    size_t open_files;                     /* fewer hosts: the limit */
+    const struct capture_outcome *outcome; /* fetched: its counts and targets so far */
+};
+
+/*
+ * Threads of the capture call `event`, never two at once. The pointers are valid during the call.
+ */
+struct capture_observer {
+    void *ctx;
+    void (*event)(void *ctx, const struct capture_event *event); /* may be NULL */
+};
+
+#endif

@@ -1,0 +1,19 @@
+#include "capture/open_files.h"
+
+#include "base/banned.h"
+
+int open_files_make_room(struct fetch_grab *grab, size_t *ret_open, struct err *err)
+{
+    size_t needed = fetch_descriptors(grab), got = fd_make_room(needed);
+    *ret_open = got;
+    if (got >= needed)
+        return 0;
+    if (grab->options.sync) {
+        err_set(err, ERR_USAGE,
+                "%zu hosts at once take %zu open files, and no more than %zu may be open here",
+                fetch_at_once(grab), needed, got);
+        return err_hint(err, "`ulimit -Hn` is to be more, or --sample fewer hosts");
+    }
+    grab->options.parallel = fetch_affordable(grab, got);
+    return 0;
+}

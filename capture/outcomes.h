@@ -1,0 +1,40 @@
+/* What each target of a run has delivered: counted from the events of the run. */
+#ifndef CAPTURE_OUTCOMES_H
+#define CAPTURE_OUTCOMES_H
+
+#include "fetch/fetch.h"
+
+struct outcome {
+    const struct target *target;
+    bool planned; /* the number of requested items is known */
+    size_t asked; /* requested items that no earlier run has collected */
+    size_t got;   /* those of them that are complete */
+    size_t failures;
+    uint64_t bytes;       /* of the complete items */
+    int64_t began, ended; /* clock_now(): before its host was opened, after its last event; 0: not yet */
+    bool unopened;        /* its host could not be opened */
+    bool unusable;        /* the request itself is wrong, such as an unknown kind */
+    char why[720];        /* the first failure; empty: none */
+};
+
+struct outcomes {
+    const struct targets *targets;
+    struct outcome *items; /* one for each target */
+};
+
+/* The targets must live as long. */
+int outcomes_new(struct outcomes *t, const struct targets *targets, struct err *err);
+void outcomes_release(struct outcomes *t);
+
+/* The events of fetch_observer. */
+void outcomes_opening(struct outcomes *t, const struct host *host);
+void outcomes_host(struct outcomes *t, const struct host *host, const struct err *failure);
+void outcomes_service(struct outcomes *t, const struct target *target, const struct fetch_service *s);
+void outcomes_item(struct outcomes *t, const struct target *target, const struct fetch_item *item);
+
+/* Whether everything requested of the target is complete. */
+bool outcome_is_whole(const struct outcome *t);
+/* How long it took, in milliseconds. */
+int64_t outcome_took(const struct outcome *t);
+
+#endif

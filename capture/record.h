@@ -1,0 +1,39 @@
+/* Records the results of a run in the bundle's manifest. */
+#ifndef CAPTURE_RECORD_H
+#define CAPTURE_RECORD_H
+
+#include "bundle/bundle.h"
+#include "capture/request.h"
+#include "fetch/fetch.h"
+
+/* The person who collects; empty if not known. */
+struct record_collector {
+    char user[256];
+    char workstation[256];
+};
+void record_collector(struct record_collector *ret);
+
+/* A new manifest with its collector. */
+int record_new(const char *name, const char *reason, int64_t started, struct manifest **ret, struct err *err);
+/* Another run continues the manifest, under that name. */
+int record_resumed(struct manifest *m, const char *name, struct err *err);
+int record_asked(struct manifest *m, const struct capture_request *request, struct err *err);
+/* A host that is open (`gw`) or failed (`failure`). */
+struct record_host {
+    const struct host *host;
+    const struct gateway *gw;
+    const struct err *failure;
+    bool against; /* a healthy host, to compare the others with */
+    const struct verdicts *verdicts;
+};
+int record_host(struct manifest *m, const struct record_host *record, struct err *err);
+int record_service(struct manifest *m, const struct target *target, const struct fetch_service *s,
+                   struct err *err);
+/* The settings and the outcome of the run as a whole. */
+int record_run(struct manifest *m, const struct fetch_options *options, const struct fetch_outcome *o,
+               struct err *err);
+/* `target` is NULL for a local file. */
+int record_item(struct manifest *m, const struct target *target, const struct fetch_item *item,
+                struct err *err);
+
+#endif

@@ -1,0 +1,23 @@
+/* What a capture is asked for. */
+#ifndef CAPTURE_REQUEST_H
+#define CAPTURE_REQUEST_H
+
+#include "bundle/bundle.h"
+#include "fetch/fetch.h"
+#include "inventory/inventory.h"
+
+/* The caller owns everything in it; it must live until the capture's outcome is released. */
+struct capture_request {
+    const struct targets *targets;     /* grouped by host, those of `against` among them */
+    const struct targets *against;     /* the targets on healthy hosts; may be NULL */
+    const struct strlist *kinds;       /* empty: each service's own, else the set `default` */
+    const struct selection *selection; /* how the targets were selected, for the manifest */
+    struct fetch_access access;        /* without its cancel_fd */
+    struct fetch_options options;
+    const char *subject; /* the bundle is named after it */
+    const char
+        *output; /* a directory for the bundle, or its name ending in .tar.gz; NULL: the working directory */
+    const char *reason; /* for the manifest; may be NULL */
+};
+
+#endif

@@ -1,0 +1,308 @@
+#include "capture/resume.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "capture/record.h"
+#include "capture/run.h"
+#include "base/banned.h"
+
+static void send_event(const struct capture_observer *observer, const struct capture_event *event)
+{
+    if (observer && observer->event)
+        observer->event(observer->ctx, event);
+}
+
+/* ---- the earlier run ----------------------------------------------------------------------------------- */
+
+static int load_manifest(struct capture_earlier *e, const char *text, size_t n, struct err *err)
+{
+    if (manifest_load(text, n, &e->manifest, err) < 0 || manifest_get_asked(e->manifest, &e->asked, err) < 0)
+        return err_wrap(err, "%s", e->path);
+    return 0;
+}
+
+static int open_directory(struct capture_earlier *e, struct err *err)
+{
+    struct buf text = BUF_INIT(BUNDLE_MAX_MANIFEST);
+    int rc = workdir_open(e->path, &e->work, &text, err);
+    if (rc == 0)
+        rc = load_manifest(e, buf_str(&text), text.len, err);
+    buf_release(&text);
+    return rc;
+}
+
+static int read_manifest(struct capture_earlier *e, struct err *err)
+{
+    char *text = NULL;
+    if (bundle_manifest(e->path, NULL, &text, err) < 0)
+        return -1;
+    int rc = load_manifest(e, text, strlen(text), err);
+    free(text);
+    return rc;
+}
+
+/* Its files go into a new work directory: the bundle stays unchanged. */
+static int open_bundle(struct capture_earlier *e, const char *output, const struct capture_observer *observer,
+                       int cancel_fd, struct err *err)
+{
+    if (read_manifest(e, err) < 0 ||
+        workdir_beside(e->path, manifest_name(e->manifest), output, &e->work, err) < 0 ||
+        bundle_restore(e->path, e->manifest, e->work, cancel_fd, &e->damage, err) < 0)
+        return -1;
+    if (e->damage.kind != ERR_NONE)
+        send_event(observer, &(struct capture_event){.kind = CAPTURE_EARLIER_DAMAGED, .failure = &e->damage});
+    return 0;
+}
+
+struct comparison {
+    const struct capture_observer *observer;
+    size_t changed;
+};
+
+static void on_changed(void *ctx, const char *path, const char *difference)
+{
+    struct comparison *c = ctx;
+    c->changed++;
+    send_event(c->observer, &(struct capture_event){
+                                .kind = CAPTURE_EARLIER_CHANGED, .path = path, .difference = difference});
+}
+
+int capture_earlier_open(const char *path, const char *output, const struct capture_observer *observer,
+                         int cancel_fd, struct capture_earlier *ret, struct err *err)
+{
+    struct comparison comparison = {.observer = observer};
+    struct stat st;
+    *ret = (struct capture_earlier){.path = path, .is_bundle = stat(path, &st) < 0 || !S_ISDIR(st.st_mode)};
+    int rc = ret->is_bundle ? open_bundle(ret, output, observer, cancel_fd, err) : open_directory(ret, err);
+    if (rc == 0)
+        rc = manifest_compare(ret->manifest, ret->work, cancel_fd, on_changed, &comparison, err);
+    if (rc == 0 && comparison.changed > 0)
+        rc = manifest_save(ret->manifest, ret->work, err);
+    return rc;
+}
+
+void capture_earlier_release(struct capture_earlier *e)
+{
+    if (e->is_bundle && e->work && !e->begun)
+        workdir_remove(e->work);
+    manifest_asked_release(&e->asked);
+    manifest_free(e->manifest);
+    workdir_free(e->work);
+    targets_release(&e->targets);
+    targets_release(&e->against);
+    *e = (struct capture_earlier){0};
+}
+
+/* ---- its targets --------------------------------------------------------------------------------------- */
+
+static bool is_missing(const struct capture_earlier *e, const struct manifest_target *t)
+{
+    return !manifest_has_all(e->manifest, t->host, t->service);
+}
+
+size_t capture_earlier_count_missing(const struct capture_earlier *e)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < e->asked.n_targets; i++)
+        n += is_missing(e, &e->asked.targets[i]);
+    return n;
+}
+
+int capture_earlier_name_hosts(const struct capture_earlier *e, struct strlist *hosts, struct err *err)
+{
+    for (size_t i = 0; i < e->asked.n_targets; i++) {
+        const struct manifest_target *t = &e->asked.targets[i];
+        const char *name = t->address ? t->address : t->host;
+        if (!strlist_has(hosts, name) && strlist_add(hosts, name, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static bool has_service(const struct inventory *inv, const char *name)
+{
+    const char *known;
+    for (size_t i = 0; (known = inventory_service_name(inv, i)); i++)
+        if (strcmp(known, name) == 0)
+            return true;
+    return false;
+}
+
+/* Selects a service of the inventory by its name, another one by its address. */
+static int select_service(const struct capture_earlier *e, const struct inventory *inventory,
+                          const char *service, struct selection *sel, struct err *err)
+{
+    const struct manifest_asked *a = &e->asked;
+    if (has_service(inventory, service) || (!a->port && !a->unix_path))
+        return strlist_add(&sel->services, service, err);
+    sel->port = a->port;
+    sel->unix_path = a->unix_path;
+    sel->path = a->path;
+    sel->https = a->https;
+    return 0;
+}
+
+/* A name must be in the inventory; only an address need not be. */
+static int check_host(const struct inventory *inventory, const struct manifest_target *t, struct err *err)
+{
+    const struct host **hosts = NULL;
+    size_t n = 0;
+    if (t->address)
+        return 0;
+    if (!text_is_name(t->host))
+        return err_set(err, ERR_FAILED, "%s is no name of a host", t->host);
+    int rc = inventory_match(inventory, t->host, &hosts, &n, err);
+    free(hosts);
+    return rc;
+}
+
+/* The selection must have exactly the manifest's target: a pattern, or a name with another meaning here, has
+ * not. */
+static int add_selected(struct targets *all, const struct manifest_target *t, const struct targets *found,
+                        struct err *err)
+{
+    const struct target *one = found->items;
+    if (found->n != 1 || strcmp(one->host->name, t->host) != 0 || strcmp(one->service->name, t->service) != 0)
+        return err_set(err, ERR_FAILED, "%s: %s: it means something else here", t->host, t->service);
+    if (array_reserve((void **)&all->items, &all->cap, all->n + 1, sizeof *all->items, err) < 0)
+        return -1;
+    all->items[all->n++] = *one;
+    return 0;
+}
+
+static int add_target(struct capture_earlier *e, struct inventory *inventory, const struct manifest_target *t,
+                      struct err *err)
+{
+    struct selection sel = {0};
+    struct targets found = {0};
+    int rc = -1;
+    if (check_host(inventory, t, err) == 0 &&
+        strlist_add(&sel.hosts, t->address ? t->address : t->host, err) == 0 &&
+        select_service(e, inventory, t->service, &sel, err) == 0 &&
+        inventory_select(inventory, &sel, &found, err) == 0)
+        rc = add_selected(&e->targets, t, &found, err);
+    targets_release(&found);
+    strlist_release(&sel.hosts);
+    strlist_release(&sel.services);
+    return rc;
+}
+
+int capture_earlier_choose_targets(struct capture_earlier *e, struct inventory *inventory,
+                                   const struct capture_observer *observer, struct err *err)
+{
+    struct err first = ERR_INIT;
+    for (size_t i = 0; i < e->asked.n_targets; i++) {
+        const struct manifest_target *t = &e->asked.targets[i];
+        struct err why = ERR_INIT;
+        if (!is_missing(e, t) || add_target(e, inventory, t, &why) == 0)
+            continue;
+        if (why.kind != ERR_USAGE && why.kind != ERR_FAILED) {
+            *err = why;
+            return -1;
+        }
+        e->unknown++;
+        if (first.kind == ERR_NONE)
+            first = why;
+        err_wrap(&why, "%s: %s: not fetched", t->host, t->service);
+        send_event(observer, &(struct capture_event){.kind = CAPTURE_EARLIER_UNKNOWN, .failure = &why});
+    }
+    if (e->unknown == 0 || e->targets.n > 0 || !e->is_bundle)
+        return 0;
+    *err = first;
+    return err_wrap(err, "%s", e->path);
+}
+
+static int note_against(struct capture_earlier *e, struct err *err)
+{
+    struct targets *against = &e->against;
+    for (size_t i = 0; i < e->targets.n; i++) {
+        if (!strlist_has(&e->asked.against, e->targets.items[i].host->name))
+            continue;
+        if (array_reserve((void **)&against->items, &against->cap, against->n + 1, sizeof *against->items,
+                          err) < 0)
+            return -1;
+        against->items[against->n++] = e->targets.items[i];
+    }
+    return 0;
+}
+
+/* ---- its unrecorded files ------------------------------------------------------------------------------ */
+
+struct recovery {
+    struct capture_earlier *earlier;
+    int (*may_check)(void *ctx, const char *directory, uint64_t bytes, struct err *err);
+    void *ctx;
+    uint64_t bytes; /* of the last file */
+};
+
+static int recover_target(struct recovery *r, const struct target *t, struct err *err)
+{
+    struct capture_earlier *e = r->earlier;
+    struct manifest_planned *planned = NULL;
+    size_t n = 0;
+    char dir[600];
+    snprintf(dir, sizeof dir, "%s/%s/%s", e->path, t->host->name, t->service->name);
+    int rc = manifest_unrecorded(e->manifest, t->host->name, t->service->name, &planned, &n, err);
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        struct fetch_planned wanted = {.kind = planned[i].kind,
+                                       .argument = planned[i].argument ? planned[i].argument : "",
+                                       .pair = planned[i].pair};
+        struct fetch_item item;
+        rc = r->may_check(r->ctx, dir, r->bytes, err);
+        r->bytes = 0;
+        if (rc < 0 || fetch_find_left(workdir_files(e->work), t, &wanted, &item, NULL) < 0)
+            continue;
+        r->bytes = item.bytes;
+        rc = record_item(e->manifest, t, &item, err);
+        fetch_item_release(&item);
+    }
+    free(planned);
+    return rc;
+}
+
+int capture_earlier_recover(struct capture_earlier *e,
+                            int (*may_check)(void *ctx, const char *directory, uint64_t bytes,
+                                             struct err *err),
+                            void *ctx, struct err *err)
+{
+    struct recovery recovery = {.earlier = e, .may_check = may_check, .ctx = ctx};
+    struct targets *t = &e->targets;
+    size_t n = 0;
+    for (size_t i = 0; i < t->n; i++) {
+        if (recover_target(&recovery, &t->items[i], err) < 0)
+            return -1;
+        if (!manifest_has_all(e->manifest, t->items[i].host->name, t->items[i].service->name))
+            t->items[n++] = t->items[i];
+    }
+    t->n = n;
+    return note_against(e, err);
+}
+
+/* ---- the run ------------------------------------------------------------------------------------------- */
+
+enum capture_end capture_resume(struct capture_earlier *e, const struct capture_request *asked,
+                                const struct capture_observer *observer, int cancel_fd,
+                                struct capture_outcome *ret, struct err *err)
+{
+    struct capture_request request = *asked;
+    const struct run_place place = {.work = e->work,
+                                    .manifest = e->manifest,
+                                    .resumed = true,
+                                    .bundle = e->is_bundle && e->damage.kind == ERR_NONE ? e->path : NULL,
+                                    .missing = e->unknown};
+    *ret = (struct capture_outcome){.end = CAPTURE_NOT_STARTED};
+    request.targets = &e->targets;
+    request.against = &e->against;
+    request.kinds = &e->asked.kinds;
+    request.options.pair_ms = e->asked.pair_ms;
+    request.access.cancel_fd = cancel_fd;
+    /* The report of the earlier run must not be in the new bundle. */
+    if (beneath_remove(workdir_files(e->work), BUNDLE_REPORT, err) < 0 ||
+        record_resumed(e->manifest, workdir_name(e->work), err) < 0)
+        return CAPTURE_NOT_STARTED;
+    e->begun = true;
+    return run_capture(&request, &place, observer, ret, err);
+}

@@ -1,0 +1,288 @@
+/*
+ * The fetching threads call the observer's functions below under fetch's lock, one at a time. They record
+ * each result in the manifest and pass it on as an event; saving the manifest needs no lock that another
+ * result waits for.
+ */
+#include "capture/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture/autosave.h"
+#include "capture/duplicate_hosts.h"
+#include "capture/open_files.h"
+#include "capture/record.h"
+#include "page/page.h"
+#include "base/banned.h"
+
+struct run {
+    const struct capture_request *request;
+    const struct run_place *place;
+    const struct capture_observer *observer;
+    struct capture_outcome *outcome;
+    struct autosave autosave;
+    struct duplicate_hosts_list duplicates;
+    struct fetch_outcome fetched;
+    bool estimated;        /* the estimate was sent */
+    size_t kept;           /* files that this run has added */
+    struct err record_err; /* the first failure to record a result */
+};
+
+/* ---- events -------------------------------------------------------------------------------------------- */
+
+static void send_event(const struct run *r, const struct capture_event *event)
+{
+    if (r->observer && r->observer->event)
+        r->observer->event(r->observer->ctx, event);
+}
+
+static void note_recorded(struct run *r, int rc, const struct err *why)
+{
+    if (rc < 0 && r->record_err.kind == ERR_NONE)
+        r->record_err = *why;
+}
+
+static void on_opening(void *ctx, const struct host *host)
+{
+    struct run *r = ctx;
+    outcomes_opening(&r->outcome->targets, host);
+    send_event(r, &(struct capture_event){.kind = CAPTURE_OPENING, .host = host});
+}
+
+static bool is_against(const struct targets *against, const struct host *host)
+{
+    for (size_t i = 0; against && i < against->n; i++)
+        if (against->items[i].host == host)
+            return true;
+    return false;
+}
+
+static void on_host(void *ctx, const struct host *host, const struct gateway *gw, const struct err *failure)
+{
+    struct run *r = ctx;
+    struct err err = ERR_INIT;
+    struct verdicts verdicts = {0};
+    send_event(
+        r, &(struct capture_event){.kind = CAPTURE_HOST, .host = host, .gateway = gw, .failure = failure});
+    outcomes_host(&r->outcome->targets, host, failure);
+    note_recorded(r, duplicate_hosts_verdict(&r->duplicates, host, &verdicts, &err), &err);
+    const struct record_host record = {.host = host,
+                                       .gw = gw,
+                                       .failure = failure,
+                                       .against = is_against(r->request->against, host),
+                                       .verdicts = &verdicts};
+    note_recorded(r, record_host(autosave_lock(&r->autosave), &record, &err), &err);
+    autosave_unlock(&r->autosave, true);
+    verdicts_release(&verdicts);
+    if (failure)
+        counts_add_failure(&r->outcome->counts, failure);
+}
+
+/* Sends the cost of the first plan. One target alone, without a budget, needs no estimate. */
+static void send_estimate(struct run *r, const struct target *target, const struct fetch_service *s)
+{
+    const struct fetch_options *options = &r->request->options;
+    struct capture_event event = {.kind = CAPTURE_ESTIMATE, .target = target};
+    for (size_t i = 0; i < s->n_items; i++) {
+        const struct fetch_planned *item = &s->planned[i];
+        bool fetched = !item->left_out && !item->already_collected && !item->absent;
+        event.bytes += fetched ? item->bytes : 0;
+        event.timed_ms += fetched ? item->timed_ms : 0;
+    }
+    bool matters = options->budget_bytes > 0 || options->budget_ms > 0 ||
+                   (r->request->targets->n > 1 && event.timed_ms > 0);
+    if (r->estimated || s->n_items == 0 || !matters)
+        return;
+    send_event(r, &event);
+    r->estimated = true;
+}
+
+static void on_service(void *ctx, const struct target *target, const struct fetch_service *s)
+{
+    struct run *r = ctx;
+    struct err err = ERR_INIT;
+    send_event(r, &(struct capture_event){
+                      .kind = CAPTURE_SERVICE, .target = target, .failure = s->failure, .plan = s});
+    outcomes_service(&r->outcome->targets, target, s);
+    send_estimate(r, target, s);
+    note_recorded(r, record_service(autosave_lock(&r->autosave), target, s, &err), &err);
+    autosave_unlock(&r->autosave, true);
+    if (s->failure)
+        counts_add_failure(&r->outcome->counts, s->failure);
+}
+
+static void on_item(void *ctx, const struct target *target, const struct fetch_item *item)
+{
+    struct run *r = ctx;
+    struct err err = ERR_INIT;
+    send_event(r, &(struct capture_event){.kind = CAPTURE_ITEM, .target = target, .item = item});
+    outcomes_item(&r->outcome->targets, target, item);
+    note_recorded(r, record_item(autosave_lock(&r->autosave), target, item, &err), &err);
+    autosave_unlock(&r->autosave, true);
+    r->kept += item->file[0] != '\0';
+    counts_add_item(&r->outcome->counts, item);
+}
+
+static void on_progress(void *ctx, const struct target *target, const struct fetch_progress *now)
+{
+    send_event(ctx, &(struct capture_event){.kind = CAPTURE_PROGRESS, .target = target, .progress = now});
+}
+
+static void on_step(void *ctx, const struct host *host, const struct service *service,
+                    const struct fetch_step *step)
+{
+    send_event(ctx,
+               &(struct capture_event){.kind = CAPTURE_STEP, .host = host, .service = service, .step = step});
+}
+
+static bool on_have(void *ctx, const struct target *target, const struct fetch_planned *item,
+                    int64_t *ret_started)
+{
+    struct run *r = ctx;
+    const struct manifest_wanted wanted = {.host = target->host->name,
+                                           .service = target->service->name,
+                                           .kind = item->kind,
+                                           .argument = item->argument,
+                                           .pair = item->pair};
+    bool have = manifest_has(autosave_lock(&r->autosave), &wanted, ret_started);
+    autosave_unlock(&r->autosave, false);
+    return have;
+}
+
+/* Saves before a long profile is announced: the user may kill us on seeing it. */
+static void on_save(void *ctx, bool before_long)
+{
+    struct run *r = ctx;
+    autosave_if_due(&r->autosave, before_long);
+}
+
+/* ---- the run ------------------------------------------------------------------------------------------- */
+
+static int collect(struct run *r, struct err *err)
+{
+    const struct capture_request *request = r->request;
+    const struct fetch_observer observer = {.ctx = r,
+                                            .opening = on_opening,
+                                            .host = on_host,
+                                            .service = on_service,
+                                            .item = on_item,
+                                            .progress = on_progress,
+                                            .step = on_step,
+                                            .have = r->place->resumed ? on_have : NULL,
+                                            .save = on_save};
+    struct fetch_grab grab = {.targets = request->targets,
+                              .kinds = request->kinds,
+                              .directory = workdir_files(r->place->work),
+                              .access = request->access,
+                              .options = request->options,
+                              .observer = &observer};
+    size_t open_files = 0;
+    if (open_files_make_room(&grab, &open_files, err) < 0)
+        return -1;
+    if (grab.options.parallel < request->options.parallel)
+        send_event(r, &(struct capture_event){.kind = CAPTURE_FEWER_HOSTS,
+                                              .parallel = grab.options.parallel,
+                                              .open_files = open_files});
+    return fetch_run(&grab, &r->fetched, err);
+}
+
+/* Whether there are items that no bundle has. */
+static bool has_new_items(const struct run *r)
+{
+    if (r->kept > 0)
+        return true;
+    return r->place->resumed && !r->place->bundle && manifest_n_files(r->place->manifest) > 0;
+}
+
+static void draw_page(struct run *r)
+{
+    struct err err = ERR_INIT;
+    if (page_build_workdir(r->place->manifest, r->place->work, r->request->access.cancel_fd, &err) < 0)
+        send_event(r, &(struct capture_event){.kind = CAPTURE_NO_PAGE, .failure = &err});
+}
+
+/* Finishes the manifest, draws the page and packs the bundle. */
+static int pack(struct run *r, char **ret_path, struct err *err)
+{
+    const struct capture_counts *counts = &r->outcome->counts;
+    struct manifest *manifest = r->place->manifest;
+    /* Cancelling after the last item costs nothing. */
+    bool complete = counts->damaged + counts->missing == 0;
+    /* The bundle would lack an item that the manifest does not name: better no bundle. */
+    if (r->record_err.kind != ERR_NONE) {
+        *err = r->record_err;
+        return -1;
+    }
+    if (manifest_finish(manifest, clock_utc(), r->outcome->cancelled, complete, err) < 0)
+        return -1;
+    r->fetched.out_of_time = r->fetched.out_of_time && !complete;
+    if (record_run(manifest, &r->request->options, &r->fetched, err) < 0)
+        return -1;
+    draw_page(r);
+    /* The descriptor that has ended the fetching must not end the packing too. */
+    int cancel_fd = r->outcome->cancelled ? -1 : r->request->access.cancel_fd;
+    return bundle_pack(r->place->work, manifest, cancel_fd, ret_path, err);
+}
+
+/* A copy of the path, for the caller's messages. */
+static char *show_directory(const char *path)
+{
+    return strdup(path);
+}
+
+/* Removes the work directory unless it has items that are nowhere else. */
+static void leave_directory(struct run *r)
+{
+    if (r->place->bundle || !r->place->resumed)
+        workdir_remove(r->place->work);
+    else
+        r->outcome->directory = show_directory(workdir_path(r->place->work));
+}
+
+static enum capture_end end_not_packed(struct run *r, struct err *err)
+{
+    err_wrap(err, "the bundle could not be written");
+    autosave_now(&r->autosave);
+    r->outcome->directory = show_directory(workdir_path(r->place->work));
+    r->outcome->counts.unusable = 0; /* a wrong request is not the reason */
+    return CAPTURE_NOT_PACKED;
+}
+
+/* After the last thread has ended. */
+static enum capture_end finish(struct run *r, struct err *err)
+{
+    send_event(r, &(struct capture_event){.kind = CAPTURE_FETCHED, .outcome = r->outcome});
+    r->outcome->cancelled = fd_cancelled(r->request->access.cancel_fd);
+    r->outcome->counts.whole = manifest_n_whole(r->place->manifest);
+    if (!has_new_items(r)) {
+        leave_directory(r);
+        return CAPTURE_NOTHING;
+    }
+    if (pack(r, &r->outcome->bundle, err) < 0)
+        return end_not_packed(r, err);
+    send_event(r, &(struct capture_event){.kind = CAPTURE_BUNDLED, .path = r->outcome->bundle});
+    return CAPTURE_PACKED;
+}
+
+enum capture_end run_capture(const struct capture_request *request, const struct run_place *place,
+                             const struct capture_observer *observer, struct capture_outcome *ret,
+                             struct err *err)
+{
+    struct run r = {.request = request, .place = place, .observer = observer, .outcome = ret};
+    *ret = (struct capture_outcome){.counts.missing = place->missing};
+    autosave_init(&r.autosave, place->manifest, place->work);
+    char *path = show_directory(workdir_path(place->work));
+    send_event(&r, &(struct capture_event){.kind = CAPTURE_BEGUN, .path = path ? path : ""});
+    free(path);
+    autosave_now(&r.autosave);
+    if (targets_find_duplicates(request->targets, &r.duplicates, err) < 0 ||
+        outcomes_new(&ret->targets, request->targets, err) < 0 || collect(&r, err) < 0) {
+        leave_directory(&r);
+        ret->end = CAPTURE_NOT_STARTED;
+    } else {
+        ret->end = finish(&r, err);
+    }
+    autosave_release(&r.autosave);
+    duplicate_hosts_release(&r.duplicates);
+    return ret->end;
+}

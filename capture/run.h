@@ -1,0 +1,25 @@
+/* The run behind capture_run and capture_resume: fetches into a work directory, and packs the bundle. */
+#ifndef CAPTURE_RUN_H
+#define CAPTURE_RUN_H
+
+#include "bundle/bundle.h"
+#include "capture/events.h"
+#include "capture/request.h"
+
+/* The directory and the manifest that the run fills. */
+struct run_place {
+    struct workdir *work;
+    struct manifest *manifest;
+    bool resumed;       /* earlier runs have collected items: the directory stays unless it is packed */
+    const char *bundle; /* an existing bundle with the same items, as good as the new one unless more is
+                           fetched; NULL: none */
+    size_t missing;     /* targets that are known to be missing before the run */
+};
+
+/* capture_run from the work directory on. The run uses up the directory and the manifest; the caller frees
+ * both. */
+enum capture_end run_capture(const struct capture_request *request, const struct run_place *place,
+                             const struct capture_observer *observer, struct capture_outcome *ret,
+                             struct err *err);
+
+#endif

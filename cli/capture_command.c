@@ -1,0 +1,312 @@
+#include "cli/capture_command.h"
+
+#include <stdio.h>
+
+#include "cli/args/shell.h"
+#include "cli/check_hint.h"
+#include "cli/ending.h"
+#include "cli/outcome_table.h"
+#include "cli/suggest.h"
+#include "cli/term/exit.h"
+#include "cli/term/progress.h"
+#include "cli/term/signals.h"
+#include "cli/term/talk.h"
+#include "base/banned.h"
+
+/* The room for a command line in a hint, beside other words. */
+#define LINE_MAX_BYTES 220
+
+struct display {
+    const struct capture_command *command;
+    struct progress progress;
+};
+
+/* ---- command lines to repeat --------------------------------------------------------------------------- */
+
+/* `profgrab resume` with the options that find the same hosts. A line that does not fit is of no use: then
+ * only the command. */
+static const char *resume_line(const struct capture_command *c, const char *path, struct buf *ret)
+{
+    const struct {
+        const char *option, *value;
+    } way[] = {{"-i", c->target->inventory},
+               {"-F", c->target->ssh_config},
+               {"--via", c->target->via},
+               {"--from", c->target->from}};
+    buf_adds(ret, "profgrab resume ");
+    for (size_t i = 0; i < sizeof way / sizeof *way; i++) {
+        if (!way[i].value)
+            continue;
+        buf_addf(ret, "%s ", way[i].option);
+        shell_add_word(ret, way[i].value);
+        buf_addc(ret, ' ');
+    }
+    if (c->target->accept_new)
+        buf_adds(ret, "--accept-new ");
+    shell_add_word(ret, path);
+    return ret->failed ? "profgrab resume" : buf_str(ret);
+}
+
+/* Sets what the second Ctrl-C prints. */
+static void prepare_farewell(const char *what, const char *path, const char *next)
+{
+    char line[1000];
+    snprintf(line, sizeof line, "\nprofgrab: left at once; %s %.600s%s\n", what, path, next);
+    signals_farewell(line);
+}
+
+static void prepare_first_farewell(const struct capture_command *c, const char *directory)
+{
+    struct buf line = BUF_INIT(LINE_MAX_BYTES);
+    char next[LINE_MAX_BYTES + 60];
+    snprintf(next, sizeof next, "\nhint: `%s` fetches the rest", resume_line(c, directory, &line));
+    prepare_farewell("what was collected is in", directory, next);
+    buf_release(&line);
+}
+
+/* ---- events -------------------------------------------------------------------------------------------- */
+
+static void print_estimate(struct progress *p, const struct capture_event *e)
+{
+    char line[700], bytes[32], timed[32];
+    text_duration(timed, sizeof timed, e->timed_ms);
+    snprintf(line, sizeof line, "estimate for each process, from %s/%s: %s%s%s", e->target->host->name,
+             e->target->service->name, e->timed_ms ? timed : "", e->timed_ms ? " of profiling, " : "",
+             text_bytes(bytes, sizeof bytes, e->bytes));
+    progress_say(p, line);
+}
+
+static void show_host(struct display *d, const struct capture_event *e, const struct err *failure)
+{
+    progress_host(&d->progress, e->host, e->gateway, failure);
+    if (failure)
+        result_add_failure(d->command->result, e->host, NULL, failure);
+}
+
+static void show_service(struct display *d, const struct capture_event *e, const struct err *failure)
+{
+    struct fetch_service plan = *e->plan;
+    plan.failure = failure;
+    progress_service(&d->progress, e->target, &plan);
+    if (failure)
+        result_add_failure(d->command->result, e->target->host, e->target->service, failure);
+}
+
+static void show_item(struct display *d, const struct capture_event *e)
+{
+    progress_item(&d->progress, e->target, e->item);
+    result_add_item(d->command->result, e->target, e->item);
+}
+
+/* After the last progress. */
+static void show_targets(struct display *d, const struct capture_outcome *o)
+{
+    const struct capture_command *c = d->command;
+    progress_end(&d->progress);
+    if (o->targets.targets->n > 1 && !c->quiet && !c->result->wanted)
+        outcome_table_print(&o->targets, c->verbose, stderr);
+}
+
+void capture_command_print_earlier(void *ctx, const struct capture_event *e)
+{
+    (void)ctx;
+    if (e->kind == CAPTURE_EARLIER_DAMAGED)
+        talk("%s: what came before is taken, as far as it is whole", e->failure->msg);
+    if (e->kind == CAPTURE_EARLIER_CHANGED)
+        talk("%s %s: it is to be fetched again", e->path, e->difference);
+    if (e->kind == CAPTURE_EARLIER_UNKNOWN)
+        talk_error(stderr, e->failure);
+}
+
+static void show_event(void *ctx, const struct capture_event *e)
+{
+    struct display *d = ctx;
+    const struct capture_command *c = d->command;
+    struct err explained;
+    const struct err *failure = NULL;
+    if (e->failure && (e->host || e->target)) {
+        explained = check_hint(c->target, c->request.targets, e->host ? e->host : e->target->host,
+                               e->host ? NULL : e->target->service, e->failure);
+        failure = &explained;
+    }
+    switch (e->kind) {
+    case CAPTURE_EARLIER_DAMAGED:
+    case CAPTURE_EARLIER_CHANGED:
+    case CAPTURE_EARLIER_UNKNOWN:
+        capture_command_print_earlier(NULL, e);
+        break;
+    case CAPTURE_BEGUN:
+        prepare_first_farewell(c, e->path);
+        signals_bundles(true);
+        break;
+    case CAPTURE_FEWER_HOSTS:
+        target_print_fewer_hosts(e->parallel, e->open_files);
+        break;
+    case CAPTURE_OPENING:
+        progress_opening(&d->progress, e->host);
+        break;
+    case CAPTURE_HOST:
+        show_host(d, e, failure);
+        break;
+    case CAPTURE_STEP:
+        progress_step(&d->progress, e->host, e->service, e->step);
+        break;
+    case CAPTURE_SERVICE:
+        show_service(d, e, failure);
+        break;
+    case CAPTURE_ESTIMATE:
+        print_estimate(&d->progress, e);
+        break;
+    case CAPTURE_ITEM:
+        show_item(d, e);
+        break;
+    case CAPTURE_PROGRESS:
+        progress_under_way(&d->progress, e->target, e->progress);
+        break;
+    case CAPTURE_FETCHED:
+        show_targets(d, e->outcome);
+        break;
+    case CAPTURE_NO_PAGE:
+        talk(BUNDLE_REPORT " could not be made, and the bundle goes without it: %s", e->failure->msg);
+        break;
+    case CAPTURE_BUNDLED:
+        prepare_farewell("the bundle is", e->path, "");
+        break;
+    }
+}
+
+/* ---- the end ------------------------------------------------------------------------------------------- */
+
+/* The earlier run's bundle or work directory, if it was resumed and stays without a new bundle. */
+static void print_unchanged(const struct capture_command *c, const struct capture_outcome *o)
+{
+    if (c->earlier)
+        talk("%s stays as it was", o->directory ? o->directory : c->earlier->path);
+}
+
+static void explain_not_packed(const struct capture_command *c, const struct capture_outcome *o,
+                               struct err *err)
+{
+    bool cancelled = err->kind == ERR_CANCELLED;
+    const char *directory = o->directory ? o->directory : "";
+    struct buf line = BUF_INIT(LINE_MAX_BYTES);
+    if (err->kind == ERR_LIMIT)
+        err_hint(err,
+                 "everything collected is in %s: `profgrab bundle create DIRECTORY...` packs parts of it",
+                 directory);
+    else
+        err_hint(err, "everything collected is in %s: %s`%s`%s", directory,
+                 cancelled ? "" : "make room, then ", resume_line(c, directory, &line),
+                 cancelled ? " packs it" : "");
+    buf_release(&line);
+}
+
+/* Prints how the run has ended, and the bundle's path. Returns the exit code. */
+static int print_bundle(const struct capture_command *c, const struct capture_outcome *o, int code)
+{
+    const char *path = o->bundle;
+    struct result *result = c->result;
+    if (o->cancelled)
+        talk("interrupted: the bundle holds what was collected until then");
+    if (o->counts.damaged + o->counts.missing > 0) {
+        struct err line = ERR_INIT;
+        struct buf resume = BUF_INIT(LINE_MAX_BYTES);
+        ending_explain(&o->counts, resume_line(c, path, &resume), &line);
+        talk_error(stderr, &line);
+        buf_release(&resume);
+    }
+    bool printed = result->wanted || (printf("%s\n", path) > 0 && fflush(stdout) == 0);
+    if (!printed)
+        talk("the bundle is %s", path);
+    if (printed && code == EXIT_OK && !c->quiet && !result->wanted)
+        next_say_bundle(path);
+    return code == EXIT_OK && !printed ? EXIT_PARTIAL : code;
+}
+
+static int end_run(const struct capture_command *c, const struct capture_outcome *o, struct err *err)
+{
+    int code = ending_code(o, signals_received());
+    switch (o->end) {
+    case CAPTURE_NOT_STARTED:
+        print_unchanged(c, o);
+        return exit_status_of(err);
+    case CAPTURE_NOTHING:
+        print_unchanged(c, o);
+        /* Lines above have the reasons; a wrong request needs no other line. */
+        if (o->cancelled)
+            err_set(err, ERR_CANCELLED, "interrupted; nothing was collected, so there is no bundle");
+        else if (code != EXIT_USAGE)
+            talk("nothing was collected, so there is no %sbundle", c->earlier && !o->directory ? "new " : "");
+        return code;
+    case CAPTURE_NOT_PACKED:
+        explain_not_packed(c, o, err);
+        return code;
+    case CAPTURE_PACKED:
+        break;
+    }
+    return print_bundle(c, o, code);
+}
+
+/* ---- the run ------------------------------------------------------------------------------------------- */
+
+int capture_command_hand_over(const struct capture_command *c, int code)
+{
+    struct handoff_report *handed = &c->result->handed;
+    const struct handoff_run run = {.bundle = c->result->bundle,
+                                    .inventory = c->target->inventory,
+                                    .prompt = c->prompt,
+                                    .quiet = c->quiet,
+                                    .silent = c->result->wanted};
+    signals_bundles(false);
+    if (signals_received()) {
+        err_set(&handed->why, ERR_CANCELLED, "it was not handed over, since you interrupted");
+        talk("%s", handed->why.msg);
+        handoff_print_repeat(c->handover, &run, handed);
+        /* Not `code`: a signal after the packing has cost the hand-off alone. */
+        return exit_status_of(&handed->why);
+    }
+    int ended = handoff_command(c->handover, &run, handed);
+    if (ended == EXIT_USAGE) {
+        /* The bundle has everything collected, whatever has become of it since. */
+        handoff_print_repeat(c->handover, &run, handed);
+        return EXIT_HANDOFF;
+    }
+    return ended != EXIT_OK ? ended : code;
+}
+
+int capture_command_run(const struct capture_command *c, struct err *err)
+{
+    struct display display = {.command = c};
+    struct capture_outcome outcome = {0};
+    const struct capture_observer observer = {.ctx = &display, .event = show_event};
+    int cancel_fd = signals_cancel_fd();
+    if (capture_global_init(err) < 0)
+        return exit_status_of(err);
+    progress_init(&display.progress,
+                  &(struct progress_options){
+                      .quiet = c->quiet, .verbose = c->verbose, .out = stderr, .prompt = c->prompt});
+    if (c->earlier)
+        capture_resume(c->earlier, &c->request, &observer, cancel_fd, &outcome, err);
+    else
+        capture_run(&c->request, &observer, cancel_fd, &outcome, err);
+    progress_end(&display.progress);
+    capture_global_cleanup();
+    int code = end_run(c, &outcome, err);
+    c->result->complete = capture_is_complete(&outcome);
+    c->result->bundle = outcome.bundle;
+    c->result->outcomes = outcome.targets;
+    outcome.bundle = NULL;
+    outcome.targets = (struct outcomes){0};
+    capture_outcome_release(&outcome);
+    return c->handover && c->result->bundle ? capture_command_hand_over(c, code) : code;
+}
+
+int capture_command_end(struct result *result, int code, const struct err *failure)
+{
+    result->interrupted = signals_received() != 0;
+    if (!result->wanted || result_print(result, code, failure, stdout, NULL) == 0)
+        return code;
+    if (result->bundle)
+        talk("the bundle is %s", result->bundle);
+    return code == EXIT_OK ? EXIT_PARTIAL : code;
+}
