@@ -251,8 +251,9 @@ build/rig/softkey.so: tests/rig/softkey.c
 
 # Each test file has its own sshd and services.
 e2e: $(out)/profgrab $(pages) build/fixture/rude build/fixture/gitlab build/fixture/ailing build/rig/softkey.so \
-    $(out)/tests/handoff $(out)/tests/copy $(out)/tests/findings
-	PROFGRAB=$(CURDIR)/$(out)/profgrab HANDOFF=$(CURDIR)/$(out)/tests/handoff COPY=$(CURDIR)/$(out)/tests/copy \
+    $(out)/tests/handoff $(out)/tests/copy $(out)/tests/findings $(out)/tests/two_captures
+	PROFGRAB=$(CURDIR)/$(out)/profgrab TWO_CAPTURES=$(CURDIR)/$(out)/tests/two_captures \
+	    HANDOFF=$(CURDIR)/$(out)/tests/handoff COPY=$(CURDIR)/$(out)/tests/copy \
 	    FINDINGS=$(CURDIR)/$(out)/tests/findings $(sanitizer_env) \
 	    bats --tap --jobs $(E2E_JOBS) --no-parallelize-within-files $(E2E)
 
