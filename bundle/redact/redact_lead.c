@@ -290,7 +290,7 @@ static bool is_option_before(struct str s, size_t at, const struct redact_lead *
 bool redact_lead_read(struct redact_search *search, size_t at, struct redact_lead *ret)
 {
     struct str s = search->in;
-    *ret = (struct redact_lead){.sign = ' '};
+    *ret = (struct redact_lead){.sign = ' ', .request = search->request};
     size_t back = read_quote(s, at, ret);
     if (back == at && (at == s.n || redact_is_blank(s.p[at]) || is_inside_sign(s, at)))
         return false;

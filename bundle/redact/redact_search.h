@@ -73,6 +73,7 @@ struct redact_lead {
     char sign;        /* `=`, `:`, `,`, or a blank after an option, or a tab after the first word of a line */
     bool encoded;     /* the sign and the end of the value are percent-encoded */
     bool parameter;   /* of a request */
+    bool request;     /* the string is a request */
     bool name_quoted; /* as in JSON */
     bool apart;       /* a blank follows the sign */
     bool listed;      /* the name follows a bracket, a comma, a blank or nothing */

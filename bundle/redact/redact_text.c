@@ -159,8 +159,8 @@ static void write_bytes(const struct redact_into *into, const char *p, size_t n)
 /* Writes text that no rule matched. */
 static void write_plain(const struct redact_into *into, struct str text)
 {
-    if (into->repeats)
-        redact_words_apply(into->repeats, text, into->out, &into->tally->n[REDACT_REPEAT]);
+    if (into->repeats && !into->repeats->whole_only)
+        redact_words_apply_words(into->repeats, text, into->out, &into->tally->n[REDACT_REPEAT]);
     else
         write_bytes(into, text.p, text.n);
 }
@@ -232,31 +232,85 @@ static size_t find_secret(struct redact_search *search, size_t at, enum redact_r
     return token_length(search, at);
 }
 
+/* The next place of values that are learned whole. */
+struct repeats_ahead {
+    struct redact_literal_search search;
+    size_t begin, end; /* begin == end: none is left */
+};
+
+static void begin_repeats(struct repeats_ahead *ahead, const struct redact_into *into, struct str s)
+{
+    *ahead = (struct repeats_ahead){0};
+    if (!into->repeats)
+        return;
+    ahead->search = redact_words_search(into->repeats, s);
+    if (!redact_literals_next(&ahead->search, &ahead->begin, &ahead->end))
+        ahead->begin = ahead->end = 0;
+}
+
+/* The end of the place around `at`; `at`: there is none. Called with rising `at`. */
+static size_t find_repeat_end(struct repeats_ahead *ahead, size_t at)
+{
+    while (ahead->end > ahead->begin && ahead->end <= at)
+        if (!redact_literals_next(&ahead->search, &ahead->begin, &ahead->end))
+            ahead->begin = ahead->end = 0;
+    return ahead->begin <= at && at < ahead->end ? ahead->end : at;
+}
+
+/* The output of one string. */
+struct writing {
+    const struct redact_into *into;
+    struct str s;
+    size_t plain; /* what is before it is written */
+};
+
+/* Redacts from `at` to `end`, as far as it is not redacted yet. `new`: not the rest of the text that the call
+ * before redacted. */
+static void write_redacted(struct writing *w, size_t at, size_t end, bool new)
+{
+    if (end == at || end <= w->plain)
+        return;
+    if (at > w->plain || (at == w->plain && new)) {
+        write_plain(w->into, (struct str){w->s.p + w->plain, at - w->plain});
+        write_bytes(w->into, REDACTED, strlen(REDACTED));
+    }
+    w->plain = end;
+}
+
+/* Redacts what begins at `at`, and returns where to go on. */
+static size_t redact_position(struct redact_search *search, struct repeats_ahead *repeats, size_t at,
+                              struct writing *w)
+{
+    enum redact_rule rule;
+    struct str s = search->in;
+    if (s.p[at] == '[' && stands_redacted(s, at))
+        return at + strlen(REDACTED);
+    if (s.p[at] == ':' || s.p[at] == '%')
+        redact_url_read(search, at);
+    size_t n = is_candidate(s, at) ? find_secret(search, at, &rule) : 0;
+    size_t repeat_end = find_repeat_end(repeats, at);
+    bool begins = repeat_end > at && repeats->begin == at;
+    if (n > 0) {
+        w->into->tally->n[rule]++;
+        if (w->into->taken)
+            w->into->taken(w->into->ctx, (struct str){s.p + at, n});
+    } else if (begins) {
+        w->into->tally->n[REDACT_REPEAT]++;
+    }
+    write_redacted(w, at, at + n > repeat_end ? at + n : repeat_end, n > 0 || begins);
+    return at + (n > 0 ? n : 1);
+}
+
 /* Redacts one string; *said is the context of the text before, and is updated. */
 static void redact_string(struct str s, struct redact_context *said, const struct redact_into *into)
 {
     struct redact_search state = {.in = s, .request = into->request, .said = *said};
-    size_t plain = 0; /* no secret from there to `at` */
-    for (size_t at = 0; at < s.n;) {
-        enum redact_rule rule;
-        if (s.p[at] == '[' && stands_redacted(s, at)) {
-            at += strlen(REDACTED);
-            continue;
-        }
-        if (s.p[at] == ':' || s.p[at] == '%')
-            redact_url_read(&state, at);
-        size_t n = is_candidate(s, at) ? find_secret(&state, at, &rule) : 0;
-        if (n > 0) {
-            into->tally->n[rule]++;
-            write_plain(into, (struct str){s.p + plain, at - plain});
-            write_bytes(into, REDACTED, strlen(REDACTED));
-            if (into->taken)
-                into->taken(into->ctx, (struct str){s.p + at, n});
-            plain = at + n;
-        }
-        at += n ? n : 1;
-    }
-    write_plain(into, (struct str){s.p + plain, s.n - plain});
+    struct writing w = {.into = into, .s = s};
+    struct repeats_ahead repeats;
+    begin_repeats(&repeats, into, s);
+    for (size_t at = 0; at < s.n;)
+        at = redact_position(&state, &repeats, at, &w);
+    write_plain(into, (struct str){s.p + w.plain, s.n - w.plain});
     *said = state.said;
     /* The end of an object or a tag ends the context. */
     for (size_t i = state.pair_at; said->pair != REDACT_HARMLESS && i < s.n; i++)

@@ -274,8 +274,10 @@ size_t redact_url_path(const struct redact_search *search, size_t at)
     if (begin == end || begin == 0 || s.p[begin - 1] != '/' ||
         redact_judge_name((struct str){s.p + begin, end - begin}) != REDACT_SECRET)
         return 0;
-    struct str part = {s.p + at, redact_reach_until(s, at, "/ \t\"'<>?#&,;)]}\\", REDACT_RANDOM_MOST)};
+    /* In a request a part of the path ends at a slash or with the path. */
+    const char *stops = search->request ? "/ \t?#" : "/ \t\"'<>?#&,;)]}\\";
+    struct str part = {s.p + at, redact_reach_until(s, at, stops, REDACT_RANDOM_MOST)};
     if (!is_secret_part(search, (struct str){s.p + begin, end - begin}, part))
         return 0;
-    return redact_reach_until(s, at, "/ \t\"'<>?#&,;)]}\\", s.n - at);
+    return redact_reach_until(s, at, stops, s.n - at);
 }

@@ -69,7 +69,7 @@ static size_t encoded_reach(struct str s, size_t at, const struct redact_lead *l
     static const char *const ends[] = {"26", "20", "22", "23", "27", "3b", "7d", "5d", "2c"};
     size_t n = 0, n_ends = sizeof ends / sizeof *ends - (l->name_quoted ? 0 : 3);
     while (at + n < s.n && n < most) {
-        n += redact_reach_until(s, at + n, " \t&;,\"'%<", most - n);
+        n += redact_reach_until(s, at + n, l->request ? " \t&#%" : " \t&;,\"'%<", most - n);
         if (n >= most || at + n >= s.n || s.p[at + n] != '%')
             break;
         for (size_t i = 0; s.n - at - n > 2 && i < n_ends; i++)
@@ -80,8 +80,17 @@ static size_t encoded_reach(struct str s, size_t at, const struct redact_lead *l
     return n;
 }
 
+/* Whether the value is a parameter in a request: it ends at `&`, `#` or a blank, and may contain anything
+ * else. */
+static bool is_parameter(const struct redact_lead *l)
+{
+    return l->request && l->parameter && l->sign == '=' && !l->encoded && !l->entity;
+}
+
 static size_t value_reach(struct str s, size_t at, const struct redact_lead *l, size_t most)
 {
+    if (is_parameter(l))
+        return redact_reach_until(s, at, " \t&#", most);
     bool header = l->sign == ':' && !l->name_quoted && l->apart;
     if (l->entity)
         return entity_reach(s, at, l->entity, most);
@@ -218,6 +227,15 @@ static void read_user_password(struct redact_search *search, size_t at, const st
     search->ahead.rule = REDACT_OPTION;
 }
 
+/* Whether a parameter of a request is a secret, given what its name means: its whole value, or the first of
+ * several in it. */
+static bool parameter_goes(enum redact_name says, struct str name, struct str value)
+{
+    struct str first = {value.p, redact_reach_until(value, 0, ";,\"'", value.n)};
+    return redact_goes(says, first) || redact_goes_as_parameter(name, value) ||
+           redact_goes_as_parameter(name, first);
+}
+
 size_t redact_value_length(struct redact_search *search, size_t at)
 {
     struct str s = search->in;
@@ -234,7 +252,7 @@ size_t redact_value_length(struct redact_search *search, size_t at)
     if (says == REDACT_HARMLESS && !l.parameter && !plural && !is_p && part == REDACT_NO_PAIR)
         return 0;
     struct str name = l.name, first = {s.p + at, value_reach(s, at, &l, REDACT_RANDOM_MOST)};
-    bool goes = redact_goes(says, first) || (l.parameter && redact_goes_as_parameter(name, first)) ||
+    bool goes = redact_goes(says, first) || (l.parameter && parameter_goes(says, name, first)) ||
                 (plural && contains_text(&l, first) && redact_goes(REDACT_SECRET, first)) ||
                 (is_p && is_password_of_p(first));
     if (!goes && part != REDACT_NO_PAIR && first.n > 0)

@@ -60,6 +60,7 @@ void redact_words_release(struct redact_words *w)
     buf_release(&w->text);
     free(w->of);
     finder_release(&w->finder);
+    redact_literals_release(&w->literals);
     *w = (struct redact_words){0};
 }
 
@@ -141,7 +142,7 @@ static bool is_worth_learning(struct str word, bool whole, bool of_request)
 {
     enum { LONG = 6 };
     struct shape s = get_shape(word);
-    if (of_request && whole && s.letter && word.n >= SECRET_LEAST)
+    if (of_request && whole && (s.letter || s.digit) && word.n >= SECRET_LEAST)
         return true;
     if (word.n < WORD_LEAST)
         return false;
@@ -195,23 +196,118 @@ static int hex_digit(char c)
                                         : -1;
 }
 
-/* The values of a request are percent-encoded; a server repeats them decoded. */
-static int learn_decoded(struct redact_words *w, struct str value, struct err *err)
+/* The values of a request are percent-encoded; a server repeats them decoded. `plus`: a plus is a blank. */
+static void decode(struct str value, bool plus, struct buf *ret)
 {
-    struct buf plain = BUF_INIT(value.n + 1);
     for (size_t i = 0; i < value.n; i++) {
         int high = value.n - i > 2 && value.p[i] == '%' ? hex_digit(value.p[i + 1]) : -1;
         int low = high < 0 ? -1 : hex_digit(value.p[i + 2]);
         if (low < 0) {
-            buf_addc(&plain, value.p[i]);
+            buf_addc(ret, plus && value.p[i] == '+' ? ' ' : value.p[i]);
         } else {
-            buf_addc(&plain, (char)(high * 16 + low));
+            buf_addc(ret, (char)(high * 16 + low));
             i += 2;
         }
     }
-    int rc =
-        plain.failed ? err_nomem(err) : learn_words(w, (struct str){buf_str(&plain), plain.len}, true, err);
-    buf_release(&plain);
+}
+
+/* How a server writes a value inside of JSON or a Go string, of HTML, and of a URL. */
+static void escape_json(char c, struct buf *ret)
+{
+    if (c == '"' || c == '\\')
+        buf_addf(ret, "\\%c", c);
+    else if (c == '<' || c == '>' || c == '&')
+        buf_addf(ret, "\\u%04x", (unsigned)c);
+    else
+        buf_addc(ret, c);
+}
+
+static void escape_go(char c, struct buf *ret)
+{
+    if (c == '"' || c == '\\')
+        buf_addc(ret, '\\');
+    buf_addc(ret, c);
+}
+
+static void escape_html(char c, struct buf *ret)
+{
+    const char *entity = c == '&'    ? "&amp;"
+                         : c == '<'  ? "&lt;"
+                         : c == '>'  ? "&gt;"
+                         : c == '"'  ? "&#34;"
+                         : c == '\'' ? "&#39;"
+                                     : NULL;
+    if (entity)
+        buf_adds(ret, entity);
+    else
+        buf_addc(ret, c);
+}
+
+static void escape_url(char c, struct buf *ret)
+{
+    if (redact_is_name_byte(c) || c == '~')
+        buf_addc(ret, c);
+    else if (c == ' ')
+        buf_addc(ret, '+');
+    else
+        buf_addf(ret, "%%%02X", (unsigned)(unsigned char)c);
+}
+
+static struct str trim_space(struct str s)
+{
+    while (s.n > 0 && isspace((unsigned char)s.p[0])) {
+        s.p++;
+        s.n--;
+    }
+    while (s.n > 0 && isspace((unsigned char)s.p[s.n - 1]))
+        s.n--;
+    return s;
+}
+
+/* Learns the whole value, unless it is a word. */
+static int learn_literal(struct redact_words *w, struct str value, struct err *err)
+{
+    struct str s = trim_space(value);
+    bool solid = false;
+    size_t name = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        solid = solid || isalnum(c) || c >= 0x80;
+        name += redact_is_name_byte(s.p[i]);
+    }
+    if (s.n < SECRET_LEAST || !solid || (name == s.n && s.n <= WORD_MOST))
+        return 0;
+    return redact_literals_add(&w->literals, s, is_strong(s, true), err);
+}
+
+/* Learns a decoded value, and its escaped forms. */
+static int learn_forms(struct redact_words *w, struct str value, struct err *err)
+{
+    static void (*const escapes[])(char, struct buf *) = {escape_json, escape_go, escape_html, escape_url};
+    enum { GROWTH = 6 };
+    int rc = learn_literal(w, value, err);
+    for (size_t i = 0; rc == 0 && i < sizeof escapes / sizeof *escapes; i++) {
+        struct buf b = BUF_INIT(value.n * GROWTH + 1);
+        for (size_t k = 0; k < value.n; k++)
+            escapes[i](value.p[k], &b);
+        rc = b.failed ? err_nomem(err) : learn_literal(w, (struct str){buf_str(&b), b.len}, err);
+        buf_release(&b);
+    }
+    return rc;
+}
+
+static int learn_request(struct redact_words *w, struct str value, struct err *err)
+{
+    int rc = learn_literal(w, value, err);
+    for (int plus = 0; rc == 0 && plus < 2; plus++) {
+        struct buf plain = BUF_INIT(value.n + 1);
+        decode(value, plus, &plain);
+        struct str decoded = {buf_str(&plain), plain.len};
+        rc = plain.failed ? err_nomem(err) : learn_words(w, decoded, true, err);
+        if (rc == 0)
+            rc = learn_forms(w, decoded, err);
+        buf_release(&plain);
+    }
     return rc;
 }
 
@@ -219,7 +315,12 @@ int redact_words_learn(struct redact_words *w, struct str value, bool of_request
 {
     if (learn_words(w, value, of_request, err) < 0)
         return -1;
-    return of_request && memchr(value.p, '%', value.n) ? learn_decoded(w, value, err) : 0;
+    return of_request ? learn_request(w, value, err) : 0;
+}
+
+int redact_words_link(struct redact_words *w, struct err *err)
+{
+    return redact_literals_link(&w->literals, err);
 }
 
 /* ---- looking up ---------------------------------------------------------------------------------------- */
@@ -278,7 +379,8 @@ static bool is_word(const struct redact_repeats *which, struct str run)
     return word && (which->weak || word->strong);
 }
 
-void redact_words_apply(const struct redact_repeats *which, struct str text, struct buf *ret, uint64_t *ret_n)
+void redact_words_apply_words(const struct redact_repeats *which, struct str text, struct buf *ret,
+                              uint64_t *ret_n)
 {
     struct str run;
     size_t plain = 0;
@@ -300,4 +402,18 @@ void redact_words_apply(const struct redact_repeats *which, struct str text, str
     }
     if (ret)
         buf_add(ret, text.p + plain, text.n - plain);
+}
+
+void redact_words_apply(const struct redact_repeats *which, struct str text, struct buf *ret, uint64_t *ret_n)
+{
+    struct redact_literal_search search = redact_words_search(which, text);
+    size_t plain = 0, begin, end;
+    while (redact_literals_next(&search, &begin, &end)) {
+        redact_words_apply_words(which, (struct str){text.p + plain, begin - plain}, ret, ret_n);
+        if (ret)
+            buf_adds(ret, REDACTED);
+        plain = end;
+        ++*ret_n;
+    }
+    redact_words_apply_words(which, (struct str){text.p + plain, text.n - plain}, ret, ret_n);
 }

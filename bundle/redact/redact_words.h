@@ -4,12 +4,16 @@
  * A strong word can only be a secret: it is redacted in every string and every member. A weak one may be an
  * ordinary word (`?token=abcde`): it is redacted in the manifest, and in the text of a member whose request
  * contained a secret. Case does not matter. Frequent words of bundles (`true`, `heap`) are not learned.
+ *
+ * A value of a request with other bytes than those of words (`p4$w!x9`) is learned whole: as it is, decoded,
+ * and escaped as servers repeat it.
  */
 #ifndef BUNDLE_REDACT_REDACT_WORDS_H
 #define BUNDLE_REDACT_REDACT_WORDS_H
 
 #include "base/base.h"
 #include "bundle/redact/redact.h"
+#include "bundle/redact/redact_literals.h"
 
 struct redact_words {
     struct buf text;        /* all words, in lower case, concatenated */
@@ -19,6 +23,7 @@ struct redact_words {
     uint64_t seed;
     bool first[256]; /* first bytes of words */
     size_t longest;  /* the length of the longest word */
+    struct redact_literals literals;
 };
 struct redact_word {
     uint32_t at, n; /* position and length in `text` */
@@ -32,6 +37,9 @@ void redact_words_release(struct redact_words *w);
  * whole value from three bytes on. In other values: each word of letters and digits. */
 int redact_words_learn(struct redact_words *w, struct str value, bool of_request, struct err *err);
 
+/* Call this after the last value of a request is learned: makes whole values ready to be found. */
+int redact_words_link(struct redact_words *w, struct err *err);
+
 /* Whether the whole `run` is a word, weak or strong. */
 bool redact_words_has(const struct redact_words *w, struct str run);
 
@@ -39,9 +47,22 @@ bool redact_words_has(const struct redact_words *w, struct str run);
  * linear in the text. */
 struct redact_repeats {
     const struct redact_words *words;
-    bool weak; /* weak ones too */
+    bool weak;       /* weak ones too */
+    bool whole_only; /* only values that are learned whole as literal strings */
 };
 void redact_words_apply(const struct redact_repeats *which, struct str text, struct buf *ret,
                         uint64_t *ret_n);
+
+/* The same without the values that are learned whole, for text in which the caller has searched them. */
+void redact_words_apply_words(const struct redact_repeats *which, struct str text, struct buf *ret,
+                              uint64_t *ret_n);
+
+/* A search for the values that are learned whole. */
+static inline struct redact_literal_search redact_words_search(const struct redact_repeats *which,
+                                                               struct str text)
+{
+    return (struct redact_literal_search){
+        .literals = &which->words->literals, .text = text, .weak = which->weak};
+}
 
 #endif

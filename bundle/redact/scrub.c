@@ -47,12 +47,13 @@ struct learning {
     struct scrub *s;
     bool of_request;
     bool failed;
+    struct err *err;
 };
 
 static void learn_value(void *ctx, struct str value)
 {
     struct learning *l = ctx;
-    if (redact_words_learn(&l->s->words, value, l->of_request, NULL) < 0)
+    if (!l->failed && redact_words_learn(&l->s->words, value, l->of_request, l->err) < 0)
         l->failed = true;
 }
 
@@ -62,16 +63,20 @@ static void learn_value(void *ctx, struct str value)
 static int apply_rules(struct scrub *s, struct str text, bool of_request, struct buf *ret, bool *ret_changed,
                        struct err *err)
 {
-    struct learning l = {.s = s, .of_request = of_request};
+    struct learning l = {.s = s, .of_request = of_request, .err = err};
     struct redact_tally tally = {{0}};
     struct redact_into into = {
         .out = ret, .tally = &tally, .taken = learn_value, .ctx = &l, .request = of_request};
+    /* A rule may take a part of a value that a request had whole. */
+    const struct redact_repeats whole = {.words = &s->words, .weak = true, .whole_only = true};
+    if (!of_request)
+        into.repeats = &whole;
     buf_init(ret, text.n * GROWTH + sizeof REDACTED);
     redact_text(text, &into);
     for (int i = 0; i < REDACT_RULES; i++)
         s->tally.n[i] += tally.n[i];
     *ret_changed = redact_sum(&tally) > 0;
-    return l.failed || ret->failed ? err_nomem(err) : 0;
+    return l.failed ? -1 : ret->failed ? err_nomem(err) : 0;
 }
 
 /* Applies the words redacted elsewhere to one string. */
@@ -136,7 +141,7 @@ static bool is_secret_by_key(const char *key, struct str text)
 static int first_string(struct scrub *s, const char *key, json_t *string, struct err *err)
 {
     struct str text = get_string(string);
-    struct learning l = {.s = s};
+    struct learning l = {.s = s, .err = err};
     if (check_cancelled(s, text.n, err) < 0)
         return -1;
     if (json_object_getn(s->renamed, text.p, text.n))
@@ -144,7 +149,7 @@ static int first_string(struct scrub *s, const char *key, json_t *string, struct
     if (is_secret_by_key(key, text)) {
         learn_value(&l, text);
         s->tally.n[REDACT_OPTION]++;
-        return l.failed ? err_nomem(err) : put_string(string, REDACTED, strlen(REDACTED), err);
+        return l.failed ? -1 : put_string(string, REDACTED, strlen(REDACTED), err);
     }
     return redact_in_place(s, string, false, NULL, err);
 }
@@ -382,6 +387,7 @@ struct naming {
     const json_t *items; /* by their old paths: a new path must differ from them */
     json_t *given;       /* new paths */
     json_t *counts;      /* by path without its ending: how often it was assigned */
+    struct strlist gone; /* redacted names */
 };
 
 static bool is_taken(const struct naming *n, const char *path)
@@ -430,14 +436,12 @@ static int rename_member(struct naming *n, const char *path, bool base_goes, str
                  : find_free_name(n, buf_str(&stem), has_ending || base_goes ? ending : "", &now, err);
     if (rc == 0 && json_object_set_new(n->s->renamed, path, json_string(now)) < 0)
         rc = err_nomem(err);
-    /* Other strings contain the file's name too. */
-    struct learning l = {.s = n->s, .of_request = true};
     if (rc == 0 && base_goes)
-        learn_value(&l, base);
+        rc = strlist_add(&n->gone, base.p, err);
     n->s->tally.n[REDACT_NAME]++;
     buf_release(&stem);
     free(now);
-    return rc < 0 || !l.failed ? rc : err_nomem(err);
+    return rc;
 }
 
 static int name_member(struct naming *n, const char *path, bool base_goes, struct err *err)
@@ -503,6 +507,12 @@ static int name_members(struct scrub *s, const json_t *items, const json_t *repo
     int rc = n.given && n.counts ? 0 : err_nomem(err);
     json_object_foreach((json_t *)(uintptr_t)items, path, item) if (rc == 0 && item != report) rc =
         name_member(&n, path, scrub_held_secret(s, path), err);
+    /* Other strings contain the names too. Learned at the end, since the search needs linked words. */
+    for (size_t i = 0; rc == 0 && i < n.gone.n; i++)
+        rc = redact_words_learn(&s->words, str_of(n.gone.items[i]), true, err);
+    if (rc == 0)
+        rc = redact_words_link(&s->words, err);
+    strlist_release(&n.gone);
     json_decref(n.given);
     json_decref(n.counts);
     return rc;
@@ -533,6 +543,8 @@ int scrub_manifest(json_t *root, const json_t *items, const struct stop *stop, s
         rc = learn_requests(&s, items, err);
     if (rc == 0)
         rc = walk_value(&s, request_string, NULL, root, err);
+    if (rc == 0)
+        rc = redact_words_link(&s.words, err);
     if (rc == 0)
         rc = walk_value(&s, first_string, NULL, root, err);
     if (rc == 0)

@@ -467,10 +467,40 @@ static void redact_repeats(const char *p, size_t n)
         return;
     const struct redact_repeats all = {.words = &words, .weak = true};
     redact_words_learn(&words, (struct str){p, n}, true, NULL);
+    redact_words_link(&words, NULL);
     redact_words_apply(&all, (struct str){p, n}, &to, &times);
     redact_words_release(&words);
     buf_release(&to);
 }
+
+/* The input in pieces of 100 bytes, each a value of a request, and the text from which these go. */
+static void redact_values(const char *p, size_t n)
+{
+    enum { PIECE = 100 };
+    struct buf to = BUF_INIT(SIZE_MAX / 2);
+    struct redact_words words;
+    struct redact_tally tally = {{0}};
+    if (redact_words_init(&words, NULL) < 0)
+        return;
+    const struct redact_repeats all = {.words = &words, .weak = true};
+    const struct redact_into into = {.out = &to, .tally = &tally, .repeats = &all};
+    for (size_t at = 0; at < n; at += PIECE)
+        redact_words_learn(&words, (struct str){p + at, n - at < PIECE ? n - at : PIECE}, true, NULL);
+    redact_words_link(&words, NULL);
+    redact_text((struct str){p, n}, &into);
+    redact_words_release(&words);
+    buf_release(&to);
+}
+
+static const struct cost_grammar values[] = {
+    {"values", "", "a\1$", "", NULL, 0},
+    {"equal values", "", "a$", "", NULL, 0},
+    {"values of one byte", "", "a,a,a,a,a,a,a,a,", "$", NULL, 0},
+    {"encoded values", "", "%24\1", "", NULL, 0},
+    {"quotes", "", "\"\1&", "", NULL, 0},
+    {"secrets with values", "", "token=a\1$ ", "", NULL, 0},
+    {0},
+};
 
 static const struct stop never = {.cancel_fd = -1};
 
@@ -584,6 +614,7 @@ const struct cost_parser cost_text_parsers[] = {
     {"redact_cmdline", redact_line, secrets, 2, 0},
     {"redact_text", redact_words, secrets, 2, 0},
     {"redact_words", redact_repeats, repeated, 60, 0},
+    {"redact_values", redact_values, values, 320, 0},
     {"scrub_manifest", scrub_strings, secrets, 60, 0},
     {"scrub_manifest", scrub_strings, repeated, 60, 0},
     {"redact_member", redact_text_member, secrets, 16, 0},

@@ -380,7 +380,13 @@ YAML
         [4711471147]='/nope?token=4711471147'
         [12345]='/nope?token=12345'
         [4711]='/nope?pin=4711'
-        [sesame]='/nope/token/sesame')
+        [sesame]='/nope/token/sesame'
+        ['p4$w!x9']='/nope?token=p4$w!x9'
+        ['ab1!cd$ef']='/nope?token=ab1%21cd%24ef'
+        ['S3s ame']='/nope?token=S3s+ame'
+        ['ab,cd,ef']='/nope?token=ab,cd,ef'
+        ['ses;ame']='/nope?token=ses;ame'
+        ['ses,ame']='/nope?token[]=ses,ame')
     for secret in "${!requests[@]}"; do
         request=${requests[$secret]}
         rm -rf r.tar.gz r.tar.gz.age copy.tar.gz r copy

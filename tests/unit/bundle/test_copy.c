@@ -246,6 +246,8 @@ static void requests_without_a_file(void **state)
     static const struct {
         const char *in, *out;
     } cases[] = {
+        {"{\"request\":\"GET /x?token=ab,cd,ef\",\"error\":\"key ab,cd,ef of /x?token=ab,cd,ef\"}",
+         "{\"request\":\"GET /x?token=[redacted]\",\"error\":\"key [redacted] of /x?token=[redacted]\"}"},
         {"{\"items\":[{\"kind\":\"/x?token=hunterabcdef\",\"status\":\"failed\",\"error\":\"HTTP 404: key "
          "hunterabcdef\"}]}",
          "{\"items\":[{\"kind\":\"/x?token=[redacted]\",\"status\":\"failed\",\"error\":\"HTTP 404: key "

@@ -440,6 +440,15 @@ static void requests(void **state)
         {"GET /x/token/refresh", "GET /x/token/refresh"},
         {"GET /run/secrets/db", "GET /run/secrets/db"},
         {"GET /debug/pprof/heap", "GET /debug/pprof/heap"},
+        /* A value reaches to the next parameter. */
+        {"GET /x?token=p4$w!x9&a=b", "GET /x?token=[redacted]&a=b"},
+        {"GET /x?token=ab,cd,ef#a", "GET /x?token=[redacted]#a"},
+        {"GET /x?token=ses;ame b", "GET /x?token=[redacted] b"},
+        {"GET /x?token[]=ses,ame&a[]=b,c", "GET /x?token[]=[redacted]&a[]=b,c"},
+        {"/x?token=\"a\"b&token='c'd", "/x?token=[redacted]&token=[redacted]"},
+        {"/x?odd=c75de8c1b7c3ae,x&ids=a,b", "/x?odd=[redacted]&ids=a,b"},
+        {"/x?next=%2Fy%3Ftoken%3Dbee9,f%26page%3D2&z=1", "/x?next=%2Fy%3Ftoken%3D[redacted]%26page%3D2&z=1"},
+        {"/x/token/p4$w,x9;y/z", "/x/token/[redacted]/z"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct buf b = BUF_INIT(4096);
@@ -500,7 +509,7 @@ static void repeats(void **state)
         {"who is ABCDE? abcdef, x.abcde", NULL, "who is [redacted]? abcdef, x.[redacted]"},
         {"pin-1234 pin 1234", "[redacted] pin 1234", NULL},
         {"ab 12 heap", NULL, NULL},
-        {"se5ame-x a/se5ame-x", NULL, "[redacted] a/[redacted]"},
+        {"se5ame-x a/se5ame-x", "se5ame-x [redacted]", "[redacted] [redacted]"},
         {"..--__", NULL, NULL},
         {"", NULL, NULL},
     };
@@ -509,6 +518,7 @@ static void repeats(void **state)
     ok(redact_words_init(&words, &err), &err);
     for (size_t i = 0; i < sizeof learned / sizeof *learned; i++)
         ok(redact_words_learn(&words, str_of(learned[i]), true, &err), &err);
+    ok(redact_words_link(&words, &err), &err);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int weak = 0; weak < 2; weak++) {
             const char *strong = cases[i].strong ? cases[i].strong : cases[i].in;
@@ -521,6 +531,48 @@ static void repeats(void **state)
             assert_int_equal(n > 0, strcmp(want, cases[i].in) != 0);
             buf_release(&b);
         }
+    redact_words_release(&words);
+}
+
+/* Values of requests that are no words are found whole, wherever they are repeated and in any form. */
+static void repeated_values(void **state)
+{
+    (void)state;
+    static const char *const learned[] = {"p4$w!x9", "ab1%21cd%24ef", "S3s+ame",   "ab,cd,ef", "b,cd,eg",
+                                          "ses;ame", "471",           "%20%20%20", "!!!",      "a\"<&b7x"};
+    static const struct {
+        const char *in, *out;
+    } cases[] = {
+        {"key p4$w!x9 is not known", "key [redacted] is not known"},
+        {"xP4$W!X9y, p4$w!x", "x[redacted]y, p4$w!x"},
+        {"ab1%21cd%24ef ab1!cd$ef", "[redacted] [redacted]"},
+        {"S3s+ame S3s ame S3s%20ame", "[redacted] [redacted] S3s%20ame"},
+        {"p4%24w%21x9", "[redacted]"},
+        {"ab,cd,ef|ab,cd,eg|ab,cd", "[redacted]|a[redacted]|ab,cd"},
+        {"ab,cd,ef,cd,eg", "[redacted],cd,eg"},
+        {"ses;ame, seses;ame", "[redacted], se[redacted]"},
+        {"HTTP 471   !!!", "HTTP [redacted]   !!!"},
+        {"a\\\"<&b7x a\\\"\\u003c\\u0026b7x a&#34;&lt;&amp;b7x", "[redacted] [redacted] [redacted]"},
+        {"token=ab,cd,ef.", "token=[redacted]."},
+        {"password=\"x ses;ame y\" z", "password=\"[redacted]\" z"},
+        {"see ses;ame&token=x", "see [redacted]&token=[redacted]"},
+        {"token=ses;amen", "token=[redacted]n"},
+    };
+    struct redact_words words;
+    struct err err = ERR_INIT;
+    ok(redact_words_init(&words, &err), &err);
+    for (size_t i = 0; i < sizeof learned / sizeof *learned; i++)
+        ok(redact_words_learn(&words, str_of(learned[i]), true, &err), &err);
+    ok(redact_words_link(&words, &err), &err);
+    const struct redact_repeats all = {.words = &words, .weak = true};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buf b = BUF_INIT(4096);
+        struct redact_tally tally = {{0}};
+        redact_text(str_of(cases[i].in), &(struct redact_into){.out = &b, .tally = &tally, .repeats = &all});
+        assert_string_equal(buf_str(&b), cases[i].out);
+        assert_int_equal(redact_sum(&tally) > 0, strcmp(cases[i].in, cases[i].out) != 0);
+        buf_release(&b);
+    }
     redact_words_release(&words);
 }
 
@@ -1172,6 +1224,7 @@ int main(void)
         cmocka_unit_test(requests),
         cmocka_unit_test(private_keys),
         cmocka_unit_test(repeats),
+        cmocka_unit_test(repeated_values),
         cmocka_unit_test(dumps),
         cmocka_unit_test(profiles),
         cmocka_unit_test(passes),

@@ -1,0 +1,173 @@
+#include "bundle/redact/redact_literals.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+
+#include "base/banned.h"
+
+/* A node takes up to 64 bytes of memory while the tables grow. */
+enum { NODES_MOST = 1 << 22 };
+
+/* A prefix of a string. A search in a node has just read that prefix, and no longer one. */
+struct redact_literal_node {
+    uint32_t parent, fail; /* fail: the node of the longest other prefix that this one ends in */
+    uint16_t depth;        /* bytes of the prefix */
+    uint16_t any, strong;  /* the length of the longest string that the prefix ends in; 0: none */
+    unsigned char c;       /* the last byte */
+};
+
+void redact_literals_release(struct redact_literals *l)
+{
+    free(l->nodes);
+    finder_release(&l->edges);
+    *l = (struct redact_literals){0};
+}
+
+/* An edge to look up. */
+struct edge {
+    const struct redact_literals *literals;
+    uint32_t parent;
+    unsigned char c;
+};
+
+static bool is_edge(const void *ctx, uint32_t number)
+{
+    const struct edge *edge = ctx;
+    const struct redact_literal_node *node = &edge->literals->nodes[number + 1];
+    return node->parent == edge->parent && node->c == edge->c;
+}
+
+static uint64_t hash_edge(const struct redact_literals *l, uint32_t parent, unsigned char c)
+{
+    return finder_mix(l->edges.seed, (uint64_t)parent << 8 | c);
+}
+
+/* The child of a node by a byte; 0: none. */
+static uint32_t find_child(const struct redact_literals *l, uint32_t parent, unsigned char c)
+{
+    if (parent == 0 && !l->first[c])
+        return 0;
+    const struct edge edge = {l, parent, c};
+    uint32_t number = finder_find(&l->edges, hash_edge(l, parent, c), is_edge, &edge);
+    return number == FINDER_NONE ? 0 : number + 1;
+}
+
+static int add_child(struct redact_literals *l, uint32_t parent, unsigned char c, struct err *err)
+{
+    if (l->n == NODES_MOST)
+        return err_set(err, ERR_FAILED, "its requests contain too many different secrets");
+    if (array_reserve((void **)&l->nodes, &l->cap, l->n + 1, sizeof *l->nodes, err) < 0 ||
+        finder_add(&l->edges, hash_edge(l, parent, c), err) < 0)
+        return -1;
+    l->nodes[l->n] = (struct redact_literal_node){
+        .parent = parent, .c = c, .depth = (uint16_t)(l->nodes[parent].depth + 1)};
+    l->n++;
+    l->first[c] = l->first[c] || parent == 0;
+    return 0;
+}
+
+static int add_root(struct redact_literals *l, struct err *err)
+{
+    if (array_reserve((void **)&l->nodes, &l->cap, 1, sizeof *l->nodes, err) < 0)
+        return -1;
+    l->nodes[0] = (struct redact_literal_node){0};
+    l->n = 1;
+    finder_seed(&l->edges);
+    return 0;
+}
+
+int redact_literals_add(struct redact_literals *l, struct str text, bool strong, struct err *err)
+{
+    uint32_t node = 0;
+    if (text.n == 0 || text.n > REDACT_LITERAL_MOST)
+        return 0;
+    if (!l->nodes && add_root(l, err) < 0)
+        return -1;
+    for (size_t i = 0; i < text.n; i++) {
+        unsigned char c = (unsigned char)tolower((unsigned char)text.p[i]);
+        uint32_t child = find_child(l, node, c);
+        if (child == 0) {
+            if (add_child(l, node, c, err) < 0)
+                return -1;
+            child = (uint32_t)(l->n - 1);
+        }
+        node = child;
+    }
+    l->nodes[node].any = (uint16_t)text.n;
+    if (strong)
+        l->nodes[node].strong = (uint16_t)text.n;
+    return 0;
+}
+
+/* The node after one more byte. */
+static uint32_t step(const struct redact_literals *l, uint32_t node, unsigned char c)
+{
+    uint32_t child;
+    while ((child = find_child(l, node, c)) == 0 && node != 0)
+        node = l->nodes[node].fail;
+    return child;
+}
+
+/* Sorts the nodes by depth, into an array of l->n. */
+static int sort_nodes(const struct redact_literals *l, uint32_t *order, struct err *err)
+{
+    uint32_t *begin = calloc(REDACT_LITERAL_MOST + 2, sizeof *begin);
+    if (!begin)
+        return err_nomem(err);
+    for (size_t i = 0; i < l->n; i++)
+        begin[l->nodes[i].depth + 1]++;
+    for (size_t depth = 1; depth < REDACT_LITERAL_MOST + 2; depth++)
+        begin[depth] += begin[depth - 1];
+    for (size_t i = 0; i < l->n; i++)
+        order[begin[l->nodes[i].depth]++] = (uint32_t)i;
+    free(begin);
+    return 0;
+}
+
+static void link_node(struct redact_literals *l, uint32_t number)
+{
+    struct redact_literal_node *node = &l->nodes[number];
+    node->fail = node->depth > 1 ? step(l, l->nodes[node->parent].fail, node->c) : 0;
+    const struct redact_literal_node *fail = &l->nodes[node->fail];
+    /* Another length is from an earlier call. */
+    if (node->any != node->depth)
+        node->any = fail->any;
+    if (node->strong != node->depth)
+        node->strong = fail->strong;
+}
+
+int redact_literals_link(struct redact_literals *l, struct err *err)
+{
+    if (!l->nodes)
+        return 0;
+    uint32_t *order = calloc(l->n, sizeof *order);
+    if (!order)
+        return err_nomem(err);
+    int rc = sort_nodes(l, order, err);
+    for (size_t i = 1; rc == 0 && i < l->n; i++) /* the first is the root */
+        link_node(l, order[i]);
+    free(order);
+    return rc;
+}
+
+bool redact_literals_next(struct redact_literal_search *s, size_t *ret_begin, size_t *ret_end)
+{
+    const struct redact_literals *l = s->literals;
+    size_t begin = 0, end = 0; /* end 0: nothing is found */
+    while (l->nodes && s->at < s->text.n) {
+        s->node = step(l, s->node, (unsigned char)tolower((unsigned char)s->text.p[s->at++]));
+        const struct redact_literal_node *node = &l->nodes[s->node];
+        size_t n = s->weak ? node->any : node->strong;
+        if (n > 0) {
+            begin = end == 0 || s->at - n < begin ? s->at - n : begin;
+            end = s->at;
+        }
+        if (end > 0 && s->at - node->depth >= end) /* no later string overlaps this place */
+            break;
+    }
+    if (end == 0)
+        return false;
+    *ret_begin = begin;
+    *ret_end = end;
+    return true;
+}
