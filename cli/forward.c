@@ -162,8 +162,8 @@ static int carry(struct run *r, struct gateway *gw, struct err *err)
 {
     struct forward_options how = {.cancel_fd = signals_cancel_fd(),
                                   .patience_ms = FORWARD_PATIENCE_MS,
-                                  .tell = forward_talk_event,
-                                  .hopeless = is_hopeless,
+                                  .report = forward_talk_event,
+                                  .is_hopeless = is_hopeless,
                                   .ctx = &r->talk};
     struct forward_place *places = calloc(r->talk.n, sizeof *places);
     if (!places) {

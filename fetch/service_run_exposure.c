@@ -71,7 +71,7 @@ void service_run_look_for_exposure(struct service_run *run)
         hop = gateway_hop(run->context->gw, i);
     if (!hop || run->target->service->unix_path || !address_is_loopback(run->target->service->host))
         return;
-    const char *address = hop->peer[0] ? hop->peer : hop->address;
+    const char *address = hop->server_ip[0] ? hop->server_ip : hop->address;
     if (is_address(address) && !address_is_loopback(address))
         look_at(run, address);
 }

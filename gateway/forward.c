@@ -59,7 +59,7 @@ static void report_connection(struct forward *f, enum forward_event_kind kind, c
                                   .received = c->end.received,
                                   .ms = clock_now() - c->began,
                                   .failure = c->failure.kind == ERR_NONE ? NULL : &c->failure};
-    f->options->tell(f->options->ctx, &event);
+    f->options->report(f->options->ctx, &event);
 }
 
 /* A thread of the gateway calls this. */
@@ -136,7 +136,7 @@ static void report_session(struct forward *f, enum forward_event_kind kind, int6
                            const struct err *failure)
 {
     struct forward_event event = {.kind = kind, .ms = ms, .failure = failure};
-    f->options->tell(f->options->ctx, &event);
+    f->options->report(f->options->ctx, &event);
 }
 
 /* Sets the time of the next attempt and doubles the pause after it. */
@@ -163,7 +163,7 @@ static void handle_loss(struct forward *f)
     schedule_retry(f);
 }
 
-static void *renew(void *ctx)
+static void *renew_gateway(void *ctx)
 {
     struct forward *f = ctx;
     struct err failure = ERR_INIT;
@@ -199,7 +199,7 @@ static int judge_renewal(struct forward *f, struct err *err)
         f->since = clock_now();
         return 0;
     }
-    if (failure->kind == ERR_CANCELLED || f->options->hopeless(f->options->ctx, failure)) {
+    if (failure->kind == ERR_CANCELLED || f->options->is_hopeless(f->options->ctx, failure)) {
         if (err)
             *err = *failure;
         return -1;
@@ -221,7 +221,7 @@ static int check_session(struct forward *f, struct err *err)
         return 0;
     f->next_try = CLOCK_NEVER;
     f->renewing = true;
-    if (thread_start(&f->renewal, renew, f, &f->renewal_error) == 0)
+    if (thread_start(&f->renewal, renew_gateway, f, &f->renewal_error) == 0)
         return 0;
     f->renewing = false;
     return judge_renewal(f, err);
@@ -260,7 +260,7 @@ static void wait_for_work(struct forward *f)
         memset(f->polled, 0, (POLL_PLACES + f->n) * sizeof *f->polled);
 }
 
-static int serve(struct forward *f, struct err *err)
+static int serve_connections(struct forward *f, struct err *err)
 {
     for (;;) {
         wait_for_work(f);
@@ -276,7 +276,7 @@ static int serve(struct forward *f, struct err *err)
     }
 }
 
-static int prepare(struct forward *f, struct err *err)
+static int prepare_loop(struct forward *f, struct err *err)
 {
     f->polled = calloc(POLL_PLACES + f->n, sizeof *f->polled);
     if (!f->polled)
@@ -295,9 +295,9 @@ int forward_run(struct gateway *gw, const struct forward_place *places, size_t n
                         .pause_ms = PAUSE_FIRST_MS,
                         .wake = {-1, -1}};
     pthread_mutex_init(&f.mutex, NULL);
-    int rc = prepare(&f, err);
+    int rc = prepare_loop(&f, err);
     if (rc == 0)
-        rc = serve(&f, err);
+        rc = serve_connections(&f, err);
     if (f.renewing)
         pthread_join(f.renewal, NULL);
     /* Closing the gateway ends the last connections. */

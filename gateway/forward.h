@@ -35,15 +35,15 @@ struct forward_options {
     int64_t patience_ms; /* without a session, clients wait until it has been lost for this time; later ones
                             are refused. FORWARD_PATIENCE_MS */
     /* The thread of forward_run calls both. */
-    void (*tell)(void *ctx, const struct forward_event *event);
+    void (*report)(void *ctx, const struct forward_event *event);
     /* Decides that a reconnect after this failure is useless or harmful. */
-    bool (*hopeless)(void *ctx, const struct err *failure);
+    bool (*is_hopeless)(void *ctx, const struct err *failure);
     void *ctx;
 };
 #define FORWARD_PATIENCE_MS 10000
 
 /*
- * Accepts and forwards until cancel_fd is readable (ERR_CANCELLED), or the session is lost and `hopeless`
+ * Accepts and forwards until cancel_fd is readable (ERR_CANCELLED), or the session is lost and `is_hopeless`
  * forbids a reconnect. Pauses between attempts grow from a quarter of a second to 30 s. Always closes the
  * gateway, which must have the same cancel_fd. The caller keeps the listeners.
  */

@@ -10,6 +10,22 @@
  * or revoked key, is ERR_HOST_KEY; we have sent no secret to that host.
  *
  * Every wait has a deadline and ends when cancel_fd becomes readable.
+ *
+ * The messages and hints of SSH faults are rows of one table, gateway/ssh/failure.c. These files detect them:
+ *
+ *   fault                               over libssh2: gateway/ssh/        over ssh(1): gateway/openssh/
+ *   resolve, connect, ProxyCommand      resolve.c, connect.c, session.c   ssh_log_failure.c
+ *   failed handshake                    preauth.c                         ssh_log_failure.c
+ *   no common algorithm                 algorithms.c                      ssh_log_failure.c
+ *   unknown, changed, revoked host key  knownhosts.c, host_key.c          ssh_log_failure.c
+ *   refused login                       auth.c, auth_state.c              ssh_log_failure.c
+ *   unusable key or certificate         auth_keys.c, auth_publickey.c     askpass.c
+ *   slow login                          session.c                         ssh_log_failure.c
+ *   refused channel                     open_failure.c                    stream_openssh.c
+ *   lost or dead session                session.c                         openssh.c
+ *
+ * For both: `ssh -G` and jump hosts in gateway/config/, busy servers and the choice of the carrier in
+ * carrier.c, a channel without an answer in open_queue.c and link.c.
  */
 #ifndef GATEWAY_GATEWAY_H
 #define GATEWAY_GATEWAY_H
@@ -46,7 +62,7 @@ struct gateway_options {
     bool ask_keys_only; /* ask only for the passphrases of private keys */
     int64_t ask_ms;     /* the limit for one answer or one touch of a key; 0: GATEWAY_ASK_MS */
     /*
-     * The program that asks for our own ssh and ends it after us (askpass.h, keeper.h): profgrab itself, if
+     * The program that asks for our own ssh and ends it after us (askpass.h, reaper.h): profgrab itself, if
      * its main handles those names. NULL: ssh's questions get no answer, and our ssh survives if we are
      * killed.
      */

@@ -18,7 +18,7 @@
 
 /* ---- addresses ----------------------------------------------------------------------------------------- */
 
-static int refuse(const char *text, struct err *err)
+static int refuse_address(const char *text, struct err *err)
 {
     err_set(err, ERR_USAGE, "\"%.80s\" is no address to listen on", text);
     return err_hint(err, "PORT, IP:PORT or unix:PATH; port 0 is any that is free, and 0.0.0.0:PORT lets the "
@@ -67,7 +67,7 @@ int local_parse(const char *text, struct local_address *ret, struct err *err)
     uint64_t port = 0;
     if (text_to_uint(colon ? colon + 1 : text, 65535, &port) < 0 ||
         read_ip(text, colon, a.ip, sizeof a.ip) < 0)
-        return refuse(text, err);
+        return refuse_address(text, err);
     a.port = (unsigned)port;
     *ret = a;
     return 0;
@@ -78,7 +78,7 @@ bool local_is_private(const struct local_address *a)
     return a->path[0] || address_is_loopback(a->ip);
 }
 
-static char *name(const struct local_address *a, const char *ip, char dst[LOCAL_NAME])
+static char *write_name(const struct local_address *a, const char *ip, char dst[LOCAL_NAME])
 {
     if (a->path[0])
         snprintf(dst, LOCAL_NAME, "%s", a->path);
@@ -89,7 +89,7 @@ static char *name(const struct local_address *a, const char *ip, char dst[LOCAL_
 
 char *local_name(const struct local_address *a, char dst[LOCAL_NAME])
 {
-    return name(a, a->ip, dst);
+    return write_name(a, a->ip, dst);
 }
 
 char *local_reach(const struct local_address *a, char dst[LOCAL_NAME])
@@ -99,7 +99,7 @@ char *local_reach(const struct local_address *a, char dst[LOCAL_NAME])
         ip = "127.0.0.1";
     if (strcmp(ip, "::") == 0)
         ip = "::1";
-    return name(a, ip, dst);
+    return write_name(a, ip, dst);
 }
 
 /* ---- sockets ------------------------------------------------------------------------------------------- */

@@ -73,7 +73,7 @@ static void take_authenticated(struct ssh_log *l, const char *rest)
     if (!method)
         return;
     if (peer && peer < method)
-        copy_printable(l->peer, sizeof l->peer, peer + 3, strcspn(peer + 3, "]"));
+        copy_printable(l->server_ip, sizeof l->server_ip, peer + 3, strcspn(peer + 3, "]"));
     copy_printable(l->method, sizeof l->method, method + 8, strcspn(method + 8, "\""));
 }
 
@@ -337,7 +337,7 @@ static void describe_key(const char *key, char *dst, size_t cap)
 void ssh_log_describe(const struct ssh_log *l, struct gateway_hop *hop)
 {
     snprintf(hop->via, sizeof hop->via, "%s", l->version[0] ? l->version : "OpenSSH");
-    snprintf(hop->peer, sizeof hop->peer, "%s", l->peer);
+    snprintf(hop->server_ip, sizeof hop->server_ip, "%s", l->server_ip);
     snprintf(hop->host_key_type, sizeof hop->host_key_type, "%s", l->host_key_type);
     snprintf(hop->host_key, sizeof hop->host_key, "%s", l->host_key);
     hop->host_key_new = l->host_key_new;

@@ -34,7 +34,7 @@ struct ssh_log {
     bool proxied;     /* another process connects: a jump host's ssh, a proxy command */
     char version[64]; /* "OpenSSH_9.2p1" */
     char banner[128];
-    char peer[64];
+    char server_ip[64];
     char host_key_type[64];
     char host_key[64];
     bool host_key_new; /* it was unknown and is trusted from now on */

@@ -85,7 +85,7 @@ static bool has_tickets(const struct auth *a)
     return getenv("KRB5CCNAME") || access(path, R_OK) == 0 || klist_finds_tickets(a);
 }
 
-static void look_for_others(struct auth *a)
+static void note_openssh_methods(struct auth *a)
 {
     const struct ssh_config *c = a->config;
     if (c->only_openssh[0])
@@ -96,10 +96,10 @@ static void look_for_others(struct auth *a)
         auth_unsupported(a, "the server takes HostbasedAuthentication, which only ssh can do");
 }
 
-static int refuse(struct auth *a, struct err *err)
+static int set_refusal(struct auth *a, struct err *err)
 {
     bool tried = a->tried.len > 0, keys = list_contains(a->methods, "publickey");
-    look_for_others(a);
+    note_openssh_methods(a);
     if (a->unsupported[0])
         return err_set(err, ERR_UNSUPPORTED, "%s", a->unsupported);
     struct buf b = BUF_INIT(sizeof err->msg);
@@ -122,7 +122,8 @@ static int refuse(struct auth *a, struct err *err)
     return -1;
 }
 
-static const struct method *next_of(const struct auth *a, const char *order, const bool over[N_METHODS])
+static const struct method *find_next_method(const struct auth *a, const char *order,
+                                             const bool over[N_METHODS])
 {
     char name[64];
     for (const char *p = order; *p;) {
@@ -143,7 +144,7 @@ static int try_methods(struct auth *a, struct err *err)
         a->config->login.preferred ? a->config->login.preferred : "publickey,keyboard-interactive,password";
     bool over[N_METHODS] = {false};
     const struct method *m;
-    for (unsigned steps = 0; !a->hung_up && steps < STEPS_MAX && (m = next_of(a, order, over));) {
+    for (unsigned steps = 0; !a->hung_up && steps < STEPS_MAX && (m = find_next_method(a, order, over));) {
         enum auth_result result = AUTH_REFUSED;
         if (m->asks && !auth_can_ask(a)) {
             auth_note(a, m->name, "", "there is nobody to ask");
@@ -159,7 +160,7 @@ static int try_methods(struct auth *a, struct err *err)
             over[m - all_methods] = true;
         }
     }
-    return refuse(a, err);
+    return set_refusal(a, err);
 }
 
 int auth_run(struct session *s, const struct hop *hop, struct err *err)

@@ -34,7 +34,7 @@ static int read_algorithm(const unsigned char *p, size_t n, char *dst, size_t ca
     return 0;
 }
 
-static int sign(struct attempt *t, const struct ssh_blob *data, struct ssh_blob *ret)
+static int sign_data(struct attempt *t, const struct ssh_blob *data, struct ssh_blob *ret)
 {
     struct auth *a = t->auth;
     const struct candidate *c = t->candidate;
@@ -63,7 +63,7 @@ static int on_sign(LIBSSH2_SESSION *ssh, unsigned char **sig, size_t *sig_len, c
     struct attempt *t = *abstract;
     struct ssh_blob signed_data = {(unsigned char *)(uintptr_t)data, data_len}, signature = {0};
     t->wanted = true;
-    if (sign(t, &signed_data, &signature) < 0)
+    if (sign_data(t, &signed_data, &signature) < 0)
         return -1;
     *sig = signature.data;
     *sig_len = signature.n;

@@ -84,7 +84,7 @@ static int name_password(const struct auth *a, struct buf *ret, struct err *err)
     return buf_check(ret, "the configuration of ssh", err);
 }
 
-static int solve_password(struct password *p, struct err *err)
+static int try_passwords(struct password *p, struct err *err)
 {
     struct auth *a = p->auth;
     char login[AUTH_LOGIN_NAME], text[AUTH_LOGIN_NAME + 20];
@@ -109,7 +109,7 @@ int auth_password(struct auth *a, enum auth_result *ret, struct err *err)
 {
     struct password p = {.auth = a, .result = AUTH_REFUSED};
     struct err why = ERR_INIT;
-    int rc = solve_password(&p, &why);
+    int rc = try_passwords(&p, &why);
     *ret = p.result;
     if (rc == 0) {
         if (p.result == AUTH_DONE)
@@ -165,8 +165,9 @@ static void add_question(struct buf *b, const struct auth *a, const LIBSSH2_USER
     buf_addf(b, "%s: %s ", auth_login_name(a, login), question);
 }
 
-static int answer(struct conversation *c, struct buf *before, const LIBSSH2_USERAUTH_KBDINT_PROMPT *prompt,
-                  LIBSSH2_USERAUTH_KBDINT_RESPONSE *ret)
+static int answer_question(struct conversation *c, struct buf *before,
+                           const LIBSSH2_USERAUTH_KBDINT_PROMPT *prompt,
+                           LIBSSH2_USERAUTH_KBDINT_RESPONSE *ret)
 {
     struct secret said = {0};
     add_question(before, c->auth, prompt);
@@ -203,7 +204,7 @@ static int answer_all(struct conversation *c, struct buf *said, int n,
     if (++c->rounds > ROUNDS_MAX)
         return err_set(&c->err, ERR_FAILED, "keyboard-interactive: the server asks without end");
     for (int i = 0; i < n; i++)
-        if (answer(c, said, &prompts[i], &responses[i]) < 0)
+        if (answer_question(c, said, &prompts[i], &responses[i]) < 0)
             return -1;
     show_text(c, said);
     return 0;

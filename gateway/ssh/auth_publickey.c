@@ -20,7 +20,7 @@ static bool new_libssh2(void)
     return libssh2_version(0x010b00) != NULL;
 }
 
-static bool begins(const char *s, const char *with)
+static bool has_prefix(const char *s, const char *with)
 {
     return strncmp(s, with, strlen(with)) == 0;
 }
@@ -28,14 +28,14 @@ static bool begins(const char *s, const char *with)
 /* Returns why this libssh2 cannot use the type, or NULL if it can. */
 static const char *missing_support(const char *type)
 {
-    if (begins(type, "sk-"))
+    if (has_prefix(type, "sk-"))
         return "is a security key";
-    if (certificate_is_type(type) && !new_libssh2() && !begins(type, "ecdsa-"))
+    if (certificate_is_type(type) && !new_libssh2() && !has_prefix(type, "ecdsa-"))
         return "is a certificate of a type that this libssh2 cannot use";
     return NULL;
 }
 
-static bool allowed(const struct auth *a, const char *algorithm)
+static bool is_allowed_algorithm(const struct auth *a, const char *algorithm)
 {
     const char *list = a->config->algorithms.keys;
     size_t n = strlen(algorithm);
@@ -52,7 +52,7 @@ static bool openssh_server(const struct auth *a)
 
 /* ---- what came of it ----------------------------------------------------------------------------------- */
 
-static void refused(struct attempt *t)
+static void note_refusal(struct attempt *t)
 {
     struct candidate *c = t->candidate;
     c->refusals++;
@@ -72,7 +72,7 @@ static int judge_result(struct attempt *t, int rc, enum auth_result *ret, struct
     if (rc == 0 || t->wanted)
         auth_accepted(a, what, name);
     else
-        refused(t);
+        note_refusal(t);
     *ret = rc == 0 ? AUTH_DONE : t->wanted ? AUTH_PARTIAL : AUTH_REFUSED;
     t->candidate->over = t->candidate->over || rc == 0 || t->wanted;
     return *ret == AUTH_PARTIAL ? auth_relist(a, &changed, err) : 0;
@@ -121,7 +121,7 @@ static const char *rsa_algorithm(const struct auth *a, unsigned number)
     static const char *const names[] = {"rsa-sha2-512", "rsa-sha2-256", "ssh-rsa"};
     size_t n = a->config->algorithms.keys ? 3 : 2;
     for (size_t i = 0; i < n; i++)
-        if (allowed(a, names[i]) && number-- == 0)
+        if (is_allowed_algorithm(a, names[i]) && number-- == 0)
             return names[i];
     return NULL;
 }
@@ -233,7 +233,7 @@ static int try_candidate(struct auth *a, struct candidate *c, enum auth_result *
     if (strcmp(type, "ssh-rsa") == 0)
         return try_rsa(&t, ret, err);
     c->over = true;
-    if (!begins(type, "ssh-rsa") && !allowed(a, type)) {
+    if (!has_prefix(type, "ssh-rsa") && !is_allowed_algorithm(a, type)) {
         auth_candidate_note(a, c, "PubkeyAcceptedAlgorithms does not allow it");
         return 0;
     }

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "gateway/ssh/resolve.h"
+#include "gateway/ssh/failure.h"
 #include "base/banned.h"
 
 /* Binds to the first address of the family. */
@@ -103,18 +104,12 @@ static int connect_any(const struct addrinfo *all, const struct addrinfo *from, 
     return fd;
 }
 
-static int explain(const char *host, unsigned port, struct err *err)
+static int add_connect_hint(const char *host, unsigned port, struct err *err)
 {
     if (err->kind == ERR_TIMEOUT)
-        err_hint(
-            err,
-            "is the host up, and does this workstation reach its network (VPN, firewall)? --connect-timeout "
-            "sets how long is waited");
+        err_hint(err, "%s", failure_hint(FAILURE_CONNECT_TIMEOUT));
     else if (err->kind == ERR_FAILED)
-        err_hint(
-            err,
-            "does an SSH server listen there? `ssh -G` shows the address and port that your configuration "
-            "says");
+        err_hint(err, "%s", failure_hint(FAILURE_CONNECT_REFUSED));
     return err_wrap(err, "%s port %u", host, port);
 }
 
@@ -132,7 +127,7 @@ int connect_tcp(const char *host, unsigned port, const struct connect_how *how, 
     }
     fd = connect_any(all, from, how, &why);
     if (fd < 0) {
-        explain(host, port, &why);
+        add_connect_hint(host, port, &why);
         if (err)
             *err = why;
     }

@@ -59,6 +59,15 @@ static const struct row {
     [FAILURE_RESOLVER_SILENT] = {ERR_TIMEOUT, "cannot resolve {}: the resolver does not answer",
                                  "is this workstation on the network (VPN) that knows it?", false},
     [FAILURE_CONNECT] = {ERR_FAILED, "cannot connect to {}", NULL, true},
+    /* {} is the error of the TCP connection. */
+    [FAILURE_CONNECT_TIMEOUT] = {ERR_TIMEOUT, "{}",
+                                 "is the host up, and does this workstation reach its network (VPN, "
+                                 "firewall)? --connect-timeout sets how long is waited",
+                                 true},
+    [FAILURE_CONNECT_REFUSED] = {ERR_FAILED, "{}",
+                                 "does an SSH server listen there? `ssh -G` shows the address and port that "
+                                 "your configuration says",
+                                 true},
     [FAILURE_NO_SSH_SERVER] = {ERR_FAILED, "this is no SSH server{}", "is the port right?{}", false},
     [FAILURE_OLD_VERSION] = {ERR_FAILED, "the server speaks an old version of SSH: \"{}\"",
                              "only version 2.0 (RFC 4253) is spoken here: is the port right?", false},

@@ -161,7 +161,7 @@ void known_hosts_release(struct known_hosts *k)
     *k = (struct known_hosts){0};
 }
 
-static const struct known_key *authority(const struct known_hosts *k)
+static const struct known_key *find_authority(const struct known_hosts *k)
 {
     for (size_t i = 0; i < k->n; i++)
         if (k->items[i].marker == KNOWN_AUTHORITY)
@@ -179,7 +179,7 @@ static char *name_place(const struct known_key *k, char dst[PLACE])
 
 int known_hosts_usable(const struct known_hosts *k, struct err *err)
 {
-    const struct known_key *a = authority(k);
+    const struct known_key *a = find_authority(k);
     if (!a || has_key(k))
         return 0;
     char place[PLACE];
@@ -236,7 +236,7 @@ static char *name_files(const struct strlist *files, char *dst, size_t cap)
 static int refuse_new(const struct known_hosts *k, const char *offered, const char *where,
                       const struct strlist *files, struct err *err)
 {
-    const struct known_key *a = authority(k), *other = has_key(k) ? k->items : NULL;
+    const struct known_key *a = find_authority(k), *other = has_key(k) ? k->items : NULL;
     char looked[200], searched[210], place[PLACE];
     snprintf(searched, sizeof searched, ", %s", name_files(files, looked, sizeof looked));
     while (other && other->marker != KNOWN_PLAIN)
@@ -264,7 +264,7 @@ static int refuse_other(enum failure f, const struct known_key *known, const cha
 static int refuse_changed(const struct known_hosts *k, const struct known_key *known, const char *offered,
                           const char *where, struct err *err)
 {
-    const struct known_key *a = authority(k);
+    const struct known_key *a = find_authority(k);
     if (!a)
         return refuse_other(FAILURE_KEY_CHANGED, known, offered, where, err);
     char fingerprint[SSH_FINGERPRINT], place[PLACE], signer[PLACE], differs[PLACE + 100];

@@ -36,7 +36,7 @@ static char *first_line(const void *p, size_t n, char *dst, size_t cap)
     return text_printable(dst, cap, p, line);
 }
 
-static int no_server(const void *p, size_t n, enum err_kind kind, struct err *err)
+static int set_no_server(const void *p, size_t n, enum err_kind kind, struct err *err)
 {
     char said[80], quoted[100];
     snprintf(quoted, sizeof quoted, ": it says \"%s\"", first_line(p, n, said, sizeof said));
@@ -51,7 +51,7 @@ int preauth_check(const void *p, size_t n, struct err *err)
 {
     const char *version = find_version(p, n);
     if (!version)
-        return n < PREAUTH_BEFORE_MAX ? 0 : no_server(p, n, ERR_FAILED, err);
+        return n < PREAUTH_BEFORE_MAX ? 0 : set_no_server(p, n, ERR_FAILED, err);
     size_t left = n - (size_t)(version - (const char *)p);
     if (!memchr(version, '\n', left) || is_version_2(version, left))
         return 0;
@@ -80,11 +80,11 @@ static int explain_text(const void *p, size_t n, enum preauth_end end, struct er
     /* sshd sends these words above its limit; older versions close without a text. */
     if (strstr(said, "MaxStartups"))
         return failure_set(FAILURE_BUSY, FAILURE_DETAILS(said), err);
-    return no_server(p, n, end == PREAUTH_SILENT ? ERR_TIMEOUT : ERR_FAILED, err);
+    return set_no_server(p, n, end == PREAUTH_SILENT ? ERR_TIMEOUT : ERR_FAILED, err);
 }
 
 /* The server sent its SSH version; the failure came later. */
-static int explain_exchange(enum preauth_end end, int64_t waited_ms, struct err *err)
+static int explain_handshake(enum preauth_end end, int64_t waited_ms, struct err *err)
 {
     char waited[32];
     if (end == PREAUTH_CLOSED)
@@ -101,5 +101,5 @@ int preauth_explain(const void *p, size_t n, enum preauth_end end, int64_t waite
         return explain_silence(end, waited_ms, err);
     if (preauth_check(p, n, err) < 0)
         return -1;
-    return find_version(p, n) ? explain_exchange(end, waited_ms, err) : explain_text(p, n, end, err);
+    return find_version(p, n) ? explain_handshake(end, waited_ms, err) : explain_text(p, n, end, err);
 }

@@ -84,7 +84,7 @@ static void set_callback(LIBSSH2_SESSION *ssh, int which, void (*function)(void)
 
 int64_t session_rtt(const struct session *s)
 {
-    int64_t tcp = address_is_loopback(s->facts.peer) ? -1 : window_tcp_rtt(s->wire.fd);
+    int64_t tcp = address_is_loopback(s->facts.server_ip) ? -1 : window_tcp_rtt(s->wire.fd);
     return tcp >= 0 ? tcp : s->answer_ms > 0 ? s->answer_ms : 0;
 }
 
@@ -289,7 +289,7 @@ int session_new(int fd, const struct ssh_config *config, const struct ssh_limits
     s->facts.port = config->port;
     text_printable(s->facts.address, sizeof s->facts.address, config->hostname, strlen(config->hostname));
     text_printable(s->facts.user, sizeof s->facts.user, config->user, strlen(config->user));
-    connect_ip(fd, s->facts.peer);
+    connect_ip(fd, s->facts.server_ip);
     if (wire_init(&s->wire, fd, err) < 0)
         goto fail;
     s->ssh = libssh2_session_init_ex(NULL, NULL, NULL, s);

@@ -48,7 +48,7 @@ struct gateway_hop {
     char via[160]; /* the carrier: "libssh2 1.10.0", "OpenSSH_9.2p1", "the ssh -M at PATH" */
     char address[256];
     unsigned port;
-    char peer[64]; /* the IP address of the server; empty behind another hop */
+    char server_ip[64]; /* the IP address of the server; empty behind another hop */
     char user[128];
     char host_key_type[64];
     char host_key[64];        /* SHA256:base64, as ssh-keygen -l prints it */

@@ -27,7 +27,7 @@ static void words(const uint8_t *p, size_t n)
     ssh_log_feed(l, p[0] == 'e' ? SSH_STDERR : SSH_LOG, (const char *)p, n);
     ssh_log_describe(l, &hop);
     assert(fuzz_is_printable(hop.via) && fuzz_is_printable(hop.banner) && fuzz_is_printable(hop.host_key));
-    assert(fuzz_is_printable(hop.peer) && fuzz_is_printable(hop.host_key_type));
+    assert(fuzz_is_printable(hop.server_ip) && fuzz_is_printable(hop.host_key_type));
     assert(fuzz_is_quiet(hop.authentication, false));
     assert(ssh_log_failure(l, "host port 22", &err) == -1);
     fuzz_expect_err(&err);

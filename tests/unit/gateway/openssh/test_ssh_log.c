@@ -39,7 +39,7 @@ static void a_login(void **state)
     assert_int_equal(l->complaints[SSH_LOG].n, 0);
     ssh_log_describe(l, &hop);
     assert_string_equal(hop.via, "OpenSSH_9.2p1");
-    assert_string_equal(hop.peer, "127.0.0.1");
+    assert_string_equal(hop.server_ip, "127.0.0.1");
     assert_string_equal(hop.host_key_type, "ssh-ed25519");
     assert_string_equal(hop.host_key, "SHA256:lhVj+XWCHmEmfg5PYVXeej3H6cyCdf1HqzGwKR2hY9M");
     assert_false(hop.host_key_new);
