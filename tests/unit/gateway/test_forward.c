@@ -59,8 +59,8 @@ static void *run(void *ctx)
     struct rig *r = ctx;
     struct forward_options options = {.cancel_fd = r->stop[0],
                                       .patience_ms = FORWARD_PATIENCE_MS,
-                                      .tell = on_event,
-                                      .hopeless = never,
+                                      .report = on_event,
+                                      .is_hopeless = never,
                                       .ctx = r};
     r->rc = forward_run(r->gw, &r->place, 1, &options, &r->err);
     return NULL;
