@@ -130,4 +130,10 @@ void proc_limit_memory(uint64_t most, uint64_t *ret_before);
 int proc_run_confined(proc_confined_fn *body, void *ctx, const struct proc_confines *limits, struct buf *ret,
                       struct err *err);
 
+/* Whether a path is an executable regular file. */
+bool proc_is_program(const char *path);
+/* The path of a program in the absolute directories of PATH; relative ones may contain what somebody
+ * unpacked. Returns a new string, or NULL. */
+char *proc_find_program(const char *name);
+
 #endif

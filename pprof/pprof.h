@@ -8,6 +8,7 @@
 #define PPROF_PPROF_H
 
 #include "proto/proto.h"
+#include "pprof/load.h"
 
 enum report_format {
     REPORT_TEXT,

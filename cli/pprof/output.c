@@ -232,7 +232,7 @@ static int run_dot(const char *picture, int input, struct target *to, struct err
 {
     char format[16];
     snprintf(format, sizeof format, "-T%s", picture);
-    char *path = pprof_find_program("dot");
+    char *path = proc_find_program("dot");
     const char *const argv[] = {path ? path : "dot", format, NULL};
     struct proc_limits limits = {
         .timeout_ms = DOT_TIMEOUT_MS, .max_output = DOT_MOST, .memory = DOT_MEMORY, .cpu_ms = DOT_CPU_MS};

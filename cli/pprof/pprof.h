@@ -169,16 +169,4 @@ int pprof_fetch(const struct pprof_options *o, const char *url, long timeout_s, 
 int pprof_post(const struct pprof_options *o, const char *source, struct str addresses, struct buf *ret,
                struct err *err);
 
-/* ---- names -----------------------------------------------------------------------------------------------
- */
-
-/* Gives mappings the binaries that PPROF_BINARY_PATH has for them. From any thread. */
-int pprof_locate(struct profile *p, struct err *err);
-/* Looks names up, as -symbolize says it. */
-int pprof_symbolize(const struct pprof_options *o, struct profile *p, const struct symbolize_sources *sources,
-                    struct err *err);
-
-/* The path of a program, from the absolute directories of PATH: a new string, or NULL if there is none. */
-char *pprof_find_program(const char *name);
-
 #endif

@@ -72,4 +72,22 @@ void symbolize_unsource(struct profile *p);
 int symbolize(struct profile *p, const char *mode, const struct symbolize_sources *sources,
               const struct symbolize_tools *tools, struct err *err);
 
+/* ---- programs.c: the external programs, within limits of memory and time ------------------------------- */
+
+struct programs {
+    const char *directories; /* as -tools names them; NULL: those of PATH */
+    /* Called before each program. *ret_cancel_fd ends the program when it becomes readable; -1: nothing ends
+     * it. */
+    int (*begin)(int *ret_cancel_fd, struct err *err);
+
+    /* Set by programs_run. */
+    int cancel_fd;
+    int64_t spent_ms; /* processor time of all programs so far */
+    uint64_t largest; /* bytes of a binary and its input so far */
+};
+
+/* A symbolize_run_fn; ctx is a struct programs. */
+int programs_run(void *ctx, enum symbolize_program program, const char *file, struct str input,
+                 struct buf *ret, struct err *err);
+
 #endif

@@ -1,0 +1,70 @@
+/*
+ * Loading: profiles from files and servers, and those of the base, become one profile that is ready for a
+ * report.
+ *
+ * The caller reads files and asks servers (struct load_callbacks). This part merges, subtracts, looks up
+ * names and removes the frames that no report shows.
+ *
+ * Source: google/pprof internal/driver/fetch.go.
+ */
+#ifndef PPROF_LOAD_H
+#define PPROF_LOAD_H
+
+#include "pprof/symbolize/symbolize.h"
+
+/* A profile's place on a server. */
+struct load_url {
+    char *url;   /* NULL: the source is not on a server */
+    char *shown; /* the URL without secrets, for messages */
+    long timeout_s;
+};
+
+/* A source that the caller reads: afterwards either `profile` is set, or `err`. */
+struct load_item {
+    const char *name;
+    struct profile *profile;
+    struct err err;
+};
+
+struct load_callbacks {
+    /* Finds the URL of a source. The texts are new strings. */
+    int (*find_url)(void *ctx, const char *source, struct load_url *ret, struct err *err);
+    /* Fetches one profile. Several threads call it at the same time. */
+    int (*fetch)(void *ctx, const struct load_url *from, struct profile **ret, struct err *err);
+    /* Reads the sources without a URL. */
+    int (*read)(void *ctx, struct load_item *items, size_t n, struct err *err);
+    /* Fails once the time for reading is used up; `source` was read last. */
+    int (*check_time)(void *ctx, const char *source, struct err *err);
+    symbolize_say_fn *say;
+    void *ctx;
+};
+
+/* The settings of pprof, by its names. Texts may be NULL. */
+struct load_settings {
+    char *const *sources, *const *bases;
+    size_t n_sources, n_bases;
+    bool warn_sources, warn_bases; /* warn if these are of different programs or builds */
+    bool diff_base, normalize, all_frames;
+    bool limited; /* memory is limited: a source that exceeds it fails the whole */
+    const char *binary, *buildid, *add_comment, *symbolize;
+    const char *binary_path; /* search path for binaries; NULL: $HOME/pprof/binaries */
+    long seconds;            /* of CPU profiles, for the message about waiting */
+};
+
+struct load {
+    struct profile *profile;
+    struct symbolize_sources mappings; /* the servers of mappings */
+    bool remote;                       /* a server sent one of the profiles */
+};
+
+/* Reads and fetches all sources, merges them, and subtracts the bases. Sources that fail give a message; an
+ * error if all of them fail. Call load_release afterwards, also after a failure. */
+int load_profiles(const struct load_settings *s, const struct load_callbacks *callbacks, struct load *ret,
+                  struct err *err);
+/* Looks up names, removes frames that no report shows, and adds the comment. */
+int load_finish(struct load *l, const struct load_settings *s, const struct symbolize_tools *tools,
+                struct err *err);
+/* A caller that keeps the profile sets l->profile to NULL first. */
+void load_release(struct load *l);
+
+#endif
