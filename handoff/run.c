@@ -46,7 +46,7 @@ static int look(struct job *j, const struct telling *tell, struct err *err)
     if (j->type->look(j, err) < 0)
         return -1;
     if (j->options->dry_run) {
-        TELL(tell, "nobody was asked: %s %s is taken for a private one", j->type->place, j->request->project);
+        TELL(tell, "dry run: %s %s is assumed to be private", j->type->place, j->request->project);
         return 0;
     }
     const char *flag =
@@ -70,7 +70,7 @@ static int decide(struct job *j, const struct telling *tell, struct err *err)
     TELL(tell, "%s",
          j->facts.encrypted          ? "the bundle is encrypted"
          : j->facts.plaintext_i_know ? "in plain text, as you say"
-                                     : "in plain text, to members alone");
+                                     : "in plain text, to members only");
     return 0;
 }
 
@@ -78,7 +78,7 @@ static int create(struct job *j, const struct telling *tell, struct err *err)
 {
     char title[256], now[32];
     if (j->facts.existing) {
-        TELL(tell, "%s %s is there", j->type->issue, j->issue);
+        TELL(tell, "%s %s exists", j->type->issue, j->issue);
         return 1;
     }
     snprintf(title, sizeof title, "Profiles taken with profgrab, %s",
@@ -88,7 +88,7 @@ static int create(struct job *j, const struct telling *tell, struct err *err)
         text_printable(title, sizeof title, j->request->title, strlen(j->request->title));
     if (j->type->create(j, title, NEUTRAL, err) < 0)
         return -1;
-    TELL(tell, "%s %s, which tells nothing yet", j->type->issue, j->issue);
+    TELL(tell, "%s %s, which names no host yet", j->type->issue, j->issue);
     return 0;
 }
 
@@ -96,8 +96,8 @@ static int flag_dropped(const struct job *j, struct err *err)
 {
     err_set(err, ERR_DENIED, "the tracker took the %s but dropped its confidential flag", j->type->issue);
     return err_hint(err,
-                    "may the token's user make confidential issues there? nothing was attached; close %s, "
-                    "which tells nothing",
+                    "is the token's user allowed to make confidential issues there? nothing was attached; "
+                    "close %s, which names no host",
                     *j->result->issue_url ? j->result->issue_url : j->issue);
 }
 
@@ -211,7 +211,7 @@ static int still_confidential(struct job *j, struct err *err)
 static int attach(struct job *j, const struct telling *tell, struct err *err)
 {
     if (!j->type->attach) {
-        TELL(tell, "it is where it belongs");
+        TELL(tell, "it is attached already");
         return 1;
     }
     if (still_confidential(j, err) < 0 || j->type->attach(j, err) < 0)
@@ -289,8 +289,8 @@ static char *part_text(const struct handoff_result *r, const char *bundle, char 
     text_bytes(sent, sizeof sent, r->bytes_sent);
     text_bytes(size, sizeof size, r->bytes);
     if (r->bytes_sent < r->bytes)
-        snprintf(dst, cap, "of %s at most %s of %s left this workstation, and the tracker did not take it",
-                 bundle, sent, size);
+        snprintf(dst, cap, "at most %s of %s of %s left this workstation, and the tracker did not take it",
+                 sent, size, bundle);
     else
         snprintf(dst, cap, "%s (%s) left this workstation, and the tracker refused it", bundle, size);
     return dst;
@@ -306,7 +306,7 @@ char *handoff_left_text(const struct handoff_result *r, char *dst, size_t cap)
         snprintf(dst, cap, "nothing has left this workstation%s",
                  r->left == HANDOFF_LEFT_NOTHING ? ""
                  : r->titled                     ? " but an issue with your title"
-                                                 : " but an issue or note that tells nothing");
+                                                 : " but a neutral issue or note");
         return dst;
     }
     if (r->left == HANDOFF_LEFT_FILE_UNKNOWN)

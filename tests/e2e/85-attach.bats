@@ -487,8 +487,8 @@ refuse() {
         rm -f -- *.age
     done <<'EOF'
 look|^GET .*/projects/|profgrab: nothing has left this workstation$
-create|^POST .*/issues$|nothing has left this workstation but an issue or note that tells nothing
-read-back|^GET .*/issues/|nothing has left this workstation but an issue or note that tells nothing
+create|^POST .*/issues$|nothing has left this workstation but a neutral issue or note
+read-back|^GET .*/issues/|nothing has left this workstation but a neutral issue or note
 upload|^POST .*/uploads$|the encrypted bundle may be with the tracker; the summary is not
 verify|^GET .*/uploads/|the encrypted bundle is with the tracker; the summary is not
 note|^POST .*/notes$|the encrypted bundle is with the tracker; the summary may be

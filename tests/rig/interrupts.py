@@ -35,8 +35,8 @@ MOST_AFTER = 20
 # What is said to have left: how many uploads and notes the tracker may have then, and whether the copy stays.
 LEFT = [
     (r"nothing has left this workstation$", {"issues": 0, "uploads": 0, "notes": 0}, False),
-    (r"nothing has left this workstation but an issue or note that tells nothing$", {"uploads": 0, "notes": 0}, False),
-    (r"of the encrypted bundle at most .* left this workstation, and the tracker did not take it$",
+    (r"nothing has left this workstation but a neutral issue or note$", {"uploads": 0, "notes": 0}, False),
+    (r"at most .* of the encrypted bundle left this workstation, and the tracker did not take it$",
      {"issues": 1, "uploads": 0, "notes": 0}, True),
     (r"the encrypted bundle may be with the tracker; the summary is not$", {"issues": 1, "notes": 0}, True),
     (r"the encrypted bundle is with the tracker; the summary is not$", {"issues": 1, "uploads": 1, "notes": 0}, True),

@@ -22,8 +22,8 @@ SMALL, LARGE = 300_000, 30_000_000
 NOTHING, ISSUE, PART, MAYBE, FILE, WORDS_MAYBE, WORDS = range(7)
 SENTENCES = [
     r"nothing has left this workstation$",
-    r"nothing has left this workstation but an issue or note that tells nothing$",
-    r"(of )?the encrypted bundle .*left this workstation, and the tracker (did not take|refused) it$",
+    r"nothing has left this workstation but a neutral issue or note$",
+    r"(at most .* of )?the encrypted bundle (.* )?left this workstation, and the tracker (did not take|refused) it$",
     r"the encrypted bundle may be with the tracker; the summary is not$",
     r"the encrypted bundle is with the tracker; the summary is not$",
     r"the encrypted bundle is with the tracker; the summary may be$",

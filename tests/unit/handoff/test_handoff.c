@@ -339,12 +339,11 @@ static void what_has_left(void **state)
         const char *text;
     } rows[] = {
         {{.left = HANDOFF_LEFT_NOTHING, .titled = true}, "nothing has left this workstation"},
-        {{.left = HANDOFF_LEFT_ISSUE},
-         "nothing has left this workstation but an issue or note that tells nothing"},
+        {{.left = HANDOFF_LEFT_ISSUE}, "nothing has left this workstation but a neutral issue or note"},
         {{.left = HANDOFF_LEFT_ISSUE, .titled = true},
          "nothing has left this workstation but an issue with your title"},
         {{.left = HANDOFF_LEFT_PART, .bytes = 2000, .bytes_sent = 1000},
-         "of the bundle, in plain text, at most 1.0 kB of 2.0 kB left this workstation, and the tracker did "
+         "at most 1.0 kB of 2.0 kB of the bundle, in plain text, left this workstation, and the tracker did "
          "not take it"},
         {{.left = HANDOFF_LEFT_PART, .bytes = 2000, .bytes_sent = 2000, .encrypted = true},
          "the encrypted bundle (2.0 kB) left this workstation, and the tracker refused it"},
