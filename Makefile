@@ -69,7 +69,7 @@ units := $(unit_sources:%.c=$(out)/%)
 # The thread sanitizer: where there are threads. The rest would take minutes in which there is nothing to find.
 # (test_bundle is not there: clang 14 loses its way over a directory that is closed after a file without a name.)
 ifeq ($(SAN),thread)
-units := $(filter $(addprefix %/test_,agent askpass barrier engine fd forward gateway gateway_steps gateway_unix graph gzip keyring \
+units := $(filter $(addprefix %/test_,agent askpass barrier capture engine fd forward gateway gateway_steps gateway_unix graph gzip keyring \
     knownhosts mux login_queue profile_halves progress proc signals service_run wire),$(units))
 endif
 fuzzer_sources := $(wildcard tests/fuzz/fuzz_*.c)

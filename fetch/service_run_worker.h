@@ -1,6 +1,6 @@
 /*
  * One item of a service in progress, for the files that fetch it: service_run_fetch.c runs the items in order
- * or side by side, service_run_attempts.c retries one item, service_run_meet.c waits for the other targets.
+ * or side by side, service_run_attempts.c retries one item, service_run_start.c waits for the other targets.
  */
 #ifndef FETCH_SERVICE_RUN_WORKER_H
 #define FETCH_SERVICE_RUN_WORKER_H
