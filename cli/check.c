@@ -17,7 +17,7 @@
 #include "cli/target.h"
 #include "base/banned.h"
 
-/* Whoever asks a doctor wants to know soon. */
+/* Shorter than that of grab: a person waits for the result. */
 #define CHECK_TIMEOUT_MS 10000
 
 struct check_options {
@@ -32,33 +32,33 @@ static const struct option options[] = {
     OPTIONS_END,
 };
 
-/* What is known of a host, or of one of its services. */
+/* The result for a host, or for one of its services. */
 struct report {
     const struct host *host;
     const struct service *service; /* NULL: the host itself */
     struct buf text;
     json_t *steps;
     json_t *profiles;
-    bool failed; /* the failing step was told */
+    bool failed; /* a failed step was reported */
     bool bad;    /* something failed */
     bool begun;  /* its heading is in the text */
-    bool ended;  /* its steps are over: the next one's text may follow */
+    bool ended;  /* it has no further steps: the text of the next report may follow */
     bool has_clock_skew;
     int64_t clock_skew_ms;
 };
 
 struct doctor {
     const struct check_options *options;
-    struct report *reports; /* each host, and behind it its services */
+    struct report *reports; /* each host, followed by its services */
     size_t n;
-    bool single; /* one host: every line is shown as soon as those before it are complete */
+    bool single; /* one host: each line is printed as soon as the lines before it are complete */
 };
 
 /* ---- text ---------------------------------------------------------------------------------------------- */
 
-/* The services of a host are examined at the same time, but their texts stand one below the other: one that
- * goes on holds back those behind it, unless it is `all` that is to be printed. */
-static void print(struct doctor *d, bool all)
+/* The services of a host are examined at the same time, but printed in order: one in progress delays those
+ * after it, unless `all` is set. */
+static void print_reports(struct doctor *d, bool all)
 {
     if (d->options->json || (!all && !d->single))
         return;
@@ -81,7 +81,7 @@ static void add_failure(struct buf *b, const char *indent, const struct err *fai
         buf_addf(b, "%s  next: %s\n", indent, next);
 }
 
-static void begin(struct report *r)
+static void add_heading(struct report *r)
 {
     char url[600];
     if (!r->begun && r->service)
@@ -91,7 +91,7 @@ static void begin(struct report *r)
     r->begun = true;
 }
 
-/* Beside the rest of its line where it fits; in a narrow terminal folded below it. */
+/* Adds the detail to its line, or, if it does not fit the terminal, folded below it. */
 static void add_detail(struct report *r, const char *line, const char *detail)
 {
     size_t width = rows_width(stdout), indent = r->service ? 8 : 6, n = strlen(line);
@@ -110,7 +110,7 @@ static void add_detail(struct report *r, const char *line, const char *detail)
 static void add_line(struct report *r, const char *name, const char *verdict, int64_t ms, const char *detail)
 {
     char took[32], line[160];
-    begin(r);
+    add_heading(r);
     snprintf(line, sizeof line, "%s%-*s %-7s %7s", r->service ? "    " : "  ", r->service ? 14 : 16, name,
              verdict, ms >= 0 ? text_duration(took, sizeof took, ms) : "");
     add_detail(r, line, detail);
@@ -118,12 +118,12 @@ static void add_line(struct report *r, const char *name, const char *verdict, in
 
 /* ---- the observer -------------------------------------------------------------------------------------- */
 
-static struct report *find(struct doctor *d, const struct host *host, const struct service *service)
+static struct report *find_report(struct doctor *d, const struct host *host, const struct service *service)
 {
     for (size_t i = 0; i < d->n; i++)
         if (d->reports[i].host == host && d->reports[i].service == service)
             return &d->reports[i];
-    return NULL; /* cannot be: every target has one */
+    return NULL; /* unreachable: every target has one */
 }
 
 static void set_text(json_t *o, const char *key, const char *text)
@@ -156,7 +156,7 @@ static void on_step(void *ctx, const struct host *host, const struct service *se
                     const struct fetch_step *s)
 {
     struct doctor *d = ctx;
-    struct report *r = find(d, host, service);
+    struct report *r = find_report(d, host, service);
     char name[40];
     struct buf next = BUF_INIT(2000);
     struct next_subject subject = {host, service, d->options->target.ssh_config};
@@ -174,18 +174,18 @@ static void on_step(void *ctx, const struct host *host, const struct service *se
     r->failed = r->failed || s->failure;
     r->bad = r->bad || s->failure;
     buf_release(&next);
-    print(d, false);
+    print_reports(d, false);
 }
 
 static void on_opening(void *ctx, const struct host *host)
 {
     struct doctor *d = ctx;
-    begin(find(d, host, NULL));
-    print(d, false);
+    add_heading(find_report(d, host, NULL));
+    print_reports(d, false);
 }
 
-/* A failure whose step told nothing of it. */
-static void add_untold(struct report *r, const struct err *failure)
+/* Adds a failure that no step has reported. */
+static void add_unreported(struct report *r, const struct err *failure)
 {
     r->bad = true;
     if (r->failed || failure->kind == ERR_CANCELLED)
@@ -198,12 +198,12 @@ static void add_untold(struct report *r, const struct err *failure)
 static void on_host(void *ctx, const struct host *host, const struct gateway *gw, const struct err *failure)
 {
     struct doctor *d = ctx;
-    struct report *r = find(d, host, NULL);
+    struct report *r = find_report(d, host, NULL);
     (void)gw;
     if (failure)
-        add_untold(r, failure);
+        add_unreported(r, failure);
     r->ended = true;
-    print(d, false);
+    print_reports(d, false);
 }
 
 static void add_profiles(struct report *r, const struct fetch_service *s)
@@ -221,7 +221,7 @@ static void add_profiles(struct report *r, const struct fetch_service *s)
     buf_release(&names);
 }
 
-/* The Date header has whole seconds, so less than one is nothing. */
+/* The Date header has whole seconds: ignores less than one. */
 static void add_clock(struct report *r, const struct fetch_service *s)
 {
     char text[100], size[32];
@@ -241,7 +241,7 @@ static void add_clock(struct report *r, const struct fetch_service *s)
 static void on_service(void *ctx, const struct target *target, const struct fetch_service *s)
 {
     struct doctor *d = ctx;
-    struct report *r = find(d, target->host, target->service);
+    struct report *r = find_report(d, target->host, target->service);
     struct fetch_step clock = {.n_hops = 0};
     add_profiles(r, s);
     add_clock(r, s);
@@ -252,9 +252,9 @@ static void on_service(void *ctx, const struct target *target, const struct fetc
         record_step(r, s->verdicts->items[i].rule, &clock, "");
     }
     if (s->failure)
-        add_untold(r, s->failure);
+        add_unreported(r, s->failure);
     r->ended = true;
-    print(d, false);
+    print_reports(d, false);
 }
 
 /* ---- the run ------------------------------------------------------------------------------------------- */
@@ -328,8 +328,8 @@ static void doctor_release(struct doctor *d)
     free(d->reports);
 }
 
-/* Whether anything is wrong. The services of a host that could not be opened are not well either. */
-static bool conclude(struct doctor *d)
+/* Whether anything is wrong. A host that could not be opened makes its services wrong too. */
+static bool mark_bad_services(struct doctor *d)
 {
     bool bad = false, host_bad = false;
     for (size_t i = 0; i < d->n; i++) {
@@ -342,7 +342,7 @@ static bool conclude(struct doctor *d)
     return bad;
 }
 
-static int examine(struct check_options *o, const struct targets *targets, struct err *err)
+static int probe_targets(struct check_options *o, const struct targets *targets, struct err *err)
 {
     struct doctor d = {.options = o};
     struct ssh_settings ssh;
@@ -366,8 +366,8 @@ static int examine(struct check_options *o, const struct targets *targets, struc
         code = exit_status_of(err);
         goto out;
     }
-    bool bad = conclude(&d);
-    print(&d, true);
+    bool bad = mark_bad_services(&d);
+    print_reports(&d, true);
     if (o->json && print_json(&d, err) < 0)
         goto out;
     code = signals_received() ? EXIT_SIGNAL + signals_received() : bad ? EXIT_NOTHING : EXIT_OK;
@@ -389,7 +389,7 @@ static int run(int argc, char **argv, struct err *err)
     if (target_resolve(&o.target, &inventory, &targets, err) < 0)
         code = exit_status_of(err);
     else
-        code = examine(&o, &targets, err);
+        code = probe_targets(&o, &targets, err);
 out:
     targets_release(&targets);
     inventory_free(inventory);

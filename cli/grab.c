@@ -68,9 +68,9 @@ struct grab {
     int argc; /* words of the command line, options and all */
     struct strlist words, kinds;
     struct inventory *inventory;
-    struct targets targets; /* the healthy hosts' among them */
-    struct targets against; /* only those */
-    char subject[300];      /* what the bundle is named after */
+    struct targets targets; /* with those on healthy hosts */
+    struct targets against; /* only those on healthy hosts */
+    char subject[300];      /* the bundle is named after it */
     bool handed;            /* the bundle is to be handed over */
     struct delivery handover;
     struct result result;
@@ -78,7 +78,7 @@ struct grab {
 
 /* ---- before anything is opened ------------------------------------------------------------------------- */
 
-/* One service of which two snapshots can be taken is enough. */
+/* It is enough that one service has a snapshot that can be one of a pair. */
 static int check_pair(const struct grab *g, struct err *err)
 {
     if (g->options.fetch.options.pair_ms == 0)
@@ -91,7 +91,7 @@ static int check_pair(const struct grab *g, struct err *err)
     return -1;
 }
 
-/* Kinds may be given as words or between commas; a raw path may hold commas of its own. */
+/* Splits words at commas; a raw path may contain commas itself. */
 static int split_kinds(struct grab *g, struct err *err)
 {
     int rc = 0;
@@ -102,9 +102,9 @@ static int split_kinds(struct grab *g, struct err *err)
     return rc;
 }
 
-/* A word that is no kind is a slip of a command's name where it is nearest to that; `host`: one is given, so
- * that of two that are as near a kind is meant. NULL: it is none. */
-static const char *near_command(const char *word, bool host)
+/* The command whose name is nearest to a word that is not a kind. `host`: a host is given, so an equally near
+ * kind wins. NULL: a kind is nearer, or nothing is near. */
+static const char *find_near_command(const char *word, bool host)
 {
     struct nearest commands = NEAREST_INIT(word), kinds = NEAREST_INIT(word);
     for (size_t i = 0; command_at(i); i++)
@@ -116,8 +116,8 @@ static const char *near_command(const char *word, bool host)
     return is ? commands.best[0].name : NULL;
 }
 
-/* The first of the words that names a file; a kind in the first place does not. NULL: none does. */
-static const char *named_file(const struct strlist *words)
+/* The first word that names a file; a kind in the first place does not count. NULL: none. */
+static const char *find_file_word(const struct strlist *words)
 {
     for (size_t i = words->n && fetch_is_kind(words->items[0]); i < words->n; i++)
         if (target_names_file(words->items[i]))
@@ -125,17 +125,17 @@ static const char *named_file(const struct strlist *words)
     return NULL;
 }
 
-/* The first word is a command. */
-static int command_behind_options(const char *command, struct err *err)
+/* The first word is the name of a command. */
+static int refuse_late_command(const char *command, struct err *err)
 {
     err_set(err, ERR_USAGE, "\"%s\" is a command, and a command comes before its options", command);
     return err_hint(err, "profgrab %s [options]; `profgrab help %s` lists them", command, command);
 }
 
-static int no_host(const struct strlist *words, bool with_options, struct err *err)
+static int refuse_missing_host(const struct strlist *words, bool with_options, struct err *err)
 {
-    const char *first = words->n ? words->items[0] : "", *command = near_command(first, false);
-    const char *file = named_file(words);
+    const char *first = words->n ? words->items[0] : "", *command = find_near_command(first, false);
+    const char *file = find_file_word(words);
     struct nearest kinds = NEAREST_INIT(first);
     char names[200];
     err_set(err, ERR_USAGE, "no host given");
@@ -145,7 +145,7 @@ static int no_host(const struct strlist *words, bool with_options, struct err *e
                         "file: profgrab view %.100s, or go tool trace for an execution trace",
                         first, first, file);
     if (with_options && command_find(first))
-        return command_behind_options(first, err);
+        return refuse_late_command(first, err);
     if (file && (file == first || !command))
         return target_hint_file(file, err);
     if (command)
@@ -161,8 +161,8 @@ static int no_host(const struct strlist *words, bool with_options, struct err *e
 
 /* ---- words that are no kind ---------------------------------------------------------------------------- */
 
-/* Whether one of the targets' services lists a kind of that name, as its inventory or source has it. */
-static bool is_own_kind(const struct targets *targets, const char *word)
+/* Whether a target's service lists a kind of that name in the inventory or in its source. */
+static bool is_listed_kind(const struct targets *targets, const char *word)
 {
     size_t n = strcspn(word, "=");
     for (size_t i = 0; i < targets->n; i++) {
@@ -174,7 +174,7 @@ static bool is_own_kind(const struct targets *targets, const char *word)
     return false;
 }
 
-static void offer_own_kinds(const struct targets *targets, struct nearest *near)
+static void offer_listed_kinds(const struct targets *targets, struct nearest *near)
 {
     for (size_t i = 0; i < targets->n; i++) {
         const struct strlist *kinds = &targets->items[i].service->kinds;
@@ -184,23 +184,23 @@ static void offer_own_kinds(const struct targets *targets, struct nearest *near)
     }
 }
 
-/* A word that is none of the table's may be a profile that only the program has, which its index page tells;
- * but one that is nearly a kind, or a command, is a slip, and costs no connection. */
+/* A word outside the table may be a profile of one program, which only its index page shows. But a word near
+ * a kind or a command is a typing error: refuse it before any connection. */
 static int check_word(const struct grab *g, const char *word, bool first, struct err *err)
 {
     char name[64], names[300];
     struct nearest near = NEAREST_INIT(name);
-    if (fetch_is_kind(word) || is_own_kind(&g->targets, word))
+    if (fetch_is_kind(word) || is_listed_kind(&g->targets, word))
         return 0;
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
-    const char *command = first ? near_command(name, true) : NULL;
+    const char *command = first ? find_near_command(name, true) : NULL;
     if (first && command_find(name))
-        return command_behind_options(name, err);
+        return refuse_late_command(name, err);
     if (command) {
         err_set(err, ERR_USAGE, "\"%.60s\" is neither a command nor a kind", word);
         return err_hint(err, "did you mean `profgrab %s`?", command);
     }
-    offer_own_kinds(&g->targets, &near);
+    offer_listed_kinds(&g->targets, &near);
     fetch_offer_kinds(&near);
     if (!*nearest_text(&near, names, sizeof names))
         return 0;
@@ -218,7 +218,7 @@ static int check_words(const struct grab *g, struct err *err)
     return 0;
 }
 
-/* Adds to the hint of an error what is wrong with the first word that is no kind. */
+/* Adds the error of the first word that is not a kind to the hint of `err`. */
 static void add_wrong_word(const struct grab *g, struct err *err)
 {
     struct err word = ERR_INIT;
@@ -229,8 +229,8 @@ static void add_wrong_word(const struct grab *g, struct err *err)
     err_hint(err, "%.400s%salso %.200s: %.300s", hint, *hint ? "\n" : "", word.msg, word.hint);
 }
 
-/* Where there is no inventory, no service has a kind of its own: a misspelt word can be judged without a
- * target, and counts more than a host that is not known. Otherwise both are reported. */
+/* Without an inventory no service has kinds of its own: a misspelt word needs no target to be recognised, and
+ * is reported instead of an unknown host. With an inventory both are reported. */
 static int resolve_targets(struct grab *g, struct err *err)
 {
     struct err why = ERR_INIT;
@@ -246,7 +246,7 @@ static int resolve_targets(struct grab *g, struct err *err)
     return -1;
 }
 
-/* The host, the group, or how many hosts. */
+/* The name of the host or the group, or the number of hosts. */
 static void name_subject(struct grab *g)
 {
     const struct targets *t = &g->targets;
@@ -260,7 +260,7 @@ static void name_subject(struct grab *g)
         snprintf(g->subject, sizeof g->subject, "%zu-hosts", hosts);
 }
 
-/* A new issue's labels have no value: once the option was called as the hosts' is. */
+/* Labels of a new issue have no value: their option was once called --label, as that of hosts is now. */
 static int check_labels(const struct strlist *labels, struct err *err)
 {
     for (size_t i = 0; i < labels->n; i++) {
@@ -276,7 +276,7 @@ static int check_labels(const struct strlist *labels, struct err *err)
 static int check_options(struct grab *g, struct err *err)
 {
     struct grab_options *o = &g->options;
-    /* What is to be compared is taken at one time. */
+    /* Profiles to compare begin at one time. */
     o->fetch.options.sync |= o->against.n > 0;
     if (check_labels(&o->target.selection.labels, err) < 0 ||
         delivery_wanted(&o->handover, &g->handed, err) < 0)
@@ -284,13 +284,13 @@ static int check_options(struct grab *g, struct err *err)
     g->result.wanted = o->json;
     g->result.handing = g->handed;
     if (!target_is_given(&o->target))
-        return no_host(&g->words, g->words.n < (size_t)g->argc, err);
+        return refuse_missing_host(&g->words, g->words.n < (size_t)g->argc, err);
     if (o->quiet && o->verbose)
         return err_set(err, ERR_USAGE, "--quiet and --verbose cannot both be");
     return fetch_options_check(&o->fetch, err);
 }
 
-/* The selection was counted without the healthy hosts. */
+/* --max-hosts counts the healthy hosts too; the selection did not. */
 static int check_number(const struct grab *g, struct err *err)
 {
     unsigned most = g->options.target.selection.max_hosts;
@@ -301,7 +301,7 @@ static int check_number(const struct grab *g, struct err *err)
                    hosts, most);
 }
 
-/* Everything that can be known without opening anything. */
+/* Checks everything that needs no connection. */
 static int prepare(struct grab *g, struct err *err)
 {
     struct grab_options *o = &g->options;

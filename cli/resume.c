@@ -1,7 +1,4 @@
-/*
- * `profgrab resume`: what a run that was killed or went wrong has not collected. Of the manifest, which may
- * come from anywhere, only names, kinds and places on the far side count, each looked at as the command
- * line's are; how a host is reached, the user's own inventory and configuration say.
+/* `profgrab resume`: collects the rest of a run that was killed, or that is not complete (capture/resume.h).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,7 +88,7 @@ static int check_options(struct resume *r, struct err *err)
     return -1;
 }
 
-/* The resumed bundle would lie beside it in plain text, so decrypting it is left to the user. */
+/* The resumed bundle would lie beside it in plain text, so the user must decrypt it. */
 static int refuse_encrypted(const char *path, struct err *err)
 {
     bool named = text_ends_in(path, ".tar.gz.age");
@@ -182,7 +179,7 @@ static void print_targets(const struct resume *r)
     buf_release(&place);
 }
 
-/* Everything that can be known without opening anything. */
+/* Checks everything that needs no connection. */
 static int prepare(struct resume *r, struct err *err)
 {
     struct resume_options *o = &r->options;
@@ -236,7 +233,7 @@ static int run_targets(struct resume *r, struct err *err)
 }
 
 /* Hands over the unchanged bundle. Nothing else needed the inventory, so it is loaded here. */
-static int hand_over(struct resume *r, int code, struct err *err)
+static int hand_over_unchanged(struct resume *r, int code, struct err *err)
 {
     struct resume_options *o = &r->options;
     struct capture_command command = {.result = &r->result,
@@ -263,7 +260,9 @@ static int nothing_missing(struct resume *r, struct err *err)
     if (!r->options.quiet)
         talk("nothing is missing in %s", r->path);
     bool told = r->result.wanted || (printf("%s\n", r->path) > 0 && fflush(stdout) == 0);
-    return r->handed ? hand_over(r, told ? EXIT_OK : EXIT_PARTIAL, err) : told ? EXIT_OK : EXIT_PARTIAL;
+    return r->handed ? hand_over_unchanged(r, told ? EXIT_OK : EXIT_PARTIAL, err)
+           : told    ? EXIT_OK
+                     : EXIT_PARTIAL;
 }
 
 static int resume(struct resume *r, struct err *err)
