@@ -50,68 +50,68 @@ EOF_INVENTORY
 
 # ---- as it should be --------------------------------------------------------------------------------------------------
 
-@test "fine: a snapshot" { row 0 custom heap; }
-@test "fine: a CPU profile and a trace" { row 0 custom cpu=1s trace=1s; }
-@test "fine: a delta" { row 0 custom allocs mutex=1s; }
-@test "fine: over SSH" { VIA=ssh row 0 custom heap goroutines; }
-@test "fine: over a Unix socket" { row 0 unix: heap; }
-@test "fine: below another path" { BASE=/api/internal/pprof row 0 '' heap; }
-@test "fine: mutex and block profiling are on" { row 0 contended: mutex block; }
-@test "fine: mutex and block profiling are off, as they are by default" { row 0 custom mutex block; }
-@test "fine: 100,000 goroutines" { PATIENCE=20s row 0 contended: goroutines; }
-@test "fine: the connection is closed after each answer" { row 0 close heap allocs; }
-@test "fine: slow, but steady" { row 0 drip=1 heap; }
-@test "fine: the first byte comes late" { row 0 late=1 heap; }
-@test "fine: a profile without samples" { row 0 nosamples heap; }
+@test "success: a snapshot" { row 0 custom heap; }
+@test "success: a CPU profile and a trace" { row 0 custom cpu=1s trace=1s; }
+@test "success: a delta" { row 0 custom allocs mutex=1s; }
+@test "success: over SSH" { VIA=ssh row 0 custom heap goroutines; }
+@test "success: over a Unix socket" { row 0 unix: heap; }
+@test "success: below another path" { BASE=/api/internal/pprof row 0 '' heap; }
+@test "success: mutex and block profiling are on" { row 0 contended: mutex block; }
+@test "success: mutex and block profiling are off, as they are by default" { row 0 custom mutex block; }
+@test "success: 100,000 goroutines" { PATIENCE=20s row 0 contended: goroutines; }
+@test "success: the connection is closed after each answer" { row 0 close heap allocs; }
+@test "success: slow, but steady" { row 0 drip=1 heap; }
+@test "success: the first byte comes late" { row 0 late=1 heap; }
+@test "success: a profile without samples" { row 0 nosamples heap; }
 
 # ---- the way there ----------------------------------------------------------------------------------------------------
 
-@test "the way there: nobody listens there" {
+@test "connection: nothing listens on the port" {
     RIG_PORT_closed=$(rig_free_port)
     export RIG_PORT_closed
     row 1 closed: heap
 }
-@test "the way there: nobody listens there, seen through SSH" {
+@test "connection: nothing listens on the port, over SSH" {
     RIG_PORT_closed=$(rig_free_port)
     export RIG_PORT_closed
     VIA=ssh row 1 closed: heap
 }
-@test "the way there: what listens sends noise" { row 1 rude_garbage: heap; }
-@test "the way there: what listens says nothing" { row 1 rude_silent: heap; }
-@test "the way there: what listens speaks another protocol, in lines" { row 1 rude_nobanner: heap; }
+@test "connection: the listener sends random bytes" { row 1 rude_garbage: heap; }
+@test "connection: the listener is silent" { row 1 rude_silent: heap; }
+@test "connection: the listener speaks another text protocol" { row 1 rude_nobanner: heap; }
 
 # ---- the index --------------------------------------------------------------------------------------------------------
 
-@test "the index page: there is none" { row 0 noindex heap goroutines; }
+@test "the index page: no index page" { row 0 noindex heap goroutines; }
 @test "the index page: the page of another program" { row 0 otherindex heap; }
-@test "the index page: a login page, for everything" { row 1 login heap; }
-@test "the index page: names that are paths, escapes, other hosts" { row 3 evilindex all cpu=1s; }
+@test "the index page: a login page for every path" { row 1 login heap; }
+@test "the index page: names with paths, escapes, other hosts" { row 3 evilindex all cpu=1s; }
 @test "the index page: the path is wrong" { BASE=/debug/prof row 1 '' heap; }
-@test "the index page: it never answers" { row 1 silent heap; }
-@test "the index page: an unknown kind, nearly one that is known" { row 2 custom heep; }
+@test "the index page: no answer" { row 1 silent heap; }
+@test "the index page: a misspelt kind" { row 2 custom heep; }
 @test "the index page: an unknown kind" { row 2 custom gadgets; }
-@test "the index page: it does not list a kind" { row 3 custom fgprof heap; }
+@test "the index page: a kind that is not listed" { row 3 custom fgprof heap; }
 
 # ---- answers that are no profile --------------------------------------------------------------------------------------
 
-@test "answers that are no profile: it does not know the profile" { row 1 notfound heap; }
-@test "answers that are no profile: it does not know one of them" { row 3 missing=allocs heap allocs; }
-@test "answers that are no profile: 401, a name and a password are wanted" { row 1 auth heap; }
-@test "answers that are no profile: 401, a token is wanted" { row 1 auth=bearer heap; }
-@test "answers that are no profile: 403" { row 1 forbidden heap; }
-@test "answers that are no profile: HTML with 200" { row 1 html heap; }
-@test "answers that are no profile: a path that does not exist, but a page for everything" { row 1 login /login/nosuch; }
-@test "answers that are no profile: an error in JSON with 200" { row 1 json heap; }
-@test "answers that are no profile: an error in JSON with 500" { row 1 json=500 heap; }
-@test "answers that are no profile: an empty body with 200" { row 1 empty heap; }
-@test "answers that are no profile: the Host header is not the wanted one" { row 1 host=pprof.internal heap; }
-@test "answers that are no profile: the Host header is the wanted one" { SERVICE='host_header: pprof.internal' row 0 host=pprof.internal heap; }
+@test "other answers: an unknown profile" { row 1 notfound heap; }
+@test "other answers: one unknown profile of two" { row 3 missing=allocs heap allocs; }
+@test "other answers: 401, basic authentication required" { row 1 auth heap; }
+@test "other answers: 401, bearer token required" { row 1 auth=bearer heap; }
+@test "other answers: 403" { row 1 forbidden heap; }
+@test "other answers: HTML with 200" { row 1 html heap; }
+@test "other answers: a missing path, one page for every path" { row 1 login /login/nosuch; }
+@test "other answers: an error in JSON with 200" { row 1 json heap; }
+@test "other answers: an error in JSON with 500" { row 1 json=500 heap; }
+@test "other answers: an empty body with 200" { row 1 empty heap; }
+@test "other answers: a wrong Host header" { row 1 host=pprof.internal heap; }
+@test "other answers: the right Host header" { SERVICE='host_header: pprof.internal' row 0 host=pprof.internal heap; }
 
 @test "redirects: to another host" { row 1 redirect heap; }
 @test "redirects: to this host, another path" { row 0 redirect=path heap; }
 @test "redirects: to this host by name" { row 0 redirect=url heap; }
 @test "redirects: to the same path with a slash at the end" { row 0 redirect=slash heap; }
-@test "redirects: to itself, for ever" { row 1 redirect=loop heap; }
+@test "redirects: to itself, in a loop" { row 1 redirect=loop heap; }
 @test "redirects: to HTTPS" { row 1 redirect=https heap; }
 @test "redirects: to a URL with a password in it" { row 1 redirect=user heap; }
 
@@ -124,22 +124,22 @@ tls() {
     SERVICE="scheme: https${keys:+, tls: { $keys \}}${SERVICE:+, $SERVICE}" row "$@"
 }
 
-@test "TLS: the CA is the one of the inventory" { tls 'ca: DIR/ca.pem' 0 rude_https: heap; }
+@test "TLS: a certificate of the inventory's CA" { tls 'ca: DIR/ca.pem' 0 rude_https: heap; }
 @test "TLS: the same over SSH" { VIA=ssh tls 'ca: DIR/ca.pem' 0 rude_https: heap; }
-@test "TLS: no CA that is known has signed the certificate" { tls '' 1 rude_https: heap; }
-@test "TLS: another CA than the inventory says has signed it" { tls 'ca: DIR/other-ca.pem' 1 rude_https: heap; }
-@test "TLS: it is for another name" { SERVICE='host: 127.0.0.1' tls 'ca: DIR/ca.pem' 1 rude_https: heap; }
-@test "TLS: it is for the name that the inventory says" {
+@test "TLS: a certificate of an unknown CA" { tls '' 1 rude_https: heap; }
+@test "TLS: a certificate of another CA than the inventory's" { tls 'ca: DIR/other-ca.pem' 1 rude_https: heap; }
+@test "TLS: a certificate for another name" { SERVICE='host: 127.0.0.1' tls 'ca: DIR/ca.pem' 1 rude_https: heap; }
+@test "TLS: a certificate for the inventory's server_name" {
     SERVICE='host: 127.0.0.1' tls 'ca: DIR/ca.pem, server_name: pprof.internal' 0 rude_https: heap
 }
-@test "TLS: it has expired" { tls 'ca: DIR/ca.pem' 1 rude_httpsexpired: heap; }
-@test "TLS: it is signed by itself" { tls 'ca: DIR/ca.pem' 1 rude_httpsself: heap; }
-@test "TLS: it is signed by itself, and is not to be checked" { tls 'insecure: true' 0 rude_httpsself: heap; }
-@test "TLS: a certificate of ours is wanted" { tls 'ca: DIR/ca.pem' 1 rude_httpsclient: heap; }
-@test "TLS: ours is the right one" {
+@test "TLS: an expired certificate" { tls 'ca: DIR/ca.pem' 1 rude_httpsexpired: heap; }
+@test "TLS: a self-signed certificate" { tls 'ca: DIR/ca.pem' 1 rude_httpsself: heap; }
+@test "TLS: a self-signed certificate with insecure" { tls 'insecure: true' 0 rude_httpsself: heap; }
+@test "TLS: a client certificate is required" { tls 'ca: DIR/ca.pem' 1 rude_httpsclient: heap; }
+@test "TLS: the right client certificate" {
     tls 'ca: DIR/ca.pem, cert: DIR/client.pem, key: DIR/client.key' 0 rude_httpsclient: heap
 }
-@test "TLS: ours is of another CA" {
+@test "TLS: a client certificate of another CA" {
     tls 'ca: DIR/ca.pem, cert: DIR/other-client.pem, key: DIR/other-client.key' 1 rude_httpsclient: heap
 }
 @test "TLS: the service speaks plain HTTP" { tls '' 1 custom heap; }
@@ -162,7 +162,7 @@ secret() {
 @test "secrets: the right password" { secret password_file 0 basic heap; }
 @test "secrets: a wrong password" { secret password_file! 1 basic heap; }
 @test "secrets: no password" { row 1 basic heap; }
-@test "secrets: the variable that holds it is not set" {
+@test "secrets: the variable with the token is not set" {
     SERVICE='auth: { bearer_env: NO_SUCH_TOKEN }' row 2 bearer heap
 }
 @test "secrets: the right token" { secret bearer_file 0 bearer heap; }
@@ -174,11 +174,11 @@ secret() {
 
 # ---- somebody else --------------------------------------------------------------------------------------------------
 
-@test "somebody else is profiling: somebody has the CPU profiler, nobody knows who" { row 3 busy cpu=1s heap; }
-@test "somebody else is profiling: somebody has the tracer" { row 1 busy trace=1s; }
-@test "somebody else is profiling: an agent in the program has it" { row 1 agent cpu=1s; }
-@test "somebody else is profiling: the program has it, for a second" { row 0 held=1 cpu=4s; }
-@test "somebody else is profiling: another client has it, for a second" { row 0 rival=1 cpu=4s; }
+@test "profiler in use: an unknown client has the CPU profiler" { row 3 busy cpu=1s heap; }
+@test "profiler in use: an unknown client has the tracer" { row 1 busy trace=1s; }
+@test "profiler in use: an agent in the program has the CPU profiler" { row 1 agent cpu=1s; }
+@test "profiler in use: the program has it for a second" { row 0 held=1 cpu=4s; }
+@test "profiler in use: another client has it for a second" { row 0 rival=1 cpu=4s; }
 
 # ---- time -----------------------------------------------------------------------------------------------------------
 
@@ -196,15 +196,15 @@ secret() {
 
 @test "damaged bodies: cut, and the connection closed" { row 1 short heap; }
 @test "damaged bodies: without a length, and the connection broken" { row 1 reset goroutines=text; }
-@test "damaged bodies: cut amid chunks" { row 1 abort heap; }
-@test "damaged bodies: cut, with the length of the piece" { row 1 cutgzip heap; }
-@test "damaged bodies: cut, the chunks ended properly" { row 1 cutgzipchunked heap; }
+@test "damaged bodies: cut inside chunks" { row 1 abort heap; }
+@test "damaged bodies: cut, with a matching length" { row 1 cutgzip heap; }
+@test "damaged bodies: cut, with a proper end of the chunks" { row 1 cutgzipchunked heap; }
 @test "damaged bodies: a trace cut in half, with the right length" { row 1 cuttrace trace=1s; }
 @test "damaged bodies: no answer at all" { row 1 hangup heap; }
 @test "damaged bodies: more bytes than promised" { row 1 overlong heap; }
-@test "damaged bodies: a bit is wrong" { row 1 badcrc heap; }
-@test "damaged bodies: noise" { row 1 notgzip heap; }
-@test "damaged bodies: gzip, but no profile in it" { row 1 badproto heap; }
+@test "damaged bodies: one wrong bit" { row 1 badcrc heap; }
+@test "damaged bodies: random bytes" { row 1 notgzip heap; }
+@test "damaged bodies: gzip without a profile" { row 1 badproto heap; }
 @test "damaged bodies: goroutines cut by the server at 64 MiB" { row 1 cuttext goroutines=text; }
 
 # ---- large bodies ---------------------------------------------------------------------------------------------------
@@ -221,27 +221,27 @@ secret() {
 
 # ---- HTTP that is none ------------------------------------------------------------------------------------------------
 
-@test "HTTP that is none, or too much: a chunk without a size" { row 1 badchunk heap; }
-@test "HTTP that is none, or too much: two lengths, the second is right" { row 0 twolengths heap; }
-@test "HTTP that is none, or too much: a header of 90 kB" { row 0 hugeheader=90 heap; }
-@test "HTTP that is none, or too much: a header of 300 kB" { row 1 hugeheader heap; }
-@test "HTTP that is none, or too much: 5,000 headers" { row 0 manyheaders heap; }
-@test "hostile words: in the body of an error" { row 1 escape heap; }
-@test "hostile words: in the status line" { row 1 evilstatus heap; }
-@test "hostile words: in the content type" { row 0 eviltype heap; }
-@test "hostile words: in a redirect" { row 1 redirect=escape heap; }
-@test "hostile words: in other headers" { row 0 evilserver heap; }
+@test "invalid or oversized HTTP: a chunk without a size" { row 1 badchunk heap; }
+@test "invalid or oversized HTTP: two lengths, the second is right" { row 0 twolengths heap; }
+@test "invalid or oversized HTTP: a header of 90 kB" { row 0 hugeheader=90 heap; }
+@test "invalid or oversized HTTP: a header of 300 kB" { row 1 hugeheader heap; }
+@test "invalid or oversized HTTP: 5,000 headers" { row 0 manyheaders heap; }
+@test "hostile text: in the body of an error" { row 1 escape heap; }
+@test "hostile text: in the status line" { row 1 evilstatus heap; }
+@test "hostile text: in the content type" { row 0 eviltype heap; }
+@test "hostile text: in a redirect" { row 1 redirect=escape heap; }
+@test "hostile text: in other headers" { row 0 evilserver heap; }
 
 # ---- ends ------------------------------------------------------------------------------------------------------------
 
-@test "ends: another build of the program takes over between two profiles" {
+@test "during the run: another build of the program takes over between two profiles" {
     sed 's/rude-fixture-build-1/rude-fixture-build-2/g' "$rig_fixture" >"$BATS_TEST_TMPDIR/next"
     chmod +x "$BATS_TEST_TMPDIR/next"
     rig_fixture mortal -next "$BATS_TEST_TMPDIR/next"
     row 0 mortal:restart=1 heap allocs
     rig_end mortal
 }
-@test "ends: Ctrl-C while a profile is taken" {
+@test "during the run: Ctrl-C while a profile is taken" {
     WITH='timeout --foreground --preserve-status -s INT 1' row 130 custom heap cpu=30s
 }
 
