@@ -33,7 +33,7 @@ void goroutines_free(struct goroutines *g)
     free(g);
 }
 
-static struct goroutines *table_new(struct err *err)
+struct goroutines *goroutines_new(struct err *err)
 {
     struct goroutines *g = calloc(1, sizeof *g);
     if (g && (g->store = calloc(1, sizeof *g->store)))
@@ -274,7 +274,7 @@ static void sort_groups(const struct goroutines *g, struct goroutine_group *grou
             b == n || (a < half && compare_groups(g, &room[a], &room[b]) <= 0) ? room[a++] : room[b++];
 }
 
-static int finish_groups(struct goroutines *g, struct err *err)
+int goroutines_finish(struct goroutines *g, struct err *err)
 {
     struct goroutine_group *room = malloc((g->n_groups + 1) * sizeof *room);
     if (!room)
@@ -288,40 +288,4 @@ static int finish_groups(struct goroutines *g, struct err *err)
     sort_groups(g, g->groups, room, g->n_groups);
     free(room);
     return 0;
-}
-
-static int read_dump(struct goroutines *g, size_t i, struct str bytes, uint64_t max_bytes, struct err *err)
-{
-    switch (g->dumps[i].form) {
-    case GOROUTINES_STACKS:
-        return goroutines_read_stacks(g, i, bytes, err);
-    case GOROUTINES_GROUPED:
-        return goroutines_read_grouped(g, i, bytes, err);
-    case GOROUTINES_PROFILE:
-        return goroutines_read_profile(g, i, bytes, max_bytes, err);
-    }
-    return 0;
-}
-
-int goroutines_read(const struct str *dumps, const char *const *names, size_t n, uint64_t max_bytes,
-                    struct goroutines **ret, struct err *err)
-{
-    struct goroutines *g = table_new(err);
-    if (!g)
-        return -1;
-    g->n_dumps = n;
-    for (size_t i = 0; i < n; i++)
-        g->dumps[i].form = goroutines_form(dumps[i]);
-    g->store->frames_only = n == 2 && g->dumps[0].form != g->dumps[1].form;
-    int rc = 0;
-    for (size_t i = 0; rc == 0 && i < n; i++)
-        if ((rc = read_dump(g, i, dumps[i], max_bytes, err)) < 0)
-            err_wrap(err, "%s", names[i]);
-    if (rc == 0)
-        rc = finish_groups(g, err);
-    if (rc < 0)
-        goroutines_free(g);
-    else
-        *ret = g;
-    return rc;
 }

@@ -1,4 +1,4 @@
-#include "page/builder.h"
+#include "page/builder_compare.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -91,7 +91,7 @@ int page_builder_add_profile(struct page_builder *d, const struct page_file *f, 
     struct finding_subject subject = subject_of(f);
     if (!d->wordless && !f->later && findings_add_profile(&d->words, p, &subject, err) < 0)
         return -1;
-    if (page_builder_compare_figures(d, f, p, err) < 0)
+    if (page_fleet_add(d, f, p, err) < 0)
         return -1;
     /* What the page has no room for is on its side all the same: healthy hosts come last. */
     struct err why = ERR_INIT;

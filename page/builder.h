@@ -107,10 +107,7 @@ int page_builder_compare_plan(struct page_builder *d, struct err *err);
 bool page_builder_compares(const struct page_builder *d);
 void page_builder_compare_release(struct page_builder *d);
 
-/* A profile as it was read, or a growth, for the figures of its host. */
-int page_builder_compare_figures(struct page_builder *d, const struct page_file *f, const struct profile *p,
-                                 struct err *err);
-/* The same when nobody needs it any more, for its side. */
+/* Merges a profile that nobody else needs into its side. */
 int page_builder_compare_merge(struct page_builder *d, const struct page_file *f, struct profile *p,
                                struct err *err);
 /* A file's bytes, for the growth between two. What is complete by that is drawn. */

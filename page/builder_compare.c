@@ -10,23 +10,6 @@
 /* So many hosts of a side are named. */
 #define NAMED 3
 
-int page_comparisons_number(struct page_comparisons *c, const struct page_comparisons_key *key, size_t next,
-                            size_t *ret, struct err *err)
-{
-    struct buf text = BUF_INIT(1 << 16);
-    buf_addc(&text, key->of);
-    for (size_t i = 0; i < sizeof key->words / sizeof *key->words; i++)
-        buf_addf(&text, "\x1f%s", key->words[i] ? key->words[i] : "");
-    int rc = buf_check(&text, "a name", err);
-    const json_t *known = rc == 0 ? json_object_get(c->numbers, buf_str(&text)) : NULL;
-    *ret = known ? (size_t)json_integer_value(known) : next;
-    if (rc == 0 && !known &&
-        json_object_set_new(c->numbers, buf_str(&text), json_integer((json_int_t)next)) < 0)
-        rc = err_nomem(err);
-    buf_release(&text);
-    return rc;
-}
-
 /* ---- what belongs together -------------------------------------------------------------------------------
  */
 
@@ -50,19 +33,6 @@ static int plan_sides(struct page_comparisons *c, struct page_file *f, struct er
     return 0;
 }
 
-static int plan_group(struct page_comparisons *c, struct page_file *f, struct err *err)
-{
-    const struct page_comparisons_key key = {'g', {f->entry.service}};
-    size_t next = c->n_groups + 1;
-    if (array_reserve((void **)&c->groups, &c->cap_groups, next, sizeof *c->groups, err) < 0 ||
-        page_comparisons_number(c, &key, next, &f->member, err) < 0)
-        return -1;
-    if (f->member == next)
-        c->groups[c->n_groups++] = (struct page_fleet){.service = f->entry.service, .planned = json_object()};
-    json_t *planned = c->groups[f->member - 1].planned;
-    return !planned || json_object_set_new(planned, f->entry.host, json_true()) < 0 ? err_nomem(err) : 0;
-}
-
 static bool has_both(const struct page_comparison *s)
 {
     return s->planned[COMPARISON_TARGET] > 0 && s->planned[COMPARISON_BASELINE] > 0;
@@ -84,7 +54,7 @@ int page_builder_compare_plan(struct page_builder *d, struct err *err)
         return err_nomem(err);
     for (size_t i = 0; i < d->n; i++) {
         struct page_file *f = &d->files[i];
-        if (is_comparable(f) && (plan_sides(c, f, err) < 0 || plan_group(c, f, err) < 0))
+        if (is_comparable(f) && (plan_sides(c, f, err) < 0 || page_fleet_plan(c, f, err) < 0))
             return -1;
         if (f->pair && page_process_plan(d, f, err) < 0)
             return -1;
@@ -132,15 +102,6 @@ void page_builder_compare_release(struct page_builder *d)
 
 /* ---- while they are read ---------------------------------------------------------------------------------
  */
-
-int page_builder_compare_figures(struct page_builder *d, const struct page_file *f, const struct profile *p,
-                                 struct err *err)
-{
-    if (f->member == 0)
-        return 0;
-    return fleet_add(&d->comparing->groups[f->member - 1].hosts, f->entry.host, f->against, f->entry.file, p,
-                     err);
-}
 
 /* One with other sample types, of another version perhaps, is left out, as is one that cannot be read. */
 int page_builder_compare_merge(struct page_builder *d, const struct page_file *f, struct profile *p,
@@ -262,25 +223,6 @@ static int finish_sides(struct page_builder *d, struct page_comparison *s, struc
     return rc;
 }
 
-/* Of those the sides say who differs. */
-static bool has_healthy(const struct page_fleet *g)
-{
-    for (size_t i = 0; i < g->hosts.n; i++)
-        if (g->hosts.rows[i].against)
-            return true;
-    return false;
-}
-
-static int finish_group(struct page_builder *d, struct page_fleet *g, struct err *err)
-{
-    struct finding_subject subject = {.service = g->service};
-    if (g->hosts.n < FLEET_LEAST)
-        return 0;
-    if (fleet_compare(&g->hosts, err) < 0)
-        return -1;
-    return d->wordless || has_healthy(g) ? 0 : findings_add_fleet(&d->words, &g->hosts, &subject, err);
-}
-
 int page_builder_compare_finish(struct page_builder *d, struct err *err)
 {
     struct page_comparisons *c = d->comparing;
@@ -293,7 +235,7 @@ int page_builder_compare_finish(struct page_builder *d, struct err *err)
         if (page_process_draw(d, &c->processes[i], err) < 0)
             return -1;
     for (size_t i = 0; i < c->n_groups; i++)
-        if (finish_group(d, &c->groups[i], err) < 0)
+        if (page_fleet_finish(d, &c->groups[i], err) < 0)
             return -1;
     return 0;
 }

@@ -1,4 +1,5 @@
-/* What drawing_compare.c and drawing_pairs.c share: what belongs together, while it is read. */
+/* What builder_compare.c, builder_fleet.c and builder_pairs.c share: what belongs together, while it is read.
+ */
 #ifndef PAGE_BUILDER_COMPARE_H
 #define PAGE_BUILDER_COMPARE_H
 
@@ -56,7 +57,17 @@ struct page_comparisons_key {
 int page_comparisons_number(struct page_comparisons *c, const struct page_comparisons_key *key, size_t next,
                             size_t *ret, struct err *err);
 
-/* ---- drawing_pairs.c -------------------------------------------------------------------------------------
+/* ---- builder_fleet.c -------------------------------------------------------------------------------------
+ */
+
+int page_fleet_plan(struct page_comparisons *c, struct page_file *f, struct err *err);
+/* Adds a profile as it was read, or a growth, to the figures of its host. */
+int page_fleet_add(struct page_builder *d, const struct page_file *f, const struct profile *p,
+                   struct err *err);
+/* Compares the hosts, and adds the findings on them. */
+int page_fleet_finish(struct page_builder *d, struct page_fleet *g, struct err *err);
+
+/* ---- builder_pairs.c -------------------------------------------------------------------------------------
  */
 
 int page_process_plan(struct page_builder *d, struct page_file *f, struct err *err);

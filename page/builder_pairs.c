@@ -169,7 +169,7 @@ static int say(struct page_builder *d, const struct page_pair *pair, struct err 
 static int tell_rate(struct page_builder *d, const struct page_pair *pair, struct err *err)
 {
     const struct page_file *f = pair->of[0]->member ? pair->of[0] : pair->of[1];
-    return pair->growth.between_ns > 0 ? page_builder_compare_figures(d, f, pair->growth.both, err) : 0;
+    return pair->growth.between_ns > 0 ? page_fleet_add(d, f, pair->growth.both, err) : 0;
 }
 
 static int draw_grown(struct page_builder *d, struct page_pair *pair, const struct page_entry *entry,

@@ -1,0 +1,39 @@
+#include "findings/goroutines_inside.h"
+
+#include "base/banned.h"
+
+static int read_dump(struct goroutines *g, size_t i, struct str bytes, uint64_t max_bytes, struct err *err)
+{
+    switch (g->dumps[i].form) {
+    case GOROUTINES_STACKS:
+        return goroutines_read_stacks(g, i, bytes, err);
+    case GOROUTINES_GROUPED:
+        return goroutines_read_grouped(g, i, bytes, err);
+    case GOROUTINES_PROFILE:
+        return goroutines_read_profile(g, i, bytes, max_bytes, err);
+    }
+    return 0;
+}
+
+int goroutines_read(const struct str *dumps, const char *const *names, size_t n, uint64_t max_bytes,
+                    struct goroutines **ret, struct err *err)
+{
+    struct goroutines *g = goroutines_new(err);
+    if (!g)
+        return -1;
+    g->n_dumps = n;
+    for (size_t i = 0; i < n; i++)
+        g->dumps[i].form = goroutines_form(dumps[i]);
+    g->store->frames_only = n == 2 && g->dumps[0].form != g->dumps[1].form;
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        if ((rc = read_dump(g, i, dumps[i], max_bytes, err)) < 0)
+            err_wrap(err, "%s", names[i]);
+    if (rc == 0)
+        rc = goroutines_finish(g, err);
+    if (rc < 0)
+        goroutines_free(g);
+    else
+        *ret = g;
+    return rc;
+}
