@@ -13,8 +13,8 @@ static int find_host(const struct duplicate_hosts *t, const struct host *host)
     return -1;
 }
 
-int duplicate_hosts_verdict(const struct duplicate_hosts_list *l, const struct host *host,
-                            struct verdicts *ret, struct err *err)
+int duplicate_hosts_finding(const struct duplicate_hosts_list *l, const struct host *host,
+                            struct findings *ret, struct err *err)
 {
     for (size_t i = 0; i < l->n; i++) {
         const struct duplicate_hosts *t = &l->items[i];
@@ -25,7 +25,7 @@ int duplicate_hosts_verdict(const struct duplicate_hosts_list *l, const struct h
         int n = snprintf(others, sizeof others, "%.100s", t->hosts[at == 0]->name);
         if (t->n > 2)
             snprintf(others + n, sizeof others - (size_t)n, " and %zu more", t->n - 2);
-        if (verdicts_add(ret, "same-address", others, host->address, err) < 0)
+        if (fetch_finding_add(ret, FETCH_FINDING_SAME_ADDRESS, others, host->address, err) < 0)
             return -1;
     }
     return 0;

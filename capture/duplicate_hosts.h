@@ -6,7 +6,7 @@
 #include "inventory/inventory.h"
 
 /* Adds the finding "same-address" if the host is one of them. */
-int duplicate_hosts_verdict(const struct duplicate_hosts_list *l, const struct host *host,
-                            struct verdicts *ret, struct err *err);
+int duplicate_hosts_finding(const struct duplicate_hosts_list *l, const struct host *host,
+                            struct findings *ret, struct err *err);
 
 #endif

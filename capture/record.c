@@ -91,18 +91,18 @@ int record_asked(struct manifest *m, const struct capture_request *request, stru
 }
 
 /* A new array; NULL if there is no memory. */
-static struct manifest_verdict *verdicts_of(const struct verdicts *l)
+static struct manifest_verdict *verdicts_of(const struct findings *l)
 {
     struct manifest_verdict *verdicts = calloc(l->n + 1, sizeof *verdicts);
     for (size_t i = 0; verdicts && i < l->n; i++)
-        verdicts[i] = (struct manifest_verdict){l->items[i].rule, l->items[i].text};
+        verdicts[i] = (struct manifest_verdict){l->items[i].rule->id, l->items[i].text};
     return verdicts;
 }
 
 int record_host(struct manifest *m, const struct record_host *record, struct err *err)
 {
     struct manifest_hop hops[HOPS_MAX];
-    struct manifest_verdict *verdicts = verdicts_of(record->verdicts);
+    struct manifest_verdict *verdicts = verdicts_of(record->findings);
     struct manifest_host h = {.name = record->host->name,
                               .address = record->host->address,
                               .route = record->host->direct ? "direct" : "ssh",
@@ -110,7 +110,7 @@ int record_host(struct manifest *m, const struct record_host *record, struct err
                               .hops = hops,
                               .error = record->failure ? record->failure->msg : NULL,
                               .verdicts = verdicts,
-                              .n_verdicts = record->verdicts->n};
+                              .n_verdicts = record->findings->n};
     const struct gateway_hop *hop;
     while (record->gw && h.n_hops < HOPS_MAX && (hop = gateway_hop(record->gw, h.n_hops)))
         hops[h.n_hops++] = (struct manifest_hop){.address = hop->address,
@@ -150,7 +150,7 @@ int record_service(struct manifest *m, const struct target *target, const struct
     char url[800];
     fetch_service_url(service, url, sizeof url);
     struct manifest_offer *offers = calloc(s->n_offers + 1, sizeof *offers);
-    struct manifest_verdict *verdicts = verdicts_of(s->verdicts);
+    struct manifest_verdict *verdicts = verdicts_of(s->findings);
     int rc = -1;
     struct manifest_service record = {.host = target->host->name,
                                       .name = service->name,
@@ -161,7 +161,7 @@ int record_service(struct manifest *m, const struct target *target, const struct
                                       .clock_skew_ms = s->clock_skew_ms,
                                       .error = s->failure ? s->failure->msg : NULL,
                                       .verdicts = verdicts,
-                                      .n_verdicts = s->verdicts->n};
+                                      .n_verdicts = s->findings->n};
     struct manifest_planned *planned = planned_of(s, &record);
     for (size_t i = 0; offers && i < s->n_offers; i++)
         offers[i] = (struct manifest_offer){.name = s->offers[i].name, .count = s->offers[i].count};
@@ -215,7 +215,7 @@ int record_item(struct manifest *m, const struct target *target, const struct fe
 {
     struct manifest_sample_type types[PROFILE_MAX_SAMPLE_TYPES];
     const struct profile_summary *p = &item->profile;
-    struct manifest_verdict *verdicts = verdicts_of(&item->verdicts);
+    struct manifest_verdict *verdicts = verdicts_of(&item->findings);
     if (!verdicts)
         return err_nomem(err);
     for (size_t i = 0; i < p->n_types; i++)
@@ -246,7 +246,7 @@ int record_item(struct manifest *m, const struct target *target, const struct fe
                                    .profile_duration_ns = p->duration_ns,
                                    .go_version = known(item->go_version),
                                    .verdicts = verdicts,
-                                   .n_verdicts = item->verdicts.n};
+                                   .n_verdicts = item->findings.n};
     int rc = manifest_add_item(m, &record, err);
     free(verdicts);
     return rc;

@@ -24,7 +24,7 @@ struct record_host {
     const struct gateway *gw;
     const struct err *failure;
     bool against; /* a healthy host, to compare the others with */
-    const struct verdicts *verdicts;
+    const struct findings *findings;
 };
 int record_host(struct manifest *m, const struct record_host *record, struct err *err);
 int record_service(struct manifest *m, const struct target *target, const struct fetch_service *s,

@@ -57,14 +57,14 @@ static int open_bundle(struct capture_earlier *e, const char *output, const stru
     return 0;
 }
 
-struct comparison {
+struct bundle_changes {
     const struct capture_observer *observer;
     size_t changed;
 };
 
 static void on_changed(void *ctx, const char *path, const char *difference)
 {
-    struct comparison *c = ctx;
+    struct bundle_changes *c = ctx;
     c->changed++;
     send_event(c->observer, &(struct capture_event){
                                 .kind = CAPTURE_EARLIER_CHANGED, .path = path, .difference = difference});
@@ -73,7 +73,7 @@ static void on_changed(void *ctx, const char *path, const char *difference)
 int capture_earlier_open(const char *path, const char *output, const struct capture_observer *observer,
                          int cancel_fd, struct capture_earlier *ret, struct err *err)
 {
-    struct comparison comparison = {.observer = observer};
+    struct bundle_changes comparison = {.observer = observer};
     struct stat st;
     *ret = (struct capture_earlier){.path = path, .is_bundle = stat(path, &st) < 0 || !S_ISDIR(st.st_mode)};
     int rc = ret->is_bundle ? open_bundle(ret, output, observer, cancel_fd, err) : open_directory(ret, err);

@@ -61,19 +61,19 @@ static void on_host(void *ctx, const struct host *host, const struct gateway *gw
 {
     struct run *r = ctx;
     struct err err = ERR_INIT;
-    struct verdicts verdicts = {0};
+    struct findings findings = {0};
     send_event(
         r, &(struct capture_event){.kind = CAPTURE_HOST, .host = host, .gateway = gw, .failure = failure});
     outcomes_host(&r->outcome->targets, host, failure);
-    note_recorded(r, duplicate_hosts_verdict(&r->duplicates, host, &verdicts, &err), &err);
+    note_recorded(r, duplicate_hosts_finding(&r->duplicates, host, &findings, &err), &err);
     const struct record_host record = {.host = host,
                                        .gw = gw,
                                        .failure = failure,
                                        .against = is_against(r->request->against, host),
-                                       .verdicts = &verdicts};
+                                       .findings = &findings};
     note_recorded(r, record_host(autosave_lock(&r->autosave), &record, &err), &err);
     autosave_unlock(&r->autosave, true);
-    verdicts_release(&verdicts);
+    findings_release(&findings);
     if (failure)
         counts_add_failure(&r->outcome->counts, failure);
 }

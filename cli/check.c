@@ -245,11 +245,11 @@ static void on_service(void *ctx, const struct target *target, const struct fetc
     struct fetch_step clock = {.n_hops = 0};
     add_profiles(r, s);
     add_clock(r, s);
-    for (size_t i = 0; i < s->verdicts->n; i++) {
-        add_line(r, "finding", "WARNING", -1, s->verdicts->items[i].text);
-        snprintf(clock.detail, sizeof clock.detail, "%s", s->verdicts->items[i].text);
+    for (size_t i = 0; i < s->findings->n; i++) {
+        add_line(r, "finding", "WARNING", -1, s->findings->items[i].text);
+        snprintf(clock.detail, sizeof clock.detail, "%s", s->findings->items[i].text);
         clock.warning = true;
-        record_step(r, s->verdicts->items[i].rule, &clock, "");
+        record_step(r, s->findings->items[i].rule->id, &clock, "");
     }
     if (s->failure)
         add_unreported(r, s->failure);

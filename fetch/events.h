@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/base.h"
+#include "findings/findings.h"
 #include "gateway/gateway.h"
 #include "inventory/inventory.h"
 #include "proto/proto.h"
@@ -18,32 +19,28 @@ enum fetch_status {
     FETCH_LEFT_OUT,    /* not requested because of the budget */
 };
 
-/* A finding: a plain sentence on a service or an item. */
-struct verdict {
-    const char *rule; /* its name in the table of rules: "cpu-share"; static */
-    bool note;        /* worth knowing, but not worth a line during the run */
-    char text[400];
-};
-struct verdicts {
-    struct verdict *items;
-    size_t n;
-    size_t cap;
+/* The findings that no check of a body adds, but the code that notices the event. */
+enum fetch_finding {
+    FETCH_FINDING_RENEWED = 1,
+    FETCH_FINDING_ADOPTED,
+    FETCH_FINDING_RETRIED,
+    FETCH_FINDING_SYNC_LATE,
+    FETCH_FINDING_BUILD_CHANGED,
+    FETCH_FINDING_NO_INDEX,
+    FETCH_FINDING_TEXT_GUARDED,
+    FETCH_FINDING_TEXT_UNGUARDED,
+    FETCH_FINDING_CLOCK_SKEW,
+    FETCH_FINDING_SAME_ADDRESS,
+    FETCH_FINDING_TLS_UNCHECKED,
+    FETCH_FINDINGS /* the number of all */
 };
 
-/* Adds the sentence of the rule `rule`; `first` and `second` replace {0} and {1}, NULL if the sentence lacks
- * them. */
-int verdicts_add(struct verdicts *l, const char *rule, const char *first, const char *second,
-                 struct err *err);
-void verdicts_release(struct verdicts *l);
+/* Adds that finding; `first` and `second` replace {0} and {1}, NULL if the sentence lacks them. */
+int fetch_finding_add(struct findings *l, enum fetch_finding number, const char *first, const char *second,
+                      struct err *err);
 
-/* A row of the table of rules, for help and documentation; -1 behind the last. */
-struct fetch_rule_help {
-    const char *name;
-    const char *sentence; /* {0}, {1}, {2} are placeholders */
-    const char *evidence;
-    const char *source;
-};
-int fetch_rule_help(size_t i, struct fetch_rule_help *ret);
+/* Row i of the table of rules on items and services; NULL behind the last. */
+const struct finding_rule *fetch_rule(size_t i);
 
 /* An item, fetched or not. All text is printable; unknown strings are empty. */
 struct fetch_item {
@@ -72,7 +69,7 @@ struct fetch_item {
     bool has_profile;
     struct profile_summary profile;
     char go_version[32]; /* the Go version of the program, as far as the item shows it: "1.22", ">= 1.21" */
-    struct verdicts verdicts;
+    struct findings findings;
 };
 
 struct fetch_offer {
@@ -102,7 +99,7 @@ struct fetch_service {
     bool has_clock_skew;
     int64_t clock_skew_ms;     /* the target's clock minus ours, good to about a second */
     const struct err *failure; /* NULL, or the reason why nothing is fetched from it */
-    const struct verdicts *verdicts;
+    const struct findings *findings;
 };
 
 /* A step before or between the profiles, reported at its end. */

@@ -12,7 +12,7 @@
 
 #include "fetch/answer.h"
 #include "fetch/retry.h"
-#include "fetch/verdict.h"
+#include "fetch/finding.h"
 #include "base/banned.h"
 
 /* The destination of a body. */
@@ -237,7 +237,7 @@ void item_fetch(struct transfer *t, const struct plan_item *plan, const struct i
         ret->status = FETCH_DAMAGED;
         snprintf(ret->file, sizeof ret->file, "%s/%s.part", context->directory, plan->file);
     }
-    verdict_item(&ret->verdicts, &(struct evidence){.item = ret,
+    fetch_finding_check(&ret->findings, &(struct evidence){.item = ret,
                                                     .plan = plan,
                                                     .response = &response,
                                                     .waited_ms = context->waited_ms,
@@ -294,8 +294,8 @@ int item_adopt(const struct plan_item *plan, const struct item_context *context,
     snprintf(ret->file, sizeof ret->file, "%s/%s", context->directory, name);
     if (examine_file(context, plan->format, ret, &err) < 0 || ret->bytes == 0)
         return -1;
-    verdict_item(&ret->verdicts, &(struct evidence){.item = ret, .plan = plan, .response = &none});
-    verdicts_add(&ret->verdicts, "adopted", NULL, NULL, NULL);
+    fetch_finding_check(&ret->findings, &(struct evidence){.item = ret, .plan = plan, .response = &none});
+    fetch_finding_add(&ret->findings, FETCH_FINDING_ADOPTED, NULL, NULL, NULL);
     return 0;
 }
 
@@ -306,7 +306,7 @@ int item_look_again(const struct item_context *context, struct fetch_item *ret, 
 
 void fetch_item_release(struct fetch_item *item)
 {
-    verdicts_release(&item->verdicts);
+    findings_release(&item->findings);
 }
 
 /* ---- local files --------------------------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "fetch/verdict.h"
+#include "fetch/finding.h"
 #include "base/banned.h"
 
 /* ---- file names ---------------------------------------------------------------------------------------- */
@@ -281,7 +281,7 @@ static int add_goroutines(struct plan *p, const struct service *service, const s
     if (index && !entry)
         return 0;
     if (!entry || entry->count < 0)
-        return verdicts_add(&p->verdicts, "text-unguarded", NULL, NULL, err);
+        return fetch_finding_add(&p->findings, FETCH_FINDING_TEXT_UNGUARDED, NULL, NULL, err);
     bool many = entry->count > PLAN_TEXT_GOROUTINES;
     text.form = many ? FORM_GROUPED : FORM_TEXT;
     snprintf(text.argument, sizeof text.argument, "%s", many ? "grouped" : "text");
@@ -289,7 +289,7 @@ static int add_goroutines(struct plan *p, const struct service *service, const s
         char count[24], limit[16];
         snprintf(count, sizeof count, "%lld", (long long)entry->count);
         snprintf(limit, sizeof limit, "%d", PLAN_TEXT_GOROUTINES);
-        if (verdicts_add(&p->verdicts, "text-guarded", count, limit, err) < 0)
+        if (fetch_finding_add(&p->findings, FETCH_FINDING_TEXT_GUARDED, count, limit, err) < 0)
             return -1;
     }
     return add_kind(p, service, &text, index, err);
@@ -439,6 +439,6 @@ int plan_pairs(struct plan *p, struct err *err)
 void plan_release(struct plan *p)
 {
     free(p->items);
-    verdicts_release(&p->verdicts);
+    findings_release(&p->findings);
     *p = (struct plan){0};
 }

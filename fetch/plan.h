@@ -35,7 +35,7 @@ struct plan {
     struct plan_item *items; /* in the order of fetching */
     size_t n;
     size_t cap;
-    struct verdicts verdicts; /* findings on the plan's decisions */
+    struct findings findings; /* findings on the plan's decisions */
 };
 
 /* Above this number of goroutines a full text dump stops the process for too long. */

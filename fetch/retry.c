@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "fetch/verdict.h"
+#include "fetch/finding.h"
 #include "base/banned.h"
 
 /* The first pause, and the upper limit of its doubling. */
@@ -87,10 +87,10 @@ bool retry_again(struct retry *r, struct err *why)
     return true;
 }
 
-void retry_note(const struct retry *r, const char *what, struct verdicts *l)
+void retry_note(const struct retry *r, const char *what, struct findings *l)
 {
     char text[160];
     snprintf(text, sizeof text, "%.80s at attempt %u", what, r->attempts + 1);
     if (r->attempts > 0)
-        verdicts_add(l, "retried", text, r->before, NULL);
+        fetch_finding_add(l, FETCH_FINDING_RETRIED, text, r->before, NULL);
 }

@@ -34,6 +34,6 @@ bool retry_is_transient(const struct err *why, int http_status);
 bool retry_again(struct retry *r, struct err *why);
 
 /* Adds a finding if something succeeded only after a retry. `what` is the beginning of the sentence. */
-void retry_note(const struct retry *r, const char *what, struct verdicts *l);
+void retry_note(const struct retry *r, const char *what, struct findings *l);
 
 #endif

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "fetch/estimate.h"
-#include "fetch/verdict.h"
+#include "fetch/finding.h"
 #include "fetch/service_run.h"
 #include "base/banned.h"
 
@@ -79,7 +79,7 @@ static bool ask_index(struct service_run *run, struct transfer_response *respons
     *response = (struct transfer_response){0};
     if (service_run_index(run, run->transfer, &run->index.page, response, why) < 0)
         return false;
-    verdicts_add(&run->verdicts, "renewed", NULL, NULL, NULL);
+    fetch_finding_add(&run->findings, FETCH_FINDING_RENEWED, NULL, NULL, NULL);
     return true;
 }
 
@@ -130,9 +130,9 @@ static int read_index_with_retries(struct service_run *run, bool dial, struct er
         *err = why;
         return -1;
     }
-    retry_note(&retry, "its index page came", &run->verdicts);
+    retry_note(&retry, "its index page came", &run->findings);
     if (run->clock.known)
-        verdict_skew(&run->verdicts, run->clock.skew_ms);
+        fetch_finding_skew(&run->findings, run->clock.skew_ms);
     return 0;
 }
 
@@ -176,7 +176,7 @@ static int make_plan(struct service_run *run, struct err *err)
     }
     char why[160];
     snprintf(why, sizeof why, "%.150s", run->index.failure.msg);
-    return rc < 0 ? -1 : verdicts_add(&run->plan.verdicts, "no-index", why, NULL, err);
+    return rc < 0 ? -1 : fetch_finding_add(&run->plan.findings, FETCH_FINDING_NO_INDEX, why, NULL, err);
 }
 
 /* ---- the run ------------------------------------------------------------------------------------------- */
@@ -212,10 +212,10 @@ static void report_service(struct service_run *run, const struct err *failure)
                                    .has_clock_skew = run->clock.known,
                                    .clock_skew_ms = run->clock.skew_ms,
                                    .failure = failure,
-                                   .verdicts = &run->verdicts};
+                                   .findings = &run->findings};
     for (size_t i = 0; i < report.n_offers; i++)
         offers[i] = (struct fetch_offer){run->index.page.items[i].name, run->index.page.items[i].count};
-    verdicts_move(&run->verdicts, &run->plan.verdicts);
+    findings_move(&run->findings, &run->plan.findings);
     observe_service(run->context->observe, run->target, &report);
     free(items);
     free(offers);
@@ -237,7 +237,7 @@ static void start_run(struct service_run *run, const struct service_context *con
     *run = (struct service_run){.context = context, .target = target, .secret = secret};
     pthread_mutex_init(&run->mutex, NULL);
     snprintf(run->directory, sizeof run->directory, "%s/%s", target->host->name, target->service->name);
-    retry_note(context->opening, "the host could be opened", &run->verdicts);
+    retry_note(context->opening, "the host could be opened", &run->findings);
 }
 
 static void end_run(struct service_run *run)
@@ -245,7 +245,7 @@ static void end_run(struct service_run *run)
     transfer_free(run->transfer);
     index_release(&run->index.page);
     plan_release(&run->plan);
-    verdicts_release(&run->verdicts);
+    findings_release(&run->findings);
     pthread_mutex_destroy(&run->mutex);
 }
 
@@ -253,7 +253,7 @@ static int open_service(struct service_run *run, bool dial, struct err *err)
 {
     const struct service *service = run->target->service;
     if (service->https && service->tls.insecure &&
-        verdicts_add(&run->verdicts, "tls-unchecked", NULL, NULL, err) < 0)
+        fetch_finding_add(&run->findings, FETCH_FINDING_TLS_UNCHECKED, NULL, NULL, err) < 0)
         return -1;
     if (read_index_with_retries(run, dial, err) == 0)
         return 0;

@@ -46,7 +46,7 @@ struct service_run {
     struct transfer *transfer;
     struct service_index index;
     struct service_clock clock;
-    struct verdicts verdicts;
+    struct findings findings;
     struct plan plan;
     char directory[600]; /* HOST/SERVICE below the work directory */
 

@@ -9,7 +9,7 @@
 #include "fetch/profiler_owner.h"
 #include "fetch/item.h"
 #include "fetch/retry.h"
-#include "fetch/verdict.h"
+#include "fetch/finding.h"
 #include "fetch/service_run_worker.h"
 #include "base/banned.h"
 
@@ -173,7 +173,7 @@ static void fetch_over_new_session(struct worker *w, struct fetch_item *item)
         return;
     fetch_again(w, item);
     if (is_from_last_request(w, item))
-        verdicts_add(&item->verdicts, "renewed", NULL, NULL, NULL);
+        fetch_finding_add(&item->findings, FETCH_FINDING_RENEWED, NULL, NULL, NULL);
 }
 
 void service_run_attempts(struct worker *w, struct fetch_item *ret)
@@ -193,7 +193,7 @@ void service_run_attempts(struct worker *w, struct fetch_item *ret)
         fetch_over_new_session(w, ret);
     }
     if (is_from_last_request(w, ret))
-        retry_note(&retry, "it came", &ret->verdicts);
+        retry_note(&retry, "it came", &ret->findings);
     if (ret->err.kind != ERR_LOST || !w->session_gone)
         return;
     /* The next item would have no session either. */

@@ -7,7 +7,7 @@
 
 #include "fetch/item.h"
 #include "fetch/recovered.h"
-#include "fetch/verdict.h"
+#include "fetch/finding.h"
 #include "fetch/service_run_worker.h"
 #include "base/banned.h"
 
@@ -43,7 +43,7 @@ static bool may_go_on(struct service_run *run, struct err *err)
 static void note_result(struct service_run *run, struct fetch_item *item)
 {
     pthread_mutex_lock(&run->mutex);
-    verdict_build(item, run->build_id);
+    fetch_finding_build(item, run->build_id);
     /* If this workstation's disk fails, further profiles would be lost too. */
     if (item->err.kind == ERR_LOCAL_IO && run->stop.kind == ERR_NONE)
         err_set(&run->stop, ERR_LOCAL_IO,

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "fetch/verdict.h"
+#include "fetch/finding.h"
 #include "base/banned.h"
 
 /* A clock error from here on is corrected by the Date header, which is good to about a second. */
@@ -56,7 +56,7 @@ void sync_note(struct sync *s, const struct sync_start *start, const struct plan
         return;
     item->late = start->late;
     if (item->late && item->file[0])
-        verdicts_add(&item->verdicts, "sync-late", NULL, NULL, NULL);
+        fetch_finding_add(&item->findings, FETCH_FINDING_SYNC_LATE, NULL, NULL, NULL);
     int64_t began = item->has_profile ? get_start_ns(plan, &item->profile) : 0;
     if (began > 0)
         record_skew(s, start, began, clock_skew_ms, item);

@@ -133,38 +133,35 @@ static void print_sentence(const char *sentence)
     buf_release(&b);
 }
 
-/* One line each of what a rule is: what it says, what it is found by, where that comes from. */
-static void print_finding(const struct fetch_rule_help *r)
+/* Prints the rule of one finding. Rules on bodies have no threshold and no function to look at. */
+static void print_rule(const struct finding_rule *r)
 {
-    printf("\n%s\n", r->name);
+    char percent[16];
+    snprintf(percent, sizeof percent, "%g %%", r->percent);
+    printf("\n%s", r->id);
+    if (r->topic != FINDING_TOPIC_BODY)
+        printf(" (%s, %s)", finding_topic_name(r->topic),
+               r->severity == FINDING_SUSPECT ? "suspect" : "fact");
+    printf("\n");
     print_sentence(r->sentence);
     print_about("by:", r->evidence);
+    if (r->threshold || r->percent > 0)
+        print_about("from:", r->threshold ? r->threshold : percent);
+    if (r->look)
+        print_about("look:", r->look);
     print_about("see:", r->source);
 }
 
 static void print_findings(void)
 {
-    struct fetch_rule_help r;
+    const struct finding_rule *r;
     columns_wrap(
         stdout,
         "Findings are what profiles and services show about themselves: sentences in the manifest, in "
         "README.md and on stderr. Each has a rule.",
         0, 0);
-    for (size_t i = 0; fetch_rule_help(i, &r) == 0; i++)
-        print_finding(&r);
-}
-
-static void print_summary_rule(const struct finding_rule *r)
-{
-    printf("\n%s (%s, %s)\n", r->id, finding_topic_name(r->topic),
-           r->severity == FINDING_SUSPECT ? "suspect" : "fact");
-    print_sentence(r->sentence);
-    char percent[16];
-    snprintf(percent, sizeof percent, "%g %%", r->percent);
-    print_about("by:", r->evidence);
-    print_about("from:", r->threshold ? r->threshold : percent);
-    print_about("look:", r->look);
-    print_about("see:", r->source);
+    for (size_t i = 0; (r = fetch_rule(i)); i++)
+        print_rule(r);
 }
 
 static void print_summary(void)
@@ -177,7 +174,7 @@ static void print_summary(void)
         "threshold on, facts always. Each has a rule.",
         0, 0);
     for (size_t i = 0; (r = findings_rule(i)); i++)
-        print_summary_rule(r);
+        print_rule(r);
 }
 
 static const struct verb topics[] = {

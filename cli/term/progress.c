@@ -295,11 +295,11 @@ static void tell_error(struct progress *p, const char *where, const struct err *
     talk_error(plain(p), &err);
 }
 
-static void tell_verdicts(struct progress *p, const char *where, const struct verdicts *verdicts)
+static void print_findings(struct progress *p, const char *where, const struct findings *findings)
 {
-    for (size_t i = 0; !p->options.quiet && verdicts && i < verdicts->n; i++)
-        if (!verdicts->items[i].note || p->options.verbose)
-            talk_to(plain(p), "%s: %s", where, verdicts->items[i].text);
+    for (size_t i = 0; !p->options.quiet && findings && i < findings->n; i++)
+        if (findings->items[i].rule->severity != FINDING_NOTE || p->options.verbose)
+            talk_to(plain(p), "%s: %s", where, findings->items[i].text);
 }
 
 void progress_say(struct progress *p, const char *line)
@@ -353,7 +353,7 @@ void progress_service(struct progress *p, const struct target *target, const str
     name_target(target, where, sizeof where);
     if (s->failure)
         tell_error(p, where, s->failure);
-    tell_verdicts(p, where, s->verdicts);
+    print_findings(p, where, s->findings);
     pthread_mutex_unlock(&p->mutex);
 }
 
@@ -370,7 +370,7 @@ void progress_item(struct progress *p, const struct target *target, const struct
     else if (!p->options.quiet)
         talk_to(plain(p), "%s: %s in %s", full, text_bytes(size, sizeof size, item->bytes),
                 text_duration(took, sizeof took, item->duration_ms));
-    tell_verdicts(p, full, &item->verdicts);
+    print_findings(p, full, &item->findings);
     pthread_mutex_unlock(&p->mutex);
 }
 

@@ -29,8 +29,8 @@ static void check_plan(const struct plan *plan)
         for (size_t k = 0; k < i; k++)
             assert(strcmp(item->file, plan->items[k].file) != 0);
     }
-    for (size_t i = 0; i < plan->verdicts.n; i++)
-        assert(fuzz_is_printable(plan->verdicts.items[i].text));
+    for (size_t i = 0; i < plan->findings.n; i++)
+        assert(fuzz_is_printable(plan->findings.items[i].text));
 }
 
 static void plan_all(const struct index_page *page)

@@ -452,8 +452,8 @@ static void who_is_late_is_told_and_does_not_count(void **state)
     sync_note(&s, &start, &plan, 0, &item);
     assert_true(item.late);
     assert_int_equal(item.sync_skew_ms, 4000);
-    assert_int_equal(item.verdicts.n, 1);
-    assert_string_equal(item.verdicts.items[0].rule, "sync-late");
+    assert_int_equal(item.findings.n, 1);
+    assert_string_equal(item.findings.items[0].rule->id, "sync-late");
     assert_int_equal(s.n, 0);
     fetch_item_release(&item);
     sync_release(&s);

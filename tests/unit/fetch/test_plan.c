@@ -57,7 +57,7 @@ static int plan_with(const struct service *service, const char *words, const cha
     return rc;
 }
 
-/* `request > file` on a line for each item, then the verdicts. */
+/* `request > file` on a line for each item, then the findings. */
 static void planned_for(const struct service *service, const char *words, const char *rows,
                         const char *wanted)
 {
@@ -68,8 +68,8 @@ static void planned_for(const struct service *service, const char *words, const 
     for (size_t i = 0; i < p.n; i++)
         buf_addf(&b, "%s > %s%s%s\n", p.items[i].target, p.items[i].file, p.items[i].name_by_type ? "*" : "",
                  p.items[i].absent ? " (absent)" : "");
-    for (size_t i = 0; i < p.verdicts.n; i++)
-        buf_addf(&b, "! %s\n", p.verdicts.items[i].text);
+    for (size_t i = 0; i < p.findings.n; i++)
+        buf_addf(&b, "! %s\n", p.findings.items[i].text);
     assert_string_equal(buf_str(&b), wanted);
     buf_release(&b);
     plan_release(&p);

@@ -45,7 +45,7 @@ static struct {
     char beside[400];   /* what each was said to be taken beside */
     unsigned late;      /* of these */
     struct err last;    /* of the last item */
-    char verdicts[400]; /* of its rules */
+    char findings[400]; /* of its rules */
 } world;
 
 static char a_transfer, another_transfer;
@@ -188,10 +188,10 @@ static void on_item(void *ctx, const struct target *target, const struct fetch_i
              item->pair == 2 ? " later" : "", words[item->status], (unsigned long long)item->bytes);
     world.last = item->err;
     world.late += item->late;
-    world.verdicts[0] = '\0';
-    for (size_t i = 0; i < item->verdicts.n; i++) {
-        n = strlen(world.verdicts);
-        snprintf(world.verdicts + n, sizeof world.verdicts - n, "%s ", item->verdicts.items[i].rule);
+    world.findings[0] = '\0';
+    for (size_t i = 0; i < item->findings.n; i++) {
+        n = strlen(world.findings);
+        snprintf(world.findings + n, sizeof world.findings - n, "%s ", item->findings.items[i].rule->id);
     }
 }
 
@@ -366,7 +366,7 @@ static void of_two_halves_the_larger_is_kept(void **state)
     assert_int_equal(files(&s), 1);
     contains(world.last.msg, "attempt 1 failed; so it was 2 times");
     /* It did not come at the second attempt. */
-    assert_string_equal(world.verdicts, "");
+    assert_string_equal(world.findings, "");
     end(&s);
 }
 
@@ -381,7 +381,7 @@ static void the_larger_half_may_come_later(void **state)
     tells(&s, "trace: damaged, 400\n");
     assert_int_equal(size_of(&s, "trace.bin.damaged"), 400);
     assert_int_equal(files(&s), 1);
-    assert_string_equal(world.verdicts, "retried ");
+    assert_string_equal(world.findings, "retried ");
     end(&s);
 }
 
@@ -395,7 +395,7 @@ static void what_is_whole_beats_a_larger_half(void **state)
     tells(&s, "trace: ok, 20\n");
     assert_int_equal(size_of(&s, "trace.bin"), 20);
     assert_int_equal(files(&s), 1);
-    assert_string_equal(world.verdicts, "retried ");
+    assert_string_equal(world.findings, "retried ");
     end(&s);
 }
 
@@ -408,7 +408,7 @@ static void over_another_session_too(void **state)
     tells(&s, "trace: damaged, 400\n");
     assert_int_equal(size_of(&s, "trace.bin.damaged"), 400);
     assert_int_equal(files(&s), 1);
-    assert_string_equal(world.verdicts, "");
+    assert_string_equal(world.findings, "");
     end(&s);
 }
 
@@ -523,7 +523,7 @@ static void who_is_asked_twice_began_behind_the_others(void **state)
              {FETCH_OK, 10, ERR_NONE, false});
     tells(&s, "cpu: ok, 10\nmutex: ok, 10\ntrace: ok, 10\n");
     assert_int_equal(world.late, 2);
-    assert_string_equal(world.verdicts, "retried sync-late ");
+    assert_string_equal(world.findings, "retried sync-late ");
     end(&s);
 }
 

@@ -304,13 +304,14 @@ static void a_cost_is_said_once_before(void **state)
     show_release(&s);
 }
 
-static struct verdict verdicts[] = {{.rule = "a", .text = "it is busy"},
-                                    {.rule = "b", .note = true, .text = "by the way"}};
+static const struct finding_rule rules[] = {{.id = "a"}, {.id = "b", .severity = FINDING_NOTE}};
+static char busy[] = "it is busy", aside[] = "by the way";
+static struct finding findings[] = {{.rule = &rules[0], .text = busy}, {.rule = &rules[1], .text = aside}};
 
 static void tell_finding(struct show *s)
 {
     struct target t = target(s, 0);
-    struct fetch_service service = {.verdicts = &(struct verdicts){.items = verdicts, .n = 2}};
+    struct fetch_service service = {.findings = &(struct findings){.items = findings, .n = 2}};
     progress_service(&s->progress, &t, &service);
 }
 

@@ -1,9 +1,9 @@
 /*
  * Findings: plain sentences on an item or a service, so that nobody reads an empty mutex profile as "no
- * contention". One table of rules: name, evidence, sentence, source.
+ * contention". One table of rules (findings/rule.h).
  */
-#ifndef FETCH_VERDICT_H
-#define FETCH_VERDICT_H
+#ifndef FETCH_FINDING_H
+#define FETCH_FINDING_H
 
 #include "fetch/fetch.h"
 #include "fetch/plan.h"
@@ -18,16 +18,13 @@ struct evidence {
     const char *beside; /* the kinds fetched at the same time; NULL or empty for none */
 };
 
-/* Adds the findings of the rules to `l`; without memory, fewer. */
-void verdict_item(struct verdicts *l, const struct evidence *e);
+/* Adds the findings of all rules that check an item; without memory, fewer. */
+void fetch_finding_check(struct findings *l, const struct evidence *e);
 
 /* Compares an item's build id with the last one of this service (may be empty), and stores its own. */
-void verdict_build(struct fetch_item *item, char build_id[128]);
+void fetch_finding_build(struct fetch_item *item, char build_id[128]);
 
 /* Adds the finding on a clock `skew_ms` ahead of ours. */
-void verdict_skew(struct verdicts *l, int64_t skew_ms);
-
-/* Moves all of `from` to the end of `l`. */
-void verdicts_move(struct verdicts *l, struct verdicts *from);
+void fetch_finding_skew(struct findings *l, int64_t skew_ms);
 
 #endif

@@ -1,5 +1,5 @@
-/* fetch/verdict.c: each rule says its sentence where it applies, and nothing where it does not. */
-#include "fetch/verdict.h"
+/* fetch/finding.c: each rule says its sentence where it applies, and nothing where it does not. */
+#include "fetch/finding.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,13 +16,13 @@ static const struct transfer_response whole = {.status = 200};
 static const char *sentences(const struct evidence *e)
 {
     static char text[4000];
-    struct verdicts l = {0};
+    struct findings l = {0};
     size_t n = 0;
     text[0] = '\0';
-    verdict_item(&l, e);
+    fetch_finding_check(&l, e);
     for (size_t i = 0; i < l.n; i++)
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s: %s\n", l.items[i].rule, l.items[i].text);
-    verdicts_release(&l);
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s: %s\n", l.items[i].rule->id, l.items[i].text);
+    findings_release(&l);
     return text;
 }
 
@@ -182,19 +182,19 @@ static void builds(void **state)
     char known[128] = "";
     struct fetch_item first = profile_item("heap", "inuse_space", "bytes", 1);
     struct fetch_item second = profile_item("cpu", "cpu", "nanoseconds", 1);
-    verdict_build(&first, known); /* one without a build id */
+    fetch_finding_build(&first, known); /* one without a build id */
     assert_string_equal(known, "");
     snprintf(first.profile.build_id, sizeof first.profile.build_id, "aaaa");
     snprintf(second.profile.build_id, sizeof second.profile.build_id, "bbbb");
-    verdict_build(&first, known);
-    verdict_build(&first, known);
-    assert_int_equal(first.verdicts.n, 0);
-    verdict_build(&second, known);
-    assert_int_equal(second.verdicts.n, 1);
-    assert_string_equal(second.verdicts.items[0].text,
+    fetch_finding_build(&first, known);
+    fetch_finding_build(&first, known);
+    assert_int_equal(first.findings.n, 0);
+    fetch_finding_build(&second, known);
+    assert_int_equal(second.findings.n, 1);
+    assert_string_equal(second.findings.items[0].text,
                         "the program's build id changed from aaaa to bbbb between two "
                         "items: they come from different builds");
-    verdicts_release(&second.verdicts);
+    findings_release(&second.findings);
 }
 
 static void skew(void **state)
@@ -209,44 +209,45 @@ static void skew(void **state)
                 {12400, "its clock is 12s ahead of this workstation's"},
                 {-61000, "its clock is 1m1s behind this workstation's"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct verdicts l = {0};
-        verdict_skew(&l, rows[i].ms);
+        struct findings l = {0};
+        fetch_finding_skew(&l, rows[i].ms);
         assert_int_equal(l.n, rows[i].text != NULL);
         if (rows[i].text)
             assert_string_equal(l.items[0].text, rows[i].text);
-        verdicts_release(&l);
+        findings_release(&l);
     }
 }
 
-/* Every rule that others add by name is in the table, and a name that is not adds nothing. */
-static void by_name(void **state)
+/* Every finding that other code adds has one row. */
+static void by_number(void **state)
 {
     (void)state;
-    static const char *const names[] = {"no-index",   "text-guarded",  "text-unguarded",
-                                        "clock-skew", "tls-unchecked", "build-changed"};
-    struct verdicts l = {0}, more = {0};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        assert_int_equal(verdicts_add(i % 2 ? &l : &more, names[i], "one", "two", NULL), 0);
-    assert_int_equal(verdicts_add(&l, "no such rule", NULL, NULL, NULL), -1);
-    verdicts_move(&l, &more);
-    assert_int_equal(l.n, sizeof names / sizeof *names);
+    struct findings l = {0}, more = {0};
+    for (int i = 1; i < FETCH_FINDINGS; i++)
+        assert_int_equal(fetch_finding_add(i % 2 ? &l : &more, (enum fetch_finding)i, "one", "two", NULL), 0);
+    assert_int_equal(fetch_finding_add(&l, FETCH_FINDINGS, NULL, NULL, NULL), -1);
+    findings_move(&l, &more);
+    assert_int_equal(l.n, FETCH_FINDINGS - 1);
     assert_int_equal(more.n, 0);
     for (size_t i = 0; i < l.n; i++)
         assert_null(strchr(l.items[i].text, '{'));
-    verdicts_release(&l);
+    findings_release(&l);
 }
 
-/* The table is what the documentation is made of: complete, and without a name twice. */
+/* The table is what the documentation is made of: complete, and without a name or a number twice. */
 static void the_table(void **state)
 {
     (void)state;
-    struct fetch_rule_help a, b;
+    const struct finding_rule *a, *b;
     size_t n = 0;
-    for (; fetch_rule_help(n, &a) == 0; n++) {
-        assert_true(a.name[0] && a.sentence[0] && a.evidence[0] && a.source[0]);
+    for (; (a = fetch_rule(n)); n++) {
+        assert_true(a->id[0] && a->sentence[0] && a->evidence[0] && a->source[0]);
+        assert_int_equal(a->topic, FINDING_TOPIC_BODY);
+        assert_true((a->number == 0) == (a->apply != NULL));
         for (size_t i = 0; i < n; i++) {
-            assert_int_equal(fetch_rule_help(i, &b), 0);
-            assert_string_not_equal(a.name, b.name);
+            b = fetch_rule(i);
+            assert_string_not_equal(a->id, b->id);
+            assert_true(a->number == 0 || a->number != b->number);
         }
     }
     assert_true(n > 15);
@@ -258,7 +259,7 @@ int main(void)
         cmocka_unit_test(contention), cmocka_unit_test(cpu),       cmocka_unit_test(window),
         cmocka_unit_test(heap),       cmocka_unit_test(stacks),    cmocka_unit_test(versions),
         cmocka_unit_test(builds),     cmocka_unit_test(skew),      cmocka_unit_test(circumstances),
-        cmocka_unit_test(by_name),    cmocka_unit_test(the_table),
+        cmocka_unit_test(by_number),  cmocka_unit_test(the_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
