@@ -150,7 +150,7 @@ rows_done() {
     row refused 'a key the server does not know' sshd "IdentityFile $PWD/stranger"
     row refused 'a key file that does not exist' sshd "IdentityFile $PWD/nothing"
     echo 'no key' >garbage
-    row refused 'a key file that is none' sshd "IdentityFile $PWD/garbage"
+    row refused 'a file that is not a key' sshd "IdentityFile $PWD/garbage"
     rows_done
 }
 
@@ -169,7 +169,7 @@ rows_done() {
     row ssh 'ed25519, with --via openssh' sshd "IdentityFile $PWD/ed25519" -- --via openssh
     says wrong terces
     SSH_ASKPASS=$PWD/wrong row refused 'a wrong passphrase' sshd "IdentityFile $PWD/ed25519"
-    SSH_ASKPASS=/nonexistent SSH_ASKPASS_REQUIRE=never row refused 'nobody to ask' sshd "IdentityFile $PWD/ed25519"
+    SSH_ASKPASS=/nonexistent SSH_ASKPASS_REQUIRE=never row refused 'no terminal for the prompt' sshd "IdentityFile $PWD/ed25519"
     row refused '--batch' sshd "IdentityFile $PWD/ed25519" -- --batch
     rows_done
 }
@@ -188,7 +188,7 @@ rows_done() {
     make_key elsewhere sshd -t ed25519
     mv elsewhere elsewhere.gone
     row refused 'only the .pub is there and named, the agent does not have the key' sshd "IdentityFile $PWD/elsewhere.pub" "$held"
-    row refused 'an agent that is gone, and no key' sshd 'IdentityFile none' "IdentityAgent $PWD/nobody"
+    row refused 'no agent at its socket, and no key' sshd 'IdentityFile none' "IdentityAgent $PWD/nobody"
     make_key authority - -t ed25519
     mkdir -p "$RIG_DIR/certified"
     cp authority.pub "$RIG_DIR/certified/authority.pub"
@@ -224,7 +224,7 @@ print("-----END OPENSSH PRIVATE KEY-----")
 PY
     chmod 600 sk
     cat sk.pub >>"$RIG_DIR/sshd/authorized_keys"
-    row refused 'a security key whose token is not there' sshd "IdentityFile $PWD/sk"
+    row refused 'a security key without its token' sshd "IdentityFile $PWD/sk"
     row refused 'a security key, with --via libssh2' sshd "IdentityFile $PWD/sk" -- --via libssh2
     smart_card
     cat card.pub >>"$RIG_DIR/sshd/authorized_keys"
@@ -248,18 +248,18 @@ security_keys() {
         row ssh "a security key ($type)" sshd "IdentityFile $PWD/$type" "$provider"
     done
     make_key verified sshd -t ed25519-sk -w "$softkey" -O verify-required
-    row ssh 'a security key that wants a PIN' sshd "IdentityFile $PWD/verified" "$provider"
-    SSH_ASKPASS=$PWD/wrong-pin row refused 'a security key that wants a PIN, and gets a wrong one' sshd "IdentityFile $PWD/verified" "$provider"
-    row refused 'a security key that wants a PIN, with --batch' sshd "IdentityFile $PWD/verified" "$provider" -- --batch
+    row ssh 'a security key with a PIN' sshd "IdentityFile $PWD/verified" "$provider"
+    SSH_ASKPASS=$PWD/wrong-pin row refused 'a security key with a PIN, wrong PIN' sshd "IdentityFile $PWD/verified" "$provider"
+    row refused 'a security key with a PIN, with --batch' sshd "IdentityFile $PWD/verified" "$provider" -- --batch
     mkfifo touch
-    SOFTKEY_TOUCH=$PWD/touch row refused 'a security key that nobody touches' sshd "IdentityFile $PWD/ed25519-sk" "$provider" -- \
+    SOFTKEY_TOUCH=$PWD/touch row refused 'a security key without a touch' sshd "IdentityFile $PWD/ed25519-sk" "$provider" -- \
         --ask-timeout 2s
-    LIMIT=15000 SOFTKEY_TOUCH=$PWD/touch row refused 'a security key that nobody touches, with --batch' sshd "IdentityFile $PWD/ed25519-sk" \
+    LIMIT=15000 SOFTKEY_TOUCH=$PWD/touch row refused 'a security key without a touch, with --batch' sshd "IdentityFile $PWD/ed25519-sk" \
         "$provider" -- --connect-timeout 3s --batch
     security_agent at_once
     row ssh "an agent's security key" sshd 'IdentityFile none' 'IdentitiesOnly no' "IdentityAgent $PWD/at_once"
     SOFTKEY_TOUCH=$PWD/touch security_agent never
-    row refused "an agent's security key that nobody touches" sshd 'IdentityFile none' 'IdentitiesOnly no' \
+    row refused "an agent's security key without a touch" sshd 'IdentityFile none' 'IdentitiesOnly no' \
         "IdentityAgent $PWD/never" -- --connect-timeout 2s --ask-timeout 3s
 }
 
@@ -281,11 +281,11 @@ kerberos() {
     sed "s|default_ccache_name = .*|default_ccache_name = FILE:$PWD/elsewhere|" "$KRB5_CONFIG" >elsewhere.conf
     KRB5CCNAME=$PWD/ticket row ssh 'a Kerberos ticket (GSSAPI)' kerberos "$gssapi"
     KRB5CCNAME=$PWD/ticket row ssh 'a Kerberos ticket, with --batch' kerberos "$gssapi" -- --batch
-    PATH=$rig_packages/usr/bin:$PATH KRB5_CONFIG=$PWD/elsewhere.conf row ssh 'a Kerberos ticket, where krb5.conf has it' kerberos "$gssapi"
+    PATH=$rig_packages/usr/bin:$PATH KRB5_CONFIG=$PWD/elsewhere.conf row ssh 'a Kerberos ticket at the place of krb5.conf' kerberos "$gssapi"
     KRB5CCNAME=$PWD/ticket row refused 'a Kerberos ticket, with --via libssh2' kerberos "$gssapi" -- --via libssh2
     KRB5CCNAME=$PWD/first KRB5_CONFIG=$PWD/silent.conf row refused 'a Kerberos ticket, and the KDC does not answer' kerberos \
         "$gssapi" -- --connect-timeout 2s
-    row refused 'only GSSAPI is allowed, and there is no ticket' kerberos "$gssapi"
+    row refused 'only GSSAPI is allowed, no ticket' kerberos "$gssapi"
 }
 
 # A card in software, whose key is in ./card.pub, its PIN what ./pin says. Sets $module.
@@ -324,8 +324,8 @@ smart_card() {
     SSH_ASKPASS=$PWD/wrong row refused 'keyboard-interactive, the wrong answers' rounds
     row works 'a key and a password' steps
     make_key second twice -t ed25519
-    row works 'two keys are wanted' twice "IdentityFile $RIG_KEY" "IdentityFile $PWD/second"
-    row refused 'two keys are wanted, there is one' twice
+    row works 'two keys are required' twice "IdentityFile $RIG_KEY" "IdentityFile $PWD/second"
+    row refused 'two keys are required, one exists' twice
     rows_done
 }
 
@@ -350,8 +350,8 @@ smart_card() {
     row works 'known without its port' sshd "$(known bare "127.0.0.1 $key")"
     row works 'known by its HostKeyAlias' sshd "$(known alias "the-alias $key")" 'HostKeyAlias the-alias'
     row works 'known in the second of two files' sshd "UserKnownHostsFile $PWD/none $PWD/plain"
-    row works 'known, in lines that end as on Windows' sshd "$(known crlf "$here $key"$'\r')"
-    row works 'known, behind lines of garbage' sshd "$(known garbage 'garbage' '@what is this' "$here $key")"
+    row works 'known, with Windows line ends' sshd "$(known crlf "$here $key"$'\r')"
+    row works 'known, after invalid lines' sshd "$(known garbage 'garbage' '@what is this' "$here $key")"
     row refused 'unknown' sshd "$(known empty '')"
     row refused 'another key than the known one' sshd "$(known changed "$here $other")"
     row refused 'the known one is of another type' sshd "$(known type "$here $(ssh-keygen -q -t ecdsa -N '' -f ecdsa; cut -d' ' -f1,2 ecdsa.pub)")"
@@ -372,12 +372,12 @@ smart_card() {
     row works 'ProxyCommand' sshd "ProxyCommand ssh -F $RIG_SSH_CONFIG -W %h:%p second-hop"
     row refused 'ProxyCommand that fails' sshd 'ProxyCommand echo no way through here >&2; exit 1'
     row refused 'ProxyCommand that does not exist' sshd 'ProxyCommand /nonexistent/program %h'
-    TIMEOUT=2 row refused 'ProxyCommand that says nothing' sshd 'ProxyCommand sleep 30'
+    TIMEOUT=2 row refused 'ProxyCommand without output' sshd 'ProxyCommand sleep 30'
     row works 'a Unix socket on the far side' sshd -- --unix "$RIG_DIR/rude.sock"
     row refused 'a Unix socket that is not there' sshd -- --unix "$RIG_DIR/nothing.sock"
     row ssh '--via openssh' sshd -- --via openssh
     row ssh '--via openssh, three hops' sshd 'ProxyJump second-hop,third-hop' -- --via openssh
-    row refused 'jumps in a circle' sshd 'ProxyJump the-host'
+    row refused 'a loop of jump hosts' sshd 'ProxyJump the-host'
     row refused 'a jump host that does not resolve' sshd "ProxyJump $nameless"
     row refused 'a Match exec that takes too long' sshd "Match exec \"sleep $((30 * SLOW))\"" -- --timeout 2s
     rows_done
@@ -427,13 +427,13 @@ fault() {
 @test "faults on the way to the server" {
     RIG_PORT_closed=$(rig_free_port)
     export RIG_PORT_closed
-    TIMEOUT=2 row refused 'nobody listens on the port' closed
+    TIMEOUT=2 row refused 'nothing listens on the port' closed
     TIMEOUT=2 row refused 'the name does not resolve' sshd "HostName $nameless"
     fault refused 'the host does not answer' blackhole
     fault refused 'the connection is closed at once' closing
-    fault refused 'it accepts the connection and says nothing' silent
-    TIMEOUT=2 row refused 'the same behind a jump host' bad_silent 'HostKeyAlias faulty' 'ProxyJump file-01'
-    TIMEOUT=2 row refused 'nobody listens on the port, behind a jump host' closed 'ProxyJump file-01'
+    fault refused 'a silent server' silent
+    TIMEOUT=2 row refused 'a silent server behind a jump host' bad_silent 'HostKeyAlias faulty' 'ProxyJump file-01'
+    TIMEOUT=2 row refused 'nothing listens on the port, behind a jump host' closed 'ProxyJump file-01'
     TIMEOUT=2 row refused 'the name does not resolve behind a jump host' sshd "HostName $nameless" 'ProxyJump file-01'
     TIMEOUT=2 row refused 'the host does not answer, behind a jump host' bad_blackhole 'HostKeyAlias faulty' 'ProxyJump file-01'
     TIMEOUT=2 row refused 'it is an HTTP server' "$RIG_PORT_rude"
@@ -450,7 +450,7 @@ fault() {
     fault works 'a slow banner' slowbanner
     fault refused 'a banner too slow for the deadline' drippingbanner
     fault refused 'a banner, then nothing' nokex
-    fault refused 'a banner, then noise' noisy
+    fault refused 'a banner, then random bytes' noisy
     fault refused 'the connection is closed in the middle of the offer' cutoffer
     fault refused 'the connection is closed in the middle of the key exchange' cutkey
     fault refused 'silence in the middle of the offer' stalloffer
