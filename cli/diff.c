@@ -319,7 +319,7 @@ static int compare(int argc, char **argv, char **room, struct err *err)
     room[n + 1] = base;
     room[n + 2] = argv[n];
     room[n + 3] = argv[n + 1];
-    pprof_settle_memory();
+    pprof_tune_memory();
     switch (pprof_parse(c.n, c.argv, &c.options, err)) {
     case PPROF_HELPED:
         return EXIT_OK;

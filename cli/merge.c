@@ -256,7 +256,7 @@ static int merge(const struct merge_options *how, const struct strlist *words, s
                               .timeout = -1};
     struct merge m = {.keys = {&how->identities, how->passphrase_file, "--identity", NULL, NULL}};
     struct profile *merged = NULL;
-    pprof_settle_memory();
+    pprof_tune_memory();
     int rc = merge_all(words, &m, &merged, err);
     release(&m);
     o.budget = m.budget;

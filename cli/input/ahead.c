@@ -27,8 +27,7 @@ int input_open_all(char *const *words, size_t n, struct input_keys *keys, struct
     return 0;
 }
 
-/* ---- standard input --------------------------------------------------------------------------------------
- */
+/* ---- standard input ------------------------------------------------------------------------------------ */
 
 static int spool(int to, uint64_t most, int cancel_fd, struct err *err)
 {

@@ -11,11 +11,10 @@
 
 #include "base/banned.h"
 
-/* ---- its bytes -------------------------------------------------------------------------------------------
- */
+/* ---- bytes --------------------------------------------------------------------------------------------- */
 
-/* A call that failed, as Go says it: with a small letter. */
-static int failed(struct err *err, const char *call, const char *name)
+/* Reports a failed call in Go's form, in lower case. */
+static int set_call_error(struct err *err, const char *call, const char *name)
 {
     const char *why = strerror(errno);
     return err_set(err, ERR_NOT_FOUND, "%s %s: %c%s", call, name, tolower(why[0]), why + 1);
@@ -23,13 +22,13 @@ static int failed(struct err *err, const char *call, const char *name)
 
 static int read_all(int fd, const char *name, struct buf *ret, struct err *err)
 {
-    return fd_read_all(fd, ret) < 0 ? failed(err, "read", name) : buf_check(ret, name, err);
+    return fd_read_all(fd, ret) < 0 ? set_call_error(err, "read", name) : buf_check(ret, name, err);
 }
 
 static int read_file(const char *name, struct buf *ret, struct err *err)
 {
     int fd = open(name, O_RDONLY | O_CLOEXEC);
-    int rc = fd < 0 ? failed(err, "open", name) : read_all(fd, name, ret, err);
+    int rc = fd < 0 ? set_call_error(err, "open", name) : read_all(fd, name, ret, err);
     fd_close(&fd);
     return rc;
 }
@@ -59,16 +58,14 @@ int input_read(const char *name, struct input_keys *keys, struct buf *ret, struc
     const char *member;
     char *bundle = input_bundle_of(name, &member);
     errno = why;
-    rc = bundle ? read_member(bundle, member, keys, ret, err) : failed(err, "stat", name);
+    rc = bundle ? read_member(bundle, member, keys, ret, err) : set_call_error(err, "stat", name);
     free(bundle);
     return rc;
 }
 
-/* ---- what type of file it is
- * -------------------------------------------------------------------------------
- */
+/* ---- what type of file it is --------------------------------------------------------------------------- */
 
-/* So much of a file tells what it is: a block of a tarball. */
+/* The bytes that identify a type of file: a block of a tarball. */
 enum { HEAD = 512, COMPRESSED = 8192, TAR_MAGIC_AT = 257, TEXT_LOOKED_AT = 1 << 20 };
 
 struct head {
@@ -85,7 +82,7 @@ static int add_head(void *ctx, const void *p, size_t n, struct err *err)
     return h->n < HEAD ? 0 : err_set(err, ERR_FAILED, "enough");
 }
 
-/* The first bytes, inflated where they are gzip'ed. */
+/* Copies the first bytes, inflated if they are gzip'ed. */
 static void read_head(const void *p, size_t n, struct head *ret)
 {
     struct err unused = ERR_INIT;
@@ -136,11 +133,11 @@ static bool is_program(const struct head *h)
 static const char trace[] = "go tool trace", goroutines[] = "profgrab goroutines",
                   list[] = "profgrab bundle list";
 
-/* What may be taken for a profile or a dump. */
+/* The types of files that users mistake for profiles or dumps. */
 static const struct type {
     bool (*is)(const struct head *h);
     const char *what;
-    const char *command; /* reads it; NULL: none */
+    const char *command; /* the command that reads it; NULL: none */
 } types[] = {{is_trace, "an execution trace", trace},   {is_dump, "a dump of goroutines", goroutines},
              {is_tarball, "a bundle or tarball", list}, {is_age, "encrypted", list},
              {is_html, "an HTML page", NULL},           {is_program, "a program", NULL}};
@@ -155,7 +152,7 @@ static const struct type *type_of(const void *p, size_t n)
     return NULL;
 }
 
-/* A hint that names what reads it; `what` (NULL: nothing) stands in front. */
+/* Adds a hint with the command that reads the type. `what` (NULL: nothing) precedes it. */
 static int hint_type(const struct type *type, const char *what, const char *name, struct err *err)
 {
     const char *is = what ? "it is " : "", *colon = what ? ": " : "";
@@ -187,8 +184,7 @@ bool input_is_bundle(const char *name)
     return is_tarball(&h) ? memcmp(first, "\x1f\x8b", 2) == 0 : is_age(&h);
 }
 
-/* ---- what it holds ---------------------------------------------------------------------------------------
- */
+/* ---- contents ------------------------------------------------------------------------------------------ */
 
 static int add_inflated(void *ctx, const void *p, size_t n, struct err *err)
 {
@@ -239,7 +235,7 @@ static int refuse_perf(const struct buf *bytes, const char *name, struct err *er
     return err_hint(err, "perf_to_profile of github.com/google/perf_data_converter makes a profile of it");
 }
 
-/* The bytes are gone when it fails, so the first of them are kept. */
+/* Keeps the first bytes for the hint, because parsing consumes them. */
 static int parse(struct buf *bytes, const char *name, struct profile **ret, struct err *err)
 {
     char first[COMPRESSED];

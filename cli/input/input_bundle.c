@@ -1,4 +1,4 @@
-/* Bundles as sources of the commands that read profiles and dumps: what needs libarchive and OpenSSL. */
+/* Members of bundles as inputs: the part that needs libarchive and OpenSSL. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +10,7 @@
 #include "cli/input/input.h"
 #include "base/banned.h"
 
-/* ---- who opens it ----------------------------------------------------------------------------------------
- */
+/* ---- keys ---------------------------------------------------------------------------------------------- */
 
 bool input_is_encrypted(const char *path)
 {
@@ -22,7 +21,7 @@ bool input_is_encrypted(const char *path)
     return n > 0 && age_is_encrypted(first, (size_t)n);
 }
 
-/* *ret_by: NULL for a bundle in plain text, and where nobody opens any. */
+/* *ret_by is NULL for a bundle in plain text, and without keys. */
 static int identities_for(const char *bundle, struct input_keys *keys, struct age_identities **ret_by,
                           struct err *err)
 {
@@ -45,13 +44,12 @@ static int identities_for(const char *bundle, struct input_keys *keys, struct ag
     return 0;
 }
 
-/* ---- members that were announced --------------------------------------------------------------------------
- */
+/* ---- members that were announced ----------------------------------------------------------------------- */
 
 struct ahead {
     struct ahead *next;
     char *bundle;
-    struct strlist names; /* of its members, until `members` are there */
+    struct strlist names; /* of its members, until `members` is set */
     struct bundle_members *members;
 };
 
@@ -75,7 +73,7 @@ static void forget_ahead(struct input_ahead *all)
     free(all);
 }
 
-/* With more than two bundles, only the one that is read is open: descriptors are few. */
+/* With more than two bundles, only the current one is open, to save descriptors. */
 static struct bundle_members *find_ahead(struct input_ahead *all, const char *bundle)
 {
     const struct ahead *found = names_get(&all->by_bundle, bundle);
@@ -87,7 +85,7 @@ static struct bundle_members *find_ahead(struct input_ahead *all, const char *bu
     return found->members;
 }
 
-/* The list for a bundle's members. Takes the path. */
+/* Finds or makes the list of a bundle's members. Takes ownership of the path. */
 static struct ahead *ahead_of(struct input_ahead *all, char *bundle, struct err *err)
 {
     struct ahead *a = (struct ahead *)(uintptr_t)names_get(&all->by_bundle, bundle);
@@ -151,7 +149,7 @@ void input_bundle_forget(struct input_keys *keys)
     keys->opener = NULL;
 }
 
-/* The hint of one that nobody can open names the option that the command has. */
+/* The hint for a bundle that no key opens names the command's option. */
 static int failed(const char *bundle, const struct input_keys *keys, struct err *err)
 {
     if (keys && keys->option && err->kind == ERR_NOT_FOUND && input_is_encrypted(bundle) &&
@@ -180,8 +178,7 @@ int input_bundle_member(const char *bundle, const char *member, struct input_key
     return rc < 0 ? failed(bundle, keys, err) : 0;
 }
 
-/* ---- what is in it ---------------------------------------------------------------------------------------
- */
+/* ---- entries ------------------------------------------------------------------------------------------- */
 
 static char *copy_of(const char *s, bool *ok)
 {
@@ -244,7 +241,7 @@ static int order_texts(const char *a, const char *b)
     return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);
 }
 
-/* By what the dumps of the same goroutines have in common. */
+/* Compares what the dumps of the same goroutines have in common. */
 static int order_dumps(const void *a, const void *b)
 {
     const struct input_entry *x = *(struct input_entry *const *)a, *y = *(struct input_entry *const *)b;

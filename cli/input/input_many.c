@@ -1,6 +1,6 @@
 /*
- * Several sources, read side by side. Files are taken up one after the other by two threads, each the next
- * that nobody has taken; standard input and members of bundles are the caller's, in their order.
+ * Reads several inputs at the same time. Two threads share a queue of files. The caller's thread first reads
+ * standard input and members of bundles, in their order.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "cli/input/input.h"
 #include "base/banned.h"
 
-/* Bytes of files that are worth a thread. */
+/* The least bytes of files that justify a second thread. */
 enum { WORTH_IT = 256 << 10 };
 
 struct queue {
@@ -27,7 +27,7 @@ static void read_item(struct input_item *item, struct input_keys *keys, const st
         input_profile(item->name, keys, &item->profile, &item->err);
 }
 
-/* Files, until there are no more. */
+/* Reads files until the queue is empty. */
 static void *read_files(void *ctx)
 {
     struct queue *q = ctx;
@@ -37,8 +37,8 @@ static void *read_files(void *ctx)
     return NULL;
 }
 
-/* Finds out which are files. Returns how large they are together, but for the largest of them. */
-static uint64_t look(struct input_item *items, size_t n)
+/* Marks the inputs that are files. Returns their total size without the largest one. */
+static uint64_t mark_files(struct input_item *items, size_t n)
 {
     uint64_t all = 0, largest = 0;
     for (size_t i = 0; i < n; i++) {
@@ -66,9 +66,9 @@ void input_profiles(struct input_item *items, size_t n, struct input_keys *keys,
     struct queue q = {.items = items, .n = n, .budget = budget};
     struct err unused = ERR_INIT;
     pthread_t thread;
-    /* Without the thread it takes longer, and no more. */
-    bool helped =
-        look(items, n) >= WORTH_IT && thread_pays() && thread_start(&thread, read_files, &q, &unused) == 0;
+    /* Without the second thread, reading is only slower. */
+    bool helped = mark_files(items, n) >= WORTH_IT && thread_pays() &&
+                  thread_start(&thread, read_files, &q, &unused) == 0;
     read_others(items, n, keys, budget);
     read_files(&q);
     if (helped)

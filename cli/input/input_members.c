@@ -1,4 +1,4 @@
-/* Words that stand for members of bundles. */
+/* Words that name members of bundles. */
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "cli/input/input.h"
 #include "base/banned.h"
 
-/* So many members are listed; a line of `bundle list` has the rest. */
+/* The most members that are listed; a hint names `bundle list` for the rest. */
 #define LISTED 40
 #define SHOWN 600
 
@@ -31,8 +31,7 @@ int input_unlock(const char *name, struct input_keys *keys, struct err *err)
     return rc;
 }
 
-/* ---- what is in a bundle ---------------------------------------------------------------------------------
- */
+/* ---- entries of a bundle ------------------------------------------------------------------------------- */
 
 int input_entries(const char *bundle, struct input_keys *keys, struct input_entries *ret, struct err *err)
 {
@@ -71,8 +70,7 @@ static const char *name_of(const struct input_wish *wish)
     return names[wish->content];
 }
 
-/* ---- several to choose from ------------------------------------------------------------------------------
- */
+/* ---- several to choose from ---------------------------------------------------------------------------- */
 
 static int list_them(const struct input_wish *wish, const char *bundle, const struct input_entries *all,
                      size_t n, struct err *err)
@@ -109,8 +107,7 @@ static int add_member(const char *bundle, const char *member, struct strlist *re
     return rc;
 }
 
-/* ---- words -----------------------------------------------------------------------------------------------
- */
+/* ---- words --------------------------------------------------------------------------------------------- */
 
 static int expand_bundle(const struct input_wish *wish, const char *bundle, struct strlist *ret,
                          struct err *err)
@@ -133,8 +130,8 @@ static int expand_bundle(const struct input_wish *wish, const char *bundle, stru
     return rc;
 }
 
-/* Of the members that match those that are wished for; where none is, the first other one, so that reading it
- * names its type. */
+/* Adds the matching members that the command accepts. If there are none, adds the first other match, so that
+ * reading it reports its type. */
 static int expand_pattern(const struct input_wish *wish, const char *bundle, const char *pattern,
                           struct strlist *ret, struct err *err)
 {
@@ -173,8 +170,7 @@ int input_expand(const struct input_wish *wish, const char *word, struct strlist
     return rc;
 }
 
-/* ---- several members -------------------------------------------------------------------------------------
- */
+/* ---- several members ----------------------------------------------------------------------------------- */
 
 int input_announce(char *const *names, size_t n, struct input_keys *keys, struct err *err)
 {
@@ -187,7 +183,7 @@ int input_announce(char *const *names, size_t n, struct input_keys *keys, struct
         members += bundle != NULL;
         free(bundle);
     }
-    /* A single member is read by itself. */
+    /* A single member needs no announcement. */
     return members < 2 ? 0 : input_bundle_announce(names, n, keys, err);
 }
 

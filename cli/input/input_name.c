@@ -1,4 +1,4 @@
-/* The words that name inputs: which file one means, and how large it is. */
+/* Names of inputs: the file that one means, and its size. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

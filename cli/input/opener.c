@@ -15,8 +15,7 @@ int opener_prompt_init(struct prompt *ret, const char *passphrase_file, struct e
     return -1;
 }
 
-/* An SSH key of the user's own, as ssh takes it where none is named. One that is not there, or that cannot
- * open anything, is passed over. */
+/* Adds a usual SSH key of the user. Skips a key that does not exist or cannot decrypt. */
 static int add_usual_key(struct age_identities *i, const char *home, const char *name, struct err *err)
 {
     char *path = NULL;
@@ -29,7 +28,8 @@ static int add_usual_key(struct age_identities *i, const char *home, const char 
     return 0;
 }
 
-/* What is tried where no -i is given. A key with a passphrase is unlocked only if the file is for it. */
+/* Adds the keys for a command without -i. A key with a passphrase is unlocked only for a file that needs it.
+ */
 static int add_usual_keys(struct age_identities *i, struct err *err)
 {
     static const char *const names[] = {"id_ed25519", "id_rsa"};
@@ -40,8 +40,7 @@ static int add_usual_keys(struct age_identities *i, struct err *err)
     return 0;
 }
 
-/* Without a person to ask, the passphrase can come from a file: every command that opens encrypted files has
- * the option. */
+/* Adds a hint if there is no terminal to ask on. Every command that opens encrypted files has the option. */
 static int ask_for_passphrase(void *ctx, const struct question *q, struct secret *ret, struct err *err)
 {
     const struct prompt *p = ctx;

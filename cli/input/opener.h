@@ -5,7 +5,7 @@
 #include "cli/term/prompt.h"
 #include "seal/seal.h"
 
-/* How long a person may take to answer. */
+/* The time that the user has to answer. */
 #define OPENER_ASK_MS 120000
 
 /* What opens encrypted files. It must not be copied: the identities ask through the prompt in it. */
@@ -14,9 +14,9 @@ struct opener {
     struct age_identities *by;
 };
 
-/* The identities of the files; of no files, the SSH keys of ~/.ssh that ssh itself would try. Where one has a
- * passphrase, the first line of passphrase_file is it (NULL: a person is asked, until a signal ends that:
- * signals_install comes first). On failure nothing is to be released. */
+/* Reads the identities in the files; without files, the usual SSH keys of ~/.ssh. Their passphrase is the
+ * first line of passphrase_file; NULL asks the user. Call signals_install first, so that a signal ends the
+ * question. There is nothing to release after a failure. */
 int opener_init(struct opener *ret, const struct strlist *files, const char *passphrase_file,
                 struct err *err);
 void opener_release(struct opener *o);

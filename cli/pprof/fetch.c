@@ -1,5 +1,5 @@
-/* Profiles from URLs, in pprof's words. Source: cmd/pprof of Go, getProfile; google/pprof
- * internal/driver/fetch.go. */
+/* Fetches profiles from URLs, with pprof's messages.
+ * Source: getProfile of Go's cmd/pprof; google/pprof internal/driver/fetch.go. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,12 +9,12 @@
 #include "fetch/fetch.h"
 #include "base/banned.h"
 
-/* What is left of a refusal. */
+/* The most bytes of a server's error text in a message. */
 #define COMPLAINT 400
-/* What a server may take for symbols, where -timeout says nothing. */
+/* The time limit for symbols without -timeout. */
 #define SYMBOLS_TIMEOUT_S 60
 
-/* Without a scheme it is HOST:PORT/PATH; a word without a colon or slashes is a file's name. */
+/* Makes a URL of HOST:PORT/PATH. Returns a new string, or NULL for a word that is a file's name. */
 static char *with_scheme(const char *source)
 {
     char *url = NULL;
@@ -47,8 +47,8 @@ static struct url_request request_of(const struct pprof_options *o, const char *
                                 .tls_key = o->tls_key};
 }
 
-/* An answer that is none. */
-static int judge(const struct url_answer *a, struct err *err)
+/* Fails for an answer other than 200. */
+static int check_status(const struct url_answer *a, struct err *err)
 {
     char complaint[COMPLAINT];
     if (a->status == 200)
@@ -69,7 +69,7 @@ int pprof_fetch(const struct pprof_options *o, const char *url, long timeout_s, 
     struct url_answer answer = {.body = BUF_INIT(most)};
     int rc = url_ask(&request, &answer, err);
     if (rc == 0)
-        rc = judge(&answer, err);
+        rc = check_status(&answer, err);
     if (rc == 0)
         rc = profile_parse_buf(&answer.body, most, ret, err);
     buf_release(&answer.body);
@@ -95,7 +95,7 @@ int pprof_post(const struct pprof_options *o, const char *source, struct str add
     request.body = &addresses;
     int rc = url_ask(&request, &answer, err);
     if (rc == 0)
-        rc = judge(&answer, err);
+        rc = check_status(&answer, err);
     if (rc == 0) {
         buf_release(ret);
         *ret = answer.body;

@@ -1,4 +1,4 @@
-/* The flags of pprof: one table, from which they are read, told and documented. */
+/* The flags of pprof: one table for parsing, usage and documentation. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,15 +9,15 @@
 #include "cli/pprof/flags.h"
 #include "base/banned.h"
 
-/* All that flags may be set to. */
+/* The values of all flags. */
 struct values {
-    struct pprof_options options; /* first: the table counts from there */
+    struct pprof_options options; /* first: the table's offsets start there */
     bool on[PPROF_OUTPUTS];
     const char *of[PPROF_OUTPUTS];
     bool functions, filefunctions, files, lines, addresses, cum, flat;
     const char *base, *diff_base, *http;
     bool no_browser;
-    bool hinted; /* what is wrong was said with a hint */
+    bool hinted; /* the printed error had a hint */
     bool inuse_space, inuse_objects, alloc_space, alloc_objects, total_delay, contentions, mean_delay;
 };
 
@@ -165,10 +165,9 @@ const struct pprof_flag *pprof_flag_find(const char *name, size_t n)
     return NULL;
 }
 
-/* ---- what there is ---------------------------------------------------------------------------------------
- */
+/* ---- lists of flags ------------------------------------------------------------------------------------ */
 
-/* Where the second column begins. */
+/* The position of the second column. */
 #define USAGE_COLUMN 24
 
 static void put_row(FILE *out, const char *name, const char *help)
@@ -227,7 +226,7 @@ void pprof_flag_list(FILE *out)
                 flags[i].help, flags[i].note ? flags[i].note : "the same");
 }
 
-/* What stands behind a flag: files are what a shell can complete. */
+/* The name of a flag's value. Shells complete files. */
 static const char *argument_of(const struct pprof_flag *f)
 {
     static const char *const files[] = {"output", "base",        "diff_base", "tls_cert",       "tls_key",
@@ -248,8 +247,7 @@ bool pprof_flag_option(size_t i, struct option *ret)
     return true;
 }
 
-/* ---- reading them ----------------------------------------------------------------------------------------
- */
+/* ---- parsing ------------------------------------------------------------------------------------------- */
 
 int pprof_read_bool(const char *s, bool *ret)
 {
@@ -263,7 +261,8 @@ int pprof_read_bool(const char *s, bool *ret)
     return -1;
 }
 
-/* As Go reads numbers: 0x, 0o and 0b in front, no blanks. NULL, or what is wrong. */
+/* Parses an integer as Go does: with the prefixes 0x, 0o and 0b, without blanks. Returns NULL or the error.
+ */
 static const char *to_long(const char *s, long *ret)
 {
     const char *digits = s + (*s == '-' || *s == '+');
@@ -299,7 +298,7 @@ const char *pprof_read_float(const char *s, double *ret)
     return NULL;
 }
 
-/* One flag's value; what is wrong is said. */
+/* Sets a flag's value. Prints errors. */
 static int set(const struct pprof_flag *f, const char *value, struct values *v)
 {
     void *at = (char *)v + f->offset;
@@ -330,7 +329,7 @@ static bool is_help(const char *name, size_t n)
     return (n == 1 && *name == 'h') || (n == 4 && memcmp(name, "help", 4) == 0);
 }
 
-/* The flag that a short option of the other commands stands for; NULL: none. */
+/* The flag that corresponds to a short option of other commands, or NULL. */
 static const char *flag_of_short(const char *name)
 {
     static const struct {
@@ -358,7 +357,7 @@ static void say_nearest(const char *name, size_t n)
         pprof_say("hint: `profgrab pprof -h` lists all flags");
 }
 
-/* A word that begins with a dash; its value may be the next word, *at. */
+/* Parses a word with a dash. Its value may be the next word, argv[*at]. */
 static enum pprof_parsed read_flag(const char *word, char **argv, int *at, struct values *v)
 {
     const char *name = word + 1 + (word[1] == '-');
@@ -386,7 +385,7 @@ static enum pprof_parsed read_flag(const char *word, char **argv, int *at, struc
     return set(f, value, v) < 0 ? PPROF_WRONG : PPROF_GO_ON;
 }
 
-/* The words up to the first that is no flag: *at is where that stands. */
+/* Parses the words up to the first that is no flag, argv[*at]. */
 static enum pprof_parsed read_flags(int argc, char **argv, int *at, struct values *v)
 {
     enum pprof_parsed parsed = PPROF_GO_ON;
@@ -402,10 +401,9 @@ static enum pprof_parsed read_flags(int argc, char **argv, int *at, struct value
     return parsed;
 }
 
-/* ---- what they mean --------------------------------------------------------------------------------------
- */
+/* ---- meaning ------------------------------------------------------------------------------------------- */
 
-/* At most one of a group. *ret: its name; NULL: none. */
+/* Finds the flag of a group, which must be at most one. *ret is its name, or NULL. */
 static int choose(const struct values *v, enum flag_group group, const char **ret, struct err *err)
 {
     char names[200] = "";
@@ -452,7 +450,7 @@ static int choose_output(const struct values *v, struct pprof_options *o, struct
     return 0;
 }
 
-/* The sample index by its older names; the first one set counts. */
+/* Sets the sample index from its older names. The first one set counts. */
 static void choose_index(const struct values *v, struct report_settings *r)
 {
     const struct {
@@ -501,7 +499,7 @@ static int settle(const struct values *v, struct pprof_options *o, struct err *e
     return 0;
 }
 
-/* Whether a file is a program or an object, by how it begins: then it is no profile. */
+/* Whether the first bytes of a file are those of a program or an object file. */
 static bool is_binary(const char *path)
 {
     static const struct str begins[] = {{"\177ELF", 4},          {"MZ", 2},

@@ -1,4 +1,4 @@
-/* Copies of profiles that came from elsewhere, and may not be had again. */
+/* Saves copies of fetched profiles. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 #include "cli/pprof/pprof.h"
 #include "base/banned.h"
 
-/* The directory that profiles from elsewhere are kept in: a new string. */
-static char *keeping_place(struct err *err)
+/* Finds or makes the directory for copies. Returns a new string. */
+static char *find_directory(struct err *err)
 {
     const char *set = getenv("PPROF_TMPDIR"), *home = getenv("HOME"), *temporary = getenv("TMPDIR");
     char *places[] = {set && *set ? strdup(set) : NULL, home && *home ? file_join(home, "pprof") : NULL,
@@ -32,8 +32,8 @@ static int write_gz(void *ctx, const void *p, size_t n, struct err *err)
     return n == 0 || gzwrite(ctx, p, (unsigned)n) == (int)n ? 0 : err_sys(err, "cannot write");
 }
 
-/* `pprof.`, the program's name and the sample types: what upstream calls such a file. */
-static void name_of(const struct profile *p, struct buf *name)
+/* Adds upstream's name for such a file: `pprof.`, the program's name and the sample types. */
+static void add_name(const struct profile *p, struct buf *name)
 {
     buf_adds(name, "pprof.");
     if (p->n_mappings && p->mappings[0].file) {
@@ -56,7 +56,7 @@ static int keep_in(const struct profile *p, const char *dir, struct err *err)
 {
     struct buf name = BUF_INIT(200);
     char *path = NULL;
-    name_of(p, &name);
+    add_name(p, &name);
     int fd = pprof_new_file(dir, buf_str(&name), ".pb.gz", &path, err);
     gzFile to = fd >= 0 ? gzdopen(fd, "wb") : NULL;
     int rc = to ? profile_write(p, write_gz, to, err) : -1;
@@ -74,7 +74,7 @@ static int keep_in(const struct profile *p, const char *dir, struct err *err)
 int pprof_keep(const struct profile *p, struct err *err)
 {
     struct err why = ERR_INIT;
-    char *dir = keeping_place(err);
+    char *dir = find_directory(err);
     if (!dir)
         return -1;
     if (keep_in(p, dir, &why) < 0)

@@ -1,4 +1,4 @@
-/* Where a report goes: standard output, a file, graphviz, a viewer. */
+/* Writes reports: to standard output, a file, graphviz or a viewer. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -18,13 +18,13 @@
 #define DOT_MEMORY (UINT64_C(2) << 30)
 #define DOT_MOST ((size_t)1 << 30)
 
-/* What is done with a report. */
-static const struct way {
+/* How each output is made. */
+static const struct output_type {
     enum report_format format;
-    const char *picture; /* what graphviz makes of it; NULL: nothing */
-    const char *suffix;  /* of a file instead of a terminal, or for a viewer; NULL: text */
+    const char *picture; /* graphviz's format; NULL: no picture */
+    const char *suffix;  /* of the file if the output is binary or has a viewer; NULL: text */
     const char *viewer;  /* a program, or "" for browsers; NULL: none */
-} ways[PPROF_OUTPUTS] = {
+} output_types[PPROF_OUTPUTS] = {
     [PPROF_CALLGRIND] = {REPORT_CALLGRIND, NULL, ".callgraph.out", NULL},
     [PPROF_COMMENTS] = {REPORT_COMMENTS, NULL, NULL, NULL},
     [PPROF_DOT] = {REPORT_DOT, NULL, NULL, NULL},
@@ -52,20 +52,20 @@ static const struct way {
     [PPROF_WEB] = {REPORT_DOT, "svg", ".svg", ""},
 };
 
-/* A file gets its name when the report is whole: one that cannot be made leaves what was there. */
+/* The destination of a report. A file gets its name once the report is complete, so that a failure keeps the
+ * old file. */
 struct target {
     const char *output;           /* NULL: standard output */
-    bool keep;                    /* a file of that name is not replaced */
-    struct atomic_file *new_file; /* NULL: the descriptor is of no new file, or none was made yet */
-    const char *suffix;           /* not NULL: a new file here that ends in it, in place of standard output */
-    int fd;                       /* -1: not yet */
+    bool keep;                    /* do not replace a file */
+    struct atomic_file *new_file; /* NULL: no new file, or not yet */
+    const char *suffix; /* not NULL: write to a new file with this suffix instead of standard output */
+    int fd;             /* -1: not open yet */
     bool owned;
-    bool tame; /* a terminal: what a profile says must not speak to it */
+    bool tame; /* a terminal: lines of the profile must not control it */
     struct buf line;
 };
 
-/* ---- targets ---------------------------------------------------------------------------------------------
- */
+/* ---- targets ------------------------------------------------------------------------------------------- */
 
 int pprof_new_file(const char *dir, const char *prefix, const char *suffix, char **ret_path, struct err *err)
 {
@@ -106,7 +106,7 @@ bool pprof_is_stream(const char *output)
     return lstat(output, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
-/* A FIFO waits for its reader, as for every program. */
+/* Opening a FIFO waits for its reader. */
 static int target_open_stream(struct target *t, struct err *err)
 {
     t->fd = open(t->output, O_WRONLY | O_TRUNC | O_CLOEXEC);
@@ -116,8 +116,8 @@ static int target_open_stream(struct target *t, struct err *err)
     return 0;
 }
 
-/* A new file beside the one that it may replace, with that one's mode. */
-static int target_draft(struct target *t, struct err *err)
+/* Creates a file next to the one that it will replace, with the same mode. */
+static int target_open_file(struct target *t, struct err *err)
 {
     struct stat st;
     mode_t mask = umask(077);
@@ -141,7 +141,7 @@ static int target_open(struct target *t, struct err *err)
         return 0;
     }
     pprof_say("Generating report in %s", t->output);
-    return pprof_is_stream(t->output) ? target_open_stream(t, err) : target_draft(t, err);
+    return pprof_is_stream(t->output) ? target_open_stream(t, err) : target_open_file(t, err);
 }
 
 void pprof_tame(struct buf *line)
@@ -156,7 +156,7 @@ void pprof_tame(struct buf *line)
             line->data[i] = '?';
 }
 
-static int put(const struct target *t, const void *p, size_t n, struct err *err)
+static int write_bytes(const struct target *t, const void *p, size_t n, struct err *err)
 {
     int rc = standard_stream_write(t->fd, p, n, err);
     return rc < 0 && t->output && *t->output ? err_wrap(err, "%s", t->output) : rc;
@@ -169,7 +169,7 @@ static int write_line(struct target *t, bool end, struct err *err)
         buf_addc(&t->line, '\n');
     int rc = buf_check(&t->line, "a line", err);
     if (rc == 0)
-        rc = put(t, buf_str(&t->line), t->line.len, err);
+        rc = write_bytes(t, buf_str(&t->line), t->line.len, err);
     buf_clear(&t->line);
     return rc;
 }
@@ -181,7 +181,7 @@ static int target_write(void *ctx, const void *p, size_t n, struct err *err)
     if (target_open(t, err) < 0)
         return -1;
     if (!t->tame)
-        return put(t, p, n, err);
+        return write_bytes(t, p, n, err);
     while (n > 0) {
         const char *end = memchr(at, '\n', n);
         size_t length = end ? (size_t)(end - at) : n;
@@ -195,7 +195,7 @@ static int target_write(void *ctx, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-/* Hands over what is left, and closes what was made. */
+/* Writes the last line, and closes and names the file. */
 static int target_end(struct target *t, int rc, struct err *err)
 {
     if (rc == 0)
@@ -212,7 +212,7 @@ static int target_end(struct target *t, int rc, struct err *err)
     return rc;
 }
 
-static void say(void *ctx, const char *line)
+static void say_line(void *ctx, const char *line)
 {
     (void)ctx;
     pprof_say("%s", line);
@@ -221,12 +221,11 @@ static void say(void *ctx, const char *line)
 static int make_into(struct profile *p, const struct report_settings *settings, struct target *t,
                      struct err *err)
 {
-    struct report_callbacks callbacks = {.sink = target_write, .say = say, .ctx = t};
+    struct report_callbacks callbacks = {.sink = target_write, .say = say_line, .ctx = t};
     return report_make(p, settings, &callbacks, err);
 }
 
-/* ---- graphviz --------------------------------------------------------------------------------------------
- */
+/* ---- graphviz ------------------------------------------------------------------------------------------ */
 
 static int run_dot(const char *picture, int input, struct target *to, struct err *err)
 {
@@ -238,7 +237,7 @@ static int run_dot(const char *picture, int input, struct target *to, struct err
         .timeout_ms = DOT_TIMEOUT_MS, .max_output = DOT_MOST, .memory = DOT_MEMORY, .cpu_ms = DOT_CPU_MS};
     struct proc_result result;
     struct err why = ERR_INIT;
-    /* A picture may take minutes: dot must not outlive us. */
+    /* A picture may take minutes, and dot must not outlive this process. */
     int rc = signals_install(err);
     limits.cancel_fd = signals_cancel_fd();
     int started = rc == 0 ? proc_run_on(argv, input, &limits, &result, &why) : -1;
@@ -263,12 +262,11 @@ static int run_dot(const char *picture, int input, struct target *to, struct err
     return rc;
 }
 
-/* ---- all of it -------------------------------------------------------------------------------------------
- */
+/* ---- all of it ----------------------------------------------------------------------------------------- */
 
-/* A report, and the place that is known for it. */
+/* A report and its destination. */
 struct task {
-    const struct way *way;
+    const struct output_type *type;
     const char *source;                   /* the name of the first source */
     const struct confined_budget *budget; /* NULL: none */
     struct profile *profile;
@@ -276,21 +274,20 @@ struct task {
     struct target to;
 };
 
-/* Makes the picture of the graph in `text`, a file without a name. */
-static int draw_text(struct task *k, int text, struct err *err)
+/* Has graphviz draw the graph in `text`, a file without a name. */
+static int draw_graph(struct task *k, int text, struct err *err)
 {
     if (lseek(text, 0, SEEK_SET) != 0)
         return err_sys(err, "cannot read the graph back");
-    return run_dot(k->way->picture, text, &k->to, err);
+    return run_dot(k->type->picture, text, &k->to, err);
 }
 
-/* ---- in a copy with limits -------------------------------------------------------------------------------
- */
+/* ---- in a copy with limits ----------------------------------------------------------------------------- */
 
 struct limited {
     struct task *task;
     struct target *to;
-    bool end; /* the copy ends the target too */
+    bool end; /* the copy also ends the target */
 };
 
 static int make_in_copy(void *ctx, struct buf *ret, struct err *err)
@@ -304,15 +301,14 @@ static int make_in_copy(void *ctx, struct buf *ret, struct err *err)
 static int make_limited(const struct limited *l, struct err *err)
 {
     const struct task *k = l->task;
-    struct proc_confines limits =
-        k->budget ? confined_rest(k->budget, signals_cancel_fd())
-                  : confined_limits(k->profile->file_bytes, signals_cancel_fd());
+    struct proc_confines limits = k->budget ? confined_rest(k->budget, signals_cancel_fd())
+                                            : confined_limits(k->profile->file_bytes, signals_cancel_fd());
     limits.kept[0] = l->to->fd;
     return confined_run(k->source, &limits, make_in_copy, (void *)(uintptr_t)l, NULL, err);
 }
 
-/* Writes the graph into a file without a name, and has graphviz make the picture of it. */
-static int draw(struct task *k, struct err *err)
+/* Writes the graph into a file without a name, and has graphviz draw it. */
+static int make_picture(struct task *k, struct err *err)
 {
     const char *dir = getenv("TMPDIR");
     char *beside = file_join(dir && *dir ? dir : "/tmp", "pprof.dot");
@@ -320,17 +316,17 @@ static int draw(struct task *k, struct err *err)
     struct target text = {.output = "", .fd = fd, .line = BUF_INIT(1)};
     int rc = fd < 0 ? -1 : make_limited(&(struct limited){k, &text, false}, err);
     if (rc == 0)
-        rc = draw_text(k, fd, err);
+        rc = draw_graph(k, fd, err);
     fd_close(&fd);
     free(beside);
     return rc;
 }
 
-static int carry_out(struct task *k, struct err *err)
+static int run_task(struct task *k, struct err *err)
 {
-    if (k->way->picture)
-        return target_end(&k->to, draw(k, err), err);
-    /* The copy has no descriptors that the user gave, such as /dev/fd/3. */
+    if (k->type->picture)
+        return target_end(&k->to, make_picture(k, err), err);
+    /* The copy does not inherit the user's descriptors, such as /dev/fd/3. */
     if (k->to.fd < 0 && k->to.output && pprof_is_stream(k->to.output) && target_open(&k->to, err) < 0)
         return -1;
     int rc = make_limited(&(struct limited){k, &k->to, true}, err);
@@ -339,14 +335,13 @@ static int carry_out(struct task *k, struct err *err)
     return rc;
 }
 
-/* ---- a report of the shell ------------------------------------------------------------------------------
- */
+/* ---- a report of the shell ----------------------------------------------------------------------------- */
 
 /* Prints the error, and returns the exit code of the copy of this process. */
-static int carry_out_in_copy(void *task)
+static int run_task_in_copy(void *task)
 {
     struct err err = ERR_INIT;
-    if (carry_out(task, &err) == 0)
+    if (run_task(task, &err) == 0)
         return 0;
     if (err.kind == ERR_CANCELLED)
         return 128 + SIGINT;
@@ -354,22 +349,22 @@ static int carry_out_in_copy(void *task)
     return 1;
 }
 
-/* The shell starts a copy of the process that Ctrl-C ends while the shell goes on. That copy starts the one
- * with limits, and graphviz. */
-static int perform(struct task *k, const struct pprof_session *session, struct err *err)
+/* In a shell, a copy of the process runs the task, so that Ctrl-C ends the report alone. That copy starts the
+ * one with limits, and graphviz. */
+static int run_task_apart(struct task *k, const struct pprof_session *session, struct err *err)
 {
     struct confined_budget anew;
     struct task own = *k;
     int code = 0;
     if (!session)
-        return carry_out(k, err);
-    /* Each report has the time that all of a command line has. */
+        return run_task(k, err);
+    /* Each report of a shell gets the whole time of the budget. */
     if (k->budget) {
         anew = *k->budget;
         anew.cpu_before_ms = proc_cpu_ms();
         own.budget = &anew;
     }
-    int rc = proc_run_copy(carry_out_in_copy, &own, session->cancel_fd, &code, err);
+    int rc = proc_run_copy(run_task_in_copy, &own, session->cancel_fd, &code, err);
     if (k->to.owned)
         fd_close(&k->to.fd);
     if (rc < 0 || code == 0)
@@ -379,19 +374,19 @@ static int perform(struct task *k, const struct pprof_session *session, struct e
     return code > 128 ? err_set(err, ERR_FAILED, "signal %d ended the report", code - 128) : -1;
 }
 
-/* Into a file of its own, which goes when it was looked at. */
+/* Writes the report to a temporary file and shows it. */
 static int make_and_view(struct task *k, struct pprof_session *session, struct err *err)
 {
     const char *dir = getenv("TMPDIR");
     char *path = NULL;
-    k->to.fd = pprof_new_file(dir && *dir ? dir : "/tmp", "pprof", k->way->suffix, &path, err);
+    k->to.fd = pprof_new_file(dir && *dir ? dir : "/tmp", "pprof", k->type->suffix, &path, err);
     if (k->to.fd < 0)
         return -1;
     k->to.output = path;
     k->to.owned = true;
-    int rc = perform(k, session, err);
+    int rc = run_task_apart(k, session, err);
     if (rc == 0)
-        rc = pprof_view(k->way->viewer, path, session, err);
+        rc = pprof_view(k->type->viewer, path, session, err);
     if (rc < 0 || !session || strlist_add(&session->files, path, err) < 0)
         unlink(path);
     free(path);
@@ -401,22 +396,22 @@ static int make_and_view(struct task *k, struct pprof_session *session, struct e
 static int make(const struct pprof_options *o, struct profile *p, struct pprof_session *session,
                 struct err *err)
 {
-    const struct way *way = &ways[o->wanted];
+    const struct output_type *type = &output_types[o->wanted];
     const char *output = o->output && *o->output ? o->output : NULL;
     struct task k = {
-        .way = way,
+        .type = type,
         .source = o->n_sources ? o->sources[0] : "the report",
         .budget = o->budget,
         .profile = p,
         .settings = o->report,
         .to = {.output = output, .keep = o->keep_output, .fd = -1, .line = BUF_INIT((size_t)64 << 20)}};
-    k.settings.format = way->format;
-    if (!output && way->viewer)
+    k.settings.format = type->format;
+    if (!output && type->viewer)
         return make_and_view(&k, session, err);
-    /* What a terminal cannot show goes into a file. */
+    /* A terminal cannot show binary output, so it goes to a file. */
     if (!output && (session || isatty(STDOUT_FILENO)))
-        k.to.suffix = way->suffix;
-    return perform(&k, session, err);
+        k.to.suffix = type->suffix;
+    return run_task_apart(&k, session, err);
 }
 
 int pprof_output(const struct pprof_options *o, struct profile *p, struct err *err)

@@ -1,4 +1,4 @@
-/* `profgrab pprof`: what `go tool pprof` shows of profiles, without Go. */
+/* `profgrab pprof`: shows profiles as `go tool pprof` does, without Go. */
 #include "cli/pprof/pprof.h"
 
 #ifdef __GLIBC__
@@ -10,7 +10,7 @@
 #include "cli/input/ahead.h"
 #include "base/banned.h"
 
-void pprof_settle_memory(void)
+void pprof_tune_memory(void)
 {
 #ifdef __GLIBC__
     mallopt(M_MMAP_THRESHOLD, 1 << 20);
@@ -28,7 +28,7 @@ static int make(const struct pprof_options *o, struct err *err)
     return pprof_shell(o, p, err);
 }
 
-/* Makes it with keys and a budget. */
+/* Runs with keys; makes a budget if the caller has none. */
 static int make_within(const struct pprof_options *o, struct err *err)
 {
     struct pprof_options with = *o;
@@ -68,7 +68,7 @@ int pprof_make(const struct pprof_options *o, struct err *err)
 static int run(int argc, char **argv, struct err *err)
 {
     struct pprof_options o;
-    pprof_settle_memory();
+    pprof_tune_memory();
     switch (pprof_parse(argc, argv, &o, err)) {
     case PPROF_HELPED:
         return EXIT_OK;

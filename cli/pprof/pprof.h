@@ -15,7 +15,7 @@
 #include "pprof/pprof.h"
 #include "pprof/symbolize/symbolize.h"
 
-/* What can be asked for, one at a time. */
+/* The outputs. A command line selects one. */
 enum pprof_output {
     PPROF_CALLGRIND,
     PPROF_COMMENTS,
@@ -44,128 +44,127 @@ enum pprof_output {
     PPROF_TREE,
     PPROF_WEB,
     PPROF_WEBLIST,
-    PPROF_OUTPUTS, /* how many; also: none */
+    PPROF_OUTPUTS, /* the number of outputs; also means none */
 };
 
 /* The command line. Texts point into argv. */
 struct pprof_options {
     struct report_settings report;
     const char *output; /* a file; NULL or empty: standard output, or a viewer */
-    bool keep_output;   /* a file of that name is ERR_EXISTS, not replaced */
+    bool keep_output;   /* ERR_EXISTS instead of replacing a file */
     enum pprof_output wanted;
-    const char *sort, *granularity; /* the flag that chose it; NULL: none did */
+    const char *sort, *granularity; /* the flag that selected it; NULL: none */
     bool intel_syntax;
 
     const char *base;
     bool diff_base;
     const char *identity;        /* a file; NULL: the usual keys */
-    const char *passphrase_file; /* NULL: a person is asked */
-    struct input_keys *keys;     /* NULL: made of the identity. Set by callers that read several times */
-    /* What reading and the report may cost; NULL: each report what the bytes of the profile allow. Set by
-     * callers that read several times, otherwise by pprof_make. */
+    const char *passphrase_file; /* NULL: ask the user */
+    struct input_keys *keys;     /* NULL: derived from `identity`. Set by callers that read several times */
+    /* The limits of reading and reporting together. NULL: each report has the limits of its profile's size.
+     * Set by callers that read several times, otherwise by pprof_make. */
     const struct confined_budget *budget;
-    bool is_diff;          /* hints name `profgrab diff`. Set by that command */
+    bool is_diff;          /* hints name `profgrab diff`, which sets this */
     long seconds, timeout; /* -1: not set */
     const char *buildid, *add_comment, *symbolize;
-    const char *tools; /* directories of programs, as -tools has them */
+    const char *tools; /* directories of programs: the value of -tools */
     const char *tls_cert, *tls_key, *tls_ca;
     bool all_frames;
 
-    const char *binary; /* in front of the sources; NULL: none */
+    const char *binary; /* the program before the sources; NULL: none */
     char **sources;
     size_t n_sources;
 };
 
 enum pprof_parsed {
     PPROF_GO_ON,
-    PPROF_HELPED, /* the usage was asked for, and said */
-    PPROF_WRONG,  /* what is wrong was said, or is in err */
+    PPROF_HELPED, /* printed the usage */
+    PPROF_WRONG,  /* an error, in err or already printed */
 };
 
-/* Reads argv as Go's package flag does: `-flag value`, `-flag=value`, one dash or two, flags end at the first
- * word that is none. Says what upstream says, on stderr. */
+/* Parses argv as Go's package flag does: `-flag value`, `-flag=value`, one dash or two. The first word
+ * without a dash ends the flags. Prints upstream's messages on stderr. */
 enum pprof_parsed pprof_parse(int argc, char **argv, struct pprof_options *ret, struct err *err);
 
 void pprof_usage(FILE *out);
-/* Every flag and what is done for it, as docs/pprof.md has them. */
+/* Writes the table of flags of docs/pprof.md. */
 void pprof_flag_list(FILE *out);
 
-/* Flag i as completions want it: its name, its argument's and what it is. False behind the last. */
+/* Flag i for completions: its name, the name of its value, its help. Returns false after the last flag. */
 bool pprof_flag_option(size_t i, struct option *ret);
 
-/* Gets the sources and makes what was asked for: a report, or the shell. */
+/* Loads the sources, then writes the report or runs the shell. */
 int pprof_make(const struct pprof_options *o, struct err *err);
 
-/* Gets the sources, and those of the base, into one profile that is ready for a report. Keys and budget are
- * set. */
+/* Loads the sources and the bases into one profile that is ready for a report. The options must have keys and
+ * a budget. */
 int pprof_sources(const struct pprof_options *o, struct profile **ret, struct err *err);
 
-/* Keeps a copy of what came from elsewhere where upstream does, and says where. That it cannot is said, and
- * no failure; that there is no place for it is one. */
+/* Saves a copy of a fetched profile in upstream's directory, and prints its path. Fails only without such a
+ * directory; prints other errors. */
 int pprof_keep(const struct profile *p, struct err *err);
 
-/* Whether there is such an output here, or the shell; the error says what else to do. */
+/* Fails for an output that profgrab does not have, with a hint for another one. */
 int pprof_can_make(const struct pprof_options *o, struct err *err);
-/* Makes the report and brings it to where it is wanted. Takes the profile. */
+/* Writes the report to its output. Takes ownership of the profile. */
 int pprof_output(const struct pprof_options *o, struct profile *p, struct err *err);
 
-/* Whether an output is written to as it stands: a FIFO, a device, /dev/stdout, /dev/fd/3. All others are
- * files, which get their name when they are whole. */
+/* Whether an output is written directly: a FIFO, a device, /dev/stdout, /dev/fd/3. Other outputs are files,
+ * which get their name once they are complete. */
 bool pprof_is_stream(const char *output);
 
-/* What reports leave behind in a shell: files that viewers look at. */
+/* The files that viewers show during a shell. */
 struct pprof_session {
-    int cancel_fd; /* readable: the shell is to end */
+    int cancel_fd; /* readable: the shell must end */
     struct strlist files;
-    int64_t look_until; /* when the last viewer has surely opened its file */
+    int64_t look_until; /* the time by which the last viewer has opened its file */
 };
-/* As pprof_output, for a shell: the profile stays as it is, what is no text goes to files, viewers are not
- * waited for. Of ERR_NONE it was said what is wrong. ERR_CANCELLED: Ctrl-C ended it, or cancel_fd. */
+/* Like pprof_output, for a shell: does not change the profile, writes binary output to files, does not wait
+ * for viewers. A failure with ERR_NONE was already printed. ERR_CANCELLED: Ctrl-C or cancel_fd ended the
+ * report. */
 int pprof_output_again(const struct pprof_options *o, struct profile *p, struct pprof_session *session,
                        struct err *err);
 /* Removes the files. */
 void pprof_session_end(struct pprof_session *session);
 
-/* Starts a program that shows a file, or the first browser there is (""), and waits for its end unless there
- * is a session. */
+/* Shows a file in a viewer, or for "" in the first browser that starts. Waits for its end unless there is a
+ * session. */
 int pprof_view(const char *viewer, const char *path, struct pprof_session *session, struct err *err);
 
-/* The interactive shell: reads commands until there are no more. Takes the profile. */
+/* Runs the interactive shell to the end of its input. Takes ownership of the profile. */
 int pprof_shell(const struct pprof_options *o, struct profile *p, struct err *err);
 
-/* An error on stderr, as pprof says it, and the hint. */
+/* Prints an error and its hint on stderr, in pprof's form. */
 void pprof_say_error(const struct err *err);
-/* Says the error of a command whose exit codes are pprof's, clears it, and returns the exit code. */
+/* Prints and clears the error of a command that has pprof's exit codes. Returns the exit code. */
 int pprof_failed(struct err *err);
-/* Makes a line such that a terminal may have it: what is no ordinary text becomes `?`. */
+/* Makes a line safe for a terminal: replaces other characters than printable text by `?`. */
 void pprof_tame(struct buf *line);
-/* A line on stderr, or several: without a prefix, as pprof's are. */
+/* Prints lines on stderr, without a prefix, as pprof does. */
 void pprof_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * Large columns become memory of the system's own, which grows without being copied and is given back when it
- * is freed: left to itself, glibc keeps more and more of it the larger the columns were. For the whole
- * process, before it reads profiles.
+ * Has glibc map large arrays separately, so that they grow without copying and return to the system when they
+ * are freed. By default glibc raises its threshold with each large array. Applies to the whole process; call
+ * it before reading profiles.
  */
-void pprof_settle_memory(void);
+void pprof_tune_memory(void);
 
-/* A new file PREFIX001SUFFIX, 002 and so on, in `dir`. Returns its descriptor; *ret_path is a new string. */
+/* Creates PREFIX001SUFFIX in `dir`, or 002 and so on. Returns its descriptor; *ret_path is a new string. */
 int pprof_new_file(const char *dir, const char *prefix, const char *suffix, char **ret_path, struct err *err);
 
-/* ---- sources over HTTP -----------------------------------------------------------------------------------
- */
+/* ---- sources over HTTP --------------------------------------------------------------------------------- */
 
-/* Whether a source is a URL, or can be made one: with `?seconds=` as asked for, and Go's handler for CPU
- * profiles where it names none. *ret_url: a new string, NULL if it is none. *ret_timeout_s: how long the
- * server may take. */
+/* Makes the URL of a source: adds `?seconds=`, and the path of Go's CPU profiles if it has no path. *ret_url
+ * is a new string; unchanged if the source is no URL. *ret_timeout_s is the time limit of the server. */
 int pprof_url(const char *source, long seconds, long timeout, char **ret_url, long *ret_timeout_s,
               struct err *err);
-/* Gets a profile from there. From any thread, once fetch_global_init was called. */
+/* Fetches a profile. Any thread may call it after fetch_global_init. */
 int pprof_fetch(const struct pprof_options *o, const char *url, long timeout_s, struct profile **ret,
                 struct err *err);
 
-/* Asks the symbol endpoint beside the URL a profile came from for the names of addresses, `0x…+0x…`; the
- * buffer's maximum is what it may answer. */
+/* Asks the symbol endpoint next to a profile's URL for the names of addresses, `0x…+0x…`. The buffer's
+ * maximum limits the answer. */
 int pprof_post(const struct pprof_options *o, const char *source, struct str addresses, struct buf *ret,
                struct err *err);
 

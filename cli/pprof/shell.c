@@ -1,4 +1,4 @@
-/* The interactive shell of pprof: reads lines, sets options, has reports made. */
+/* The interactive shell of pprof: reads lines, sets options, makes reports. */
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,18 +12,17 @@
 #define TEXT_MOST ((size_t)64 << 20)
 
 struct shell {
-    struct pprof_options options; /* as they stand */
+    struct pprof_options options; /* the current values */
     struct profile *profile;
     struct pprof_session session;
     struct shell_input input;
     bool ended;
 };
 
-/* ---- what it says ----------------------------------------------------------------------------------------
- */
+/* ---- messages ------------------------------------------------------------------------------------------ */
 
-/* On stderr, as it is but for a terminal. */
-static void put(const char *text)
+/* Prints text on stderr; makes it safe if that is a terminal. */
+static void print_text(const char *text)
 {
     struct buf line = BUF_INIT(TEXT_MOST);
     bool tame = isatty(STDERR_FILENO);
@@ -40,38 +39,37 @@ static void put(const char *text)
     buf_release(&line);
 }
 
-static int gather(void *ctx, const void *p, size_t n, struct err *err)
+static int collect_text(void *ctx, const void *p, size_t n, struct err *err)
 {
     (void)err;
     buf_add(ctx, p, n);
     return 0;
 }
 
-static void say(void *ctx, const char *line)
+static void say_line(void *ctx, const char *line)
 {
     (void)ctx;
     pprof_say("%s", line);
 }
 
-/* A profile of which nothing can be told is no reason not to begin. */
+/* Prints the heading of the profile, if it has one. */
 static void greet(struct shell *sh)
 {
     struct buf text = BUF_INIT(TEXT_MOST);
-    struct report_callbacks callbacks = {.sink = gather, .say = say, .ctx = &text};
+    struct report_callbacks callbacks = {.sink = collect_text, .say = say_line, .ctx = &text};
     struct err err = ERR_INIT;
     bool empty = false;
     if (report_heading(sh->profile, &sh->options.report, &callbacks, &empty, &err) == 0) {
-        put(text.len ? buf_str(&text) : "\n");
+        print_text(text.len ? buf_str(&text) : "\n");
         if (empty && sh->profile->n_sample_types > 1)
-            put("No samples were found with the default sample value type.\n"
-                "Try \"sample_index\" command to analyze different sample values.\n");
+            print_text("No samples were found with the default sample value type.\n"
+                       "Try \"sample_index\" command to analyze different sample values.\n");
     }
-    put("Entering interactive mode (type \"help\" for commands, \"o\" for options)\n");
+    print_text("Entering interactive mode (type \"help\" for commands, \"o\" for options)\n");
     buf_release(&text);
 }
 
-/* ---- a line ----------------------------------------------------------------------------------------------
- */
+/* ---- a line -------------------------------------------------------------------------------------------- */
 
 static int make_report(struct shell *sh, struct str line, struct err *err)
 {
@@ -88,7 +86,7 @@ static int make_report(struct shell *sh, struct str line, struct err *err)
     return rc;
 }
 
-static int tell(struct shell *sh, struct str line, bool options, struct err *err)
+static int show_help(struct shell *sh, struct str line, bool options, struct err *err)
 {
     struct buf text = BUF_INIT(TEXT_MOST);
     int rc = 0;
@@ -97,14 +95,14 @@ static int tell(struct shell *sh, struct str line, bool options, struct err *err
     else
         rc = shell_help(str_trim(line), sh->profile, &text, err);
     if (rc == 0)
-        rc = buf_check(&text, "what there is to tell", err);
+        rc = buf_check(&text, "the help", err);
     if (rc == 0)
-        put(buf_str(&text));
+        print_text(buf_str(&text));
     buf_release(&text);
     return rc;
 }
 
-static int obey(struct shell *sh, struct str line, struct err *err)
+static int execute_line(struct shell *sh, struct str line, struct err *err)
 {
     bool assigned = false;
     int rc = shell_assign(&sh->options, sh->profile, line, &assigned, err);
@@ -112,9 +110,9 @@ static int obey(struct shell *sh, struct str line, struct err *err)
     if (assigned || word.n == 0)
         return rc;
     if (str_is(word, "o") || str_is(word, "options"))
-        return tell(sh, rest, true, err);
+        return show_help(sh, rest, true, err);
     if (str_is(word, "help"))
-        return tell(sh, rest, false, err);
+        return show_help(sh, rest, false, err);
     if (str_is(word, "exit") || str_is(word, "quit") || str_is(word, "q")) {
         sh->ended = true;
         return 0;
@@ -122,11 +120,11 @@ static int obey(struct shell *sh, struct str line, struct err *err)
     return make_report(sh, line, err);
 }
 
-/* Says what is wrong, and goes on; but for what ends the shell. */
-static int obey_and_say(struct shell *sh, const char *line, struct err *err)
+/* Executes a line and prints its error. Returns -1 only for an error that ends the shell. */
+static int execute_and_report(struct shell *sh, const char *line, struct err *err)
 {
     struct err why = ERR_INIT;
-    if (obey(sh, str_trim(str_of(line)), &why) == 0)
+    if (execute_line(sh, str_trim(str_of(line)), &why) == 0)
         return 0;
     bool leave = why.kind == ERR_CANCELLED && (!sh->input.editor || fd_cancelled(sh->session.cancel_fd));
     if (leave)
@@ -136,10 +134,9 @@ static int obey_and_say(struct shell *sh, const char *line, struct err *err)
     return leave ? -1 : 0;
 }
 
-/* ---- shortcuts -------------------------------------------------------------------------------------------
- */
+/* ---- shortcuts ----------------------------------------------------------------------------------------- */
 
-/* inuse_space, total_delay, mean_cpu: a sample type, and whether values are divided by the first one. */
+/* Whether a line is a prefix and the name of a sample type, as in inuse_space, total_delay, mean_cpu. */
 static bool is_index(const struct shell *sh, const char *prefix, struct str line, struct str *ret)
 {
     size_t n = strlen(prefix);
@@ -154,16 +151,16 @@ static bool is_index(const struct shell *sh, const char *prefix, struct str line
 static int set_index(struct shell *sh, const char *mean, struct str type, struct err *err)
 {
     struct buf line = BUF_INIT(LINE_MOST);
-    int rc = *mean ? obey_and_say(sh, mean, err) : 0;
+    int rc = *mean ? execute_and_report(sh, mean, err) : 0;
     buf_adds(&line, "sample_index=");
     buf_add(&line, type.p, type.n);
     if (rc == 0)
-        rc = obey_and_say(sh, buf_str(&line), err);
+        rc = execute_and_report(sh, buf_str(&line), err);
     buf_release(&line);
     return rc;
 }
 
-static int expand(struct shell *sh, const char *line, struct err *err)
+static int expand_shortcut(struct shell *sh, const char *line, struct err *err)
 {
     static const char *const cleared[] = {"focus=", "ignore=", "hide=", "tagfocus=", "tagignore="};
     struct str trimmed = str_trim(str_of(line)), type;
@@ -174,17 +171,16 @@ static int expand(struct shell *sh, const char *line, struct err *err)
     if (is_index(sh, "mean_", trimmed, &type))
         return set_index(sh, "mean=1", type, err);
     if (!str_is(trimmed, ":"))
-        return obey_and_say(sh, line, err);
+        return execute_and_report(sh, line, err);
     for (size_t i = 0; i < sizeof cleared / sizeof *cleared; i++)
-        if (obey_and_say(sh, cleared[i], err) < 0)
+        if (execute_and_report(sh, cleared[i], err) < 0)
             return -1;
     return 0;
 }
 
-/* ---- the whole -------------------------------------------------------------------------------------------
- */
+/* ---- the shell ----------------------------------------------------------------------------------------- */
 
-static int converse(struct shell *sh, struct err *err)
+static int read_commands(struct shell *sh, struct err *err)
 {
     struct buf line = BUF_INIT(LINE_MOST);
     int rc = 0;
@@ -193,7 +189,7 @@ static int converse(struct shell *sh, struct err *err)
         rc = shell_input_line(&sh->input, "(pprof) ", &line, &end, err);
         sh->ended = sh->ended || end;
         if (rc == 0 && !end)
-            rc = expand(sh, buf_str(&line), err);
+            rc = expand_shortcut(sh, buf_str(&line), err);
     }
     buf_release(&line);
     return rc;
@@ -211,7 +207,7 @@ int pprof_shell(const struct pprof_options *o, struct profile *p, struct err *er
     if (rc == 0) {
         sh.options.report.compact_labels = true;
         greet(&sh);
-        rc = converse(&sh, err);
+        rc = read_commands(&sh, err);
     }
     shell_input_release(&sh.input);
     pprof_session_end(&sh.session);

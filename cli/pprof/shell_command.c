@@ -1,4 +1,4 @@
-/* Commands of the shell, as they are typed. */
+/* Parses commands of the shell. */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 
 #define COMMAND_MAX ((size_t)1 << 20)
 
-/* The words of a line; one may stand in front of the rest. */
+/* The words of a line. One may precede the rest. */
 struct shell_words {
     struct str first, rest;
 };
@@ -22,8 +22,7 @@ static struct str next(struct shell_words *w)
     return word.n ? word : str_next_word(&w->rest);
 }
 
-/* ---- the name --------------------------------------------------------------------------------------------
- */
+/* ---- the name ------------------------------------------------------------------------------------------ */
 
 static const struct pprof_flag *find_format(struct str name)
 {
@@ -39,7 +38,7 @@ static enum pprof_output output_of(const struct pprof_flag *format)
     return (enum pprof_output)i;
 }
 
-/* As Go quotes a string. */
+/* Quotes a string as Go does. */
 static void add_quoted(struct buf *to, struct str s)
 {
     buf_addc(to, '"');
@@ -69,7 +68,7 @@ static int no_such_command(struct str name, struct shell_words *w, struct err *e
     return -1;
 }
 
-/* top10: digits at the end are the first argument. NULL: there is no such command. */
+/* Finds a command, or NULL. Digits at the end of its name are the first argument, as in top10. */
 static const struct pprof_flag *read_name(struct shell_words *w, struct str *ret_name)
 {
     struct str name = next(w);
@@ -86,10 +85,9 @@ static const struct pprof_flag *read_name(struct shell_words *w, struct str *ret
     return f;
 }
 
-/* ---- arguments -------------------------------------------------------------------------------------------
- */
+/* ---- arguments ----------------------------------------------------------------------------------------- */
 
-/* A number of 32 bits; what is larger is an expression. */
+/* Parses a number of 32 bits. A larger one is an expression. */
 static bool is_count(struct str s, long *ret)
 {
     char text[24], *end;
@@ -106,7 +104,7 @@ static bool is_count(struct str s, long *ret)
     return true;
 }
 
-/* Either of the two expressions. */
+/* Adds an alternative to an expression. */
 static void add_expression(struct buf *to, struct str s)
 {
     if (to->len && s.n)
@@ -146,8 +144,7 @@ static int read_arguments(struct shell_words *w, struct shell_command *c, struct
     return 0;
 }
 
-/* ---- the whole -------------------------------------------------------------------------------------------
- */
+/* ---- commands ------------------------------------------------------------------------------------------ */
 
 int shell_command_parse(struct str line, struct shell_command *ret, struct err *err)
 {

@@ -1,4 +1,4 @@
-/* What the shell completes words to. */
+/* Completes words of the shell. */
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
@@ -6,7 +6,7 @@
 #include "cli/pprof/shell.h"
 #include "base/banned.h"
 
-/* The only candidate there is, as long as there is no other. */
+/* The candidate so far; `several` if there is another one. */
 struct candidate {
     struct str text;
     bool several;
@@ -44,8 +44,8 @@ static void find_functions(const struct profile *p, struct str part, struct cand
     }
 }
 
-/* What would do something else to a terminal, or to a line, than stand there. */
-static bool is_harmless(struct str s)
+/* Whether a text is printable ASCII without blanks, which neither a terminal nor the line interprets. */
+static bool is_plain_word(struct str s)
 {
     for (size_t i = 0; i < s.n; i++)
         if (s.p[i] < ' ' || s.p[i] > '~')
@@ -70,7 +70,7 @@ bool shell_complete(const struct profile *p, struct str line, struct str *ret_wo
         find_names(last, &found);
     else if (f && f->group == FORMAT && !str_is(first, "tags"))
         find_functions(p, (struct str){last.p + excluded, last.n - excluded}, &found);
-    if (!found.text.n || found.several || !is_harmless(found.text))
+    if (!found.text.n || found.several || !is_plain_word(found.text))
         return false;
     buf_adds(to, excluded ? "-" : "");
     buf_add(to, found.text.p, found.text.n);

@@ -1,7 +1,6 @@
 /*
- * Lines that are edited, by libedit. What is typed is waited for here, so that a signal ends the shell and
- * not only the program. The prompt and the line stand on stderr, as upstream has it: standard output is for
- * reports.
+ * Reads lines with libedit. This file waits for the input itself, so that a signal ends the shell cleanly.
+ * The prompt and the line are on stderr, as in upstream, because standard output is for reports.
  */
 #include <errno.h>
 #include <histedit.h>
@@ -26,12 +25,12 @@ struct shell_editor {
     struct shell_input *in;
     EditLine *el;
     History *history;
-    locale_t characters; /* those of the terminal; 0: ASCII's */
+    locale_t characters; /* the terminal's; 0: ASCII */
     const char *prompt;
-    struct sigaction interrupt; /* as it was handled before */
+    struct sigaction interrupt; /* the previous handler */
     struct signals_terminal terminal;
-    bool held;    /* the terminal is as libedit wants it */
-    bool dropped; /* Ctrl-C: the line counts for nothing */
+    bool held;    /* libedit has changed the terminal's mode */
+    bool dropped; /* Ctrl-C dropped the line */
 };
 
 static struct shell_editor *editor_of(EditLine *el)
@@ -41,16 +40,15 @@ static struct shell_editor *editor_of(EditLine *el)
     return e;
 }
 
-/* libedit does not change it. */
+/* libedit does not change the text. */
 static char *prompt_of(EditLine *el)
 {
     return (char *)(uintptr_t)editor_of(el)->prompt;
 }
 
-/* ---- keys ------------------------------------------------------------------------------------------------
- */
+/* ---- keys ---------------------------------------------------------------------------------------------- */
 
-/* Whoever stops us finds the terminal as it was; libedit has made it its own by now. */
+/* Lets the handler of SIGTSTP restore the terminal's mode. libedit has set its own by now. */
 static void hold_terminal(struct shell_editor *e)
 {
     if (e->held || tcgetattr(STDIN_FILENO, &e->terminal.asking) < 0)
@@ -59,7 +57,7 @@ static void hold_terminal(struct shell_editor *e)
     signals_hold_terminal(&e->terminal);
 }
 
-/* 1: a byte; 0: there is no more; -1: look at the screen again, something happened. */
+/* Returns 1 for a byte, 0 at the end, -1 to redraw the line after a signal. */
 static int read_byte(struct shell_editor *e, char *ret)
 {
     struct pollfd fds[2] = {{.fd = STDIN_FILENO, .events = POLLIN},
@@ -116,7 +114,7 @@ static unsigned char on_tab(EditLine *el, int key)
     return rc;
 }
 
-/* Drops the line; of an empty one it leaves, as upstream does it. */
+/* Drops the line. An empty one ends the shell, as in upstream. */
 static unsigned char on_interrupt(EditLine *el, int key)
 {
     (void)key;
@@ -127,7 +125,7 @@ static unsigned char on_interrupt(EditLine *el, int key)
     return CC_NEWLINE;
 }
 
-/* The handler leaves the terminal as it was, and takes it back. */
+/* Ctrl-Z. The handler of SIGTSTP restores the terminal's mode, and sets libedit's again. */
 static unsigned char on_stop(EditLine *el, int key)
 {
     (void)key;
@@ -136,8 +134,7 @@ static unsigned char on_stop(EditLine *el, int key)
     return CC_NORM;
 }
 
-/* ---- setting up ------------------------------------------------------------------------------------------
- */
+/* ---- setting up ---------------------------------------------------------------------------------------- */
 
 static void bind_keys(EditLine *el)
 {
@@ -146,15 +143,15 @@ static void bind_keys(EditLine *el)
         {"^R", "em-inc-search-prev"},   {"^W", "ed-delete-prev-word"},      {"^U", "vi-kill-line-prev"},
         {"\\033[1;3D", "ed-prev-word"}, {"\\033[1;3C", "em-next-word"},     {"\\033[1;5D", "ed-prev-word"},
         {"\\033[1;5C", "em-next-word"}, {"\\033[3~", "ed-delete-next-char"}};
-    /* With narrow names libedit leaks its copies. */
+    /* The function for narrow characters leaks its copies. */
     el_wset(el, EL_ADDFN, L"pprof-complete", L"completes a word", on_tab);
     el_wset(el, EL_ADDFN, L"pprof-interrupt", L"drops the line", on_interrupt);
     el_wset(el, EL_ADDFN, L"pprof-stop", L"stops the program", on_stop);
-    /* What else would be signals are keys. */
+    /* The characters of signals are keys. */
     el_set(el, EL_SETTY, "-d", "-isig", NULL);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         el_set(el, EL_BIND, keys[i][0], keys[i][1], NULL);
-    /* Of all characters, emacs' map takes these for keys. */
+    /* The emacs map binds these characters to functions. */
     for (int c = 0xa0; c <= 0xff; c++) {
         char key[8];
         snprintf(key, sizeof key, "\\%o", (unsigned)c);
@@ -167,8 +164,8 @@ static void pass_over(int number)
     (void)number;
 }
 
-/* Ctrl-C is a key at the prompt, and ends a report while one is made. That it comes too late for that is no
- * reason to leave. A handler, since what is ignored stays ignored in children. */
+/* Ctrl-C is a key at the prompt, and ends a report. If it arrives just after a report, the shell must not
+ * end. This needs a handler, because children inherit ignored signals. */
 static void pass_over_interrupts(struct sigaction *before)
 {
     struct sigaction act = {.sa_handler = pass_over, .sa_flags = SA_RESTART};
@@ -197,18 +194,17 @@ static int set_up(struct shell_editor *e, struct err *err)
     return 0;
 }
 
-/* ---- a line ----------------------------------------------------------------------------------------------
- */
+/* ---- a line -------------------------------------------------------------------------------------------- */
 
 static const char *edit(struct shell_editor *e, int *ret_n)
 {
     locale_t before = (locale_t)0;
     e->held = e->dropped = false;
-    /* Only here do characters have more than one byte. */
+    /* Other functions run in the C locale, where a character is one byte. */
     if (e->characters)
         before = uselocale(e->characters);
     tcgetattr(STDIN_FILENO, &e->terminal.normal);
-    /* Before the prompt stands there: what is typed then is for it. */
+    /* Set the mode before the prompt appears, so that early input is edited too. */
     el_set(e->el, EL_PREP_TERM, 1);
     const char *text = el_gets(e->el, ret_n);
     signals_hold_terminal(NULL);
@@ -239,8 +235,7 @@ int shell_editor_line(struct shell_editor *e, const char *prompt, struct buf *li
     return buf_check(line, "a command", err);
 }
 
-/* ---- all of it -------------------------------------------------------------------------------------------
- */
+/* ---- the editor ---------------------------------------------------------------------------------------- */
 
 void shell_editor_free(struct shell_editor *e)
 {

@@ -1,4 +1,4 @@
-/* What the shell tells of its commands and options. */
+/* The help for the shell's commands and options. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Lines for the shell: from a terminal that edits them, or as they come. */
+/* Reads the shell's lines: with editing on a terminal, otherwise plainly. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static int read_more(struct shell_input *in, struct err *err)
     return buf_check(&in->ahead, "a command", err);
 }
 
-/* As they come: what stands behind the last end of a line is a line too. */
+/* Reads a line without editing. The last line may have no end. */
 static int read_plainly(struct shell_input *in, const char *prompt, struct buf *line, bool *ret_end,
                         struct err *err)
 {

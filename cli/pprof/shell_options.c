@@ -1,4 +1,4 @@
-/* The options of the shell: which there are, and what they are set to. */
+/* The options of the shell and their values. */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 
 #define LINE_MAX_BYTES ((size_t)1 << 20)
 
-/* Of which one value holds at a time. */
+/* Options with a value out of a group of flags. */
 static const struct {
     const char *name;
     enum flag_group choices;
@@ -25,8 +25,7 @@ static void *at(struct pprof_options *o, size_t offset)
     return (char *)o + offset;
 }
 
-/* ---- texts -----------------------------------------------------------------------------------------------
- */
+/* ---- texts --------------------------------------------------------------------------------------------- */
 
 static bool is_text(const struct pprof_flag *f)
 {
@@ -61,8 +60,7 @@ void shell_options_release(struct pprof_options *o)
         }
 }
 
-/* ---- names -----------------------------------------------------------------------------------------------
- */
+/* ---- names --------------------------------------------------------------------------------------------- */
 
 const char *shell_option_at(size_t i, enum flag_group *ret_choices)
 {
@@ -84,7 +82,7 @@ static const struct pprof_flag *find_flag(struct str name)
     return f && (f->group == OPTION || f->group == GRANULARITY || f->group == SORT) ? f : NULL;
 }
 
-/* CHOOSERS: it is none. */
+/* Returns CHOOSERS if the name is no such option. */
 static size_t find_chooser(struct str name)
 {
     size_t i = 0;
@@ -98,10 +96,9 @@ bool shell_has_option(struct str name)
     return find_flag(name) || find_chooser(name) < CHOOSERS;
 }
 
-/* ---- setting ---------------------------------------------------------------------------------------------
- */
+/* ---- setting ------------------------------------------------------------------------------------------- */
 
-/* More generous than Go's package flag. */
+/* Accepts more words than Go's package flag. */
 static int read_truth(const char *value, bool *ret, struct err *err)
 {
     static const char *const yes[] = {"true", "t", "yes", "y", "1", ""};
@@ -168,7 +165,7 @@ static int choose(struct pprof_options *o, size_t chooser, const char *value, st
     return 0;
 }
 
-/* cum=true. Alone it is not enough, nor can it be taken back: upstream has it so. */
+/* Sets cum=true. As in upstream, `cum` alone is not enough, and cum=false is an error. */
 static int choose_flag(struct pprof_options *o, const struct pprof_flag *f, const char *value,
                        struct err *err)
 {
@@ -181,7 +178,7 @@ static int choose_flag(struct pprof_options *o, const struct pprof_flag *f, cons
     return 0;
 }
 
-/* Whatever way it is said, the name is what is kept. */
+/* A number or an old name becomes the name of the sample type. */
 static int set_index(struct pprof_options *o, const struct profile *p, const char *value, struct err *err)
 {
     size_t index;
@@ -237,8 +234,7 @@ int shell_assign(struct pprof_options *o, const struct profile *p, struct str li
     return rc;
 }
 
-/* ---- telling ---------------------------------------------------------------------------------------------
- */
+/* ---- listing ------------------------------------------------------------------------------------------- */
 
 void shell_add_types(const struct profile *p, const char *between, struct buf *to)
 {
@@ -249,7 +245,7 @@ void shell_add_types(const struct profile *p, const char *between, struct buf *t
     }
 }
 
-/* As Go prints a float: with as few digits as tell it from all others. */
+/* Prints a float as Go does: with the fewest digits that identify it. */
 static void add_float(double v, struct buf *to)
 {
     char text[40] = "";
@@ -314,7 +310,7 @@ static void add_choices(enum flag_group group, struct buf *to)
     buf_addc(to, ']');
 }
 
-/* So many columns wide, at least. */
+/* Pads to at least that many columns. */
 static void add_padded(struct buf *to, const char *text, size_t width)
 {
     size_t n = 0;
@@ -368,7 +364,7 @@ void shell_list_options(const struct pprof_options *o, const struct profile *p, 
     qsort(names, n, sizeof *names, compare_names);
     for (size_t i = 0; i < n; i++) {
         size_t chooser = find_chooser(str_of(names[i]));
-        /* Upstream leaves this one out. */
+        /* Upstream does not list this one. */
         if (strcmp(names[i], "source_path") != 0)
             list_option(o, p, names[i], chooser < CHOOSERS ? choosers[chooser].choices : OPTION, to);
     }

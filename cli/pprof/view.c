@@ -1,4 +1,4 @@
-/* Programs that show what was made. */
+/* Programs that show a report. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,13 +8,13 @@
 #include "cli/pprof/pprof.h"
 #include "base/banned.h"
 
-/* A browser may be a script that hands the file on: so long it has until it goes. */
+/* A browser may be a script that starts another program, so a shell keeps the file at least this long. */
 #define LOOK_MS 1000
 
-/* One that ends with a failure before that did not show anything. Later, the person has looked. */
+/* A viewer that fails within this time has not shown the file. */
 #define FAIL_MS 5000
 
-/* Waits for the viewer's end: whoever looks takes the time they need. */
+/* Waits for the viewer's end, without a limit. */
 static int wait_for(const char *viewer, pid_t pid, struct err *err)
 {
     siginfo_t info;
@@ -22,7 +22,7 @@ static int wait_for(const char *viewer, pid_t pid, struct err *err)
     while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
         continue;
     int code = proc_end(pid);
-    /* Started through a shim, a program that is not there ends with this. */
+    /* The exit code of the helper that could not start the program. */
     if (code == 127)
         return err_set(err, ERR_NOT_FOUND, "%s is not installed", viewer);
     if (code != 0 && clock_now() - began < FAIL_MS)
@@ -30,7 +30,7 @@ static int wait_for(const char *viewer, pid_t pid, struct err *err)
     return 0;
 }
 
-/* `complaints`: the descriptor for its standard error; -1: nowhere. */
+/* `complaints` is the descriptor for its standard error; -1: /dev/null. */
 static int view_with(const char *viewer, const char *path, int complaints, struct pprof_session *session,
                      struct err *err)
 {
@@ -45,13 +45,13 @@ static int view_with(const char *viewer, const char *path, int complaints, struc
         return -1;
     if (!session)
         return wait_for(viewer, pid, err);
-    /* It may stay when the shell ends; the system collects it then. */
+    /* The viewer may outlive the shell; init then collects it. */
     session->look_until = clock_deadline(LOOK_MS);
     return 0;
 }
 
-/* Tries one browser after the other. Those that fail say why at length, and another one may succeed: their
- * words go nowhere, and the error names them. */
+/* Tries one browser after the other. Drops their messages, because another one may succeed. The error names
+ * all that failed. */
 static int view_in_browser(const char *path, struct pprof_session *session, struct err *err)
 {
     const char *browsers[] = {getenv("BROWSER"),
