@@ -37,8 +37,8 @@ static bool is_group(const struct inventory *inventory, const char *word)
 }
 
 /* The words as a selection of their own; what is asked for there is the same as of the others. */
-static int select_healthy(struct inventory *inventory, const struct strlist *words,
-                          const struct selection *sick, struct targets *ret, struct err *err)
+static int select_healthy(const struct inventory *inventory, const struct strlist *words,
+                          const struct selection *sick, struct targets *all, struct err *err)
 {
     struct selection sel = {.services = sick->services,
                             .port = sick->port,
@@ -50,7 +50,7 @@ static int select_healthy(struct inventory *inventory, const struct strlist *wor
         rc = strlist_add(is_group(inventory, words->items[i]) ? &sel.groups : &sel.hosts, words->items[i],
                          err);
     if (rc == 0)
-        rc = inventory_select(inventory, &sel, ret, err);
+        rc = inventory_select(inventory, &sel, all, err);
     strlist_release(&sel.hosts);
     strlist_release(&sel.groups);
     return rc;
@@ -64,71 +64,47 @@ static int append(struct targets *t, const struct target *target, struct err *er
     return 0;
 }
 
-/* Whoever is not to be opened is not opened as a healthy one either. */
-static int leave_out(const struct inventory *inventory, const struct strlist *exclude, struct targets *t,
-                     struct err *err)
+/* Keeps of the targets from number `n_sick` on those that can be compared: of other hosts, with a service that
+ * the first ones have too. */
+static int keep_comparable(struct targets *all, size_t n_sick, struct err *err)
 {
-    const struct host **hosts = calloc(t->n + 1, sizeof *hosts);
-    size_t n = 0, kept = 0;
-    if (!hosts)
-        return err_nomem(err);
-    for (size_t i = 0; i < t->n; i++)
-        if (n == 0 || hosts[n - 1] != t->items[i].host)
-            hosts[n++] = t->items[i].host;
-    int rc = inventory_exclude(inventory, exclude, hosts, &n, err);
-    /* Both are in the same order. */
-    for (size_t i = 0, at = 0; rc == 0 && i < t->n;) {
-        const struct host *host = t->items[i].host;
-        bool stays = at < n && hosts[at] == host;
-        at += stays;
-        for (; i < t->n && t->items[i].host == host; i++)
-            if (stays)
-                t->items[kept++] = t->items[i];
-    }
-    if (rc == 0)
-        t->n = kept;
-    free(hosts);
-    return rc;
-}
-
-/* Keeps what can be compared. */
-static int sift(const struct targets *found, const struct targets *sick, struct targets *ret, struct err *err)
-{
-    for (size_t i = 0; i < found->n; i++) {
-        const struct target *t = &found->items[i];
-        if (has_host(sick, t->host))
+    const struct targets sick = {.items = all->items, .n = n_sick};
+    size_t n = all->n;
+    all->n = n_sick;
+    for (size_t i = n_sick; i < n; i++) {
+        const struct target t = all->items[i];
+        bool last = i + 1 == n || all->items[i + 1].host != t.host;
+        if (has_host(&sick, t.host))
             continue;
-        if (has_service(sick, t->service) && append(ret, t, err) < 0)
-            return -1;
-        bool last = i + 1 == found->n || found->items[i + 1].host != t->host;
-        if (last && !has_host(ret, t->host)) {
-            err_set(err, ERR_USAGE, "%s has none of the services to be compared", t->host->name);
+        if (has_service(&sick, t.service))
+            all->items[all->n++] = t;
+        if (last && (all->n == n_sick || all->items[all->n - 1].host != t.host)) {
+            err_set(err, ERR_USAGE, "%s has none of the services to be compared", t.host->name);
             return err_hint(err, "name a host that runs the same, or --service or --port for both");
         }
     }
-    if (ret->n > 0)
+    if (all->n > n_sick)
         return 0;
     err_set(err, ERR_USAGE, "no host is left to compare with: all are selected already, or excluded");
     return err_hint(err, "a host is sick (--host) or healthy (--against), not both");
 }
 
-int against_resolve(struct inventory *inventory, const struct strlist *words,
+int against_resolve(const struct inventory *inventory, const struct strlist *words,
                     const struct selection *selection, struct targets *all, struct targets *ret,
                     struct err *err)
 {
-    struct targets found = {0}, healthy = {0};
-    int rc = select_healthy(inventory, words, selection, &found, err);
+    size_t n_sick = all->n;
+    int rc = select_healthy(inventory, words, selection, all, err);
+    /* --exclude counts for these hosts too. */
     if (rc == 0)
-        rc = leave_out(inventory, &selection->exclude, &found, err);
+        rc = targets_exclude(inventory, all, n_sick, &selection->exclude, err);
     if (rc == 0)
-        rc = sift(&found, all, &healthy, err);
-    for (size_t i = 0; rc == 0 && i < healthy.n; i++)
-        rc = append(all, &healthy.items[i], err);
-    if (rc == 0) {
-        *ret = healthy;
-        healthy = (struct targets){0};
-    }
-    targets_release(&found);
-    targets_release(&healthy);
-    return rc < 0 ? err_wrap(err, "--against") : 0;
+        rc = keep_comparable(all, n_sick, err);
+    for (size_t i = n_sick; rc == 0 && i < all->n; i++)
+        rc = append(ret, &all->items[i], err);
+    if (rc == 0)
+        return 0;
+    all->n = n_sick;
+    targets_release(ret);
+    return err_wrap(err, "--against");
 }

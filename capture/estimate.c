@@ -123,7 +123,7 @@ static void add_process(const struct estimate *host, size_t n, size_t first, str
     uint64_t bytes = 0;
     int64_t takes = 0, profiled = 0;
     for (size_t i = 0; i < n; i++) {
-        if (!service_is_beside(host[i].target->service, host[first].target->service))
+        if (!service_shares_address(host[i].target->service, host[first].target->service))
             continue;
         if (i < first)
             return;

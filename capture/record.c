@@ -79,7 +79,7 @@ int record_asked(struct manifest *m, const struct capture_request *request, stru
     for (size_t i = 0; asked.targets && i < targets->n; i++) {
         const struct host *host = targets->items[i].host;
         asked.targets[i] = (struct manifest_target){host->name, targets->items[i].service->name,
-                                                    host->outside ? host->address : NULL};
+                                                    host->adhoc ? host->address : NULL};
     }
     if (!asked.targets)
         err_nomem(err);

@@ -159,38 +159,37 @@ static int check_host(const struct inventory *inventory, const struct manifest_t
     return rc;
 }
 
-/* The selection must have exactly the manifest's target: a pattern, or a name with another meaning here, has
- * not. */
-static int add_selected(struct targets *all, const struct manifest_target *t, const struct targets *found,
-                        struct err *err)
+/* The selection must mean exactly the manifest's target: a pattern, or a name with another meaning here, does
+ * not. The selected targets begin at number `from`. */
+static int check_selected(const struct targets *all, size_t from, const struct manifest_target *t,
+                          struct err *err)
 {
-    const struct target *one = found->items;
-    if (found->n != 1 || strcmp(one->host->name, t->host) != 0 || strcmp(one->service->name, t->service) != 0)
-        return err_set(err, ERR_FAILED, "%s: %s: it means something else here", t->host, t->service);
-    if (array_reserve((void **)&all->items, &all->cap, all->n + 1, sizeof *all->items, err) < 0)
-        return -1;
-    all->items[all->n++] = *one;
-    return 0;
+    const struct target *one = &all->items[from];
+    if (all->n == from + 1 && strcmp(one->host->name, t->host) == 0 &&
+        strcmp(one->service->name, t->service) == 0)
+        return 0;
+    return err_set(err, ERR_FAILED, "%s: %s: it means something else here", t->host, t->service);
 }
 
-static int add_target(struct capture_earlier *e, struct inventory *inventory, const struct manifest_target *t,
-                      struct err *err)
+static int add_target(struct capture_earlier *e, const struct inventory *inventory,
+                      const struct manifest_target *t, struct err *err)
 {
     struct selection sel = {0};
-    struct targets found = {0};
+    size_t from = e->targets.n;
     int rc = -1;
     if (check_host(inventory, t, err) == 0 &&
         strlist_add(&sel.hosts, t->address ? t->address : t->host, err) == 0 &&
         select_service(e, inventory, t->service, &sel, err) == 0 &&
-        inventory_select(inventory, &sel, &found, err) == 0)
-        rc = add_selected(&e->targets, t, &found, err);
-    targets_release(&found);
+        inventory_select(inventory, &sel, &e->targets, err) == 0)
+        rc = check_selected(&e->targets, from, t, err);
+    if (rc < 0)
+        e->targets.n = from;
     strlist_release(&sel.hosts);
     strlist_release(&sel.services);
     return rc;
 }
 
-int capture_earlier_choose_targets(struct capture_earlier *e, struct inventory *inventory,
+int capture_earlier_choose_targets(struct capture_earlier *e, const struct inventory *inventory,
                                    const struct capture_observer *observer, struct err *err)
 {
     struct err first = ERR_INIT;

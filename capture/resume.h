@@ -19,7 +19,7 @@ struct capture_earlier {
     struct manifest *manifest;
     struct manifest_asked asked;
     struct err damage;      /* of the bundle's archive; ERR_NONE: it is intact */
-    struct targets targets; /* those that are not complete */
+    struct targets targets; /* those that are not complete; owns the discovered services */
     struct targets against; /* those of them on healthy hosts */
     size_t unknown;         /* targets that this inventory does not have */
     bool begun;             /* the work directory has the run's items */
@@ -42,7 +42,7 @@ int capture_earlier_name_hosts(const struct capture_earlier *e, struct strlist *
 
 /* Finds the targets that are not complete in the inventory. A target that it does not have stays as it is,
  * with the event CAPTURE_EARLIER_UNKNOWN. -1 if it has none of a bundle's. */
-int capture_earlier_choose_targets(struct capture_earlier *e, struct inventory *inventory,
+int capture_earlier_choose_targets(struct capture_earlier *e, const struct inventory *inventory,
                                    const struct capture_observer *observer, struct err *err);
 
 /*

@@ -56,7 +56,7 @@ static void add_service(struct buf *line, const struct service *s)
 static const struct service *service_of(const struct targets *targets, const struct host *host)
 {
     for (size_t i = 0; targets && i < targets->n; i++)
-        if (targets->items[i].host == host && (host->outside || targets->items[i].service->adhoc))
+        if (targets->items[i].host == host && (host->adhoc || targets->items[i].service->adhoc))
             return targets->items[i].service;
     return NULL;
 }
@@ -72,7 +72,7 @@ struct err check_hint(const struct target_options *way, const struct targets *ta
         service = service_of(targets, host);
     buf_adds(&line, "profgrab check");
     add_way(&line, way);
-    add_option(&line, "--host", host->outside ? host->address : host->name);
+    add_option(&line, "--host", host->adhoc ? host->address : host->name);
     if (service)
         add_service(&line, service);
     size_t n = strlen(told.hint);

@@ -9,12 +9,12 @@
 #include "fetch/fetch.h"
 #include "base/banned.h"
 
-/* The sources of one run. */
-struct hearing {
-    struct inventory *inventory;
+/* The sources of one run, and what is printed about them. */
+struct source_run {
+    const struct inventory *inventory;
     struct target_options *target;
     enum discovery_when when;
-    bool tell;
+    bool verbose; /* print also which targets are left out, and why */
     bool listing; /* its targets are about to be listed */
     bool ready;   /* the libraries are set up */
 };
@@ -53,7 +53,7 @@ static void on_step(void *ctx, const struct host *host, const struct service *se
         talk("%s: %s", host->name, step->detail);
 }
 
-static int set_up(struct hearing *h, struct err *err)
+static int set_up(struct source_run *h, struct err *err)
 {
     if (h->ready)
         return 0;
@@ -67,7 +67,7 @@ static int set_up(struct hearing *h, struct err *err)
     return 0;
 }
 
-static void clean_up(struct hearing *h)
+static void clean_up(struct source_run *h)
 {
     if (!h->ready)
         return;
@@ -75,184 +75,142 @@ static void clean_up(struct hearing *h)
     gateway_global_cleanup();
 }
 
-/* Who is asked over no SSH session wants no passphrase. */
-static int ask(struct hearing *h, const struct source *s, struct discovered *ret, struct err *err)
+/* Only a source behind an SSH session may need a passphrase. */
+static int ask(void *ctx, const struct source *s, struct discovered *ret, struct err *err)
 {
+    struct source_run *r = ctx;
     struct ssh_settings ssh;
     struct prompt *prompt = NULL;
     struct fetch_observer observer = {.opening = on_opening, .host = on_host, .step = on_step};
-    if (set_up(h, err) < 0 || target_prompt(h->target, &prompt, err) < 0)
+    if (set_up(r, err) < 0 || target_prompt(r->target, &prompt, err) < 0)
         return -1;
-    struct fetch_grab grab = target_grab(h->target, NULL, &ssh, prompt);
+    struct fetch_grab grab = target_grab(r->target, NULL, &ssh, prompt);
     grab.observer = &observer;
     grab.access.ask = s->through ? grab.access.ask : NULL;
     return discovery_ask(s, &grab, ret, err);
 }
 
-/* Asks, and keeps what came. Where nothing comes, what was kept before is better than nothing. */
-static int ask_or_old(struct hearing *h, const struct source *s, struct discovered *ret, struct err *err)
+/* ---- messages ------------------------------------------------------------------------------------------ */
+
+static void print_warning(void *ctx, const struct source *s, enum discovery_warning warning,
+                          const struct err *why, int64_t at)
 {
     char age[32];
-    struct err why = ERR_INIT, unkept = ERR_INIT;
-    const struct ssh_settings ssh = target_ssh(h->target);
-    if (ask(h, s, ret, &why) == 0) {
-        if (discovery_keep(s, &ssh, ret, &unkept) < 0)
-            talk("%s: its answer cannot be kept: %s", s->name, unkept.msg);
-        return 0;
-    }
-    if (why.kind != ERR_CANCELLED && discovery_kept(s, &ssh, ret, NULL) == 0) {
+    (void)ctx;
+    if (warning == DISCOVERY_NOT_CACHED)
+        talk("%s: its answer cannot be kept: %s", s->name, why->msg);
+    else if (warning == DISCOVERY_OLD_ANSWER)
         talk("%s: what it said %s ago is used, since it cannot be asked: %s", s->name,
-             discovery_age(age, sizeof age, ret->at), why.msg);
-        return 0;
-    }
-    *err = why;
-    return -1;
+             discovery_age(age, sizeof age, at), why->msg);
+    else
+        talk("%s: %s", s->name, why->msg);
 }
-
-/* What the source says, now or before. */
-static int hear(struct hearing *h, const struct source *s, struct discovered *ret, struct err *err)
-{
-    struct err why = ERR_INIT;
-    const struct ssh_settings ssh = target_ssh(h->target);
-    if (!s->ask)
-        return discovered_read(s, ret, err);
-    if (h->when == DISCOVERY_REFRESH)
-        return ask_or_old(h, s, ret, err);
-    if (discovery_kept(s, &ssh, ret, &why) == 0) {
-        int64_t age = clock_utc() - ret->at;
-        if (h->when == DISCOVERY_KEPT || (age >= 0 && age <= s->max_age_ms))
-            return 0;
-        discovered_release(ret);
-    } else if (why.kind == ERR_FAILED) {
-        talk("%s: %s", s->name, why.msg);
-    }
-    if (h->when == DISCOVERY_AS_NEEDED)
-        return ask_or_old(h, s, ret, err);
-    *err = why;
-    return -1;
-}
-
-/* ---- telling ------------------------------------------------------------------------------------------- */
 
 static const char *plural(size_t n)
 {
     return n == 1 ? "" : "s";
 }
 
-/* Targets on loopback are left out where nobody says whose loopback it is. */
-static void tell_loopback(const struct source *s, const struct discovered_counts *d)
+/* Loopback targets are left out without a host that they belong to. */
+static void print_loopback(const struct source_use *use, const struct discovered_counts *counts)
 {
-    if (d->loopback == 0 || d->loopback == d->n)
+    const struct source *s = use->source;
+    if (counts->loopback == 0 || counts->loopback == counts->n)
         return;
-    talk("%s: %zu target%s on loopback, and nothing says of which host: %s does", s->name, d->loopback,
-         d->loopback == 1 ? " is" : "s are",
-         s->line > 0 && !s->for_run ? "`host: NAME` in its entry" : "`--from` with a single `--host NAME`");
+    talk("%s: %zu target%s on loopback, and nothing says of which host: %s does", s->name, counts->loopback,
+         counts->loopback == 1 ? " is" : "s are",
+         s->line > 0 && !use->only ? "`host: NAME` in its entry" : "`--from` with a single `--host NAME`");
 }
 
-/* What of the answer comes to nothing. */
-static void tell_missing(const struct hearing *h, const struct source *s, const struct discovered *f,
-                         const struct discovered_counts *d)
+/* Prints which targets of a source are left out. */
+static void print_missing(const struct source_run *r, const struct source_use *use,
+                          const struct discovered *f, const struct discovered_counts *counts)
 {
+    const struct source *s = use->source;
     for (size_t i = 0; i < f->notes.n; i++)
         talk("%s: %s", s->name, f->notes.items[i]);
-    if (!inventory_path(h->inventory))
+    if (!inventory_path(r->inventory))
         return;
-    if (d->strange)
-        talk("%s: %zu of %zu target%s belong to no host of the inventory%s%s%s", s->name, d->strange, d->n,
-             plural(d->n), h->listing ? "" : "; `profgrab hosts --from ", h->listing ? "" : s->name,
-             h->listing ? "" : "` shows them");
-    tell_loopback(s, d);
-    if (d->withheld)
+    if (counts->strange)
+        talk("%s: %zu of %zu target%s belong to no host of the inventory%s%s%s", s->name, counts->strange,
+             counts->n, plural(counts->n), r->listing ? "" : "; `profgrab hosts --from ",
+             r->listing ? "" : s->name, r->listing ? "" : "` shows them");
+    print_loopback(use, counts);
+    if (counts->withheld)
         talk("%s: %zu target%s left out: a secret would go where only the source says; `host:` in service "
              "\"%s\" "
              "says where it may go",
-             s->name, d->withheld, d->withheld == 1 ? " is" : "s are", s->service ? s->service->name : "");
+             s->name, counts->withheld, counts->withheld == 1 ? " is" : "s are",
+             s->service ? s->service->name : "");
 }
 
-static int take_source(struct hearing *h, const struct source *s, struct discovered *ret, struct err *err)
+static void print_listed(void *ctx, const struct source_use *use, const struct discovered *f,
+                         const struct discovered_counts *counts, bool ok)
 {
-    struct discovered f = {0};
-    struct discovered_counts d = {0};
-    if (hear(h, s, &f, err) < 0)
-        return -1;
-    int rc = inventory_discover(h->inventory, s, &f, &d, err);
-    if (h->tell)
-        tell_missing(h, s, &f, &d);
-    else if (s->for_run && rc == 0)
-        tell_loopback(s, &d);
-    if (ret && (rc == 0 || err->kind == ERR_USAGE)) {
-        *ret = f;
-        f = (struct discovered){0};
-    }
-    discovered_release(&f);
-    return rc;
+    const struct source_run *r = ctx;
+    if (r->verbose)
+        print_missing(r, use, f, counts);
+    else if (use->only && ok)
+        print_loopback(use, counts);
 }
 
-/* A source that the command line names is the only one of its run. */
-static bool is_of_run(const struct source *s, const struct target_options *o)
+static void print_failure(void *ctx, const struct source *s, const struct err *why)
 {
-    return !o->from || s->for_run;
-}
-
-static void tell_failure(const struct source *s, const struct err *why)
-{
+    const struct source_run *r = ctx;
     struct err shown = *why;
+    if (r->when == DISCOVERY_CACHED)
+        return;
     err_wrap(&shown, "%s", s->name);
     talk_error(stderr, &shown);
     talk("%s: what only it knows of is missing", s->name);
 }
 
-int discovery_apply(struct inventory *inv, struct target_options *o, enum discovery_when when, bool tell,
-                    size_t *ret_failed, struct err *err)
+static struct discovery_options options_of(struct source_run *r, const struct ssh_settings *ssh)
 {
-    struct hearing h = {.inventory = inv, .target = o, .when = when, .tell = tell};
-    size_t n = 0, failed = 0;
-    int rc = 0;
-    const struct source *const *sources = inventory_sources(inv, &n);
-    for (size_t i = 0; rc == 0 && i < n; i++) {
-        struct err why = ERR_INIT;
-        if (!is_of_run(sources[i], o) || take_source(&h, sources[i], NULL, &why) == 0)
-            continue;
-        if (why.kind == ERR_CANCELLED || sources[i]->for_run) {
-            *err = why;
-            rc = err_wrap(err, "%s", sources[i]->name);
-        } else {
-            failed++;
-            if (when != DISCOVERY_KEPT)
-                tell_failure(sources[i], &why);
-            rc = inventory_source_failed(inv, sources[i], why.msg, err);
-        }
-    }
-    if (rc == 0)
-        rc = inventory_discovered(inv, err);
+    return (struct discovery_options){.when = r->when,
+                                      .ssh = ssh,
+                                      .ctx = r,
+                                      .ask = ask,
+                                      .warning = print_warning,
+                                      .listed = print_listed,
+                                      .failed = print_failure};
+}
+
+int discovery_apply(const struct inventory *inv, struct targets *t, struct target_options *o,
+                    enum discovery_when when, bool verbose, size_t *ret_failed, struct err *err)
+{
+    struct source_run r = {.inventory = inv, .target = o, .when = when, .verbose = verbose};
+    const struct ssh_settings ssh = target_ssh(o);
+    const struct discovery_options options = options_of(&r, &ssh);
+    size_t failed = 0;
+    int rc = o->selection.source ? discovery_run_one(inv, t, o->selection.source, &options, NULL, err)
+                                 : discovery_run(inv, t, &options, &failed, err);
     if (rc == 0 && ret_failed)
         *ret_failed = failed;
-    clean_up(&h);
+    clean_up(&r);
     return rc;
 }
 
-int discovery_list(struct inventory *inv, const struct source *source, struct target_options *o,
-                   enum discovery_when when, struct discovered *ret, struct err *err)
+int discovery_list(const struct inventory *inv, struct targets *t, struct source_use *use,
+                   struct target_options *o, enum discovery_when when, struct discovered *ret,
+                   struct err *err)
 {
-    struct hearing h = {.inventory = inv, .target = o, .when = when, .tell = true, .listing = true};
-    struct err why = ERR_INIT;
+    struct source_run r = {
+        .inventory = inv, .target = o, .when = when, .verbose = true, .listing = true};
+    const struct ssh_settings ssh = target_ssh(o);
+    const struct discovery_options options = options_of(&r, &ssh);
     struct discovered f = {0};
-    int rc = take_source(&h, source, &f, &why);
-    clean_up(&h);
+    struct err why = ERR_INIT;
+    int rc = discovery_run_one(inv, t, use, &options, &f, &why);
+    clean_up(&r);
     if (rc < 0 && f.n == 0) {
         discovered_release(&f);
         *err = why;
-        return err_wrap(err, "%s", source->name);
-    }
-    /* Its targets can be listed, whoever's they are. */
-    if (rc < 0) {
-        err_wrap(&why, "%s", source->name);
-        talk_error(stderr, &why);
-    }
-    if (inventory_discovered(inv, err) < 0) {
-        discovered_release(&f);
         return -1;
     }
+    /* Targets without a host can be listed. */
+    if (rc < 0)
+        talk_error(stderr, &why);
     *ret = f;
     return 0;
 }

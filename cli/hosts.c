@@ -82,21 +82,22 @@ static json_t *service_json(const struct service *s)
     return service;
 }
 
-static json_t *host_json(const struct host *h)
+static json_t *host_json(const struct targets *t, const struct host *h)
 {
+    const struct service *s;
     json_t *services = json_array();
-    for (size_t i = 0; i < h->n_services; i++)
-        json_array_append_new(services, service_json(h->services[i]));
+    for (size_t i = 0; (s = targets_service(t, h, i)); i++)
+        json_array_append_new(services, service_json(s));
     return json_pack("{s:s, s:s, s:s, s:o, s:o}", "name", h->name, "address", h->address, "route",
                      h->direct ? "direct" : "ssh", "services", services, "labels",
                      labels_json(h->labels, h->n_labels));
 }
 
-static int print_json(const struct host *const *hosts, size_t n, struct err *err)
+static int print_json(const struct targets *t, const struct host *const *hosts, size_t n, struct err *err)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < n; i++)
-        json_array_append_new(list, host_json(hosts[i]));
+        json_array_append_new(list, host_json(t, hosts[i]));
     if (list && json_array_size(list) == n)
         return document_print(list, stdout, err);
     json_decref(list);
@@ -106,31 +107,32 @@ static int print_json(const struct host *const *hosts, size_t n, struct err *err
 /* Many thousand rows: what is the same in most of them is written once. */
 struct row {
     struct buf services;
-    const struct source *source; /* that of which `said` is */
-    struct buf said;
+    const struct source_use *source; /* described by `source_text` */
+    struct buf source_text;
 };
 
-/* Who says so; of what was asked for, how long ago. */
-static void add_source(struct row *row, const struct source *s)
+/* Adds the name of the source, and the age of its answer. */
+static void add_source(struct row *row, const struct source_use *use)
 {
+    const struct source *s = use->source;
     char age[32];
-    if (s != row->source) {
-        row->source = s;
-        buf_clear(&row->said);
-        buf_addf(&row->said, " (%s", s->name);
+    if (use != row->source) {
+        row->source = use;
+        buf_clear(&row->source_text);
+        buf_addf(&row->source_text, " (%s", s->name);
         if (s->ask)
-            buf_addf(&row->said, ", %s", discovery_age(age, sizeof age, s->at));
-        buf_addc(&row->said, ')');
+            buf_addf(&row->source_text, ", %s", discovery_age(age, sizeof age, use->at));
+        buf_addc(&row->source_text, ')');
     }
-    buf_adds(&row->services, buf_str(&row->said));
+    buf_adds(&row->services, buf_str(&row->source_text));
 }
 
-static void join_services(struct row *row, const struct host *h)
+static void join_services(struct row *row, const struct targets *t, const struct host *h)
 {
     struct buf *to = &row->services;
+    const struct service *s;
     buf_clear(to);
-    for (size_t i = 0; i < h->n_services; i++) {
-        const struct service *s = h->services[i];
+    for (size_t i = 0; (s = targets_service(t, h, i)); i++) {
         buf_adds(to, i ? "," : "");
         buf_adds(to, s->name);
         if (s->unix_path) {
@@ -179,14 +181,14 @@ static void widen(size_t *width, size_t n)
     *width = n > *width ? n : *width;
 }
 
-static int print_table(const struct host *const *hosts, size_t n, struct err *err)
+static int print_table(const struct targets *t, const struct host *const *hosts, size_t n, struct err *err)
 {
     size_t widths[3] = {4, 7, 8};
-    struct row row = {.services = BUF_INIT(16u << 20), .said = BUF_INIT(4096)};
+    struct row row = {.services = BUF_INIT(16u << 20), .source_text = BUF_INIT(4096)};
     struct strlist joined = {0};
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < n; i++) {
-        join_services(&row, hosts[i]);
+        join_services(&row, t, hosts[i]);
         rc = buf_check(&row.services, "the list of a host's services", err);
         if (rc == 0)
             rc = strlist_addn(&joined, buf_str(&row.services), row.services.len, err);
@@ -201,7 +203,7 @@ static int print_table(const struct host *const *hosts, size_t n, struct err *er
         print_row(hosts[i], joined.items[i], widths);
     strlist_release(&joined);
     buf_release(&row.services);
-    buf_release(&row.said);
+    buf_release(&row.source_text);
     return rc;
 }
 
@@ -222,36 +224,38 @@ static int print_labels(const struct inventory *inventory, struct err *err)
     return rc;
 }
 
-/* As they are about to be asked: which of them are one machine. */
-static int print_duplicates(const struct host *const *hosts, size_t n, struct err *err)
+/* Prints which of the hosts are one machine. */
+static int print_duplicates(const struct targets *t, const struct host *const *hosts, size_t n,
+                            struct err *err)
 {
-    struct targets targets = {0};
+    struct targets all = {0};
+    const struct service *service;
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < n; i++)
-        for (size_t j = 0; rc == 0 && j < hosts[i]->n_services; j++) {
-            rc = array_reserve((void **)&targets.items, &targets.cap, targets.n + 1, sizeof *targets.items,
-                               err);
+        for (size_t j = 0; rc == 0 && (service = targets_service(t, hosts[i], j)); j++) {
+            rc = array_reserve((void **)&all.items, &all.cap, all.n + 1, sizeof *all.items, err);
             if (rc == 0)
-                targets.items[targets.n++] = (struct target){hosts[i], hosts[i]->services[j]};
+                all.items[all.n++] = (struct target){hosts[i], service};
         }
     if (rc == 0)
-        target_say(&targets);
-    targets_release(&targets);
+        target_say(&all);
+    targets_release(&all);
     return rc;
 }
 
-static int print_hosts(const struct hosts_options *o, const struct host *const *hosts, size_t n,
-                       struct err *err)
+static int print_hosts(const struct hosts_options *o, const struct targets *t,
+                       const struct host *const *hosts, size_t n, struct err *err)
 {
     if (o->json)
-        return print_json(hosts, n, err);
+        return print_json(t, hosts, n, err);
     for (size_t i = 0; o->names && i < n; i++)
         printf("%s\n", hosts[i]->name);
     if (o->names)
         return 0;
-    if (print_table(hosts, n, err) < 0 || ((o->ssh || n == 1) && hosts_ssh(hosts, n, &o->target, err) < 0))
+    if (print_table(t, hosts, n, err) < 0 ||
+        ((o->ssh || n == 1) && hosts_ssh(hosts, n, &o->target, err) < 0))
         return -1;
-    return print_duplicates(hosts, n, err);
+    return print_duplicates(t, hosts, n, err);
 }
 
 static int no_inventory(struct err *err)
@@ -265,38 +269,45 @@ static int no_inventory(struct err *err)
 static enum discovery_when when_of(const struct hosts_options *o)
 {
     if (o->names || o->groups || o->services || o->teams || o->labels)
-        return DISCOVERY_KEPT;
+        return DISCOVERY_CACHED;
     return o->target.refresh ? DISCOVERY_REFRESH : DISCOVERY_AS_NEEDED;
 }
 
-static int list_hosts(const struct hosts_options *o, struct inventory *inventory, const char *pattern,
-                      struct err *err)
+static int list_hosts(const struct hosts_options *o, const struct inventory *inventory,
+                      const struct targets *t, const char *pattern, struct err *err)
 {
     const struct host **hosts = NULL;
     size_t n = 0;
     int rc = inventory_match(inventory, pattern, &hosts, &n, err);
-    if (rc == 0 && (rc = inventory_filter(inventory, &o->target.selection, hosts, &n, err)) == 0)
-        rc = print_hosts(o, (const struct host *const *)hosts, n, err);
+    if (rc == 0 && (rc = inventory_filter(inventory, t, &o->target.selection, hosts, &n, err)) == 0)
+        rc = print_hosts(o, t, (const struct host *const *)hosts, n, err);
     free(hosts);
     return rc;
 }
 
-static int list(struct hosts_options *o, struct inventory *inventory, const char *pattern, size_t *ret_failed,
-                struct err *err)
+static int list(struct hosts_options *o, const struct inventory *inventory, const char *pattern,
+                size_t *ret_failed, struct err *err)
 {
+    struct targets t = {0};
+    int rc = 0;
     if (o->groups || o->teams) {
         print_names(o->groups ? inventory_group_name : inventory_team_name, inventory);
         return 0;
     }
     if (o->labels)
         return print_labels(inventory, err);
-    if (!o->names && discovery_apply(inventory, &o->target, when_of(o), true, ret_failed, err) < 0)
-        return -1;
-    if (!o->services)
-        return list_hosts(o, inventory, pattern, err);
-    print_names(inventory_service_name, inventory);
-    print_names(inventory_found_name, inventory);
-    return 0;
+    if (!o->names)
+        rc = discovery_apply(inventory, &t, &o->target, when_of(o), true, ret_failed, err);
+    if (rc == 0 && !o->services)
+        rc = list_hosts(o, inventory, &t, pattern, err);
+    else if (rc == 0) {
+        const char *name;
+        print_names(inventory_service_name, inventory);
+        for (size_t i = 0; (name = targets_discovered_name(&t, i)); i++)
+            printf("%s\n", name);
+    }
+    targets_release(&t);
+    return rc;
 }
 
 static int load(const struct hosts_options *o, struct inventory **ret, struct err *err)

@@ -10,13 +10,14 @@
 
 #define COLUMNS 6
 
-json_t *hosts_source_json(const struct source *s)
+json_t *hosts_source_json(const struct source_use *use)
 {
     char at[40];
+    const struct source *s = use->source;
     json_t *source =
         json_pack("{s:s, s:s, s:s}", "name", s->name, "kind", source_kind_name(s->kind), "place", s->place);
-    if (s->at)
-        json_object_set_new(source, "at", json_string(clock_format(at, sizeof at, s->at)));
+    if (use->at)
+        json_object_set_new(source, "at", json_string(clock_format(at, sizeof at, use->at)));
     return source;
 }
 
@@ -54,7 +55,7 @@ static json_t *target_json(const struct discovered *f, const struct discovered_t
                      "job", job->name, "labels", labels_json(labels_of(f, t)));
 }
 
-static int print_json(const struct source *s, const struct discovered *f, struct err *err)
+static int print_json(const struct source_use *use, const struct discovered *f, struct err *err)
 {
     json_t *targets = json_array(), *notes = json_array();
     bool whole = true;
@@ -64,7 +65,7 @@ static int print_json(const struct source *s, const struct discovered *f, struct
     for (size_t i = 0; i < f->notes.n; i++)
         json_array_append_new(notes, json_string(f->notes.items[i]));
     json_t *all =
-        json_pack("{s:o, s:o, s:o}", "source", hosts_source_json(s), "targets", targets, "notes", notes);
+        json_pack("{s:o, s:o, s:o}", "source", hosts_source_json(use), "targets", targets, "notes", notes);
     if (whole)
         return document_print(all, stdout, err);
     json_decref(all);
@@ -128,23 +129,26 @@ static void print_table(const struct discovered *f)
     buf_release(&cells.labels);
 }
 
-int hosts_from(struct inventory *inv, const char *source, struct target_options *o, enum discovery_when when,
-               bool json, struct err *err)
+int hosts_from(const struct inventory *inv, const char *source, struct target_options *o,
+               enum discovery_when when, bool json, struct err *err)
 {
-    const struct source *s = NULL;
+    struct source_use *use = NULL;
+    struct targets t = {0};
     struct discovered f = {0};
-    int rc = inventory_source(inv, source, &s, err);
+    int rc = targets_find_source(inv, &t, source, &use, err);
     if (rc == 0)
-        rc = discovery_list(inv, s, o, when, &f, err);
+        rc = discovery_list(inv, &t, use, o, when, &f, err);
     if (rc == 0 && discovered_filter(&f, &o->selection.labels, err) < 0) {
+        const struct source *s = use->source;
         err_wrap(err, "%s", s->name);
         rc = err_hint(err, "`profgrab hosts --from %s:%s` shows the labels of its targets",
                       source_kind_name(s->kind), s->place);
     }
     if (rc == 0 && json)
-        rc = print_json(s, &f, err);
+        rc = print_json(use, &f, err);
     else if (rc == 0)
         print_table(&f);
     discovered_release(&f);
+    targets_release(&t);
     return rc;
 }

@@ -160,11 +160,11 @@ static void print_targets(const struct resume *r)
     for (size_t pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < t->n; i++) {
             const struct host *host = t->items[i].host;
-            if ((i > 0 && host == t->items[i - 1].host) || host->outside == (pass == 1))
+            if ((i > 0 && host == t->items[i - 1].host) || host->adhoc == (pass == 1))
                 continue;
-            outside |= host->outside;
+            outside |= host->adhoc;
             hosts++;
-            if (host->outside)
+            if (host->adhoc)
                 add_host(&names, host->address, " (not of the inventory)");
             else if (shown++ < SHOWN)
                 add_host(&names, host->name, "");
@@ -188,7 +188,9 @@ static int prepare(struct resume *r, struct err *err)
     bool find = capture_earlier_count_missing(e) > 0;
     if (find && o->target.from && capture_earlier_name_hosts(e, &o->target.selection.hosts, err) < 0)
         return -1;
-    if ((find || r->handed) && target_load(&o->target, find, &r->inventory, err) < 0)
+    if ((find || r->handed) && target_load(&o->target, &r->inventory, err) < 0)
+        return -1;
+    if (find && target_discover(&o->target, r->inventory, &e->targets, err) < 0)
         return -1;
     if (capture_earlier_choose_targets(e, r->inventory, &observer, err) < 0 || recover_files(r, err) < 0 ||
         (e->targets.n > 0 && capture_check_kinds(&e->asked.kinds, &e->targets, o->yes, err) < 0))
@@ -241,7 +243,7 @@ static int hand_over_unchanged(struct resume *r, int code, struct err *err)
                                       .target = &o->target,
                                       .quiet = o->quiet,
                                       .verbose = o->verbose};
-    if (target_load(&o->target, false, &r->inventory, err) < 0 ||
+    if (target_load(&o->target, &r->inventory, err) < 0 ||
         delivery_prepare(&o->handover, r->inventory, signals_cancel_fd(), &r->handover, err) < 0 ||
         target_prompt(&o->target, &command.prompt, err) < 0)
         return exit_status_of(err);

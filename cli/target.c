@@ -67,27 +67,32 @@ int target_alone(const struct target_options *o, const struct strlist *words, co
     return err_hint(err, "profgrab %s --host NAME; `profgrab hosts` lists the inventory", command);
 }
 
-int target_load(struct target_options *o, bool find, struct inventory **ret_inventory, struct err *err)
+int target_load(struct target_options *o, struct inventory **ret_inventory, struct err *err)
 {
     if (read_scheme(o, err) < 0 || read_compress(o, err) < 0 ||
-        (o->via && ssh_via_parse("--via", o->via, &o->ssh_via, err) < 0) ||
-        inventory_file_load(o->inventory, ret_inventory, err) < 0)
+        (o->via && ssh_via_parse("--via", o->via, &o->ssh_via, err) < 0))
         return -1;
-    if (find && o->from && inventory_use_source(*ret_inventory, o->from, &o->selection, err) < 0)
-        return -1;
-    return find ? discovery_apply(*ret_inventory, o, o->refresh ? DISCOVERY_REFRESH : DISCOVERY_AS_NEEDED,
-                                  false, NULL, err)
-                : 0;
+    return inventory_file_load(o->inventory, ret_inventory, err);
 }
 
-int target_resolve(struct target_options *o, struct inventory **ret_inventory, struct targets *ret,
+int target_discover(struct target_options *o, const struct inventory *inventory, struct targets *t,
+                    struct err *err)
+{
+    if (o->from && targets_select_source(inventory, t, o->from, &o->selection, err) < 0)
+        return -1;
+    return discovery_apply(inventory, t, o, o->refresh ? DISCOVERY_REFRESH : DISCOVERY_AS_NEEDED, false, NULL,
+                           err);
+}
+
+int target_resolve(struct target_options *o, struct inventory **ret_inventory, struct targets *t,
                    struct err *err)
 {
-    /* Nobody needs to say where a service is that the user points at. */
-    bool find = o->from || (!o->selection.port && !o->selection.unix_path);
-    if (target_load(o, find, ret_inventory, err) < 0)
+    /* A port or a socket needs no discovery. */
+    bool discover = o->from || (!o->selection.port && !o->selection.unix_path);
+    if (target_load(o, ret_inventory, err) < 0 ||
+        (discover && target_discover(o, *ret_inventory, t, err) < 0))
         return -1;
-    return inventory_select(*ret_inventory, &o->selection, ret, err);
+    return inventory_select(*ret_inventory, &o->selection, t, err);
 }
 
 void target_say(const struct targets *targets)

@@ -224,8 +224,9 @@ int target_hint_file(const char *file, struct err *err);
 int target_alone(const struct target_options *o, const struct strlist *words, const char *command,
                  struct err *err);
 
-/* Loads the inventory and resolves the selection. The caller releases both, also on failure. */
-int target_resolve(struct target_options *o, struct inventory **ret_inventory, struct targets *ret,
+/* Loads the inventory and resolves the selection, with discovery if the selection needs it. `t` is empty
+ * before. The caller releases both, also on failure. */
+int target_resolve(struct target_options *o, struct inventory **ret_inventory, struct targets *t,
                    struct err *err);
 /* Says what a person should know of a selection before it is opened: what the sample was taken of, and which
  * hosts are one machine. */
@@ -233,9 +234,11 @@ void target_say(const struct targets *targets);
 
 void target_options_release(struct target_options *o);
 
-/* The first half of it: the options' words are read, the inventory is loaded, and the selection gets the
- * source of --from. `find`: its sources say which services there are. */
-int target_load(struct target_options *o, bool find, struct inventory **ret_inventory, struct err *err);
+/* Parts of target_resolve. target_load reads the words of the options and loads the inventory.
+ * target_discover sets the selection's source (--from) and adds the services of the sources to `t`. */
+int target_load(struct target_options *o, struct inventory **ret_inventory, struct err *err);
+int target_discover(struct target_options *o, const struct inventory *inventory, struct targets *t,
+                    struct err *err);
 
 /* Who asks the person, as the options have it: one for the whole run, so that nobody is asked twice. It
  * belongs to the options. The first call reads the file of passphrases, which may wait for its writer. */

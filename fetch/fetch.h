@@ -133,6 +133,25 @@ int fetch_plan(const struct fetch_grab *grab, struct err *err);
 int fetch_open(const struct fetch_grab *grab, const struct host *host, struct gateway_pool *pool,
                struct gateway **ret, struct err *err);
 
+/* One GET of a service's path, over its host. */
+struct fetch_get_request {
+    const struct host *host;
+    const struct service *service;
+    int64_t limit_ms; /* for the whole request */
+    void *ctx;
+    /* Called before the body if the service has a secret: `redact` masks the secret in a text, in place. */
+    void (*has_secret)(void *ctx, void (*redact)(void *redact_ctx, char *text), void *redact_ctx);
+    /* Receives the body of a 200; -1 ends the transfer with err. */
+    int (*body)(void *ctx, const void *p, size_t n, struct err *err);
+};
+/*
+ * Opens the host, sends the request and closes the host. Uses the grab as fetch_open does. Loads the service's
+ * secret. An answer other than a 200 is an error. *ret_status is the status of the answer, 0 without one, also
+ * on failure. `redact` is valid until the return.
+ */
+int fetch_get(const struct fetch_grab *grab, const struct fetch_get_request *r, int *ret_status,
+              struct err *err);
+
 /*
  * Finds the unrecorded files of an item after a killed run: a complete file, or the largest partial one,
  * renamed to NAME.damaged. Opens no connection. ERR_NOT_FOUND if there is none. Ignores a partial body of a
@@ -161,9 +180,5 @@ int fetch_look(int fd, const char *path, int copy_fd, struct fetch_item *ret, st
 /* The kind whose profiles have samples of this type, as "cpu" of cpu; NULL if there are several or none. */
 const char *fetch_kind_of(const char *sample_type);
 void fetch_item_release(struct fetch_item *item);
-
-/* ---- discovery ----------------------------------------------------------------------------------------- */
-
-#include "fetch/discovery.h"
 
 #endif

@@ -47,7 +47,7 @@ struct side {
 static bool is_first(const struct target *targets, size_t i)
 {
     for (size_t k = 0; k < i; k++)
-        if (service_is_beside(targets[k].service, targets[i].service))
+        if (service_shares_address(targets[k].service, targets[i].service))
             return false;
     return true;
 }
@@ -69,7 +69,7 @@ static void *run_side(void *ctx)
     budget_init(&budget, run->grab);
     for (size_t i = s->first; i < s->n; i++) {
         const struct target *t = &s->targets[i];
-        if (!service_is_beside(t->service, s->targets[s->first].service))
+        if (!service_shares_address(t->service, s->targets[s->first].service))
             continue;
         run->run_service(&context, t, credentials_find(&run->credentials, t->service));
         barrier_leave(&seat);

@@ -21,7 +21,7 @@ static void add_found_hint(const struct service_run *run, struct err *err)
     err_hint(err,
              "%s says %s; if the service listens on loopback alone, name under `service:` of the source a "
              "service that has `host: 127.0.0.1`",
-             service->source->name, service->host);
+             service->source->source->name, service->host);
 }
 
 /* Checks that the service accepts connections: a grab's first request shows it, a probe asks explicitly. */

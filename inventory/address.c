@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inventory/inventory.h"
 #include "base/banned.h"
 
 static int refuse_address(const char *text, struct err *err, const char *why)
@@ -140,4 +139,49 @@ bool address_is_loopback(const char *address)
     if (inet_pton(AF_INET6, address, &v6) == 1)
         return IN6_IS_ADDR_LOOPBACK(&v6);
     return strcmp(address, "localhost") == 0;
+}
+
+int address_canonical(const char *host, char ret[static ADDRESS_MAX])
+{
+    unsigned char ip[sizeof(struct in6_addr)];
+    size_t n = strlen(host);
+    for (int i = 0; i < 2; i++) {
+        int family = i ? AF_INET6 : AF_INET;
+        if (inet_pton(family, host, ip) == 1)
+            return inet_ntop(family, ip, ret, ADDRESS_MAX) ? 0 : -1;
+    }
+    while (n > 1 && host[n - 1] == '.')
+        n--;
+    if (n >= ADDRESS_MAX)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        ret[i] = (char)tolower((unsigned char)host[i]);
+    ret[n] = '\0';
+    return text_is_name(ret) ? 0 : -1;
+}
+
+int address_split(const char *text, size_t n, char host[static ADDRESS_MAX], unsigned *port)
+{
+    char copy[ADDRESS_MAX + 16];
+    uint64_t number = 0;
+    if (n >= sizeof copy)
+        return -1;
+    memcpy(copy, text, n);
+    copy[n] = '\0';
+    char *name = copy, *behind = strrchr(copy, ':');
+    if (*copy == '[') {
+        char *close = strchr(copy, ']');
+        if (!close || (close[1] && close[1] != ':'))
+            return -1;
+        behind = close[1] ? close + 1 : NULL;
+        *close = '\0';
+        name = copy + 1;
+    }
+    if (behind) {
+        *behind = '\0';
+        if (text_to_uint(behind + 1, 65535, &number) < 0 || number == 0)
+            return -1;
+        *port = (unsigned)number;
+    }
+    return address_canonical(name, host);
 }

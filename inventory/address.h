@@ -1,4 +1,4 @@
-/* An address in ssh's form: `[user@]host[:port]` or `ssh://[user@]host[:port]`, IPv6 in brackets or bare. */
+/* Addresses of hosts. */
 #ifndef INVENTORY_ADDRESS_H
 #define INVENTORY_ADDRESS_H
 
@@ -6,6 +6,7 @@
 
 #include "base/base.h"
 
+/* An address in ssh's form: `[user@]host[:port]` or `ssh://[user@]host[:port]`, IPv6 in brackets or bare. */
 struct address {
     char *user;    /* NULL: none */
     char *host;    /* without brackets */
@@ -25,5 +26,14 @@ char *address_text(const struct address *a);
 
 /* Checks whether the name or IP address means the machine itself. */
 bool address_is_loopback(const char *address);
+
+/* Converts a host's name or an IP address to its canonical form: lower case, no dot at the end, IP addresses
+ * as inet_ntop writes them. -1 if it is neither. */
+#define ADDRESS_MAX 254
+int address_canonical(const char *host, char ret[static ADDRESS_MAX]);
+
+/* Splits HOST, HOST:PORT, [V6] and [V6]:PORT of n bytes; `host` receives the canonical form. Without a port
+ * *port stays. -1 if it is none of them. */
+int address_split(const char *text, size_t n, char host[static ADDRESS_MAX], unsigned *port);
 
 #endif

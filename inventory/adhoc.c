@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inventory/service.h"
+#include "inventory/match.h"
 #include "base/banned.h"
 
 #define NAME_MAX_BYTES 160 /* of a generated name; a socket's path has at most 107 */
@@ -36,20 +36,21 @@ static void base_name(const struct selection *sel, char ret[static NAME_MAX_BYTE
             *p = '-';
 }
 
-static bool is_taken(const struct inventory *inv, const char *name)
+static bool is_taken(const struct inventory *inv, const struct services *made, const char *name)
 {
-    for (size_t i = 0; i < inv->made_services.n; i++)
-        if (strcmp(inv->made_services.items[i]->name, name) == 0)
+    for (size_t i = 0; i < made->n; i++)
+        if (strcmp(made->items[i]->name, name) == 0)
             return true;
     return names_get(&inv->service_names, name) != NULL;
 }
 
 /* Service names must be unique, because a service's profiles go to a directory of its name. */
-static int find_name(const struct inventory *inv, const char *base, char **ret, struct err *err)
+static int find_name(const struct inventory *inv, const struct services *made, const char *base, char **ret,
+                     struct err *err)
 {
     char name[NAME_MAX_BYTES + 16];
     snprintf(name, sizeof name, "%s", base);
-    for (unsigned i = 2; is_taken(inv, name); i++)
+    for (unsigned i = 2; is_taken(inv, made, name); i++)
         snprintf(name, sizeof name, "%s-%u", base, i);
     char *copy = strdup(name);
     if (!copy)
@@ -82,18 +83,17 @@ static bool is_same(const struct service *a, const struct service *b)
            strcmp(sockets[0], sockets[1]) == 0;
 }
 
-/* Names the service and adds it to the inventory, which owns it. Returns an equal existing one instead. */
-static int add_or_reuse(struct inventory *inv, struct service *service, const struct service **ret,
-                        struct err *err)
+/* Names the service and adds it to `made`. Returns an equal existing one instead. */
+static int add_or_reuse(const struct inventory *inv, struct services *made, struct service *service,
+                        const struct service **ret, struct err *err)
 {
-    struct services *made = &inv->made_services;
     for (size_t i = 0; i < made->n; i++)
         if (is_same(made->items[i], service)) {
             *ret = made->items[i];
             service_free(service);
             return 0;
         }
-    if (find_name(inv, service->name, &service->name, err) < 0) {
+    if (find_name(inv, made, service->name, &service->name, err) < 0) {
         service_free(service);
         return -1;
     }
@@ -103,8 +103,8 @@ static int add_or_reuse(struct inventory *inv, struct service *service, const st
     return 0;
 }
 
-int adhoc_service(struct inventory *inv, const struct selection *sel, const struct service **ret,
-                  struct err *err)
+int adhoc_service(const struct inventory *inv, struct created *c, const struct selection *sel,
+                  const struct service **ret, struct err *err)
 {
     char name[NAME_MAX_BYTES];
     struct service *service = NULL;
@@ -117,5 +117,85 @@ int adhoc_service(struct inventory *inv, const struct selection *sel, const stru
     base_name(sel, name);
     if (make_service(sel, name, &service, err) < 0)
         return -1;
-    return add_or_reuse(inv, service, ret, err);
+    return add_or_reuse(inv, &c->adhoc, service, ret, err);
+}
+
+/* ---- hosts --------------------------------------------------------------------------------------------- */
+
+static int make_host(const struct address *a, struct host **ret, struct err *err)
+{
+    struct host *host = calloc(1, sizeof *host);
+    if (!host || !(host->name = address_name(a)) || !(host->address = address_text(a))) {
+        host_free(host);
+        return err_nomem(err);
+    }
+    host->adhoc = true;
+    *ret = host;
+    return 0;
+}
+
+/* Parses the address and finds the host that was created for it. Without one, *ret_new is a new host, which
+ * the caller owns. */
+static int find_or_make(const struct created *c, const char *text, const struct host **ret,
+                        struct host **ret_new, struct err *err)
+{
+    struct address a = {0};
+    struct host *host = NULL;
+    if (address_parse(text, &a, err) < 0)
+        return -1;
+    int rc = make_host(&a, &host, err);
+    address_release(&a);
+    if (rc < 0)
+        return -1;
+    *ret = names_get(&c->by_address, host->address);
+    if (*ret)
+        host_free(host);
+    else
+        *ret_new = host;
+    return 0;
+}
+
+int adhoc_host(struct created *c, const char *text, const struct host **ret, struct err *err)
+{
+    struct host *host = NULL;
+    const struct host *known = NULL;
+    if (find_or_make(c, text, &known, &host, err) < 0)
+        return -1;
+    if (host && (hosts_add(&c->hosts, host, err) < 0 ||
+                 names_add(&c->by_address, host->address, host, err) < 0))
+        return -1;
+    *ret = host ? host : known;
+    return 0;
+}
+
+/* Takes ownership of the host, also on failure. */
+static int add_named(const struct scope *s, struct created *c, struct host *host, struct err *err)
+{
+    if (scope_find_host(s, host->name)) {
+        err_set(err, ERR_USAGE, "%s would be called like the inventory's host %s", host->address, host->name);
+        host_free(host);
+        return err_hint(err, "--host with the name means the inventory's own");
+    }
+    if (hosts_add(&c->named_hosts, host, err) < 0 || names_add(&c->named, host->name, host, err) < 0)
+        return -1;
+    return names_add(&c->by_address, host->address, host, err);
+}
+
+int adhoc_name_hosts(const struct inventory *inv, struct created *c, const char *pattern, struct err *err)
+{
+    const struct scope s = {inv, c};
+    struct strlist names = {0};
+    int rc = match_expand(pattern, &names, err);
+    for (size_t i = 0; rc == 0 && i < names.n; i++) {
+        const char *name = names.items[i];
+        const struct host *known = NULL;
+        struct host *host = NULL;
+        if (match_is_glob(name) || names_get(&inv->group_names, name) || scope_find_host(&s, name))
+            continue;
+        rc = find_or_make(c, name, &known, &host, err);
+        if (rc == 0 && host)
+            rc = add_named(&s, c, host, err);
+    }
+    strlist_release(&names);
+    return rc;
 }

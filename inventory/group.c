@@ -1,6 +1,6 @@
 /* Creates all groups first and then resolves them, because a group may name a later one. Each group is
  * resolved once. A group that is met again during its own resolution contains itself. */
-#include "inventory/group.h"
+#include "inventory/sections.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +54,7 @@ static int add_entry(struct resolution *r, struct group *group, const struct yam
 {
     int rc = -1;
     const struct schema *s = r->schema;
+    const struct scope scope = {.inv = s->inv};
     struct strlist names = {0};
     if (at->kind != YAML_SCALAR || !*at->text)
         return yaml_tree_err(s->tree, at, err, "an entry must be a host, a glob, a range or a group");
@@ -64,7 +65,7 @@ static int add_entry(struct resolution *r, struct group *group, const struct yam
         return yaml_tree_err_wrap(s->tree, at, err);
     for (size_t i = 0; i < names.n; i++) {
         bool found = false;
-        if (match_name(s->inv, names.items[i], &group->members, &found, err) < 0)
+        if (match_name(&scope, names.items[i], &group->members, &found, err) < 0)
             goto out;
         if (!found) {
             unknown_entry(s, at, names.items[i], err);

@@ -1,13 +1,23 @@
-/* The section `hosts`. */
+/* A host, and the SSH settings that the inventory or the command line has for it. */
 #ifndef INVENTORY_HOST_H
 #define INVENTORY_HOST_H
 
-#include "inventory/schema.h"
+#include <stdbool.h>
+#include <stddef.h>
 
-/* Reads the section into the inventory. The services must be read before. */
-int host_read_all(const struct schema *s, const struct yaml_node *section, struct err *err);
+#include "inventory/service.h"
+#include "inventory/ssh_settings.h"
 
-/* The settings of a host. */
-extern const struct schema_key host_keys[];
+struct host {
+    char *name;    /* for messages and paths */
+    char *address; /* for `ssh -G`, or for a direct connection */
+    bool direct;   /* connect: direct; without SSH */
+    bool adhoc;    /* not in the inventory: the user gave its address */
+    struct ssh_settings ssh;
+    const struct service **services; /* those of the inventory; targets_service has discovered ones too */
+    size_t n_services;
+    struct label *labels;
+    size_t n_labels;
+};
 
 #endif

@@ -6,13 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "inventory/group.h"
-#include "inventory/host.h"
 #include "inventory/schema.h"
-#include "inventory/service.h"
-#include "inventory/source.h"
-#include "inventory/team.h"
-#include "inventory/tracker.h"
+#include "inventory/sections.h"
 #include "base/banned.h"
 
 /* The sections. They are located first and then read in our own order: hosts name services, groups name
@@ -322,18 +317,8 @@ void inventory_free(struct inventory *inv)
 {
     if (!inv)
         return;
-    struct services *services[] = {&inv->services, &inv->made_services, &inv->found_services};
-    struct hosts *hosts[] = {&inv->hosts, &inv->made_hosts};
-    for (int l = 0; l < 3; l++) {
-        for (size_t i = 0; i < services[l]->n; i++)
-            service_free(services[l]->items[i]);
-        free(services[l]->items);
-    }
-    for (int l = 0; l < 2; l++) {
-        for (size_t i = 0; i < hosts[l]->n; i++)
-            host_free(hosts[l]->items[i]);
-        free(hosts[l]->items);
-    }
+    services_release(&inv->services);
+    hosts_release(&inv->hosts);
     for (size_t i = 0; i < inv->groups.n; i++)
         group_free(inv->groups.items[i]);
     free(inv->groups.items);
@@ -344,23 +329,13 @@ void inventory_free(struct inventory *inv)
         team_free(inv->teams.items[i]);
     free(inv->teams.items);
     self_release(&inv->self);
-    for (size_t i = 0; i < inv->sources.n; i++)
-        source_free(inv->sources.items[i]);
-    free(inv->sources.items);
-    names_release(&inv->sources.by_name);
-    free(inv->candidates.items);
-    free(inv->found_only.items);
-    strlist_release(&inv->address_texts);
-    strlist_release(&inv->failures);
-    names_release(&inv->found_names);
-    names_release(&inv->addresses);
+    sources_release(&inv->sources);
     names_release(&inv->service_names);
     names_release(&inv->broken_services);
     names_release(&inv->host_names);
     names_release(&inv->group_names);
     names_release(&inv->tracker_names);
     names_release(&inv->team_names);
-    names_release(&inv->made_addresses);
     free(inv->path);
     free(inv);
 }

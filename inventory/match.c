@@ -21,30 +21,31 @@ int match_expand(const char *pattern, struct strlist *ret, struct err *err)
     return range_expand(pattern, match_is_glob(pattern) ? MAX_GLOBS : INVENTORY_MAX_HOSTS, ret, err);
 }
 
-static int match_glob(const struct inventory *inv, const char *glob, int how, struct hostset *into,
-                      bool *ret_found, struct err *err)
+static int match_glob(const struct scope *s, const char *glob, int how, struct hostset *into, bool *ret_found,
+                      struct err *err)
 {
-    for (size_t i = 0; i < inv->hosts.n; i++) {
-        if (fnmatch(glob, inv->hosts.items[i]->name, FNM_NOESCAPE | how) != 0)
+    const struct host *host;
+    for (size_t i = 0; (host = scope_host_at(s, i)); i++) {
+        if (fnmatch(glob, host->name, FNM_NOESCAPE | how) != 0)
             continue;
         *ret_found = true;
-        if (hostset_add(into, inv->hosts.items[i], err) < 0)
+        if (hostset_add(into, host, err) < 0)
             return -1;
     }
     return 0;
 }
 
-int match_name(const struct inventory *inv, const char *name, struct hostset *into, bool *ret_found,
+int match_name(const struct scope *s, const char *name, struct hostset *into, bool *ret_found,
                struct err *err)
 {
     bool found = false;
-    const struct host *host = names_get(&inv->host_names, name);
+    const struct host *host = scope_find_host(s, name);
     if (host) {
         *ret_found = true;
         return hostset_add(into, host, err);
     }
     for (int how = 0; match_is_glob(name) && !found && how < 2; how++)
-        if (match_glob(inv, name, how ? FNM_CASEFOLD : 0, into, &found, err) < 0)
+        if (match_glob(s, name, how ? FNM_CASEFOLD : 0, into, &found, err) < 0)
             return -1;
     *ret_found = found;
     return 0;
@@ -58,20 +59,19 @@ int match_group(const struct group *group, struct hostset *into, struct err *err
     return 0;
 }
 
-int match_unknown(const struct inventory *inv, const char *name, struct err *err)
+int match_unknown(const struct scope *s, const char *name, struct err *err)
 {
     char shown[120];
     text_printable(shown, sizeof shown, name, strlen(name));
     if (match_is_glob(name))
         return err_set(err, ERR_USAGE, "no host matches \"%s\"", shown);
     err_set(err, ERR_USAGE, "unknown host \"%s\"", shown);
-    schema_hint_nearest(&inv->host_names, name, NULL, err);
+    schema_hint_nearest(&s->inv->host_names, name, NULL, err);
     return -1;
 }
 
 /* Finds the hosts of a pattern that names no group. */
-static int match_pattern(const struct inventory *inv, const char *pattern, struct hostset *into,
-                         struct err *err)
+static int match_pattern(const struct scope *s, const char *pattern, struct hostset *into, struct err *err)
 {
     int rc = -1;
     struct strlist names = {0};
@@ -79,10 +79,10 @@ static int match_pattern(const struct inventory *inv, const char *pattern, struc
         return -1;
     for (size_t i = 0; i < names.n; i++) {
         bool found = false;
-        if (match_name(inv, names.items[i], into, &found, err) < 0)
+        if (match_name(s, names.items[i], into, &found, err) < 0)
             goto out;
         if (!found) {
-            match_unknown(inv, names.items[i], err);
+            match_unknown(s, names.items[i], err);
             goto out;
         }
     }
@@ -98,13 +98,14 @@ int inventory_match(const struct inventory *inv, const char *pattern, const stru
     int rc;
     struct hostset set = {0};
     bool found = false;
+    const struct scope s = {.inv = inv};
     const struct group *group = pattern ? names_get(&inv->group_names, pattern) : NULL;
     if (!pattern)
-        rc = match_name(inv, "*", &set, &found, err);
+        rc = match_name(&s, "*", &set, &found, err);
     else if (group)
         rc = match_group(group, &set, err);
     else
-        rc = match_pattern(inv, pattern, &set, err);
+        rc = match_pattern(&s, pattern, &set, err);
     if (rc == 0) {
         *ret = set.items;
         *ret_n = set.n;

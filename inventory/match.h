@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "inventory/model.h"
+#include "inventory/created.h"
 
 bool match_is_glob(const char *name);
 
@@ -13,13 +13,13 @@ int match_expand(const char *pattern, struct strlist *ret, struct err *err);
 
 /* Adds the host of that name, or all that match the glob. *ret_found: there was any. Names ignore case; a
  * glob ignores case only if nothing matches otherwise. */
-int match_name(const struct inventory *inv, const char *name, struct hostset *into, bool *ret_found,
+int match_name(const struct scope *s, const char *name, struct hostset *into, bool *ret_found,
                struct err *err);
 
 /* Adds all members of a group. */
 int match_group(const struct group *group, struct hostset *into, struct err *err);
 
 /* Sets ERR_USAGE for a name or glob that matches no host, with the nearest names as a hint. */
-int match_unknown(const struct inventory *inv, const char *name, struct err *err);
+int match_unknown(const struct scope *s, const char *name, struct err *err);
 
 #endif

@@ -25,6 +25,22 @@ int hosts_add(struct hosts *l, struct host *h, struct err *err)
     return 0;
 }
 
+void services_release(struct services *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        service_free(l->items[i]);
+    free(l->items);
+    *l = (struct services){0};
+}
+
+void hosts_release(struct hosts *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        host_free(l->items[i]);
+    free(l->items);
+    *l = (struct hosts){0};
+}
+
 void service_free(struct service *s)
 {
     if (!s)

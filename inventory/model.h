@@ -2,7 +2,6 @@
 #ifndef INVENTORY_MODEL_H
 #define INVENTORY_MODEL_H
 
-#include "inventory/discovery.h"
 #include "inventory/inventory.h"
 #include "base/base.h"
 
@@ -59,26 +58,6 @@ struct sources {
     unsigned last_number[SOURCE_SCRAPE_CONFIGS + 1]; /* the last number in the generated names of each kind */
 };
 
-/* A discovered service without its final name. */
-struct candidate {
-    struct host *host;
-    struct service *service;
-    size_t said; /* its number in the order of discovery */
-};
-
-struct candidates {
-    struct candidate *items;
-    size_t n;
-    size_t cap;
-};
-
-/* Names that another object owns. */
-struct named {
-    const char **items;
-    size_t n;
-    size_t cap;
-};
-
 struct inventory {
     char *path; /* NULL: no file */
     struct services services;
@@ -94,27 +73,21 @@ struct inventory {
     struct names tracker_names;   /* to struct tracker */
     struct names team_names;      /* to struct team */
 
-    struct services made_services; /* by adhoc_service: port-N, unix-NAME */
-    struct hosts made_hosts;       /* by inventory_select: outside the inventory */
-    struct names made_addresses;   /* address to struct host of made_hosts */
-
     bool has_discovery; /* there is a section `discovery` */
     struct sources sources;
-    struct services found_services; /* by inventory_discover */
-    struct candidates candidates;   /* until inventory_discovered */
-    struct names found_names;       /* to one such service on some host; families too */
-    struct named found_only;        /* the names that no service of the file has */
-    struct names addresses;         /* to struct host, by canonical address: discovered_canonical */
-    struct strlist address_texts;   /* those addresses */
-    struct strlist failures;        /* of sources: what may be missing, and why */
 };
 
 /* Appending takes ownership of the object, also on failure. */
 int services_add(struct services *l, struct service *s, struct err *err);
 int hosts_add(struct hosts *l, struct host *h, struct err *err);
-void service_free(struct service *s);
+void services_release(struct services *l);
+void hosts_release(struct hosts *l);
+void sources_release(struct sources *l);
 void host_free(struct host *h);
 void group_free(struct group *g);
+void tracker_free(struct tracker *t);
+void team_free(struct team *t);
+void self_release(struct self *self);
 
 /* Adds a host unless it is in the set. ERR_USAGE for another host of the same name. */
 int hostset_add(struct hostset *set, const struct host *host, struct err *err);

@@ -1,15 +1,14 @@
-/* Resolves a selection first to hosts, in the requested order and each once, then to services. Creates hosts
- * outside the inventory, which the inventory owns. */
+/* Resolves a selection first to hosts, in the requested order and each once, then to services. */
 #include "inventory/inventory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "inventory/address.h"
-#include "inventory/match.h"
-#include "inventory/exclude.h"
 #include "inventory/adhoc.h"
+#include "inventory/exclude.h"
+#include "inventory/labels.h"
+#include "inventory/match.h"
 #include "inventory/schema.h"
 #include "base/banned.h"
 
@@ -68,12 +67,13 @@ static int refuse_group(const struct inventory *inv, const char *name, struct er
     return err_hint(err, "`profgrab hosts --groups` lists them");
 }
 
-static int refuse_host(const struct inventory *inv, const char *name, struct err *err)
+static int refuse_host(const struct scope *s, const char *name, struct err *err)
 {
+    const struct inventory *inv = s->inv;
     char shown[120];
     if (!inv->path)
         return refuse_unknown(inv, "host", &inv->host_names, name, err);
-    match_unknown(inv, name, err);
+    match_unknown(s, name, err);
     if (!err || match_is_glob(name))
         return -1;
     if (names_get(&inv->group_names, name))
@@ -84,59 +84,27 @@ static int refuse_host(const struct inventory *inv, const char *name, struct err
     return err_hint(err, "%.380s%s" HOW_WITHOUT, near, *near ? " " : "");
 }
 
-static int add_made_host(struct inventory *inv, const struct address *a, struct host **ret, struct err *err)
-{
-    struct host *host = calloc(1, sizeof *host);
-    if (!host || !(host->name = address_name(a)) || !(host->address = address_text(a))) {
-        host_free(host);
-        return err_nomem(err);
-    }
-    host->outside = true;
-    if (hosts_add(&inv->made_hosts, host, err) < 0 ||
-        names_add(&inv->made_addresses, host->address, host, err) < 0)
-        return -1;
-    *ret = host;
-    return 0;
-}
-
-/* Creates a host outside the inventory, or reuses the one with the same address. */
-static int make_host(struct inventory *inv, const char *text, const struct host **ret, struct err *err)
-{
-    struct address a = {0};
-    struct host *made = NULL;
-    if (address_parse(text, &a, err) < 0)
-        return -1;
-    int rc = -1;
-    char *address = address_text(&a);
-    if (!address) {
-        err_nomem(err);
-        goto out;
-    }
-    const struct host *host = names_get(&inv->made_addresses, address);
-    if (!host && add_made_host(inv, &a, &made, err) < 0)
-        goto out;
-    *ret = host ? host : made;
-    rc = 0;
-out:
-    free(address);
-    address_release(&a);
-    return rc;
-}
+/* The selection that is being resolved. `created` is not NULL. */
+struct resolving {
+    struct scope scope;
+    struct created *created; /* the same as scope.created */
+    const struct selection *selection;
+};
 
 /* Adds a name that is not in the inventory: an address if `allowed`, else unknown. */
-static int add_outside(struct inventory *inv, const char *text, bool allowed, struct hostset *into,
-                       struct err *err)
+static int add_adhoc_host(const struct resolving *r, const char *text, bool allowed, struct hostset *into,
+                          struct err *err)
 {
     const struct host *host = NULL;
-    if (!allowed || match_is_glob(text) || names_get(&inv->group_names, text))
-        return refuse_host(inv, text, err);
-    if (make_host(inv, text, &host, err) < 0)
+    if (!allowed || match_is_glob(text) || names_get(&r->scope.inv->group_names, text))
+        return refuse_host(&r->scope, text, err);
+    if (adhoc_host(r->created, text, &host, err) < 0)
         return -1;
     return hostset_add(into, host, err);
 }
 
-/* Adds the hosts of one of selection.hosts. */
-static int add_pattern(struct inventory *inv, const char *pattern, bool outside, struct hostset *into,
+/* Adds the hosts of one of selection.hosts; `adhoc`: it may be an address. */
+static int add_pattern(const struct resolving *r, const char *pattern, bool adhoc, struct hostset *into,
                        struct err *err)
 {
     int rc = -1;
@@ -146,9 +114,9 @@ static int add_pattern(struct inventory *inv, const char *pattern, bool outside,
     for (size_t i = 0; i < names.n; i++) {
         bool found = false;
         const char *name = names.items[i];
-        if (match_name(inv, name, into, &found, err) < 0)
+        if (match_name(&r->scope, name, into, &found, err) < 0)
             goto out;
-        if (!found && add_outside(inv, name, outside, into, err) < 0)
+        if (!found && add_adhoc_host(r, name, adhoc, into, err) < 0)
             goto out;
     }
     rc = 0;
@@ -180,26 +148,26 @@ static int choose_service(struct chosen *chosen, const char *name, const struct 
 }
 
 /* Names the failed sources, because they may be the cause. */
-static int blame_sources(const struct inventory *inv, struct err *err)
+static int blame_sources(const struct scope *s, struct err *err)
 {
-    if (inv->failures.n == 0)
+    if (s->created->failures.n == 0)
         return -1;
-    return err_hint(err, "it may be one that was to be found: %.300s", inv->failures.items[0]);
+    return err_hint(err, "it may be one that was to be found: %.300s", s->created->failures.items[0]);
 }
 
-static int refuse_service(const struct inventory *inv, const char *name, struct err *err)
+static int refuse_service(const struct scope *s, const char *name, struct err *err)
 {
     char text[400];
     struct nearest near = NEAREST_INIT(name);
-    refuse_unknown(inv, "service", &inv->service_names, name, err);
-    names_offer(&inv->service_names, &near);
-    names_offer(&inv->found_names, &near);
-    if (inv->found_names.n > 0 && near.n)
+    refuse_unknown(s->inv, "service", &s->inv->service_names, name, err);
+    names_offer(&s->inv->service_names, &near);
+    names_offer(&s->created->names, &near);
+    if (s->created->names.n > 0 && near.n)
         err_hint(err, "did you mean %s?", nearest_text(&near, text, sizeof text));
-    return blame_sources(inv, err);
+    return blame_sources(s, err);
 }
 
-static int not_said(const struct source *s, const char *name, struct err *err)
+static int refuse_unlisted(const struct source *s, const char *name, struct err *err)
 {
     char shown[120];
     err_set(err, ERR_USAGE, "%s says of no service \"%s\" on these hosts", s->name,
@@ -208,19 +176,19 @@ static int not_said(const struct source *s, const char *name, struct err *err)
                     s->place);
 }
 
-static int choose_services(struct inventory *inv, const struct selection *sel, struct chosen *ret,
-                           struct err *err)
+static int choose_services(const struct resolving *r, struct chosen *ret, struct err *err)
 {
+    const struct selection *sel = r->selection;
     for (size_t i = 0; i < sel->services.n; i++) {
         const char *name = sel->services.items[i];
-        const struct service *service = names_get(&inv->service_names, name);
-        if (!service && !names_get(&inv->found_names, name))
-            return sel->source ? not_said(sel->source, name, err) : refuse_service(inv, name, err);
-        if (choose_service(ret, name, service, err) < 0)
+        if (!scope_find_service(&r->scope, name))
+            return sel->source ? refuse_unlisted(sel->source->source, name, err)
+                               : refuse_service(&r->scope, name, err);
+        if (choose_service(ret, name, names_get(&r->scope.inv->service_names, name), err) < 0)
             return -1;
     }
     const struct service *service = NULL;
-    if (adhoc_service(inv, sel, &service, err) < 0)
+    if (adhoc_service(r->scope.inv, r->created, sel, &service, err) < 0)
         return -1;
     return service ? choose_service(ret, service->name, service, err) : 0;
 }
@@ -239,24 +207,27 @@ static int refuse_missing_hosts(const struct source *s, struct err *err)
                     source_kind_name(s->kind), s->place);
 }
 
-static int choose_hosts(struct inventory *inv, const struct selection *sel, struct hostset *ret,
-                        struct err *err)
+static int choose_hosts(const struct resolving *r, struct hostset *ret, struct err *err)
 {
-    bool outside = sel->port || sel->unix_path || sel->services.n || sel->source;
+    const struct inventory *inv = r->scope.inv;
+    const struct selection *sel = r->selection;
+    const struct host *host;
+    bool adhoc = sel->port || sel->unix_path || sel->services.n || sel->source;
     bool named = sel->hosts.n || sel->groups.n;
     for (size_t i = 0; i < sel->hosts.n; i++)
-        if (add_pattern(inv, sel->hosts.items[i], outside, ret, err) < 0)
+        if (add_pattern(r, sel->hosts.items[i], adhoc, ret, err) < 0)
             return -1;
     for (size_t i = 0; i < sel->groups.n; i++)
         if (add_group(inv, sel->groups.items[i], ret, err) < 0)
             return -1;
-    for (size_t i = 0; !named && (sel->labels.n || sel->source) && i < inv->hosts.n; i++)
-        if (hostset_add(ret, inv->hosts.items[i], err) < 0)
+    bool all = !named && (sel->labels.n || sel->source);
+    for (size_t i = 0; all && (host = scope_host_at(&r->scope, i)); i++)
+        if (hostset_add(ret, host, err) < 0)
             return -1;
     if (!named && sel->labels.n && !inv->hosts.n)
         return refuse_labels(inv, err);
     if (!named && sel->source && !inv->hosts.n)
-        return refuse_missing_hosts(sel->source, err);
+        return refuse_missing_hosts(sel->source->source, err);
     if (ret->n)
         return 0;
     err_set(err, ERR_USAGE, "no host is named");
@@ -282,15 +253,17 @@ static bool is_called(const struct service *s, const char *name)
 
 /* The host's own service of that name comes first: a discovered one has an address that the inventory does
  * not have. */
-static int add_chosen(struct targets *t, const struct host *host, const struct chosen_service *c,
-                      const struct strlist *labels, struct err *err)
+static int add_chosen(const struct resolving *r, struct targets *t, const struct host *host,
+                      const struct chosen_service *c, struct err *err)
 {
+    const struct strlist *labels = &r->selection->labels;
+    const struct service *service;
     bool own = false;
-    for (size_t i = 0; i < host->n_services; i++) {
-        if (!is_called(host->services[i], c->name))
+    for (size_t i = 0; (service = scope_service(&r->scope, host, i)); i++) {
+        if (!is_called(service, c->name))
             continue;
         own = true;
-        if (labels_match(host, host->services[i], labels) && add_target(t, host, host->services[i], err) < 0)
+        if (labels_match(host, service, labels) && add_target(t, host, service, err) < 0)
             return -1;
     }
     if (own)
@@ -302,48 +275,55 @@ static int add_chosen(struct targets *t, const struct host *host, const struct c
     return err_hint(err, "--exclude %s leaves it out; `profgrab hosts` shows where it was found", host->name);
 }
 
-static int refuse_host_without_services(const struct inventory *inv, const struct host *host, struct err *err)
+static int refuse_host_without_services(const struct scope *s, const struct host *host, struct err *err)
 {
     err_set(err, ERR_USAGE, "host \"%s\" has no services", host->name);
     err_hint(err, "--service NAME or --port N says what to fetch there");
-    return blame_sources(inv, err);
+    return blame_sources(s, err);
+}
+
+static bool is_chosen(const struct chosen *chosen, const struct service *service)
+{
+    for (size_t c = 0; c < chosen->n; c++)
+        if (is_called(service, chosen->items[c].name))
+            return true;
+    return chosen->n == 0;
 }
 
 /* Adds the chosen services of one source. A host without any is an error only if the user named it. */
-static int add_from_source(struct targets *t, const struct host *host, const struct chosen *chosen,
-                           const struct selection *sel, struct err *err)
+static int add_from_source(const struct resolving *r, struct targets *t, const struct host *host,
+                           const struct chosen *chosen, struct err *err)
 {
+    const struct selection *sel = r->selection;
+    const struct source *source = sel->source->source;
+    const struct service *service;
     size_t before = t->n;
-    for (size_t i = 0; i < host->n_services; i++) {
-        bool meant = chosen->n == 0;
-        for (size_t c = 0; c < chosen->n && !meant; c++)
-            meant = is_called(host->services[i], chosen->items[c].name);
-        if (host->services[i]->source == sel->source && meant &&
-            labels_match(host, host->services[i], &sel->labels) &&
-            add_target(t, host, host->services[i], err) < 0)
+    for (size_t i = 0; (service = scope_service(&r->scope, host, i)); i++)
+        if (service->source == sel->source && is_chosen(chosen, service) &&
+            labels_match(host, service, &sel->labels) && add_target(t, host, service, err) < 0)
             return -1;
-    }
     if (t->n > before || (!sel->hosts.n && !sel->groups.n))
         return 0;
-    err_set(err, ERR_USAGE, "%s says of no %s on host \"%s\"", sel->source->name,
+    err_set(err, ERR_USAGE, "%s says of no %s on host \"%s\"", source->name,
             chosen->n ? "such service" : "service", host->name);
     return err_hint(err,
                     "`profgrab hosts --from %s:%s` lists its targets: a target belongs to the host whose "
                     "address is the target's",
-                    source_kind_name(sel->source->kind), sel->source->place);
+                    source_kind_name(source->kind), source->place);
 }
 
 /* With labels in the selection, adds only services whose host or source has them. */
-static int add_targets(const struct inventory *inv, struct targets *t, const struct host *host,
-                       const struct chosen *chosen, const struct strlist *labels, struct err *err)
+static int add_targets(const struct resolving *r, struct targets *t, const struct host *host,
+                       const struct chosen *chosen, struct err *err)
 {
-    if (!chosen->n && !host->n_services)
-        return refuse_host_without_services(inv, host, err);
+    const struct service *service;
+    if (!chosen->n && !scope_service(&r->scope, host, 0))
+        return refuse_host_without_services(&r->scope, host, err);
     for (size_t i = 0; i < chosen->n; i++)
-        if (add_chosen(t, host, &chosen->items[i], labels, err) < 0)
-            return blame_sources(inv, err);
-    for (size_t i = 0; !chosen->n && i < host->n_services; i++)
-        if (labels_match(host, host->services[i], labels) && add_target(t, host, host->services[i], err) < 0)
+        if (add_chosen(r, t, host, &chosen->items[i], err) < 0)
+            return blame_sources(&r->scope, err);
+    for (size_t i = 0; !chosen->n && (service = scope_service(&r->scope, host, i)); i++)
+        if (labels_match(host, service, &r->selection->labels) && add_target(t, host, service, err) < 0)
             return -1;
     return 0;
 }
@@ -351,7 +331,7 @@ static int add_targets(const struct inventory *inv, struct targets *t, const str
 /* There are hosts, but all their services were filtered out. */
 static int refuse_empty_result(const struct selection *sel, struct err *err)
 {
-    const struct source *s = sel->source;
+    const struct source *s = sel->source ? sel->source->source : NULL;
     if (!s) {
         err_set(err, ERR_USAGE, "none of the services has the labels asked for");
         return err_hint(err, "`profgrab hosts --json` shows the labels of hosts and services");
@@ -361,37 +341,40 @@ static int refuse_empty_result(const struct selection *sel, struct err *err)
                     source_kind_name(s->kind), s->place);
 }
 
-int inventory_select(struct inventory *inv, const struct selection *sel, struct targets *ret, struct err *err)
+/* Appends the targets of `found`, and releases it. */
+static int append_targets(struct targets *t, struct targets *found, struct err *err)
 {
-    int rc = -1;
-    struct hostset hosts = {0};
-    struct chosen chosen = {0};
-    struct targets targets = {0};
-    if (choose_services(inv, sel, &chosen, err) < 0 || choose_hosts(inv, sel, &hosts, err) < 0 ||
-        filter_hosts(inv, sel, &hosts, &targets.sampled_of, err) < 0)
-        goto out;
-    for (size_t i = 0; i < hosts.n; i++)
-        if (sel->source ? add_from_source(&targets, hosts.items[i], &chosen, sel, err) < 0
-                        : add_targets(inv, &targets, hosts.items[i], &chosen, &sel->labels, err) < 0)
-            goto out;
-    if (targets.n == 0) {
-        refuse_empty_result(sel, err);
-        goto out;
-    }
-    *ret = targets;
-    targets = (struct targets){0};
-    rc = 0;
-out:
-    hostset_release(&hosts);
-    free(chosen.items);
-    targets_release(&targets);
+    int rc = array_reserve((void **)&t->items, &t->cap, t->n + found->n, sizeof *t->items, err);
+    for (size_t i = 0; rc == 0 && i < found->n; i++)
+        t->items[t->n++] = found->items[i];
+    if (rc == 0 && found->sampled_of)
+        t->sampled_of = found->sampled_of;
+    targets_release(found);
     return rc;
 }
 
-void targets_release(struct targets *t)
+int inventory_select(const struct inventory *inv, const struct selection *sel, struct targets *t,
+                     struct err *err)
 {
-    free(t->items);
-    *t = (struct targets){0};
+    struct hostset hosts = {0};
+    struct chosen chosen = {0};
+    struct targets found = {0};
+    struct created *created = targets_created(t, err);
+    const struct resolving r = {.scope = {inv, created}, .created = created, .selection = sel};
+    int rc = -1;
+    if (!created || choose_services(&r, &chosen, err) < 0 || choose_hosts(&r, &hosts, err) < 0 ||
+        filter_hosts(&r.scope, sel, &hosts, &found.sampled_of, err) < 0)
+        goto out;
+    for (size_t i = 0; i < hosts.n; i++)
+        if (sel->source ? add_from_source(&r, &found, hosts.items[i], &chosen, err) < 0
+                        : add_targets(&r, &found, hosts.items[i], &chosen, err) < 0)
+            goto out;
+    rc = found.n > 0 ? append_targets(t, &found, err) : refuse_empty_result(sel, err);
+out:
+    hostset_release(&hosts);
+    free(chosen.items);
+    targets_release(&found);
+    return rc;
 }
 
 size_t targets_hosts(const struct targets *t)
@@ -409,11 +392,4 @@ void selection_release(struct selection *sel)
     strlist_release(&sel->labels);
     strlist_release(&sel->exclude);
     strlist_release(&sel->services);
-}
-
-bool service_is_beside(const struct service *a, const struct service *b)
-{
-    if (a->unix_path || b->unix_path)
-        return a->unix_path && b->unix_path && strcmp(a->unix_path, b->unix_path) == 0;
-    return a->port == b->port && strcmp(a->host, b->host) == 0;
 }

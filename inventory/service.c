@@ -1,4 +1,4 @@
-#include "inventory/service.h"
+#include "inventory/sections.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -274,4 +274,11 @@ static int read_or_note(const struct schema *s, const struct yaml_node *value, s
 int service_read_all(const struct schema *s, const struct yaml_node *section, struct err *err)
 {
     return schema_section(s, section, "services", read_or_note, err);
+}
+
+bool service_shares_address(const struct service *a, const struct service *b)
+{
+    if (a->unix_path || b->unix_path)
+        return a->unix_path && b->unix_path && strcmp(a->unix_path, b->unix_path) == 0;
+    return a->port == b->port && strcmp(a->host, b->host) == 0;
 }

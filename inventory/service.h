@@ -1,17 +1,61 @@
-/* The section `services`. */
+/* A service: a Go program with profiles, at an address as its host sees it. */
 #ifndef INVENTORY_SERVICE_H
 #define INVENTORY_SERVICE_H
 
-#include "inventory/schema.h"
+#include <stdbool.h>
+#include <stddef.h>
 
-/* Reads the section's mapping into the inventory. */
-int service_read_all(const struct schema *s, const struct yaml_node *section, struct err *err);
+#include "base/base.h"
 
-/* The settings of a service. */
-extern const struct schema_key service_keys[];
+/* The check of a service's certificate, and our own certificate. Files are PEM, paths absolute. */
+struct service_tls {
+    char *ca;          /* the authorities to trust; NULL: the system's */
+    char *cert;        /* our certificate; NULL: none */
+    char *key;         /* its key; NULL: in the certificate's file */
+    char *server_name; /* the name to request and to check; NULL: the service's host */
+    bool insecure;     /* do not check the certificate */
+};
+
+/* Authentication: basic with a user's name, else a bearer token. */
+struct service_auth {
+    char *user;               /* NULL: bearer */
+    struct secret_ref secret; /* the password or the token; SECRET_NONE: none is sent */
+};
+
+struct label {
+    char *name;
+    char *value;
+};
+
+struct source_use;
+
+#define SERVICE_PATH "/debug/pprof"
+struct service {
+    char *name;
+    char *family; /* the common name of several discovered services on its host, which are named by port;
+                     NULL: none */
+    const struct source_use *source; /* the source that listed it (source.h); NULL: the inventory itself */
+    char *host;                      /* destination as the far host sees it; "localhost" by default */
+    bool host_named;                 /* the inventory sets host, it is not the default */
+    unsigned port;                   /* 1 to 65535; 0 with a Unix socket */
+    char *unix_path;                 /* a Unix socket on the far side instead of host and port; NULL: none */
+    bool https;                      /* scheme: https */
+    bool adhoc;                      /* from a port or socket of the selection, not in the inventory */
+    struct service_tls tls;
+    struct service_auth auth;
+    char *path;  /* pprof's path with a leading and without a trailing slash, "" for the root; SERVICE_PATH by
+                    default */
+    char *query; /* "a=1&b=2", escaped: added to every request; NULL: nothing */
+    char *host_header;    /* NULL: the destination */
+    char *hint;           /* the hint for a service that does not answer; NULL: none */
+    struct strlist kinds; /* the kinds to fetch if the user names none; may be empty */
+    struct label *labels; /* of its target, if a source listed it */
+    size_t n_labels;
+};
 
 /* Creates a service with the defaults. NULL without memory. */
 struct service *service_new(const char *name, unsigned port);
+void service_free(struct service *s);
 
 /* Copies all fields of `from` but its name and port. */
 int service_copy(struct service *service, const struct service *from, struct err *err);
@@ -19,5 +63,8 @@ int service_copy(struct service *service, const struct service *from, struct err
 /* Set pprof's path, or a Unix socket, also for the command line. ERR_USAGE for an invalid path. */
 int service_set_path(struct service *service, const char *path, struct err *err);
 int service_set_unix(struct service *service, const char *path, struct err *err);
+
+/* Checks whether both have the same address on their host, so are one process. */
+bool service_shares_address(const struct service *a, const struct service *b);
 
 #endif

@@ -1,18 +1,14 @@
-#include "inventory/source.h"
+#include "inventory/sections.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "inventory/discovery.h"
-#include "inventory/discovered.h"
-#include "inventory/service.h"
 #include "inventory/service_auth.h"
 #include "inventory/service_tls.h"
+#include "inventory/source_make.h"
 #include "base/banned.h"
 
 #define URL_MAX 1000
@@ -30,7 +26,6 @@ static const struct {
     [SOURCE_PARCA] = {"parca", false},
     [SOURCE_SCRAPE_CONFIGS] = {"scrape_configs", false},
 };
-#define N_KINDS (sizeof kinds / sizeof *kinds)
 
 /* A source while it is read. */
 struct entry {
@@ -47,6 +42,21 @@ const char *source_kind_name(enum source_kind kind)
     return kinds[kind].name;
 }
 
+bool source_kind_has_url(enum source_kind kind)
+{
+    return kinds[kind].url;
+}
+
+int source_kind_parse(struct str name, enum source_kind *ret)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (str_is(name, kinds[i].name)) {
+            *ret = (enum source_kind)i;
+            return 0;
+        }
+    return -1;
+}
+
 void source_free(struct source *s)
 {
     if (!s)
@@ -60,10 +70,18 @@ void source_free(struct source *s)
     free(s);
 }
 
+void sources_release(struct sources *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        source_free(l->items[i]);
+    free(l->items);
+    names_release(&l->by_name);
+    *l = (struct sources){0};
+}
+
 /* ---- URLs ---------------------------------------------------------------------------------------------- */
 
-/* Cuts the paths of Prometheus' own pages, because users copy them. */
-static size_t length_without_page(const char *path, size_t n)
+size_t source_length_without_page(const char *path, size_t n)
 {
     static const char *const pages[] = {"/api/v1/targets", "/targets", "/graph", "/classic/targets"};
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
@@ -83,7 +101,7 @@ static char *request_path(enum source_kind kind, const char *path)
         return asprintf(&ret, "%s%s", *path == '/' ? "" : "/", path) < 0 ? NULL : ret;
     while (n > 0 && path[n - 1] == '/')
         n--;
-    n = length_without_page(path, n);
+    n = source_length_without_page(path, n);
     return asprintf(&ret, "%.*s/api/v1/targets?state=active", (int)n, path) < 0 ? NULL : ret;
 }
 
@@ -94,32 +112,26 @@ static int refuse_url(struct err *err)
 }
 
 /* Parses the URL strictly, because a secret may be sent there: no other parser may read it in another way. */
-static int read_url(struct source *s, const char *url, struct err *err)
+int source_set_url(struct source *s, const char *url, struct err *err)
 {
-    struct discovered parts = {0};
-    size_t job = 0, n = strlen(url);
+    char host[ADDRESS_MAX];
+    size_t n = strlen(url);
     bool https = strncmp(url, "https://", 8) == 0;
+    unsigned port = https ? 443 : 80;
     if ((!https && strncmp(url, "http://", 7) != 0) || n > URL_MAX || strspn(url, URL_CHARS) < n)
         return refuse_url(err);
-    const char *host = url + (https ? 8 : 7), *path = host + strcspn(host, "/?");
-    int rc = discovered_add_job(&parts, "", &job, err);
-    if (rc == 0)
-        rc = discovered_add(&parts, job, url, https, err);
-    if (rc == 0 && (parts.n == 0 || memchr(host, '@', (size_t)(path - host))))
-        rc = refuse_url(err);
-    if (rc == 0 && !s->ask && !(s->ask = service_new(s->name ? s->name : kinds[s->kind].name, 0)))
-        rc = err_nomem(err);
-    if (rc == 0) {
-        free(s->ask->host);
-        free(s->ask->path);
-        s->ask->host = strdup(parts.targets[0].address);
-        s->ask->path = request_path(s->kind, path);
-        s->ask->port = parts.targets[0].port;
-        s->ask->https = https;
-        rc = s->ask->host && s->ask->path ? 0 : err_nomem(err);
-    }
-    discovered_release(&parts);
-    return rc;
+    const char *at = url + (https ? 8 : 7), *path = at + strcspn(at, "/?");
+    if (memchr(at, '@', (size_t)(path - at)) || address_split(at, (size_t)(path - at), host, &port) < 0)
+        return refuse_url(err);
+    if (!s->ask && !(s->ask = service_new(s->name ? s->name : kinds[s->kind].name, 0)))
+        return err_nomem(err);
+    free(s->ask->host);
+    free(s->ask->path);
+    s->ask->host = strdup(host);
+    s->ask->path = request_path(s->kind, path);
+    s->ask->port = port;
+    s->ask->https = https;
+    return s->ask->host && s->ask->path ? 0 : err_nomem(err);
 }
 
 static int read_place(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
@@ -139,7 +151,7 @@ static int read_place(const struct schema *s, const struct yaml_node *value, voi
         return schema_path(s, value, &e->source->place, err);
     if (schema_text(s, value, &e->source->place, err) < 0)
         return -1;
-    return read_url(e->source, e->source->place, err) < 0 ? yaml_tree_err_wrap(s->tree, value, err) : 0;
+    return source_set_url(e->source, e->source->place, err) < 0 ? yaml_tree_err_wrap(s->tree, value, err) : 0;
 }
 
 /* ---- keys ---------------------------------------------------------------------------------------------- */
@@ -296,33 +308,31 @@ static int check_keys(const struct schema *s, const struct entry *e, const struc
 
 /* ---- the section --------------------------------------------------------------------------------------- */
 
-/* Names a source KIND, KIND-2, KIND-3, ...: the count of a kind continues after its last number. */
-static int give_name(struct inventory *inv, struct source *s, struct err *err)
+int source_give_name(const struct sources *others, struct sources *l, struct source *s, struct err *err)
 {
     char name[64];
-    unsigned *last = &inv->sources.last_number[s->kind];
+    unsigned *last = &l->last_number[s->kind];
     if (s->name)
         return 0;
+    if (*last < others->last_number[s->kind])
+        *last = others->last_number[s->kind];
     do {
         ++*last;
         snprintf(name, sizeof name, *last > 1 ? "%s-%u" : "%s", kinds[s->kind].name, *last);
-    } while (names_get(&inv->sources.by_name, name));
+    } while (names_get(&l->by_name, name) || names_get(&others->by_name, name));
     s->name = strdup(name);
     return s->name ? 0 : err_nomem(err);
 }
 
-static int register_name(struct inventory *inv, const struct source *s, struct err *err)
+static int register_name(struct sources *l, const struct source *s, struct err *err)
 {
-    struct names *names = &inv->sources.by_name;
-    return !s->name || names_get(names, s->name) ? 0 : names_add(names, s->name, s, err);
+    return !s->name || names_get(&l->by_name, s->name) ? 0 : names_add(&l->by_name, s->name, s, err);
 }
 
-/* Takes ownership of the source, also on failure. */
-static int add_source(struct inventory *inv, struct source *s, struct err *err)
+int sources_add(struct sources *l, struct source *s, struct err *err)
 {
-    struct sources *l = &inv->sources;
     if (array_reserve((void **)&l->items, &l->cap, l->n + 1, sizeof(struct source *), err) < 0 ||
-        register_name(inv, s, err) < 0) {
+        register_name(l, s, err) < 0) {
         source_free(s);
         return -1;
     }
@@ -360,7 +370,7 @@ static int read_one(const struct schema *s, const struct yaml_node *value, struc
         source_free(e.source);
         return -1;
     }
-    return add_source(s->inv, e.source, err);
+    return sources_add(&s->inv->sources, e.source, err);
 }
 
 int source_read_all(const struct schema *s, const struct yaml_node *section, struct err *err)
@@ -370,10 +380,10 @@ int source_read_all(const struct schema *s, const struct yaml_node *section, str
     for (const struct yaml_node *v = section->first; v; v = v->next)
         if (read_one(s, v, err) < 0 && schema_note(s, err) < 0)
             return -1;
-    for (size_t i = 0; i < s->inv->sources.n; i++)
-        if (give_name(s->inv, s->inv->sources.items[i], err) < 0 ||
-            register_name(s->inv, s->inv->sources.items[i], err) < 0 ||
-            name_ask(s->inv->sources.items[i], err) < 0)
+    struct sources *l = &s->inv->sources;
+    for (size_t i = 0; i < l->n; i++)
+        if (source_give_name(l, l, l->items[i], err) < 0 || register_name(l, l->items[i], err) < 0 ||
+            name_ask(l->items[i], err) < 0)
             return -1;
     return 0;
 }
@@ -382,164 +392,6 @@ const struct source *const *inventory_sources(const struct inventory *inv, size_
 {
     *ret_n = inv->sources.n;
     return (const struct source *const *)inv->sources.items;
-}
-
-/* ---- KIND:PLACE ---------------------------------------------------------------------------------------- */
-
-static int refuse_source(const struct inventory *inv, const char *text, struct err *err)
-{
-    char shown[120], near_text[300];
-    struct nearest near = NEAREST_INIT(text);
-    for (size_t i = 0; i < inv->sources.n; i++)
-        nearest_offer(&near, inv->sources.items[i]->name);
-    err_set(err, ERR_USAGE, "unknown source \"%s\"", text_printable(shown, sizeof shown, text, strlen(text)));
-    if (near.n)
-        return err_hint(err, "did you mean %s?", nearest_text(&near, near_text, sizeof near_text));
-    return err_hint(err,
-                    "a source is the name of an entry under \"discovery\", a file, a URL, or KIND:PLACE, "
-                    "as in prometheus:http://localhost:9090 or parca:parca.yaml");
-}
-
-/* Makes a path absolute, as in the inventory. The caller frees it. */
-static int make_absolute(const char *path, char **ret, struct err *err)
-{
-    char dir[4096];
-    if (!getcwd(dir, sizeof dir))
-        return err_sys(err, "cannot tell the working directory");
-    char *expanded = file_expand_home(path);
-    *ret = expanded ? file_join(dir, expanded) : NULL;
-    free(expanded);
-    return *ret ? 0 : err_nomem(err);
-}
-
-/* Compares files instead of their paths. */
-static bool is_same_file(const char *a, const char *b)
-{
-    struct stat x, y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
-/* Finds the entry with that kind and place; NULL without one. */
-static const struct source *source_at(const struct inventory *inv, size_t kind, const char *place)
-{
-    for (size_t i = 0; i < inv->sources.n; i++) {
-        const struct source *s = inv->sources.items[i];
-        if (s->kind == (enum source_kind)kind &&
-            (strcmp(s->place, place) == 0 || (!kinds[kind].url && is_same_file(s->place, place))))
-            return s;
-    }
-    return NULL;
-}
-
-/* Takes ownership of the place, also on failure. */
-static int make_source(struct inventory *inv, size_t kind, char *place, const struct source **ret,
-                       struct err *err)
-{
-    struct source *s = calloc(1, sizeof *s);
-    if (!s) {
-        free(place);
-        return err_nomem(err);
-    }
-    s->kind = (enum source_kind)kind;
-    s->max_age_ms = SOURCE_MAX_AGE_MS;
-    s->place = place;
-    if ((kinds[kind].url && read_url(s, place, err) < 0) || give_name(inv, s, err) < 0) {
-        source_free(s);
-        return err_wrap(err, "%s", kinds[kind].name);
-    }
-    if (add_source(inv, s, err) < 0)
-        return -1;
-    *ret = s;
-    return 0;
-}
-
-/* ---- the kind of a place ------------------------------------------------------------------------------- */
-
-#define GUESS_BYTES (1u << 20)
-
-/* The address of a Prometheus, or of one of its pages; any other path is an http_sd. */
-static enum source_kind kind_of_url(const char *url)
-{
-    const char *host = strstr(url, "://") + 3, *path = host + strcspn(host, "/?");
-    size_t n = strlen(path);
-    return strcmp(path, "/") == 0 || n == 0 || length_without_page(path, n) < n ? SOURCE_PROMETHEUS
-                                                                                : SOURCE_HTTP_SD;
-}
-
-/* Checks whether a line of the text begins with the key. */
-static bool has_line(const char *text, const char *key)
-{
-    size_t n = strlen(key);
-    for (; text; text = strchr(text, '\n') ? strchr(text, '\n') + 1 : NULL)
-        if (strncmp(text, key, n) == 0)
-            return true;
-    return false;
-}
-
-/* Recognises a configuration by its keys; other text is a file of targets. */
-static enum source_kind kind_of_text(const char *text)
-{
-    if (!has_line(text, "scrape_configs:"))
-        return SOURCE_FILE_SD;
-    return has_line(text, "object_storage:") ? SOURCE_PARCA : SOURCE_SCRAPE_CONFIGS;
-}
-
-/* Returns -1 if the place is neither a URL nor a file. */
-static int guess_kind(const char *place, size_t *ret)
-{
-    struct stat st;
-    struct buf text = BUF_INIT(GUESS_BYTES);
-    if (strncmp(place, "http://", 7) == 0 || strncmp(place, "https://", 8) == 0) {
-        *ret = kind_of_url(place);
-        return 0;
-    }
-    if (stat(place, &st) < 0 || !S_ISREG(st.st_mode))
-        return -1;
-    /* The reader of the source reports an unreadable or large file. */
-    bool read = !text_ends_in(place, ".json") && file_read(place, &text, NULL) == 0;
-    *ret = read ? kind_of_text(buf_str(&text)) : SOURCE_FILE_SD;
-    buf_release(&text);
-    return 0;
-}
-
-/* Splits KIND:PLACE. A place alone is valid if its kind can be guessed. */
-static int split_source(const char *text, size_t *ret_kind, const char **ret_place)
-{
-    const char *colon = strchr(text, ':');
-    size_t kind = 0;
-    while (colon && kind < N_KINDS && !str_is((struct str){text, (size_t)(colon - text)}, kinds[kind].name))
-        kind++;
-    if (!text_is_visible(text))
-        return -1;
-    *ret_kind = kind;
-    *ret_place = colon ? colon + 1 : NULL;
-    if (colon && kind < N_KINDS)
-        return colon[1] ? 0 : -1;
-    *ret_place = text;
-    return guess_kind(text, ret_kind);
-}
-
-int inventory_source(struct inventory *inv, const char *text, const struct source **ret, struct err *err)
-{
-    const struct source *named = names_get(&inv->sources.by_name, text);
-    const char *at = NULL;
-    char *place = NULL;
-    size_t kind = 0;
-    if (named) {
-        *ret = named;
-        return 0;
-    }
-    if (split_source(text, &kind, &at) < 0)
-        return refuse_source(inv, text, err);
-    if (!kinds[kind].url && make_absolute(at, &place, err) < 0)
-        return -1;
-    if (kinds[kind].url && !(place = strdup(at)))
-        return err_nomem(err);
-    *ret = source_at(inv, kind, place);
-    if (!*ret)
-        return make_source(inv, kind, place, ret, err);
-    free(place);
-    return 0;
 }
 
 /* ---- match --------------------------------------------------------------------------------------------- */

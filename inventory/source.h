@@ -1,16 +1,78 @@
-/* The section `discovery`: the sources of services. */
+/*
+ * Sources of services: other systems that list targets, such as a Prometheus. The section `discovery` of an
+ * inventory configures them, and --from names one for a run. discovery/ reads them.
+ */
 #ifndef INVENTORY_SOURCE_H
 #define INVENTORY_SOURCE_H
 
-#include "inventory/schema.h"
+#include <stdint.h>
 
-/* Reads the section's list into the inventory. Services and hosts must be read before. */
-int source_read_all(const struct schema *s, const struct yaml_node *section, struct err *err);
+#include "inventory/host.h"
 
-void source_free(struct source *s);
+enum source_kind {
+    SOURCE_PROMETHEUS,     /* the targets of a Prometheus: GET URL/api/v1/targets */
+    SOURCE_HTTP_SD,        /* the URL of a Prometheus http_sd */
+    SOURCE_FILE_SD,        /* files of Prometheus' file_sd, JSON or YAML */
+    SOURCE_PARCA,          /* a parca.yaml */
+    SOURCE_SCRAPE_CONFIGS, /* a prometheus.yml, or any file with its `scrape_configs` */
+};
+/* Its name in inventories and on the command line: "http_sd". */
+const char *source_kind_name(enum source_kind kind);
+
+#define SOURCE_MAX_AGE_MS (5 * 60 * INT64_C(1000))
+
+/* The configuration of a source. */
+struct source {
+    char *name; /* from the inventory, or its kind with `-2`, `-3`, ... if there are several */
+    enum source_kind kind;
+    char *place;                   /* the URL as written; a path, for file_sd perhaps a glob */
+    struct service *ask;           /* its request; `path` includes the query. NULL: a file */
+    struct strlist jobs;           /* only these; empty: all */
+    const struct service *service; /* the template for all but the port; NULL: the job's name */
+    const struct host *host;       /* the host of loopback targets; NULL: none */
+    const struct host *through;    /* the host that sends the request; NULL: this machine */
+    char *match;        /* a pattern that finds the host's name in a target's HOST:PORT; NULL: none */
+    void *matcher;      /* the compiled pattern */
+    size_t line;        /* of its entry in the inventory; 0: none */
+    int64_t max_age_ms; /* the maximum age of a cached answer */
+};
+
+/* A source in one run. struct targets owns it. */
+struct source_use {
+    const struct source *source;
+    const struct host *host; /* the host of loopback targets; NULL: none */
+    bool only;               /* from the command line: the run uses only its services */
+    int64_t at;              /* the time of the answer, UTC in milliseconds; 0: no answer */
+};
+
+struct inventory;
+struct selection;
+struct targets;
+
+/* All sources, in the order of the file. */
+const struct source *const *inventory_sources(const struct inventory *inv, size_t *ret_n);
 
 /* Finds the first match of the source's pattern in an address and copies its first group, or all of it, to
  * ret. Returns false without a match, or if the match is no host name. */
 bool source_match(const struct source *s, const char *address, char *ret, size_t cap);
+
+/* Begins the use of an inventory's source in a run, or returns the one that has begun. `t` owns it. */
+int targets_use_source(struct targets *t, const struct source *source, struct source_use **ret,
+                       struct err *err);
+
+/*
+ * The same for the source with that name, or with the kind and place of `KIND:PLACE`. Creates a missing one
+ * from `KIND:PLACE`; `t` owns it. A relative path begins at the working directory. ERR_USAGE on failure.
+ */
+int targets_find_source(const struct inventory *inv, struct targets *t, const char *text,
+                        struct source_use **ret, struct err *err);
+
+/*
+ * Makes the source of that text (see targets_find_source) the only one of the selection's run. Creates the
+ * hosts that only the selection names, so that the source's targets can belong to them. A single host becomes
+ * the host of loopback targets. Call it before discovery. ERR_USAGE on failure.
+ */
+int targets_select_source(const struct inventory *inv, struct targets *t, const char *text,
+                          struct selection *sel, struct err *err);
 
 #endif

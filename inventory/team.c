@@ -1,4 +1,4 @@
-#include "inventory/team.h"
+#include "inventory/sections.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,65 @@
-/* The sections `teams` and `self`. Teams name trackers, so trackers are read before. */
+/* Where bundles are handed over: trackers, teams with their recipients, and the user. */
 #ifndef INVENTORY_TEAM_H
 #define INVENTORY_TEAM_H
 
-#include "inventory/schema.h"
+#include <stdbool.h>
+#include <stddef.h>
 
-int team_read_all(const struct schema *s, const struct yaml_node *section, struct err *err);
-int self_read(const struct schema *s, const struct yaml_node *section, struct err *err);
-void team_free(struct team *t);
-void self_release(struct self *self);
+#include "base/base.h"
+
+/* Where issues are filed. */
+enum tracker_kind { TRACKER_GITLAB, TRACKER_REDMINE, TRACKER_RT };
+struct tracker {
+    char *name;
+    enum tracker_kind kind;
+    char *url; /* https://HOST[:PORT][/PATH], without a trailing slash; http:// only with a loopback host */
+    struct secret_ref token;
+    char *ca; /* the authorities to trust, PEM, absolute; NULL: the system's */
+};
+const char *tracker_kind_name(enum tracker_kind kind);
+
+/* An encryption recipient: a key itself ("age1...", "ssh-ed25519 AAAA..."), or a file of keys. */
+struct recipient {
+    char *text; /* of a file: its path, absolute */
+    bool file;
+    size_t line; /* its line in the inventory */
+};
+struct recipient_list {
+    struct recipient *items;
+    size_t n;
+    size_t cap;
+};
+
+/* The maximum length of a project's name, so that it fits, encoded, into the URLs of requests. */
+#define TRACKER_PROJECT_MAX 180
+
+/* The recipients of bundles. */
+struct team {
+    char *name;
+    struct recipient_list recipients;
+    const struct tracker *tracker; /* NULL: none */
+    char *project; /* the tracker's name for it: "group/project", an identifier, a queue; NULL only without a
+                      tracker; at most TRACKER_PROJECT_MAX bytes */
+    struct strlist labels;
+    struct strlist assignees;
+    bool signature_required; /* nothing is handed over without a signature */
+};
+
+/* The user that collects. */
+struct self {
+    struct recipient_list recipients; /* added to every team's */
+    char *sign_with;                  /* a key file or its FILE.pub, absolute; NULL: nothing is signed */
+};
+
+struct inventory;
+
+/* ERR_USAGE with the nearest names for an unknown name. */
+int inventory_team(const struct inventory *inv, const char *name, const struct team **ret, struct err *err);
+int inventory_tracker(const struct inventory *inv, const char *name, const struct tracker **ret,
+                      struct err *err);
+/* Never NULL; empty if the file has no such section. */
+const struct self *inventory_self(const struct inventory *inv);
+/* The name of team i of the file; NULL after the last. */
+const char *inventory_team_name(const struct inventory *inv, size_t i);
 
 #endif

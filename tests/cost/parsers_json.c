@@ -11,7 +11,7 @@
 #include "bundle/readme.h"
 #include "handoff/summary.h"
 #include "page/builder.h"
-#include "inventory/discovery.h"
+#include "discovery/discovery.h"
 #include "base/yaml_tree.h"
 
 #include "base/banned.h"
@@ -252,14 +252,20 @@ static const char inventory_text[] = "version: 1\nservices: { s: { port: 1 } }\n
 static void run_discovery(struct discovered *f)
 {
     struct inventory *inv = NULL;
-    struct discovered_counts d;
+    struct targets targets = {0};
+    struct source_use *use = NULL;
+    struct discovered_counts counts;
     size_t n = 0;
-    if (inventory_parse("inv", inventory_text, strlen(inventory_text), &inv, NULL) < 0)
+    if (inventory_parse("inv", inventory_text, strlen(inventory_text), &inv, NULL) < 0 ||
+        targets_use_source(&targets, inventory_sources(inv, &n)[0], &use, NULL) < 0)
         abort();
-    (void)inventory_discover(inv, inventory_sources(inv, &n)[0], f, &d, NULL);
-    if (inventory_discovered(inv, NULL) == 0)
-        for (size_t i = 0; inventory_found_name(inv, i); i++)
+    struct discovery d = DISCOVERY_INIT(inv, &targets);
+    (void)discovery_add(&d, use, f, &counts, NULL);
+    if (discovery_finish(&d, NULL) == 0)
+        for (size_t i = 0; targets_discovered_name(&targets, i); i++)
             continue;
+    discovery_release(&d);
+    targets_release(&targets);
     inventory_free(inv);
 }
 

@@ -2,7 +2,7 @@
  * too. */
 #include "tests/fuzz/fuzz.h"
 
-#include "inventory/discovery.h"
+#include "discovery/discovery.h"
 #include "base/banned.h"
 
 static void check_found(const struct discovered *f)

@@ -8,7 +8,7 @@
 
 #include <time.h>
 
-#include "inventory/discovery.h"
+#include "discovery/discovery.h"
 #include "base/banned.h"
 
 /* Processor time that the longest input may take, with sanitizers: naming services in cubic time takes
@@ -55,20 +55,22 @@ static void check_counts(const struct discovered *f, const struct discovered_cou
     assert(d->by_hand + d->withheld <= d->placed);
 }
 
-static void hear(struct inventory *inv, size_t source, unsigned form, const uint8_t *p, size_t n)
+static void discover(struct discovery *d, size_t source, unsigned form, const uint8_t *p, size_t n)
 {
     struct discovered f = {0};
-    struct discovered_counts d = {0};
+    struct discovered_counts counts = {0};
+    struct source_use *use = NULL;
     struct err err = ERR_INIT;
     size_t n_sources = 0;
-    const struct source *const *sources = inventory_sources(inv, &n_sources);
+    const struct source *const *sources = inventory_sources(d->inventory, &n_sources);
     assert(source < n_sources);
+    assert(targets_use_source(d->targets, sources[source], &use, &err) == 0);
     if (read_answer(form, p, n, &f, &err) < 0)
         fuzz_expect_err(&err);
-    else if (inventory_discover(inv, sources[source], &f, &d, &err) < 0)
+    else if (discovery_add(d, use, &f, &counts, &err) < 0)
         fuzz_expect_err(&err);
     else
-        check_counts(&f, &d);
+        check_counts(&f, &counts);
     discovered_release(&f);
 }
 
@@ -77,11 +79,11 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void check_names(const struct host *h)
+static void check_names(const struct targets *t, const struct host *h)
 {
     struct strlist names = {0};
-    for (size_t i = 0; i < h->n_services; i++) {
-        const struct service *s = h->services[i];
+    const struct service *s;
+    for (size_t i = 0; (s = targets_service(t, h, i)); i++) {
         assert(text_is_name(s->name) && s->port >= 1 && s->port <= 65535 && s->host && s->host[0]);
         assert(strlist_add(&names, s->name, NULL) == 0);
     }
@@ -103,14 +105,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     unsigned form = p[0] % 4;
     size_t half = p[0] / 4 ? (n - 1) * (size_t)(p[0] / 4) / 64 : n - 1;
     assert(inventory_parse("inv", inventory_text, strlen(inventory_text), &inv, &err) == 0);
-    hear(inv, 0, form, p + 1, half);
-    hear(inv, 1, form, p + 1 + half, n - 1 - half);
-    assert(inventory_discovered(inv, &err) == 0);
+    struct targets targets = {0};
+    struct discovery d = DISCOVERY_INIT(inv, &targets);
+    discover(&d, 0, form, p + 1, half);
+    discover(&d, 1, form, p + 1 + half, n - 1 - half);
+    assert(discovery_finish(&d, &err) == 0);
+    discovery_release(&d);
     const struct host *const *hosts = inventory_hosts(inv, &n_hosts);
     for (size_t i = 0; i < n_hosts; i++)
-        check_names(hosts[i]);
-    for (size_t i = 0; inventory_found_name(inv, i); i++)
-        assert(text_is_name(inventory_found_name(inv, i)));
+        check_names(&targets, hosts[i]);
+    for (size_t i = 0; targets_discovered_name(&targets, i); i++)
+        assert(text_is_name(targets_discovered_name(&targets, i)));
+    targets_release(&targets);
     inventory_free(inv);
     assert(cpu_ns() - start < MOST_NS);
     return 0;

@@ -26,7 +26,7 @@
 #include "gateway/ssh/knownhosts.h"
 #include "gateway/local.h"
 #include "inventory/address.h"
-#include "inventory/discovery.h"
+#include "discovery/discovery.h"
 #include "inventory/range.h"
 #include "page/flame.h"
 #include "pprof/pprof.h"
@@ -211,16 +211,12 @@ static int make_selection(void *ctx, struct err *err)
 {
     const struct selection *sel = ctx;
     struct inventory *inv = fresh_inventory();
-    struct targets targets;
-    alloc_mark(&targets, sizeof targets);
+    struct targets targets = {0};
     int rc = inventory_select(inv, sel, &targets, err);
-    if (rc < 0) {
-        alloc_untouched(&targets, sizeof targets);
-    } else {
-        assert_int_equal(targets.n, 12);
+    assert_int_equal(targets.n, rc < 0 ? 0 : 12);
+    if (rc == 0)
         rc = find_duplicates(&targets, err);
-        targets_release(&targets);
-    }
+    targets_release(&targets);
     inventory_free(inv);
     return rc;
 }
@@ -306,27 +302,31 @@ static int discover(void *ctx, struct err *err)
         "  - { parca: p.yaml }\n";
     const struct input *in = ctx;
     struct inventory *inv = NULL;
-    const struct source *s = NULL;
-    struct discovered_counts d = {0};
+    struct source_use *use = NULL;
+    struct discovered_counts counts = {0};
     struct discovered f = {0};
+    struct targets t = {0};
     struct buf b = BUF_INIT(65536);
     int rc = inventory_parse("inv.yaml", text, sizeof text - 1, &inv, err);
+    struct discovery d = DISCOVERY_INIT(inv, &t);
     if (rc == 0)
-        rc = inventory_source(inv, "n", &s, err);
+        rc = targets_find_source(inv, &t, "n", &use, err);
     if (rc == 0)
         rc = discovered_parse_groups("sd.yml", in->p, in->n, &f, err);
     if (rc == 0)
         rc = discovered_write(&f, &b, err);
     if (rc == 0)
-        rc = inventory_discover(inv, s, &f, &d, err);
+        rc = discovery_add(&d, use, &f, &counts, err);
     if (rc == 0)
-        rc = inventory_discovered(inv, err);
+        rc = discovery_finish(&d, err);
     if (rc == 0)
-        rc = inventory_source(inv, "http_sd:http://x/", &s, err);
+        rc = targets_find_source(inv, &t, "http_sd:http://x/", &use, err);
     if (rc == 0)
-        assert_int_equal(d.placed, 3);
+        assert_int_equal(counts.placed, 3);
     buf_release(&b);
     discovered_release(&f);
+    discovery_release(&d);
+    targets_release(&t);
     inventory_free(inv);
     return rc;
 }

@@ -26,7 +26,7 @@ static void the_command(void **state)
 {
     (void)state;
     const struct host ours = {.name = host_name, .address = address},
-                      outside = {.name = host_name, .address = address, .outside = true};
+                      outside = {.name = host_name, .address = address, .adhoc = true};
     const struct service named = {.name = name, .port = 9236, .path = usual},
                          port = {.name = name, .port = 6060, .path = usual, .adhoc = true},
                          odd = {.name = name, .port = 6060, .path = path, .adhoc = true, .https = true},

@@ -89,6 +89,7 @@ static void refuses(struct asked asked, const char *message, const char *hint)
     assert_string_equal(err.msg, message);
     assert_string_equal(err.hint, hint);
     assert_null(t.items);
+    targets_release(&t);
     inventory_free(inv);
 }
 

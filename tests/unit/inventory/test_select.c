@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inventory/address.h"
 #include "inventory/inventory.h"
 #include "tests/unit/spoil.h"
 
@@ -60,18 +59,24 @@ static int run(struct inventory *inv, const struct asked *asked, struct targets 
     return rc;
 }
 
-/* Selects and compares the targets, written as host/service. */
+/* Selects and compares the added targets, written as host/service. */
+static void adds(struct inventory *inv, struct targets *t, struct asked asked, const char *expected)
+{
+    struct err err = ERR_INIT;
+    struct buf joined = BUF_INIT(4096);
+    size_t from = t->n;
+    if (run(inv, &asked, t, &err) < 0)
+        fail_msg("%s", err.msg);
+    for (size_t i = from; i < t->n; i++)
+        buf_addf(&joined, "%s%s/%s", i > from ? " " : "", t->items[i].host->name, t->items[i].service->name);
+    assert_string_equal(buf_str(&joined), expected);
+    buf_release(&joined);
+}
+
 static void selects(struct inventory *inv, struct asked asked, const char *expected)
 {
     struct targets t = {0};
-    struct err err = ERR_INIT;
-    struct buf joined = BUF_INIT(4096);
-    if (run(inv, &asked, &t, &err) < 0)
-        fail_msg("%s", err.msg);
-    for (size_t i = 0; i < t.n; i++)
-        buf_addf(&joined, "%s%s/%s", i ? " " : "", t.items[i].host->name, t.items[i].service->name);
-    assert_string_equal(buf_str(&joined), expected);
-    buf_release(&joined);
+    adds(inv, &t, asked, expected);
     targets_release(&t);
 }
 
@@ -84,6 +89,7 @@ static void refuses(struct inventory *inv, struct asked asked, const char *messa
     assert_string_equal(err.msg, message);
     assert_string_equal(err.hint, hint);
     assert_null(t.items);
+    targets_release(&t);
 }
 
 /* Shorthands: what stands in `struct asked`. */
@@ -145,7 +151,7 @@ static void a_port_makes_a_service(void **state)
 {
     (void)state;
     struct inventory *inv = load();
-    struct targets t = {0}, again = {0};
+    struct targets t = {0};
     assert_int_equal(run(inv, &WITH_PORT(8080, "ops@db.example"), &t, NULL), 0);
     assert_string_equal(t.items[0].service->name, "port-8080");
     assert_string_equal(t.items[0].service->host, "localhost");
@@ -155,14 +161,14 @@ static void a_port_makes_a_service(void **state)
     assert_string_equal(t.items[0].host->address, "ops@db.example");
     assert_false(t.items[0].host->direct);
     /* Asked for again, it is the same; and it does not become a host of the file. */
-    assert_int_equal(run(inv, &WITH_PORT(8080, "ops@db.example"), &again, NULL), 0);
-    assert_ptr_equal(again.items[0].host, t.items[0].host);
-    assert_ptr_equal(again.items[0].service, t.items[0].service);
+    assert_int_equal(run(inv, &WITH_PORT(8080, "ops@db.example"), &t, NULL), 0);
+    assert_int_equal(t.n, 2);
+    assert_ptr_equal(t.items[1].host, t.items[0].host);
+    assert_ptr_equal(t.items[1].service, t.items[0].service);
     size_t n = 0;
     inventory_hosts(inv, &n);
     assert_int_equal(n, 5);
     targets_release(&t);
-    targets_release(&again);
     inventory_free(inv);
 }
 
@@ -209,27 +215,28 @@ static void a_socket_makes_a_service(void **state)
     inventory_free(inv);
 }
 
-/* What is described the same is the same, what is not gets a name of its own; the inventory's names are
- * taken. */
+/* Equal descriptions mean one service, others get a name of their own. The inventory's names are taken. */
 static void made_names_are_unique(void **state)
 {
     (void)state;
     static const char text[] = "version: 1\nservices: { port-80: { port: 81 }, unix-s-2: { port: 82 } }\n"
                                "hosts: { web: { services: [port-80] } }\n";
     struct inventory *inv = NULL;
+    struct targets t = {0};
     assert_int_equal(inventory_parse("inv.yaml", text, sizeof text - 1, &inv, NULL), 0);
     struct asked port = {.hosts = {"web"}, .services = "port-80", .port = 80};
-    selects(inv, port, "web/port-80 web/port-80-2");
-    selects(inv, port, "web/port-80 web/port-80-2");
+    adds(inv, &t, port, "web/port-80 web/port-80-2");
+    adds(inv, &t, port, "web/port-80 web/port-80-2");
     port.path = "/debug/pprof/";
-    selects(inv, port, "web/port-80 web/port-80-2");
+    adds(inv, &t, port, "web/port-80 web/port-80-2");
     port.path = "/x";
-    selects(inv, port, "web/port-80 web/port-80-3");
+    adds(inv, &t, port, "web/port-80 web/port-80-3");
     port.https = true;
-    selects(inv, port, "web/port-80 web/port-80-4");
-    selects(inv, (struct asked){.hosts = {"web"}, .unix_path = "/a/s"}, "web/unix-s");
-    selects(inv, (struct asked){.hosts = {"web"}, .unix_path = "/b/s"}, "web/unix-s-3");
-    selects(inv, (struct asked){.hosts = {"web"}, .unix_path = "/a/s"}, "web/unix-s");
+    adds(inv, &t, port, "web/port-80 web/port-80-4");
+    adds(inv, &t, (struct asked){.hosts = {"web"}, .unix_path = "/a/s"}, "web/unix-s");
+    adds(inv, &t, (struct asked){.hosts = {"web"}, .unix_path = "/b/s"}, "web/unix-s-3");
+    adds(inv, &t, (struct asked){.hosts = {"web"}, .unix_path = "/a/s"}, "web/unix-s");
+    targets_release(&t);
     inventory_free(inv);
 }
 

@@ -1,4 +1,4 @@
-#include "inventory/discovered.h"
+#include "discovery/discovered.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inventory/service.h"
 #include "base/banned.h"
 
 #define MAX_NOTES 20
@@ -141,52 +140,6 @@ int discovered_set_path(struct discovered_job *job, const char *path, struct err
     return 0;
 }
 
-int discovered_canonical(const char *host, char ret[static ADDRESS_MAX])
-{
-    unsigned char ip[sizeof(struct in6_addr)];
-    size_t n = strlen(host);
-    for (int i = 0; i < 2; i++) {
-        int family = i ? AF_INET6 : AF_INET;
-        if (inet_pton(family, host, ip) == 1)
-            return inet_ntop(family, ip, ret, ADDRESS_MAX) ? 0 : -1;
-    }
-    while (n > 1 && host[n - 1] == '.')
-        n--;
-    if (n >= ADDRESS_MAX)
-        return -1;
-    for (size_t i = 0; i < n; i++)
-        ret[i] = (char)tolower((unsigned char)host[i]);
-    ret[n] = '\0';
-    return text_is_name(ret) ? 0 : -1;
-}
-
-/* Splits HOST, HOST:PORT, [V6] and [V6]:PORT. Without a port *port stays. */
-static int split_address(const char *text, size_t n, char host[static ADDRESS_MAX], unsigned *port)
-{
-    char copy[ADDRESS_MAX + 16];
-    uint64_t number = 0;
-    if (n >= sizeof copy)
-        return -1;
-    memcpy(copy, text, n);
-    copy[n] = '\0';
-    char *name = copy, *behind = strrchr(copy, ':');
-    if (*copy == '[') {
-        char *close = strchr(copy, ']');
-        if (!close || (close[1] && close[1] != ':'))
-            return -1;
-        behind = close[1] ? close + 1 : NULL;
-        *close = '\0';
-        name = copy + 1;
-    }
-    if (behind) {
-        *behind = '\0';
-        if (text_to_uint(behind + 1, 65535, &number) < 0 || number == 0)
-            return -1;
-        *port = (unsigned)number;
-    }
-    return discovered_canonical(name, host);
-}
-
 int discovered_add(struct discovered *f, size_t job, const char *address, bool https, struct err *err)
 {
     char host[ADDRESS_MAX];
@@ -196,7 +149,7 @@ int discovered_add(struct discovered *f, size_t job, const char *address, bool h
         at += https ? 8 : 7;
     }
     unsigned port = https ? 443 : 80;
-    if (split_address(at, strcspn(at, "/?#"), host, &port) < 0)
+    if (address_split(at, strcspn(at, "/?#"), host, &port) < 0)
         return discovered_note(f, err, "job \"%.60s\": \"%.100s\" is no address", f->jobs[job].name, address);
     if (f->n == SOURCE_MAX_TARGETS)
         return err_set(err, ERR_FAILED, "it has more than %d targets", SOURCE_MAX_TARGETS);

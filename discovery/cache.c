@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "fetch/discovery.h"
+#include "discovery/discovery.h"
 #include "base/banned.h"
 
 #define MAGIC "profgrab discovery 1 "
@@ -192,7 +192,7 @@ static int encode_answer(const struct discovered *f, struct buf *file, struct er
     return rc;
 }
 
-int discovery_keep(const struct source *s, const struct ssh_settings *ssh, const struct discovered *f,
+int discovery_cache_store(const struct source *s, const struct ssh_settings *ssh, const struct discovered *f,
                    struct err *err)
 {
     char name[NAME_BYTES];
@@ -262,7 +262,7 @@ static int read_and_parse(const struct cache *c, const char *name, struct discov
     return rc;
 }
 
-int discovery_kept(const struct source *s, const struct ssh_settings *ssh, struct discovered *ret,
+int discovery_cache_load(const struct source *s, const struct ssh_settings *ssh, struct discovered *ret,
                    struct err *err)
 {
     char name[NAME_BYTES];

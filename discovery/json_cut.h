@@ -7,9 +7,10 @@
  * its own, as in `[].labels.*`; json_cut_key returns that key. Other values are skipped: only their brackets
  * and strings are checked. At most 64 levels; a wanted text, or the key before one, has at most 64 kB.
  */
-#ifndef INVENTORY_JSON_CUT_H
-#define INVENTORY_JSON_CUT_H
+#ifndef DISCOVERY_JSON_CUT_H
+#define DISCOVERY_JSON_CUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/base.h"
@@ -37,6 +38,9 @@ const char *json_cut_key(const struct json_cut *c);
 /* Parses the next piece. ERR_FAILED for invalid JSON, with the byte's number; after a failure call only
  * json_cut_free. */
 int json_cut_feed(struct json_cut *c, const void *p, size_t n, struct err *err);
+
+/* Whether the input failed because it is not JSON. */
+bool json_cut_is_malformed(const struct json_cut *c);
 
 /* Ends the input: ERR_FAILED if the text is incomplete. */
 int json_cut_end(struct json_cut *c, struct err *err);

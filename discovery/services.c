@@ -5,14 +5,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inventory/discovery.h"
-#include "inventory/discovered.h"
-#include "inventory/service.h"
-#include "inventory/source.h"
+#include "discovery/discovery.h"
+#include "discovery/discovered.h"
 #include "base/banned.h"
 
-#define MAX_FAILURES 20
 #define MAX_NAME 200 /* of a name that becomes part of a path */
+
+/* A discovered service without its final name. */
+struct candidate {
+    const struct host *host;
+    struct service *service;
+    size_t number; /* in the order of discovery */
+};
+
+void discovery_release(struct discovery *d)
+{
+    free(d->candidates);
+    names_release(&d->addresses);
+    strlist_release(&d->address_texts);
+    *d = (struct discovery){0};
+}
 
 /* ---- the host of a target ------------------------------------------------------------------------------ */
 
@@ -20,27 +32,37 @@
 static int canonical_address(const struct host *host, char ret[static ADDRESS_MAX])
 {
     const char *at = strrchr(host->address, '@');
-    return discovered_canonical(at ? at + 1 : host->address, ret);
+    return address_canonical(at ? at + 1 : host->address, ret);
+}
+
+static int index_host(struct discovery *d, const struct host *host, struct err *err)
+{
+    char address[ADDRESS_MAX];
+    if (canonical_address(host, address) < 0 || names_get(&d->addresses, address))
+        return 0;
+    if (strlist_add(&d->address_texts, address, err) < 0)
+        return -1;
+    return names_add(&d->addresses, d->address_texts.items[d->address_texts.n - 1], host, err);
 }
 
 /* Builds the index on first use. Of two hosts with one address the first gets its targets. */
-static int index_addresses(struct inventory *inv, struct err *err)
+static int index_addresses(struct discovery *d, struct err *err)
 {
-    char address[ADDRESS_MAX];
-    if (inv->addresses.n > 0)
+    size_t n = 0, n_named = 0;
+    const struct host *const *hosts = inventory_hosts(d->inventory, &n);
+    const struct host *const *named = targets_named_hosts(d->targets, &n_named);
+    if (d->addresses.n > 0)
         return 0;
-    for (size_t i = 0; i < inv->hosts.n; i++) {
-        if (canonical_address(inv->hosts.items[i], address) < 0 || names_get(&inv->addresses, address))
-            continue;
-        if (strlist_add(&inv->address_texts, address, err) < 0 ||
-            names_add(&inv->addresses, inv->address_texts.items[inv->address_texts.n - 1],
-                      inv->hosts.items[i], err) < 0)
+    for (size_t i = 0; i < n; i++)
+        if (index_host(d, hosts[i], err) < 0)
             return -1;
-    }
+    for (size_t i = 0; i < n_named; i++)
+        if (index_host(d, named[i], err) < 0)
+            return -1;
     return 0;
 }
 
-static const struct host *matched_host(const struct inventory *inv, const struct source *s,
+static const struct host *matched_host(const struct discovery *d, const struct source *s,
                                        const struct discovered_target *t)
 {
     char address[ADDRESS_MAX + 16], name[256];
@@ -48,17 +70,18 @@ static const struct host *matched_host(const struct inventory *inv, const struct
         return NULL;
     bool v6 = strchr(t->address, ':') != NULL;
     snprintf(address, sizeof address, "%s%s%s:%u", v6 ? "[" : "", t->address, v6 ? "]" : "", t->port);
-    return source_match(s, address, name, sizeof name) ? names_get(&inv->host_names, name) : NULL;
+    return source_match(s, address, name, sizeof name) ? targets_find_host(d->inventory, d->targets, name)
+                                                       : NULL;
 }
 
 /* Sets the target's host, if there is one. */
-static void find_host(const struct inventory *inv, const struct source *s, struct discovered_target *t,
+static void find_host(const struct discovery *d, const struct source_use *use, struct discovered_target *t,
                       struct discovered_counts *count)
 {
     bool loopback = address_is_loopback(t->address);
-    t->host = matched_host(inv, s, t);
+    t->host = matched_host(d, use->source, t);
     if (!t->host)
-        t->host = loopback ? s->host : names_get(&inv->addresses, t->address);
+        t->host = loopback ? use->host : names_get(&d->addresses, t->address);
     if (t->host)
         count->placed++;
     else if (loopback)
@@ -86,26 +109,27 @@ static void base_name(const struct source *s, const struct discovered_job *job, 
 static const struct service *find_own_service(const struct host *host, const char *name)
 {
     for (size_t i = 0; i < host->n_services; i++)
-        if (!host->services[i]->source && strcmp(host->services[i]->name, name) == 0)
+        if (strcmp(host->services[i]->name, name) == 0)
             return host->services[i];
     return NULL;
 }
 
 /* Checks that the address for a secret is in the inventory: the host's own, or its loopback. Only the source
  * vouches for any other address. */
-static bool secret_address_is_known(const struct inventory *inv, const struct source *s,
+static bool secret_address_is_known(const struct discovery *d, const struct source *s,
                                     const struct discovered_target *t)
 {
     return !s->service || s->service->auth.secret.source == SECRET_NONE || s->service->host_named ||
-           address_is_loopback(t->address) || names_get(&inv->addresses, t->address) == t->host;
+           address_is_loopback(t->address) || names_get(&d->addresses, t->address) == t->host;
 }
 
-static int fill_service(struct service *service, const struct source *s, const struct discovered_job *job,
-                        const struct discovered_target *t, struct err *err)
+static int fill_service(struct service *service, const struct source_use *use,
+                        const struct discovered_job *job, const struct discovered_target *t, struct err *err)
 {
+    const struct source *s = use->source;
     if (s->service && service_copy(service, s->service, err) < 0)
         return -1;
-    service->source = s;
+    service->source = use;
     service->port = t->port;
     if (!s->service || !s->service->host_named) {
         free(service->host);
@@ -154,23 +178,21 @@ static int set_labels(struct service *service, const struct discovered *f, const
     return *job ? add_label(service, "job", strlen("job"), job, err) : 0;
 }
 
-static int make_service(struct inventory *inv, const struct source *s, const char *name,
+static int make_service(struct discovery *d, const struct source_use *use, const char *name,
                         const struct discovered *f, struct discovered_target *t, struct err *err)
 {
-    struct candidates *l = &inv->candidates;
     struct service *service = service_new(name, t->port);
     if (!service)
         return err_nomem(err);
-    if (fill_service(service, s, &f->jobs[t->job], t, err) < 0 || set_labels(service, f, t, err) < 0) {
+    if (fill_service(service, use, &f->jobs[t->job], t, err) < 0 || set_labels(service, f, t, err) < 0) {
         service_free(service);
         return -1;
     }
-    if (services_add(&inv->found_services, service, err) < 0 ||
-        array_reserve((void **)&l->items, &l->cap, l->n + 1, sizeof *l->items, err) < 0)
+    if (targets_own(d->targets, service, err) < 0 ||
+        array_reserve((void **)&d->candidates, &d->cap, d->n + 1, sizeof *d->candidates, err) < 0)
         return -1;
-    /* The inventory owns its hosts, so it may change them. */
-    l->items[l->n] = (struct candidate){(struct host *)(uintptr_t)t->host, service, l->n};
-    l->n++;
+    d->candidates[d->n] = (struct candidate){t->host, service, d->n};
+    d->n++;
     t->service = service;
     return 0;
 }
@@ -180,64 +202,64 @@ static bool is_meant(const struct source *s, const struct discovered_job *job)
     return s->jobs.n == 0 || strlist_has(&s->jobs, job->name);
 }
 
-static int all_on_loopback(const struct inventory *inv, const struct source *s, const struct discovered *f,
-                           struct err *err)
+static int refuse_loopback(const struct inventory *inv, const struct source_use *use,
+                           const struct discovered *f, struct err *err)
 {
+    const struct source *s = use->source;
     const struct discovered_target *t = f->targets;
     while (!is_meant(s, &f->jobs[t->job]))
         t++;
     err_set(err, ERR_USAGE,
             "its targets are on loopback (%s port %u, job \"%s\"), and it does not say of which host",
             t->address, t->port, f->jobs[t->job].name);
-    if (s->line == 0 || s->for_run)
+    if (s->line == 0 || use->only)
         return err_hint(err, "--from with a single --host NAME says on which host they listen");
     return err_hint(err, "add `host: NAME`%s: the host of the inventory on which they listen",
-                    inv->path ? " to its entry under `discovery`" : "");
+                    inventory_path(inv) ? " to its entry under `discovery`" : "");
 }
 
 /* Makes a service of a target. */
-static int take_target(struct inventory *inv, const struct source *s, const struct discovered *f,
-                       struct discovered_target *t, struct discovered_counts *count, struct err *err)
+static int add_discovered_target(struct discovery *d, const struct source_use *use, const struct discovered *f,
+                                 struct discovered_target *t, struct discovered_counts *count,
+                                 struct err *err)
 {
     const struct discovered_job *job = &f->jobs[t->job];
     char name[MAX_NAME];
     count->n++;
-    find_host(inv, s, t, count);
+    find_host(d, use, t, count);
     if (!t->host)
         return 0;
-    base_name(s, job, name);
-    t->service = s->for_run ? NULL : find_own_service(t->host, name);
+    base_name(use->source, job, name);
+    t->service = use->only ? NULL : find_own_service(t->host, name);
     if (t->service)
         count->by_hand++;
-    else if (!secret_address_is_known(inv, s, t))
+    else if (!secret_address_is_known(d, use->source, t))
         count->withheld++;
     else
-        return make_service(inv, s, name, f, t, err);
+        return make_service(d, use, name, f, t, err);
     return 0;
 }
 
-int inventory_discover(struct inventory *inv, const struct source *s, struct discovered *f,
-                       struct discovered_counts *ret, struct err *err)
+int discovery_add(struct discovery *d, struct source_use *use, struct discovered *f,
+                  struct discovered_counts *ret, struct err *err)
 {
     struct discovered_counts count = {0};
-    if (index_addresses(inv, err) < 0)
+    if (index_addresses(d, err) < 0)
         return -1;
-    for (size_t i = 0; i < inv->sources.n; i++)
-        if (inv->sources.items[i] == s)
-            inv->sources.items[i]->at = f->at;
+    use->at = f->at;
     for (size_t i = 0; i < f->n; i++) {
         struct discovered_target *t = &f->targets[i];
-        t->meant = is_meant(s, &f->jobs[t->job]);
-        if (t->meant && take_target(inv, s, f, t, &count, err) < 0)
+        t->meant = is_meant(use->source, &f->jobs[t->job]);
+        if (t->meant && add_discovered_target(d, use, f, t, &count, err) < 0)
             return -1;
     }
     *ret = count;
-    return count.loopback > 0 && count.loopback == count.n ? all_on_loopback(inv, s, f, err) : 0;
+    return count.loopback > 0 && count.loopback == count.n ? refuse_loopback(d->inventory, use, f, err) : 0;
 }
 
 /* ---- names --------------------------------------------------------------------------------------------- */
 
-static int compare(const void *x, const void *y)
+static int compare_candidates(const void *x, const void *y)
 {
     const struct candidate *a = x, *b = y;
     int order = a->host == b->host ? 0 : strcmp(a->host->name, b->host->name);
@@ -248,7 +270,7 @@ static int compare(const void *x, const void *y)
     if (order == 0)
         order = strcmp(a->service->host, b->service->host);
     if (order == 0)
-        order = a->said < b->said ? -1 : 1;
+        order = a->number < b->number ? -1 : 1;
     return order;
 }
 
@@ -274,9 +296,8 @@ static size_t drop_repeated(struct candidate *items, size_t n)
 
 /* The host whose services are being named. The candidates are sorted by host. */
 struct naming {
-    struct inventory *inv;
+    struct discovery *discovery;
     const struct host *host;
-    size_t cap_services; /* capacity of its array */
     struct names taken;  /* the names of its services */
     /* The last candidate named by its port: the next one of that name and port counts from its number. */
     const char *name;
@@ -293,10 +314,10 @@ static int begin_host(struct naming *n, const struct host *host, struct err *err
 {
     names_release(&n->taken);
     n->host = host;
-    n->cap_services = host->n_services;
     n->name = NULL;
-    for (size_t i = 0; i < host->n_services; i++)
-        if (register_name(n, host->services[i]->name, err) < 0)
+    const struct service *service;
+    for (size_t i = 0; (service = targets_service(n->discovery->targets, host, i)); i++)
+        if (register_name(n, service->name, err) < 0)
             return -1;
     return 0;
 }
@@ -331,30 +352,11 @@ static int name_by_port(struct naming *n, const struct candidate *c, struct err 
     return 0;
 }
 
-static int add_found_name(struct inventory *inv, const char *name, const struct service *s, struct err *err)
-{
-    struct named *only = &inv->found_only;
-    if (names_get(&inv->found_names, name))
-        return 0;
-    if (array_reserve((void **)&only->items, &only->cap, only->n + 1, sizeof *only->items, err) < 0 ||
-        names_add(&inv->found_names, name, s, err) < 0)
-        return -1;
-    if (!names_get(&inv->service_names, name))
-        only->items[only->n++] = name;
-    return 0;
-}
-
 static int add_to_host(struct naming *n, const struct candidate *c, struct err *err)
 {
-    struct host *host = c->host;
-    if (array_reserve((void **)&host->services, &n->cap_services, host->n_services + 1,
-                      sizeof(struct service *), err) < 0)
+    struct discovery *d = n->discovery;
+    if (targets_add_service(d->inventory, d->targets, c->host, c->service, err) < 0)
         return -1;
-    host->services[host->n_services++] = c->service;
-    const char *names[] = {c->service->name, c->service->family};
-    for (int i = 0; i < 2; i++)
-        if (names[i] && add_found_name(n->inv, names[i], c->service, err) < 0)
-            return -1;
     return register_name(n, c->service->name, err);
 }
 
@@ -372,35 +374,59 @@ static int name_candidates(struct naming *naming, struct candidate *items, size_
     return 0;
 }
 
-int inventory_discovered(struct inventory *inv, struct err *err)
+int discovery_finish(struct discovery *d, struct err *err)
 {
-    struct candidates *l = &inv->candidates;
-    struct naming naming = {.inv = inv};
+    struct naming naming = {.discovery = d};
     int rc = 0;
-    if (l->n > 0)
-        qsort(l->items, l->n, sizeof *l->items, compare);
-    for (size_t from = 0, to; rc == 0 && from < l->n; from = to) {
-        for (to = from + 1; to < l->n && same_name(&l->items[from], &l->items[to]); to++)
+    if (d->n > 0)
+        qsort(d->candidates, d->n, sizeof *d->candidates, compare_candidates);
+    for (size_t from = 0, to; rc == 0 && from < d->n; from = to) {
+        for (to = from + 1; to < d->n && same_name(&d->candidates[from], &d->candidates[to]); to++)
             ;
-        rc = name_candidates(&naming, &l->items[from], to - from, err);
+        rc = name_candidates(&naming, &d->candidates[from], to - from, err);
     }
     names_release(&naming.taken);
-    free(l->items);
-    *l = (struct candidates){0};
+    d->n = 0;
     return rc;
 }
 
-const char *inventory_found_name(const struct inventory *inv, size_t i)
+/* ---- labels -------------------------------------------------------------------------------------------- */
+
+/* Checks whether a target has label `i` of `asked`, or another value that is asked for under its name: as its
+ * job, its own label or its host's. */
+static bool target_has_label(const struct discovered *f, const struct discovered_target *t,
+                             const struct strlist *asked, size_t i)
 {
-    return i < inv->found_only.n ? inv->found_only.items[i] : NULL;
+    const struct strlist *set = t->labels ? &f->labels[t->labels - 1] : &(const struct strlist){0};
+    if (label_is_asked(asked, i, STR("job"), f->jobs[t->job].name))
+        return true;
+    for (size_t k = 0; k < set->n; k++) {
+        const char *value = strchr(set->items[k], '=');
+        if (label_is_asked(asked, i, (struct str){set->items[k], (size_t)(value - set->items[k])}, value + 1))
+            return true;
+    }
+    for (size_t k = 0; t->host && k < t->host->n_labels; k++) {
+        const struct label *l = &t->host->labels[k];
+        if (label_is_asked(asked, i, (struct str){l->name, strlen(l->name)}, l->value))
+            return true;
+    }
+    return false;
 }
 
-int inventory_source_failed(struct inventory *inv, const struct source *source, const char *why,
-                            struct err *err)
+int discovered_filter(struct discovered *f, const struct strlist *labels, struct err *err)
 {
-    char text[400];
-    if (inv->failures.n == MAX_FAILURES)
-        return 0;
-    snprintf(text, sizeof text, "%s: %s", source->name, why);
-    return strlist_add(&inv->failures, text, err);
+    size_t n = 0, kept = 0;
+    for (size_t i = 0; i < labels->n; i++)
+        if (label_check(labels->items[i], err) < 0)
+            return -1;
+    for (size_t i = 0; i < f->n; i++) {
+        struct discovered_target *t = &f->targets[i];
+        n += t->meant;
+        for (size_t k = 0; t->meant && k < labels->n; k++)
+            t->meant = target_has_label(f, t, labels, k);
+        kept += t->meant;
+    }
+    return n == 0 || kept > 0
+               ? 0
+               : err_set(err, ERR_USAGE, "none of its %zu targets has the labels asked for", n);
 }

@@ -1,10 +1,9 @@
-#include "inventory/discovered_parca.h"
+#include "discovery/discovered_parca.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "inventory/service.h"
 #include "base/banned.h"
 
 #define DIRECTORY "/debug/pprof"

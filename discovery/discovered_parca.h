@@ -1,8 +1,8 @@
 /* Parca's `profiling_config`: the paths and kinds of a job's profiles. */
-#ifndef INVENTORY_DISCOVERED_PARCA_H
-#define INVENTORY_DISCOVERED_PARCA_H
+#ifndef DISCOVERY_DISCOVERED_PARCA_H
+#define DISCOVERY_DISCOVERED_PARCA_H
 
-#include "inventory/discovered.h"
+#include "discovery/discovered.h"
 
 /*
  * Sets the job's path and kinds. If there is a `pprof_config`, the kinds are Parca's five defaults with the

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inventory/discovered.h"
-#include "inventory/discovered_parca.h"
+#include "discovery/discovered.h"
+#include "discovery/discovered_parca.h"
 #include "base/banned.h"
 
 #define MAX_FILES 1000

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inventory/discovered.h"
-#include "inventory/json_cut.h"
+#include "discovery/discovered.h"
+#include "discovery/json_cut.h"
 #include "base/banned.h"
 
 #define TEXT_MAX ((size_t)64 << 10) /* json_cut.h */
@@ -245,6 +245,11 @@ int discovered_reader_end(struct discovered_reader *r, struct err *err)
     if (json_cut_end(r->cut, err) < 0)
         return -1;
     return r->whole ? 0 : err_set(err, ERR_FAILED, "there is no list of targets in it");
+}
+
+bool discovered_reader_is_malformed(const struct discovered_reader *r)
+{
+    return json_cut_is_malformed(r->cut);
 }
 
 void discovered_reader_free(struct discovered_reader *r)

@@ -11,9 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "fetch/discovery.h"
-#include "inventory/discovery.h"
-#include "inventory/json_cut.h"
+#include "discovery/discovery.h"
+#include "discovery/json_cut.h"
 #include "tests/unit/spoil.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
@@ -492,31 +491,56 @@ static struct inventory *inventory_of(const char *entries)
     return inv;
 }
 
-/* Has the inventory's source number i say these groups. */
-static int hear(struct inventory *inv, size_t i, const char *groups, struct discovered_counts *ret,
-                struct err *err)
+/* Discovery with one inventory. */
+struct found {
+    struct inventory *inventory;
+    struct targets targets;
+    struct discovery discovery;
+};
+
+static struct found *found_of(const char *entries)
+{
+    struct found *w = calloc(1, sizeof *w);
+    assert_non_null(w);
+    w->inventory = inventory_of(entries);
+    w->discovery = (struct discovery)DISCOVERY_INIT(w->inventory, &w->targets);
+    return w;
+}
+
+static void found_free(struct found *w)
+{
+    discovery_release(&w->discovery);
+    targets_release(&w->targets);
+    inventory_free(w->inventory);
+    free(w);
+}
+
+/* Discovers the services of these groups from the inventory's source number i. */
+static int discover(struct found *w, size_t i, const char *groups, struct discovered_counts *ret,
+                    struct err *err)
 {
     size_t n = 0;
     struct discovered f = {0};
-    const struct source *const *sources = inventory_sources(inv, &n);
+    struct source_use *use = NULL;
+    const struct source *const *sources = inventory_sources(w->inventory, &n);
     assert_true(i < n);
     ok(read_in_pieces(SOURCE_HTTP_SD, 100, groups, strlen(groups), &f, err), err);
-    int rc = inventory_discover(inv, sources[i], &f, ret, err);
+    ok(targets_use_source(&w->targets, sources[i], &use, err), err);
+    int rc = discovery_add(&w->discovery, use, &f, ret, err);
     discovered_release(&f);
     return rc;
 }
 
 /* `host/service destination:port path;` */
-static void assert_services(const struct inventory *inv, const char *expected)
+static void assert_services(const struct found *w, const char *expected)
 {
     size_t n = 0;
     struct buf b = BUF_INIT(65536);
-    const struct host *const *hosts = inventory_hosts(inv, &n);
+    const struct host *const *hosts = inventory_hosts(w->inventory, &n);
+    const struct service *s;
     for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < hosts[i]->n_services; k++) {
-            const struct service *s = hosts[i]->services[k];
+        for (size_t k = 0; (s = targets_service(&w->targets, hosts[i], k)); k++)
             buf_addf(&b, "%s/%s %s:%u %s; ", hosts[i]->name, s->name, s->host, s->port, s->path);
-        }
     assert_string_equal(buf_str(&b), expected);
     buf_release(&b);
 }
@@ -524,19 +548,19 @@ static void assert_services(const struct inventory *inv, const char *expected)
 static void becomes(const char *entry, const char *groups, struct discovered_counts expected,
                     const char *services)
 {
-    struct inventory *inv = inventory_of(entry);
+    struct found *w = found_of(entry);
     struct discovered_counts d = {0};
     struct err err = ERR_INIT;
-    ok(hear(inv, 0, groups, &d, &err), &err);
-    ok(inventory_discovered(inv, &err), &err);
-    assert_services(inv, services);
+    ok(discover(w, 0, groups, &d, &err), &err);
+    ok(discovery_finish(&w->discovery, &err), &err);
+    assert_services(w, services);
     assert_int_equal(d.n, expected.n);
     assert_int_equal(d.placed, expected.placed);
     assert_int_equal(d.by_hand, expected.by_hand);
     assert_int_equal(d.loopback, expected.loopback);
     assert_int_equal(d.strange, expected.strange);
     assert_int_equal(d.withheld, expected.withheld);
-    inventory_free(inv);
+    found_free(w);
 }
 
 #define ANY "  - http_sd: http://x.example/\n"
@@ -606,14 +630,14 @@ static void loopback(void **state)
     becomes(ANY, "[{\"targets\":[\"127.0.0.1:1\",\"file-03.example:2\"],\"labels\":{\"job\":\"a\"}}]",
             (struct discovered_counts){.n = 2, .placed = 1, .loopback = 1},
             "file-03/a file-03.example:2 /debug/pprof; " BY_HAND);
-    struct inventory *inv = inventory_of(ANY);
+    struct found *w = found_of(ANY);
     struct discovered_counts d = {0};
     struct err err = ERR_INIT;
     refused(
-        hear(inv, 0, groups, &d, &err), &err, ERR_USAGE,
+        discover(w, 0, groups, &d, &err), &err, ERR_USAGE,
         "its targets are on loopback (127.0.0.1 port 6060, job \"a\"), and it does not say of which host");
     contains(err.hint, "add `host: NAME`");
-    inventory_free(inv);
+    found_free(w);
 }
 
 /* Names do not depend on who was heard first, or in which order. */
@@ -637,23 +661,23 @@ static void several(void **state)
             "/debug/pprof; file-03/a-9-99 file-03.example:99 /debug/pprof; " BY_HAND);
 }
 
-static void selects(struct inventory *inv, const char *hosts, const char *services, const char *expected)
+static void selects(struct found *w, const char *hosts, const char *services, const char *expected)
 {
     struct selection sel = {0};
-    struct targets t = {0};
+    struct targets *t = &w->targets;
+    size_t from = t->n;
     struct err err = ERR_INIT;
     struct buf b = BUF_INIT(4096);
     ok(strlist_split(&sel.hosts, hosts, &err), &err);
     if (services)
         ok(strlist_split(&sel.services, services, &err), &err);
-    int rc = inventory_select(inv, &sel, &t, &err);
-    for (size_t i = 0; i < t.n; i++)
-        buf_addf(&b, "%s/%s:%u ", t.items[i].host->name, t.items[i].service->name, t.items[i].service->port);
+    int rc = inventory_select(w->inventory, &sel, t, &err);
+    for (size_t i = from; i < t->n; i++)
+        buf_addf(&b, "%s/%s:%u ", t->items[i].host->name, t->items[i].service->name, t->items[i].service->port);
     if (rc < 0)
         buf_addf(&b, "%s | %s", err.msg, err.hint);
     assert_string_equal(buf_str(&b), expected);
     buf_release(&b);
-    targets_release(&t);
     strlist_release(&sel.hosts);
     strlist_release(&sel.services);
 }
@@ -661,51 +685,51 @@ static void selects(struct inventory *inv, const char *hosts, const char *servic
 static void selected(void **state)
 {
     (void)state;
-    struct inventory *inv = inventory_of("  - { http_sd: 'http://x/', service: gitaly }\n" ANY);
+    struct found *w = found_of("  - { http_sd: 'http://x/', service: gitaly }\n" ANY);
     struct discovered_counts d = {0};
     struct err err = ERR_INIT;
-    ok(hear(inv, 0, "[{\"targets\":[\"file-03.example:1\",\"file-03.example:2\"]}]", &d, &err), &err);
-    ok(hear(inv, 1, "[{\"targets\":[\"10.0.0.4:7\"],\"labels\":{\"job\":\"web\"}}]", &d, &err), &err);
-    ok(inventory_discovered(inv, &err), &err);
-    selects(inv, "file-03", NULL, "file-03/gitaly-1:1 file-03/gitaly-2:2 ");
-    selects(inv, "file-03", "gitaly", "file-03/gitaly-1:1 file-03/gitaly-2:2 ");
-    selects(inv, "file-03", "gitaly-2,gitaly", "file-03/gitaly-2:2 file-03/gitaly-1:1 ");
-    selects(inv, "file-04", NULL, "file-04/gitaly:9236 file-04/web:7 ");
-    selects(inv, "six", "gitaly", "six/gitaly:9236 ");
-    selects(inv, "six", "web",
+    ok(discover(w, 0, "[{\"targets\":[\"file-03.example:1\",\"file-03.example:2\"]}]", &d, &err), &err);
+    ok(discover(w, 1, "[{\"targets\":[\"10.0.0.4:7\"],\"labels\":{\"job\":\"web\"}}]", &d, &err), &err);
+    ok(discovery_finish(&w->discovery, &err), &err);
+    selects(w, "file-03", NULL, "file-03/gitaly-1:1 file-03/gitaly-2:2 ");
+    selects(w, "file-03", "gitaly", "file-03/gitaly-1:1 file-03/gitaly-2:2 ");
+    selects(w, "file-03", "gitaly-2,gitaly", "file-03/gitaly-2:2 file-03/gitaly-1:1 ");
+    selects(w, "file-04", NULL, "file-04/gitaly:9236 file-04/web:7 ");
+    selects(w, "six", "gitaly", "six/gitaly:9236 ");
+    selects(w, "six", "web",
             "host \"six\" has no service \"web\": it was only found on others | --exclude six leaves it out; "
             "`profgrab hosts` shows where it was found");
-    assert_string_equal(inventory_found_name(inv, 0), "gitaly-1");
-    assert_string_equal(inventory_found_name(inv, 1), "gitaly-2");
-    assert_string_equal(inventory_found_name(inv, 2), "web");
-    assert_null(inventory_found_name(inv, 3));
-    selects(inv, "file-04", "wob", "unknown service \"wob\" | did you mean \"web\"?");
+    assert_string_equal(targets_discovered_name(&w->targets, 0), "gitaly-1");
+    assert_string_equal(targets_discovered_name(&w->targets, 1), "gitaly-2");
+    assert_string_equal(targets_discovered_name(&w->targets, 2), "web");
+    assert_null(targets_discovered_name(&w->targets, 3));
+    selects(w, "file-04", "wob", "unknown service \"wob\" | did you mean \"web\"?");
     size_t n = 0;
-    ok(inventory_source_failed(inv, inventory_sources(inv, &n)[0], "no answer", &err), &err);
-    selects(inv, "six", NULL,
+    ok(targets_source_failed(&w->targets, inventory_sources(w->inventory, &n)[0], "no answer", &err), &err);
+    selects(w, "six", NULL,
             "host \"six\" has no services | it may be one that was to be found: http_sd: no answer");
-    selects(inv, "file-04", "wob",
+    selects(w, "file-04", "wob",
             "unknown service \"wob\" | it may be one that was to be found: http_sd: no answer");
-    inventory_free(inv);
+    found_free(w);
 }
 
 /* Of one name and port on several addresses each has a number, which goes around a name that is taken. */
 static void many_of_one_name_and_port(void **state)
 {
     (void)state;
-    struct inventory *inv = inventory_of("  - { http_sd: 'http://x/' }\n" ANY);
+    struct found *w = found_of("  - { http_sd: 'http://x/' }\n" ANY);
     struct discovered_counts d = {0};
     struct err err = ERR_INIT;
-    ok(hear(inv, 0,
+    ok(discover(w, 0,
             "[{\"targets\":[\"file-03.example:1\",\"file-03.example:7\"],\"labels\":{\"job\":\"web\"}},"
             "{\"targets\":[\"file-03.example:1\",\"file-03.example:2\"],\"labels\":{\"job\":\"web-1\"}},"
             "{\"targets\":[\"file-03.example:9\"],\"labels\":{\"job\":\"web-1-2\"}}]",
             &d, &err),
        &err);
-    ok(inventory_discovered(inv, &err), &err);
-    selects(inv, "file-03", NULL,
+    ok(discovery_finish(&w->discovery, &err), &err);
+    selects(w, "file-03", NULL,
             "file-03/web-1:1 file-03/web-7:7 file-03/web-1-1:1 file-03/web-1-2:2 file-03/web-1-2-9:9 ");
-    inventory_free(inv);
+    found_free(w);
 }
 
 /* ---- the section --------------------------------------------------------------------------------------- */
@@ -754,12 +778,13 @@ static void bad_entries(void **state)
                   "inv.yaml:13:5: source \"a\" is there twice, first in line 12", "");
 }
 
-static void asked_at(struct inventory *inv, const char *text, const char *host, unsigned port,
+static void asked_at(struct found *w, const char *text, const char *host, unsigned port,
                      const char *path)
 {
-    const struct source *s = NULL;
+    struct source_use *use = NULL;
     struct err err = ERR_INIT;
-    ok(inventory_source(inv, text, &s, &err), &err);
+    ok(targets_find_source(w->inventory, &w->targets, text, &use, &err), &err);
+    const struct source *s = use->source;
     assert_string_equal(s->ask->host, host);
     assert_int_equal(s->ask->port, port);
     assert_string_equal(s->ask->path, path);
@@ -769,35 +794,40 @@ static void sources(void **state)
 {
     (void)state;
     size_t n = 0;
-    const struct source *s = NULL;
+    struct source_use *use = NULL, *again = NULL;
     struct err err = ERR_INIT;
-    struct inventory *inv =
-        inventory_of("  - prometheus: https://p.example/prom/\n  - prometheus: http://p:9090\n"
+    struct found *w =
+        found_of("  - prometheus: https://p.example/prom/\n  - prometheus: http://p:9090\n"
                      "  - { prometheus: 'http://q', name: q, max_age: 1h }\n"
                      "  - { parca: tests/unit/../unit/unit.h, host: six }\n");
-    const struct source *const *all = inventory_sources(inv, &n);
+    const struct source *const *all = inventory_sources(w->inventory, &n);
     assert_int_equal(n, 4);
     assert_string_equal(all[0]->name, "prometheus");
     assert_string_equal(all[1]->name, "prometheus-2");
     assert_int_equal(all[2]->max_age_ms, 3600000);
-    asked_at(inv, "prometheus", "p.example", 443, "/prom/api/v1/targets?state=active");
-    asked_at(inv, "prometheus:http://p:9090", "p", 9090, "/api/v1/targets?state=active");
-    asked_at(inv, "q", "q", 80, "/api/v1/targets?state=active");
+    asked_at(w, "prometheus", "p.example", 443, "/prom/api/v1/targets?state=active");
+    asked_at(w, "prometheus:http://p:9090", "p", 9090, "/api/v1/targets?state=active");
+    asked_at(w, "q", "q", 80, "/api/v1/targets?state=active");
     /* As it is written in the entry, whose file is meant. */
-    ok(inventory_source(inv, "parca:tests/unit/unit.h", &s, &err), &err);
-    assert_ptr_equal(s, all[3]);
-    inventory_sources(inv, &n);
+    ok(targets_find_source(w->inventory, &w->targets, "parca:tests/unit/unit.h", &use, &err), &err);
+    assert_ptr_equal(use->source, all[3]);
+    inventory_sources(w->inventory, &n);
     assert_int_equal(n, 4);
     /* What people copy from their browser. */
-    asked_at(inv, "prometheus:http://[::1]:9090/targets?search=", "::1", 9090,
+    asked_at(w, "prometheus:http://[::1]:9090/targets?search=", "::1", 9090,
              "/api/v1/targets?state=active");
-    asked_at(inv, "http_sd:http://x/sd?env=a", "x", 80, "/sd?env=a");
-    asked_at(inv, "http_sd:http://x", "x", 80, "/");
-    refused(inventory_source(inv, "promethus", &s, &err), &err, ERR_USAGE, "unknown source \"promethus\"");
+    asked_at(w, "http_sd:http://x/sd?env=a", "x", 80, "/sd?env=a");
+    asked_at(w, "http_sd:http://x", "x", 80, "/");
+    /* The same text means the same source. */
+    ok(targets_find_source(w->inventory, &w->targets, "http_sd:http://x", &use, &err), &err);
+    ok(targets_find_source(w->inventory, &w->targets, "http_sd:http://x", &again, &err), &err);
+    assert_ptr_equal(use, again);
+    assert_string_equal(use->source->name, "http_sd-2");
+    refused(targets_find_source(w->inventory, &w->targets, "promethus", &use, &err), &err, ERR_USAGE, "unknown source \"promethus\"");
     contains(err.hint, "prometheus");
-    refused(inventory_source(inv, "http_sd:x", &s, &err), &err, ERR_USAGE,
+    refused(targets_find_source(w->inventory, &w->targets, "http_sd:x", &use, &err), &err, ERR_USAGE,
             "http_sd: it must be http://HOST[:PORT][/PATH] or https://...");
-    inventory_free(inv);
+    found_free(w);
 }
 
 /* ---- kept answers -------------------------------------------------------------------------------------- */
@@ -814,7 +844,7 @@ static void keep_one(const struct source *s)
     struct discovered f = {.at = 1700000000000};
     struct err err = ERR_INIT;
     ok(read_in_pieces(SOURCE_HTTP_SD, 100, text, strlen(text), &f, &err), &err);
-    ok(discovery_keep(s, NULL, &f, &err), &err);
+    ok(discovery_cache_store(s, NULL, &f, &err), &err);
     discovered_release(&f);
 }
 
@@ -839,7 +869,7 @@ static void not_used(const struct source *s, const char *why)
 {
     struct discovered f = {0};
     struct err err = ERR_INIT;
-    assert_int_equal(discovery_kept(s, NULL, &f, &err), -1);
+    assert_int_equal(discovery_cache_load(s, NULL, &f, &err), -1);
     contains(err.msg, why);
     assert_null(f.targets);
 }
@@ -856,7 +886,7 @@ static void kept(void **state)
     struct err err = ERR_INIT;
     not_used(s, "nothing is kept");
     keep_one(s);
-    ok(discovery_kept(s, NULL, &f, &err), &err);
+    ok(discovery_cache_load(s, NULL, &f, &err), &err);
     assert_found(&f, "a h 1; ");
     assert_true(f.at == 1700000000000);
     discovered_release(&f);
@@ -916,17 +946,17 @@ static void kept_for_one_host(void **state)
         struct host host = {.name = name, .address = address, .ssh = hosts[kept < N ? kept : 0]};
         s.through = &host;
         struct discovered f = {.at = 1700000000000};
-        ok(discovery_keep(&s, &hosts[kept < N ? 0 : kept - N], &f, &err), &err);
+        ok(discovery_cache_store(&s, &hosts[kept < N ? 0 : kept - N], &f, &err), &err);
         discovered_release(&f);
         for (size_t i = 0; i < 2 * N; i++) {
             host.ssh = hosts[i < N ? i : 0];
-            int rc = discovery_kept(&s, &hosts[i < N ? 0 : i - N], &f, &err);
+            int rc = discovery_cache_load(&s, &hosts[i < N ? 0 : i - N], &f, &err);
             assert_int_equal(rc, i % N == kept % N && (i == kept || i % N == 0) ? 0 : -1);
             discovered_release(&f);
         }
         host.ssh = hosts[kept < N ? kept : 0];
         host.address = other;
-        assert_int_equal(discovery_kept(&s, &hosts[kept < N ? 0 : kept - N], &f, NULL), -1);
+        assert_int_equal(discovery_cache_load(&s, &hosts[kept < N ? 0 : kept - N], &f, NULL), -1);
         host.address = address;
         char *path = kept_file(*state);
         ok(file_remove(path, &err), &err);

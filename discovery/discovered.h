@@ -1,8 +1,8 @@
 /* Collects the content of a source. */
-#ifndef INVENTORY_DISCOVERED_H
-#define INVENTORY_DISCOVERED_H
+#ifndef DISCOVERY_DISCOVERED_H
+#define DISCOVERY_DISCOVERED_H
 
-#include "inventory/discovery.h"
+#include "discovery/discovery.h"
 
 /* Adds a job; *ret is its index. `name` is untrusted: it is made printable and cut. */
 int discovered_add_job(struct discovered *f, const char *name, size_t *ret, struct err *err);

@@ -3,7 +3,7 @@
  * reads. In a container without wanted values it only counts brackets and finds the ends of strings
  * (PASSING).
  */
-#include "inventory/json_cut.h"
+#include "discovery/json_cut.h"
 
 #include <jansson.h>
 #include <stdint.h>
@@ -58,6 +58,7 @@ struct json_cut {
     size_t depth;
     size_t passed; /* the depth of the skipped container; 0: none */
     uint64_t at;   /* bytes before the piece */
+    bool malformed;
 };
 
 /* ---- paths --------------------------------------------------------------------------------------------- */
@@ -194,9 +195,9 @@ static int decode_escapes(struct json_cut *c, struct err *err)
     struct err why = ERR_INIT;
     int rc = json_parse(&form, buf_str(&quoted), quoted.len, &value, &why);
     buf_release(&quoted);
+    c->malformed = rc < 0 && why.kind == ERR_FAILED;
     if (rc < 0)
-        return why.kind == ERR_FAILED ? err_set(err, ERR_FAILED, "a string in it is not JSON's")
-                                      : err_nomem(err);
+        return c->malformed ? err_set(err, ERR_FAILED, "a string in it is not JSON's") : err_nomem(err);
     buf_clear(&c->text);
     buf_adds(&c->text, json_string_value(value));
     json_decref(value);
@@ -391,8 +392,9 @@ static int handle_byte(struct json_cut *c, char b, struct err *err)
     return 1;
 }
 
-static int refuse_byte(const struct json_cut *c, size_t i, char b, struct err *err)
+static int refuse_byte(struct json_cut *c, size_t i, char b, struct err *err)
 {
+    c->malformed = true;
     if (c->depth == 0 && c->state == AT_VALUE && b == '<')
         return err_set(err, ERR_FAILED, "it is a page of HTML or XML, not JSON");
     return err_set(err, ERR_FAILED, "it is not JSON, at byte %llu", (unsigned long long)(c->at + i + 1));
@@ -453,6 +455,7 @@ int json_cut_end(struct json_cut *c, struct err *err)
 {
     if (c->state == IN_WORD && c->depth == 0) {
         int rc = end_word(c, err);
+        c->malformed = rc > 0;
         if (rc != 0)
             return rc < 0 ? -1 : err_set(err, ERR_FAILED, "it is not JSON");
     }
@@ -461,4 +464,9 @@ int json_cut_end(struct json_cut *c, struct err *err)
     if (c->at == 0)
         return err_set(err, ERR_FAILED, "it is empty");
     return err_set(err, ERR_FAILED, "it ends in the middle, after %llu bytes", (unsigned long long)c->at);
+}
+
+bool json_cut_is_malformed(const struct json_cut *c)
+{
+    return c->malformed;
 }

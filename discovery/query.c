@@ -1,0 +1,71 @@
+#include "discovery/discovered.h"
+#include "fetch/fetch.h"
+#include "base/banned.h"
+
+#define LIMIT_MS (2 * 60 * 1000)
+
+/* An answer that is being received. */
+struct answer {
+    struct discovered_reader *reader;
+    size_t bytes;
+};
+
+static int feed_answer(void *ctx, const void *p, size_t n, struct err *err)
+{
+    struct answer *a = ctx;
+    a->bytes += n;
+    if (a->bytes > SOURCE_MAX_BYTES) {
+        err_set(err, ERR_FAILED, "its answer is larger than %zu MiB", SOURCE_MAX_BYTES >> 20);
+        return err_hint(err, "is that the right address? it should say targets, and nothing else");
+    }
+    return discovered_reader_feed(a->reader, p, n, err);
+}
+
+/* An answer may repeat the secret in its texts. */
+static void mask_secret(void *ctx, void (*redact)(void *redact_ctx, char *text), void *redact_ctx)
+{
+    struct answer *a = ctx;
+    discovered_reader_mask(a->reader, redact, redact_ctx);
+}
+
+/* The hints of fetch are for services; a source needs other keys of the inventory. */
+static int add_hint(const struct source *s, int status, const struct discovered_reader *reader,
+                    struct err *err)
+{
+    if ((status == 401 || status == 403) && s->ask->auth.secret.source == SECRET_NONE)
+        return err_hint(err, "it wants to know who asks: set `auth:` in its entry under `discovery`");
+    if (status == 404)
+        return err_hint(err, "nothing is there at %.200s: a %s behind a path has that in its URL",
+                        s->ask->path, source_kind_name(s->kind));
+    if (status == 200 && discovered_reader_is_malformed(reader))
+        return err_hint(err, "is that the right URL, or a login page in front of it?");
+    return -1;
+}
+
+int discovery_ask(const struct source *s, const struct fetch_grab *grab, struct discovered *ret,
+                  struct err *err)
+{
+    struct host here = {.name = s->name, .address = s->ask->host, .direct = true};
+    struct discovered f = {.at = clock_utc()};
+    struct answer answer = {0};
+    struct fetch_get_request request = {.host = s->through ? s->through : &here,
+                                        .service = s->ask,
+                                        .limit_ms = LIMIT_MS,
+                                        .ctx = &answer,
+                                        .has_secret = mask_secret,
+                                        .body = feed_answer};
+    int status = 0;
+    if (discovered_reader_new(s->kind, &f, &answer.reader, err) < 0)
+        return -1;
+    int rc = fetch_get(grab, &request, &status, err);
+    if (rc == 0)
+        rc = discovered_reader_end(answer.reader, err);
+    if (rc < 0)
+        add_hint(s, status, answer.reader, err);
+    discovered_reader_free(answer.reader);
+    if (rc < 0)
+        discovered_release(&f);
+    else
+        *ret = f;
+    return rc;
+}

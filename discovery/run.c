@@ -1,0 +1,130 @@
+/* All sources of a run: asks or reads each, and makes services of its targets. */
+#include "discovery/discovery.h"
+#include "base/banned.h"
+
+static void warn(const struct discovery_options *o, const struct source *s, enum discovery_warning warning,
+                 const struct err *why, int64_t at)
+{
+    if (o->warning)
+        o->warning(o->ctx, s, warning, why, at);
+}
+
+/* Asks, and caches the answer. Without an answer, uses an older one from the cache. */
+static int ask(const struct discovery_options *o, const struct source *s, struct discovered *ret,
+               struct err *err)
+{
+    struct err why = ERR_INIT, uncached = ERR_INIT;
+    if (o->ask(o->ctx, s, ret, &why) == 0) {
+        if (discovery_cache_store(s, o->ssh, ret, &uncached) < 0)
+            warn(o, s, DISCOVERY_NOT_CACHED, &uncached, 0);
+        return 0;
+    }
+    if (why.kind != ERR_CANCELLED && discovery_cache_load(s, o->ssh, ret, NULL) == 0) {
+        warn(o, s, DISCOVERY_OLD_ANSWER, &why, ret->at);
+        return 0;
+    }
+    if (err)
+        *err = why;
+    return -1;
+}
+
+/* Reads the source's file, or its answer: from the cache if it is young enough. */
+static int obtain(const struct discovery_options *o, const struct source *s, struct discovered *ret,
+                  struct err *err)
+{
+    struct err why = ERR_INIT;
+    if (!s->ask)
+        return discovered_read(s, ret, err);
+    if (o->when == DISCOVERY_REFRESH)
+        return ask(o, s, ret, err);
+    if (discovery_cache_load(s, o->ssh, ret, &why) == 0) {
+        int64_t age = clock_utc() - ret->at;
+        if (o->when == DISCOVERY_CACHED || (age >= 0 && age <= s->max_age_ms))
+            return 0;
+        discovered_release(ret);
+    } else if (why.kind == ERR_FAILED) {
+        warn(o, s, DISCOVERY_CACHE_DAMAGED, &why, 0);
+    }
+    if (o->when == DISCOVERY_AS_NEEDED)
+        return ask(o, s, ret, err);
+    if (err)
+        *err = why;
+    return -1;
+}
+
+/* The caller releases *ret, which may have targets even after a failure. */
+static int add_source(struct discovery *d, const struct discovery_options *o, struct source_use *use,
+                      struct discovered *ret, struct err *err)
+{
+    struct discovered_counts counts = {0};
+    if (obtain(o, use->source, ret, err) < 0)
+        return -1;
+    int rc = discovery_add(d, use, ret, &counts, err);
+    if (o->listed)
+        o->listed(o->ctx, use, ret, &counts, rc == 0);
+    return rc;
+}
+
+/* Adds one of several sources. Only a cancelled run ends with its failure. */
+static int add_one(struct discovery *d, const struct discovery_options *o, const struct source *source,
+                   size_t *failed, struct err *err)
+{
+    struct err why = ERR_INIT;
+    struct discovered f = {0};
+    struct source_use *use = NULL;
+    if (targets_use_source(d->targets, source, &use, err) < 0)
+        return -1;
+    int rc = add_source(d, o, use, &f, &why);
+    discovered_release(&f);
+    if (rc == 0)
+        return 0;
+    if (why.kind == ERR_CANCELLED) {
+        if (err)
+            *err = why;
+        return err_wrap(err, "%s", source->name);
+    }
+    ++*failed;
+    if (o->failed)
+        o->failed(o->ctx, source, &why);
+    return targets_source_failed(d->targets, source, why.msg, err);
+}
+
+int discovery_run(const struct inventory *inv, struct targets *t, const struct discovery_options *o,
+                  size_t *ret_failed, struct err *err)
+{
+    struct discovery d = DISCOVERY_INIT(inv, t);
+    size_t n = 0, failed = 0;
+    int rc = 0;
+    const struct source *const *sources = inventory_sources(inv, &n);
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = add_one(&d, o, sources[i], &failed, err);
+    if (rc == 0)
+        rc = discovery_finish(&d, err);
+    if (rc == 0)
+        *ret_failed = failed;
+    discovery_release(&d);
+    return rc;
+}
+
+int discovery_run_one(const struct inventory *inv, struct targets *t, struct source_use *use,
+                      const struct discovery_options *o, struct discovered *ret, struct err *err)
+{
+    struct discovery d = DISCOVERY_INIT(inv, t);
+    struct discovered f = {0};
+    struct err why = ERR_INIT;
+    int rc = add_source(&d, o, use, &f, &why);
+    bool listed = rc == 0 || (why.kind == ERR_USAGE && f.n > 0);
+    if (rc < 0)
+        err_wrap(&why, "%s", use->source->name);
+    if (listed && discovery_finish(&d, &why) < 0)
+        rc = -1;
+    if (rc < 0 && err)
+        *err = why;
+    if (listed && ret) {
+        *ret = f;
+        f = (struct discovered){0};
+    }
+    discovered_release(&f);
+    discovery_release(&d);
+    return rc;
+}

@@ -1,0 +1,64 @@
+/* One request to one service, outside a run: opens the host, loads the secret, sends a GET. */
+#include "fetch/credentials.h"
+#include "fetch/endpoint.h"
+#include "fetch/fetch.h"
+#include "fetch/transfer.h"
+#include "base/banned.h"
+
+struct redaction {
+    const struct service *service;
+    const struct secret *secret;
+};
+
+static void redact_secret(void *ctx, char *text)
+{
+    const struct redaction *r = ctx;
+    endpoint_redact(text, r->service, r->secret);
+}
+
+static int send_request(const struct fetch_grab *grab, const struct fetch_get_request *r, struct gateway *gw,
+                        const struct secret *secret, int *ret_status, struct err *err)
+{
+    const struct service *s = r->service;
+    struct destination to = {.host = s->host, .port = s->port};
+    struct gateway_listener *listener = NULL;
+    struct transfer *t = NULL;
+    struct transfer_response response = {0};
+    struct transfer_options options = {
+        .cancel_fd = grab->access.cancel_fd, .timeout_ms = grab->access.timeout_ms, .secret = secret};
+    struct transfer_request request = {
+        .target = s->path, .limit_ms = r->limit_ms, .ctx = r->ctx, .body = r->body};
+    struct redaction redaction = {s, secret};
+    if (gateway_listen(gw, &to, &listener, err) < 0)
+        return -1;
+    if (secret)
+        r->has_secret(r->ctx, redact_secret, &redaction);
+    int rc = transfer_new(listener, s, &options, &t, err);
+    if (rc == 0)
+        rc = transfer_get(t, &request, &response, err);
+    *ret_status = response.status;
+    transfer_free(t);
+    return rc;
+}
+
+int fetch_get(const struct fetch_grab *grab, const struct fetch_get_request *r, int *ret_status,
+              struct err *err)
+{
+    struct proc_limits limits = {.timeout_ms = grab->access.timeout_ms, .cancel_fd = grab->access.cancel_fd};
+    struct target target = {.host = r->host, .service = r->service};
+    struct credentials credentials = {0};
+    struct gateway_pool *pool = NULL;
+    struct gateway *gw = NULL;
+    *ret_status = 0;
+    if (credentials_load(&(struct targets){.items = &target, .n = 1}, &limits, &credentials, err) < 0)
+        return -1;
+    int rc = gateway_pool_new(&pool, err);
+    if (rc == 0 && (rc = fetch_open(grab, r->host, pool, &gw, err)) < 0 && !r->host->direct)
+        err_wrap(err, "%s", r->host->name);
+    if (rc == 0)
+        rc = send_request(grab, r, gw, credentials_find(&credentials, r->service), ret_status, err);
+    gateway_close(gw);
+    gateway_pool_free(pool);
+    credentials_release(&credentials);
+    return rc;
+}

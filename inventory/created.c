@@ -1,0 +1,172 @@
+#include "inventory/created.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/banned.h"
+
+#define MAX_FAILURES 20
+
+struct created *targets_created(struct targets *t, struct err *err)
+{
+    if (!t->created && !(t->created = calloc(1, sizeof *t->created))) {
+        err_nomem(err);
+        return NULL;
+    }
+    t->created->named.fold = true;
+    return t->created;
+}
+
+void targets_release(struct targets *t)
+{
+    struct created *c = t->created;
+    free(t->items);
+    *t = (struct targets){0};
+    if (!c)
+        return;
+    hosts_release(&c->hosts);
+    hosts_release(&c->named_hosts);
+    services_release(&c->adhoc);
+    services_release(&c->discovered);
+    for (size_t i = 0; i < c->by_host.n; i++) {
+        struct host_services *l = (struct host_services *)(uintptr_t)c->by_host.entries[i].value;
+        free(l->items);
+        free(l);
+    }
+    names_release(&c->by_address);
+    names_release(&c->named);
+    names_release(&c->by_host);
+    names_release(&c->names);
+    free(c->only_names.items);
+    sources_release(&c->sources);
+    for (size_t i = 0; i < c->n_uses; i++)
+        free(c->uses[i]);
+    free(c->uses);
+    strlist_release(&c->failures);
+    free(c);
+}
+
+/* ---- lookup -------------------------------------------------------------------------------------------- */
+
+struct scope scope_of(const struct inventory *inv, const struct targets *t)
+{
+    return (struct scope){inv, t ? t->created : NULL};
+}
+
+const struct host *scope_host_at(const struct scope *s, size_t i)
+{
+    if (i < s->inv->hosts.n)
+        return s->inv->hosts.items[i];
+    i -= s->inv->hosts.n;
+    return s->created && i < s->created->named_hosts.n ? s->created->named_hosts.items[i] : NULL;
+}
+
+const struct host *scope_find_host(const struct scope *s, const char *name)
+{
+    const struct host *host = names_get(&s->inv->host_names, name);
+    return host || !s->created ? host : names_get(&s->created->named, name);
+}
+
+const struct service *scope_find_service(const struct scope *s, const char *name)
+{
+    const struct service *service = names_get(&s->inv->service_names, name);
+    return service || !s->created ? service : names_get(&s->created->names, name);
+}
+
+static const struct service *discovered_service(const struct created *c, const struct host *host, size_t i)
+{
+    const struct host_services *l = c && c->by_host.n > 0 ? names_get(&c->by_host, host->name) : NULL;
+    return l && i < l->n ? l->items[i] : NULL;
+}
+
+const struct service *scope_service(const struct scope *s, const struct host *host, size_t i)
+{
+    return i < host->n_services ? host->services[i]
+                                : discovered_service(s->created, host, i - host->n_services);
+}
+
+const struct service *targets_service(const struct targets *t, const struct host *host, size_t i)
+{
+    return scope_service(&(struct scope){.created = t->created}, host, i);
+}
+
+const char *targets_discovered_name(const struct targets *t, size_t i)
+{
+    return t->created && i < t->created->only_names.n ? t->created->only_names.items[i] : NULL;
+}
+
+const struct host *const *targets_named_hosts(const struct targets *t, size_t *ret_n)
+{
+    *ret_n = t->created ? t->created->named_hosts.n : 0;
+    return t->created ? (const struct host *const *)t->created->named_hosts.items : NULL;
+}
+
+const struct host *targets_find_host(const struct inventory *inv, const struct targets *t, const char *name)
+{
+    const struct scope s = scope_of(inv, t);
+    return scope_find_host(&s, name);
+}
+
+/* ---- discovered services ------------------------------------------------------------------------------- */
+
+int targets_own(struct targets *t, struct service *service, struct err *err)
+{
+    struct created *c = targets_created(t, err);
+    if (c)
+        return services_add(&c->discovered, service, err);
+    service_free(service);
+    return -1;
+}
+
+/* Returns the list of the host's discovered services; creates an empty one if it is missing. */
+static struct host_services *services_of(struct created *c, const struct host *host, struct err *err)
+{
+    struct host_services *l = (struct host_services *)(uintptr_t)names_get(&c->by_host, host->name);
+    if (l)
+        return l;
+    if (!(l = calloc(1, sizeof *l)))
+        err_nomem(err);
+    else if (names_add(&c->by_host, host->name, l, err) == 0)
+        return l;
+    free(l);
+    return NULL;
+}
+
+static int add_name(const struct inventory *inv, struct created *c, const char *name,
+                    const struct service *service, struct err *err)
+{
+    struct named *only = &c->only_names;
+    if (names_get(&c->names, name))
+        return 0;
+    if (array_reserve((void **)&only->items, &only->cap, only->n + 1, sizeof *only->items, err) < 0 ||
+        names_add(&c->names, name, service, err) < 0)
+        return -1;
+    if (!names_get(&inv->service_names, name))
+        only->items[only->n++] = name;
+    return 0;
+}
+
+int targets_add_service(const struct inventory *inv, struct targets *t, const struct host *host,
+                        const struct service *service, struct err *err)
+{
+    struct created *c = targets_created(t, err);
+    struct host_services *l = c ? services_of(c, host, err) : NULL;
+    if (!l || array_reserve((void **)&l->items, &l->cap, l->n + 1, sizeof *l->items, err) < 0)
+        return -1;
+    l->items[l->n++] = service;
+    if (add_name(inv, c, service->name, service, err) < 0)
+        return -1;
+    return service->family ? add_name(inv, c, service->family, service, err) : 0;
+}
+
+int targets_source_failed(struct targets *t, const struct source *source, const char *why, struct err *err)
+{
+    char text[400];
+    struct created *c = targets_created(t, err);
+    if (!c)
+        return -1;
+    if (c->failures.n == MAX_FAILURES)
+        return 0;
+    snprintf(text, sizeof text, "%s: %s", source->name, why);
+    return strlist_add(&c->failures, text, err);
+}

@@ -1,0 +1,59 @@
+/* The hosts, services and sources that selections and discovery create. struct targets owns them. */
+#ifndef INVENTORY_CREATED_H
+#define INVENTORY_CREATED_H
+
+#include "inventory/model.h"
+
+/* The discovered services of one host. */
+struct host_services {
+    const struct service **items;
+    size_t n;
+    size_t cap;
+};
+
+/* Names that another object owns. */
+struct named {
+    const char **items;
+    size_t n;
+    size_t cap;
+};
+
+struct created {
+    struct hosts hosts;       /* ad hoc hosts */
+    struct names by_address;  /* to those hosts */
+    struct hosts named_hosts; /* ad hoc hosts that patterns match too (targets_select_source) */
+    struct names named;       /* to those hosts; ignores case */
+
+    struct services adhoc;      /* ad hoc services: port-N, unix-NAME */
+    struct services discovered; /* of targets_own */
+    struct names by_host;       /* host name to struct host_services */
+    struct names names;         /* to one discovered service of that name on some host; families too */
+    struct named only_names;    /* those names that no service of the inventory has */
+
+    struct sources sources; /* from KIND:PLACE */
+    struct source_use **uses;
+    size_t n_uses, cap_uses;
+    struct strlist failures; /* of sources: what may be missing, and why */
+};
+
+/* Creates t->created if it is missing. NULL without memory. */
+struct created *targets_created(struct targets *t, struct err *err);
+
+/* The hosts and services that names can mean: those of an inventory, and created ones. */
+struct scope {
+    const struct inventory *inv;
+    const struct created *created; /* NULL: none */
+};
+struct scope scope_of(const struct inventory *inv, const struct targets *t);
+
+/* Host i: those of the inventory, then the named ones. NULL after the last. */
+const struct host *scope_host_at(const struct scope *s, size_t i);
+const struct host *scope_find_host(const struct scope *s, const char *name);
+
+/* The service of that name, of the inventory or discovered on some host; NULL: none. */
+const struct service *scope_find_service(const struct scope *s, const char *name);
+
+/* Service i of the host: its own, then the discovered ones. NULL after the last. */
+const struct service *scope_service(const struct scope *s, const struct host *host, size_t i);
+
+#endif

@@ -1,0 +1,20 @@
+/* The sections of an inventory file, a reader for each. A section is read after those that it names. */
+#ifndef INVENTORY_SECTIONS_H
+#define INVENTORY_SECTIONS_H
+
+#include "inventory/schema.h"
+
+/* Each reads its section into the inventory. Notes mistakes and continues (schema_note). */
+int service_read_all(const struct schema *s, const struct yaml_node *section, struct err *err);
+int host_read_all(const struct schema *s, const struct yaml_node *section, struct err *err);
+int group_read_all(const struct schema *s, const struct yaml_node *section, struct err *err);
+int tracker_read_all(const struct schema *s, const struct yaml_node *section, struct err *err);
+int team_read_all(const struct schema *s, const struct yaml_node *section, struct err *err);
+int self_read(const struct schema *s, const struct yaml_node *section, struct err *err);
+int source_read_all(const struct schema *s, const struct yaml_node *section, struct err *err);
+
+/* The settings of a service and of a host. */
+extern const struct schema_key service_keys[];
+extern const struct schema_key host_keys[];
+
+#endif

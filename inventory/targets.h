@@ -1,0 +1,133 @@
+/*
+ * Targets (host x service), and the selections that resolve to them.
+ *
+ * Selections and discovery create hosts and services that are not in the inventory. struct targets owns them
+ * with all their strings, and the inventory never changes. Threads may share an inventory if each has targets
+ * of its own.
+ */
+#ifndef INVENTORY_TARGETS_H
+#define INVENTORY_TARGETS_H
+
+#include "inventory/source.h"
+
+struct target {
+    const struct host *host;
+    const struct service *service;
+};
+
+struct created;
+
+/* Empty if all zero. */
+struct targets {
+    struct target *items; /* grouped by host, each pair once */
+    size_t n;
+    size_t cap;
+    size_t sampled_of;       /* the number of hosts before sampling; 0: no sample */
+    struct created *created; /* the hosts, services and sources that are not in the inventory; NULL: none */
+};
+void targets_release(struct targets *t);
+size_t targets_hosts(const struct targets *t);
+
+/* ---- selection ----------------------------------------------------------------------------------------- */
+
+struct selection {
+    struct strlist
+        hosts; /* names, globs (`file-*`), ranges (`file-[04-06]`), or [user@]address outside the inventory */
+    struct strlist groups;
+    /* Keeps only hosts with these labels, each NAME=VALUE. A host must have every name with one of its
+     * values. Without hosts and groups, filters all hosts of the inventory. */
+    struct strlist labels;
+    struct strlist exclude;  /* names, globs, ranges, groups to exclude */
+    unsigned sample;         /* keep this many hosts, chosen at random, in order; 0: all */
+    unsigned max_hosts;      /* more are refused; 0: any number */
+    struct strlist services; /* empty: all of the host's */
+    /* An additional service on every selected host, outside the inventory: a port makes `port-N`, a socket at
+     * /run/app/debug.sock `unix-debug.sock`, with `-2`, `-3`, ... if the name is taken. */
+    unsigned port;             /* 0: none */
+    const char *unix_path;     /* NULL: none; not together with a port */
+    const char *path;          /* pprof's path there; NULL: the default */
+    bool https;                /* over TLS, with the system's authorities */
+    struct source_use *source; /* use only its services (targets_select_source); NULL: any */
+};
+void selection_release(struct selection *sel);
+
+/*
+ * Resolves a selection and adds the targets to `t`. Uses the services that discovery has added to `t` like
+ * those of the inventory. An unknown host, group or service is ERR_USAGE with the nearest names as a hint. A
+ * host outside the inventory is an address for ssh if `port`, `unix_path` or `services` is set (its name is
+ * the address without `user@`). `t` owns the hosts and services that the call creates. Host names ignore case.
+ *
+ * Also ERR_USAGE: a selected host without services; two hosts of one name; a port together with a socket;
+ * `path` or `https` without either; an invalid `path`; a label that no host has; an exclusion that matches no
+ * host of the inventory or the selection; an exclusion of all hosts; more than `max_hosts`. On failure `t`
+ * has no more targets than before.
+ */
+int inventory_select(const struct inventory *inv, const struct selection *sel, struct targets *t,
+                     struct err *err);
+
+/* Finds the inventory's hosts that match a glob, range or group name; NULL: all. ERR_USAGE for a name in a
+ * range that no host has, and for a glob without a match. Free `*ret` with free(). */
+int inventory_match(const struct inventory *inv, const char *pattern, const struct host ***ret, size_t *ret_n,
+                    struct err *err);
+
+/* Keeps only the hosts that pass the selection's labels and exclusions, in place and in order; `t` (may be
+ * NULL) has the discovered services. Errors as in inventory_select. */
+int inventory_filter(const struct inventory *inv, const struct targets *t, const struct selection *sel,
+                     const struct host **hosts, size_t *n, struct err *err);
+
+/* Removes from number `from` on the targets of hosts that an earlier selection's exclusions match, in order.
+ * The exclusions may match none or all of them. */
+int targets_exclude(const struct inventory *inv, struct targets *t, size_t from,
+                    const struct strlist *exclude, struct err *err);
+
+/* ---- labels -------------------------------------------------------------------------------------------- */
+
+/* Checks the form of a label to select by: NAME=VALUE. ERR_USAGE. */
+int label_check(const char *text, struct err *err);
+
+/* Checks whether `name` is the name of asked[i], and `value` one of the values that are asked for under this
+ * name. */
+bool label_is_asked(const struct strlist *asked, size_t i, struct str name, const char *value);
+
+/* ---- services that are not in the inventory ------------------------------------------------------------ */
+
+/* Service i of the host: its own, then the discovered ones of `t`. NULL after the last. */
+const struct service *targets_service(const struct targets *t, const struct host *host, size_t i);
+
+/* The name of discovered service i, each name once, without names of the inventory's own services; NULL after
+ * the last. */
+const char *targets_discovered_name(const struct targets *t, size_t i);
+
+/* The hosts that only a selection with a source named (targets_select_source). */
+const struct host *const *targets_named_hosts(const struct targets *t, size_t *ret_n);
+
+/* The host of the inventory, or one of targets_named_hosts, by its name; NULL: none. `t` may be NULL. */
+const struct host *targets_find_host(const struct inventory *inv, const struct targets *t, const char *name);
+
+/* For discovery. targets_own takes ownership of a service, also on failure. targets_add_service makes it a
+ * service of the host, under its name and its family. */
+int targets_own(struct targets *t, struct service *service, struct err *err);
+int targets_add_service(const struct inventory *inv, struct targets *t, const struct host *host,
+                        const struct service *service, struct err *err);
+
+/* Notes that a source failed, for the error of a missing service. */
+int targets_source_failed(struct targets *t, const struct source *source, const char *why, struct err *err);
+
+/* ---- hosts that are one machine ------------------------------------------------------------------------ */
+
+/* Hosts of different names that are probably one machine: they have the same address, port, jump hosts, known
+ * hosts and ssh configuration, and services at the same address. Each such process would be fetched twice. */
+struct duplicate_hosts {
+    const struct host **hosts; /* two or more, in the targets' order */
+    size_t n;
+    size_t cap;
+};
+struct duplicate_hosts_list {
+    struct duplicate_hosts *items;
+    size_t n;
+    size_t cap;
+};
+int targets_find_duplicates(const struct targets *t, struct duplicate_hosts_list *ret, struct err *err);
+void duplicate_hosts_release(struct duplicate_hosts_list *l);
+
+#endif
