@@ -70,7 +70,7 @@ units := $(unit_sources:%.c=$(out)/%)
 # (test_bundle is not there: clang 14 loses its way over a directory that is closed after a file without a name.)
 ifeq ($(SAN),thread)
 units := $(filter $(addprefix %/test_,agent askpass barrier capture engine fd forward gateway gateway_steps gateway_unix graph gzip keyring \
-    knownhosts mux login_queue profile_halves progress proc signals service_run wire),$(units))
+    knownhosts mux login_queue profile_halves progress proc shared_inventory signals service_run wire),$(units))
 endif
 fuzzer_sources := $(wildcard tests/fuzz/fuzz_*.c)
 fuzzers := $(fuzzer_sources:%.c=$(out)/%)
@@ -170,6 +170,10 @@ $(out)/tests/unit/capture/test_capture: override LDFLAGS += -Wl,--wrap=manifest_
 
 # This one counts the passes over a bundle.
 $(out)/tests/unit/bundle/test_members: override LDFLAGS += -Wl,--wrap=reader_open
+
+# This one protects the memory of an inventory.
+$(out)/tests/unit/discovery/test_shared_inventory: override LDFLAGS += $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc \
+    strdup strndup free)
 
 # This one has our objects' allocations fail.
 $(out)/tests/unit/test_alloc: override LDFLAGS += $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc strdup strndup asprintf __asprintf_chk)

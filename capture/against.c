@@ -64,8 +64,8 @@ static int append(struct targets *t, const struct target *target, struct err *er
     return 0;
 }
 
-/* Keeps of the targets from number `n_sick` on those that can be compared: of other hosts, with a service that
- * the first ones have too. */
+/* Keeps of the targets from number `n_sick` on those that can be compared: of other hosts, with a service
+ * that the first ones have too. */
 static int keep_comparable(struct targets *all, size_t n_sick, struct err *err)
 {
     const struct targets sick = {.items = all->items, .n = n_sick};

@@ -195,8 +195,7 @@ int discovery_list(const struct inventory *inv, struct targets *t, struct source
                    struct target_options *o, enum discovery_when when, struct discovered *ret,
                    struct err *err)
 {
-    struct source_run r = {
-        .inventory = inv, .target = o, .when = when, .verbose = true, .listing = true};
+    struct source_run r = {.inventory = inv, .target = o, .when = when, .verbose = true, .listing = true};
     const struct ssh_settings ssh = target_ssh(o);
     const struct discovery_options options = options_of(&r, &ssh);
     struct discovered f = {0};

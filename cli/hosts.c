@@ -252,8 +252,7 @@ static int print_hosts(const struct hosts_options *o, const struct targets *t,
         printf("%s\n", hosts[i]->name);
     if (o->names)
         return 0;
-    if (print_table(t, hosts, n, err) < 0 ||
-        ((o->ssh || n == 1) && hosts_ssh(hosts, n, &o->target, err) < 0))
+    if (print_table(t, hosts, n, err) < 0 || ((o->ssh || n == 1) && hosts_ssh(hosts, n, &o->target, err) < 0))
         return -1;
     return print_duplicates(t, hosts, n, err);
 }

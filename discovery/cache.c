@@ -193,7 +193,7 @@ static int encode_answer(const struct discovered *f, struct buf *file, struct er
 }
 
 int discovery_cache_store(const struct source *s, const struct ssh_settings *ssh, const struct discovered *f,
-                   struct err *err)
+                          struct err *err)
 {
     char name[NAME_BYTES];
     struct cache c = {.dir.fd = -1};
@@ -263,7 +263,7 @@ static int read_and_parse(const struct cache *c, const char *name, struct discov
 }
 
 int discovery_cache_load(const struct source *s, const struct ssh_settings *ssh, struct discovered *ret,
-                   struct err *err)
+                         struct err *err)
 {
     char name[NAME_BYTES];
     struct cache c = {.dir.fd = -1};

@@ -1,7 +1,7 @@
 /*
- * Discovery: services that are not in the inventory, but in other systems. A source (inventory/source.h) lists
- * targets, a host and a port each, in jobs. A target belongs to the host with its address, and becomes a
- * service of that host. Sources add no hosts.
+ * Discovery: services that are not in the inventory, but in other systems. A source (inventory/source.h)
+ * lists targets, a host and a port each, in jobs. A target belongs to the host with its address, and becomes
+ * a service of that host. Sources add no hosts.
  *
  * The content of a source is untrusted: names are made valid for paths, addresses are checked, and the number
  * of its objects is limited.
@@ -95,13 +95,13 @@ int discovery_ask(const struct source *source, const struct fetch_grab *grab, st
 
 /* Caches an answer, without its notes. `ssh` (may be NULL) are the settings of the request, as
  * fetch_grab.ssh. */
-int discovery_cache_store(const struct source *source, const struct ssh_settings *ssh, const struct discovered *f,
-                   struct err *err);
+int discovery_cache_store(const struct source *source, const struct ssh_settings *ssh,
+                          const struct discovered *f, struct err *err);
 
 /* Reads a cached answer of any age; `ret->at` is its time. ERR_NOT_FOUND if there is none, ERR_FAILED if the
  * file cannot be trusted. The caller releases *ret. */
 int discovery_cache_load(const struct source *source, const struct ssh_settings *ssh, struct discovered *ret,
-                   struct err *err);
+                         struct err *err);
 
 /* ---- services from targets ----------------------------------------------------------------------------- */
 

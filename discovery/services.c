@@ -219,9 +219,9 @@ static int refuse_loopback(const struct inventory *inv, const struct source_use 
 }
 
 /* Makes a service of a target. */
-static int add_discovered_target(struct discovery *d, const struct source_use *use, const struct discovered *f,
-                                 struct discovered_target *t, struct discovered_counts *count,
-                                 struct err *err)
+static int add_discovered_target(struct discovery *d, const struct source_use *use,
+                                 const struct discovered *f, struct discovered_target *t,
+                                 struct discovered_counts *count, struct err *err)
 {
     const struct discovered_job *job = &f->jobs[t->job];
     char name[MAX_NAME];
@@ -298,7 +298,7 @@ static size_t drop_repeated(struct candidate *items, size_t n)
 struct naming {
     struct discovery *discovery;
     const struct host *host;
-    struct names taken;  /* the names of its services */
+    struct names taken; /* the names of its services */
     /* The last candidate named by its port: the next one of that name and port counts from its number. */
     const char *name;
     unsigned port;

@@ -161,8 +161,8 @@ int adhoc_host(struct created *c, const char *text, const struct host **ret, str
     const struct host *known = NULL;
     if (find_or_make(c, text, &known, &host, err) < 0)
         return -1;
-    if (host && (hosts_add(&c->hosts, host, err) < 0 ||
-                 names_add(&c->by_address, host->address, host, err) < 0))
+    if (host &&
+        (hosts_add(&c->hosts, host, err) < 0 || names_add(&c->by_address, host->address, host, err) < 0))
         return -1;
     *ret = host ? host : known;
     return 0;

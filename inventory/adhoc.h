@@ -4,8 +4,8 @@
 
 #include "inventory/created.h"
 
-/* Creates the service of the selection's port or socket, or returns the one with the same description. *ret is
- * NULL if the selection has none. */
+/* Creates the service of the selection's port or socket, or returns the one with the same description. *ret
+ * is NULL if the selection has none. */
 int adhoc_service(const struct inventory *inv, struct created *c, const struct selection *sel,
                   const struct service **ret, struct err *err);
 

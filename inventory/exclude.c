@@ -157,8 +157,8 @@ int filter_hosts(const struct scope *s, const struct selection *sel, struct host
     return 0;
 }
 
-int targets_exclude(const struct inventory *inv, struct targets *t, size_t from, const struct strlist *exclude,
-                    struct err *err)
+int targets_exclude(const struct inventory *inv, struct targets *t, size_t from,
+                    const struct strlist *exclude, struct err *err)
 {
     const struct scope s = scope_of(inv, t);
     const struct host **hosts = calloc(t->n - from + 1, sizeof *hosts);

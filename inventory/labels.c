@@ -110,8 +110,8 @@ static int collect_label(void *ctx, const struct label *label, struct err *err)
     return names_add(g->into, text, label, err);
 }
 
-static int collect_labels(const struct scope *s, const struct asked_label *values_of,
-                          struct names *into, struct err *err)
+static int collect_labels(const struct scope *s, const struct asked_label *values_of, struct names *into,
+                          struct err *err)
 {
     return each_label(s, collect_label, &(struct gathering){values_of, into}, err);
 }

@@ -14,8 +14,8 @@ int source_set_url(struct source *s, const char *url, struct err *err);
 /* The length of a URL's path without the path of one of Prometheus' own pages, because users copy those. */
 size_t source_length_without_page(const char *path, size_t n);
 
-/* Names a source KIND, KIND-2, KIND-3, ..., unless it has a name. The count of a kind continues after the last
- * number in both lists, which may be the same. */
+/* Names a source KIND, KIND-2, KIND-3, ..., unless it has a name. The count of a kind continues after the
+ * last number in both lists, which may be the same. */
 int source_give_name(const struct sources *others, struct sources *l, struct source *s, struct err *err);
 
 /* Takes ownership of the source, also on failure. */

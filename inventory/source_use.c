@@ -1,4 +1,5 @@
-/* The sources of one run: those of the inventory, and the one that --from names as KIND:PLACE, URL or file. */
+/* The sources of one run: those of the inventory, and the one that --from names as KIND:PLACE, URL or file.
+ */
 #include "inventory/source_make.h"
 
 #include <stdlib.h>
@@ -20,7 +21,7 @@ static enum source_kind kind_of_url(const char *url)
     const char *host = strstr(url, "://") + 3, *path = host + strcspn(host, "/?");
     size_t n = strlen(path);
     return strcmp(path, "/") == 0 || n == 0 || source_length_without_page(path, n) < n ? SOURCE_PROMETHEUS
-                                                                                : SOURCE_HTTP_SD;
+                                                                                       : SOURCE_HTTP_SD;
 }
 
 /* Checks whether a line of the text begins with the key. */
@@ -113,8 +114,8 @@ static const struct source *find_place(const struct sources *l, enum source_kind
 {
     for (size_t i = 0; i < l->n; i++) {
         const struct source *s = l->items[i];
-        if (s->kind == kind && (strcmp(s->place, place) == 0 ||
-                                (!source_kind_has_url(kind) && is_same_file(s->place, place))))
+        if (s->kind == kind &&
+            (strcmp(s->place, place) == 0 || (!source_kind_has_url(kind) && is_same_file(s->place, place))))
             return s;
     }
     return NULL;

@@ -55,7 +55,8 @@ void selection_release(struct selection *sel);
  * Resolves a selection and adds the targets to `t`. Uses the services that discovery has added to `t` like
  * those of the inventory. An unknown host, group or service is ERR_USAGE with the nearest names as a hint. A
  * host outside the inventory is an address for ssh if `port`, `unix_path` or `services` is set (its name is
- * the address without `user@`). `t` owns the hosts and services that the call creates. Host names ignore case.
+ * the address without `user@`). `t` owns the hosts and services that the call creates. Host names ignore
+ * case.
  *
  * Also ERR_USAGE: a selected host without services; two hosts of one name; a port together with a socket;
  * `path` or `https` without either; an invalid `path`; a label that no host has; an exclusion that matches no

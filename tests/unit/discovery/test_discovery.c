@@ -673,7 +673,8 @@ static void selects(struct found *w, const char *hosts, const char *services, co
         ok(strlist_split(&sel.services, services, &err), &err);
     int rc = inventory_select(w->inventory, &sel, t, &err);
     for (size_t i = from; i < t->n; i++)
-        buf_addf(&b, "%s/%s:%u ", t->items[i].host->name, t->items[i].service->name, t->items[i].service->port);
+        buf_addf(&b, "%s/%s:%u ", t->items[i].host->name, t->items[i].service->name,
+                 t->items[i].service->port);
     if (rc < 0)
         buf_addf(&b, "%s | %s", err.msg, err.hint);
     assert_string_equal(buf_str(&b), expected);
@@ -721,10 +722,10 @@ static void many_of_one_name_and_port(void **state)
     struct discovered_counts d = {0};
     struct err err = ERR_INIT;
     ok(discover(w, 0,
-            "[{\"targets\":[\"file-03.example:1\",\"file-03.example:7\"],\"labels\":{\"job\":\"web\"}},"
-            "{\"targets\":[\"file-03.example:1\",\"file-03.example:2\"],\"labels\":{\"job\":\"web-1\"}},"
-            "{\"targets\":[\"file-03.example:9\"],\"labels\":{\"job\":\"web-1-2\"}}]",
-            &d, &err),
+                "[{\"targets\":[\"file-03.example:1\",\"file-03.example:7\"],\"labels\":{\"job\":\"web\"}},"
+                "{\"targets\":[\"file-03.example:1\",\"file-03.example:2\"],\"labels\":{\"job\":\"web-1\"}},"
+                "{\"targets\":[\"file-03.example:9\"],\"labels\":{\"job\":\"web-1-2\"}}]",
+                &d, &err),
        &err);
     ok(discovery_finish(&w->discovery, &err), &err);
     selects(w, "file-03", NULL,
@@ -778,8 +779,7 @@ static void bad_entries(void **state)
                   "inv.yaml:13:5: source \"a\" is there twice, first in line 12", "");
 }
 
-static void asked_at(struct found *w, const char *text, const char *host, unsigned port,
-                     const char *path)
+static void asked_at(struct found *w, const char *text, const char *host, unsigned port, const char *path)
 {
     struct source_use *use = NULL;
     struct err err = ERR_INIT;
@@ -796,10 +796,9 @@ static void sources(void **state)
     size_t n = 0;
     struct source_use *use = NULL, *again = NULL;
     struct err err = ERR_INIT;
-    struct found *w =
-        found_of("  - prometheus: https://p.example/prom/\n  - prometheus: http://p:9090\n"
-                     "  - { prometheus: 'http://q', name: q, max_age: 1h }\n"
-                     "  - { parca: tests/unit/../unit/unit.h, host: six }\n");
+    struct found *w = found_of("  - prometheus: https://p.example/prom/\n  - prometheus: http://p:9090\n"
+                               "  - { prometheus: 'http://q', name: q, max_age: 1h }\n"
+                               "  - { parca: tests/unit/../unit/unit.h, host: six }\n");
     const struct source *const *all = inventory_sources(w->inventory, &n);
     assert_int_equal(n, 4);
     assert_string_equal(all[0]->name, "prometheus");
@@ -814,8 +813,7 @@ static void sources(void **state)
     inventory_sources(w->inventory, &n);
     assert_int_equal(n, 4);
     /* What people copy from their browser. */
-    asked_at(w, "prometheus:http://[::1]:9090/targets?search=", "::1", 9090,
-             "/api/v1/targets?state=active");
+    asked_at(w, "prometheus:http://[::1]:9090/targets?search=", "::1", 9090, "/api/v1/targets?state=active");
     asked_at(w, "http_sd:http://x/sd?env=a", "x", 80, "/sd?env=a");
     asked_at(w, "http_sd:http://x", "x", 80, "/");
     /* The same text means the same source. */
@@ -823,7 +821,8 @@ static void sources(void **state)
     ok(targets_find_source(w->inventory, &w->targets, "http_sd:http://x", &again, &err), &err);
     assert_ptr_equal(use, again);
     assert_string_equal(use->source->name, "http_sd-2");
-    refused(targets_find_source(w->inventory, &w->targets, "promethus", &use, &err), &err, ERR_USAGE, "unknown source \"promethus\"");
+    refused(targets_find_source(w->inventory, &w->targets, "promethus", &use, &err), &err, ERR_USAGE,
+            "unknown source \"promethus\"");
     contains(err.hint, "prometheus");
     refused(targets_find_source(w->inventory, &w->targets, "http_sd:x", &use, &err), &err, ERR_USAGE,
             "http_sd: it must be http://HOST[:PORT][/PATH] or https://...");
