@@ -63,18 +63,18 @@ static int open_hop(struct gateway *gw, struct hop *hop, bool last, struct err *
 {
     struct gateway_step step = {.kind = GATEWAY_SHARED, .hop = hop->number};
     struct gateway_hop *found = &gw->found[gw->n_hops];
-    struct hub *hub = NULL;
-    bool shared = false;
+    struct acquired_hub acquired;
     if (session_pool_get(hop, !last && gw->pool ? gw->pool->sessions : NULL, &hop->sessions, err) < 0)
         return -1;
     gw->n_hops++;
-    if (session_pool_acquire(hop, false, &hub, found, &shared, err) < 0)
+    if (session_pool_acquire(hop, false, &acquired, err) < 0)
         return -1;
+    *found = *acquired.facts;
     if (last)
-        gw->hub = hub;
+        gw->hub = acquired.hub;
     else
-        session_pool_release(hop->sessions, hub);
-    if (shared && gw->options.step) {
+        session_pool_release(hop->sessions, acquired.hub);
+    if (acquired.existed && gw->options.step) {
         snprintf(step.detail, sizeof step.detail, "%s@%s port %u, its session is open", found->user,
                  found->address, found->port);
         gw->options.step(gw->options.step_ctx, &step);
@@ -269,7 +269,7 @@ static bool check_hub(struct gateway *gw)
 /* The mutex is unlocked during the opening: concurrent renewals wait for the same session. */
 int gateway_renew(struct gateway *gw, struct err *err)
 {
-    struct hub *hub = NULL;
+    struct acquired_hub acquired;
     if (gw->route.direct)
         return 0;
     pthread_mutex_lock(&gw->mutex);
@@ -277,8 +277,9 @@ int gateway_renew(struct gateway *gw, struct err *err)
     pthread_mutex_unlock(&gw->mutex);
     if (fit)
         return 0;
-    if (session_pool_acquire(last_hop(gw), false, &hub, NULL, NULL, err) < 0)
+    if (session_pool_acquire(last_hop(gw), false, &acquired, err) < 0)
         return -1;
+    struct hub *hub = acquired.hub;
     pthread_mutex_lock(&gw->mutex);
     if (gw->hub) {
         session_pool_release(last_hop(gw)->sessions, hub);

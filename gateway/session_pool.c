@@ -231,8 +231,7 @@ static int wait_for_other(struct session_pool *p, struct err *err)
     return -1;
 }
 
-int session_pool_acquire(const struct hop *hop, bool alone, struct hub **ret, struct gateway_hop *ret_hop,
-                         bool *ret_shared, struct err *err)
+int session_pool_acquire(const struct hop *hop, bool alone, struct acquired_hub *ret, struct err *err)
 {
     struct session_pool *p = hop->sessions;
     struct pooled_session *m;
@@ -246,11 +245,7 @@ int session_pool_acquire(const struct hop *hop, bool alone, struct hub **ret, st
     }
     if (rc == 0) {
         m->users++;
-        *ret = m->hub;
-        if (ret_hop)
-            *ret_hop = m->hop;
-        if (ret_shared)
-            *ret_shared = !opened;
+        *ret = (struct acquired_hub){.hub = m->hub, .facts = &m->hop, .existed = !opened};
     }
     pthread_mutex_unlock(&p->mutex);
     if (rc < 0 && err)
@@ -278,9 +273,10 @@ int session_pool_dial(const struct hop *hop, const struct destination *to, int *
     struct err why = ERR_INIT;
     char name[DESTINATION_NAME];
     for (bool alone = false, again = false;;) {
-        struct hub *hub = NULL;
-        if (session_pool_acquire(hop, alone, &hub, NULL, NULL, &why) < 0)
+        struct acquired_hub acquired;
+        if (session_pool_acquire(hop, alone, &acquired, &why) < 0)
             break;
+        struct hub *hub = acquired.hub;
         int rc = hub_dial(hub, to, hop->options->limits.cancel_fd, ret_fd, &why);
         bool ended = hub_state(hub, NULL) == HUB_ENDED;
         alone = alone || hub_state(hub, NULL) == HUB_STUCK;

@@ -25,14 +25,18 @@ int session_pool_get(const struct hop *hop, struct session_pools *shared, struct
                      struct err *err);
 void session_pool_put(struct session_pool *p);
 
+struct acquired_hub {
+    struct hub *hub;
+    const struct gateway_hop *facts; /* valid until the release */
+    bool existed;                    /* its session was open before the call */
+};
+
 /*
  * Acquires a fit hub: an existing one, else a new one, for which concurrent callers wait (they share its
  * failure). `alone`: without other users. `hop` opens it; it belongs to the caller and has the configuration
- * of the pool. *ret_hop (may be NULL): its facts; *ret_shared (may be NULL): it existed already.
- * session_pool_release releases it.
+ * of the pool. session_pool_release releases it.
  */
-int session_pool_acquire(const struct hop *hop, bool alone, struct hub **ret, struct gateway_hop *ret_hop,
-                         bool *ret_shared, struct err *err);
+int session_pool_acquire(const struct hop *hop, bool alone, struct acquired_hub *ret, struct err *err);
 void session_pool_release(struct session_pool *p, struct hub *hub);
 
 /* gateway_dial from that hop; for hop->dial. */

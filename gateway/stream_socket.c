@@ -104,7 +104,12 @@ static const struct stream_type socket_type = {
 static int prepare_tcp(struct socket_stream *s, const struct destination *to, int64_t deadline, int cancel_fd,
                        struct err *err)
 {
-    if (resolve(to->host, to->port, AF_UNSPEC, deadline, cancel_fd, &s->resolved, err) < 0)
+    struct resolve_query query = {.host = to->host,
+                                  .port = to->port,
+                                  .family = AF_UNSPEC,
+                                  .deadline = deadline,
+                                  .cancel_fd = cancel_fd};
+    if (resolve(&query, &s->resolved, err) < 0)
         return -1;
     s->next = s->resolved;
     return 0;

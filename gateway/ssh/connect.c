@@ -118,10 +118,17 @@ int connect_tcp(const char *host, unsigned port, const struct connect_how *how, 
     struct addrinfo *all = NULL, *from = NULL;
     struct err why = ERR_INIT;
     int fd = -1;
-    if (resolve(host, port, how->family, how->deadline, how->cancel_fd, &all, err) < 0)
+    struct resolve_query to = {.host = host,
+                               .port = port,
+                               .family = how->family,
+                               .deadline = how->deadline,
+                               .cancel_fd = how->cancel_fd},
+                         local = to;
+    local.host = how->bind_address;
+    local.port = 0;
+    if (resolve(&to, &all, err) < 0)
         return -1;
-    if (how->bind_address &&
-        resolve(how->bind_address, 0, how->family, how->deadline, how->cancel_fd, &from, err) < 0) {
+    if (how->bind_address && resolve(&local, &from, err) < 0) {
         err_wrap(err, "BindAddress");
         goto out;
     }

@@ -97,20 +97,20 @@ static int lookup_error(const char *host, int rc, int error, struct err *err)
     return failure_set(FAILURE_RESOLVE, FAILURE_DETAILS(reason), err);
 }
 
-int resolve(const char *host, unsigned port, int family, int64_t deadline, int cancel_fd,
-            struct addrinfo **ret, struct err *err)
+int resolve(const struct resolve_query *query, struct addrinfo **ret, struct err *err)
 {
+    const char *host = query->host;
     char service[16];
     struct err why = ERR_INIT;
     struct lookup *l = NULL;
     struct addrinfo numeric = {
-        .ai_family = family, .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV | AI_NUMERICHOST};
-    snprintf(service, sizeof service, "%u", port);
+        .ai_family = query->family, .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV | AI_NUMERICHOST};
+    snprintf(service, sizeof service, "%u", query->port);
     if (getaddrinfo(host, service, &numeric, ret) == 0)
         return 0;
-    if (lookup_start(host, service, family, &l, err) < 0)
+    if (lookup_start(host, service, query->family, &l, err) < 0)
         return -1;
-    int rc = fd_wait(l->done[0], POLLIN, deadline, cancel_fd, &why);
+    int rc = fd_wait(l->done[0], POLLIN, query->deadline, query->cancel_fd, &why);
     if (!claim_answer(l)) {
         if (rc < 0 && why.kind == ERR_TIMEOUT)
             failure_set(FAILURE_RESOLVER_SILENT, FAILURE_DETAILS(host), &why);

@@ -7,12 +7,18 @@
 
 #include "base/base.h"
 
+struct resolve_query {
+    const char *host;
+    unsigned port;
+    int family; /* AF_UNSPEC or one of the families */
+    int64_t deadline;
+    int cancel_fd;
+};
+
 /*
- * Calls getaddrinfo(3) for a host and TCP; `family` is AF_UNSPEC or one of the families. Free *ret with
- * freeaddrinfo. After the deadline the lookup continues in its own thread until the resolver returns, and
- * frees itself.
+ * Calls getaddrinfo(3) for a host and TCP. Free *ret with freeaddrinfo. After the deadline the lookup
+ * continues in its own thread until the resolver returns, and frees itself.
  */
-int resolve(const char *host, unsigned port, int family, int64_t deadline, int cancel_fd,
-            struct addrinfo **ret, struct err *err);
+int resolve(const struct resolve_query *query, struct addrinfo **ret, struct err *err);
 
 #endif
