@@ -14,6 +14,7 @@
 #include "cli/suggest.h"
 #include "cli/term/rows.h"
 #include "cli/term/signals.h"
+#include "cli/resolve.h"
 #include "cli/target.h"
 #include "base/banned.h"
 
@@ -386,7 +387,7 @@ static int run(int argc, char **argv, struct err *err)
     if (options_parse(options, argc, argv, &o, &rest, err) < 0 ||
         target_alone(&o.target, &rest, "check", err) < 0)
         goto out;
-    if (target_resolve(&o.target, &inventory, &targets, err) < 0)
+    if (resolve_targets(&o.target, &inventory, &targets, err) < 0)
         code = exit_status_of(err);
     else
         code = probe_targets(&o, &targets, err);

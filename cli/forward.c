@@ -10,6 +10,7 @@
 #include "cli/term/progress.h"
 #include "cli/term/signals.h"
 #include "cli/term/talk.h"
+#include "cli/resolve.h"
 #include "cli/target.h"
 #include "base/banned.h"
 
@@ -254,7 +255,7 @@ static int run(int argc, char **argv, struct err *err)
         err_set(err, ERR_USAGE, "--quiet and --verbose cannot both be");
         goto out;
     }
-    if (target_resolve(&c.target, &inventory, &targets, err) < 0)
+    if (resolve_targets(&c.target, &inventory, &targets, err) < 0)
         code = exit_status_of(err);
     else
         code = run_targets(&c, &targets, err);

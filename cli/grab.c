@@ -14,6 +14,7 @@
 #include "cli/handoff.h"
 #include "cli/term/signals.h"
 #include "cli/term/talk.h"
+#include "cli/resolve.h"
 #include "cli/target.h"
 #include "base/banned.h"
 
@@ -231,10 +232,10 @@ static void add_wrong_word(const struct grab *g, struct err *err)
 
 /* Without an inventory no service has kinds of its own: a misspelt word needs no target to be recognised, and
  * is reported instead of an unknown host. With an inventory both are reported. */
-static int resolve_targets(struct grab *g, struct err *err)
+static int find_targets(struct grab *g, struct err *err)
 {
     struct err why = ERR_INIT;
-    if (target_resolve(&g->options.target, &g->inventory, &g->targets, &why) == 0)
+    if (resolve_targets(&g->options.target, &g->inventory, &g->targets, &why) == 0)
         return 0;
     bool judged = why.kind == ERR_USAGE && g->inventory && !inventory_path(g->inventory);
     if (judged && check_words(g, err) < 0)
@@ -305,7 +306,7 @@ static int check_number(const struct grab *g, struct err *err)
 static int prepare(struct grab *g, struct err *err)
 {
     struct grab_options *o = &g->options;
-    if (split_kinds(g, err) < 0 || resolve_targets(g, err) < 0 || check_words(g, err) < 0)
+    if (split_kinds(g, err) < 0 || find_targets(g, err) < 0 || check_words(g, err) < 0)
         return -1;
     name_subject(g);
     if (o->against.n > 0 &&

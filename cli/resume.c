@@ -14,6 +14,7 @@
 #include "cli/term/signals.h"
 #include "cli/input/input.h"
 #include "cli/term/talk.h"
+#include "cli/resolve.h"
 #include "cli/target.h"
 #include "base/banned.h"
 
@@ -190,7 +191,7 @@ static int prepare(struct resume *r, struct err *err)
         return -1;
     if ((find || r->handed) && target_load(&o->target, &r->inventory, err) < 0)
         return -1;
-    if (find && target_discover(&o->target, r->inventory, &e->targets, err) < 0)
+    if (find && resolve_sources(&o->target, r->inventory, &e->targets, err) < 0)
         return -1;
     if (capture_earlier_choose_targets(e, r->inventory, &observer, err) < 0 || recover_files(r, err) < 0 ||
         (e->targets.n > 0 && capture_check_kinds(&e->asked.kinds, &e->targets, o->yes, err) < 0))

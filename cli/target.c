@@ -4,7 +4,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/discovery.h"
 #include "cli/inventory_file.h"
 #include "cli/args/shell.h"
 #include "cli/term/talk.h"
@@ -73,26 +72,6 @@ int target_load(struct target_options *o, struct inventory **ret_inventory, stru
         (o->via && ssh_via_parse("--via", o->via, &o->ssh_via, err) < 0))
         return -1;
     return inventory_file_load(o->inventory, ret_inventory, err);
-}
-
-int target_discover(struct target_options *o, const struct inventory *inventory, struct targets *t,
-                    struct err *err)
-{
-    if (o->from && targets_select_source(inventory, t, o->from, &o->selection, err) < 0)
-        return -1;
-    return discovery_apply(inventory, t, o, o->refresh ? DISCOVERY_REFRESH : DISCOVERY_AS_NEEDED, false, NULL,
-                           err);
-}
-
-int target_resolve(struct target_options *o, struct inventory **ret_inventory, struct targets *t,
-                   struct err *err)
-{
-    /* A port or a socket needs no discovery. */
-    bool discover = o->from || (!o->selection.port && !o->selection.unix_path);
-    if (target_load(o, ret_inventory, err) < 0 ||
-        (discover && target_discover(o, *ret_inventory, t, err) < 0))
-        return -1;
-    return inventory_select(*ret_inventory, &o->selection, t, err);
 }
 
 void target_say(const struct targets *targets)

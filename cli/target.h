@@ -20,7 +20,7 @@ struct target_options {
     int64_t timeout_ms;
     int64_t connect_timeout_ms; /* 0: not given */
     int64_t ask_timeout_ms;     /* 0: not given */
-    enum ssh_via ssh_via;       /* what `via` means, from target_resolve; and so on */
+    enum ssh_via ssh_via;       /* what `via` means, from resolve_targets; and so on */
     enum ssh_compress ssh_compress;
     bool batch;
     const char *from;     /* a source of services for this run; NULL: none */
@@ -224,21 +224,14 @@ int target_hint_file(const char *file, struct err *err);
 int target_alone(const struct target_options *o, const struct strlist *words, const char *command,
                  struct err *err);
 
-/* Loads the inventory and resolves the selection, with discovery if the selection needs it. `t` is empty
- * before. The caller releases both, also on failure. */
-int target_resolve(struct target_options *o, struct inventory **ret_inventory, struct targets *t,
-                   struct err *err);
 /* Says what a person should know of a selection before it is opened: what the sample was taken of, and which
  * hosts are one machine. */
 void target_say(const struct targets *targets);
 
 void target_options_release(struct target_options *o);
 
-/* Parts of target_resolve. target_load reads the words of the options and loads the inventory.
- * target_discover sets the selection's source (--from) and adds the services of the sources to `t`. */
+/* Reads the words of the options, and loads the inventory. */
 int target_load(struct target_options *o, struct inventory **ret_inventory, struct err *err);
-int target_discover(struct target_options *o, const struct inventory *inventory, struct targets *t,
-                    struct err *err);
 
 /* Who asks the person, as the options have it: one for the whole run, so that nobody is asked twice. It
  * belongs to the options. The first call reads the file of passphrases, which may wait for its writer. */
