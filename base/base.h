@@ -2,6 +2,7 @@
 #ifndef BASE_BASE_H
 #define BASE_BASE_H
 
+#include "base/address.h"
 #include "base/array.h"
 #include "base/ask.h"
 #include "base/atomic_file.h"

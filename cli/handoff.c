@@ -126,7 +126,7 @@ static void on_waiting(void *ctx, int64_t ms, const char *because)
     talk("waiting %s: %s", text_duration(text, sizeof text, ms), because);
 }
 
-static void on_request(void *ctx, const struct handoff_would *would)
+static void on_request(void *ctx, const struct http_would *would)
 {
     const struct reporter *r = ctx;
     fprintf(r->run->silent ? stderr : stdout, "%s %s%s%s\n", would->method, would->url,

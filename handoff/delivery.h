@@ -52,8 +52,8 @@ struct delivery_run {
     const char *user, *workstation; /* the user who hands it off; may be NULL */
     bundle_draw_fn *draw;           /* as in struct bundle_copy */
     const void *draw_ctx;
-    int64_t copy_cpu_ms;            /* limit for the processor time of the copy; 0: none */
-    ask_fn *ask;                    /* asks for the passphrase of the signing key */
+    int64_t copy_cpu_ms; /* limit for the processor time of the copy; 0: none */
+    ask_fn *ask;         /* asks for the passphrase of the signing key */
     void *ask_ctx;
     int64_t ask_ms;
     int cancel_fd; /* or -1 */
@@ -64,7 +64,7 @@ struct delivery_run {
     /* As in struct handoff_options. */
     void (*step)(void *ctx, enum handoff_step step, enum handoff_outcome outcome, const char *text);
     void (*waiting)(void *ctx, int64_t ms, const char *because);
-    void (*would)(void *ctx, const struct handoff_would *would);
+    void (*would)(void *ctx, const struct http_would *would);
     void *ctx; /* of the callbacks */
 };
 

@@ -12,7 +12,7 @@
 #include "handoff/attachment.h"
 #include "handoff/decide.h"
 #include "handoff/steps.h"
-#include "handoff/http.h"
+#include "http/http.h"
 
 #define JOB_ID 32
 /* The address of a request with these fields. */

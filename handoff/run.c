@@ -431,15 +431,24 @@ int handoff_check(const struct handoff_request *r, const struct handoff_options 
 static int connect_to(struct job *j, struct secret *token, struct err *err)
 {
     const struct tracker *t = j->request->tracker;
-    struct proc_limits limits = {.timeout_ms = TOKEN_TIMEOUT_MS, .cancel_fd = j->options->cancel_fd};
-    bool dry = j->options->dry_run;
+    const struct handoff_options *h = j->options;
+    struct proc_limits limits = {.timeout_ms = TOKEN_TIMEOUT_MS, .cancel_fd = h->cancel_fd};
+    bool dry = h->dry_run;
     if (!dry && secret_read(&t->token, &limits, token, err) < 0)
         return err_wrap(err, "%s: the token", t->name);
     struct http_options o = {.url = t->url,
                              .ca = t->ca,
                              .auth = j->type->auth,
                              .token = dry ? NULL : token,
-                             .options = j->options};
+                             .dry_run = dry,
+                             .connect_ms = h->connect_ms,
+                             .silence_ms = h->silence_ms,
+                             .patience_ms = h->patience_ms,
+                             .cancel_fd = h->cancel_fd,
+                             .progress = h->progress,
+                             .waiting = h->waiting,
+                             .would = h->would,
+                             .ctx = h->ctx};
     return http_new(&o, &j->http, err) < 0 ? err_wrap(err, "%s", t->name) : 0;
 }
 

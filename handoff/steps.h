@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/base.h"
+#include "http/http.h"
 #include "inventory/inventory.h"
 
 /* What is handed over, and where to. Strings live as long as the call. */
@@ -92,13 +93,6 @@ const char *handoff_outcome_name(enum handoff_outcome outcome);
 #define HANDOFF_LEFT_TEXT 200
 char *handoff_left_text(const struct handoff_result *r, char *dst, size_t cap);
 
-/* A request that --dry-run would have sent. */
-struct handoff_would {
-    const char *method;
-    const char *url;
-    const char *what; /* "confidential=true, title "...", description (94 bytes)"; "" without a body */
-};
-
 struct handoff_options {
     /* A bundle in plain text goes also where outsiders can read it. */
     bool plaintext_i_know;
@@ -115,7 +109,7 @@ struct handoff_options {
     void (*step)(void *ctx, enum handoff_step step, enum handoff_outcome outcome, const char *text);
     void (*progress)(void *ctx, uint64_t bytes, uint64_t of);    /* sent, about ten times a second */
     void (*waiting)(void *ctx, int64_t ms, const char *because); /* before it repeats a request */
-    void (*would)(void *ctx, const struct handoff_would *would);
+    void (*would)(void *ctx, const struct http_would *would);
     void *ctx;
 };
 

@@ -24,9 +24,6 @@ char *address_name(const struct address *a);
 /* Returns the address as ssh's destination. The caller frees it. NULL without memory. */
 char *address_text(const struct address *a);
 
-/* Checks whether the name or IP address means the machine itself. */
-bool address_is_loopback(const char *address);
-
 /* Converts a host's name or an IP address to its canonical form: lower case, no dot at the end, IP addresses
  * as inet_ntop writes them. -1 if it is neither. */
 #define ADDRESS_MAX 254

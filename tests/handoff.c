@@ -21,7 +21,7 @@
 #include "handoff/handoff.h"
 #include "base/banned.h"
 
-static void on_would(void *ctx, const struct handoff_would *w)
+static void on_would(void *ctx, const struct http_would *w)
 {
     (void)ctx;
     printf("would %s %s%s%s\n", w->method, w->url, *w->what ? " " : "", w->what);

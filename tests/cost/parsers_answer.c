@@ -10,8 +10,8 @@
 #include <sys/mman.h>
 
 #include "handoff/handoff.h"
-#include "handoff/http.h"
-#include "handoff/url_origin.h"
+#include "http/http.h"
+#include "http/url_origin.h"
 
 #include "base/banned.h"
 

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "handoff/handoff.h"
-#include "handoff/http.h"
+#include "http/http.h"
 #include "base/banned.h"
 
 #define TOKEN "the-token-of-the-fuzzer"

@@ -5,16 +5,13 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <unistd.h>
-#include <curl/curl.h>
 #include <stdlib.h>
 
 #include "handoff/attachment.h"
 #include "handoff/content.h"
 #include "handoff/decide.h"
 #include "handoff/handoff.h"
-#include "handoff/http.h"
 #include "handoff/escape.h"
-#include "handoff/url_origin.h"
 #include "tests/unit/spoil.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
@@ -79,12 +76,12 @@ static void refusals_say_why(void **state)
 
 /* ---- text made inert ----------------------------------------------------------------------------------- */
 
-typedef void inert_fn(struct buf *out, const char *text);
+typedef void escape_fn(struct buf *out, const char *text);
 
-static void becomes(inert_fn *inert, const char *text, const char *want)
+static void becomes(escape_fn *escape, const char *text, const char *want)
 {
     struct buf out = BUF_INIT(1u << 20);
-    inert(&out, text);
+    escape(&out, text);
     assert_string_equal(buf_str(&out), want);
     buf_release(&out);
 }
@@ -250,85 +247,6 @@ static void encoding(void **state)
     buf_release(&b);
 }
 
-static void tokens_go_over_tls(void **state)
-{
-    (void)state;
-    struct handoff_options options = {.cancel_fd = -1};
-    struct secret token = {"glpat-secret", 12};
-    static const char *const urls[] = {
-        "http://tracker.example", "ftp://tracker.example",         "tracker.example",
-        "file:///etc/passwd",     "http://127.0.0.1.evil.example", ""};
-    struct http *h = NULL;
-    struct err err = ERR_INIT;
-    for (size_t i = 0; i < sizeof urls / sizeof *urls; i++) {
-        struct http_options o = {.url = urls[i], .auth = "X: %s", .token = &token, .options = &options};
-        assert_int_equal(http_new(&o, &h, &err), -1);
-        assert_int_equal(err.kind, ERR_USAGE);
-        assert_null(strstr(err.msg, "glpat"));
-    }
-    static const char *const good[] = {"https://tracker.example/gitlab", "http://127.0.0.1:3000",
-                                       "http://[::1]:3000", "http://localhost"};
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        struct http_options o = {.url = good[i], .auth = "X: %s", .token = &token, .options = &options};
-        ok(http_new(&o, &h, &err), &err);
-        http_free(h);
-    }
-}
-
-static void origins(void **state)
-{
-    (void)state;
-    assert_true(url_origin_same("https://a.example/x", "HTTPS://A.example:443/y?z"));
-    assert_true(url_origin_same("http://127.0.0.1:3000", "http://127.0.0.1:3000/api"));
-    static const char *const others[][2] = {
-        {"https://a.example", "http://a.example"},
-        {"https://a.example", "https://a.example:8443"},
-        {"https://a.example", "https://b.a.example"},
-        {"https://a.example", "https://a.example.evil.example"},
-        {"https://a.example", "https://a.example@evil.example"},
-        {"https://a.example", "nonsense"},
-    };
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        assert_false(url_origin_same(others[i][0], others[i][1]));
-}
-
-/* Where a stored file may be fetched from when the tracker says so. */
-static void leads(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *from, *to;
-        bool may;
-    } rows[] = {
-        {"https://a.example", "https://bucket.example/f?X-Amz-Signature=1", true},
-        {"http://127.0.0.1:3000", "https://bucket.example/f", true},
-        {"http://127.0.0.1:3000", "http://127.0.0.1:9000/f", true},
-        {"http://[::1]:3000", "http://localhost:9000/f", true},
-        {"https://127.0.0.1", "http://127.0.0.1:9000/f", true},
-        {"https://a.example", "http://bucket.example/f", false},
-        {"https://a.example", "http://127.0.0.1:9000/f", false},
-        {"http://127.0.0.1:3000", "http://127.0.0.1.evil.example/f", false},
-        {"https://a.example", "https://name:password@bucket.example/f", false},
-        {"https://a.example", "https://name@bucket.example/f", false},
-        {"https://a.example", "ftp://bucket.example/f", false},
-        {"https://a.example", "file:///etc/passwd", false},
-        {"https://a.example", "", false},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (url_origin_may_redirect(rows[i].from, rows[i].to) != rows[i].may)
-            fail_msg("%s -> %s", rows[i].from, rows[i].to);
-}
-
-static void shown_addresses(void **state)
-{
-    (void)state;
-    char text[100];
-    static const char secret[] = "https://me:pw@bucket.example:9000/a/b?X-Amz-Signature=abc#f";
-    assert_string_equal(url_origin_strip(secret, text, sizeof text), "https://bucket.example:9000/a/b");
-    assert_string_equal(url_origin_text(secret, text, sizeof text), "https://bucket.example:9000");
-    assert_string_equal(url_origin_text("nonsense://", text, sizeof text), "");
-}
-
 /* ---- what has left ------------------------------------------------------------------------------------- */
 
 static void what_has_left(void **state)
@@ -361,55 +279,10 @@ static void what_has_left(void **state)
         assert_string_equal(handoff_left_text(&rows[i].result, text, sizeof text), rows[i].text);
 }
 
-/* ---- the token in memory ------------------------------------------------------------------------------- */
+/* ---- the attached file ----------------------------------------------------------------------------------
+ */
 
-#define TOKEN "glpat-in-memory-0123456789"
-#define HEADER "PRIVATE-TOKEN: " TOKEN
-
-/* What libcurl frees: it has no more of the header than that when our lists of headers go. */
-static int freed_with_token;
-
-static void watching_free(void *p)
-{
-    if (p && strncmp(p, HEADER, strlen(HEADER)) == 0)
-        freed_with_token++;
-    free(p);
-}
-
-static char *plain_strdup(const char *s)
-{
-    return strdup(s);
-}
-
-static void headers_are_wiped(void **state)
-{
-    (void)state;
-    struct handoff_options options = {.cancel_fd = -1};
-    struct secret token = {TOKEN, sizeof TOKEN - 1};
-    struct http_options o = {
-        .url = "http://127.0.0.1:1", .auth = "PRIVATE-TOKEN: %s", .token = &token, .options = &options};
-    struct http *h = NULL;
-    struct http_answer a;
-    struct err err = ERR_INIT;
-    assert_int_equal(
-        curl_global_init_mem(CURL_GLOBAL_DEFAULT, malloc, watching_free, realloc, plain_strdup, calloc),
-        CURLE_OK);
-    ok(http_new(&o, &h, &err), &err);
-    assert_int_equal(http_send(h, &(struct http_request){.method = "GET", .path = "/"}, &a, &err), -1);
-    http_answer_release(&a);
-    http_free(h);
-    curl_global_cleanup();
-    assert_int_equal(freed_with_token, 0);
-    /* The watch itself: a list that is freed as it is does show. */
-    assert_int_equal(
-        curl_global_init_mem(CURL_GLOBAL_DEFAULT, malloc, watching_free, realloc, plain_strdup, calloc),
-        CURLE_OK);
-    curl_slist_free_all(curl_slist_append(NULL, HEADER));
-    curl_global_cleanup();
-    assert_int_equal(freed_with_token, 1);
-}
-
-static void cargo_names(void **state)
+static void attachment_names(void **state)
 {
     char *path = scratch_file(*state, "profgrab-file-03.tar.gz.age", "age-encryption.org/v1\nx", 23);
     struct attachment c;
@@ -454,16 +327,14 @@ static void hashing_can_be_cancelled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(headers_are_wiped), /* first: libcurl takes its allocator once */
-        cmocka_unit_test(decisions),         cmocka_unit_test(words),
-        cmocka_unit_test(refusals_say_why),  cmocka_unit_test(markdown),
-        cmocka_unit_test(textile),           cmocka_unit_test(plain),
-        cmocka_unit_test(anything),          cmocka_unit_test(many_lines),
-        cmocka_unit_test(encoding),          cmocka_unit_test(tokens_go_over_tls),
-        cmocka_unit_test(origins),           cmocka_unit_test(leads),
-        cmocka_unit_test(shown_addresses),   cmocka_unit_test(what_has_left),
-        SCRATCH(hashing_can_be_cancelled),   SCRATCH(cargo_names),
-        cmocka_unit_test(contents),          cmocka_unit_test(spoiled_contents),
+
+        cmocka_unit_test(decisions),        cmocka_unit_test(words),
+        cmocka_unit_test(refusals_say_why), cmocka_unit_test(markdown),
+        cmocka_unit_test(textile),          cmocka_unit_test(plain),
+        cmocka_unit_test(anything),         cmocka_unit_test(many_lines),
+        cmocka_unit_test(encoding),         cmocka_unit_test(what_has_left),
+        SCRATCH(hashing_can_be_cancelled),  SCRATCH(attachment_names),
+        cmocka_unit_test(contents),         cmocka_unit_test(spoiled_contents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

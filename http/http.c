@@ -1,12 +1,12 @@
-#include "handoff/http.h"
+#include "http/http.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "handoff/http_exchange.h"
-#include "handoff/url_origin.h"
+#include "http/exchange.h"
+#include "http/url_origin.h"
 #include "base/banned.h"
 
 #define MAX_REDIRECTS 3
@@ -38,7 +38,7 @@ static int set_options(struct http *h)
     failed |= curl_easy_setopt(e, CURLOPT_ERRORBUFFER, h->curl_words);
     failed |= curl_easy_setopt(e, CURLOPT_BUFFERSIZE, 128L * 1024);
     failed |= curl_easy_setopt(e, CURLOPT_UPLOAD_BUFFERSIZE, 512L * 1024);
-    failed |= curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)or_default(h->options->connect_ms, 20000));
+    failed |= curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)or_default(h->options.connect_ms, 20000));
     failed |= curl_easy_setopt(e, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     if (h->ca)
         failed |= curl_easy_setopt(e, CURLOPT_CAINFO, h->ca);
@@ -81,9 +81,9 @@ int http_new(const struct http_options *options, struct http **ret, struct err *
         return err_nomem(err);
     h->ca = options->ca;
     h->token = options->token;
-    h->options = options->options;
-    h->silence_ms = or_default(options->options->silence_ms, 60000);
-    h->patience_ms = or_default(options->options->patience_ms, 120000);
+    h->options = *options;
+    h->silence_ms = or_default(options->silence_ms, 60000);
+    h->patience_ms = or_default(options->patience_ms, 120000);
     h->base = strdup(options->url);
     h->easy = curl_easy_init();
     h->multi = curl_multi_init();
@@ -175,10 +175,10 @@ static int wait_and_tell(const struct http *h, int64_t ms, const struct http_ans
         snprintf(because + n, sizeof because - (size_t)n, ", after %s of at most %s",
                  text_duration(waited, sizeof waited, a->waited_ms),
                  text_duration(patience, sizeof patience, h->patience_ms));
-    if (h->options->waiting)
-        h->options->waiting(h->options->ctx, ms, because);
+    if (h->options.waiting)
+        h->options.waiting(h->options.ctx, ms, because);
     struct err why = ERR_INIT;
-    fd_wait(-1, 0, clock_deadline(ms), h->options->cancel_fd, &why);
+    fd_wait(-1, 0, clock_deadline(ms), h->options.cancel_fd, &why);
     return why.kind == ERR_CANCELLED ? err_set(err, ERR_CANCELLED, "interrupted") : 0;
 }
 
@@ -230,7 +230,7 @@ static int send_to(struct http *h, const struct http_request *request, struct ht
 int http_send(struct http *h, const struct http_request *request, struct http_answer *ret, struct err *err)
 {
     *ret = (struct http_answer){.body = BUF_INIT(HTTP_ANSWER_MAX)};
-    if (h->options->dry_run)
+    if (h->options.dry_run)
         return http_pretend(h, request, ret, err);
     struct buf first = BUF_INIT(8192);
     buf_addf(&first, "%s%s", h->base, request->path);

@@ -1,6 +1,6 @@
 /* Addresses: which go where a secret may go, and how they are shown. */
-#ifndef HANDOFF_URL_ORIGIN_H
-#define HANDOFF_URL_ORIGIN_H
+#ifndef HTTP_URL_ORIGIN_H
+#define HTTP_URL_ORIGIN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* Why there was no answer, in words for people. */
 #include <string.h>
 
-#include "handoff/http_exchange.h"
+#include "http/exchange.h"
 #include "base/banned.h"
 
 /* What OpenSSL says behind all it says before: "wrong version number". */

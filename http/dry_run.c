@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "handoff/http_exchange.h"
+#include "http/exchange.h"
 #include "base/banned.h"
 
 #define SHORT_TEXT 80
@@ -74,8 +74,8 @@ int http_pretend(const struct http *h, const struct http_request *r, struct http
     buf_adds(&ret->body, r->dry ? r->dry : "{}");
     bool whole = buf_check(&url, "the address", err) == 0 && buf_check(&what, "the request", err) == 0 &&
                  buf_check(&ret->body, "the answer", err) == 0;
-    if (whole && h->options->would)
-        h->options->would(h->options->ctx, &(struct handoff_would){r->method, buf_str(&url), buf_str(&what)});
+    if (whole && h->options.would)
+        h->options.would(h->options.ctx, &(struct http_would){r->method, buf_str(&url), buf_str(&what)});
     buf_release(&url);
     buf_release(&what);
     return whole ? 0 : -1;

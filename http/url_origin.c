@@ -1,10 +1,9 @@
-#include "handoff/url_origin.h"
+#include "http/url_origin.h"
 
 #include <curl/curl.h>
 #include <string.h>
 #include <strings.h>
 
-#include "inventory/inventory.h"
 #include "base/banned.h"
 
 static bool has_part(CURLU *url, CURLUPart which)

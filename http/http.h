@@ -7,23 +7,39 @@
  * file may be sent on to the store that keeps it, where it is asked for without the token. Answers are
  * bounded. No text that comes out of here holds the token.
  */
-#ifndef HANDOFF_HTTP_H
-#define HANDOFF_HTTP_H
+#ifndef HTTP_HTTP_H
+#define HTTP_HTTP_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/base.h"
-#include "handoff/steps.h"
 
 struct http;
+
+/* A request that a dry run would have sent. */
+struct http_would {
+    const char *method;
+    const char *url;
+    const char *what; /* "confidential=true, title "...", description (94 bytes)"; "" without a body */
+};
 
 struct http_options {
     const char *url; /* what all paths stand behind: https://HOST[:PORT][/PATH], without a slash at the end */
     const char *ca;  /* PEM; NULL: the system's authorities */
     const char *auth; /* the header with the token as a format for one %s, such as "PRIVATE-TOKEN: %s" */
     const struct secret *token; /* NULL in a dry run. Must outlive it. */
-    const struct handoff_options *options;
+    /* Sends nothing: `would` gets each request. */
+    bool dry_run;
+    int64_t connect_ms;  /* to connect, TLS included; 0: 20 s */
+    int64_t silence_ms;  /* without a byte in either direction; 0: 60 s */
+    int64_t patience_ms; /* for all waits of one request together; 0: 2 minutes */
+    int cancel_fd;       /* readable: ERR_CANCELLED; -1: none */
+    /* All may be NULL. */
+    void (*progress)(void *ctx, uint64_t bytes, uint64_t of);    /* sent, about ten times a second */
+    void (*waiting)(void *ctx, int64_t ms, const char *because); /* before it repeats a request */
+    void (*would)(void *ctx, const struct http_would *would);
+    void *ctx;
 };
 
 /* ERR_USAGE for a URL that would carry the token in the clear. */

@@ -1,10 +1,10 @@
 /* One request and its answer over libcurl, or in words alone (http_dry.c). Known to http*.c alone. */
-#ifndef HANDOFF_HTTP_EXCHANGE_H
-#define HANDOFF_HTTP_EXCHANGE_H
+#ifndef HTTP_EXCHANGE_H
+#define HTTP_EXCHANGE_H
 
 #include <curl/curl.h>
 
-#include "handoff/http.h"
+#include "http/http.h"
 
 struct http {
     CURL *easy;
@@ -13,7 +13,7 @@ struct http {
     char *base;
     const char *ca;
     const struct secret *token;
-    const struct handoff_options *options;
+    struct http_options options;
     int64_t silence_ms, patience_ms;
     char curl_words[CURL_ERROR_SIZE];
 };

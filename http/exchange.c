@@ -3,7 +3,7 @@
  * but a GET that would be a second issue or a second file, so those take a connection of their own, and then
  * it does not.
  */
-#include "handoff/http_exchange.h"
+#include "http/exchange.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "handoff/url_origin.h"
+#include "http/url_origin.h"
 #include "base/banned.h"
 
 #define HEADERS_MAX (256u << 10)
@@ -270,7 +270,7 @@ static int too_slow(const struct exchange *x, struct err *err)
 static int check_time(struct exchange *x, struct err *err)
 {
     int64_t now = clock_now();
-    if (fd_cancelled(x->h->options->cancel_fd))
+    if (fd_cancelled(x->h->options.cancel_fd))
         return err_set(err, ERR_CANCELLED, "interrupted");
     if (!x->request->body && !x->request->file && now - x->start > ANSWER_PATIENCE * x->h->silence_ms)
         return err_set(err, ERR_TIMEOUT, "the answer only trickles");
@@ -285,14 +285,14 @@ static int check_time(struct exchange *x, struct err *err)
 
 static void tell(const struct exchange *x)
 {
-    const struct handoff_options *o = x->h->options;
+    const struct http_options *o = &x->h->options;
     if (o->progress && x->request->file)
         o->progress(o->ctx, x->offset, x->request->file->size);
 }
 
 static int drive(struct exchange *x, CURLcode *ret, struct err *err)
 {
-    struct curl_waitfd cancel = {.fd = x->h->options->cancel_fd, .events = CURL_WAIT_POLLIN};
+    struct curl_waitfd cancel = {.fd = x->h->options.cancel_fd, .events = CURL_WAIT_POLLIN};
     int64_t told = x->start;
     for (;;) {
         int running = 0, pending = 0;
