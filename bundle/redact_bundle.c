@@ -24,12 +24,24 @@ struct redacting {
 
 /* ---- forms --------------------------------------------------------------------------------------------- */
 
+/* Whether the member is a command line, also one that was asked for by its path: `/debug/pprof/cmdline?x=y`.
+ * A page at such a path is none. */
+static bool is_cmdline(const struct manifest_item *item)
+{
+    static const char word[] = "/cmdline";
+    if (!item->kind || strcmp(item->kind, word + 1) == 0)
+        return item->kind;
+    size_t n = strcspn(item->kind, "?#"), n_word = sizeof word - 1;
+    return n >= n_word && memcmp(item->kind + n - n_word, word, n_word) == 0 &&
+           !text_ends_in(item->file, ".json") && !text_ends_in(item->file, ".html");
+}
+
 /* The form in which a member is searched. *ret_why: why it is not. */
 static enum redact_form choose_form(const struct manifest_item *item, const char **ret_why)
 {
     bool damaged = item->status == MANIFEST_DAMAGED,
          is_trace = item->kind && strcmp(item->kind, "trace") == 0;
-    if (item->kind && strcmp(item->kind, "cmdline") == 0)
+    if (is_cmdline(item))
         return REDACT_CMDLINE;
     if (item->has_profile && item->status == MANIFEST_OK)
         return REDACT_PROFILE;

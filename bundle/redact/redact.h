@@ -62,6 +62,7 @@ void redact_text(struct str text, const struct redact_into *into);
  * a table for the next cell. */
 struct redact_context {
     enum redact_name pair, cell;
+    bool nested;    /* a cell has begun, and its text is in another tag */
     unsigned lines; /* lines since then */
 };
 

@@ -44,13 +44,30 @@ static size_t skip_blanks_back(struct str s, size_t at)
     return at;
 }
 
+/* Typographic quotes, by the quote that opens. The others close what they open. */
+static const struct {
+    const char *open, *close;
+} typographic[] = {{"\xe2\x80\x9c", "\xe2\x80\x9d"}, /* as in English */
+                   {"\xe2\x80\x98", "\xe2\x80\x99"},
+                   {"\xe2\x80\x9e", "\xe2\x80\x9c"}}; /* as in German */
+
 const char *redact_lead_entity(struct str s, size_t at)
 {
-    static const char *const quotes[] = {"&quot;", "&#34;", "&#39;", "&apos;", "&#x22;",
-                                         "&#x27;", "%22",   "%27",   "%2522",  "%2527"};
-    if (at < 3 || !strchr(";27", s.p[at - 1]))
+    static const char *const quotes[] = {
+        "&quot;", "&#34;", "&#39;",        "&apos;",       "&#034;",       "&#039;",       "&#x22;",
+        "&#x27;", "%22",   "%27",          "%2522",        "%2527",        "\\u0022",      "\\u0027",
+        "\\x22",  "\\x27", "\xe2\x80\x9c", "\xe2\x80\x9d", "\xe2\x80\x98", "\xe2\x80\x99", "\xe2\x80\x9e"};
+    if (at < 3 || !strchr(";27\x98\x99\x9c\x9d\x9e", s.p[at - 1]))
         return NULL;
     return redact_find_before(s, at, quotes, sizeof quotes / sizeof *quotes);
+}
+
+const char *redact_lead_closing(const char *entity)
+{
+    for (size_t i = 0; i < sizeof typographic / sizeof *typographic; i++)
+        if (strcmp(entity, typographic[i].open) == 0)
+            return typographic[i].close;
+    return entity;
 }
 
 size_t redact_lead_encoded_sign(struct str s, size_t at)

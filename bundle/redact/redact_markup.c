@@ -60,10 +60,50 @@ static enum redact_name judge_cell(struct str text)
     return text.n > 0 && text.n <= MOST_NAME ? redact_judge_name(text) : REDACT_HARMLESS;
 }
 
-size_t redact_markup_length(struct redact_search *search, size_t at)
+/* The text of `<![CDATA[...]]>` at `at`, up to `most` bytes; empty: there is none. */
+static struct str find_cdata(struct str s, size_t at, size_t most)
+{
+    static const char begin[] = "<![CDATA[", end[] = "]]>";
+    size_t n = sizeof begin - 1;
+    if (s.n - at < n || memcmp(s.p + at, begin, n) != 0)
+        return (struct str){s.p, 0};
+    struct str text = {s.p + at + n, s.n - at - n < most ? s.n - at - n : most};
+    const char *close = memmem(text.p, text.n, end, sizeof end - 1);
+    return (struct str){text.p, close ? (size_t)(close - text.p) : text.n};
+}
+
+/* The kind of a cell: it may contain a name, a value, or either. */
+struct cell {
+    bool name, value;
+};
+
+static struct cell cell_of(struct str tag)
 {
     static const char *const names[] = {"td", "th", "dt", "key", "name"};
     static const char *const values[] = {"td", "dd", "string", "value"};
+    return (struct cell){is_tag(tag, names, sizeof names / sizeof *names),
+                         is_tag(tag, values, sizeof values / sizeof *values)};
+}
+
+/* Whether to redact the text of a tag; keeps what a cell implies for the next one. */
+static bool text_goes(struct redact_search *search, struct str tag, struct str text)
+{
+    struct cell cell = cell_of(tag);
+    bool goes = redact_goes(redact_judge_name(tag), text);
+    if (!cell.name && !cell.value && search->said.nested && text.n > 0) /* <td><code>x</code></td> */
+        cell = (struct cell){true, true};
+    else if (!cell.name && !cell.value)
+        return goes;
+    goes = goes || (cell.value && redact_goes(search->said.cell, text));
+    search->said.nested = text.n == 0;
+    if (text.n > 0)
+        search->said.cell = cell.name && !goes ? judge_cell(text) : REDACT_HARMLESS;
+    search->said.lines = 0;
+    return goes;
+}
+
+size_t redact_markup_length(struct redact_search *search, size_t at)
+{
     static const char *const ends[] = {"/tr", "/table", "/dl", "/property", "tr"};
     struct str s = search->in;
     if (at == 0 || s.p[at - 1] != '>')
@@ -75,14 +115,16 @@ size_t redact_markup_length(struct redact_search *search, size_t at)
         search->said.cell = REDACT_HARMLESS;
     if (name.n == 0 || tag.p[0] == '/' || tag.p[tag.n - 1] == '/')
         return 0;
-    struct str text = {s.p + at, redact_reach_until(s, at, "<", s.n - at)};
-    bool is_name = is_tag(name, names, sizeof names / sizeof *names),
-         is_value = is_tag(name, values, sizeof values / sizeof *values);
-    bool goes = redact_goes(redact_judge_name(name), trim_blanks(text)) ||
-                (is_value && redact_goes(search->said.cell, trim_blanks(text)));
-    if (is_name || is_value) {
-        search->said.cell = is_name && !goes ? judge_cell(trim_blanks(text)) : REDACT_HARMLESS;
-        search->said.lines = 0;
+    struct str text = {s.p + at, redact_reach_until(s, at, "<", s.n - at)}, data = {s.p, 0};
+    if (text.n == 0)
+        data = find_cdata(s, at, MOST_TAG);
+    if (!text_goes(search, name, trim_blanks(data.n > 0 ? data : text)))
+        return 0;
+    if (data.n > 0) { /* it begins later */
+        search->ahead.begin = (size_t)(data.p - s.p);
+        search->ahead.end = search->ahead.begin + find_cdata(s, at, s.n).n;
+        search->ahead.rule = REDACT_OPTION;
+        return 0;
     }
-    return goes ? text.n : 0;
+    return text.n;
 }

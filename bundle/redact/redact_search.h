@@ -13,7 +13,9 @@ struct redact_search {
     struct str in;
     bool request;        /* it is a request, whose path may contain a secret */
     size_t password_end; /* the end of the last NAME:PASSWORD checked */
-    size_t key_end;      /* the end of a private key's body, if it is known: no other is before it */
+    size_t dsn_end;      /* bytes checked for `@tcp(`, and its last place there (0: none) */
+    size_t dsn_at;
+    size_t key_end; /* the end of a private key's body, if it is known: no other is before it */
     bool key_end_known;
     struct {
         size_t begin, end; /* a secret found ahead of the position; begin == end: none */
@@ -31,7 +33,7 @@ static inline bool redact_is_blank(char c)
 
 static inline bool redact_is_quote(char c)
 {
-    return c == '"' || c == '\'';
+    return c == '"' || c == '\'' || c == '`';
 }
 
 /* Whether `text` ends right before `at`; ignores case. */
@@ -94,5 +96,8 @@ size_t redact_lead_encoded_sign(struct str s, size_t at);
 
 /* A quote in another form that ends before `at`; NULL: none. */
 const char *redact_lead_entity(struct str s, size_t at);
+
+/* The quote that closes a text after that opening one. */
+const char *redact_lead_closing(const char *entity);
 
 #endif

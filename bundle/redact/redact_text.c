@@ -174,8 +174,8 @@ static void write_plain(const struct redact_into *into, struct str text)
 static bool is_candidate(struct str s, size_t at)
 {
     static const char kinds[] = "oooooooooLooooooooooooooooooooooLoLooooLooooL-nLnn2nnnn2nnLLoLLo"
-                                "odnndnnnnnnnnnnnnnnnnnnnnnnoooonodnndnnnnnnnnnnnnnnnnnnnnnnooooo"
-                                "oooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooo"
+                                "odnndnnnnnnnnnnnnnnnnnnnnnnoooonLdnndnnnnnnnnnnnnnnnnnnnnnnooooo"
+                                "oooooooooooooooooooooooouuoouuuooooooooooooooooooooooooooooooooo"
                                 "oooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooo";
     if (at == 0)
         return true;
@@ -186,6 +186,8 @@ static bool is_candidate(struct str s, size_t at)
         return at > 2 && s.p[at - 2] == '3';
     case '2':
         return at > 2 && s.p[at - 2] == '2';
+    case 'u':
+        return at > 2 && s.p[at - 2] == '\x80' && s.p[at - 3] == '\xe2';
     case '-':
         return at > 4 && s.p[at - 2] == '-';
     case 'o':
@@ -283,11 +285,16 @@ static size_t redact_position(struct redact_search *search, struct repeats_ahead
 {
     enum redact_rule rule;
     struct str s = search->in;
-    if (s.p[at] == '[' && stands_redacted(s, at))
+    if (s.p[at] == '[' && stands_redacted(s, at)) {
+        if (at > 0 && s.p[at - 1] == '>') { /* it was the value of the cell before */
+            search->said.cell = REDACT_HARMLESS;
+            search->said.nested = false;
+        }
         return at + strlen(REDACTED);
+    }
     if (s.p[at] == ':' || s.p[at] == '%')
         redact_url_read(search, at);
-    size_t n = is_candidate(s, at) ? find_secret(search, at, &rule) : 0;
+    size_t n = is_candidate(s, at) || search->ahead.begin == at ? find_secret(search, at, &rule) : 0;
     size_t repeat_end = find_repeat_end(repeats, at);
     bool begins = repeat_end > at && repeats->begin == at;
     if (n > 0) {

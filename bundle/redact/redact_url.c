@@ -103,9 +103,12 @@ static bool read_scheme(struct str s, size_t at, bool *ret_web)
     return begin < at;
 }
 
-/* Finds the colon after the user; false if there is none. */
+/* Finds the colon after the user; false if there is none. In plain text the colon may be percent-encoded:
+ * then an
+ * @ must follow. */
 static bool read_user(struct address *a)
 {
+    size_t encoded = 0; /* the offset after `%3A` */
     for (size_t i = a->user; i < a->s.n;) {
         struct unit u = read_unit(a->s, i, a->level);
         if (u.c == ':') {
@@ -115,6 +118,12 @@ static bool read_user(struct address *a)
         if (isspace((unsigned char)u.c) || is_one_of(u.c, "/?#\"'<>,[") ||
             (a->level > 0 && u.n == 1 && is_one_of(u.c, "&;")))
             return false;
+        if (u.c == '@' && encoded > 0) {
+            a->pass = encoded;
+            return true;
+        }
+        if (encoded == 0 && u.c == '%' && a->s.n - i > 2 && strncasecmp(a->s.p + i, "%3a", 3) == 0)
+            encoded = i + 3;
         a->has_at = a->has_at || u.c == '@';
         i += u.n;
     }
@@ -223,6 +232,24 @@ void redact_url_read(struct redact_search *search, size_t at)
 
 /* ---- other addresses ----------------------------------------------------------------------------------- */
 
+/* The last `@tcp(` or the like from `at` on, before a blank or a quote; 0: none. Called with rising `at`. */
+static size_t find_dsn(struct redact_search *search, size_t at)
+{
+    static const char *const networks[] = {"@tcp(", "@tcp6(", "@unix(", "@udp("};
+    struct str s = search->in;
+    if (search->dsn_end < at) {
+        search->dsn_end = at;
+        search->dsn_at = 0;
+    }
+    size_t end = search->dsn_end;
+    for (; end < s.n && !isspace((unsigned char)s.p[end]) && !redact_is_quote(s.p[end]); end++)
+        for (size_t i = 0; s.p[end] == '@' && i < sizeof networks / sizeof *networks; i++)
+            if (s.n - end > strlen(networks[i]) && memcmp(s.p + end, networks[i], strlen(networks[i])) == 0)
+                search->dsn_at = end;
+    search->dsn_end = end;
+    return search->dsn_at > at ? search->dsn_at : 0;
+}
+
 size_t redact_url_password(struct redact_search *search, size_t at)
 {
     struct str s = search->in;
@@ -230,13 +257,13 @@ size_t redact_url_password(struct redact_search *search, size_t at)
         return 0;
     if (search->password_end < at)
         search->password_end = at;
-    size_t end = search->password_end;
+    size_t end = search->password_end, dsn = find_dsn(search, at);
     while (end < s.n && !isspace((unsigned char)s.p[end]) && !strchr("/@\"'", s.p[end]))
         end++;
     search->password_end = end;
-    if (end >= s.n || s.p[end] != '@' || end == at)
+    if (dsn == 0 && (end >= s.n || s.p[end] != '@' || end == at))
         return 0;
-    struct str found = {s.p + at, find_last_at(s, end, 0) - at};
+    struct str found = {s.p + at, (dsn > 0 ? dsn : find_last_at(s, end, 0)) - at};
     return redact_goes(REDACT_SECRET, found) ? found.n : 0;
 }
 

@@ -23,6 +23,12 @@ static size_t quoted_reach(struct str s, size_t at, const struct redact_lead *l,
         run = s.p[at + n] == '\\' ? run + 1 : 0;
         if (s.p[at + n] != l->quote)
             continue;
+        bool doubled = l->escapes == 0 && n > 0 && r % 2 == 0 && s.n - at - n > 2 &&
+                       s.p[at + n + 1] == l->quote && redact_is_name_byte(s.p[at + n + 2]);
+        if (doubled) { /* SQL's 'a''b' */
+            n++;
+            continue;
+        }
         for (; k > 0 && r >= k && r % 2; k /= 2)
             r /= 2;
         if (k > 0 || r % 2 == 0)
@@ -31,16 +37,38 @@ static size_t quoted_reach(struct str s, size_t at, const struct redact_lead *l,
     return n;
 }
 
-/* The same for a list or an object: to its closing bracket. */
+static bool opens_bracket(char c)
+{
+    return c == '{' || c == '[';
+}
+
+/* The bytes of a type before a bracket: `&main.T` of `&main.T{...}`, none of `{...}`. */
+static size_t type_length(struct str s, size_t at, size_t most)
+{
+    size_t n = 0;
+    while (at + n < s.n && n < most &&
+           (redact_is_name_byte(s.p[at + n]) || s.p[at + n] == '*' || s.p[at + n] == '&'))
+        n++;
+    return n;
+}
+
+/* The same for a list, an object or a value of Go with its type, `[]string{...}`: to the last closing
+ * bracket. 0: no bracket begins here. */
 static size_t bracket_reach(struct str s, size_t at, size_t most)
 {
+    enum { MOST_TYPE = 64 };
     size_t n = 0, depth = 0;
-    do {
-        char c = s.p[at + n++];
-        depth += c == '{' || c == '[';
-        depth -= c == '}' || c == ']';
-    } while (depth > 0 && at + n < s.n && n < most);
-    return n;
+    for (;;) {
+        size_t type = type_length(s, at + n, MOST_TYPE);
+        if (n + type >= most || at + n + type >= s.n || !opens_bracket(s.p[at + n + type]))
+            return n;
+        n += type;
+        do {
+            char c = s.p[at + n++];
+            depth += opens_bracket(c);
+            depth -= c == '}' || c == ']';
+        } while (depth > 0 && at + n < s.n && n < most);
+    }
 }
 
 size_t redact_reach_until(struct str s, size_t at, const char *stops, size_t most)
@@ -54,8 +82,9 @@ size_t redact_reach_until(struct str s, size_t at, const char *stops, size_t mos
 /* To the entity that closes a quoted value of HTML or of a request, or to a tag. */
 static size_t entity_reach(struct str s, size_t at, const char *entity, size_t most)
 {
+    entity = redact_lead_closing(entity);
     size_t n = 0, length = strlen(entity);
-    const char *ends = entity[0] == '%' ? "< \t&\"'" : "<";
+    const char *ends = entity[0] == '%' ? "< \t&\"'" : entity[0] == '&' ? "<" : entity[0] == '\\' ? "\"" : "";
     while (
         at + n < s.n && n < most && (s.p[at + n] == '\0' || !strchr(ends, s.p[at + n])) &&
         (s.p[at + n] != entity[0] || s.n - at - n < length || strncasecmp(s.p + at + n, entity, length) != 0))
@@ -80,6 +109,22 @@ static size_t encoded_reach(struct str s, size_t at, const struct redact_lead *l
     return n;
 }
 
+/* Whether a quote that no stop of a value names begins at `at`: the value is behind it. */
+static bool begins_quote(struct str s, size_t at)
+{
+    static const size_t lengths[] = {1, 3, 4, 6}; /* of a backtick, of UTF-8, of \x22, of \u0022 */
+    if (at >= s.n || !memchr("`\\\xe2", s.p[at], 3))
+        return false;
+    if (s.p[at] == '`')
+        return true;
+    for (size_t i = 1; i < sizeof lengths / sizeof *lengths; i++) {
+        const char *entity = s.n - at >= lengths[i] ? redact_lead_entity(s, at + lengths[i]) : NULL;
+        if (entity && strlen(entity) == lengths[i])
+            return true;
+    }
+    return false;
+}
+
 /* Whether the value is a parameter in a request: it ends at `&`, `#` or a blank, and may contain anything
  * else. */
 static bool is_parameter(const struct redact_lead *l)
@@ -98,14 +143,17 @@ static size_t value_reach(struct str s, size_t at, const struct redact_lead *l, 
         return encoded_reach(s, at, l, most);
     if (l->quote && (!l->whole || header || (l->element && l->sign == '=')))
         return quoted_reach(s, at, l, most);
+    if (!header && begins_quote(s, at))
+        return 0;
     if (l->sign != ':')
         return redact_reach_until(s, at, " \t&;,\"'", most);
     if (header) /* to the end of the line */
         return s.n - at < most ? s.n - at : most;
+    size_t brackets = l->listed || l->name_quoted ? bracket_reach(s, at, most) : 0;
+    if (brackets > 0)
+        return brackets;
     if (!l->name_quoted)
         return l->listed ? redact_reach_until(s, at, " \t&;,\"'}])", most) : 0;
-    if (at < s.n && (s.p[at] == '{' || s.p[at] == '['))
-        return bracket_reach(s, at, most);
     return redact_reach_until(s, at, " \t&;,\"'}])\\", most);
 }
 
@@ -133,29 +181,43 @@ static enum redact_name judge_by_text_before(struct redact_search *search, size_
     return says;
 }
 
-/* The hint of the text after it, as in `"value": "x", "name": "DB_PASSWORD"`. */
+/* Where the value of the next pair begins in `"value": "x", "secret": true, "name": "DB_PASSWORD"` or in the
+ * attributes of a tag, from the end of a value on; 0: the object or the tag ends before. */
+static size_t find_next_value(struct str s, size_t at, const struct redact_lead *l)
+{
+    enum { MOST_BETWEEN = 32, MOST_BLANKS = 8 };
+    size_t begin = at;
+    while (at < s.n && at - begin < MOST_BETWEEN && s.p[at] != l->sign && s.p[at] != '\0' &&
+           !strchr("{}[]<>", s.p[at]))
+        at++;
+    if (at >= s.n || s.p[at] != l->sign)
+        return 0;
+    begin = ++at;
+    while (at < s.n && at - begin < MOST_BLANKS &&
+           (redact_is_blank(s.p[at]) || redact_is_quote(s.p[at]) || s.p[at] == '\\'))
+        at++;
+    return at < s.n ? at : 0;
+}
+
+/* The hint of the text after it, in the same object or tag. */
 static enum redact_name judge_by_text_after(struct redact_search *search, size_t at,
                                             const struct redact_lead *l)
 {
-    enum { MOST_BETWEEN = 24 };
+    enum { MOST_PAIRS = 4 };
     struct str s = search->in;
-    struct redact_lead other;
-    if (!l->name_quoted)
+    if (!l->name_quoted && !(l->sign == '=' && l->quote))
         return REDACT_HARMLESS;
-    at += value_reach(s, at, l, REDACT_RANDOM_MOST);
-    size_t begin = at;
-    while (at < s.n && at - begin < MOST_BETWEEN && s.p[at] != ':' && !strchr("{}[]", s.p[at]))
-        at++;
-    if (at >= s.n || s.p[at] != ':')
-        return REDACT_HARMLESS;
-    at++;
-    while (at < s.n && at - begin < 2 * MOST_BETWEEN &&
-           (redact_is_blank(s.p[at]) || redact_is_quote(s.p[at]) || s.p[at] == '\\'))
-        at++;
-    if (at >= s.n || !redact_lead_read(search, at, &other) ||
-        redact_pair_part(other.name) != REDACT_PAIR_NAME)
-        return REDACT_HARMLESS;
-    return judge_value((struct str){s.p + at, redact_reach_until(s, at, "\"'\\ ,}", REDACT_NAME_MOST)});
+    struct redact_lead now = *l;
+    for (int i = 0; i < MOST_PAIRS; i++) {
+        size_t end = at + value_reach(s, at, &now, REDACT_RANDOM_MOST);
+        at = find_next_value(s, end, l);
+        if (at == 0 || !redact_lead_read(search, at, &now))
+            return REDACT_HARMLESS;
+        if (redact_pair_part(now.name) == REDACT_PAIR_NAME)
+            return judge_value(
+                (struct str){s.p + at, redact_reach_until(s, at, "\"'\\ ,}", REDACT_NAME_MOST)});
+    }
+    return REDACT_HARMLESS;
 }
 
 /* What the other half of a pair implies for this value; stores what this value implies for the other half. */
@@ -186,11 +248,14 @@ static bool is_not_set(const struct redact_lead *l, struct str v)
 /* Whether a list or an object contains a string, or any other value is not a number. */
 static bool contains_text(const struct redact_lead *l, struct str v)
 {
-    if (v.n == 0 || (v.p[0] != '{' && v.p[0] != '['))
+    size_t bracket = type_length(v, 0, v.n);
+    if (bracket >= v.n || !opens_bracket(v.p[bracket]))
         return v.n > 0 && l->quote && !l->whole && !isdigit((unsigned char)v.p[0]);
-    char before = v.p[0];
-    for (size_t i = 1; i < v.n; i++) {
-        if (redact_is_quote(v.p[i]) && (before == ':' || before == '['))
+    /* In Go's `[]string{...}` the braces contain strings, not names. */
+    bool is_go = v.p[0] != '{' && memchr(v.p, '{', v.n);
+    char before = v.p[bracket];
+    for (size_t i = bracket + 1; i < v.n; i++) {
+        if (redact_is_quote(v.p[i]) && (before == ':' || before == '[' || (is_go && before == '{')))
             return true;
         if (!redact_is_blank(v.p[i]) && v.p[i] != '\\')
             before = v.p[i];

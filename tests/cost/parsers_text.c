@@ -437,6 +437,15 @@ static const struct cost_grammar secrets[] = {
     {"brackets of tags", "<", ">", "", NULL, 0},
     {"parts of a path", "", "/token/", "", NULL, 0},
     {"arguments", "", "-u a:-p ", "", NULL, 0},
+    {"values of Go", "", "token:[]a{", "", NULL, 0},
+    {"types of Go", "", "key:[]", "", NULL, 0},
+    {"texts of XML without end", "", "<a><![CDATA[", "", NULL, 0},
+    {"secrets in XML without end", "", "<token><![CDATA[", "", NULL, 0},
+    {"pairs without a name", "", "\"value\":\"a\",", "", NULL, 0},
+    {"data source names", "", "a:b/c:", "@tcp(", NULL, 0},
+    {"encoded colons", "", "a://b%3A", "", NULL, 0},
+    {"doubled quotes", "password='", "a''", "", NULL, 0},
+    {"backticks", "", "token=`", "", NULL, 0},
     {0},
 };
 

@@ -276,6 +276,28 @@ static void requests_without_a_file(void **state)
     }
 }
 
+/* A command line that was asked for by its path has arguments too, and keeps the NULs between them. */
+static void a_command_line_by_its_path(void **state)
+{
+    struct capture w;
+    char *top = NULL;
+    struct err err = ERR_INIT;
+    struct bundle_copied c = {0};
+    begin(&w, *state);
+    static const char bytes[] = "/bin/x\0--password\0sesame\0-v",
+                      want[] = "/bin/x\0--password\0[redacted]\0-v";
+    add(&w, (struct manifest_item){.kind = "/debug/pprof/cmdline", .file = "file-03/gitaly/c.txt"}, bytes,
+        sizeof bytes - 1);
+    char *bundle = end(&w);
+    struct bundle_copy how = {.bundle = bundle, .redact = true, .cancel_fd = -1};
+    copied(&how, &c);
+    ok(bundle_extract(c.path, NULL, *state, NULL, 1 << 20, &top, &err), &err);
+    same_file(top, "file-03/gitaly/c.txt", want, sizeof want - 1);
+    bundle_copied_release(&c);
+    free(top);
+    free(bundle);
+}
+
 /* A repeated word goes from the values of every key; fixed words of the format, times and the hashes of
  * members stay. */
 static void every_key_is_scrubbed(void **state)
@@ -712,6 +734,7 @@ int main(void)
         cmocka_unit_test(searching_a_manifest_can_be_cancelled),
         cmocka_unit_test(requests_without_a_file),
         cmocka_unit_test(every_key_is_scrubbed),
+        SCRATCH(a_command_line_by_its_path),
         SCRATCH(names),
         SCRATCH(redaction),
         SCRATCH(repeated_words),
