@@ -9,7 +9,7 @@ static int read_seconds(const char *value, int64_t *ret_ms, struct err *err)
 {
     if (text_to_duration(value, ret_ms, err) < 0)
         return err_wrap(err, "--budget seconds");
-    return *ret_ms > 0 ? 0 : err_set(err, ERR_USAGE, "--budget seconds wants more than nothing");
+    return *ret_ms > 0 ? 0 : err_set(err, ERR_USAGE, "--budget seconds must be more than 0");
 }
 
 static int read_bytes(const char *value, uint64_t *ret, struct err *err)

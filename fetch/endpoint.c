@@ -250,7 +250,7 @@ int endpoint_redirect(const struct service *service, const struct secret *secret
     write_origin(service, own, sizeof own);
     if (curl_url_set(from, CURLUPART_URL, own, 0) != CURLUE_OK ||
         curl_url_set(to, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK) {
-        err_set(err, ERR_FAILED, "it redirects to what is no URL: not followed");
+        err_set(err, ERR_FAILED, "it redirects to an invalid URL: not followed");
         goto out;
     }
     bool here = same_part(from, to, CURLUPART_SCHEME) && same_part(from, to, CURLUPART_PORT) &&

@@ -307,17 +307,14 @@ static const struct finding_rule rules[] = {
     {.id = "renewed",
      .topic = FINDING_TOPIC_BODY,
      .number = FETCH_FINDING_RENEWED,
-     .sentence = "taken again over a new SSH session, since the one before was lost: what the first attempt "
-                 "brought is "
-                 "not in it",
+     .sentence = "taken again over a new SSH session, because the one before was lost: it has no byte of the "
+                 "first attempt",
      .evidence = "the SSH session ended, or was kept waiting, while the item or the index page was fetched",
      .source = "the gateway"},
     {.id = "adopted",
      .topic = FINDING_TOPIC_BODY,
      .number = FETCH_FINDING_ADOPTED,
-     .sentence = "it was taken by a run that was killed before it had written that down: when it was taken, "
-                 "and how long "
-                 "that took, is not known",
+     .sentence = "a killed run had fetched it without recording it: its time and duration are unknown",
      .evidence = "a whole file in the place of an item, in a work directory that is resumed",
      .source = "profgrab resume"},
     {.id = "retried",
@@ -329,9 +326,7 @@ static const struct finding_rule rules[] = {
     {.id = "sync-late",
      .topic = FINDING_TOPIC_BODY,
      .number = FETCH_FINDING_SYNC_LATE,
-     .sentence = "it began behind the others: its host was not ready when they were released, or it had to "
-                 "be asked for "
-                 "again",
+     .sentence = "it began after the others: its host was not ready at the common start, or it was retried",
      .evidence = "--sync, and a service that was ready only after --sync-deadline",
      .source = "the start that all share"},
     {.id = "build-changed",

@@ -29,8 +29,7 @@ struct sink {
 static int too_large(const struct sink *s, struct err *err)
 {
     char most[32];
-    err_set(err, ERR_FAILED,
-            "its body is larger than %s, the most that is taken of this kind: the rest was left",
+    err_set(err, ERR_FAILED, "its body is larger than %s, the limit of this kind: the rest was not read",
             text_bytes(most, sizeof most, s->max));
     return err_hint(err, "--max-bytes takes more");
 }
@@ -225,7 +224,7 @@ void item_fetch(struct transfer *t, const struct plan_item *plan, const struct i
     if (told) {
         ret->status = FETCH_FAILED;
         ret->sha256[0] = '\0';
-        err_set(&ret->err, ERR_FAILED, "what came repeats the secret that was sent: not kept");
+        err_set(&ret->err, ERR_FAILED, "the body repeats the secret that was sent: not kept");
     }
     transfer_redact(t, ret->err.msg);
     transfer_redact(t, ret->server_words);
@@ -238,10 +237,10 @@ void item_fetch(struct transfer *t, const struct plan_item *plan, const struct i
         snprintf(ret->file, sizeof ret->file, "%s/%s.part", context->directory, plan->file);
     }
     fetch_finding_check(&ret->findings, &(struct evidence){.item = ret,
-                                                    .plan = plan,
-                                                    .response = &response,
-                                                    .waited_ms = context->waited_ms,
-                                                    .beside = context->beside});
+                                                           .plan = plan,
+                                                           .response = &response,
+                                                           .waited_ms = context->waited_ms,
+                                                           .beside = context->beside});
 out:
     /* Do not remove a file that this fetch did not create. */
     if (sink.fd >= 0 && !ret->file[0])

@@ -123,7 +123,7 @@ static void restore_waiting(const struct plan_item *plan, const struct item_cont
     if (beneath_rename(context->work, waiting, kept.file, NULL) == 0 &&
         item_look_again(context, &kept, &err) == 0) {
         size_t n = strlen(kept.err.msg);
-        snprintf(kept.err.msg + n, sizeof kept.err.msg - n, "; what an earlier run has got of it is kept");
+        snprintf(kept.err.msg + n, sizeof kept.err.msg - n, "; the part of an earlier run is kept");
         kept.status = item->status == FETCH_INTERRUPTED ? FETCH_INTERRUPTED : FETCH_DAMAGED;
         *item = kept;
     }

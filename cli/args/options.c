@@ -30,7 +30,7 @@ static int set_duration(const struct option *o, const char *value, void *place, 
     if (text_to_duration(value, &ms, err) < 0)
         return err_wrap(err, "--%s", o->name);
     if (ms == 0)
-        return err_set(err, ERR_USAGE, "--%s wants more than nothing", o->name);
+        return err_set(err, ERR_USAGE, "--%s must be more than 0", o->name);
     *(int64_t *)place = ms;
     return 0;
 }

@@ -139,8 +139,9 @@ static int too_late(const struct login *in, struct err *err)
     if (!in->touch_since)
         return ssh_log_delay(&in->o->said, clock_now() - in->since, err);
     if (!in->options->ask) {
-        err_set(err, ERR_TIMEOUT, "a key waits to be touched, and nobody is told");
-        return err_hint(err, "without --batch you are told, and waited for as long as --ask-timeout says");
+        err_set(err, ERR_TIMEOUT, "a security key waits for a touch, and --batch allows no prompt");
+        return err_hint(err,
+                        "without --batch profgrab prompts for the touch, and waits as long as --ask-timeout");
     }
     err_set(err, ERR_TIMEOUT, "nobody touched the key");
     return err_hint(err, "its token blinks when it waits for a touch; --ask-timeout says how long");

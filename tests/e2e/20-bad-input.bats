@@ -131,7 +131,7 @@ refuses() {
     run_profgrab --host x --port 70000 heap
     refuses 2 '--port wants a number from 1 to 65535, not "70000"'
     run_profgrab --host x --timeout 0 heap
-    refuses 2 '--timeout wants more than nothing'
+    refuses 2 '--timeout must be more than 0'
     run_profgrab --host a,,b heap
     refuses 2 'empty entry in the list'
 }

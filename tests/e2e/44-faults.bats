@@ -83,7 +83,7 @@ inventory() {
     ended
     rig_end once
     assert_status 0
-    assert_stderr_has 'taken again over a new SSH session, since the one before was lost'
+    assert_stderr_has 'taken again over a new SSH session, because the one before was lost'
     "$profgrab_program" bundle verify "$output"
     manifest_of "$output" >manifest.json
     grep -q '"rule": "renewed"' manifest.json

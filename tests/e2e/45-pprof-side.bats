@@ -295,7 +295,7 @@ refute_secret() {
     inventory "  app: { port: $RIG_PORT_rude, path: /endless/debug/pprof }"
     run_profgrab --host file-03 --max-bytes 3MB heap
     assert_status 1
-    assert_stderr_has 'larger than 3.0 MB, the most that is taken of this kind'
+    assert_stderr_has 'larger than 3.0 MB, the limit of this kind'
     assert_stderr_has '--max-bytes'
     local bytes
     bytes=$(manifest 'm["hosts"][0]["services"][0]["items"][0]["bytes"]')

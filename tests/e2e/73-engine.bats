@@ -86,7 +86,7 @@ ran_within() { # SECONDS: since $began
     assert_status 3
     ran_within 15
     assert_stderr_has 'gone: '
-    assert_stderr_has 'file-slow-1: slow-1: cpu=1s: it began behind the others'
+    assert_stderr_has 'file-slow-1: slow-1: cpu=1s: it began after the others'
     look 'm["sync"]["targets"] == 3 and m["sync"]["late"] == 1' \
         '[h["name"] for h, s, i in items if i.get("late")] == ["file-slow-1"]' \
         'all(i["status"] == "ok" for h, s, i in items)' \

@@ -246,7 +246,7 @@ assert_complete() { # BUNDLE: its files are in $dir then
     mood heap notfound
     run_profgrab resume "$work"
     assert_status 3
-    assert_stderr_has 'what an earlier run has got of it is kept'
+    assert_stderr_has 'the part of an earlier run is kept'
     local bundle=$output
     dir=$(extract "$bundle")
     assert_equal "$(stat -c %s "$dir/web-02/app/heap.pb.gz.damaged")" "$size"

@@ -158,7 +158,7 @@ static void bad_numbers(void **state)
         free(line);
         free(msg);
     }
-    wrong("--timeout 0", "--timeout wants more than nothing", "");
+    wrong("--timeout 0", "--timeout must be more than 0", "");
     wrong("--timeout 5x", "--timeout: \"5x\" is not a duration: write 30s, 2m, 1m30s or a number of seconds",
           "");
 }
