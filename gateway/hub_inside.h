@@ -46,7 +46,7 @@ void hub_set_state(struct hub *h, enum hub_state state, const struct err *why);
 /* Sets the value of hub_is_idle. */
 void hub_note_idle(struct hub *h, bool idle);
 
-/* ---- whose turn it is to open -------------------------------------------------------------------------- */
+/* ---- the queue of openings (open_queue.c) -------------------------------------------------------------- */
 
 /* Fails the waiting links if the opening one blocks them for too long. */
 void open_queue_check(struct hub *h);

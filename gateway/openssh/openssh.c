@@ -32,8 +32,8 @@ static void hear_one(struct ssh_log *l, enum ssh_log_source source, int *fd)
 
 void openssh_hear(struct openssh *o)
 {
-    hear_one(&o->said, SSH_LOG, &o->log);
-    hear_one(&o->said, SSH_STDERR, &o->complaints);
+    hear_one(&o->ssh_log, SSH_LOG, &o->log);
+    hear_one(&o->ssh_log, SSH_STDERR, &o->complaints);
 }
 
 bool openssh_is_gone(struct openssh *o)
@@ -156,7 +156,7 @@ bool openssh_ended(struct openssh *o, struct err *exit_error)
         return false;
     if (o->pid) {
         read_last_log(o);
-        ssh_log_failure(&o->said, "", &why);
+        ssh_log_failure(&o->ssh_log, "", &why);
     } else {
         err_set(&why, ERR_LOST, "the master connection at %s has ended", o->path);
     }

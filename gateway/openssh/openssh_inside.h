@@ -23,7 +23,7 @@ struct openssh {
     int log;        /* both ends of the log's pipe: the pipe must not look closed before ssh opens it */
     int log_writer; /* ... */
     int complaints; /* its standard error */
-    struct ssh_log said;
+    struct ssh_log ssh_log;
 };
 
 /* Creates one without a master; NULL without memory. */

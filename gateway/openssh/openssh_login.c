@@ -107,7 +107,7 @@ static int extend_deadline(struct login *in, bool asked, bool touched, struct er
         return 0;
     /* ssh logged its version before its question. */
     openssh_hear(in->o);
-    in->ask.labels_logins = ssh_log_labels_logins(&in->o->said);
+    in->ask.labels_logins = ssh_log_labels_logins(&in->o->ssh_log);
     if (askpass_serve(&in->ask, in->options, err) < 0)
         return -1;
     if (in->ask.touch >= 0 && !in->touch_since)
@@ -119,7 +119,7 @@ static int extend_deadline(struct login *in, bool asked, bool touched, struct er
 /* The agent may ask the user too, and does not report it to us. */
 static void watch_agent(struct login *in)
 {
-    bool waits = ssh_log_awaits_agent(&in->o->said);
+    bool waits = ssh_log_awaits_agent(&in->o->ssh_log);
     if (!waits)
         in->agent_since = 0;
     else if (!in->agent_since)
@@ -137,7 +137,7 @@ static int64_t deadline_of(const struct login *in)
 static int too_late(const struct login *in, struct err *err)
 {
     if (!in->touch_since)
-        return ssh_log_delay(&in->o->said, clock_now() - in->since, err);
+        return ssh_log_delay(&in->o->ssh_log, clock_now() - in->since, err);
     if (!in->options->ask) {
         err_set(err, ERR_TIMEOUT, "a security key waits for a touch, and --batch allows no prompt");
         return err_hint(err,
@@ -155,7 +155,7 @@ static int wait_ready(struct login *in, struct err *err)
         openssh_hear(o);
         watch_agent(in);
         if (ended)
-            return ssh_log_failure(&o->said, in->where, err);
+            return ssh_log_failure(&o->ssh_log, in->where, err);
         if (is_ready(o, in->options->limits.cancel_fd))
             return 0;
         if (clock_now() > deadline_of(in))
@@ -229,8 +229,8 @@ int openssh_start(const struct ssh_config *config, const struct login_options *o
     openssh_describe_host(config, hop);
     snprintf(in.where, sizeof in.where, "%s port %u", hop->address, hop->port);
     int rc = log_in(&in, config, err);
-    ssh_log_describe(&in.o->said, hop);
-    ssh_log_settle(&in.o->said);
+    ssh_log_describe(&in.o->ssh_log, hop);
+    ssh_log_settle(&in.o->ssh_log);
     askpass_settle(&in.ask, options, rc == 0);
     if (rc < 0)
         add_refused(&in.ask.refused, err);

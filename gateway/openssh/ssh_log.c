@@ -228,7 +228,7 @@ static bool is_chatter(const char *line)
     return !line[0];
 }
 
-/* The ssh of a jump host behind another one knows only this. */
+/* The ssh of a jump host behind another one logs only such a line. */
 static bool has_no_cause(const char *line)
 {
     return after_prefix(line, "Connection closed by UNKNOWN ") ||
@@ -279,7 +279,7 @@ void ssh_log_feed(struct ssh_log *l, enum ssh_log_source source, const char *p, 
     }
 }
 
-/* ---- what is made of it -------------------------------------------------------------------------------- */
+/* ---- questions about the log --------------------------------------------------------------------------- */
 
 /* A key is "PATH TYPE FINGERPRINT [explicit] [agent] [token] [authenticator]". Returns the text from its
  * fingerprint on, or NULL. */

@@ -211,7 +211,7 @@ int ssh_log_failure(const struct ssh_log *l, const char *where, struct err *err)
     return err_set(err, ERR_FAILED, "ssh says: %s", latest_complaint(own));
 }
 
-/* ---- what is waited for -------------------------------------------------------------------------------- */
+/* ---- a slow login -------------------------------------------------------------------------------------- */
 
 int ssh_log_delay(const struct ssh_log *l, int64_t ms, struct err *err)
 {

@@ -45,7 +45,7 @@ static int set_refusal(struct openssh_stream *s, const struct mux_message *m, st
 {
     char said[160], name[DESTINATION_NAME];
     openssh_hear(s->master);
-    if (ssh_log_refusal(&s->master->said, s->to, said, sizeof said))
+    if (ssh_log_refusal(&s->master->ssh_log, s->to, said, sizeof said))
         return open_failure_set(s->to, said, err);
     destination_name(s->to, name);
     if (m->type == MUX_PERMISSION_DENIED)
@@ -91,11 +91,12 @@ static int check_answer(struct openssh_stream *s, struct err *err)
 {
     char said[160] = "connect failed", byte;
     openssh_hear(s->master);
-    if (ssh_log_confirmation(&s->master->said, s->to)) {
+    if (ssh_log_confirmation(&s->master->ssh_log, s->to)) {
         s->open = true;
         return 1;
     }
-    if (!ssh_log_refusal(&s->master->said, s->to, said, sizeof said) && recv(s->in, &byte, 1, MSG_PEEK) != 0)
+    if (!ssh_log_refusal(&s->master->ssh_log, s->to, said, sizeof said) &&
+        recv(s->in, &byte, 1, MSG_PEEK) != 0)
         return 0;
     return open_failure_set(s->to, said, err);
 }

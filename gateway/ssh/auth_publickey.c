@@ -50,7 +50,7 @@ static bool openssh_server(const struct auth *a)
     return strstr(session_facts(a->s)->banner, "OpenSSH") != NULL;
 }
 
-/* ---- what came of it ----------------------------------------------------------------------------------- */
+/* ---- the result of an offer ---------------------------------------------------------------------------- */
 
 static void note_refusal(struct attempt *t)
 {

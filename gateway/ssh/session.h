@@ -51,8 +51,8 @@ int64_t session_deadline(const struct session *s);
 int session_cancel_fd(const struct session *s);
 struct proc_limits session_program_limits(const struct session *s);
 
-/* For calls of libssh2. Its callbacks receive `abstract`; session_conversation returns from it what
- * session_set_conversation has set. */
+/* For calls of libssh2. Its callbacks receive `abstract`; session_conversation returns from it the
+ * pointer that session_set_conversation has set. */
 LIBSSH2_SESSION *session_libssh2(const struct session *s);
 void session_set_conversation(struct session *s, void *conversation);
 void *session_conversation(void **abstract);

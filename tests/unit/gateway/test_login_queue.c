@@ -1,4 +1,4 @@
-/* The places at an address: who is let in when. */
+/* The queue of logins at an address: its limit and its order. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
