@@ -1,4 +1,4 @@
-/* Whether a bundle may go to a place, from facts alone. */
+/* Decides from facts, without a request, whether a bundle may go to a place. */
 #ifndef HANDOFF_DECIDE_H
 #define HANDOFF_DECIDE_H
 
@@ -6,18 +6,18 @@
 
 #include "base/base.h"
 
-/* Who can fetch what is attached there, if they have its address. */
+/* The people who can fetch an attachment whose address they have. */
 enum readers {
-    READERS_UNKNOWN,   /* nobody said: taken for anyone */
-    READERS_TEAM,      /* those whom the project has as members */
-    READERS_SIGNED_IN, /* everybody with an account */
+    READERS_UNKNOWN,   /* the tracker does not report it: the same as anyone */
+    READERS_TEAM,      /* the members of the project */
+    READERS_SIGNED_IN, /* every user with an account */
     READERS_ANYONE,
 };
 
 struct facts {
     enum readers place;
-    bool existing;     /* an issue that was there before */
-    bool confidential; /* the issue, as the tracker says now */
+    bool existing;     /* the issue existed before */
+    bool confidential; /* the issue, as the tracker reports now */
     bool encrypted;
     bool plaintext_i_know;
 };
@@ -25,13 +25,13 @@ struct facts {
 /* "readable by anyone". */
 const char *readers_text(enum readers readers);
 
-/* 0, or ERR_DENIED with what to do. `place` is what the messages call it: "project ops". */
+/* 0, or ERR_DENIED with a hint. `place` is its name in messages: "project ops". */
 int decide_bundle(const struct facts *f, const char *place, struct err *err);
 
-/* Whether an internal note must be proved before anything is uploaded: others read the issue. */
+/* Whether outsiders can read the issue, so that an internal note must be read back before the upload. */
 bool decide_needs_note(const struct facts *f);
 
-/* Whether words that tell something may go into a note of which `internal` was read back. */
+/* Whether the summary may go into a note; `internal` was read back from it. */
 bool decide_words(const struct facts *f, bool internal);
 
 #endif

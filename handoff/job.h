@@ -1,8 +1,8 @@
 /*
- * One hand-off under way, and what the kinds of trackers do in it. Known to this folder alone.
+ * A hand-off in progress, and the interface of a tracker. For this folder only.
  *
- * run.c goes through the steps, and decides; a kind of tracker only asks and sends. Adding one is a file and
- * a row in tracker_of.
+ * run.c runs the steps and decides; a tracker only sends requests. Adding a tracker takes a file and a row in
+ * tracker_of.
  */
 #ifndef HANDOFF_JOB_H
 #define HANDOFF_JOB_H
@@ -15,7 +15,7 @@
 #include "http/http.h"
 
 #define JOB_ID 32
-/* The address of a request with these fields. */
+/* A pointer to a request with these members. */
 #define REQUEST(...) (&(const struct http_request){__VA_ARGS__})
 
 struct job {
@@ -26,19 +26,18 @@ struct job {
     struct attachment attachment;
     struct facts facts;
     struct handoff_result *result;
-    int status; /* of the last answer; 0: there was none */
-    bool
-        unknown; /* the last request that changes something was sent whole, and nobody said what came of it */
+    int status;   /* of the last answer; 0: there was none */
+    bool unknown; /* the last request that changes something was sent whole, and got no answer */
 
-    /* What was learned from the tracker; numbers are digits, checked. */
-    char project[600];      /* as it stands in paths */
+    /* Results of earlier steps; numbers are digits, checked. */
+    char project[600];      /* as in paths */
     char project_url[1024]; /* for people */
     char issue[JOB_ID];
     char note[JOB_ID];     /* the internal note that is filled later; "" for none */
-    char assignee[JOB_ID]; /* of trackers that know one */
-    json_t *assignees;     /* of those that know several: an array of numbers; NULL: none */
-    bool packages_public;  /* GitLab: anyone may get packages */
-    bool packages_only;    /* GitLab: it cannot say what it stored as an upload */
+    char assignee[JOB_ID]; /* for trackers with one */
+    json_t *assignees;     /* for trackers with several: an array of numbers; NULL: none */
+    bool packages_public;  /* GitLab: anyone may download packages */
+    bool packages_only;    /* GitLab: it cannot verify an upload, so use packages */
     struct {
         char id[JOB_ID], parent[JOB_ID];
         char path[1024]; /* where it can be fetched */
@@ -48,32 +47,32 @@ struct job {
 };
 
 /*
- * Each returns 0, or -1 with what went wrong and job->unknown set where it may have happened all the same.
- * A NULL step is one that the tracker has no need of.
+ * Each function returns 0, or -1 with the error; job->unknown is then set if the step may have happened. A
+ * NULL step is not needed by the tracker.
  */
 struct tracker_type {
     enum tracker_kind kind;
     const char *auth;  /* the header with the token, for one %s */
-    const char *place; /* what it calls a project: "project", "queue" */
-    const char *issue; /* and an issue: "issue", "ticket" */
-    const char *may;   /* what its token must be allowed, as a hint */
+    const char *place; /* its word for a project: "project", "queue" */
+    const char *issue; /* its word for an issue: "issue", "ticket" */
+    const char *may;   /* the permissions that its token needs, as a hint */
     bool labels;
-    bool readers_untold; /* it never says who can read a place */
+    bool readers_untold; /* it never reports the readers of a place */
     size_t max_assignees;
     /* Fills facts.place, and of an existing issue facts.confidential and result->issue_url. */
     int (*look_place)(struct job *j, struct err *err);
-    /* The same, and whatever else must be known before: whom the request names, which version it is. */
+    /* The same, and checks the rest of the request: assignees, the tracker's version. */
     int (*look)(struct job *j, struct err *err);
-    /* A new issue with its flag and with words that tell nothing: fills issue, result->issue_url. */
+    /* Creates an issue with its flag and a neutral text: fills issue, result->issue_url. */
     int (*create)(struct job *j, const char *title, const char *description, struct err *err);
-    /* The issue's flag as it is now. */
+    /* Reads the issue's flag back. */
     int (*read_back)(struct job *j, bool *ret_confidential, struct err *err);
-    /* An internal note with words that tell nothing, and its flag as it is now. */
+    /* Creates an internal note with a neutral text, and reads its flag back. */
     int (*open_note)(struct job *j, const char *text, bool *ret_internal, struct err *err);
     int (*upload)(struct job *j, struct err *err);
-    /* What was stored is what was sent. */
+    /* Compares the stored file with the sent one. */
     int (*verify)(struct job *j, struct err *err);
-    /* The issue takes the file, and that it has it is read back; NULL: it needs no asking. */
+    /* Attaches the stored file to the issue, and reads that back; NULL: the upload does it. */
     int (*attach)(struct job *j, struct err *err);
     /* The text of the note: summary, link, instructions. */
     void (*words)(const struct job *j, struct buf *out);

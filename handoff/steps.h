@@ -1,12 +1,10 @@
 /*
- * The hand-off: a bundle attached to an issue of a team's tracker, where nobody else can read it.
+ * The steps of a hand-off at the tracker: a file is attached to an issue that only the team can read.
  *
- * Every tracker drops a confidentiality flag without a word when whoever asks may not set it, and answers
- * "created". So nothing that tells anything leaves before the flag was read back, and these steps are the
- * same for all trackers (enum handoff_step). A place of which nobody says who can read it is taken for a
- * public one. docs/handoff.md says who can read what after each step.
- *
- * Nothing here prints. Everything in the outputs that a tracker said is printable, and no token is in it.
+ * A tracker silently drops the confidentiality flag if the user may not set it, and still answers "created".
+ * So profgrab sends nothing that reveals anything before it has read the flag back. The steps are the same
+ * for all trackers (enum handoff_step). A place whose readers the tracker does not report counts as public.
+ * docs/handoff.md lists the readers after each step.
  */
 #ifndef HANDOFF_STEPS_H
 #define HANDOFF_STEPS_H
@@ -19,13 +17,13 @@
 #include "http/http.h"
 #include "inventory/inventory.h"
 
-/* What is handed over, and where to. Strings live as long as the call. */
+/* The file and its destination. Strings must live as long as the call. */
 struct handoff_request {
     const struct tracker *tracker;
-    const char *project; /* as the tracker calls it: "group/project", an identifier, a queue */
-    const char *issue;   /* the number of one that exists, in digits; NULL: a new one is made */
-    const char *file;    /* path of the bundle as it is to be sent */
-    bool encrypted;      /* it is encrypted to those who may read it */
+    const char *project; /* in the tracker's form: "group/project", an identifier, a queue */
+    const char *issue;   /* the number of an existing one, in digits; NULL: create one */
+    const char *file;    /* path of the bundle to send */
+    bool encrypted;      /* it is encrypted */
     const char *title;   /* of a new issue, in the user's own words, and as public as the issue is before its
                             flag was read back; NULL: one that tells nothing */
     const char *summary; /* lines about what was found, host names and all: they go only where it was read

@@ -1,4 +1,4 @@
-/* One request and its answer over libcurl, or in words alone (http_dry.c). Known to http*.c alone. */
+/* One request and its answer over libcurl, or described in a dry run (dry_run.c). For this folder only. */
 #ifndef HTTP_EXCHANGE_H
 #define HTTP_EXCHANGE_H
 
@@ -18,27 +18,27 @@ struct http {
     char curl_words[CURL_ERROR_SIZE];
 };
 
-/* Whom a try asks. */
+/* The destination of one attempt. */
 struct http_target {
     char *url;
-    bool bare; /* it is, or was on the way there, another origin than the tracker's: it gets no token */
+    bool bare; /* a redirect has left the client's origin: send no token */
 };
 
 /* Sets the callbacks. CURLE_OK, or the first failure. */
 int http_exchange_set(struct http *h);
 
-/* One try; ret->body is initialised, the rest is filled in here. */
+/* One attempt. ret->body is initialised; this sets the other members. */
 int http_exchange(struct http *h, const struct http_request *request, const struct http_target *target,
                   struct http_answer *ret, struct err *err);
 
-/* In the place of one in a dry run: tells what would be sent, and answers as the request has it. */
+/* Replaces http_exchange in a dry run: reports the request, and returns its `dry` answer. */
 int http_pretend(const struct http *h, const struct http_request *request, struct http_answer *ret,
                  struct err *err);
 
-/* What a failure of libcurl means; always -1. */
+/* Sets the error for a failure of libcurl; always -1. */
 int http_failed(const struct http *h, CURLcode code, struct err *err);
 
-/* Frees headers of which one holds the token, and leaves nothing of it in memory. */
+/* Frees headers, one of which has the token, and wipes it. */
 void http_headers_free(struct curl_slist *headers);
 
 #endif

@@ -1,11 +1,10 @@
 /*
- * HTTP to one tracker: its own origin, its own authorities, its token in a header and nowhere else.
+ * An HTTP client over libcurl for one origin, with its own authorities and its token in one header.
  *
- * Over TLS, or plain to loopback. What is sent once is sent once: a request is repeated only when it was
- * refused before anything happened (429), or asks for something and changes nothing (GET). Redirects are
- * followed by GET alone, at most three, and within the origin; the token goes nowhere else. A GET of a stored
- * file may be sent on to the store that keeps it, where it is asked for without the token. Answers are
- * bounded. No text that comes out of here holds the token.
+ * It speaks TLS, or plain HTTP to loopback. It repeats a request only after a 429, which means that nothing
+ * happened, or if the request is a GET. It follows redirects of a GET, at most three, within the origin, and
+ * sends the token nowhere else. A GET with `elsewhere` may be redirected to another origin, without the
+ * token. Answers are bounded. No output contains the token.
  */
 #ifndef HTTP_HTTP_H
 #define HTTP_HTTP_H
@@ -25,8 +24,8 @@ struct http_would {
 };
 
 struct http_options {
-    const char *url; /* what all paths stand behind: https://HOST[:PORT][/PATH], without a slash at the end */
-    const char *ca;  /* PEM; NULL: the system's authorities */
+    const char *url;  /* the prefix of all paths: https://HOST[:PORT][/PATH], without a slash at the end */
+    const char *ca;   /* PEM; NULL: the system's authorities */
     const char *auth; /* the header with the token as a format for one %s, such as "PRIVATE-TOKEN: %s" */
     const struct secret *token; /* NULL in a dry run. Must outlive it. */
     /* Sends nothing: `would` gets each request. */
@@ -42,7 +41,7 @@ struct http_options {
     void *ctx;
 };
 
-/* ERR_USAGE for a URL that would carry the token in the clear. */
+/* ERR_USAGE for a URL that would send the token unencrypted. */
 int http_new(const struct http_options *options, struct http **ret, struct err *err);
 void http_free(struct http *h);
 
@@ -60,51 +59,48 @@ struct http_file {
 
 struct http_request {
     const char *method;
-    const char *path;             /* behind the URL; begins with a slash, encoded */
+    const char *path;             /* after the URL; begins with a slash, encoded */
     const char *json;             /* the body; NULL: none */
     const struct http_file *file; /* the body; NULL: none */
-    /* Takes the body of a 200 instead of the answer, at most `limit` bytes; NULL: the answer keeps it. */
+    /* Receives the body of a 200, at most `limit` bytes; NULL: the answer stores it. */
     int (*body)(void *ctx, const void *p, size_t n, struct err *err);
     void *ctx;
     uint64_t limit;
-    /* A GET whose answer may lie with another origin: GitLab redirects to the object store that keeps its
-     * files, by an address that is good for some minutes and for whoever has it
-     * (administration/object_storage: proxy_download). It goes over TLS, or from loopback to loopback, with
-     * neither token nor cookie. */
+    /* A GET that may be redirected to another origin: GitLab redirects to its object store, by a URL that
+     * gives access for some minutes to anyone (administration/object_storage: proxy_download). That request
+     * goes over TLS, or from loopback to loopback, without token and cookie. */
     bool elsewhere;
-    /* A dry run goes on with this answer, a JSON text; NULL: an empty object. */
+    /* The answer in a dry run, a JSON text; NULL: an empty object. */
     const char *dry;
 };
 
-/* How much of a request went out. */
+/* How much of a request was sent. */
 enum http_sent {
     HTTP_SENT_NOTHING,
-    HTTP_SENT_PART,  /* not the whole body: nobody can act on it */
-    HTTP_SENT_WHOLE, /* as far as this workstation knows */
+    HTTP_SENT_PART,  /* not the whole body: the server cannot act on it */
+    HTTP_SENT_WHOLE, /* as far as this workstation can tell */
 };
 
 struct http_answer {
-    int status; /* 0: there was none */
+    int status; /* 0: no answer */
     char content_type[128];
-    char location[512];  /* where a redirect that was not followed leads, printable and without what gives
-                            access there (query, name, password); "" for none */
-    char asked_wait[64]; /* of a 429 or 503: what Retry-After says, printable */
-    char elsewhere[256]; /* the other origin that was asked in the end, without the token; "" for none */
+    char location[512]; /* the target of a redirect that was not followed, as url_origin_strip; "" for none */
+    char asked_wait[64]; /* Retry-After of a 429 or 503, printable */
+    char elsewhere[256]; /* the other origin that answered in the end; "" for none */
     struct buf body;
-    enum http_sent sent; /* of the last try */
-    uint64_t file_sent;  /* bytes of the file that have left, at most, in the try that sent most */
-    int64_t waited_ms;   /* between the tries, all together */
+    enum http_sent sent; /* of the last attempt */
+    uint64_t file_sent;  /* the most bytes of the file that any attempt sent */
+    int64_t waited_ms;   /* between the attempts, in all */
 };
 
 /*
- * Sends it and takes the answer, whatever its status is. -1: there was no whole answer (ERR_TIMEOUT,
- * ERR_CANCELLED, ERR_FAILED, or as `body` left it). *ret is filled in in every case and released by the
- * caller.
+ * Sends a request and receives the answer, of any status. -1: there was no whole answer (ERR_TIMEOUT,
+ * ERR_CANCELLED, ERR_FAILED, or the err of `body`). Fills *ret in any case; the caller releases it.
  */
 int http_send(struct http *h, const struct http_request *request, struct http_answer *ret, struct err *err);
 void http_answer_release(struct http_answer *a);
 
-/* Masks the token in text that came from there. */
+/* Masks the token in text of the server. */
 void http_mask(const struct http *h, char *text);
 
 #endif

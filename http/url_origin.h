@@ -1,4 +1,4 @@
-/* Addresses: which go where a secret may go, and how they are shown. */
+/* URLs: whether one may get a secret, and how to print one. */
 #ifndef HTTP_URL_ORIGIN_H
 #define HTTP_URL_ORIGIN_H
 
@@ -7,27 +7,27 @@
 
 #include "base/base.h"
 
-/* What an address says of how it is reached. */
+/* The parts of a URL that decide where a secret may go. */
 struct url_origin {
-    bool known; /* http or https, with a host; if not, the rest says nothing */
+    bool known; /* http or https, with a host; otherwise the other members have no meaning */
     bool https;
     bool loopback;    /* this workstation, by name or number */
-    bool credentials; /* it holds a name or a password */
+    bool credentials; /* it contains a user name or a password */
 };
 
-/* Nothing but want of memory is an error. */
+/* The only error is a lack of memory. */
 int url_origin_parse(const char *url, struct url_origin *ret, struct err *err);
 
-/* Scheme, host and port are the same (RFC 6454); a default port may stand there or not. */
+/* Whether scheme, host and port are the same (RFC 6454); a default port may be left out. */
 bool url_origin_same(const char *a, const char *b);
 
-/* Whether a file that was asked for at `from` may be fetched from `to`, which is somebody else's: what comes
- * must be as safe on its way, so over TLS, or within this workstation where `from` is there too; and an
- * address with a name or a password in it would have us send those. */
+/* Whether a file at `from` may be fetched from `to`, an address of another origin. It must be as safe: over
+ * TLS, or on this workstation if `from` is there too. It must not contain a name or a password, because
+ * libcurl would send them. */
 bool url_origin_may_redirect(const char *from, const char *to);
 
-/* Printable, into dst, which is returned: scheme, host and port alone; and an address without what may open
- * what lies there (query, fragment, name, password). "" for what is no address. */
+/* Write printable text into dst and return it: url_origin_text scheme, host and port; url_origin_strip the
+ * URL without the parts that may give access (query, fragment, name, password). "" if it is not a URL. */
 char *url_origin_text(const char *url, char *dst, size_t cap);
 char *url_origin_strip(const char *url, char *dst, size_t cap);
 
