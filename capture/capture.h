@@ -43,9 +43,11 @@ int capture_global_init(struct err *err);
 void capture_global_cleanup(void);
 
 /*
- * Runs the capture. When cancel_fd (or -1) becomes readable, it packs what it has collected. It draws the
- * page in a copy of this process with limits. The work directory stays if something was collected and there
- * is no bundle. The caller releases *ret in every case.
+ * Runs the capture. When cancel_fd (or -1) becomes readable, it packs what it has collected. The work
+ * directory stays if something was collected and there is no bundle. The caller releases *ret in every case.
+ *
+ * It draws the page in a fork of this process with limits. If another capture's thread holds a lock of a
+ * library at that moment, the child may end only at its time limit; then the bundle has no page.
  */
 enum capture_end capture_run(const struct capture_request *request, const struct capture_observer *observer,
                              int cancel_fd, struct capture_outcome *ret, struct err *err);

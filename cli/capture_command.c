@@ -76,20 +76,63 @@ static void print_estimate(struct progress *p, const struct capture_event *e)
     progress_say(p, line);
 }
 
-static void show_host(struct display *d, const struct capture_event *e, const struct err *failure)
+/* A copy of the failure whose hint names the `profgrab check` that shows more. */
+static struct err explain_failure(const struct display *d, const struct host *host,
+                                  const struct service *service, const struct err *failure)
 {
-    progress_host(&d->progress, e->host, e->gateway, failure);
-    if (failure)
-        result_add_failure(d->command->result, e->host, NULL, failure);
+    return check_hint(d->command->target, d->command->request.targets, host, service, failure);
 }
 
-static void show_service(struct display *d, const struct capture_event *e, const struct err *failure)
+static void show_begun(struct display *d, const struct capture_event *e)
 {
+    prepare_first_farewell(d->command, e->path);
+    signals_bundles(true);
+}
+
+static void show_fewer_hosts(struct display *d, const struct capture_event *e)
+{
+    (void)d;
+    target_print_fewer_hosts(e->parallel, e->open_files);
+}
+
+static void show_opening(struct display *d, const struct capture_event *e)
+{
+    progress_opening(&d->progress, e->host);
+}
+
+static void show_host(struct display *d, const struct capture_event *e)
+{
+    struct err explained;
+    if (!e->failure) {
+        progress_host(&d->progress, e->host, e->gateway, NULL);
+        return;
+    }
+    explained = explain_failure(d, e->host, NULL, e->failure);
+    progress_host(&d->progress, e->host, e->gateway, &explained);
+    result_add_failure(d->command->result, e->host, NULL, &explained);
+}
+
+static void show_step(struct display *d, const struct capture_event *e)
+{
+    progress_step(&d->progress, e->host, e->service, e->step);
+}
+
+static void show_service(struct display *d, const struct capture_event *e)
+{
+    const struct target *target = e->target;
     struct fetch_service plan = *e->plan;
-    plan.failure = failure;
-    progress_service(&d->progress, e->target, &plan);
-    if (failure)
-        result_add_failure(d->command->result, e->target->host, e->target->service, failure);
+    struct err explained;
+    if (e->failure) {
+        explained = explain_failure(d, target->host, target->service, e->failure);
+        plan.failure = &explained;
+        result_add_failure(d->command->result, target->host, target->service, &explained);
+    }
+    progress_service(&d->progress, target, &plan);
+}
+
+static void show_estimate(struct display *d, const struct capture_event *e)
+{
+    print_estimate(&d->progress, e);
 }
 
 static void show_item(struct display *d, const struct capture_event *e)
@@ -98,13 +141,31 @@ static void show_item(struct display *d, const struct capture_event *e)
     result_add_item(d->command->result, e->target, e->item);
 }
 
-/* After the last progress. */
-static void show_targets(struct display *d, const struct capture_outcome *o)
+static void show_progress(struct display *d, const struct capture_event *e)
 {
+    progress_under_way(&d->progress, e->target, e->progress);
+}
+
+/* After the last progress. */
+static void show_targets(struct display *d, const struct capture_event *e)
+{
+    const struct capture_outcome *o = e->outcome;
     const struct capture_command *c = d->command;
     progress_end(&d->progress);
     if (o->targets.targets->n > 1 && !c->quiet && !c->result->wanted)
         outcome_table_print(&o->targets, c->verbose, stderr);
+}
+
+static void show_no_page(struct display *d, const struct capture_event *e)
+{
+    (void)d;
+    talk(BUNDLE_REPORT " could not be made, and the bundle goes without it: %s", e->failure->msg);
+}
+
+static void show_bundled(struct display *d, const struct capture_event *e)
+{
+    (void)d;
+    prepare_farewell("the bundle is", e->path, "");
 }
 
 void capture_command_print_earlier(void *ctx, const struct capture_event *e)
@@ -118,61 +179,30 @@ void capture_command_print_earlier(void *ctx, const struct capture_event *e)
         talk_error(stderr, e->failure);
 }
 
+static void show_earlier(struct display *d, const struct capture_event *e)
+{
+    capture_command_print_earlier(d, e);
+}
+
 static void show_event(void *ctx, const struct capture_event *e)
 {
-    struct display *d = ctx;
-    const struct capture_command *c = d->command;
-    struct err explained;
-    const struct err *failure = NULL;
-    if (e->failure && (e->host || e->target)) {
-        explained = check_hint(c->target, c->request.targets, e->host ? e->host : e->target->host,
-                               e->host ? NULL : e->target->service, e->failure);
-        failure = &explained;
-    }
-    switch (e->kind) {
-    case CAPTURE_EARLIER_DAMAGED:
-    case CAPTURE_EARLIER_CHANGED:
-    case CAPTURE_EARLIER_UNKNOWN:
-        capture_command_print_earlier(NULL, e);
-        break;
-    case CAPTURE_BEGUN:
-        prepare_first_farewell(c, e->path);
-        signals_bundles(true);
-        break;
-    case CAPTURE_FEWER_HOSTS:
-        target_print_fewer_hosts(e->parallel, e->open_files);
-        break;
-    case CAPTURE_OPENING:
-        progress_opening(&d->progress, e->host);
-        break;
-    case CAPTURE_HOST:
-        show_host(d, e, failure);
-        break;
-    case CAPTURE_STEP:
-        progress_step(&d->progress, e->host, e->service, e->step);
-        break;
-    case CAPTURE_SERVICE:
-        show_service(d, e, failure);
-        break;
-    case CAPTURE_ESTIMATE:
-        print_estimate(&d->progress, e);
-        break;
-    case CAPTURE_ITEM:
-        show_item(d, e);
-        break;
-    case CAPTURE_PROGRESS:
-        progress_under_way(&d->progress, e->target, e->progress);
-        break;
-    case CAPTURE_FETCHED:
-        show_targets(d, e->outcome);
-        break;
-    case CAPTURE_NO_PAGE:
-        talk(BUNDLE_REPORT " could not be made, and the bundle goes without it: %s", e->failure->msg);
-        break;
-    case CAPTURE_BUNDLED:
-        prepare_farewell("the bundle is", e->path, "");
-        break;
-    }
+    static void (*const show[])(struct display *,
+                                const struct capture_event *) = {[CAPTURE_EARLIER_DAMAGED] = show_earlier,
+                                                                 [CAPTURE_EARLIER_CHANGED] = show_earlier,
+                                                                 [CAPTURE_EARLIER_UNKNOWN] = show_earlier,
+                                                                 [CAPTURE_BEGUN] = show_begun,
+                                                                 [CAPTURE_FEWER_HOSTS] = show_fewer_hosts,
+                                                                 [CAPTURE_OPENING] = show_opening,
+                                                                 [CAPTURE_HOST] = show_host,
+                                                                 [CAPTURE_STEP] = show_step,
+                                                                 [CAPTURE_SERVICE] = show_service,
+                                                                 [CAPTURE_ESTIMATE] = show_estimate,
+                                                                 [CAPTURE_ITEM] = show_item,
+                                                                 [CAPTURE_PROGRESS] = show_progress,
+                                                                 [CAPTURE_FETCHED] = show_targets,
+                                                                 [CAPTURE_NO_PAGE] = show_no_page,
+                                                                 [CAPTURE_BUNDLED] = show_bundled};
+    show[e->kind](ctx, e);
 }
 
 /* ---- the end ------------------------------------------------------------------------------------------- */
