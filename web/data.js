@@ -30,15 +30,15 @@ async function unpacked(id) {
     return new Response(readable).json();
 }
 
-/** Of each entry what profileOf or goroutinesOf makes of it, by its id; the last few stay. */
-export function makeStore(bundle) {
+/** Unpacks an entry by its id; read(entry, raw) parses its data. Keeps the last few. */
+export function makeStore(bundle, read) {
     const kept = new Map();
     return async (id) => {
         const known = kept.get(id);
         if (known) return known;
         const entry = bundle.data.find((candidate) => candidate.id === id);
         const raw = await unpacked(id);
-        const made = entry.form === 'goroutines' ? goroutinesOf(raw) : entry.form === 'sides' ? comparisonOf(raw) : profileOf(raw);
+        const made = read(entry, raw);
         kept.set(id, made);
         if (kept.size > KEPT) kept.delete(kept.keys().next().value);
         return made;

@@ -6,8 +6,7 @@ import { makeTheme } from './theme.js';
 import { makeHelp } from './keys.js';
 import { makeNavigation } from './navigation.js';
 import { findingsOf, makeOverview } from './overview.js';
-import { makeProfileView } from './profile.js';
-import { makeGoroutines } from './goroutines.js';
+import { viewOf } from './views.js';
 import { questionOf } from './kinds.js';
 import { onPlace, readPlace, writePlace } from './location.js';
 import { drawThumbnails } from './thumbnails.js';
@@ -18,7 +17,7 @@ const LONG_WAIT = 300;
 performance.mark('profgrab:started');
 const bundle = readBundle();
 document.querySelector('.unfinished').remove();
-const open = makeStore(bundle);
+const open = makeStore(bundle, (entry, raw) => viewOf(entry).read(raw));
 const theme = makeTheme(repaint);
 const shown = { id: null, view: null, place: null };
 const main = element('main', { id: 'main', tabindex: '-1' });
@@ -69,7 +68,7 @@ async function show(place) {
     try {
         const content = await open(id);
         if (shown.id !== id) return undefined;
-        return put(viewOf(entry, content), entry, shown.place);
+        return put(viewOf(entry).make(entry, content, go, theme.palette), entry, shown.place);
     } catch (e) {
         if (shown.id !== id) return undefined;
         const node = element('p', { class: 'error' }, `this cannot be drawn: its data is damaged or missing in this file (${visible(e.message)})`);
@@ -103,18 +102,6 @@ function entryHead(entry) {
         ),
         findingsOf(bundle, entry.id),
     );
-}
-
-function viewOf(entry, content) {
-    if (entry.form !== 'goroutines') return makeProfileView(entry, content, go, theme.palette);
-    const goroutines = makeGoroutines(content, go);
-    const around = { before: goroutines.states, after: goroutines.stacks };
-    const profile = makeProfileView(entry, content, go, theme.palette, around);
-    const update = (place) => {
-        profile.update(place);
-        goroutines.update(place);
-    };
-    return { ...profile, update };
 }
 
 function go(changes, step) {
