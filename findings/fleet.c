@@ -40,7 +40,8 @@ static int number_name(struct fleet *h, struct str name, uint32_t *ret, struct e
     return finder_add(&h->by_name, hash, err) < 0 ? -1 : strlist_add(&h->names, shown, err);
 }
 
-static int find_row(struct fleet *h, const char *host, bool against, struct fleet_host **ret, struct err *err)
+static int find_row(struct fleet *h, const char *host, bool is_baseline, struct fleet_host **ret,
+                    struct err *err)
 {
     for (size_t i = 0; i < h->n; i++)
         if (strcmp(h->rows[i].host, host) == 0) {
@@ -49,7 +50,7 @@ static int find_row(struct fleet *h, const char *host, bool against, struct flee
         }
     if (array_reserve((void **)&h->rows, &h->cap, h->n + 1, sizeof *h->rows, err) < 0)
         return -1;
-    struct fleet_host row = {.host = strdup(host), .against = against};
+    struct fleet_host row = {.host = strdup(host), .is_baseline = is_baseline};
     if (!row.host)
         return err_nomem(err);
     h->rows[h->n] = row;
@@ -194,13 +195,13 @@ static int add_tally(struct fleet *h, struct fleet_figure *f, enum fleet_of of, 
     return rc;
 }
 
-int fleet_add(struct fleet *h, const char *host, bool against, const char *file, const struct profile *p,
+int fleet_add(struct fleet *h, const char *host, bool is_baseline, const char *file, const struct profile *p,
               struct err *err)
 {
     struct fleet_host *row = NULL;
     enum fleet_of of = FLEET_CPU;
     size_t column = column_of(p, &of);
-    if (column == TALLY_NONE || find_row(h, host, against, &row, err) < 0)
+    if (column == TALLY_NONE || find_row(h, host, is_baseline, &row, err) < 0)
         return column == TALLY_NONE ? 0 : -1;
     struct fleet_figure *f = &row->of[of];
     if (f->known)

@@ -51,7 +51,7 @@ struct fleet_difference {
 
 struct fleet_host {
     char *host;
-    bool against; /* true: a host of the baseline */
+    bool is_baseline; /* true: a host of the baseline */
     struct fleet_figure of[FLEET_OF];
     struct fleet_difference differs;
 };
@@ -69,7 +69,7 @@ struct fleet {
 
 /* Adds a profile of a host. Ignores other kinds, and the second profile of a kind. A difference over time
  * gives only the allocation in a second. */
-int fleet_add(struct fleet *h, const char *host, bool against, const char *file, const struct profile *p,
+int fleet_add(struct fleet *h, const char *host, bool is_baseline, const char *file, const struct profile *p,
               struct err *err);
 void fleet_release(struct fleet *h);
 

@@ -19,7 +19,7 @@ int page_builder_init(struct page_builder *d, const struct page_limits *limits, 
     if (manifest.n > 0 && (bundle_manifest_parse(manifest.p, manifest.n, &d->root, err) < 0 ||
                            manifest_read_json(d->root, &d->manifest, err) < 0))
         return -1;
-    d->wordless = d->manifest && d->manifest->n_summary > 0;
+    d->has_summary = d->manifest && d->manifest->n_summary > 0;
     if (page_builder_list(d, err) < 0 || page_builder_compare_plan(d, err) < 0)
         return -1;
     uint64_t kept = page_builder_compares(d) ? limits->page / PAGE_RESERVED_PART : 0;
@@ -35,7 +35,7 @@ void page_builder_release(struct page_builder *d)
     json_decref(d->by_path);
     manifest_contents_free(d->manifest);
     json_decref(d->root);
-    findings_release(&d->words);
+    findings_release(&d->findings);
     page_writer_free(d->page);
 }
 
@@ -89,7 +89,7 @@ int page_builder_add_profile(struct page_builder *d, const struct page_file *f, 
                              struct err *err)
 {
     struct finding_subject subject = subject_of(f);
-    if (!d->wordless && !f->later && findings_add_profile(&d->words, p, &subject, err) < 0)
+    if (!d->has_summary && !f->later && findings_add_profile(&d->findings, p, &subject, err) < 0)
         return -1;
     if (page_fleet_add(d, f, p, err) < 0)
         return -1;
@@ -119,7 +119,7 @@ int page_builder_add_dump(struct page_builder *d, const struct page_file *f, con
                           struct err *err)
 {
     struct finding_subject subject = subject_of(f);
-    if (!d->wordless && !f->later && findings_add_goroutines(&d->words, g, &subject, err) < 0)
+    if (!d->has_summary && !f->later && findings_add_goroutines(&d->findings, g, &subject, err) < 0)
         return -1;
     return page_writer_add_goroutines(d->page, &f->entry, g, err);
 }
@@ -153,13 +153,13 @@ int page_builder_draw(struct page_builder *d, const struct page_file *f, const s
 /* The sentences of the manifest, or new ones. The caller frees *ret. */
 static int list_sentences(struct page_builder *d, struct page_sentence **ret, size_t *ret_n, struct err *err)
 {
-    size_t n = d->wordless ? d->manifest->n_summary : d->words.n;
+    size_t n = d->has_summary ? d->manifest->n_summary : d->findings.n;
     struct page_sentence *sentences = calloc(n + 1, sizeof *sentences);
     if (!sentences)
         return err_nomem(err);
     for (size_t i = 0; i < n; i++) {
-        const struct manifest_sentence *known = d->wordless ? &d->manifest->summary[i] : NULL;
-        const struct finding *made = known ? NULL : &d->words.items[i];
+        const struct manifest_sentence *known = d->has_summary ? &d->manifest->summary[i] : NULL;
+        const struct finding *made = known ? NULL : &d->findings.items[i];
         sentences[i] =
             known ? (struct page_sentence){.rule = known->rule,
                                            .text = known->text,
@@ -195,7 +195,7 @@ int page_builder_finish(struct page_builder *d, struct page_bundle *b, struct er
     struct page_sentence *sentences = NULL;
     struct page_group *groups = NULL;
     char *manifest = NULL;
-    int rc = d->wordless ? 0 : findings_finish(&d->words, err);
+    int rc = d->has_summary ? 0 : findings_finish(&d->findings, err);
     if (rc == 0)
         rc = list_sentences(d, &sentences, &b->n_summary, err);
     if (rc == 0)

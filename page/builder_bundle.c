@@ -125,8 +125,8 @@ static int put_summary(struct page_builder *d, struct err *err)
     json_t *list = json_array();
     if (json_object_set_new(d->root, "summary", list) < 0)
         return err_nomem(err);
-    for (size_t i = 0; i < d->words.n; i++) {
-        const struct finding *w = &d->words.items[i];
+    for (size_t i = 0; i < d->findings.n; i++) {
+        const struct finding *w = &d->findings.items[i];
         if (json_array_append_new(list, json_pack("{s:s, s:s, s:s*, s:s*}", "rule", w->rule->id, "text",
                                                   w->text, "file", w->file, "look", w->look)) < 0)
             return err_nomem(err);
@@ -144,12 +144,12 @@ int page_manifest(const char *path, struct age_identities *by, struct page_progr
     int rc = page_builder_init(&d, &page_limits_asked, str_of(manifest), to_nowhere, NULL, err);
     free(manifest);
     page_builder_apply_progress(&d, progress);
-    if (rc == 0 && !d.wordless) {
+    if (rc == 0 && !d.has_summary) {
         rc = bundle_visit(path, by, wants_member, take_member, &d, err);
         if (rc == 0)
             rc = page_builder_compare_finish(&d, err);
         if (rc == 0)
-            rc = findings_finish(&d.words, err);
+            rc = findings_finish(&d.findings, err);
         if (rc == 0)
             rc = put_summary(&d, err);
     }

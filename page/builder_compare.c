@@ -28,8 +28,8 @@ static int plan_sides(struct page_comparisons *c, struct page_file *f, struct er
     if (f->sides == next)
         c->sides[c->n_sides++] = (struct page_comparison){.first = NULL};
     struct page_comparison *s = &c->sides[f->sides - 1];
-    s->first = s->first || f->against ? s->first : f;
-    s->planned[f->against ? COMPARISON_BASELINE : COMPARISON_TARGET]++;
+    s->first = s->first || f->is_baseline ? s->first : f;
+    s->planned[f->is_baseline ? COMPARISON_BASELINE : COMPARISON_TARGET]++;
     return 0;
 }
 
@@ -49,7 +49,7 @@ static void forget_alone(struct page_comparisons *c, struct page_file *f)
 
 int page_builder_compare_plan(struct page_builder *d, struct err *err)
 {
-    struct page_comparisons *c = d->comparing = calloc(1, sizeof *c);
+    struct page_comparisons *c = d->comparisons = calloc(1, sizeof *c);
     if (!c || !(c->numbers = json_object()))
         return err_nomem(err);
     for (size_t i = 0; i < d->n; i++) {
@@ -75,7 +75,7 @@ bool page_builder_compares(const struct page_builder *d)
 
 void page_builder_compare_release(struct page_builder *d)
 {
-    struct page_comparisons *c = d->comparing;
+    struct page_comparisons *c = d->comparisons;
     if (!c)
         return;
     for (size_t i = 0; i < c->n_sides; i++) {
@@ -83,7 +83,7 @@ void page_builder_compare_release(struct page_builder *d)
         for (int side = COMPARISON_TARGET; side <= COMPARISON_BASELINE; side++) {
             strlist_release(&c->sides[i].hosts[side]);
             free(c->sides[i].names[side]);
-            free(c->sides[i].told[side]);
+            free(c->sides[i].labels[side]);
         }
     }
     for (size_t i = 0; i < c->n_processes; i++)
@@ -97,7 +97,7 @@ void page_builder_compare_release(struct page_builder *d)
     free(c->groups);
     json_decref(c->numbers);
     free(c);
-    d->comparing = NULL;
+    d->comparisons = NULL;
 }
 
 /* ---- while they are read ---------------------------------------------------------------------------------
@@ -108,10 +108,10 @@ int page_builder_compare_merge(struct page_builder *d, const struct page_file *f
                                struct err *err)
 {
     struct err why = ERR_INIT;
-    enum comparison_side side = f->against ? COMPARISON_BASELINE : COMPARISON_TARGET;
+    enum comparison_side side = f->is_baseline ? COMPARISON_BASELINE : COMPARISON_TARGET;
     if (f->sides == 0)
         return 0;
-    struct page_comparison *s = &d->comparing->sides[f->sides - 1];
+    struct page_comparison *s = &d->comparisons->sides[f->sides - 1];
     if (comparison_add(&s->sides, side, p, &why) == 0)
         return strlist_add(&s->hosts[side], f->entry.host, err);
     if (page_builder_is_file_error(&why))
@@ -125,7 +125,7 @@ int page_builder_compare_keep(struct page_builder *d, const struct page_file *f,
 {
     if (f->process == 0)
         return 0;
-    struct page_process *process = &d->comparing->processes[f->process - 1];
+    struct page_process *process = &d->comparisons->processes[f->process - 1];
     for (size_t i = 0; i < process->n; i++)
         if (process->pairs[i].of[f->pair - 1] == f)
             buf_add(&process->pairs[i].bytes[f->pair - 1], bytes->data, bytes->len);
@@ -165,9 +165,9 @@ static int name_side(struct page_comparison *s, enum comparison_side side, struc
         rc = err_nomem(err);
     buf_release(&names);
     if (rc == 0 &&
-        (of->left_out > 0 ? asprintf(&s->told[side], "%s (%zu left out)", s->names[side], of->left_out)
-                          : asprintf(&s->told[side], "%s", s->names[side])) < 0) {
-        s->told[side] = NULL;
+        (of->left_out > 0 ? asprintf(&s->labels[side], "%s (%zu left out)", s->names[side], of->left_out)
+                          : asprintf(&s->labels[side], "%s", s->names[side])) < 0) {
+        s->labels[side] = NULL;
         rc = err_nomem(err);
     }
     return rc;
@@ -180,13 +180,13 @@ static int draw_sides(struct page_builder *d, const struct page_comparison *s, c
                                       .service = entry->service,
                                       .kind = entry->kind,
                                       .file = entry->file,
-                                      .target = s->told[COMPARISON_TARGET],
-                                      .baseline = s->told[COMPARISON_BASELINE]};
+                                      .target = s->labels[COMPARISON_TARGET],
+                                      .baseline = s->labels[COMPARISON_BASELINE]};
     struct err why = ERR_INIT;
     if (!comparison_has_both(&s->sides))
         return page_writer_add_nothing(d->page, entry, "one of the two sides has none that could be read",
                                        err);
-    if (!d->wordless && findings_add_comparison(&d->words, &s->sides, &subject, err) < 0)
+    if (!d->has_summary && findings_add_comparison(&d->findings, &s->sides, &subject, err) < 0)
         return -1;
     if (page_writer_add_comparison(d->page, entry, &s->sides, &why) == 0)
         return 0;
@@ -212,8 +212,8 @@ static int finish_sides(struct page_builder *d, struct page_comparison *s, struc
                                .baseline = s->names[COMPARISON_BASELINE]};
     char *title = NULL;
     if (asprintf(&title, "%s %s%s%s: %s against %s", entry.service, entry.kind, f->argument ? "=" : "",
-                 f->argument ? f->argument : "", s->told[COMPARISON_TARGET],
-                 s->told[COMPARISON_BASELINE]) < 0)
+                 f->argument ? f->argument : "", s->labels[COMPARISON_TARGET],
+                 s->labels[COMPARISON_BASELINE]) < 0)
         return err_nomem(err);
     entry.title = title;
     int rc = draw_sides(d, s, &entry, err);
@@ -225,7 +225,7 @@ static int finish_sides(struct page_builder *d, struct page_comparison *s, struc
 
 int page_builder_compare_finish(struct page_builder *d, struct err *err)
 {
-    struct page_comparisons *c = d->comparing;
+    struct page_comparisons *c = d->comparisons;
     if (page_builder_compares(d))
         page_writer_allow(d->page, d->limits->page / PAGE_RESERVED_PART);
     for (size_t i = 0; i < c->n_sides; i++)
@@ -243,7 +243,7 @@ int page_builder_compare_finish(struct page_builder *d, struct err *err)
 int page_builder_compare_groups(const struct page_builder *d, struct page_group **ret, size_t *ret_n,
                                 struct err *err)
 {
-    const struct page_comparisons *c = d->comparing;
+    const struct page_comparisons *c = d->comparisons;
     struct page_group *groups = calloc(c->n_groups + 1, sizeof *groups);
     size_t n = 0;
     if (!groups)

@@ -1,34 +1,32 @@
-/* What builder_compare.c, builder_fleet.c and builder_pairs.c share: what belongs together, while it is read.
- */
+/* The groups of files that are compared: shared by builder_compare.c, builder_fleet.c and builder_pairs.c. */
 #ifndef PAGE_BUILDER_COMPARE_H
 #define PAGE_BUILDER_COMPARE_H
 
 #include "page/builder.h"
 
-/* Sick and healthy hosts, of one service and kind. */
+/* Target and baseline hosts, for one service and kind. */
 struct page_comparison {
-    const struct page_file *first; /* of the sick */
+    const struct page_file *first; /* of the target hosts */
     struct comparison sides;
     size_t planned[2];
-    struct strlist hosts[2];  /* whose are in it */
-    char *names[2], *told[2]; /* who they are; the same with how many are missing */
+    struct strlist hosts[2];    /* the hosts whose profiles are merged */
+    char *names[2], *labels[2]; /* the hosts' names; the same with the number of hosts left out */
 };
 
-/* One kind's two snapshots. */
+/* Two snapshots of one kind. */
 struct page_pair {
-    const struct page_file *of[2]; /* in the order in which they were taken, once they are read */
+    const struct page_file *of[2]; /* by time, after reading */
     const char *title;
-    struct buf bytes[2]; /* as they were collected, so that little is held */
+    struct buf bytes[2]; /* compressed, to save memory */
     struct growth growth;
-    bool usable; /* both could be read */
+    bool usable; /* both were read */
 };
 
-/* A process of which there are two snapshots: compared when all of them are there, since one kind may tell
- * that it was restarted. */
+/* A process with two snapshots. All kinds are compared together, because any of them may show a restart. */
 struct page_process {
     struct page_pair *pairs;
     size_t n, cap;
-    size_t missing; /* files still to come */
+    size_t missing; /* files not read yet */
     bool drawn;
 };
 
@@ -44,16 +42,16 @@ struct page_comparisons {
     struct page_process *processes;
     struct page_fleet *groups;
     size_t n_sides, cap_sides, n_processes, cap_processes, n_groups, cap_groups;
-    json_t *numbers; /* of those, from 1 on, by what they have in common */
+    json_t *numbers; /* by key: the number of the group, from 1 on */
 };
 
-/* What something has in common with others; NULL is the same as "". */
+/* The key of a group; NULL is the same as "". */
 struct page_comparisons_key {
-    char of; /* 's' sides, 'g' groups, 'p' processes */
+    char kind; /* 's' sides, 'g' groups, 'p' processes */
     const char *words[3];
 };
 
-/* The number that stands for them; a new one is `next`. */
+/* Returns the number of the group with that key; `next` for a new group. */
 int page_comparisons_number(struct page_comparisons *c, const struct page_comparisons_key *key, size_t next,
                             size_t *ret, struct err *err);
 
@@ -71,7 +69,7 @@ int page_fleet_finish(struct page_builder *d, struct page_fleet *g, struct err *
  */
 
 int page_process_plan(struct page_builder *d, struct page_file *f, struct err *err);
-/* Draws what is there of it, once. */
+/* Draws the pairs of the process, once. */
 int page_process_draw(struct page_builder *d, struct page_process *p, struct err *err);
 void page_process_release(struct page_process *p);
 

@@ -9,7 +9,7 @@ int page_comparisons_number(struct page_comparisons *c, const struct page_compar
                             size_t *ret, struct err *err)
 {
     struct buf text = BUF_INIT(1 << 16);
-    buf_addc(&text, key->of);
+    buf_addc(&text, key->kind);
     for (size_t i = 0; i < sizeof key->words / sizeof *key->words; i++)
         buf_addf(&text, "\x1f%s", key->words[i] ? key->words[i] : "");
     int rc = buf_check(&text, "a name", err);
@@ -40,15 +40,15 @@ int page_fleet_add(struct page_builder *d, const struct page_file *f, const stru
 {
     if (f->member == 0)
         return 0;
-    return fleet_add(&d->comparing->groups[f->member - 1].hosts, f->entry.host, f->against, f->entry.file, p,
-                     err);
+    return fleet_add(&d->comparisons->groups[f->member - 1].hosts, f->entry.host, f->is_baseline,
+                     f->entry.file, p, err);
 }
 
 /* Groups with baseline hosts are covered by the side comparison. */
 static bool has_baseline(const struct page_fleet *g)
 {
     for (size_t i = 0; i < g->hosts.n; i++)
-        if (g->hosts.rows[i].against)
+        if (g->hosts.rows[i].is_baseline)
             return true;
     return false;
 }
@@ -60,5 +60,5 @@ int page_fleet_finish(struct page_builder *d, struct page_fleet *g, struct err *
         return 0;
     if (fleet_compare(&g->hosts, err) < 0)
         return -1;
-    return d->wordless || has_baseline(g) ? 0 : findings_add_fleet(&d->words, &g->hosts, &subject, err);
+    return d->has_summary || has_baseline(g) ? 0 : findings_add_fleet(&d->findings, &g->hosts, &subject, err);
 }

@@ -18,7 +18,7 @@ struct item_list {
     const struct manifest_item *items;
     size_t n;
     const char *host, *service;
-    bool against;
+    bool is_baseline;
 };
 
 /* Whether the same service has a text of its goroutines, which says more than their profile. */
@@ -68,7 +68,7 @@ static int add_file(struct page_builder *d, const struct manifest_item *item, co
 {
     struct page_file f = {
         .entry = {.host = of->host, .service = of->service, .file = item->file, .kind = item->kind},
-        .against = of->against,
+        .is_baseline = of->is_baseline,
         .argument = item->argument,
         .pair = (int)item->pair};
     if (!item->file || is_kind(item, "trace"))
@@ -107,7 +107,7 @@ int page_builder_list(struct page_builder *d, struct err *err)
                                         .n = service->n_items,
                                         .host = m->hosts[i].name,
                                         .service = service->name,
-                                        .against = m->hosts[i].against};
+                                        .is_baseline = m->hosts[i].against};
             if (add_files(d, &l, err) < 0)
                 return -1;
         }

@@ -41,7 +41,7 @@ static int add_first(struct page_process *p, const struct page_file *f, struct e
 /* The first snapshots stand in front of the second ones. One that is alone is not compared. */
 int page_process_plan(struct page_builder *d, struct page_file *f, struct err *err)
 {
-    struct page_comparisons *c = d->comparing;
+    struct page_comparisons *c = d->comparisons;
     bool profile = (f->how & PAGE_AS_PROFILE) && f->entry.kind;
     if (!profile || f->pair < 1 || f->pair > 2 || !f->entry.host || !f->entry.service)
         return 0;
@@ -148,7 +148,7 @@ static int say_goroutines(struct page_builder *d, const struct page_pair *pair, 
     }
     int rc = goroutines_read(dumps, names, 2, d->limits->profile, &g, &why);
     if (rc == 0)
-        rc = findings_add_goroutines(&d->words, g, &subject, &why);
+        rc = findings_add_goroutines(&d->findings, g, &subject, &why);
     goroutines_free(g);
     if (rc < 0 && !page_builder_is_file_error(&why))
         *err = why;
@@ -158,11 +158,11 @@ static int say_goroutines(struct page_builder *d, const struct page_pair *pair, 
 static int say(struct page_builder *d, const struct page_pair *pair, struct err *err)
 {
     struct finding_subject subject = subject_of(pair);
-    if (d->wordless)
+    if (d->has_summary)
         return 0;
     if (strcmp(pair->of[1]->entry.kind, "goroutines") == 0)
         return say_goroutines(d, pair, err);
-    return findings_add_growth(&d->words, &pair->growth, &subject, err);
+    return findings_add_growth(&d->findings, &pair->growth, &subject, err);
 }
 
 /* What was allocated in a second, of its host; one of both is its group's. */
@@ -217,7 +217,7 @@ static int find_restart(struct page_builder *d, struct page_process *p, const ch
         if (!p->pairs[i].usable || !(*ret = growth_restarted(&p->pairs[i].growth)))
             continue;
         struct finding_subject subject = subject_of(&p->pairs[i]);
-        if (!d->wordless && findings_add_restart(&d->words, *ret, &subject, err) < 0)
+        if (!d->has_summary && findings_add_restart(&d->findings, *ret, &subject, err) < 0)
             return -1;
     }
     return 0;

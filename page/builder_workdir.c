@@ -76,8 +76,8 @@ static int put_result(const struct page_builder *d, const struct output *o, stru
     snprintf(bytes, sizeof bytes, "%" PRIu64, o->bytes);
     put_text(ret, bytes);
     put_text(ret, hex);
-    for (size_t i = 0; i < d->words.n; i++) {
-        const struct finding *w = &d->words.items[i];
+    for (size_t i = 0; i < d->findings.n; i++) {
+        const struct finding *w = &d->findings.items[i];
         put_text(ret, w->rule->id);
         put_text(ret, w->text);
         put_text(ret, w->file);

@@ -105,7 +105,7 @@ void page_data_group(const struct page_group *g, struct buf *ret)
     for (size_t i = 0; i < h->n; i++) {
         buf_adds(ret, i > 0 ? ",\n{\"host\":" : "{\"host\":");
         jsontext_name(ret, str_of(h->rows[i].host));
-        buf_adds(ret, h->rows[i].against ? ",\"against\":true" : "");
+        buf_adds(ret, h->rows[i].is_baseline ? ",\"against\":true" : "");
         add_figures(ret, &h->rows[i]);
         add_difference(ret, h, &h->rows[i].differs);
         buf_addc(ret, '}');

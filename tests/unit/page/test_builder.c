@@ -41,9 +41,9 @@ static void end(struct page_builder *d, struct page_bundle *b)
 
 static const char *said(const struct page_builder *d, const char *rule)
 {
-    for (size_t i = 0; i < d->words.n; i++)
-        if (strcmp(d->words.items[i].rule->id, rule) == 0)
-            return d->words.items[i].text;
+    for (size_t i = 0; i < d->findings.n; i++)
+        if (strcmp(d->findings.items[i].rule->id, rule) == 0)
+            return d->findings.items[i].text;
     fail_msg("nothing of %s", rule);
     return NULL;
 }
