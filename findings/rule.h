@@ -45,8 +45,8 @@ struct finding_rule {
     enum finding_topic topic;
     enum finding_severity severity;
     enum finding_input input;
-    finding_rule_fn *apply; /* NULL: other code adds the finding, by `number` */
-    int number;             /* the value of that code's enum; 0: none */
+    int number;             /* of a finding that other code adds: the value of its enum; else 0 */
+    finding_rule_fn *apply; /* NULL if other code adds the finding */
     /* For rules on functions: lists of functions that choose the samples, and the least percentage of all
      * that is reported. */
     const char *const *in, *const *out;

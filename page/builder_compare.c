@@ -1,4 +1,4 @@
-/* Several profiles together: sick hosts against healthy ones, and all that run the same service. */
+/* Comparisons of several files: target hosts with baseline hosts, and the plan of all groups. */
 #include "page/builder_compare.h"
 
 #include <stdio.h>

@@ -1,7 +1,6 @@
-/* Which file a copy of this process was reading when a limit ended it. */
+/* Notes which file a child was reading when a limit ended it, and starts a second child without that file. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -28,24 +27,20 @@ void page_progress_free(struct page_progress *p)
         munmap(p, sizeof *p);
 }
 
-/* Only a regular file can be written again. */
+/* Whether the output is empty again. Only a regular file can be truncated. */
 static bool is_cut(int fd, off_t begin)
 {
     return fd < 0 || (begin >= 0 && ftruncate(fd, begin) == 0 && lseek(fd, begin, SEEK_SET) == begin);
 }
 
-__attribute__((format(printf, 2, 3))) static void note(const struct page_notes *to, const char *format, ...)
+static void send_note(const struct page_notes *to, const char *line)
 {
-    char line[NOTE_SIZE];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(line, sizeof line, format, args);
-    va_end(args);
     if (to)
         to->note(to->ctx, line);
 }
 
-/* Whether a copy that failed for `why` is run once more, without the file that it was reading. */
+/* Whether to start a second child after the failure `why`, without the file that the first one was reading.
+ */
 static bool leaves_out(struct page_progress *p, const struct page_notes *notes, const struct err *why)
 {
     char file[sizeof p->file];
@@ -54,8 +49,10 @@ static bool leaves_out(struct page_progress *p, const struct page_notes *notes, 
         return false;
     p->without = at;
     p->at = p->left_out = 0;
+    char line[NOTE_SIZE];
     text_printable(file, sizeof file, p->file, strnlen(p->file, sizeof p->file));
-    note(notes, "%s; going on without %s", why->msg, file);
+    snprintf(line, sizeof line, "%s; going on without %s", why->msg, file);
+    send_note(notes, line);
     return true;
 }
 
@@ -67,7 +64,7 @@ int page_attempt(const struct page_attempts *a, proc_confined_fn *body, void *ct
     struct err why = ERR_INIT;
     off_t begin = a->fd < 0 ? 0 : lseek(a->fd, 0, SEEK_CUR);
     limits.cpu_ms /= 2;
-    /* The other half is for what is drawn of the files together. */
+    /* The other half is for comparisons. */
     p->share_ms = limits.cpu_ms / 2;
     int rc = confined_run(a->name, &limits, body, ctx, ret, &why);
     if (rc < 0 && is_cut(a->fd, begin) && leaves_out(p, a->notes, &why)) {
@@ -79,11 +76,14 @@ int page_attempt(const struct page_attempts *a, proc_confined_fn *body, void *ct
     if (rc < 0 && err)
         *err = why;
     uint32_t left_out = p->left_out;
-    if (rc == 0 && left_out > 0)
-        note(a->notes,
-             "%s: %" PRIu32 " files are left out: reading the files before them took %" PRId64
-             " s of processor time",
-             a->name, left_out, p->share_ms / 1000);
+    if (rc == 0 && left_out > 0) {
+        char line[NOTE_SIZE];
+        snprintf(line, sizeof line,
+                 "%s: %" PRIu32 " files are left out: reading the files before them took %" PRId64
+                 " s of processor time",
+                 a->name, left_out, p->share_ms / 1000);
+        send_note(a->notes, line);
+    }
     return rc;
 }
 
