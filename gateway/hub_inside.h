@@ -1,4 +1,4 @@
-/* The internals that hub.c, hub_mailbox.c and hub_turn.c share. */
+/* The internals that hub.c, hub_mailbox.c and open_queue.c share. */
 #ifndef GATEWAY_HUB_INSIDE_H
 #define GATEWAY_HUB_INSIDE_H
 
