@@ -66,6 +66,14 @@ struct redact_context {
     unsigned lines; /* lines since then */
 };
 
+/* A value that continues on the next line, or begins there. */
+enum redact_carry_kind { REDACT_CARRY_NONE, REDACT_CARRY_ARGUMENT, REDACT_CARRY_BLOCK, REDACT_CARRY_ELEMENT };
+struct redact_carry {
+    enum redact_carry_kind kind;
+    size_t indent; /* of the name of a block: its lines have more */
+    unsigned lines;
+};
+
 /* A text in pieces of any size, searched line by line. Each part of a longer line is searched separately, so
  * a secret at the cut may be missed. */
 #define REDACT_LINE_MAX (256u << 10)
@@ -73,6 +81,7 @@ struct redact_lines {
     struct buf line;    /* the incomplete line */
     unsigned key_lines; /* how many more lines may belong to the body of a private key */
     struct redact_context said;
+    struct redact_carry carry;
 };
 #define REDACT_LINES_INIT                                                                                    \
     {                                                                                                        \

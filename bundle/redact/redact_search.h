@@ -68,6 +68,14 @@ size_t redact_value_length(struct redact_search *search, size_t at);
 /* The length of the text that begins at `at`, right after a tag; 0: do not redact. */
 size_t redact_markup_length(struct redact_search *search, size_t at);
 
+/* ---- redact_carry.c: values on the line after their name ---- */
+
+/* What a line implies for the next one; `pair`: what the lines before imply for a value. */
+struct redact_carry redact_carry_from(struct str line, enum redact_name pair);
+
+/* The part of the next line that is the value; empty: none. Updates *carry for the line after it. */
+struct str redact_carry_value(struct redact_carry *carry, struct str line);
+
 /* ---- redact_lead.c: the text before a value ---- */
 
 struct redact_lead {

@@ -344,6 +344,21 @@ static bool opens_key(struct str line)
     return memmem(rest.p, rest.n, "PRIVATE KEY", 11) && !memmem(rest.p, rest.n, KEY_END, strlen(KEY_END));
 }
 
+/* Redacts a line outside of private keys, whose first part may be the value of a name on the line before. */
+static void redact_plain_line(struct redact_lines *l, struct str line, const struct redact_into *into)
+{
+    struct str value = redact_carry_value(&l->carry, line);
+    if (value.n > 0) {
+        write_bytes(into, line.p, (size_t)(value.p - line.p));
+        write_bytes(into, REDACTED, strlen(REDACTED));
+        into->tally->n[REDACT_OPTION]++;
+        line = (struct str){value.p + value.n, line.n - (size_t)(value.p - line.p) - value.n};
+    } else if (l->carry.kind == REDACT_CARRY_NONE) {
+        l->carry = redact_carry_from(line, l->said.pair);
+    }
+    redact_string(line, &l->said, into);
+}
+
 /* Redacts a line of a text: the whole line in the body of a private key. */
 static void redact_line(struct redact_lines *l, struct str line, const struct redact_into *into)
 {
@@ -352,7 +367,7 @@ static void redact_line(struct redact_lines *l, struct str line, const struct re
     bool ends = l->key_lines == 0 || memmem(line.p, line.n, KEY_END, strlen(KEY_END));
     l->key_lines = ends ? 0 : l->key_lines - 1;
     if (ends || line.n == 0 || stands_redacted(line, 0)) {
-        redact_string(line, &l->said, into);
+        redact_plain_line(l, line, into);
     } else {
         write_bytes(into, REDACTED, strlen(REDACTED));
         into->tally->n[REDACT_TOKEN]++;

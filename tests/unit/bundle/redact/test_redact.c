@@ -447,6 +447,16 @@ static void lines(void **state)
          "{\n  \"name\": \"TOKEN\",\n  \"value\": \"[redacted]\"\n},\n{\n  \"value\": \"x\"\n}"},
         {"<td>password</td>\n<td>sesame</td>\n<td>x</td>\n",
          "<td>password</td>\n<td>[redacted]</td>\n<td>x</td>\n"},
+        /* A value on the line after its name. */
+        {"password: |\n  ses\n\n  ame\nuser: u\n",
+         "password: [redacted]\n  [redacted]\n\n  [redacted]\nuser: u\n"},
+        {"- name: DB_PASSWORD\n  value: >-\n    sesame\n  x: y\n",
+         "- name: DB_PASSWORD\n  value: [redacted]\n    [redacted]\n  x: y\n"},
+        {"- --password\n- sesame\n- x\n", "- --password\n- [redacted]\n- x\n"},
+        {"\"cmdline\": [\n  \"x\",\n  \"--password\",\n  \"ses ame\"\n],\n\"n\": 1",
+         "\"cmdline\": [\n  \"x\",\n  \"--password\",\n  \"[redacted]\"\n],\n\"n\": 1"},
+        {"<password>\n  sesame\n</password>\n<p>x\n", "<password>\n  [redacted]\n</password>\n<p>x\n"},
+        {"- --password\n- --verbose\n- x\ntext: |\n  a\n<user>\nu\n</user>\n", NULL},
         {"name: token\n\n\n\n\n\n\n\n\n\nvalue: x\n", NULL},
         {"{\"name\": \"token\"},\n{\"value\": \"x\"}\n", NULL},
     };
