@@ -45,15 +45,15 @@ static int read_manifest(struct capture_earlier *e, struct err *err)
 }
 
 /* Its files go into a new work directory: the bundle stays unchanged. */
-static int open_bundle(struct capture_earlier *e, const char *output, const struct capture_observer *observer,
-                       int cancel_fd, struct err *err)
+static int open_bundle(struct capture_earlier *e, struct err *err)
 {
     if (read_manifest(e, err) < 0 ||
-        workdir_beside(e->path, manifest_name(e->manifest), output, &e->work, err) < 0 ||
-        bundle_restore(e->path, e->manifest, e->work, cancel_fd, &e->damage, err) < 0)
+        workdir_beside(e->path, manifest_name(e->manifest), e->output, &e->work, err) < 0 ||
+        bundle_restore(e->path, e->manifest, e->work, e->cancel_fd, &e->damage, err) < 0)
         return -1;
     if (e->damage.kind != ERR_NONE)
-        send_event(observer, &(struct capture_event){.kind = CAPTURE_EARLIER_DAMAGED, .failure = &e->damage});
+        send_event(e->observer,
+                   &(struct capture_event){.kind = CAPTURE_EARLIER_DAMAGED, .failure = &e->damage});
     return 0;
 }
 
@@ -70,17 +70,16 @@ static void on_changed(void *ctx, const char *path, const char *difference)
                                 .kind = CAPTURE_EARLIER_CHANGED, .path = path, .difference = difference});
 }
 
-int capture_earlier_open(const char *path, const char *output, const struct capture_observer *observer,
-                         int cancel_fd, struct capture_earlier *ret, struct err *err)
+int capture_earlier_open(struct capture_earlier *e, struct err *err)
 {
-    struct bundle_changes comparison = {.observer = observer};
+    struct bundle_changes comparison = {.observer = e->observer};
     struct stat st;
-    *ret = (struct capture_earlier){.path = path, .is_bundle = stat(path, &st) < 0 || !S_ISDIR(st.st_mode)};
-    int rc = ret->is_bundle ? open_bundle(ret, output, observer, cancel_fd, err) : open_directory(ret, err);
+    e->is_bundle = stat(e->path, &st) < 0 || !S_ISDIR(st.st_mode);
+    int rc = e->is_bundle ? open_bundle(e, err) : open_directory(e, err);
     if (rc == 0)
-        rc = manifest_compare(ret->manifest, ret->work, cancel_fd, on_changed, &comparison, err);
+        rc = manifest_compare(e->manifest, e->work, e->cancel_fd, on_changed, &comparison, err);
     if (rc == 0 && comparison.changed > 0)
-        rc = manifest_save(ret->manifest, ret->work, err);
+        rc = manifest_save(e->manifest, e->work, err);
     return rc;
 }
 
@@ -190,7 +189,7 @@ static int add_target(struct capture_earlier *e, const struct inventory *invento
 }
 
 int capture_earlier_choose_targets(struct capture_earlier *e, const struct inventory *inventory,
-                                   const struct capture_observer *observer, struct err *err)
+                                   struct err *err)
 {
     struct err first = ERR_INIT;
     for (size_t i = 0; i < e->asked.n_targets; i++) {
@@ -206,7 +205,7 @@ int capture_earlier_choose_targets(struct capture_earlier *e, const struct inven
         if (first.kind == ERR_NONE)
             first = why;
         err_wrap(&why, "%s: %s: not fetched", t->host, t->service);
-        send_event(observer, &(struct capture_event){.kind = CAPTURE_EARLIER_UNKNOWN, .failure = &why});
+        send_event(e->observer, &(struct capture_event){.kind = CAPTURE_EARLIER_UNKNOWN, .failure = &why});
     }
     if (e->unknown == 0 || e->targets.n > 0 || !e->is_bundle)
         return 0;
@@ -283,8 +282,8 @@ int capture_earlier_recover(struct capture_earlier *e,
 /* ---- the run ------------------------------------------------------------------------------------------- */
 
 enum capture_end capture_resume(struct capture_earlier *e, const struct capture_request *asked,
-                                const struct capture_observer *observer, int cancel_fd,
-                                struct capture_outcome *ret, struct err *err)
+                                const struct capture_observer *observer, struct capture_outcome *ret,
+                                struct err *err)
 {
     struct capture_request request = *asked;
     const struct run_place place = {.work = e->work,
@@ -297,7 +296,7 @@ enum capture_end capture_resume(struct capture_earlier *e, const struct capture_
     request.against = &e->against;
     request.kinds = &e->asked.kinds;
     request.options.pair_ms = e->asked.pair_ms;
-    request.access.cancel_fd = cancel_fd;
+    request.access.cancel_fd = e->cancel_fd;
     /* The report of the earlier run must not be in the new bundle. */
     if (beneath_remove(workdir_files(e->work), BUNDLE_REPORT, err) < 0 ||
         record_resumed(e->manifest, workdir_name(e->work), err) < 0)

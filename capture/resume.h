@@ -11,10 +11,14 @@
 #include "capture/request.h"
 #include "inventory/inventory.h"
 
-/* The caller opens it, chooses the targets, and resumes; capture_earlier_release works after each step. */
+/* The caller sets the first four members, opens it, chooses the targets, and resumes; capture_earlier_release
+ * works after each step. */
 struct capture_earlier {
-    const char *path; /* the caller's */
-    bool is_bundle;   /* else a work directory */
+    const char *path;
+    const char *output;                      /* of a bundle: where to unpack it; may be NULL */
+    int cancel_fd;                           /* or -1 */
+    const struct capture_observer *observer; /* of events before the run; may be NULL */
+    bool is_bundle;                          /* else a work directory */
     struct workdir *work;
     struct manifest *manifest;
     struct manifest_asked asked;
@@ -26,12 +30,10 @@ struct capture_earlier {
 };
 
 /*
- * Opens the work directory, or unpacks the bundle into a new one beside it, or in `output` (may be NULL);
- * compares the files with the manifest, and forgets those that differ. Events: CAPTURE_EARLIER_DAMAGED,
- * CAPTURE_EARLIER_CHANGED.
+ * Opens the work directory, or unpacks the bundle into a new one beside it or in `output`; compares the files
+ * with the manifest, and forgets those that differ. Events: CAPTURE_EARLIER_DAMAGED, CAPTURE_EARLIER_CHANGED.
  */
-int capture_earlier_open(const char *path, const char *output, const struct capture_observer *observer,
-                         int cancel_fd, struct capture_earlier *ret, struct err *err);
+int capture_earlier_open(struct capture_earlier *e, struct err *err);
 /* Removes a work directory that capture_earlier_open made of a bundle, unless it has the run's items. */
 void capture_earlier_release(struct capture_earlier *e);
 
@@ -43,7 +45,7 @@ int capture_earlier_name_hosts(const struct capture_earlier *e, struct strlist *
 /* Finds the targets that are not complete in the inventory. A target that it does not have stays as it is,
  * with the event CAPTURE_EARLIER_UNKNOWN. -1 if it has none of a bundle's. */
 int capture_earlier_choose_targets(struct capture_earlier *e, const struct inventory *inventory,
-                                   const struct capture_observer *observer, struct err *err);
+                                   struct err *err);
 
 /*
  * Records the files that the earlier run was killed before recording; before anything is opened, because a
@@ -55,10 +57,10 @@ int capture_earlier_recover(struct capture_earlier *e,
                                              struct err *err),
                             void *ctx, struct err *err);
 
-/* As capture_run. Uses the targets, kinds and pairs of the earlier run instead of the request's, and ignores
- * its subject, output and reason. */
+/* As capture_run, with the descriptor of `e`. Uses the targets, kinds and pairs of the earlier run instead of
+ * the request's, and ignores its subject, output and reason. */
 enum capture_end capture_resume(struct capture_earlier *e, const struct capture_request *request,
-                                const struct capture_observer *observer, int cancel_fd,
-                                struct capture_outcome *ret, struct err *err);
+                                const struct capture_observer *observer, struct capture_outcome *ret,
+                                struct err *err);
 
 #endif

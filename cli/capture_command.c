@@ -309,16 +309,15 @@ int capture_command_run(const struct capture_command *c, struct err *err)
     struct display display = {.command = c};
     struct capture_outcome outcome = {0};
     const struct capture_observer observer = {.ctx = &display, .event = show_event};
-    int cancel_fd = signals_cancel_fd();
     if (capture_global_init(err) < 0)
         return exit_status_of(err);
     progress_init(&display.progress,
                   &(struct progress_options){
                       .quiet = c->quiet, .verbose = c->verbose, .out = stderr, .prompt = c->prompt});
     if (c->earlier)
-        capture_resume(c->earlier, &c->request, &observer, cancel_fd, &outcome, err);
+        capture_resume(c->earlier, &c->request, &observer, &outcome, err);
     else
-        capture_run(&c->request, &observer, cancel_fd, &outcome, err);
+        capture_run(&c->request, &observer, signals_cancel_fd(), &outcome, err);
     progress_end(&display.progress);
     capture_global_cleanup();
     int code = end_run(c, &outcome, err);

@@ -103,10 +103,14 @@ static int refuse_encrypted(const char *path, struct err *err)
 
 static int open_earlier(struct resume *r, struct err *err)
 {
-    const struct capture_observer observer = {.event = capture_command_print_earlier};
+    static const struct capture_observer observer = {.event = capture_command_print_earlier};
     if (r->is_bundle && input_is_encrypted(r->path))
         return refuse_encrypted(r->path, err);
-    return capture_earlier_open(r->path, r->options.output, &observer, signals_cancel_fd(), &r->earlier, err);
+    r->earlier = (struct capture_earlier){.path = r->path,
+                                          .output = r->options.output,
+                                          .cancel_fd = signals_cancel_fd(),
+                                          .observer = &observer};
+    return capture_earlier_open(&r->earlier, err);
 }
 
 /* Checking a file takes time by its inflated size. All files together have the time that one input of their
@@ -185,7 +189,6 @@ static int prepare(struct resume *r, struct err *err)
 {
     struct resume_options *o = &r->options;
     struct capture_earlier *e = &r->earlier;
-    const struct capture_observer observer = {.event = capture_command_print_earlier};
     bool find = capture_earlier_count_missing(e) > 0;
     if (find && o->target.from && capture_earlier_name_hosts(e, &o->target.selection.hosts, err) < 0)
         return -1;
@@ -193,7 +196,7 @@ static int prepare(struct resume *r, struct err *err)
         return -1;
     if (find && resolve_sources(&o->target, r->inventory, &e->targets, err) < 0)
         return -1;
-    if (capture_earlier_choose_targets(e, r->inventory, &observer, err) < 0 || recover_files(r, err) < 0 ||
+    if (capture_earlier_choose_targets(e, r->inventory, err) < 0 || recover_files(r, err) < 0 ||
         (e->targets.n > 0 && capture_check_kinds(&e->asked.kinds, &e->targets, o->yes, err) < 0))
         return -1;
     /* Profiles to compare begin at one time. */
