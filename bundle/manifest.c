@@ -65,60 +65,6 @@ void manifest_free(struct manifest *m)
     free(m);
 }
 
-int manifest_find_host(const struct manifest *m, const char *name, json_t **ret, struct err *err)
-{
-    json_t *key = fields_string(name);
-    if (!key)
-        return err_nomem(err);
-    *ret = json_object_get(m->by_name, json_string_value(key));
-    json_decref(key);
-    return 0;
-}
-
-int manifest_find_service(const json_t *host, const char *name, json_t **ret, struct err *err)
-{
-    json_t *services = json_object_get(host, "services");
-    json_t *key = fields_string(name), *found = NULL;
-    if (!key)
-        return err_nomem(err);
-    for (size_t i = 0; i < json_array_size(services) && !found; i++) {
-        json_t *service = json_array_get(services, i);
-        const char *its = json_string_value(json_object_get(service, "name"));
-        if (its && strcmp(its, json_string_value(key)) == 0)
-            found = service;
-    }
-    json_decref(key);
-    *ret = found;
-    return 0;
-}
-/* The index of `old` in the list; the list's length if it is missing. */
-static size_t find_index(const json_t *list, const json_t *old)
-{
-    size_t i = 0;
-    while (i < json_array_size(list) && json_array_get(list, i) != old)
-        i++;
-    return i;
-}
-
-int manifest_place(json_t *list, const json_t *old, json_t *made)
-{
-    return old ? json_array_set_new(list, find_index(list, old), made) : json_array_append_new(list, made);
-}
-
-void manifest_put_verdicts(struct fields *r, const struct manifest_verdict *verdicts, size_t n)
-{
-    if (!n)
-        return;
-    json_t *list = json_array();
-    for (size_t i = 0; i < n; i++) {
-        struct fields verdict = fields_new();
-        fields_put(&verdict, "rule", fields_string(verdicts[i].rule));
-        fields_put(&verdict, "text", fields_string(verdicts[i].text));
-        fields_append(r, list, &verdict);
-    }
-    fields_put(r, "verdicts", list);
-}
-
 int manifest_finish(struct manifest *m, int64_t finished, bool interrupted, bool complete, struct err *err)
 {
     if (m->finished)
@@ -160,14 +106,4 @@ int manifest_print(const struct manifest *m, struct buf *ret, struct err *err)
 int manifest_save_text(const struct buf *text, const struct workdir *w, struct err *err)
 {
     return beneath_write(workdir_files(w), PATH_MANIFEST, text->data, text->len, err);
-}
-
-int manifest_save(const struct manifest *m, const struct workdir *w, struct err *err)
-{
-    int rc = -1;
-    struct buf text = BUF_INIT(BUNDLE_MAX_MANIFEST);
-    if (manifest_print(m, &text, err) == 0)
-        rc = manifest_save_text(&text, w, err);
-    buf_release(&text);
-    return rc;
 }

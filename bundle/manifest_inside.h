@@ -29,8 +29,6 @@ int manifest_find_service(const json_t *host, const char *name, json_t **ret, st
 /* Replaces `old` by `made`, or appends it if `old` is NULL. Takes it over. */
 int manifest_place(json_t *list, const json_t *old, json_t *made);
 
-void manifest_put_verdicts(struct fields *r, const struct manifest_verdict *verdicts, size_t n);
-
 /* Sorts hosts, and the services of each, in the order of the request; others follow. */
 int manifest_order(struct manifest *m, struct err *err);
 

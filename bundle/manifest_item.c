@@ -1,4 +1,4 @@
-/* One item, and its file. */
+/* Finds the hosts, services and items of a manifest, and adds an item with its file. */
 #include "bundle/manifest_inside.h"
 
 #include <string.h>
@@ -8,12 +8,46 @@
 #include "bundle/manifest_rows.h"
 #include "base/banned.h"
 
-const char *const manifest_statuses[] = {[MANIFEST_OK] = "ok",
-                                         [MANIFEST_DAMAGED] = "damaged",
-                                         [MANIFEST_FAILED] = "failed",
-                                         [MANIFEST_INTERRUPTED] = "interrupted",
-                                         [MANIFEST_LEFT_OUT] = "left-out",
-                                         NULL};
+int manifest_find_host(const struct manifest *m, const char *name, json_t **ret, struct err *err)
+{
+    json_t *key = fields_string(name);
+    if (!key)
+        return err_nomem(err);
+    *ret = json_object_get(m->by_name, json_string_value(key));
+    json_decref(key);
+    return 0;
+}
+
+int manifest_find_service(const json_t *host, const char *name, json_t **ret, struct err *err)
+{
+    json_t *services = json_object_get(host, "services");
+    json_t *key = fields_string(name), *found = NULL;
+    if (!key)
+        return err_nomem(err);
+    for (size_t i = 0; i < json_array_size(services) && !found; i++) {
+        json_t *service = json_array_get(services, i);
+        const char *its = json_string_value(json_object_get(service, "name"));
+        if (its && strcmp(its, json_string_value(key)) == 0)
+            found = service;
+    }
+    json_decref(key);
+    *ret = found;
+    return 0;
+}
+
+/* The index of `old` in the list; the list's length if it is missing. */
+static size_t find_index(const json_t *list, const json_t *old)
+{
+    size_t i = 0;
+    while (i < json_array_size(list) && json_array_get(list, i) != old)
+        i++;
+    return i;
+}
+
+int manifest_place(json_t *list, const json_t *old, json_t *made)
+{
+    return old ? json_array_set_new(list, find_index(list, old), made) : json_array_append_new(list, made);
+}
 
 /* The service of an item; NULL for a local file. */
 static int find_owner(const struct manifest *m, const struct manifest_item *i, json_t **ret, struct err *err)

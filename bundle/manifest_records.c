@@ -4,6 +4,20 @@
 #include "bundle/fields.h"
 #include "base/banned.h"
 
+static void put_verdicts(struct fields *r, const struct manifest_verdict *verdicts, size_t n)
+{
+    if (!n)
+        return;
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++) {
+        struct fields verdict = fields_new();
+        fields_put(&verdict, "rule", fields_string(verdicts[i].rule));
+        fields_put(&verdict, "text", fields_string(verdicts[i].text));
+        fields_append(r, list, &verdict);
+    }
+    fields_put(r, "verdicts", list);
+}
+
 static void put_hops(struct fields *host, const struct manifest_hop *hops, size_t n)
 {
     if (!n)
@@ -72,7 +86,7 @@ static json_t *host_json(const struct manifest_host *h, const json_t *known)
     put_hops(&r, h->hops, h->n_hops);
     fields_keep(&r, "hops", before);
     fields_text(&r, "error", h->error);
-    manifest_put_verdicts(&r, h->verdicts, h->n_verdicts);
+    put_verdicts(&r, h->verdicts, h->n_verdicts);
     keep_verdicts(&r, known);
     fields_put(&r, "services", keep_services(known));
     return fields_take(&r);
@@ -165,7 +179,7 @@ static json_t *service_json(const struct manifest_service *s, const json_t *know
     fields_keep(&r, "planned", before);
     fields_keep(&r, "estimate", before);
     fields_text(&r, "error", s->error);
-    manifest_put_verdicts(&r, s->verdicts, s->n_verdicts);
+    put_verdicts(&r, s->verdicts, s->n_verdicts);
     keep_verdicts(&r, before);
     fields_put(&r, "items", keep_items(known, before ? NULL : json_object_get(r.o, "planned")));
     return fields_take(&r);

@@ -55,6 +55,13 @@ static const struct json_row sample_type[] = {
 
 /* ---- items --------------------------------------------------------------------------------------------- */
 
+const char *const manifest_statuses[] = {[MANIFEST_OK] = "ok",
+                                         [MANIFEST_DAMAGED] = "damaged",
+                                         [MANIFEST_FAILED] = "failed",
+                                         [MANIFEST_INTERRUPTED] = "interrupted",
+                                         [MANIFEST_LEFT_OUT] = "left-out",
+                                         NULL};
+
 #define ROW_STRUCT manifest_item
 static const struct json_row profile[] = {
     {.key = "samples", .type = ROW_COUNT, .needed = true, .zero = true, AT(samples)},

@@ -192,6 +192,16 @@ static int save_readme(const struct workdir *w, json_t *root, struct err *err)
     return rc;
 }
 
+int manifest_save(const struct manifest *m, const struct workdir *w, struct err *err)
+{
+    int rc = -1;
+    struct buf text = BUF_INIT(BUNDLE_MAX_MANIFEST);
+    if (manifest_print(m, &text, err) == 0)
+        rc = manifest_save_text(&text, w, err);
+    buf_release(&text);
+    return rc;
+}
+
 int bundle_pack(struct workdir *w, const struct manifest *m, int cancel_fd, char **ret_path, struct err *err)
 {
     char *path = NULL;

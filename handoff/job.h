@@ -84,6 +84,8 @@ struct tracker_type {
  * began, or when the flag of a new issue was read back: nothing may be uploaded then. Before each try at an
  * upload. */
 int job_look_again(struct job *j, struct err *err);
+/* Reads the flag of an issue that was confidential when it was read back; false for others. */
+int job_read_flag(struct job *j, bool *ret, struct err *err);
 
 const struct tracker_type *tracker_of(enum tracker_kind kind);
 extern const struct tracker_type tracker_gitlab, tracker_redmine, tracker_rt;

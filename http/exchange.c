@@ -37,6 +37,12 @@ struct exchange {
     struct err failure; /* what a callback found */
 };
 
+void http_mask(const struct http *h, char *text)
+{
+    if (h->token && h->token->len)
+        secret_mask(text, h->token->text);
+}
+
 /* ---- callbacks ----------------------------------------------------------------------------------------- */
 
 static size_t on_read(char *p, size_t size, size_t n, void *ctx)

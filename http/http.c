@@ -116,12 +116,6 @@ void http_answer_release(struct http_answer *a)
     buf_release(&a->body);
 }
 
-void http_mask(const struct http *h, char *text)
-{
-    if (h->token && h->token->len)
-        secret_mask(text, h->token->text);
-}
-
 /* ---- redirects ----------------------------------------------------------------------------------------- */
 
 /* Whether the answer sends a GET on to an address that may be asked, which becomes the target. */
