@@ -11,7 +11,7 @@
 struct top {
     struct job *j;
     struct profile *to;
-    struct finder functions;
+    struct function_table functions;
 };
 
 static int intern_string(struct top *t, struct str s, uint32_t *ret)
@@ -19,29 +19,15 @@ static int intern_string(struct top *t, struct str s, uint32_t *ret)
     return profile_intern(t->to, s.p, s.n, ret, t->j->err);
 }
 
-static bool same_function(const void *ctx, uint32_t number)
-{
-    const struct top *t = ((const void *const *)ctx)[0];
-    const struct profile_function *a = ((const void *const *)ctx)[1], *b = &t->to->functions[number];
-    return a->name == b->name && a->filename == b->filename && a->start_line == b->start_line;
-}
-
 /* Finds or adds the function of a node. */
-static int find_function(struct top *t, const struct node_info *info, uint32_t *ret)
+static int find_node_function(struct top *t, const struct node_info *info, uint32_t *ret)
 {
     const struct profile *from = t->j->profile;
     struct profile_function f = {.start_line = info->start_line};
     if (intern_string(t, profile_str(from, info->name), &f.name) < 0 ||
         intern_string(t, profile_str(from, info->file), &f.filename) < 0)
         return -1;
-    uint64_t hash = finder_mix(finder_mix(finder_seed(&t->functions), f.name), f.filename);
-    hash = finder_mix(hash, (uint64_t)f.start_line);
-    *ret = finder_find(&t->functions, hash, same_function, (const void *const[]){t, &f});
-    if (*ret != FINDER_NONE)
-        return 0;
-    *ret = (uint32_t)t->to->n_functions;
-    f.id = (uint64_t)*ret + 1;
-    return finder_add(&t->functions, hash, t->j->err) < 0 ? -1 : profile_add_function(t->to, &f, t->j->err);
+    return function_table_find(&t->functions, &f, ret, t->j->err);
 }
 
 static int add_node(struct top *t, const struct node *n)
@@ -54,7 +40,7 @@ static int add_node(struct top *t, const struct node *n)
     struct str unit;
     int64_t values[2] = {profile_integer(measure_scale(node_cum(n), j->sample_unit, j->output_unit, &unit)),
                          profile_integer(measure_scale(node_flat(n), j->sample_unit, j->output_unit, &unit))};
-    return find_function(t, &n->info, &line.function) < 0 ||
+    return find_node_function(t, &n->info, &line.function) < 0 ||
                    profile_add_location(t->to, &l, &line, j->err) < 0
                ? -1
                : profile_add_sample(t->to, &at, 1, values, NULL, 0, j->err);
@@ -80,6 +66,7 @@ static int add_header(struct top *t)
 
 static int fill_profile(struct top *t, const struct graph *g)
 {
+    function_table_init(&t->functions, t->to);
     int rc = add_header(t);
     for (size_t i = 0; rc == 0 && i < g->n_order; i++)
         rc = add_node(t, &g->nodes[g->order[i]]);
@@ -97,7 +84,7 @@ int topproto_write(struct job *j)
     }
     if (rc == 0)
         rc = proto_write_profile(j, t.to);
-    finder_release(&t.functions);
+    function_table_release(&t.functions);
     profile_free(t.to);
     graph_release(&g);
     return rc;

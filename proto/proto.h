@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/base.h"
+#include "proto/function_table.h"
 #include "proto/gzip.h"
 #include "proto/label_order.h"
 #include "proto/measure.h"

@@ -204,44 +204,20 @@ struct lookup {
     const struct symbolize_tools *tools;
     const struct mapped_locations *locations;
     struct err *err;
-    struct finder finder; /* finds the functions that were added */
-    size_t first;         /* the number of functions before */
+    struct function_table functions; /* those that were added */
     struct profile_line *lines;
     size_t cap_lines;
 };
 
-struct wanted {
-    struct str name, file;
-    uint32_t name_string, file_string;
-};
-
-static bool is_function(const void *ctx, uint32_t number)
+/* Finds or adds the function of a call among those that the lookup has added. */
+static int find_frame_function(struct lookup *l, const struct frame *f, uint32_t *ret)
 {
-    const struct profile_function *want = ((const void *const *)ctx)[1];
-    const struct profile *p = ((const void *const *)ctx)[0];
-    const struct profile_function *f = &p->functions[want->id + number];
-    return f->name == want->name && f->filename == want->filename;
-}
-
-/* Finds or adds the function with that name and file among the new ones. */
-static int find_function(struct lookup *l, const struct frame *f, uint32_t *ret)
-{
-    struct profile *p = l->profile;
-    struct profile_function new = {.id = l->first};
-    if (profile_intern(p, f->function.p, f->function.n, &new.name, l->err) < 0 ||
-        profile_intern(p, f->file.p, f->file.n, &new.filename, l->err) < 0)
+    struct profile_function function = {0};
+    if (profile_intern(l->profile, f->function.p, f->function.n, &function.name, l->err) < 0 ||
+        profile_intern(l->profile, f->file.p, f->file.n, &function.filename, l->err) < 0)
         return -1;
-    new.system_name = new.name;
-    uint64_t hash = finder_mix(finder_mix(finder_seed(&l->finder), new.name), new.filename);
-    uint32_t number = finder_find(&l->finder, hash, is_function, (const void *const[]){p, &new});
-    if (number == FINDER_NONE) {
-        number = (uint32_t)(p->n_functions - l->first);
-        new.id = p->n_functions + 1;
-        if (finder_add(&l->finder, hash, l->err) < 0 || profile_add_function(p, &new, l->err) < 0)
-            return -1;
-    }
-    *ret = (uint32_t)l->first + number;
-    return 0;
+    function.system_name = function.name;
+    return function_table_find(&l->functions, &function, ret, l->err);
 }
 
 static int set_frames(struct lookup *l, size_t location, const struct frame *frames, size_t n)
@@ -254,7 +230,7 @@ static int set_frames(struct lookup *l, size_t location, const struct frame *fra
         return -1;
     for (size_t i = 0; i < n; i++) {
         l->lines[i] = (struct profile_line){.line = frames[i].line};
-        if (find_function(l, &frames[i], &l->lines[i].function) < 0)
+        if (find_frame_function(l, &frames[i], &l->lines[i].function) < 0)
             return -1;
         m->has_functions = m->has_functions || frames[i].function.n;
         m->has_filenames = m->has_filenames || frames[i].file.n;
@@ -456,21 +432,18 @@ static int name_mapping(struct lookup *l, uint32_t mapping, bool *ret_missing)
 
 int symbolize_local(const struct symbolizing *s, struct err *err)
 {
-    struct lookup l = {.profile = s->profile,
-                       .mode = s->mode,
-                       .tools = s->tools,
-                       .locations = s->locations,
-                       .err = err,
-                       .first = s->profile->n_functions};
+    struct lookup l = {
+        .profile = s->profile, .mode = s->mode, .tools = s->tools, .locations = s->locations, .err = err};
     bool missing = false;
     int rc = 0;
+    function_table_init(&l.functions, s->profile);
     for (uint32_t i = 0; rc == 0 && i < s->locations->n_mappings; i++)
         rc = name_mapping(&l, i, &missing);
     if (rc == 0 && missing) {
         symbolize_say(s->tools, "Some binary filenames not available. Symbolization may be incomplete.");
         symbolize_say(s->tools, "Try setting PPROF_BINARY_PATH to the search path for local binaries.");
     }
-    finder_release(&l.finder);
+    function_table_release(&l.functions);
     free(l.lines);
     return rc;
 }

@@ -181,8 +181,6 @@ struct address_name {
 struct answer_names {
     struct address_name *items;
     size_t n;
-    uint32_t *by_string; /* by string of a name: index of its function + 1 */
-    size_t n_strings, cap_strings;
 };
 
 /* Adds the shift of the profile's merge. Returns false on overflow. */
@@ -213,28 +211,6 @@ static int write_query(const struct profile *p, struct places places, uint64_t o
         buf_addf(to, "%s0x%" PRIx64, to->len ? "+" : "", address);
     }
     return buf_check(to, "the list of addresses", err);
-}
-
-/* Finds or makes this response's function with that name. */
-static int find_function(struct profile *p, struct answer_names *n, struct str name, uint32_t *ret,
-                         struct err *err)
-{
-    uint32_t string;
-    if (profile_intern(p, name.p, name.n, &string, err) < 0)
-        return -1;
-    if (array_reserve((void **)&n->by_string, &n->cap_strings, (size_t)string + 1, sizeof *n->by_string,
-                      err) < 0)
-        return -1;
-    while (n->n_strings <= string)
-        n->by_string[n->n_strings++] = 0;
-    if (!n->by_string[string]) {
-        struct profile_function f = {.id = p->n_functions + 1, .name = string, .system_name = string};
-        if (profile_add_function(p, &f, err) < 0)
-            return -1;
-        n->by_string[string] = (uint32_t)p->n_functions;
-    }
-    *ret = n->by_string[string] - 1;
-    return 0;
 }
 
 static int compare_addresses(const void *a, const void *b)
@@ -274,10 +250,20 @@ static struct address_name *find_address(const struct answer_names *n, uint64_t 
 static int make_functions(struct profile *p, struct answer_names *n, struct err *err)
 {
     int rc = 0;
+    struct function_table functions;
+    function_table_init(&functions, p);
     qsort(n->items, n->n, sizeof *n->items, compare_orders);
-    for (size_t i = 0; rc == 0 && i < n->n; i++)
-        if (n->items[i].order)
-            rc = find_function(p, n, n->items[i].name, &n->items[i].function, err);
+    for (size_t i = 0; rc == 0 && i < n->n; i++) {
+        struct address_name *item = &n->items[i];
+        struct profile_function f = {0};
+        if (!item->order)
+            continue;
+        rc = profile_intern(p, item->name.p, item->name.n, &f.name, err);
+        f.system_name = f.name;
+        if (rc == 0)
+            rc = function_table_find(&functions, &f, &item->function, err);
+    }
+    function_table_release(&functions);
     qsort(n->items, n->n, sizeof *n->items, compare_addresses);
     return rc;
 }
@@ -337,7 +323,6 @@ static int request_names(const struct symbolizing *s, uint32_t mapping, const st
             rc = name_places(p, places, &names, err);
     }
     free(names.items);
-    free(names.by_string);
     buf_release(&query);
     buf_release(&answer);
     return rc;

@@ -1,0 +1,23 @@
+/* Functions that are added to a profile once each, found by name, file and first line. */
+#ifndef PROTO_FUNCTION_TABLE_H
+#define PROTO_FUNCTION_TABLE_H
+
+#include "base/base.h"
+#include "proto/profile.h"
+
+struct function_table {
+    struct profile *profile;
+    size_t first;         /* the functions before this one are not in the table */
+    struct finder finder; /* numbers are indices from `first` on */
+};
+
+/* Nobody else may add functions to the profile while the table is in use. */
+void function_table_init(struct function_table *t, struct profile *p);
+void function_table_release(struct function_table *t);
+
+/* Finds the function with the same name, filename and start_line, or adds it with a new ID. *ret is its
+ * index. */
+int function_table_find(struct function_table *t, const struct profile_function *f, uint32_t *ret,
+                        struct err *err);
+
+#endif
