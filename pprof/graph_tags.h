@@ -10,7 +10,7 @@
 #ifndef PPROF_GRAPH_TAGS_H
 #define PPROF_GRAPH_TAGS_H
 
-#include "pprof/graph.h"
+#include "pprof/graph/graph.h"
 #include "pprof/job.h"
 
 /* The most tags of either kind that a node shows. */

@@ -2,7 +2,7 @@
 #ifndef PPROF_HEADING_H
 #define PPROF_HEADING_H
 
-#include "pprof/graph.h"
+#include "pprof/graph/graph.h"
 #include "pprof/job.h"
 
 struct heading {

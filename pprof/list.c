@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "pprof/formats.h"
-#include "pprof/graph.h"
+#include "pprof/graph/graph.h"
 #include "pprof/job.h"
 #include "pprof/regex.h"
 #include "pprof/source.h"

@@ -2,7 +2,7 @@
 #ifndef PPROF_STACKS_H
 #define PPROF_STACKS_H
 
-#include "pprof/graph.h"
+#include "pprof/graph/graph.h"
 #include "pprof/job.h"
 
 struct stacks {

@@ -1,7 +1,7 @@
 /* Removes residual edges whose callee can be reached from their caller on another path. */
 #include <stdlib.h>
 
-#include "pprof/graph.h"
+#include "pprof/graph/graph.h"
 #include "base/banned.h"
 
 struct search {

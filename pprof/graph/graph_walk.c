@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "pprof/graph_walk.h"
+#include "pprof/graph/graph_walk.h"
 #include "base/banned.h"
 
 /* The number of items in the runs. */

@@ -11,7 +11,7 @@
  */
 #include <stdlib.h>
 
-#include "pprof/graph_walk.h"
+#include "pprof/graph/graph_walk.h"
 #include "base/banned.h"
 
 /* The number of calls that are looked up together. */

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "pprof/graph.h"
+#include "pprof/graph/graph.h"
 #include "base/banned.h"
 
 struct name {

@@ -6,10 +6,10 @@
  * then visited. Most locations are one place, of four bytes. Locations with inlined calls have a run of
  * places.
  */
-#ifndef PPROF_GRAPH_WALK_H
-#define PPROF_GRAPH_WALK_H
+#ifndef PPROF_GRAPH_GRAPH_WALK_H
+#define PPROF_GRAPH_GRAPH_WALK_H
 
-#include "pprof/graph.h"
+#include "pprof/graph/graph.h"
 
 /* Marks a location with several places: a run. The other bits are the run's index. */
 #define WALK_RUN (UINT32_C(1) << 31)

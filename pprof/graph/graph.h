@@ -14,8 +14,8 @@
  *
  * Source: google/pprof internal/graph.
  */
-#ifndef PPROF_GRAPH_H
-#define PPROF_GRAPH_H
+#ifndef PPROF_GRAPH_GRAPH_H
+#define PPROF_GRAPH_GRAPH_H
 
 #include "proto/proto.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pprof/graph.h"
+#include "pprof/graph/graph.h"
 #include "base/banned.h"
 
 struct tree_growth {

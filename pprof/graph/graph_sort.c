@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "pprof/graph.h"
+#include "pprof/graph/graph.h"
 #include "base/banned.h"
 
 /* ---- nodes --------------------------------------------------------------------------------------------- */
