@@ -102,8 +102,3 @@ int manifest_print(const struct manifest *m, struct buf *ret, struct err *err)
     json_decref(root);
     return rc;
 }
-
-int manifest_save_text(const struct buf *text, const struct workdir *w, struct err *err)
-{
-    return beneath_write(workdir_files(w), PATH_MANIFEST, text->data, text->len, err);
-}

@@ -474,3 +474,8 @@ bool workdir_is_chosen(const struct workdir *w)
 {
     return w->chosen;
 }
+
+int manifest_save_text(const struct buf *text, const struct workdir *w, struct err *err)
+{
+    return beneath_write(workdir_files(w), PATH_MANIFEST, text->data, text->len, err);
+}
