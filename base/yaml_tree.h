@@ -1,8 +1,8 @@
 /*
- * A YAML file as a tree whose every node knows its line and column.
+ * A YAML file as a tree of nodes with their lines and columns.
  *
- * It is made from libyaml's events, and refuses what an inventory has no use for: anchors, aliases, tags,
- * more than one document, keys that are no scalars, NUL characters. At most 8 MB and 16 levels; the depth is
+ * The parser reads libyaml's events. It refuses anchors, aliases, tags, more than one document, keys that are
+ * no scalars, and NUL characters. At most 8 MB and 16 levels; the depth is
  * checked at every event, because libyaml becomes slow on deep nesting. A repeated key is marked;
  * yaml_tree_parse refuses it.
  *
@@ -30,22 +30,21 @@ enum yaml_kind { YAML_SCALAR, YAML_LIST, YAML_MAP };
 
 struct yaml_node {
     enum yaml_kind kind;
-    bool plain;                  /* a scalar without quotes, neither `|` nor `>` */
-    uint32_t line, column;       /* where it begins, from 1 */
-    const char *text;            /* of a scalar */
-    const struct yaml_node *key; /* of a value in a mapping: the scalar in front of it */
-    const struct yaml_node
-        *before;             /* of a key: the same key further up in its mapping; NULL: there is none */
-    struct yaml_node *first; /* what a list or a mapping holds, in the order of the file */
+    bool plain;                     /* a scalar without quotes, neither `|` nor `>` */
+    uint32_t line, column;          /* of its first character, from 1 */
+    const char *text;               /* of a scalar */
+    const struct yaml_node *key;    /* of a value in a mapping: its key */
+    const struct yaml_node *before; /* of a key: the earlier equal key of its mapping; NULL: none */
+    struct yaml_node *first; /* the first element of a list or value of a mapping, in the file's order */
     struct yaml_node *next;  /* the next one in the same list or mapping */
 };
 
 struct yaml_tree;
 
-/* `name` stands in the messages; it is copied, and so is whatever is needed of the bytes. */
+/* `name` is for messages. Copies the name and the texts. */
 int yaml_tree_parse(const char *name, const void *p, size_t n, struct yaml_tree **ret, struct err *err);
-/* The same for an inventory: a repeated key is no error, the caller looks at `before` of the keys; an error
- * of syntax shows its line, which in other people's files might hold a secret. */
+/* The same for an inventory. A repeated key is no error: the caller checks `before` of the keys. A syntax
+ * error quotes its line, which in other people's files might contain a secret. */
 int yaml_tree_parse_repeats(const char *name, const void *p, size_t n, struct yaml_tree **ret,
                             struct err *err);
 void yaml_tree_free(struct yaml_tree *t);

@@ -11,11 +11,8 @@
 
 /* The sources of one run, and what is printed about them. */
 struct source_run {
-    const struct inventory *inventory;
-    struct target_options *target;
-    enum discovery_when when;
-    bool verbose; /* print also which targets are left out, and why */
-    bool listing; /* its targets are about to be listed */
+    const struct discovery_command *command;
+    bool listing; /* the command lists the targets */
     bool ready;   /* the libraries are set up */
 };
 
@@ -53,9 +50,9 @@ static void on_step(void *ctx, const struct host *host, const struct service *se
         talk("%s: %s", host->name, step->detail);
 }
 
-static int set_up(struct source_run *h, struct err *err)
+static int set_up(struct source_run *r, struct err *err)
 {
-    if (h->ready)
+    if (r->ready)
         return 0;
     if (signals_install(err) < 0 || gateway_global_init(err) < 0)
         return -1;
@@ -63,13 +60,13 @@ static int set_up(struct source_run *h, struct err *err)
         gateway_global_cleanup();
         return -1;
     }
-    h->ready = true;
+    r->ready = true;
     return 0;
 }
 
-static void clean_up(struct source_run *h)
+static void clean_up(struct source_run *r)
 {
-    if (!h->ready)
+    if (!r->ready)
         return;
     fetch_global_cleanup();
     gateway_global_cleanup();
@@ -82,9 +79,9 @@ static int ask(void *ctx, const struct source *s, struct discovered *ret, struct
     struct ssh_settings ssh;
     struct prompt *prompt = NULL;
     struct fetch_observer observer = {.opening = on_opening, .host = on_host, .step = on_step};
-    if (set_up(r, err) < 0 || target_prompt(r->target, &prompt, err) < 0)
+    if (set_up(r, err) < 0 || target_prompt(r->command->options, &prompt, err) < 0)
         return -1;
-    struct fetch_grab grab = target_grab(r->target, NULL, &ssh, prompt);
+    struct fetch_grab grab = target_grab(r->command->options, NULL, &ssh, prompt);
     grab.observer = &observer;
     grab.access.ask = s->through ? grab.access.ask : NULL;
     return discovery_ask(s, &grab, ret, err);
@@ -129,7 +126,7 @@ static void print_missing(const struct source_run *r, const struct source_use *u
     const struct source *s = use->source;
     for (size_t i = 0; i < f->notes.n; i++)
         talk("%s: %s", s->name, f->notes.items[i]);
-    if (!inventory_path(r->inventory))
+    if (!inventory_path(r->command->inventory))
         return;
     if (counts->strange)
         talk("%s: %zu of %zu target%s belong to no host of the inventory%s%s%s", s->name, counts->strange,
@@ -148,7 +145,7 @@ static void print_listed(void *ctx, const struct source_use *use, const struct d
                          const struct discovered_counts *counts, bool ok)
 {
     const struct source_run *r = ctx;
-    if (r->verbose)
+    if (r->command->verbose)
         print_missing(r, use, f, counts);
     else if (use->only && ok)
         print_loopback(use, counts);
@@ -158,7 +155,7 @@ static void print_failure(void *ctx, const struct source *s, const struct err *w
 {
     const struct source_run *r = ctx;
     struct err shown = *why;
-    if (r->when == DISCOVERY_CACHED)
+    if (r->command->when == DISCOVERY_CACHED)
         return;
     err_wrap(&shown, "%s", s->name);
     talk_error(stderr, &shown);
@@ -167,7 +164,7 @@ static void print_failure(void *ctx, const struct source *s, const struct err *w
 
 static struct discovery_options options_of(struct source_run *r, const struct ssh_settings *ssh)
 {
-    return (struct discovery_options){.when = r->when,
+    return (struct discovery_options){.when = r->command->when,
                                       .ssh = ssh,
                                       .ctx = r,
                                       .ask = ask,
@@ -176,31 +173,34 @@ static struct discovery_options options_of(struct source_run *r, const struct ss
                                       .failed = print_failure};
 }
 
-int discovery_apply(const struct inventory *inv, struct targets *t, struct target_options *o,
-                    enum discovery_when when, bool verbose, size_t *ret_failed, struct err *err)
+int discovery_apply(const struct discovery_command *c, size_t *ret_failed, struct err *err)
 {
-    struct source_run r = {.inventory = inv, .target = o, .when = when, .verbose = verbose};
-    const struct ssh_settings ssh = target_ssh(o);
+    struct source_run r = {.command = c};
+    const struct ssh_settings ssh = target_ssh(c->options);
     const struct discovery_options options = options_of(&r, &ssh);
+    struct source_use *only = c->options->selection.source;
+    struct discovery d = DISCOVERY_INIT(c->inventory, c->targets);
     size_t failed = 0;
-    int rc = o->selection.source ? discovery_run_one(inv, t, o->selection.source, &options, NULL, err)
-                                 : discovery_run(inv, t, &options, &failed, err);
+    int rc =
+        only ? discovery_run_one(&d, only, &options, NULL, err) : discovery_run(&d, &options, &failed, err);
     if (rc == 0 && ret_failed)
         *ret_failed = failed;
+    discovery_release(&d);
     clean_up(&r);
     return rc;
 }
 
-int discovery_list(const struct inventory *inv, struct targets *t, struct source_use *use,
-                   struct target_options *o, enum discovery_when when, struct discovered *ret,
+int discovery_list(const struct discovery_command *c, struct source_use *use, struct discovered *ret,
                    struct err *err)
 {
-    struct source_run r = {.inventory = inv, .target = o, .when = when, .verbose = true, .listing = true};
-    const struct ssh_settings ssh = target_ssh(o);
+    struct source_run r = {.command = c, .listing = true};
+    const struct ssh_settings ssh = target_ssh(c->options);
     const struct discovery_options options = options_of(&r, &ssh);
+    struct discovery d = DISCOVERY_INIT(c->inventory, c->targets);
     struct discovered f = {0};
     struct err why = ERR_INIT;
-    int rc = discovery_run_one(inv, t, use, &options, &f, &why);
+    int rc = discovery_run_one(&d, use, &options, &f, &why);
+    discovery_release(&d);
     clean_up(&r);
     if (rc < 0 && f.n == 0) {
         discovered_release(&f);

@@ -5,19 +5,24 @@
 #include "cli/target.h"
 #include "discovery/discovery.h"
 
+/* What a command wants of discovery. */
+struct discovery_command {
+    const struct inventory *inventory;
+    struct targets *targets;        /* receives the services */
+    struct target_options *options; /* opens hosts by them */
+    enum discovery_when when;
+    bool verbose; /* print also which targets are left out, and which content is not supported */
+};
+
 /*
- * Adds the services of the inventory's sources to `t`, or only those of selection.source. Prints failed
- * sources and old answers to stderr. Opens hosts by the options `o`. *ret_failed (may be NULL): the number of
- * failed sources. -1 only if the run was cancelled, without memory, or if selection.source failed.
- *
- * `verbose`: prints also which targets are left out, and which content is not supported.
+ * Adds the services of the inventory's sources to the targets, or only those of selection.source. Prints
+ * failed sources and old answers to stderr. *ret_failed (may be NULL): the number of failed sources. -1 only
+ * if the run was cancelled, without memory, or if selection.source failed.
  */
-int discovery_apply(const struct inventory *inv, struct targets *t, struct target_options *o,
-                    enum discovery_when when, bool verbose, size_t *ret_failed, struct err *err);
+int discovery_apply(const struct discovery_command *c, size_t *ret_failed, struct err *err);
 
 /* Does the same for one source, and returns its targets. The caller releases them. */
-int discovery_list(const struct inventory *inv, struct targets *t, struct source_use *use,
-                   struct target_options *o, enum discovery_when when, struct discovered *ret,
+int discovery_list(const struct discovery_command *c, struct source_use *use, struct discovered *ret,
                    struct err *err);
 
 /* Formats the age of an answer: "12s", "5m", "3h", "4d". */

@@ -296,7 +296,8 @@ static int list(struct hosts_options *o, const struct inventory *inventory, cons
     if (o->labels)
         return print_labels(inventory, err);
     if (!o->names)
-        rc = discovery_apply(inventory, &t, &o->target, when_of(o), true, ret_failed, err);
+        rc = discovery_apply(&(struct discovery_command){inventory, &t, &o->target, when_of(o), true},
+                             ret_failed, err);
     if (rc == 0 && !o->services)
         rc = list_hosts(o, inventory, &t, pattern, err);
     else if (rc == 0) {
@@ -305,6 +306,15 @@ static int list(struct hosts_options *o, const struct inventory *inventory, cons
         for (size_t i = 0; (name = targets_discovered_name(&t, i)); i++)
             printf("%s\n", name);
     }
+    targets_release(&t);
+    return rc;
+}
+
+static int list_from(struct hosts_options *o, const struct inventory *inventory, struct err *err)
+{
+    struct targets t = {0};
+    int rc = hosts_from(&(struct discovery_command){inventory, &t, &o->target, when_of(o), true}, o->from,
+                        o->json, err);
     targets_release(&t);
     return rc;
 }
@@ -349,7 +359,7 @@ static int run(int argc, char **argv, struct err *err)
     if (rc == 0)
         rc = load(&o, &inventory, err);
     if (rc == 0 && o.from)
-        rc = hosts_from(inventory, o.from, &o.target, when_of(&o), o.json, err);
+        rc = list_from(&o, inventory, err);
     else if (rc == 0)
         rc = list(&o, inventory, rest.n ? rest.items[0] : NULL, &failed, err);
     inventory_free(inventory);

@@ -129,16 +129,14 @@ static void print_table(const struct discovered *f)
     buf_release(&cells.labels);
 }
 
-int hosts_from(const struct inventory *inv, const char *source, struct target_options *o,
-               enum discovery_when when, bool json, struct err *err)
+int hosts_from(const struct discovery_command *c, const char *source, bool json, struct err *err)
 {
     struct source_use *use = NULL;
-    struct targets t = {0};
     struct discovered f = {0};
-    int rc = targets_find_source(inv, &t, source, &use, err);
+    int rc = targets_find_source(c->inventory, c->targets, source, &use, err);
     if (rc == 0)
-        rc = discovery_list(inv, &t, use, o, when, &f, err);
-    if (rc == 0 && discovered_filter(&f, &o->selection.labels, err) < 0) {
+        rc = discovery_list(c, use, &f, err);
+    if (rc == 0 && discovered_filter(&f, &c->options->selection.labels, err) < 0) {
         const struct source *s = use->source;
         err_wrap(err, "%s", s->name);
         rc = err_hint(err, "`profgrab hosts --from %s:%s` shows the labels of its targets",
@@ -149,6 +147,5 @@ int hosts_from(const struct inventory *inv, const char *source, struct target_op
     else if (rc == 0)
         print_table(&f);
     discovered_release(&f);
-    targets_release(&t);
     return rc;
 }

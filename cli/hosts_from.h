@@ -1,4 +1,4 @@
-/* `profgrab hosts --from SOURCE`: what one source of services says. */
+/* `profgrab hosts --from SOURCE`: the targets of one source. */
 #ifndef CLI_HOSTS_FROM_H
 #define CLI_HOSTS_FROM_H
 
@@ -8,10 +8,9 @@
 
 /* Prints the targets of a source, a name of the inventory or KIND:PLACE, as a table or as JSON. With labels
  * in the selection only those that have them. */
-int hosts_from(const struct inventory *inv, const char *source, struct target_options *o,
-               enum discovery_when when, bool json, struct err *err);
+int hosts_from(const struct discovery_command *c, const char *source, bool json, struct err *err);
 
-/* A source, as JSON has it: name, kind, place, and when it said what it said. */
+/* Returns a source as JSON: name, kind, place, and the time of its answer. */
 json_t *hosts_source_json(const struct source_use *use);
 
 #endif

@@ -8,8 +8,12 @@ int resolve_sources(struct target_options *o, const struct inventory *inventory,
 {
     if (o->from && targets_select_source(inventory, t, o->from, &o->selection, err) < 0)
         return -1;
-    return discovery_apply(inventory, t, o, o->refresh ? DISCOVERY_REFRESH : DISCOVERY_AS_NEEDED, false, NULL,
-                           err);
+    return discovery_apply(
+        &(struct discovery_command){.inventory = inventory,
+                                    .targets = t,
+                                    .options = o,
+                                    .when = o->refresh ? DISCOVERY_REFRESH : DISCOVERY_AS_NEEDED},
+        NULL, err);
 }
 
 int resolve_targets(struct target_options *o, struct inventory **ret_inventory, struct targets *t,

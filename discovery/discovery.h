@@ -173,16 +173,16 @@ struct discovery_options {
 };
 
 /*
- * Adds the services of all sources of the inventory to `t`. A source that fails is missing, and
+ * Adds the services of all sources of the inventory to the targets. A source that fails is missing, and
  * inventory_select names it in its errors; *ret_failed is the number of such sources. -1 only if the run was
  * cancelled, or without memory.
  */
-int discovery_run(const struct inventory *inv, struct targets *t, const struct discovery_options *o,
-                  size_t *ret_failed, struct err *err);
+int discovery_run(struct discovery *d, const struct discovery_options *o, size_t *ret_failed,
+                  struct err *err);
 
 /* Adds the services of one source. *ret (may be NULL) receives its targets, even with an ERR_USAGE if all of
  * them are on loopback; the caller releases it. `o->failed` is not called. */
-int discovery_run_one(const struct inventory *inv, struct targets *t, struct source_use *use,
-                      const struct discovery_options *o, struct discovered *ret, struct err *err);
+int discovery_run_one(struct discovery *d, struct source_use *use, const struct discovery_options *o,
+                      struct discovered *ret, struct err *err);
 
 #endif

@@ -89,34 +89,30 @@ static int add_one(struct discovery *d, const struct discovery_options *o, const
     return targets_source_failed(d->targets, source, why.msg, err);
 }
 
-int discovery_run(const struct inventory *inv, struct targets *t, const struct discovery_options *o,
-                  size_t *ret_failed, struct err *err)
+int discovery_run(struct discovery *d, const struct discovery_options *o, size_t *ret_failed, struct err *err)
 {
-    struct discovery d = DISCOVERY_INIT(inv, t);
     size_t n = 0, failed = 0;
     int rc = 0;
-    const struct source *const *sources = inventory_sources(inv, &n);
+    const struct source *const *sources = inventory_sources(d->inventory, &n);
     for (size_t i = 0; rc == 0 && i < n; i++)
-        rc = add_one(&d, o, sources[i], &failed, err);
+        rc = add_one(d, o, sources[i], &failed, err);
     if (rc == 0)
-        rc = discovery_finish(&d, err);
+        rc = discovery_finish(d, err);
     if (rc == 0)
         *ret_failed = failed;
-    discovery_release(&d);
     return rc;
 }
 
-int discovery_run_one(const struct inventory *inv, struct targets *t, struct source_use *use,
-                      const struct discovery_options *o, struct discovered *ret, struct err *err)
+int discovery_run_one(struct discovery *d, struct source_use *use, const struct discovery_options *o,
+                      struct discovered *ret, struct err *err)
 {
-    struct discovery d = DISCOVERY_INIT(inv, t);
     struct discovered f = {0};
     struct err why = ERR_INIT;
-    int rc = add_source(&d, o, use, &f, &why);
+    int rc = add_source(d, o, use, &f, &why);
     bool listed = rc == 0 || (why.kind == ERR_USAGE && f.n > 0);
     if (rc < 0)
         err_wrap(&why, "%s", use->source->name);
-    if (listed && discovery_finish(&d, &why) < 0)
+    if (listed && discovery_finish(d, &why) < 0)
         rc = -1;
     if (rc < 0 && err)
         *err = why;
@@ -125,6 +121,5 @@ int discovery_run_one(const struct inventory *inv, struct targets *t, struct sou
         f = (struct discovered){0};
     }
     discovered_release(&f);
-    discovery_release(&d);
     return rc;
 }

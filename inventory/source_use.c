@@ -154,7 +154,7 @@ static int find_or_create_place(const struct inventory *inv, struct created *c, 
         return refuse_source(inv, text, err);
     if (!source_kind_has_url(kind) && make_absolute(at, &place, err) < 0)
         return -1;
-    if (source_kind_has_url(kind) && !(place = strdup(at)))
+    if (!place && !(place = strdup(at)))
         return err_nomem(err);
     const struct source *s = find_place(&inv->sources, kind, place);
     if (!s)
