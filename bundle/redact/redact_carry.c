@@ -49,6 +49,8 @@ static struct str get_name(struct str s)
 /* Whether the line is `NAME: |` with a name that means a secret. */
 static bool begins_block(struct str line, enum redact_name pair, size_t *ret_indent)
 {
+    static const char styles[] = {'|', '>'},
+                      indicators[] = {'+', '-', '1', '2', '3', '4', '5', '6', '7', '8', '9'};
     size_t n = skip_prefix(line);
     struct str s = trim_end((struct str){line.p + n, line.n - n});
     if (s.n > 1 && redact_is_quote(s.p[0]))
@@ -61,10 +63,10 @@ static bool begins_block(struct str line, enum redact_name pair, size_t *ret_ind
         return false;
     while (at < s.n && redact_is_blank(s.p[at]))
         at++;
-    if (at >= s.n || !memchr("|>", s.p[at++], 2) || s.n - at > 2)
+    if (at >= s.n || !memchr(styles, s.p[at++], sizeof styles) || s.n - at > 2)
         return false;
     for (; at < s.n; at++)
-        if (!memchr("+-123456789", s.p[at], 11))
+        if (!memchr(indicators, s.p[at], sizeof indicators))
             return false;
     *ret_indent = n;
     return redact_judge_name(name) == REDACT_SECRET ||

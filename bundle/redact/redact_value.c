@@ -113,7 +113,8 @@ static size_t encoded_reach(struct str s, size_t at, const struct redact_lead *l
 static bool begins_quote(struct str s, size_t at)
 {
     static const size_t lengths[] = {1, 3, 4, 6}; /* of a backtick, of UTF-8, of \x22, of \u0022 */
-    if (at >= s.n || !memchr("`\\\xe2", s.p[at], 3))
+    static const char firsts[] = {'`', '\\', '\xe2'};
+    if (at >= s.n || !memchr(firsts, s.p[at], sizeof firsts))
         return false;
     if (s.p[at] == '`')
         return true;
