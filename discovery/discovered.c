@@ -109,7 +109,6 @@ static int add_set(struct discovered *f, const struct strlist *labels, struct er
     for (size_t i = 0; i < labels->n; i++)
         if (strlist_add(set, labels->items[i], err) < 0)
             return -1;
-    f->all_labels += labels->n;
     return 0;
 }
 
@@ -117,14 +116,16 @@ int discovered_set_labels(struct discovered *f, size_t from, const struct strlis
 {
     if (labels->n == 0 || from == f->n)
         return 0;
-    if (f->all_labels > SOURCE_MAX_TARGETS)
+    size_t added = labels->n * (f->n - from);
+    if (f->all_labels > SOURCE_MAX_LABELS)
         return 0;
-    if (f->all_labels + labels->n > SOURCE_MAX_TARGETS) {
-        f->all_labels = SOURCE_MAX_TARGETS + 1;
+    if (f->all_labels + added > SOURCE_MAX_LABELS) {
+        f->all_labels = SOURCE_MAX_LABELS + 1;
         return discovered_note(f, err, "it has very many labels: those of further targets are left out");
     }
     if (add_set(f, labels, err) < 0)
         return -1;
+    f->all_labels += added;
     for (size_t i = from; i < f->n; i++)
         f->targets[i].labels = f->n_labels;
     return 0;

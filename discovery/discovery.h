@@ -18,7 +18,8 @@
 struct fetch_grab;
 
 #define SOURCE_MAX_BYTES ((size_t)64 << 20)
-#define SOURCE_MAX_TARGETS 200000
+#define SOURCE_MAX_TARGETS 100000
+#define SOURCE_MAX_LABELS 400000 /* of all targets; further ones are left out */
 
 /* ---- the content of a source --------------------------------------------------------------------------- */
 
@@ -50,7 +51,7 @@ struct discovered {
     size_t n, cap;
     struct strlist *labels; /* sets of labels, each NAME=VALUE, visible text */
     size_t n_labels, cap_labels;
-    size_t all_labels;    /* in all sets */
+    size_t all_labels;    /* of all targets */
     struct strlist notes; /* unsupported content that is missing; printable */
     int64_t at;           /* the time of the answer, UTC in milliseconds */
 };

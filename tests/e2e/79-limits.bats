@@ -361,7 +361,17 @@ print(head + unit * (60000000 // len(unit)) + tail)
 PY
         bounded hosts -i inventory.yaml --from file_sd:t.json
     done
-    assert_stderr_has 'it has more than 200000 targets'
+    assert_stderr_has 'it has more than 100000 targets'
+    # As many targets as there may be at different ports, and as many labels.
+    python3 - >t.json <<'PY'
+import json
+ports = iter(range(10**6))
+labels = {f"a{i}": "v" * 60 for i in range(16)}
+print(json.dumps([{"targets": [f"127.0.0.1:{1 + next(ports) % 65000}" for _ in range(24999)], "labels": {"job": f"j{k}", **labels}} for k in range(4)]))
+PY
+    bounded hosts --json -i inventory.yaml --from file_sd:t.json
+    assert_status 0
+    bounded --dry-run -y -i inventory.yaml --from file_sd:t.json --host h heap
 }
 
 # many HEAD UNIT TIMES TAIL: a text in YAML.
@@ -388,7 +398,7 @@ scrape_configs: {x: [|[],|2600000|1780000|]}
 scrape_configs:|@-|4000000|1560000|
 SHAPES
     # A configuration and a file of targets that it names are in memory together.
-    many '[{targets: [' 'h:80,' 200000 '], labels: {job: j}}, {x: [' >part
+    many '[{targets: [' 'h:80,' 100000 '], labels: {job: j}}, {x: [' >part
     { cat part && many '' 'a,' 1350000 ']}]'; } >targets.yml
     many 'scrape_configs: [{job_name: j, file_sd_configs: [{files: [targets.yml]}], relabel_configs: [' 'a,' 1560000 ']}]' >c.yml
     bounded hosts -i inventory.yaml --from scrape_configs:c.yml
