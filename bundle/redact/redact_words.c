@@ -203,7 +203,7 @@ static void decode(struct str value, bool plus, struct buf *ret)
         int high = value.n - i > 2 && value.p[i] == '%' ? hex_digit(value.p[i + 1]) : -1;
         int low = high < 0 ? -1 : hex_digit(value.p[i + 2]);
         if (low < 0) {
-            buf_addc(ret, plus && value.p[i] == '+' ? ' ' : value.p[i]);
+            buf_addc(ret, (char)(plus && value.p[i] == '+' ? ' ' : value.p[i]));
         } else {
             buf_addc(ret, (char)(high * 16 + low));
             i += 2;
