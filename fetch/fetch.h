@@ -145,9 +145,9 @@ struct fetch_get_request {
     int (*body)(void *ctx, const void *p, size_t n, struct err *err);
 };
 /*
- * Opens the host, sends the request and closes the host. Uses the grab as fetch_open does. Loads the service's
- * secret. An answer other than a 200 is an error. *ret_status is the status of the answer, 0 without one, also
- * on failure. `redact` is valid until the return.
+ * Opens the host, sends the request and closes the host. Uses the grab as fetch_open does. Loads the
+ * service's secret. An answer other than a 200 is an error. *ret_status is the status of the answer, 0
+ * without one, also on failure. `redact` is valid until the return.
  */
 int fetch_get(const struct fetch_grab *grab, const struct fetch_get_request *r, int *ret_status,
               struct err *err);

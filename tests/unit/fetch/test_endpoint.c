@@ -262,7 +262,8 @@ static void pages(void **state)
                         "an HTML page titled \"Sign in ?\"");
     assert_string_equal(finding_topic("<!DOCTYPE html><title>cut"), "<!DOCTYPE html><title>cut");
     assert_string_equal(finding_topic("<html><title"), "<html><title");
-    assert_string_equal(finding_topic("{\"error\":\"<title>no</title>\"}"), "{\"error\":\"<title>no</title>\"}");
+    assert_string_equal(finding_topic("{\"error\":\"<title>no</title>\"}"),
+                        "{\"error\":\"<title>no</title>\"}");
     assert_true(html_is_page("\xef\xbb\xbf  <HTML>", 11));
     assert_false(html_is_page("<htm", 4));
     assert_false(html_is_page("", 0));
