@@ -315,7 +315,7 @@ static bool writes_zero(const struct json_row *row, const void *from)
     if (row->has)
         return *(const bool *)find_place(from, row->has);
     const char *other = row->with ? find_place(from, row->with) : NULL;
-    for (size_t i = 0; i < row->with_size; i++)
+    for (size_t i = 0; other && i < row->with_size; i++)
         if (other[i])
             return true;
     return row->zero;

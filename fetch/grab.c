@@ -19,9 +19,10 @@
 #include "base/banned.h"
 
 struct run {
-    const struct fetch_grab *grab;
-    service_fn *run_service; /* grab, plan or probe */
-    bool transfers;          /* it may fetch bodies that compress */
+    const struct fetch_grab *grab; /* `within`, once the deadline counts */
+    struct fetch_grab within;      /* the caller's, with the cancel descriptor of the deadline */
+    service_fn *run_service;       /* grab, plan or probe */
+    bool transfers;                /* it may fetch bodies that compress */
     struct gateway_pool *pool;
     struct deadline deadline;
     struct observe observe;
@@ -326,12 +327,12 @@ static int run_in_time(struct run *run, struct fetch_outcome *ret, struct err *e
 static int run_grab(const struct fetch_grab *grab, struct run *run, struct fetch_outcome *ret,
                     struct err *err)
 {
-    struct fetch_grab within;
     struct fetch_outcome outcome = {0};
-    run->grab = &within;
-    if (deadline_init(&run->deadline, grab, &within, err) < 0)
+    run->grab = &run->within;
+    if (deadline_init(&run->deadline, grab, &run->within, err) < 0)
         return -1;
-    struct proc_limits limits = {.timeout_ms = grab->access.timeout_ms, .cancel_fd = within.access.cancel_fd};
+    struct proc_limits limits = {.timeout_ms = grab->access.timeout_ms,
+                                 .cancel_fd = run->within.access.cancel_fd};
     int rc = credentials_load(grab->targets, &limits, &run->credentials, err);
     if (rc == 0)
         rc = run_in_time(run, &outcome, err);

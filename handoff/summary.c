@@ -143,11 +143,12 @@ static int summarize(const struct manifest_contents *m, char **ret, struct err *
         add_host(&s, &m->hosts[i]);
     if (s.cut)
         buf_adds(&s.text, CUT);
-    int rc = buf_check(&s.text, "the summary", err);
-    if (rc == 0)
-        *ret = buf_take(&s.text);
-    buf_release(&s.text);
-    return rc;
+    if (buf_check(&s.text, "the summary", err) < 0) {
+        buf_release(&s.text);
+        return -1;
+    }
+    *ret = buf_take(&s.text);
+    return 0;
 }
 
 /* FILE and KEY are placeholders: the file has another name at the tracker, and only the reader knows the key.
