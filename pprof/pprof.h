@@ -3,6 +3,18 @@
  *
  * Source: google/pprof internal/driver and internal/report, whose results are the standard. docs/pprof.md
  * lists the flags.
+ *
+ * A profile (proto/profile.h) is a few large arrays that refer to each other by index. A report passes it
+ * through pprof's steps, each of which changes it in place:
+ *
+ *   load, merge, subtract     load.c, combine.c
+ *   names                     symbolize/: symbolize.c; binaries symbolize_local.c, elf.c; servers symbolz.c
+ *   unwanted frames, labels   prune.c, tagroot.c
+ *   focus, ignore             filter.c, tagfilter.c
+ *   granularity               aggregate.c
+ *   places, calls, order      graph/
+ *   what is shown, units      trim.c, proto/measure.c
+ *   output                    a file for each format, and a row in report.c
  */
 #ifndef PPROF_PPROF_H
 #define PPROF_PPROF_H

@@ -6,6 +6,11 @@
  * Recipients are age's own (X25519), SSH keys (ssh-ed25519, ssh-rsa), or one passphrase. Bytes stream through
  * in constant memory, and the reader returns only authenticated bytes. A truncated file is detected only at
  * its end, so a caller that writes the bytes to a file must give the file its name after that.
+ *
+ * Files: age_recipients.c and age_identities.c read the user's lines and key files; age_header.c and
+ * age_stanza.c parse and write the header; age_x25519.c, age_ssh.c and age_scrypt.c wrap and unwrap a file
+ * key for one kind of recipient; age_unwrap.c finds the identity and asks for passphrases; age_stream.c has
+ * the chunks, age_armor.c the armor; age_writer.c and age_reader.c join them.
  */
 #ifndef SEAL_AGE_H
 #define SEAL_AGE_H

@@ -3,6 +3,18 @@
  * (host_key.h) and auth_run (auth.h).
  *
  * libssh2 is always non-blocking. During the login the owner waits in session_wait; afterwards the hub waits.
+ *
+ * Four properties of libssh2 shape this folder:
+ *
+ * - While half a packet is sent, every other call on the session fails. wire.c therefore takes whole packets
+ * from libssh2 and keeps the rest, and the hub stops feeding data when more than 256 kB wait.
+ * - A session that nobody reads does not notice its end. When no link reads, the hub reads ahead into a small
+ *   buffer, so that it sees a closed connection at once and knows when the last byte arrived.
+ * - A session opens one channel at a time. After 1.5 s without an answer the hub calls the session stuck and
+ * fails the waiting requests with ERR_LOST; their callers ask for another session (session_pool_acquire,
+ *   gateway_renew).
+ * - libssh2 reads only for a channel. A session without one opens a channel that leads nowhere as soon as the
+ *   server sends something (session_serve_idle).
  */
 #ifndef GATEWAY_SSH_SESSION_H
 #define GATEWAY_SSH_SESSION_H
