@@ -363,6 +363,7 @@ help:
 	@echo "make           build build/profgrab"
 	@echo "make demo      install what is missing, build, run the main job against a private sshd and a real Go service"
 	@echo "make check     install what is missing, build, run every test"
+	@echo "make quick     for every change: build, layers, format, unit tests, the main job end to end"
 	@echo "make check-long as long again: the tests with libssh2 1.11.1 built from Debian 13's source, the faults of SSH under valgrind"
 	@echo "make deps      install what is missing for both"
 	@echo "make bench     measure against the runbook (needs what make check needs)"
