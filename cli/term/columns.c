@@ -8,8 +8,8 @@
 #include "cli/term/rows.h"
 #include "base/banned.h"
 
-/* The character at s and its length in bytes. What is cut or malformed is one byte long. */
-static size_t decode(const char *s, uint32_t *ret)
+/* Decodes the character at s. Returns its length; a truncated or malformed one counts as one byte. */
+static size_t decode_character(const char *s, uint32_t *ret)
 {
     const unsigned char *p = (const unsigned char *)s;
     size_t n = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : p[0] >= 0xc2 ? 2 : 1;
@@ -25,10 +25,9 @@ static size_t decode(const char *s, uint32_t *ret)
     return n;
 }
 
-/* Unicode's combining marks of the scripts that host names and Go's symbols are likely to hold; marks that
- * are missing here only make a line shorter than it could be. Wide: East Asian Width W and F, and the blocks
- * of emoji whole. */
-static size_t width(uint32_t c)
+/* Width 0: Unicode's combining marks of the scripts that are likely in host names and Go symbols; a missing
+ * mark only makes a line shorter than necessary. Width 2: East Asian Width W and F, and all emoji blocks. */
+static size_t character_width(uint32_t c)
 {
     static const struct {
         uint32_t from, to;
@@ -51,9 +50,9 @@ size_t columns_of(const char *s)
 {
     size_t columns = 0;
     uint32_t c = 0;
-    for (; *s; s += decode(s, &c)) {
-        decode(s, &c);
-        columns += width(c);
+    for (; *s; s += decode_character(s, &c)) {
+        decode_character(s, &c);
+        columns += character_width(c);
     }
     return columns;
 }
@@ -63,17 +62,17 @@ size_t columns_fit(const char *s, size_t columns)
     size_t at = 0, taken = 0;
     uint32_t c = 0;
     while (s[at]) {
-        size_t n = decode(s + at, &c);
-        if (taken + width(c) > columns)
+        size_t n = decode_character(s + at, &c);
+        if (taken + character_width(c) > columns)
             break;
-        taken += width(c);
+        taken += character_width(c);
         at += n;
     }
     return at;
 }
 
 #define PAGE_COLUMNS 80
-/* Fewer leave no room beside the names of options. */
+/* Below this, help texts have no room beside the options' names. */
 #define LEAST_COLUMNS 40
 #define WRAPPED_MAX (1u << 20)
 
@@ -86,7 +85,7 @@ size_t columns_page(FILE *out)
     return columns > 0 && columns < PAGE_COLUMNS ? columns : PAGE_COLUMNS;
 }
 
-static void new_line(struct buf *b, size_t indent, size_t *column)
+static void add_new_line(struct buf *b, size_t indent, size_t *column)
 {
     buf_addf(b, "\n%*s", (int)indent, "");
     *column = indent;
@@ -101,9 +100,9 @@ void columns_fold(struct buf *b, const char *text, const struct columns_fold *ho
         size_t width = columns_of(text + blanks) - columns_of(text + blanks + length);
         if (strncmp(text, "\n\n", 2) == 0) {
             buf_addc(b, '\n');
-            new_line(b, how->indent, &column);
+            add_new_line(b, how->indent, &column);
         } else if (!first && column + 1 + width > how->width) {
-            new_line(b, how->indent, &column);
+            add_new_line(b, how->indent, &column);
         } else if (!first) {
             buf_addc(b, ' ');
             column++;

@@ -6,7 +6,7 @@
 #include "fetch/fetch.h"
 #include "base/banned.h"
 
-/* What is about to be done, and to how many. */
+/* The costly kinds, and the number of their targets and hosts. */
 struct toll {
     struct strlist kinds;
     size_t targets, hosts;
@@ -31,7 +31,7 @@ static int add_target(struct toll *toll, const struct target *t, const struct st
 }
 
 /* cpu=30s, trace=5s on 37 targets, 37 hosts (file-04 ... file-40) */
-static void describe(const struct toll *toll, char *dst, size_t cap)
+static void describe_toll(const struct toll *toll, char *dst, size_t cap)
 {
     struct buf kinds = BUF_INIT(4096);
     for (size_t i = 0; i < toll->kinds.n; i++)
@@ -42,7 +42,7 @@ static void describe(const struct toll *toll, char *dst, size_t cap)
     buf_release(&kinds);
 }
 
-static int ask(const char *what, struct prompt *prompt, int64_t wait_ms, struct err *err)
+static int ask_to_continue(const char *what, struct prompt *prompt, int64_t wait_ms, struct err *err)
 {
     char text[700];
     struct secret answer = {0};
@@ -66,9 +66,9 @@ int confirm_many(const struct confirm *c, struct prompt *prompt, struct err *err
         rc = add_target(&toll, t, c->kinds->n ? c->kinds : &t->service->kinds, err);
     }
     if (rc == 0 && toll.targets > CONFIRM_TARGETS) {
-        describe(&toll, what, sizeof what);
+        describe_toll(&toll, what, sizeof what);
         if (prompt_has_terminal(prompt)) {
-            rc = ask(what, prompt, c->wait_ms, err);
+            rc = ask_to_continue(what, prompt, c->wait_ms, err);
         } else {
             err_set(err, ERR_USAGE, "%s: that many are not profiled without a yes", what);
             rc = err_hint(err, "add --yes if you mean it; --sample N, --label and --exclude make it fewer");

@@ -1,25 +1,24 @@
-/* The question before many processes are profiled at once: a slip in a pattern must not slow a whole fleet.
- */
+/* Asks for a confirmation before many processes are profiled, because a wrong pattern could slow a fleet. */
 #ifndef CLI_TERM_CONFIRM_H
 #define CLI_TERM_CONFIRM_H
 
 #include "cli/term/prompt.h"
 #include "inventory/inventory.h"
 
-/* So many targets are profiled without a question. */
+/* The number of targets that need no confirmation. */
 #define CONFIRM_TARGETS 10
 
 struct confirm {
     const struct targets *targets;
     const struct strlist *kinds; /* empty: each service's own */
-    bool yes;                    /* go on without a question */
-    int64_t wait_ms;             /* for the answer; 0: as for any question */
+    bool yes;                    /* do not ask */
+    int64_t wait_ms;             /* the time limit for the answer; 0: GATEWAY_ASK_MS */
 };
 
 /*
- * Where more than CONFIRM_TARGETS targets are asked for what profiles a process for a time, or stops it
- * (fetch_costly), asks on the terminal whether to go on. ERR_USAGE where nobody can be asked, ERR_CANCELLED
- * for an answer other than yes.
+ * Asks on the terminal whether to continue if more than CONFIRM_TARGETS targets have a costly kind, which
+ * profiles a process for some time or stops it (fetch_costly). ERR_USAGE without a terminal, ERR_CANCELLED
+ * for any answer but yes.
  */
 int confirm_many(const struct confirm *c, struct prompt *prompt, struct err *err);
 

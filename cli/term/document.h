@@ -7,8 +7,8 @@
 
 #include "base/base.h"
 
-/* Prints the document, indented and with a line's end behind it, and gives its reference back whatever
- * happens. NULL: there was no memory for it. */
+/* Prints the document, indented, with a line feed at its end, and flushes `out`. Always releases the
+ * caller's reference. A NULL document means that memory ran out: fails. */
 int document_print(json_t *document, FILE *out, struct err *err);
 
 #endif

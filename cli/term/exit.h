@@ -1,4 +1,4 @@
-/* Exit codes: the one table. */
+/* Exit codes of all commands. */
 #ifndef CLI_TERM_EXIT_H
 #define CLI_TERM_EXIT_H
 
@@ -13,7 +13,7 @@ enum exit_status {
     EXIT_SIGNAL = 128, /* plus the signal: 129 hung up, 130 interrupted, 143 terminated */
 };
 
-/* What exit code number i of the list for people means: the codes, and a sentence. -1 behind the last. */
+/* Row i of the list of exit codes for the help: the codes, and a sentence. Returns -1 after the last. */
 struct exit_status_help {
     const char *codes, *words;
 };

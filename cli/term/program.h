@@ -1,7 +1,7 @@
 #ifndef CLI_TERM_PROGRAM_H
 #define CLI_TERM_PROGRAM_H
 
-/* The file this program runs from, links followed. A new string, NULL when it cannot be told. */
+/* The path of the running program, with links resolved, as a new string; NULL if it is unknown. */
 char *program_path(void);
 
 #endif

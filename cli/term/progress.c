@@ -1,7 +1,7 @@
 /*
- * Every host that is being opened and every target from which something is fetched has a line, drawn or not:
- * it also remembers what was said once. Lines keep their places while they are busy, and a target comes back
- * to the place it had, so that the block does not dance.
+ * Every host that is being opened and every item that is being fetched has a line, even if nothing is drawn:
+ * the line also records which messages were printed. Busy lines keep their positions, and a target reuses its
+ * last position, so that lines do not jump.
  */
 #include "cli/term/progress.h"
 
@@ -19,16 +19,16 @@ struct progress_line {
     bool busy;
     const struct host *host;
     const struct service *service; /* NULL: the host itself */
-    const char *doing;             /* of a host; static */
-    char kind[256];                /* of a target, with the rest below */
+    const char *doing;             /* a host's current step; static */
+    char kind[256];                /* this and the members below: of a target */
     int64_t since;                 /* clock_now() when it began */
     int64_t timed_ms;
     uint64_t bytes;
-    const char *waiting; /* for what; NULL: it does not */
+    const char *waiting; /* the reason for waiting; NULL: not waiting */
     size_t index, n_items;
 };
 
-static void *tick(void *ctx)
+static void *draw_periodically(void *ctx)
 {
     struct progress *p = ctx;
     struct err err = ERR_INIT;
@@ -37,16 +37,15 @@ static void *tick(void *ctx)
     return NULL;
 }
 
-/* Without the thread there are plain lines, as where there is no terminal. */
-static bool start_ticking(struct progress *p)
+/* Returns false if the thread cannot start; then progress prints plain lines only. */
+static bool start_ticker(struct progress *p)
 {
     if (fd_pipe(p->stop, NULL) < 0)
         return false;
-    p->ticking = thread_start(&p->ticker, tick, p, NULL) == 0;
+    p->ticking = thread_start(&p->ticker, draw_periodically, p, NULL) == 0;
     return p->ticking;
 }
 
-/* From any thread. */
 static void on_question(void *ctx)
 {
     progress_pause(ctx);
@@ -57,7 +56,7 @@ static void on_answer(void *ctx)
     progress_resume(ctx);
 }
 
-static void attend(struct progress *p, struct prompt *prompt)
+static void attach_prompt(struct progress *p, struct prompt *prompt)
 {
     if (!prompt)
         return;
@@ -66,7 +65,7 @@ static void attend(struct progress *p, struct prompt *prompt)
     prompt->ctx = p;
 }
 
-static void let_go(struct progress *p)
+static void detach_prompt(struct progress *p)
 {
     struct prompt *prompt = p->options.prompt;
     if (prompt) {
@@ -82,13 +81,13 @@ void progress_init(struct progress *p, const struct progress_options *options)
     pthread_mutex_init(&p->mutex, NULL);
     screen_init(&p->screen, options->out, options->rows, options->columns);
     if (!options->quiet)
-        p->live = options->rows ? true : screen_is_live(options->out) && start_ticking(p);
-    attend(p, options->prompt);
+        p->live = options->rows ? true : screen_is_live(options->out) && start_ticker(p);
+    attach_prompt(p, options->prompt);
 }
 
 void progress_end(struct progress *p)
 {
-    let_go(p);
+    detach_prompt(p);
     if (p->ticking) {
         fd_close(&p->stop[1]);
         pthread_join(p->ticker, NULL);
@@ -106,8 +105,8 @@ void progress_end(struct progress *p)
 
 /* ---- the lines under way ------------------------------------------------------------------------------- */
 
-static struct progress_line *find_busy(struct progress *p, const struct host *host,
-                                       const struct service *service, const char *kind)
+static struct progress_line *find_busy_line(struct progress *p, const struct host *host,
+                                            const struct service *service, const char *kind)
 {
     for (size_t i = 0; i < p->n_lines; i++) {
         struct progress_line *l = &p->lines[i];
@@ -117,9 +116,9 @@ static struct progress_line *find_busy(struct progress *p, const struct host *ho
     return NULL;
 }
 
-/* The place the target had, else any that is free, else a new one. NULL: no memory, so it is not shown. */
-static struct progress_line *free_place(struct progress *p, const struct host *host,
-                                        const struct service *service)
+/* Returns the target's last line, another free line, or a new one. NULL: no memory; the item is not shown. */
+static struct progress_line *find_free_line(struct progress *p, const struct host *host,
+                                            const struct service *service)
 {
     struct progress_line *any = NULL;
     for (size_t i = 0; i < p->n_lines; i++) {
@@ -134,10 +133,10 @@ static struct progress_line *free_place(struct progress *p, const struct host *h
     return any;
 }
 
-static struct progress_line *begin(struct progress *p, const struct host *host, const struct service *service,
-                                   const char *kind)
+static struct progress_line *begin_line(struct progress *p, const struct host *host,
+                                        const struct service *service, const char *kind)
 {
-    struct progress_line *l = free_place(p, host, service);
+    struct progress_line *l = find_free_line(p, host, service);
     if (!l)
         return NULL;
     *l = (struct progress_line){.busy = true, .host = host, .service = service, .since = clock_now()};
@@ -145,16 +144,17 @@ static struct progress_line *begin(struct progress *p, const struct host *host, 
     return l;
 }
 
-static void end(struct progress *p, const struct host *host, const struct service *service, const char *kind)
+static void end_line(struct progress *p, const struct host *host, const struct service *service,
+                     const char *kind)
 {
-    struct progress_line *l = find_busy(p, host, service, kind);
+    struct progress_line *l = find_busy_line(p, host, service, kind);
     if (l)
         l->busy = false;
 }
 
 /* ---- the live lines ------------------------------------------------------------------------------------ */
 
-/* Brief: without what the reader can work out or does not need. */
+/* `brief` omits the time left and the item's number. */
 static void describe_item(const struct progress_line *l, bool brief, struct buf *b)
 {
     char text[32];
@@ -193,7 +193,7 @@ static void add_name(const char *name, size_t room, struct buf *b)
     }
 }
 
-/* Where a line is too short, it is brief first, then the end of the name is cut. */
+/* If the text does not fit, shortens the description first, then cuts the name. */
 static int add_line(const struct progress_line *l, size_t columns, struct strlist *lines)
 {
     enum { NAME_LEAST = 8 };
@@ -219,8 +219,8 @@ static int add_line(const struct progress_line *l, size_t columns, struct strlis
     return rc;
 }
 
-/* As many as there is room for; the last line then counts the others. */
-static void draw(struct progress *p)
+/* Draws as many lines as fit; the last line then counts the remaining ones. */
+static void draw_lines(struct progress *p)
 {
     struct strlist lines = {0};
     size_t most = 0, columns = 0, busy = 0;
@@ -245,11 +245,11 @@ void progress_draw(struct progress *p)
 {
     pthread_mutex_lock(&p->mutex);
     if (p->live && !p->held)
-        draw(p);
+        draw_lines(p);
     pthread_mutex_unlock(&p->mutex);
 }
 
-/* Without memory what is told meanwhile is told at once. */
+/* Without memory, messages are printed immediately. */
 void progress_pause(struct progress *p)
 {
     pthread_mutex_lock(&p->mutex);
@@ -271,15 +271,15 @@ void progress_resume(struct progress *p)
     pthread_mutex_unlock(&p->mutex);
 }
 
-/* ---- what is told -------------------------------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------------------------------------ */
 
 static void name_target(const struct target *t, char *dst, size_t cap)
 {
     snprintf(dst, cap, "%s: %s", t->host->name, t->service->name);
 }
 
-/* Makes room for a plain line. */
-static FILE *plain(struct progress *p)
+/* Wipes the live lines. Returns the stream for a plain line. */
+static FILE *prepare_output(struct progress *p)
 {
     if (p->held)
         return p->held;
@@ -287,45 +287,45 @@ static FILE *plain(struct progress *p)
     return p->options.out;
 }
 
-/* Errors are shown even when quiet: they say why something is missing. */
-static void tell_error(struct progress *p, const char *where, const struct err *failure)
+/* Prints errors even with --quiet: they explain missing items. */
+static void print_error(struct progress *p, const char *where, const struct err *failure)
 {
     struct err err = *failure;
     err_wrap(&err, "%s", where);
-    talk_error(plain(p), &err);
+    talk_error(prepare_output(p), &err);
 }
 
 static void print_findings(struct progress *p, const char *where, const struct findings *findings)
 {
     for (size_t i = 0; !p->options.quiet && findings && i < findings->n; i++)
         if (findings->items[i].rule->severity != FINDING_NOTE || p->options.verbose)
-            talk_to(plain(p), "%s: %s", where, findings->items[i].text);
+            talk_to(prepare_output(p), "%s: %s", where, findings->items[i].text);
 }
 
 void progress_say(struct progress *p, const char *line)
 {
     pthread_mutex_lock(&p->mutex);
     if (!p->options.quiet)
-        talk_to(plain(p), "%s", line);
+        talk_to(prepare_output(p), "%s", line);
     pthread_mutex_unlock(&p->mutex);
 }
 
 void progress_opening(struct progress *p, const struct host *host)
 {
     pthread_mutex_lock(&p->mutex);
-    struct progress_line *l = begin(p, host, NULL, "");
+    struct progress_line *l = begin_line(p, host, NULL, "");
     if (l)
         l->doing = "connecting";
     pthread_mutex_unlock(&p->mutex);
 }
 
-static void tell_connected(struct progress *p, const struct host *host, const struct gateway *gw)
+static void print_connected(struct progress *p, const struct host *host, const struct gateway *gw)
 {
     const struct gateway_hop *hop = NULL;
     for (size_t i = 0; gateway_hop(gw, i); i++)
         hop = gateway_hop(gw, i);
     if (hop && !p->options.quiet)
-        talk_to(plain(p), "%s: connected to %s port %u as %s", host->name, hop->address, hop->port,
+        talk_to(prepare_output(p), "%s: connected to %s port %u as %s", host->name, hop->address, hop->port,
                 hop->user);
 }
 
@@ -333,14 +333,14 @@ void progress_host(struct progress *p, const struct host *host, const struct gat
                    const struct err *failure)
 {
     pthread_mutex_lock(&p->mutex);
-    end(p, host, NULL, "");
+    end_line(p, host, NULL, "");
     if (failure) {
-        tell_error(p, host->name, failure);
+        print_error(p, host->name, failure);
     } else {
-        struct progress_line *l = begin(p, host, NULL, "");
+        struct progress_line *l = begin_line(p, host, NULL, "");
         if (l)
             l->doing = "reading the index";
-        tell_connected(p, host, gw);
+        print_connected(p, host, gw);
     }
     pthread_mutex_unlock(&p->mutex);
 }
@@ -349,10 +349,10 @@ void progress_service(struct progress *p, const struct target *target, const str
 {
     char where[600];
     pthread_mutex_lock(&p->mutex);
-    end(p, target->host, NULL, "");
+    end_line(p, target->host, NULL, "");
     name_target(target, where, sizeof where);
     if (s->failure)
-        tell_error(p, where, s->failure);
+        print_error(p, where, s->failure);
     print_findings(p, where, s->findings);
     pthread_mutex_unlock(&p->mutex);
 }
@@ -361,47 +361,47 @@ void progress_item(struct progress *p, const struct target *target, const struct
 {
     char where[600], full[900], size[32], took[32];
     pthread_mutex_lock(&p->mutex);
-    end(p, target->host, target->service, item->kind);
+    end_line(p, target->host, target->service, item->kind);
     name_target(target, where, sizeof where);
     snprintf(full, sizeof full, "%s: %s%s%s%s", where, item->kind, *item->argument ? "=" : "", item->argument,
              item->pair == 2 ? ", later" : "");
     if (item->status != FETCH_OK)
-        tell_error(p, full, &item->err);
+        print_error(p, full, &item->err);
     else if (!p->options.quiet)
-        talk_to(plain(p), "%s: %s in %s", full, text_bytes(size, sizeof size, item->bytes),
+        talk_to(prepare_output(p), "%s: %s in %s", full, text_bytes(size, sizeof size, item->bytes),
                 text_duration(took, sizeof took, item->duration_ms));
     print_findings(p, full, &item->findings);
     pthread_mutex_unlock(&p->mutex);
 }
 
-/* What is said once, when an item begins, and when it begins to wait. */
-static void tell_beginning(struct progress *p, const struct target *target, const struct fetch_progress *now,
-                           const struct progress_line *before)
+/* Prints a line when an item starts, and when it starts to wait. */
+static void print_beginning(struct progress *p, const struct target *target, const struct fetch_progress *now,
+                            const struct progress_line *before)
 {
     char where[600], timed[32];
     if (p->options.quiet)
         return;
     name_target(target, where, sizeof where);
     if (!before && now->cost)
-        talk_to(plain(p), "%s: %s: %s", where, now->kind, now->cost);
+        talk_to(prepare_output(p), "%s: %s: %s", where, now->kind, now->cost);
     if (p->live)
         return;
     if (now->waiting && !now->usual && (!before || !before->waiting))
-        talk_to(plain(p), "%s: %s: waiting: %s", where, now->kind, now->waiting);
-    /* Of the rest a log wants to know only what takes time by design. */
+        talk_to(prepare_output(p), "%s: %s: waiting: %s", where, now->kind, now->waiting);
+    /* A log announces only items with a duration: the others end soon. */
     if (!now->waiting && now->timed_ms > 0 && (!before || before->waiting))
-        talk_to(plain(p), "%s: %s: taking %s", where, now->kind,
+        talk_to(prepare_output(p), "%s: %s: taking %s", where, now->kind,
                 text_duration(timed, sizeof timed, now->timed_ms));
 }
 
 void progress_under_way(struct progress *p, const struct target *target, const struct fetch_progress *now)
 {
     pthread_mutex_lock(&p->mutex);
-    end(p, target->host, NULL, "");
-    struct progress_line *l = find_busy(p, target->host, target->service, now->kind);
-    tell_beginning(p, target, now, l);
+    end_line(p, target->host, NULL, "");
+    struct progress_line *l = find_busy_line(p, target->host, target->service, now->kind);
+    print_beginning(p, target, now, l);
     if (!l)
-        l = begin(p, target->host, target->service, now->kind);
+        l = begin_line(p, target->host, target->service, now->kind);
     if (l) {
         l->since = clock_now() - now->elapsed_ms;
         l->timed_ms = now->timed_ms;
@@ -425,7 +425,7 @@ void progress_step(struct progress *p, const struct host *host, const struct ser
         buf_addf(&b, "%s: ", service->name);
     if (step->n_hops > 1)
         buf_addf(&b, "[hop %zu/%zu] ", step->hop + 1, step->n_hops);
-    /* A request's detail begins with the request. */
+    /* A request's detail already names the step. */
     if (step->kind != FETCH_STEP_REQUEST)
         buf_addf(&b, "%s: ", fetch_step_name(step->kind));
     buf_addf(&b, "%s%s", step->warning ? "warning: " : "", step->detail);
@@ -435,7 +435,7 @@ void progress_step(struct progress *p, const struct host *host, const struct ser
         buf_addf(&b, "%s%s", step->failure ? ", after " : " in ",
                  text_duration(took, sizeof took, step->duration_ms));
     pthread_mutex_lock(&p->mutex);
-    talk_to(plain(p), "%s", buf_str(&b));
+    talk_to(prepare_output(p), "%s", buf_str(&b));
     pthread_mutex_unlock(&p->mutex);
     buf_release(&b);
 }

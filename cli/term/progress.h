@@ -1,9 +1,9 @@
 /*
- * Progress, for people: a plain line for each thing that ended, and on a terminal one live line for each that
- * is under way.
+ * Progress for the user: prints a plain line for each finished host, service and item, and on a terminal a
+ * live line for each one in progress.
  *
- * The live lines are drawn by a thread of their own, ten times a second, so that they also move while nothing
- * is told. All other functions are called as fetch_observer's are: from any thread, never two at a time.
+ * A separate thread draws the live lines ten times a second. The rules of fetch_observer hold for all other
+ * functions: any thread may call them, but only one at a time.
  */
 #ifndef CLI_TERM_PROGRESS_H
 #define CLI_TERM_PROGRESS_H
@@ -13,12 +13,11 @@
 #include "fetch/fetch.h"
 
 struct progress_options {
-    bool quiet;   /* nothing but errors */
-    bool verbose; /* steps and notes too */
+    bool quiet;   /* print only errors */
+    bool verbose; /* print steps and notes too */
     FILE *out;
-    struct prompt
-        *prompt; /* until progress_end: while it asks, nothing is drawn or said. NULL: nobody is asked */
-    /* Not 0: `out` is taken for a terminal of that size, and only progress_draw draws. */
+    struct prompt *prompt; /* must outlive progress_end. Output pauses during its questions. NULL: none */
+    /* If not 0, treats `out` as a terminal of this size, and only progress_draw draws. */
     unsigned rows, columns;
 };
 
@@ -28,18 +27,18 @@ struct progress {
     bool live;
     bool ticking;
     struct screen screen;
-    struct progress_line *lines; /* in the order they are shown */
+    struct progress_line *lines; /* in display order */
     size_t n_lines, cap_lines;
-    FILE *held; /* what is told while somebody is asked; NULL: nobody is */
+    FILE *held; /* collects output during a question; NULL: no question */
     char *held_text;
     size_t held_size;
-    pthread_mutex_t mutex; /* between those who tell and the thread that draws */
+    pthread_mutex_t mutex; /* protects the members above from the ticker */
     pthread_t ticker;
     int stop[2];
 };
 
 void progress_init(struct progress *p, const struct progress_options *options);
-/* Wipes the live lines for good, lets go of the prompt and releases what is held. A second time is fine. */
+/* Stops the thread, wipes the live lines, detaches the prompt and frees the lines. May be called twice. */
 void progress_end(struct progress *p);
 
 void progress_opening(struct progress *p, const struct host *host);
@@ -52,15 +51,15 @@ void progress_under_way(struct progress *p, const struct target *target, const s
 void progress_step(struct progress *p, const struct host *host, const struct service *service,
                    const struct fetch_step *step);
 
-/* A plain line, unless nothing is to be said. */
+/* Prints a plain line, unless quiet. */
 void progress_say(struct progress *p, const char *line);
 
-/* Wipes the live lines and says nothing until progress_resume, which says it all: while somebody is asked
- * something on the terminal. */
+/* Wipes the live lines and holds output back until progress_resume, which prints it. Used during questions on
+ * the terminal. Any thread may call both. */
 void progress_pause(struct progress *p);
 void progress_resume(struct progress *p);
 
-/* Draws the live lines as they are now. */
+/* Draws the live lines. */
 void progress_draw(struct progress *p);
 
 #endif

@@ -14,14 +14,14 @@
 #include "cli/term/standard_streams.h"
 #include "base/banned.h"
 
-/* One by one, so that no growing leaves a secret behind. */
+/* A list, not an array: realloc would leave copies of secrets in freed memory. */
 struct prompt_answer {
     struct prompt_answer *next;
     char *key;
     struct secret secret;
 };
 
-static void answer_free(struct prompt_answer **at)
+static void free_answer(struct prompt_answer **at)
 {
     struct prompt_answer *a = *at;
     *at = a->next;
@@ -41,7 +41,7 @@ void prompt_release(struct prompt *p)
     free(p->program);
     secret_wipe(&p->passphrase);
     while (p->answers)
-        answer_free(&p->answers);
+        free_answer(&p->answers);
     pthread_mutex_destroy(&p->mutex);
 }
 
@@ -54,7 +54,7 @@ int prompt_use_file(struct prompt *p, const char *file, int64_t wait_ms, struct 
     return 0;
 }
 
-/* It has one answer: a key that it does not fit is not asked for twice. */
+/* The file has only one passphrase, so a second question for the same key fails. */
 static int answer_from_file(const struct prompt *p, const struct question *q, struct secret *ret,
                             struct err *err)
 {
@@ -66,7 +66,7 @@ static int answer_from_file(const struct prompt *p, const struct question *q, st
 
 /* ---- on the terminal ----------------------------------------------------------------------------------- */
 
-/* -1: there is none, or it is another program's now. */
+/* Returns -1 if there is no terminal or profgrab runs in the background. */
 static int open_terminal(void)
 {
     int tty = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -83,7 +83,7 @@ bool prompt_has_terminal(const struct prompt *p)
     return there;
 }
 
-/* One line, without its end. Nothing at all, by Ctrl-D, is an empty one. */
+/* Reads a line, without its end. Ctrl-D alone gives an empty line. */
 static int read_line(int tty, int64_t deadline, struct secret *ret, struct err *err)
 {
     for (;;) {
@@ -122,26 +122,26 @@ static int ask_on_terminal(int tty, const struct question *q, struct secret *ret
         rc = read_line(tty, q->deadline, ret, err);
     tcsetattr(tty, TCSAFLUSH, &t.normal);
     signals_hold_terminal(NULL);
-    /* The end of the line was not shown either. */
+    /* The terminal has not echoed the line's end either. */
     if (q->kind == ASK_HIDDEN || rc < 0)
         (void)!write(tty, "\n", 1);
     return rc;
 }
 
-/* ---- without one --------------------------------------------------------------------------------------- */
+/* ---- through SSH_ASKPASS ------------------------------------------------------------------------------- */
 
-static bool is_set(const char *variable)
+static bool has_variable(const char *variable)
 {
     const char *value = getenv(variable);
     return value && *value;
 }
 
-/* As ssh has it: by force, by preference, or where there is no terminal. */
+/* The rules of ssh(1): if forced, if preferred, or without a terminal. */
 static bool wants_askpass(bool terminal)
 {
     const char *require = getenv("SSH_ASKPASS_REQUIRE");
-    bool display = is_set("DISPLAY") || is_set("WAYLAND_DISPLAY");
-    if (!is_set("SSH_ASKPASS") || (require && strcmp(require, "never") == 0))
+    bool display = has_variable("DISPLAY") || has_variable("WAYLAND_DISPLAY");
+    if (!has_variable("SSH_ASKPASS") || (require && strcmp(require, "never") == 0))
         return false;
     if (require && strcmp(require, "force") == 0)
         return true;
@@ -171,9 +171,9 @@ static int run_askpass(const struct question *q, struct secret *ret, struct err 
     return rc;
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------------- */
+/* ---- questions and cached answers ---------------------------------------------------------------------- */
 
-static int ask(const struct question *q, struct secret *ret, struct err *err)
+static int ask_user(const struct question *q, struct secret *ret, struct err *err)
 {
     if (clock_now() >= q->deadline)
         return err_set(err, ERR_TIMEOUT, "nobody answered in time");
@@ -189,14 +189,14 @@ static int ask(const struct question *q, struct secret *ret, struct err *err)
     return rc;
 }
 
-/* A file has one name, however it is spelt. */
+/* Two spellings of a file's path give one name. */
 static char *name_of(const char *key)
 {
     char *path = realpath(key, NULL);
     return path ? path : strdup(key);
 }
 
-/* Where the answer is, or would be. */
+/* Returns the link to the cached answer; it points to NULL if there is none. */
 static struct prompt_answer **find_answer(struct prompt *p, const char *name)
 {
     struct prompt_answer **at = &p->answers;
@@ -205,8 +205,8 @@ static struct prompt_answer **find_answer(struct prompt *p, const char *name)
     return at;
 }
 
-/* What cannot be kept is asked for again. Takes the name. */
-static void keep(struct prompt *p, char *name, const struct secret *answer)
+/* Takes ownership of the name. Without memory the answer is not cached. */
+static void cache_answer(struct prompt *p, char *name, const struct secret *answer)
 {
     struct prompt_answer *a = calloc(1, sizeof *a);
     if (!a) {
@@ -217,12 +217,12 @@ static void keep(struct prompt *p, char *name, const struct secret *answer)
     p->answers = a;
 }
 
-static int ask_aloud(struct prompt *p, const struct question *q, struct secret *ret, struct err *err)
+static int ask_paused(struct prompt *p, const struct question *q, struct secret *ret, struct err *err)
 {
     if (p->pause)
         p->pause(p->ctx);
     *ret = (struct secret){0};
-    int rc = ask(q, ret, err);
+    int rc = ask_user(q, ret, err);
     if (rc < 0)
         secret_wipe(ret);
     if (p->resume)
@@ -242,17 +242,17 @@ static int ask_once(struct prompt *p, const struct question *q, struct secret *r
         return 0;
     }
     if (*at)
-        answer_free(at);
-    int rc = ask_aloud(p, q, ret, err);
-    /* Nothing is what somebody answers who does not know. */
+        free_answer(at);
+    int rc = ask_paused(p, q, ret, err);
+    /* An empty answer means that the user does not know the passphrase. */
     if (rc == 0 && ret->len > 0)
-        keep(p, name, ret);
+        cache_answer(p, name, ret);
     else
         free(name);
     return rc;
 }
 
-static void tell(struct prompt *p, const struct question *q)
+static void print_notice(struct prompt *p, const struct question *q)
 {
     size_t n = strlen(q->prompt);
     if (p->pause)
@@ -273,9 +273,9 @@ int prompt_ask(void *ctx, const struct question *q, struct secret *ret, struct e
         return err_set(err, ERR_NOT_FOUND, "there is nobody to ask for it");
     pthread_mutex_lock(&p->mutex);
     if (q->kind == ASK_TELL)
-        tell(p, q);
+        print_notice(p, q);
     else
-        rc = q->key && !q->fresh ? ask_once(p, q, ret, &why) : ask_aloud(p, q, ret, &why);
+        rc = q->key && !q->fresh ? ask_once(p, q, ret, &why) : ask_paused(p, q, ret, &why);
     pthread_mutex_unlock(&p->mutex);
     if (rc < 0 && why.kind == ERR_TIMEOUT)
         err_set(&why, ERR_TIMEOUT, "nobody answered in time");

@@ -1,12 +1,12 @@
 /*
- * Asking the person at the terminal: passphrases, passwords, what a server asks. On /dev/tty, else through
- * SSH_ASKPASS as ssh does (SSH_ASKPASS_REQUIRE included). One question at a time; the others wait for it.
+ * Asks the user for passphrases, passwords and a server's questions. Uses /dev/tty, or SSH_ASKPASS under the
+ * same conditions as ssh (including SSH_ASKPASS_REQUIRE). Only one question is open at a time; others wait.
  *
- * What is typed for a hidden question is not shown, and the terminal is put back whatever happens: also when
- * we are stopped or interrupted meanwhile. An interruption ends the question.
+ * The terminal does not echo the answer to a hidden question. Its settings are restored in every case, also
+ * after SIGTSTP or an interrupt. An interrupt ends the question.
  *
- * A private key's passphrase is asked for once in a run, whoever needs it: the login first, the signature of
- * what is handed over then. The last answer is kept for that, unless it is said to have been wrong.
+ * The user types a private key's passphrase once per run: the login and the signature share it. The last
+ * answer is cached until a caller reports it as wrong (question.again).
  */
 #ifndef CLI_TERM_PROMPT_H
 #define CLI_TERM_PROMPT_H
@@ -16,27 +16,26 @@
 
 struct prompt_answer;
 struct prompt {
-    /* Whoever draws on the terminal is told to leave it alone while a question stands; NULL: nobody draws. */
+    /* Called before and after a question, so that progress does not draw over it; may be NULL. */
     void (*pause)(void *ctx);
     void (*resume)(void *ctx);
     void *ctx;
-    bool batch;                  /* no person is asked */
-    const char *passphrase_file; /* NULL: a person knows the passphrases */
-    struct secret passphrase;    /* its first line */
+    bool batch;                  /* never ask the user */
+    const char *passphrase_file; /* NULL: ask the user */
+    struct secret passphrase;    /* the file's first line */
     struct prompt_answer *answers;
-    char *program; /* this one, for an ssh of ours that asks through it (cli/askpass.h); NULL: not known */
+    char *program; /* profgrab's path: ssh asks through it (cli/askpass.h); NULL: unknown */
     pthread_mutex_t mutex;
 };
 
 void prompt_init(struct prompt *p);
 void prompt_release(struct prompt *p);
 
-/* From now on the first line of that file answers for every private key, and no person is asked for one. The
- * string must live as long. As secret_read_line. */
+/* Uses the first line of the file as the passphrase of every private key, instead of asking the user. The
+ * string must outlive the prompt. Errors and wait_ms are those of secret_read_line. */
 int prompt_use_file(struct prompt *p, const char *file, int64_t wait_ms, struct err *err);
 
-/* Whether somebody sits in front of it who can be asked anything: there is a terminal, what is said goes
- * there, and it is not --batch. */
+/* Whether a user can answer on a terminal: there is one, stderr is a terminal, and --batch is not given. */
 bool prompt_has_terminal(const struct prompt *p);
 
 /* For gateway_options.ask; `ctx` is the struct prompt. */

@@ -30,7 +30,7 @@ size_t rows_width(FILE *out)
     return columns;
 }
 
-/* The text in at most so many columns, dots where something is missing. */
+/* Adds the text, cut to that many columns; dots mark a cut. */
 static void add_cut(struct buf *b, const char *text, size_t columns)
 {
     static const char dots[] = "...";
@@ -61,8 +61,8 @@ static void print_cut(const char *text, size_t width, FILE *out)
     buf_release(&cut);
 }
 
-/* Where the last cell begins. */
-static size_t last_at(const size_t *widths, size_t n)
+/* The column at which the last cell starts. */
+static size_t find_last_column(const size_t *widths, size_t n)
 {
     size_t at = 0;
     for (size_t i = 0; i + 1 < n; i++)
@@ -75,7 +75,7 @@ static void print_row(const struct rows *t, size_t first, const size_t *widths, 
     struct buf line = BUF_INIT(1u << 16);
     size_t all = strlen(t->columns), n = all;
     const char *last = t->cells.items[first + all - 1];
-    size_t at = last_at(widths, all);
+    size_t at = find_last_column(widths, all);
     bool below = t->below && width > 0 && columns_of(last) + at > width && at + ROWS_BESIDE > width;
     while (n > 1 && (!*t->cells.items[first + n - 1] || (below && n == all)))
         n--;

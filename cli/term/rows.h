@@ -1,4 +1,4 @@
-/* Rows in aligned columns, for people. */
+/* A table of text in aligned columns. */
 #ifndef CLI_TERM_ROWS_H
 #define CLI_TERM_ROWS_H
 
@@ -8,23 +8,22 @@
 
 #define ROWS_BESIDE 40
 
-/* Zero but for `columns` and `below`. */
+/* Initialise with `columns` and `below`; zero the rest. */
 struct rows {
     const char *columns;  /* a letter for each: `l` is aligned left, `r` right */
     struct strlist cells; /* row after row */
-    bool below;           /* a last cell that finds less than ROWS_BESIDE columns beside the others stands on
-                             lines of its own below them, folded */
-    bool failed;          /* there was no memory: what is printed lacks something */
+    bool below;           /* if less than ROWS_BESIDE columns are left for the last cell and it does not
+                             fit, fold it onto separate lines below */
+    bool failed;          /* memory ran out: rows are missing */
 };
 
 /* Adds a row: printable text for each column. */
 void rows_add(struct rows *t, const char *const *cells);
 
-/* The columns that a line may have there: those of a terminal, or 0 for any number. */
+/* The maximum width of a line: that of a terminal, else 0 (no limit). */
 size_t rows_width(FILE *out);
 
-/* Prints all rows, each cut to `width` columns unless that is 0: the first cell is cut before the last one is
- * gone. */
+/* Prints all rows, each cut to `width` columns (0: no limit). The first cell takes at most half of it. */
 void rows_print(const struct rows *t, size_t width, FILE *out);
 void rows_release(struct rows *t);
 

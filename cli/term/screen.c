@@ -40,7 +40,7 @@ void screen_room(const struct screen *s, size_t *ret_lines, size_t *ret_columns)
     *ret_columns = size.ws_col > 1 ? size.ws_col - 1u : 1;
 }
 
-/* The first signal has wiped the block before it spoke: nothing of ours stands there. */
+/* The handler of the first signal has wiped the block, so no drawn lines are left. */
 static void notice_signal(struct screen *s)
 {
     if (!signals_received() || s->interrupted)
@@ -50,7 +50,7 @@ static void notice_signal(struct screen *s)
     buf_clear(&s->frame);
 }
 
-static void to_first_line(const struct screen *s, struct buf *b)
+static void move_to_first_line(const struct screen *s, struct buf *b)
 {
     buf_addc(b, '\r');
     if (s->drawn > 1)
@@ -63,7 +63,7 @@ void screen_wipe(struct screen *s)
     notice_signal(s);
     if (s->drawn == 0)
         return;
-    to_first_line(s, &b);
+    move_to_first_line(s, &b);
     buf_adds(&b, "\033[J");
     fputs(buf_str(&b), s->out);
     buf_release(&b);
@@ -88,7 +88,7 @@ void screen_draw(struct screen *s, const struct strlist *lines)
     }
     notice_signal(s);
     if (!frame.failed && strcmp(buf_str(&frame), buf_str(&s->frame)) != 0) {
-        to_first_line(s, &b);
+        move_to_first_line(s, &b);
         buf_adds(&b, buf_str(&frame));
         buf_adds(&b, "\033[J");
         fputs(buf_str(&b), s->out);

@@ -1,9 +1,9 @@
 /*
- * The live block: lines at the bottom of a terminal that are drawn again in place.
+ * The live block: lines at the bottom of a terminal that are redrawn in place.
  *
- * Between drawings the cursor stands behind the last line of the block. A line is cut to one column less than
- * the terminal has, so that it never wraps, and there are never more lines than the terminal has rows, less
- * two. Colours are not used. Whoever prints anything else wipes the block first.
+ * Between drawings the cursor is at the end of the block's last line. Lines are cut to the terminal's width
+ * minus one column, so that they never wrap. The block has at most the terminal's rows minus two. It uses no
+ * colours. Call screen_wipe before printing anything else.
  */
 #ifndef CLI_TERM_SCREEN_H
 #define CLI_TERM_SCREEN_H
@@ -14,23 +14,23 @@
 
 struct screen {
     FILE *out;
-    unsigned rows, columns; /* 0: the terminal is asked at every drawing */
-    size_t drawn;           /* lines that stand there */
-    bool interrupted;       /* a signal has come, and wiped what stood there then */
+    unsigned rows, columns; /* 0: query the terminal at each drawing */
+    size_t drawn;           /* lines currently shown */
+    bool interrupted;       /* a signal arrived, and its handler wiped the block */
     struct buf frame;       /* the last drawing */
 };
 
-/* `rows` and `columns` are 0, or what to believe instead of the terminal. */
+/* `rows` and `columns`: the size to use instead of the terminal's; 0: query the terminal. */
 void screen_init(struct screen *s, FILE *out, unsigned rows, unsigned columns);
 void screen_release(struct screen *s);
 
-/* Whether a live block can be shown there: a terminal that can move its cursor. */
+/* Whether `out` is a terminal that can move its cursor. */
 bool screen_is_live(FILE *out);
 
-/* How many lines and columns a drawing may take now. */
+/* The current maximum of lines and columns. */
 void screen_room(const struct screen *s, size_t *ret_lines, size_t *ret_columns);
 
-/* Draws the lines in place of the block; says nothing when they are the same. */
+/* Replaces the block by these lines. Writes nothing if they have not changed. */
 void screen_draw(struct screen *s, const struct strlist *lines);
 void screen_wipe(struct screen *s);
 

@@ -12,42 +12,42 @@
 #include "cli/term/standard_streams.h"
 #include "base/banned.h"
 
-/* What other threads than main look at is atomic; these are free of locks, so that a handler may use them. */
+/* Members that other threads read are atomic. They are lock-free, so a handler may use them. */
 struct signals {
     int pipe[2];
-    pid_t owner; /* of the pipe: a child that was forked makes one of its own */
+    pid_t owner; /* of the pipe; a forked child creates its own */
     atomic_int first;
     atomic_int live_lines;
-    char farewell[2][1024]; /* one is being said, the other may be changed */
+    char farewell[2][1024]; /* the handler prints one while the other is written */
     volatile sig_atomic_t which;
-    _Atomic(const char *) stopping; /* a whole line, static */
+    _Atomic(const char *) stopping; /* a line with its end, static */
     _Atomic(const struct signals_terminal *) terminal;
-    atomic_int handlers; /* those that may be looking at the terminal */
+    atomic_int handlers; /* running handlers, which may use the terminal */
 };
 
-/* The one mutable global: a signal handler can be reached in no other way. */
+/* The only mutable global: a signal handler has no other access to state. */
 static struct signals state = {.pipe = {-1, -1},
                                .stopping = "profgrab: stopping; Ctrl-C again quits at once\n"};
 
-/* Nobody waits for a terminal that takes nothing. */
-static void say(const char *line, size_t n)
+/* Drops the line if stderr would block. */
+static void print_line(const char *line, size_t n)
 {
     struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
     while (poll(&p, 1, 0) > 0 && write(STDERR_FILENO, line, n) < 0 && errno == EINTR)
         ;
 }
 
-/* The terminal shows ^C behind the live block, or behind whatever else stands there. */
-static void clear_a_line(void)
+/* The terminal has echoed ^C: wipes it with the live block, or starts a new line. */
+static void clear_live_lines(void)
 {
     static const char up[] = "\033[A", wipe[] = "\r\033[J";
     int lines = atomic_exchange(&state.live_lines, 0);
     if (lines == 0)
-        say("\n", 1);
+        print_line("\n", 1);
     for (int i = 1; i < lines; i++)
-        say(up, sizeof up - 1);
+        print_line(up, sizeof up - 1);
     if (lines > 0)
-        say(wipe, sizeof wipe - 1);
+        print_line(wipe, sizeof wipe - 1);
 }
 
 static void on_signal(int number)
@@ -59,14 +59,14 @@ static void on_signal(int number)
         if (t)
             tcsetattr(t->fd, TCSANOW, &t->normal);
         const char *line = state.farewell[state.which];
-        say(line, strlen(line));
+        print_line(line, strlen(line));
         _exit(EXIT_SIGNAL + number);
     }
     state.first = number;
     if (isatty(STDERR_FILENO)) {
         const char *line = state.stopping;
-        clear_a_line();
-        say(line, strlen(line));
+        clear_live_lines();
+        print_line(line, strlen(line));
     }
     while (write(state.pipe[1], "", 1) < 0 && errno == EINTR)
         ;
@@ -74,8 +74,8 @@ static void on_signal(int number)
     errno = saved;
 }
 
-/* Stops us as if there were no handler. */
-static void stop(int number)
+/* Stops the process with the signal's default action. */
+static void stop_process(int number)
 {
     struct sigaction ours, act = {.sa_handler = SIG_DFL};
     sigset_t only;
@@ -83,18 +83,18 @@ static void stop(int number)
     sigaddset(&only, number);
     sigaction(number, &act, &ours);
     raise(number);
-    pthread_sigmask(SIG_UNBLOCK, &only, NULL); /* here it stops, until somebody says SIGCONT */
+    pthread_sigmask(SIG_UNBLOCK, &only, NULL); /* stops here until SIGCONT */
     pthread_sigmask(SIG_BLOCK, &only, NULL);
     sigaction(number, &ours, NULL);
 }
 
-static bool in_background(const struct signals_terminal *t)
+static bool is_in_background(const struct signals_terminal *t)
 {
     return t && tcgetpgrp(t->fd) != getpgrp();
 }
 
-/* Stops with the terminal as it was, and goes on with the question. In the background there is nobody to ask,
- * so there it stops again; bounded, since a process whose shell is gone cannot stop. */
+/* Restores the terminal, stops, and repeats the question after SIGCONT. Stops again if continued in the
+ * background; at most 100 times, because an orphaned process group cannot stop. */
 static void on_stop(int number)
 {
     int saved = errno;
@@ -102,11 +102,11 @@ static void on_stop(int number)
     const struct signals_terminal *t = state.terminal;
     if (t)
         tcsetattr(t->fd, TCSANOW, &t->normal);
-    stop(number);
-    for (int i = 0; i < 100 && in_background(state.terminal); i++)
-        stop(number);
+    stop_process(number);
+    for (int i = 0; i < 100 && is_in_background(state.terminal); i++)
+        stop_process(number);
     t = state.terminal;
-    if (t && !in_background(t)) {
+    if (t && !is_in_background(t)) {
         tcsetattr(t->fd, TCSANOW, &t->asking);
         (void)!write(t->fd, t->prompt, strlen(t->prompt));
     }
@@ -114,13 +114,13 @@ static void on_stop(int number)
     errno = saved;
 }
 
-/* The handler stays; without a terminal in our hands it does what would be done without it. */
+/* The SIGTSTP handler stays installed. Without a held terminal it performs the default action. */
 void signals_hold_terminal(const struct signals_terminal *t)
 {
     struct sigaction before, act = {.sa_handler = on_stop, .sa_flags = SA_RESTART};
     sigfillset(&act.sa_mask);
     state.terminal = t;
-    /* A handler in another thread may still look at the one that is let go; it does not take long. */
+    /* A handler in another thread may still use the released terminal; it ends soon. */
     while (!t && atomic_load(&state.handlers) > 0)
         poll(NULL, 0, 1);
     if (t && sigaction(SIGTSTP, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
@@ -135,12 +135,12 @@ int signals_install(struct err *err)
     if (fd_pipe(state.pipe, err) < 0)
         return -1;
     state.owner = getpid();
-    /* Before the handlers: what was printed may have to wait for its reader, and a signal ends that wait. */
+    /* Before the handlers: the flush may wait for a reader, and a signal must end that wait. */
     standard_streams_watch();
     struct sigaction act = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     sigfillset(&act.sa_mask);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        /* What our parent wants ignored (nohup, a script's background job) stays ignored. */
+        /* Keep signals ignored that the parent ignores (nohup, a script's background job). */
         struct sigaction before;
         if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler == SIG_IGN)
             continue;

@@ -1,6 +1,6 @@
 /*
- * Signals belong to main. The first SIGINT, SIGTERM or SIGHUP makes a descriptor readable, which everything
- * that waits watches; the second leaves at once.
+ * The first SIGINT, SIGTERM or SIGHUP makes the cancel descriptor readable; every wait polls it. The second
+ * exits immediately.
  */
 #ifndef CLI_TERM_SIGNALS_H
 #define CLI_TERM_SIGNALS_H
@@ -10,22 +10,22 @@
 
 #include "base/base.h"
 
-/* Installs the handlers, unless they are; SIGPIPE is ignored from then on. */
+/* Installs the handlers, and ignores SIGPIPE. A second call does nothing. */
 int signals_install(struct err *err);
 
-/* Readable once a signal came; -1 before signals_install. Never read from it. */
+/* The cancel descriptor, readable after a signal; -1 before signals_install. Never read from it. */
 int signals_cancel_fd(void);
 
-/* The signal that came first, 0 for none. */
+/* The first signal received, or 0. */
 int signals_received(void);
 
-/* How many lines the live block at the bottom of stderr has; the first signal wipes them before it speaks. */
+/* Sets the number of live lines at the bottom of stderr. The first signal wipes them before its message. */
 void signals_live_lines(int n);
 
 /*
- * A terminal on which a question stands. Whoever stops us (SIGTSTP) or makes us leave finds it as it was;
- * when we go on the question is written again. The struct must stay until it is let go, by NULL; one at a
- * time.
+ * A terminal with an open question. SIGTSTP and an exit by a signal restore its normal settings; SIGCONT
+ * writes the question again. Only one is held at a time. The struct must stay valid until
+ * signals_hold_terminal(NULL).
  */
 struct signals_terminal {
     int fd;
@@ -34,11 +34,11 @@ struct signals_terminal {
 };
 void signals_hold_terminal(const struct signals_terminal *t);
 
-/* Whether the first signal makes profgrab bundle what it has collected so far: a terminal's user is told so.
- * Not at the beginning. */
+/* Sets whether the message after the first signal announces a bundle of the items collected so far. Initially
+ * false. */
 void signals_bundles(bool yes);
 
-/* What the second signal says before it leaves, a whole line; copied. */
+/* Sets the line, with its end, that the second signal prints before the exit. Copies it. */
 void signals_farewell(const char *line);
 
 #endif

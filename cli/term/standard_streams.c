@@ -24,7 +24,7 @@ int standard_stream_flush(FILE *out, struct err *err)
                  : err_set(err, ERR_LOCAL_IO, "cannot write to standard output");
 }
 
-/* The cookie is the descriptor itself, so that nothing has to be allocated. */
+/* The cookie is the descriptor itself, so it needs no memory. */
 static ssize_t write_or_leave(void *cookie, const char *p, size_t n)
 {
     struct err why = ERR_INIT;
@@ -64,8 +64,8 @@ int standard_stream_fd(FILE *out)
     return out == stdout ? STDOUT_FILENO : out == stderr ? STDERR_FILENO : fileno(out);
 }
 
-/* NULL: `now` stays, because it is such a stream already or cannot be replaced. */
-static FILE *replacement(FILE *now, int fd, int buffering)
+/* NULL: `now` was replaced before, or cannot be replaced. */
+static FILE *open_replacement(FILE *now, int fd, int buffering)
 {
     FILE *stream = fileno(now) >= 0 && fflush(now) == 0 ? open_stream(fd) : NULL;
     if (stream && buffering != _IOFBF)
@@ -75,10 +75,10 @@ static FILE *replacement(FILE *now, int fd, int buffering)
 
 void standard_streams_watch(void)
 {
-    FILE *output = replacement(stdout, STDOUT_FILENO, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF);
+    FILE *output = open_replacement(stdout, STDOUT_FILENO, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF);
     if (output)
         stdout = output;
-    FILE *messages = replacement(stderr, STDERR_FILENO, _IONBF);
+    FILE *messages = open_replacement(stderr, STDERR_FILENO, _IONBF);
     if (messages)
         stderr = messages;
 }

@@ -7,8 +7,8 @@
 
 #define LINE_SIZE 8192
 
-/* Whatever went into it: what reaches a terminal is fit for one. */
-static void say(FILE *out, const char *before, const char *text)
+/* Sanitises everything that is printed. */
+static void print_line(FILE *out, const char *before, const char *text)
 {
     char line[LINE_SIZE];
     fprintf(out, "%s: %s\n", before, text_printable(line, sizeof line, text, strlen(text)));
@@ -18,13 +18,13 @@ __attribute__((format(printf, 2, 0))) static void vtalk(FILE *out, const char *f
 {
     char text[LINE_SIZE];
     vsnprintf(text, sizeof text, fmt, ap);
-    say(out, "profgrab", text);
+    print_line(out, "profgrab", text);
 }
 
 void talk_line(void *ctx, const char *line)
 {
     (void)ctx;
-    say(stderr, "profgrab", line);
+    print_line(stderr, "profgrab", line);
 }
 
 void talk(const char *fmt, ...)
@@ -43,7 +43,7 @@ void talk_to(FILE *out, const char *fmt, ...)
     va_end(ap);
 }
 
-/* Shows lines of a file below a hint, indented: none can be taken for a message. */
+/* Prints lines of a file below a hint, indented, so that none looks like a message. */
 static void show_lines(FILE *out, const char *lines)
 {
     char line[LINE_SIZE];
@@ -63,6 +63,6 @@ void talk_error(FILE *out, const struct err *err)
     if (n == 0)
         return;
     snprintf(first, sizeof first, "%.*s", (int)n, err->hint);
-    say(out, "hint", first);
+    print_line(out, "hint", first);
     show_lines(out, err->hint + n + (err->hint[n] == '\n'));
 }

@@ -1,4 +1,4 @@
-/* What is said to people: `profgrab: ` in front, lower case, no full stop. */
+/* Messages for the user: they start with `profgrab: `, in lower case, without a full stop. */
 #ifndef CLI_TERM_TALK_H
 #define CLI_TERM_TALK_H
 
@@ -6,14 +6,14 @@
 
 #include "base/base.h"
 
-/* On stderr. */
+/* Prints a message on stderr, or on `out`. Replaces unprintable bytes. */
 void talk(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void talk_to(FILE *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* talk, as a callback for one line. */
+/* Prints one line like talk; a callback that ignores ctx. */
 void talk_line(void *ctx, const char *line);
 
-/* The error and, on a second line, its hint. */
+/* Prints the error and, on a second line, its hint. */
 void talk_error(FILE *out, const struct err *err);
 
 #endif
