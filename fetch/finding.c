@@ -33,7 +33,8 @@ static const struct profile_sample_type *sample_type(const struct evidence *e, c
     return NULL;
 }
 
-/* The 19 of `1.19.8` and of `1.19 or 1.20`; 0 if it is unknown or has no upper bound. */
+/* The newest possible minor version: 19 of `1.19.8`, 20 of `1.19 or 1.20`; 0 if it is unknown or has no upper
+ * bound. */
 static unsigned newest_minor(const char *go_version)
 {
     const char *last = strstr(go_version, " or ");

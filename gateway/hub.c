@@ -119,8 +119,8 @@ static void check_carrier(struct hub *h)
         return;
     if (h->session)
         check_session(h);
-    else if (h->openssh && !openssh_ended(h->openssh, &h->exit_error))
-        h->exit_error.kind = ERR_NONE;
+    else if (h->openssh)
+        openssh_ended(h->openssh, &h->exit_error);
     if (h->exit_error.kind != ERR_NONE)
         end_links(h);
 }

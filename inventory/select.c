@@ -147,7 +147,7 @@ static int choose_service(struct chosen *chosen, const char *name, const struct 
     return 0;
 }
 
-/* Names the failed sources, because they may be the cause. */
+/* Adds the first failed source as a hint, because it may be the cause. */
 static int blame_sources(const struct scope *s, struct err *err)
 {
     if (s->created->failures.n == 0)
