@@ -1,4 +1,4 @@
-/* Asking a tracker, and what its answers mean in words. */
+/* Sends requests to a tracker, and turns its failures into errors. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #define ANSWER_MEMORY ((size_t)32 << 20)
 static const struct json_form answer_form = {
     .what = "its answer", .max_bytes = HTTP_ANSWER_MAX, .max_memory = ANSWER_MEMORY, .max_depth = 64};
-/* What is said of a failure may be any value. */
+/* The answer to a failed request may be any JSON value. */
 static const struct json_form words_form = {.what = "its answer",
                                             .max_bytes = HTTP_ANSWER_MAX,
                                             .max_memory = ANSWER_MEMORY,
@@ -24,9 +24,9 @@ static const struct json_form words_form = {.what = "its answer",
                                             .any = true,
                                             .repeated_keys = true};
 
-/* Appends every string in it, wherever it is, with the keys that lead there: {"title": ["is blank"]} is
+/* Appends each string of a value after the keys that lead to it: {"title": ["is blank"]} becomes
  * "title is blank". */
-static void gather(struct buf *out, const json_t *v, unsigned depth)
+static void append_strings(struct buf *out, const json_t *v, unsigned depth)
 {
     const char *key = NULL;
     json_t *inner = NULL;
@@ -38,20 +38,20 @@ static void gather(struct buf *out, const json_t *v, unsigned depth)
     } else if (json_is_array(v)) {
         json_array_foreach((json_t *)v, i, inner)
         {
-            gather(out, inner, depth + 1);
+            append_strings(out, inner, depth + 1);
         }
     } else if (json_is_object(v)) {
         json_object_foreach((json_t *)v, key, inner)
         {
             if (strcmp(key, "error") != 0 && strcmp(key, "message") != 0)
                 buf_addf(out, "%s%s", out->len ? " " : "", key);
-            gather(out, inner, depth + 1);
+            append_strings(out, inner, depth + 1);
         }
     }
 }
 
-/* What stands in the title of a page. */
-static void page_title(const char *page, struct buf *out)
+/* Appends the title of a web page. */
+static void append_page_title(const char *page, struct buf *out)
 {
     const char *from = strcasestr(page, "<title>"), *to = from ? strcasestr(from, "</title>") : NULL;
     buf_adds(out, "a web page");
@@ -61,7 +61,7 @@ static void page_title(const char *page, struct buf *out)
     }
 }
 
-static void words_of(const struct job *j, const struct http_answer *a, char *dst, size_t cap)
+static void format_failure(const struct job *j, const struct http_answer *a, char *dst, size_t cap)
 {
     static const char *const keys[] = {"message", "error_description", "error", "errors"};
     struct buf out = BUF_INIT(2048);
@@ -69,11 +69,11 @@ static void words_of(const struct job *j, const struct http_answer *a, char *dst
     json_t *root = NULL;
     (void)json_parse(&words_form, body, strlen(body), &root, NULL);
     for (size_t i = 0; i < sizeof keys / sizeof *keys && out.len == 0; i++)
-        gather(&out, json_object_get(root, keys[i]), 0);
+        append_strings(&out, json_object_get(root, keys[i]), 0);
     if (out.len == 0 && json_is_array(root))
-        gather(&out, root, 0);
+        append_strings(&out, root, 0);
     if (!root && body[strspn(body, " \r\n\t")] == '<')
-        page_title(body, &out);
+        append_page_title(body, &out);
     else if (!root)
         buf_add(&out, body, strnlen(body, WORDS * 2));
     text_printable(dst, cap, buf_str(&out), out.len);
@@ -82,9 +82,9 @@ static void words_of(const struct job *j, const struct http_answer *a, char *dst
     json_decref(root);
 }
 
-/* ---- what a status means ------------------------------------------------------------------------------- */
+/* ---- errors of a status -------------------------------------------------------------------------------- */
 
-static int redirected(const struct job *j, const struct http_answer *a, struct err *err)
+static int set_redirect_error(const struct job *j, const struct http_answer *a, struct err *err)
 {
     err_set(err, ERR_FAILED, "HTTP %d: it redirects to %s: not followed", a->status,
             *a->location ? a->location : "nowhere");
@@ -92,8 +92,8 @@ static int redirected(const struct job *j, const struct http_answer *a, struct e
                     j->request->tracker->url);
 }
 
-/* ", also after waiting 12s"; "" if it was not waited for. */
-static const char *after_waiting(const struct http_answer *a, char *dst, size_t cap)
+/* Writes ", also after waiting 12s", or "" without a wait. */
+static const char *format_waiting(const struct http_answer *a, char *dst, size_t cap)
 {
     char over[32];
     snprintf(dst, cap, a->waited_ms ? ", also after waiting %s" : "%s",
@@ -101,10 +101,10 @@ static const char *after_waiting(const struct http_answer *a, char *dst, size_t 
     return dst;
 }
 
-static int later(const struct http_answer *a, struct err *err)
+static int set_busy_error(const struct http_answer *a, struct err *err)
 {
     char waited[64];
-    after_waiting(a, waited, sizeof waited);
+    format_waiting(a, waited, sizeof waited);
     if (*a->asked_wait)
         err_set(err, ERR_BUSY, "HTTP 429: too many requests%s; it asks to come back in %s s", waited,
                 a->asked_wait);
@@ -126,14 +126,14 @@ static const struct meaning {
     {422, ERR_FAILED, "refused", NULL},
 };
 
-static int status_error(const struct job *j, const struct http_answer *a, struct err *err)
+static int set_status_error(const struct job *j, const struct http_answer *a, struct err *err)
 {
     char words[WORDS], waited[64];
     if (a->status >= 300 && a->status < 400)
-        return redirected(j, a, err);
+        return set_redirect_error(j, a, err);
     if (a->status == 429)
-        return later(a, err);
-    words_of(j, a, words, sizeof words);
+        return set_busy_error(a, err);
+    format_failure(j, a, words, sizeof words);
     const char *colon = *words ? ": " : "";
     for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
         if (meanings[i].status == a->status) {
@@ -143,16 +143,16 @@ static int status_error(const struct job *j, const struct http_answer *a, struct
         }
     if (a->status >= 500)
         return err_set(err, ERR_FAILED, "HTTP %d: the tracker failed%s%s%s", a->status,
-                       after_waiting(a, waited, sizeof waited), colon, words);
+                       format_waiting(a, waited, sizeof waited), colon, words);
     return err_set(err, ERR_FAILED, "HTTP %d%s%s", a->status, colon, words);
 }
 
-/* ---- asking -------------------------------------------------------------------------------------------- */
+/* ---- sending requests ---------------------------------------------------------------------------------- */
 
-static int not_json(const struct job *j, const struct http_answer *a, struct err *err)
+static int set_json_error(const struct job *j, const struct http_answer *a, struct err *err)
 {
     char words[WORDS];
-    words_of(j, a, words, sizeof words);
+    format_failure(j, a, words, sizeof words);
     if (!*words)
         return err_set(err, ERR_FAILED, "HTTP %d, and an empty answer where JSON was due", a->status);
     err_set(err, ERR_FAILED, "HTTP %d, and no JSON: %s", a->status, words);
@@ -167,11 +167,10 @@ static int parse_answer(const struct job *j, const struct http_answer *a, json_t
         return -1;
     if (json_parse(&answer_form, text, a->body.len, ret, &why) == 0)
         return 0;
-    return why.kind == ERR_FAILED ? not_json(j, a, err) : err_nomem(err);
+    return why.kind == ERR_FAILED ? set_json_error(j, a, err) : err_nomem(err);
 }
 
-/* A refusal is sure: nothing happened. Silence, a tracker that failed on the way and an answer that nobody
- * understands are not. */
+/* Whether a request may have taken effect: it was sent whole, and the tracker did not refuse it. */
 static bool is_unsure(const struct http_request *r, const struct http_answer *a)
 {
     bool refused = a->status >= 300 && a->status < 500;
@@ -185,7 +184,7 @@ int job_ask(struct job *j, const struct http_request *request, int status, json_
     j->unknown = false;
     int rc = http_send(j->http, request, &a, err);
     if (rc == 0 && !j->options->dry_run && a.status != status)
-        rc = a.status >= 200 && a.status < 300 ? not_json(j, &a, err) : status_error(j, &a, err);
+        rc = a.status >= 200 && a.status < 300 ? set_json_error(j, &a, err) : set_status_error(j, &a, err);
     if (rc == 0 && status != 204)
         rc = parse_answer(j, &a, &root, err);
     j->unknown = rc < 0 && is_unsure(request, &a);
@@ -222,13 +221,13 @@ int job_get(struct job *j, const char *path, const char *dry, json_t **ret, stru
     return job_ask(j, &r, 200, ret, err);
 }
 
-/* A store that keeps the files knows nothing of tokens, and its words are for whoever runs the tracker. */
-static int fetch_error(const struct job *j, const struct http_answer *a, struct err *err)
+/* A file store knows no token, so the hints on tokens do not apply to its errors. */
+static int set_fetch_error(const struct job *j, const struct http_answer *a, struct err *err)
 {
     if (!*a->elsewhere)
-        return status_error(j, a, err);
+        return set_status_error(j, a, err);
     char words[WORDS];
-    words_of(j, a, words, sizeof words);
+    format_failure(j, a, words, sizeof words);
     return err_set(err, ERR_FAILED, "HTTP %d%s%s", a->status, *words ? ": " : "", words);
 }
 
@@ -243,7 +242,7 @@ int job_fetch(struct job *j, const char *path, const struct job_sink *sink, stru
                              .elsewhere = true};
     int rc = http_send(j->http, &r, &a, err);
     if (rc == 0 && !j->options->dry_run && a.status != 200)
-        rc = fetch_error(j, &a, err);
+        rc = set_fetch_error(j, &a, err);
     if (rc < 0 && *a.elsewhere)
         err_wrap(err, "the store %s, where the tracker sends whoever fetches a file", a.elsewhere);
     http_answer_release(&a);
@@ -279,7 +278,7 @@ char *job_path(char *dst, size_t cap, const char *fmt, ...)
 
 /* ---- reading answers ----------------------------------------------------------------------------------- */
 
-/* Numbers come as numbers, in places as strings of digits. */
+/* Trackers send a number as a JSON number or as a string of digits. */
 int json_id(const struct job *j, const json_t *o, const char *key, char ret[static JOB_ID], struct err *err)
 {
     const json_t *v = json_object_get(o, key);

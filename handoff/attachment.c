@@ -36,7 +36,7 @@ static int hash_file(struct attachment *c, bool encrypted, int cancel_fd, struct
     return 0;
 }
 
-static void name_it(struct attachment *c, bool encrypted)
+static void name_attachment(struct attachment *c, bool encrypted)
 {
     char utc[32];
     clock_format_file(utc, sizeof utc, clock_utc());
@@ -53,7 +53,7 @@ int attachment_open(const char *path, bool encrypted, int cancel_fd, struct atta
         fd_close(&c.fd);
         return err_wrap(err, "%s", path);
     }
-    name_it(&c, encrypted);
+    name_attachment(&c, encrypted);
     *ret = c;
     return 0;
 }

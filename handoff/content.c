@@ -17,13 +17,13 @@ static int digit_of(char c)
                                   : -1;
 }
 
-static int no_base64(struct err *err)
+static int set_base64_error(struct err *err)
 {
     return err_set(err, ERR_FAILED, "what the tracker tells of the file is no base64");
 }
 
-/* Four digits are three bytes; each `=` at the end one less. */
-static int flush(struct content *c, struct err *err)
+/* Passes on the bytes of four digits: three, less one for each `=`. */
+static int pass_bytes(struct content *c, struct err *err)
 {
     unsigned char bytes[3] = {(unsigned char)(c->bits >> 16), (unsigned char)(c->bits >> 8),
                               (unsigned char)c->bits};
@@ -40,18 +40,18 @@ static int add_digit(struct content *c, char ch, struct err *err)
         c->n_pads++;
         value = 0;
     } else if (value < 0 || c->n_pads) {
-        return no_base64(err);
+        return set_base64_error(err);
     }
     c->bits = c->bits << 6 | (uint32_t)value;
-    return ++c->n_digits == 4 ? flush(c, err) : 0;
+    return ++c->n_digits == 4 ? pass_bytes(c, err) : 0;
 }
 
-/* Of the escapes of JSON, line ends and the slash stand in base64. */
-static int inside(struct content *c, char ch, struct err *err)
+/* Base64 in JSON needs only the escapes of line ends and of the slash. */
+static int add_content_char(struct content *c, char ch, struct err *err)
 {
     if (c->escaped) {
         c->escaped = false;
-        return ch == 'n' || ch == 'r' ? 0 : ch == '/' ? add_digit(c, ch, err) : no_base64(err);
+        return ch == 'n' || ch == 'r' ? 0 : ch == '/' ? add_digit(c, ch, err) : set_base64_error(err);
     }
     if (ch == '\\') {
         c->escaped = true;
@@ -60,10 +60,10 @@ static int inside(struct content *c, char ch, struct err *err)
     if (ch != '"')
         return add_digit(c, ch, err);
     c->at = CONTENT_DONE;
-    return c->n_digits == 0 ? 0 : no_base64(err);
+    return c->n_digits == 0 ? 0 : set_base64_error(err);
 }
 
-static void in_string(struct content *c, char ch)
+static void match_key_char(struct content *c, char ch)
 {
     if (c->escaped) {
         c->escaped = false;
@@ -77,7 +77,7 @@ static void in_string(struct content *c, char ch)
     }
 }
 
-static void outside(struct content *c, char ch)
+static void skip_outside_char(struct content *c, char ch)
 {
     if (ch == ' ' || ch == '\n' || ch == '\r' || ch == '\t')
         return;
@@ -93,12 +93,12 @@ int content_add(struct content *c, const void *p, size_t n, struct err *err)
 {
     const char *s = p;
     for (size_t i = 0; i < n && c->at != CONTENT_DONE; i++) {
-        if (c->at == CONTENT_INSIDE && inside(c, s[i], err) < 0)
+        if (c->at == CONTENT_INSIDE && add_content_char(c, s[i], err) < 0)
             return -1;
         if (c->at == CONTENT_STRING)
-            in_string(c, s[i]);
+            match_key_char(c, s[i]);
         else if (c->at != CONTENT_INSIDE && c->at != CONTENT_DONE)
-            outside(c, s[i]);
+            skip_outside_char(c, s[i]);
     }
     return 0;
 }

@@ -17,8 +17,8 @@ const char *readers_text(enum readers readers)
     return "who can read it is not known";
 }
 
-/* A confidential issue does not count here: in GitLab attachments belong to the project, and one rule for all
- * trackers is one that people remember. */
+/* A confidential issue does not make a readable place safe: in GitLab, attachments belong to the project. The
+ * rule is the same for all trackers, so that users remember it. */
 int decide_bundle(const struct facts *f, const char *place, struct err *err)
 {
     if (f->encrypted || f->plaintext_i_know)

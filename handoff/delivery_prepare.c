@@ -50,7 +50,7 @@ void delivery_options_release(struct delivery_options *o)
     strlist_release(&o->redact_labels);
 }
 
-static int bad_place(const char *place, struct err *err)
+static int set_place_error(const char *place, struct err *err)
 {
     err_set(err, ERR_USAGE, "--to %.200s is no place", place);
     return err_hint(err, "TRACKER:PROJECT or TRACKER:PROJECT#ISSUE, with a tracker of the inventory");
@@ -62,10 +62,10 @@ static int read_place(const char *place, const struct inventory *inventory, stru
 {
     const char *colon = strchr(place, ':'), *hash = strrchr(place, '#');
     if (!colon || colon == place)
-        return bad_place(place, err);
+        return set_place_error(place, err);
     const char *project = colon + 1, *end = hash && hash > colon ? hash : place + strlen(place);
     if (end == project || (*end && (!end[1] || end[1 + strspn(end + 1, "0123456789")])))
-        return bad_place(place, err);
+        return set_place_error(place, err);
     char *name = strndup(place, (size_t)(colon - place));
     d->project = strndup(project, (size_t)(end - project));
     if (*end)
@@ -139,7 +139,7 @@ static int find_team(const struct inventory *inventory, const char *name, const 
                     "to the next");
 }
 
-static int resolve(const struct inventory *inventory, struct delivery *d, struct err *err)
+static int resolve_options(const struct inventory *inventory, struct delivery *d, struct err *err)
 {
     const struct delivery_options *o = d->options;
     if (o->team && find_team(inventory, o->team, &d->team, err) < 0)
@@ -224,7 +224,7 @@ int delivery_prepare(const struct delivery_options *o, const struct inventory *i
                      struct delivery *ret, struct err *err)
 {
     *ret = (struct delivery){.options = o, .self = inventory_self(inventory)};
-    if (resolve(inventory, ret, err) == 0 && check_signature(ret, cancel_fd, err) == 0 &&
+    if (resolve_options(inventory, ret, err) == 0 && check_signature(ret, cancel_fd, err) == 0 &&
         (!ret->tracker || check_tracker(ret, err) == 0))
         return 0;
     /* Any of these failures needs another command line or another inventory. */

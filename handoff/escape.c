@@ -9,8 +9,8 @@
 
 typedef void line_fn(struct buf *out, const char *line);
 
-/* Each line, printable, to `add`. */
-static void lines(struct buf *out, const char *text, line_fn *add)
+/* Passes each line to `add`, made printable. */
+static void add_lines(struct buf *out, const char *text, line_fn *add)
 {
     char shown[LINE_MAX_BYTES];
     size_t taken = 0;
@@ -31,7 +31,7 @@ static void add_plain(struct buf *out, const char *line)
     buf_addf(out, "  %s\n", line);
 }
 
-/* The longest run of backticks. */
+/* Returns the length of the longest run of backticks. */
 static size_t longest_fence(const char *text)
 {
     size_t longest = 0;
@@ -56,11 +56,11 @@ void escape_markdown(struct buf *out, const char *text)
     fence = fence < 3 ? 3 : fence;
     buf_addc(out, '\n');
     add_fence(out, fence, "text");
-    lines(out, text, add_plain);
+    add_lines(out, text, add_plain);
     add_fence(out, fence, "");
 }
 
-/* Behind a letter or digit an @ is part of an address, and no mention. */
+/* An @ after a letter or digit is part of an address, not a mention. */
 static void add_redmine(struct buf *out, const char *line)
 {
     buf_adds(out, "  ");
@@ -78,12 +78,12 @@ static void add_redmine(struct buf *out, const char *line)
 void escape_redmine(struct buf *out, const char *text)
 {
     buf_adds(out, "\n<pre>\n");
-    lines(out, text, add_redmine);
+    add_lines(out, text, add_redmine);
     buf_adds(out, "</pre>\n");
 }
 
 void escape_plain(struct buf *out, const char *text)
 {
     buf_addc(out, '\n');
-    lines(out, text, add_plain);
+    add_lines(out, text, add_plain);
 }

@@ -2,9 +2,9 @@
  * GitLab's REST API, version 4 (docs.gitlab.com/api: projects, issues, notes, project uploads, generic
  * packages).
  *
- * What is uploaded belongs to the project, not to the issue: in a public project anyone who has its address
- * can get it, also from a confidential issue. From 17.4 on the API hands an upload back, so that it can be
- * compared; before that a package is made of the file, whose SHA-256 GitLab tells.
+ * An upload belongs to the project, not to the issue: in a public project, anyone who has its address can
+ * fetch it, even from a confidential issue. From 17.4 on, the API returns an upload, so that profgrab can
+ * compare it. For an older GitLab, profgrab uploads a package, whose SHA-256 GitLab reports.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #define API "/api/v4"
 #define PACKAGE "profgrab"
 
-/* ---- look ---------------------------------------------------------------------------------------------- */
+/* ---- the place ----------------------------------------------------------------------------------------- */
 
 static enum readers readers_of(const char *visibility)
 {
@@ -27,7 +27,7 @@ static enum readers readers_of(const char *visibility)
                                                  : READERS_UNKNOWN;
 }
 
-static int look_project(struct job *j, struct err *err)
+static int read_project(struct job *j, struct err *err)
 {
     char path[1024], word[64], id[JOB_ID];
     struct buf name = BUF_INIT(sizeof j->project - 1);
@@ -52,15 +52,15 @@ static int look_project(struct job *j, struct err *err)
     if (json_is_set(o, "archived"))
         rc = err_set(err, ERR_USAGE, "project %s is archived: nothing can be written there",
                      j->request->project);
-    /* A project that was renamed redirects; its number stays. */
+    /* A renamed project redirects; its number does not change. */
     else if (!j->options->dry_run && (rc = json_id(j, o, "id", id, err)) == 0)
         snprintf(j->project, sizeof j->project, "%s", id);
     json_decref(o);
     return rc;
 }
 
-/* Whoever does not say which version it is, is taken for a new one. */
-static int look_version(struct job *j, struct err *err)
+/* A GitLab that does not report its version counts as new. */
+static int read_version(struct job *j, struct err *err)
 {
     char version[64];
     unsigned major = 0, minor = 0;
@@ -82,7 +82,7 @@ static int look_version(struct job *j, struct err *err)
     return 0;
 }
 
-static int look_issue(struct job *j, struct err *err)
+static int read_issue(struct job *j, struct err *err)
 {
     char path[1024];
     json_t *o = NULL;
@@ -95,7 +95,7 @@ static int look_issue(struct job *j, struct err *err)
     return 0;
 }
 
-static int look_user(struct job *j, const char *name, struct err *err)
+static int find_user(struct job *j, const char *name, struct err *err)
 {
     struct buf path = BUF_INIT(1024);
     char id[JOB_ID];
@@ -118,17 +118,17 @@ static int look_user(struct job *j, const char *name, struct err *err)
     return rc;
 }
 
-static int look_place(struct job *j, struct err *err)
+static int read_place(struct job *j, struct err *err)
 {
-    if (look_project(j, err) < 0)
+    if (read_project(j, err) < 0)
         return -1;
-    return j->facts.existing ? look_issue(j, err) : 0;
+    return j->facts.existing ? read_issue(j, err) : 0;
 }
 
-static int look(struct job *j, struct err *err)
+static int check_request(struct job *j, struct err *err)
 {
     const struct strlist *people = &j->request->assignees;
-    if (look_version(j, err) < 0 || look_place(j, err) < 0)
+    if (read_version(j, err) < 0 || read_place(j, err) < 0)
         return -1;
     if (j->facts.existing)
         return 0;
@@ -136,14 +136,14 @@ static int look(struct job *j, struct err *err)
     if (!j->assignees)
         return err_nomem(err);
     for (size_t i = 0; i < people->n; i++)
-        if (look_user(j, people->items[i], err) < 0)
+        if (find_user(j, people->items[i], err) < 0)
             return -1;
     return 0;
 }
 
 /* ---- the issue ----------------------------------------------------------------------------------------- */
 
-static int create(struct job *j, const char *title, const char *description, struct err *err)
+static int create_issue(struct job *j, const char *title, const char *description, struct err *err)
 {
     char path[1024];
     json_t *o = NULL;
@@ -164,7 +164,7 @@ static int create(struct job *j, const char *title, const char *description, str
     return rc;
 }
 
-static int read_back(struct job *j, bool *ret_confidential, struct err *err)
+static int read_flag(struct job *j, bool *ret_confidential, struct err *err)
 {
     char path[1024];
     json_t *o = NULL;
@@ -178,7 +178,7 @@ static int read_back(struct job *j, bool *ret_confidential, struct err *err)
 
 /* ---- the file ------------------------------------------------------------------------------------------ */
 
-static int as_package(struct job *j, struct err *err)
+static int upload_package(struct job *j, struct err *err)
 {
     char path[1400];
     json_t *o = NULL;
@@ -204,8 +204,8 @@ static int as_package(struct job *j, struct err *err)
     return rc;
 }
 
-/* `/uploads/<32 hexadecimal digits>/NAME`, with the name that was asked for. */
-static int take_upload(struct job *j, const json_t *o, struct err *err)
+/* Reads `/uploads/<32 hexadecimal digits>/NAME`, where NAME must be the requested one. */
+static int read_upload(struct job *j, const json_t *o, struct err *err)
 {
     char url[512], secret[33];
     const char *begin = "/uploads/";
@@ -222,7 +222,7 @@ static int take_upload(struct job *j, const json_t *o, struct err *err)
     return 0;
 }
 
-static int as_upload(struct job *j, struct err *err)
+static int upload_to_project(struct job *j, struct err *err)
 {
     char path[1024];
     json_t *o = NULL;
@@ -234,31 +234,31 @@ static int as_upload(struct job *j, struct err *err)
                              .dry = "{}"};
     if (job_ask(j, &r, 201, &o, err) < 0)
         return -1;
-    int rc = take_upload(j, o, err);
+    int rc = read_upload(j, o, err);
     j->unknown = rc < 0;
     json_decref(o);
     return rc;
 }
 
-static int upload(struct job *j, struct err *err)
+static int upload_file(struct job *j, struct err *err)
 {
     uint64_t max = j->options->upload_max ? j->options->upload_max : HANDOFF_UPLOAD_MAX;
     struct err why = ERR_INIT;
     if (j->packages_only || j->attachment.size > max)
-        return as_package(j, err);
-    if (as_upload(j, &why) == 0)
+        return upload_package(j, err);
+    if (upload_to_project(j, &why) == 0)
         return 0;
-    /* Nothing was stored then, and packages have another limit. */
+    /* After a 413 nothing is stored, and packages have another limit. */
     if (j->status == 413)
-        return job_look_again(j, err) < 0 ? -1 : as_package(j, err);
+        return job_look_again(j, err) < 0 ? -1 : upload_package(j, err);
     if (err)
         *err = why;
     return -1;
 }
 
-/* ---- what was stored ----------------------------------------------------------------------------------- */
+/* ---- verification -------------------------------------------------------------------------------------- */
 
-static const json_t *file_of(const json_t *list, const char *id)
+static const json_t *find_file(const json_t *list, const char *id)
 {
     size_t i = 0;
     json_t *o = NULL;
@@ -280,7 +280,7 @@ static int verify_package(struct job *j, struct err *err)
              j->stored.parent);
     if (job_get(j, path, "[]", &list, err) < 0)
         return -1;
-    const json_t *o = file_of(list, j->stored.id);
+    const json_t *o = find_file(list, j->stored.id);
     json_int_t size = json_integer_value(json_object_get(o, "size"));
     json_line(j, o, "file_sha256", sha256, sizeof sha256);
     int rc = 0;
@@ -291,7 +291,7 @@ static int verify_package(struct job *j, struct err *err)
     else if ((uint64_t)size != j->attachment.size)
         rc = err_set(err, ERR_FAILED, "the tracker stored %lld of %llu bytes", (long long)size,
                      (unsigned long long)j->attachment.size);
-    else if (!*sha256) /* an installation may keep none */
+    else if (!*sha256) /* some installations store none */
         rc = job_compare(j, j->stored.path, err);
     else if (strcmp(sha256, j->attachment.sha256) != 0)
         rc = err_set(err, ERR_FAILED, "the tracker stored other bytes: SHA-256 %s, not %s", sha256,
@@ -300,7 +300,7 @@ static int verify_package(struct job *j, struct err *err)
     return rc;
 }
 
-static int verify(struct job *j, struct err *err)
+static int verify_file(struct job *j, struct err *err)
 {
     return *j->stored.parent ? verify_package(j, err) : job_compare(j, j->stored.path, err);
 }
@@ -339,7 +339,7 @@ static int open_note(struct job *j, const char *text, bool *ret_internal, struct
     return post_note(j, text, err) < 0 ? -1 : read_note(j, ret_internal, err);
 }
 
-static void words(const struct job *j, struct buf *out)
+static void write_words(const struct job *j, struct buf *out)
 {
     char size[32];
     buf_addf(out, "**Profile bundle**: [%s](%s) (%s)\n\nSHA-256: `%s`\n", j->attachment.name, j->stored.link,
@@ -352,7 +352,7 @@ static void words(const struct job *j, struct buf *out)
     }
 }
 
-static int note(struct job *j, const char *text, struct err *err)
+static int write_note(struct job *j, const char *text, struct err *err)
 {
     char path[1024];
     if (!*j->note)
@@ -370,14 +370,14 @@ const struct tracker_type tracker_gitlab = {
     .may = "it needs the scope api and, for internal notes, the role Reporter",
     .labels = true,
     .max_assignees = 20,
-    .look_place = look_place,
-    .look = look,
-    .create = create,
-    .read_back = read_back,
+    .look_place = read_place,
+    .look = check_request,
+    .create = create_issue,
+    .read_back = read_flag,
     .open_note = open_note,
-    .upload = upload,
-    .verify = verify,
-    .words = words,
-    .note = note,
+    .upload = upload_file,
+    .verify = verify_file,
+    .words = write_words,
+    .note = write_note,
     .read_note = read_note,
 };

@@ -40,9 +40,9 @@ struct job {
     bool packages_only;    /* GitLab: it cannot verify an upload, so use packages */
     struct {
         char id[JOB_ID], parent[JOB_ID];
-        char path[1024]; /* where it can be fetched */
-        char link[1024]; /* how a note refers to it */
-        char token[128]; /* what binds it to an issue */
+        char path[1024]; /* to fetch it */
+        char link[1024]; /* the reference in a note */
+        char token[128]; /* Redmine: attaches it to an issue */
     } stored;
 };
 
@@ -80,29 +80,28 @@ struct tracker_type {
     int (*read_note)(struct job *j, bool *ret_internal, struct err *err);
 };
 
-/* Asks again who can read the place and the issue. ERR_DENIED if that is not what it was when the hand-off
- * began, or when the flag of a new issue was read back: nothing may be uploaded then. Before each try at an
- * upload. */
+/* Asks again who can read the place and the issue. ERR_DENIED if that has changed since the hand-off began,
+ * or since the flag of a new issue was read back. Call it before each attempt at an upload. */
 int job_look_again(struct job *j, struct err *err);
-/* Reads the flag of an issue that was confidential when it was read back; false for others. */
+/* Reads the flag again if the issue was confidential when it was read back; else *ret is false. */
 int job_read_flag(struct job *j, bool *ret, struct err *err);
 
 const struct tracker_type *tracker_of(enum tracker_kind kind);
 extern const struct tracker_type tracker_gitlab, tracker_redmine, tracker_rt;
 
-/* ---- asking -------------------------------------------------------------------------------------------- */
+/* ---- sending requests ---------------------------------------------------------------------------------- */
 
 /*
- * Sends it and wants that status with a JSON body (`status` 204: with none, and *ret is NULL). What else
- * comes becomes an error in words, ERR_DENIED for a token that is not accepted, ERR_NOT_FOUND for a 404. *ret
- * is released with json_decref.
+ * Sends a request and expects that status with a JSON body (`status` 204: without a body; *ret is NULL). Any
+ * other answer is an error: ERR_DENIED for a token that is not accepted, ERR_NOT_FOUND for a 404. The caller
+ * releases *ret with json_decref.
  */
 int job_ask(struct job *j, const struct http_request *request, int status, json_t **ret, struct err *err);
-/* job_ask with a body made of `body`, whose reference it takes; NULL is "out of memory". */
+/* job_ask with `body`, whose reference it takes; a NULL body means out of memory. */
 int job_send(struct job *j, const struct http_request *request, json_t *body, int status, json_t **ret,
              struct err *err);
 int job_get(struct job *j, const char *path, const char *dry, json_t **ret, struct err *err);
-/* Fetches a file, also from the store that the tracker sends us to, into a sink. */
+/* Fetches a file into a sink, also from a store to which the tracker redirects. */
 struct job_sink {
     int (*take)(void *ctx, const void *p, size_t n, struct err *err);
     void *ctx;
@@ -112,23 +111,23 @@ int job_fetch(struct job *j, const char *path, const struct job_sink *sink, stru
 /* Fetches a file and compares it with the attachment. */
 int job_compare(struct job *j, const char *path, struct err *err);
 
-/* What a dry run takes for the flag of an issue: of one that exists, that it is not confidential, as far as
- * the bundle may go there then; that makes the most requests. */
+/* The flag that a dry run assumes: an existing issue is not confidential if the bundle is encrypted, because
+ * that makes the most requests. */
 const char *job_dry_flag(const struct job *j);
 
-/* A path: "%s" of the format stand for texts that are in it already encoded. */
+/* Formats a path; text arguments must be encoded already. Returns dst. */
 char *job_path(char *dst, size_t cap, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* ---- reading answers ----------------------------------------------------------------------------------- */
 
-/* The number under `key` as digits. In a dry run a word in capitals may stand there. */
+/* Reads the number under `key` as digits. A dry run may have a word in capitals instead. */
 int json_id(const struct job *j, const json_t *o, const char *key, char ret[static JOB_ID], struct err *err);
 /* The boolean under `key`; anything but true is false. */
 bool json_is_set(const json_t *o, const char *key);
-/* The string under `key`, made printable and with the token masked, also if JSON escapes spelled it; "" if
- * there is none. */
+/* Copies the string under `key` into dst, printable and with the token masked, even if JSON escapes hide it;
+ * "" if there is none. Returns dst. */
 char *json_line(const struct job *j, const json_t *o, const char *key, char *dst, size_t cap);
-/* The object with a value more; takes both references. NULL: out of memory, or one of them was NULL. */
+/* Adds a value to the object; takes both references. NULL: out of memory, or an argument was NULL. */
 json_t *json_with(json_t *o, const char *key, json_t *value);
 /* An array of the list's strings. NULL: out of memory. */
 json_t *json_list(const struct strlist *l);

@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-static int place_changed(const struct job *j, const struct facts *before, struct err *err)
+static int set_change_error(const struct job *j, const struct facts *before, struct err *err)
 {
     if (j->facts.place != before->place)
         err_set(err, ERR_DENIED, "%s %s: %s now, and %s when the hand-off began", j->type->place,
@@ -36,10 +36,10 @@ int job_look_again(struct job *j, struct err *err)
     bool same = j->facts.place == before.place && (j->facts.confidential || !before.confidential) &&
                 j->packages_public == packages_public && strcmp(j->project, project) == 0;
     if (!same && !j->options->dry_run)
-        return place_changed(j, &before, err);
-    j->facts = before; /* the flag as it was read back decides */
+        return set_change_error(j, &before, err);
+    j->facts = before; /* keep the flag that was read back */
     /* look_place reads the flag of an issue that existed before. */
     if (!before.existing && job_read_flag(j, &j->facts.confidential, err) < 0)
         return -1;
-    return j->facts.confidential == before.confidential ? 0 : place_changed(j, &before, err);
+    return j->facts.confidential == before.confidential ? 0 : set_change_error(j, &before, err);
 }

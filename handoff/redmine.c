@@ -1,10 +1,10 @@
 /*
  * Redmine's REST API (redmine.org/projects/redmine/wiki/Rest_api: issues, attachments).
  *
- * An upload is nobody's but its author's until an issue takes it, by a token that holds its SHA-256; then who
- * sees the issue can fetch it, also when the note that brought it is private. That the issue took it is read
- * back before a note refers to it. Notes are not changed afterwards, which would take one more right: where a
- * note must be proved first, another follows.
+ * Only its author can fetch an upload until an issue takes it, by a token that contains its SHA-256. Then
+ * every reader of the issue can fetch it, even if the note that attached it is private. profgrab checks that
+ * the issue has the file before a note refers to it. profgrab never changes a note, because that needs one
+ * more permission: if it must check the flag of a note first, it writes a second note.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,15 +15,15 @@
 #include "handoff/job.h"
 #include "base/banned.h"
 
-/* Members come in pages, of at most so many. */
+/* The most members in a page, and in all. */
 #define MEMBERS_PAGE 100
 #define MEMBERS_MAX 10000
 
 #define ATTACHED "The bundle is attached here. What it is of follows in the next note."
 
-/* ---- look ---------------------------------------------------------------------------------------------- */
+/* ---- the place ----------------------------------------------------------------------------------------- */
 
-static int look_project(struct job *j, struct err *err)
+static int read_project(struct job *j, struct err *err)
 {
     struct buf path = BUF_INIT(1000);
     char id[JOB_ID];
@@ -55,13 +55,13 @@ static int get_issue(struct job *j, const char *include, const char *dry, json_t
     return job_get(j, path, dry, ret, err);
 }
 
-static void know_issue(struct job *j)
+static void set_issue_url(struct job *j)
 {
     snprintf(j->result->issue_url, sizeof j->result->issue_url, "%.900s/issues/%s", j->request->tracker->url,
              j->issue);
 }
 
-static int look_issue(struct job *j, struct err *err)
+static int read_issue(struct job *j, struct err *err)
 {
     char project[JOB_ID];
     json_t *o = NULL;
@@ -75,11 +75,11 @@ static int look_issue(struct job *j, struct err *err)
     j->facts.confidential = json_is_set(issue, "is_private");
     json_decref(o);
     if (rc == 0)
-        know_issue(j);
+        set_issue_url(j);
     return rc;
 }
 
-/* A member by number, or by the name that Redmine shows. */
+/* Finds a member by number, or by the name that Redmine shows; sets j->assignee. */
 static void find_member(struct job *j, const json_t *members, const char *wanted)
 {
     char name[200], id[JOB_ID];
@@ -95,8 +95,8 @@ static void find_member(struct job *j, const json_t *members, const char *wanted
     }
 }
 
-/* One page of them; *ret_more: there are others behind it. */
-static int look_members(struct job *j, const char *wanted, size_t from, bool *ret_more, struct err *err)
+/* Searches one page of members; *ret_more: more pages follow. */
+static int search_members(struct job *j, const char *wanted, size_t from, bool *ret_more, struct err *err)
 {
     char path[1024];
     json_t *o = NULL;
@@ -112,13 +112,13 @@ static int look_members(struct job *j, const char *wanted, size_t from, bool *re
     return 0;
 }
 
-static int look_assignee(struct job *j, const char *wanted, struct err *err)
+static int find_assignee(struct job *j, const char *wanted, struct err *err)
 {
     bool more = true;
     if (j->options->dry_run)
         snprintf(j->assignee, sizeof j->assignee, "0");
     for (size_t from = 0; more && from < MEMBERS_MAX; from += MEMBERS_PAGE) {
-        if (look_members(j, wanted, from, &more, err) < 0)
+        if (search_members(j, wanted, from, &more, err) < 0)
             return -1;
         if (*j->assignee)
             return 0;
@@ -129,24 +129,24 @@ static int look_assignee(struct job *j, const char *wanted, struct err *err)
     return err_hint(err, "leave the assignee out, and assign the issue there");
 }
 
-static int look_place(struct job *j, struct err *err)
+static int read_place(struct job *j, struct err *err)
 {
-    if (look_project(j, err) < 0)
+    if (read_project(j, err) < 0)
         return -1;
-    return j->facts.existing ? look_issue(j, err) : 0;
+    return j->facts.existing ? read_issue(j, err) : 0;
 }
 
-static int look(struct job *j, struct err *err)
+static int check_request(struct job *j, struct err *err)
 {
     const struct strlist *people = &j->request->assignees;
-    if (look_place(j, err) < 0)
+    if (read_place(j, err) < 0)
         return -1;
-    return people->n && !j->facts.existing ? look_assignee(j, people->items[0], err) : 0;
+    return people->n && !j->facts.existing ? find_assignee(j, people->items[0], err) : 0;
 }
 
 /* ---- the issue ----------------------------------------------------------------------------------------- */
 
-static int create(struct job *j, const char *title, const char *description, struct err *err)
+static int create_issue(struct job *j, const char *title, const char *description, struct err *err)
 {
     json_t *o = NULL;
     json_t *issue = json_pack("{s:s, s:s, s:s, s:b}", "project_id", j->project, "subject", title,
@@ -162,11 +162,11 @@ static int create(struct job *j, const char *title, const char *description, str
     j->unknown = rc < 0;
     json_decref(o);
     if (rc == 0)
-        know_issue(j);
+        set_issue_url(j);
     return rc;
 }
 
-static int read_back(struct job *j, bool *ret_confidential, struct err *err)
+static int read_flag(struct job *j, bool *ret_confidential, struct err *err)
 {
     json_t *o = NULL;
     bool open = j->facts.existing && j->facts.encrypted;
@@ -192,7 +192,7 @@ static int put_note(struct job *j, const char *text, bool with_file, struct err 
                     issue ? json_pack("{s:o}", "issue", issue) : NULL, 204, NULL, err);
 }
 
-/* The answer to a note does not tell its number: the newest with that text in it is ours. */
+/* Finds the newest note with that text, because the answer to a new note does not contain its number. */
 static int find_note(struct job *j, const char *text, bool *ret_private, struct err *err)
 {
     json_t *o = NULL, *journal = NULL;
@@ -224,7 +224,7 @@ static int open_note(struct job *j, const char *text, bool *ret_internal, struct
     return find_note(j, text, ret_internal, err);
 }
 
-static int note(struct job *j, const char *text, struct err *err)
+static int write_note(struct job *j, const char *text, struct err *err)
 {
     return put_note(j, text, false, err);
 }
@@ -234,7 +234,7 @@ static int read_note(struct job *j, bool *ret_internal, struct err *err)
     return find_note(j, j->attachment.sha256, ret_internal, err);
 }
 
-static void words(const struct job *j, struct buf *out)
+static void write_words(const struct job *j, struct buf *out)
 {
     char size[32];
     buf_addf(out, "Profile bundle: attachment:%s (%s)\n\nSHA-256: %s\n", j->attachment.name,
@@ -249,7 +249,7 @@ static void words(const struct job *j, struct buf *out)
 
 /* ---- the file ------------------------------------------------------------------------------------------ */
 
-static int upload(struct job *j, struct err *err)
+static int upload_file(struct job *j, struct err *err)
 {
     char path[300];
     json_t *o = NULL;
@@ -270,8 +270,8 @@ static int upload(struct job *j, struct err *err)
     return rc;
 }
 
-/* The token is "<number>.<SHA-256>", as the tracker counts it; and what it gives back is compared too. */
-static int verify(struct job *j, struct err *err)
+/* Compares the SHA-256 in the token "<number>.<SHA-256>", which the tracker computes, and the stored file. */
+static int verify_file(struct job *j, struct err *err)
 {
     char path[300];
     const char *digest = strchr(j->stored.token, '.');
@@ -282,7 +282,7 @@ static int verify(struct job *j, struct err *err)
     return job_compare(j, path, err);
 }
 
-/* An issue that does not take a file says nothing of it. */
+/* Checks that the issue has the file: Redmine reports no error if it does not take one. */
 static int find_file(struct job *j, const json_t *attachments, struct err *err)
 {
     char id[JOB_ID], name[200];
@@ -304,7 +304,7 @@ static int find_file(struct job *j, const json_t *attachments, struct err *err)
     return err_hint(err, "may the token's user attach files there? no note refers to it");
 }
 
-static int attach(struct job *j, struct err *err)
+static int attach_file(struct job *j, struct err *err)
 {
     json_t *o = NULL;
     if (put_note(j, ATTACHED, true, err) < 0 || get_issue(j, "?include=attachments", "{}", &o, err) < 0)
@@ -323,15 +323,15 @@ const struct tracker_type tracker_redmine = {
     .issue = "issue",
     .may = "its user needs a role that adds issues and notes and may set them private",
     .max_assignees = 1,
-    .look_place = look_place,
-    .look = look,
-    .create = create,
-    .read_back = read_back,
+    .look_place = read_place,
+    .look = check_request,
+    .create = create_issue,
+    .read_back = read_flag,
     .open_note = open_note,
-    .upload = upload,
-    .verify = verify,
-    .attach = attach,
-    .words = words,
-    .note = note,
+    .upload = upload_file,
+    .verify = verify_file,
+    .attach = attach_file,
+    .words = write_words,
+    .note = write_note,
     .read_note = read_note,
 };

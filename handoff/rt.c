@@ -1,10 +1,10 @@
 /*
  * Request Tracker's REST2 (docs.bestpractical.com/rt/5.0.3/RT/REST2.html).
  *
- * It has no confidential flag: the queue's rights decide, and nobody tells them, so a queue counts as public.
- * What it has are comments, which a ticket's requestor neither sees nor gets by mail, as opposed to
- * correspondence; attachments of a comment are as hidden as it is, those of a new ticket are not. So all that
- * tells anything is a comment, and that it became one is read back, of the transaction that has what we sent.
+ * RT has no confidential flag: the queue's rights decide, and RT does not report them, so a queue counts as
+ * public. A ticket's requestor neither sees its comments nor gets them by mail, unlike correspondence. The
+ * attachments of a comment are as hidden as the comment; those of a new ticket are not. So profgrab sends the
+ * file and the summary as comments, and checks that their transactions are comments.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,18 +16,18 @@
 #include "base/banned.h"
 
 #define API "/REST/2.0"
-/* No note of ours is longer, with what RT may add. */
+/* The most bytes of a note, including additions by RT. */
 #define NOTE_MAX (512u << 10)
 
-/* ---- look ---------------------------------------------------------------------------------------------- */
+/* ---- the place ----------------------------------------------------------------------------------------- */
 
-static void know_ticket(struct job *j)
+static void set_ticket_url(struct job *j)
 {
     snprintf(j->result->issue_url, sizeof j->result->issue_url, "%.900s/Ticket/Display.html?id=%s",
              j->request->tracker->url, j->issue);
 }
 
-static int look_queue(struct job *j, struct err *err)
+static int read_queue(struct job *j, struct err *err)
 {
     struct buf path = BUF_INIT(1000);
     char id[JOB_ID];
@@ -48,7 +48,7 @@ static int look_queue(struct job *j, struct err *err)
     return rc;
 }
 
-static int look_ticket(struct job *j, struct err *err)
+static int read_ticket(struct job *j, struct err *err)
 {
     char path[200], queue[JOB_ID];
     json_t *o = NULL;
@@ -61,20 +61,20 @@ static int look_ticket(struct job *j, struct err *err)
                      j->request->project);
     json_decref(o);
     if (rc == 0)
-        know_ticket(j);
+        set_ticket_url(j);
     return rc;
 }
 
-static int look_place(struct job *j, struct err *err)
+static int read_place(struct job *j, struct err *err)
 {
-    if (look_queue(j, err) < 0)
+    if (read_queue(j, err) < 0)
         return -1;
-    return j->facts.existing ? look_ticket(j, err) : 0;
+    return j->facts.existing ? read_ticket(j, err) : 0;
 }
 
 /* ---- the ticket ---------------------------------------------------------------------------------------- */
 
-static int create(struct job *j, const char *title, const char *description, struct err *err)
+static int create_ticket(struct job *j, const char *title, const char *description, struct err *err)
 {
     const struct strlist *people = &j->request->assignees;
     json_t *o = NULL;
@@ -89,7 +89,7 @@ static int create(struct job *j, const char *title, const char *description, str
     j->unknown = rc < 0;
     json_decref(o);
     if (rc == 0)
-        know_ticket(j);
+        set_ticket_url(j);
     return rc;
 }
 
@@ -107,7 +107,7 @@ static int is_comment(struct job *j, const char *transaction, bool *ret, struct 
     return 0;
 }
 
-static int comment(struct job *j, const char *text, const struct http_file *file, struct err *err)
+static int post_comment(struct job *j, const char *text, const struct http_file *file, struct err *err)
 {
     char path[200];
     job_path(path, sizeof path, API "/ticket/%s/comment", j->issue);
@@ -126,7 +126,7 @@ static int comment(struct job *j, const char *text, const struct http_file *file
     return rc;
 }
 
-static void words(const struct job *j, struct buf *out)
+static void write_words(const struct job *j, struct buf *out)
 {
     char size[32];
     buf_addf(out, "Profile bundle: %s (%s), attached to the comment before this one\n\nSHA-256: %s\n",
@@ -139,29 +139,29 @@ static void words(const struct job *j, struct buf *out)
     }
 }
 
-static int note(struct job *j, const char *text, struct err *err)
+static int write_note(struct job *j, const char *text, struct err *err)
 {
-    return comment(j, text, NULL, err);
+    return post_comment(j, text, NULL, err);
 }
 
 /* ---- the file ------------------------------------------------------------------------------------------ */
 
-static int upload(struct job *j, struct err *err)
+static int upload_file(struct job *j, struct err *err)
 {
     struct http_file file = {.fd = j->attachment.fd,
                              .size = j->attachment.size,
                              .part = "Attachments",
                              .name = j->attachment.name};
-    return comment(j, "A bundle of performance profiles. What it is of follows in the next comment.", &file,
-                   err);
+    return post_comment(j, "A bundle of performance profiles. What it is of follows in the next comment.",
+                        &file, err);
 }
 
-/* Attachments are asked for in one page of so many. */
+/* The most attachments in the one page that is requested. */
 #define ATTACHMENTS_PAGE 100
 
-/* The newest attachments of the ticket, texts of comments among them, the newest first. What RT does of its
- * own accord behind a comment (scrips: mails, replies, changes) is in transactions of its own, some of which
- * we may not see; so nothing is judged by its place. */
+/* Lists the newest attachments of the ticket, the newest first; the texts of comments are attachments too.
+ * RT's scrips add mails, replies and changes in transactions of their own, some of which we may not see, so
+ * the position in the list proves nothing. */
 static int list_attachments(struct job *j, json_t **ret, struct err *err)
 {
     char path[300];
@@ -175,7 +175,7 @@ static int list_attachments(struct job *j, json_t **ret, struct err *err)
     json_t *items = json_object_get(o, "items");
     size_t n = json_array_size(items);
     int rc = 0;
-    /* Each may be fetched. */
+    /* Each attachment may take a request. */
     if (n > ATTACHMENTS_PAGE)
         rc = err_set(err, ERR_FAILED, "the tracker lists %zu attachments, %d were asked for", n,
                      ATTACHMENTS_PAGE);
@@ -191,8 +191,8 @@ static bool is_type(const struct job *j, const json_t *attachment, const char *t
     return strcmp(json_line(j, attachment, "ContentType", text, sizeof text), type) == 0;
 }
 
-/* The first of the file's name, which no other has: a mail may carry it on. With limits set to drop what is
- * long, RT keeps a note of that in its place, under another name and type. */
+/* Finds the oldest attachment with the file's unique name: later mails may repeat it. If RT drops long
+ * attachments, it stores a notice instead, under another name and type. */
 static int find_file(struct job *j, char ret_transaction[static JOB_ID], struct err *err)
 {
     char name[200];
@@ -220,23 +220,23 @@ static int find_file(struct job *j, char ret_transaction[static JOB_ID], struct 
     return rc < 0 || *j->stored.id ? rc : err_set(err, ERR_FAILED, "the tracker did not store the file");
 }
 
-static int take_content(void *ctx, const void *p, size_t n, struct err *err)
+static int decode_content(void *ctx, const void *p, size_t n, struct err *err)
 {
     return content_add(ctx, p, n, err);
 }
 
-/* What is in an attachment; `sink` has a limit for that, and RT tells it in base64, with more around it. */
+/* Decodes an attachment into `sink`, whose limit is for the decoded bytes: RT sends base64 in JSON. */
 static int read_content(struct job *j, const char *path, const struct job_sink *sink, struct err *err)
 {
     struct content content = {.take = sink->take, .ctx = sink->ctx};
     struct job_sink encoded = {
-        .take = take_content, .ctx = &content, .limit = sink->limit * 2 + HTTP_ANSWER_MAX};
+        .take = decode_content, .ctx = &content, .limit = sink->limit * 2 + HTTP_ANSWER_MAX};
     if (job_fetch(j, path, &encoded, err) < 0)
         return -1;
     return j->options->dry_run ? 0 : content_end(&content, err);
 }
 
-static int verify(struct job *j, struct err *err)
+static int verify_file(struct job *j, struct err *err)
 {
     char path[200], transaction[JOB_ID];
     bool internal = false;
@@ -255,14 +255,14 @@ static int verify(struct job *j, struct err *err)
     return internal ? 0 : err_set(err, ERR_FAILED, "the tracker did not take it for a comment");
 }
 
-static int take_text(void *ctx, const void *p, size_t n, struct err *err)
+static int append_text(void *ctx, const void *p, size_t n, struct err *err)
 {
     struct buf *text = ctx;
     buf_add(text, p, n);
     return buf_check(text, "the note", err);
 }
 
-/* Whether it may be the text of our note: one that came behind the file, and is no longer. */
+/* Whether it may be the text of our note: plain text, newer than the file, at most NOTE_MAX bytes. */
 static bool may_be_note(const struct job *j, const json_t *attachment, const char *id)
 {
     uint64_t at = 0, file = 0, size = 0;
@@ -272,7 +272,7 @@ static bool may_be_note(const struct job *j, const json_t *attachment, const cha
            (!length || text_to_uint(length, NOTE_MAX, &size) == 0);
 }
 
-/* Whether an attachment is the text of our note, whose transaction becomes j->note. */
+/* Whether an attachment is the text of our note. If so, sets j->note to its transaction. */
 static int is_note(struct job *j, const json_t *attachment, bool *ret, struct err *err)
 {
     char path[200], id[JOB_ID];
@@ -282,7 +282,7 @@ static int is_note(struct job *j, const json_t *attachment, bool *ret, struct er
         return 0;
     struct buf text = BUF_INIT(NOTE_MAX + 1);
     job_path(path, sizeof path, API "/attachment/%s", id);
-    int rc = read_content(j, path, &(struct job_sink){take_text, &text, NOTE_MAX}, err);
+    int rc = read_content(j, path, &(struct job_sink){append_text, &text, NOTE_MAX}, err);
     if (rc == 0 && strstr(buf_str(&text), j->attachment.sha256)) {
         *ret = true;
         rc = json_id(j, attachment, "TransactionId", j->note, err);
@@ -291,8 +291,7 @@ static int is_note(struct job *j, const json_t *attachment, bool *ret, struct er
     return rc;
 }
 
-/* The text that holds the file's digest, and first did: mails that RT writes of it hold it too, in
- * transactions of their own behind it. */
+/* Finds the oldest text with the file's digest: later mails of RT repeat it in their own transactions. */
 static int read_note(struct job *j, bool *ret_internal, struct err *err)
 {
     json_t *list = NULL;
@@ -318,12 +317,12 @@ const struct tracker_type tracker_rt = {
     .may = "its user needs SeeQueue, ShowTicket, CreateTicket, CommentOnTicket and ShowTicketComments on the "
            "queue",
     .max_assignees = 1,
-    .look_place = look_place,
-    .look = look_place,
-    .create = create,
-    .upload = upload,
-    .verify = verify,
-    .words = words,
-    .note = note,
+    .look_place = read_place,
+    .look = read_place,
+    .create = create_ticket,
+    .upload = upload_file,
+    .verify = verify_file,
+    .words = write_words,
+    .note = write_note,
     .read_note = read_note,
 };

@@ -1,6 +1,6 @@
 /*
- * The steps of a hand-off, one after the other; each knows what must have been read back before it. What a
- * kind of tracker does in a step is in its own file.
+ * Runs the steps of a hand-off in order. Each step relies on what earlier steps have read back. The file of a
+ * tracker type sends the requests of its steps.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,11 +26,11 @@ const struct tracker_type *tracker_of(enum tracker_kind kind)
     "Performance profiles are being attached here by profgrab. What they are of follows in a note, once it " \
     "is certain that only those can read it who should."
 
-struct telling {
+struct step_report {
     char *text;
     size_t cap;
 };
-#define TELL(t, ...) snprintf((t)->text, (t)->cap, __VA_ARGS__)
+#define REPORT(t, ...) snprintf((t)->text, (t)->cap, __VA_ARGS__)
 
 static void raise_left(struct handoff_result *r, enum handoff_left left)
 {
@@ -38,47 +38,47 @@ static void raise_left(struct handoff_result *r, enum handoff_left left)
         r->left = left;
 }
 
-/* 0: done, 1: not needed, -1. */
-typedef int step_fn(struct job *j, const struct telling *tell, struct err *err);
+/* Returns 0 if done, 1 if not needed, or -1. */
+typedef int step_fn(struct job *j, const struct step_report *report, struct err *err);
 
-static int look(struct job *j, const struct telling *tell, struct err *err)
+static int read_place(struct job *j, const struct step_report *report, struct err *err)
 {
     if (j->type->look(j, err) < 0)
         return -1;
     if (j->options->dry_run) {
-        TELL(tell, "dry run: %s %s is assumed to be private", j->type->place, j->request->project);
+        REPORT(report, "dry run: %s %s is assumed to be private", j->type->place, j->request->project);
         return 0;
     }
     const char *flag =
         j->facts.confidential ? "; the issue is confidential" : "; the issue is not confidential";
-    TELL(tell, "%s %s: %s%s", j->type->place, j->request->project, readers_text(j->facts.place),
-         j->facts.existing && j->type->read_back ? flag : "");
+    REPORT(report, "%s %s: %s%s", j->type->place, j->request->project, readers_text(j->facts.place),
+           j->facts.existing && j->type->read_back ? flag : "");
     return 0;
 }
 
-static int may_go_there(const struct job *j, struct err *err)
+static int check_place(const struct job *j, struct err *err)
 {
     char place[300];
     snprintf(place, sizeof place, "%s %s", j->type->place, j->request->project);
     return decide_bundle(&j->facts, place, err);
 }
 
-static int decide(struct job *j, const struct telling *tell, struct err *err)
+static int decide_place(struct job *j, const struct step_report *report, struct err *err)
 {
-    if (may_go_there(j, err) < 0)
+    if (check_place(j, err) < 0)
         return -1;
-    TELL(tell, "%s",
-         j->facts.encrypted          ? "the bundle is encrypted"
-         : j->facts.plaintext_i_know ? "in plain text, as you say"
-                                     : "in plain text, to members only");
+    REPORT(report, "%s",
+           j->facts.encrypted          ? "the bundle is encrypted"
+           : j->facts.plaintext_i_know ? "in plain text, as you say"
+                                       : "in plain text, to members only");
     return 0;
 }
 
-static int create(struct job *j, const struct telling *tell, struct err *err)
+static int create_issue(struct job *j, const struct step_report *report, struct err *err)
 {
     char title[256], now[32];
     if (j->facts.existing) {
-        TELL(tell, "%s %s exists", j->type->issue, j->issue);
+        REPORT(report, "%s %s exists", j->type->issue, j->issue);
         return 1;
     }
     snprintf(title, sizeof title, "Profiles taken with profgrab, %s",
@@ -88,11 +88,11 @@ static int create(struct job *j, const struct telling *tell, struct err *err)
         text_printable(title, sizeof title, j->request->title, strlen(j->request->title));
     if (j->type->create(j, title, NEUTRAL, err) < 0)
         return -1;
-    TELL(tell, "%s %s, which names no host yet", j->type->issue, j->issue);
+    REPORT(report, "%s %s, which names no host yet", j->type->issue, j->issue);
     return 0;
 }
 
-static int flag_dropped(const struct job *j, struct err *err)
+static int set_flag_error(const struct job *j, struct err *err)
 {
     err_set(err, ERR_DENIED, "the tracker took the %s but dropped its confidential flag", j->type->issue);
     return err_hint(err,
@@ -101,30 +101,31 @@ static int flag_dropped(const struct job *j, struct err *err)
                     *j->result->issue_url ? j->result->issue_url : j->issue);
 }
 
-static int read_back(struct job *j, const struct telling *tell, struct err *err)
+static int read_flag(struct job *j, const struct step_report *report, struct err *err)
 {
     bool confidential = false;
     if (!j->type->read_back) {
-        TELL(tell, "the %s's rights decide who reads a %s", j->type->place, j->type->issue);
+        REPORT(report, "the %s's rights decide who reads a %s", j->type->place, j->type->issue);
         return 1;
     }
     if (j->type->read_back(j, &confidential, err) < 0)
         return -1;
     j->facts.confidential = j->result->confidential = confidential;
     if (!confidential && !j->facts.existing)
-        return flag_dropped(j, err);
-    /* Of an issue that exists it may have changed since it was looked at. */
-    if (may_go_there(j, err) < 0)
+        return set_flag_error(j, err);
+    /* The flag of an existing issue may have changed since the first step. */
+    if (check_place(j, err) < 0)
         return -1;
-    TELL(tell, "%s %s is%s confidential", j->type->issue, j->issue, confidential ? "" : " not");
+    REPORT(report, "%s %s is%s confidential", j->type->issue, j->issue, confidential ? "" : " not");
     return 0;
 }
 
-static int open_note(struct job *j, const struct telling *tell, struct err *err)
+static int open_note(struct job *j, const struct step_report *report, struct err *err)
 {
     bool internal = false;
     if (!decide_needs_note(&j->facts) || !j->type->open_note) {
-        TELL(tell, "%s", j->type->open_note ? "the issue is confidential" : "a comment is always internal");
+        REPORT(report, "%s",
+               j->type->open_note ? "the issue is confidential" : "a comment is always internal");
         return 1;
     }
     int rc = j->type->open_note(j, NEUTRAL, &internal, err);
@@ -139,27 +140,27 @@ static int open_note(struct job *j, const struct telling *tell, struct err *err)
                     j->result->issue_url);
 }
 
-static int upload(struct job *j, const struct telling *tell, struct err *err)
+static int upload_file(struct job *j, const struct step_report *report, struct err *err)
 {
     char size[32];
     if (job_look_again(j, err) < 0 || j->type->upload(j, err) < 0)
         return -1;
-    TELL(tell, "%s, %s", j->attachment.name, text_bytes(size, sizeof size, j->attachment.size));
+    REPORT(report, "%s, %s", j->attachment.name, text_bytes(size, sizeof size, j->attachment.size));
     return 0;
 }
 
-static int verify(struct job *j, const struct telling *tell, struct err *err)
+static int verify_file(struct job *j, const struct step_report *report, struct err *err)
 {
     if (j->type->verify(j, err) < 0) {
         err_hint(err, "what was stored is not what was sent, or nobody can tell: no note refers to it");
         return -1;
     }
-    TELL(tell, "%llu bytes, SHA-256 %s", (unsigned long long)j->attachment.size, j->attachment.sha256);
+    REPORT(report, "%llu bytes, SHA-256 %s", (unsigned long long)j->attachment.size, j->attachment.sha256);
     return 0;
 }
 
-/* An upload takes its time, and somebody may have opened the issue to all meanwhile. */
-static int still_confidential(struct job *j, struct err *err)
+/* Checks again: somebody may have made the issue public during the upload. */
+static int check_flag(struct job *j, struct err *err)
 {
     bool confidential = false;
     if (job_read_flag(j, &confidential, err) < 0)
@@ -169,23 +170,23 @@ static int still_confidential(struct job *j, struct err *err)
                : err_set(err, ERR_DENIED, "the %s is not confidential any more", j->type->issue);
 }
 
-static int attach(struct job *j, const struct telling *tell, struct err *err)
+static int attach_file(struct job *j, const struct step_report *report, struct err *err)
 {
     if (!j->type->attach) {
-        TELL(tell, "it is attached already");
+        REPORT(report, "it is attached already");
         return 1;
     }
-    if (still_confidential(j, err) < 0 || j->type->attach(j, err) < 0)
+    if (check_flag(j, err) < 0 || j->type->attach(j, err) < 0)
         return -1;
-    TELL(tell, "%s %s has it", j->type->issue, j->issue);
+    REPORT(report, "%s %s has it", j->type->issue, j->issue);
     return 0;
 }
 
-static int note(struct job *j, const struct telling *tell, struct err *err)
+static int write_note(struct job *j, const struct step_report *report, struct err *err)
 {
     struct buf words = BUF_INIT(256u << 10);
-    (void)tell;
-    int rc = still_confidential(j, err);
+    (void)report;
+    int rc = check_flag(j, err);
     if (rc == 0) {
         j->type->words(j, &words);
         rc = buf_check(&words, "the note", err);
@@ -196,7 +197,7 @@ static int note(struct job *j, const struct telling *tell, struct err *err)
     return rc;
 }
 
-static int read_note(struct job *j, const struct telling *tell, struct err *err)
+static int read_note(struct job *j, const struct step_report *report, struct err *err)
 {
     bool internal = false;
     if (j->type->read_note(j, &internal, err) < 0)
@@ -206,28 +207,28 @@ static int read_note(struct job *j, const struct telling *tell, struct err *err)
                 j->type->issue);
         return err_hint(err, "remove the note: %s", j->result->issue_url);
     }
-    TELL(tell, "%s", internal ? "the note is internal" : "the note is as confidential as its issue");
+    REPORT(report, "%s", internal ? "the note is internal" : "the note is as confidential as its issue");
     return 0;
 }
 
 static const struct {
     const char *name;
-    const char *doing; /* in front of what went wrong */
+    const char *doing; /* precedes its error */
     step_fn *run;
-    enum handoff_left done, unknown; /* what the tracker has then */
+    enum handoff_left done, unknown; /* the tracker has this after the outcome */
 } steps[HANDOFF_STEPS] = {
-    [HANDOFF_LOOK] = {"look", "looking", look, HANDOFF_LEFT_NOTHING, HANDOFF_LEFT_NOTHING},
-    [HANDOFF_DECIDE] = {"decide", "refused", decide, HANDOFF_LEFT_NOTHING, HANDOFF_LEFT_NOTHING},
-    [HANDOFF_CREATE] = {"create", "making the issue", create, HANDOFF_LEFT_ISSUE, HANDOFF_LEFT_ISSUE},
-    [HANDOFF_READ_BACK] = {"read-back", "reading the flag back", read_back, HANDOFF_LEFT_NOTHING,
+    [HANDOFF_LOOK] = {"look", "looking", read_place, HANDOFF_LEFT_NOTHING, HANDOFF_LEFT_NOTHING},
+    [HANDOFF_DECIDE] = {"decide", "refused", decide_place, HANDOFF_LEFT_NOTHING, HANDOFF_LEFT_NOTHING},
+    [HANDOFF_CREATE] = {"create", "making the issue", create_issue, HANDOFF_LEFT_ISSUE, HANDOFF_LEFT_ISSUE},
+    [HANDOFF_READ_BACK] = {"read-back", "reading the flag back", read_flag, HANDOFF_LEFT_NOTHING,
                            HANDOFF_LEFT_NOTHING},
     [HANDOFF_OPEN_NOTE] = {"open-note", "opening an internal note", open_note, HANDOFF_LEFT_ISSUE,
                            HANDOFF_LEFT_ISSUE},
-    [HANDOFF_UPLOAD] = {"upload", "uploading", upload, HANDOFF_LEFT_FILE, HANDOFF_LEFT_FILE_UNKNOWN},
-    [HANDOFF_VERIFY] = {"verify", "verifying", verify, HANDOFF_LEFT_NOTHING, HANDOFF_LEFT_NOTHING},
-    [HANDOFF_ATTACH] = {"attach", "attaching it to the issue", attach, HANDOFF_LEFT_NOTHING,
+    [HANDOFF_UPLOAD] = {"upload", "uploading", upload_file, HANDOFF_LEFT_FILE, HANDOFF_LEFT_FILE_UNKNOWN},
+    [HANDOFF_VERIFY] = {"verify", "verifying", verify_file, HANDOFF_LEFT_NOTHING, HANDOFF_LEFT_NOTHING},
+    [HANDOFF_ATTACH] = {"attach", "attaching it to the issue", attach_file, HANDOFF_LEFT_NOTHING,
                         HANDOFF_LEFT_NOTHING},
-    [HANDOFF_NOTE] = {"note", "writing the note", note, HANDOFF_LEFT_WORDS, HANDOFF_LEFT_WORDS_UNKNOWN},
+    [HANDOFF_NOTE] = {"note", "writing the note", write_note, HANDOFF_LEFT_WORDS, HANDOFF_LEFT_WORDS_UNKNOWN},
     [HANDOFF_READ_NOTE] = {"read-note", "reading the note back", read_note, HANDOFF_LEFT_NOTHING,
                            HANDOFF_LEFT_NOTHING},
 };
@@ -243,8 +244,8 @@ const char *handoff_outcome_name(enum handoff_outcome outcome)
     return names[outcome];
 }
 
-/* Bytes that libcurl took may be in a buffer yet: so many at most. */
-static char *part_text(const struct handoff_result *r, const char *bundle, char *dst, size_t cap)
+/* libcurl may not have sent all bytes that it has read, so the number is an upper limit. */
+static char *format_part(const struct handoff_result *r, const char *bundle, char *dst, size_t cap)
 {
     char sent[32], size[32];
     text_bytes(sent, sizeof sent, r->bytes_sent);
@@ -262,7 +263,7 @@ char *handoff_left_text(const struct handoff_result *r, char *dst, size_t cap)
     const char *bundle = r->encrypted ? "the encrypted bundle" : "the bundle, in plain text,";
     const char *is = "is with the tracker", *summary = "; the summary is not";
     if (r->left == HANDOFF_LEFT_PART)
-        return part_text(r, bundle, dst, cap);
+        return format_part(r, bundle, dst, cap);
     if (r->left <= HANDOFF_LEFT_ISSUE) {
         snprintf(dst, cap, "nothing has left this workstation%s",
                  r->left == HANDOFF_LEFT_NOTHING ? ""
@@ -280,17 +281,17 @@ char *handoff_left_text(const struct handoff_result *r, char *dst, size_t cap)
     return dst;
 }
 
-/* ---- going through them -------------------------------------------------------------------------------- */
+/* ---- running the steps --------------------------------------------------------------------------------- */
 
-static void tell_step(const struct job *j, enum handoff_step step)
+static void report_step(const struct job *j, enum handoff_step step)
 {
     const struct handoff_options *o = j->options;
     if (o->step)
         o->step(o->ctx, step, j->result->steps[step].outcome, j->result->steps[step].text);
 }
 
-/* What is not known is said in words, and with what to look at. */
-static int step_failed(struct job *j, enum handoff_step step, struct err *err)
+/* If the outcome is unknown, the error says so, and the hint names the page to look at. */
+static int fail_step(struct job *j, enum handoff_step step, struct err *err)
 {
     bool unknown = j->unknown;
     struct handoff_result *r = j->result;
@@ -310,23 +311,23 @@ static int step_failed(struct job *j, enum handoff_step step, struct err *err)
         http_mask(j->http, err->hint);
         snprintf(r->steps[step].text, sizeof r->steps[step].text, "%.255s", err->msg);
     }
-    tell_step(j, step);
+    report_step(j, step);
     return err_wrap(err, "%s: %s", j->request->tracker->name, steps[step].doing);
 }
 
 static int run_step(struct job *j, enum handoff_step step, struct err *err)
 {
-    struct telling tell = {j->result->steps[step].text, sizeof j->result->steps[step].text};
+    struct step_report report = {j->result->steps[step].text, sizeof j->result->steps[step].text};
     j->unknown = false;
-    tell_step(j, step);
+    report_step(j, step);
     int rc = fd_cancelled(j->options->cancel_fd) ? err_set(err, ERR_CANCELLED, "interrupted")
-                                                 : steps[step].run(j, &tell, err);
+                                                 : steps[step].run(j, &report, err);
     if (rc < 0)
-        return step_failed(j, step, err);
+        return fail_step(j, step, err);
     j->result->steps[step].outcome = rc ? HANDOFF_SKIPPED : HANDOFF_DONE;
     if (rc == 0 && !j->options->dry_run)
         raise_left(j->result, steps[step].done);
-    tell_step(j, step);
+    report_step(j, step);
     return 0;
 }
 
@@ -389,7 +390,7 @@ int handoff_check(const struct handoff_request *r, const struct handoff_options 
     return 0;
 }
 
-static int connect_to(struct job *j, struct secret *token, struct err *err)
+static int connect_to_tracker(struct job *j, struct secret *token, struct err *err)
 {
     const struct tracker *t = j->request->tracker;
     const struct handoff_options *h = j->options;
@@ -441,7 +442,7 @@ int handoff_run(const struct handoff_request *request, const struct handoff_opti
         rc = attachment_open(request->file, request->encrypted, options->cancel_fd, &j.attachment, &why);
     if (rc == 0) {
         fill_result(&j);
-        rc = connect_to(&j, &token, &why);
+        rc = connect_to_tracker(&j, &token, &why);
     }
     if (rc == 0) {
         snprintf(j.issue, sizeof j.issue, "%s", request->issue ? request->issue : "");

@@ -20,31 +20,31 @@
 /* The file and its destination. Strings must live as long as the call. */
 struct handoff_request {
     const struct tracker *tracker;
-    const char *project; /* in the tracker's form: "group/project", an identifier, a queue */
-    const char *issue;   /* the number of an existing one, in digits; NULL: create one */
-    const char *file;    /* path of the bundle to send */
-    bool encrypted;      /* it is encrypted */
-    const char *title;   /* of a new issue, in the user's own words, and as public as the issue is before its
-                            flag was read back; NULL: one that tells nothing */
-    const char *summary; /* lines about what was found, host names and all: they go only where it was read
-                            back that outsiders cannot look; NULL: none */
-    const char *reading; /* lines on how to read the bundle, which go with the summary; NULL: none */
-    struct strlist labels;    /* of a new issue; only GitLab has them */
+    const char *project;   /* in the tracker's form: "group/project", an identifier, a queue */
+    const char *issue;     /* the number of an existing one, in digits; NULL: create one */
+    const char *file;      /* path of the bundle to send */
+    bool encrypted;        /* it is encrypted */
+    const char *title;     /* the user's title of a new issue, sent before the issue's flag is read back;
+                              NULL: a neutral title */
+    const char *summary;   /* lines with the findings and host names, sent only after a read-back shows that
+                              outsiders cannot read them; NULL: none */
+    const char *reading;   /* lines on how to read the bundle, sent with the summary; NULL: none */
+    struct strlist labels; /* of a new issue; only GitLab has them */
     struct strlist assignees; /* of a new issue: GitLab user names; one Redmine member (a name or a number);
                                  one owner in Request Tracker */
 };
 
 enum handoff_step {
-    HANDOFF_LOOK,      /* the place and, where there is one, the issue: who can read what is put there */
-    HANDOFF_DECIDE,    /* a bundle in plain text goes nowhere that outsiders can look */
-    HANDOFF_CREATE,    /* a new issue with its flag, and nothing in it that tells anything */
-    HANDOFF_READ_BACK, /* the flag, as the tracker has it now */
-    HANDOFF_OPEN_NOTE, /* on an issue that others read: an internal note that tells nothing, and its flag */
+    HANDOFF_LOOK,      /* reads who can read the place and an existing issue */
+    HANDOFF_DECIDE,    /* refuses a bundle in plain text if outsiders can read the place */
+    HANDOFF_CREATE,    /* creates an issue with its flag and a neutral text */
+    HANDOFF_READ_BACK, /* reads the flag that the tracker has stored */
+    HANDOFF_OPEN_NOTE, /* on a readable issue: creates a neutral internal note, reads its flag */
     HANDOFF_UPLOAD,
-    HANDOFF_VERIFY,    /* size and SHA-256 of what was stored */
-    HANDOFF_ATTACH,    /* where a file is nobody's until an issue takes it: that, and that the issue has it */
-    HANDOFF_NOTE,      /* summary and reading instructions */
-    HANDOFF_READ_NOTE, /* that the note is there, and internal */
+    HANDOFF_VERIFY,    /* compares size and SHA-256 of the stored file */
+    HANDOFF_ATTACH,    /* attaches an upload that has no issue yet, and checks that the issue has it */
+    HANDOFF_NOTE,      /* writes summary and reading instructions */
+    HANDOFF_READ_NOTE, /* checks that the note exists and is internal */
 };
 #define HANDOFF_STEPS 10
 
@@ -53,14 +53,14 @@ enum handoff_outcome {
     HANDOFF_DONE,
     HANDOFF_SKIPPED, /* this hand-off does not need it; `text` says why */
     HANDOFF_FAILED,
-    HANDOFF_UNKNOWN, /* all was sent and no answer came: it may have happened. Never repeated by itself. */
+    HANDOFF_UNKNOWN, /* sent whole, no answer: it may have happened. profgrab does not repeat it. */
 };
 
-/* What has left and what the tracker has of it, at most, when it ended; each includes those before it. */
+/* The most that has left this workstation when the run ended. Each value includes those before it. */
 enum handoff_left {
     HANDOFF_LEFT_NOTHING,
-    HANDOFF_LEFT_ISSUE,        /* an issue or a note that tells nothing but a title of the user's own */
-    HANDOFF_LEFT_PART,         /* bytes of the file (bytes_sent), which the tracker did not take */
+    HANDOFF_LEFT_ISSUE,        /* an issue or a note, neutral but for the user's title */
+    HANDOFF_LEFT_PART,         /* bytes of the file (bytes_sent) that the tracker did not store */
     HANDOFF_LEFT_FILE_UNKNOWN, /* the file may be there */
     HANDOFF_LEFT_FILE,
     HANDOFF_LEFT_WORDS_UNKNOWN, /* the summary may be there */
@@ -68,19 +68,19 @@ enum handoff_left {
 };
 
 struct handoff_result {
-    char issue[32];       /* its number; "" before there is one */
+    char issue[32];       /* its number; "" before it exists */
     char issue_url[1024]; /* for people; "" if not known */
-    char file_name[128];  /* what the file is called there: a name that tells nothing */
+    char file_name[128];  /* its neutral name at the tracker */
     char sha256[SHA256_HEX];
     uint64_t bytes;
-    uint64_t bytes_sent; /* of the file, at most, in the try that sent most */
-    bool encrypted;      /* as the request had it */
-    bool titled;         /* a title of the user's own was on its way */
+    uint64_t bytes_sent; /* the most bytes of the file that any attempt sent */
+    bool encrypted;      /* as in the request */
+    bool titled;         /* the request with the user's title was started */
     bool confidential;   /* of the issue, as read back */
     enum handoff_left left;
     struct {
         enum handoff_outcome outcome;
-        char text[256]; /* one line: what came of it; "" where there is nothing to say */
+        char text[256]; /* one line on the outcome; "" for none */
     } steps[HANDOFF_STEPS];
 };
 
@@ -92,18 +92,17 @@ const char *handoff_outcome_name(enum handoff_outcome outcome);
 char *handoff_left_text(const struct handoff_result *r, char *dst, size_t cap);
 
 struct handoff_options {
-    /* A bundle in plain text goes also where outsiders can read it. */
+    /* Sends a bundle in plain text even if outsiders can read it. */
     bool plaintext_i_know;
-    /* Nothing at all is sent, not even a GET, and no token is read: `would` gets every request as it would
-     * be if all went well. Where an answer would be needed, words in capitals stand: ISSUE, NOTE. */
+    /* Sends nothing, not even a GET, and reads no token: `would` gets each request of a successful run.
+     * Words in capitals replace values of answers: ISSUE, NOTE. */
     bool dry_run;
     uint64_t upload_max; /* GitLab: files above it go into the package registry; 0: HANDOFF_UPLOAD_MAX */
     int64_t connect_ms;  /* to connect, TLS included; 0: 20 s */
     int64_t silence_ms;  /* without a byte in either direction; 0: 60 s */
-    int64_t patience_ms; /* how long all waits of one request together may be, when the tracker says "too many
-                            requests" or cannot answer a question; 0: 2 minutes */
+    int64_t patience_ms; /* for all waits of one request together; 0: 2 minutes */
     int cancel_fd;       /* readable: ERR_CANCELLED; -1: none */
-    /* All may be NULL. `step` is told of each step as it begins (HANDOFF_NOT_REACHED) and as it has ended. */
+    /* All may be NULL. `step` is called when a step begins (HANDOFF_NOT_REACHED) and when it ends. */
     void (*step)(void *ctx, enum handoff_step step, enum handoff_outcome outcome, const char *text);
     void (*progress)(void *ctx, uint64_t bytes, uint64_t of);    /* sent, about ten times a second */
     void (*waiting)(void *ctx, int64_t ms, const char *because); /* before it repeats a request */
@@ -114,19 +113,19 @@ struct handoff_options {
 #define HANDOFF_UPLOAD_MAX (UINT64_C(100) << 20)
 
 /*
- * Whether that can be right, as far as it can be told without asking anybody: ERR_USAGE with what is wrong,
- * ERR_DENIED where a bundle in plain text would be refused whatever the tracker says. Looks at no file and
- * reads no token, so `file` may be NULL; of the options at plaintext_i_know alone. handoff_run begins with
- * it; it is here for those who want to know before they make what is handed over.
+ * Checks a request without asking the tracker. ERR_USAGE if the request is invalid; ERR_DENIED if a bundle in
+ * plain text would be refused whatever the tracker answers. Opens no file and reads no token, so `file` may
+ * be NULL. Reads only plaintext_i_know of the options. handoff_run calls it first; a caller may call it
+ * before it makes the bundle.
  */
 int handoff_check(const struct handoff_request *request, const struct handoff_options *options,
                   struct err *err);
 
 /*
- * Does it, in the calling thread. 0: the bundle is attached, verified, and the note stands. -1: err says
- * what went wrong and to what, and *ret, which is filled in in every case, how far it came. ERR_USAGE: the
- * request cannot be right (no such project or assignee, a flag that is needed); ERR_DENIED: the tracker does
- * not accept the token, or the bundle must not go there. The file itself is only read.
+ * Runs the steps in the calling thread. 0: the bundle is attached and verified, and the note is written. -1:
+ * err has the failed step and its cause. Fills *ret in any case. ERR_USAGE: the request is invalid (no such
+ * project or assignee, a flag that is needed). ERR_DENIED: the tracker does not accept the token, or the
+ * bundle must not go there. Does not change the file.
  *
  * libcurl must have been initialised (fetch_global_init).
  */

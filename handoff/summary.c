@@ -6,7 +6,7 @@
 #include "bundle/bundle.h"
 #include "base/banned.h"
 
-/* A note is read by people: the rest is in the bundle's README.md. */
+/* A note lists at most these services for its human readers; the bundle's README.md lists all. */
 #define MAX_SERVICES 50
 #define MAX_VERDICTS 30
 #define MAX_TEXT (32u << 10)
@@ -16,17 +16,17 @@
 struct unfinished_summary {
     struct buf text;
     size_t services, verdicts;
-    bool full; /* nothing more goes in */
-    bool cut;  /* something was left out */
+    bool full; /* no further line fits */
+    bool cut;  /* a line was left out */
 };
 
-/* NULL, of a key that the manifest lacks, is "". */
+/* Returns "" for NULL, which stands for a missing key. */
 static const char *or_empty(const char *s)
 {
     return s ? s : "";
 }
 
-/* A whole line or none of it. Releases the line. */
+/* Adds the whole line or nothing, and releases it. */
 static void add_line(struct unfinished_summary *s, struct buf *line)
 {
     s->full = s->full || line->failed || s->text.len + line->len > MAX_TEXT;
@@ -36,7 +36,7 @@ static void add_line(struct unfinished_summary *s, struct buf *line)
     buf_release(line);
 }
 
-/* What the profiles show, in the order of the manifest. */
+/* Adds the sentences on the profiles, in the order of the manifest. */
 static void add_sentences(struct unfinished_summary *s, const struct manifest_contents *m)
 {
     for (size_t i = 0; i < m->n_summary; i++) {
@@ -86,7 +86,7 @@ static void add_items(struct unfinished_summary *s, const char *host, const stru
     add_line(s, &line);
 }
 
-/* The findings. One with the words of an earlier one is only a reference, by its first words. */
+/* Adds the findings. A repeated finding only refers to the earlier one, by its first words. */
 static void add_verdicts(struct unfinished_summary *s, const char *where, const struct manifest_verdict *list,
                          size_t n)
 {
@@ -130,7 +130,7 @@ static void add_host(struct unfinished_summary *s, const struct manifest_host *h
         add_service(s, or_empty(host->name), &host->services[i]);
 }
 
-static int summarize(const struct manifest_contents *m, char **ret, struct err *err)
+static int summarize_contents(const struct manifest_contents *m, char **ret, struct err *err)
 {
     struct unfinished_summary s = {.text = BUF_INIT(MAX_TEXT + sizeof CUT)};
     struct buf line = BUF_INIT(100);
@@ -153,7 +153,7 @@ static int summarize(const struct manifest_contents *m, char **ret, struct err *
 
 /* FILE and KEY are placeholders: the file has another name at the tracker, and only the reader knows the key.
  */
-static const char *reading(bool encrypted)
+static const char *choose_commands(bool encrypted)
 {
 #define THEN "README.md in it says what was found; each profile opens with `go tool pprof`.\n"
     return encrypted ? "With profgrab, KEY being your private key that it is encrypted to:\n"
@@ -170,7 +170,7 @@ static int summarize_text(const char *manifest, char **ret, struct err *err)
     struct manifest_contents *m = NULL;
     if (manifest_read(manifest, strlen(manifest), &m, err) < 0)
         return -1;
-    int rc = summarize(m, ret, err);
+    int rc = summarize_contents(m, ret, err);
     manifest_contents_free(m);
     return rc;
 }
@@ -204,7 +204,7 @@ int summary_read(const char *manifest, bool encrypted, struct summary *ret, stru
     char *summary = NULL;
     if (summarize_text(manifest, &summary, err) < 0)
         return -1;
-    *ret = (struct summary){.text = summary, .reading = reading(encrypted)};
+    *ret = (struct summary){.text = summary, .reading = choose_commands(encrypted)};
     return 0;
 }
 

@@ -1,5 +1,5 @@
-/* What a note on an issue says of a bundle: what was found, and how to read it. From the manifest of the copy
- * that is handed off, which redaction has been through. */
+/* Writes the summary of a bundle for the note on an issue: the findings, and how to read the bundle. Reads
+ * the manifest of the redacted copy. */
 #ifndef HANDOFF_SUMMARY_H
 #define HANDOFF_SUMMARY_H
 
@@ -8,12 +8,11 @@
 #include "base/base.h"
 
 struct summary {
-    char *text;          /* lines, host names and all; at most 32 kB, and where something was left out the
-                               last one says so */
-    const char *reading; /* lines with commands, in which FILE and KEY stand for the reader's own */
+    char *text; /* lines, with host names; at most 32 kB. The last line says if lines were left out */
+    const char *reading; /* lines with commands; FILE and KEY are placeholders */
 };
 
-/* The summary alone, of a manifest's text, made fit for a terminal: a new string. */
+/* Makes only the summary, printable, from a manifest's text. The caller frees *ret. */
 int summary_text(const char *manifest, char **ret, struct err *err);
 int summary_read(const char *manifest, bool encrypted, struct summary *ret, struct err *err);
 void summary_release(struct summary *d);
