@@ -18,12 +18,12 @@ int askpass_run(char **argv, struct err *err)
 {
     struct secret answer = {.len = 0};
     if (askpass_ask(argv[0], getenv("SSH_ASKPASS_PROMPT"), argv[1], &answer, err) < 0) {
-        /* Whoever declined knows; ssh goes on as it does without an answer. */
+        /* The user declined: no message is needed, and ssh continues without an answer. */
         if (err->kind == ERR_NOT_FOUND)
             err->kind = ERR_NONE;
         return EXIT_NOTHING;
     }
-    /* Not by stdio, whose buffer nobody wipes. */
+    /* Not with stdio, because its buffer is never wiped. */
     int rc = fd_write_all(STDOUT_FILENO, answer.text, answer.len, err);
     secret_wipe(&answer);
     return rc < 0 || fd_write_all(STDOUT_FILENO, "\n", 1, err) < 0 ? EXIT_NOTHING : 0;

@@ -1,4 +1,4 @@
-/* Asking in the name of an ssh that profgrab started: gateway/openssh/askpass.h has the whole of it. */
+/* Answers the questions of an ssh that profgrab started (gateway/openssh/askpass.h). */
 #ifndef CLI_ASKPASS_H
 #define CLI_ASKPASS_H
 
@@ -6,10 +6,10 @@
 
 #include "base/base.h"
 
-/* Whether the program was started by ssh for the sake of a question. */
+/* Whether ssh started this process as its askpass program. */
 bool askpass_is_meant(int argc, char **argv);
 
-/* Has the question answered and prints the answer. Returns the exit code. */
+/* Gets the answer from the parent profgrab, and prints it. Returns the exit code. */
 int askpass_run(char **argv, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* A capture on a terminal: `profgrab grab` begins one, `profgrab resume` ends one. */
+/* Runs a capture for `profgrab grab` and `profgrab resume`. */
 #ifndef CLI_CAPTURE_COMMAND_H
 #define CLI_CAPTURE_COMMAND_H
 

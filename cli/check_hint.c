@@ -6,7 +6,7 @@
 #include "cli/args/shell.h"
 #include "base/banned.h"
 
-/* Half a command line is of no use, so a longer one is left out. */
+/* A longer command line is left out, because a cut one would not run. */
 #define LINE_MAX_BYTES 300
 
 static void add_option(struct buf *line, const char *option, const char *value)
@@ -36,7 +36,7 @@ static void add_way(struct buf *line, const struct target_options *way)
         buf_adds(line, " --batch");
 }
 
-/* One that was named by --port or --unix has no name in the inventory. */
+/* A service from --port or --unix has no name in the inventory. */
 static void add_service(struct buf *line, const struct service *s)
 {
     char port[16];
@@ -51,9 +51,9 @@ static void add_service(struct buf *line, const struct service *s)
     add_option(line, "--scheme", s->https ? "https" : NULL);
 }
 
-/* The service that shows the way to a host that is not the inventory's, or that has been named by its port;
- * NULL: the host's name says it all. */
-static const struct service *service_of(const struct targets *targets, const struct host *host)
+/* The service that the command needs for a host outside the inventory, or one selected by its port. NULL: the
+ * host's name is enough. */
+static const struct service *find_service(const struct targets *targets, const struct host *host)
 {
     for (size_t i = 0; targets && i < targets->n; i++)
         if (targets->items[i].host == host && (host->adhoc || targets->items[i].service->adhoc))
@@ -69,7 +69,7 @@ struct err check_hint(const struct target_options *way, const struct targets *ta
     if (!failure->unreached || !way)
         return told;
     if (!service)
-        service = service_of(targets, host);
+        service = find_service(targets, host);
     buf_adds(&line, "profgrab check");
     add_way(&line, way);
     add_option(&line, "--host", host->adhoc ? host->address : host->name);

@@ -49,7 +49,7 @@ struct source_file {
     const char *path; /* for messages */
 };
 
-/* Copies one file in. `name` is where it goes; a name that is taken is the user's to change. */
+/* Copies a file to `name` in the bundle. Fails if the name is taken; the user must rename the file. */
 static int add_copy(struct creation *c, const struct source_file *from, const char *name, struct err *err)
 {
     struct fetch_item item = {0};
@@ -173,7 +173,7 @@ static int refuse_bundles(const struct strlist *sources, struct err *err)
     struct stat st;
     for (size_t i = 0; i < sources->n; i++) {
         const char *path = sources->items[i];
-        /* A directory is no bundle, and not opened by a path that may be a link. */
+        /* Skip directories: they are no bundles. */
         if ((stat(path, &st) == 0 && S_ISDIR(st.st_mode)) || !input_is_bundle(path))
             continue;
         if (input_is_encrypted(path)) {
@@ -199,7 +199,7 @@ int create_bundle(const char *output, const char *reason, const struct strlist *
     int rc = record_new(workdir_name(c.work), reason, now, &c.manifest, err);
     if (rc == 0)
         rc = create_from(&c, sources, &path, err);
-    /* Only copies are in there: the originals are where they were. */
+    /* The work directory has only copies, so it can be removed. */
     if (rc < 0)
         workdir_remove(c.work);
     else

@@ -12,15 +12,15 @@
 #include "cli/term/talk.h"
 #include "base/banned.h"
 
-/* A piece: large enough that most chunks are sealed where they lie, small enough for the processor's cache.
- * It lies at the beginning of a page: reading to anywhere else took four times as long. */
+/* The size of the buffer: large enough that age seals most chunks in place, small enough for the processor's
+ * cache. The buffer is page-aligned, because reads into an unaligned one took four times as long. */
 #define PIECE (1u << 18)
 #define PAGE 4096
-/* Armor may have that much white space in front, and a little more than its first line. */
+/* Armor's maximum leading white space, and a little more than its first line. */
 #define BEGIN_MAX 1100
 #define ENDING ".age"
 
-/* ---- to whom ------------------------------------------------------------------------------------------- */
+/* ---- recipients ---------------------------------------------------------------------------------------- */
 
 static int ask_passphrase(struct prompt *prompt, const char *text, struct secret *ret, struct err *err)
 {
@@ -65,23 +65,23 @@ static int add_recipients(const struct seal_options *o, struct age_recipients *r
                          "as ~/.ssh/*.pub, or --passphrase");
 }
 
-/* ---- from where to where ------------------------------------------------------------------------------- */
+/* ---- input and output ---------------------------------------------------------------------------------- */
 
 struct job {
     const struct seal_options *o;
-    int in;                       /* to read from */
-    int out;                      /* to write to */
-    char *path;                   /* of what is written; NULL: standard output */
-    struct atomic_file *new_file; /* of it; NULL: not begun */
+    int in;                       /* the descriptor to read */
+    int out;                      /* the descriptor to write */
+    char *path;                   /* of the output; NULL: standard output */
+    struct atomic_file *new_file; /* of the output; NULL: not created yet */
 };
 
-static char *join(const char *a, const char *b)
+static char *join_text(const char *a, const char *b)
 {
     char *both = NULL;
     return asprintf(&both, "%s%s", a, b) < 0 ? NULL : both;
 }
 
-/* Standard input has no name, and what is decrypted needs one that ends in .age. */
+/* Fails for standard input, and for a file to decrypt whose name does not end in .age. */
 static int default_output(const struct seal_options *o, bool encrypt, char **ret, struct err *err)
 {
     size_t n = strlen(o->file), ending = strlen(ENDING);
@@ -90,12 +90,12 @@ static int default_output(const struct seal_options *o, bool encrypt, char **ret
         err_set(err, ERR_USAGE, "what shall be the name of what is written?");
         return err_hint(err, "-o FILE, or -o - for standard output");
     }
-    *ret = encrypt ? join(o->file, ENDING) : strndup(o->file, n - ending);
+    *ret = encrypt ? join_text(o->file, ENDING) : strndup(o->file, n - ending);
     return *ret ? 0 : err_nomem(err);
 }
 
-/* Before anybody is asked for anything. */
-static int look_output(struct job *j, bool encrypt, struct err *err)
+/* Runs before any question, so that the user does not type a passphrase in vain. */
+static int check_output(struct job *j, bool encrypt, struct err *err)
 {
     const char *output = j->o->output;
     bool text = encrypt && j->o->armor;
@@ -116,9 +116,8 @@ static int look_output(struct job *j, bool encrypt, struct err *err)
     return err_hint(err, "-o FILE writes another file, or remove that one first");
 }
 
-/* What has another name than one expects is often not encrypted at all. Of standard input that is seen when
- * it is read. */
-static int look_input(const struct job *j, struct err *err)
+/* Refuses a file that is not encrypted before any question. Standard input is checked when it is read. */
+static int check_input(const struct job *j, struct err *err)
 {
     unsigned char first[BEGIN_MAX];
     char *manifest = NULL;
@@ -134,16 +133,16 @@ static int look_input(const struct job *j, struct err *err)
                   : -1;
 }
 
-static int job_begin(struct job *j, const struct seal_options *o, bool encrypt, struct err *err)
+static int begin_job(struct job *j, const struct seal_options *o, bool encrypt, struct err *err)
 {
     *j = (struct job){.o = o, .in = -1, .out = -1};
     if (signals_install(err) < 0)
         return -1;
     j->in = strcmp(o->file, "-") == 0 ? STDIN_FILENO : file_open(o->file, err);
-    return j->in < 0 || (!encrypt && look_input(j, err) < 0) ? -1 : 0;
+    return j->in < 0 || (!encrypt && check_input(j, err) < 0) ? -1 : 0;
 }
 
-static int job_open_output(struct job *j, struct err *err)
+static int open_output(struct job *j, struct err *err)
 {
     struct atomic_file *new_file = NULL;
     if (!j->path)
@@ -155,7 +154,7 @@ static int job_open_output(struct job *j, struct err *err)
     return 0;
 }
 
-static int job_finish(struct job *j, struct err *err)
+static int finish_job(struct job *j, struct err *err)
 {
     if (!j->path)
         return 0;
@@ -165,7 +164,7 @@ static int job_finish(struct job *j, struct err *err)
     return 0;
 }
 
-static void job_release(struct job *j)
+static void release_job(struct job *j)
 {
     atomic_file_free(j->new_file);
     if (j->in != STDIN_FILENO)
@@ -173,7 +172,7 @@ static void job_release(struct job *j)
     free(j->path);
 }
 
-static void piece_free(unsigned char *piece)
+static void free_piece(unsigned char *piece)
 {
     if (piece)
         explicit_bzero(piece, PIECE);
@@ -193,7 +192,7 @@ static ssize_t read_piece(const struct job *j, unsigned char *piece, struct err 
     }
 }
 
-static int encrypt(const struct job *j, const struct age_recipients *to, struct err *err)
+static int encrypt_file(const struct job *j, const struct age_recipients *to, struct err *err)
 {
     struct age_writer *w = NULL;
     ssize_t n = -1;
@@ -206,12 +205,12 @@ static int encrypt(const struct job *j, const struct age_recipients *to, struct 
     if (rc == 0)
         rc = n < 0 ? -1 : age_writer_finish(w, err);
     age_writer_free(w);
-    piece_free(piece);
+    free_piece(piece);
     return rc;
 }
 
-/* Who can read what was written, and who can still read what it was made of. */
-static void say_recipients(const struct job *j, const struct age_recipients *to)
+/* Prints the recipients, and that the input stays in plain text. */
+static void print_recipients(const struct job *j, const struct age_recipients *to)
 {
     for (size_t i = 0; i < age_recipients_count(to); i++)
         talk("encrypted to %s", age_recipients_name(to, i));
@@ -224,32 +223,31 @@ int seal_encrypt(const struct seal_options *o, struct err *err)
     struct job j;
     struct age_recipients *to = NULL;
     int rc = -1;
-    if (job_begin(&j, o, true, err) == 0 && age_recipients_new(&to, err) == 0 &&
-        add_recipients(o, to, err) == 0 && look_output(&j, true, err) == 0 &&
-        (!o->passphrase || add_passphrase(to, o->passphrase_file, err) == 0) &&
-        job_open_output(&j, err) == 0) {
-        rc = encrypt(&j, to, err);
+    if (begin_job(&j, o, true, err) == 0 && age_recipients_new(&to, err) == 0 &&
+        add_recipients(o, to, err) == 0 && check_output(&j, true, err) == 0 &&
+        (!o->passphrase || add_passphrase(to, o->passphrase_file, err) == 0) && open_output(&j, err) == 0) {
+        rc = encrypt_file(&j, to, err);
         if (rc < 0)
             err_wrap(err, "%s", j.path ? j.path : "standard output");
-        else if ((rc = job_finish(&j, err)) == 0)
-            say_recipients(&j, to);
+        else if ((rc = finish_job(&j, err)) == 0)
+            print_recipients(&j, to);
     }
     age_recipients_free(to);
-    job_release(&j);
+    release_job(&j);
     return rc;
 }
 
 /* ---- decrypt ------------------------------------------------------------------------------------------- */
 
-/* What is written is genuine, but only the end shows that it is all. */
-static int copy(const struct job *j, struct age_reader *r, struct err *err)
+/* Each decrypted chunk is authenticated, but only the last one shows that the file is complete. */
+static int copy_decrypted(const struct job *j, struct age_reader *r, struct err *err)
 {
     ssize_t n = 0;
     unsigned char *piece = aligned_alloc(PAGE, PIECE);
     int rc = piece ? 0 : err_nomem(err);
     while (rc == 0 && (n = age_reader_read(r, piece, PIECE, err)) > 0)
         rc = fd_write_or_cancel(j->out, piece, (size_t)n, signals_cancel_fd(), err);
-    piece_free(piece);
+    free_piece(piece);
     if (err->kind == ERR_CANCELLED)
         return err_set(err, ERR_CANCELLED,
                        j->path ? "interrupted; nothing was written"
@@ -257,18 +255,18 @@ static int copy(const struct job *j, struct age_reader *r, struct err *err)
     return n < 0 ? err_wrap(err, "%s", j->o->file) : rc;
 }
 
-static int decrypt(struct job *j, struct age_identities *by, struct err *err)
+static int decrypt_file(struct job *j, struct age_identities *by, struct err *err)
 {
     struct age_reader *r = NULL;
     if (age_reader_open(j->in, by, &r, err) < 0)
         return err_wrap(err, "%s", j->o->file);
-    int rc = job_open_output(j, err);
+    int rc = open_output(j, err);
     if (rc == 0)
-        rc = copy(j, r, err);
+        rc = copy_decrypted(j, r, err);
     age_reader_free(r);
     if (rc < 0 && !j->path && err->kind != ERR_CANCELLED)
         return err_hint(err, "what was written before is genuine, but not the whole");
-    return rc < 0 ? -1 : job_finish(j, err);
+    return rc < 0 ? -1 : finish_job(j, err);
 }
 
 int seal_decrypt(const struct seal_options *o, struct err *err)
@@ -276,11 +274,11 @@ int seal_decrypt(const struct seal_options *o, struct err *err)
     struct job j;
     struct opener opener;
     int rc = -1;
-    if (job_begin(&j, o, false, err) == 0 && look_output(&j, false, err) == 0 &&
+    if (begin_job(&j, o, false, err) == 0 && check_output(&j, false, err) == 0 &&
         opener_init(&opener, o->identities, o->passphrase_file, err) == 0) {
-        rc = decrypt(&j, opener.by, err);
+        rc = decrypt_file(&j, opener.by, err);
         opener_release(&opener);
     }
-    job_release(&j);
+    release_job(&j);
     return rc;
 }

@@ -10,7 +10,7 @@
 #include "cli/input/ahead.h"
 #include "base/banned.h"
 
-/* What is compared: argv for pprof, whose last three words are -diff_base OLD NEW. */
+/* One comparison: argv for pprof, which ends with -diff_base OLD NEW. */
 struct comparison {
     char **argv;
     int n;
@@ -18,8 +18,8 @@ struct comparison {
     const struct confined_budget *budget; /* of both together; NULL: none */
 };
 
-/* As pprof says it: scripts know its words. */
-static int report(struct comparison *c, struct input_keys *keys, struct err *err)
+/* Prints errors in pprof's form, because scripts match it. */
+static int print_report(struct comparison *c, struct input_keys *keys, struct err *err)
 {
     if (pprof_parse(c->n, c->argv, &c->options, err) != PPROF_GO_ON)
         return -1;
@@ -179,7 +179,7 @@ static int compare_pair(struct comparison *c, char **names, struct input_keys *k
     char **words = c->argv + c->n - 2, *before[] = {words[0], words[1]};
     words[0] = names[0];
     words[1] = names[1];
-    int rc = report(c, keys, err);
+    int rc = print_report(c, keys, err);
     words[0] = before[0];
     words[1] = before[1];
     return rc;
@@ -278,7 +278,7 @@ static int compare_with_member(struct comparison *c, bool old_is_bundle, struct 
         *word = found;
     }
     if (rc == 0)
-        rc = report(c, keys, err);
+        rc = print_report(c, keys, err);
     *word = before;
     free(found);
     free(other);
@@ -303,13 +303,13 @@ static int compare_words(struct comparison *c, struct err *err)
     bool old = input_is_bundle(c->argv[c->n - 2]), new = input_is_bundle(c->argv[c->n - 1]);
     int rc = old && new   ? compare_bundles(c, &keys, err)
              : old || new ? compare_with_member(c, old, &keys, err)
-                          : report(c, &keys, err);
+                          : print_report(c, &keys, err);
     input_keys_release(&keys);
     return rc;
 }
 
 /* Runs pprof with the flags given, -top unless they ask for another format. */
-static int compare(int argc, char **argv, char **room, struct err *err)
+static int run_pprof(int argc, char **argv, char **room, struct err *err)
 {
     static char top[] = "-top", base[] = "-diff_base";
     struct comparison c = {.argv = room + 1, .n = argc + 1};
@@ -348,7 +348,7 @@ static int run(int argc, char **argv, struct err *err)
         err_nomem(err);
         return exit_status_of(err);
     }
-    int status = compare(argc, argv, room, err);
+    int status = run_pprof(argc, argv, room, err);
     free(room);
     return status;
 }

@@ -73,7 +73,7 @@ static void clean_up(struct source_run *r)
 }
 
 /* Only a source behind an SSH session may need a passphrase. */
-static int ask(void *ctx, const struct source *s, struct discovered *ret, struct err *err)
+static int query_source(void *ctx, const struct source *s, struct discovered *ret, struct err *err)
 {
     struct source_run *r = ctx;
     struct ssh_settings ssh;
@@ -167,7 +167,7 @@ static struct discovery_options options_of(struct source_run *r, const struct ss
     return (struct discovery_options){.when = r->command->when,
                                       .ssh = ssh,
                                       .ctx = r,
-                                      .ask = ask,
+                                      .ask = query_source,
                                       .warning = print_warning,
                                       .listed = print_listed,
                                       .failed = print_failure};

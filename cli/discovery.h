@@ -5,7 +5,7 @@
 #include "cli/target.h"
 #include "discovery/discovery.h"
 
-/* What a command wants of discovery. */
+/* The input of discovery for a command. */
 struct discovery_command {
     const struct inventory *inventory;
     struct targets *targets;        /* receives the services */

@@ -7,7 +7,7 @@
 
 #define LINES_MAX 5
 
-static void say(const struct duplicate_hosts *t)
+static void print_hosts(const struct duplicate_hosts *t)
 {
     const struct host *const *h = t->hosts;
     struct err line = ERR_INIT;
@@ -26,7 +26,7 @@ static void say(const struct duplicate_hosts *t)
 void duplicate_hosts_print(const struct duplicate_hosts_list *l)
 {
     for (size_t i = 0; i < l->n && i < LINES_MAX; i++)
-        say(&l->items[i]);
+        print_hosts(&l->items[i]);
     if (l->n > LINES_MAX)
         talk("and %zu more addresses have several hosts", l->n - LINES_MAX);
 }

@@ -1,12 +1,12 @@
-/* Hosts of several names that are one machine: said, and written down. They are not refused: two names of one
- * machine may be meant, two profiles of one process seldom are. */
+/* Warns of host names that are the same machine. They are not refused, because two names of one machine can
+ * be intended. */
 #ifndef CLI_DUPLICATE_HOSTS_H
 #define CLI_DUPLICATE_HOSTS_H
 
 #include "fetch/fetch.h"
 #include "inventory/inventory.h"
 
-/* A line for each on stderr. */
+/* Prints the first few machines on stderr, and the number of the others. */
 void duplicate_hosts_print(const struct duplicate_hosts_list *l);
 
 #endif

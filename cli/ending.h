@@ -1,4 +1,4 @@
-/* How a run ends: its exit code and its last line, from its outcome alone. Nothing else decides either. */
+/* The exit code and the last line of a run. They depend on its outcome alone. */
 #ifndef CLI_ENDING_H
 #define CLI_ENDING_H
 

@@ -1,4 +1,4 @@
-/* The options of the commands that fetch: in parallel or together, how often, how long, how much. */
+/* The options of commands that fetch: synchronisation, retries, time limits and size limits. */
 #ifndef CLI_FETCH_OPTIONS_H
 #define CLI_FETCH_OPTIONS_H
 
@@ -70,7 +70,7 @@ int fetch_options_check(struct fetch_option_words *w, struct err *err);
 struct fetch_options fetch_options_of(const struct fetch_option_words *w, unsigned parallel);
 void fetch_options_release(struct fetch_option_words *w);
 
-/* When it is known whether to begin together, and with which targets. ERR_USAGE. */
+/* Checks --sync and --sync-deadline against the targets. ERR_USAGE. */
 int fetch_options_check_sync(const struct fetch_option_words *w, unsigned parallel,
                              const struct targets *targets, struct err *err);
 

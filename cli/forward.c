@@ -1,4 +1,4 @@
-/* `profgrab forward`: holds a way to a host's services open for other programs, until it is told to stop. */
+/* `profgrab forward`: forwards local connections to a host's services until a signal ends it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,13 +39,13 @@ static const struct option options[] = {
 struct run {
     struct forward_command *command;
     struct forward_talk talk;
-    bool stood; /* it was said where it listens */
+    bool stood; /* the addresses were printed */
     struct prompt *prompt;
 };
 
-/* ---- where to listen ----------------------------------------------------------------------------------- */
+/* ---- listeners ----------------------------------------------------------------------------------------- */
 
-/* Any free port is one address that each service can have. */
+/* 127.0.0.1:0 gives each service a free port, so one such address is enough. */
 static bool serves_all(const struct strlist *listen)
 {
     struct local_address a;
@@ -69,7 +69,7 @@ static int check_counts(const struct forward_command *c, const struct targets *t
                          "127.0.0.1:0 is a free port for each");
 }
 
-/* The service's own port, or where that cannot be had any other. */
+/* Listens on the service's own port, or on a free one if that port is in use. */
 static int listen_by_default(struct forward_way *w, bool quiet, struct err *err)
 {
     struct local_address at = {.ip = "127.0.0.1", .port = w->target->service->port};
@@ -86,7 +86,7 @@ static int listen_by_default(struct forward_way *w, bool quiet, struct err *err)
     return 0;
 }
 
-/* All words are read before anything is opened. */
+/* Parses all addresses before it opens a listener. */
 static int listen_all(struct run *r, struct err *err)
 {
     const struct strlist *wanted = &r->command->listen;
@@ -102,7 +102,7 @@ static int listen_all(struct run *r, struct err *err)
     return 0;
 }
 
-/* What the second Ctrl-C says. */
+/* Sets the line that the second Ctrl-C prints. */
 static void prepare_farewell(const struct run *r)
 {
     char line[1000];
@@ -116,7 +116,7 @@ static void prepare_farewell(const struct run *r)
 
 /* ---- the run ------------------------------------------------------------------------------------------- */
 
-/* Whoever says no once says it again, and may lock the user out for asking too often. */
+/* A refusal repeats itself, and a host may lock out a user after too many attempts. */
 static bool is_hopeless(void *ctx, const struct err *failure)
 {
     (void)ctx;
@@ -128,7 +128,7 @@ static void on_opening(void *ctx, const struct host *host)
     progress_opening(ctx, host);
 }
 
-/* A failure is told by main. */
+/* main prints the failure. */
 static void on_host(void *ctx, const struct host *host, const struct gateway *gw, const struct err *failure)
 {
     if (!failure)
@@ -159,7 +159,7 @@ static int open_host(struct run *r, const struct targets *targets, struct gatewa
     return rc;
 }
 
-static int carry(struct run *r, struct gateway *gw, struct err *err)
+static int forward_connections(struct run *r, struct gateway *gw, struct err *err)
 {
     struct forward_options how = {.cancel_fd = signals_cancel_fd(),
                                   .patience_ms = FORWARD_PATIENCE_MS,
@@ -181,7 +181,7 @@ static int carry(struct run *r, struct gateway *gw, struct err *err)
     return rc < 0 ? err_wrap(err, "%s", r->talk.host->name) : 0;
 }
 
-static int open_and_carry(struct run *r, const struct targets *targets, struct err *err)
+static int open_and_forward(struct run *r, const struct targets *targets, struct err *err)
 {
     struct gateway_pool *pool = NULL;
     struct gateway *gw = NULL;
@@ -191,7 +191,7 @@ static int open_and_carry(struct run *r, const struct targets *targets, struct e
     if (rc < 0)
         return -1;
     if (gateway_pool_new(&pool, err) < 0 || open_host(r, targets, pool, &gw, err) < 0) {
-        /* There is but one host here, so fewer at a time is no advice. */
+        /* Replaces the hint to open fewer hosts at a time, because forward opens only one. */
         if (err->kind == ERR_BUSY)
             err_hint(err, "is it an SSH server? a busy one turns connections away too (MaxStartups): wait a "
                           "little and try again");
@@ -202,7 +202,7 @@ static int open_and_carry(struct run *r, const struct targets *targets, struct e
         rc = -1;
     } else {
         r->stood = true;
-        rc = carry(r, gw, err);
+        rc = forward_connections(r, gw, err);
     }
     gateway_pool_free(pool);
     gateway_global_cleanup();
@@ -229,13 +229,13 @@ static int run_targets(struct forward_command *c, const struct targets *targets,
             (struct forward_way){.target = &targets->items[r.talk.n], .listener = LOCAL_LISTENER_INIT};
     if (listen_all(&r, err) == 0) {
         prepare_farewell(&r);
-        open_and_carry(&r, targets, err);
+        open_and_forward(&r, targets, err);
     }
     for (size_t i = 0; i < r.talk.n; i++)
         local_release(&r.talk.ways[i].listener);
     free(r.talk.ways);
     int code = exit_status_of(err);
-    /* It was asked to end, and did. */
+    /* A signal after the start is the normal end, not an error. */
     if (r.stood && signals_received() && err->kind == ERR_CANCELLED)
         *err = (struct err)ERR_INIT;
     return code;

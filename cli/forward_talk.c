@@ -12,10 +12,11 @@
 #include "fetch/fetch.h"
 #include "base/banned.h"
 
-/* Where caddy listens for its administrators unless it is told otherwise. */
+/* The default port of caddy's administration API. */
 #define CADDY_ADMIN_PORT 2019
 
-__attribute__((format(printf, 2, 3))) static void talk_of(const struct forward_way *w, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void print_about(const struct forward_way *w, const char *fmt,
+                                                              ...)
 {
     char text[2000];
     va_list ap;
@@ -25,7 +26,7 @@ __attribute__((format(printf, 2, 3))) static void talk_of(const struct forward_w
     talk("%s: %s: %s", w->target->host->name, w->target->service->name, text);
 }
 
-/* The page of pprof, as a program on this workstation asks for it. */
+/* The URL of the pprof page for programs on this workstation. */
 static char *url_of(const struct forward_way *w, char *dst, size_t cap)
 {
     const struct service *s = w->target->service;
@@ -68,25 +69,24 @@ static int print_places(const struct forward_talk *t, struct err *err)
     return failed && rc == 0 ? err_nomem(err) : rc;
 }
 
-static void say_who_can_reach(const struct forward_way *w, bool quiet)
+static void print_listener(const struct forward_way *w, bool quiet)
 {
     const struct local_address *a = &w->listener.address;
     char where[LOCAL_NAME];
     local_name(a, where);
     if (!local_is_private(a))
-        talk_of(w,
-                "WARNING: listening on %s: whoever can reach this workstation over the network can read "
-                "these profiles",
-                where);
+        print_about(w,
+                    "WARNING: listening on %s: whoever can reach this workstation over the network can read "
+                    "these profiles",
+                    where);
     else if (!quiet)
-        talk_of(w, "listening on %s, for %s", where,
-                a->path[0] ? "your own programs only" : "programs on this workstation only");
+        print_about(w, "listening on %s, for %s", where,
+                    a->path[0] ? "your own programs only" : "programs on this workstation only");
 }
 
-/* The Host header that the service is to be sent, where one of a program on this workstation will not do: the
- * inventory's, or for caddy's administration port, which takes only its own address, that address. NULL: the
- * service is not known to look at it. */
-static const char *host_to_send(const struct forward_way *w, char *dst, size_t cap)
+/* The Host header that the service requires: the inventory's, or, for caddy's administration port, the
+ * service's own address, because caddy refuses others. NULL: any header works. */
+static const char *required_host(const struct forward_way *w, char *dst, size_t cap)
 {
     const struct service *s = w->target->service;
     const struct local_address *a = &w->listener.address;
@@ -97,11 +97,11 @@ static const char *host_to_send(const struct forward_way *w, char *dst, size_t c
     return dst;
 }
 
-/* A command line that fetches something through it. */
+/* Adds a command line that fetches a profile through the forward. */
 static void add_example(struct buf *b, const struct forward_way *w)
 {
     char header[300], sent[320];
-    const char *host = host_to_send(w, header, sizeof header);
+    const char *host = required_host(w, header, sizeof header);
     struct service seen = *w->target->service;
     const struct local_address *a = &w->listener.address;
     char url[720], page[700], reach[LOCAL_NAME];
@@ -111,7 +111,7 @@ static void add_example(struct buf *b, const struct forward_way *w)
         buf_adds(b, "curl --unix-socket ");
         shell_add_word(b, a->path);
     } else if (seen.https) {
-        /* Under the service's own name, which its certificate bears. */
+        /* Use the service's own name, because its certificate has it. */
         seen.host = seen.tls.server_name ? seen.tls.server_name : seen.host;
         fetch_service_url(&seen, page, sizeof page);
         snprintf(url, sizeof url, "%s/heap", page);
@@ -133,26 +133,27 @@ static void add_example(struct buf *b, const struct forward_way *w)
     shell_add_word(b, url);
 }
 
-/* Everything goes on as it is: TLS, secrets and names are between the service and whoever asks. */
-static void say_how_to_ask(const struct forward_way *w)
+/* forward carries bytes unchanged: the client itself must handle TLS, secrets and the Host header. */
+static void print_usage(const struct forward_way *w)
 {
     const struct service *s = w->target->service;
     struct buf example = BUF_INIT(2000);
     char header[300];
-    const char *host = host_to_send(w, header, sizeof header);
+    const char *host = required_host(w, header, sizeof header);
     add_example(&example, w);
-    talk_of(w, "try: %s", buf_str(&example));
+    print_about(w, "try: %s", buf_str(&example));
     if (s->https)
-        talk_of(w,
-                "TLS ends in the service, and its certificate hardly names an address of this workstation");
+        print_about(
+            w, "TLS ends in the service, and its certificate hardly names an address of this workstation");
     if (s->auth.secret.source != SECRET_NONE)
-        talk_of(w, "the service wants a secret: the forward adds none, whoever asks must send it");
+        print_about(w, "the service wants a secret: the forward adds none, whoever asks must send it");
     if (host)
-        talk_of(w,
-                "the service expects \"Host: %s\": the forward adds no header, whoever asks must send it; "
-                "`go tool "
-                "pprof` cannot%s",
-                host, s->host_header ? "" : ", unless the forward listens on the service's own port");
+        print_about(
+            w,
+            "the service expects \"Host: %s\": the forward adds no header, whoever asks must send it; "
+            "`go tool "
+            "pprof` cannot%s",
+            host, s->host_header ? "" : ", unless the forward listens on the service's own port");
     buf_release(&example);
 }
 
@@ -162,14 +163,14 @@ int forward_talk_announce(const struct forward_talk *t, struct err *err)
     if (print_places(t, err) < 0)
         return -1;
     for (size_t i = 0; i < t->n; i++) {
-        say_who_can_reach(&t->ways[i], quiet);
+        print_listener(&t->ways[i], quiet);
         if (!quiet)
-            say_how_to_ask(&t->ways[i]);
+            print_usage(&t->ways[i]);
     }
     return 0;
 }
 
-/* Whether it was not said just before; it is remembered. */
+/* Whether the message differs from the last one. Stores it. */
 static bool is_news(char complaint[512], const char *msg)
 {
     bool news = strcmp(complaint, msg) != 0;
@@ -177,29 +178,30 @@ static bool is_news(char complaint[512], const char *msg)
     return news;
 }
 
-static void say_failed(const struct forward_talk *t, const struct forward_way *w, const struct err *failure)
+static void print_failure(const struct forward_talk *t, const struct forward_way *w,
+                          const struct err *failure)
 {
     struct err told = check_hint(t->way, NULL, t->host, w->target->service, failure);
     err_wrap(&told, "%s: %s: a connection failed", t->host->name, w->target->service->name);
     talk_error(stderr, &told);
 }
 
-static void say_ended(const struct forward_talk *t, struct forward_way *w, const struct forward_event *e)
+static void print_ended(const struct forward_talk *t, struct forward_way *w, const struct forward_event *e)
 {
     char sent[32], received[32], took[32];
     bool usual = e->failure && (e->failure->kind == ERR_LOST || e->failure->kind == ERR_CANCELLED);
     if (t->verbose)
-        talk_of(w, "%s: ended after %s, %s there, %s back%s%s", e->from,
-                text_duration(took, sizeof took, e->ms), text_bytes(sent, sizeof sent, e->sent),
-                text_bytes(received, sizeof received, e->received), e->failure ? ": " : "",
-                e->failure ? e->failure->msg : "");
+        print_about(w, "%s: ended after %s, %s there, %s back%s%s", e->from,
+                    text_duration(took, sizeof took, e->ms), text_bytes(sent, sizeof sent, e->sent),
+                    text_bytes(received, sizeof received, e->received), e->failure ? ": " : "",
+                    e->failure ? e->failure->msg : "");
     else if (e->failure && !usual && is_news(w->complaint, e->failure->msg))
-        say_failed(t, w, e->failure);
+        print_failure(t, w, e->failure);
     if (!e->failure)
         w->complaint[0] = '\0';
 }
 
-static void say_session(struct forward_talk *t, const struct forward_event *e)
+static void print_session(struct forward_talk *t, const struct forward_event *e)
 {
     char ms[32];
     const char *host = t->host->name, *why = e->failure ? e->failure->msg : "";
@@ -222,15 +224,15 @@ void forward_talk_event(void *ctx, const struct forward_event *e)
     switch (e->kind) {
     case FORWARD_BEGUN:
         if (t->verbose)
-            talk_of(&t->ways[e->place], "%s: connected", e->from);
+            print_about(&t->ways[e->place], "%s: connected", e->from);
         break;
     case FORWARD_ENDED:
-        say_ended(t, &t->ways[e->place], e);
+        print_ended(t, &t->ways[e->place], e);
         break;
     case FORWARD_LOST:
     case FORWARD_AGAIN:
     case FORWARD_BACK:
-        say_session(t, e);
+        print_session(t, e);
         break;
     }
 }

@@ -16,10 +16,10 @@
 #include "findings/findings.h"
 #include "base/banned.h"
 
-/* What is shown unless more is asked for. */
+/* The default number of groups. */
 #define GROUPS 20
 #define STATES 8
-/* Names are a service's own words: so much of each is printed. */
+/* The most bytes printed of a name in a dump, such as a function's. */
 #define NAME_MAX_SHOWN 512
 
 struct goroutines_options {
@@ -120,7 +120,7 @@ static size_t count_stacks(const struct goroutines *g, int dump)
     return n;
 }
 
-/* One line that says what there is, one for what waits longest. */
+/* Prints a line with the counts, and a line with the longest wait. */
 static int print_summary(const struct goroutines *g, struct err *err)
 {
     char room[NAME_MAX_SHOWN];
@@ -200,7 +200,7 @@ static int print_text(const struct goroutines *g, const struct goroutines_option
     if (print_summary(g, err) < 0)
         return -1;
     for (size_t i = 0; i < g->n_groups; i++) {
-        /* Of two dumps, what stayed as it was is no growth. */
+        /* With two dumps, show only groups whose count changed. */
         bool same = g->n_dumps == 2 && g->groups[i].count[0] == g->groups[i].count[1];
         if (same && !o->all)
             continue;
@@ -218,7 +218,7 @@ static int print_text(const struct goroutines *g, const struct goroutines_option
 
 /* ---- the command --------------------------------------------------------------------------------------- */
 
-static void say_cuts(const struct goroutines *g, char *const *names)
+static void print_cuts(const struct goroutines *g, char *const *names)
 {
     for (size_t i = 0; i < g->n_dumps; i++) {
         if (g->dumps[i].cut)
@@ -247,7 +247,7 @@ static void hint_profile(const struct strlist *files, struct err *err)
     }
 }
 
-/* What is no dump may hold lines that look like one: a tarball, a trace. */
+/* Checks the type first, because a tarball or a trace may contain lines that look like a dump. */
 static int read_dumps(const struct strlist *files, struct buf bytes[2], struct goroutines **ret,
                       struct err *err)
 {
@@ -275,8 +275,8 @@ static int read_dumps(const struct strlist *files, struct buf bytes[2], struct g
 }
 
 /* Reads and prints a dump, or two to compare. */
-static int show(const struct goroutines_options *o, const struct strlist *files, struct input_keys *keys,
-                struct err *err)
+static int show_dump(const struct goroutines_options *o, const struct strlist *files, struct input_keys *keys,
+                     struct err *err)
 {
     struct buf bytes[2] = {BUF_INIT(0), BUF_INIT(0)};
     struct goroutines *g = NULL;
@@ -288,7 +288,7 @@ static int show(const struct goroutines_options *o, const struct strlist *files,
     if (rc == 0)
         rc = require_whole_goroutine(g, files, err);
     if (rc == 0) {
-        say_cuts(g, files->items);
+        print_cuts(g, files->items);
         rc = o->json ? goroutines_json(g, files->items, err) : print_text(g, o, err);
     }
     goroutines_free(g);
@@ -300,7 +300,7 @@ static int show(const struct goroutines_options *o, const struct strlist *files,
 /* ---- several ------------------------------------------------------------------------------------------- */
 
 /* HOST/SERVICE/FILE of BUNDLE:HOST/SERVICE/FILE; other words as they are. *ret_n: without the file. */
-static const char *place_of(const char *name, size_t *ret_n)
+static const char *find_place(const char *name, size_t *ret_n)
 {
     const char *member = name;
     char *bundle = file_exists(name) ? NULL : input_bundle_of(name, &member);
@@ -314,9 +314,9 @@ struct showing {
     const struct goroutines_options *o;
     const char *(*pairs)[2]; /* the dump, behind the one to compare it with, or NULL */
     size_t n;
-    bool titled; /* a line with its place stands before each */
+    bool titled; /* print a line with its place before each dump */
     struct input_keys *keys;
-    size_t *at; /* which is being read: memory that the copy shares with this process */
+    size_t *at; /* the index of the dump being read, in memory shared with the copy */
 };
 
 /* The first dump of each service, by HOST/SERVICE/. `places` holds the keys of `ret`. */
@@ -325,7 +325,7 @@ static int find_places(const struct strlist *names, struct strlist *places, stru
 {
     for (size_t i = 0; i < names->n; i++) {
         size_t n;
-        const char *place = place_of(names->items[i], &n);
+        const char *place = find_place(names->items[i], &n);
         if (strlist_addn(places, place, n, err) < 0)
             return -1;
         const char *key = places->items[places->n - 1];
@@ -344,7 +344,7 @@ static int pair_dumps(const struct strlist *earlier, const struct strlist *later
     int rc = find_places(earlier, &places, &by_place, err);
     for (size_t i = 0; rc == 0 && i < later->n; i++) {
         size_t n;
-        const char *place = place_of(later->items[i], &n);
+        const char *place = find_place(later->items[i], &n);
         char *key = strndup(place, n);
         const char *before = key ? names_get(&by_place, key) : NULL;
         free(key);
@@ -364,7 +364,7 @@ static int pair_dumps(const struct strlist *earlier, const struct strlist *later
     return rc;
 }
 
-static int choose(const struct strlist lists[2], size_t n_lists, struct showing *s, struct err *err)
+static int choose_dumps(const struct strlist lists[2], size_t n_lists, struct showing *s, struct err *err)
 {
     const struct strlist *last = &lists[n_lists - 1];
     s->titled = last->n != 1 || (n_lists == 2 && lists[0].n != 1);
@@ -380,12 +380,12 @@ static int choose(const struct strlist lists[2], size_t n_lists, struct showing 
     return 0;
 }
 
-/* What stands in front of each of several, in text and in JSON. */
-static void begin_one(const struct goroutines_options *o, const char *name, bool first)
+/* Prints the heading of one of several dumps, or the separator in JSON. */
+static void print_heading(const struct goroutines_options *o, const char *name, bool first)
 {
     size_t n;
     char room[NAME_MAX_SHOWN];
-    const char *place = place_of(name, &n);
+    const char *place = find_place(name, &n);
     if (o->json)
         fputs(first ? "[\n" : ",\n", stdout);
     else
@@ -394,7 +394,7 @@ static void begin_one(const struct goroutines_options *o, const char *name, bool
 }
 
 /* Announces the dumps in the order in which they are read. */
-static int announce(const struct showing *s, struct err *err)
+static int announce_dumps(const struct showing *s, struct err *err)
 {
     size_t n = 0;
     char **names = malloc((2 * s->n + 1) * sizeof *names);
@@ -413,15 +413,15 @@ static int show_in_copy(void *ctx, struct buf *ret, struct err *err)
 {
     const struct showing *s = ctx;
     (void)ret;
-    int rc = announce(s, err);
+    int rc = announce_dumps(s, err);
     for (size_t i = 0; rc == 0 && i < s->n; i++) {
         const char *before = s->pairs[i][0], *name = s->pairs[i][1];
         char *both[] = {(char *)(uintptr_t)before, (char *)(uintptr_t)name};
         struct strlist files = {.items = before ? both : both + 1, .n = before ? 2 : 1};
         *s->at = i;
         if (s->titled)
-            begin_one(s->o, name, i == 0);
-        rc = show(s->o, &files, s->keys, err);
+            print_heading(s->o, name, i == 0);
+        rc = show_dump(s->o, &files, s->keys, err);
         if (rc < 0 && s->titled && err->kind != ERR_CANCELLED && !strstr(err->msg, name))
             err_wrap(err, "%s", name);
     }
@@ -464,7 +464,7 @@ static int show_words(const struct goroutines_options *o, const struct strlist *
     for (size_t i = 0; rc == 0 && i < words->n; i++)
         rc = input_expand(&wish, words->items[i], &lists[i], err);
     if (rc == 0)
-        rc = choose(lists, words->n, &s, err);
+        rc = choose_dumps(lists, words->n, &s, err);
     if (rc == 0)
         rc = show_confined(&s, &budget, err);
     free(s.pairs);

@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-/* Names are a service's own words: so much of each is printed. */
+/* The most bytes printed of a name in a dump, such as a function's. */
 #define NAME_MAX_SHOWN 512
 
 static json_t *text_json(struct str s)

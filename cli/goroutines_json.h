@@ -3,7 +3,7 @@
 
 #include "findings/findings.h"
 
-/* Prints the dumps, named so, and all groups as one JSON object: docs/goroutines.md has its schema. */
+/* Prints the dumps with their names, and all groups, as one JSON object (schema: docs/goroutines.md). */
 int goroutines_json(const struct goroutines *g, char *const *names, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* `profgrab hosts`: what the inventory resolves to. Opens no host; asks the sources of services. */
+/* `profgrab hosts`: prints the hosts and services of the inventory. Queries sources, but opens no host. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,7 +104,7 @@ static int print_json(const struct targets *t, const struct host *const *hosts, 
     return err_nomem(err);
 }
 
-/* Many thousand rows: what is the same in most of them is written once. */
+/* The buffers of a row. All rows share them, and a source's text is formatted once for adjacent rows. */
 struct row {
     struct buf services;
     const struct source_use *source; /* described by `source_text` */
@@ -146,7 +146,7 @@ static void join_services(struct row *row, const struct targets *t, const struct
     }
 }
 
-/* printf would take longer than all that comes before. */
+/* Without printf, which would take longer than all other work. */
 static void print_cell(const char *text, size_t width)
 {
     static const char blanks[] = "                                        ";
@@ -173,7 +173,7 @@ static void print_row(const struct host *h, const char *services, const size_t *
     putchar('\n');
 }
 
-/* One host with very many services does not make all rows as wide. */
+/* The maximum width of the services' column, so that one host with many services does not widen all rows. */
 #define SERVICES_WIDTH 80
 
 static void widen(size_t *width, size_t n)
@@ -264,7 +264,7 @@ static int no_inventory(struct err *err)
         err, "write one to ~/.config/profgrab/inventory.yaml (docs/inventory.md), or name it with -i FILE");
 }
 
-/* Completions ask for names, again and again: they get what is there. */
+/* Completions query names often, so they use the cache only. */
 static enum discovery_when when_of(const struct hosts_options *o)
 {
     if (o->names || o->groups || o->services || o->teams || o->labels)
@@ -326,8 +326,8 @@ static int load(const struct hosts_options *o, struct inventory **ret, struct er
     return inventory_path(*ret) || o->from ? 0 : no_inventory(err);
 }
 
-/* What lists all of something takes neither another list nor a choice. */
-static int check(const struct hosts_options *o, const struct strlist *rest, struct err *err)
+/* An option that lists all names excludes other lists and a selection of hosts. */
+static int check_options(const struct hosts_options *o, const struct strlist *rest, struct err *err)
 {
     bool all = o->groups || o->services || o->teams || o->labels;
     bool chosen = rest->n > 0 || o->target.selection.labels.n > 0 || o->target.selection.exclude.n > 0;
@@ -355,7 +355,7 @@ static int run(int argc, char **argv, struct err *err)
     size_t failed = 0;
     int rc = options_parse(options, argc, argv, &o, &rest, err);
     if (rc == 0)
-        rc = check(&o, &rest, err);
+        rc = check_options(&o, &rest, err);
     if (rc == 0)
         rc = load(&o, &inventory, err);
     if (rc == 0 && o.from)

@@ -72,15 +72,15 @@ static int print_json(const struct source_use *use, const struct discovered *f, 
     return err_nomem(err);
 }
 
-/* What a row is made of that is no text of its target. */
+/* The memory for the computed texts of a row. */
 struct cells {
     char port[8];
     struct buf labels;
 };
 
 /* The columns of a row. */
-static void row_of(const struct discovered *f, const struct discovered_target *t, struct cells *cells,
-                   const char *row[static COLUMNS])
+static void make_row(const struct discovered *f, const struct discovered_target *t, struct cells *cells,
+                     const char *row[static COLUMNS])
 {
     const struct strlist *labels = labels_of(f, t);
     snprintf(cells->port, sizeof cells->port, "%u", t->port);
@@ -119,7 +119,7 @@ static void print_table(const struct discovered *f)
         for (size_t i = 0; i < f->n; i++) {
             if (!f->targets[i].meant)
                 continue;
-            row_of(f, &f->targets[i], &cells, row);
+            make_row(f, &f->targets[i], &cells, row);
             for (size_t c = 0; !printing && c < COLUMNS; c++)
                 widths[c] = columns_of(row[c]) > widths[c] ? columns_of(row[c]) : widths[c];
             if (printing)

@@ -1,13 +1,13 @@
-/* The inventory as every command reads it. */
+/* Finds and loads the inventory for every command. */
 #ifndef CLI_INVENTORY_FILE_H
 #define CLI_INVENTORY_FILE_H
 
 #include "inventory/inventory.h"
 
 /*
- * Finds and loads the inventory: `option` is what --inventory says, or NULL. Without any file it is empty and
- * has no inventory_path. Several mistakes in the file are printed on stderr, and err then says how many there
- * are. The caller frees *ret.
+ * `option` is the value of --inventory, or NULL. Without a file, the inventory is empty and has no
+ * inventory_path. If the file has several errors, prints them on stderr, and sets err to their number. The
+ * caller frees *ret.
  */
 int inventory_file_load(const char *option, struct inventory **ret, struct err *err);
 

@@ -1,4 +1,4 @@
-/* `profgrab merge`: many profiles made one, each as heavy as wanted. */
+/* `profgrab merge`: merges profiles into one, each with an optional weight. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,8 @@
 #include "cli/input/ahead.h"
 #include "base/banned.h"
 
-/* Merged so many at a time, so that not all of them need be in memory together: so many profiles become one
- * of the next level. A profile is merged once on each level, so the time is linear. */
+/* The number of profiles that are merged at a time, to limit memory. BATCH profiles of a level become one of
+ * the next level. A profile is merged once on each level, so the time is linear. */
 #define BATCH 64
 #define LEVELS 4
 
@@ -37,7 +37,7 @@ static const struct option options[] = {
     OPTIONS_END,
 };
 
-/* What is being merged. */
+/* One merge. */
 struct merge {
     struct profile *profiles[LEVELS][BATCH];
     size_t n[LEVELS];
@@ -46,10 +46,10 @@ struct merge {
     size_t cap_weights;
     struct input_keys keys;
     struct confined_budget room;
-    const struct confined_budget *budget; /* that one; NULL: the size of a word is not known */
+    const struct confined_budget *budget; /* `room`, or NULL if an input's size is unknown */
 };
 
-/* FILE@WEIGHT, unless there is a file of just that name. *ret_name: a new string. */
+/* Splits FILE@WEIGHT, unless a file has that whole name. *ret_name: a new string. */
 static int split_weight(const char *word, char **ret_name, double *ret_weight, struct err *err)
 {
     const char *at = strrchr(word, '@');
@@ -69,9 +69,9 @@ static int split_weight(const char *word, char **ret_name, double *ret_weight, s
     return *ret_name ? 0 : err_nomem(err);
 }
 
-static int weigh(struct profile *p, double weight, struct err *err)
+static int scale_profile(struct profile *p, double weight, struct err *err)
 {
-    if (weight == 1 || p->n_sample_types == 0) /* NOLINT: 1 is what it is set to */
+    if (weight == 1 || p->n_sample_types == 0) /* NOLINT: exactly 1 if no weight is given */
         return 0;
     double *ratios = malloc(p->n_sample_types * sizeof *ratios);
     if (!ratios)
@@ -83,8 +83,8 @@ static int weigh(struct profile *p, double weight, struct err *err)
     return 0;
 }
 
-/* Makes one profile of those on a level that is full, and of the levels below it room. The profile goes to
- * the next level, or stays the first of the highest one. */
+/* Merges the profiles of a full level into one, which moves to the next level, or stays as the first of the
+ * highest one. */
 static int make_room(struct merge *m, size_t level, struct err *err)
 {
     struct profile *merged = NULL;
@@ -100,7 +100,7 @@ static int make_room(struct merge *m, size_t level, struct err *err)
     return 0;
 }
 
-/* Makes one of what is there: those of the highest level came first. */
+/* Merges all remaining profiles, those of the highest level first, because they were read first. */
 static int fold_all(struct merge *m, struct profile **ret, struct err *err)
 {
     struct profile *all[LEVELS * BATCH];
@@ -111,25 +111,25 @@ static int fold_all(struct merge *m, struct profile **ret, struct err *err)
     return report_combine(all, n, ret, err);
 }
 
-/* Takes the profile of an item, or the error. */
-static int take(struct merge *m, struct input_item *item, double weight, struct err *err)
+/* Adds the profile of an item, or returns its error. Takes ownership of the profile. */
+static int take_item(struct merge *m, struct input_item *item, double weight, struct err *err)
 {
     int rc = item->profile ? 0 : -1;
     if (rc < 0)
         *err = item->err;
     else
-        rc = weigh(item->profile, weight, err);
+        rc = scale_profile(item->profile, weight, err);
     if (rc == 0) {
         m->profiles[0][m->n[0]++] = item->profile;
         item->profile = NULL;
         return 0;
     }
-    /* What failed at the file itself names it. */
+    /* Errors of the file itself already have its name. */
     return strstr(err->msg, item->name) ? -1 : err_wrap(err, "%s", item->name);
 }
 
-/* Reads names from `at` on, as many as there is room for: *ret_n. */
-static int add_some(struct merge *m, size_t at, size_t *ret_n, struct err *err)
+/* Reads profiles from index `at` on, as many as fit. *ret_n: their number. */
+static int add_items(struct merge *m, size_t at, size_t *ret_n, struct err *err)
 {
     struct input_item items[BATCH] = {{0}};
     if (make_room(m, 0, err) < 0)
@@ -140,14 +140,14 @@ static int add_some(struct merge *m, size_t at, size_t *ret_n, struct err *err)
     input_profiles(items, n, &m->keys, m->budget);
     int rc = confined_check(m->budget, m->names.items[at + n - 1], err);
     for (size_t i = 0; rc == 0 && i < n; i++)
-        rc = take(m, &items[i], m->weights[at + i], err);
+        rc = take_item(m, &items[i], m->weights[at + i], err);
     for (size_t i = 0; i < n; i++)
         profile_free(items[i].profile);
     *ret_n = n;
     return rc;
 }
 
-/* Adds the names of a word: a file, or the profiles of a bundle that the word stands for. */
+/* Adds the names of a word: a file, or the profiles of a bundle that the word names. */
 static int expand_word(struct merge *m, const char *word, struct err *err)
 {
     struct input_wish wish = {
@@ -182,7 +182,7 @@ static int name_words(const struct strlist *words, struct strlist *ret, struct e
     return 0;
 }
 
-static int begin(const struct strlist *words, struct merge *m, struct err *err)
+static int begin_merge(const struct strlist *words, struct merge *m, struct err *err)
 {
     struct strlist names = {0};
     bool known = false;
@@ -197,7 +197,7 @@ static int begin(const struct strlist *words, struct merge *m, struct err *err)
 static int merge_all(const struct strlist *words, struct merge *m, struct profile **ret, struct err *err)
 {
     uint64_t before = 0;
-    int rc = begin(words, m, err);
+    int rc = begin_merge(words, m, err);
     if (rc < 0)
         return -1;
     confined_hold(m->budget, &before);
@@ -206,7 +206,7 @@ static int merge_all(const struct strlist *words, struct merge *m, struct profil
     if (rc == 0)
         rc = input_announce(m->names.items, m->names.n, &m->keys, err);
     for (size_t i = 0, some = 0; rc == 0 && i < m->names.n; i += some)
-        rc = add_some(m, i, &some, err);
+        rc = add_items(m, i, &some, err);
     if (rc == 0)
         rc = fold_all(m, ret, err);
     rc = confined_release(m->budget, before, rc, words->items[0], err);
@@ -230,7 +230,7 @@ static bool is_standard_output(const struct merge_options *o)
     return strcmp(o->output, "-") == 0;
 }
 
-/* Before anything is read. */
+/* Runs before any input is read. */
 static int check_output(const struct merge_options *o, struct err *err)
 {
     struct stat st;

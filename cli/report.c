@@ -1,4 +1,4 @@
-/* `profgrab report`: the page of a bundle, made anew. */
+/* `profgrab report`: writes the page of a bundle again. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "cli/term/talk.h"
 #include "base/banned.h"
 
-/* What --text and --markdown may come to. */
+/* The maximum size of --text and --markdown. */
 #define TEXT_MAX ((size_t)64 << 20)
 
 struct report_options {
@@ -67,7 +67,7 @@ struct reading {
     const struct report_options *o;
     const char *bundle;
     struct age_identities *by;
-    int fd;         /* where the page goes */
+    int fd;         /* of the page */
     const char *to; /* its name, for messages; NULL: standard output */
     struct page_progress *progress;
 };
@@ -87,7 +87,8 @@ static int draw_in_copy(void *ctx, struct buf *ret, struct err *err)
     return page_build_bundle(r->bundle, r->by, &to, err);
 }
 
-static int compose(const struct report_options *o, const char *manifest, struct buf *ret, struct err *err)
+static int compose_page(const struct report_options *o, const char *manifest, struct buf *ret,
+                        struct err *err)
 {
     char *text = NULL;
     if (o->markdown)
@@ -105,7 +106,7 @@ static int write_in_copy(void *ctx, struct buf *ret, struct err *err)
     char *manifest = NULL;
     int rc = page_manifest(r->bundle, r->by, r->progress, &manifest, err);
     if (rc == 0)
-        rc = compose(r->o, manifest, ret, err);
+        rc = compose_page(r->o, manifest, ret, err);
     free(manifest);
     return rc;
 }
@@ -143,8 +144,8 @@ static int copy_to_output(int from, struct err *err)
     }
 }
 
-/* The page is drawn into memory first, so that it can be drawn again without a file that takes too much. It
- * is never on a disk: the bundle may be encrypted. */
+/* Draws the page into memory, so that it can be redrawn without a file that exceeds the limits. It never
+ * reaches a disk, because the bundle may be encrypted. */
 static int write_page_output(struct reading *r, struct err *err)
 {
     struct err why = ERR_INIT;
@@ -162,7 +163,7 @@ static int write_page_output(struct reading *r, struct err *err)
     return rc;
 }
 
-/* Under its name only once it is whole. */
+/* The file gets its name once it is complete. */
 static int write_page_file(struct reading *r, const char *path, struct err *err)
 {
     struct atomic_file *new_file = NULL;
@@ -182,7 +183,7 @@ static int write_page_file(struct reading *r, const char *path, struct err *err)
     return rc;
 }
 
-/* Into a new file, or to standard output. */
+/* Writes to a new file, or to standard output. */
 static int write_text(const struct report_options *o, const struct buf *text, struct err *err)
 {
     struct atomic_file *new_file = NULL;
@@ -223,7 +224,7 @@ static int write_page(struct reading *r, struct err *err)
     return rc;
 }
 
-/* Whoever encrypts a bundle does not want its content beside it in plain text. */
+/* Requires -o for an encrypted bundle, so that its content is not written next to it in plain text. */
 static int check_output(const struct report_options *o, const char *bundle, struct err *err)
 {
     if (o->output || o->text || o->markdown || !input_is_encrypted(bundle))
@@ -232,7 +233,7 @@ static int check_output(const struct report_options *o, const char *bundle, stru
     return err_hint(err, "-o FILE says where it may lie, and -o - writes it to standard output");
 }
 
-static int report(const struct report_options *o, const char *bundle, struct err *err)
+static int write_report(const struct report_options *o, const char *bundle, struct err *err)
 {
     struct opener opener;
     if (check_output(o, bundle, err) < 0)
@@ -240,7 +241,7 @@ static int report(const struct report_options *o, const char *bundle, struct err
     if (signals_install(err) < 0 || opener_init(&opener, &o->identities, o->passphrase_file, err) < 0)
         return -1;
     struct reading r = {.o = o, .bundle = bundle, .by = opener.by, .fd = -1};
-    /* Whoever is asked for a passphrase takes their time, and scrypt its memory: neither is the copy's. */
+    /* Unlock before the copy starts: its limits must not count the user's time or scrypt's memory. */
     int rc = bundle_unlock(bundle, opener.by, err);
     if (rc == 0)
         rc = page_progress_new(&r.progress, err);
@@ -263,7 +264,7 @@ static int run(int argc, char **argv, struct err *err)
     if (rc == 0 && o.text && o.markdown)
         rc = err_set(err, ERR_USAGE, "--text and --markdown cannot both be");
     if (rc == 0)
-        rc = report(&o, words.items[0], err);
+        rc = write_report(&o, words.items[0], err);
     strlist_release(&o.identities);
     strlist_release(&words);
     return rc < 0 ? exit_status_of(err) : EXIT_OK;

@@ -7,8 +7,8 @@
 
 #include "base/banned.h"
 
-/* Leaves out what is empty. A message may have been cut within a character, so it is made whole. */
-static int put(json_t *object, const char *key, const char *text)
+/* Leaves out an empty text. Repairs the UTF-8 of a message that was cut within a character. */
+static int put_text(json_t *object, const char *key, const char *text)
 {
     char printable[1024];
     if (!text || !*text)
@@ -19,16 +19,16 @@ static int put(json_t *object, const char *key, const char *text)
 
 static int put_failure(json_t *object, const struct err *failure)
 {
-    return put(object, "error", failure->msg) | put(object, "hint", failure->hint);
+    return put_text(object, "error", failure->msg) | put_text(object, "hint", failure->hint);
 }
 
 static int put_target(json_t *object, const struct host *host, const struct service *service)
 {
-    return put(object, "host", host->name) | put(object, "service", service ? service->name : NULL);
+    return put_text(object, "host", host->name) | put_text(object, "service", service ? service->name : NULL);
 }
 
 /* Adds the object to the list, which it creates if needed. */
-static void append(struct result *r, json_t **list, json_t *object, int rc)
+static void append_object(struct result *r, json_t **list, json_t *object, int rc)
 {
     if (!*list)
         *list = json_array();
@@ -45,7 +45,7 @@ void result_add_failure(struct result *r, const struct host *host, const struct 
     if (!r->wanted)
         return;
     json_t *object = json_object();
-    append(r, &r->failures, object, put_target(object, host, service) | put_failure(object, failure));
+    append_object(r, &r->failures, object, put_target(object, host, service) | put_failure(object, failure));
 }
 
 static const char *status_name(enum fetch_status status)
@@ -67,17 +67,17 @@ static const char *status_name(enum fetch_status status)
 
 static int put_kind(json_t *object, const struct fetch_item *item)
 {
-    return put(object, "kind", item->kind) | put(object, "argument", item->argument) |
+    return put_text(object, "kind", item->kind) | put_text(object, "argument", item->argument) |
            (item->pair ? json_object_set_new(object, "pair", json_integer(item->pair)) : 0) |
-           put(object, "status", status_name(item->status));
+           put_text(object, "status", status_name(item->status));
 }
 
 static void add_failed_item(struct result *r, const struct target *target, const struct fetch_item *item)
 {
     json_t *object = json_object();
-    append(r, &r->failures, object,
-           put_target(object, target->host, target->service) | put_kind(object, item) |
-               put_failure(object, &item->err));
+    append_object(r, &r->failures, object,
+                  put_target(object, target->host, target->service) | put_kind(object, item) |
+                      put_failure(object, &item->err));
 }
 
 void result_add_item(struct result *r, const struct target *target, const struct fetch_item *item)
@@ -86,12 +86,12 @@ void result_add_item(struct result *r, const struct target *target, const struct
         return;
     json_t *object = json_object();
     int rc = put_target(object, target->host, target->service) | put_kind(object, item) |
-             put(object, "file", item->file);
+             put_text(object, "file", item->file);
     if (item->file[0])
         rc |= json_object_set_new(object, "bytes", json_integer((json_int_t)item->bytes));
     if (item->status != FETCH_OK)
         rc |= put_failure(object, &item->err);
-    append(r, &r->items, object, rc);
+    append_object(r, &r->items, object, rc);
     if (item->status != FETCH_OK)
         add_failed_item(r, target, item);
 }
@@ -101,13 +101,13 @@ static json_t *list_of(json_t *list)
     return list ? json_incref(list) : json_array();
 }
 
-/* The step at which it ended, and whether that may have been done all the same. */
+/* Adds the step at which the hand-off ended, and whether its request may have succeeded nevertheless. */
 static int put_step(json_t *handoff, const struct handoff_result *h)
 {
     for (int step = 0; step < HANDOFF_STEPS; step++) {
         bool unknown = h->steps[step].outcome == HANDOFF_UNKNOWN;
         if (unknown || h->steps[step].outcome == HANDOFF_FAILED)
-            return put(handoff, "step", handoff_step_name((enum handoff_step)step)) |
+            return put_text(handoff, "step", handoff_step_name((enum handoff_step)step)) |
                    json_object_set_new(handoff, "unknown", json_boolean(unknown));
     }
     return 0;
@@ -126,11 +126,12 @@ static int put_handoff(json_t *object, const struct result *r)
     json_t *handoff = json_object();
     int rc = json_object_set_new(handoff, "attached", json_boolean(h->result.attached)) |
              json_object_set_new(handoff, "confidential", json_boolean(h->result.handoff.confidential)) |
-             put(handoff, "left", left[h->result.handoff.left]) | put(handoff, "copy", h->result.copy) |
-             put(handoff, "issue", h->result.handoff.issue_url) |
-             put(handoff, "sha256", h->result.copy ? h->result.handoff.sha256 : "") |
+             put_text(handoff, "left", left[h->result.handoff.left]) |
+             put_text(handoff, "copy", h->result.copy) |
+             put_text(handoff, "issue", h->result.handoff.issue_url) |
+             put_text(handoff, "sha256", h->result.copy ? h->result.handoff.sha256 : "") |
              put_failure(handoff, &h->why) | put_step(handoff, &h->result.handoff);
-    /* Words that are not UTF-8 cannot be repeated from here; stderr has them. */
+    /* JSON cannot hold a command line that is not UTF-8; stderr has it. */
     json_t *repeat = h->repeat ? json_string(h->repeat) : NULL;
     if (repeat)
         rc |= json_object_set_new(handoff, "repeat", repeat);
@@ -147,7 +148,7 @@ static json_t *target_json(const struct outcome *t)
           json_object_set_new(object, "bytes", json_integer((json_int_t)t->bytes));
     if (t->began)
         rc |= json_object_set_new(object, "duration_ms", json_integer(outcome_took(t)));
-    rc |= put(object, "error", t->why);
+    rc |= put_text(object, "error", t->why);
     if (rc == 0)
         return object;
     json_decref(object);

@@ -1,4 +1,4 @@
-/* `--json`: one object on stdout that says what came of a run. docs/formats.md has its schema. */
+/* `--json`: prints the result of a run as one object on stdout. docs/formats.md has its schema. */
 #ifndef CLI_RESULT_H
 #define CLI_RESULT_H
 
@@ -10,26 +10,26 @@
 
 struct json_t;
 
-/* Zero-initialised; no items and failures are kept unless it is wanted. An item that is not whole is among
- * the failures too. */
+/* Zero-initialise it. Items and failures are stored only if `wanted`. An incomplete item is also among the
+ * failures. */
 struct result {
     bool wanted;
     char *bundle;  /* its path, owned; NULL: there is none */
-    bool complete; /* everything asked for is in it */
+    bool complete; /* it has every requested item */
     bool interrupted;
-    bool handing; /* with --for or --to: */
+    bool handing; /* --for or --to was given; then `handed` is valid */
     struct handoff_report handed;
     struct json_t *failures, *items;
-    bool starved;             /* there was no memory for all of them: result_print fails */
-    struct outcomes outcomes; /* of the targets, which must live as long; kept in any case */
+    bool starved;             /* memory ran out, so result_print fails */
+    struct outcomes outcomes; /* of the targets, which must outlive it; stored in any case */
 };
 
-/* A host, or a service (else NULL), from which nothing could be fetched. */
+/* Adds the failure of a host, or of one of its services (NULL: of the host). */
 void result_add_failure(struct result *r, const struct host *host, const struct service *service,
                         const struct err *failure);
 void result_add_item(struct result *r, const struct target *target, const struct fetch_item *item);
 
-/* Prints the object; `failure` is what the whole run failed of, its kind ERR_NONE for nothing. */
+/* Prints the object. `failure` is the error of the whole run; ERR_NONE: none. */
 int result_print(const struct result *r, int exit_code, const struct err *failure, FILE *out,
                  struct err *err);
 void result_release(struct result *r);

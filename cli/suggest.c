@@ -8,8 +8,8 @@
 #include "cli/term/talk.h"
 #include "base/banned.h"
 
-/* A command that shows more of what failed: run here, or by the host's shell through ssh. {A} is the host for
- * ssh, {F} ssh's configuration, {U} what curl asks for. */
+/* The commands that show more about a failure. They run here, or in the host's shell through ssh. {A} is the
+ * host for ssh, {F} the option for ssh's configuration, {U} the arguments of curl. */
 static const struct {
     const char *here;
     const char *there;
@@ -25,7 +25,7 @@ static const struct {
     [FETCH_STEP_REQUEST] = {NULL, NULL},
 };
 
-/* The index page, as curl is asked for it. A direct host's own localhost is its address, seen from here. */
+/* Adds curl's arguments for the index page. For a direct host, its address replaces localhost. */
 static void add_url(struct buf *b, const struct host *host, const struct service *service)
 {
     char url[700];
@@ -57,7 +57,7 @@ static void add_place(struct buf *b, char place, const struct next_subject *s)
         add_url(b, s->host, s->service);
 }
 
-static void fill(struct buf *b, const char *command, const struct next_subject *s)
+static void fill_template(struct buf *b, const char *command, const struct next_subject *s)
 {
     for (const char *p = command; p && *p; p++) {
         if (p[0] == '{' && p[1] && p[2] == '}') {
@@ -72,9 +72,9 @@ static void fill(struct buf *b, const char *command, const struct next_subject *
 void next_command(const struct next_subject *s, enum fetch_step_kind kind, struct buf *ret)
 {
     struct buf there = BUF_INIT(2000);
-    fill(&there, next_commands[kind].there, s);
+    fill_template(&there, next_commands[kind].there, s);
     if (!s->host->direct) {
-        fill(ret, next_commands[kind].here, s);
+        fill_template(ret, next_commands[kind].here, s);
         if (there.len)
             shell_add_word(ret, buf_str(&there)); /* one word here, a whole command there */
     } else if (kind == FETCH_STEP_INDEX) {

@@ -1,4 +1,4 @@
-/* What to run next: where a step on the way to a service has failed, and with a bundle. */
+/* Suggests the next command, after a failed step to a service, or for a new bundle. */
 #ifndef CLI_SUGGEST_H
 #define CLI_SUGGEST_H
 
@@ -6,14 +6,14 @@
 
 struct next_subject {
     const struct host *host;
-    const struct service *service; /* NULL: the step was the host's */
-    const char *ssh_config;        /* as --ssh-config has it; NULL: the user's own */
+    const struct service *service; /* NULL: a step to the host failed */
+    const char *ssh_config;        /* the value of --ssh-config; NULL: not given */
 };
 
-/* Adds a command line that shows more of what failed; nothing where none is worth it. */
+/* Adds a command line that shows more about the failure; nothing if no command helps. */
 void next_command(const struct next_subject *s, enum fetch_step_kind kind, struct buf *ret);
 
-/* Says on stderr, if that is a terminal, how to look into the bundle. */
+/* If stderr is a terminal, prints there the commands that show the bundle. */
 void next_say_bundle(const char *path);
 
 #endif

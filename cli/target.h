@@ -1,4 +1,4 @@
-/* What every command that opens hosts asks for: which hosts and services, and how to get there. */
+/* The options of every command that opens hosts: they select hosts and services, and configure SSH. */
 #ifndef CLI_TARGET_H
 #define CLI_TARGET_H
 
@@ -20,11 +20,11 @@ struct target_options {
     int64_t timeout_ms;
     int64_t connect_timeout_ms; /* 0: not given */
     int64_t ask_timeout_ms;     /* 0: not given */
-    enum ssh_via ssh_via;       /* what `via` means, from resolve_targets; and so on */
+    enum ssh_via ssh_via;       /* `via`, parsed by resolve_targets; likewise the members below */
     enum ssh_compress ssh_compress;
     bool batch;
-    const char *from;     /* a source of services for this run; NULL: none */
-    bool refresh;         /* the inventory's sources of services are asked anew */
+    const char *from;     /* the source of services of this run; NULL: none */
+    bool refresh;         /* query the inventory's sources without the cache */
     struct prompt prompt; /* from target_prompt */
     bool has_prompt;
 };
@@ -33,7 +33,7 @@ struct target_options {
         .timeout_ms = FETCH_TIMEOUT_MS                                                                       \
     }
 
-/* The rows of a command's table of options; its struct has them as `member`. Which hosts and services: */
+/* Rows of a command's table of options; its struct has them as `member`. These select hosts and services. */
 // NOLINTBEGIN(bugprone-macro-parentheses): a type and a member cannot stand in parentheses
 #define TARGET_SELECTION_ROWS(type, member)                                                                  \
     {"host",                                                                                                 \
@@ -105,7 +105,7 @@ struct target_options {
             offsetof(type, member.scheme), 0                                                                 \
     }
 
-/* And how to get there: */
+/* These rows configure SSH and its timeouts. */
 #define TARGET_WAY_ROWS(type, member)                                                                        \
     {"inventory",                                                                                            \
      'i',                                                                                                    \
@@ -187,7 +187,7 @@ struct target_options {
 
 #define TARGET_OPTION_ROWS(type, member) TARGET_SELECTION_ROWS(type, member), TARGET_WAY_ROWS(type, member)
 
-/* For those that take many hosts. */
+/* These rows are for commands that open many hosts. */
 #define TARGET_PARALLEL_ROW(type, member)                                                                    \
     {                                                                                                        \
         "parallel", 0, OPTION_NUMBER, "N", "open N hosts at a time (default 16)",                            \
@@ -211,45 +211,45 @@ struct target_options {
         TARGET_PARALLEL_ROW(type, member)
 // NOLINTEND(bugprone-macro-parentheses)
 
-/* Whether any host is named, or chosen by a label or a source. */
+/* Whether the options select a host by name, label or source. */
 bool target_is_given(const struct target_options *o);
 
-/* Whether a word where a kind or a host is wanted names a regular file. */
+/* Whether a word, given as a kind or a host, names a regular file. */
 bool target_names_file(const char *word);
 /* Hints at the command that shows such a file. Returns -1. */
 int target_hint_file(const char *file, struct err *err);
 
-/* For a command that takes hosts, and no words beside its options: ERR_USAGE where there is a word, or no
- * host. */
+/* Checks the words of a command that takes hosts by options only: ERR_USAGE for any word, and without a host.
+ */
 int target_alone(const struct target_options *o, const struct strlist *words, const char *command,
                  struct err *err);
 
-/* Says what a person should know of a selection before it is opened: what the sample was taken of, and which
- * hosts are one machine. */
+/* Prints notes on a selection before it is opened: the size that a sample was taken from, and host names that
+ * are the same machine. */
 void target_say(const struct targets *targets);
 
 void target_options_release(struct target_options *o);
 
-/* Reads the words of the options, and loads the inventory. */
+/* Parses the options' words, and loads the inventory. */
 int target_load(struct target_options *o, struct inventory **ret_inventory, struct err *err);
 
-/* Who asks the person, as the options have it: one for the whole run, so that nobody is asked twice. It
- * belongs to the options. The first call reads the file of passphrases, which may wait for its writer. */
+/* Returns the prompt of the whole run, which asks the user for each secret once. The options own it. The
+ * first call reads --passphrase-file, and may wait for its writer. */
 int target_prompt(struct target_options *o, struct prompt **ret, struct err *err);
 
-/* The SSH settings of the command line. The strings are the options'. */
+/* The SSH settings of the command line. The options own the strings. */
 struct ssh_settings target_ssh(const struct target_options *o);
 
-/* How to reach hosts; `ssh` and `prompt` must live as long. */
+/* The settings for opening hosts. `ssh` and `prompt` must outlive the result. */
 struct fetch_access target_access(const struct target_options *o, struct ssh_settings *ssh,
                                   struct prompt *prompt);
-/* What a run of fetch takes from them, once they are resolved; the rest is the caller's. `ssh` and `prompt`
- * must live as long. */
+/* Fills the members of fetch_grab that the resolved options determine; the caller sets the others. `ssh` and
+ * `prompt` must outlive the result. */
 struct fetch_grab target_grab(const struct target_options *o, const struct targets *targets,
                               struct ssh_settings *ssh, struct prompt *prompt);
 
-/* Before and after a run of fetch: sets up its libraries, and lowers the number of hosts at a time to what
- * the limit of open files allows. */
+/* Call these before and after a run of fetch. target_begin initialises its libraries, and lowers the number
+ * of parallel hosts to the limit of open files. */
 int target_begin(struct fetch_grab *grab, struct err *err);
 void target_end(void);
 void target_print_fewer_hosts(unsigned parallel, size_t open_files);

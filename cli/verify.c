@@ -23,7 +23,7 @@ static void verify_line(void *ctx, const struct bundle_finding *f)
         printf("%-8s %12llu  %s\n", state_name(f->state), (unsigned long long)f->size, f->path);
 }
 
-/* The judgement on the signature in one word, for scripts, and in words. */
+/* The state of the signature, as a word for scripts and as a text. */
 static const struct {
     const char *name, *words;
 } signatures[] = {[BUNDLE_UNSIGNED] = {"none", "none: nobody says who made it"},
@@ -91,8 +91,8 @@ static void print_summary(const struct verify_options *o, const struct bundle_su
                "content", s->intact, s->changed, s->missing, s->unknown);
 }
 
-/* Leaves out what is not known. */
-static void put(json_t *o, const char *key, const char *s)
+/* Leaves out an unknown value. */
+static void put_text(json_t *o, const char *key, const char *s)
 {
     if (s && *s)
         json_object_set_new(o, key, json_string(s));
@@ -101,18 +101,18 @@ static void put(json_t *o, const char *key, const char *s)
 static json_t *signature_json(const struct bundle_summary *s)
 {
     json_t *o = json_pack("{s:s}", "state", signatures[s->signature.state].name);
-    put(o, "key_type", s->signature.type);
-    put(o, "fingerprint", s->signature.fingerprint);
-    put(o, "principal", s->signature.principal);
-    put(o, "why", s->signature.why);
+    put_text(o, "key_type", s->signature.type);
+    put_text(o, "fingerprint", s->signature.fingerprint);
+    put_text(o, "principal", s->signature.principal);
+    put_text(o, "why", s->signature.why);
     return o;
 }
 
 static json_t *handoff_json(const struct bundle_summary *s)
 {
     json_t *o = json_object(), *recipients = json_array();
-    put(o, "time", s->sent);
-    put(o, "by", s->sender);
+    put_text(o, "time", s->sent);
+    put_text(o, "by", s->sender);
     for (size_t i = 0; i < s->recipients.n; i++)
         json_array_append_new(recipients, json_string(s->recipients.items[i]));
     json_object_set_new(o, "recipients", recipients);
@@ -124,8 +124,8 @@ static json_t *summary_json(const struct bundle_summary *s, json_t *files)
 {
     json_t *all = json_pack("{s:b, s:b, s:b, s:b}", "intact", is_intact(s), "trusted", is_trusted(s),
                             "complete", s->complete, "interrupted", s->interrupted);
-    put(all, "collected", s->collected);
-    put(all, "collector", s->collector);
+    put_text(all, "collected", s->collected);
+    put_text(all, "collector", s->collector);
     json_object_set_new(all, "signature", signature_json(s));
     if (s->handed_off)
         json_object_set_new(all, "handoff", handoff_json(s));
@@ -133,7 +133,7 @@ static json_t *summary_json(const struct bundle_summary *s, json_t *files)
     return all;
 }
 
-static int judge(const struct verify_options *o, const struct bundle_summary *s, struct err *err)
+static int check_summary(const struct verify_options *o, const struct bundle_summary *s, struct err *err)
 {
     if (!is_intact(s))
         return err_set(err, ERR_FAILED, "%s: not as the manifest says: %zu changed, %zu missing, %zu unknown",
@@ -162,7 +162,7 @@ int verify_bundle(const struct verify_options *o, struct age_identities *by, str
     if (!rows)
         print_summary(o, &s);
     if (rc == 0)
-        rc = judge(o, &s, err);
+        rc = check_summary(o, &s, err);
     bundle_summary_release(&s);
     return rc;
 }

@@ -8,11 +8,11 @@
 
 struct verify_options {
     const char *file;
-    const char *allowed_signers; /* NULL: nobody says who may sign */
+    const char *allowed_signers; /* NULL: any signer is accepted */
     bool json;
 };
-/* Prints who made it, who signed it and whether every file is as the manifest says. -1: it is not good, or it
- * cannot be told. */
+/* Prints the bundle's author, its signer, and whether every file matches the manifest. Returns -1 if a check
+ * fails or is not possible. */
 int verify_bundle(const struct verify_options *o, struct age_identities *by, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* `profgrab view`: the page of a bundle or of files, in a browser. */
+/* `profgrab view`: shows the page of a bundle or of files in a browser. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,9 +39,9 @@ static const struct option options[] = {
     OPTIONS_END,
 };
 
-/* A new file that nobody else can read, where the system clears up sooner or later. What was decrypted goes
- * where there is memory rather than a disk. */
-static int new_page(bool decrypted, char **ret_path, struct err *err)
+/* Creates a file that only the user can read, in a directory that the system cleans up; for decrypted content
+ * preferably in one that is in memory. */
+static int create_page(bool decrypted, char **ret_path, struct err *err)
 {
     const char *places[] = {getenv("XDG_RUNTIME_DIR"), decrypted ? "/dev/shm" : NULL, getenv("TMPDIR"),
                             "/tmp"};
@@ -63,12 +63,12 @@ static int new_page(bool decrypted, char **ret_path, struct err *err)
 
 static const struct page_notes to_user = {talk_line, NULL};
 
-/* What is to be drawn, by a copy of this process with limits. */
+/* The page that a copy of this process draws, with limits. */
 struct page_job {
     const struct strlist *words;
     struct age_identities *by;
-    struct input_keys keys; /* of members */
-    int fd;                 /* where to */
+    struct input_keys keys; /* for encrypted bundles */
+    int fd;                 /* of the page */
     const char *path;       /* its name, for messages */
     struct page_progress *progress;
 };
@@ -80,7 +80,7 @@ static int write_piece(void *ctx, const void *p, size_t n, struct err *err)
     return rc < 0 && err->kind != ERR_CANCELLED ? err_wrap(err, "%s", job->path) : rc;
 }
 
-/* One that is encrypted may hold anything, but only bundles are. */
+/* Treats every encrypted file as a bundle. */
 static bool is_bundle(const char *path)
 {
     char *manifest = NULL;
@@ -113,7 +113,7 @@ static int draw_in_copy(void *ctx, struct buf *ret, struct err *err)
                                                        : draw_files(job, &to, err);
 }
 
-/* The bytes on disk of all sources; a bundle counts once for members that stand together. */
+/* The total size of all sources on disk; a bundle counts once for adjacent members. */
 static uint64_t size_of(const struct strlist *words)
 {
     uint64_t bytes = 0;
@@ -130,7 +130,7 @@ static uint64_t size_of(const struct strlist *words)
     return bytes;
 }
 
-static int draw(struct page_job *job, struct err *err)
+static int draw_page(struct page_job *job, struct err *err)
 {
     const struct strlist *words = job->words;
     char name[64];
@@ -146,7 +146,7 @@ static int draw(struct page_job *job, struct err *err)
     return rc;
 }
 
-/* Asks for all that takes a person's time before the copy is made. */
+/* Asks for passphrases before it starts the copy, whose time is limited. */
 static int unlock_and_draw(struct page_job *job, struct err *err)
 {
     const struct strlist *words = job->words;
@@ -156,11 +156,12 @@ static int unlock_and_draw(struct page_job *job, struct err *err)
     for (size_t i = 0; rc == 0 && i < words->n; i++)
         if (!file_exists(words->items[i]))
             rc = input_unlock(words->items[i], &job->keys, err);
-    return rc < 0 ? -1 : draw(job, err);
+    return rc < 0 ? -1 : draw_page(job, err);
 }
 
-/* A bundle alone stays, since it has a page of its own; among other words it stands for its files. */
-static int expand(const struct strlist *words, struct input_keys *keys, struct strlist *ret, struct err *err)
+/* Keeps a single bundle, because it has a page of its own. Replaces one of several words by its files. */
+static int expand_words(const struct strlist *words, struct input_keys *keys, struct strlist *ret,
+                        struct err *err)
 {
     struct input_wish wish = {.content = INPUT_BOTH, .example = "profgrab view", .keys = keys};
     if (words->n == 1 && file_exists(words->items[0]))
@@ -184,7 +185,7 @@ static int write_page(const struct view_options *o, const struct strlist *words,
         opener_init(&opener, &o->identities, o->passphrase_file, err) < 0)
         return -1;
     job.by = opener.by;
-    int rc = expand(words, &job.keys, &files, err);
+    int rc = expand_words(words, &job.keys, &files, err);
     if (rc == 0)
         rc = unlock_and_draw(&job, err);
     input_keys_release(&job.keys);
@@ -193,7 +194,7 @@ static int write_page(const struct view_options *o, const struct strlist *words,
     return rc;
 }
 
-static int show(const struct view_options *o, const char *path, struct err *err)
+static int show_page(const struct view_options *o, const char *path, struct err *err)
 {
     printf("%s\n", path);
     if (standard_stream_flush(stdout, err) < 0)
@@ -216,13 +217,13 @@ static bool is_decrypted(const struct strlist *words)
     return is;
 }
 
-static int view(const struct view_options *o, const struct strlist *words, struct err *err)
+static int view_words(const struct view_options *o, const struct strlist *words, struct err *err)
 {
     char *path = NULL;
     bool decrypted = is_decrypted(words);
     if (signals_install(err) < 0)
         return -1;
-    int fd = new_page(decrypted, &path, err);
+    int fd = create_page(decrypted, &path, err);
     if (fd < 0)
         return -1;
     int rc = write_page(o, words, fd, path, err);
@@ -232,7 +233,7 @@ static int view(const struct view_options *o, const struct strlist *words, struc
     if (rc < 0)
         unlink(path);
     else
-        rc = show(o, path, err);
+        rc = show_page(o, path, err);
     free(path);
     return rc;
 }
@@ -247,7 +248,7 @@ static int run(int argc, char **argv, struct err *err)
         rc = err_hint(err, "profgrab view BUNDLE, or profgrab view cpu.pb.gz heap.pb.gz...");
     }
     if (rc == 0)
-        rc = view(&o, &words, err);
+        rc = view_words(&o, &words, err);
     strlist_release(&o.identities);
     strlist_release(&words);
     return rc < 0 ? exit_status_of(err) : EXIT_OK;
