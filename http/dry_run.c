@@ -1,4 +1,4 @@
-/* A request that is not sent: what it would be, in words. */
+/* Describes a request instead of sending it. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 
 static void describe_object(struct buf *out, const json_t *o);
 
-/* What is not there for want of memory must not be missed. */
-static void starve(struct buf *out)
+/* Makes buf_check report that memory ran out. */
+static void mark_starved(struct buf *out)
 {
     out->failed = out->starved = true;
 }
@@ -29,7 +29,7 @@ static void describe_value(struct buf *out, const char *key, const json_t *value
         char *shown = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
         buf_addf(out, "%s=%s", key, shown ? shown : "");
         if (!shown)
-            starve(out);
+            mark_starved(out);
         free(shown);
     }
 }
@@ -48,12 +48,12 @@ static void describe_object(struct buf *out, const json_t *o)
 
 static void describe_json(struct buf *out, const char *text)
 {
-    /* Ours, so that only memory can be missing. */
+    /* We wrote this JSON, so only a lack of memory can make the parser fail. */
     static const struct json_form form = {
         .what = "the request", .max_bytes = 16u << 20, .max_memory = 128u << 20, .max_depth = 64};
     json_t *root = NULL;
     if (json_parse(&form, text, strlen(text), &root, NULL) < 0)
-        starve(out);
+        mark_starved(out);
     describe_object(out, root);
     json_decref(root);
 }

@@ -1,7 +1,7 @@
 /*
- * libcurl sends a request again by itself when a kept-alive connection turns out to be closed: for anything
- * but a GET that would be a second issue or a second file, so those take a connection of their own, and then
- * it does not.
+ * libcurl repeats a request by itself if a kept-alive connection turns out to be closed. That could create a
+ * second issue or upload a second file. So each request but a GET opens a new connection, on which libcurl
+ * does not repeat it.
  */
 #include "http/exchange.h"
 
@@ -17,9 +17,9 @@
 
 #define HEADERS_MAX (256u << 10)
 #define TICK_MS 100
-/* Less than this in `silence_ms` of a body under way would never end. */
+/* An exchange that moves fewer bytes in `silence_ms` has stalled. */
 #define TRICKLE_BYTES 1024
-/* An answer that is not a file's is whole after so many times `silence_ms`. */
+/* The time limit of an exchange without a file, as a multiple of `silence_ms`. */
 #define ANSWER_PATIENCE 4
 
 struct exchange {
@@ -28,13 +28,13 @@ struct exchange {
     struct http_answer *answer;
     struct curl_slist *headers;
     curl_mime *mime;
-    uint64_t offset; /* of the file, as libcurl has read it */
+    uint64_t offset; /* bytes of the file that libcurl has read */
     uint64_t taken;  /* bytes given to the request's `body` */
     size_t headers_size;
     uint64_t moved; /* bytes in either direction */
     int64_t start, window_start;
     uint64_t window_from;
-    struct err failure; /* what a callback found */
+    struct err failure; /* the error of a callback */
 };
 
 void http_mask(const struct http *h, char *text)
@@ -76,8 +76,8 @@ static int on_seek(void *ctx, curl_off_t offset, int origin)
     return CURL_SEEKFUNC_OK;
 }
 
-/* The value of a header line of that name, which ends with a colon; NULL if it is another. */
-static const char *value_of(const char *line, size_t n, const char *name, size_t *ret_n)
+/* Returns the value of a header line if it begins with `name`, which includes the colon; else NULL. */
+static const char *header_value(const char *line, size_t n, const char *name, size_t *ret_n)
 {
     size_t length = strlen(name);
     if (n < length || strncasecmp(line, name, length) != 0)
@@ -98,12 +98,12 @@ static size_t on_header(char *p, size_t size, size_t n, void *ctx)
         err_set(&x->failure, ERR_FAILED, "the answer's headers are larger than %u kB", HEADERS_MAX >> 10);
         return 0;
     }
-    if ((value = value_of(p, len, "retry-after:", &m)))
+    if ((value = header_value(p, len, "retry-after:", &m)))
         text_printable(a->asked_wait, sizeof a->asked_wait, value, m);
     return len;
 }
 
-static size_t to_sink(struct exchange *x, const char *p, size_t n)
+static size_t pass_to_sink(struct exchange *x, const char *p, size_t n)
 {
     const struct http_request *r = x->request;
     if (n > r->limit - x->taken) {
@@ -123,7 +123,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
     x->moved += len;
     curl_easy_getinfo(x->h->easy, CURLINFO_RESPONSE_CODE, &status);
     if (x->request->body && status == 200)
-        return to_sink(x, p, len);
+        return pass_to_sink(x, p, len);
     buf_add(&x->answer->body, p, len);
     return buf_check(&x->answer->body, "the answer", &x->failure) < 0 ? 0 : len;
 }
@@ -155,7 +155,7 @@ static bool add_file(struct exchange *x, const struct http_file *f)
            curl_mime_data_cb(part, (curl_off_t)f->size, on_read, on_seek, NULL, x) == CURLE_OK;
 }
 
-static int form(struct exchange *x)
+static int set_form(struct exchange *x)
 {
     const struct http_file *f = x->request->file;
     x->mime = curl_mime_init(x->h->easy);
@@ -164,8 +164,8 @@ static int form(struct exchange *x)
     return curl_easy_setopt(x->h->easy, CURLOPT_MIMEPOST, x->mime) == CURLE_OK ? 0 : CURLE_FAILED_INIT;
 }
 
-/* A body of one file: libcurl wants POST told apart from what it calls an upload. */
-static int raw(struct exchange *x)
+/* Sets a file as the body. libcurl needs other options for a POST than for a PUT. */
+static int set_raw_body(struct exchange *x)
 {
     CURL *e = x->h->easy;
     curl_off_t size = (curl_off_t)x->request->file->size;
@@ -222,14 +222,14 @@ static int set_body(struct exchange *x)
         failed |= curl_easy_setopt(e, CURLOPT_POSTFIELDS, r->json);
     } else if (r->file) {
         failed |= curl_easy_setopt(e, CURLOPT_POSTFIELDS, NULL);
-        failed |= r->file->part ? form(x) : raw(x);
+        failed |= r->file->part ? set_form(x) : set_raw_body(x);
     }
     failed |= curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, r->method);
     return failed;
 }
 
-/* A store has its certificate from whom it likes, so the system's authorities count there beside `ca`. Within
- * TLS a proxy of the environment sees nothing; the plain form is for loopback alone. */
+/* Any authority may have certified a store, so a bare request also trusts the system's authorities. Only TLS
+ * may use a proxy of the environment, because the proxy cannot read it; plain HTTP goes to loopback. */
 static int set_target(const struct exchange *x, const struct http_target *t)
 {
     CURL *e = x->h->easy;
@@ -243,7 +243,7 @@ static int set_target(const struct exchange *x, const struct http_target *t)
     return failed;
 }
 
-static int prepare(struct exchange *x, const struct http_target *target, struct err *err)
+static int prepare_request(struct exchange *x, const struct http_target *target, struct err *err)
 {
     CURL *e = x->h->easy;
     bool safe = strcmp(x->request->method, "GET") == 0;
@@ -261,7 +261,7 @@ static int prepare(struct exchange *x, const struct http_target *target, struct 
 
 /* ---- deadlines ----------------------------------------------------------------------------------------- */
 
-static int too_slow(const struct exchange *x, struct err *err)
+static int set_slow_error(const struct exchange *x, struct err *err)
 {
     char over[32];
     text_duration(over, sizeof over, x->h->silence_ms);
@@ -272,7 +272,7 @@ static int too_slow(const struct exchange *x, struct err *err)
                    TRICKLE_BYTES, over);
 }
 
-/* Between the last byte sent and the first of the answer nothing moves, as long as the tracker works. */
+/* Enforces the deadlines. No byte moves while the tracker processes the request, so that time counts too. */
 static int check_time(struct exchange *x, struct err *err)
 {
     int64_t now = clock_now();
@@ -283,23 +283,23 @@ static int check_time(struct exchange *x, struct err *err)
     if (now - x->window_start < x->h->silence_ms)
         return 0;
     if (x->moved - x->window_from < TRICKLE_BYTES)
-        return too_slow(x, err);
+        return set_slow_error(x, err);
     x->window_start = now;
     x->window_from = x->moved;
     return 0;
 }
 
-static void tell(const struct exchange *x)
+static void report_progress(const struct exchange *x)
 {
     const struct http_options *o = &x->h->options;
     if (o->progress && x->request->file)
         o->progress(o->ctx, x->offset, x->request->file->size);
 }
 
-static int drive(struct exchange *x, CURLcode *ret, struct err *err)
+static int run_exchange(struct exchange *x, CURLcode *ret, struct err *err)
 {
     struct curl_waitfd cancel = {.fd = x->h->options.cancel_fd, .events = CURL_WAIT_POLLIN};
-    int64_t told = x->start;
+    int64_t reported = x->start;
     for (;;) {
         int running = 0, pending = 0;
         if (curl_multi_perform(x->h->multi, &running) != CURLM_OK)
@@ -307,23 +307,23 @@ static int drive(struct exchange *x, CURLcode *ret, struct err *err)
         CURLMsg *message = curl_multi_info_read(x->h->multi, &pending);
         if (message && message->msg == CURLMSG_DONE) {
             *ret = message->data.result;
-            tell(x);
+            report_progress(x);
             return 0;
         }
         if (check_time(x, err) < 0)
             return -1;
-        if (clock_now() - told >= TICK_MS) {
-            tell(x);
-            told = clock_now();
+        if (clock_now() - reported >= TICK_MS) {
+            report_progress(x);
+            reported = clock_now();
         }
         curl_multi_poll(x->h->multi, &cancel, cancel.fd >= 0, TICK_MS, NULL);
     }
 }
 
-/* ---- what came of it ----------------------------------------------------------------------------------- */
+/* ---- the result ---------------------------------------------------------------------------------------- */
 
-/* A body that libcurl has read to its end may be in the kernel yet, or with the tracker: nobody can tell. */
-static enum http_sent how_much(const struct exchange *x)
+/* A body that libcurl has read to its end may still be in the kernel, but counts as sent. */
+static enum http_sent find_sent(const struct exchange *x)
 {
     long request = 0;
     curl_easy_getinfo(x->h->easy, CURLINFO_REQUEST_SIZE, &request);
@@ -332,7 +332,7 @@ static enum http_sent how_much(const struct exchange *x)
     return x->request->file && x->offset < x->request->file->size ? HTTP_SENT_PART : HTTP_SENT_WHOLE;
 }
 
-static void finish(struct exchange *x)
+static void fill_answer(struct exchange *x)
 {
     struct http_answer *a = x->answer;
     long status = 0;
@@ -341,7 +341,7 @@ static void finish(struct exchange *x)
     curl_easy_getinfo(x->h->easy, CURLINFO_CONTENT_TYPE, &type);
     curl_easy_getinfo(x->h->easy, CURLINFO_REDIRECT_URL, &location);
     a->status = status >= 200 ? (int)status : 0;
-    a->sent = how_much(x);
+    a->sent = find_sent(x);
     a->file_sent = x->offset;
     if (type)
         text_printable(a->content_type, sizeof a->content_type, type, strlen(type));
@@ -355,8 +355,8 @@ static void finish(struct exchange *x)
     http_mask(x->h, a->asked_wait);
 }
 
-/* What a callback found is why libcurl ended it. */
-static int failed(const struct exchange *x, CURLcode code, struct err *err)
+/* Sets the error of a callback if there is one, because that made libcurl stop. */
+static int set_failure(const struct exchange *x, CURLcode code, struct err *err)
 {
     if (x->failure.kind == ERR_NONE)
         return http_failed(x->h, code, err);
@@ -370,17 +370,17 @@ int http_exchange(struct http *h, const struct http_request *request, const stru
 {
     struct exchange x = {.h = h, .request = request, .answer = ret, .failure = ERR_INIT};
     CURLcode code = CURLE_OK;
-    int rc = prepare(&x, target, err);
+    int rc = prepare_request(&x, target, err);
     x.start = x.window_start = clock_now();
     if (rc == 0) {
-        rc = drive(&x, &code, err);
-        finish(&x);
+        rc = run_exchange(&x, &code, err);
+        fill_answer(&x);
         curl_multi_remove_handle(h->multi, h->easy);
     }
-    /* Whoever refuses a large body need not read it to its end: what he says counts. */
+    /* A server that refuses a large body need not read all of it: its answer counts. */
     bool refused = ret->status >= 400 && (code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR);
     if (rc == 0 && code != CURLE_OK && !refused)
-        rc = failed(&x, code, err);
+        rc = set_failure(&x, code, err);
     curl_easy_setopt(h->easy, CURLOPT_MIMEPOST, NULL);
     curl_easy_setopt(h->easy, CURLOPT_HTTPHEADER, NULL);
     curl_mime_free(x.mime);

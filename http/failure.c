@@ -1,11 +1,11 @@
-/* Why there was no answer, in words for people. */
+/* Turns a failure of libcurl into an error. */
 #include <string.h>
 
 #include "http/exchange.h"
 #include "base/banned.h"
 
-/* What OpenSSL says behind all it says before: "wrong version number". */
-static int tls_error(const struct http *h, CURLcode code, struct err *err)
+/* Reports the last part of OpenSSL's message, which names the cause: "wrong version number". */
+static int set_tls_error(const struct http *h, CURLcode code, struct err *err)
 {
     const char *last = h->curl_words;
     char shown[200];
@@ -29,7 +29,7 @@ int http_failed(const struct http *h, CURLcode code, struct err *err)
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CACERT_BADFILE:
     case CURLE_SSL_CONNECT_ERROR:
-        return tls_error(h, code, err);
+        return set_tls_error(h, code, err);
     case CURLE_GOT_NOTHING:
         return err_set(err, ERR_FAILED, "it closed the connection without an answer");
     case CURLE_SEND_ERROR:

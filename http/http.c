@@ -10,14 +10,14 @@
 #include "base/banned.h"
 
 #define MAX_REDIRECTS 3
-/* A GET that the tracker could not serve is asked so often. */
+/* The most attempts at a GET that the tracker answers with 502, 503 or 504. */
 #define MAX_TRIES 3
 #define BACKOFF_MS 1000
 #define BACKOFF_MAX_MS 30000
 
 /* ---- set-up -------------------------------------------------------------------------------------------- */
 
-static int64_t or_default(int64_t ms, int64_t otherwise)
+static int64_t value_or_default(int64_t ms, int64_t otherwise)
 {
     return ms > 0 ? ms : otherwise;
 }
@@ -28,8 +28,8 @@ static int set_options(struct http *h)
     int failed = 0;
     failed |= curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
 #if LIBCURL_VERSION_NUM >= 0x075700
-    /* Without this option libcurl waits for a name server that does not answer: for 10 s and more, after
-     * Ctrl-C too. */
+    /* Without this option libcurl waits 10 s and more for a name server that does not answer, even after
+     * Ctrl-C. */
     failed |= curl_easy_setopt(e, CURLOPT_QUICK_EXIT, 1L);
 #endif
     failed |= curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
@@ -38,7 +38,8 @@ static int set_options(struct http *h)
     failed |= curl_easy_setopt(e, CURLOPT_ERRORBUFFER, h->curl_words);
     failed |= curl_easy_setopt(e, CURLOPT_BUFFERSIZE, 128L * 1024);
     failed |= curl_easy_setopt(e, CURLOPT_UPLOAD_BUFFERSIZE, 512L * 1024);
-    failed |= curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)or_default(h->options.connect_ms, 20000));
+    failed |=
+        curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)value_or_default(h->options.connect_ms, 20000));
     failed |= curl_easy_setopt(e, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     if (h->ca)
         failed |= curl_easy_setopt(e, CURLOPT_CAINFO, h->ca);
@@ -58,7 +59,7 @@ static int set_auth(struct http *h, const char *format, struct err *err)
     return h->auth ? 0 : err_nomem(err);
 }
 
-/* The token goes over TLS, or nowhere but to this workstation. */
+/* Refuses a URL that would send the token unencrypted to another machine. */
 static int check_url(const char *text, struct err *err)
 {
     struct url_origin origin;
@@ -82,8 +83,8 @@ int http_new(const struct http_options *options, struct http **ret, struct err *
     h->ca = options->ca;
     h->token = options->token;
     h->options = *options;
-    h->silence_ms = or_default(options->silence_ms, 60000);
-    h->patience_ms = or_default(options->patience_ms, 120000);
+    h->silence_ms = value_or_default(options->silence_ms, 60000);
+    h->patience_ms = value_or_default(options->patience_ms, 120000);
     h->base = strdup(options->url);
     h->easy = curl_easy_init();
     h->multi = curl_multi_init();
@@ -118,9 +119,9 @@ void http_answer_release(struct http_answer *a)
 
 /* ---- redirects ----------------------------------------------------------------------------------------- */
 
-/* Whether the answer sends a GET on to an address that may be asked, which becomes the target. */
-static bool follows(struct http *h, const struct http_request *r, const struct http_answer *a,
-                    struct http_target *target)
+/* Makes the address of a redirect the target, if a GET may follow it. Returns whether it may. */
+static bool follow_redirect(struct http *h, const struct http_request *r, const struct http_answer *a,
+                            struct http_target *target)
 {
     const char *to = NULL;
     if (a->status < 301 || a->status > 308 || strcmp(r->method, "GET") != 0)
@@ -135,15 +136,15 @@ static bool follows(struct http *h, const struct http_request *r, const struct h
         return false;
     free(target->url);
     target->url = copy;
-    /* Whoever is not the tracker might send it back there to have the token act for him. */
+    /* Another origin could redirect back to the tracker to misuse the token, so it stays off. */
     target->bare = target->bare || !home;
     return true;
 }
 
 /* ---- repeating ----------------------------------------------------------------------------------------- */
 
-/* How long to wait before it is asked again; -1: it is not. */
-static int64_t wait_for(const struct http_request *r, const struct http_answer *a, unsigned tries)
+/* Returns the time to wait before the next attempt, or -1 for none. */
+static int64_t retry_delay(const struct http_request *r, const struct http_answer *a, unsigned tries)
 {
     bool later = a->status == 429;
     bool safe = strcmp(r->method, "GET") == 0 && (a->status == 502 || a->status == 503 || a->status == 504);
@@ -152,16 +153,16 @@ static int64_t wait_for(const struct http_request *r, const struct http_answer *
         return -1;
     int64_t ms = BACKOFF_MS << (tries < 6 ? tries - 1 : 5);
     ms = clock_jitter(ms < BACKOFF_MAX_MS ? ms : BACKOFF_MAX_MS);
-    /* The other form of Retry-After, a date, is as good as none: clocks differ. */
+    /* Ignore a date in Retry-After, because clocks differ. */
     if (!*a->asked_wait || a->asked_wait[strspn(a->asked_wait, "0123456789")])
         return ms;
-    /* Whoever asks for no wait at all gets ours: it would go on for ever. */
     if (text_to_uint(a->asked_wait, 86400, &seconds) < 0)
         return INT32_MAX;
+    /* Without our own minimum, `Retry-After: 0` would repeat the request for ever. */
     return (int64_t)seconds * 1000 > ms ? (int64_t)seconds * 1000 : ms;
 }
 
-static int wait_and_tell(const struct http *h, int64_t ms, const struct http_answer *a, struct err *err)
+static int report_and_wait(const struct http *h, int64_t ms, const struct http_answer *a, struct err *err)
 {
     char because[64], waited[32], patience[32];
     int n = snprintf(because, sizeof because, "HTTP %d", a->status);
@@ -176,21 +177,21 @@ static int wait_and_tell(const struct http *h, int64_t ms, const struct http_ans
     return why.kind == ERR_CANCELLED ? err_set(err, ERR_CANCELLED, "interrupted") : 0;
 }
 
-/* 1: it has waited, and the request may be sent again; 0: the answer is what it is; -1: cancelled. */
-static int wait_again(const struct http *h, const struct http_request *r, struct http_answer *a,
-                      unsigned tries, struct err *err)
+/* Returns 1 after a wait, 0 if the answer is final, -1 if cancelled. */
+static int wait_for_retry(const struct http *h, const struct http_request *r, struct http_answer *a,
+                          unsigned tries, struct err *err)
 {
-    int64_t ms = wait_for(r, a, tries);
+    int64_t ms = retry_delay(r, a, tries);
     if (ms < 0 || a->waited_ms + ms > h->patience_ms)
         return 0;
-    if (wait_and_tell(h, ms, a, err) < 0)
+    if (report_and_wait(h, ms, a, err) < 0)
         return -1;
     a->waited_ms += ms;
     return 1;
 }
 
-/* Makes room for the next try's answer; what all tries have in common stays. */
-static void forget(struct http_answer *a)
+/* Clears the answer for the next attempt, except the time waited. */
+static void reset_answer(struct http_answer *a)
 {
     struct http_answer next = {.body = BUF_INIT(HTTP_ANSWER_MAX), .waited_ms = a->waited_ms};
     buf_release(&a->body);
@@ -211,11 +212,11 @@ static int send_to(struct http *h, const struct http_request *request, struct ht
             url_origin_text(target->url, ret->elsewhere, sizeof ret->elsewhere);
         if (rc < 0)
             break;
-        if (redirects < MAX_REDIRECTS && follows(h, request, ret, target))
+        if (redirects < MAX_REDIRECTS && follow_redirect(h, request, ret, target))
             redirects++;
-        else if ((rc = wait_again(h, request, ret, ++tries, err)) != 1)
+        else if ((rc = wait_for_retry(h, request, ret, ++tries, err)) != 1)
             break;
-        forget(ret);
+        reset_answer(ret);
     }
     ret->file_sent = most;
     return rc;

@@ -66,8 +66,8 @@ bool url_origin_may_redirect(const char *from, const char *to)
     return there.known && !there.credentials && (there.https || (here.loopback && there.loopback));
 }
 
-/* The address without these parts. */
-static char *without(const char *url, const CURLUPart *parts, size_t n, char *dst, size_t cap)
+/* Writes the URL without these parts into dst. */
+static char *strip_parts(const char *url, const CURLUPart *parts, size_t n, char *dst, size_t cap)
 {
     CURLU *u = curl_url();
     char *shown = NULL;
@@ -86,14 +86,14 @@ char *url_origin_strip(const char *url, char *dst, size_t cap)
 {
     static const CURLUPart parts[] = {CURLUPART_QUERY, CURLUPART_FRAGMENT, CURLUPART_USER,
                                       CURLUPART_PASSWORD};
-    return without(url, parts, sizeof parts / sizeof *parts, dst, cap);
+    return strip_parts(url, parts, sizeof parts / sizeof *parts, dst, cap);
 }
 
 char *url_origin_text(const char *url, char *dst, size_t cap)
 {
     static const CURLUPart parts[] = {CURLUPART_QUERY, CURLUPART_FRAGMENT, CURLUPART_USER, CURLUPART_PASSWORD,
                                       CURLUPART_PATH};
-    without(url, parts, sizeof parts / sizeof *parts, dst, cap);
+    strip_parts(url, parts, sizeof parts / sizeof *parts, dst, cap);
     size_t n = strlen(dst);
     if (n && dst[n - 1] == '/')
         dst[n - 1] = '\0';
