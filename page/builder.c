@@ -39,14 +39,13 @@ void page_builder_release(struct page_builder *d)
     page_writer_free(d->page);
 }
 
-/* ---- one of them ------------------------------------------------------------------------------------------
- */
+/* ---- one file ------------------------------------------------------------------------------------------ */
 
 struct measure {
     uint64_t n, most;
 };
 
-static int measure(void *ctx, const void *p, size_t n, struct err *err)
+static int count_bytes(void *ctx, const void *p, size_t n, struct err *err)
 {
     struct measure *m = ctx;
     (void)p;
@@ -54,11 +53,11 @@ static int measure(void *ctx, const void *p, size_t n, struct err *err)
     return m->n > m->most ? err_set(err, ERR_FAILED, "larger") : 0;
 }
 
-/* Whether that is why a profile could not be read: looked for afterwards, since it seldom is. */
+/* Whether a profile that could not be read is too large. Called only after a failure, because it inflates. */
 static bool is_too_large(const struct page_builder *d, const struct buf *bytes)
 {
     struct measure m = {.n = 0, .most = d->limits->profile};
-    struct gunzip *z = gunzip_new(measure, &m, UINT64_MAX, NULL);
+    struct gunzip *z = gunzip_new(count_bytes, &m, UINT64_MAX, NULL);
     if (z)
         gunzip_feed(z, bytes->data, bytes->len, NULL);
     gunzip_free(z);
@@ -79,7 +78,7 @@ int page_builder_give_up(struct page_builder *d, const struct page_file *f, cons
                                    is_too_large(d, bytes) ? d->limits->too_large : why->msg, err);
 }
 
-static struct finding_subject subject_of(const struct page_file *f)
+static struct finding_subject make_subject(const struct page_file *f)
 {
     const struct page_entry *e = &f->entry;
     return (struct finding_subject){.host = e->host, .service = e->service, .kind = e->kind, .file = e->file};
@@ -88,12 +87,12 @@ static struct finding_subject subject_of(const struct page_file *f)
 int page_builder_add_profile(struct page_builder *d, const struct page_file *f, struct profile *p,
                              struct err *err)
 {
-    struct finding_subject subject = subject_of(f);
+    struct finding_subject subject = make_subject(f);
     if (!d->has_summary && !f->later && findings_add_profile(&d->findings, p, &subject, err) < 0)
         return -1;
     if (page_fleet_add(d, f, p, err) < 0)
         return -1;
-    /* What the page has no room for is on its side all the same: healthy hosts come last. */
+    /* Merge even a profile without room on the page: the healthy hosts are read last. */
     struct err why = ERR_INIT;
     int drawn = page_writer_add_profile(d->page, &f->entry, p, &why);
     if ((drawn == 0 || page_builder_is_file_error(&why)) && page_builder_compare_merge(d, f, p, err) < 0)
@@ -118,7 +117,7 @@ static int draw_profile(struct page_builder *d, const struct page_file *f, const
 int page_builder_add_dump(struct page_builder *d, const struct page_file *f, const struct goroutines *g,
                           struct err *err)
 {
-    struct finding_subject subject = subject_of(f);
+    struct finding_subject subject = make_subject(f);
     if (!d->has_summary && !f->later && findings_add_goroutines(&d->findings, g, &subject, err) < 0)
         return -1;
     return page_writer_add_goroutines(d->page, &f->entry, g, err);
@@ -147,8 +146,7 @@ int page_builder_draw(struct page_builder *d, const struct page_file *f, const s
     return page_builder_compare_keep(d, f, bytes, err);
 }
 
-/* ---- the end ----------------------------------------------------------------------------------------------
- */
+/* ---- the end ------------------------------------------------------------------------------------------- */
 
 /* The sentences of the manifest, or new ones. The caller frees *ret. */
 static int list_sentences(struct page_builder *d, struct page_sentence **ret, size_t *ret_n, struct err *err)

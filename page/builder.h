@@ -1,4 +1,4 @@
-/* The builder of a page: what the files of page.h's overview share. */
+/* The builder of a page, which the files of page.h's overview share. */
 #ifndef PAGE_BUILDER_H
 #define PAGE_BUILDER_H
 
@@ -101,7 +101,7 @@ int page_builder_compare_plan(struct page_builder *d, struct err *err);
 bool page_builder_compares(const struct page_builder *d);
 void page_builder_compare_release(struct page_builder *d);
 
-/* Merges a profile that nobody else needs into its side. */
+/* Merges a profile into its side. Afterwards the caller may only free the profile. */
 int page_builder_compare_merge(struct page_builder *d, const struct page_file *f, struct profile *p,
                                struct err *err);
 /* Keeps a file's bytes for the growth between two snapshots. Draws the process if it is complete now. */

@@ -1,4 +1,4 @@
-/* The page of a bundle, and its summary alone. */
+/* Writes the page of a bundle or of a copy, or only makes the summary. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -33,13 +33,13 @@ static bool wants_member(void *ctx, const struct bundle_member *member)
     return true;
 }
 
-static int take_member(void *ctx, const struct bundle_member *member, struct buf *bytes, struct err *err)
+static int draw_member(void *ctx, const struct bundle_member *member, struct buf *bytes, struct err *err)
 {
     struct page_builder *d = ctx;
     struct page_file *f = find_file(d, member->path);
     f->met = true;
     int rc = page_builder_draw(d, f, bytes, err);
-    /* A failure ends the drawing: it is of this file. */
+    /* Keep the note after a failure, which is due to this file. */
     if (rc == 0)
         page_builder_note_progress(d, NULL);
     return rc;
@@ -53,41 +53,40 @@ int page_build_bundle(const char *path, struct age_identities *by, const struct 
     if (bundle_manifest(path, by, &manifest, err) < 0)
         return -1;
     int rc = page_builder_init(&d, &page_limits_asked, str_of(manifest), to->sink, to->ctx, err);
-    /* The text is no longer needed: it may have 64 MB, and its tree has more. */
+    /* Free the text early: it may have 64 MB, and its tree more. */
     free(manifest);
     page_builder_apply_progress(&d, to->progress);
     if (rc == 0)
-        rc = bundle_visit(path, by, wants_member, take_member, &d, err);
+        rc = bundle_visit(path, by, wants_member, draw_member, &d, err);
     if (rc == 0)
         rc = page_builder_finish_bundle(&d, err);
     page_builder_release(&d);
     return rc;
 }
 
-/* ---- the page of a copy -----------------------------------------------------------------------------------
- */
+/* ---- the page of a copy -------------------------------------------------------------------------------- */
 
-/* What the copy of the process needs. */
+/* The input of the child. */
 struct coming {
     const struct bundle_coming *bundle;
     int fd;
     struct page_progress *progress;
 };
 
-static int to_file(void *ctx, const void *p, size_t n, struct err *err)
+static int write_to_file(void *ctx, const void *p, size_t n, struct err *err)
 {
     return fd_write_all(*(int *)ctx, p, n, err);
 }
 
-static int draw_coming(void *ctx, struct buf *ret, struct err *err)
+static int draw_copy(void *ctx, struct buf *ret, struct err *err)
 {
     struct coming *c = ctx;
     struct page_builder d = {0};
     (void)ret;
-    int rc = page_builder_init(&d, &page_limits_capture, c->bundle->manifest, to_file, &c->fd, err);
+    int rc = page_builder_init(&d, &page_limits_capture, c->bundle->manifest, write_to_file, &c->fd, err);
     page_builder_apply_progress(&d, c->progress);
     if (rc == 0)
-        rc = c->bundle->visit(c->bundle, wants_member, take_member, &d, err);
+        rc = c->bundle->visit(c->bundle, wants_member, draw_member, &d, err);
     if (rc == 0)
         rc = page_builder_finish_bundle(&d, err);
     page_builder_release(&d);
@@ -106,15 +105,14 @@ int page_build_copy(const struct bundle_coming *bundle, int fd, struct err *err)
     if (page_progress_new(&c.progress, err) < 0)
         return -1;
     const struct page_attempts attempts = {BUNDLE_REPORT, limits, c.progress, fd, bundle->ctx};
-    int rc = page_attempt(&attempts, draw_coming, &c, NULL, err);
+    int rc = page_attempt(&attempts, draw_copy, &c, NULL, err);
     page_progress_free(c.progress);
     return rc;
 }
 
-/* ---- the summary alone ------------------------------------------------------------------------------------
- */
+/* ---- the summary alone --------------------------------------------------------------------------------- */
 
-static int to_nowhere(void *ctx, const void *p, size_t n, struct err *err)
+static int discard_bytes(void *ctx, const void *p, size_t n, struct err *err)
 {
     (void)ctx, (void)p, (void)n, (void)err;
     return 0;
@@ -141,11 +139,11 @@ int page_manifest(const char *path, struct age_identities *by, struct page_progr
     char *manifest = NULL, *with = NULL;
     if (bundle_manifest(path, by, &manifest, err) < 0)
         return -1;
-    int rc = page_builder_init(&d, &page_limits_asked, str_of(manifest), to_nowhere, NULL, err);
+    int rc = page_builder_init(&d, &page_limits_asked, str_of(manifest), discard_bytes, NULL, err);
     free(manifest);
     page_builder_apply_progress(&d, progress);
     if (rc == 0 && !d.has_summary) {
-        rc = bundle_visit(path, by, wants_member, take_member, &d, err);
+        rc = bundle_visit(path, by, wants_member, draw_member, &d, err);
         if (rc == 0)
             rc = page_builder_compare_finish(&d, err);
         if (rc == 0)

@@ -1,4 +1,4 @@
-/* Comparisons of several files: target hosts with baseline hosts, and the plan of all groups. */
+/* Plans the groups of files to compare, and compares target hosts with baseline hosts. */
 #include "page/builder_compare.h"
 
 #include <stdio.h>
@@ -7,11 +7,10 @@
 
 #include "base/banned.h"
 
-/* So many hosts of a side are named. */
+/* The most hosts of a side that are named. */
 #define NAMED 3
 
-/* ---- what belongs together -------------------------------------------------------------------------------
- */
+/* ---- planning ------------------------------------------------------------------------------------------ */
 
 static bool is_comparable(const struct page_file *f)
 {
@@ -38,8 +37,8 @@ static bool has_both(const struct page_comparison *s)
     return s->planned[COMPARISON_TARGET] > 0 && s->planned[COMPARISON_BASELINE] > 0;
 }
 
-/* Sides and groups that turned out to be none. */
-static void forget_alone(struct page_comparisons *c, struct page_file *f)
+/* Removes a file from sides that lack the other side, and from groups of too few hosts. */
+static void drop_incomplete(struct page_comparisons *c, struct page_file *f)
 {
     if (f->sides > 0 && !has_both(&c->sides[f->sides - 1]))
         f->sides = 0;
@@ -59,9 +58,9 @@ int page_builder_compare_plan(struct page_builder *d, struct err *err)
         if (f->pair && page_process_plan(d, f, err) < 0)
             return -1;
     }
-    /* Whoever has sides has a group. */
+    /* Each file with sides also has a group. */
     for (size_t i = 0; c->sides && c->groups && i < d->n; i++)
-        forget_alone(c, &d->files[i]);
+        drop_incomplete(c, &d->files[i]);
     return 0;
 }
 
@@ -100,10 +99,9 @@ void page_builder_compare_release(struct page_builder *d)
     d->comparisons = NULL;
 }
 
-/* ---- while they are read ---------------------------------------------------------------------------------
- */
+/* ---- reading ------------------------------------------------------------------------------------------- */
 
-/* One with other sample types, of another version perhaps, is left out, as is one that cannot be read. */
+/* Leaves out a profile that cannot be read or that has other sample types, perhaps of another version. */
 int page_builder_compare_merge(struct page_builder *d, const struct page_file *f, struct profile *p,
                                struct err *err)
 {
@@ -132,19 +130,18 @@ int page_builder_compare_keep(struct page_builder *d, const struct page_file *f,
     return --process->missing > 0 ? 0 : page_process_draw(d, process, err);
 }
 
-/* ---- the end ---------------------------------------------------------------------------------------------
- */
+/* ---- the end ------------------------------------------------------------------------------------------- */
 
-static int by_name(const void *left, const void *right)
+static int compare_names(const void *left, const void *right)
 {
     return strcmp(*(char *const *)left, *(char *const *)right);
 }
 
-/* "file-03, file-04, file-05 and 12 more", whatever the order in which they were done. */
+/* Appends "file-03, file-04, file-05 and 12 more", sorted. */
 static void add_names(struct buf *names, struct strlist *hosts)
 {
     if (hosts->n > 0)
-        qsort(hosts->items, hosts->n, sizeof *hosts->items, by_name);
+        qsort(hosts->items, hosts->n, sizeof *hosts->items, compare_names);
     for (size_t i = 0; i < hosts->n && i < NAMED; i++)
         buf_addf(names, "%s%s", i > 0 ? ", " : "", hosts->items[i]);
     if (hosts->n > NAMED)
@@ -153,7 +150,7 @@ static void add_names(struct buf *names, struct strlist *hosts)
         buf_adds(names, "nobody");
 }
 
-/* Only hosts that are in it are named; of the rest is said how many. */
+/* Names the hosts whose profiles are merged, and counts the others. */
 static int name_side(struct page_comparison *s, enum comparison_side side, struct err *err)
 {
     struct buf names = BUF_INIT(1 << 16);
@@ -218,7 +215,7 @@ static int finish_sides(struct page_builder *d, struct page_comparison *s, struc
     entry.title = title;
     int rc = draw_sides(d, s, &entry, err);
     free(title);
-    /* The next one has its memory. */
+    /* Free its memory for the next comparison. */
     comparison_release(&s->sides);
     return rc;
 }

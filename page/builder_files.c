@@ -1,4 +1,4 @@
-/* The page of files that somebody names. */
+/* Writes the page of files that the user names. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -6,9 +6,9 @@
 
 #include "base/banned.h"
 
-/* A file of another type that is known has a hint that names the type. */
-static int parse(const struct page_files *files, const struct buf *bytes, const char *name,
-                 struct profile **ret, struct err *err)
+/* The error for another known type of file has a hint that names the type. */
+static int parse_profile(const struct page_files *files, const struct buf *bytes, const char *name,
+                         struct profile **ret, struct err *err)
 {
     if (profile_parse(bytes->data, bytes->len, page_limits_asked.profile, ret, err) == 0)
         return 0;
@@ -17,7 +17,7 @@ static int parse(const struct page_files *files, const struct buf *bytes, const 
     return files->hint(name, bytes->data, bytes->len, err);
 }
 
-/* Adds the table of goroutines. A profile of another kind has none, which is no failure. */
+/* Adds the table of goroutines. Returns 0 for a profile of another kind, which has none. */
 static int draw_dump(struct page_builder *d, struct page_file *f, struct str bytes, struct err *err)
 {
     struct goroutines *g = NULL;
@@ -39,7 +39,7 @@ static int draw_profile(struct page_builder *d, const struct page_files *files, 
                         const struct buf *bytes, struct err *err)
 {
     struct profile *p = NULL;
-    int rc = parse(files, bytes, f->entry.file, &p, err);
+    int rc = parse_profile(files, bytes, f->entry.file, &p, err);
     for (size_t i = 0; rc == 0 && i < p->n_sample_types && !f->entry.kind; i++) {
         char type[64];
         struct str name = profile_str(p, p->sample_types[i].type);
@@ -68,7 +68,7 @@ static int draw_named(struct page_builder *d, const struct page_files *files, st
     return rc;
 }
 
-/* Notes that file `i` is being drawn. Of a single file nothing is left to draw without it. */
+/* Notes that file `i` is being drawn. A single file cannot be left out. */
 static void note_progress(struct page_progress *p, const struct strlist *files, size_t i)
 {
     if (!p || files->n == 1)
@@ -93,7 +93,7 @@ int page_build_files(const struct page_files *files, const struct page_output *t
         struct page_file f = {.entry = {.file = names->items[i], .title = files->title(names->items[i])}};
         rc = draw_named(&d, files, &f, err);
     }
-    /* A failure above is of the file that was read. */
+    /* Keep the note after a failure, which is due to the file that was read. */
     if (rc == 0 && to->progress)
         to->progress->at = 0;
     if (rc == 0)

@@ -1,4 +1,4 @@
-/* Two snapshots of one process: what has grown. */
+/* Compares two snapshots of one process: the growth in between. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,11 +8,10 @@
 
 #include "base/banned.h"
 
-/* Of one snapshot as it was collected. */
+/* The most bytes of one snapshot, as collected. */
 #define MAX_BYTES ((size_t)64 << 20)
 
-/* ---- what belongs together -------------------------------------------------------------------------------
- */
+/* ---- planning ------------------------------------------------------------------------------------------ */
 
 static bool is_same_kind(const struct page_file *a, const struct page_file *b)
 {
@@ -20,8 +19,8 @@ static bool is_same_kind(const struct page_file *a, const struct page_file *b)
            strcmp(a->argument ? a->argument : "", b->argument ? b->argument : "") == 0;
 }
 
-/* The pair that waits for this one; NULL: there is none. */
-static struct page_pair *partner(struct page_process *p, const struct page_file *f)
+/* Returns the pair that lacks this second snapshot, or NULL. */
+static struct page_pair *find_incomplete_pair(struct page_process *p, const struct page_file *f)
 {
     for (size_t i = 0; i < p->n; i++)
         if (!p->pairs[i].of[1] && p->pairs[i].of[0] && is_same_kind(p->pairs[i].of[0], f))
@@ -29,7 +28,7 @@ static struct page_pair *partner(struct page_process *p, const struct page_file 
     return NULL;
 }
 
-static int add_first(struct page_process *p, const struct page_file *f, struct err *err)
+static int add_pair(struct page_process *p, const struct page_file *f, struct err *err)
 {
     if (array_reserve((void **)&p->pairs, &p->cap, p->n + 1, sizeof *p->pairs, err) < 0)
         return -1;
@@ -38,7 +37,7 @@ static int add_first(struct page_process *p, const struct page_file *f, struct e
     return 0;
 }
 
-/* The first snapshots stand in front of the second ones. One that is alone is not compared. */
+/* The first snapshots precede the second ones. A snapshot without its partner is not compared. */
 int page_process_plan(struct page_builder *d, struct page_file *f, struct err *err)
 {
     struct page_comparisons *c = d->comparisons;
@@ -55,8 +54,8 @@ int page_process_plan(struct page_builder *d, struct page_file *f, struct err *e
     struct page_process *p = &c->processes[f->process - 1];
     p->missing++;
     if (f->pair == 1)
-        return add_first(p, f, err);
-    struct page_pair *pair = partner(p, f);
+        return add_pair(p, f, err);
+    struct page_pair *pair = find_incomplete_pair(p, f);
     f->later = pair != NULL;
     if (pair)
         pair->of[1] = f;
@@ -74,8 +73,7 @@ void page_process_release(struct page_process *p)
     *p = (struct page_process){.drawn = true};
 }
 
-/* ---- reading ---------------------------------------------------------------------------------------------
- */
+/* ---- reading ------------------------------------------------------------------------------------------- */
 
 static bool is_whole(const struct page_pair *p)
 {
@@ -83,8 +81,8 @@ static bool is_whole(const struct page_pair *p)
            !p->bytes[1].failed;
 }
 
-/* The first of a pair that failed, and was fetched when a run went on, is the later one. */
-static void put_in_order(struct page_pair *pair, struct profile *both[static 2])
+/* A first snapshot that failed and was fetched on resume is the later one: swaps both. */
+static void order_by_time(struct page_pair *pair, struct profile *both[static 2])
 {
     if (both[1]->time_ns <= 0 || both[0]->time_ns <= both[1]->time_ns)
         return;
@@ -98,7 +96,7 @@ static void put_in_order(struct page_pair *pair, struct profile *both[static 2])
     both[0] = first;
 }
 
-/* What cannot be read was said where it is drawn alone. */
+/* Ignores a file that cannot be read: its own entry reports that. */
 static int read_pair(const struct page_builder *d, struct page_pair *pair, struct err *err)
 {
     struct profile *both[2] = {NULL, NULL};
@@ -107,7 +105,7 @@ static int read_pair(const struct page_builder *d, struct page_pair *pair, struc
     for (size_t i = 0; i < 2 && rc == 0; i++)
         rc = profile_parse(pair->bytes[i].data, pair->bytes[i].len, d->limits->profile, &both[i], &why);
     if (rc == 0) {
-        put_in_order(pair, both);
+        order_by_time(pair, both);
         rc = report_prune(both[0], &why) < 0 || report_prune(both[1], &why) < 0
                  ? -1
                  : growth_make(&pair->growth, both[0], both[1], &why);
@@ -121,10 +119,9 @@ static int read_pair(const struct page_builder *d, struct page_pair *pair, struc
     return -1;
 }
 
-/* ---- drawing ---------------------------------------------------------------------------------------------
- */
+/* ---- drawing ------------------------------------------------------------------------------------------- */
 
-static struct finding_subject subject_of(const struct page_pair *pair)
+static struct finding_subject make_subject(const struct page_pair *pair)
 {
     const struct page_entry *e = &pair->of[1]->entry;
     return (struct finding_subject){.host = e->host,
@@ -134,12 +131,12 @@ static struct finding_subject subject_of(const struct page_pair *pair)
                                     .between_ns = pair->growth.between_ns};
 }
 
-/* Goroutines are no counter: what is said of two dumps is said of these. */
-static int say_goroutines(struct page_builder *d, const struct page_pair *pair, struct err *err)
+/* Goroutines are no counter, so two goroutine profiles get the findings of two dumps. */
+static int add_goroutine_findings(struct page_builder *d, const struct page_pair *pair, struct err *err)
 {
     struct str dumps[2];
     const char *names[2];
-    struct finding_subject subject = subject_of(pair);
+    struct finding_subject subject = make_subject(pair);
     struct goroutines *g = NULL;
     struct err why = ERR_INIT;
     for (size_t i = 0; i < 2; i++) {
@@ -155,31 +152,31 @@ static int say_goroutines(struct page_builder *d, const struct page_pair *pair, 
     return rc < 0 && !page_builder_is_file_error(&why) ? -1 : 0;
 }
 
-static int say(struct page_builder *d, const struct page_pair *pair, struct err *err)
+static int add_findings(struct page_builder *d, const struct page_pair *pair, struct err *err)
 {
-    struct finding_subject subject = subject_of(pair);
+    struct finding_subject subject = make_subject(pair);
     if (d->has_summary)
         return 0;
     if (strcmp(pair->of[1]->entry.kind, "goroutines") == 0)
-        return say_goroutines(d, pair, err);
+        return add_goroutine_findings(d, pair, err);
     return findings_add_growth(&d->findings, &pair->growth, &subject, err);
 }
 
-/* What was allocated in a second, of its host; one of both is its group's. */
-static int tell_rate(struct page_builder *d, const struct page_pair *pair, struct err *err)
+/* Adds the growth to the figures of the host. Only one of the two files belongs to a group of hosts. */
+static int add_rate(struct page_builder *d, const struct page_pair *pair, struct err *err)
 {
     const struct page_file *f = pair->of[0]->member ? pair->of[0] : pair->of[1];
     return pair->growth.between_ns > 0 ? page_fleet_add(d, f, pair->growth.both, err) : 0;
 }
 
-static int draw_grown(struct page_builder *d, struct page_pair *pair, const struct page_entry *entry,
-                      struct err *err)
+static int draw_growth(struct page_builder *d, struct page_pair *pair, const struct page_entry *entry,
+                       struct err *err)
 {
     struct err why = ERR_INIT;
-    if (say(d, pair, err) < 0)
+    if (add_findings(d, pair, err) < 0)
         return -1;
     growth_subtract(&pair->growth);
-    if (tell_rate(d, pair, err) < 0)
+    if (add_rate(d, pair, err) < 0)
         return -1;
     if (page_writer_add_profile(d->page, entry, pair->growth.both, &why) == 0)
         return 0;
@@ -189,7 +186,7 @@ static int draw_grown(struct page_builder *d, struct page_pair *pair, const stru
     return -1;
 }
 
-/* `restarted`: why it is known that these are two processes; NULL: they are one. */
+/* `restarted`: the evidence of a restart in between; NULL: none. */
 static int draw_pair(struct page_builder *d, struct page_pair *pair, const char *restarted, struct err *err)
 {
     struct page_entry entry = pair->of[1]->entry;
@@ -201,22 +198,22 @@ static int draw_pair(struct page_builder *d, struct page_pair *pair, const char 
         err_nomem(err);
     } else {
         entry.title = title;
-        rc =
-            restarted ? page_writer_add_nothing(d->page, &entry, why, err) : draw_grown(d, pair, &entry, err);
+        rc = restarted ? page_writer_add_nothing(d->page, &entry, why, err)
+                       : draw_growth(d, pair, &entry, err);
     }
     free(title);
     free(why);
     return rc;
 }
 
-/* Said once, of the kind that shows it. */
+/* Adds one finding, on the first kind that shows a restart. *ret is the evidence, or NULL. */
 static int find_restart(struct page_builder *d, struct page_process *p, const char **ret, struct err *err)
 {
     *ret = NULL;
     for (size_t i = 0; i < p->n && !*ret; i++) {
         if (!p->pairs[i].usable || !(*ret = growth_restarted(&p->pairs[i].growth)))
             continue;
-        struct finding_subject subject = subject_of(&p->pairs[i]);
+        struct finding_subject subject = make_subject(&p->pairs[i]);
         if (!d->has_summary && findings_add_restart(&d->findings, *ret, &subject, err) < 0)
             return -1;
     }

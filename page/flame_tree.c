@@ -99,7 +99,7 @@ struct node_weight {
 };
 
 /* The heaviest first, then the oldest, so that callers precede their callees. */
-static int by_weight(const void *a, const void *b)
+static int compare_weights(const void *a, const void *b)
 {
     const struct node_weight *x = a, *y = b;
     if (x->weight != y->weight)
@@ -116,7 +116,7 @@ static void sort_by_weight(const struct flame_tree *t, const uint32_t *path, siz
     ret[0].weight = HUGE_VAL;
     for (size_t i = 0; i < n_path; i++)
         ret[path[i]].weight = HUGE_VAL;
-    qsort(ret, t->n, sizeof *ret, by_weight);
+    qsort(ret, t->n, sizeof *ret, compare_weights);
 }
 
 /* The number of the heaviest nodes that can stay, if each caller of a folded node needs one more. `lightest`
