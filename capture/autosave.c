@@ -5,70 +5,72 @@
 void autosave_init(struct autosave *a, struct manifest *manifest, const struct workdir *work)
 {
     *a = (struct autosave){.manifest = manifest, .work = work};
-    pthread_mutex_init(&a->mutex, NULL);
-    pthread_mutex_init(&a->writing, NULL);
+    pthread_mutex_init(&a->manifest_mutex, NULL);
+    pthread_mutex_init(&a->disk_mutex, NULL);
 }
 
 void autosave_release(struct autosave *a)
 {
-    pthread_mutex_destroy(&a->mutex);
-    pthread_mutex_destroy(&a->writing);
+    pthread_mutex_destroy(&a->manifest_mutex);
+    pthread_mutex_destroy(&a->disk_mutex);
 }
 
 struct manifest *autosave_lock(struct autosave *a)
 {
-    pthread_mutex_lock(&a->mutex);
+    pthread_mutex_lock(&a->manifest_mutex);
     return a->manifest;
 }
 
 void autosave_unlock(struct autosave *a, bool changed)
 {
     a->unsaved |= changed;
-    pthread_mutex_unlock(&a->mutex);
+    pthread_mutex_unlock(&a->manifest_mutex);
 }
 
-/* Whether at least nine times the last save's duration has passed since. */
-static bool is_due(struct autosave *a, bool before_long)
+/* Whether nine times the last save's duration has passed since, so that saving takes at most a tenth of the
+ * time. */
+static bool is_due(struct autosave *a, bool before_long_profile)
 {
-    pthread_mutex_lock(&a->mutex);
-    bool due = a->unsaved && (before_long || clock_now() - a->saved >= 9 * a->took);
-    pthread_mutex_unlock(&a->mutex);
+    pthread_mutex_lock(&a->manifest_mutex);
+    bool due = a->unsaved && (before_long_profile || clock_now() - a->saved_at >= 9 * a->save_duration);
+    pthread_mutex_unlock(&a->manifest_mutex);
     return due;
 }
 
-/* The caller holds `writing`, so a newer text is never overwritten by an older one. */
+/* Prints and writes the manifest. The caller locks disk_mutex, so that no older text overwrites a newer one.
+ */
 static void write_manifest(struct autosave *a)
 {
     struct buf text = BUF_INIT(BUNDLE_MAX_MANIFEST);
     int64_t began = clock_now();
-    pthread_mutex_lock(&a->mutex);
+    pthread_mutex_lock(&a->manifest_mutex);
     int rc = manifest_print(a->manifest, &text, NULL);
     a->unsaved = false;
-    pthread_mutex_unlock(&a->mutex);
+    pthread_mutex_unlock(&a->manifest_mutex);
     if (rc == 0)
         manifest_save_text(&text, a->work, NULL);
-    pthread_mutex_lock(&a->mutex);
-    a->saved = clock_now();
-    a->took = a->saved - began;
-    pthread_mutex_unlock(&a->mutex);
+    pthread_mutex_lock(&a->manifest_mutex);
+    a->saved_at = clock_now();
+    a->save_duration = a->saved_at - began;
+    pthread_mutex_unlock(&a->manifest_mutex);
     buf_release(&text);
 }
 
 void autosave_now(struct autosave *a)
 {
-    pthread_mutex_lock(&a->writing);
+    pthread_mutex_lock(&a->disk_mutex);
     write_manifest(a);
-    pthread_mutex_unlock(&a->writing);
+    pthread_mutex_unlock(&a->disk_mutex);
 }
 
-void autosave_if_due(struct autosave *a, bool before_long)
+void autosave_if_due(struct autosave *a, bool before_long_profile)
 {
-    /* A long profile may be announced only after the save of another thread has ended too. */
-    if (before_long)
-        pthread_mutex_lock(&a->writing);
-    else if (pthread_mutex_trylock(&a->writing) != 0)
+    /* Before a long profile is announced, another thread's save must have ended too. */
+    if (before_long_profile)
+        pthread_mutex_lock(&a->disk_mutex);
+    else if (pthread_mutex_trylock(&a->disk_mutex) != 0)
         return;
-    if (is_due(a, before_long))
+    if (is_due(a, before_long_profile))
         write_manifest(a);
-    pthread_mutex_unlock(&a->writing);
+    pthread_mutex_unlock(&a->disk_mutex);
 }

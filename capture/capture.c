@@ -48,7 +48,7 @@ enum capture_end capture_run(const struct capture_request *asked, const struct c
         record_asked(place.manifest, &request, err) < 0)
         workdir_remove(place.work);
     else
-        run_capture(&request, &place, observer, ret, err);
+        capture_in_workdir(&request, &place, observer, ret, err);
     manifest_free(place.manifest);
     workdir_free(place.work);
     return ret->end;

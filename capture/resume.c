@@ -302,5 +302,5 @@ enum capture_end capture_resume(struct capture_earlier *e, const struct capture_
         record_resumed(e->manifest, workdir_name(e->work), err) < 0)
         return CAPTURE_NOT_STARTED;
     e->begun = true;
-    return run_capture(&request, &place, observer, ret, err);
+    return capture_in_workdir(&request, &place, observer, ret, err);
 }

@@ -1,7 +1,7 @@
 /*
  * The fetching threads call the observer's functions below under fetch's lock, one at a time. They record
- * each result in the manifest and pass it on as an event; saving the manifest needs no lock that another
- * result waits for.
+ * each result in the manifest and pass it on as an event. Saving the manifest never blocks the recording of
+ * other results.
  */
 #include "capture/run.h"
 
@@ -24,7 +24,7 @@ struct run {
     struct duplicate_hosts_list duplicates;
     struct fetch_outcome fetched;
     bool estimated;        /* the estimate was sent */
-    size_t kept;           /* files that this run has added */
+    size_t n_new_files;    /* files that this run has added */
     struct err record_err; /* the first failure to record a result */
 };
 
@@ -36,7 +36,7 @@ static void send_event(const struct run *r, const struct capture_event *event)
         r->observer->event(r->observer->ctx, event);
 }
 
-static void note_recorded(struct run *r, int rc, const struct err *why)
+static void keep_first_error(struct run *r, int rc, const struct err *why)
 {
     if (rc < 0 && r->record_err.kind == ERR_NONE)
         r->record_err = *why;
@@ -65,20 +65,20 @@ static void on_host(void *ctx, const struct host *host, const struct gateway *gw
     send_event(
         r, &(struct capture_event){.kind = CAPTURE_HOST, .host = host, .gateway = gw, .failure = failure});
     outcomes_host(&r->outcome->targets, host, failure);
-    note_recorded(r, duplicate_hosts_finding(&r->duplicates, host, &findings, &err), &err);
+    keep_first_error(r, duplicate_hosts_finding(&r->duplicates, host, &findings, &err), &err);
     const struct record_host record = {.host = host,
                                        .gw = gw,
                                        .failure = failure,
                                        .against = is_against(r->request->against, host),
                                        .findings = &findings};
-    note_recorded(r, record_host(autosave_lock(&r->autosave), &record, &err), &err);
+    keep_first_error(r, record_host(autosave_lock(&r->autosave), &record, &err), &err);
     autosave_unlock(&r->autosave, true);
     findings_release(&findings);
     if (failure)
         counts_add_failure(&r->outcome->counts, failure);
 }
 
-/* Sends the cost of the first plan. One target alone, without a budget, needs no estimate. */
+/* Reports the estimate of the first plan once. Skips it for one target without a budget. */
 static void send_estimate(struct run *r, const struct target *target, const struct fetch_service *s)
 {
     const struct fetch_options *options = &r->request->options;
@@ -105,7 +105,7 @@ static void on_service(void *ctx, const struct target *target, const struct fetc
                       .kind = CAPTURE_SERVICE, .target = target, .failure = s->failure, .plan = s});
     outcomes_service(&r->outcome->targets, target, s);
     send_estimate(r, target, s);
-    note_recorded(r, record_service(autosave_lock(&r->autosave), target, s, &err), &err);
+    keep_first_error(r, record_service(autosave_lock(&r->autosave), target, s, &err), &err);
     autosave_unlock(&r->autosave, true);
     if (s->failure)
         counts_add_failure(&r->outcome->counts, s->failure);
@@ -117,9 +117,9 @@ static void on_item(void *ctx, const struct target *target, const struct fetch_i
     struct err err = ERR_INIT;
     send_event(r, &(struct capture_event){.kind = CAPTURE_ITEM, .target = target, .item = item});
     outcomes_item(&r->outcome->targets, target, item);
-    note_recorded(r, record_item(autosave_lock(&r->autosave), target, item, &err), &err);
+    keep_first_error(r, record_item(autosave_lock(&r->autosave), target, item, &err), &err);
     autosave_unlock(&r->autosave, true);
-    r->kept += item->file[0] != '\0';
+    r->n_new_files += item->file[0] != '\0';
     counts_add_item(&r->outcome->counts, item);
 }
 
@@ -135,8 +135,8 @@ static void on_step(void *ctx, const struct host *host, const struct service *se
                &(struct capture_event){.kind = CAPTURE_STEP, .host = host, .service = service, .step = step});
 }
 
-static bool on_have(void *ctx, const struct target *target, const struct fetch_planned *item,
-                    int64_t *ret_started)
+static bool is_already_collected(void *ctx, const struct target *target, const struct fetch_planned *item,
+                                 int64_t *ret_started)
 {
     struct run *r = ctx;
     const struct manifest_wanted wanted = {.host = target->host->name,
@@ -149,11 +149,11 @@ static bool on_have(void *ctx, const struct target *target, const struct fetch_p
     return have;
 }
 
-/* Saves before a long profile is announced: the user may kill us on seeing it. */
-static void on_save(void *ctx, bool before_long)
+/* Saves before a long profile is announced, because the user may press Ctrl-C as soon as it is announced. */
+static void on_save(void *ctx, bool before_long_profile)
 {
     struct run *r = ctx;
-    autosave_if_due(&r->autosave, before_long);
+    autosave_if_due(&r->autosave, before_long_profile);
 }
 
 /* ---- the run ------------------------------------------------------------------------------------------- */
@@ -168,7 +168,7 @@ static int collect(struct run *r, struct err *err)
                                             .item = on_item,
                                             .progress = on_progress,
                                             .step = on_step,
-                                            .have = r->place->resumed ? on_have : NULL,
+                                            .have = r->place->resumed ? is_already_collected : NULL,
                                             .save = on_save};
     struct fetch_grab grab = {.targets = request->targets,
                               .kinds = request->kinds,
@@ -186,10 +186,10 @@ static int collect(struct run *r, struct err *err)
     return fetch_run(&grab, &r->fetched, err);
 }
 
-/* Whether there are items that no bundle has. */
+/* Whether there are items that are in no bundle yet. */
 static bool has_new_items(const struct run *r)
 {
-    if (r->kept > 0)
+    if (r->n_new_files > 0)
         return true;
     return r->place->resumed && !r->place->bundle && manifest_n_files(r->place->manifest) > 0;
 }
@@ -206,9 +206,9 @@ static int pack(struct run *r, char **ret_path, struct err *err)
 {
     const struct capture_counts *counts = &r->outcome->counts;
     struct manifest *manifest = r->place->manifest;
-    /* Cancelling after the last item costs nothing. */
+    /* If nothing is missing, a cancellation changed nothing. */
     bool complete = counts->damaged + counts->missing == 0;
-    /* The bundle would lack an item that the manifest does not name: better no bundle. */
+    /* A result could not be recorded, so the manifest would be wrong: write no bundle. */
     if (r->record_err.kind != ERR_NONE) {
         *err = r->record_err;
         return -1;
@@ -219,43 +219,43 @@ static int pack(struct run *r, char **ret_path, struct err *err)
     if (record_run(manifest, &r->request->options, &r->fetched, err) < 0)
         return -1;
     draw_page(r);
-    /* The descriptor that has ended the fetching must not end the packing too. */
+    /* A cancellation that has ended the fetching must not end the packing too. */
     int cancel_fd = r->outcome->cancelled ? -1 : r->request->access.cancel_fd;
     return bundle_pack(r->place->work, manifest, cancel_fd, ret_path, err);
 }
 
-/* A copy of the path, for the caller's messages. */
-static char *show_directory(const char *path)
+/* Copies the path for the caller's messages. */
+static char *copy_path(const char *path)
 {
     return strdup(path);
 }
 
-/* Removes the work directory unless it has items that are nowhere else. */
-static void leave_directory(struct run *r)
+/* Removes the work directory, unless the run was resumed and no bundle has its items. */
+static void remove_or_keep_directory(struct run *r)
 {
     if (r->place->bundle || !r->place->resumed)
         workdir_remove(r->place->work);
     else
-        r->outcome->directory = show_directory(workdir_path(r->place->work));
+        r->outcome->directory = copy_path(workdir_path(r->place->work));
 }
 
 static enum capture_end end_not_packed(struct run *r, struct err *err)
 {
     err_wrap(err, "the bundle could not be written");
     autosave_now(&r->autosave);
-    r->outcome->directory = show_directory(workdir_path(r->place->work));
-    r->outcome->counts.unusable = 0; /* a wrong request is not the reason */
+    r->outcome->directory = copy_path(workdir_path(r->place->work));
+    r->outcome->counts.unusable = 0; /* so that the exit code does not blame the request */
     return CAPTURE_NOT_PACKED;
 }
 
-/* After the last thread has ended. */
+/* Packs the bundle, or removes the work directory if there are no new items. All threads have ended. */
 static enum capture_end finish(struct run *r, struct err *err)
 {
     send_event(r, &(struct capture_event){.kind = CAPTURE_FETCHED, .outcome = r->outcome});
     r->outcome->cancelled = fd_cancelled(r->request->access.cancel_fd);
     r->outcome->counts.whole = manifest_n_whole(r->place->manifest);
     if (!has_new_items(r)) {
-        leave_directory(r);
+        remove_or_keep_directory(r);
         return CAPTURE_NOTHING;
     }
     if (pack(r, &r->outcome->bundle, err) < 0)
@@ -264,20 +264,20 @@ static enum capture_end finish(struct run *r, struct err *err)
     return CAPTURE_PACKED;
 }
 
-enum capture_end run_capture(const struct capture_request *request, const struct run_place *place,
-                             const struct capture_observer *observer, struct capture_outcome *ret,
-                             struct err *err)
+enum capture_end capture_in_workdir(const struct capture_request *request, const struct run_place *place,
+                                    const struct capture_observer *observer, struct capture_outcome *ret,
+                                    struct err *err)
 {
     struct run r = {.request = request, .place = place, .observer = observer, .outcome = ret};
     *ret = (struct capture_outcome){.counts.missing = place->missing};
     autosave_init(&r.autosave, place->manifest, place->work);
-    char *path = show_directory(workdir_path(place->work));
+    char *path = copy_path(workdir_path(place->work));
     send_event(&r, &(struct capture_event){.kind = CAPTURE_BEGUN, .path = path ? path : ""});
     free(path);
     autosave_now(&r.autosave);
     if (targets_find_duplicates(request->targets, &r.duplicates, err) < 0 ||
         outcomes_new(&ret->targets, request->targets, err) < 0 || collect(&r, err) < 0) {
-        leave_directory(&r);
+        remove_or_keep_directory(&r);
         ret->end = CAPTURE_NOT_STARTED;
     } else {
         ret->end = finish(&r, err);

@@ -18,8 +18,8 @@ struct run_place {
 
 /* capture_run from the work directory on. The run uses up the directory and the manifest; the caller frees
  * both. */
-enum capture_end run_capture(const struct capture_request *request, const struct run_place *place,
-                             const struct capture_observer *observer, struct capture_outcome *ret,
-                             struct err *err);
+enum capture_end capture_in_workdir(const struct capture_request *request, const struct run_place *place,
+                                    const struct capture_observer *observer, struct capture_outcome *ret,
+                                    struct err *err);
 
 #endif

@@ -53,7 +53,7 @@ static bool is_older_than(const struct evidence *e, unsigned minor)
     return newest > 0 && newest < minor;
 }
 
-/* Percent of one core, from the two numbers in the profile; -1 if it lacks them. */
+/* Percent of one core: CPU nanoseconds over duration; -1 if the profile lacks them. */
 static double cpu_percent(const struct evidence *e)
 {
     const struct profile_summary *p = &e->item->profile;
@@ -73,7 +73,7 @@ static const struct evidence *evidence_of(const struct finding_case *c)
     return c->evidence;
 }
 
-/* Adds the finding with one text, if `applies`. NULL: the sentence has no text. */
+/* If `applies`, adds the finding. {0} of the sentence is `text`; NULL: the sentence has no {0}. */
 static int add_if(struct finding_case *c, const struct finding_rule *rule, bool applies, const char *text)
 {
     struct finding_values v = {.weight = 0};
@@ -81,7 +81,7 @@ static int add_if(struct finding_case *c, const struct finding_rule *rule, bool 
     return applies ? finding_case_add(c, rule, &v) : 0;
 }
 
-static int check_contention(struct finding_case *c, const struct finding_rule *rule)
+static int check_contention_off(struct finding_case *c, const struct finding_rule *rule)
 {
     const struct evidence *e = evidence_of(c);
     return add_if(c, rule, is_contention(e) && is_empty_profile(e), e->item->kind);
@@ -93,7 +93,7 @@ static int check_cpu_idle(struct finding_case *c, const struct finding_rule *rul
     return add_if(c, rule, is_kind(e, "cpu") && is_empty_profile(e), NULL);
 }
 
-static int check_samples(struct finding_case *c, const struct finding_rule *rule)
+static int check_no_samples(struct finding_case *c, const struct finding_rule *rule)
 {
     const struct evidence *e = evidence_of(c);
     return add_if(c, rule, is_empty_profile(e) && !is_contention(e) && !is_kind(e, "cpu"), NULL);
@@ -107,13 +107,13 @@ static int check_cpu_share(struct finding_case *c, const struct finding_rule *ru
     return add_if(c, rule, percent >= 0, text);
 }
 
-static int check_cpu_count(struct finding_case *c, const struct finding_rule *rule)
+static int check_cpu_undercounted(struct finding_case *c, const struct finding_rule *rule)
 {
     const struct evidence *e = evidence_of(c);
     return add_if(c, rule, cpu_percent(e) > 250 && is_older_than(e, 18), e->item->go_version);
 }
 
-static int check_window(struct finding_case *c, const struct finding_rule *rule)
+static int check_short_window(struct finding_case *c, const struct finding_rule *rule)
 {
     const struct evidence *e = evidence_of(c);
     struct finding_values v = {.weight = 0};
@@ -130,14 +130,14 @@ static bool is_delta(const struct evidence *e)
     return strstr(e->item->request, "seconds=") && sample_type(e, "inuse_space");
 }
 
-static int check_heap(struct finding_case *c, const struct finding_rule *rule)
+static int check_heap_last_gc(struct finding_case *c, const struct finding_rule *rule)
 {
     const struct evidence *e = evidence_of(c);
     bool stale = is_kind(e, "heap") && e->item->has_profile && !strstr(e->item->request, "gc=1");
     return add_if(c, rule, stale && !is_delta(e), NULL);
 }
 
-static int check_delta(struct finding_case *c, const struct finding_rule *rule)
+static int check_delta_in_use(struct finding_case *c, const struct finding_rule *rule)
 {
     return add_if(c, rule, is_delta(evidence_of(c)), NULL);
 }
@@ -153,7 +153,7 @@ static int check_negative(struct finding_case *c, const struct finding_rule *rul
 }
 
 /* The runtime keeps 64 frames for CPU profiles; for others 32 before Go 1.23, 128 since. */
-static int check_depth(struct finding_case *c, const struct finding_rule *rule)
+static int check_stack_cut(struct finding_case *c, const struct finding_rule *rule)
 {
     const struct evidence *e = evidence_of(c);
     const struct profile_summary *p = &e->item->profile;
@@ -167,7 +167,7 @@ static int check_depth(struct finding_case *c, const struct finding_rule *rule)
     return finding_case_add(c, rule, &v);
 }
 
-static int check_mutex(struct finding_case *c, const struct finding_rule *rule)
+static int check_mutex_old_go(struct finding_case *c, const struct finding_rule *rule)
 {
     const struct evidence *e = evidence_of(c);
     bool applies = is_kind(e, "mutex") && !is_empty_profile(e) && is_older_than(e, 22);
@@ -180,20 +180,20 @@ static int check_go_version(struct finding_case *c, const struct finding_rule *r
     return add_if(c, rule, version[0] != '\0', version);
 }
 
-static int check_html(struct finding_case *c, const struct finding_rule *rule)
+static int check_html_page(struct finding_case *c, const struct finding_rule *rule)
 {
     const struct evidence *e = evidence_of(c);
     bool html = strncmp(e->item->content_type, "text/html", 9) == 0;
     return add_if(c, rule, html && e->item->status == FETCH_OK && e->plan->format != CHECK_ANY, NULL);
 }
 
-static int check_connection(struct finding_case *c, const struct finding_rule *rule)
+static int check_reconnected(struct finding_case *c, const struct finding_rule *rule)
 {
     const struct evidence *e = evidence_of(c);
     return add_if(c, rule, e->response->reconnected && e->item->bytes > 0, NULL);
 }
 
-static int check_wait(struct finding_case *c, const struct finding_rule *rule)
+static int check_waited(struct finding_case *c, const struct finding_rule *rule)
 {
     const struct evidence *e = evidence_of(c);
     char text[32];
@@ -210,7 +210,7 @@ static int check_beside(struct finding_case *c, const struct finding_rule *rule)
 static const struct finding_rule rules[] = {
     {.id = "contention-off",
      .topic = FINDING_TOPIC_BODY,
-     .apply = check_contention,
+     .apply = check_contention_off,
      .sentence = "the {0} profile is empty: {0} profiling is off in this process, or nothing waited",
      .evidence = "a mutex or block profile without samples",
      .source = "package runtime: SetMutexProfileFraction and SetBlockProfileRate, both off unless the "
@@ -223,7 +223,7 @@ static const struct finding_rule rules[] = {
      .source = "runtime/pprof: a sample for every 10 ms of CPU time"},
     {.id = "no-samples",
      .topic = FINDING_TOPIC_BODY,
-     .apply = check_samples,
+     .apply = check_no_samples,
      .sentence = "the profile holds no samples",
      .evidence = "a profile without samples",
      .source = "profile.proto"},
@@ -235,27 +235,27 @@ static const struct finding_rule rules[] = {
      .source = "profile.proto: duration_nanos"},
     {.id = "cpu-undercounted",
      .topic = FINDING_TOPIC_BODY,
-     .apply = check_cpu_count,
+     .apply = check_cpu_undercounted,
      .sentence = "built with Go {0}: before 1.18 a CPU profile counts too little where more than 2 or 3 "
                  "cores are busy",
      .evidence = "more than 250 % CPU, and the toolchain's version in the paths of package runtime",
      .source = "Go 1.18 release notes: per-thread timers"},
     {.id = "short-window",
      .topic = FINDING_TOPIC_BODY,
-     .apply = check_window,
+     .apply = check_short_window,
      .sentence = "it covers {0} of the {1} that were asked for",
      .evidence = "the duration that the profile states is less than nine tenths of what was asked",
      .source = "profile.proto: duration_nanos"},
     {.id = "heap-last-gc",
      .topic = FINDING_TOPIC_BODY,
      .severity = FINDING_NOTE,
-     .apply = check_heap,
+     .apply = check_heap_last_gc,
      .sentence = "memory in use is that of the last finished garbage collection; heap=gc would run one first",
      .evidence = "a heap profile that was asked for without gc=1",
      .source = "runtime.MemProfile"},
     {.id = "delta-in-use",
      .topic = FINDING_TOPIC_BODY,
-     .apply = check_delta,
+     .apply = check_delta_in_use,
      .sentence =
          "a difference over time: of memory in use it shows the change, which may be negative; take two "
          "snapshots instead",
@@ -270,7 +270,7 @@ static const struct finding_rule rules[] = {
     {.id = "stack-cut",
      .topic = FINDING_TOPIC_BODY,
      .severity = FINDING_NOTE,
-     .apply = check_depth,
+     .apply = check_stack_cut,
      .sentence = "{0} of {1} stacks have {2} frames, where Go stops: their outermost callers may be missing",
      .evidence =
          "stacks exactly as deep as the runtime keeps them (CPU 64; others 32 before Go 1.23, 128 since)",
@@ -278,7 +278,7 @@ static const struct finding_rule rules[] = {
     {.id = "mutex-old-go",
      .topic = FINDING_TOPIC_BODY,
      .severity = FINDING_NOTE,
-     .apply = check_mutex,
+     .apply = check_mutex_old_go,
      .sentence = "built with Go {0}: before 1.22 a mutex profile leaves out the runtime's own locks and does "
                  "not count "
                  "how many goroutines waited",
@@ -293,13 +293,13 @@ static const struct finding_rule rules[] = {
      .source = "profile.proto: function.filename; internal/trace/version"},
     {.id = "html-page",
      .topic = FINDING_TOPIC_BODY,
-     .apply = check_html,
+     .apply = check_html_page,
      .sentence = "this is an HTML page: perhaps of a login, not what was asked for",
      .evidence = "a raw path answered with text/html",
      .source = "HTTP: Content-Type"},
     {.id = "reconnected",
      .topic = FINDING_TOPIC_BODY,
-     .apply = check_connection,
+     .apply = check_reconnected,
      .sentence = "fetched over a new connection, since the one before had closed: it may come from another "
                  "process than "
                  "what was fetched before",
@@ -339,7 +339,7 @@ static const struct finding_rule rules[] = {
      .source = "profile.proto: mapping.build_id"},
     {.id = "waited",
      .topic = FINDING_TOPIC_BODY,
-     .apply = check_wait,
+     .apply = check_waited,
      .sentence = "somebody else was profiling this process: it could begin only after {0}",
      .evidence = "the profiler was in use, and free again when it was asked once more",
      .source = "net/http/pprof: one CPU profile and one trace at a time"},

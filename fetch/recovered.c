@@ -10,8 +10,7 @@
 
 #include "base/banned.h"
 
-/* The path of NAME below the work directory, with an ending of raw paths and a suffix; NULL without
- * memory. */
+/* HOST/SERVICE/NAME + ending + suffix; NULL without memory. */
 static char *join_path(const struct plan_item *plan, const struct item_context *context, const char *ending,
                        const char *suffix)
 {
@@ -27,7 +26,8 @@ static int64_t get_size(const struct item_context *context, const char *path)
     return there ? (int64_t)st.st_size : -1;
 }
 
-/* A possible ending of the item's file: "" alone, unless its type decides; NULL after the last. */
+/* The i-th file ending to try: all known ones if it depends on the content type, else only "". NULL after the
+ * last. */
 static const char *get_ending(const struct plan_item *plan, size_t i)
 {
     return plan->name_by_type ? item_ending(i) : i == 0 ? "" : NULL;
@@ -35,7 +35,7 @@ static const char *get_ending(const struct plan_item *plan, size_t i)
 
 /* ---- before the fetch ---------------------------------------------------------------------------------- */
 
-/* Whether a file repeats the secret: nobody has checked a half-written file. -1: not readable. */
+/* Whether the file contains the secret. An interrupted run has not checked it. -1: unreadable. */
 static int check_for_secret(const struct item_context *context, const char *path, const struct transfer *t,
                             bool *ret_secret)
 {
@@ -45,44 +45,45 @@ static int check_for_secret(const struct item_context *context, const char *path
     return rc;
 }
 
-/* Renames the file to `waiting` if it is the larger one and has no secret, else removes it. A file that is
- * not readable stays. */
-static void set_aside(const struct item_context *context, const char *path, const char *waiting,
-                      const struct transfer *t)
+/* Renames the file to `earlier_path` if it is larger and contains no secret, else removes it. Leaves an
+ * unreadable file. */
+static void save_as_earlier(const struct item_context *context, const char *path, const char *earlier_path,
+                            const struct transfer *t)
 {
     int64_t size = get_size(context, path);
     bool secret = false;
     if (size < 0 || (size > 0 && check_for_secret(context, path, t, &secret) < 0))
         return;
-    if (size > 0 && size > get_size(context, waiting) && !secret)
-        beneath_rename(context->work, path, waiting, NULL);
+    if (size > 0 && size > get_size(context, earlier_path) && !secret)
+        beneath_rename(context->work, path, earlier_path, NULL);
     else
         beneath_remove(context->work, path, NULL);
 }
 
-static void set_all_aside(const struct plan_item *plan, const struct item_context *context,
-                          const struct transfer *t)
+static void save_all_as_earlier(const struct plan_item *plan, const struct item_context *context,
+                                const struct transfer *t)
 {
-    char *waiting = join_path(plan, context, "", ".earlier"), *part = join_path(plan, context, "", ".part");
+    char *earlier_path = join_path(plan, context, "", ".earlier"),
+         *part = join_path(plan, context, "", ".part");
     const char *ending;
-    for (size_t i = 0; waiting && (ending = get_ending(plan, i)); i++) {
-        /* NAME.before: the result of an attempt before a retry. */
+    for (size_t i = 0; earlier_path && (ending = get_ending(plan, i)); i++) {
+        /* .before is the result of the attempt before a retry. */
         static const char *const suffixes[] = {"", ".damaged", ".before"};
         for (size_t k = 0; k < sizeof suffixes / sizeof *suffixes; k++) {
             char *path = join_path(plan, context, ending, suffixes[k]);
             if (path)
-                set_aside(context, path, waiting, t);
+                save_as_earlier(context, path, earlier_path, t);
             free(path);
         }
     }
-    if (waiting && part)
-        set_aside(context, part, waiting, t);
+    if (earlier_path && part)
+        save_as_earlier(context, part, earlier_path, t);
     free(part);
-    free(waiting);
+    free(earlier_path);
 }
 
-static bool adopt_whole(const struct plan_item *plan, const struct item_context *context,
-                        struct fetch_item *ret)
+static bool adopt_complete_file(const struct plan_item *plan, const struct item_context *context,
+                                struct fetch_item *ret)
 {
     char name[sizeof plan->file + 8];
     const char *ending;
@@ -103,24 +104,24 @@ static bool adopt_whole(const struct plan_item *plan, const struct item_context 
 bool recovered_take(const struct plan_item *plan, const struct item_context *context,
                     const struct transfer *t, struct fetch_item *ret)
 {
-    if (adopt_whole(plan, context, ret))
+    if (adopt_complete_file(plan, context, ret))
         return true;
-    set_all_aside(plan, context, t);
+    save_all_as_earlier(plan, context, t);
     return false;
 }
 
 /* ---- after the fetch ----------------------------------------------------------------------------------- */
 
-/* The file set aside becomes the item's file, under the name of the new one or NAME.damaged. */
-static void restore_waiting(const struct plan_item *plan, const struct item_context *context,
-                            const char *waiting, struct fetch_item *item)
+/* The older file was better: renames it to the item's file name, or NAME.damaged if the item has none. */
+static void restore_earlier(const struct plan_item *plan, const struct item_context *context,
+                            const char *earlier_path, struct fetch_item *item)
 {
     struct fetch_item kept = *item;
     struct err err = ERR_INIT;
     if (!kept.file[0])
         snprintf(kept.file, sizeof kept.file, "%s/%s%s.damaged", context->directory, plan->file,
                  plan->name_by_type ? ".bin" : "");
-    if (beneath_rename(context->work, waiting, kept.file, NULL) == 0 &&
+    if (beneath_rename(context->work, earlier_path, kept.file, NULL) == 0 &&
         item_look_again(context, &kept, &err) == 0) {
         size_t n = strlen(kept.err.msg);
         snprintf(kept.err.msg + n, sizeof kept.err.msg - n, "; the part of an earlier run is kept");
@@ -132,18 +133,18 @@ static void restore_waiting(const struct plan_item *plan, const struct item_cont
 void recovered_settle(const struct plan_item *plan, const struct item_context *context,
                       struct fetch_item *item)
 {
-    char *waiting = join_path(plan, context, "", ".earlier");
-    int64_t size = get_size(context, waiting);
+    char *earlier_path = join_path(plan, context, "", ".earlier");
+    int64_t size = get_size(context, earlier_path);
     if (size >= 0 && (item->status == FETCH_OK || (item->file[0] && (uint64_t)size <= item->bytes)))
-        beneath_remove(context->work, waiting, NULL);
+        beneath_remove(context->work, earlier_path, NULL);
     else if (size >= 0)
-        restore_waiting(plan, context, waiting, item);
-    free(waiting);
+        restore_earlier(plan, context, earlier_path, item);
+    free(earlier_path);
 }
 
 /* ---- without a connection ------------------------------------------------------------------------------ */
 
-/* Plans the item again from its words, with an index that contains it. */
+/* Rebuilds the plan for one recorded item, as if the index page listed it. */
 static int plan_again(const struct service *service, const struct fetch_planned *item, struct plan *ret,
                       struct err *err)
 {
@@ -177,11 +178,11 @@ static int find_files(const struct plan_item *plan, const struct item_context *c
                       struct fetch_item *ret, struct err *err)
 {
     static const struct err killed = {.kind = ERR_FAILED, .msg = "the run that fetched it was killed"};
-    if (adopt_whole(plan, context, ret))
+    if (adopt_complete_file(plan, context, ret))
         return 0;
-    /* With a secret, use only a file that the earlier run set aside: that run has checked it. */
+    /* If the service uses a secret, accept only a file that an earlier run has checked (NAME.earlier). */
     if (!secret)
-        set_all_aside(plan, context, NULL);
+        save_all_as_earlier(plan, context, NULL);
     item_skip(plan, &killed, ret);
     recovered_settle(plan, context, ret);
     if (ret->file[0])

@@ -13,16 +13,15 @@
 #include "fetch/service_run_worker.h"
 #include "base/banned.h"
 
-#define RETRY_MIN_MS 100
-#define RETRY_MAX_MS 2000
+#define BUSY_POLL_MIN_MS 100
+#define BUSY_POLL_MAX_MS 2000
 
-/* Added to the length of a profile: another profile of the same length that began at the same moment is
- * complete by then. */
-#define TURN_SLACK_MS 2000
+/* Added to the length of our profile, so that another profile of that length can end. */
+#define BUSY_WAIT_EXTRA_MS 2000
 
 /* ---- a profiler that is in use ------------------------------------------------------------------------- */
 
-/* Somebody else has used the profiler for longer than our own profile takes: stop waiting. */
+/* Writes the error: still busy, and who uses the profiler. */
 static void report_profiler_owner(struct worker *w, int64_t waited_ms, struct fetch_item *item)
 {
     char who[200], waited[32];
@@ -38,16 +37,17 @@ static void report_profiler_owner(struct worker *w, int64_t waited_ms, struct fe
                              "wait and repeat");
 }
 
-/* Waits before the next attempt; false after cancellation or at the end of the time. */
+/* Waits before the next attempt. A timeout is the normal end of the pause. Returns false after a
+ * cancellation, or if the wait is over. */
 static bool wait_for_turn(struct worker *w, int64_t began)
 {
     int64_t timed = worker_planned(w)->timed_ms, now = clock_now(), pause = timed / 10;
-    if (now - began >= timed + TURN_SLACK_MS)
+    if (now - began >= timed + BUSY_WAIT_EXTRA_MS)
         return false;
-    if (pause < RETRY_MIN_MS)
-        pause = RETRY_MIN_MS;
-    if (pause > RETRY_MAX_MS)
-        pause = RETRY_MAX_MS;
+    if (pause < BUSY_POLL_MIN_MS)
+        pause = BUSY_POLL_MIN_MS;
+    if (pause > BUSY_POLL_MAX_MS)
+        pause = BUSY_POLL_MAX_MS;
     w->waiting = "another profile is being taken";
     worker_report_progress(w, 0, now - began);
     struct err err = ERR_INIT;
@@ -63,7 +63,7 @@ static void fetch_when_free(struct worker *w, struct fetch_item *item)
                                    .directory = run->directory,
                                    .max_bytes = run->context->grab->options.max_bytes,
                                    .budget = run->context->budget,
-                                   .beside = w->beside,
+                                   .beside = w->concurrent_kinds,
                                    .progress_ctx = w,
                                    .progress = worker_report_progress,
                                    .ready = worker_await_start};
@@ -87,28 +87,30 @@ static void fetch_when_free(struct worker *w, struct fetch_item *item)
 
 /* ---- a lost session ------------------------------------------------------------------------------------ */
 
-/* Reconnects even if the budget has no time for the item: other items need a session too. */
+/* Reconnects, even if the budget has no time for the item, because other items need a session too. Returns -1
+ * if the item cannot be repeated. */
 static int renew_session(struct worker *w, struct fetch_item *item)
 {
     const struct service_run *run = w->run;
     struct err why = ERR_INIT;
     int rc = gateway_renew(run->context->gw, &why);
-    w->session_gone = rc < 0 && why.kind != ERR_CANCELLED;
+    w->session_unrecoverable = rc < 0 && why.kind != ERR_CANCELLED;
     if (rc < 0)
         err_wrap(&why, "another could not be opened");
     else
         transfer_expect_new_connection(w->transfer);
     if (rc == 0 && budget_repeat(run->context->budget, worker_planned(w)->timed_ms, &why) == 0)
         return 0;
+    /* With a session, only the budget stops us: do not retry. */
     item->transient &= rc < 0;
     size_t n = strlen(item->err.msg);
     snprintf(item->err.msg + n, sizeof item->err.msg - n, "; %s", why.msg);
     return -1;
 }
 
-/* Gives an item's file another ending, unless that name exists. */
-static void rename_kept(const struct service_run *run, struct fetch_item *item, const char *from,
-                        const char *to)
+/* Replaces the ending of the item's file, unless a file with the new name exists. */
+static void rename_item_file(const struct service_run *run, struct fetch_item *item, const char *from,
+                             const char *to)
 {
     char file[sizeof item->file];
     size_t n = strlen(item->file), end = strlen(from);
@@ -119,7 +121,7 @@ static void rename_kept(const struct service_run *run, struct fetch_item *item, 
         snprintf(item->file, sizeof item->file, "%s", file);
 }
 
-static void remove_kept(const struct service_run *run, const struct fetch_item *item)
+static void remove_item_file(const struct service_run *run, const struct fetch_item *item)
 {
     if (item->file[0])
         beneath_remove(run->context->grab->directory, item->file, NULL);
@@ -128,10 +130,10 @@ static void remove_kept(const struct service_run *run, const struct fetch_item *
 /* Whether the last request produced the item's file. */
 static bool is_from_last_request(const struct worker *w, const struct fetch_item *item)
 {
-    return item->file[0] && w->kept_attempt == w->sent;
+    return item->file[0] && w->kept_attempt == w->n_requests;
 }
 
-/* Append the cancellation to the kept attempt's error. */
+/* Appends the cancellation to the error of the attempt that is kept. */
 static void append_cancellation(const struct service_run *run, const struct fetch_item *again,
                                 struct fetch_item *item)
 {
@@ -143,29 +145,29 @@ static void append_cancellation(const struct service_run *run, const struct fetc
     snprintf(item->err.msg + n, sizeof item->err.msg - n, "; then %s", over.msg);
 }
 
-/* Repeats the fetch. A complete result, or one that is not smaller, replaces the result before; that one is
- * renamed meanwhile. */
+/* Repeats the fetch and keeps the better result: a complete one, else the larger. The old file is NAME.before
+ * meanwhile. */
 static void fetch_again(struct worker *w, struct fetch_item *item)
 {
     const struct service_run *run = w->run;
     struct fetch_item again;
-    rename_kept(run, item, ".damaged", ".before");
+    rename_item_file(run, item, ".damaged", ".before");
     fetch_when_free(w, &again);
     if (again.status == FETCH_OK || !item->file[0] || (again.file[0] && again.bytes >= item->bytes)) {
-        remove_kept(run, item);
+        remove_item_file(run, item);
         fetch_item_release(item);
         *item = again;
-        w->kept_attempt = w->sent;
+        w->kept_attempt = w->n_requests;
     } else {
-        remove_kept(run, &again);
-        rename_kept(run, item, ".before", ".damaged");
+        remove_item_file(run, &again);
+        rename_item_file(run, item, ".before", ".damaged");
         item->transient = again.transient;
         append_cancellation(run, &again, item);
         fetch_item_release(&again);
     }
 }
 
-/* Reconnects a lost session once. */
+/* Reconnects a lost session once, and repeats the fetch. */
 static void fetch_over_new_session(struct worker *w, struct fetch_item *item)
 {
     if (item->err.kind != ERR_LOST || fd_cancelled(w->run->context->grab->access.cancel_fd) ||
@@ -186,7 +188,7 @@ void service_run_attempts(struct worker *w, struct fetch_item *ret)
                           .budget = run->context->budget,
                           .timed_ms = worker_planned(w)->timed_ms};
     fetch_when_free(w, ret);
-    w->kept_attempt = w->sent;
+    w->kept_attempt = w->n_requests;
     fetch_over_new_session(w, ret);
     while (ret->status != FETCH_OK && ret->transient && retry_again(&retry, &ret->err)) {
         fetch_again(w, ret);
@@ -194,9 +196,9 @@ void service_run_attempts(struct worker *w, struct fetch_item *ret)
     }
     if (is_from_last_request(w, ret))
         retry_note(&retry, "it came", &ret->findings);
-    if (ret->err.kind != ERR_LOST || !w->session_gone)
+    if (ret->err.kind != ERR_LOST || !w->session_unrecoverable)
         return;
-    /* The next item would have no session either. */
+    /* The next items would have no session either. */
     pthread_mutex_lock(&run->mutex);
     if (run->stop.kind == ERR_NONE)
         err_set(&run->stop, ERR_LOST,

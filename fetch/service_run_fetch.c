@@ -55,7 +55,7 @@ static void fetch_now(struct worker *w, struct fetch_item *item)
 {
     struct service_run *run = w->run;
     run->plan.items[w->at].began = clock_now();
-    if (w->start.at == 0 || w->beside)
+    if (w->start.at == 0 || w->concurrent_kinds)
         worker_report_progress(w, 0, 0);
     service_run_attempts(w, item);
     if (!item->file[0]) /* no file for the later one to be compared with */
@@ -134,7 +134,7 @@ struct side {
     struct worker worker;
     pthread_t thread;
     bool started;
-    char beside[160];
+    char concurrent_kinds[160];
 };
 
 static void *run_side(void *ctx)
@@ -173,11 +173,11 @@ static void fetch_side_by_side(struct service_run *run, size_t first, size_t end
         struct side *s = &sides[i];
         s->worker = (struct worker){.run = run,
                                     .at = first + i,
-                                    .beside = s->beside,
+                                    .concurrent_kinds = s->concurrent_kinds,
                                     .beside_others = true,
                                     .start = before.start,
                                     .one_way_ms = before.one_way_ms};
-        name_others(run, first, end, first + i, s->beside, sizeof s->beside);
+        name_others(run, first, end, first + i, s->concurrent_kinds, sizeof s->concurrent_kinds);
         s->started = thread_start(&s->thread, run_side, s, NULL) == 0;
     }
     /* Items without a thread of their own are fetched after the others. */

@@ -73,7 +73,7 @@ bool service_run_starts_together(const struct service_run *run, size_t i)
 void worker_await_start(void *ctx)
 {
     struct worker *w = ctx;
-    w->sent++;
+    w->n_requests++;
     if (w->start.at > 0)
         fd_wait(-1, 0, w->start.at - w->one_way_ms, w->run->context->grab->access.cancel_fd, NULL);
 }

@@ -11,17 +11,17 @@
 struct worker {
     struct service_run *run;
     struct transfer *transfer;
-    size_t at; /* index in the plan */
-    const char *beside;
-    const char *waiting; /* the reason for waiting; NULL: it does not wait */
-    bool meeting;        /* it waits for the other targets */
+    size_t at;                    /* index in the plan */
+    const char *concurrent_kinds; /* the kinds fetched at the same time; NULL: none */
+    const char *waiting;          /* the reason for waiting; NULL: it does not wait */
+    bool meeting;                 /* it waits for the other targets */
     struct sync_start start;
-    bool beside_others;     /* the starter of this group has waited for the other targets */
-    unsigned sent;          /* the number of requests */
-    unsigned kept_attempt;  /* the number of the request whose result is kept */
-    int64_t one_way_ms;     /* the one-way time of a request */
-    bool session_gone;      /* it was lost, and reconnecting failed */
-    struct err unreachable; /* why there is no connection; ERR_NONE: there is one */
+    bool beside_others;         /* the starter of this group has waited for the other targets */
+    unsigned n_requests;        /* the number of requests */
+    unsigned kept_attempt;      /* the number of the request whose result is kept */
+    int64_t one_way_ms;         /* the one-way time of a request */
+    bool session_unrecoverable; /* the session was lost, and reconnecting failed */
+    struct err unreachable;     /* why there is no connection; ERR_NONE: there is one */
 };
 
 const struct plan_item *worker_planned(const struct worker *w);
