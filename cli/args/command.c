@@ -5,7 +5,7 @@
 #include "base/banned.h"
 
 static const struct {
-    const char *group; /* of the first of its commands */
+    const char *group; /* the title of the group that starts here; else NULL */
     const struct command *command;
 } commands[] = {
     {"Collect profiles", &command_grab},

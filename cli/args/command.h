@@ -1,17 +1,17 @@
-/* Commands: one file each, one table. The help, the completions and the manual page are made from the same
- * rows. */
+/* Commands. Each has its own file and a row in one table, from which the help, the completions and the manual
+ * page are generated. */
 #ifndef CLI_ARGS_COMMAND_H
 #define CLI_ARGS_COMMAND_H
 
 #include "base/base.h"
 #include "cli/args/options.h"
 
-/* What may stand behind a command's name and options, for completions. */
+/* The words that may follow a command's name and options, for completions. */
 enum command_words {
     WORDS_NONE,
     WORDS_KINDS,
     WORDS_HOSTS,
-    WORDS_COMMANDS, /* in place of the verb, if there are any */
+    WORDS_COMMANDS, /* instead of a verb */
     WORDS_FILES,
     WORDS_PROFILES, /* files, or members of a bundle: BUNDLE:MEMBER */
     WORDS_DUMPS,
@@ -21,16 +21,16 @@ enum command_words {
 /* The first word of a command that does several things. */
 struct verb {
     const char *name;
-    const char *synopsis; /* behind the name */
+    const char *synopsis; /* follows the name */
     const char *help;
 };
 
-/* A command line as a person types it, and what it does. */
+/* An example of a command line, and its effect. */
 struct example {
     const char *line, *does;
 };
 
-/* Options that the help shows under one title: from `first` on up to the first one of the next group. */
+/* Options that the help shows under one title: from `first` up to the first one of the next group. */
 struct option_group {
     const char *title;
     const char *first; /* the option's name */
@@ -39,21 +39,21 @@ struct option_group {
 
 struct command {
     const char *name;
-    const char *synopsis;           /* behind the name */
+    const char *synopsis;           /* follows the name */
     const char *summary;            /* one line */
     const struct example *examples; /* the last has no line; NULL: none */
     const struct option_group
         *groups;         /* in the order of the options, the last has no title; NULL: one group */
-    const char *details; /* more for its own help: prose, paragraphs between empty lines; NULL for none */
+    const char *details; /* further text for its help, with empty lines between paragraphs; NULL: none */
     const struct option *options;
-    /* Flags of its own kind, with one dash, in place of options: row i of them, false behind the last. NULL:
-     * there are none. */
+    /* Returns row i of its flags with one dash, which replace options; false after the last. NULL: it has
+     * none. */
     bool (*flag)(size_t i, struct option *ret);
     const struct verb *verbs; /* the last has no name; NULL: the command does one thing */
-    enum command_words words; /* behind the verb, if there are any */
-    bool own_help;            /* -h and --help are its own flags */
-    /* argv without the command's name. Returns the exit code; on an error it sets err, which is then printed
-     * by main, and returns what exit_status_of says. */
+    enum command_words words; /* after the verb, if any */
+    bool own_help;            /* it handles -h and --help itself */
+    /* Runs the command; argv excludes its name. Returns the exit code. On an error it sets err, which main
+     * prints, and returns exit_status_of(err). */
     int (*run)(int argc, char **argv, struct err *err);
 };
 
@@ -61,9 +61,9 @@ extern const struct command command_grab, command_check, command_forward, comman
     command_attach, command_resume, command_pprof, command_goroutines, command_diff, command_merge,
     command_report, command_view, command_completion, command_version, command_help;
 
-/* Row i of the table, NULL behind the last. The commands of one group stand together. */
+/* Row i of the table, or NULL after the last. Commands of a group are adjacent. */
 const struct command *command_at(size_t i);
-/* What the commands of row i's group are for, where it is the first of them; else NULL. */
+/* The title of a group if row i is its first command; else NULL. */
 const char *command_group_at(size_t i);
 const struct command *command_find(const char *name);
 

@@ -2,7 +2,7 @@
 #include "fetch/fetch.h"
 #include "base/banned.h"
 
-/* For bash 3.2, which macOS has, as well: no mapfile, no associative arrays. */
+/* Must also run in bash 3.2 of macOS: no mapfile, no associative arrays. */
 static const char body[] =
     "# Adds those of the words that begin with the last piece of a list, the pieces before it in front.\n"
     "_profgrab_add() { # CURRENT WORD...\n"

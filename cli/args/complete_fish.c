@@ -73,7 +73,7 @@ static void put_quoted(FILE *out, const char *text)
     fputc('\'', out);
 }
 
-/* One candidate with what it means, where `condition` holds. */
+/* Adds a candidate and its description, for use under `condition`. */
 static void put_candidate(FILE *out, const char *condition, const char *name, const char *help)
 {
     fprintf(out, "complete -c profgrab -n '%s' -a ", condition);
@@ -83,7 +83,7 @@ static void put_candidate(FILE *out, const char *condition, const char *name, co
     fputc('\n', out);
 }
 
-/* What may stand behind it: options of `complete`. */
+/* Adds the options of `complete` for the option's value. */
 static void put_value(FILE *out, const struct option *o)
 {
     enum completion_value value = completion_value(o);
@@ -97,17 +97,17 @@ static void put_value(FILE *out, const struct option *o)
         fprintf(out, " -a '%s'", completion_words(o));
 }
 
-/* `condition` is further to that of the command. */
+/* `condition` is added to the condition on the command. */
 static void put_name(FILE *out, const struct command *c, const struct option *o, const char *condition)
 {
-    /* -o: of one dash. */
+    /* -o: an option with one dash. */
     fprintf(out, "complete -c profgrab -n 'test (__profgrab_command) = %s%s' -%c %s", c->name, condition,
             c->flag ? 'o' : 'l', o->name);
     if (o->letter)
         fprintf(out, " -s %c", o->letter);
 }
 
-/* fish itself offers files behind a colon, too. */
+/* fish itself also offers files after a colon. */
 #define IN_BUNDLE "; and __profgrab_bundle"
 #define NOT_IN_BUNDLE "; and not __profgrab_bundle"
 

@@ -67,7 +67,7 @@ static const char tail[] = "_profgrab() {\n"
                            "    compdef _profgrab profgrab\n"
                            "fi\n";
 
-/* Within single quotes, where some characters end what is described. */
+/* Writes text in single quotes, and escapes the characters that would end a description. */
 static void put_quoted(FILE *out, const char *text, const char *escaped)
 {
     for (; *text; text++) {
@@ -80,7 +80,7 @@ static void put_quoted(FILE *out, const char *text, const char *escaped)
     }
 }
 
-/* `name:help`, as _describe takes it. */
+/* Writes `name:help` for _describe. */
 static void put_described(FILE *out, const char *name, const char *help)
 {
     fputs("        '", out);
@@ -121,7 +121,7 @@ static void put_verbs(FILE *out, const struct command *c)
     fputs("}\n\n", out);
 }
 
-/* One way of writing an option, as _arguments takes it: `(other ways)--name=[help]:argument:action`. */
+/* Writes one form of an option for _arguments: `(other forms)--name=[help]:argument:action`. */
 static void put_option(FILE *out, const char *dashes, const struct option *o, bool is_long)
 {
     enum completion_value value = completion_value(o);
@@ -167,7 +167,7 @@ static void put_command(FILE *out, const struct command *c)
     const char *dashes = completion_dashes(c), *members = completion_members(c->words);
     if (c->verbs)
         put_verbs(out, c);
-    /* -s: letters may stand together behind one dash. */
+    /* -s: letters may be combined after one dash. */
     fprintf(out, "_profgrab_command_%s() {\n    _arguments%s -S :", c->name, c->flag ? "" : " -s");
     struct option o;
     for (size_t i = 0; completion_option(c, i, &o); i++) {

@@ -98,7 +98,7 @@ static const struct verb verbs[] = {
 };
 static void (*const print[])(FILE *out) = {completion_bash, completion_zsh, completion_fish};
 
-static int run(int argc, char **argv, struct err *err)
+static int run_completion(int argc, char **argv, struct err *err)
 {
     for (size_t i = 0; argc == 1 && i < sizeof print / sizeof *print; i++)
         if (strcmp(argv[0], verbs[i].name) == 0) {
@@ -114,5 +114,5 @@ const struct command command_completion = {
     .synopsis = "bash|zsh|fish",
     .summary = "print a script for shell completion of commands, options, kinds and inventory names",
     .verbs = verbs,
-    .run = run,
+    .run = run_completion,
 };

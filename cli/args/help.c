@@ -10,12 +10,12 @@
 #include "findings/findings.h"
 #include "base/banned.h"
 
-/* Where the second column begins. */
+/* The position of the second column. */
 #define HELP_COLUMN 28
-/* ... of what is said of a rule. */
+/* The same, for the texts on a rule. */
 #define TOPIC_COLUMN 10
 
-/* `left`, and beside it what it means; below it where it is too long. */
+/* Prints `left` and, in the second column, its help, on the next line if `left` is too long. */
 static void print_row(const char *left, size_t column, const char *help)
 {
     size_t taken = 2 + columns_of(left);
@@ -38,7 +38,7 @@ static void print_option(const struct option *o)
     print_row(left, HELP_COLUMN, o->help);
 }
 
-/* The names alone, of options that another command's help describes. */
+/* Prints only the names of options that another command's help describes. */
 static void print_option_names(const struct option *from, const struct option *to)
 {
     struct buf names = BUF_INIT(4096);
@@ -49,8 +49,8 @@ static void print_option_names(const struct option *from, const struct option *t
     buf_release(&names);
 }
 
-/* The end of the group that begins at `o`: the first option of the next one. */
-static const struct option *group_end(const struct option *o, const struct option_group *next)
+/* Returns the end of the group that starts at `o`: the first option of the next one. */
+static const struct option *find_group_end(const struct option *o, const struct option_group *next)
 {
     while (o->name && !(next->title && strcmp(o->name, next->first) == 0))
         o++;
@@ -62,7 +62,7 @@ static void print_options(const struct command *c)
     static const struct option_group one[] = {{"Options", NULL, NULL}, {NULL, NULL, NULL}};
     const struct option *o = c->options;
     for (const struct option_group *g = c->groups ? c->groups : one; g->title; g++) {
-        const struct option *end = group_end(o, g + 1);
+        const struct option *end = find_group_end(o, g + 1);
         if (g->like)
             printf("\n%s, as `profgrab help %s` has them:\n", g->title, g->like);
         else
@@ -112,14 +112,14 @@ static bool is_place(const char *p)
     return p[0] == '{' && p[1] && p[2] == '}';
 }
 
-/* "    says: TEXT", its further lines below the first. */
+/* Prints "    says: TEXT", with further lines indented. */
 static void print_about(const char *what, const char *text)
 {
     printf("    %-6s", what);
     columns_wrap(stdout, text, TOPIC_COLUMN, TOPIC_COLUMN);
 }
 
-/* A rule's sentence, with dots for what it leaves open. */
+/* Prints a rule's sentence, with dots for its placeholders. */
 static void print_sentence(const char *sentence)
 {
     struct buf b = BUF_INIT(4096);
@@ -186,7 +186,7 @@ static const struct verb topics[] = {
     {"summary", "", "the findings of the summary, with thresholds and places to look"},
     {NULL, NULL, NULL},
 };
-/* By topic: what prints it, or else the manual page. */
+/* For each topic, the function that prints it, or the manual page. */
 static const struct {
     void (*print)(void);
     const char *page;
@@ -200,14 +200,14 @@ static const struct {
     {print_summary, NULL, NULL},
 };
 
-/* The words with dashes between: `help exit codes` is `help exit-codes`. */
+/* Joins the words with dashes: `help exit codes` is `help exit-codes`. */
 static void join_words(int argc, char **argv, struct buf *ret)
 {
     for (int i = 0; i < argc; i++)
         buf_addf(ret, "%s%s", i ? "-" : "", argv[i]);
 }
 
-/* Prints the topic of that name: 1. 0: there is none. */
+/* Prints the topic of that name. Returns 1, 0 if there is none, or -1. */
 static int print_named_topic(const char *name, struct err *err)
 {
     for (size_t i = 0; i < sizeof topic_texts / sizeof *topic_texts; i++) {
@@ -250,7 +250,7 @@ static void print_command(const struct command *c)
         print_options(c);
 }
 
-/* The verb of that name; NULL: the command has none. */
+/* Returns the verb of that name, or NULL. */
 static const struct verb *find_verb(const struct command *c, const char *name)
 {
     for (const struct verb *v = c->verbs; v && v->name; v++)
@@ -259,8 +259,7 @@ static const struct verb *find_verb(const struct command *c, const char *name)
     return NULL;
 }
 
-/* Whether the option's help names verbs in front (`list, verify: as JSON`), and this one is not among them.
- */
+/* Whether the option's help starts with a list of verbs (`list, verify: as JSON`) without this one. */
 static bool is_of_other_verb(const struct command *c, const struct option *o, const struct verb *verb)
 {
     char first[32], listed[40], last[40];
@@ -304,7 +303,7 @@ static void print_overview(void)
     printf("\n`profgrab help NAME` shows a command or one of these pages.\n");
 }
 
-static int unknown_command(const char *name, struct err *err)
+static int refuse_command(const char *name, struct err *err)
 {
     struct nearest near = NEAREST_INIT(name);
     char names[200];
@@ -318,7 +317,7 @@ static int unknown_command(const char *name, struct err *err)
     return err_hint(err, "`profgrab help` lists them");
 }
 
-static int unknown_verb(const struct command *c, const char *name, struct err *err)
+static int refuse_verb(const struct command *c, const char *name, struct err *err)
 {
     struct nearest near = NEAREST_INIT(name);
     char names[200];
@@ -330,7 +329,7 @@ static int unknown_verb(const struct command *c, const char *name, struct err *e
     return err_hint(err, "`profgrab help %s` lists them", c->name);
 }
 
-static int show(int argc, char **argv, struct err *err)
+static int print_help(int argc, char **argv, struct err *err)
 {
     const struct command *c = argc > 0 ? command_find(argv[0]) : NULL;
     struct buf topic = BUF_INIT(200);
@@ -340,11 +339,11 @@ static int show(int argc, char **argv, struct err *err)
     if (shown != 0)
         return shown < 0 ? -1 : 0;
     if (argc > 0 && !c)
-        return unknown_command(argv[0], err);
+        return refuse_command(argv[0], err);
     if (argc == 2 && c->verbs) {
         const struct verb *v = find_verb(c, argv[1]);
         if (!v)
-            return unknown_verb(c, argv[1], err);
+            return refuse_verb(c, argv[1], err);
         print_verb(c, v);
         return 0;
     }
@@ -357,11 +356,11 @@ static int show(int argc, char **argv, struct err *err)
     return 0;
 }
 
-static int run(int argc, char **argv, struct err *err)
+static int run_help(int argc, char **argv, struct err *err)
 {
     /* For the build: see cli/args/man.h. */
     bool fill = argc == 1 && strcmp(argv[0], "--man") == 0;
-    int rc = fill ? man_fill(stdin, stdout, err) : show(argc, argv, err);
+    int rc = fill ? man_fill(stdin, stdout, err) : print_help(argc, argv, err);
     return rc < 0 ? exit_status_of(err) : EXIT_OK;
 }
 
@@ -371,5 +370,5 @@ const struct command command_help = {
     .summary = "list the commands, explain a command or a topic",
     .verbs = topics,
     .words = WORDS_COMMANDS,
-    .run = run,
+    .run = run_help,
 };

@@ -9,8 +9,8 @@
 #include "fetch/fetch.h"
 #include "base/banned.h"
 
-/* Text as roff takes it: hyphens that can be copied, no escapes, no request at the beginning of a line, and
- * each sentence on a line of its own, which is how roff knows that it ends. */
+/* Writes text as roff source: with hyphens that can be copied, without escapes or requests, and with each
+ * sentence on its own line, because roff recognises its end that way. */
 static void put_text(FILE *out, const char *text)
 {
     if (*text == '.' || *text == '\'')
@@ -31,7 +31,7 @@ static void put_text(FILE *out, const char *text)
     }
 }
 
-/* The argument of a macro: one, whatever is in it. */
+/* Writes text as a single argument of a macro. */
 static void put_argument(FILE *out, const char *text)
 {
     fputs(" \"", out);
@@ -138,7 +138,7 @@ static void put_exit_codes(FILE *out)
     fputs(".El\n", out);
 }
 
-/* The page's own name for what stands between two `@`. */
+/* Writes the list whose name is between two `@`. */
 static int put_marked(FILE *out, const char *marker, struct err *err)
 {
     if (strcmp(marker, "commands") == 0)

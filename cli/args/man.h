@@ -1,6 +1,6 @@
 /*
- * The manual page's lists, from the same tables as the help. The build runs `profgrab help --man`, which
- * reads a page in mdoc(7) and puts something in place of each of these lines:
+ * Generates the manual page's lists from the tables of the help. The build runs `profgrab help --man`, which
+ * reads a page in mdoc(7) and replaces each of these lines:
  *
  *     .\" @commands@          every command with its summary and its verbs
  *     .\" @options@           the options of each command, a subsection each
@@ -14,7 +14,7 @@
 
 #include "base/base.h"
 
-/* Fails for a marker that it does not know, and where reading or writing does. */
+/* Fails for an unknown marker, and if reading or writing fails. */
 int man_fill(FILE *in, FILE *out, struct err *err);
 
 #endif

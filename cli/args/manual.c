@@ -15,8 +15,8 @@ static const char *const *lines_of(const char *name)
     return NULL;
 }
 
-/* The page's source with its markers filled in: a new string. */
-static int fill(const char *const *lines, char **ret, struct err *err)
+/* Replaces the markers in a page's source. *ret is a new string. */
+static int fill_page(const char *const *lines, char **ret, struct err *err)
 {
     int rc = -1;
     struct buf raw = BUF_INIT(1 << 20);
@@ -53,7 +53,7 @@ int manual_print(const char *name, FILE *out, struct err *err)
     const char *const *lines = lines_of(name);
     if (!lines)
         return err_set(err, ERR_NOT_FOUND, "no page \"%.60s\"", name);
-    if (fill(lines, &text, err) < 0)
+    if (fill_page(lines, &text, err) < 0)
         return -1;
     mdoc_print(text, out);
     free(text);

@@ -1,6 +1,6 @@
 /*
- * Line by line: text and inline macros gather in one paragraph, which is folded and printed when a block
- * macro or the end comes.
+ * Reads the page line by line. Text and inline macros are collected into a paragraph. The next block macro,
+ * or the end, folds and prints it.
  */
 #include "cli/args/mdoc.h"
 
@@ -16,7 +16,7 @@
 
 struct list {
     bool tagged;
-    unsigned number; /* of the last item; of a list without numbers 0 */
+    unsigned number; /* of the last item; 0 in a list without numbers */
     bool numbered;
 };
 
@@ -25,15 +25,15 @@ struct page {
     struct buf paragraph;
     struct list lists[MAX_LISTS];
     size_t depth;
-    size_t head;  /* columns that the first line of the paragraph has taken already */
-    bool glue;    /* the next word stands right behind the last one */
+    size_t head;  /* columns of the paragraph's first line that are already printed */
+    bool glue;    /* add the next word without a blank */
     bool literal; /* between .Bd -literal and .Ed */
     bool any;     /* something was printed under this heading */
 };
 
 /* ---- words --------------------------------------------------------------------------------------------- */
 
-/* The escapes of roff that our pages have, resolved in place. */
+/* Replaces the roff escapes that our pages use, in place. */
 static void unescape(char *s)
 {
     static const struct {
@@ -55,8 +55,8 @@ static void unescape(char *s)
     *to = '\0';
 }
 
-/* Splits a macro line in place; words may stand in quotes. */
-static size_t split(char *line, char *words[static MAX_WORDS])
+/* Splits a macro line in place. Words may be quoted. */
+static size_t split_words(char *line, char *words[static MAX_WORDS])
 {
     size_t n = 0;
     while (n < MAX_WORDS) {
@@ -72,8 +72,8 @@ static size_t split(char *line, char *words[static MAX_WORDS])
     return n;
 }
 
-/* Adds a word to the paragraph, with a blank in front unless it closes what stands there. */
-static void add(struct page *p, const char *before, const char *word)
+/* Adds a word to the paragraph, after a blank unless it is closing punctuation. */
+static void add_word(struct page *p, const char *before, const char *word)
 {
     bool closes = word[0] && strchr(".,;:)", word[0]) && !word[1] && !*before;
     bool opened = p->paragraph.len > 0 && strchr("([", p->paragraph.data[p->paragraph.len - 1]);
@@ -86,14 +86,14 @@ static void add(struct page *p, const char *before, const char *word)
 
 /* ---- macros within a line ------------------------------------------------------------------------------ */
 
-/* Those whose words are printed as they are, or with something in front of each. */
+/* Macros whose words are printed unchanged, or each with a prefix. */
 static const struct {
     const char *name, *before;
 } inline_macros[] = {{"Ar", ""}, {"Cm", ""}, {"Ev", ""}, {"Fl", "-"}, {"Li", ""},
                      {"Pa", ""}, {"Va", ""}, {"Nm", ""}, {"Sx", ""},  {"Sy", ""}};
 #define N_INLINE (sizeof inline_macros / sizeof *inline_macros)
 
-static size_t inline_macro(const char *word)
+static size_t find_inline_macro(const char *word)
 {
     size_t i = 0;
     while (i < N_INLINE && strcmp(inline_macros[i].name, word) != 0)
@@ -108,13 +108,13 @@ static bool is_mark(const char *word)
 
 static void add_words(struct page *p, char **words, size_t n);
 
-/* Macros that stand around the rest of the line; the punctuation at its end stays outside. */
+/* Macros that enclose the rest of the line, except punctuation at its end. */
 static const struct {
     const char *name, *open, *close;
 } enclosing_macros[] = {{"Op", "[", "]"}, {"Pq", "(", ")"}, {"Ql", "'", "'"}};
 #define N_ENCLOSING (sizeof enclosing_macros / sizeof *enclosing_macros)
 
-static size_t enclosing_macro(const char *word)
+static size_t find_enclosing_macro(const char *word)
 {
     size_t i = 0;
     while (i < N_ENCLOSING && strcmp(enclosing_macros[i].name, word) != 0)
@@ -127,7 +127,7 @@ static void add_enclosed(struct page *p, size_t macro, char **words, size_t n)
     size_t inside = n;
     while (inside > 0 && is_mark(words[inside - 1]))
         inside--;
-    add(p, enclosing_macros[macro].open, "");
+    add_word(p, enclosing_macros[macro].open, "");
     p->glue = true;
     add_words(p, words, inside);
     buf_adds(&p->paragraph, enclosing_macros[macro].close);
@@ -138,18 +138,18 @@ static void add_reference(struct page *p, const char *name, const char *section)
 {
     char text[100];
     snprintf(text, sizeof text, "%s(%s)", name, section);
-    add(p, "", text);
+    add_word(p, "", text);
 }
 
 static void add_words(struct page *p, char **words, size_t n)
 {
     size_t macro = N_INLINE;
     for (size_t i = 0; i < n; i++) {
-        size_t next = inline_macro(words[i]);
+        size_t next = find_inline_macro(words[i]);
         if (strcmp(words[i], "Ns") == 0) {
             p->glue = true;
-        } else if (enclosing_macro(words[i]) < N_ENCLOSING) {
-            add_enclosed(p, enclosing_macro(words[i]), words + i + 1, n - i - 1);
+        } else if (find_enclosing_macro(words[i]) < N_ENCLOSING) {
+            add_enclosed(p, find_enclosing_macro(words[i]), words + i + 1, n - i - 1);
             return;
         } else if (strcmp(words[i], "Xr") == 0 && i + 2 < n) {
             unescape(words[i + 1]);
@@ -160,21 +160,21 @@ static void add_words(struct page *p, char **words, size_t n)
         } else {
             bool plain = macro == N_INLINE || is_mark(words[i]);
             unescape(words[i]);
-            add(p, plain ? "" : inline_macros[macro].before, words[i]);
+            add_word(p, plain ? "" : inline_macros[macro].before, words[i]);
         }
     }
 }
 
 /* ---- blocks -------------------------------------------------------------------------------------------- */
 
-/* Where the text of the innermost list begins. */
+/* The column of the innermost list's text. */
 static size_t indent_of(const struct page *p)
 {
     return INDENT * (1 + p->depth);
 }
 
-/* Prints what was gathered. */
-static void flush(struct page *p)
+/* Prints and clears the paragraph. */
+static void print_paragraph(struct page *p)
 {
     if (p->paragraph.len > 0) {
         size_t indent = indent_of(p);
@@ -188,9 +188,9 @@ static void flush(struct page *p)
     p->glue = false;
 }
 
-static void heading(struct page *p, size_t indent, char **words, size_t n)
+static void print_heading(struct page *p, size_t indent, char **words, size_t n)
 {
-    flush(p);
+    print_paragraph(p);
     fprintf(p->out, "%s%*s", p->any ? "\n" : "", (int)indent, "");
     for (size_t i = 0; i < n; i++) {
         unescape(words[i]);
@@ -200,16 +200,16 @@ static void heading(struct page *p, size_t indent, char **words, size_t n)
     p->any = true;
 }
 
-static void empty_line(struct page *p)
+static void print_empty_line(struct page *p)
 {
-    flush(p);
+    print_paragraph(p);
     if (p->any)
         fputc('\n', p->out);
 }
 
 static void begin_list(struct page *p, char **words, size_t n)
 {
-    flush(p);
+    print_paragraph(p);
     if (p->depth == MAX_LISTS)
         return;
     struct list list = {0};
@@ -220,18 +220,18 @@ static void begin_list(struct page *p, char **words, size_t n)
     p->lists[p->depth++] = list;
 }
 
-/* An item's head on a line of its own, or its number or dash in front of its text. */
-static void item(struct page *p, char **words, size_t n)
+/* Prints an item's tag on its own line, or its number or dash before its text. */
+static void begin_item(struct page *p, char **words, size_t n)
 {
     char mark[16] = "-";
-    flush(p);
+    print_paragraph(p);
     if (p->depth == 0)
         return;
     struct list *list = &p->lists[p->depth - 1];
     if (list->tagged) {
         p->depth--;
         add_words(p, words, n);
-        flush(p);
+        print_paragraph(p);
         p->depth++;
         return;
     }
@@ -241,7 +241,7 @@ static void item(struct page *p, char **words, size_t n)
     fprintf(p->out, "%*s%-*s", (int)(p->head - INDENT), "", INDENT, mark);
 }
 
-static void literal_line(struct page *p, char *line)
+static void print_literal_line(struct page *p, char *line)
 {
     unescape(line);
     if (*line)
@@ -252,46 +252,46 @@ static void literal_line(struct page *p, char *line)
 
 static void begin_literal(struct page *p)
 {
-    empty_line(p);
+    print_empty_line(p);
     p->literal = true;
 }
 
-/* `.Nm` names the page's program; in front of `.Nd` it is the page's own name. */
-static void name(struct page *p, char **words, size_t n)
+/* `.Nm` without a word is the program's name; with one, the page's name before `.Nd`. */
+static void add_name(struct page *p, char **words, size_t n)
 {
     static char program[] = "profgrab";
     char *own[] = {program};
     add_words(p, n ? words : own, n ? n : 1);
 }
 
-static void description(struct page *p, char **words, size_t n)
+static void add_description(struct page *p, char **words, size_t n)
 {
-    add(p, "", "-");
+    add_word(p, "", "-");
     add_words(p, words, n);
 }
 
 /* ---- lines --------------------------------------------------------------------------------------------- */
 
-static void block_line(struct page *p, const char *macro, char **words, size_t n)
+static void apply_block_macro(struct page *p, const char *macro, char **words, size_t n)
 {
     if (strcmp(macro, "Sh") == 0)
-        heading(p, 0, words, n);
+        print_heading(p, 0, words, n);
     else if (strcmp(macro, "Ss") == 0)
-        heading(p, 2, words, n);
+        print_heading(p, 2, words, n);
     else if (strcmp(macro, "Pp") == 0)
-        empty_line(p);
+        print_empty_line(p);
     else if (strcmp(macro, "Bl") == 0)
         begin_list(p, words, n);
     else if (strcmp(macro, "It") == 0)
-        item(p, words, n);
-    else if (strcmp(macro, "El") == 0 && (flush(p), p->depth > 0))
+        begin_item(p, words, n);
+    else if (strcmp(macro, "El") == 0 && (print_paragraph(p), p->depth > 0))
         p->depth--;
     else if (strcmp(macro, "Bd") == 0)
         begin_literal(p);
     else if (strcmp(macro, "Nm") == 0)
-        name(p, words, n);
+        add_name(p, words, n);
     else if (strcmp(macro, "Nd") == 0)
-        description(p, words, n);
+        add_description(p, words, n);
 }
 
 static bool is_block(const char *macro)
@@ -303,7 +303,7 @@ static bool is_block(const char *macro)
     return false;
 }
 
-static void macro_line(struct page *p, char *line)
+static void read_macro_line(struct page *p, char *line)
 {
     char *words[MAX_WORDS];
     static const char *const silent[] = {"\\\"", "Dd", "Dt", "Os"};
@@ -311,28 +311,28 @@ static void macro_line(struct page *p, char *line)
         if (strncmp(line, silent[i], 2) == 0)
             return;
     if (strncmp(line, "Dl ", 3) == 0) {
-        flush(p);
-        literal_line(p, line + 3);
+        print_paragraph(p);
+        print_literal_line(p, line + 3);
         return;
     }
-    size_t n = split(line, words);
+    size_t n = split_words(line, words);
     if (n > 0 && is_block(words[0]))
-        block_line(p, words[0], words + 1, n - 1);
+        apply_block_macro(p, words[0], words + 1, n - 1);
     else
         add_words(p, words, n);
 }
 
-static void one_line(struct page *p, char *line)
+static void read_line(struct page *p, char *line)
 {
     if (p->literal && strcmp(line, ".Ed") == 0) {
         p->literal = false;
     } else if (p->literal) {
-        literal_line(p, line);
+        print_literal_line(p, line);
     } else if (*line == '.') {
-        macro_line(p, line + 1);
+        read_macro_line(p, line + 1);
     } else if (*line) {
         unescape(line);
-        add(p, "", line);
+        add_word(p, "", line);
     }
 }
 
@@ -345,10 +345,10 @@ void mdoc_print(const char *source, FILE *out)
         buf_clear(&line);
         buf_add(&line, source, n);
         if (line.data)
-            one_line(&p, line.data);
+            read_line(&p, line.data);
         source += n + (source[n] == '\n');
     }
-    flush(&p);
+    print_paragraph(&p);
     buf_release(&line);
     buf_release(&p.paragraph);
 }

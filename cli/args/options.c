@@ -44,7 +44,7 @@ static int set_bytes(const struct option *o, const char *value, void *place, str
     return 0;
 }
 
-static int set(const struct parser *p, const struct option *o, const char *value, struct err *err)
+static int set_value(const struct parser *p, const struct option *o, const char *value, struct err *err)
 {
     void *place = p->into + o->offset;
     switch (o->type) {
@@ -72,8 +72,8 @@ static int set(const struct parser *p, const struct option *o, const char *value
     return -1;
 }
 
-/* The value behind `=` or in the same word (may be NULL), else the next word. */
-static int apply(struct parser *p, const struct option *o, const char *value, struct err *err)
+/* Sets an option. `value` follows `=` or the letter in the same word; NULL: uses the next word. */
+static int read_value(struct parser *p, const struct option *o, const char *value, struct err *err)
 {
     if (o->type == OPTION_FLAG && value)
         return err_set(err, ERR_USAGE, "--%s takes no value", o->name);
@@ -82,11 +82,11 @@ static int apply(struct parser *p, const struct option *o, const char *value, st
             return err_set(err, ERR_USAGE, "--%s wants %s behind it", o->name, o->argument);
         value = p->argv[p->at++];
     }
-    return set(p, o, value, err);
+    return set_value(p, o, value, err);
 }
 
-/* The options whose last word that is: `--issue-label or --redact-label` for label. Returns dst. */
-static char *longer_names(const struct option *table, const char *name, char *dst, size_t cap)
+/* Lists the options that end with that word: `--issue-label or --redact-label` for label. Returns dst. */
+static char *list_longer_names(const struct option *table, const char *name, char *dst, size_t cap)
 {
     size_t n = strlen(name), len = 0;
     dst[0] = '\0';
@@ -98,7 +98,7 @@ static char *longer_names(const struct option *table, const char *name, char *ds
     return dst;
 }
 
-static int unknown(const struct parser *p, const char *word, struct err *err)
+static int refuse_unknown(const struct parser *p, const char *word, struct err *err)
 {
     char name[80];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
@@ -109,7 +109,7 @@ static int unknown(const struct parser *p, const char *word, struct err *err)
     char longer[200];
     if (near.n > 0)
         return err_hint(err, "did you mean --%s? the options are listed by --help", near.best[0].name);
-    if (*longer_names(p->table, name, longer, sizeof longer))
+    if (*list_longer_names(p->table, name, longer, sizeof longer))
         return err_hint(err, "did you mean %s? the options are listed by --help", longer);
     return err_hint(err, "the options are listed by --help");
 }
@@ -120,8 +120,8 @@ static int parse_long(struct parser *p, const char *word, struct err *err)
     const char *value = word[2 + n] ? word + 3 + n : NULL;
     for (const struct option *o = p->table; o->name; o++)
         if (strlen(o->name) == n && strncmp(o->name, word + 2, n) == 0)
-            return apply(p, o, value, err);
-    return unknown(p, word, err);
+            return read_value(p, o, value, err);
+    return refuse_unknown(p, word, err);
 }
 
 static int parse_letters(struct parser *p, const char *word, struct err *err)
@@ -135,8 +135,8 @@ static int parse_letters(struct parser *p, const char *word, struct err *err)
             return err_hint(err, "the options are listed by --help");
         }
         if (o->type != OPTION_FLAG)
-            return apply(p, o, c[1] ? c + 1 : NULL, err);
-        if (apply(p, o, NULL, err) < 0)
+            return read_value(p, o, c[1] ? c + 1 : NULL, err);
+        if (read_value(p, o, NULL, err) < 0)
             return -1;
     }
     return 0;

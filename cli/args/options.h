@@ -1,5 +1,5 @@
 /*
- * Options declared in tables, one a command: the parser and the help read the same rows.
+ * Options. Each command declares its own in a table, which the parser and the help read.
  */
 #ifndef CLI_ARGS_OPTIONS_H
 #define CLI_ARGS_OPTIONS_H
@@ -12,10 +12,10 @@
 enum option_type {
     OPTION_FLAG,     /* bool */
     OPTION_TEXT,     /* const char *, points into argv; the last one counts */
-    OPTION_ONE,      /* the same, but a second one is an error: either could be meant */
+    OPTION_ONE,      /* the same, but giving it twice is an error, because either could be intended */
     OPTION_LIST,     /* struct strlist, pieces between commas, repeatable */
     OPTION_NUMBER,   /* unsigned, at least 1, at most `most` */
-    OPTION_COUNT,    /* the same, but 0 has a meaning too */
+    OPTION_COUNT,    /* the same, but 0 is valid too */
     OPTION_DURATION, /* int64_t milliseconds, more than 0 */
     OPTION_BYTES,    /* uint64_t, more than 0 */
 };
@@ -37,8 +37,8 @@ struct option {
     }
 
 /*
- * Reads argv (without the command's name) into `into`, everything that is no option into `rest`. `--` ends
- * the options. ERR_USAGE names the nearest option for one it does not know.
+ * Parses argv (without the command's name) into the struct `into`, and adds other words to `rest`. `--` ends
+ * the options. ERR_USAGE: an unknown option or a wrong value; the hint names the nearest option.
  */
 int options_parse(const struct option *table, int argc, char **argv, void *into, struct strlist *rest,
                   struct err *err);
