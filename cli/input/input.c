@@ -236,7 +236,7 @@ static int refuse_perf(const struct buf *bytes, const char *name, struct err *er
 }
 
 /* Keeps the first bytes for the hint, because parsing consumes them. */
-static int parse(struct buf *bytes, const char *name, struct profile **ret, struct err *err)
+static int parse_input(struct buf *bytes, const char *name, struct profile **ret, struct err *err)
 {
     char first[COMPRESSED];
     size_t n = bytes->len < sizeof first ? bytes->len : sizeof first;
@@ -248,7 +248,7 @@ static int parse(struct buf *bytes, const char *name, struct profile **ret, stru
 
 int input_parse(struct buf *bytes, const char *name, struct profile **ret, struct err *err)
 {
-    return refuse_perf(bytes, name, err) < 0 ? -1 : parse(bytes, name, ret, err);
+    return refuse_perf(bytes, name, err) < 0 ? -1 : parse_input(bytes, name, ret, err);
 }
 
 int input_profile(const char *name, struct input_keys *keys, struct profile **ret, struct err *err)

@@ -150,7 +150,7 @@ void input_bundle_forget(struct input_keys *keys)
 }
 
 /* The hint for a bundle that no key opens names the command's option. */
-static int failed(const char *bundle, const struct input_keys *keys, struct err *err)
+static int explain_failure(const char *bundle, const struct input_keys *keys, struct err *err)
 {
     if (keys && keys->option && err->kind == ERR_NOT_FOUND && input_is_encrypted(bundle) &&
         strstr(err->msg, "encrypted to"))
@@ -163,7 +163,7 @@ int input_bundle_unlock(const char *bundle, struct input_keys *keys, struct err 
     struct age_identities *by;
     if (identities_for(bundle, keys, &by, err) < 0)
         return -1;
-    return by && bundle_unlock(bundle, by, err) < 0 ? failed(bundle, keys, err) : 0;
+    return by && bundle_unlock(bundle, by, err) < 0 ? explain_failure(bundle, keys, err) : 0;
 }
 
 int input_bundle_member(const char *bundle, const char *member, struct input_keys *keys, struct buf *ret,
@@ -175,7 +175,7 @@ int input_bundle_member(const char *bundle, const char *member, struct input_key
         return -1;
     int rc = ahead ? bundle_members_read(ahead, member, ret, err)
                    : bundle_member_bytes(bundle, by, member, ret, err);
-    return rc < 0 ? failed(bundle, keys, err) : 0;
+    return rc < 0 ? explain_failure(bundle, keys, err) : 0;
 }
 
 /* ---- entries ------------------------------------------------------------------------------------------- */
@@ -278,7 +278,7 @@ int input_bundle_entries(const char *bundle, struct input_keys *keys, struct inp
     if (identities_for(bundle, keys, &by, err) < 0)
         return -1;
     if (bundle_manifest(bundle, by, &manifest, err) < 0)
-        return failed(bundle, keys, err);
+        return explain_failure(bundle, keys, err);
     int rc = manifest_read(manifest, strlen(manifest), &contents, err);
     if (rc == 0)
         rc = add_all(ret, contents, err);

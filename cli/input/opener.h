@@ -8,7 +8,7 @@
 /* The time that the user has to answer. */
 #define OPENER_ASK_MS 120000
 
-/* What opens encrypted files. It must not be copied: the identities ask through the prompt in it. */
+/* Opens encrypted files. Do not copy it: the identities point to its prompt. */
 struct opener {
     struct prompt prompt;
     struct age_identities *by;

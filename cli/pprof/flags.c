@@ -299,7 +299,7 @@ const char *pprof_read_float(const char *s, double *ret)
 }
 
 /* Sets a flag's value. Prints errors. */
-static int set(const struct pprof_flag *f, const char *value, struct values *v)
+static int set_flag(const struct pprof_flag *f, const char *value, struct values *v)
 {
     void *at = (char *)v + f->offset;
     const char *wrong = NULL;
@@ -382,7 +382,7 @@ static enum pprof_parsed read_flag(const char *word, char **argv, int *at, struc
     }
     if (!name[n] && f->kind != BOOL)
         ++*at;
-    return set(f, value, v) < 0 ? PPROF_WRONG : PPROF_GO_ON;
+    return set_flag(f, value, v) < 0 ? PPROF_WRONG : PPROF_GO_ON;
 }
 
 /* Parses the words up to the first that is no flag, argv[*at]. */
@@ -404,7 +404,7 @@ static enum pprof_parsed read_flags(int argc, char **argv, int *at, struct value
 /* ---- meaning ------------------------------------------------------------------------------------------- */
 
 /* Finds the flag of a group, which must be at most one. *ret is its name, or NULL. */
-static int choose(const struct values *v, enum flag_group group, const char **ret, struct err *err)
+static int find_choice(const struct values *v, enum flag_group group, const char **ret, struct err *err)
 {
     char names[200] = "";
     size_t set_ones = 0;
@@ -474,10 +474,10 @@ static void choose_index(const struct values *v, struct report_settings *r)
     r->mean = r->mean || v->mean_delay;
 }
 
-static int settle(const struct values *v, struct pprof_options *o, struct err *err)
+static int check_flags(const struct values *v, struct pprof_options *o, struct err *err)
 {
     bool http = v->http && *v->http, base = v->base && *v->base, diff = v->diff_base && *v->diff_base;
-    if (choose(v, SORT, &o->sort, err) < 0 || choose(v, GRANULARITY, &o->granularity, err) < 0 ||
+    if (find_choice(v, SORT, &o->sort, err) < 0 || find_choice(v, GRANULARITY, &o->granularity, err) < 0 ||
         choose_output(v, o, err) < 0)
         return -1;
     pprof_apply_choices(o);
@@ -538,5 +538,5 @@ enum pprof_parsed pprof_parse(int argc, char **argv, struct pprof_options *ret, 
         ret->binary = argv[at++];
     ret->sources = argv + at;
     ret->n_sources = (size_t)(argc - at);
-    return settle(&v, ret, err) < 0 ? PPROF_WRONG : PPROF_GO_ON;
+    return check_flags(&v, ret, err) < 0 ? PPROF_WRONG : PPROF_GO_ON;
 }

@@ -393,8 +393,8 @@ static int make_and_view(struct task *k, struct pprof_session *session, struct e
     return rc;
 }
 
-static int make(const struct pprof_options *o, struct profile *p, struct pprof_session *session,
-                struct err *err)
+static int make_output(const struct pprof_options *o, struct profile *p, struct pprof_session *session,
+                       struct err *err)
 {
     const struct output_type *type = &output_types[o->wanted];
     const char *output = o->output && *o->output ? o->output : NULL;
@@ -416,7 +416,7 @@ static int make(const struct pprof_options *o, struct profile *p, struct pprof_s
 
 int pprof_output(const struct pprof_options *o, struct profile *p, struct err *err)
 {
-    int rc = make(o, p, NULL, err);
+    int rc = make_output(o, p, NULL, err);
     profile_free(p);
     return rc;
 }
@@ -424,7 +424,7 @@ int pprof_output(const struct pprof_options *o, struct profile *p, struct err *e
 int pprof_output_again(const struct pprof_options *o, struct profile *p, struct pprof_session *session,
                        struct err *err)
 {
-    return make(o, p, session, err);
+    return make_output(o, p, session, err);
 }
 
 int pprof_can_make(const struct pprof_options *o, struct err *err)

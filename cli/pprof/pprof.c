@@ -18,7 +18,7 @@ void pprof_tune_memory(void)
 #endif
 }
 
-static int make(const struct pprof_options *o, struct err *err)
+static int make_report(const struct pprof_options *o, struct err *err)
 {
     struct profile *p = NULL;
     if (pprof_sources(o, &p, err) < 0)
@@ -37,7 +37,7 @@ static int make_within(const struct pprof_options *o, struct err *err)
     bool known = false;
     int rc = 0;
     if (o->budget)
-        return make(o, err);
+        return make_report(o, err);
     for (size_t i = 0; rc == 0 && i < o->n_sources; i++)
         rc = strlist_add(&words, o->sources[i], err);
     if (rc == 0 && o->base)
@@ -46,7 +46,7 @@ static int make_within(const struct pprof_options *o, struct err *err)
         rc = input_open_all(words.items, words.n, o->keys, &budget, &known, err);
     strlist_release(&words);
     with.budget = known ? &budget : NULL;
-    return rc < 0 ? -1 : make(&with, err);
+    return rc < 0 ? -1 : make_report(&with, err);
 }
 
 int pprof_make(const struct pprof_options *o, struct err *err)
@@ -65,7 +65,7 @@ int pprof_make(const struct pprof_options *o, struct err *err)
     return rc;
 }
 
-static int run(int argc, char **argv, struct err *err)
+static int run_pprof(int argc, char **argv, struct err *err)
 {
     struct pprof_options o;
     pprof_tune_memory();
@@ -98,5 +98,5 @@ const struct command command_pprof = {
     .flag = pprof_flag_option,
     .words = WORDS_PROFILES,
     .own_help = true,
-    .run = run,
+    .run = run_pprof,
 };

@@ -53,7 +53,7 @@ static void say_line(void *ctx, const char *line)
 }
 
 /* Prints the heading of the profile, if it has one. */
-static void greet(struct shell *sh)
+static void print_greeting(struct shell *sh)
 {
     struct buf text = BUF_INIT(TEXT_MOST);
     struct report_callbacks callbacks = {.sink = collect_text, .say = say_line, .ctx = &text};
@@ -206,7 +206,7 @@ int pprof_shell(const struct pprof_options *o, struct profile *p, struct err *er
         rc = shell_input_init(&sh.input, p, sh.session.cancel_fd, err);
     if (rc == 0) {
         sh.options.report.compact_labels = true;
-        greet(&sh);
+        print_greeting(&sh);
         rc = read_commands(&sh, err);
     }
     shell_input_release(&sh.input);

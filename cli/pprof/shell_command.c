@@ -15,7 +15,7 @@ struct shell_words {
     struct str first, rest;
 };
 
-static struct str next(struct shell_words *w)
+static struct str read_word(struct shell_words *w)
 {
     struct str word = w->first;
     w->first = (struct str){NULL, 0};
@@ -58,7 +58,7 @@ static int no_such_command(struct str name, struct shell_words *w, struct err *e
 {
     struct buf quoted = BUF_INIT(400);
     const struct pprof_flag *f = pprof_flag_find(name.p, name.n);
-    struct str value = next(w);
+    struct str value = read_word(w);
     if (f && (f->group == OPTION || f->group == SORT || f->group == GRANULARITY))
         return err_set(err, ERR_USAGE, "did you mean: %s=%.*s", f->name, value.n ? (int)value.n : 5,
                        value.n ? value.p : "<val>");
@@ -71,7 +71,7 @@ static int no_such_command(struct str name, struct shell_words *w, struct err *e
 /* Finds a command, or NULL. Digits at the end of its name are the first argument, as in top10. */
 static const struct pprof_flag *read_name(struct shell_words *w, struct str *ret_name)
 {
-    struct str name = next(w);
+    struct str name = read_word(w);
     const struct pprof_flag *f = find_format(name);
     size_t n = name.n;
     while (n > 0 && isdigit((unsigned char)name.p[n - 1]))
@@ -116,7 +116,7 @@ static int read_output(struct str word, struct shell_words *w, struct shell_comm
 {
     struct str name = {word.p + 1, word.n - 1};
     if (name.n == 0)
-        name = next(w);
+        name = read_word(w);
     if (name.n == 0)
         return err_set(err, ERR_USAGE, "unexpected end of line after >");
     buf_clear(&c->output);
@@ -127,7 +127,7 @@ static int read_output(struct str word, struct shell_words *w, struct shell_comm
 
 static int read_arguments(struct shell_words *w, struct shell_command *c, struct err *err)
 {
-    for (struct str word = next(w); word.n; word = next(w)) {
+    for (struct str word = read_word(w); word.n; word = read_word(w)) {
         if (is_count(word, &c->nodecount)) {
             c->has_count = true;
         } else if (*word.p == '>') {
@@ -160,7 +160,7 @@ int shell_command_parse(struct str line, struct shell_command *ret, struct err *
     ret->wanted = output_of(format);
     ret->has_symbol = format->kind == TEXT;
     if (ret->has_symbol) {
-        struct str symbol = next(&w);
+        struct str symbol = read_word(&w);
         if (symbol.n == 0)
             return err_set(err, ERR_USAGE, "command %s requires an argument", format->name);
         buf_add(&ret->symbol, symbol.p, symbol.n);

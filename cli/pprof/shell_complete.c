@@ -12,7 +12,7 @@ struct candidate {
     bool several;
 };
 
-static void offer(struct candidate *c, struct str text)
+static void offer_candidate(struct candidate *c, struct str text)
 {
     c->several = c->several || (c->text.n && !str_equal(c->text, text));
     c->text = text;
@@ -21,7 +21,7 @@ static void offer(struct candidate *c, struct str text)
 static void offer_name(struct candidate *c, const char *name, struct str word)
 {
     if (strncasecmp(name, word.p, word.n) == 0)
-        offer(c, str_of(name));
+        offer_candidate(c, str_of(name));
 }
 
 static void find_names(struct str word, struct candidate *c)
@@ -40,7 +40,7 @@ static void find_functions(const struct profile *p, struct str part, struct cand
     for (size_t i = 0; i < p->n_functions && !c->several; i++) {
         struct str name = profile_str(p, p->functions[i].name);
         if (name.n >= part.n && memmem(name.p, name.n, part.p, part.n))
-            offer(c, name);
+            offer_candidate(c, name);
     }
 }
 

@@ -196,7 +196,7 @@ static int set_up(struct shell_editor *e, struct err *err)
 
 /* ---- a line -------------------------------------------------------------------------------------------- */
 
-static const char *edit(struct shell_editor *e, int *ret_n)
+static const char *edit_line(struct shell_editor *e, int *ret_n)
 {
     locale_t before = (locale_t)0;
     e->held = e->dropped = false;
@@ -219,7 +219,7 @@ int shell_editor_line(struct shell_editor *e, const char *prompt, struct buf *li
     HistEvent event;
     int n = 0;
     e->prompt = prompt;
-    const char *text = edit(e, &n);
+    const char *text = edit_line(e, &n);
     *ret_end = !text || n <= 0;
     if (*ret_end) {
         fputs("\n", stderr);

@@ -20,7 +20,7 @@ static const struct {
                 {"sort", SORT, offsetof(struct pprof_options, sort)}};
 #define CHOOSERS (sizeof choosers / sizeof *choosers)
 
-static void *at(struct pprof_options *o, size_t offset)
+static void *find_member(struct pprof_options *o, size_t offset)
 {
     return (char *)o + offset;
 }
@@ -40,7 +40,7 @@ int shell_options_init(struct pprof_options *o, const struct pprof_options *from
         const struct pprof_flag *f = pprof_flag_at(i);
         if (!is_text(f))
             continue;
-        char **text = at(o, f->offset);
+        char **text = find_member(o, f->offset);
         *text = *text ? strdup(*text) : strdup("");
         starved = starved || !*text;
     }
@@ -54,7 +54,7 @@ void shell_options_release(struct pprof_options *o)
 {
     for (size_t i = 0; pprof_flag_at(i); i++)
         if (is_text(pprof_flag_at(i))) {
-            char **text = at(o, pprof_flag_at(i)->offset);
+            char **text = find_member(o, pprof_flag_at(i)->offset);
             free(*text);
             *text = NULL;
         }
@@ -140,14 +140,14 @@ static int set_option(struct pprof_options *o, const struct pprof_flag *f, const
     const char *wrong = NULL;
     switch (f->kind) {
     case BOOL:
-        return read_truth(value, at(o, f->offset), err);
+        return read_truth(value, find_member(o, f->offset), err);
     case INT:
-        return read_integer(value, at(o, f->offset), err);
+        return read_integer(value, find_member(o, f->offset), err);
     case FLOAT:
-        wrong = pprof_read_float(value, at(o, f->offset));
+        wrong = pprof_read_float(value, find_member(o, f->offset));
         break;
     case TEXT:
-        return set_text(at(o, f->offset), value, err);
+        return set_text(find_member(o, f->offset), value, err);
     }
     return wrong ? err_set(err, ERR_USAGE, "strconv.ParseFloat: parsing \"%s\": %s", value,
                            strcmp(wrong, "parse error") == 0 ? "invalid syntax" : wrong)
@@ -155,12 +155,12 @@ static int set_option(struct pprof_options *o, const struct pprof_flag *f, const
 }
 
 /* sort=cum */
-static int choose(struct pprof_options *o, size_t chooser, const char *value, struct err *err)
+static int set_choice(struct pprof_options *o, size_t chooser, const char *value, struct err *err)
 {
     const struct pprof_flag *f = find_flag(str_of(value));
     if (!f || f->group != choosers[chooser].choices)
         return err_set(err, ERR_USAGE, "invalid \"%s\" value \"%s\"", choosers[chooser].name, value);
-    *(const char **)at(o, choosers[chooser].offset) = f->name;
+    *(const char **)find_member(o, choosers[chooser].offset) = f->name;
     pprof_apply_choices(o);
     return 0;
 }
@@ -174,7 +174,7 @@ static int choose_flag(struct pprof_options *o, const struct pprof_flag *f, cons
         return err_set(err, ERR_USAGE, "unknown config field \"%s\"", f->name);
     for (size_t i = 0; i < CHOOSERS; i++)
         if (choosers[i].choices == f->group)
-            return choose(o, i, f->name, err);
+            return set_choice(o, i, f->name, err);
     return 0;
 }
 
@@ -193,14 +193,14 @@ static int set_index(struct pprof_options *o, const struct profile *p, const cha
     return rc;
 }
 
-static int assign(struct pprof_options *o, const struct profile *p, struct str name, const char *value,
-                  struct err *err)
+static int assign_option(struct pprof_options *o, const struct profile *p, struct str name, const char *value,
+                         struct err *err)
 {
     const struct pprof_flag *f = find_flag(name);
     if (str_is(name, "sample_index"))
         return set_index(o, p, value, err);
     if (!f)
-        return choose(o, find_chooser(name), value, err);
+        return set_choice(o, find_chooser(name), value, err);
     return f->group == OPTION ? set_option(o, f, value, err) : choose_flag(o, f, value, err);
 }
 
@@ -229,7 +229,7 @@ int shell_assign(struct pprof_options *o, const struct profile *p, struct str li
     char *copy = strndup(value.p, value.n);
     if (!copy)
         return err_nomem(err);
-    int rc = assign(o, p, name, copy, err);
+    int rc = assign_option(o, p, name, copy, err);
     free(copy);
     return rc;
 }

@@ -11,7 +11,7 @@
 /* The most members of a sum that are listed. */
 #define LISTED 40
 
-/* What the callbacks of loading and symbolizing need. */
+/* The context of the callbacks for loading and symbolizing. */
 struct loading {
     const struct pprof_options *options;
     struct programs programs;

@@ -15,7 +15,7 @@
 #define FAIL_MS 5000
 
 /* Waits for the viewer's end, without a limit. */
-static int wait_for(const char *viewer, pid_t pid, struct err *err)
+static int wait_for_viewer(const char *viewer, pid_t pid, struct err *err)
 {
     siginfo_t info;
     int64_t began = clock_now();
@@ -31,8 +31,8 @@ static int wait_for(const char *viewer, pid_t pid, struct err *err)
 }
 
 /* `complaints` is the descriptor for its standard error; -1: /dev/null. */
-static int view_with(const char *viewer, const char *path, int complaints, struct pprof_session *session,
-                     struct err *err)
+static int start_viewer(const char *viewer, const char *path, int complaints, struct pprof_session *session,
+                        struct err *err)
 {
     const char *argv[4] = {viewer, path, NULL, NULL};
     if (strcmp(viewer, "gv") == 0) {
@@ -44,7 +44,7 @@ static int view_with(const char *viewer, const char *path, int complaints, struc
     if (proc_start(argv, fds, &pid, err) < 0)
         return -1;
     if (!session)
-        return wait_for(viewer, pid, err);
+        return wait_for_viewer(viewer, pid, err);
     /* The viewer may outlive the shell; init then collects it. */
     session->look_until = clock_deadline(LOOK_MS);
     return 0;
@@ -52,7 +52,7 @@ static int view_with(const char *viewer, const char *path, int complaints, struc
 
 /* Tries one browser after the other. Drops their messages, because another one may succeed. The error names
  * all that failed. */
-static int view_in_browser(const char *path, struct pprof_session *session, struct err *err)
+static int start_browser(const char *path, struct pprof_session *session, struct err *err)
 {
     const char *browsers[] = {getenv("BROWSER"),
                               "chrome",
@@ -67,7 +67,7 @@ static int view_in_browser(const char *path, struct pprof_session *session, stru
         struct err why = ERR_INIT;
         if (!browsers[i] || !*browsers[i])
             continue;
-        rc = view_with(browsers[i], path, -1, session, &why);
+        rc = start_viewer(browsers[i], path, -1, session, &why);
         if (rc < 0 && why.kind != ERR_NOT_FOUND)
             buf_addf(&failed, "%s%s", failed.len ? ", " : ": ", why.msg);
     }
@@ -80,8 +80,8 @@ static int view_in_browser(const char *path, struct pprof_session *session, stru
 
 int pprof_view(const char *viewer, const char *path, struct pprof_session *session, struct err *err)
 {
-    return *viewer ? view_with(viewer, path, STDERR_FILENO, session, err)
-                   : view_in_browser(path, session, err);
+    return *viewer ? start_viewer(viewer, path, STDERR_FILENO, session, err)
+                   : start_browser(path, session, err);
 }
 
 void pprof_session_end(struct pprof_session *session)
