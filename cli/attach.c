@@ -121,7 +121,7 @@ static int hand_over(const struct attach_options *o, const char *bundle, const s
     return code;
 }
 
-static int run(int argc, char **argv, struct err *err)
+static int run_attach(int argc, char **argv, struct err *err)
 {
     struct attach_options o = {.quiet = false};
     struct strlist words = {0};
@@ -156,5 +156,5 @@ const struct command command_attach = {
         "hand-off failed (the bundle is safe, and attach prints the command to repeat); 130 interrupted.",
     .options = options,
     .words = WORDS_FILES,
-    .run = run,
+    .run = run_attach,
 };

@@ -279,7 +279,7 @@ static int dispatch(const struct bundle_options *o, struct strlist *words, struc
     return unknown_verb(words->items[0], err);
 }
 
-static int run(int argc, char **argv, struct err *err)
+static int run_bundle(int argc, char **argv, struct err *err)
 {
     struct bundle_options o = {0};
     struct strlist words = {0};
@@ -299,5 +299,5 @@ const struct command command_bundle = {
     .options = options,
     .verbs = verbs,
     .words = WORDS_FILES,
-    .run = run,
+    .run = run_bundle,
 };

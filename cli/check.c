@@ -377,7 +377,7 @@ out:
     return code;
 }
 
-static int run(int argc, char **argv, struct err *err)
+static int run_check(int argc, char **argv, struct err *err)
 {
     struct check_options o = {.target = {.timeout_ms = CHECK_TIMEOUT_MS}};
     struct strlist rest = {0};
@@ -408,5 +408,5 @@ const struct command command_check = {
         "index page with its profiles, and whether the service listens on addresses that others can reach.\n"
         "Fetches no profile, writes nothing. Exit codes: 0 success, 1 a step failed, 2 usage.",
     .options = options,
-    .run = run,
+    .run = run_check,
 };

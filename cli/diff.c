@@ -337,7 +337,7 @@ static int run_pprof(int argc, char **argv, char **room, struct err *err)
     return pprof_failed(err);
 }
 
-static int run(int argc, char **argv, struct err *err)
+static int run_diff(int argc, char **argv, struct err *err)
 {
     if (argc < 2) {
         err_set(err, ERR_USAGE, "diff takes two profiles, the older one first");
@@ -365,5 +365,5 @@ const struct command command_diff = {
         "passphrase in its first line.",
     .flag = pprof_flag_option,
     .words = WORDS_PROFILES,
-    .run = run,
+    .run = run_diff,
 };

@@ -241,7 +241,7 @@ static int run_targets(struct forward_command *c, const struct targets *targets,
     return code;
 }
 
-static int run(int argc, char **argv, struct err *err)
+static int run_forward(int argc, char **argv, struct err *err)
 {
     struct forward_command c = {.target = TARGET_OPTIONS_INIT};
     struct strlist rest = {0};
@@ -289,5 +289,5 @@ const struct command command_forward = {
         "Ctrl-C ends the forward. Exit codes: 130 interrupted (129 hung up, 143 terminated), 1 failure, 2\n"
         "usage.",
     .options = options,
-    .run = run,
+    .run = run_forward,
 };

@@ -474,7 +474,7 @@ static int show_words(const struct goroutines_options *o, const struct strlist *
     return rc;
 }
 
-static int run(int argc, char **argv, struct err *err)
+static int run_goroutines(int argc, char **argv, struct err *err)
 {
     struct goroutines_options o = {0};
     struct strlist rest = {0};
@@ -499,5 +499,5 @@ const struct command command_goroutines = {
         "goroutines comes first; with two dumps, the stack with the largest growth.",
     .options = options,
     .words = WORDS_DUMPS,
-    .run = run,
+    .run = run_goroutines,
 };

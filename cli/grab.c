@@ -391,7 +391,7 @@ static void release(struct grab *g)
     delivery_options_release(&g->options.handover);
 }
 
-static int run(int argc, char **argv, struct err *err)
+static int run_grab(int argc, char **argv, struct err *err)
 {
     struct grab g = {.options = {.target = TARGET_OPTIONS_INIT}, .argc = argc};
     int code = EXIT_USAGE;
@@ -434,5 +434,5 @@ const struct command command_grab = {
     .groups = groups,
     .options = options,
     .words = WORDS_KINDS,
-    .run = run,
+    .run = run_grab,
 };

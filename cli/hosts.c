@@ -347,7 +347,7 @@ static int check_options(const struct hosts_options *o, const struct strlist *re
     return 0;
 }
 
-static int run(int argc, char **argv, struct err *err)
+static int run_hosts(int argc, char **argv, struct err *err)
 {
     struct hosts_options o = {.target = TARGET_OPTIONS_INIT};
     struct strlist rest = {0};
@@ -381,5 +381,5 @@ const struct command command_hosts = {
         "inventory. `profgrab --from SOURCE --host NAME` collects from its services.",
     .options = options,
     .words = WORDS_HOSTS,
-    .run = run,
+    .run = run_hosts,
 };

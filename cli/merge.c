@@ -263,7 +263,7 @@ static int merge(const struct merge_options *how, const struct strlist *words, s
     return rc < 0 ? -1 : pprof_output(&o, merged, err);
 }
 
-static int run(int argc, char **argv, struct err *err)
+static int run_merge(int argc, char **argv, struct err *err)
 {
     struct merge_options o = {0};
     struct strlist rest = {0};
@@ -292,5 +292,5 @@ const struct command command_merge = {
         "all of them have. Without weights the result is that of pprof -proto with several sources.",
     .options = options,
     .words = WORDS_PROFILES,
-    .run = run,
+    .run = run_merge,
 };

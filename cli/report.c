@@ -252,7 +252,7 @@ static int write_report(const struct report_options *o, const char *bundle, stru
     return rc;
 }
 
-static int run(int argc, char **argv, struct err *err)
+static int run_report(int argc, char **argv, struct err *err)
 {
     struct report_options o = {0};
     struct strlist words = {0};
@@ -279,5 +279,5 @@ const struct command command_report = {
         "at the time of the capture.",
     .options = options,
     .words = WORDS_FILES,
-    .run = run,
+    .run = run_report,
 };

@@ -298,7 +298,7 @@ static void release(struct resume *r)
     fetch_options_release(&r->options.fetch);
 }
 
-static int run(int argc, char **argv, struct err *err)
+static int run_resume(int argc, char **argv, struct err *err)
 {
     struct resume r = {.options = {.target = TARGET_OPTIONS_INIT}};
     int code = EXIT_USAGE;
@@ -339,5 +339,5 @@ const struct command command_resume = {
     .groups = groups,
     .options = options,
     .words = WORDS_FILES,
-    .run = run,
+    .run = run_resume,
 };

@@ -11,7 +11,7 @@
 #include "cli/term/exit.h"
 #include "base/banned.h"
 
-static int run(int argc, char **argv, struct err *err)
+static int run_version(int argc, char **argv, struct err *err)
 {
     if (argc > 0) {
         err_set(err, ERR_USAGE, "version takes no argument, not \"%.60s\"", argv[0]);
@@ -34,5 +34,5 @@ const struct command command_version = {
     .name = "version",
     .synopsis = "",
     .summary = "print the versions of profgrab and its libraries",
-    .run = run,
+    .run = run_version,
 };

@@ -238,7 +238,7 @@ static int view_words(const struct view_options *o, const struct strlist *words,
     return rc;
 }
 
-static int run(int argc, char **argv, struct err *err)
+static int run_view(int argc, char **argv, struct err *err)
 {
     struct view_options o = {0};
     struct strlist words = {0};
@@ -267,5 +267,5 @@ const struct command command_view = {
         "browser is $BROWSER, else an installed one.",
     .options = options,
     .words = WORDS_PROFILES_AND_DUMPS,
-    .run = run,
+    .run = run_view,
 };
