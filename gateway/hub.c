@@ -28,7 +28,7 @@ static struct stream *new_stream(const struct hub *h, const struct link *l, int6
 /* Gives a new link its stream and adds the link to the list. */
 static void start_link(struct hub *h, struct link *l)
 {
-    struct err why = h->why;
+    struct err why = h->unfit_reason;
     struct stream *stream = NULL;
     int64_t deadline = clock_deadline(h->limits.step_timeout_ms);
     if (h->exit_error.kind == ERR_NONE && !h->stuck)
@@ -86,11 +86,11 @@ static bool advance_links(struct hub *h)
             at = &l->next;
         }
     }
-    /* A read for one channel may queue data for another. */
+    /* A read for one channel may queue data for another channel. */
     return progress || (h->session && session_received(h->session) != received);
 }
 
-/* Ends every link, and each later one, with the carrier's error. */
+/* Ends all links, also later ones, with the carrier's error. */
 static void end_links(struct hub *h)
 {
     hub_set_state(h, HUB_ENDED, &h->exit_error);
@@ -133,8 +133,8 @@ static bool is_idle(const struct hub *h)
     return idle;
 }
 
-/* Fails the links with a broken stream. The session is alive, so only their own connection ended. */
-static void fail_broken(struct hub *h)
+/* Fails the links with a broken stream. The session is alive; only their connections have ended. */
+static void fail_broken_links(struct hub *h)
 {
     struct err why = ERR_INIT;
     err_set(&why, ERR_FAILED, "the connection was closed in the middle");
@@ -201,8 +201,8 @@ static void wait_for_work(struct hub *h)
         at -= LINK_POLLS;
     for (struct link *l = h->links; l; l = l->next, at += LINK_POLLS)
         link_polled(l, &h->polled[at]);
-    /* If a link reads, libssh2 reads the descriptor itself and saves a copy. On a congested wire a link that
-     * only writes does not reach libssh2. */
+    /* Usually a reading link makes libssh2 read the socket. If no link does so, or the wire is congested,
+     * read ahead here. */
     bool read = false;
     for (const struct link *l = h->links; l; l = l->next)
         read = read || (link_reads(l) && !(h->session && session_is_congested(h->session)));
@@ -211,9 +211,8 @@ static void wait_for_work(struct hub *h)
 }
 
 /*
- * libssh2 answers the server's requests (a keepalive, new keys) when it reads, and without links no link
- * reads. Returns true if the idle channel had the turn to open and gave it back, and a link that arrived
- * meanwhile waits for it.
+ * Reads for libssh2 while there are no links, so that it answers the server's requests (a keepalive, new
+ * keys). Returns true if the keepalive channel has stopped opening and a new link can open now.
  */
 static bool serve_idle(struct hub *h)
 {
@@ -236,7 +235,7 @@ static void *run_loop(void *ctx)
         check_carrier(h);
         open_queue_check(h);
         hub_note_idle(h, is_idle(h));
-        fail_broken(h);
+        fail_broken_links(h);
         if (!busy)
             wait_for_work(h);
     }

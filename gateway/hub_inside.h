@@ -17,7 +17,7 @@ struct hub {
     struct pollfd *polled;
     size_t cap_polled;
     int64_t next_keepalive;
-    struct err exit_error; /* why the carrier ended; ERR_NONE while it lives */
+    struct err exit_error; /* the error that ended the carrier; ERR_NONE: it has not ended */
     const void *opening;   /* session_opening in the last turn */
     int64_t opening_since; /* when it was first set */
     bool stuck;
@@ -31,8 +31,8 @@ struct hub {
     bool stopping;
     enum hub_state state;
     bool idle;
-    struct err why; /* why the state is not fit */
-    int lost[2];    /* -1 until hub_lost_fd */
+    struct err unfit_reason; /* the error if the state is not HUB_FIT */
+    int lost[2];             /* -1 until hub_lost_fd */
     int wake[2];
 };
 

@@ -51,7 +51,7 @@ enum hub_state hub_state(struct hub *h, struct err *err)
     pthread_mutex_lock(&h->mutex);
     enum hub_state state = h->state;
     if (state != HUB_FIT && err)
-        *err = h->why;
+        *err = h->unfit_reason;
     pthread_mutex_unlock(&h->mutex);
     return state;
 }
@@ -146,7 +146,7 @@ void hub_set_state(struct hub *h, enum hub_state state, const struct err *why)
     pthread_mutex_lock(&h->mutex);
     if (h->state != state && h->state != HUB_ENDED) {
         h->state = state;
-        h->why = *why;
+        h->unfit_reason = *why;
         signal_lost(h);
     }
     pthread_mutex_unlock(&h->mutex);

@@ -27,7 +27,7 @@ struct session_pool {
     pthread_mutex_t mutex; /* guards the members below */
     pthread_cond_t changed;
     bool opening;                    /* a caller is opening a session */
-    unsigned opened;                 /* the number of finished openings */
+    unsigned n_openings;             /* the number of finished openings */
     struct err last;                 /* the result of the last opening */
     struct pooled_session *sessions; /* newest first */
     size_t n_sessions;
@@ -40,8 +40,8 @@ struct session_pools {
 
 /* ---- the key of a pool --------------------------------------------------------------------------------- */
 
-/* Two gateways share a session only with the same login and the same carrier. Our own ssh reads its
- * configuration by the address, so the key contains it too. */
+/* Adds everything that two gateways must have in common to share a session: the login, the carrier, and the
+ * address, because ssh(1) may configure per address. */
 static void add_key(struct buf *key, const struct hop *hop)
 {
     login_key_add(key, hop);
@@ -75,7 +75,7 @@ static struct session_pool *session_pool_new(const char *key)
     return p;
 }
 
-/* A shared one lives as long as session_pools: later hosts reuse its session. */
+/* Finds or creates a pool that lives as long as session_pools, so that later hosts reuse its sessions. */
 static int get_shared(struct session_pools *all, const char *key, struct session_pool **ret, struct err *err)
 {
     pthread_mutex_lock(&all->mutex);
@@ -107,11 +107,11 @@ int session_pool_get(const struct hop *hop, struct session_pools *shared, struct
 
 static void drop_session(struct session_pool *p, struct pooled_session **at)
 {
-    struct pooled_session *m = *at;
-    *at = m->next;
+    struct pooled_session *session = *at;
+    *at = session->next;
     p->n_sessions--;
-    hub_stop(m->hub);
-    free(m);
+    hub_stop(session->hub);
+    free(session);
 }
 
 static void session_pool_free(struct session_pool *p)
@@ -155,16 +155,16 @@ void session_pools_free(struct session_pools *all)
 
 /* ---- sessions ------------------------------------------------------------------------------------------ */
 
-static struct pooled_session *fit_session(const struct session_pool *p, bool alone)
+static struct pooled_session *find_usable_session(const struct session_pool *p, bool alone)
 {
-    struct pooled_session *m = p->sessions;
-    while (m && (hub_state(m->hub, NULL) != HUB_FIT || (alone && m->users > 0)))
-        m = m->next;
-    return m;
+    struct pooled_session *session = p->sessions;
+    while (session && (hub_state(session->hub, NULL) != HUB_FIT || (alone && session->users > 0)))
+        session = session->next;
+    return session;
 }
 
-/* Ends unused sessions that have ended or only wait for an abandoned destination. */
-static void end_useless(struct session_pool *p)
+/* Frees unused sessions that are dead, or stuck on a destination that nobody waits for. */
+static void drop_dead_sessions(struct session_pool *p)
 {
     for (struct pooled_session **at = &p->sessions; *at;) {
         enum hub_state state = hub_state((*at)->hub, NULL);
@@ -179,42 +179,42 @@ static void end_useless(struct session_pool *p)
 static int start_session(const struct hop *hop, struct pooled_session **ret, struct err *err)
 {
     struct carrier carrier = {0};
-    struct pooled_session *m = calloc(1, sizeof *m);
-    if (!m)
+    struct pooled_session *session = calloc(1, sizeof *session);
+    if (!session)
         return err_nomem(err);
-    if (carrier_open(hop, &carrier, &m->hop, err) < 0 ||
-        hub_start(&carrier, &hop->options->limits, &m->hub, err) < 0) {
-        free(m);
+    if (carrier_open(hop, &carrier, &session->hop, err) < 0 ||
+        hub_start(&carrier, &hop->options->limits, &session->hub, err) < 0) {
+        free(session);
         return -1;
     }
-    *ret = m;
+    *ret = session;
     return 0;
 }
 
-/* Opens another session. The caller locks the mutex, which is unlocked during the opening. */
+/* Opens another session. Call it with the mutex locked; it unlocks the mutex while opening. */
 static int add_session(const struct hop *hop, struct err *err)
 {
     struct session_pool *p = hop->sessions;
-    struct pooled_session *m = NULL;
+    struct pooled_session *session = NULL;
     struct err why = ERR_INIT;
-    end_useless(p);
+    drop_dead_sessions(p);
     if (p->n_sessions >= SESSIONS_MAX)
         return err_set(err, ERR_FAILED, "%zu sessions to it wait for destinations that do not answer",
                        p->n_sessions);
     p->opening = true;
     pthread_mutex_unlock(&p->mutex);
-    int rc = start_session(hop, &m, &why);
+    int rc = start_session(hop, &session, &why);
     pthread_mutex_lock(&p->mutex);
     p->opening = false;
-    p->opened++;
+    p->n_openings++;
     p->last = why;
     pthread_cond_broadcast(&p->changed);
     if (rc < 0) {
         *err = why;
         return -1;
     }
-    m->next = p->sessions;
-    p->sessions = m;
+    session->next = p->sessions;
+    p->sessions = session;
     p->n_sessions++;
     return 0;
 }
@@ -222,8 +222,8 @@ static int add_session(const struct hop *hop, struct err *err)
 /* Waits for another caller's opening and shares its result. */
 static int wait_for_other(struct session_pool *p, struct err *err)
 {
-    unsigned before = p->opened;
-    while (p->opening && p->opened == before)
+    unsigned before = p->n_openings;
+    while (p->opening && p->n_openings == before)
         pthread_cond_wait(&p->changed, &p->mutex);
     if (p->last.kind == ERR_NONE)
         return 0;
@@ -234,18 +234,18 @@ static int wait_for_other(struct session_pool *p, struct err *err)
 int session_pool_acquire(const struct hop *hop, bool alone, struct acquired_hub *ret, struct err *err)
 {
     struct session_pool *p = hop->sessions;
-    struct pooled_session *m;
+    struct pooled_session *session;
     struct err why = ERR_INIT;
-    bool opened = false;
+    bool opened_here = false;
     int rc = 0;
     pthread_mutex_lock(&p->mutex);
-    while (!(m = fit_session(p, alone)) && rc == 0) {
-        opened = !p->opening;
+    while (!(session = find_usable_session(p, alone)) && rc == 0) {
+        opened_here = !p->opening;
         rc = p->opening ? wait_for_other(p, &why) : add_session(hop, &why);
     }
     if (rc == 0) {
-        m->users++;
-        *ret = (struct acquired_hub){.hub = m->hub, .facts = &m->hop, .existed = !opened};
+        session->users++;
+        *ret = (struct acquired_hub){.hub = session->hub, .facts = &session->hop, .existed = !opened_here};
     }
     pthread_mutex_unlock(&p->mutex);
     if (rc < 0 && err)
@@ -256,17 +256,14 @@ int session_pool_acquire(const struct hop *hop, bool alone, struct acquired_hub 
 void session_pool_release(struct session_pool *p, struct hub *hub)
 {
     pthread_mutex_lock(&p->mutex);
-    for (struct pooled_session *m = p->sessions; m; m = m->next)
-        if (m->hub == hub)
-            m->users--;
+    for (struct pooled_session *session = p->sessions; session; session = session->next)
+        if (session->hub == hub)
+            session->users--;
     pthread_mutex_unlock(&p->mutex);
 }
 
-/*
- * Retries for a while if the session is lost or stuck between the choice and the dial. After a dial that
- * waited for another destination, the retry needs a session without other users, because more destinations
- * may not answer and each would cost another round.
- */
+/* Retries if the session dies or blocks between choosing and dialling. After a blocked dial, uses only a
+ * session without other users. */
 int session_pool_dial(const struct hop *hop, const struct destination *to, int *ret_fd, struct err *err)
 {
     int64_t deadline = clock_deadline(2 * hop->options->limits.step_timeout_ms);
@@ -283,7 +280,7 @@ int session_pool_dial(const struct hop *hop, const struct destination *to, int *
         session_pool_release(hop->sessions, hub);
         if (rc == 0)
             return 0;
-        /* Otherwise we would log in forever at a server that ends its session over this dial. */
+        /* Give up after a second lost session: this dial may be the reason. */
         if (why.kind != ERR_LOST || (ended && again))
             break;
         again = again || ended;

@@ -14,12 +14,13 @@
 #define MSG_NOSIGNAL 0
 #endif
 
-/* Limits of an answer and of a request: a far path has at most 108 bytes, a host's name 255. */
+/* The longest answer, in bytes. */
 #define ANSWER_MAX 4096
+/* The most bytes of unsent requests. A request has one host name (255 bytes) or two paths (108 each). */
 #define REQUEST_MAX 2048
 
 #define FORWARD_LOCAL 1
-/* This port number marks the name beside it as the path of a Unix socket. */
+/* With this port number, the name is the path of a Unix socket. */
 #define PORT_UNIX UINT32_C(0xfffffffe)
 
 /* ---- messages ------------------------------------------------------------------------------------------ */
@@ -74,7 +75,7 @@ int mux_parse(const void *p, size_t n, struct mux_message *ret, size_t *ret_used
     return 0;
 }
 
-/* end_message fills in the length. */
+/* Starts a message, and returns its position for end_message, which fills in the length. */
 static size_t begin_message(struct buf *b, enum mux_type type)
 {
     size_t at = b->len;
@@ -135,7 +136,7 @@ void mux_put_unix_forward(struct buf *b, enum mux_type type, uint32_t id, const 
 
 /* ---- a connection -------------------------------------------------------------------------------------- */
 
-/* In a directory that others can write, the socket may belong to anybody. */
+/* Whether the path is this user's socket. In a directory that others can write, it may be anybody's. */
 static bool is_ours(const char *path)
 {
     struct stat st;
@@ -169,7 +170,7 @@ void mux_close(struct mux *m)
     buf_release(&m->out);
 }
 
-/* Requests are small and few: a socket with a full buffer has no reader. */
+/* Requests are small: if the buffer is full, the master has stopped reading. */
 int mux_send(struct mux *m, struct err *err)
 {
     if (buf_check(&m->out, "the request", err) < 0)

@@ -25,17 +25,17 @@ static size_t split_line(const char *line, size_t n, struct field ret[4])
     return fields;
 }
 
-/* Leaves key->blob empty if the key is unreadable: `ssh-keygen -F` prints every line with the host's name,
- * also lines that ssh cannot read. Fails without memory, because the line may revoke the key. */
+/* Leaves key->blob empty if the key is unreadable, because `ssh-keygen -F` also prints lines that ssh cannot
+ * read. Out of memory is an error; skipping the line could miss a @revoked. */
 static int read_key(const struct field *type, const struct field *base64, struct known_key *key,
                     struct err *err)
 {
-    char inside[sizeof key->type];
+    char blob_type[sizeof key->type];
     struct err why = ERR_INIT;
     text_printable(key->type, sizeof key->type, type->p, type->n);
     if (ssh_base64_decode(base64->p, base64->n, &key->blob, &why) < 0)
         return why.kind == ERR_FAILED ? 0 : err_nomem(err);
-    if (strcmp(ssh_blob_type(&key->blob, inside, sizeof inside), key->type) != 0)
+    if (strcmp(ssh_blob_type(&key->blob, blob_type, sizeof blob_type), key->type) != 0)
         ssh_blob_release(&key->blob);
     return 0;
 }
@@ -53,7 +53,7 @@ static int parse_line(struct known_hosts *k, const char *file, unsigned number, 
         return -1;
     if (!key.blob.data)
         return 0;
-    if (marked)
+    if (marked) /* any other marker is @cert-authority */
         key.marker =
             field[0].n == 8 && strncmp(field[0].p, "@revoked", 8) == 0 ? KNOWN_REVOKED : KNOWN_AUTHORITY;
     key.file = strdup(file);
@@ -84,7 +84,8 @@ int known_hosts_parse(struct known_hosts *k, const char *file, const char *text,
     return 0;
 }
 
-/* ssh-keygen would block on a FIFO. It handles a dangling link itself. */
+/* Rejects all but regular files, because ssh-keygen would block on a FIFO. ssh-keygen itself handles a
+ * dangling link. */
 static int check_readable(const char *path, struct err *err)
 {
     struct stat st;
@@ -179,11 +180,11 @@ static char *name_place(const struct known_key *k, char dst[PLACE])
 
 int known_hosts_usable(const struct known_hosts *k, struct err *err)
 {
-    const struct known_key *a = find_authority(k);
-    if (!a || has_key(k))
+    const struct known_key *authority = find_authority(k);
+    if (!authority || has_key(k))
         return 0;
     char place[PLACE];
-    return failure_set(FAILURE_ONLY_AUTHORITY_KNOWN, FAILURE_DETAILS(name_place(a, place)), err);
+    return failure_set(FAILURE_ONLY_AUTHORITY_KNOWN, FAILURE_DETAILS(name_place(authority, place)), err);
 }
 
 /* Compares one line with the key. */
@@ -236,15 +237,15 @@ static char *name_files(const struct strlist *files, char *dst, size_t cap)
 static int refuse_new(const struct known_hosts *k, const char *offered, const char *where,
                       const struct strlist *files, struct err *err)
 {
-    const struct known_key *a = find_authority(k), *other = has_key(k) ? k->items : NULL;
+    const struct known_key *authority = find_authority(k), *other = has_key(k) ? k->items : NULL;
     char looked[200], searched[210], place[PLACE];
     snprintf(searched, sizeof searched, ", %s", name_files(files, looked, sizeof looked));
     while (other && other->marker != KNOWN_PLAIN)
         other++;
-    enum failure f = a       ? FAILURE_KEY_UNKNOWN_OR_SIGNED
-                     : other ? FAILURE_KEY_UNKNOWN_AT_PORT
-                             : FAILURE_KEY_UNKNOWN;
-    const char *line = a || other ? name_place(a ? a : other, place) : "";
+    enum failure f = authority ? FAILURE_KEY_UNKNOWN_OR_SIGNED
+                     : other   ? FAILURE_KEY_UNKNOWN_AT_PORT
+                               : FAILURE_KEY_UNKNOWN;
+    const char *line = authority || other ? name_place(authority ? authority : other, place) : "";
     return failure_set(f, FAILURE_DETAILS(where, offered, searched, line), err);
 }
 
@@ -264,14 +265,14 @@ static int refuse_other(enum failure f, const struct known_key *known, const cha
 static int refuse_changed(const struct known_hosts *k, const struct known_key *known, const char *offered,
                           const char *where, struct err *err)
 {
-    const struct known_key *a = find_authority(k);
-    if (!a)
+    const struct known_key *authority = find_authority(k);
+    if (!authority)
         return refuse_other(FAILURE_KEY_CHANGED, known, offered, where, err);
     char fingerprint[SSH_FINGERPRINT], place[PLACE], signer[PLACE], differs[PLACE + 100];
     snprintf(differs, sizeof differs, ", but %s has %s", name_place(known, place),
              ssh_blob_fingerprint(&known->blob, fingerprint));
     return failure_set(FAILURE_KEY_CHANGED_OR_SIGNED,
-                       FAILURE_DETAILS(where, offered, differs, name_place(a, signer)), err);
+                       FAILURE_DETAILS(where, offered, differs, name_place(authority, signer)), err);
 }
 
 int known_hosts_check(const struct known_hosts *k, const struct ssh_blob *key, const char *where,
