@@ -19,7 +19,7 @@
 #define MAGIC "profgrab discovery 1 "
 #define HEADER_MAX 200
 
-#define BELOW "profgrab"
+#define CACHE_SUBDIR "profgrab"
 
 /* The open directory of cached answers. */
 struct cache {
@@ -27,9 +27,9 @@ struct cache {
     char *path;
 };
 
-/* A new string: the user's cache directory; NULL with err if there is none. Ignores relative paths, as the
- * XDG Base Directory Specification requires. */
-static char *user_directory(struct err *err)
+/* Returns a new string, the user's cache directory; NULL with err if there is none. Ignores relative paths,
+ * as the XDG Base Directory Specification requires. */
+static char *user_cache_dir(struct err *err)
 {
     const char *set = getenv("XDG_CACHE_HOME");
     char *dir = set && *set == '/' ? strdup(set) : file_expand_home("~/.cache");
@@ -53,32 +53,32 @@ static void cache_close(struct cache *c)
     free(c->path);
 }
 
-/* Opens the cache directory below the user's; creates it if `make`. */
-static int open_below(const struct beneath *user, bool make, struct cache *c, struct err *err)
+/* Opens ~/.cache/profgrab; creates it if `make`. */
+static int open_cache_dir(const struct beneath *user, bool make, struct cache *c, struct err *err)
 {
     struct err why = ERR_INIT;
     struct stat st;
-    if (make && beneath_mkdir(user, BELOW, &why) < 0 && why.kind != ERR_EXISTS) {
+    if (make && beneath_mkdir(user, CACHE_SUBDIR, &why) < 0 && why.kind != ERR_EXISTS) {
         if (err)
             *err = why;
         return -1;
     }
-    c->dir.fd = beneath_open_dir(user, BELOW, err);
+    c->dir.fd = beneath_open_dir(user, CACHE_SUBDIR, err);
     if (c->dir.fd < 0 || beneath_stat(&c->dir, "", &st, err) < 0)
         return -1;
     return check_owner(c, "", &st, err);
 }
 
-/* ERR_NOT_FOUND: the directory does not exist. */
+/* ERR_NOT_FOUND: there is no cached answer. */
 static int cache_open(bool make, struct cache *ret, struct err *err)
 {
     struct cache c = {.dir.fd = -1};
     struct beneath user = {.fd = -1};
-    char *dir = user_directory(err);
+    char *dir = user_cache_dir(err);
     int rc = -1;
     if (!dir)
         return -1;
-    if (!(c.path = file_join(dir, BELOW))) {
+    if (!(c.path = file_join(dir, CACHE_SUBDIR))) {
         err_nomem(err);
         goto out;
     }
@@ -89,7 +89,7 @@ static int cache_open(bool make, struct cache *ret, struct err *err)
         goto out;
     }
     user = (struct beneath){.fd = beneath_top(dir, err), .name = dir};
-    if (user.fd < 0 || open_below(&user, make, &c, err) < 0)
+    if (user.fd < 0 || open_cache_dir(&user, make, &c, err) < 0)
         goto out;
     *ret = c;
     rc = 0;
@@ -103,26 +103,26 @@ out:
 
 /* ---- keys ---------------------------------------------------------------------------------------------- */
 
-static void add_line(struct sha256 *h, const char *text)
+static void hash_text(struct sha256 *h, const char *text)
 {
     sha256_add(h, text ? text : "", text ? strlen(text) + 1 : 1);
 }
 
-static void add_settings(struct sha256 *h, const struct ssh_settings *s)
+static void hash_settings(struct sha256 *h, const struct ssh_settings *s)
 {
     char port[16];
     const char *const texts[] = {s->user, s->identity, s->known_hosts, s->jump, s->agent, s->config};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        add_line(h, texts[i] ? "given" : NULL);
-        add_line(h, texts[i]);
+        hash_text(h, texts[i] ? "given" : NULL);
+        hash_text(h, texts[i]);
     }
     snprintf(port, sizeof port, "%u", s->port);
-    add_line(h, port);
-    add_line(h, s->accept_new ? "accept-new" : NULL);
+    hash_text(h, port);
+    hash_text(h, s->accept_new ? "accept-new" : NULL);
 }
 
-/* Hashes every setting that changes the request, its credentials or the host: two hosts may have the same
- * address but different routes. */
+/* Hashes every setting that changes the request, its credentials or the host. Two hosts may have the same
+ * address but different routes, so the SSH settings are hashed too. */
 static int hash_key(const struct source *s, const struct ssh_settings *ssh, char ret[SHA256_HEX],
                     struct err *err)
 {
@@ -132,23 +132,23 @@ static int hash_key(const struct source *s, const struct ssh_settings *ssh, char
     if (!h)
         return -1;
     snprintf(source, sizeof source, "%d", (int)s->ask->auth.secret.source);
-    add_line(h, source_kind_name(s->kind));
-    add_line(h, s->place);
-    add_line(h, s->through ? s->through->address : NULL);
-    add_settings(h, s->through ? &s->through->ssh : &none);
-    add_settings(h, s->through && ssh ? ssh : &none);
-    add_line(h, s->ask->tls.ca);
-    add_line(h, s->ask->tls.cert);
-    add_line(h, s->ask->tls.insecure ? "insecure" : NULL);
-    add_line(h, s->ask->auth.user);
-    add_line(h, source);
-    add_line(h, s->ask->auth.secret.where);
+    hash_text(h, source_kind_name(s->kind));
+    hash_text(h, s->place);
+    hash_text(h, s->through ? s->through->address : NULL);
+    hash_settings(h, s->through ? &s->through->ssh : &none);
+    hash_settings(h, s->through && ssh ? ssh : &none);
+    hash_text(h, s->ask->tls.ca);
+    hash_text(h, s->ask->tls.cert);
+    hash_text(h, s->ask->tls.insecure ? "insecure" : NULL);
+    hash_text(h, s->ask->auth.user);
+    hash_text(h, source);
+    hash_text(h, s->ask->auth.secret.where);
     int rc = sha256_hex(h, ret, err);
     sha256_free(h);
     return rc;
 }
 
-/* The name of the cache file. */
+/* Names the cache file after the hash. */
 enum { NAME_BYTES = 48 };
 static int name_file(const struct source *s, const struct ssh_settings *ssh, char ret[NAME_BYTES],
                      struct err *err)
@@ -165,7 +165,7 @@ static int hash_body(const char *at, const void *p, size_t n, char ret[SHA256_HE
     struct sha256 *h = sha256_new(err);
     if (!h)
         return -1;
-    add_line(h, at);
+    hash_text(h, at);
     sha256_add(h, p, n);
     int rc = sha256_hex(h, ret, err);
     sha256_free(h);
@@ -174,7 +174,7 @@ static int hash_body(const char *at, const void *p, size_t n, char ret[SHA256_HE
 
 /* ---- writing ------------------------------------------------------------------------------------------- */
 
-/* Writes the whole file into a buffer. */
+/* Writes the whole cache file into a buffer. */
 static int encode_answer(const struct discovered *f, struct buf *file, struct err *err)
 {
     char hash[SHA256_HEX], at[32];
@@ -242,7 +242,7 @@ static int parse_file(const char *path, const struct buf *file, struct discovere
 }
 
 /* Reads the bytes of one cached answer. */
-static int read_kept(const struct cache *c, const char *name, struct buf *ret, struct err *err)
+static int read_cache_file(const struct cache *c, const char *name, struct buf *ret, struct err *err)
 {
     struct stat st;
     if (beneath_stat(&c->dir, name, &st, err) < 0 || check_owner(c, name, &st, err) < 0)
@@ -254,7 +254,7 @@ static int read_and_parse(const struct cache *c, const char *name, struct discov
 {
     struct buf file = BUF_INIT(SOURCE_MAX_BYTES + HEADER_MAX);
     char *path = file_join(c->path, name);
-    int rc = path ? read_kept(c, name, &file, err) : err_nomem(err);
+    int rc = path ? read_cache_file(c, name, &file, err) : err_nomem(err);
     if (rc == 0)
         rc = parse_file(path, &file, into, err);
     buf_release(&file);

@@ -12,18 +12,19 @@
 #include "inventory/schema.h"
 #include "base/banned.h"
 
-#define HOW_WITHOUT "--service NAME or --port N reaches hosts outside the inventory"
-#define HOW_TO_MAKE                                                                                          \
+#define HINT_AD_HOC "--service NAME or --port N reaches hosts outside the inventory"
+#define HINT_NO_INVENTORY                                                                                    \
     "name a host and a port, as in profgrab --host user@host --port 6060 cpu, or write "                     \
     "$XDG_CONFIG_HOME/profgrab/inventory.yaml (~/.config without that variable)"
 
 /* The requested services. */
 struct chosen_service {
-    const char *name; /* of one, or the family of several discovered ones */
-    const struct service
-        *service; /* for hosts without one of that name; NULL: only discovered on some hosts */
+    /* A service's name, or a family of discovered services. */
+    const char *name;
+    /* The inventory's definition, for hosts that do not list it; NULL: discovery only. */
+    const struct service *service;
 };
-struct chosen {
+struct chosen_services {
     struct chosen_service *items;
     size_t n;
     size_t cap;
@@ -36,15 +37,15 @@ static int refuse_unknown(const struct inventory *inv, const char *what, const s
     text_printable(shown, sizeof shown, name, strlen(name));
     if (!inv->path) {
         err_set(err, ERR_USAGE, "no inventory: %s \"%s\" is not known", what, shown);
-        return err_hint(err, "%s", HOW_TO_MAKE);
+        return err_hint(err, "%s", HINT_NO_INVENTORY);
     }
     err_set(err, ERR_USAGE, "unknown %s \"%s\"", what, shown);
     schema_hint_nearest(known, name, NULL, err);
     return -1;
 }
 
-/* Users often omit the start of a group's name. */
-static void offer_longer(const struct names *known, const char *name, struct nearest *near)
+/* Offers names that contain `name`, because users often omit the start of a group's name. */
+static void offer_names_containing(const struct names *known, const char *name, struct nearest *near)
 {
     for (size_t i = 0; *name && i < known->n && near->n < sizeof near->best / sizeof *near->best; i++)
         if (strstr(known->entries[i].name, name))
@@ -61,7 +62,7 @@ static int refuse_group(const struct inventory *inv, const char *name, struct er
     if (names_get(&inv->host_names, name))
         return err_hint(err, "that is a host: --host %s",
                         text_printable(shown, sizeof shown, name, strlen(name)));
-    offer_longer(&inv->group_names, name, &near);
+    offer_names_containing(&inv->group_names, name, &near);
     if (near.n)
         return err_hint(err, "did you mean %s?", nearest_text(&near, text, sizeof text));
     return err_hint(err, "`profgrab hosts --groups` lists them");
@@ -81,17 +82,17 @@ static int refuse_host(const struct scope *s, const char *name, struct err *err)
                         text_printable(shown, sizeof shown, name, strlen(name)));
     char near[sizeof err->hint];
     snprintf(near, sizeof near, "%s", err->hint);
-    return err_hint(err, "%.380s%s" HOW_WITHOUT, near, *near ? " " : "");
+    return err_hint(err, "%.380s%s" HINT_AD_HOC, near, *near ? " " : "");
 }
 
-/* The selection that is being resolved. `created` is not NULL. */
+/* The selection in progress. `created` is not NULL. */
 struct resolving {
     struct scope scope;
     struct created *created; /* the same as scope.created */
     const struct selection *selection;
 };
 
-/* Adds a name that is not in the inventory: an address if `allowed`, else unknown. */
+/* Creates a host from an address if `allowed`; else reports the host as unknown. */
 static int add_adhoc_host(const struct resolving *r, const char *text, bool allowed, struct hostset *into,
                           struct err *err)
 {
@@ -103,7 +104,7 @@ static int add_adhoc_host(const struct resolving *r, const char *text, bool allo
     return hostset_add(into, host, err);
 }
 
-/* Adds the hosts of one of selection.hosts; `adhoc`: it may be an address. */
+/* Adds the hosts that one --host pattern names; `adhoc`: the pattern may be an address. */
 static int add_pattern(const struct resolving *r, const char *pattern, bool adhoc, struct hostset *into,
                        struct err *err)
 {
@@ -135,7 +136,7 @@ static int add_group(const struct inventory *inv, const char *name, struct hosts
     return match_group(group, into, err);
 }
 
-static int choose_service(struct chosen *chosen, const char *name, const struct service *service,
+static int choose_service(struct chosen_services *chosen, const char *name, const struct service *service,
                           struct err *err)
 {
     for (size_t i = 0; i < chosen->n; i++)
@@ -147,8 +148,8 @@ static int choose_service(struct chosen *chosen, const char *name, const struct 
     return 0;
 }
 
-/* Adds the first failed source as a hint, because it may be the cause. */
-static int blame_sources(const struct scope *s, struct err *err)
+/* Adds the first failed source as a hint, because its services may be the missing ones. */
+static int hint_failed_source(const struct scope *s, struct err *err)
 {
     if (s->created->failures.n == 0)
         return -1;
@@ -164,7 +165,7 @@ static int refuse_service(const struct scope *s, const char *name, struct err *e
     names_offer(&s->created->names, &near);
     if (s->created->names.n > 0 && near.n)
         err_hint(err, "did you mean %s?", nearest_text(&near, text, sizeof text));
-    return blame_sources(s, err);
+    return hint_failed_source(s, err);
 }
 
 static int refuse_unlisted(const struct source *s, const char *name, struct err *err)
@@ -176,7 +177,7 @@ static int refuse_unlisted(const struct source *s, const char *name, struct err 
                     s->place);
 }
 
-static int choose_services(const struct resolving *r, struct chosen *ret, struct err *err)
+static int choose_services(const struct resolving *r, struct chosen_services *ret, struct err *err)
 {
     const struct selection *sel = r->selection;
     for (size_t i = 0; i < sel->services.n; i++) {
@@ -196,10 +197,10 @@ static int choose_services(const struct resolving *r, struct chosen *ret, struct
 static int refuse_labels(const struct inventory *inv, struct err *err)
 {
     err_set(err, ERR_USAGE, inv->path ? "the inventory has no hosts" : "no inventory: no host has labels");
-    return err_hint(err, "%s", HOW_TO_MAKE);
+    return err_hint(err, "%s", HINT_NO_INVENTORY);
 }
 
-/* A source lists ports, never the hosts to log in to. */
+/* Reports that no host is named: a source lists ports, not hosts to log in to. */
 static int refuse_missing_hosts(const struct source *s, struct err *err)
 {
     err_set(err, ERR_USAGE, "no host is named: a source says which ports there are, not which hosts to open");
@@ -251,22 +252,22 @@ static bool is_called(const struct service *s, const char *name)
     return strcmp(s->name, name) == 0 || (s->family && strcmp(s->family, name) == 0);
 }
 
-/* The host's own service of that name comes first: a discovered one has an address that the inventory does
- * not have. */
+/* Adds one chosen service. A service that the host lists wins over the inventory's general definition of that
+ * name. */
 static int add_chosen(const struct resolving *r, struct targets *t, const struct host *host,
                       const struct chosen_service *c, struct err *err)
 {
     const struct strlist *labels = &r->selection->labels;
     const struct service *service;
-    bool own = false;
+    bool host_has_it = false;
     for (size_t i = 0; (service = scope_service(&r->scope, host, i)); i++) {
         if (!is_called(service, c->name))
             continue;
-        own = true;
+        host_has_it = true;
         if (labels_match(host, service, labels) && add_target(t, host, service, err) < 0)
             return -1;
     }
-    if (own)
+    if (host_has_it)
         return 0;
     if (c->service)
         return labels_match(host, NULL, labels) ? add_target(t, host, c->service, err) : 0;
@@ -279,10 +280,10 @@ static int refuse_host_without_services(const struct scope *s, const struct host
 {
     err_set(err, ERR_USAGE, "host \"%s\" has no services", host->name);
     err_hint(err, "--service NAME or --port N says what to fetch there");
-    return blame_sources(s, err);
+    return hint_failed_source(s, err);
 }
 
-static bool is_chosen(const struct chosen *chosen, const struct service *service)
+static bool is_chosen(const struct chosen_services *chosen, const struct service *service)
 {
     for (size_t c = 0; c < chosen->n; c++)
         if (is_called(service, chosen->items[c].name))
@@ -292,7 +293,7 @@ static bool is_chosen(const struct chosen *chosen, const struct service *service
 
 /* Adds the chosen services of one source. A host without any is an error only if the user named it. */
 static int add_from_source(const struct resolving *r, struct targets *t, const struct host *host,
-                           const struct chosen *chosen, struct err *err)
+                           const struct chosen_services *chosen, struct err *err)
 {
     const struct selection *sel = r->selection;
     const struct source *source = sel->source->source;
@@ -312,23 +313,23 @@ static int add_from_source(const struct resolving *r, struct targets *t, const s
                     source_kind_name(source->kind), source->place);
 }
 
-/* With labels in the selection, adds only services whose host or source has them. */
+/* Adds the chosen services, or all. With --label, only services whose host or source matches. */
 static int add_targets(const struct resolving *r, struct targets *t, const struct host *host,
-                       const struct chosen *chosen, struct err *err)
+                       const struct chosen_services *chosen, struct err *err)
 {
     const struct service *service;
     if (!chosen->n && !scope_service(&r->scope, host, 0))
         return refuse_host_without_services(&r->scope, host, err);
     for (size_t i = 0; i < chosen->n; i++)
         if (add_chosen(r, t, host, &chosen->items[i], err) < 0)
-            return blame_sources(&r->scope, err);
+            return hint_failed_source(&r->scope, err);
     for (size_t i = 0; !chosen->n && (service = scope_service(&r->scope, host, i)); i++)
         if (labels_match(host, service, &r->selection->labels) && add_target(t, host, service, err) < 0)
             return -1;
     return 0;
 }
 
-/* There are hosts, but all their services were filtered out. */
+/* Reports that the selection has hosts, but none of their services. */
 static int refuse_empty_result(const struct selection *sel, struct err *err)
 {
     const struct source *s = sel->source ? sel->source->source : NULL;
@@ -357,7 +358,7 @@ int inventory_select(const struct inventory *inv, const struct selection *sel, s
                      struct err *err)
 {
     struct hostset hosts = {0};
-    struct chosen chosen = {0};
+    struct chosen_services chosen = {0};
     struct targets found = {0};
     struct created *created = targets_created(t, err);
     const struct resolving r = {.scope = {inv, created}, .created = created, .selection = sel};

@@ -239,7 +239,7 @@ int callgrind_write(struct job *j)
 {
     struct graph g = {0};
     struct callgrind c = {.j = j, .g = &g};
-    int rc = trim_graph(j, &g);
+    int rc = trim_graph(j, &g, NULL);
     if (rc == 0)
         rc = write_profile(&c);
     free(c.names);

@@ -257,7 +257,7 @@ int dot_write(struct job *j)
     struct graph g = {0};
     struct graph_tags tags = {0};
     struct dot d = {.j = j, .g = &g, .tags = &tags, .text = BUF_INIT((size_t)256 << 20)};
-    int rc = trim_picture(j, &g, &tags);
+    int rc = trim_graph(j, &g, &tags);
     if (rc == 0)
         rc = write_graph(&d);
     free(d.ids);

@@ -56,7 +56,7 @@ static int write_nodes(struct job *j, const struct graph *g)
 int text_write(struct job *j)
 {
     struct graph g = {0};
-    int rc = trim_graph(j, &g);
+    int rc = trim_graph(j, &g, NULL);
     if (rc == 0)
         rc = heading_write(j, &g);
     if (rc == 0) {

@@ -77,7 +77,7 @@ int topproto_write(struct job *j)
 {
     struct graph g;
     struct top t = {.j = j};
-    int rc = trim_graph(j, &g);
+    int rc = trim_graph(j, &g, NULL);
     if (rc == 0) {
         t.to = profile_new(j->err);
         rc = t.to ? fill_profile(&t, &g) : -1;

@@ -132,7 +132,7 @@ int tree_write(struct job *j)
     struct tree t = {.j = j, .g = &g, .name = BUF_INIT(JOB_NAME_MAX)};
     int rc = compile_symbol(&t);
     if (rc == 0)
-        rc = trim_graph(j, &g);
+        rc = trim_graph(j, &g, NULL);
     if (rc == 0)
         rc = write_report(&t);
     regex_free(t.asked);

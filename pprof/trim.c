@@ -11,7 +11,7 @@ static int64_t fraction_of(int64_t total, double fraction)
     return measure_abs(profile_integer((double)total * fraction));
 }
 
-/* For "minimum": chooses the unit of the smallest value, unless the largest would get too long. */
+/* For -unit=minimum: chooses the unit of the smallest value, unless the largest would get too long. */
 static void choose_unit(struct job *j, const struct graph *g)
 {
     struct str smallest_unit = {"", 0}, largest_unit = {"", 0}, unit;
@@ -51,8 +51,8 @@ static size_t node_limit(const struct job *j, const struct graph *g, const struc
 {
     size_t limit = (size_t)j->nodecount, count = 0;
     for (size_t i = 0; tags && i < g->n_order; i++) {
-        size_t own = graph_tags_count(tags, g->order[i]);
-        count += (own < TAGS_SHOWN ? own : TAGS_SHOWN) + 1;
+        size_t n_tags = graph_tags_count(tags, g->order[i]);
+        count += (n_tags < TAGS_SHOWN ? n_tags : TAGS_SHOWN) + 1;
         if (count >= limit) {
             limit = i + 1;
             break;
@@ -61,7 +61,7 @@ static size_t node_limit(const struct job *j, const struct graph *g, const struc
     return limit;
 }
 
-/* Keeps at most nodecount nodes. The edges decide the order of a picture. */
+/* Keeps at most nodecount nodes. In a picture the order depends on edges, so rebuild them. */
 static int limit_nodes(struct job *j, struct graph *g, const struct graph_tags *tags, int64_t edge_cutoff)
 {
     if (tags)
@@ -75,7 +75,7 @@ static int limit_nodes(struct job *j, struct graph *g, const struct graph_tags *
     return graph_connect(g, j->err) < 0 ? -1 : graph_sort(g, choose_order(j), j->err);
 }
 
-/* Finds the nodes in order. Makes edges only if the order depends on them, as in pictures. */
+/* Chooses and sorts the nodes. Makes edges only for a picture, where the order depends on them. */
 static int choose_nodes(struct job *j, struct graph *g, struct graph_tags *tags, int64_t node_cutoff,
                         int64_t edge_cutoff)
 {
@@ -101,7 +101,7 @@ static struct graph_options make_options(const struct job *j)
                                           (format == REPORT_DOT || format == REPORT_CALLGRIND)};
 }
 
-int trim_picture(struct job *j, struct graph *g, struct graph_tags *tags)
+int trim_graph(struct job *j, struct graph *g, struct graph_tags *tags)
 {
     struct graph_options options = make_options(j);
     if (trim_paths(j) < 0 || graph_init(g, j->profile, &options, j->err) < 0 || graph_count(g, j->err) < 0)
@@ -120,9 +120,4 @@ int trim_picture(struct job *j, struct graph *g, struct graph_tags *tags)
     j->edges_dropped = graph_drop_edges(g, edge_cutoff);
     choose_unit(j, g);
     return tags && !options.tree ? graph_drop_redundant(g, j->err) : 0;
-}
-
-int trim_graph(struct job *j, struct graph *g)
-{
-    return trim_picture(j, g, NULL);
 }
