@@ -82,8 +82,8 @@ static int check_bundle(const char *path, struct err *err)
     return rc;
 }
 
-static int prepare(const struct attach_options *o, const struct strlist *words,
-                   struct inventory **ret_inventory, struct delivery *ret, struct err *err)
+static int prepare_delivery(const struct attach_options *o, const struct strlist *words,
+                            struct inventory **ret_inventory, struct delivery *ret, struct err *err)
 {
     bool wanted = false;
     if (words->n != 1) {
@@ -102,8 +102,8 @@ static int prepare(const struct attach_options *o, const struct strlist *words,
     return check_bundle(words->items[0], err);
 }
 
-static int hand_over(const struct attach_options *o, const char *bundle, const struct delivery *h,
-                     struct err *err)
+static int hand_over_bundle(const struct attach_options *o, const char *bundle, const struct delivery *h,
+                            struct err *err)
 {
     struct prompt prompt;
     struct handoff_report report;
@@ -129,10 +129,10 @@ static int run_attach(int argc, char **argv, struct err *err)
     struct delivery h = {0};
     int code = EXIT_USAGE;
     if (options_parse(options, argc, argv, &o, &words, err) == 0) {
-        if (prepare(&o, &words, &inventory, &h, err) < 0 || signals_install(err) < 0)
+        if (prepare_delivery(&o, &words, &inventory, &h, err) < 0 || signals_install(err) < 0)
             code = exit_status_of(err);
         else
-            code = hand_over(&o, words.items[0], &h, err);
+            code = hand_over_bundle(&o, words.items[0], &h, err);
     }
     delivery_release(&h);
     inventory_free(inventory);

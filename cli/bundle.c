@@ -16,7 +16,8 @@
 #include "cli/verify.h"
 #include "base/banned.h"
 
-/* The most an extracted bundle may write: far above real bundles, far below a full disk's worth of zeros. */
+/* The maximum size of an extracted bundle: far above real ones, and small enough that a bundle of zeros does
+ * not fill a disk. */
 #define EXTRACT_MAX (UINT64_C(64) << 30)
 
 struct bundle_options {
@@ -107,8 +108,7 @@ static int print_members(void *ctx, struct buf *ret, struct err *err)
     return rc == 0 ? standard_stream_flush(stdout, err) : rc;
 }
 
-/* A shell that completes a word runs this, so a stranger's bundle is read with limits, and nobody is asked.
- */
+/* Completion runs this, so it reads the bundle with limits, and asks the user nothing. */
 static int list_members(const struct bundle_options *o, const char *bundle, struct opener *opener,
                         struct err *err)
 {
@@ -125,8 +125,8 @@ static int list_members(const struct bundle_options *o, const char *bundle, stru
     return confined_run(bundle, &limits, print_members, &m, NULL, err);
 }
 
-static int list(const struct bundle_options *o, const struct strlist *rest, struct opener *opener,
-                struct err *err)
+static int list_bundle(const struct bundle_options *o, const struct strlist *rest, struct opener *opener,
+                       struct err *err)
 {
     if (o->profiles || o->dumps)
         return list_members(o, rest->items[0], opener, err);
@@ -140,8 +140,8 @@ static int list(const struct bundle_options *o, const struct strlist *rest, stru
 
 /* ---- verify -------------------------------------------------------------------------------------------- */
 
-static int verify(const struct bundle_options *o, const struct strlist *rest, struct opener *opener,
-                  struct err *err)
+static int verify_file(const struct bundle_options *o, const struct strlist *rest, struct opener *opener,
+                       struct err *err)
 {
     struct verify_options how = {
         .file = rest->items[0], .allowed_signers = o->allowed_signers, .json = o->json};
@@ -150,8 +150,8 @@ static int verify(const struct bundle_options *o, const struct strlist *rest, st
 
 /* ---- extract ------------------------------------------------------------------------------------------- */
 
-static int extract(const struct bundle_options *o, const struct strlist *rest, struct opener *opener,
-                   struct err *err)
+static int extract_members(const struct bundle_options *o, const struct strlist *rest, struct opener *opener,
+                           struct err *err)
 {
     struct strlist members = {.items = rest->items + 1, .n = rest->n - 1};
     char *dir = NULL;
@@ -163,7 +163,7 @@ static int extract(const struct bundle_options *o, const struct strlist *rest, s
     return 0;
 }
 
-/* ---- encrypted ones ------------------------------------------------------------------------------------ */
+/* ---- encrypted bundles --------------------------------------------------------------------------------- */
 
 typedef int reading_fn(const struct bundle_options *o, const struct strlist *rest, struct opener *opener,
                        struct err *err);
@@ -181,12 +181,12 @@ static int read_bundle(reading_fn *reading, const struct bundle_options *o, cons
 
 static int read_list(const struct bundle_options *o, const struct strlist *rest, struct err *err)
 {
-    return read_bundle(list, o, rest, err);
+    return read_bundle(list_bundle, o, rest, err);
 }
 
 static int read_verify(const struct bundle_options *o, const struct strlist *rest, struct err *err)
 {
-    return read_bundle(verify, o, rest, err);
+    return read_bundle(verify_file, o, rest, err);
 }
 
 static int read_extract(const struct bundle_options *o, const struct strlist *rest, struct err *err)
@@ -195,7 +195,7 @@ static int read_extract(const struct bundle_options *o, const struct strlist *re
         err_set(err, ERR_USAGE, "bundle extract takes no -o");
         return err_hint(err, "-C DIR unpacks below that directory");
     }
-    return read_bundle(extract, o, rest, err);
+    return read_bundle(extract_members, o, rest, err);
 }
 
 static struct seal_options seal_options(const struct bundle_options *o, const struct strlist *rest)
@@ -209,19 +209,19 @@ static struct seal_options seal_options(const struct bundle_options *o, const st
                                  .armor = o->armor};
 }
 
-static int encrypt(const struct bundle_options *o, const struct strlist *rest, struct err *err)
+static int encrypt_file(const struct bundle_options *o, const struct strlist *rest, struct err *err)
 {
     struct seal_options seal = seal_options(o, rest);
     return seal_encrypt(&seal, err);
 }
 
-static int decrypt(const struct bundle_options *o, const struct strlist *rest, struct err *err)
+static int decrypt_file(const struct bundle_options *o, const struct strlist *rest, struct err *err)
 {
     struct seal_options seal = seal_options(o, rest);
     return seal_decrypt(&seal, err);
 }
 
-static int create(const struct bundle_options *o, const struct strlist *rest, struct err *err)
+static int create_from_files(const struct bundle_options *o, const struct strlist *rest, struct err *err)
 {
     return create_bundle(o->output, o->reason, rest, err);
 }
@@ -246,10 +246,14 @@ static const struct {
     size_t most; /* arguments */
     /* The exit code, or -1 and err. */
     int (*run)(const struct bundle_options *o, const struct strlist *rest, struct err *err);
-} works[] = {[LIST] = {1, read_list},       [VERIFY] = {1, read_verify}, [EXTRACT] = {SIZE_MAX, read_extract},
-             [CREATE] = {SIZE_MAX, create}, [ENCRYPT] = {1, encrypt},    [DECRYPT] = {1, decrypt}};
+} works[] = {[LIST] = {1, read_list},
+             [VERIFY] = {1, read_verify},
+             [EXTRACT] = {SIZE_MAX, read_extract},
+             [CREATE] = {SIZE_MAX, create_from_files},
+             [ENCRYPT] = {1, encrypt_file},
+             [DECRYPT] = {1, decrypt_file}};
 
-static int unknown_verb(const char *name, struct err *err)
+static int refuse_verb(const char *name, struct err *err)
 {
     struct nearest near = NEAREST_INIT(name);
     char names[100];
@@ -261,7 +265,7 @@ static int unknown_verb(const char *name, struct err *err)
     return err_hint(err, "there are list, verify, extract, create, encrypt and decrypt");
 }
 
-static int dispatch(const struct bundle_options *o, struct strlist *words, struct err *err)
+static int run_verb(const struct bundle_options *o, struct strlist *words, struct err *err)
 {
     if (words->n == 0) {
         err_set(err, ERR_USAGE, "bundle: do what?");
@@ -276,7 +280,7 @@ static int dispatch(const struct bundle_options *o, struct strlist *words, struc
                            works[i].most == 1 ? "one file" : "a file");
         return works[i].run(o, &rest, err);
     }
-    return unknown_verb(words->items[0], err);
+    return refuse_verb(words->items[0], err);
 }
 
 static int run_bundle(int argc, char **argv, struct err *err)
@@ -285,7 +289,7 @@ static int run_bundle(int argc, char **argv, struct err *err)
     struct strlist words = {0};
     int rc = options_parse(options, argc, argv, &o, &words, err);
     if (rc == 0)
-        rc = dispatch(&o, &words, err);
+        rc = run_verb(&o, &words, err);
     strlist_release(&o.recipients);
     strlist_release(&o.identities);
     strlist_release(&words);

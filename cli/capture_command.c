@@ -23,8 +23,7 @@ struct display {
 
 /* ---- command lines to repeat --------------------------------------------------------------------------- */
 
-/* `profgrab resume` with the options that find the same hosts. A line that does not fit is of no use: then
- * only the command. */
+/* The `profgrab resume` command, with the options that select the same hosts unless the line is too long. */
 static const char *resume_line(const struct capture_command *c, const char *path, struct buf *ret)
 {
     const struct {
@@ -146,7 +145,6 @@ static void show_progress(struct display *d, const struct capture_event *e)
     progress_under_way(&d->progress, e->target, e->progress);
 }
 
-/* After the last progress. */
 static void show_targets(struct display *d, const struct capture_event *e)
 {
     const struct capture_outcome *o = e->outcome;
@@ -207,7 +205,7 @@ static void show_event(void *ctx, const struct capture_event *e)
 
 /* ---- the end ------------------------------------------------------------------------------------------- */
 
-/* The earlier run's bundle or work directory, if it was resumed and stays without a new bundle. */
+/* Prints the resumed run's bundle or work directory if there is no new bundle. */
 static void print_unchanged(const struct capture_command *c, const struct capture_outcome *o)
 {
     if (c->earlier)
@@ -262,7 +260,7 @@ static int end_run(const struct capture_command *c, const struct capture_outcome
         return exit_status_of(err);
     case CAPTURE_NOTHING:
         print_unchanged(c, o);
-        /* Lines above have the reasons; a wrong request needs no other line. */
+        /* Earlier lines have the reasons; a wrong request needs no further line. */
         if (o->cancelled)
             err_set(err, ERR_CANCELLED, "interrupted; nothing was collected, so there is no bundle");
         else if (code != EXIT_USAGE)
@@ -292,12 +290,12 @@ int capture_command_hand_over(const struct capture_command *c, int code)
         err_set(&handed->why, ERR_CANCELLED, "it was not handed over, since you interrupted");
         talk("%s", handed->why.msg);
         handoff_print_repeat(c->handover, &run, handed);
-        /* Not `code`: a signal after the packing has cost the hand-off alone. */
+        /* Not `code`: a signal after the bundle was packed stops only the hand-off. */
         return exit_status_of(&handed->why);
     }
     int ended = handoff_command(c->handover, &run, handed);
     if (ended == EXIT_USAGE) {
-        /* The bundle has everything collected, whatever has become of it since. */
+        /* The bundle has all collected items. */
         handoff_print_repeat(c->handover, &run, handed);
         return EXIT_HANDOFF;
     }

@@ -1,6 +1,6 @@
 /*
  * `profgrab check`, the doctor: walks the way to each service step by step, stops at the step that fails and
- * says what to run next. Fetches no profile and writes nothing.
+ * prints the next command to run. Fetches no profile and writes nothing.
  */
 #include <jansson.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 #include "cli/target.h"
 #include "base/banned.h"
 
-/* Shorter than that of grab: a person waits for the result. */
+/* Shorter than that of grab, because the user waits for the result. */
 #define CHECK_TIMEOUT_MS 10000
 
 struct check_options {

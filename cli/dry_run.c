@@ -171,7 +171,7 @@ static int print_json(const struct estimates *e, int code, struct err *err)
     return err_nomem(err);
 }
 
-/* Checks before the dry run have passed. */
+/* All checks without a connection have passed before. */
 static void print_handoff(const struct delivery *h)
 {
     char to[60];

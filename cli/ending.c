@@ -5,7 +5,7 @@
 
 int ending_code(const struct capture_outcome *o, int signal)
 {
-    /* A signal after the packing has cost nothing. */
+    /* A signal after the bundle was packed has no effect. */
     if (signal && (o->cancelled || o->end == CAPTURE_NOT_PACKED))
         return EXIT_SIGNAL + signal;
     if (o->end != CAPTURE_PACKED)

@@ -66,20 +66,20 @@ static const struct option options[] = {
 /* One call of the command. */
 struct grab {
     struct grab_options options;
-    int argc; /* words of the command line, options and all */
+    int argc; /* words of the command line, including options */
     struct strlist words, kinds;
     struct inventory *inventory;
-    struct targets targets; /* with those on healthy hosts */
+    struct targets targets; /* including those on healthy hosts */
     struct targets against; /* only those on healthy hosts */
-    char subject[300];      /* the bundle is named after it */
-    bool handed;            /* the bundle is to be handed over */
+    char subject[300];      /* names the bundle */
+    bool handed;            /* hand the bundle over */
     struct delivery handover;
     struct result result;
 };
 
 /* ---- before anything is opened ------------------------------------------------------------------------- */
 
-/* It is enough that one service has a snapshot that can be one of a pair. */
+/* --pair needs at least one service with a snapshot that can be taken twice. */
 static int check_pair(const struct grab *g, struct err *err)
 {
     if (g->options.fetch.options.pair_ms == 0)
@@ -117,7 +117,7 @@ static const char *find_near_command(const char *word, bool host)
     return is ? commands.best[0].name : NULL;
 }
 
-/* The first word that names a file; a kind in the first place does not count. NULL: none. */
+/* The first word that names a file, or NULL. Skips a first word that is a kind. */
 static const char *find_file_word(const struct strlist *words)
 {
     for (size_t i = words->n && fetch_is_kind(words->items[0]); i < words->n; i++)
@@ -277,7 +277,7 @@ static int check_labels(const struct strlist *labels, struct err *err)
 static int check_options(struct grab *g, struct err *err)
 {
     struct grab_options *o = &g->options;
-    /* Profiles to compare begin at one time. */
+    /* Start profiles that will be compared at the same time. */
     o->fetch.options.sync |= o->against.n > 0;
     if (check_labels(&o->target.selection.labels, err) < 0 ||
         delivery_wanted(&o->handover, &g->handed, err) < 0)
@@ -291,7 +291,7 @@ static int check_options(struct grab *g, struct err *err)
     return fetch_options_check(&o->fetch, err);
 }
 
-/* --max-hosts counts the healthy hosts too; the selection did not. */
+/* --max-hosts also counts the healthy hosts, which the selection has not counted. */
 static int check_number(const struct grab *g, struct err *err)
 {
     unsigned most = g->options.target.selection.max_hosts;
@@ -303,7 +303,7 @@ static int check_number(const struct grab *g, struct err *err)
 }
 
 /* Checks everything that needs no connection. */
-static int prepare(struct grab *g, struct err *err)
+static int prepare_grab(struct grab *g, struct err *err)
 {
     struct grab_options *o = &g->options;
     if (split_kinds(g, err) < 0 || find_targets(g, err) < 0 || check_words(g, err) < 0)
@@ -323,8 +323,8 @@ static int prepare(struct grab *g, struct err *err)
 
 /* ---- the run ------------------------------------------------------------------------------------------- */
 
-static int estimate(struct grab *g, const struct capture_request *request, struct prompt *prompt,
-                    struct err *err)
+static int print_estimate(struct grab *g, const struct capture_request *request, struct prompt *prompt,
+                          struct err *err)
 {
     const struct grab_options *o = &g->options;
     const struct dry_run dry = {.request = *request,
@@ -334,7 +334,7 @@ static int estimate(struct grab *g, const struct capture_request *request, struc
                                 .json = o->json,
                                 .quiet = o->quiet,
                                 .verbose = o->verbose};
-    /* It has a result of its own. */
+    /* The dry run prints its own result. */
     g->result.wanted = false;
     return dry_run(&dry, err);
 }
@@ -373,10 +373,11 @@ static int run_targets(struct grab *g, struct err *err)
                                             .reason = o->reason};
     if (!o->quiet)
         target_say(&g->targets);
-    return o->dry_run ? estimate(g, &request, prompt, err) : confirm_and_capture(g, &request, prompt, err);
+    return o->dry_run ? print_estimate(g, &request, prompt, err)
+                      : confirm_and_capture(g, &request, prompt, err);
 }
 
-static void release(struct grab *g)
+static void release_grab(struct grab *g)
 {
     result_release(&g->result);
     delivery_release(&g->handover);
@@ -396,9 +397,9 @@ static int run_grab(int argc, char **argv, struct err *err)
     struct grab g = {.options = {.target = TARGET_OPTIONS_INIT}, .argc = argc};
     int code = EXIT_USAGE;
     if (options_parse(options, argc, argv, &g.options, &g.words, err) == 0 && check_options(&g, err) == 0)
-        code = prepare(&g, err) < 0 ? exit_status_of(err) : run_targets(&g, err);
+        code = prepare_grab(&g, err) < 0 ? exit_status_of(err) : run_targets(&g, err);
     code = capture_command_end(&g.result, code, err);
-    release(&g);
+    release_grab(&g);
     return code;
 }
 

@@ -173,8 +173,8 @@ void handoff_print_repeat(const struct delivery *d, const struct handoff_run *ru
     buf_release(&line);
 }
 
-static int deliver(const struct delivery *d, const struct handoff_run *run, struct delivery_result *ret,
-                   struct err *err)
+static int run_delivery(const struct delivery *d, const struct handoff_run *run, struct delivery_result *ret,
+                        struct err *err)
 {
     static const struct page_notes notes = {talk_line, NULL};
     struct record_collector who;
@@ -227,13 +227,13 @@ static void print_failure(const struct delivery *d, const struct delivery_result
 int handoff_command(const struct delivery *d, const struct handoff_run *run, struct handoff_report *ret)
 {
     *ret = (struct handoff_report){0};
-    if (deliver(d, run, &ret->result, &ret->why) == 0) {
+    if (run_delivery(d, run, &ret->result, &ret->why) == 0) {
         if (!run->silent)
             print_address(&ret->result);
         return EXIT_OK;
     }
     const struct err *why = &ret->why;
-    /* A usage error needs another command, not the same one again. */
+    /* After a usage error the same command would fail again. */
     bool usage = why->kind == ERR_USAGE && ret->result.handoff.left == HANDOFF_LEFT_NOTHING;
     int code = usage || why->kind == ERR_CANCELLED ? exit_status_of(why) : EXIT_HANDOFF;
     print_failure(d, &ret->result, why);

@@ -55,7 +55,6 @@ static const struct option options[] = {
     OPTIONS_END,
 };
 
-/* Either host and port, or a Unix socket. */
 static json_t *labels_json(const struct label *labels, size_t n)
 {
     json_t *o = json_object();
@@ -176,7 +175,7 @@ static void print_row(const struct host *h, const char *services, const size_t *
 /* The maximum width of the services' column, so that one host with many services does not widen all rows. */
 #define SERVICES_WIDTH 80
 
-static void widen(size_t *width, size_t n)
+static void widen_column(size_t *width, size_t n)
 {
     *width = n > *width ? n : *width;
 }
@@ -192,9 +191,9 @@ static int print_table(const struct targets *t, const struct host *const *hosts,
         rc = buf_check(&row.services, "the list of a host's services", err);
         if (rc == 0)
             rc = strlist_addn(&joined, buf_str(&row.services), row.services.len, err);
-        widen(&widths[0], strlen(hosts[i]->name));
-        widen(&widths[1], strlen(hosts[i]->address));
-        widen(&widths[2], row.services.len < SERVICES_WIDTH ? row.services.len : SERVICES_WIDTH);
+        widen_column(&widths[0], strlen(hosts[i]->name));
+        widen_column(&widths[1], strlen(hosts[i]->address));
+        widen_column(&widths[2], row.services.len < SERVICES_WIDTH ? row.services.len : SERVICES_WIDTH);
     }
     if (rc == 0)
         printf("%-*s  %-*s  %-6s  %-*s  LABELS\n", (int)widths[0], "HOST", (int)widths[1], "ADDRESS", "ROUTE",

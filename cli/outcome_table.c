@@ -6,7 +6,7 @@
 #include "cli/term/rows.h"
 #include "base/banned.h"
 
-/* Up to this number, complete targets are listed one by one: the others below them stay on the screen. */
+/* The maximum number of complete targets with a row each, so that the rows below them stay on the screen. */
 #define LISTED_MAX 20
 
 static void add_row(struct rows *table, const char *name, const char *items, uint64_t bytes, const char *took,
@@ -62,7 +62,7 @@ static void add_complete(struct rows *table, const struct outcomes *t, size_t n)
     add_row(table, name, items, bytes, took, "");
 }
 
-/* The row of its host's first service says the same. */
+/* Whether the row of its host's first service already shows the failure. */
 static bool is_repeated(const struct outcomes *t, size_t i)
 {
     return i > 0 && t->items[i].unopened && t->items[i - 1].unopened &&

@@ -89,7 +89,7 @@ static int check_options(struct resume *r, struct err *err)
     return -1;
 }
 
-/* The resumed bundle would lie beside it in plain text, so the user must decrypt it. */
+/* The resumed bundle would be in plain text next to it, so the user must decrypt it first. */
 static int refuse_encrypted(const char *path, struct err *err)
 {
     bool named = text_ends_in(path, ".tar.gz.age");
@@ -113,8 +113,8 @@ static int open_earlier(struct resume *r, struct err *err)
     return capture_earlier_open(&r->earlier, err);
 }
 
-/* Checking a file takes time by its inflated size. All files together have the time that one input of their
- * size may take. */
+/* Limits the time for checking files, which depends on their inflated size: all together may take as long as
+ * one input of their size. */
 static int may_check(void *ctx, const char *directory, uint64_t bytes, struct err *err)
 {
     struct resume *r = ctx;
@@ -128,7 +128,7 @@ static int may_check(void *ctx, const char *directory, uint64_t bytes, struct er
 
 static int recover_files(struct resume *r, struct err *err)
 {
-    /* A bundle counts with its size on disk, not with its inflated size. */
+    /* A bundle's size on disk counts, not its inflated size. */
     confined_begin(r->is_bundle ? input_size(r->path) : 0, &r->checking);
     return capture_earlier_recover(&r->earlier, may_check, r, err);
 }
@@ -138,7 +138,7 @@ static void add_host(struct buf *to, const char *name, const char *note)
     buf_addf(to, "%s%s%s", to->len ? ", " : "", name, note);
 }
 
-/* The places that only the manifest names. */
+/* Adds the places that only the manifest names. */
 static void add_place(const struct manifest_asked *a, struct buf *to)
 {
     if (a->port)
@@ -185,7 +185,7 @@ static void print_targets(const struct resume *r)
 }
 
 /* Checks everything that needs no connection. */
-static int prepare(struct resume *r, struct err *err)
+static int prepare_resume(struct resume *r, struct err *err)
 {
     struct resume_options *o = &r->options;
     struct capture_earlier *e = &r->earlier;
@@ -199,7 +199,7 @@ static int prepare(struct resume *r, struct err *err)
     if (capture_earlier_choose_targets(e, r->inventory, err) < 0 || recover_files(r, err) < 0 ||
         (e->targets.n > 0 && capture_check_kinds(&e->asked.kinds, &e->targets, o->yes, err) < 0))
         return -1;
-    /* Profiles to compare begin at one time. */
+    /* Start profiles that will be compared at the same time. */
     o->fetch.options.sync |= e->against.n > 0;
     if (fetch_options_check_sync(&o->fetch, o->target.parallel, &e->targets, err) < 0)
         return -1;
@@ -254,8 +254,8 @@ static int hand_over_unchanged(struct resume *r, int code, struct err *err)
     return capture_command_hand_over(&command, code);
 }
 
-/* The unchanged bundle is complete. */
-static int nothing_missing(struct resume *r, struct err *err)
+/* Handles a bundle that is complete already. */
+static int finish_complete(struct resume *r, struct err *err)
 {
     r->result.complete = true;
     r->result.bundle = strdup(r->path);
@@ -271,14 +271,14 @@ static int nothing_missing(struct resume *r, struct err *err)
                      : EXIT_PARTIAL;
 }
 
-static int resume(struct resume *r, struct err *err)
+static int resume_run(struct resume *r, struct err *err)
 {
     struct capture_earlier *e = &r->earlier;
     if (signals_install(err) < 0 || open_earlier(r, err) < 0)
         return exit_status_of(err);
     if (r->is_bundle && e->damage.kind == ERR_NONE && capture_earlier_count_missing(e) == 0)
-        return nothing_missing(r, err);
-    if (prepare(r, err) < 0)
+        return finish_complete(r, err);
+    if (prepare_resume(r, err) < 0)
         return exit_status_of(err);
     int code = run_targets(r, err);
     if (r->is_bundle && r->result.bundle && !r->options.quiet)
@@ -286,7 +286,7 @@ static int resume(struct resume *r, struct err *err)
     return code;
 }
 
-static void release(struct resume *r)
+static void release_resume(struct resume *r)
 {
     result_release(&r->result);
     capture_earlier_release(&r->earlier);
@@ -303,9 +303,9 @@ static int run_resume(int argc, char **argv, struct err *err)
     struct resume r = {.options = {.target = TARGET_OPTIONS_INIT}};
     int code = EXIT_USAGE;
     if (options_parse(options, argc, argv, &r.options, &r.words, err) == 0 && check_options(&r, err) == 0)
-        code = resume(&r, err);
+        code = resume_run(&r, err);
     code = capture_command_end(&r.result, code, err);
-    release(&r);
+    release_resume(&r);
     return code;
 }
 
