@@ -46,15 +46,15 @@ static bool one_host(const struct input_entries *all)
     return all->n > 0;
 }
 
-/* Profiles of a bundle by service and kind. Of bundles with one host each, the hosts may differ; local files
- * are known by their names. */
+/* Profiles of a bundle by service and kind. If each bundle has one host, the hosts may differ. Local files
+ * are matched by name. */
 struct counterparts {
     bool any_host;
     struct strlist keys;
     struct names by_key; /* to struct input_entry: the first one of each key */
 };
 
-/* A text may have any byte but NUL, so its length stands in front. */
+/* Adds the text after its length, because it may contain any separator. */
 static void add_text(struct buf *key, const char *text)
 {
     if (text)
@@ -62,7 +62,7 @@ static void add_text(struct buf *key, const char *text)
     buf_adds(key, text ? text : "-");
 }
 
-/* With `by_file` the name of the file is part of it. */
+/* `by_file`: the key includes the file's name. */
 static int make_key(const struct counterparts *c, const struct input_entry *e, bool by_file, struct buf *ret,
                     struct err *err)
 {
@@ -265,7 +265,7 @@ static int find_member(const char *bundle, const char *other, const char *member
     return rc;
 }
 
-/* The bundle among the two words stands for its profile that is like the other word, a member. */
+/* Compares a member with the bundle's profile of the same service and kind. */
 static int compare_with_member(struct comparison *c, bool old_is_bundle, struct input_keys *keys,
                                struct err *err)
 {

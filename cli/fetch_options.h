@@ -10,7 +10,7 @@ struct fetch_option_words {
     struct strlist budget;
 };
 
-/* The rows of a command's table of options; its struct has them as `member`. */
+/* Rows of a command's table of options; its struct has them as `member`. */
 // NOLINTBEGIN(bugprone-macro-parentheses): a type and a member cannot stand in parentheses
 #define FETCH_OPTION_ROWS(type, member)                                                                      \
     {"sync",                                                                                                 \
@@ -66,7 +66,7 @@ struct fetch_option_words {
 
 /* Reads the words of --budget. ERR_USAGE. */
 int fetch_options_check(struct fetch_option_words *w, struct err *err);
-/* The options of a run, with their defaults; `parallel` 0: not given. */
+/* Returns the options of a run, with their defaults; `parallel` 0: not given. */
 struct fetch_options fetch_options_of(const struct fetch_option_words *w, unsigned parallel);
 void fetch_options_release(struct fetch_option_words *w);
 

@@ -312,7 +312,7 @@ static const char *find_place(const char *name, size_t *ret_n)
 /* The dumps to show: one after the other, or two of the same service. */
 struct showing {
     const struct goroutines_options *o;
-    const char *(*pairs)[2]; /* the dump, behind the one to compare it with, or NULL */
+    const char *(*pairs)[2]; /* the earlier dump, or NULL, and the dump */
     size_t n;
     bool titled; /* print a line with its place before each dump */
     struct input_keys *keys;

@@ -1,4 +1,4 @@
-/* The command line of a hand-off: of `profgrab attach`, and of `--for` behind a capture. */
+/* The options of a hand-off, for `profgrab attach` and for captures with `--for`. */
 #ifndef CLI_HANDOFF_H
 #define CLI_HANDOFF_H
 
@@ -6,7 +6,7 @@
 #include "cli/term/prompt.h"
 #include "handoff/handoff.h"
 
-/* The rows of a command's table of options; its struct has them as `member`. */
+/* Rows of a command's table of options; its struct has them as `member`. */
 // NOLINTBEGIN(bugprone-macro-parentheses): a type and a member cannot stand in parentheses
 #define HANDOFF_OPTION_ROWS(type, member)                                                                    \
     {"for",                                                                                                  \

@@ -264,7 +264,7 @@ static int no_inventory(struct err *err)
 }
 
 /* Completions query names often, so they use the cache only. */
-static enum discovery_when when_of(const struct hosts_options *o)
+static enum discovery_when choose_discovery(const struct hosts_options *o)
 {
     if (o->names || o->groups || o->services || o->teams || o->labels)
         return DISCOVERY_CACHED;
@@ -283,8 +283,8 @@ static int list_hosts(const struct hosts_options *o, const struct inventory *inv
     return rc;
 }
 
-static int list(struct hosts_options *o, const struct inventory *inventory, const char *pattern,
-                size_t *ret_failed, struct err *err)
+static int list_inventory(struct hosts_options *o, const struct inventory *inventory, const char *pattern,
+                          size_t *ret_failed, struct err *err)
 {
     struct targets t = {0};
     int rc = 0;
@@ -295,8 +295,9 @@ static int list(struct hosts_options *o, const struct inventory *inventory, cons
     if (o->labels)
         return print_labels(inventory, err);
     if (!o->names)
-        rc = discovery_apply(&(struct discovery_command){inventory, &t, &o->target, when_of(o), true},
-                             ret_failed, err);
+        rc =
+            discovery_apply(&(struct discovery_command){inventory, &t, &o->target, choose_discovery(o), true},
+                            ret_failed, err);
     if (rc == 0 && !o->services)
         rc = list_hosts(o, inventory, &t, pattern, err);
     else if (rc == 0) {
@@ -312,13 +313,13 @@ static int list(struct hosts_options *o, const struct inventory *inventory, cons
 static int list_from(struct hosts_options *o, const struct inventory *inventory, struct err *err)
 {
     struct targets t = {0};
-    int rc = hosts_from(&(struct discovery_command){inventory, &t, &o->target, when_of(o), true}, o->from,
-                        o->json, err);
+    int rc = hosts_from(&(struct discovery_command){inventory, &t, &o->target, choose_discovery(o), true},
+                        o->from, o->json, err);
     targets_release(&t);
     return rc;
 }
 
-static int load(const struct hosts_options *o, struct inventory **ret, struct err *err)
+static int load_inventory(const struct hosts_options *o, struct inventory **ret, struct err *err)
 {
     if (inventory_file_load(o->target.inventory, ret, err) < 0)
         return -1;
@@ -356,11 +357,11 @@ static int run_hosts(int argc, char **argv, struct err *err)
     if (rc == 0)
         rc = check_options(&o, &rest, err);
     if (rc == 0)
-        rc = load(&o, &inventory, err);
+        rc = load_inventory(&o, &inventory, err);
     if (rc == 0 && o.from)
         rc = list_from(&o, inventory, err);
     else if (rc == 0)
-        rc = list(&o, inventory, rest.n ? rest.items[0] : NULL, &failed, err);
+        rc = list_inventory(&o, inventory, rest.n ? rest.items[0] : NULL, &failed, err);
     inventory_free(inventory);
     strlist_release(&rest);
     target_options_release(&o.target);

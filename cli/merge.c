@@ -215,7 +215,7 @@ static int merge_all(const struct strlist *words, struct merge *m, struct profil
     return rc;
 }
 
-static void release(struct merge *m)
+static void release_merge(struct merge *m)
 {
     for (size_t level = 0; level < LEVELS; level++)
         while (m->n[level] > 0)
@@ -246,7 +246,7 @@ static int check_output(const struct merge_options *o, struct err *err)
     return err_hint(err, "-o names another file, and --force replaces this one");
 }
 
-static int merge(const struct merge_options *how, const struct strlist *words, struct err *err)
+static int merge_words(const struct merge_options *how, const struct strlist *words, struct err *err)
 {
     struct pprof_options o = {.report = REPORT_SETTINGS_INIT,
                               .output = is_standard_output(how) ? NULL : how->output,
@@ -258,7 +258,7 @@ static int merge(const struct merge_options *how, const struct strlist *words, s
     struct profile *merged = NULL;
     pprof_tune_memory();
     int rc = merge_all(words, &m, &merged, err);
-    release(&m);
+    release_merge(&m);
     o.budget = m.budget;
     return rc < 0 ? -1 : pprof_output(&o, merged, err);
 }
@@ -275,7 +275,7 @@ static int run_merge(int argc, char **argv, struct err *err)
     if (rc == 0)
         rc = check_output(&o, err);
     if (rc == 0)
-        rc = merge(&o, &rest, err);
+        rc = merge_words(&o, &rest, err);
     strlist_release(&o.identities);
     strlist_release(&rest);
     return rc < 0 ? exit_status_of(err) : EXIT_OK;

@@ -29,7 +29,7 @@ int input_open_all(char *const *words, size_t n, struct input_keys *keys, struct
 
 /* ---- standard input ------------------------------------------------------------------------------------ */
 
-static int spool(int to, uint64_t most, int cancel_fd, struct err *err)
+static int copy_stdin_to(int to, uint64_t most, int cancel_fd, struct err *err)
 {
     char block[65536];
     for (uint64_t total = 0;;) {
@@ -59,7 +59,7 @@ static int take_input(int cancel_fd, struct err *err)
     int fd = beside ? file_create_nameless(beside, err) : err_nomem(err);
     int rc = fd < 0 ? -1 : input_most(&most, err);
     if (rc == 0)
-        rc = spool(fd, most, cancel_fd, err);
+        rc = copy_stdin_to(fd, most, cancel_fd, err);
     if (rc == 0 && dup2(fd, STDIN_FILENO) < 0)
         rc = err_sys(err, "cannot read standard input back");
     fd_close(&fd);

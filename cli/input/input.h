@@ -56,7 +56,7 @@ int input_unlock(const char *name, struct input_keys *keys, struct err *err);
 
 /* A file of a bundle, as the manifest describes it. It owns its strings; NULL: unknown. */
 struct input_entry {
-    char *member; /* as BUNDLE:MEMBER takes it */
+    char *member; /* the MEMBER of BUNDLE:MEMBER */
     char *host, *service, *kind;
     unsigned pair;
     bool is_profile, is_dump; /* complete; a goroutine profile is both */

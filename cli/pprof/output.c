@@ -212,7 +212,7 @@ static int target_end(struct target *t, int rc, struct err *err)
     return rc;
 }
 
-static void say_line(void *ctx, const char *line)
+static void print_line(void *ctx, const char *line)
 {
     (void)ctx;
     pprof_say("%s", line);
@@ -221,7 +221,7 @@ static void say_line(void *ctx, const char *line)
 static int make_into(struct profile *p, const struct report_settings *settings, struct target *t,
                      struct err *err)
 {
-    struct report_callbacks callbacks = {.sink = target_write, .say = say_line, .ctx = t};
+    struct report_callbacks callbacks = {.sink = target_write, .say = print_line, .ctx = t};
     return report_make(p, settings, &callbacks, err);
 }
 

@@ -28,8 +28,8 @@ void pprof_say_error(const struct err *err)
         pprof_say("hint: %s", err->hint);
 }
 
-/* Scripts know pprof's messages and exit codes, so errors are said here, in its way. A signal ends pprof
- * without an exit code of its own. */
+/* Prints errors in pprof's form, because scripts match its messages and exit codes. A signal gives the usual
+ * exit code. */
 int pprof_failed(struct err *err)
 {
     int code = err->kind == ERR_CANCELLED ? exit_status_of(err) : EXIT_USAGE;

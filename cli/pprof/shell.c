@@ -46,7 +46,7 @@ static int collect_text(void *ctx, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-static void say_line(void *ctx, const char *line)
+static void print_line(void *ctx, const char *line)
 {
     (void)ctx;
     pprof_say("%s", line);
@@ -56,7 +56,7 @@ static void say_line(void *ctx, const char *line)
 static void print_greeting(struct shell *sh)
 {
     struct buf text = BUF_INIT(TEXT_MOST);
-    struct report_callbacks callbacks = {.sink = collect_text, .say = say_line, .ctx = &text};
+    struct report_callbacks callbacks = {.sink = collect_text, .say = print_line, .ctx = &text};
     struct err err = ERR_INIT;
     bool empty = false;
     if (report_heading(sh->profile, &sh->options.report, &callbacks, &empty, &err) == 0) {

@@ -20,7 +20,7 @@ struct loading {
 
 /* ---- callbacks ----------------------------------------------------------------------------------------- */
 
-static void say_line(void *ctx, const char *line)
+static void print_line(void *ctx, const char *line)
 {
     (void)ctx;
     pprof_say("%s", line);
@@ -175,7 +175,7 @@ static int read_limited(struct loading *l, struct expanded *words, struct load *
                                              .fetch = fetch_profile,
                                              .read = read_inputs,
                                              .check_time = check_time,
-                                             .say = say_line,
+                                             .say = print_line,
                                              .ctx = l};
     uint64_t before = 0;
     confined_hold(o->budget, &before);
@@ -196,7 +196,7 @@ int pprof_sources(const struct pprof_options *o, struct profile **ret, struct er
 {
     struct loading l = {.options = o, .programs = {.directories = o->tools, .begin = begin_program}};
     const struct symbolize_tools tools = {
-        .run = run_program, .post = post_addresses, .say = say_line, .ctx = &l};
+        .run = run_program, .post = post_addresses, .say = print_line, .ctx = &l};
     struct load load = {0};
     struct expanded words = {0};
     int rc = read_limited(&l, &words, &load, err);
