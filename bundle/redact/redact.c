@@ -129,8 +129,8 @@ static unsigned behind_key(struct redact_dump *d, char c)
 static unsigned begin_value(struct redact_dump *d, struct buf *ret)
 {
     d->escaped = false;
-    d->goes = d->n > sizeof d->key || redact_wants_label(d->more, d->key, d->n);
-    if (d->goes) {
+    d->is_secret = d->n > sizeof d->key || redact_wants_label(d->more, d->key, d->n);
+    if (d->is_secret) {
         buf_adds(ret, REDACTED);
         d->tally->n[REDACT_LABEL]++;
     }
@@ -161,7 +161,7 @@ static unsigned next_state(struct redact_dump *d, char c, struct buf *ret)
 static void redact_byte(struct redact_dump *d, char c, struct buf *ret)
 {
     bool inside = d->state == IN_VALUE && c != '\n', ends = inside && ends_quotes(d, c);
-    if (!inside || ends || !d->goes)
+    if (!inside || ends || !d->is_secret)
         buf_addc(ret, c);
     if (c == '\n') {
         d->state = BEGINNING;

@@ -58,12 +58,12 @@ struct redact_into {
 /* One string or one line: a server's text, a request, a string of a manifest. */
 void redact_text(struct str text, const struct redact_into *into);
 
-/* What a line implies for the values in the next ones: `name: DB_PASSWORD` for the `value:` below, a cell of
- * a table for the next cell. */
+/* The verdicts of a line on values in later lines: `name: DB_PASSWORD` on the `value:` below, a cell of a
+ * table on the next cell. */
 struct redact_context {
     enum redact_name pair, cell;
     bool nested;    /* a cell has begun, and its text is in another tag */
-    unsigned lines; /* lines since then */
+    unsigned lines; /* lines since the last verdict */
 };
 
 /* A value that continues on the next line, or begins there. */
@@ -80,7 +80,7 @@ struct redact_carry {
 struct redact_lines {
     struct buf line;    /* the incomplete line */
     unsigned key_lines; /* how many more lines may belong to the body of a private key */
-    struct redact_context said;
+    struct redact_context context;
     struct redact_carry carry;
 };
 #define REDACT_LINES_INIT                                                                                    \
@@ -93,7 +93,7 @@ void redact_lines_end(struct redact_lines *l, const struct redact_into *into);
 /* Redacts a command line, arguments with a NUL between or after them, into `ret`. */
 void redact_cmdline(const void *p, size_t n, struct buf *ret, struct redact_tally *tally);
 
-/* The same into into->out, with the other members of `into`. */
+/* Redacts a command line into into->out, with the other members of `into`. */
 void redact_arguments(const void *p, size_t n, const struct redact_into *into);
 
 /* Whether to redact the values of labels with that key: a known key for people and secrets (user, email,
@@ -111,7 +111,7 @@ struct redact_dump {
     unsigned state;
     size_t n; /* bytes of the line's beginning, or of the key */
     char key[REDACT_KEY_MAX];
-    bool escaped, goes;
+    bool escaped, is_secret;
 };
 #define REDACT_DUMP_INIT(labels, counts)                                                                     \
     {                                                                                                        \

@@ -1,14 +1,13 @@
 /*
  * Values that begin on the line after their name: a block of YAML (`password: |`), an option in a list with
- * an element a line, an XML element. The line before decides by its form, so that each line is read once
- * more.
+ * an element a line, an XML element. The form of the line before decides, so each line is read twice.
  */
 #include <string.h>
 
 #include "bundle/redact/redact_search.h"
 #include "base/banned.h"
 
-/* The bytes before the name or the value of a line: blanks, the dashes of lists of YAML, a quote. */
+/* The number of bytes before the name or the value of a line: blanks and the dashes of YAML lists. */
 static size_t skip_prefix(struct str line)
 {
     size_t n = 0;
@@ -18,7 +17,7 @@ static size_t skip_prefix(struct str line)
     return n;
 }
 
-/* Without blanks and the carriage return at its end. */
+/* The line without blanks and the carriage return at its end. */
 static struct str trim_end(struct str line)
 {
     while (line.n > 0 && (redact_is_blank(line.p[line.n - 1]) || line.p[line.n - 1] == '\r'))
@@ -26,7 +25,7 @@ static struct str trim_end(struct str line)
     return line;
 }
 
-/* Without its quote or quotes, and the comma behind it. */
+/* The element of a list in this line, without its quotes and the comma after them. */
 static struct str get_element(struct str line)
 {
     size_t n = skip_prefix(line);
@@ -112,20 +111,20 @@ struct str redact_carry_value(struct redact_carry *carry, struct str line)
     struct str rest = trim_end((struct str){line.p + n, line.n - n});
     if (carry->kind == REDACT_CARRY_NONE || rest.n == 0)
         return value;
-    bool goes_on = ++carry->lines < MOST_LINES;
+    bool continues = ++carry->lines < MOST_LINES;
     if (carry->kind == REDACT_CARRY_ARGUMENT) {
         value = get_element(line);
         if (redact_is_option(value))
             value.n = 0;
-        goes_on = false;
+        continues = false;
     } else if (carry->kind == REDACT_CARRY_BLOCK) {
-        goes_on = goes_on && n > carry->indent;
-        value = goes_on ? rest : value;
+        continues = continues && n > carry->indent;
+        value = continues ? rest : value;
     } else {
-        value = (struct str){rest.p, redact_reach_until(rest, 0, "<", rest.n)};
-        goes_on = goes_on && value.n == rest.n;
+        value = (struct str){rest.p, redact_length_until(rest, 0, "<", rest.n)};
+        continues = continues && value.n == rest.n;
     }
-    if (!goes_on)
+    if (!continues)
         *carry = (struct redact_carry){0};
-    return redact_goes(REDACT_SECRET, value) ? value : (struct str){line.p, 0};
+    return redact_is_secret(REDACT_SECRET, value) ? value : (struct str){line.p, 0};
 }

@@ -1,13 +1,13 @@
 /*
- * A command line: an argument is first checked as a whole: is it NAME=VALUE, or the value of the option
- * before it? Other arguments are searched as text.
+ * A command line. Checks whether a whole argument is NAME=VALUE or the value of the option before it.
+ * Searches other arguments as text.
  */
 #include <string.h>
 
 #include "bundle/redact/redact_names.h"
 #include "base/banned.h"
 
-/* Whether the argument is an option without its value, and what its name implies for the next argument. */
+/* How secret an option makes the next argument; REDACT_HARMLESS unless the option has no value yet. */
 static enum redact_name judge_option(struct str a)
 {
     if (a.n < 2 || a.p[0] != '-' || memchr(a.p, '=', a.n))
@@ -18,11 +18,11 @@ static enum redact_name judge_option(struct str a)
 /* Whether the argument is the value of the option before it. */
 static bool is_value_of(struct str a, struct str before)
 {
-    enum redact_name says = judge_option(before);
+    enum redact_name verdict = judge_option(before);
     bool dash = a.n > 0 && a.p[0] == '-';
     if (before.n == 2 && memcmp(before.p, "-p", 2) == 0)
         return a.n > 0 && !redact_is_option(a) && !redact_is_port(a);
-    return redact_goes(says, a) && (!dash || (says == REDACT_SECRET && !redact_is_option(a)));
+    return redact_is_secret(verdict, a) && (!dash || (verdict == REDACT_SECRET && !redact_is_option(a)));
 }
 
 /* Replaces everything after the first `kept` bytes with [redacted]. */
@@ -46,7 +46,7 @@ static void redact_argument(struct str a, struct str before, const struct redact
     else if (password > 0)
         take_value(a, password, into);
     else if (name.n < a.n && a.p[name.n] == '=' &&
-             redact_goes(redact_judge_name(name), (struct str){a.p + name.n + 1, a.n - name.n - 1}))
+             redact_is_secret(redact_judge_name(name), (struct str){a.p + name.n + 1, a.n - name.n - 1}))
         take_value(a, name.n + 1,
                    into); /* the whole value: a blank or an ampersand may belong to a password */
     else

@@ -20,7 +20,7 @@ static bool is_sign(char c)
     return c == '=' || c == ':' || c == ',';
 }
 
-bool redact_stands_before(struct str s, size_t at, const char *text)
+bool redact_is_before(struct str s, size_t at, const char *text)
 {
     size_t n = strlen(text);
     return at >= n && strncasecmp(s.p + at - n, text, n) == 0;
@@ -29,7 +29,7 @@ bool redact_stands_before(struct str s, size_t at, const char *text)
 const char *redact_find_before(struct str s, size_t at, const char *const *texts, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (redact_stands_before(s, at, texts[i]))
+        if (redact_is_before(s, at, texts[i]))
             return texts[i];
     return NULL;
 }
@@ -51,7 +51,7 @@ static const struct {
                    {"\xe2\x80\x98", "\xe2\x80\x99"},
                    {"\xe2\x80\x9e", "\xe2\x80\x9c"}}; /* as in German */
 
-const char *redact_lead_entity(struct str s, size_t at)
+const char *redact_prefix_entity(struct str s, size_t at)
 {
     static const char *const quotes[] = {
         "&quot;", "&#34;", "&#39;",        "&apos;",       "&#034;",       "&#039;",       "&#x22;",
@@ -62,7 +62,7 @@ const char *redact_lead_entity(struct str s, size_t at)
     return redact_find_before(s, at, quotes, sizeof quotes / sizeof *quotes);
 }
 
-const char *redact_lead_closing(const char *entity)
+const char *redact_prefix_closing(const char *entity)
 {
     for (size_t i = 0; i < sizeof typographic / sizeof *typographic; i++)
         if (strcmp(entity, typographic[i].open) == 0)
@@ -70,7 +70,7 @@ const char *redact_lead_closing(const char *entity)
     return entity;
 }
 
-size_t redact_lead_encoded_sign(struct str s, size_t at)
+size_t redact_prefix_encoded_sign(struct str s, size_t at)
 {
     static const char *const signs[] = {"%3d",   "%3a",    "%253d",  "%253a",  "&#61;",
                                         "&#58;", "&#x3d;", "&#x3a;", "\\u003d"};
@@ -123,7 +123,7 @@ static size_t decode_once(char *p, size_t n)
 }
 
 /* Removes `[x]` from the end of the name; `x` becomes l->inner. */
-static struct str strip_index(struct str name, struct redact_lead *l)
+static struct str strip_index(struct str name, struct redact_prefix *l)
 {
     for (int times = 0; times < 3 && name.n > 1 && name.p[name.n - 1] == ']'; times++) {
         size_t begin = name.n - 1;
@@ -146,7 +146,7 @@ static struct str strip_index(struct str name, struct redact_lead *l)
 }
 
 /* Decodes the name that ends before `end`. */
-static void decode_name(struct redact_search *search, size_t end, struct redact_lead *l)
+static void decode_name(struct redact_search *search, size_t end, struct redact_prefix *l)
 {
     enum { MOST_TIMES = 3 };
     struct str s = search->in;
@@ -170,7 +170,7 @@ static void decode_name(struct redact_search *search, size_t end, struct redact_
         from--;
     if (from > 0) {
         l->parameter = strchr("?&", name.p[from - 1]);
-        l->listed = l->listed || strchr(" {[(", name.p[from - 1]);
+        l->after_separator = l->after_separator || strchr(" {[(", name.p[from - 1]);
     } else if (begin > 0) {
         l->parameter = strchr("?&", s.p[begin - 1]);
     }
@@ -184,9 +184,9 @@ static void decode_name(struct redact_search *search, size_t end, struct redact_
 /* ---- the name and its sign ----------------------------------------------------------------------------- */
 
 /* The end of the name that ends before `at`, without its quotes. */
-static size_t find_name_end(struct str s, size_t at, struct redact_lead *l)
+static size_t find_name_end(struct str s, size_t at, struct redact_prefix *l)
 {
-    const char *entity = redact_lead_entity(s, at);
+    const char *entity = redact_prefix_entity(s, at);
     size_t end = at;
     if (entity) {
         l->name_quoted = true;
@@ -201,17 +201,17 @@ static size_t find_name_end(struct str s, size_t at, struct redact_lead *l)
 }
 
 /* Reads the string of a list around a name, as in JSON arguments: `["--password=a b"]`. */
-static void read_string_around(struct str s, size_t begin, struct redact_lead *l)
+static void read_string_around(struct str s, size_t begin, struct redact_prefix *l)
 {
     if (l->name_quoted || l->quote || l->entity || begin == 0 || !redact_is_quote(s.p[begin - 1]))
         return;
     l->quote = s.p[begin - 1];
-    l->whole = true;
+    l->quote_opens_string = true;
     size_t at = begin - 1;
     for (; at > 0 && s.p[at - 1] == '\\'; at--)
         l->escapes++;
     at = skip_blanks_back(s, at);
-    l->element = at > 0 && strchr("[,", s.p[at - 1]);
+    l->in_list = at > 0 && strchr("[,", s.p[at - 1]);
 }
 
 /* Whether a Windows option begins at the slash before `begin`: `/password:x`. */
@@ -222,7 +222,7 @@ static bool is_slash_option(struct str s, size_t begin)
 }
 
 /* Reads the name that ends before `at`. */
-static bool read_name(struct redact_search *search, size_t at, struct redact_lead *l)
+static bool read_name(struct redact_search *search, size_t at, struct redact_prefix *l)
 {
     struct str s = search->in;
     size_t end = find_name_end(s, at, l), begin = end;
@@ -230,9 +230,10 @@ static bool read_name(struct redact_search *search, size_t at, struct redact_lea
         begin--;
     l->name = (struct str){s.p + begin, end - begin};
     size_t before = skip_blanks_back(s, begin);
-    l->listed = before < begin || begin == 0 || strchr("{,[(", s.p[before - 1]) || is_slash_option(s, begin);
-    l->alone = begin == 0 || s.p[begin - 1] == '\t' || s.p[begin - 1] == '\n';
-    l->parameter = begin > 0 && (strchr("?&", s.p[begin - 1]) || redact_stands_before(s, begin, "&amp;"));
+    l->after_separator =
+        before < begin || begin == 0 || strchr("{,[(", s.p[before - 1]) || is_slash_option(s, begin);
+    l->first_on_line = begin == 0 || s.p[begin - 1] == '\t' || s.p[begin - 1] == '\n';
+    l->parameter = begin > 0 && (strchr("?&", s.p[begin - 1]) || redact_is_before(s, begin, "&amp;"));
     if (end > 0 && (s.p[end - 1] == ']' || (begin > 0 && strchr("%\\", s.p[begin - 1]))))
         decode_name(search, end, l);
     read_string_around(s, begin, l);
@@ -241,15 +242,15 @@ static bool read_name(struct redact_search *search, size_t at, struct redact_lea
 
 /* The beginning of the sign that ends before `at`; `at` if there is none. A sign may be `:=`, `==` or
  * `=>`. */
-static size_t read_sign(struct str s, size_t at, struct redact_lead *l)
+static size_t read_sign(struct str s, size_t at, struct redact_prefix *l)
 {
-    size_t n = redact_lead_encoded_sign(s, at);
+    size_t n = redact_prefix_encoded_sign(s, at);
     if (n > 0) {
         l->sign = '=';
         l->encoded = s.p[at - n] == '%';
         return at - n;
     }
-    if (redact_stands_before(s, at, "=>"))
+    if (redact_is_before(s, at, "=>"))
         l->sign = '=';
     else if (at > 0 && is_sign(s.p[at - 1]))
         l->sign = s.p[at - 1];
@@ -271,9 +272,9 @@ static bool is_inside_sign(struct str s, size_t at)
 }
 
 /* The beginning of the quote that ends before `at`; `at` if there is none. */
-static size_t read_quote(struct str s, size_t at, struct redact_lead *l)
+static size_t read_quote(struct str s, size_t at, struct redact_prefix *l)
 {
-    l->entity = redact_lead_entity(s, at);
+    l->entity = redact_prefix_entity(s, at);
     if (l->entity)
         return at - strlen(l->entity);
     if (at == 0 || !redact_is_quote(s.p[at - 1]))
@@ -285,10 +286,10 @@ static size_t read_quote(struct str s, size_t at, struct redact_lead *l)
 }
 
 /* Skips the blanks before a value; `%20` and `+` are blanks before a percent-encoded quote. */
-static size_t skip_gap(struct str s, size_t at, const struct redact_lead *l)
+static size_t skip_gap(struct str s, size_t at, const struct redact_prefix *l)
 {
     if (l->entity && l->entity[0] == '%') {
-        while (redact_stands_before(s, at, "%20"))
+        while (redact_is_before(s, at, "%20"))
             at -= 3;
         return at > 0 && s.p[at - 1] == '+' ? at - 1 : at;
     }
@@ -296,24 +297,24 @@ static size_t skip_gap(struct str s, size_t at, const struct redact_lead *l)
 }
 
 /* Whether the value follows an option without a sign: `--password VALUE`, `"--password","VALUE"`. */
-static bool is_option_before(struct str s, size_t at, const struct redact_lead *l)
+static bool is_option_before(struct str s, size_t at, const struct redact_prefix *l)
 {
     if (l->name.n == 0 || l->name.p[0] != '-' || l->name_quoted != (l->sign == ','))
         return false;
-    struct str value = {s.p + at, redact_reach_until(s, at, " \t&;,\"'\\", REDACT_RANDOM_MOST)};
+    struct str value = {s.p + at, redact_length_until(s, at, " \t&;,\"'\\", REDACT_RANDOM_MOST)};
     return !redact_is_option(value);
 }
 
-bool redact_lead_read(struct redact_search *search, size_t at, struct redact_lead *ret)
+bool redact_prefix_read(struct redact_search *search, size_t at, struct redact_prefix *ret)
 {
     struct str s = search->in;
-    *ret = (struct redact_lead){.sign = ' ', .request = search->request};
+    *ret = (struct redact_prefix){.sign = ' ', .request = search->request};
     size_t back = read_quote(s, at, ret);
     if (back == at && (at == s.n || redact_is_blank(s.p[at]) || is_inside_sign(s, at)))
         return false;
     size_t end = skip_gap(s, back, ret), sign = read_sign(s, end, ret);
-    ret->apart = end < back;
-    if (sign == end && !ret->apart)
+    ret->space_after_sign = end < back;
+    if (sign == end && !ret->space_after_sign)
         return false;
     size_t name = skip_blanks_back(s, sign);
     if (!read_name(search, name, ret))
@@ -321,7 +322,7 @@ bool redact_lead_read(struct redact_search *search, size_t at, struct redact_lea
     if (ret->encoded && ret->name_quoted && back == at && at < s.n &&
         (s.p[at] == '+' || (s.n - at > 2 && memcmp(s.p + at, "%20", 3) == 0)))
         return false; /* a blank before a quote */
-    if (ret->sign == ' ' && ret->alone && !ret->name_quoted && memchr(s.p + end, '\t', back - end))
+    if (ret->sign == ' ' && ret->first_on_line && !ret->name_quoted && memchr(s.p + end, '\t', back - end))
         return true; /* TOKEN and a tab */
     if (ret->sign == ' ' || ret->sign == ',')
         return is_option_before(s, at, ret);

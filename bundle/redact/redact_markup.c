@@ -54,7 +54,7 @@ static struct str trim_blanks(struct str v)
     return v;
 }
 
-/* The hint that a cell gives for the next one. */
+/* How secret the text of a cell makes the next cell. */
 static enum redact_name judge_cell(struct str text)
 {
     return text.n > 0 && text.n <= MOST_NAME ? redact_judge_name(text) : REDACT_HARMLESS;
@@ -72,7 +72,7 @@ static struct str find_cdata(struct str s, size_t at, size_t most)
     return (struct str){text.p, close ? (size_t)(close - text.p) : text.n};
 }
 
-/* The kind of a cell: it may contain a name, a value, or either. */
+/* Whether a cell may contain a name, a value, or either. */
 struct cell {
     bool name, value;
 };
@@ -85,21 +85,21 @@ static struct cell cell_of(struct str tag)
                          is_tag(tag, values, sizeof values / sizeof *values)};
 }
 
-/* Whether to redact the text of a tag; keeps what a cell implies for the next one. */
-static bool text_goes(struct redact_search *search, struct str tag, struct str text)
+/* Whether to redact the text of a tag. Stores the verdict of a cell on the next cell. */
+static bool is_secret_text(struct redact_search *search, struct str tag, struct str text)
 {
     struct cell cell = cell_of(tag);
-    bool goes = redact_goes(redact_judge_name(tag), text);
-    if (!cell.name && !cell.value && search->said.nested && text.n > 0) /* <td><code>x</code></td> */
+    bool is_secret = redact_is_secret(redact_judge_name(tag), text);
+    if (!cell.name && !cell.value && search->context.nested && text.n > 0) /* <td><code>x</code></td> */
         cell = (struct cell){true, true};
     else if (!cell.name && !cell.value)
-        return goes;
-    goes = goes || (cell.value && redact_goes(search->said.cell, text));
-    search->said.nested = text.n == 0;
+        return is_secret;
+    is_secret = is_secret || (cell.value && redact_is_secret(search->context.cell, text));
+    search->context.nested = text.n == 0;
     if (text.n > 0)
-        search->said.cell = cell.name && !goes ? judge_cell(text) : REDACT_HARMLESS;
-    search->said.lines = 0;
-    return goes;
+        search->context.cell = cell.name && !is_secret ? judge_cell(text) : REDACT_HARMLESS;
+    search->context.lines = 0;
+    return is_secret;
 }
 
 size_t redact_markup_length(struct redact_search *search, size_t at)
@@ -112,15 +112,15 @@ size_t redact_markup_length(struct redact_search *search, size_t at)
     if (tag.n > 0 && tag.p[0] == '/')
         name = tag;
     if (is_tag(name, ends, sizeof ends / sizeof *ends))
-        search->said.cell = REDACT_HARMLESS;
+        search->context.cell = REDACT_HARMLESS;
     if (name.n == 0 || tag.p[0] == '/' || tag.p[tag.n - 1] == '/')
         return 0;
-    struct str text = {s.p + at, redact_reach_until(s, at, "<", s.n - at)}, data = {s.p, 0};
+    struct str text = {s.p + at, redact_length_until(s, at, "<", s.n - at)}, data = {s.p, 0};
     if (text.n == 0)
         data = find_cdata(s, at, MOST_TAG);
-    if (!text_goes(search, name, trim_blanks(data.n > 0 ? data : text)))
+    if (!is_secret_text(search, name, trim_blanks(data.n > 0 ? data : text)))
         return 0;
-    if (data.n > 0) { /* it begins later */
+    if (data.n > 0) { /* the text begins after `at` */
         search->ahead.begin = (size_t)(data.p - s.p);
         search->ahead.end = search->ahead.begin + find_cdata(s, at, s.n).n;
         search->ahead.rule = REDACT_OPTION;

@@ -15,7 +15,7 @@ enum { NAME_MAX_LENGTH = 100, RANDOM_LEAST = 16, RANDOM_MOST = 256 };
 /* The last words of a name, or the end of a word: "dbpassword". */
 static const struct {
     const char *word;
-    enum redact_name says;
+    enum redact_name verdict;
 } words[] = {
     {"password", REDACT_SECRET},   {"passwords", REDACT_SECRET},   {"passwd", REDACT_SECRET},
     {"passphrase", REDACT_SECRET}, {"pwd", REDACT_SECRET},         {"pass", REDACT_SECRET},
@@ -112,11 +112,11 @@ static bool ends_in_pass(struct str name)
 
 static enum redact_name judge_words(struct str name)
 {
-    enum redact_name says = ends_in_pass(name) ? REDACT_SECRET : REDACT_HARMLESS;
+    enum redact_name verdict = ends_in_pass(name) ? REDACT_SECRET : REDACT_HARMLESS;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (has_word(name, words[i].word) && words[i].says > says)
-            says = words[i].says;
-    return says;
+        if (has_word(name, words[i].word) && words[i].verdict > verdict)
+            verdict = words[i].verdict;
+    return verdict;
 }
 
 /* The length without digits at the end, and without a last word that only qualifies the one before it. */
@@ -150,9 +150,9 @@ enum redact_name redact_judge_name(struct str name)
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         if (has_word((struct str){normal, n}, places[i]))
             return REDACT_HARMLESS;
-    enum redact_name says = judge_words((struct str){normal, n}),
+    enum redact_name verdict = judge_words((struct str){normal, n}),
                      more = judge_words((struct str){joined, n_joined});
-    return more > says ? more : says;
+    return more > verdict ? more : verdict;
 }
 
 /* ---- values -------------------------------------------------------------------------------------------- */
@@ -272,10 +272,10 @@ size_t redact_user_password(struct str v)
     return is_redacted(pass) ? 0 : colon + 1;
 }
 
-bool redact_goes(enum redact_name says, struct str value)
+bool redact_is_secret(enum redact_name verdict, struct str value)
 {
     return value.n > 0 && !is_redacted(value) &&
-           (says == REDACT_SECRET || (says == REDACT_MAYBE && is_random(value)));
+           (verdict == REDACT_SECRET || (verdict == REDACT_MAYBE && is_random(value)));
 }
 
 /* Percent-decodes into dst of RANDOM_MOST bytes. */
@@ -298,7 +298,7 @@ static struct str decode_percent(struct str v, char dst[RANDOM_MOST])
     return (struct str){dst, n};
 }
 
-bool redact_goes_as_parameter(struct str name, struct str value)
+bool redact_is_secret_parameter(struct str name, struct str value)
 {
     char normal[NAME_MAX_LENGTH * 2];
     struct str n = {normal, normalize_name(name, normal)};

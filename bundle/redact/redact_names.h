@@ -7,8 +7,8 @@
 /* Ignores dashes before the name. */
 enum redact_name redact_judge_name(struct str name);
 
-/* Whether to redact a value, given the result for its name. */
-bool redact_goes(enum redact_name says, struct str value);
+/* Whether to redact a value, given the verdict on its name. */
+bool redact_is_secret(enum redact_name verdict, struct str value);
 
 /* ASCII letters, digits and `_-.`: the bytes of names and tokens. */
 static inline bool redact_is_name_byte(char c)
@@ -19,7 +19,7 @@ static inline bool redact_is_name_byte(char c)
 
 /* Whether to redact the value of a request's parameter: names that mean a secret only here (`sig`, `code`),
  * and random values of unknown names. */
-bool redact_goes_as_parameter(struct str name, struct str value);
+bool redact_is_secret_parameter(struct str name, struct str value);
 
 /* Eight bytes or more in which letters and digits alternate more than in words: `c75de8c1b7c3ae`. */
 bool redact_looks_random(struct str v);
@@ -42,7 +42,7 @@ bool redact_is_plural(struct str name);
 /* Whether the option accepts USER:PASSWORD: `-u`, `--user`, `--basic-auth`. */
 bool redact_is_user_option(struct str name);
 
-/* The offset of the password in USER:PASSWORD of such an option; 0: none, as in `1000:1000` and in a URL. */
+/* The offset of the password in USER:PASSWORD; 0: none, as in `1000:1000` and in a URL. */
 size_t redact_user_password(struct str value);
 
 #endif

@@ -11,18 +11,18 @@ enum { REDACT_RANDOM_MOST = 256, REDACT_NAME_MOST = 192 };
 /* Each position is checked once, in rising order. */
 struct redact_search {
     struct str in;
-    bool request;        /* it is a request, whose path may contain a secret */
+    bool request;        /* the string is a request, whose path may contain a secret */
     size_t password_end; /* the end of the last NAME:PASSWORD checked */
     size_t dsn_end;      /* bytes checked for `@tcp(`, and its last place there (0: none) */
     size_t dsn_at;
-    size_t key_end; /* the end of a private key's body, if it is known: no other is before it */
+    size_t key_end; /* the end of the next private key's body, if known */
     bool key_end_known;
     struct {
         size_t begin, end; /* a secret found ahead of the position; begin == end: none */
         enum redact_rule rule;
     } ahead;
-    struct redact_context said; /* implied by the text before */
-    size_t pair_at;             /* where the value of said.pair begins */
+    struct redact_context context; /* the verdicts of the text before */
+    size_t pair_at;                /* the start of the value of context.pair */
     char name[REDACT_NAME_MOST + 8];
 };
 
@@ -37,13 +37,13 @@ static inline bool redact_is_quote(char c)
 }
 
 /* Whether `text` ends right before `at`; ignores case. */
-bool redact_stands_before(struct str s, size_t at, const char *text);
+bool redact_is_before(struct str s, size_t at, const char *text);
 
 /* The first of `texts` that ends right before `at`; NULL: none. */
 const char *redact_find_before(struct str s, size_t at, const char *const *texts, size_t n);
 
 /* The number of bytes from `at` to the first of `stops`, up to `most`. A NUL does not stop. */
-size_t redact_reach_until(struct str s, size_t at, const char *stops, size_t most);
+size_t redact_length_until(struct str s, size_t at, const char *stops, size_t most);
 
 /* ---- redact_url.c: addresses ---- */
 
@@ -54,7 +54,7 @@ void redact_url_read(struct redact_search *search, size_t at);
 /* The length of the password of `NAME:PASSWORD@` that begins at `at`, right after the colon; 0: none. */
 size_t redact_url_password(struct redact_search *search, size_t at);
 
-/* The length of the secret that is a part of a path: after `/token/`, or of a web hook; 0: none. */
+/* The length of a secret in a path, after `/token/` or in a web hook; 0: none. */
 size_t redact_url_path(const struct redact_search *search, size_t at);
 
 /* ---- redact_value.c: values of names ---- */
@@ -70,42 +70,42 @@ size_t redact_markup_length(struct redact_search *search, size_t at);
 
 /* ---- redact_carry.c: values on the line after their name ---- */
 
-/* What a line implies for the next one; `pair`: what the lines before imply for a value. */
+/* Whether a value begins on the line after this one; `pair`: the verdict of the lines before on a `value`. */
 struct redact_carry redact_carry_from(struct str line, enum redact_name pair);
 
-/* The part of the next line that is the value; empty: none. Updates *carry for the line after it. */
+/* The part of the next line that is the value; empty: none. Updates *carry for the line after that. */
 struct str redact_carry_value(struct redact_carry *carry, struct str line);
 
-/* ---- redact_lead.c: the text before a value ---- */
+/* ---- redact_prefix.c: the text before a value ---- */
 
-struct redact_lead {
+struct redact_prefix {
     struct str name, inner; /* inner: the x of `name[x]`; else empty */
     char sign;        /* `=`, `:`, `,`, or a blank after an option, or a tab after the first word of a line */
     bool encoded;     /* the sign and the end of the value are percent-encoded */
     bool parameter;   /* of a request */
     bool request;     /* the string is a request */
     bool name_quoted; /* as in JSON */
-    bool apart;       /* a blank follows the sign */
-    bool listed;      /* the name follows a bracket, a comma, a blank or nothing */
-    bool alone;       /* the name is the first word of a line or follows a tab */
-    bool element;     /* the name begins a string of a list */
-    char quote;       /* begins the value, or a string that begins with the name; '\0': none */
-    bool whole;       /* the quote begins such a string */
-    size_t escapes;   /* backslashes before it: nested JSON has one, three or seven */
-    const char *entity; /* another form of the quote (HTML's, `%22`), or NULL */
+    bool space_after_sign;   /* a blank follows the sign */
+    bool after_separator;    /* the name follows a bracket, a comma, a blank or nothing */
+    bool first_on_line;      /* the name is the first word of a line or follows a tab */
+    bool in_list;            /* the name begins a string of a list */
+    char quote;              /* begins the value, or a string that begins with the name; '\0': none */
+    bool quote_opens_string; /* the quote begins the string that begins with the name */
+    size_t escapes;          /* backslashes before the quote: nested JSON has one, three or seven */
+    const char *entity;      /* another form of the quote (HTML's, `%22`), or NULL */
 };
 
 /* Reads the text before the value that begins at `at`; false: no name has this value. *ret is valid until the
  * next call. */
-bool redact_lead_read(struct redact_search *search, size_t at, struct redact_lead *ret);
+bool redact_prefix_read(struct redact_search *search, size_t at, struct redact_prefix *ret);
 
 /* The length of the encoded sign that ends before `at`; 0: none. */
-size_t redact_lead_encoded_sign(struct str s, size_t at);
+size_t redact_prefix_encoded_sign(struct str s, size_t at);
 
 /* A quote in another form that ends before `at`; NULL: none. */
-const char *redact_lead_entity(struct str s, size_t at);
+const char *redact_prefix_entity(struct str s, size_t at);
 
-/* The quote that closes a text after that opening one. */
-const char *redact_lead_closing(const char *entity);
+/* The closing quote for an opening one. */
+const char *redact_prefix_closing(const char *entity);
 
 #endif

@@ -47,7 +47,7 @@ static const char *const common[] = {"hf_",  "r8_",     "npm_",  "gsk_", "xai-",
                                      "sgp_", "secret_", "pypi-", "ntn_", "SG.",  "glc_"};
 
 /* Whether [redacted] is at `at`, and not the beginning of a longer text. */
-static bool stands_redacted(struct str s, size_t at)
+static bool is_redacted_at(struct str s, size_t at)
 {
     size_t n = strlen(REDACTED);
     return s.n - at >= n && memcmp(s.p + at, REDACTED, n) == 0 &&
@@ -106,7 +106,7 @@ static size_t key_length(struct redact_search *search, size_t at)
         return 0;
     while (body < s.n && isspace((unsigned char)s.p[body]))
         body++;
-    if (body == s.n || stands_redacted(s, body))
+    if (body == s.n || is_redacted_at(s, body))
         return 0;
     size_t end = find_key_end(search, at);
     return body < end ? end - at : 0;
@@ -200,8 +200,8 @@ static bool is_candidate(struct str s, size_t at)
 /* Whether `at` is inside a word, where no secret begins. */
 static bool is_inside_word(struct str s, size_t at)
 {
-    return at > 0 && redact_is_name_byte(s.p[at - 1]) && redact_lead_encoded_sign(s, at) == 0 &&
-           !redact_lead_entity(s, at);
+    return at > 0 && redact_is_name_byte(s.p[at - 1]) && redact_prefix_encoded_sign(s, at) == 0 &&
+           !redact_prefix_entity(s, at);
 }
 
 /* The length of the secret found ahead, if it begins at `at`; else 0. */
@@ -234,7 +234,7 @@ static size_t find_secret(struct redact_search *search, size_t at, enum redact_r
     return token_length(search, at);
 }
 
-/* The next place of values that are learned whole. */
+/* The next place of a value that was learned whole. */
 struct repeats_ahead {
     struct redact_literal_search search;
     size_t begin, end; /* begin == end: none is left */
@@ -263,11 +263,10 @@ static size_t find_repeat_end(struct repeats_ahead *ahead, size_t at)
 struct writing {
     const struct redact_into *into;
     struct str s;
-    size_t plain; /* what is before it is written */
+    size_t plain; /* the bytes before this offset are written */
 };
 
-/* Redacts from `at` to `end`, as far as it is not redacted yet. `new`: not the rest of the text that the call
- * before redacted. */
+/* Redacts the bytes from `at` to `end` that are not redacted yet. `new`: a new secret begins at `at`. */
 static void write_redacted(struct writing *w, size_t at, size_t end, bool new)
 {
     if (end == at || end <= w->plain)
@@ -279,16 +278,16 @@ static void write_redacted(struct writing *w, size_t at, size_t end, bool new)
     w->plain = end;
 }
 
-/* Redacts what begins at `at`, and returns where to go on. */
+/* Redacts a secret that begins at `at`, and returns the next position to search. */
 static size_t redact_position(struct redact_search *search, struct repeats_ahead *repeats, size_t at,
                               struct writing *w)
 {
     enum redact_rule rule;
     struct str s = search->in;
-    if (s.p[at] == '[' && stands_redacted(s, at)) {
-        if (at > 0 && s.p[at - 1] == '>') { /* it was the value of the cell before */
-            search->said.cell = REDACT_HARMLESS;
-            search->said.nested = false;
+    if (s.p[at] == '[' && is_redacted_at(s, at)) {
+        if (at > 0 && s.p[at - 1] == '>') { /* [redacted] was the value of the cell before */
+            search->context.cell = REDACT_HARMLESS;
+            search->context.nested = false;
         }
         return at + strlen(REDACTED);
     }
@@ -308,27 +307,27 @@ static size_t redact_position(struct redact_search *search, struct repeats_ahead
     return at + (n > 0 ? n : 1);
 }
 
-/* Redacts one string; *said is the context of the text before, and is updated. */
-static void redact_string(struct str s, struct redact_context *said, const struct redact_into *into)
+/* Redacts one string. Updates *context, the context from the text before. */
+static void redact_string(struct str s, struct redact_context *context, const struct redact_into *into)
 {
-    struct redact_search state = {.in = s, .request = into->request, .said = *said};
+    struct redact_search state = {.in = s, .request = into->request, .context = *context};
     struct writing w = {.into = into, .s = s};
     struct repeats_ahead repeats;
     begin_repeats(&repeats, into, s);
     for (size_t at = 0; at < s.n;)
         at = redact_position(&state, &repeats, at, &w);
     write_plain(into, (struct str){s.p + w.plain, s.n - w.plain});
-    *said = state.said;
+    *context = state.context;
     /* The end of an object or a tag ends the context. */
-    for (size_t i = state.pair_at; said->pair != REDACT_HARMLESS && i < s.n; i++)
+    for (size_t i = state.pair_at; context->pair != REDACT_HARMLESS && i < s.n; i++)
         if (s.p[i] != '\0' && strchr("{}<>", s.p[i]))
-            said->pair = REDACT_HARMLESS;
+            context->pair = REDACT_HARMLESS;
 }
 
 void redact_text(struct str s, const struct redact_into *into)
 {
-    struct redact_context said = {0};
-    redact_string(s, &said, into);
+    struct redact_context context = {0};
+    redact_string(s, &context, into);
 }
 
 /* Whether a private key begins in that line and does not end there. */
@@ -354,19 +353,19 @@ static void redact_plain_line(struct redact_lines *l, struct str line, const str
         into->tally->n[REDACT_OPTION]++;
         line = (struct str){value.p + value.n, line.n - (size_t)(value.p - line.p) - value.n};
     } else if (l->carry.kind == REDACT_CARRY_NONE) {
-        l->carry = redact_carry_from(line, l->said.pair);
+        l->carry = redact_carry_from(line, l->context.pair);
     }
-    redact_string(line, &l->said, into);
+    redact_string(line, &l->context, into);
 }
 
 /* Redacts a line of a text: the whole line in the body of a private key. */
 static void redact_line(struct redact_lines *l, struct str line, const struct redact_into *into)
 {
-    if (++l->said.lines > MOST_CONTEXT_LINES)
-        l->said = (struct redact_context){0};
+    if (++l->context.lines > MOST_CONTEXT_LINES)
+        l->context = (struct redact_context){0};
     bool ends = l->key_lines == 0 || memmem(line.p, line.n, KEY_END, strlen(KEY_END));
     l->key_lines = ends ? 0 : l->key_lines - 1;
-    if (ends || line.n == 0 || stands_redacted(line, 0)) {
+    if (ends || line.n == 0 || is_redacted_at(line, 0)) {
         redact_plain_line(l, line, into);
     } else {
         write_bytes(into, REDACTED, strlen(REDACTED));
@@ -376,7 +375,7 @@ static void redact_line(struct redact_lines *l, struct str line, const struct re
         l->key_lines = MOST_KEY_LINES;
 }
 
-/* Where to cut a line longer than REDACT_LINE_MAX: at its last blank. */
+/* The position at which to cut a line longer than REDACT_LINE_MAX: its last blank. */
 static size_t find_cut(struct str line)
 {
     size_t n = line.n;

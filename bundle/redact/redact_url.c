@@ -223,7 +223,7 @@ void redact_url_read(struct redact_search *search, size_t at)
     if (n == 0 || !read_scheme(a.s, at, &a.web) || !read_user(&a))
         return;
     size_t end = find_password_end(&a);
-    if (end <= a.pass || !redact_goes(REDACT_SECRET, (struct str){a.s.p + a.pass, end - a.pass}))
+    if (end <= a.pass || !redact_is_secret(REDACT_SECRET, (struct str){a.s.p + a.pass, end - a.pass}))
         return;
     search->ahead.begin = a.pass;
     search->ahead.end = end;
@@ -264,7 +264,7 @@ size_t redact_url_password(struct redact_search *search, size_t at)
     if (dsn == 0 && (end >= s.n || s.p[end] != '@' || end == at))
         return 0;
     struct str found = {s.p + at, (dsn > 0 ? dsn : find_last_at(s, end, 0)) - at};
-    return redact_goes(REDACT_SECRET, found) ? found.n : 0;
+    return redact_is_secret(REDACT_SECRET, found) ? found.n : 0;
 }
 
 /* Whether a part of a path is a secret, given the part before it. Outside of requests a word may be a file
@@ -279,8 +279,8 @@ static bool is_secret_part(const struct redact_search *search, struct str name, 
     for (size_t i = 0; i < sizeof ordinary / sizeof *ordinary; i++)
         if (str_is(part, ordinary[i]))
             return false;
-    return redact_looks_random(part) || redact_goes(REDACT_MAYBE, part) ||
-           (search->request && redact_goes(REDACT_SECRET, part));
+    return redact_looks_random(part) || redact_is_secret(REDACT_MAYBE, part) ||
+           (search->request && redact_is_secret(REDACT_SECRET, part));
 }
 
 size_t redact_url_path(const struct redact_search *search, size_t at)
@@ -292,8 +292,8 @@ size_t redact_url_path(const struct redact_search *search, size_t at)
     if (at < 2 || at >= s.n || s.p[at - 1] != '/')
         return 0;
     if (redact_find_before(s, at, hooks, sizeof hooks / sizeof *hooks)) {
-        struct str all = {s.p + at, redact_reach_until(s, at, " \t\"'<>?#&,;)]}\\", s.n - at)};
-        return redact_goes(REDACT_SECRET, all) ? all.n : 0;
+        struct str all = {s.p + at, redact_length_until(s, at, " \t\"'<>?#&,;)]}\\", s.n - at)};
+        return redact_is_secret(REDACT_SECRET, all) ? all.n : 0;
     }
     size_t end = at - 1, begin = end;
     while (begin > 0 && redact_is_name_byte(s.p[begin - 1]))
@@ -303,8 +303,8 @@ size_t redact_url_path(const struct redact_search *search, size_t at)
         return 0;
     /* In a request a part of the path ends at a slash or with the path. */
     const char *stops = search->request ? "/ \t?#" : "/ \t\"'<>?#&,;)]}\\";
-    struct str part = {s.p + at, redact_reach_until(s, at, stops, REDACT_RANDOM_MOST)};
+    struct str part = {s.p + at, redact_length_until(s, at, stops, REDACT_RANDOM_MOST)};
     if (!is_secret_part(search, (struct str){s.p + begin, end - begin}, part))
         return 0;
-    return redact_reach_until(s, at, stops, s.n - at);
+    return redact_length_until(s, at, stops, s.n - at);
 }

@@ -2,7 +2,7 @@
  * The value of a name: whether to redact it, and its length. A value is redacted because of its name, the
  * name beside it in a pair (`{"name": "DB_PASSWORD", "value": "x"}`), or as the argument of an option.
  *
- * First reads enough of it for the decision; reads the rest only to redact it, and then skips it.
+ * The first 256 bytes of the value decide. The true end is found only if the value will be redacted.
  */
 #include <ctype.h>
 #include <string.h>
@@ -13,25 +13,25 @@
 
 /* ---- the end of a value -------------------------------------------------------------------------------- */
 
-/* The length of a quoted value, up to `most` bytes: to its closing quote, or to the end of a string around
- * it. */
-static size_t quoted_reach(struct str s, size_t at, const struct redact_lead *l, size_t most)
+/* The length of a quoted value up to the closing quote, or up to the end of an enclosing string; at most
+ * `most` bytes. */
+static size_t quoted_length(struct str s, size_t at, const struct redact_prefix *l, size_t most)
 {
-    size_t run = 0, n = 0; /* of backslashes before this byte */
+    size_t backslashes = 0, n = 0; /* backslashes before this byte */
     for (; at + n < s.n && n < most; n++) {
-        size_t r = run, k = l->escapes;
-        run = s.p[at + n] == '\\' ? run + 1 : 0;
+        size_t preceding = backslashes, nesting = l->escapes;
+        backslashes = s.p[at + n] == '\\' ? backslashes + 1 : 0;
         if (s.p[at + n] != l->quote)
             continue;
-        bool doubled = l->escapes == 0 && n > 0 && r % 2 == 0 && s.n - at - n > 2 &&
+        bool doubled = l->escapes == 0 && n > 0 && preceding % 2 == 0 && s.n - at - n > 2 &&
                        s.p[at + n + 1] == l->quote && redact_is_name_byte(s.p[at + n + 2]);
         if (doubled) { /* SQL's 'a''b' */
             n++;
             continue;
         }
-        for (; k > 0 && r >= k && r % 2; k /= 2)
-            r /= 2;
-        if (k > 0 || r % 2 == 0)
+        for (; nesting > 0 && preceding >= nesting && preceding % 2; nesting /= 2)
+            preceding /= 2;
+        if (nesting > 0 || preceding % 2 == 0)
             return n - (l->escapes < n ? l->escapes : n);
     }
     return n;
@@ -52,9 +52,9 @@ static size_t type_length(struct str s, size_t at, size_t most)
     return n;
 }
 
-/* The same for a list, an object or a value of Go with its type, `[]string{...}`: to the last closing
- * bracket. 0: no bracket begins here. */
-static size_t bracket_reach(struct str s, size_t at, size_t most)
+/* The length of a list or an object up to its closing bracket, with Go's type in front, `[]string{...}`. 0:
+ * no bracket begins here. */
+static size_t bracket_length(struct str s, size_t at, size_t most)
 {
     enum { MOST_TYPE = 64 };
     size_t n = 0, depth = 0;
@@ -71,7 +71,7 @@ static size_t bracket_reach(struct str s, size_t at, size_t most)
     }
 }
 
-size_t redact_reach_until(struct str s, size_t at, const char *stops, size_t most)
+size_t redact_length_until(struct str s, size_t at, const char *stops, size_t most)
 {
     size_t n = 0;
     while (at + n < s.n && n < most && (!s.p[at + n] || !strchr(stops, s.p[at + n])))
@@ -79,10 +79,10 @@ size_t redact_reach_until(struct str s, size_t at, const char *stops, size_t mos
     return n;
 }
 
-/* To the entity that closes a quoted value of HTML or of a request, or to a tag. */
-static size_t entity_reach(struct str s, size_t at, const char *entity, size_t most)
+/* The length of a value of HTML or of a request up to the entity that closes the quote, or up to a tag. */
+static size_t entity_length(struct str s, size_t at, const char *entity, size_t most)
 {
-    entity = redact_lead_closing(entity);
+    entity = redact_prefix_closing(entity);
     size_t n = 0, length = strlen(entity);
     const char *ends = entity[0] == '%' ? "< \t&\"'" : entity[0] == '&' ? "<" : entity[0] == '\\' ? "\"" : "";
     while (
@@ -92,13 +92,13 @@ static size_t entity_reach(struct str s, size_t at, const char *entity, size_t m
     return n;
 }
 
-/* To a percent-encoded byte that ends a value. */
-static size_t encoded_reach(struct str s, size_t at, const struct redact_lead *l, size_t most)
+/* The length of a value up to a percent-encoded byte that ends it. */
+static size_t encoded_length(struct str s, size_t at, const struct redact_prefix *l, size_t most)
 {
     static const char *const ends[] = {"26", "20", "22", "23", "27", "3b", "7d", "5d", "2c"};
     size_t n = 0, n_ends = sizeof ends / sizeof *ends - (l->name_quoted ? 0 : 3);
     while (at + n < s.n && n < most) {
-        n += redact_reach_until(s, at + n, l->request ? " \t&#%" : " \t&;,\"'%<", most - n);
+        n += redact_length_until(s, at + n, l->request ? " \t&#%" : " \t&;,\"'%<", most - n);
         if (n >= most || at + n >= s.n || s.p[at + n] != '%')
             break;
         for (size_t i = 0; s.n - at - n > 2 && i < n_ends; i++)
@@ -109,7 +109,7 @@ static size_t encoded_reach(struct str s, size_t at, const struct redact_lead *l
     return n;
 }
 
-/* Whether a quote that no stop of a value names begins at `at`: the value is behind it. */
+/* Whether an unusual quote (backtick, typographic, \x22) begins at `at`: the value then starts after it. */
 static bool begins_quote(struct str s, size_t at)
 {
     static const size_t lengths[] = {1, 3, 4, 6}; /* of a backtick, of UTF-8, of \x22, of \u0022 */
@@ -119,48 +119,47 @@ static bool begins_quote(struct str s, size_t at)
     if (s.p[at] == '`')
         return true;
     for (size_t i = 1; i < sizeof lengths / sizeof *lengths; i++) {
-        const char *entity = s.n - at >= lengths[i] ? redact_lead_entity(s, at + lengths[i]) : NULL;
+        const char *entity = s.n - at >= lengths[i] ? redact_prefix_entity(s, at + lengths[i]) : NULL;
         if (entity && strlen(entity) == lengths[i])
             return true;
     }
     return false;
 }
 
-/* Whether the value is a parameter in a request: it ends at `&`, `#` or a blank, and may contain anything
- * else. */
-static bool is_parameter(const struct redact_lead *l)
+/* Whether the value is a parameter in a request. Such a value ends at `&`, `#` or a blank. */
+static bool is_parameter(const struct redact_prefix *l)
 {
     return l->request && l->parameter && l->sign == '=' && !l->encoded && !l->entity;
 }
 
-static size_t value_reach(struct str s, size_t at, const struct redact_lead *l, size_t most)
+static size_t value_length(struct str s, size_t at, const struct redact_prefix *l, size_t most)
 {
     if (is_parameter(l))
-        return redact_reach_until(s, at, " \t&#", most);
-    bool header = l->sign == ':' && !l->name_quoted && l->apart;
+        return redact_length_until(s, at, " \t&#", most);
+    bool header = l->sign == ':' && !l->name_quoted && l->space_after_sign;
     if (l->entity)
-        return entity_reach(s, at, l->entity, most);
+        return entity_length(s, at, l->entity, most);
     if (l->encoded)
-        return encoded_reach(s, at, l, most);
-    if (l->quote && (!l->whole || header || (l->element && l->sign == '=')))
-        return quoted_reach(s, at, l, most);
+        return encoded_length(s, at, l, most);
+    if (l->quote && (!l->quote_opens_string || header || (l->in_list && l->sign == '=')))
+        return quoted_length(s, at, l, most);
     if (!header && begins_quote(s, at))
         return 0;
     if (l->sign != ':')
-        return redact_reach_until(s, at, " \t&;,\"'", most);
+        return redact_length_until(s, at, " \t&;,\"'", most);
     if (header) /* to the end of the line */
         return s.n - at < most ? s.n - at : most;
-    size_t brackets = l->listed || l->name_quoted ? bracket_reach(s, at, most) : 0;
+    size_t brackets = l->after_separator || l->name_quoted ? bracket_length(s, at, most) : 0;
     if (brackets > 0)
         return brackets;
     if (!l->name_quoted)
-        return l->listed ? redact_reach_until(s, at, " \t&;,\"'}])", most) : 0;
-    return redact_reach_until(s, at, " \t&;,\"'}])\\", most);
+        return l->after_separator ? redact_length_until(s, at, " \t&;,\"'}])", most) : 0;
+    return redact_length_until(s, at, " \t&;,\"'}])\\", most);
 }
 
 /* ---- pairs --------------------------------------------------------------------------------------------- */
 
-/* The hint that a name, itself a value, gives for the value beside it. */
+/* How secret the name in `"name": v` makes its `value`. */
 static enum redact_name judge_value(struct str v)
 {
     size_t n = 0;
@@ -169,22 +168,22 @@ static enum redact_name judge_value(struct str v)
     return redact_judge_name((struct str){v.p, n});
 }
 
-/* The hint of the text before this `value`, in the same object or tag. */
+/* The verdict of an earlier `name` in the same object or tag on this value. */
 static enum redact_name judge_by_text_before(struct redact_search *search, size_t at)
 {
     struct str s = search->in;
-    enum redact_name says = search->said.pair;
+    enum redact_name verdict = search->context.pair;
     struct str between = {s.p + search->pair_at, at - search->pair_at};
-    search->said.pair = REDACT_HARMLESS;
-    for (size_t i = 0; says != REDACT_HARMLESS && i < between.n; i++)
+    search->context.pair = REDACT_HARMLESS;
+    for (size_t i = 0; verdict != REDACT_HARMLESS && i < between.n; i++)
         if (between.p[i] != '\0' && strchr("{}<>", between.p[i]))
             return REDACT_HARMLESS;
-    return says;
+    return verdict;
 }
 
-/* Where the value of the next pair begins in `"value": "x", "secret": true, "name": "DB_PASSWORD"` or in the
- * attributes of a tag, from the end of a value on; 0: the object or the tag ends before. */
-static size_t find_next_value(struct str s, size_t at, const struct redact_lead *l)
+/* The start of the next pair's value in `"value": "x", "secret": true, "name": "DB_PASSWORD"` or in the
+ * attributes of a tag; `at` is the end of a value. 0: the object or the tag ends before. */
+static size_t find_next_value(struct str s, size_t at, const struct redact_prefix *l)
 {
     enum { MOST_BETWEEN = 32, MOST_BLANKS = 8 };
     size_t begin = at;
@@ -200,58 +199,57 @@ static size_t find_next_value(struct str s, size_t at, const struct redact_lead 
     return at < s.n ? at : 0;
 }
 
-/* The hint of the text after it, in the same object or tag. */
+/* The verdict of a later `name` in the same object or tag on this value. */
 static enum redact_name judge_by_text_after(struct redact_search *search, size_t at,
-                                            const struct redact_lead *l)
+                                            const struct redact_prefix *l)
 {
     enum { MOST_PAIRS = 4 };
     struct str s = search->in;
     if (!l->name_quoted && !(l->sign == '=' && l->quote))
         return REDACT_HARMLESS;
-    struct redact_lead now = *l;
+    struct redact_prefix now = *l;
     for (int i = 0; i < MOST_PAIRS; i++) {
-        size_t end = at + value_reach(s, at, &now, REDACT_RANDOM_MOST);
+        size_t end = at + value_length(s, at, &now, REDACT_RANDOM_MOST);
         at = find_next_value(s, end, l);
-        if (at == 0 || !redact_lead_read(search, at, &now))
+        if (at == 0 || !redact_prefix_read(search, at, &now))
             return REDACT_HARMLESS;
         if (redact_pair_part(now.name) == REDACT_PAIR_NAME)
             return judge_value(
-                (struct str){s.p + at, redact_reach_until(s, at, "\"'\\ ,}", REDACT_NAME_MOST)});
+                (struct str){s.p + at, redact_length_until(s, at, "\"'\\ ,}", REDACT_NAME_MOST)});
     }
     return REDACT_HARMLESS;
 }
 
-/* What the other half of a pair implies for this value; stores what this value implies for the other half. */
-static enum redact_name judge_pair(struct redact_search *search, size_t at, const struct redact_lead *l,
+/* Stores the verdict of a `name`. For a `value`, returns the verdict of its name. */
+static enum redact_name judge_pair(struct redact_search *search, size_t at, const struct redact_prefix *l,
                                    struct str first)
 {
-    struct redact_lead copy = *l; /* its name is in search->name, which the next read overwrites */
     enum redact_pair part = redact_pair_part(l->name);
     if (part == REDACT_PAIR_NAME) {
-        search->said.pair = judge_value(first);
-        search->said.lines = 0;
+        search->context.pair = judge_value(first);
+        search->context.lines = 0;
         search->pair_at = at;
     }
     if (part != REDACT_PAIR_VALUE)
         return REDACT_HARMLESS;
-    enum redact_name says = judge_by_text_before(search, at);
-    return says != REDACT_HARMLESS ? says : judge_by_text_after(search, at, &copy);
+    enum redact_name verdict = judge_by_text_before(search, at);
+    return verdict != REDACT_HARMLESS ? verdict : judge_by_text_after(search, at, l);
 }
 
 /* ---- the decision -------------------------------------------------------------------------------------- */
 
 /* JSON's values for "not set" are not secrets. */
-static bool is_not_set(const struct redact_lead *l, struct str v)
+static bool is_not_set(const struct redact_prefix *l, struct str v)
 {
     return l->name_quoted && !l->quote && (str_is(v, "null") || str_is(v, "true") || str_is(v, "false"));
 }
 
-/* Whether a list or an object contains a string, or any other value is not a number. */
-static bool contains_text(const struct redact_lead *l, struct str v)
+/* Whether a list or an object contains a string. For other values: whether the value is not a number. */
+static bool contains_text(const struct redact_prefix *l, struct str v)
 {
     size_t bracket = type_length(v, 0, v.n);
     if (bracket >= v.n || !opens_bracket(v.p[bracket]))
-        return v.n > 0 && l->quote && !l->whole && !isdigit((unsigned char)v.p[0]);
+        return v.n > 0 && l->quote && !l->quote_opens_string && !isdigit((unsigned char)v.p[0]);
     /* In Go's `[]string{...}` the braces contain strings, not names. */
     bool is_go = v.p[0] != '{' && memchr(v.p, '{', v.n);
     char before = v.p[bracket];
@@ -277,51 +275,51 @@ static bool is_password_of_p(struct str v)
     if (n > 0 && v.p[n - 1] == '/' && v.n - n == 3 &&
         (memcmp(v.p + n, "tcp", 3) == 0 || memcmp(v.p + n, "udp", 3) == 0))
         return false; /* 127.0.0.1:80:80/tcp */
-    return n < v.n && !strchr("/.$~", v.p[0]) && redact_goes(REDACT_SECRET, v);
+    return n < v.n && !strchr("/.$~", v.p[0]) && redact_is_secret(REDACT_SECRET, v);
 }
 
-/* The password of USER:PASSWORD begins later than the value: stores it for its position. */
-static void read_user_password(struct redact_search *search, size_t at, const struct redact_lead *l)
+/* Finds the password in USER:PASSWORD and stores it in search->ahead, because it begins after `at`. */
+static void read_user_password(struct redact_search *search, size_t at, const struct redact_prefix *l)
 {
     struct str s = search->in;
-    struct str v = {s.p + at, value_reach(s, at, l, REDACT_RANDOM_MOST)};
+    struct str v = {s.p + at, value_length(s, at, l, REDACT_RANDOM_MOST)};
     size_t password = redact_user_password(v);
     if (password == 0)
         return;
     search->ahead.begin = at + password;
-    search->ahead.end = at + value_reach(s, at, l, s.n);
+    search->ahead.end = at + value_length(s, at, l, s.n);
     search->ahead.rule = REDACT_OPTION;
 }
 
-/* Whether a parameter of a request is a secret, given what its name means: its whole value, or the first of
- * several in it. */
-static bool parameter_goes(enum redact_name says, struct str name, struct str value)
+/* Whether the value of a request's parameter, or the first of several values in it, is a secret. */
+static bool is_secret_parameter(enum redact_name verdict, struct str name, struct str value)
 {
-    struct str first = {value.p, redact_reach_until(value, 0, ";,\"'", value.n)};
-    return redact_goes(says, first) || redact_goes_as_parameter(name, value) ||
-           redact_goes_as_parameter(name, first);
+    struct str first = {value.p, redact_length_until(value, 0, ";,\"'", value.n)};
+    return redact_is_secret(verdict, first) || redact_is_secret_parameter(name, value) ||
+           redact_is_secret_parameter(name, first);
 }
 
 size_t redact_value_length(struct redact_search *search, size_t at)
 {
     struct str s = search->in;
-    struct redact_lead l;
-    if (at < 2 || !redact_lead_read(search, at, &l))
+    struct redact_prefix l;
+    if (at < 2 || !redact_prefix_read(search, at, &l))
         return 0;
-    enum redact_name says = redact_judge_name(l.name), inner = redact_judge_name(l.inner);
-    says = inner > says ? inner : says;
+    enum redact_name verdict = redact_judge_name(l.name), inner = redact_judge_name(l.inner);
+    verdict = inner > verdict ? inner : verdict;
     bool plural = redact_is_plural(l.name), argument = l.sign == ' ' || l.sign == ',';
     bool is_p = argument && str_is(l.name, "-p");
-    enum redact_pair part = says == REDACT_SECRET ? REDACT_NO_PAIR : redact_pair_part(l.name);
+    enum redact_pair part = verdict == REDACT_SECRET ? REDACT_NO_PAIR : redact_pair_part(l.name);
     if (redact_is_user_option(l.name))
         read_user_password(search, at, &l);
-    if (says == REDACT_HARMLESS && !l.parameter && !plural && !is_p && part == REDACT_NO_PAIR)
+    if (verdict == REDACT_HARMLESS && !l.parameter && !plural && !is_p && part == REDACT_NO_PAIR)
         return 0;
-    struct str name = l.name, first = {s.p + at, value_reach(s, at, &l, REDACT_RANDOM_MOST)};
-    bool goes = redact_goes(says, first) || (l.parameter && parameter_goes(says, name, first)) ||
-                (plural && contains_text(&l, first) && redact_goes(REDACT_SECRET, first)) ||
-                (is_p && is_password_of_p(first));
-    if (!goes && part != REDACT_NO_PAIR && first.n > 0)
-        goes = redact_goes(judge_pair(search, at, &l, first), first);
-    return goes && !is_not_set(&l, first) ? value_reach(s, at, &l, s.n) : 0;
+    struct str name = l.name, first = {s.p + at, value_length(s, at, &l, REDACT_RANDOM_MOST)};
+    bool is_secret = redact_is_secret(verdict, first) ||
+                     (l.parameter && is_secret_parameter(verdict, name, first)) ||
+                     (plural && contains_text(&l, first) && redact_is_secret(REDACT_SECRET, first)) ||
+                     (is_p && is_password_of_p(first));
+    if (!is_secret && part != REDACT_NO_PAIR && first.n > 0)
+        is_secret = redact_is_secret(judge_pair(search, at, &l, first), first);
+    return is_secret && !is_not_set(&l, first) ? value_length(s, at, &l, s.n) : 0;
 }

@@ -135,7 +135,7 @@ static int request_string(struct scrub *s, const char *key, json_t *string, stru
 /* Whether the key alone makes the string a secret, as in `"password": "x"`. */
 static bool is_secret_by_key(const char *key, struct str text)
 {
-    return key && redact_goes(redact_judge_name(str_of(key)), text);
+    return key && redact_is_secret(redact_judge_name(str_of(key)), text);
 }
 
 static int first_string(struct scrub *s, const char *key, json_t *string, struct err *err)
@@ -279,7 +279,7 @@ static const char *get_pair_key(json_t *object)
 {
     static const char *const keys[] = {
         [REDACT_HARMLESS] = NULL, [REDACT_MAYBE] = "key", [REDACT_SECRET] = "password"};
-    enum redact_name says = REDACT_HARMLESS;
+    enum redact_name verdict = REDACT_HARMLESS;
     const char *key;
     json_t *inner;
     json_object_foreach(object, key, inner)
@@ -287,9 +287,9 @@ static const char *get_pair_key(json_t *object)
         if (!json_is_string(inner) || redact_pair_part(str_of(key)) != REDACT_PAIR_NAME)
             continue;
         enum redact_name more = redact_judge_name(get_string(inner));
-        says = more > says ? more : says;
+        verdict = more > verdict ? more : verdict;
     }
-    return keys[says];
+    return keys[verdict];
 }
 
 static int walk_object(struct scrub *s, string_fn *each, json_t *object, struct err *err)
@@ -478,8 +478,8 @@ static int learn_requests(struct scrub *s, const json_t *items, struct err *err)
     json_t *item;
     json_object_foreach((json_t *)(uintptr_t)items, path, item)
     {
-        bool goes = false;
-        if (check_cancelled(s, strlen(path), err) < 0 || learn_request(s, item, &goes, err) < 0)
+        bool is_secret = false;
+        if (check_cancelled(s, strlen(path), err) < 0 || learn_request(s, item, &is_secret, err) < 0)
             return -1;
         json_t *hash = json_object_get(item, "sha256");
         if (json_is_string(hash) && json_object_setn_new(s->hashes, json_string_value(hash),
@@ -487,7 +487,7 @@ static int learn_requests(struct scrub *s, const json_t *items, struct err *err)
             return err_nomem(err);
         /* `false` marks a path that stays: the rules do not search a member's path. */
         if (json_object_set_new(s->renamed, path, json_false()) < 0 ||
-            (goes && json_object_set_new(s->by_request, path, json_true()) < 0))
+            (is_secret && json_object_set_new(s->by_request, path, json_true()) < 0))
             return err_nomem(err);
     }
     return 0;
