@@ -1,4 +1,4 @@
-/* Gzip of data in memory: with libdeflate, which is made for that, or else with zlib. */
+/* Gzip of data in memory: with libdeflate, else with zlib. */
 #ifndef PROTO_GZIP_H
 #define PROTO_GZIP_H
 

@@ -499,8 +499,8 @@ static bool any_zero(const struct profile *p)
     return false;
 }
 
-static int merge(struct profile *const *profiles, size_t n, struct profile **taken, struct profile **ret,
-                 struct err *err)
+static int merge_profiles(struct profile *const *profiles, size_t n, struct profile **taken,
+                          struct profile **ret, struct err *err)
 {
     if (n == 0)
         return err_set(err, ERR_FAILED, "no profiles to merge");
@@ -511,7 +511,7 @@ static int merge(struct profile *const *profiles, size_t n, struct profile **tak
     if (!to)
         return -1;
     int rc = merge_into(to, profiles, n, taken, err);
-    /* Samples whose values came to nothing go, and what only they referred to. */
+    /* Drop samples whose values add up to 0, and the parts that only they refer to. */
     if (rc == 0 && any_zero(to)) {
         struct profile *all = to;
         to = NULL;
@@ -527,10 +527,10 @@ static int merge(struct profile *const *profiles, size_t n, struct profile **tak
 
 int profile_merge(struct profile *const *profiles, size_t n, struct profile **ret, struct err *err)
 {
-    return merge(profiles, n, NULL, ret, err);
+    return merge_profiles(profiles, n, NULL, ret, err);
 }
 
 int profile_merge_all(struct profile **profiles, size_t n, struct profile **ret, struct err *err)
 {
-    return merge(profiles, n, profiles, ret, err);
+    return merge_profiles(profiles, n, profiles, ret, err);
 }

@@ -1,10 +1,10 @@
 /*
- * How much text a profile spells out.
+ * Limits the text that a profile expands to.
  *
- * A profile refers to its strings by number, so that a few bytes in it may mean a long text: many functions
- * of one long name, many samples of one location with many lines. All that reads profiles takes time, and
- * much of it memory, for the text and not for the number. Real profiles spell out a few hundred bytes for
- * each frame; one that spells out far more is refused here, once for all readers.
+ * A profile refers to its strings by number, so a few bytes can stand for a long text: many functions of one
+ * long name, many samples of one location with many lines. Readers of profiles need time and memory for the
+ * text, not for the number. Real profiles expand to a few hundred bytes for each frame. This file refuses a
+ * profile that expands to far more, for all readers.
  */
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@
 /* Bytes of a frame besides its text. */
 #define FRAME_BYTES 32
 
-/* So much is allowed however small the profile is, and so much for each thing that spells text out. */
+/* The limits for the smallest profile, and for each part that expands to text. */
 #define TABLE_FREE (UINT64_C(32) << 20)
 #define TABLE_EACH 1024
 #define FRAMES_FREE (UINT64_C(128) << 20)
@@ -63,7 +63,7 @@ static int check_tables(const struct profile *p, struct err *err)
         "mappings and comments", err);
 }
 
-/* The text of each location's lines; *ret_most is the most of one. The caller frees it. */
+/* Returns the text size of each location's lines, which the caller frees; *ret_most is the largest. */
 static uint64_t *weigh_locations(const struct profile *p, uint64_t *ret_most, struct err *err)
 {
     uint64_t *weights = malloc((p->n_locations + 1) * sizeof *weights), most = FRAME_BYTES;
@@ -88,7 +88,7 @@ static int check_frames(const struct profile *p, struct err *err)
     uint64_t *weights = weigh_locations(p, &most, err);
     if (!weights)
         return -1;
-    /* Most profiles are within the limit even if all frames were those of the longest text. */
+    /* Most profiles would be within the limit even if each frame had the longest text. */
     bool sure = p->n_stack == 0 || most <= all / p->n_stack;
     for (size_t i = 0; !sure && i < p->n_samples; i++) {
         struct profile_walk w = profile_walk(p, &p->samples[i]);

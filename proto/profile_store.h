@@ -38,7 +38,7 @@ static inline unsigned char *profile_put_frame(const struct profile *p, unsigned
 /* Maps `size` zero bytes; a page uses memory only once it is written. */
 int region_map(struct region *ret, size_t size, struct err *err);
 void region_release(struct region *r);
-/* Releases the whole pages of [from, to), which nobody reads any more, if there are many. */
+/* Releases the whole pages of [from, to), which are no longer read, if there are many. */
 void region_forget(struct region *r, size_t from, size_t to);
 
 /* Inflates gzip, member after member, into a region of its own; other bytes are copied. ERR_LIMIT for gzip
@@ -46,9 +46,9 @@ void region_forget(struct region *r, size_t from, size_t to);
 int region_inflate(const void *p, size_t n, uint64_t max_bytes, struct region *ret, struct err *err);
 
 /*
- * Decodes the message in `bytes`. The profile keeps them: *bytes is empty then. While it is decoded, what has
- * been read is given back, so that bytes and columns never stand in memory both. *ret_other: it is no such
- * message, but may be another form; the bytes are as they were then.
+ * Decodes the message in `bytes`, and takes ownership of them: *bytes is empty then. Releases the bytes as
+ * they are read, so that bytes and columns are never in memory together. *ret_other: it is no such message,
+ * but may be another form; then the bytes are unchanged.
  */
 int profile_decode(struct region *bytes, struct profile **ret, bool *ret_other, struct err *err);
 /* Parses a text form. */

@@ -3,10 +3,10 @@
 #include "proto/profile_text.h"
 #include "base/banned.h"
 
-/* google/pprof's words. */
+/* google/pprof's message. */
 #define UNRECOGNIZED "unrecognized profile format"
 
-/* ---- what is read ---- */
+/* ---- building the profile ---- */
 
 static bool same_address(const void *ctx, uint32_t number)
 {
@@ -78,8 +78,8 @@ int text_set_period(struct text_reader *r, struct str type, const char *unit, in
 
 /* ---- counts: goroutine, threadcreate ---- */
 
-/* "3 @ 0x46e6c1 0x40a0c5": that many, and their stack of return addresses. */
-static int read_counted(struct text_reader *r, struct str line)
+/* Reads "3 @ 0x46e6c1 0x40a0c5": a count and a stack of return addresses. */
+static int read_count_line(struct text_reader *r, struct str line)
 {
     int64_t count = 0;
     if (text_match(r, PATTERN_COUNT, line) && text_int(r->groups[1], 0, &count) &&
@@ -101,7 +101,7 @@ enum text_result text_read_count(struct text_reader *r)
         profile_add_sample_type(r->p, r->p->period_type, r->err) < 0)
         return TEXT_FAILED;
     while (lines_next(l) && !str_begins(l->text, "---"))
-        if (!text_is_comment(l->text) && read_counted(r, l->text) < 0)
+        if (!text_is_comment(l->text) && read_count_line(r, l->text) < 0)
             return TEXT_FAILED;
     return lines_check(l, r->err) < 0 || text_read_maps(r) < 0 ? TEXT_FAILED : TEXT_READ;
 }
@@ -127,7 +127,7 @@ static bool read_attribute(struct text_reader *r, struct str line, int64_t *hz)
     return str_is(key, "discarded samples");
 }
 
-/* The attributes in front of the samples. */
+/* Reads the attributes before the samples. */
 static bool read_attributes(struct text_reader *r, int64_t *hz)
 {
     struct lines *l = &r->lines;
@@ -143,8 +143,8 @@ static bool read_attributes(struct text_reader *r, int64_t *hz)
     return true;
 }
 
-/* "31419 2 @ 0x46e6c1": cycles and how often. */
-static enum text_result read_contended(struct text_reader *r, struct str line, int64_t hz)
+/* Reads "31419 2 @ 0x46e6c1": cycles, a count and a stack. */
+static enum text_result read_contention_line(struct text_reader *r, struct str line, int64_t hz)
 {
     int64_t delay = 0, count = 0, period = r->p->period;
     char text[200];
@@ -195,7 +195,7 @@ enum text_result text_read_contention(struct text_reader *r)
         struct str line = str_trim(l->text);
         if (str_begins(line, "---"))
             break;
-        enum text_result result = text_is_comment(line) ? TEXT_READ : read_contended(r, line, hz);
+        enum text_result result = text_is_comment(line) ? TEXT_READ : read_contention_line(r, line, hz);
         if (result != TEXT_READ)
             return result;
     } while (lines_next(l));
@@ -204,7 +204,7 @@ enum text_result text_read_contention(struct text_reader *r)
 
 /* ---- threads ---- */
 
-/* The stack of a thread, and the line behind it. *ret_same: it is the one before again. */
+/* Reads the stack of a thread, and the line after it. *ret_same: the stack is the previous one. */
 static int read_thread(struct text_reader *r, struct str *ret_next, bool *ret_same)
 {
     struct lines *l = &r->lines;
@@ -226,8 +226,8 @@ static int read_thread(struct text_reader *r, struct str *ret_next, bool *ret_sa
     return lines_check(l, r->err);
 }
 
-/* The innermost frame may be there twice, once as a return address: that one goes. */
-static void drop_doubled(struct profile *p)
+/* Removes the second of two innermost frames if it is the return address of the first. */
+static void drop_repeated_frames(struct profile *p)
 {
     for (size_t i = 0; i < p->n_samples; i++) {
         struct profile_sample *s = &p->samples[i];
@@ -273,13 +273,13 @@ enum text_result text_read_thread(struct text_reader *r)
     }
     if (text_read_maps(r) < 0)
         return TEXT_FAILED;
-    drop_doubled(r->p);
+    drop_repeated_frames(r->p);
     return TEXT_READ;
 }
 
-/* ---- which form it is ---- */
+/* ---- choosing the form ---- */
 
-/* One form: *ret if it is that. */
+/* Parses the text as one form; sets *ret if it has that form. */
 static enum text_result try_form(enum text_result (*read)(struct text_reader *r), struct str text,
                                  struct profile **ret, struct err *err)
 {

@@ -1,6 +1,6 @@
 /*
- * The text forms of profiles, as Go's runtime writes them with debug=1 and older tools did: what their
- * parsers share. Each makes a profile, or says that the text is of another form.
+ * Shared by the parsers of the text forms, which Go's runtime writes with debug=1 and older tools wrote. A
+ * parser makes a profile, or reports that the text has another form.
  *
  * Source: google/pprof profile/legacy_profile.go.
  */
@@ -9,34 +9,34 @@
 
 #include "proto/profile_store.h"
 
-/* The lines of a text. One of 64 KiB or more ends it: `too_long`. */
+/* The lines of a text. A line of 64 KiB or more ends the text and sets `too_long`. */
 struct lines {
     const char *p, *end;
-    struct str text; /* the line in hand, without its end; empty behind the last */
+    struct str text; /* the current line without its end; empty after the last */
     bool too_long;
 };
 
 bool lines_next(struct lines *l);
-/* Whether all lines that there were could be read; else what google/pprof says. */
+/* Checks that no line was too long. The error has google/pprof's words. */
 int lines_check(const struct lines *l, struct err *err);
 
 #define TEXT_MAX_GROUPS 8
 
 struct text_pattern;
 
-/* A text being read into a profile. */
+/* A text that is being parsed into a profile. */
 struct text_reader {
     struct lines lines;
     struct profile *p;
     struct finder addresses; /* of the locations */
     uint32_t *stack;
     size_t depth, cap_stack;
-    struct text_pattern **patterns;     /* N_PATTERNS, those compiled so far */
-    struct str groups[TEXT_MAX_GROUPS]; /* what the last pattern matched: whole, then each group */
+    struct text_pattern **patterns;     /* N_PATTERNS; NULL: not compiled yet */
+    struct str groups[TEXT_MAX_GROUPS]; /* the match of the last pattern, then each group */
     struct err *err;
 };
 
-/* What a line is matched against; profile_text_match.c has them. */
+/* The patterns for lines, in profile_text_match.c. */
 enum text_pattern_id {
     PATTERN_COUNT_START,
     PATTERN_COUNT,
@@ -55,37 +55,37 @@ enum text_pattern_id {
     N_PATTERNS
 };
 
-/* Whether it is found in s: r->groups tell where. What takes too many steps is not found. */
+/* Whether s contains the pattern; sets r->groups. Returns false if the match takes too many steps. */
 bool text_match(struct text_reader *r, enum text_pattern_id id, struct str s);
 void text_match_release(struct text_reader *r);
 
-/* Go's ParseInt and ParseUint: base 0 looks at the prefix (0x, 0o, 0b, 0). */
+/* Parse as Go's ParseInt and ParseUint do: base 0 uses the prefix (0x, 0o, 0b, 0). */
 bool text_int(struct str s, unsigned base, int64_t *ret);
 bool text_uint(struct str s, unsigned base, uint64_t *ret);
 
 bool text_contains(struct str s, const char *part);
-/* Whether the line says nothing. */
+/* Whether the line has no data. */
 bool text_is_comment(struct str line);
 bool text_is_maps_sentinel(struct str line);
 
 enum text_result { TEXT_READ, TEXT_OTHER_FORM, TEXT_FAILED };
 
-/* Adds a location at the top of the stack in hand; `address` is that of the call itself. */
+/* Adds a location to the current stack; `address` is the address of the call itself. */
 int text_push(struct text_reader *r, uint64_t address);
 /*
- * The hexadecimal numbers of s. Return addresses point behind the call: one less is in it. The innermost is
- * one too with `all_return`. -1 with err if a number has more than 64 bits.
+ * Adds a location for each hexadecimal number of s. A return address points behind the call, so one is
+ * subtracted; from the innermost address only with `all_return`. -1 with err if a number exceeds 64 bits.
  */
 int text_push_all(struct text_reader *r, struct str s, bool all_return, struct str line);
-/* Adds a sample with the stack in hand, and empties that. */
+/* Adds a sample with the current stack, and empties the stack. */
 int text_add_sample(struct text_reader *r, const int64_t *values, const struct profile_label *label);
 int text_add_type(struct text_reader *r, const char *type, const char *unit);
 int text_set_period(struct text_reader *r, struct str type, const char *unit, int64_t period);
 
-/* What stands behind the samples: the mappings, which locations are then put into. */
+/* Reads the mappings after the samples, and assigns the locations to them. */
 int text_read_maps(struct text_reader *r);
 
-/* Which frames are of no interest, by what the profile counts. */
+/* Sets the frames to hide, by the kind of profile. */
 int text_add_frame_info(struct profile *p, struct err *err);
 
 enum text_result text_read_heap(struct text_reader *r);

@@ -1,17 +1,17 @@
-/* Heap profiles as text: heap and allocs with debug=1. */
+/* Parses heap profiles as text: heap and allocs with debug=1. */
 #include <math.h>
 
 #include "proto/profile_text.h"
 #include "base/banned.h"
 
-/* What the header tells. */
+/* The content of the header. */
 struct heap {
-    bool sampled; /* the samples are a part of the allocations, which is to be scaled up */
+    bool sampled; /* the samples are only some of the allocations: scale them */
     bool has_allocs;
     int64_t rate; /* bytes between two samples */
 };
 
-/* groups: in use, objects and bytes; allocated; what it is, and the rate. */
+/* Groups 1 and 2: objects and bytes in use; 3 and 4: allocated; 5: the kind; 6: the rate. */
 static bool read_kind(const struct str groups[TEXT_MAX_GROUPS], struct heap *ret)
 {
     int64_t rate = 0;
@@ -54,8 +54,8 @@ static int set_types(struct text_reader *r, const struct heap *h)
                : text_add_type(r, "inuse_space", "bytes");
 }
 
-/* An allocation of this size was seen with a probability of 1 - exp(-size / rate). */
-static void scale(int64_t *count, int64_t *size, int64_t rate)
+/* Scales a sample: the probability to sample an allocation is 1 - exp(-size / rate). */
+static void scale_sample(int64_t *count, int64_t *size, int64_t rate)
 {
     if (*count == 0 || *size == 0) {
         *count = *size = 0;
@@ -93,7 +93,7 @@ static int read_pair(struct text_reader *r, const struct heap *h, struct str lin
     if (count != 0) {
         *block = count == -1 ? (int64_t) - (uint64_t)size : size / count;
         if (h->sampled)
-            scale(&count, &size, h->rate);
+            scale_sample(&count, &size, h->rate);
     }
     values[0] = count;
     values[1] = size;

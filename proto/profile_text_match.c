@@ -1,9 +1,8 @@
 /*
- * Words of the text forms: lines, patterns, numbers.
+ * Reads lines, patterns and numbers of the text forms.
  *
- * The patterns are google/pprof's. Its engine takes time in proportion to the text; PCRE2 goes back and
- * forth, so that it gets a number of steps in proportion to the text: far more than any line needs that was
- * meant well.
+ * The patterns are google/pprof's. Its engine needs time in proportion to the text. PCRE2 backtracks, so its
+ * steps are limited in proportion to the text, far above the need of any real line.
  */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
@@ -14,7 +13,7 @@
 
 #define MAX_LINE 65536
 
-/* White space as RE2 has it in \s. */
+/* White space, as RE2's \s. */
 #define S "[\\t\\n\\f\\r ]"
 #define NOT_S "[^\\t\\n\\f\\r ]"
 #define HEX "(?:0x)?([[:xdigit:]]+)"
@@ -99,7 +98,7 @@ static void pattern_free(struct text_pattern *t)
     free(t);
 }
 
-static struct text_pattern *compile(const char *source)
+static struct text_pattern *compile_pattern(const char *source)
 {
     int code = 0;
     PCRE2_SIZE at = 0;
@@ -119,7 +118,7 @@ bool text_match(struct text_reader *r, enum text_pattern_id id, struct str s)
 {
     struct text_pattern *t = r->patterns[id];
     if (!t)
-        t = r->patterns[id] = compile(sources[id]);
+        t = r->patterns[id] = compile_pattern(sources[id]);
     if (!t) {
         err_nomem(r->err);
         return false;
@@ -142,8 +141,8 @@ void text_match_release(struct text_reader *r)
 
 /* ---- numbers ---- */
 
-/* Takes the prefix off that tells the base. */
-static unsigned base_of(struct str *s)
+/* Removes the prefix of a number, and returns the base. */
+static unsigned cut_base_prefix(struct str *s)
 {
     static const struct {
         char letter;
@@ -166,7 +165,7 @@ bool text_uint(struct str s, unsigned base, uint64_t *ret)
 {
     uint64_t v = 0;
     if (base == 0)
-        base = base_of(&s);
+        base = cut_base_prefix(&s);
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
         unsigned digit = c >= '0' && c <= '9'                     ? (unsigned)(c - '0')

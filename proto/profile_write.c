@@ -1,13 +1,13 @@
 /*
- * profile.proto as google/pprof writes it: the string table in the order in which a first walk over the
- * profile comes upon the strings, labels by kind and key, lists packed if they have more than two numbers,
- * fields in the order of their numbers, nothing that is 0.
+ * Writes profile.proto as google/pprof does: strings in the order in which a first walk over the profile
+ * finds them, labels by kind and key, lists of more than two numbers packed, fields in the order of their
+ * numbers, no field that is 0.
  *
- * A message is made in scratch memory, since its length stands in front of it. That of a sample is made with
- * room for the heads before it, which are put there when it is done.
+ * Messages are built in scratch memory, because the length precedes the bytes. A sample is built behind room
+ * for the heads, which are added last.
  *
- * Most of what is written are IDs of locations, and looking one up is most of writing it, so they stand in a
- * column of their own, four bytes each and encoded already.
+ * Most of the output is IDs of locations, and most of the time is their lookup. So a column has all IDs
+ * encoded, four bytes each.
  *
  * Source: google/pprof profile/encode.go, proto.go.
  */
@@ -19,10 +19,10 @@
 #include "proto/wire.h"
 #include "base/banned.h"
 
-/* A list of no more numbers than these is not packed. */
+/* Longer lists are packed. */
 #define UNPACKED 2
 
-/* What an encoded ID has behind its bytes, which are at most three: how many they are. */
+/* The last byte of an encoded ID is the number of its bytes, at most three. */
 #define ID_SIZE_SHIFT 24
 
 struct writer {
@@ -31,10 +31,10 @@ struct writer {
     void *ctx;
     struct err *err;
     struct label_order order;
-    uint32_t *numbers;  /* of each string in the file; 0: none as yet, but for the empty one */
+    uint32_t *numbers;  /* of each string in the file; 0: none yet, or the empty string */
     uint32_t *in_order; /* the strings by number */
     uint32_t n_strings; /* with the empty one */
-    uint32_t *ids;      /* of each location, encoded, as little-endian; of no size: it takes more */
+    uint32_t *ids;      /* of each location, encoded, little-endian; the size is 0 if it needs more bytes */
     unsigned char *message;
     size_t cap_message;
     size_t n_block;
@@ -43,16 +43,16 @@ struct writer {
 
 /* ---- bytes ---- */
 
-static int flush(struct writer *w)
+static int flush_block(struct writer *w)
 {
     size_t n = w->n_block;
     w->n_block = 0;
     return n ? w->sink(w->ctx, w->block, n, w->err) : 0;
 }
 
-static int add(struct writer *w, const void *p, size_t n)
+static int add_bytes(struct writer *w, const void *p, size_t n)
 {
-    if (n > sizeof w->block - w->n_block && flush(w) < 0)
+    if (n > sizeof w->block - w->n_block && flush_block(w) < 0)
         return -1;
     if (n > sizeof w->block)
         return w->sink(w->ctx, p, n, w->err);
@@ -65,7 +65,7 @@ static int add(struct writer *w, const void *p, size_t n)
 static int add_field(struct writer *w, unsigned number, uint64_t v)
 {
     unsigned char field[WIRE_FIELD_SIZE];
-    return add(w, field, (size_t)(wire_write_field(field, number, v) - field));
+    return add_bytes(w, field, (size_t)(wire_write_field(field, number, v) - field));
 }
 
 static int add_known_field(struct writer *w, unsigned number, uint64_t v)
@@ -76,31 +76,31 @@ static int add_known_field(struct writer *w, unsigned number, uint64_t v)
 static int add_head(struct writer *w, unsigned number, size_t n)
 {
     unsigned char head[WIRE_FIELD_SIZE];
-    return add(w, head, (size_t)(wire_write_head(head, number, n) - head));
+    return add_bytes(w, head, (size_t)(wire_write_head(head, number, n) - head));
 }
 
-/* Room for a message. */
-static int reserve(struct writer *w, size_t n)
+/* Makes room for a message. */
+static int reserve_message(struct writer *w, size_t n)
 {
     return array_reserve((void **)&w->message, &w->cap_message, n, 1, w->err);
 }
 
-/* The message that was made, up to `end`, as a field. */
+/* Writes the message in scratch memory, up to `end`, as a field. */
 static int add_message(struct writer *w, unsigned number, const unsigned char *end)
 {
     size_t n = (size_t)(end - w->message);
-    return add_head(w, number, n) < 0 ? -1 : add(w, w->message, n);
+    return add_head(w, number, n) < 0 ? -1 : add_bytes(w, w->message, n);
 }
 
-/* A field that is left out if it is 0. */
-static unsigned char *put(unsigned char *to, unsigned number, uint64_t v)
+/* Writes a field unless it is 0. Returns its end. */
+static unsigned char *put_known_field(unsigned char *to, unsigned number, uint64_t v)
 {
     return v ? wire_write_field(to, number, v) : to;
 }
 
 /* ---- strings ---- */
 
-static void number(struct writer *w, uint32_t string)
+static void number_string(struct writer *w, uint32_t string)
 {
     if (string == 0 || w->numbers[string])
         return;
@@ -114,8 +114,8 @@ static int number_labels(struct writer *w, const struct profile_sample *s)
     if (label_order_sort(&w->order, w->p->labels + s->label_at, s->n_labels, &labels, w->err) < 0)
         return -1;
     for (size_t i = 0; i < s->n_labels; i++) {
-        number(w, labels[i].key);
-        number(w, labels[i].is_number ? labels[i].unit : labels[i].str);
+        number_string(w, labels[i].key);
+        number_string(w, labels[i].is_number ? labels[i].unit : labels[i].str);
     }
     return 0;
 }
@@ -123,34 +123,34 @@ static int number_labels(struct writer *w, const struct profile_sample *s)
 static void number_header(struct writer *w)
 {
     const struct profile *p = w->p;
-    number(w, p->drop_frames);
-    number(w, p->keep_frames);
-    number(w, p->period_type.type);
-    number(w, p->period_type.unit);
+    number_string(w, p->drop_frames);
+    number_string(w, p->keep_frames);
+    number_string(w, p->period_type.type);
+    number_string(w, p->period_type.unit);
     for (size_t i = 0; i < p->n_comments; i++)
-        number(w, p->comments[i]);
-    number(w, p->default_sample_type);
-    number(w, p->doc_url);
+        number_string(w, p->comments[i]);
+    number_string(w, p->default_sample_type);
+    number_string(w, p->doc_url);
 }
 
 static int number_strings(struct writer *w)
 {
     const struct profile *p = w->p;
     for (size_t i = 0; i < p->n_sample_types; i++) {
-        number(w, p->sample_types[i].type);
-        number(w, p->sample_types[i].unit);
+        number_string(w, p->sample_types[i].type);
+        number_string(w, p->sample_types[i].unit);
     }
     for (size_t i = 0; i < p->n_samples; i++)
         if (p->samples[i].n_labels && number_labels(w, &p->samples[i]) < 0)
             return -1;
     for (size_t i = 0; i < p->n_mappings; i++) {
-        number(w, p->mappings[i].file);
-        number(w, p->mappings[i].build_id);
+        number_string(w, p->mappings[i].file);
+        number_string(w, p->mappings[i].build_id);
     }
     for (size_t i = 0; i < p->n_functions; i++) {
-        number(w, p->functions[i].name);
-        number(w, p->functions[i].system_name);
-        number(w, p->functions[i].filename);
+        number_string(w, p->functions[i].name);
+        number_string(w, p->functions[i].system_name);
+        number_string(w, p->functions[i].filename);
     }
     number_header(w);
     return 0;
@@ -160,11 +160,11 @@ static int number_strings(struct writer *w)
 
 static int write_value_type(struct writer *w, unsigned field, const struct profile_value_type *t)
 {
-    unsigned char *to = put(w->message, 1, w->numbers[t->type]);
-    return add_message(w, field, put(to, 2, w->numbers[t->unit]));
+    unsigned char *to = put_known_field(w->message, 1, w->numbers[t->type]);
+    return add_message(w, field, put_known_field(to, 2, w->numbers[t->unit]));
 }
 
-/* The IDs of a stack, one behind the other. Writes up to three bytes more. */
+/* Writes the IDs of a stack, and up to three bytes more. */
 static unsigned char *put_ids(const struct writer *w, const struct profile_sample *s, unsigned char *to)
 {
     const uint32_t *ids = w->ids;
@@ -178,7 +178,7 @@ static unsigned char *put_ids(const struct writer *w, const struct profile_sampl
     return to;
 }
 
-/* The stack as a field. `to` has room for a head before it: *ret_begin is where that begins. */
+/* Writes the stack as a field. There is room for a head before `to`: *ret_begin is the start of the head. */
 static unsigned char *put_stack(const struct writer *w, const struct profile_sample *s, unsigned char *to,
                                 unsigned char **ret_begin)
 {
@@ -209,12 +209,12 @@ static unsigned char *put_values(const int64_t *values, size_t n, unsigned char 
 
 static unsigned char *put_label(const struct writer *w, const struct profile_label *l, unsigned char *to)
 {
-    unsigned char body[4 * WIRE_FIELD_SIZE], *end = put(body, 1, w->numbers[l->key]);
+    unsigned char body[4 * WIRE_FIELD_SIZE], *end = put_known_field(body, 1, w->numbers[l->key]);
     if (l->is_number) {
-        end = put(end, 3, (uint64_t)l->num);
-        end = put(end, 4, w->numbers[l->unit]);
+        end = put_known_field(end, 3, (uint64_t)l->num);
+        end = put_known_field(end, 4, w->numbers[l->unit]);
     } else {
-        end = put(end, 2, w->numbers[l->str]);
+        end = put_known_field(end, 2, w->numbers[l->str]);
     }
     to = wire_write_head(to, 3, (uint64_t)(end - body));
     memcpy(to, body, (size_t)(end - body));
@@ -227,7 +227,7 @@ static int write_sample(struct writer *w, size_t at)
     const struct profile_sample *s = &p->samples[at];
     const struct profile_label *labels = NULL;
     size_t n = p->n_sample_types;
-    if (reserve(w, (4 + s->depth + n + (size_t)s->n_labels * 5) * WIRE_FIELD_SIZE) < 0 ||
+    if (reserve_message(w, (4 + s->depth + n + (size_t)s->n_labels * 5) * WIRE_FIELD_SIZE) < 0 ||
         label_order_sort(&w->order, p->labels + s->label_at, s->n_labels, &labels, w->err) < 0)
         return -1;
     unsigned char *begin, *end = put_stack(w, s, w->message + 2 * WIRE_FIELD_SIZE, &begin);
@@ -235,29 +235,30 @@ static int write_sample(struct writer *w, size_t at)
     for (size_t i = 0; i < s->n_labels; i++)
         end = put_label(w, &labels[i], end);
     begin = wire_write_head_before(begin, 2, (size_t)(end - begin));
-    return add(w, begin, (size_t)(end - begin));
+    return add_bytes(w, begin, (size_t)(end - begin));
 }
 
 static int write_mapping(struct writer *w, const struct profile_mapping *m)
 {
-    unsigned char *to = put(w->message, 1, m->id);
-    to = put(to, 2, m->start);
-    to = put(to, 3, m->limit);
-    to = put(to, 4, m->offset);
-    to = put(to, 5, w->numbers[m->file]);
-    to = put(to, 6, w->numbers[m->build_id]);
-    to = put(to, 7, m->has_functions);
-    to = put(to, 8, m->has_filenames);
-    to = put(to, 9, m->has_line_numbers);
-    return add_message(w, 3, put(to, 10, m->has_inline_frames));
+    unsigned char *to = put_known_field(w->message, 1, m->id);
+    to = put_known_field(to, 2, m->start);
+    to = put_known_field(to, 3, m->limit);
+    to = put_known_field(to, 4, m->offset);
+    to = put_known_field(to, 5, w->numbers[m->file]);
+    to = put_known_field(to, 6, w->numbers[m->build_id]);
+    to = put_known_field(to, 7, m->has_functions);
+    to = put_known_field(to, 8, m->has_filenames);
+    to = put_known_field(to, 9, m->has_line_numbers);
+    return add_message(w, 3, put_known_field(to, 10, m->has_inline_frames));
 }
 
 static unsigned char *put_line(const struct profile *p, const struct profile_line *l, unsigned char *to)
 {
     unsigned char body[3 * WIRE_FIELD_SIZE];
-    unsigned char *end = put(body, 1, l->function == PROFILE_NONE ? 0 : p->functions[l->function].id);
-    end = put(end, 2, (uint64_t)l->line);
-    end = put(end, 3, (uint64_t)l->column);
+    unsigned char *end =
+        put_known_field(body, 1, l->function == PROFILE_NONE ? 0 : p->functions[l->function].id);
+    end = put_known_field(end, 2, (uint64_t)l->line);
+    end = put_known_field(end, 3, (uint64_t)l->column);
     to = wire_write_head(to, 4, (uint64_t)(end - body));
     memcpy(to, body, (size_t)(end - body));
     return to + (end - body);
@@ -266,30 +267,30 @@ static unsigned char *put_line(const struct profile *p, const struct profile_lin
 static int write_location(struct writer *w, const struct profile_location *l)
 {
     const struct profile *p = w->p;
-    if (reserve(w, (4 + (size_t)l->n_lines * 4) * WIRE_FIELD_SIZE) < 0)
+    if (reserve_message(w, (4 + (size_t)l->n_lines * 4) * WIRE_FIELD_SIZE) < 0)
         return -1;
-    unsigned char *to = put(w->message, 1, l->id);
-    to = put(to, 2, l->mapping == PROFILE_NONE ? 0 : p->mappings[l->mapping].id);
-    to = put(to, 3, l->address);
+    unsigned char *to = put_known_field(w->message, 1, l->id);
+    to = put_known_field(to, 2, l->mapping == PROFILE_NONE ? 0 : p->mappings[l->mapping].id);
+    to = put_known_field(to, 3, l->address);
     for (size_t i = 0; i < l->n_lines; i++)
         to = put_line(p, &p->lines[l->line_at + i], to);
-    return add_message(w, 4, put(to, 5, l->folded));
+    return add_message(w, 4, put_known_field(to, 5, l->folded));
 }
 
 static int write_function(struct writer *w, const struct profile_function *f)
 {
-    unsigned char *to = put(w->message, 1, f->id);
-    to = put(to, 2, w->numbers[f->name]);
-    to = put(to, 3, w->numbers[f->system_name]);
-    to = put(to, 4, w->numbers[f->filename]);
-    return add_message(w, 5, put(to, 5, (uint64_t)f->start_line));
+    unsigned char *to = put_known_field(w->message, 1, f->id);
+    to = put_known_field(to, 2, w->numbers[f->name]);
+    to = put_known_field(to, 3, w->numbers[f->system_name]);
+    to = put_known_field(to, 4, w->numbers[f->filename]);
+    return add_message(w, 5, put_known_field(to, 5, (uint64_t)f->start_line));
 }
 
 static int write_strings(struct writer *w)
 {
     for (uint32_t i = 0; i < w->n_strings; i++) {
         struct str s = profile_str(w->p, w->in_order[i]);
-        if (add_head(w, 6, s.n) < 0 || add(w, s.p, s.n) < 0)
+        if (add_head(w, 6, s.n) < 0 || add_bytes(w, s.p, s.n) < 0)
             return -1;
     }
     return 0;
@@ -308,7 +309,7 @@ static int write_comments(struct writer *w)
         uint64_t v = w->numbers[p->comments[i]];
         unsigned char *end =
             p->n_comments > UNPACKED ? wire_write_number(number_of, v) : wire_write_field(number_of, 13, v);
-        if (add(w, number_of, (size_t)(end - number_of)) < 0)
+        if (add_bytes(w, number_of, (size_t)(end - number_of)) < 0)
             return -1;
     }
     return 0;
@@ -324,7 +325,7 @@ static int write_header(struct writer *w)
         return -1;
     if ((p->period_type.type || p->period_type.unit) && write_value_type(w, 11, &p->period_type) < 0)
         return -1;
-    /* The default sample type is there even if it is none. */
+    /* The default sample type is written even if it is 0. */
     return add_known_field(w, 12, (uint64_t)p->period) < 0 || write_comments(w) < 0 ||
                    add_field(w, 14, w->numbers[p->default_sample_type]) < 0
                ? -1
@@ -345,7 +346,7 @@ static int write_all(struct writer *w)
         rc = write_location(w, &p->locations[i]);
     for (size_t i = 0; rc == 0 && i < p->n_functions; i++)
         rc = write_function(w, &p->functions[i]);
-    return rc < 0 || write_strings(w) < 0 || write_header(w) < 0 ? -1 : flush(w);
+    return rc < 0 || write_strings(w) < 0 || write_header(w) < 0 ? -1 : flush_block(w);
 }
 
 static void encode_ids(const struct profile *p, uint32_t *ids)
@@ -385,7 +386,7 @@ int profile_write(const struct profile *p, profile_sink_fn *sink, void *ctx, str
     }
     w->in_order[0] = 0;
     encode_ids(p, w->ids);
-    if (label_order_init(&w->order, p, err) == 0 && reserve(w, 16 * WIRE_FIELD_SIZE) == 0 &&
+    if (label_order_init(&w->order, p, err) == 0 && reserve_message(w, 16 * WIRE_FIELD_SIZE) == 0 &&
         number_strings(w) == 0)
         rc = write_all(w);
 out:

@@ -60,20 +60,19 @@ struct profile_summary {
     char build_id[128];      /* of the first mapping; empty if it has none */
     uint64_t max_depth;      /* locations of the deepest stack */
     uint64_t samples_at_max; /* how many are that deep */
-    char go_version[16]; /* "1.22.3": of the toolchain in the path of package runtime; empty if it shows none
-                          */
+    char go_version[16];     /* "1.22.3", from the path of package runtime; empty if unknown */
 };
 
-/* The version of Go in the path of one of the runtime's own sources, where the toolchain's directory tells it
+/* Reads the version of Go from the toolchain's directory in the path of one of the runtime's own sources
  * (/usr/lib/go-1.19/src/runtime/proc.go, .../toolchain@v0.0.1-go1.22.3.linux-amd64/src/runtime/proc.go). */
 bool go_version_of_path(const char *path, size_t n, char *dst, size_t cap);
 
 /*
  * Reads an uncompressed profile.proto message fed in pieces of any size: wire format, nested messages, packed
  * and unpacked fields, one value per sample type in every sample, string indices inside the table, an empty
- * first string. Constant memory: no message is kept whole. After a failure every call fails with the same
- * words. A name that could not be kept is "?": the sample types stood behind a string table of more than
- * 64 KB. More than PROFILE_MAX_SAMPLE_TYPES of them are refused.
+ * first string. Constant memory: it keeps no whole message. After a failure every call returns the same
+ * error. A name is "?" if its sample type follows a string table of more than 64 KB. More than
+ * PROFILE_MAX_SAMPLE_TYPES types are refused.
  */
 struct profile_scan;
 struct profile_scan *profile_scan_new(struct err *err);
@@ -108,15 +107,14 @@ struct profile_relabel {
 };
 
 /*
- * Writes a profile again with such labels' values replaced, numbers too, and its strings rewritten. A string
- * that only those labels have used goes from the string table; all else stays as it is, byte for byte. The
- * profile is checked as profile_scan does first. It passes by once if nothing goes, three times (seldom four)
- * if a label does. Memory: a byte for each string and twice the largest field (a sample, a string);
- * ERR_FAILED for a field of more than 16 MiB, and for more than 250 different keys.
+ * Writes a profile with the values of wanted labels replaced (numbers too), its strings rewritten, and
+ * unknown fields dropped in every message. Removes a string from the table if only wanted labels used it.
+ * Copies everything else byte for byte. Checks the profile first, as profile_scan does. Reads the source once
+ * if nothing changes, three times (rarely four) if a label does. Memory: a byte for each string and twice the
+ * largest field (a sample, a string). ERR_FAILED for a field of more than 16 MiB, and for more than 250
+ * different keys.
  *
- * Fields of which the format knows nothing are dropped, in every message.
- *
- * *ret: how many labels, strings and fields that were. With none nothing was written.
+ * *ret: the number of changed labels and strings and of dropped fields. If all are 0, nothing was written.
  */
 struct profile_relabelled {
     uint64_t labels, strings;
@@ -140,14 +138,15 @@ struct trace_summary {
 };
 
 /*
- * Says whether a trace fed in pieces of any size is whole: follows its batches (versions 22, 23, 25, 26) or
- * its events (11, 19, 21) to the end, in constant memory, and wants there what the runtime always writes: the
- * clock's frequency; from 22 on, in every generation, strings as well; from 26 on the mark that ends one. Of
- * another version only the header is checked. After a failure every call fails with the same words.
+ * Checks that a trace fed in pieces of any size is whole, in constant memory. Follows its batches (versions
+ * 22, 23, 25, 26) or its events (11, 19, 21) to the end, and requires what the runtime always writes: the
+ * clock's frequency; from 22 on, strings in every generation as well; from 26 on the mark that ends a
+ * generation. For another version it checks only the header. After a failure every call returns the same
+ * error.
  *
- * Not seen are: a wrong byte inside a batch, which is skipped; a cut between two generations; before 26 a cut
- * between two batches, once the last generation has had its clock and strings (a busy program writes some
- * early); up to 21 a cut between two events behind the clock's frequency, where the stacks stand.
+ * It does not detect: a wrong byte inside a batch, which it skips; a cut between two generations; before 26 a
+ * cut between two batches, once the last generation has its clock and strings (a busy program writes some
+ * early); up to 21 a cut between two events after the clock's frequency, which precedes the stacks.
  *
  * Sources: Go's internal/trace/version; from 22 on internal/trace (batch.go, reader.go, generation.go) and
  * internal/trace/tracev2 (events.go) of Go 1.26, runtime/trace.go; up to 21 internal/trace/parser.go of 1.19.

@@ -44,7 +44,7 @@ void region_forget(struct region *r, size_t from, size_t to)
         madvise(r->p + from, to - from, MADV_DONTNEED);
 }
 
-static int too_large(uint64_t max_bytes, struct err *err)
+static int set_size_error(uint64_t max_bytes, struct err *err)
 {
     return err_set(err, ERR_LIMIT, "larger than %llu bytes when inflated", (unsigned long long)max_bytes);
 }
@@ -54,7 +54,7 @@ static int enlarge_region(struct region *r, uint64_t max_bytes, struct err *err)
 {
     struct region larger = {0};
     if (r->mapped > max_bytes)
-        return too_large(max_bytes, err);
+        return set_size_error(max_bytes, err);
     if (region_map(&larger, 2 * r->mapped, err) < 0)
         return -1;
     memcpy(larger.p, r->p, r->n);
@@ -75,7 +75,7 @@ static int inflate_member(struct gzip *g, const unsigned char **p, const unsigne
         case GZIP_DONE:
             *p += in;
             r->n += out;
-            return r->n > max_bytes ? too_large(max_bytes, err) : 0;
+            return r->n > max_bytes ? set_size_error(max_bytes, err) : 0;
         case GZIP_NO_ROOM:
             if (enlarge_region(r, max_bytes, err) < 0)
                 return -1;
@@ -114,7 +114,8 @@ static int inflate_all(const unsigned char *p, size_t n, uint64_t max_bytes, str
 #define PLAUSIBLE_AT_LEAST (UINT64_C(24) << 20)
 #define PLAUSIBLE_RATIO 16
 
-static int inflate(const unsigned char *p, size_t n, uint64_t max_bytes, struct region *r, struct err *err)
+static int inflate_region(const unsigned char *p, size_t n, uint64_t max_bytes, struct region *r,
+                          struct err *err)
 {
     uint64_t plausible = PLAUSIBLE_AT_LEAST + (uint64_t)n * PLAUSIBLE_RATIO;
     uint64_t most = plausible < max_bytes ? plausible : max_bytes;
@@ -134,7 +135,7 @@ int region_inflate(const void *p, size_t n, uint64_t max_bytes, struct region *r
     const unsigned char *bytes = p;
     struct region r = {0};
     if (n >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b) {
-        if (inflate(bytes, n, max_bytes, &r, err) < 0)
+        if (inflate_region(bytes, n, max_bytes, &r, err) < 0)
             return -1;
         *ret = r;
         return 0;

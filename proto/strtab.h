@@ -1,6 +1,6 @@
 /*
- * Strings by number: equal ones have one number, 0 is the empty one. Bytes are referred to or copied; either
- * way they stay where they are until the table goes.
+ * Numbers strings: equal strings have one number, and 0 is the empty string. The table refers to bytes or
+ * copies them; a copy does not move while the table lives.
  */
 #ifndef PROTO_STRTAB_H
 #define PROTO_STRTAB_H
@@ -13,7 +13,7 @@ struct strtab {
     struct finder by_text;
     char **chunks; /* copied strings */
     size_t n_chunks, cap_chunks;
-    char *free; /* what is left of the newest common one */
+    char *free; /* the free part of the newest shared chunk */
     size_t n_free;
 };
 

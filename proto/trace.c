@@ -1,15 +1,14 @@
 /*
- * A push parser that follows how a trace is framed, not what it tells. Between two pieces it keeps where it
- * is, the number in progress, what is left to skip, and what the generation being read has had so far.
+ * A push parser for the framing of a trace, not for its content. Between two pieces it keeps its place, the
+ * number in progress, the bytes left to skip, and the contents of the current generation so far.
  *
- * Since 1.22 a trace is a row of batches: a type, four numbers of which the last is a size, then so many
- * bytes, which are only skipped; their first byte tells what they are. Batches belong to generations, which
- * come one behind the other, each with tables of its own. Before, it was a row of events: a byte with the
- * type and the number of arguments, which are numbers; three and more of them stand behind their size in
- * bytes.
+ * Since 1.22 a trace is a sequence of batches: a type, four numbers of which the last is a size, then that
+ * many bytes. The parser reads the first of these bytes, which is the kind of the content, and skips the
+ * rest. Batches belong to generations, which follow each other, each with its own tables. Before 1.22 a trace
+ * was a sequence of events: a byte with the type and the number of arguments, then the arguments, which are
+ * numbers. The size in bytes precedes three or more arguments.
  *
- * Each place in this is a row of one table: either its function takes what it can of the piece, or a number
- * is read first and handed over.
+ * Each place is a row of one table: its function reads bytes of the piece, or gets the next number.
  */
 #include "proto/proto.h"
 
@@ -18,16 +17,16 @@
 
 #include "base/banned.h"
 
-#define BATCH_MAX 65536 /* also of the runtime's buffers before 1.22, which no event outgrows */
+#define BATCH_MAX 65536 /* also the size of the runtime's buffers before 1.22, which limits an event */
 #define TEXT_MAX 1000000
-#define LAST_SHIFT 63 /* of a number's tenth byte, of which one bit is left */
+#define LAST_SHIFT 63 /* of a number's tenth byte, which has only one more bit */
 
-/* What begins with these bytes, from 1.22 on; END_OF_GENERATION from 1.26 on. */
+/* The types of batches, from 1.22 on; END_OF_GENERATION from 1.26 on. */
 enum { BATCH = 1, EXPERIMENTAL_BATCH = 49, END_OF_GENERATION = 52 };
-/* What a batch holds, by its first byte. The clock's frequency stands alone before 1.25, then in a sync
- * batch. */
+/* The first byte of a batch: the kind of its content. The clock's frequency has its own batch before 1.25,
+ * later it is part of a sync batch. */
 enum { STRINGS = 4, FREQUENCY = 8, SYNC = 50 };
-/* The events before 1.22 that are unlike the others. */
+/* The events before 1.22 that need special treatment. */
 enum {
     EVENT_BATCH = 1,
     EVENT_FREQUENCY = 2,
@@ -37,8 +36,8 @@ enum {
     EVENT_CPU_SAMPLE
 };
 
-/* How many arguments each event has, its time included. A stack has two and four for each frame; a string is
- * no row of numbers. */
+/* The number of arguments of each event, its time included. A stack has two, and four for each frame; a
+ * string is not a sequence of numbers. */
 static const unsigned char arguments_of[] = {
     0, 2, 1, 0, 3, 2, 1, 3, 1, 2, /* 0 to 9 */
     1, 2, 3, 4, 3, 1, 2, 2, 2, 2, /* 10 to 19 */
@@ -75,21 +74,21 @@ struct trace_scan {
 
     enum place place;
     char header[TRACE_HEADER_SIZE];
-    unsigned type;    /* of the batch or event being read */
-    uint64_t item_at; /* where that began */
+    unsigned type;    /* of the current batch or event */
+    uint64_t item_at; /* the start of that */
     uint64_t number;  /* the number in progress: its low `shift` bits are known */
     unsigned shift;
     uint64_t left;       /* bytes of a batch or text, or arguments */
     uint64_t region_end; /* of sized arguments */
     uint64_t arguments;  /* of the event, so far */
 
-    uint64_t generation; /* the one that is open; 0: none is */
-    bool has_clock;      /* the generation, before 1.22 the trace, has had its clock's frequency */
+    uint64_t generation; /* the open one; 0: none */
+    bool has_clock;      /* the generation (before 1.22 the trace) has a clock's frequency */
     bool has_strings;
 
     struct trace_summary sum;
     bool failed;
-    struct err why; /* every later call says it again */
+    struct err why; /* every later call returns it */
 };
 
 #define AT "at byte %llu: "
@@ -114,7 +113,7 @@ void trace_scan_free(struct trace_scan *s)
 
 /* ---- the header ---- */
 
-/* The whole header for one version: `go 1.`, the version's digits, ` trace`, zeros up to the end. */
+/* Parses the whole header: `go 1.`, the version's digits, ` trace`, zeros up to the end. */
 static bool header_parse(const char *p, unsigned *ret_minor)
 {
     static const char before[] = "go 1.", behind[] = " trace";
@@ -183,8 +182,8 @@ static int unknown_read(struct trace_scan *s, struct err *err)
 
 /* ---- batches, from 1.22 on ---- */
 
-/* What a generation must have and the open one has not; NULL if it may end here. The runtime registers some
- * strings when a generation begins and writes them when it ends, so that each has some. */
+/* Returns the content that the open generation still lacks, or NULL if it may end here. Each generation has
+ * strings, because the runtime registers some when it begins and writes them when it ends. */
 static const char *generation_lacks(const struct trace_scan *s)
 {
     if (!s->has_clock)
@@ -226,7 +225,7 @@ static int batch_experiment(struct trace_scan *s, struct err *err)
 
 static int batch_generation(struct trace_scan *s, uint64_t generation, struct err *err)
 {
-    /* From 1.26 on a generation says itself that it ends; before, that the next one begins. */
+    /* Before 1.26 only the start of the next generation marks the end of one. */
     bool follows = s->sum.minor < 26 && generation == s->generation + 1;
     if (generation == 0 || (s->generation && generation != s->generation && !follows))
         return err_set(err, ERR_FAILED, AT "a batch of generation %llu, the one before is of %llu",
@@ -268,7 +267,7 @@ static int batch_first_byte(struct trace_scan *s, struct err *err)
     return 0;
 }
 
-/* Takes what there is of the bytes that are left. */
+/* Skips the available part of the bytes that are left. */
 static void region_skip(struct trace_scan *s)
 {
     size_t n = (size_t)(s->end - s->p);
@@ -299,7 +298,7 @@ static int event_type(struct trace_scan *s, struct err *err)
         return err_set(err, ERR_FAILED, AT "an event of the unknown type %u", item_at(s), s->type);
     s->sum.events++;
     s->arguments = 0;
-    s->left = (byte >> 6) + 1; /* the first of them is not counted there */
+    s->left = (byte >> 6) + 1; /* the byte does not count the first argument */
     if (s->type == EVENT_STRING)
         s->place = STRING_ID;
     else
@@ -377,7 +376,7 @@ typedef int number_fn(struct trace_scan *s, uint64_t number, struct err *err);
 
 static const struct {
     const char *inside; /* NULL: a trace may end here */
-    read_fn *read;      /* takes at least a byte or goes to another place; or else */
+    read_fn *read;      /* reads at least a byte, or goes to another place; NULL: `number` */
     number_fn *number;
 } places[] = {
     [HEADER] = {"the header", header_read, NULL},
@@ -399,7 +398,7 @@ static const struct {
     [TEXT] = {"a string", text_read, NULL},
 };
 
-/* Reads on in the number in progress. When *ret_done, it is in s->number. */
+/* Continues the number in progress. If *ret_done, s->number is complete. */
 static int number_read(struct trace_scan *s, bool *ret_done, struct err *err)
 {
     bool done = false;
@@ -416,7 +415,7 @@ static int number_read(struct trace_scan *s, bool *ret_done, struct err *err)
     return 0;
 }
 
-static int step(struct trace_scan *s, struct err *err)
+static int read_step(struct trace_scan *s, struct err *err)
 {
     bool done = false;
     if (places[s->place].read)
@@ -436,7 +435,7 @@ int trace_scan_feed(struct trace_scan *s, const void *p, size_t n, struct err *e
     s->p = p;
     s->end = s->p + n;
     while (!s->failed && s->p < s->end)
-        if (step(s, &s->why))
+        if (read_step(s, &s->why))
             s->failed = true;
     if (s->failed && err)
         *err = s->why;
@@ -445,7 +444,7 @@ int trace_scan_feed(struct trace_scan *s, const void *p, size_t n, struct err *e
 
 /* ---- the end ---- */
 
-/* What every trace has had before it ends and this one has not; NULL if it is whole. */
+/* Returns the content that the trace lacks at its end, or NULL if it is complete. */
 static const char *trace_lacks(const struct trace_scan *s)
 {
     if (s->place == EVENT_TYPE)

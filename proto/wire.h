@@ -16,7 +16,7 @@
 
 enum { WIRE_NUMBER = 0, WIRE_FIXED64 = 1, WIRE_LENGTH = 2, WIRE_FIXED32 = 5 };
 
-/* What is left to read of a message. */
+/* The rest of a message. */
 struct wire {
     const unsigned char *p, *end;
 };
@@ -41,7 +41,7 @@ static inline struct wire wire_into(const struct wire_field *f)
     return (struct wire){f->p, f->p + f->n};
 }
 
-/* At most ten bytes; what does not fit into 64 bits of the tenth is dropped. */
+/* Reads at most ten bytes; drops the bits of the tenth that do not fit into 64 bits. */
 bool wire_long_number(struct wire *w, uint64_t *ret);
 
 static inline bool wire_number(struct wire *w, uint64_t *ret)
@@ -61,8 +61,8 @@ static inline bool wire_number(struct wire *w, uint64_t *ret)
 }
 
 /*
- * A number of up to three bytes, without a branch: four bytes must be readable. How many it takes; 0 if it is
- * longer.
+ * Reads a number of up to three bytes without a branch: four bytes must be readable. Returns its size, or 0
+ * if it is longer.
  */
 static inline size_t wire_short_number(const unsigned char *p, uint64_t *ret)
 {
@@ -75,7 +75,7 @@ static inline size_t wire_short_number(const unsigned char *p, uint64_t *ret)
     return ends ? (unsigned)__builtin_ctz(ends) / 8 + 1 : 0;
 }
 
-/* The same of up to eight bytes, of which eight must be readable. */
+/* The same for up to eight bytes: eight must be readable. */
 static inline size_t wire_middle_number(const unsigned char *p, uint64_t *ret)
 {
     uint64_t v;
@@ -91,7 +91,7 @@ static inline size_t wire_middle_number(const unsigned char *p, uint64_t *ret)
 
 bool wire_long_field(struct wire *w, struct wire_field *ret);
 
-/* Reads the next field of w, which is not at its end. False where the bytes are none. */
+/* Reads the next field of w, which is not at its end. Returns false if the bytes are malformed. */
 static inline bool wire_field(struct wire *w, struct wire_field *ret)
 {
     const unsigned char *p = w->p;
@@ -119,7 +119,7 @@ void wire_put_number(struct buf *b, uint64_t v);
 #define WIRE_NUMBER_SIZE 10
 #define WIRE_FIELD_SIZE 16
 
-/* These write where there is room enough, and return where they ended. */
+/* These write to a place with enough room, and return the end. */
 static inline unsigned char *wire_write_number(unsigned char *to, uint64_t v)
 {
     for (; v >= 0x80; v >>= 7)
@@ -134,7 +134,7 @@ static inline unsigned char *wire_write_head(unsigned char *to, unsigned number,
     return wire_write_number(to, n);
 }
 
-/* The same in front of the n bytes that stand there already: returns where the field begins. */
+/* Writes the head in front of the existing n bytes. Returns the start of the field. */
 static inline unsigned char *wire_write_head_before(unsigned char *to, unsigned number, uint64_t n)
 {
     unsigned char head[WIRE_FIELD_SIZE];
@@ -148,7 +148,7 @@ static inline unsigned char *wire_write_field(unsigned char *to, unsigned number
     return wire_write_number(to, v);
 }
 
-/* How many bytes a number takes. */
+/* The size of a number in bytes. */
 static inline size_t wire_size(uint64_t v)
 {
     return (size_t)(70 - __builtin_clzll(v | 1)) / 7;
