@@ -22,8 +22,8 @@ struct question {
     int64_t deadline;   /* clock_now() at which waiting for the answer ends */
 };
 
-/* Asks the person. Several threads may call it at the same time. Returns -1 with ERR_NOT_FOUND if nobody can
- * be asked, ERR_CANCELLED or ERR_TIMEOUT. Every kind but ASK_TELL fills *ret, which the caller wipes. */
+/* Asks the person. Several threads may call it at the same time. Returns -1 with ERR_NOT_FOUND if it cannot
+ * ask, ERR_CANCELLED or ERR_TIMEOUT. Every kind but ASK_TELL fills *ret, which the caller wipes. */
 typedef int ask_fn(void *ctx, const struct question *q, struct secret *ret, struct err *err);
 
 #endif

@@ -5,24 +5,24 @@
 #include "base/text.h"
 #include "base/banned.h"
 
-/* For each byte of the input: profiles inflate to ten times their size, and dumps of goroutines to fifty; a
- * profile in memory takes three times what it inflates to. */
+/* Profiles inflate to ten times their size, and dumps of goroutines to fifty. A profile in memory takes three
+ * times its inflated size. */
 #define MEMORY_PER_BYTE 48
 #define MS_PER_MB 1000
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t lesser_of(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
 
 struct proc_confines confined_limits(uint64_t bytes, int cancel_fd)
 {
-    uint64_t scaled = least(bytes, CONFINED_MEMORY_MAX);
+    uint64_t scaled = lesser_of(bytes, CONFINED_MEMORY_MAX);
     uint64_t ms = (uint64_t)CONFINED_TIME_MS + scaled / 1000000 * MS_PER_MB;
-    return (struct proc_confines){.memory =
-                                      least(CONFINED_MEMORY + scaled * MEMORY_PER_BYTE, CONFINED_MEMORY_MAX),
-                                  .cpu_ms = (int64_t)least(ms, (uint64_t)CONFINED_TIME_MAX_MS),
-                                  .cancel_fd = cancel_fd};
+    return (struct proc_confines){
+        .memory = lesser_of(CONFINED_MEMORY + scaled * MEMORY_PER_BYTE, CONFINED_MEMORY_MAX),
+        .cpu_ms = (int64_t)lesser_of(ms, (uint64_t)CONFINED_TIME_MAX_MS),
+        .cancel_fd = cancel_fd};
 }
 
 int64_t confined_copy_ms(uint64_t bytes)

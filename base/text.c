@@ -249,7 +249,7 @@ char *text_bytes(char *dst, size_t cap, uint64_t bytes)
 
 #define NEAREST_LEN 64
 
-static size_t min3(size_t a, size_t b, size_t c)
+static size_t least_of_three(size_t a, size_t b, size_t c)
 {
     size_t m = a < b ? a : b;
     return m < c ? m : c;
@@ -266,7 +266,7 @@ static size_t edit_distance(const char *a, size_t na, const char *b, size_t nb)
         row[0] = i;
         for (size_t j = 1; j <= nb; j++) {
             size_t cost = tolower((unsigned char)a[i - 1]) != tolower((unsigned char)b[j - 1]);
-            row[j] = min3(above[j] + 1, row[j - 1] + 1, above[j - 1] + cost);
+            row[j] = least_of_three(above[j] + 1, row[j - 1] + 1, above[j - 1] + cost);
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < row[j])
                 row[j] = before[j - 2] + 1;
         }

@@ -1,7 +1,6 @@
 /*
- * Nodes and texts live in chunks that are freed together. A scalar's text follows its node. The containers
- * that are still open form a stack of at most YAML_MAX_DEPTH; a mapping takes its scalars in turn as key and
- * as value.
+ * Nodes and texts are in chunks that are freed together. A scalar's text follows its node. The open
+ * containers form a stack of at most YAML_MAX_DEPTH. The nodes of a mapping are keys and values in turn.
  */
 #include "base/yaml_tree.h"
 
@@ -17,10 +16,10 @@
 #include "base/banned.h"
 
 #define CHUNK_BYTES ((size_t)64 << 10)
-/* Of the table that finds a mapping's repeated keys, for each key at most: the array of entries doubles, and
- * the finder has up to five slots while it grows. */
+/* The most memory for each key in the table that finds repeated keys: the array of entries doubles, and the
+ * finder has up to five slots while it grows. */
 #define KEY_BYTES (2 * sizeof(struct names_entry) + 5 * sizeof(struct finder_slot))
-/* The keys of a mapping that has no more of them are compared with each other, without a table. */
+/* A mapping of at most so many keys needs no table: each key is compared with the others. */
 #define COMPARED_KEYS 8
 
 struct chunk {
@@ -39,25 +38,25 @@ struct yaml_tree {
 struct level {
     struct yaml_node *node;
     struct yaml_node *last;
-    const struct yaml_node *key; /* of a mapping: read, its value not yet */
+    const struct yaml_node *key; /* of a mapping: its value is not read yet */
 };
 
 struct builder {
     struct yaml_tree *tree;
-    bool show_lines; /* an error of syntax shows the line: other people's files may hold a secret there */
+    bool show_lines; /* syntax errors show the line; not for other people's files, which may have secrets */
     struct level levels[YAML_MAX_DEPTH];
     size_t depth;
     size_t documents;
 };
 
-static int err_at(const struct yaml_tree *t, size_t line, size_t column, struct err *err)
+static int wrap_place(const struct yaml_tree *t, size_t line, size_t column, struct err *err)
 {
     return err_wrap(err, "%s:%zu:%zu", t->name, line, column);
 }
 
 int yaml_tree_err_wrap(const struct yaml_tree *t, const struct yaml_node *at, struct err *err)
 {
-    return err_at(t, at->line, at->column, err);
+    return wrap_place(t, at->line, at->column, err);
 }
 
 int yaml_tree_err(const struct yaml_tree *t, const struct yaml_node *at, struct err *err, const char *fmt,
@@ -82,7 +81,7 @@ static int check_memory(const struct yaml_tree *t, size_t more, const struct yam
                          text_bytes(size, sizeof size, YAML_MAX_MEMORY));
 }
 
-/* A copy of a node with n zeroed bytes behind it, which live as long as the tree. */
+/* Adds a copy of a node, and n zeroed bytes after it, to the tree. */
 static int add_node(struct yaml_tree *t, const struct yaml_node *node, size_t n, struct yaml_node **ret,
                     struct err *err)
 {
@@ -119,8 +118,8 @@ static void mark_repeated(const struct yaml_node *key, const struct yaml_node *b
     ((struct yaml_node *)(uintptr_t)key)->before = before;
 }
 
-/* Marks repeated keys by comparing each key with those in front of it. */
-static void mark_in_few(const struct yaml_node *map)
+/* Marks repeated keys by comparing each key with the keys before it. */
+static void mark_by_comparing(const struct yaml_node *map)
 {
     for (const struct yaml_node *v = map->first; v; v = v->next)
         for (const struct yaml_node *before = map->first; before != v; before = before->next)
@@ -130,8 +129,8 @@ static void mark_in_few(const struct yaml_node *map)
             }
 }
 
-/* The same with a table: the section of hosts may have a hundred thousand. */
-static int mark_in_many(const struct yaml_node *map, struct err *err)
+/* Marks repeated keys with a table: a section of hosts may have a hundred thousand keys. */
+static int mark_by_table(const struct yaml_node *map, struct err *err)
 {
     int rc = 0;
     struct names seen = {0};
@@ -155,13 +154,13 @@ static int close_level(struct builder *b, struct err *err)
         return 0;
     size_t n = count_keys(done);
     if (n > COMPARED_KEYS)
-        return check_memory(b->tree, n * KEY_BYTES, done, err) < 0 ? -1 : mark_in_many(done, err);
-    mark_in_few(done);
+        return check_memory(b->tree, n * KEY_BYTES, done, err) < 0 ? -1 : mark_by_table(done, err);
+    mark_by_comparing(done);
     return 0;
 }
 
-/* Puts a node where the file has it: the root, the next of a list, or a mapping's next key or value. */
-static int place(struct builder *b, struct yaml_node *node, struct err *err)
+/* Adds a node to the open container as the next element, key or value, or makes it the root. */
+static int insert_node(struct builder *b, struct yaml_node *node, struct err *err)
 {
     if (b->depth == 0) {
         b->tree->root = node;
@@ -192,16 +191,16 @@ static int open_level(struct builder *b, struct yaml_node *node, struct err *err
     return 0;
 }
 
-/* A node of that kind at the event's place. A file of YAML_MAX_BYTES has lines and columns of 32 bits. */
-static struct yaml_node node_at(enum yaml_kind kind, const yaml_event_t *e)
+/* Makes a node at the event's place. In a file of YAML_MAX_BYTES, lines and columns fit into 32 bits. */
+static struct yaml_node make_node(enum yaml_kind kind, const yaml_event_t *e)
 {
     return (struct yaml_node){
         .kind = kind, .line = (uint32_t)e->start_mark.line + 1, .column = (uint32_t)e->start_mark.column + 1};
 }
 
-/* Refuses what YAML can put in front of any node. */
-static int no_extras(const struct builder *b, const struct yaml_node *node, const yaml_char_t *anchor,
-                     const yaml_char_t *tag, struct err *err)
+/* Refuses an anchor or a tag in front of a node. */
+static int refuse_extras(const struct builder *b, const struct yaml_node *node, const yaml_char_t *anchor,
+                         const yaml_char_t *tag, struct err *err)
 {
     if (anchor)
         return yaml_tree_err(b->tree, node, err, "anchors and aliases are not allowed");
@@ -211,8 +210,8 @@ static int no_extras(const struct builder *b, const struct yaml_node *node, cons
 static int add_scalar(struct builder *b, const yaml_event_t *e, struct err *err)
 {
     size_t n = e->data.scalar.length;
-    struct yaml_node here = node_at(YAML_SCALAR, e), *node = NULL;
-    if (no_extras(b, &here, e->data.scalar.anchor, e->data.scalar.tag, err) < 0)
+    struct yaml_node here = make_node(YAML_SCALAR, e), *node = NULL;
+    if (refuse_extras(b, &here, e->data.scalar.anchor, e->data.scalar.tag, err) < 0)
         return -1;
     if (memchr(e->data.scalar.value, '\0', n))
         return yaml_tree_err(b->tree, &here, err, "NUL characters are not allowed");
@@ -220,24 +219,24 @@ static int add_scalar(struct builder *b, const yaml_event_t *e, struct err *err)
         return -1;
     node->text = memcpy(node + 1, e->data.scalar.value, n);
     node->plain = e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
-    return place(b, node, err);
+    return insert_node(b, node, err);
 }
 
 static int add_container(struct builder *b, enum yaml_kind kind, const yaml_event_t *e, struct err *err)
 {
     bool list = kind == YAML_LIST;
-    struct yaml_node here = node_at(kind, e), *node = NULL;
-    if (no_extras(b, &here, list ? e->data.sequence_start.anchor : e->data.mapping_start.anchor,
-                  list ? e->data.sequence_start.tag : e->data.mapping_start.tag, err) < 0)
+    struct yaml_node here = make_node(kind, e), *node = NULL;
+    if (refuse_extras(b, &here, list ? e->data.sequence_start.anchor : e->data.mapping_start.anchor,
+                      list ? e->data.sequence_start.tag : e->data.mapping_start.tag, err) < 0)
         return -1;
-    if (add_node(b->tree, &here, 0, &node, err) < 0 || place(b, node, err) < 0)
+    if (add_node(b->tree, &here, 0, &node, err) < 0 || insert_node(b, node, err) < 0)
         return -1;
     return open_level(b, node, err);
 }
 
-static int take_event(struct builder *b, const yaml_event_t *e, struct err *err)
+static int handle_event(struct builder *b, const yaml_event_t *e, struct err *err)
 {
-    struct yaml_node here = node_at(YAML_SCALAR, e);
+    struct yaml_node here = make_node(YAML_SCALAR, e);
     switch (e->type) {
     case YAML_DOCUMENT_START_EVENT:
         return b->documents++ ? yaml_tree_err(b->tree, &here, err, "only one document is allowed") : 0;
@@ -257,8 +256,8 @@ static int take_event(struct builder *b, const yaml_event_t *e, struct err *err)
     }
 }
 
-/* A line of the file, from 1, without its end. */
-static struct str line_of(const char *p, size_t n, size_t line)
+/* Returns a line of the file, counted from 1, without its end. */
+static struct str find_line(const char *p, size_t n, size_t line)
 {
     const char *end = p + n;
     for (; line > 1 && p < end; line--) {
@@ -277,8 +276,8 @@ static bool tab_indents(struct str line)
     return i < line.n && line.p[i] == '\t';
 }
 
-/* The reader's errors come with an offset in bytes only. */
-static void place_of_byte(const char *p, size_t offset, size_t *ret_line, size_t *ret_column)
+/* Converts an offset in bytes, which is all that the reader's errors have, to line and column. */
+static void find_place(const char *p, size_t offset, size_t *ret_line, size_t *ret_column)
 {
     size_t line = 1, column = 1;
     for (size_t i = 0; i < offset; i++) {
@@ -294,9 +293,9 @@ static void place_of_byte(const char *p, size_t offset, size_t *ret_line, size_t
     *ret_column = column;
 }
 
-/* The usual meaning of what libyaml says, and what to do about it. */
+/* The usual meaning of libyaml's messages, and hints. */
 static const struct {
-    const char *problem; /* how libyaml's sentence begins */
+    const char *problem; /* the start of libyaml's message */
     const char *words, *hint;
 } meanings[] = {
     {"did not find expected key", "this line does not line up with those above it",
@@ -318,36 +317,36 @@ static const struct {
      "put quotes around the value"},
 };
 
-static int reader_err(const struct yaml_tree *t, const yaml_parser_t *y, const char *p, size_t n,
-                      struct err *err)
+static int set_reader_error(const struct yaml_tree *t, const yaml_parser_t *y, const char *p, size_t n,
+                            struct err *err)
 {
     size_t line, column;
-    place_of_byte(p, y->problem_offset < n ? y->problem_offset : n, &line, &column);
+    find_place(p, y->problem_offset < n ? y->problem_offset : n, &line, &column);
     err_set(err, ERR_USAGE, "%s", y->problem ? y->problem : "not YAML");
-    return err_at(t, line, column, err);
+    return wrap_place(t, line, column, err);
 }
 
-/* The line that libyaml could not make sense of; of an unclosed quote, and of a key without a colon, the line
- * where it begins. */
-static yaml_mark_t place_of(const yaml_parser_t *y)
+/* Returns the place of a syntax error: the start of an unclosed quote or of a key without a colon, else the
+ * place where libyaml failed. */
+static yaml_mark_t error_place(const yaml_parser_t *y)
 {
     bool begun = y->context && (strcmp(y->context, "while scanning a quoted scalar") == 0 ||
                                 strcmp(y->context, "while scanning a simple key") == 0);
     return begun ? y->context_mark : y->problem_mark;
 }
 
-static int syntax_err(const struct builder *b, const yaml_parser_t *y, const char *p, size_t n,
-                      struct err *err)
+static int set_syntax_error(const struct builder *b, const yaml_parser_t *y, const char *p, size_t n,
+                            struct err *err)
 {
     char shown[100];
     const struct yaml_tree *t = b->tree;
     if (y->error == YAML_MEMORY_ERROR)
         return err_nomem(err);
     if (y->error == YAML_READER_ERROR)
-        return reader_err(t, y, p, n, err);
+        return set_reader_error(t, y, p, n, err);
     const char *problem = y->problem ? y->problem : "not YAML", *hint = NULL;
-    yaml_mark_t at = place_of(y);
-    struct str line = line_of(p, n, at.line + 1);
+    yaml_mark_t at = error_place(y);
+    struct str line = find_line(p, n, at.line + 1);
     size_t i = 0, known = sizeof meanings / sizeof *meanings;
     while (i < known && strncmp(problem, meanings[i].problem, strlen(meanings[i].problem)) != 0)
         i++;
@@ -361,20 +360,21 @@ static int syntax_err(const struct builder *b, const yaml_parser_t *y, const cha
         err_set(err, ERR_USAGE, "%s%s%s", problem, y->context ? " " : "", y->context ? y->context : "");
     }
     if (err && b->show_lines && line.n > 0 && !tab_indents(line)) {
-        struct err said = *err;
-        err_set(err, ERR_USAGE, "%s: \"%s\"", said.msg, text_printable(shown, sizeof shown, line.p, line.n));
+        struct err without_line = *err;
+        err_set(err, ERR_USAGE, "%s: \"%s\"", without_line.msg,
+                text_printable(shown, sizeof shown, line.p, line.n));
     }
-    err_at(t, at.line + 1, at.column + 1, err);
+    wrap_place(t, at.line + 1, at.column + 1, err);
     return hint ? err_hint(err, "%s", hint) : -1;
 }
 
-static int build(struct builder *b, yaml_parser_t *y, const void *p, size_t n, struct err *err)
+static int build_tree(struct builder *b, yaml_parser_t *y, const void *p, size_t n, struct err *err)
 {
     for (bool end = false; !end;) {
         yaml_event_t e;
         if (!yaml_parser_parse(y, &e))
-            return syntax_err(b, y, p, n, err);
-        int rc = take_event(b, &e, err);
+            return set_syntax_error(b, y, p, n, err);
+        int rc = handle_event(b, &e, err);
         end = e.type == YAML_STREAM_END_EVENT;
         yaml_event_delete(&e);
         if (rc < 0)
@@ -383,7 +383,8 @@ static int build(struct builder *b, yaml_parser_t *y, const void *p, size_t n, s
     return 0;
 }
 
-static int parse(const char *name, struct str text, bool show_lines, struct yaml_tree **ret, struct err *err)
+static int parse_text(const char *name, struct str text, bool show_lines, struct yaml_tree **ret,
+                      struct err *err)
 {
     int rc = -1;
     struct yaml_node top = {.line = 1, .column = 1};
@@ -393,14 +394,14 @@ static int parse(const char *name, struct str text, bool show_lines, struct yaml
         yaml_tree_free(b.tree);
         return err_nomem(err);
     }
-    /* Said outright, so that no byte order mark turns the file into UTF-16. */
+    /* Set the encoding, so that no byte order mark turns the file into UTF-16. */
     yaml_parser_set_encoding(&y, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&y, (const unsigned char *)text.p, text.n);
     if (text.n > YAML_MAX_BYTES) {
         yaml_tree_err(b.tree, &top, err, "the file is larger than 8 MB");
         goto out;
     }
-    if (build(&b, &y, text.p, text.n, err) < 0)
+    if (build_tree(&b, &y, text.p, text.n, err) < 0)
         goto out;
     if (!b.tree->root) {
         yaml_tree_err(b.tree, &top, err, "the file is empty");
@@ -432,13 +433,13 @@ int yaml_tree_err_repeated(const struct yaml_tree *t, const struct yaml_node *ke
 int yaml_tree_parse_repeats(const char *name, const void *p, size_t n, struct yaml_tree **ret,
                             struct err *err)
 {
-    return parse(name, (struct str){p, n}, true, ret, err);
+    return parse_text(name, (struct str){p, n}, true, ret, err);
 }
 
 int yaml_tree_parse(const char *name, const void *p, size_t n, struct yaml_tree **ret, struct err *err)
 {
     struct yaml_tree *t = NULL;
-    if (parse(name, (struct str){p, n}, false, &t, err) < 0)
+    if (parse_text(name, (struct str){p, n}, false, &t, err) < 0)
         return -1;
     const struct yaml_node *twice = yaml_tree_find_repeated(t->root);
     if (twice) {
