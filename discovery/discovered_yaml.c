@@ -1,8 +1,8 @@
 /*
  * Files of Prometheus and Parca: groups of targets (file_sd), and configurations with `scrape_configs`.
  *
- * They are other people's: keys that mean nothing here are left alone. What would add targets, or change
- * them, and is not understood is not passed over in silence; it becomes a note.
+ * The files belong to other programs, so unknown keys are ignored. An unsupported key that would add or
+ * change targets becomes a note.
  *
  * Source: Prometheus, docs/configuration/configuration.md; Parca, pkg/config/config.go.
  */
@@ -34,7 +34,7 @@ struct config {
     bool https;
 };
 
-static const struct yaml_node *child(const struct yaml_node *map, const char *key)
+static const struct yaml_node *find_value(const struct yaml_node *map, const char *key)
 {
     for (const struct yaml_node *v = map->kind == YAML_MAP ? map->first : NULL; v; v = v->next)
         if (strcmp(v->key->text, key) == 0)
@@ -42,22 +42,22 @@ static const struct yaml_node *child(const struct yaml_node *map, const char *ke
     return NULL;
 }
 
-/* The text under that key; *ret is NULL if there is none. */
-static int text_at(const struct reading *r, const struct yaml_node *map, const char *key, const char **ret,
-                   struct err *err)
+/* Reads the text under that key; *ret is NULL if there is none. */
+static int read_text(const struct reading *r, const struct yaml_node *map, const char *key, const char **ret,
+                     struct err *err)
 {
-    const struct yaml_node *v = child(map, key);
+    const struct yaml_node *v = find_value(map, key);
     if (v && v->kind != YAML_SCALAR)
         return yaml_tree_err(r->tree, v, err, "%s must be text", key);
     *ret = v && *v->text ? v->text : NULL;
     return 0;
 }
 
-static int list_at(const struct reading *r, const struct yaml_node *map, const char *key,
-                   const struct yaml_node **ret, struct err *err)
+static int read_list(const struct reading *r, const struct yaml_node *map, const char *key,
+                     const struct yaml_node **ret, struct err *err)
 {
-    const struct yaml_node *v = child(map, key);
-    /* `targets:` with nothing behind it is an empty list. */
+    const struct yaml_node *v = find_value(map, key);
+    /* `targets:` without a value is an empty list. */
     if (v && v->kind == YAML_SCALAR && !*v->text)
         v = NULL;
     if (v && v->kind != YAML_LIST)
@@ -68,8 +68,8 @@ static int list_at(const struct reading *r, const struct yaml_node *map, const c
 
 /* ---- groups of targets --------------------------------------------------------------------------------- */
 
-/* The job that a group's labels name, with what the file says of the one it stands in. */
-static int group_job(struct discovered *f, const char *name, size_t in, size_t *ret, struct err *err)
+/* Finds or adds the job that a group's labels name. A new one gets the settings of the job `in`. */
+static int find_group_job(struct discovered *f, const char *name, size_t in, size_t *ret, struct err *err)
 {
     if (discovered_get_job(f, name, ret))
         return 0;
@@ -88,7 +88,7 @@ static int group_job(struct discovered *f, const char *name, size_t in, size_t *
     return 0;
 }
 
-/* The labels of a group, for its targets from number `from` on. */
+/* Reads the labels of a group for its targets, which begin at number `from`. */
 static int read_labels(const struct reading *r, const struct yaml_node *labels, size_t from, struct err *err)
 {
     struct strlist set = {0};
@@ -103,21 +103,21 @@ static int read_labels(const struct reading *r, const struct yaml_node *labels, 
     return rc;
 }
 
-/* A list of `{targets: [...], labels: {...}}`. `in` is NULL outside of any configuration. */
+/* Reads one `{targets: [...], labels: {...}}`. `in` is NULL outside of a configuration. */
 static int read_group(const struct reading *r, const struct yaml_node *group, const struct config *in,
                       struct err *err)
 {
-    const struct yaml_node *targets = NULL, *labels = child(group, "labels");
+    const struct yaml_node *targets = NULL, *labels = find_value(group, "labels");
     const char *name = NULL, *scheme = NULL;
     size_t job = in ? in->job : 0;
     if (group->kind != YAML_MAP)
         return yaml_tree_err(r->tree, group, err, "a group of targets must be a mapping with \"targets\"");
-    if (list_at(r, group, "targets", &targets, err) < 0)
+    if (read_list(r, group, "targets", &targets, err) < 0)
         return -1;
     if (labels &&
-        (text_at(r, labels, "job", &name, err) < 0 || text_at(r, labels, "__scheme__", &scheme, err) < 0))
+        (read_text(r, labels, "job", &name, err) < 0 || read_text(r, labels, "__scheme__", &scheme, err) < 0))
         return -1;
-    if (targets && (name || !in) && group_job(r->into, name ? name : "", job, &job, err) < 0)
+    if (targets && (name || !in) && find_group_job(r->into, name ? name : "", job, &job, err) < 0)
         return -1;
     bool https = scheme ? strcmp(scheme, "https") == 0 : in && in->https;
     size_t before = r->into->n;
@@ -142,8 +142,8 @@ static int read_json(const char *name, const void *p, size_t n, struct discovere
     return rc < 0 ? err_wrap(err, "%s", name) : 0;
 }
 
-/* By its name, as Prometheus tells them apart. Within a configuration a file is read as YAML, because its
- * groups are of the configuration's job. */
+/* Whether a file is JSON by its name, as in Prometheus. In a configuration a file is read as YAML, because
+ * its groups belong to the configuration's job. */
 static bool is_json(const char *name, const struct config *in)
 {
     return text_ends_in(name, ".json") && !in;
@@ -195,9 +195,9 @@ static int read_groups_file(const char *path, const struct config *in, struct di
     return rc;
 }
 
-/* All files that the glob means, in the order of their names. */
-static int read_globbed(const char *pattern, const struct config *in, struct discovered *into,
-                        struct err *err)
+/* Reads all files that match the glob, in the order of their names. */
+static int read_matching_files(const char *pattern, const struct config *in, struct discovered *into,
+                               struct err *err)
 {
     glob_t files = {0};
     int rc = glob(pattern, 0, NULL, &files);
@@ -213,21 +213,21 @@ static int read_globbed(const char *pattern, const struct config *in, struct dis
     return rc;
 }
 
-/* The files of a configuration may not be there yet, or be the server's own business: then it is a note. */
+/* Reads the files of a configuration. A file that is missing or unreadable here becomes a note. */
 static int read_file_sd(const struct reading *r, const struct config *c, struct err *err)
 {
     const struct yaml_node *sd = NULL, *files = NULL;
-    if (list_at(r, c->node, "file_sd_configs", &sd, err) < 0)
+    if (read_list(r, c->node, "file_sd_configs", &sd, err) < 0)
         return -1;
     for (; sd; sd = sd->next) {
-        if (list_at(r, sd, "files", &files, err) < 0)
+        if (read_list(r, sd, "files", &files, err) < 0)
             return -1;
         for (const struct yaml_node *v = files; v; v = v->next) {
             struct err why = ERR_INIT;
             char *path = v->kind == YAML_SCALAR && r->dir ? file_join(r->dir, v->text) : NULL;
             if (!path)
                 return yaml_tree_err(r->tree, v, err, "a file must be a path");
-            int rc = read_globbed(path, c, r->into, &why);
+            int rc = read_matching_files(path, c, r->into, &why);
             free(path);
             if (rc < 0 && discovered_note(r->into, err, "job \"%s\": %s: its targets are missing",
                                           r->into->jobs[c->job].name, why.msg) < 0)
@@ -254,8 +254,8 @@ static const struct {
     {"proxy_url", "not taken over"},
 };
 
-/* What says more of the targets than is understood here. Secrets may stand there: nothing is quoted. */
-static int note_others(const struct reading *r, const struct config *c, struct err *err)
+/* Notes unsupported keys, without their values, which may be secrets. */
+static int note_unsupported(const struct reading *r, const struct config *c, struct err *err)
 {
     const char *job = r->into->jobs[c->job].name;
     for (const struct yaml_node *v = c->node->first; v; v = v->next) {
@@ -277,12 +277,12 @@ static int read_config(const struct reading *r, const struct yaml_node *node, st
 {
     const char *name = NULL, *scheme = NULL;
     struct config c = {.node = node};
-    const struct yaml_node *groups = NULL, *profiling = child(node, "profiling_config"),
-                           *params = child(node, "params");
+    const struct yaml_node *groups = NULL, *profiling = find_value(node, "profiling_config"),
+                           *params = find_value(node, "params");
     if (node->kind != YAML_MAP)
         return yaml_tree_err(r->tree, node, err, "one of scrape_configs must be a mapping");
-    if (text_at(r, node, "job_name", &name, err) < 0 || text_at(r, node, "scheme", &scheme, err) < 0 ||
-        list_at(r, node, "static_configs", &groups, err) < 0)
+    if (read_text(r, node, "job_name", &name, err) < 0 || read_text(r, node, "scheme", &scheme, err) < 0 ||
+        read_list(r, node, "static_configs", &groups, err) < 0)
         return -1;
     if (!name)
         return yaml_tree_err(r->tree, node, err, "\"job_name\" is missing");
@@ -298,7 +298,7 @@ static int read_config(const struct reading *r, const struct yaml_node *node, st
     for (; groups; groups = groups->next)
         if (read_group(r, groups, &c, err) < 0)
             return -1;
-    return read_file_sd(r, &c, err) < 0 ? -1 : note_others(r, &c, err);
+    return read_file_sd(r, &c, err) < 0 ? -1 : note_unsupported(r, &c, err);
 }
 
 static int read_configs(const struct reading *r, struct err *err)
@@ -306,14 +306,14 @@ static int read_configs(const struct reading *r, struct err *err)
     const struct yaml_node *root = yaml_tree_root(r->tree), *configs = NULL;
     if (root->kind != YAML_MAP)
         return yaml_tree_err(r->tree, root, err, "this must be a mapping with \"scrape_configs\"");
-    if (list_at(r, root, "scrape_configs", &configs, err) < 0)
+    if (read_list(r, root, "scrape_configs", &configs, err) < 0)
         return -1;
     if (!configs && discovered_note(r->into, err, "it has no scrape_configs") < 0)
         return -1;
     for (; configs; configs = configs->next)
         if (read_config(r, configs, err) < 0)
             return -1;
-    if (child(root, "scrape_config_files"))
+    if (find_value(root, "scrape_config_files"))
         return discovered_note(r->into, err,
                                "scrape_config_files are not read: name them as sources of their own");
     return 0;
@@ -345,7 +345,7 @@ static int read_configs_file(const struct source *source, struct discovered *int
 int discovered_read(const struct source *source, struct discovered *ret, struct err *err)
 {
     struct discovered f = {.at = clock_utc()};
-    int rc = source->kind == SOURCE_FILE_SD ? read_globbed(source->place, NULL, &f, err)
+    int rc = source->kind == SOURCE_FILE_SD ? read_matching_files(source->place, NULL, &f, err)
                                             : read_configs_file(source, &f, err);
     if (rc < 0)
         discovered_release(&f);

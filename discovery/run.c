@@ -1,26 +1,26 @@
-/* All sources of a run: asks or reads each, and makes services of its targets. */
+/* Asks or reads all sources of a run, and makes services of their targets. */
 #include "discovery/discovery.h"
 #include "base/banned.h"
 
-static void warn(const struct discovery_options *o, const struct source *s, enum discovery_warning warning,
-                 const struct err *why, int64_t at)
+static void report_warning(const struct discovery_options *o, const struct source *s,
+                           enum discovery_warning warning, const struct err *why, int64_t at)
 {
     if (o->warning)
         o->warning(o->ctx, s, warning, why, at);
 }
 
-/* Asks, and caches the answer. Without an answer, uses an older one from the cache. */
-static int ask(const struct discovery_options *o, const struct source *s, struct discovered *ret,
-               struct err *err)
+/* Asks the source, and caches the answer. Without an answer, uses an older one from the cache. */
+static int ask_source(const struct discovery_options *o, const struct source *s, struct discovered *ret,
+                      struct err *err)
 {
     struct err why = ERR_INIT, uncached = ERR_INIT;
     if (o->ask(o->ctx, s, ret, &why) == 0) {
         if (discovery_cache_store(s, o->ssh, ret, &uncached) < 0)
-            warn(o, s, DISCOVERY_NOT_CACHED, &uncached, 0);
+            report_warning(o, s, DISCOVERY_NOT_CACHED, &uncached, 0);
         return 0;
     }
     if (why.kind != ERR_CANCELLED && discovery_cache_load(s, o->ssh, ret, NULL) == 0) {
-        warn(o, s, DISCOVERY_OLD_ANSWER, &why, ret->at);
+        report_warning(o, s, DISCOVERY_OLD_ANSWER, &why, ret->at);
         return 0;
     }
     if (err)
@@ -29,24 +29,24 @@ static int ask(const struct discovery_options *o, const struct source *s, struct
 }
 
 /* Reads the source's file, or its answer: from the cache if it is young enough. */
-static int obtain(const struct discovery_options *o, const struct source *s, struct discovered *ret,
-                  struct err *err)
+static int read_source(const struct discovery_options *o, const struct source *s, struct discovered *ret,
+                       struct err *err)
 {
     struct err why = ERR_INIT;
     if (!s->ask)
         return discovered_read(s, ret, err);
     if (o->when == DISCOVERY_REFRESH)
-        return ask(o, s, ret, err);
+        return ask_source(o, s, ret, err);
     if (discovery_cache_load(s, o->ssh, ret, &why) == 0) {
         int64_t age = clock_utc() - ret->at;
         if (o->when == DISCOVERY_CACHED || (age >= 0 && age <= s->max_age_ms))
             return 0;
         discovered_release(ret);
     } else if (why.kind == ERR_FAILED) {
-        warn(o, s, DISCOVERY_CACHE_DAMAGED, &why, 0);
+        report_warning(o, s, DISCOVERY_CACHE_DAMAGED, &why, 0);
     }
     if (o->when == DISCOVERY_AS_NEEDED)
-        return ask(o, s, ret, err);
+        return ask_source(o, s, ret, err);
     if (err)
         *err = why;
     return -1;
@@ -57,7 +57,7 @@ static int add_source(struct discovery *d, const struct discovery_options *o, st
                       struct discovered *ret, struct err *err)
 {
     struct discovered_counts counts = {0};
-    if (obtain(o, use->source, ret, err) < 0)
+    if (read_source(o, use->source, ret, err) < 0)
         return -1;
     int rc = discovery_add(d, use, ret, &counts, err);
     if (o->listed)
