@@ -1,4 +1,4 @@
-/* Rules on two sides: what is more here than there. */
+/* Rules on two sides: functions with more on the target hosts than on the baseline hosts. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ struct side_pair {
     struct tally of[2];
     double scale[2];
     bool found;  /* both sides have values of this type */
-    bool stands; /* found, and the values describe one moment */
+    bool stands; /* found, and the values are of one moment */
 };
 
 /* A function on both sides, with values in the type's unit. */
@@ -142,9 +142,9 @@ static bool is_share_reported(const struct finding_case *c, const struct finding
     return d.here - d.there - 2 * error >= rule->percent / 100;
 }
 
-/* {1} and {4}: shares. */
-static int say_shares(struct finding_case *c, const struct finding_rule *rule, struct finding_values *finding,
-                      struct difference d)
+/* Adds a finding with the shares as {1} and {4}. */
+static int add_share_finding(struct finding_case *c, const struct finding_rule *rule,
+                             struct finding_values *finding, struct difference d)
 {
     finding->weight += d.here - d.there;
     write_function(c, finding, d.name);
@@ -183,7 +183,7 @@ int rule_comparison_cpu(struct finding_case *c, const struct finding_rule *rule)
         finding.weight = FIRST;
         write_hosts(c, &finding, "spends", "spend");
         write_busy(c, &b, finding.of[5]);
-        rc = say_shares(c, rule, &finding, d);
+        rc = add_share_finding(c, rule, &finding, d);
     }
     side_pair_release(&b);
     return rc;
@@ -282,8 +282,8 @@ int rule_comparison_goroutines(struct finding_case *c, const struct finding_rule
 }
 
 /* {0} hosts and verb, {1} share, {2} function, {3} other hosts, {4} their share, {5} profile. */
-static int say_counted(struct finding_case *c, const struct finding_rule *rule, const char *type,
-                       const char *unit, const char *counts, const char *verb)
+static int add_counter_finding(struct finding_case *c, const struct finding_rule *rule, const char *type,
+                               const char *unit, const char *counts, const char *verb)
 {
     struct finding_values finding = {.names_host = true};
     struct side_pair b;
@@ -297,7 +297,7 @@ static int say_counted(struct finding_case *c, const struct finding_rule *rule, 
     if (d.name) {
         write_hosts(c, &finding, verb, verb);
         rules_name_delay(c, &finding, 5);
-        rc = say_shares(c, rule, &finding, d);
+        rc = add_share_finding(c, rule, &finding, d);
     }
     side_pair_release(&b);
     return rc;
@@ -305,10 +305,10 @@ static int say_counted(struct finding_case *c, const struct finding_rule *rule, 
 
 int rule_comparison_allocated(struct finding_case *c, const struct finding_rule *rule)
 {
-    return say_counted(c, rule, "alloc_space", "bytes", "alloc_objects", "allocated");
+    return add_counter_finding(c, rule, "alloc_space", "bytes", "alloc_objects", "allocated");
 }
 
 int rule_comparison_waits(struct finding_case *c, const struct finding_rule *rule)
 {
-    return say_counted(c, rule, "delay", "nanoseconds", "contentions", "waited");
+    return add_counter_finding(c, rule, "delay", "nanoseconds", "contentions", "waited");
 }

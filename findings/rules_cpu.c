@@ -106,7 +106,7 @@ int rule_cpu_spread(struct finding_case *c, const struct finding_rule *rule)
 /* ---- suspects ------------------------------------------------------------------------------------------ */
 
 /* Sets {1} and `look` to the program's function that most of the tally is in. */
-static void name_own(const struct tally *t, struct finding_values *finding)
+static void write_own_function(const struct tally *t, struct finding_values *finding)
 {
     char name[SENTENCE_ARGUMENT], percent[SENTENCE_ARGUMENT];
     uint32_t top = tally_top_own(t);
@@ -143,7 +143,7 @@ int rule_cpu_share(struct finding_case *c, const struct finding_rule *rule)
     int rc = tally_chosen(c, rule->in, rule->out, &t);
     if (rc == 0) {
         sentence_percent(finding.of[0], finding.weight);
-        name_own(&t, &finding);
+        write_own_function(&t, &finding);
         sentence_name(finding.of[2], heaviest_listed(&t, rule->in));
         rc = finding_case_add(c, rule, &finding);
     }

@@ -40,7 +40,8 @@ static void write_host(const struct fleet_host *row, size_t of, struct finding_v
 }
 
 /* {0} host, {1} others, {2} function, {3} its share of {4}, {5} the others' share. */
-static int say_differs(struct finding_case *c, const struct finding_rule *rule, const struct fleet_host *row)
+static int add_difference_finding(struct finding_case *c, const struct finding_rule *rule,
+                                  const struct fleet_host *row)
 {
     const struct fleet_difference *d = &row->differs;
     struct finding_values finding = {.look = str_of(c->fleet->names.items[d->name]), .names_host = true};
@@ -64,7 +65,7 @@ int rule_host_differs(struct finding_case *c, const struct finding_rule *rule)
     double below = HUGE_VAL;
     for (int i = 0; i < NAMED && (row = next_outlier(c->fleet, row, below)); i++) {
         below = fabs(row->differs.share - row->differs.median);
-        if (say_differs(c, rule, row) < 0)
+        if (add_difference_finding(c, rule, row) < 0)
             return -1;
     }
     return 0;
@@ -111,8 +112,8 @@ static double factor_of(const struct fleet *h, const struct fleet_host *row, enu
 }
 
 /* {0} host, {1} others, {2} verb, {3} its value, {4} the others' value. */
-static int say_exceeds(struct finding_case *c, const struct finding_rule *rule, const struct fleet_host *row,
-                       enum fleet_of of)
+static int add_excess_finding(struct finding_case *c, const struct finding_rule *rule,
+                              const struct fleet_host *row, enum fleet_of of)
 {
     struct finding_values finding = {
         .weight = FIRST + 1 - 1 / factor_of(c->fleet, row, of), .names_host = true, .part = (int)of};
@@ -140,7 +141,7 @@ int rule_host_exceeds(struct finding_case *c, const struct finding_rule *rule)
                 (!most || factor_of(h, row, (enum fleet_of)of) > factor_of(h, most, (enum fleet_of)of)))
                 most = row;
         }
-        if (most && say_exceeds(c, rule, most, (enum fleet_of)of) < 0)
+        if (most && add_excess_finding(c, rule, most, (enum fleet_of)of) < 0)
             return -1;
     }
     return 0;

@@ -21,7 +21,7 @@
 
 static const char *const locks[] = {"sync.(*Mutex).Lock", "sync.(*RWMutex).Lock", "sync.(*RWMutex).RLock",
                                     "internal/sync.(*Mutex).Lock", NULL};
-/* Goroutines that wait for the network, such as those of idle connections. */
+/* Functions of goroutines that wait for the network, such as those of idle connections. */
 static const char *const network[] = {"internal/poll.*", NULL};
 
 /* The number of goroutines at one place or in one state. */

@@ -175,8 +175,8 @@ int rule_growth_held(struct finding_case *c, const struct finding_rule *rule)
 /* ---- counters ------------------------------------------------------------------------------------------ */
 
 /* {0} amount, {1} time, {2} amount in a second, {3} and {4} the heaviest function, {5} profile. */
-static int say_counter(struct finding_case *c, const struct finding_rule *rule, struct snapshots *t,
-                       void (*amount)(char dst[SENTENCE_ARGUMENT], int64_t n))
+static int add_counter_finding(struct finding_case *c, const struct finding_rule *rule, struct snapshots *t,
+                               void (*amount)(char dst[SENTENCE_ARGUMENT], int64_t n))
 {
     struct finding_values finding = {.weight = (double)total_growth(t)};
     uint32_t top = most_grown(t);
@@ -200,7 +200,7 @@ int rule_growth_allocated(struct finding_case *c, const struct finding_rule *rul
     struct snapshots t;
     int rc = snapshots_make(&t, c, "alloc_space", "bytes", "alloc_objects");
     if (rc == 0 && t.found)
-        rc = say_counter(c, rule, &t, sentence_bytes);
+        rc = add_counter_finding(c, rule, &t, sentence_bytes);
     snapshots_release(&t);
     return rc;
 }
@@ -225,7 +225,7 @@ int rule_growth_waited(struct finding_case *c, const struct finding_rule *rule)
     struct snapshots t;
     int rc = snapshots_make(&t, c, "delay", "nanoseconds", "contentions");
     if (rc == 0 && t.found)
-        rc = say_counter(c, rule, &t, sentence_time);
+        rc = add_counter_finding(c, rule, &t, sentence_time);
     snapshots_release(&t);
     return rc;
 }

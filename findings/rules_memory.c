@@ -26,8 +26,8 @@ static void write_most(const struct tally *t, struct finding_values *finding)
     sentence_bytes(finding->of[5], t->of[top].own / at_least_one(t->of[top].objects));
 }
 
-static int say_heap(struct finding_case *c, const struct finding_rule *rule, const char *bytes,
-                    const char *objects)
+static int add_heap_finding(struct finding_case *c, const struct finding_rule *rule, const char *bytes,
+                            const char *objects)
 {
     const struct profile *p = c->profile;
     struct finding_values finding = {.weight = 0};
@@ -48,12 +48,12 @@ static int say_heap(struct finding_case *c, const struct finding_rule *rule, con
 int rule_heap_in_use(struct finding_case *c, const struct finding_rule *rule)
 {
     /* In a difference over time, inuse_space is a change, not an amount. */
-    return c->profile->duration_ns > 0 ? 0 : say_heap(c, rule, "inuse_space", "inuse_objects");
+    return c->profile->duration_ns > 0 ? 0 : add_heap_finding(c, rule, "inuse_space", "inuse_objects");
 }
 
 int rule_heap_allocated(struct finding_case *c, const struct finding_rule *rule)
 {
-    return say_heap(c, rule, "alloc_space", "alloc_objects");
+    return add_heap_finding(c, rule, "alloc_space", "alloc_objects");
 }
 
 /* {0} time waited, {1} number of waits, {2} and {3} the heaviest function, {4} duration. */

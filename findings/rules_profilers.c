@@ -1,9 +1,9 @@
-/* The cost of taking profiles: a finding of its own, never charged to a function of the service. */
+/* Rules on the cost of taking profiles, which is never charged to a function of the service. */
 #include "findings/rules.h"
 #include "base/banned.h"
 
 /* Checks the heap in use, unless the profile is a difference, and the allocations. */
-static int say_heap(struct finding_case *c, const struct finding_rule *rule)
+static int add_heap_findings(struct finding_case *c, const struct finding_rule *rule)
 {
     static const struct {
         const char *type, *of;
@@ -28,7 +28,7 @@ static int say_heap(struct finding_case *c, const struct finding_rule *rule)
 int rule_profilers_caused(struct finding_case *c, const struct finding_rule *rule)
 {
     if (c->topic == FINDING_TOPIC_HEAP)
-        return say_heap(c, rule);
+        return add_heap_findings(c, rule);
     return rules_add_profilers(
         c, rule,
         &(struct rules_profiling){.t = c->all,

@@ -1,11 +1,11 @@
-/* What several rules share. */
+/* Functions that several rules share. */
 #include <stdio.h>
 #include <string.h>
 
 #include "findings/rules.h"
 #include "base/banned.h"
 
-/* The request's kind decides, or else the file's name. */
+/* Decides by the request's kind, or else by the file's name. */
 enum finding_topic rules_topic_of_delay(const struct finding_subject *s)
 {
     const char *kind = s->kind && *s->kind ? s->kind : s->file;
