@@ -143,7 +143,7 @@ static int check_object(const json_t *o, const struct json_row *table, const str
     if (!json_is_object(o))
         return report_fault(p, "is not an object", err);
     for (const struct json_row *row = table; row->key; row++) {
-        const json_t *value = row->unchecked ? NULL : json_object_get(o, row->key);
+        const json_t *value = row->skip_check ? NULL : json_object_get(o, row->key);
         struct place at = {p, row->key, 0};
         if (!value && row->needed)
             return report_fault(&at, "is missing", err);
@@ -201,7 +201,7 @@ static int take_budget(size_t *budget, size_t n, size_t size, struct err *err)
     return 0;
 }
 
-/* Fills an array of n entries. Its entries are released even if reading stops early. */
+/* Fills the entries of a list. The caller releases them even if reading fails early. */
 static int read_entries(const json_t *list, const struct json_row *row, char *entries, size_t *budget,
                         struct err *err)
 {
@@ -277,8 +277,8 @@ int json_rows_read(const json_t *object, const struct json_row *table, void *to,
 {
     for (const struct json_row *row = table; row->key; row++) {
         const json_t *value = json_object_get(object, row->key);
-        if (value && row->has)
-            *(bool *)find_member(to, row->has - 1) = true;
+        if (value && row->presence_flag)
+            *(bool *)find_member(to, row->presence_flag - 1) = true;
         /* An unknown word must differ from the first one, also where the key is missing. */
         if ((value || row->type == ROW_WORD) && (row->bound || row->type == ROW_OBJECT) &&
             read_value(value, row, to, budget, err) < 0)
@@ -310,15 +310,15 @@ void json_rows_release(const struct json_row *table, void *of)
 /* ---- writing ------------------------------------------------------------------------------------------- */
 
 /* Whether the key is written although its value is 0. */
-static bool writes_zero(const struct json_row *row, const void *from)
+static bool is_zero_written(const struct json_row *row, const void *from)
 {
-    if (row->has)
-        return *(const bool *)find_place(from, row->has);
-    const char *other = row->with ? find_place(from, row->with) : NULL;
-    for (size_t i = 0; other && i < row->with_size; i++)
+    if (row->presence_flag)
+        return *(const bool *)find_place(from, row->presence_flag);
+    const char *other = row->zero_if_set ? find_place(from, row->zero_if_set) : NULL;
+    for (size_t i = 0; other && i < row->zero_if_set_size; i++)
         if (other[i])
             return true;
-    return row->zero;
+    return row->write_if_zero;
 }
 
 static void write_number(const struct json_row *row, const void *from, struct fields *to)
@@ -330,7 +330,7 @@ static void write_number(const struct json_row *row, const void *from, struct fi
     else
         memcpy(&narrow, find_place(from, row->at + 1), sizeof narrow);
     value += narrow;
-    if (row->has ? !writes_zero(row, from) : value == 0 && !writes_zero(row, from))
+    if (row->presence_flag ? !is_zero_written(row, from) : value == 0 && !is_zero_written(row, from))
         return;
     if (row->type == ROW_NUMBER)
         fields_number(to, row->key, (int64_t)value);
@@ -344,7 +344,7 @@ static void write_list(const struct json_row *row, const void *from, struct fiel
     size_t n;
     memcpy(&entries, find_place(from, row->at + 1), sizeof entries);
     memcpy(&n, find_place(from, row->count), sizeof n);
-    if (n == 0 && !row->zero)
+    if (n == 0 && !row->write_if_zero)
         return;
     json_t *list = json_array();
     for (size_t i = 0; i < n; i++) {
@@ -360,7 +360,7 @@ static void write_text(const struct json_row *row, const char *text, struct fiel
 {
     if (row->type == ROW_PATH && text)
         fields_put(to, row->key, json_string(text));
-    else if (row->zero)
+    else if (row->write_if_zero)
         fields_put(to, row->key, fields_string(text));
     else
         fields_text(to, row->key, text);
@@ -391,7 +391,7 @@ static void write_value(const struct json_row *row, const void *from, struct fie
             fields_put(to, row->key, json_true());
         break;
     case ROW_OBJECT:
-        if (!writes_zero(row, from))
+        if (!is_zero_written(row, from))
             break;
         inner = fields_new();
         json_rows_write(row->inside, from, &inner);

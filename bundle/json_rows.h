@@ -29,24 +29,24 @@ enum row_type {
     ROW_TEXTS,   /* a list of texts; the member is an array of strings, with `count` */
 };
 
-/* A key that an object may have; the last row of a table has none. */
+/* A key that an object may have. The last row of a table has no key. */
 struct json_row {
     const char *key;
     enum row_type type;
-    bool needed;                   /* json_rows_check wants the key */
-    bool zero;                     /* 0 and an empty list are written */
-    bool bound;                    /* it has a member: `at` and `size` are set */
-    bool again;                    /* another row has written the key: this one only reads it */
-    bool unchecked;                /* json_rows_check ignores it */
-    size_t at, size;               /* the member */
-    size_t has;                    /* ROW_AT of a bool: the key is present; 0: none */
-    size_t count;                  /* ROW_AT of a list's length, a size_t */
-    size_t with, with_size;        /* another member, as in ROW_AT: if it is not 0, 0 is written too */
-    const struct json_row *inside; /* of ROW_OBJECT and ROW_OBJECTS */
-    size_t inside_size;            /* the size of one struct of ROW_OBJECTS */
-    const char *const *words;      /* the last is NULL */
-    json_int_t most;               /* the largest number, or length of a list; 0: any */
-    const char *doc;               /* the description in docs/formats.md; NULL: none */
+    bool needed;                          /* json_rows_check fails without the key */
+    bool write_if_zero;                   /* 0 and an empty list are written */
+    bool bound;                           /* the row has a member: `at` and `size` are set */
+    bool again;                           /* another row writes the key: this row only reads it */
+    bool skip_check;                      /* json_rows_check ignores it */
+    size_t at, size;                      /* the member */
+    size_t presence_flag;                 /* ROW_AT of a bool: the key is present; 0: none */
+    size_t count;                         /* ROW_AT of a list's length, a size_t */
+    size_t zero_if_set, zero_if_set_size; /* ROW_AT of another member: if that is not 0, 0 is written too */
+    const struct json_row *inside;        /* of ROW_OBJECT and ROW_OBJECTS */
+    size_t inside_size;                   /* the size of one struct of ROW_OBJECTS */
+    const char *const *words;             /* the last is NULL */
+    json_int_t most;                      /* the largest number, or length of a list; 0: any */
+    const char *doc;                      /* the description in docs/formats.md; NULL: none */
 };
 #define ROWS_END                                                                                             \
     {                                                                                                        \
@@ -57,8 +57,8 @@ struct json_row {
     .bound = true, .at = offsetof(type, member), .size = sizeof((type *)0)->member
 #define ROW_AT(type, member) (offsetof(type, member) + 1)
 
-/* ERR_FAILED names the place of a fault: `hosts[2].services[0].name`. Also checks that all text is printable
- * (text_is_visible). */
+/* Checks the keys, and that all text is printable (text_is_visible). ERR_FAILED reports the place of a fault:
+ * `hosts[2].services[0].name`. */
 int json_rows_check(const json_t *object, const struct json_row *table, struct err *err);
 
 /*

@@ -76,7 +76,7 @@ struct redact_carry redact_carry_from(struct str line, enum redact_name pair);
 /* The part of the next line that is the value; empty: none. Updates *carry for the line after that. */
 struct str redact_carry_value(struct redact_carry *carry, struct str line);
 
-/* ---- redact_prefix.c: the text before a value ---- */
+/* ---- redact_lead.c: the text before a value ---- */
 
 struct redact_prefix {
     struct str name, inner; /* inner: the x of `name[x]`; else empty */
