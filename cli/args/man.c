@@ -13,14 +13,17 @@
  * sentence on its own line, because roff recognises its end that way. */
 static void put_text(FILE *out, const char *text)
 {
-    if (*text == '.' || *text == '\'')
-        fputs("\\&", out);
+    bool line_begins = true;
     for (; *text; text++) {
+        if (line_begins && (*text == '.' || *text == '\''))
+            fputs("\\&", out);
+        line_begins = *text == '\n';
         if (strncmp(text, "\n\n", 2) == 0) {
             fputs("\n.Pp", out);
         } else if (strncmp(text, ". ", 2) == 0 && isupper((unsigned char)text[2])) {
             fputs(".\n", out);
             text++;
+            line_begins = true;
         } else if (*text == '-') {
             fputs("\\-", out);
         } else if (*text == '\\') {

@@ -167,7 +167,7 @@ PY
         'group, = bundle["groups"]; hosts = {h["host"]: h for h in group["hosts"]}' \
         'assert group["service"] == "app" and sorted(hosts) == [f"file-0{n}" for n in range(1, 6)]' \
         'assert [n for n, h in hosts.items() if h.get("differs", {}).get("outlier") and h["differs"]["in"] == "cpu"] in (["file-04"], ["file-04", "file-05"]), hosts' \
-        'd = hosts["file-04"]["differs"]; assert d["function"].startswith("encoding/json.") and d["share"] > 0.5 and d["median"] < 0.1' \
+        'd = hosts["file-04"]["differs"]; assert d["function"].startswith("encoding/json.") and d["share"] > 0.5 and d["median"] < 0.1, d' \
         'assert hosts["file-05"]["goroutines"]["exceeds"] and hosts["file-05"]["heap"]["exceeds"]' \
         'assert not any("exceeds" in hosts["file-02"][k] for k in ("cpu", "goroutines"))' \
         'assert hosts["file-04"]["goroutines"]["value"] == collected("file-04/app/goroutines.pb.gz")["goroutine"]'
