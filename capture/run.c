@@ -225,7 +225,7 @@ static int pack(struct run *r, char **ret_path, struct err *err)
 }
 
 /* Copies the path for the caller's messages. */
-static char *copy_path(const char *path)
+static char *copy_shown_path(const char *path)
 {
     return strdup(path);
 }
@@ -236,14 +236,14 @@ static void remove_or_keep_directory(struct run *r)
     if (r->place->bundle || !r->place->resumed)
         workdir_remove(r->place->work);
     else
-        r->outcome->directory = copy_path(workdir_path(r->place->work));
+        r->outcome->directory = copy_shown_path(workdir_path(r->place->work));
 }
 
 static enum capture_end end_not_packed(struct run *r, struct err *err)
 {
     err_wrap(err, "the bundle could not be written");
     autosave_now(&r->autosave);
-    r->outcome->directory = copy_path(workdir_path(r->place->work));
+    r->outcome->directory = copy_shown_path(workdir_path(r->place->work));
     r->outcome->counts.unusable = 0; /* so that the exit code does not blame the request */
     return CAPTURE_NOT_PACKED;
 }
@@ -271,7 +271,7 @@ enum capture_end capture_in_workdir(const struct capture_request *request, const
     struct run r = {.request = request, .place = place, .observer = observer, .outcome = ret};
     *ret = (struct capture_outcome){.counts.missing = place->missing};
     autosave_init(&r.autosave, place->manifest, place->work);
-    char *path = copy_path(workdir_path(place->work));
+    char *path = copy_shown_path(workdir_path(place->work));
     send_event(&r, &(struct capture_event){.kind = CAPTURE_BEGUN, .path = path ? path : ""});
     free(path);
     autosave_now(&r.autosave);
