@@ -13,7 +13,8 @@ static bool has_host(const struct targets *t, const struct host *host)
     return false;
 }
 
-/* Of those that were found each host has its own, and where one has several they are told apart by port. */
+/* The service's name for comparisons. Names of discovered services of one family may end in different ports.
+ */
 static const char *family_of(const struct service *s)
 {
     return s->family ? s->family : s->name;
@@ -36,7 +37,7 @@ static bool is_group(const struct inventory *inventory, const char *word)
     return false;
 }
 
-/* The words as a selection of their own; what is asked for there is the same as of the others. */
+/* Adds the targets on the hosts that `words` names, with the same requested services as `sick`. */
 static int select_healthy(const struct inventory *inventory, const struct strlist *words,
                           const struct selection *sick, struct targets *all, struct err *err)
 {
@@ -64,8 +65,8 @@ static int append(struct targets *t, const struct target *target, struct err *er
     return 0;
 }
 
-/* Keeps of the targets from number `n_sick` on those that can be compared: of other hosts, with a service
- * that the first ones have too. */
+/* Drops the targets from number `n_sick` on that cannot be compared: those on selected hosts, and those whose
+ * service no selected host has. */
 static int keep_comparable(struct targets *all, size_t n_sick, struct err *err)
 {
     const struct targets sick = {.items = all->items, .n = n_sick};
@@ -95,7 +96,7 @@ int against_resolve(const struct inventory *inventory, const struct strlist *wor
 {
     size_t n_sick = all->n;
     int rc = select_healthy(inventory, words, selection, all, err);
-    /* --exclude counts for these hosts too. */
+    /* --exclude applies to these hosts too. */
     if (rc == 0)
         rc = targets_exclude(inventory, all, n_sick, &selection->exclude, err);
     if (rc == 0)

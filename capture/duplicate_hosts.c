@@ -4,7 +4,7 @@
 
 #include "base/banned.h"
 
-/* Its index among them; -1: it is none of them. */
+/* The host's index; -1: the host is no duplicate. */
 static int find_host(const struct duplicate_hosts *t, const struct host *host)
 {
     for (size_t i = 0; i < t->n; i++)

@@ -115,8 +115,9 @@ static void on_step(void *ctx, const struct host *host, const struct service *se
 
 /* ---- the sums ------------------------------------------------------------------------------------------ */
 
-/* Services at one address are one process: their items are fetched in order, those of other processes beside
- * them. Adds the process whose first target is `first`; nothing if that is not its first. */
+/* Adds the process whose first target is `first`; nothing if another target is the process's first. Services
+ * at one address are one process, whose items are fetched in order. Different processes are fetched in
+ * parallel. */
 static void add_process(const struct estimate *host, size_t n, size_t first, struct estimate_total *t,
                         int64_t *ret_takes)
 {
@@ -137,7 +138,7 @@ static void add_process(const struct estimate *host, size_t n, size_t first, str
     *ret_takes = takes > *ret_takes ? takes : *ret_takes;
 }
 
-/* Returns how long the host takes. */
+/* Adds the targets of one host. Returns the duration of its capture in milliseconds. */
 static int64_t add_host(const struct estimate *host, size_t n, struct estimate_total *t)
 {
     int64_t takes = 0, opened = 0;
@@ -155,7 +156,7 @@ static int64_t add_host(const struct estimate *host, size_t n, struct estimate_t
     return takes + opened;
 }
 
-/* Schedules the hosts in order, each on the thread that is free first. */
+/* Adds the hosts. Schedules them in order, each on the thread that is free first. */
 static int add_up(struct estimates *e, struct err *err)
 {
     struct estimate_total *t = &e->total;

@@ -73,7 +73,7 @@ void outcomes_item(struct outcomes *t, const struct target *target, const struct
     one->bytes += item->status == FETCH_OK ? item->bytes : 0;
     one->got += item->status == FETCH_OK;
     snprintf(what, sizeof what, "%s%s%s", item->kind, *item->argument ? "=" : "", item->argument);
-    /* It was not requested: an event has reported that the service has none, and what to try instead. */
+    /* The item was not requested. An event has reported that the service lacks it. */
     if (item->permanent && item->err.kind == ERR_NOT_FOUND && item->http_status == 0)
         add_failure(one, what, &(struct err){.kind = ERR_NOT_FOUND, .msg = "not there: see above"});
     else if (item->status != FETCH_OK)

@@ -1,4 +1,4 @@
-/* What each target of a run has delivered: counted from the events of the run. */
+/* The results of each target of a run, counted from the events of the run. */
 #ifndef CAPTURE_OUTCOMES_H
 #define CAPTURE_OUTCOMES_H
 
@@ -34,7 +34,7 @@ void outcomes_item(struct outcomes *t, const struct target *target, const struct
 
 /* Whether everything requested of the target is complete. */
 bool outcome_is_whole(const struct outcome *t);
-/* How long it took, in milliseconds. */
+/* The duration of the capture of the target, in milliseconds. */
 int64_t outcome_took(const struct outcome *t);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a capture is asked for. */
+/* The request of a capture. */
 #ifndef CAPTURE_REQUEST_H
 #define CAPTURE_REQUEST_H
 

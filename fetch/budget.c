@@ -44,7 +44,7 @@ static bool fits_bytes(const struct budget *b, struct plan_item *item, uint64_t 
 void budget_apply(struct budget *b, struct plan *plan, const struct index_page *index)
 {
     pthread_mutex_lock(&b->mutex);
-    /* The items of the plan before were fetched by now, or never will be. */
+    /* The items of the plan before are fetched, or never will be. */
     b->expected = 0;
     for (size_t i = 0; i < plan->n; i++) {
         struct plan_item *item = &plan->items[i];

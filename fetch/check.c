@@ -30,7 +30,7 @@ struct check {
     bool is_gzip;
     struct trace_scan *trace; /* CHECK_TRACE */
     bool failed;              /* `why` is the first error of gunzip or a scan */
-    bool scan_failed;         /* the error is one of the profile's scan, before the end */
+    bool scan_failed;         /* the scan of the profile failed before the end */
     bool gunzipped;           /* the gzip data is whole */
     struct err why;
     bool stopped; /* the rest cannot change the result */
@@ -49,7 +49,7 @@ static void head_add(struct check *c, const void *p, size_t n)
     c->head_len += n;
 }
 
-/* After a failure of the scan, goes on until the head is complete: the error's text describes the head. */
+/* After a failure of the scan, continues until the head is complete, because the error describes the head. */
 static int take_inflated(void *ctx, const void *p, size_t n, struct err *err)
 {
     struct check *c = ctx;
@@ -222,7 +222,7 @@ static int pprof_finish(struct check *c, struct check_result *result, struct err
         c->failed = gunzip_finish(c->gunzip, &c->why) < 0;
         c->gunzipped = !c->failed;
     }
-    /* Also after gunzip failed: garbage behind a whole profile does not change its numbers. */
+    /* Scan even if gunzip failed, because garbage behind a whole profile does not change its numbers. */
     if (profile_scan_finish(c->scan, &result->profile, &scan_err) == 0)
         result->has_profile = true;
     else if (!c->failed) {

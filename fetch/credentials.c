@@ -5,7 +5,7 @@
 
 #include "base/banned.h"
 
-/* Each credential has its own allocation: a growing array would leave copies behind. */
+/* Each credential has its own allocation, because a growing array would leave copies behind. */
 struct credential {
     struct credential *next;
     const struct service *service;

@@ -18,7 +18,7 @@ static void *watch_deadline(void *ctx)
     return NULL;
 }
 
-/* A prompt must not outlast the run. */
+/* Ends a prompt at the deadline, so that it does not outlast the run. */
 static int ask_in_time(void *ctx, const struct question *q, struct secret *ret, struct err *err)
 {
     struct deadline *d = ctx;

@@ -61,7 +61,7 @@ char *fetch_service_url(const struct service *service, char *dst, size_t cap)
 
 /* ---- TLS and authentication ---------------------------------------------------------------------------- */
 
-/* An empty passphrase keeps OpenSSL from asking for one on the terminal, in the middle of everything. */
+/* Sets the TLS options. The passphrase is empty, so that OpenSSL does not ask for one on the terminal. */
 static int apply_tls(CURL *easy, const struct service_tls *tls)
 {
     int failed = 0;

@@ -42,7 +42,7 @@ uint64_t estimate_bytes(const struct plan_item *item, const struct index_page *i
     uint64_t records = counted > 0 ? (uint64_t)counted : 0;
     if (size.records > 0 && records > size.records)
         records = size.records;
-    /* The service sends the counts: do not compute a product above the item's limit. */
+    /* The counts are untrusted: do not compute a product above the item's limit. */
     if (size.record > 0 && records > item->max_bytes / size.record)
         return item->max_bytes;
     uint64_t bytes = size.base + records * size.record + (uint64_t)item->timed_ms * size.second / 1000;

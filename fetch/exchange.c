@@ -14,9 +14,9 @@
 #define ERROR_PAGE_MAX (256u << 10)
 #define HEADERS_MAX (256u << 10)
 #define TICK_MS 100
-/* A connection that is lost within this time after the request was an idle one. */
+/* A connection that is lost within this time after the request was idle before. */
 #define IDLE_END_MS 500
-/* Fewer bytes than this within `timeout_ms` are an error: a body that trickles would never end. */
+/* Fewer bytes than this within `timeout_ms` are an error, because a trickling body would never end. */
 #define TRICKLE_BYTES 1024
 
 /* A request in progress. */
@@ -214,8 +214,8 @@ static int run_transfer(struct exchange *x, CURLcode *ret, struct err *err)
 
 /* ---- errors -------------------------------------------------------------------------------------------- */
 
-/* If a middleware's ResponseWriter hides the connection, Go cannot extend its WriteTimeout: the connection
- * closes when the profile is ready (net/http/pprof, from Go 1.23 on). */
+/* If a middleware's ResponseWriter hides the connection, Go cannot extend its WriteTimeout. The connection
+ * then closes when the profile is ready (net/http/pprof, from Go 1.23 on). */
 static int hint_write_timeout(const struct exchange *x, struct err *err)
 {
     if (x->request->timed_ms == 0 || clock_now() - x->start < x->request->timed_ms * 9 / 10)
@@ -291,7 +291,7 @@ static void finish_response(struct exchange *x)
         t->round_trip_ms = r->first_ms;
     if (type)
         text_printable(r->content_type, sizeof r->content_type, type, strlen(type));
-    /* Mask before cutting the text to size: half a secret is a secret too. */
+    /* Mask before cutting the text to size, because half a secret is a secret too. */
     if (x->words.len > 0)
         transfer_redact(t, x->words.data);
     answer_words(buf_str(&x->words), strlen(buf_str(&x->words)), r->words, sizeof r->words);

@@ -53,7 +53,7 @@ static bool is_first(const struct target *targets, size_t i)
     return true;
 }
 
-/* Only the first service of a process takes part in `sync`. */
+/* Fetches the services of one process. Only the first one takes part in `sync`. */
 static void *run_side(void *ctx)
 {
     struct side *s = ctx;
@@ -208,7 +208,7 @@ static int open_host(struct run *run, const struct host *host, bool compressible
     return gateway_open(&route, &options, ret, err);
 }
 
-/* Repeats until the host is open, or no retries are left. */
+/* Opens the host, with retries. */
 static void open_with_retries(struct run *run, const struct target *targets, size_t n, struct retry *retry,
                               struct gateway **ret, struct err *err)
 {
@@ -218,7 +218,8 @@ static void open_with_retries(struct run *run, const struct target *targets, siz
             return;
 }
 
-/* The others must not wait for the processes of a host that failed to open. */
+/* Leaves the barrier for a host that failed to open, so that the other hosts do not wait for its processes.
+ */
 static void leave_all(struct run *run, const struct target *targets, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -305,7 +306,7 @@ static int run_all(struct run *run, struct err *err)
     return 0;
 }
 
-/* Runs with the secrets loaded and the deadline active. */
+/* Fetches everything. The secrets are loaded, and the deadline is active. */
 static int run_in_time(struct run *run, struct fetch_outcome *ret, struct err *err)
 {
     if (sync_init(&run->sync, run->grab, count_processes(run->grab->targets), err) < 0)

@@ -137,7 +137,7 @@ static void note_response(struct fetch_item *item, const struct transfer_respons
     snprintf(item->server_words, sizeof item->server_words, "%s", r->words);
 }
 
-/* The file of a raw path gets its ending from the content type. */
+/* The file endings of raw paths by content type. */
 static const struct {
     const char *type, *ending;
 } endings[] = {{"application/json", ".json"}, {"text/html", ".html"}, {"text/", ".txt"}, {"", ".bin"}};
@@ -220,7 +220,7 @@ void item_fetch(struct transfer *t, const struct plan_item *plan, const struct i
     /* An error page may repeat the request's secret, which must not enter a bundle. */
     bool told = ret->bytes > 0;
     if (told)
-        transfer_reflected(t, sink.fd, &told); /* on a read error, assume that it does */
+        transfer_reflected(t, sink.fd, &told); /* on a read error, assume that the body repeats the secret */
     if (told) {
         ret->status = FETCH_FAILED;
         ret->sha256[0] = '\0';
@@ -268,7 +268,7 @@ static int feed_file(struct sink *s, int fd, struct err *err)
     return 0;
 }
 
-/* Computes its hash; with the check of a format, also fills in what the content shows. */
+/* Computes the hash of a file. With a format, also checks the file and fills in the facts of its content. */
 static int examine_file(const struct item_context *context, enum check_format format, struct fetch_item *item,
                         struct err *err)
 {

@@ -75,7 +75,7 @@ static bool is_planned(const struct plan *p, const struct plan_item *item)
     return false;
 }
 
-/* Adds it unless the plan has the same request (`goroutines goroutines=text`). */
+/* Adds an item unless the plan has the same request (`goroutines goroutines=text`). */
 static int add_item(struct plan *p, struct plan_item *item, const char *stem, struct err *err)
 {
     if (is_planned(p, item))
@@ -171,7 +171,7 @@ static int add_raw(struct plan *p, const struct request *w, struct err *err)
     char stem[128];
     item.format = kind ? kind->format : is_path_of_page(w->name) ? CHECK_ANY : CHECK_RAW;
     item.name_by_type = !kind;
-    /* A path that takes time is a profile of some kind: it comes after the snapshots. */
+    /* A path that takes time is a profile of some kind, so fetch it after the snapshots. */
     if (w->timed_ms > 0)
         item.rank = strstr(w->name, "/trace") ? RANK_TRACE : RANK_CPU;
     snprintf(item.target, sizeof item.target, "%s", w->name);
@@ -197,8 +197,8 @@ static const char *get_endpoint(const struct kind *kind, const struct index_page
     return index && index_find(index, name) ? name : kind->endpoint;
 }
 
-/* Go's index page does not list endpoints outside the service's path (fgprof). If the inventory names such a
- * kind for the service, trust the inventory. */
+/* Whether the index page shows that the program lacks the kind. Go's index page does not list endpoints
+ * outside the service's path (fgprof), so a kind that the inventory names for the service is not absent. */
 static bool is_absent(const struct service *service, const struct kind *kind, const struct index_page *index)
 {
     if (!index || !kind->listed || index_find(index, get_endpoint(kind, index)))
@@ -212,7 +212,7 @@ static bool is_absent(const struct service *service, const struct kind *kind, co
     return true;
 }
 
-/* An absent item is reported before all others, and costs nothing. */
+/* Marks an item as absent. An absent item costs nothing and is reported first. */
 static void make_absent(struct plan_item *item)
 {
     item->absent = true;
@@ -222,7 +222,7 @@ static void make_absent(struct plan_item *item)
     item->pairs = false;
 }
 
-/* An item of the table: its form determines its query and its file's name. */
+/* Adds an item of the table. The item's form determines its query and its file's name. */
 static int add_kind(struct plan *p, const struct service *service, const struct request *w,
                     const struct index_page *index, struct err *err)
 {
@@ -269,7 +269,8 @@ static int add_kind(struct plan *p, const struct service *service, const struct 
     return add_item(p, &item, stem, err);
 }
 
-/* Bare `goroutines`: the profile, and the readable text if it does not stop the process for long. */
+/* Adds the items of bare `goroutines`: the profile, and the text unless writing it stops the process for
+ * long. */
 static int add_goroutines(struct plan *p, const struct service *service, const struct request *w,
                           const struct index_page *index, struct err *err)
 {
@@ -378,7 +379,7 @@ static bool comes_before(const struct plan_item *a, const struct plan_item *b)
     return a->absent != b->absent ? a->absent : a->rank < b->rank;
 }
 
-/* Stable, and the list is short. Absent items come first. */
+/* Sorts the items, absent ones first. The sort is stable, and the list is short. */
 static void sort_by_rank(struct plan *p)
 {
     for (size_t i = 1; i < p->n; i++) {

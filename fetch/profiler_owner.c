@@ -54,7 +54,7 @@ struct dump {
     size_t size;
 };
 
-/* Reads on after a match, so that the connection can be reused. */
+/* Searches a piece of the page. Reads on after a match, so that the connection can be reused. */
 static int feed_line(void *ctx, const void *p, size_t n, struct err *err)
 {
     struct dump *d = ctx;

@@ -58,7 +58,7 @@ static int parse_seconds(struct request *w, struct err *err)
         err_wrap(err, "%s", w->name);
         return -1;
     }
-    /* Go reads a fraction, or an empty value, as its default of 30 s: refuse both. */
+    /* Refuse a fraction and an empty value, because Go reads them as its default of 30 s. */
     if (ms == 0)
         return err_set(err, ERR_USAGE, "%s: a duration of nothing: \"%s\"", w->name, w->argument);
     if (ms % 1000 && !(w->kind->arguments & ARG_FRACTION))

@@ -47,7 +47,7 @@ static void append_text(struct err *why, const char *more)
     snprintf(why->msg + n, sizeof why->msg - n, "; %s", more);
 }
 
-/* Ends the retries. `reason`: why a remaining retry is not made; NULL: none remains. */
+/* Ends the retries. `reason`: the reason to skip the remaining retries; NULL: none remains. */
 static bool give_up(const struct retry *r, const char *reason, struct err *why)
 {
     char times[60];

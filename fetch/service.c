@@ -24,7 +24,7 @@ static void add_found_hint(const struct service_run *run, struct err *err)
              service->source->source->name, service->host);
 }
 
-/* Checks that the service accepts connections: a grab's first request shows it, a probe asks explicitly. */
+/* Checks that the service accepts connections. Only a probe needs this; a grab sends a request instead. */
 static int check_connection(struct service_run *run, struct err *err)
 {
     const struct service *service = run->target->service;
@@ -54,7 +54,7 @@ static void note_skew(struct service_run *run, const struct transfer_response *r
 {
     if (!response->date)
         return;
-    /* The header has whole seconds: add half a second as the best guess. */
+    /* The header has whole seconds, so add half a second as the best guess. */
     run->clock.known = true;
     run->clock.skew_ms = response->date + 500 - response->date_at;
 }
@@ -69,7 +69,7 @@ static void report_index(struct service_run *run, const struct transfer_response
     observe_step(run->context->observe, run->target->host, run->target->service, &step);
 }
 
-/* Retries once over another session if the session is lost. */
+/* Requests the page. Retries once over another session if the session is lost. */
 static bool ask_index(struct service_run *run, struct transfer_response *response, struct err *why)
 {
     if (service_run_index(run, run->transfer, &run->index.page, response, why) == 0)
@@ -169,7 +169,7 @@ static int make_plan(struct service_run *run, struct err *err)
         budget_apply(run->context->budget, &run->plan, run->index.found ? &run->index.page : NULL);
     if (run->index.found)
         return rc;
-    /* The index page could not be read and may list the kind: not the user's error. */
+    /* The unread index page may list the kind, so this is not the user's error. */
     if (rc < 0 && run->index.failure.kind != ERR_NOT_FOUND) {
         err_set(err, ERR_FAILED, "the index page cannot be read: %.300s", run->index.failure.msg);
         return err_hint(err, "%s", run->index.failure.hint);

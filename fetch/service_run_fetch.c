@@ -29,7 +29,7 @@ static void wait_for_pair(struct worker *w)
 
 /* ---- one after the other ------------------------------------------------------------------------------- */
 
-/* Whether to go on fetching; otherwise err has the reason. */
+/* Whether to continue fetching; otherwise err has the reason. */
 static bool may_go_on(struct service_run *run, struct err *err)
 {
     pthread_mutex_lock(&run->mutex);
@@ -67,7 +67,7 @@ static void fetch_now(struct worker *w, struct fetch_item *item)
     note_result(run, item);
 }
 
-/* Whether to fetch it; otherwise `item` has the reason. */
+/* Whether to fetch the item; otherwise `item` has the reason. */
 static bool may_fetch(struct worker *w, struct fetch_item *item)
 {
     struct service_run *run = w->run;
@@ -164,7 +164,7 @@ static void fetch_side_by_side(struct service_run *run, size_t first, size_t end
     size_t n = end - first;
     struct side *sides = calloc(n + 1, sizeof *sides);
     struct worker before = {.run = run, .transfer = run->transfer, .at = first};
-    /* One thread waits for the other targets, for all. */
+    /* One thread waits for the other targets on behalf of all threads of this service. */
     while (before.at < end && !service_run_starts_together(run, before.at))
         before.at++;
     if (before.at < end)
@@ -195,7 +195,7 @@ static void fetch_side_by_side(struct service_run *run, size_t first, size_t end
     free(sides);
 }
 
-/* The timed items from `i` on that may run side by side end before this one. */
+/* The index after the timed items from `i` on that may run side by side. */
 static size_t end_of_timed(const struct service_run *run, size_t i)
 {
     while (run->context->grab->options.concurrent && i < run->plan.n && run->plan.items[i].timed_ms > 0)

@@ -68,7 +68,7 @@ static int by_size(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* By nearest rank. */
+/* A percentile by nearest rank. */
 static int64_t get_percentile(const struct sync *s, unsigned percent)
 {
     return s->sizes[(s->n * percent + 99) / 100 - 1];

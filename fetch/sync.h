@@ -18,11 +18,11 @@ struct sync {
     size_t n, cap;
 };
 
-/* For this number of processes; does nothing without `sync` in the grab. */
+/* Prepares for this number of processes. Does nothing without `sync` in the grab. */
 int sync_init(struct sync *s, const struct fetch_grab *grab, size_t processes, struct err *err);
 void sync_release(struct sync *s);
 
-/* The instant an item was to begin at. */
+/* The common start of an item. */
 struct sync_start {
     int64_t at;  /* clock_now(); 0: not synchronised */
     int64_t utc; /* the same instant */

@@ -24,7 +24,7 @@ void fetch_global_cleanup(void)
     curl_global_cleanup();
 }
 
-/* Collects all results into one: a libcurl that rejects an option is unusable. */
+/* Combines the results of all options, because a libcurl that rejects one is unusable. */
 static CURLcode set_options(struct transfer *t)
 {
     CURL *e = t->easy;

@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-/* Go's handler for CPU profiles: the default path. */
+/* The default path is Go's handler for CPU profiles. */
 #define CPU_HANDLER "/debug/pprof/profile"
 
 char *url_shown(const char *url)

@@ -80,7 +80,7 @@ static int set_options(CURL *e, const struct url_request *r, struct url_answer *
     return failed ? -1 : 0;
 }
 
-/* No `Expect: 100-continue`: few symbol servers support it, and curl would wait for the answer. */
+/* Sets the body of a POST without curl's `Expect: 100-continue`, because few symbol servers answer it. */
 static int set_body(CURL *e, struct str body, struct curl_slist **headers)
 {
     struct curl_slist *first = curl_slist_append(NULL, "Content-Type: application/octet-stream");
