@@ -374,7 +374,7 @@ static int combine_types(struct merger *m)
                : 0;
 }
 
-/* The first default and the first URL there are; comments are sifted at the end. */
+/* Takes the first default type, the first URL and all comments; sift_comments removes repeated ones. */
 static int combine_words(struct merger *m)
 {
     struct profile *to = m->to;

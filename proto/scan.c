@@ -198,7 +198,7 @@ static void string_text(struct profile_scan *s, const void *p, size_t n)
 }
 
 /* Stores the complete string in the head, or in the names that want it. */
-static void string_end(struct profile_scan *s)
+static void end_string(struct profile_scan *s)
 {
     uint64_t index = s->strings++;
     if (!s->sum.go_version[0])
@@ -234,9 +234,9 @@ static void name_text(const struct profile_scan *s, size_t i, char *dst, size_t 
     text_printable(dst, cap, text, len);
 }
 
-/* ---- what the fields say ---- */
+/* ---- fields ---- */
 
-static int index_seen(struct profile_scan *s, uint64_t index, struct err *err)
+static int check_index(struct profile_scan *s, uint64_t index, struct err *err)
 {
     if (index > INT64_MAX)
         return err_set(err, ERR_FAILED, AT "%s has the string index %lld", item_at(s),
@@ -248,7 +248,7 @@ static int index_seen(struct profile_scan *s, uint64_t index, struct err *err)
     return 0;
 }
 
-static void value_seen(struct profile_scan *s, int64_t value)
+static void record_value(struct profile_scan *s, int64_t value)
 {
     uint64_t i = s->sample.values++;
     if (i >= PROFILE_MAX_SAMPLE_TYPES)
@@ -257,14 +257,14 @@ static void value_seen(struct profile_scan *s, int64_t value)
         s->totals[i] = value < 0 ? INT64_MIN : INT64_MAX;
 }
 
-static int number_seen(struct profile_scan *s, uint64_t number, struct err *err)
+static int handle_number(struct profile_scan *s, uint64_t number, struct err *err)
 {
     switch (s->role) {
     case NUMBERS:
         s->sample.depth++;
         return 0;
     case VALUES:
-        value_seen(s, (int64_t)number);
+        record_value(s, (int64_t)number);
         return 0;
     case TIME:
         s->sum.time_ns = (int64_t)number;
@@ -277,23 +277,23 @@ static int number_seen(struct profile_scan *s, uint64_t number, struct err *err)
         return 0;
     case TYPE_INDEX:
         s->names[2 * s->sum.n_types - 2].index = number;
-        return index_seen(s, number, err);
+        return check_index(s, number, err);
     case UNIT_INDEX:
         s->names[2 * s->sum.n_types - 1].index = number;
-        return index_seen(s, number, err);
+        return check_index(s, number, err);
     case BUILD_ID_INDEX:
         if (s->sum.mappings == 1)
             s->names[BUILD_ID_NAME].index = number;
-        return index_seen(s, number, err);
+        return check_index(s, number, err);
     case INDEX:
     case INDEXES:
-        return index_seen(s, number, err);
+        return check_index(s, number, err);
     default:
         return 0;
     }
 }
 
-static int message_begin(struct profile_scan *s, enum kind kind, struct err *err)
+static int begin_message(struct profile_scan *s, enum kind kind, struct err *err)
 {
     switch (kind) {
     case SAMPLE_TYPE:
@@ -323,7 +323,7 @@ static int message_begin(struct profile_scan *s, enum kind kind, struct err *err
 }
 
 /* The sample types may follow the samples, so this only records, and the end checks. */
-static void message_end(struct profile_scan *s, enum kind kind)
+static void end_message(struct profile_scan *s, enum kind kind)
 {
     if (kind != SAMPLE)
         return;
@@ -359,7 +359,7 @@ static int number_cut(const struct profile_scan *s, struct err *err)
 }
 
 /* Continues the number in progress, which must end before `limit`. If *ret_done, s->number is complete. */
-static inline int varint_read(struct profile_scan *s, uint64_t limit, bool *ret_done, struct err *err)
+static inline int read_varint(struct profile_scan *s, uint64_t limit, bool *ret_done, struct err *err)
 {
     const unsigned char *p = s->p;
     size_t n = piece_left(s, limit);
@@ -392,21 +392,21 @@ static inline int varint_read(struct profile_scan *s, uint64_t limit, bool *ret_
 }
 
 /* Clears the number; the next state is `state`. */
-static void number_done(struct profile_scan *s, enum state state)
+static void end_number(struct profile_scan *s, enum state state)
 {
     s->number = 0;
     s->shift = 0;
     s->state = state;
 }
 
-static int region_begin(struct profile_scan *s, enum state state, uint64_t n, struct err *err)
+static int begin_region(struct profile_scan *s, enum state state, uint64_t n, struct err *err)
 {
     uint64_t left = s->open[s->depth].end - s->at;
     if (n > left)
         return err_set(err, ERR_FAILED, AT "a field of %llu bytes where %s has %llu left", item_at(s),
                        (unsigned long long)n, kind_names[s->open[s->depth].kind], (unsigned long long)left);
     s->region_end = s->at + n;
-    number_done(s, state);
+    end_number(s, state);
     return 0;
 }
 
@@ -425,12 +425,12 @@ static bool wire_fits(unsigned role, unsigned wire)
     }
 }
 
-static int tag_read(struct profile_scan *s, struct err *err)
+static int read_tag(struct profile_scan *s, struct err *err)
 {
     bool done = false;
     if (s->shift == 0)
         s->item_at = s->at;
-    if (varint_read(s, s->open[s->depth].end, &done, err))
+    if (read_varint(s, s->open[s->depth].end, &done, err))
         return -1;
     if (!done)
         return 0;
@@ -445,26 +445,26 @@ static int tag_read(struct profile_scan *s, struct err *err)
         return err_set(err, ERR_FAILED, AT "field %u of %s has wire type %u", item_at(s), (unsigned)field,
                        kind_names[kind], wire);
     if (wire == WIRE_FIXED32 || wire == WIRE_FIXED64)
-        return region_begin(s, IN_SKIPPED, wire == WIRE_FIXED32 ? 4 : 8, err);
-    number_done(s, wire == WIRE_NUMBER ? AT_NUMBER : AT_LENGTH);
+        return begin_region(s, IN_SKIPPED, wire == WIRE_FIXED32 ? 4 : 8, err);
+    end_number(s, wire == WIRE_NUMBER ? AT_NUMBER : AT_LENGTH);
     return 0;
 }
 
-static int number_read(struct profile_scan *s, struct err *err)
+static int read_number(struct profile_scan *s, struct err *err)
 {
     bool done = false;
-    if (varint_read(s, s->open[s->depth].end, &done, err))
+    if (read_varint(s, s->open[s->depth].end, &done, err))
         return -1;
     if (!done)
         return 0;
-    if (number_seen(s, s->number, err))
+    if (handle_number(s, s->number, err))
         return -1;
-    number_done(s, AT_TAG);
+    end_number(s, AT_TAG);
     return 0;
 }
 
-/* Most packed numbers are stacks, which nobody needs: only counts them and checks their lengths. */
-static int packed_skip(struct profile_scan *s, struct err *err)
+/* Most packed numbers are stacks, which the summary does not need: only counts them and checks lengths. */
+static int skip_packed(struct profile_scan *s, struct err *err)
 {
     size_t n = piece_left(s, s->region_end);
     const unsigned char *p = s->p, *end = p + n;
@@ -485,25 +485,25 @@ static int packed_skip(struct profile_scan *s, struct err *err)
     return 0;
 }
 
-static int packed_read(struct profile_scan *s, struct err *err)
+static int read_packed(struct profile_scan *s, struct err *err)
 {
     if (s->role == NUMBERS)
-        return packed_skip(s, err);
+        return skip_packed(s, err);
     while (piece_left(s, s->region_end) > 0) {
         bool done = false;
-        if (varint_read(s, s->region_end, &done, err))
+        if (read_varint(s, s->region_end, &done, err))
             return -1;
-        if (done && number_seen(s, s->number, err))
+        if (done && handle_number(s, s->number, err))
             return -1;
         if (done)
-            number_done(s, IN_PACKED);
+            end_number(s, IN_PACKED);
     }
     return 0;
 }
 
-static int message_open(struct profile_scan *s, enum kind kind, uint64_t n, struct err *err)
+static int open_message(struct profile_scan *s, enum kind kind, uint64_t n, struct err *err)
 {
-    if (message_begin(s, kind, err) || region_begin(s, AT_TAG, n, err))
+    if (begin_message(s, kind, err) || begin_region(s, AT_TAG, n, err))
         return -1;
     s->depth++;
     s->open[s->depth].kind = kind;
@@ -511,10 +511,10 @@ static int message_open(struct profile_scan *s, enum kind kind, uint64_t n, stru
     return 0;
 }
 
-static int length_read(struct profile_scan *s, struct err *err)
+static int read_length(struct profile_scan *s, struct err *err)
 {
     bool done = false;
-    if (varint_read(s, s->open[s->depth].end, &done, err))
+    if (read_varint(s, s->open[s->depth].end, &done, err))
         return -1;
     if (!done)
         return 0;
@@ -522,19 +522,19 @@ static int length_read(struct profile_scan *s, struct err *err)
     if (s->shift > LENGTH_MAX_SHIFT || n > INT32_MAX - 5)
         return err_set(err, ERR_FAILED, AT "a field of more than 2 GiB", item_at(s));
     if (s->role >= MESSAGE)
-        return message_open(s, (enum kind)(s->role - MESSAGE), n, err);
+        return open_message(s, (enum kind)(s->role - MESSAGE), n, err);
     if (s->role == UNKNOWN)
-        return region_begin(s, IN_SKIPPED, n, err);
+        return begin_region(s, IN_SKIPPED, n, err);
     if (s->role != STRING)
-        return region_begin(s, IN_PACKED, n, err);
+        return begin_region(s, IN_PACKED, n, err);
     if (s->strings == 0 && n > 0)
         return err_set(err, ERR_FAILED, AT "the first string is not empty", item_at(s));
     s->text_len = 0;
-    return region_begin(s, IN_STRING, n, err);
+    return begin_region(s, IN_STRING, n, err);
 }
 
 /* Consumes the available part of a string or a skipped region. */
-static void region_read(struct profile_scan *s)
+static void read_region(struct profile_scan *s)
 {
     size_t n = piece_left(s, s->region_end);
     if (s->state == IN_STRING)
@@ -548,11 +548,11 @@ static void close_ended(struct profile_scan *s)
 {
     if (s->state >= IN_PACKED && s->at == s->region_end) {
         if (s->state == IN_STRING)
-            string_end(s);
+            end_string(s);
         s->state = AT_TAG;
     }
     while (s->state == AT_TAG && s->shift == 0 && s->at == s->open[s->depth].end) {
-        message_end(s, s->open[s->depth].kind);
+        end_message(s, s->open[s->depth].kind);
         s->depth--;
     }
 }
@@ -561,15 +561,15 @@ static int read_next(struct profile_scan *s, struct err *err)
 {
     switch (s->state) {
     case AT_TAG:
-        return tag_read(s, err);
+        return read_tag(s, err);
     case AT_NUMBER:
-        return number_read(s, err);
+        return read_number(s, err);
     case AT_LENGTH:
-        return length_read(s, err);
+        return read_length(s, err);
     case IN_PACKED:
-        return packed_read(s, err);
+        return read_packed(s, err);
     default:
-        region_read(s);
+        read_region(s);
         return 0;
     }
 }

@@ -114,7 +114,7 @@ void trace_scan_free(struct trace_scan *s)
 /* ---- the header ---- */
 
 /* Parses the whole header: `go 1.`, the version's digits, ` trace`, zeros up to the end. */
-static bool header_parse(const char *p, unsigned *ret_minor)
+static bool parse_header(const char *p, unsigned *ret_minor)
 {
     static const char before[] = "go 1.", behind[] = " trace";
     size_t at = sizeof before - 1;
@@ -137,7 +137,7 @@ int trace_header(const void *p, size_t n, unsigned *ret_minor, struct err *err)
     char shown[64];
     if (n < TRACE_HEADER_SIZE)
         return err_set(err, ERR_FAILED, "cut off inside the header of a trace after %zu bytes", n);
-    if (!header_parse(p, ret_minor)) {
+    if (!parse_header(p, ret_minor)) {
         text_printable(shown, sizeof shown, p, TRACE_HEADER_SIZE);
         return err_set(err, ERR_FAILED, "this is no execution trace: it begins with \"%s\"", shown);
     }
@@ -161,7 +161,7 @@ static enum place format_begin(unsigned minor)
     }
 }
 
-static int header_read(struct trace_scan *s, struct err *err)
+static int read_header(struct trace_scan *s, struct err *err)
 {
     s->header[s->at++] = (char)*s->p++;
     if (s->at < TRACE_HEADER_SIZE)
@@ -172,7 +172,7 @@ static int header_read(struct trace_scan *s, struct err *err)
     return 0;
 }
 
-static int unknown_read(struct trace_scan *s, struct err *err)
+static int skip_unknown(struct trace_scan *s, struct err *err)
 {
     (void)err;
     s->at += (uint64_t)(s->end - s->p);
@@ -184,16 +184,16 @@ static int unknown_read(struct trace_scan *s, struct err *err)
 
 /* Returns the content that the open generation still lacks, or NULL if it may end here. Each generation has
  * strings, because the runtime registers some when it begins and writes them when it ends. */
-static const char *generation_lacks(const struct trace_scan *s)
+static const char *missing_in_generation(const struct trace_scan *s)
 {
     if (!s->has_clock)
         return "its clock's frequency";
     return s->has_strings ? NULL : "its strings";
 }
 
-static int generation_end(struct trace_scan *s, struct err *err)
+static int end_generation(struct trace_scan *s, struct err *err)
 {
-    const char *lacking = generation_lacks(s);
+    const char *lacking = missing_in_generation(s);
     if (lacking)
         return err_set(err, ERR_FAILED, AT "the generation that ends here lacks %s", item_at(s), lacking);
     s->generation = 0;
@@ -201,12 +201,12 @@ static int generation_end(struct trace_scan *s, struct err *err)
     return 0;
 }
 
-static int batch_type(struct trace_scan *s, struct err *err)
+static int read_batch_type(struct trace_scan *s, struct err *err)
 {
     s->item_at = s->at++;
     s->type = *s->p++;
     if (s->type == END_OF_GENERATION && s->sum.minor >= 26)
-        return generation_end(s, err);
+        return end_generation(s, err);
     if (s->type != BATCH && s->type != EXPERIMENTAL_BATCH)
         return err_set(err, ERR_FAILED, AT "a batch should begin here, and this is of type %u", item_at(s),
                        s->type);
@@ -214,7 +214,7 @@ static int batch_type(struct trace_scan *s, struct err *err)
     return 0;
 }
 
-static int batch_experiment(struct trace_scan *s, struct err *err)
+static int read_batch_experiment(struct trace_scan *s, struct err *err)
 {
     (void)err;
     s->at++;
@@ -223,14 +223,14 @@ static int batch_experiment(struct trace_scan *s, struct err *err)
     return 0;
 }
 
-static int batch_generation(struct trace_scan *s, uint64_t generation, struct err *err)
+static int read_batch_generation(struct trace_scan *s, uint64_t generation, struct err *err)
 {
     /* Before 1.26 only the start of the next generation marks the end of one. */
     bool follows = s->sum.minor < 26 && generation == s->generation + 1;
     if (generation == 0 || (s->generation && generation != s->generation && !follows))
         return err_set(err, ERR_FAILED, AT "a batch of generation %llu, the one before is of %llu",
                        item_at(s), (unsigned long long)generation, (unsigned long long)s->generation);
-    if (s->generation && follows && generation_end(s, err))
+    if (s->generation && follows && end_generation(s, err))
         return -1;
     s->sum.generations += s->generation == 0;
     s->generation = generation;
@@ -238,14 +238,14 @@ static int batch_generation(struct trace_scan *s, uint64_t generation, struct er
     return 0;
 }
 
-static int batch_number(struct trace_scan *s, uint64_t number, struct err *err)
+static int read_batch_number(struct trace_scan *s, uint64_t number, struct err *err)
 {
     (void)number, (void)err;
     s->place = s->place == BATCH_THREAD ? BATCH_TIME : BATCH_SIZE;
     return 0;
 }
 
-static int batch_size(struct trace_scan *s, uint64_t size, struct err *err)
+static int read_batch_size(struct trace_scan *s, uint64_t size, struct err *err)
 {
     if (size > BATCH_MAX)
         return err_set(err, ERR_FAILED, AT "a batch of %llu bytes", item_at(s), (unsigned long long)size);
@@ -258,7 +258,7 @@ static int batch_size(struct trace_scan *s, uint64_t size, struct err *err)
     return 0;
 }
 
-static int batch_first_byte(struct trace_scan *s, struct err *err)
+static int read_batch_first_byte(struct trace_scan *s, struct err *err)
 {
     (void)err;
     s->has_strings |= *s->p == STRINGS;
@@ -268,7 +268,7 @@ static int batch_first_byte(struct trace_scan *s, struct err *err)
 }
 
 /* Skips the available part of the bytes that are left. */
-static void region_skip(struct trace_scan *s)
+static void skip_region(struct trace_scan *s)
 {
     size_t n = (size_t)(s->end - s->p);
     if (n > s->left)
@@ -278,10 +278,10 @@ static void region_skip(struct trace_scan *s)
     s->left -= n;
 }
 
-static int batch_rest(struct trace_scan *s, struct err *err)
+static int skip_batch_rest(struct trace_scan *s, struct err *err)
 {
     (void)err;
-    region_skip(s);
+    skip_region(s);
     if (s->left == 0)
         s->place = BATCH_TYPE;
     return 0;
@@ -289,7 +289,7 @@ static int batch_rest(struct trace_scan *s, struct err *err)
 
 /* ---- events, up to 1.21 ---- */
 
-static int event_type(struct trace_scan *s, struct err *err)
+static int read_event_type(struct trace_scan *s, struct err *err)
 {
     s->item_at = s->at++;
     unsigned byte = *s->p++, last = s->sum.minor < 19 ? EVENT_LOG : EVENT_CPU_SAMPLE;
@@ -306,7 +306,7 @@ static int event_type(struct trace_scan *s, struct err *err)
     return 0;
 }
 
-static int event_end(struct trace_scan *s, struct err *err)
+static int end_event(struct trace_scan *s, struct err *err)
 {
     bool right = s->type == EVENT_STACK ? s->arguments % 4 == 2 : s->arguments == arguments_of[s->type];
     if (!right)
@@ -318,32 +318,32 @@ static int event_end(struct trace_scan *s, struct err *err)
     return 0;
 }
 
-static int event_argument(struct trace_scan *s, uint64_t number, struct err *err)
+static int read_event_argument(struct trace_scan *s, uint64_t number, struct err *err)
 {
     (void)number;
     s->arguments++;
-    return --s->left == 0 ? event_end(s, err) : 0;
+    return --s->left == 0 ? end_event(s, err) : 0;
 }
 
-static int event_size(struct trace_scan *s, uint64_t size, struct err *err)
+static int read_event_size(struct trace_scan *s, uint64_t size, struct err *err)
 {
     if (size > BATCH_MAX)
         return err_set(err, ERR_FAILED, AT "an event of %llu bytes", item_at(s), (unsigned long long)size);
     s->region_end = s->at + size;
     s->place = EVENT_SIZED_ARGUMENT;
-    return size == 0 ? event_end(s, err) : 0;
+    return size == 0 ? end_event(s, err) : 0;
 }
 
-static int event_sized_argument(struct trace_scan *s, uint64_t number, struct err *err)
+static int read_sized_argument(struct trace_scan *s, uint64_t number, struct err *err)
 {
     (void)number;
     s->arguments++;
     if (s->at > s->region_end)
         return err_set(err, ERR_FAILED, AT "an event's last argument goes on behind its end", item_at(s));
-    return s->at == s->region_end ? event_end(s, err) : 0;
+    return s->at == s->region_end ? end_event(s, err) : 0;
 }
 
-static int string_id(struct trace_scan *s, uint64_t id, struct err *err)
+static int read_string_id(struct trace_scan *s, uint64_t id, struct err *err)
 {
     if (id == 0)
         return err_set(err, ERR_FAILED, AT "a string with the number 0", item_at(s));
@@ -351,7 +351,7 @@ static int string_id(struct trace_scan *s, uint64_t id, struct err *err)
     return 0;
 }
 
-static int text_size(struct trace_scan *s, uint64_t size, struct err *err)
+static int read_text_size(struct trace_scan *s, uint64_t size, struct err *err)
 {
     if (size > TEXT_MAX || (size == 0 && s->type == EVENT_STRING))
         return err_set(err, ERR_FAILED, AT "a string of %llu bytes", item_at(s), (unsigned long long)size);
@@ -360,10 +360,10 @@ static int text_size(struct trace_scan *s, uint64_t size, struct err *err)
     return 0;
 }
 
-static int text_read(struct trace_scan *s, struct err *err)
+static int read_text(struct trace_scan *s, struct err *err)
 {
     (void)err;
-    region_skip(s);
+    skip_region(s);
     if (s->left == 0)
         s->place = EVENT_TYPE;
     return 0;
@@ -379,27 +379,27 @@ static const struct {
     read_fn *read;      /* reads at least a byte, or goes to another place; NULL: `number` */
     number_fn *number;
 } places[] = {
-    [HEADER] = {"the header", header_read, NULL},
-    [UNKNOWN_FORMAT] = {NULL, unknown_read, NULL},
-    [BATCH_TYPE] = {NULL, batch_type, NULL},
-    [BATCH_EXPERIMENT] = {"a batch", batch_experiment, NULL},
-    [BATCH_GENERATION] = {"a batch", NULL, batch_generation},
-    [BATCH_THREAD] = {"a batch", NULL, batch_number},
-    [BATCH_TIME] = {"a batch", NULL, batch_number},
-    [BATCH_SIZE] = {"a batch", NULL, batch_size},
-    [BATCH_FIRST_BYTE] = {"a batch", batch_first_byte, NULL},
-    [BATCH_REST] = {"a batch", batch_rest, NULL},
-    [EVENT_TYPE] = {NULL, event_type, NULL},
-    [EVENT_ARGUMENT] = {"an event", NULL, event_argument},
-    [EVENT_SIZE] = {"an event", NULL, event_size},
-    [EVENT_SIZED_ARGUMENT] = {"an event", NULL, event_sized_argument},
-    [STRING_ID] = {"a string", NULL, string_id},
-    [TEXT_SIZE] = {"a string", NULL, text_size},
-    [TEXT] = {"a string", text_read, NULL},
+    [HEADER] = {"the header", read_header, NULL},
+    [UNKNOWN_FORMAT] = {NULL, skip_unknown, NULL},
+    [BATCH_TYPE] = {NULL, read_batch_type, NULL},
+    [BATCH_EXPERIMENT] = {"a batch", read_batch_experiment, NULL},
+    [BATCH_GENERATION] = {"a batch", NULL, read_batch_generation},
+    [BATCH_THREAD] = {"a batch", NULL, read_batch_number},
+    [BATCH_TIME] = {"a batch", NULL, read_batch_number},
+    [BATCH_SIZE] = {"a batch", NULL, read_batch_size},
+    [BATCH_FIRST_BYTE] = {"a batch", read_batch_first_byte, NULL},
+    [BATCH_REST] = {"a batch", skip_batch_rest, NULL},
+    [EVENT_TYPE] = {NULL, read_event_type, NULL},
+    [EVENT_ARGUMENT] = {"an event", NULL, read_event_argument},
+    [EVENT_SIZE] = {"an event", NULL, read_event_size},
+    [EVENT_SIZED_ARGUMENT] = {"an event", NULL, read_sized_argument},
+    [STRING_ID] = {"a string", NULL, read_string_id},
+    [TEXT_SIZE] = {"a string", NULL, read_text_size},
+    [TEXT] = {"a string", read_text, NULL},
 };
 
 /* Continues the number in progress. If *ret_done, s->number is complete. */
-static int number_read(struct trace_scan *s, bool *ret_done, struct err *err)
+static int read_number(struct trace_scan *s, bool *ret_done, struct err *err)
 {
     bool done = false;
     while (s->p < s->end && !done) {
@@ -420,7 +420,7 @@ static int read_step(struct trace_scan *s, struct err *err)
     bool done = false;
     if (places[s->place].read)
         return places[s->place].read(s, err);
-    if (number_read(s, &done, err))
+    if (read_number(s, &done, err))
         return -1;
     if (!done)
         return 0;
@@ -445,13 +445,13 @@ int trace_scan_feed(struct trace_scan *s, const void *p, size_t n, struct err *e
 /* ---- the end ---- */
 
 /* Returns the content that the trace lacks at its end, or NULL if it is complete. */
-static const char *trace_lacks(const struct trace_scan *s)
+static const char *missing_in_trace(const struct trace_scan *s)
 {
     if (s->place == EVENT_TYPE)
         return s->has_clock ? NULL : "its clock's frequency";
     if (s->place == UNKNOWN_FORMAT || s->generation == 0)
         return NULL;
-    return s->sum.minor >= 26 ? "the end of its last generation" : generation_lacks(s);
+    return s->sum.minor >= 26 ? "the end of its last generation" : missing_in_generation(s);
 }
 
 static int check_whole(const struct trace_scan *s, struct err *err)
@@ -464,7 +464,7 @@ static int check_whole(const struct trace_scan *s, struct err *err)
     if (places[s->place].inside)
         return err_set(err, ERR_FAILED, "cut off inside %s after %llu bytes", places[s->place].inside,
                        (unsigned long long)s->at);
-    const char *lacking = trace_lacks(s);
+    const char *lacking = missing_in_trace(s);
     if (lacking)
         return err_set(err, ERR_FAILED, "cut off after %llu bytes: the trace lacks %s",
                        (unsigned long long)s->at, lacking);
