@@ -132,8 +132,8 @@ int proc_run_confined(proc_confined_fn *body, void *ctx, const struct proc_confi
 
 /* Whether a path is an executable regular file. */
 bool proc_is_program(const char *path);
-/* The path of a program in the absolute directories of PATH; relative ones may contain what somebody
- * unpacked. Returns a new string, or NULL. */
+/* The path of a program in the absolute directories of PATH; a relative one may contain
+ * untrusted files. Returns a new string, or NULL. */
 char *proc_find_program(const char *name);
 
 #endif

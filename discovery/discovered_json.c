@@ -22,7 +22,7 @@ struct discovered_reader {
     struct buf masked;
     struct json_cut *cut;
     bool whole; /* the list of targets is complete */
-    /* Of the current element: */
+    /* The current element. */
     char *job, *pool, *scheme;
     struct strlist addresses;
     struct strlist labels;

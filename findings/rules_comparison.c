@@ -77,8 +77,9 @@ static struct stats_candidate make_candidate(const struct side_pair *b, struct d
 typedef bool is_reported_fn(const struct finding_case *c, const struct finding_rule *rule,
                             const struct side_pair *b, struct difference d);
 
-/* The function to name, of those with more here, by cum or by own. The result has no name if there is none. A
- * caller can be significant although none of its callees is, even if a callee differs nearly as much. */
+/* Finds the function that explains most of what the target hosts have more, by cum or by own; without a name
+ * if no difference is reported. A caller can be significant although none of its callees is, even if a callee
+ * differs nearly as much. */
 static struct difference find_most_more(const struct finding_case *c, const struct finding_rule *rule,
                                         const struct side_pair *b, bool cum, is_reported_fn *is_reported)
 {

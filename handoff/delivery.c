@@ -8,13 +8,13 @@
 
 /* ---- the copy ------------------------------------------------------------------------------------------ */
 
-/* Whether the agent or the file lacks the key, or nobody answered. */
+/* Whether the agent or the file lacks the key, or the user gave no passphrase in time. */
 static bool is_no_signature(const struct err *err)
 {
     return err->kind == ERR_NOT_FOUND || err->kind == ERR_TIMEOUT || err->kind == ERR_USAGE;
 }
 
-/* Usually only the passphrase is missing, because nobody could be asked for it. */
+/* The usual cause is a missing passphrase, because profgrab could not ask for it. */
 static int explain_missing_key(const struct delivery *d, struct err *err)
 {
     if (err->kind == ERR_NOT_FOUND && !*err->hint)

@@ -1,6 +1,6 @@
 /*
  * The delivery of a bundle to a team: makes a copy of it (redacted, signed, encrypted) and attaches the copy
- * to an issue of the team's tracker. handoff.h has the second half, the steps at the tracker.
+ * to an issue of the team's tracker. steps.h has the second half, the steps at the tracker.
  *
  * Nothing here prints: delivery_run reports what happens through callbacks.
  */

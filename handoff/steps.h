@@ -20,10 +20,10 @@
 /* The file and its destination. Strings must live as long as the call. */
 struct handoff_request {
     const struct tracker *tracker;
-    const char *project;   /* in the tracker's form: "group/project", an identifier, a queue */
-    const char *issue;     /* the number of an existing one, in digits; NULL: create one */
-    const char *file;      /* path of the bundle to send */
-    bool encrypted;        /* it is encrypted */
+    const char *project; /* in the tracker's form: "group/project", an identifier, a queue */
+    const char *issue;   /* the number of an existing one, in digits; NULL: create one */
+    const char *file;    /* path of the bundle to send */
+    bool encrypted;
     const char *title;     /* the user's title of a new issue, sent before the issue's flag is read back;
                               NULL: a neutral title */
     const char *summary;   /* lines with the findings and host names, sent only after a read-back shows that

@@ -21,7 +21,7 @@ struct item_list {
     bool is_baseline;
 };
 
-/* Whether the same service has a text of its goroutines, which says more than their profile. */
+/* Whether the same service has a text of its goroutines, which has more detail than their profile. */
 static bool has_goroutine_text(const struct item_list *l)
 {
     for (size_t i = 0; i < l->n; i++) {

@@ -95,10 +95,10 @@ void page_data_group(const struct page_group *g, struct buf *ret)
     buf_adds(ret, "{\"service\":");
     jsontext_name(ret, str_of(g->service));
     buf_adds(ret, ",\"median\":{");
-    for (size_t of = 0, told = 0; of < FLEET_OF; of++) {
+    for (size_t of = 0, n_written = 0; of < FLEET_OF; of++) {
         if (h->known[of] == 0)
             continue;
-        buf_addf(ret, "%s\"%s\":", told++ ? "," : "", figures[of]);
+        buf_addf(ret, "%s\"%s\":", n_written++ ? "," : "", figures[of]);
         add_real(ret, h->median[of]);
     }
     buf_adds(ret, "},\"hosts\":[");

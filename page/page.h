@@ -57,7 +57,7 @@ struct page_attempts {
     /* The file that the function writes to, from its present offset on; -1: none. It is truncated for the
      * second child. If it is not a regular file, there is no second child. */
     int fd;
-    const struct page_notes *notes; /* receives which files are left out; NULL: nobody */
+    const struct page_notes *notes; /* receives which files are left out; may be NULL */
 };
 int page_attempt(const struct page_attempts *a, proc_confined_fn *body, void *ctx, struct buf *ret,
                  struct err *err);
