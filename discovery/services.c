@@ -93,7 +93,7 @@ static void find_host(const struct discovery *d, const struct source_use *use, s
 /* ---- services ------------------------------------------------------------------------------------------ */
 
 /* Chooses the service's name: the template's, else the job's as a valid name, else the source's. */
-static void base_name(const struct source *s, const struct discovered_job *job, char ret[static MAX_NAME])
+static void choose_name(const struct source *s, const struct discovered_job *job, char ret[static MAX_NAME])
 {
     const char *name = s->service ? s->service->name : job->name;
     while (*name && !isalnum((unsigned char)*name))
@@ -229,7 +229,7 @@ static int add_discovered_target(struct discovery *d, const struct source_use *u
     find_host(d, use, t, count);
     if (!t->host)
         return 0;
-    base_name(use->source, job, name);
+    choose_name(use->source, job, name);
     t->service = use->only ? NULL : find_own_service(t->host, name);
     if (t->service)
         count->by_hand++;

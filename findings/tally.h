@@ -72,7 +72,7 @@ size_t tally_type(const struct profile *p, const char *type, const char *unit);
 uint32_t tally_top_own(const struct tally *t);
 uint32_t tally_top_profilers(const struct tally *t);
 uint32_t tally_top_flat(const struct tally *t, enum functions_origin at_least);
-/* Of the program's functions that cover at least half, the one with the smallest cum. If none does, the one
+/* Among the program's functions that cover at least half, returns the one with the smallest cum; else the one
  * with the largest cum. */
 uint32_t tally_top_cum(const struct tally *t);
 

@@ -21,7 +21,7 @@ struct unfinished_summary {
 };
 
 /* Returns "" for NULL, which stands for a missing key. */
-static const char *or_empty(const char *s)
+static const char *text_or_empty(const char *s)
 {
     return s ? s : "";
 }
@@ -40,9 +40,9 @@ static void add_line(struct unfinished_summary *s, struct buf *line)
 static void add_sentences(struct unfinished_summary *s, const struct manifest_contents *m)
 {
     for (size_t i = 0; i < m->n_summary; i++) {
-        const char *file = or_empty(m->summary[i].file);
+        const char *file = text_or_empty(m->summary[i].file);
         struct buf line = BUF_INIT(MAX_TEXT);
-        buf_addf(&line, "%s%s%s%s\n", or_empty(m->summary[i].text), *file ? " (" : "", file,
+        buf_addf(&line, "%s%s%s%s\n", text_or_empty(m->summary[i].text), *file ? " (" : "", file,
                  *file ? ")" : "");
         add_line(s, &line);
     }
@@ -51,12 +51,12 @@ static void add_sentences(struct unfinished_summary *s, const struct manifest_co
 static void add_head(struct unfinished_summary *s, const struct manifest_contents *m)
 {
     struct buf line = BUF_INIT(MAX_TEXT);
-    buf_addf(&line, "Collected by %s on %s, %s to %s UTC.\n", or_empty(m->user), or_empty(m->workstation),
-             or_empty(m->started), or_empty(m->finished));
+    buf_addf(&line, "Collected by %s on %s, %s to %s UTC.\n", text_or_empty(m->user),
+             text_or_empty(m->workstation), text_or_empty(m->started), text_or_empty(m->finished));
     if (!m->complete)
         buf_adds(&line, "Not everything that was asked for is in it.\n");
     add_line(s, &line);
-    if (*or_empty(m->reason))
+    if (*text_or_empty(m->reason))
         buf_addf(&line, "Reason: %s\n", m->reason);
     add_line(s, &line);
 }
@@ -64,8 +64,8 @@ static void add_head(struct unfinished_summary *s, const struct manifest_content
 /* "goroutines=text"; for the later one of two "heap (later)". */
 static void add_item_name(struct buf *line, const struct manifest_item *item)
 {
-    const char *name = or_empty(item->kind), *argument = or_empty(item->argument);
-    buf_addf(line, "%s%s%s", *name ? name : or_empty(item->file), *argument ? "=" : "", argument);
+    const char *name = text_or_empty(item->kind), *argument = text_or_empty(item->argument);
+    buf_addf(line, "%s%s%s", *name ? name : text_or_empty(item->file), *argument ? "=" : "", argument);
     buf_adds(line, item->pair == 2 ? " (later)" : "");
 }
 
@@ -73,14 +73,14 @@ static void add_item_name(struct buf *line, const struct manifest_item *item)
 static void add_items(struct unfinished_summary *s, const char *host, const struct manifest_service *service)
 {
     struct buf line = BUF_INIT(MAX_TEXT);
-    const char *name = or_empty(service->name);
+    const char *name = text_or_empty(service->name);
     buf_addf(&line, "%s%s%s: ", host, *name ? ", " : "", name);
     for (size_t i = 0; i < service->n_items; i++) {
         const struct manifest_item *item = &service->items[i];
         buf_adds(&line, i ? ", " : "");
         add_item_name(&line, item);
         if (item->status != MANIFEST_OK)
-            buf_addf(&line, " (%s)", or_empty(item->status_text));
+            buf_addf(&line, " (%s)", text_or_empty(item->status_text));
     }
     buf_addc(&line, '\n');
     add_line(s, &line);
@@ -95,7 +95,7 @@ static void add_verdicts(struct unfinished_summary *s, const char *where, const 
         s->cut = s->cut || s->verdicts >= MAX_VERDICTS;
         if (s->verdicts >= MAX_VERDICTS)
             return;
-        const char *words = or_empty(list[i].text);
+        const char *words = text_or_empty(list[i].text);
         buf_addf(&line, "%s: %s\n", where, words);
         if (strstr(buf_str(&s->text), buf_str(&line))) {
             buf_clear(&line);
@@ -112,22 +112,22 @@ static void add_service(struct unfinished_summary *s, const char *host,
     if (s->services++ >= MAX_SERVICES)
         return;
     add_items(s, host, service);
-    add_verdicts(s, or_empty(service->name), service->verdicts, service->n_verdicts);
+    add_verdicts(s, text_or_empty(service->name), service->verdicts, service->n_verdicts);
     for (size_t i = 0; i < service->n_items; i++) {
         const struct manifest_item *item = &service->items[i];
-        add_verdicts(s, or_empty(item->kind), item->verdicts, item->n_verdicts);
+        add_verdicts(s, text_or_empty(item->kind), item->verdicts, item->n_verdicts);
     }
 }
 
 static void add_host(struct unfinished_summary *s, const struct manifest_host *host)
 {
     struct buf line = BUF_INIT(MAX_TEXT);
-    if (*or_empty(host->error))
-        buf_addf(&line, "%s: %s: %s\n", or_empty(host->name),
+    if (*text_or_empty(host->error))
+        buf_addf(&line, "%s: %s: %s\n", text_or_empty(host->name),
                  host->n_services > 0 ? "nothing more" : "nothing", host->error);
     add_line(s, &line);
     for (size_t i = 0; i < host->n_services; i++)
-        add_service(s, or_empty(host->name), &host->services[i]);
+        add_service(s, text_or_empty(host->name), &host->services[i]);
 }
 
 static int summarize_contents(const struct manifest_contents *m, char **ret, struct err *err)

@@ -64,7 +64,7 @@ static bool compress_next(struct gzip_writer *w)
     return true;
 }
 
-static void *help_compress(void *ctx)
+static void *run_helper(void *ctx)
 {
     struct gzip_writer *w = ctx;
     pthread_mutex_lock(&w->lock);
@@ -115,7 +115,7 @@ static int next_member(struct gzip_writer *w, struct err *err)
     close_member(w);
     /* If the thread cannot start, compression is only slower. */
     if (!w->alone && !w->helped)
-        w->helped = thread_start(&w->helper, help_compress, w, &unused) == 0;
+        w->helped = thread_start(&w->helper, run_helper, w, &unused) == 0;
     w->alone = !w->helped;
     if (w->filling - w->next_out == MEMBERS && write_oldest(w, err) < 0)
         return -1;

@@ -374,8 +374,8 @@ static int combine_types(struct merger *m)
                : 0;
 }
 
-/* Takes the first default type, the first URL and all comments; sift_comments removes repeated ones. */
-static int combine_words(struct merger *m)
+/* Takes the first default type, the first URL and all comments; drop_repeated_comments runs last. */
+static int combine_texts(struct merger *m)
 {
     struct profile *to = m->to;
     if ((!to->default_sample_type &&
@@ -401,7 +401,7 @@ static void combine_times(struct profile *to, const struct profile *from)
 }
 
 /* Removes duplicate comments. */
-static int sift_comments(struct profile *p, struct err *err)
+static int drop_repeated_comments(struct profile *p, struct err *err)
 {
     size_t n = 0;
     bool *seen = calloc(profile_n_strings(p), sizeof *seen);
@@ -447,7 +447,7 @@ static int merge_one(struct merger *m, const struct profile *from)
     m->location_of = m->string_of ? new_index_map(from->n_locations, m->err) : NULL;
     m->function_of = m->location_of ? new_index_map(from->n_functions, m->err) : NULL;
     m->mapping_of = m->function_of ? new_index_map(from->n_mappings, m->err) : NULL;
-    if (!m->mapping_of || (!m->begun && combine_types(m) < 0) || combine_words(m) < 0)
+    if (!m->mapping_of || (!m->begun && combine_types(m) < 0) || combine_texts(m) < 0)
         return -1;
     m->begun = true;
     combine_times(m->to, from);
@@ -488,7 +488,7 @@ static int merge_into(struct profile *to, struct profile *const *profiles, size_
     free(m.stack);
     free(m.labels);
     free(m.lines);
-    return rc == 0 ? sift_comments(to, err) : -1;
+    return rc == 0 ? drop_repeated_comments(to, err) : -1;
 }
 
 static bool any_zero(const struct profile *p)

@@ -64,7 +64,7 @@ static int check_tables(const struct profile *p, struct err *err)
 }
 
 /* Returns the text size of each location's lines, which the caller frees; *ret_most is the largest. */
-static uint64_t *weigh_locations(const struct profile *p, uint64_t *ret_most, struct err *err)
+static uint64_t *measure_locations(const struct profile *p, uint64_t *ret_most, struct err *err)
 {
     uint64_t *weights = malloc((p->n_locations + 1) * sizeof *weights), most = FRAME_BYTES;
     if (!weights) {
@@ -85,7 +85,7 @@ static uint64_t *weigh_locations(const struct profile *p, uint64_t *ret_most, st
 static int check_frames(const struct profile *p, struct err *err)
 {
     uint64_t all = FRAMES_FREE + FRAMES_EACH * (uint64_t)p->n_stack, most = 0, sum = 0;
-    uint64_t *weights = weigh_locations(p, &most, err);
+    uint64_t *weights = measure_locations(p, &most, err);
     if (!weights)
         return -1;
     /* Most profiles would be within the limit even if each frame had the longest text. */
