@@ -179,7 +179,8 @@ const struct gateway_hop *gateway_hop(const struct gateway *gw, size_t i)
     return i < gw->n_hops ? &gw->found[i] : NULL;
 }
 
-/* On a direct route "localhost" is the far host, so we connect to its address from outside. */
+/* Returns the destination as seen from the carrier. On a direct route "localhost" means the far host, so the
+ * result has its address. */
 static struct destination as_seen(const struct gateway *gw, const struct destination *to)
 {
     struct destination seen = *to;
@@ -266,7 +267,8 @@ static bool check_hub(struct gateway *gw)
     return false;
 }
 
-/* The mutex is unlocked during the opening: concurrent renewals wait for the same session. */
+/* Opens another session if the hub is not fit. The mutex is unlocked while opening; concurrent renewals wait
+ * for the same session. */
 int gateway_renew(struct gateway *gw, struct err *err)
 {
     struct acquired_hub acquired;

@@ -131,7 +131,7 @@ static ssize_t local_write(struct link *l, const void *p, size_t n)
     return put >= 0 ? put : errno == EAGAIN || errno == EINTR ? STREAM_AGAIN : STREAM_BROKEN;
 }
 
-/* The local peer has left, so nobody needs the error. */
+/* Marks the local peer as gone. Nobody needs an error then. */
 static int local_end(struct link *l)
 {
     l->hung_up = true;

@@ -182,7 +182,7 @@ static int note_port(struct local_listener *l, struct err *err)
     return 0;
 }
 
-/* No client can connect before listen(2), so chmod after bind is early enough. */
+/* Binds and listens. The chmod after bind is early enough, because no client can connect before listen(2). */
 static int bind_and_listen(struct local_listener *l, struct err *err)
 {
     union socket_address address;
@@ -215,7 +215,7 @@ int local_listen(const struct local_address *at, struct local_listener *ret, str
     return 0;
 }
 
-/* Another program may have replaced the socket meanwhile. */
+/* Removes the socket only if no other program has replaced it. */
 void local_release(struct local_listener *l)
 {
     fd_close(&l->fd);

@@ -80,7 +80,7 @@ static int resolve_config(struct walk *w, const char *address, const struct ssh_
     return ssh_config_resolve(address, settings, w->limits, ret, err);
 }
 
-/* The previous hop makes the connection, so no other setting may. */
+/* Adds a hop that the previous hop connects to, so its own proxy command and jumps do not apply. */
 static int append_behind(struct walk *w, struct ssh_config *c, struct err *err)
 {
     free(c->connect.proxy_command);

@@ -15,7 +15,7 @@
 #include "gateway/config/tokens.h"
 #include "base/banned.h"
 
-/* For an agent, `$NAME` means the variable's value. */
+/* Finds the agent's socket. `$NAME` means the variable's value. */
 static int find_agent(struct ssh_reading *r, struct err *err)
 {
     const char *variable = r->agent_given ? NULL : "SSH_AUTH_SOCK";
@@ -100,7 +100,7 @@ out:
     return rc;
 }
 
-/* An identity also exists if only its public half does: the agent may have the private one. */
+/* Whether the identity exists. The public half is enough, because the agent may have the private one. */
 static bool identity_exists(const char *file)
 {
     char public[4096];
@@ -133,7 +133,7 @@ static int replace_all(struct strlist *l, const char *item, struct err *err)
     return strlist_add(l, item, err);
 }
 
-/* ssh offers existing files; a file that the user named must exist. */
+/* Keeps the existing identity files, as ssh does. A file that the user named must exist. */
 static int choose_identities(struct ssh_config *c, const char *identity, struct err *err)
 {
     if (!identity)
@@ -144,8 +144,8 @@ static int choose_identities(struct ssh_config *c, const char *identity, struct 
     return replace_all(&c->login.identity_files, identity, err);
 }
 
-/* The user's master connection uses ssh's configuration. If our settings change the route, the host keys or
- * the login, it may lead to another machine of that name. */
+/* Ignores the user's master connection if our settings change the route, the host keys or the login. The
+ * master may then lead to another machine of that name. */
 static void drop_master(struct ssh_config *c, const struct ssh_settings *s)
 {
     if (!s->jump && !s->identity && !s->known_hosts && !s->agent)

@@ -93,7 +93,7 @@ static int read_flag(const struct keyword *k, struct ssh_reading *r, const char 
     return 0;
 }
 
-/* Some settings have several forms of yes (`host-bound`). */
+/* Reads a flag that may have several forms of yes (`host-bound`). */
 static int read_allowed(const struct keyword *k, struct ssh_reading *r, const char *value, struct err *err)
 {
     (void)err;
@@ -175,7 +175,7 @@ static int read_openssh_only_flag(const struct keyword *k, struct ssh_reading *r
     return is_yes(value) ? note_openssh(k, r) : 0;
 }
 
-/* ssh refuses shorter keys, even known ones. libssh2 accepts all. */
+/* Reads the minimum length of RSA keys. ssh refuses shorter keys, even known ones; libssh2 accepts all. */
 static int read_rsa_size(const struct keyword *k, struct ssh_reading *r, const char *value, struct err *err)
 {
     uint64_t bits = 0;
@@ -183,7 +183,7 @@ static int read_rsa_size(const struct keyword *k, struct ssh_reading *r, const c
     return text_to_uint(value, INT32_MAX, &bits) == 0 && bits > 2048 ? note_openssh(k, r) : 0;
 }
 
-/* ssh prints this line since 9.6, the version that added %j to %C. */
+/* Notes that ssh is 9.6 or later, the versions that print this line and have %j in %C. */
 static int read_newer(const struct keyword *k, struct ssh_reading *r, const char *value, struct err *err)
 {
     (void)k;

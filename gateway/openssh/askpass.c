@@ -101,7 +101,8 @@ static void send_answer(int fd, const struct secret *s)
     explicit_bzero(reply, sizeof reply);
 }
 
-/* OpenSSH has used these words since version 1. The answer is always no, as with strict checking. */
+/* Whether ssh asks to trust a host key, in the words since version 1. We always answer no, as with strict
+ * checking. */
 static bool is_host_key_question(const char *prompt)
 {
     return strstr(prompt, "continue connecting") || strstr(prompt, "'yes', 'no' or the fingerprint");

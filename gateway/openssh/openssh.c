@@ -138,7 +138,7 @@ int openssh_fd(const struct openssh *o)
     return o->control.fd;
 }
 
-/* ssh closes our connection before it logs the reason. */
+/* Reads the rest of the log, because ssh closes our connection before it logs the reason. */
 static void read_last_log(struct openssh *o)
 {
     int64_t deadline = clock_deadline(LEAVE_MS);

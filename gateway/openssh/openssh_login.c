@@ -14,7 +14,7 @@
 #include "gateway/openssh/openssh_inside.h"
 #include "base/banned.h"
 
-/* How often we check whether ssh is ready. The log would show it, but its words may change. */
+/* The interval of checks whether ssh is ready. The log would show it, but its words may change. */
 #define LOOK_MS 20
 
 /* Opens the named pipe of the log, because ssh opens it by name. Our own write end prevents an early end of
@@ -72,7 +72,7 @@ static int start_ssh(struct openssh *o, const struct strlist *arguments, const s
     return rc;
 }
 
-/* ssh creates its socket after it has authenticated. */
+/* Whether the login is complete. ssh creates its socket after it has authenticated. */
 static bool is_ready(struct openssh *o, int cancel_fd)
 {
     uint32_t pid = 0;
@@ -93,7 +93,7 @@ struct login {
     int64_t agent_since; /* since then the agent may wait for a touch; 0: no */
 };
 
-/* Time that the user needs for an answer does not count. */
+/* Extends the deadline by the time that the user needs for an answer. */
 static int extend_deadline(struct login *in, bool asked, bool touched, struct err *err)
 {
     int64_t since = clock_now();

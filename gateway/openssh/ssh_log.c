@@ -29,7 +29,7 @@ static void take_proxy(struct ssh_log *l, const char *rest)
     l->proxied = true;
 }
 
-/* The log begins with the version. A later line of this form may be a server's text. */
+/* Reads ssh's version from the start of the log. A later line of this form may be a server's text. */
 static void take_version(struct ssh_log *l, const char *rest)
 {
     char version[160];
@@ -59,7 +59,7 @@ static void take_host_key(struct ssh_log *l, const char *rest)
     copy_printable(l->host_key, sizeof l->host_key, rest, strcspn(rest, " "));
 }
 
-/* ssh writes or fails to write the key only for an unknown host, so both lines mean a new host. */
+/* Notes a new host: ssh writes the key, or fails to write it, only for an unknown host. */
 static void take_new_host_key(struct ssh_log *l, const char *rest)
 {
     (void)rest;
@@ -228,7 +228,7 @@ static bool is_chatter(const char *line)
     return !line[0];
 }
 
-/* The ssh of a jump host behind another one logs only such a line. */
+/* Whether the line gives no cause. The ssh of a jump host behind another one logs only such a line. */
 static bool has_no_cause(const char *line)
 {
     return after_prefix(line, "Connection closed by UNKNOWN ") ||

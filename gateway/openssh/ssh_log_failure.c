@@ -129,7 +129,7 @@ static const struct reason *reason_among(const struct ssh_log_complaints *c, con
     return NULL;
 }
 
-/* A server that has judged a login is not too busy for it. */
+/* The kind of a reason. A server that has judged a login is not too busy for it. */
 static enum err_kind kind_of(const struct reason *r, const struct ssh_log_complaints *c, const char *line)
 {
     if (strstr(line, "timed out"))

@@ -40,7 +40,7 @@ static struct openssh_stream *to_openssh(const struct stream *st)
 
 /* ---- opening ------------------------------------------------------------------------------------------- */
 
-/* The log of our own master has the server's answer; the user's log is not available. */
+/* Sets the error of a refused opening. Only our own master has a log with the server's answer. */
 static int set_refusal(struct openssh_stream *s, const struct mux_message *m, struct err *err)
 {
     char said[160], name[DESTINATION_NAME];
@@ -86,7 +86,7 @@ static int finish_opening(struct openssh_stream *s, const struct mux_message *m,
     return s->open;
 }
 
-/* The far host is asked when we connect; only the log has the answer. */
+/* Checks whether the far host has accepted the connection. Only the log has its answer. */
 static int check_answer(struct openssh_stream *s, struct err *err)
 {
     char said[160] = "connect failed", byte;

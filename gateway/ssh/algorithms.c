@@ -58,7 +58,7 @@ static bool is_supported(const char *name, size_t n, const char *const *supporte
     return false;
 }
 
-/* We verify plain host keys only, so we never request a certificate. */
+/* Whether the name is a certificate type. We never request one, because we verify plain host keys only. */
 static bool is_certificate(const char *name, size_t n)
 {
     static const char mark[] = "-cert-v01@";

@@ -253,7 +253,7 @@ static void prefer_algorithm(struct auth *a, const char *name)
     libssh2_session_method_pref(session_libssh2(a->s), LIBSSH2_METHOD_SIGN_ALGO, list);
 }
 
-/* libssh2 1.10 needs this. */
+/* Tries an RSA key under one of its newer names, which only libssh2 1.10 needs. */
 static int try_renamed(struct attempt *t, const char *name, enum auth_result *ret, struct err *err)
 {
     struct auth *a = t->auth;

@@ -45,7 +45,7 @@ static bool can_ask_for(struct session *s, const char *type)
     return can;
 }
 
-/* The server's key type is not among the known types: libssh2 may be unable to request the known type. */
+/* Fails if libssh2 cannot request a known key type, which explains a key of another type. */
 static int check_types(struct session *s, const struct known_hosts *known, struct err *err)
 {
     for (size_t i = 0; i < known->n; i++) {

@@ -60,7 +60,7 @@ static struct entry *find_entry(struct keyring *k, const char *name)
     return NULL;
 }
 
-/* realloc would leave secrets in freed memory. */
+/* Makes room for an entry. Does not use realloc, which would leave secrets in freed memory. */
 static int reserve_entry(struct keyring *k, struct err *err)
 {
     size_t cap = k->cap ? 2 * k->cap : 4;

@@ -182,7 +182,7 @@ out:
     return fd;
 }
 
-/* flock has no timeout, so we retry. */
+/* Locks the file. Retries until the deadline, because flock has no timeout. */
 static int lock_file(int fd, const char *path, int64_t deadline, int cancel_fd, struct err *err)
 {
     while (flock(fd, LOCK_EX | LOCK_NB) < 0) {

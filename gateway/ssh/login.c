@@ -23,7 +23,7 @@ struct login_attempt {
     struct proxy *proxy; /* the process behind fd; the session owns it too */
 };
 
-/* A failure of the previous hop must cause no retry and no switch to OpenSSH at this hop. */
+/* Dials through the previous hop. A failure of that hop must cause no retry and no switch to OpenSSH here. */
 static int dial_through_hop(struct login_attempt *t, const struct destination *to, struct err *err)
 {
     const struct hop *before = t->login->hop->before;

@@ -19,7 +19,7 @@ static const char *find_version(const char *p, size_t n)
     return n > 0 ? p : NULL;
 }
 
-/* RFC 4253 section 5.1: 1.99 is a 2.0 server that also accepts 1.5. */
+/* Whether the server accepts SSH 2.0. Version 1.99 means that it also accepts 1.5 (RFC 4253 section 5.1). */
 static bool is_version_2(const char *version, size_t n)
 {
     return (n >= 8 && memcmp(version, "SSH-2.0-", 8) == 0) ||
@@ -60,7 +60,7 @@ int preauth_check(const void *p, size_t n, struct err *err)
                        err);
 }
 
-/* The server sent nothing. */
+/* Sets the error for a server that sent nothing. */
 static int explain_silence(enum preauth_end end, int64_t waited_ms, struct err *err)
 {
     char limit[32], waited[80];
@@ -72,7 +72,7 @@ static int explain_silence(enum preauth_end end, int64_t waited_ms, struct err *
                        err);
 }
 
-/* The server sent text, but no version. */
+/* Sets the error for a server that sent text, but no version. */
 static int explain_text(const void *p, size_t n, enum preauth_end end, struct err *err)
 {
     char said[80];
@@ -83,7 +83,7 @@ static int explain_text(const void *p, size_t n, enum preauth_end end, struct er
     return set_no_server(p, n, end == PREAUTH_SILENT ? ERR_TIMEOUT : ERR_FAILED, err);
 }
 
-/* The server sent its SSH version; the failure came later. */
+/* Sets the error for a server that failed after sending its SSH version. */
 static int explain_handshake(enum preauth_end end, int64_t waited_ms, struct err *err)
 {
     char waited[32];

@@ -34,8 +34,8 @@ struct session {
     char disconnect[256];          /* the server's text in its disconnect message; printable */
 };
 
-/* libssh2 reads until there is no data, so an endless sender would never let it return. The callback reports
- * "no data" now and then. */
+/* Reads for libssh2. Reports "no data" now and then, because libssh2 reads until there is no data and would
+ * never return from an endless sender. */
 static ssize_t on_receive(libssh2_socket_t fd, void *p, size_t n, int flags, void **abstract)
 {
     (void)fd;
@@ -70,7 +70,8 @@ static void on_disconnect(LIBSSH2_SESSION *ssh, int reason, const char *text, in
         text_printable(s->disconnect, sizeof s->disconnect, text, (size_t)n);
 }
 
-/* Until 1.11.1 libssh2 takes its callbacks as object pointers; POSIX allows a function pointer in one. */
+/* Sets a callback. Until 1.11.1 libssh2 takes callbacks as object pointers, in which POSIX allows a function
+ * pointer. */
 static void set_callback(LIBSSH2_SESSION *ssh, int which, void (*function)(void))
 {
 #if LIBSSH2_VERSION_NUM >= 0x010b01
@@ -201,8 +202,8 @@ static int handshake_wait(struct session *s, const struct algorithms *ours, int6
     return -1;
 }
 
-/* The handshake ends with our request and its answer (RFC 4253 section 10), so its last wait is one round
- * trip. */
+/* Runs the handshake and measures the round trip: the last wait is for the answer to our request (RFC 4253
+ * section 10). */
 static int run_handshake(struct session *s, const struct algorithms *ours, struct err *err)
 {
     int64_t deadline = session_deadline(s), waited = -1;
@@ -220,15 +221,15 @@ static int run_handshake(struct session *s, const struct algorithms *ours, struc
     return 0;
 }
 
-/* On a long line, saved bytes are worth more than the far host's time for compression (figures:
+/* Whether to compress. On a long line, saved bytes are worth more than the far host's time (figures:
  * docs/performance.md). */
 static bool wants_compression(const struct session *s, const struct ssh_config *config)
 {
     return config->compression || (config->compressible && session_rtt(s) >= LONG_LINE_MS);
 }
 
-/* We request compression only after the host key check: the older "zlib" would start before it. In both
- * directions, because libssh2 derives one from the other. */
+/* Requests only "zlib@openssh.com", because the older "zlib" would start before the host key check. Requests
+ * it in both directions, because libssh2 derives one from the other. */
 static void ask_for_compression(LIBSSH2_SESSION *ssh)
 {
     libssh2_session_flag(ssh, LIBSSH2_FLAG_COMPRESS, 1);
@@ -236,8 +237,7 @@ static void ask_for_compression(LIBSSH2_SESSION *ssh)
     libssh2_session_method_pref(ssh, LIBSSH2_METHOD_COMP_CS, "zlib@openssh.com,none");
 }
 
-/* If a connection of a proxy command breaks before the server sends anything, the proxy command's message
- * gives the cause. */
+/* Uses the proxy command's message as the cause if its connection broke before the server sent anything. */
 static void blame_proxy(const struct session *s, struct err *err)
 {
     char said[200];

@@ -31,7 +31,7 @@ static struct channel_stream *to_channel(const struct stream *st)
     return (struct channel_stream *)(uintptr_t)st;
 }
 
-/* libssh2 drops the server's text and keeps the kind of answer. */
+/* Sets the error of a refused opening. libssh2 keeps the kind of answer, but not the server's text. */
 static int set_open_failure(const struct channel_stream *c, int rc, struct err *err)
 {
     char *text = NULL;
@@ -95,8 +95,8 @@ static ssize_t stream_result(const struct channel_stream *c, ssize_t n)
     return n == LIBSSH2_ERROR_EAGAIN ? STREAM_AGAIN : n < 0 ? STREAM_BROKEN : n;
 }
 
-/* libssh2 only keeps the window at its initial size. A message that it has begun to send must be requested
- * again until it is sent. */
+/* Enlarges the window, which libssh2 only keeps at its initial size. A message that libssh2 has begun to send
+ * must be requested again until it is sent. */
 static int enlarge_window(struct channel_stream *c)
 {
     if (!c->enlargement)
