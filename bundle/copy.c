@@ -125,7 +125,8 @@ static void put_recipients(struct fields *f, const struct age_recipients *to)
     fields_put(f, "recipients", list);
 }
 
-/* Redact our own strings before listing the redactions, because the list counts them. */
+/* Adds the key `handoff`. Redacts our own strings before listing the redactions, because the list counts
+ * them. */
 static int put_handoff(struct copying *c, struct err *err)
 {
     struct fields f = fields_new();
@@ -200,7 +201,7 @@ static int draw_page(struct copying *c, json_t *report, struct err *err)
     return rc;
 }
 
-/* The bundle's page shows data that redaction removes. */
+/* Draws the page again, because the old one shows data that redaction removes. */
 static int renew_page(struct copying *c, struct err *err)
 {
     json_t *report = json_object_get(c->root, "report");
@@ -350,7 +351,7 @@ static int put_member(struct copying *c, const struct reader_member *m, struct e
     return 0;
 }
 
-/* Redaction may give two directories the same name. */
+/* Writes a directory once. Redaction may give two directories the same name. */
 static int put_directory(struct copying *c, const struct reader_member *m, struct err *err)
 {
     struct buf path = BUF_INIT(1u << 16);
@@ -436,7 +437,7 @@ static int write_copy(struct copying *c, struct err *err)
     return 0;
 }
 
-/* The user needs to know that the bundle is the cause, not which part took too long. */
+/* Reports that the bundle is the cause of the limit, instead of the part that took too long. */
 static void explain_limit(const struct copying *c, struct err *err)
 {
     if (!err || err->kind != ERR_LIMIT || !stop_is_late(&c->stop))

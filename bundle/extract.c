@@ -75,7 +75,7 @@ static int copy_member(struct extraction *x, const char *path, int fd, struct er
     }
 }
 
-/* A failure to set the time does not matter. */
+/* Sets the time of a file. Ignores a failure. */
 static void set_time(int fd, int64_t mtime)
 {
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = (time_t)mtime}};
@@ -168,7 +168,7 @@ static int extract_all(struct extraction *x, struct err *err)
     return -1;
 }
 
-/* After a failure: a cancelled extraction keeps its complete files, any other removes them. */
+/* After a cancellation, keeps the complete files. After another failure, removes all files. */
 static void leave_or_remove(const struct extraction *x, struct err *why)
 {
     bool interrupted = why->kind == ERR_CANCELLED;

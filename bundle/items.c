@@ -5,7 +5,7 @@
 #include "bundle/path.h"
 #include "base/banned.h"
 
-/* Depth: our manifests have ten levels. */
+/* Our manifests have ten levels. */
 static const struct json_form manifest_form = {.what = PATH_MANIFEST,
                                                .max_bytes = BUNDLE_MAX_MANIFEST,
                                                .max_memory = ITEMS_MAX_MEMORY,
@@ -137,7 +137,7 @@ static int each_of_list(const json_t *items, items_item_fn *each, void *ctx, str
     return 0;
 }
 
-/* The report is separate, because it was not collected. */
+/* Visits the report, which is separate because it was not collected. */
 static int each_report(json_t *report, items_item_fn *each, void *ctx, struct err *err)
 {
     struct items_file file;

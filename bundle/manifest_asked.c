@@ -126,7 +126,7 @@ static json_t *services_asked(json_t *by_host, const char *host)
     return json_object_set_new(by_host, host, known) < 0 ? NULL : known;
 }
 
-/* Callers rely on targets that are grouped by host and unique. */
+/* Checks that the targets are grouped by host and unique. */
 static int check_targets(const json_t *list, struct err *err)
 {
     json_t *by_host = json_object(), *last = NULL;

@@ -26,7 +26,7 @@ static bool has_file(const json_t *item)
     return json_object_get(item, "file") != NULL;
 }
 
-/* NULL: none. */
+/* Returns the intact item that is like `like`; NULL: none. */
 static const json_t *find_good(const json_t *service, const json_t *like)
 {
     return manifest_find_item(json_object_get(service, "items"), like, is_good);

@@ -79,7 +79,7 @@ static int note_go_version(json_t *service, const char *version, struct err *err
     return json_object_set_new(service, "go_version", fields_string(version)) < 0 ? err_nomem(err) : 0;
 }
 
-/* For two items, or an item and a plan's entry. */
+/* Whether two items, or an item and a plan's entry, have the same text. */
 static bool same_text(const json_t *a, const json_t *b, const char *key)
 {
     const json_t *x = json_object_get(a, key), *y = json_object_get(b, key);

@@ -35,7 +35,8 @@ static bool is_below(const char *file, const char *outer, const char *inner)
            file[n + 1 + m] == '/';
 }
 
-/* Otherwise the search of a work directory would assign another service's file to it. */
+/* Checks that each item's file is below its own service. Otherwise the search of a work directory would
+ * assign another service's file to the item. */
 static int check_places(const json_t *of, const char *outer, const char *inner, struct err *err)
 {
     const json_t *items = json_object_get(of, "items");
@@ -49,7 +50,7 @@ static int check_places(const json_t *of, const char *outer, const char *inner, 
     return 0;
 }
 
-/* Checks its services: unique, each with its own files. */
+/* Checks that the services of a host are unique and have only their own files. */
 static int check_services(const json_t *one, struct err *err)
 {
     const json_t *services = json_object_get(one, "services");

@@ -40,7 +40,7 @@ static void put_hops(struct fields *host, const struct manifest_hop *hops, size_
     fields_put(host, "hops", list);
 }
 
-/* Keeps the services: each has its own record. */
+/* Keeps the services of the earlier record, because each has its own record. */
 static json_t *keep_services(const json_t *known)
 {
     return known ? json_incref(json_object_get(known, "services")) : json_array();
@@ -69,8 +69,8 @@ static void keep_verdicts(struct fields *r, const json_t *before)
     }
 }
 
-/* A host that cannot be reached now keeps its earlier route, because its files were fetched over it. It also
- * keeps findings on several hosts, because resuming one host does not compute them. */
+/* The record of a host. An unreachable host keeps its earlier route, because its files were fetched over that
+ * route, and its findings on several hosts, because resuming one host does not compute them. */
 static json_t *host_json(const struct manifest_host *h, const json_t *known)
 {
     const json_t *before = h->error ? known : NULL;
@@ -161,7 +161,8 @@ static void put_planned(struct fields *service, const struct manifest_service *s
     fields_nest(service, "estimate", &estimate);
 }
 
-/* A service that does not answer now keeps its plan, which shows its missing items. */
+/* The record of a service. A service that does not answer now keeps its plan, which shows its missing items.
+ */
 static json_t *service_json(const struct manifest_service *s, const json_t *known)
 {
     const json_t *before = s->error ? known : NULL;

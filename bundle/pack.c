@@ -165,8 +165,8 @@ static int name_bundle(const struct workdir *w, struct atomic_file *new_file, ch
     return 0;
 }
 
-/* On failure the work directory stays and the bundle is removed: with two copies, the user could not tell
- * which one to trust. */
+/* Writes the bundle. On failure, removes the bundle and keeps the work directory, so that only one copy
+ * remains. */
 static int write_bundle(const struct workdir *w, const json_t *root, int cancel_fd, char **ret_path,
                         struct err *err)
 {

@@ -181,7 +181,7 @@ static int take_path(struct reader *r, struct archive_entry *e, struct err *err)
     return path_check(r->path, err) < 0 ? err_wrap(err, "%s", r->file) : 0;
 }
 
-/* All members are below one directory; the first member names it. */
+/* Checks that the member is below the top directory, which the first member names. */
 static int check_top(struct reader *r, bool is_dir, struct err *err)
 {
     size_t n = strcspn(r->path, "/");
@@ -292,8 +292,8 @@ int reader_read_all(struct reader *r, struct buf *ret, struct err *err)
     return rc;
 }
 
-/* Skips the rest of the current member: not libarchive, so that `feed_tar` does not count these bytes as a
- * header's. */
+/* Skips the rest of the current member. libarchive must not skip it, because `feed_tar` would count these
+ * bytes as a header's. */
 static int skip_rest(struct reader *r, struct err *err)
 {
     for (size_t n = 1; r->path && n > 0;)

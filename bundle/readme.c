@@ -36,7 +36,7 @@ static size_t plain_mark(const char *s)
     return strncmp(s, REDACTED, n) == 0 && (!s[n] || !strchr("([:", s[n])) ? n : 0;
 }
 
-/* NULL, of a key that the manifest lacks, is "". */
+/* Replaces NULL, the text of a missing key, by "". */
 static const char *or_empty(const char *s)
 {
     return s ? s : "";
@@ -146,7 +146,7 @@ static void add_summary(struct buf *b, const struct manifest_contents *m)
     }
 }
 
-/* Lists who resumed the run, and when. */
+/* Lists the users who resumed the run, with the times. */
 static void add_resumed(struct buf *b, const struct manifest_contents *m)
 {
     for (size_t i = 0; i < m->n_resumed; i++) {
@@ -175,7 +175,7 @@ static bool is_whole_host(const struct manifest_host *host)
     return !has_text(host->error);
 }
 
-/* With many hosts, the number of affected ones comes first. */
+/* Lists what is not complete. With many hosts, first adds the number of affected hosts. */
 static void add_not_complete(struct buf *b, const struct manifest_contents *m)
 {
     size_t n = m->n_hosts, whole = 0;
@@ -246,7 +246,7 @@ static void add_redactions(struct buf *b, const struct manifest_contents *m)
     }
 }
 
-/* For a copy: who made it, for whom, and the changes to collected files. */
+/* For a copy, adds its sender, its recipients, and the changes to collected files. */
 static void add_handoff(struct buf *b, const struct manifest_contents *m)
 {
     if (!m->has_handoff)
@@ -345,7 +345,7 @@ static void add_host(struct buf *b, const struct manifest_host *host, json_t *se
         add_service(b, &host->services[i], seen);
 }
 
-/* profgrab's own reasons are shorter. */
+/* The longest reason, in bytes. profgrab's own reasons are shorter. */
 #define REASON_MAX 1024
 
 /* Adds the server's text, unless the reason ends with the same words, or a cut form of them. */

@@ -19,7 +19,7 @@ static int set_state(struct bundle_summary *sum, enum bundle_signature state, co
     return 0;
 }
 
-/* Out of memory is not a fault of the signature. */
+/* Reports a bad signature. Out of memory is an error of ours instead. */
 static int report_bad_signature(struct bundle_summary *sum, const struct err *why, struct err *err)
 {
     return why->kind == ERR_LOCAL_IO ? err_nomem(err) : set_state(sum, BUNDLE_SIGNED_BADLY, why->msg);

@@ -235,7 +235,7 @@ static int make_workdir(const struct place *p, const char *name, struct workdir 
     return -1;
 }
 
-/* The same, with the first free number after a default name. */
+/* Creates the work directory of that name, with the first free number after a default name. */
 static int make_numbered_workdir(const struct place *p, struct workdir **ret, struct err *err)
 {
     struct err why = ERR_INIT;
@@ -286,7 +286,8 @@ static int not_workdir_error(const char *path, const char *why, struct err *err)
     return err_hint(err, "resume takes the NAME" PARTIAL " that a run has left, or a bundle");
 }
 
-/* Its content decides which hosts are opened: it must belong to the user. */
+/* Returns the fault of a directory that another user could change, or NULL: its files decide which hosts are
+ * opened. */
 static const char *find_owner_fault(const struct stat *st)
 {
     if (st->st_uid != geteuid())
@@ -435,7 +436,7 @@ void workdir_free(struct workdir *w)
     free(w);
 }
 
-/* Only the locked directory: another one of that name is not ours. */
+/* Removes only the locked directory, because another directory of that name is not ours. */
 void workdir_remove(struct workdir *w)
 {
     struct stat ours, named;

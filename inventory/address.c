@@ -16,7 +16,7 @@ static int refuse_address(const char *text, struct err *err, const char *why)
                    text_printable(shown, sizeof shown, text, strlen(text)), why);
 }
 
-/* A shell must not interpret a user's name, because commands in ssh's configuration may contain it (%r). */
+/* Whether a user's name is safe in a shell, because commands in ssh's configuration may contain it (%r). */
 static bool is_user(const char *s)
 {
     if (!*s || *s == '-')

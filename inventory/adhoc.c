@@ -44,7 +44,8 @@ static bool is_taken(const struct inventory *inv, const struct services *made, c
     return names_get(&inv->service_names, name) != NULL;
 }
 
-/* Service names must be unique, because a service's profiles go to a directory of its name. */
+/* Finds a free service name. Names must be unique, because a service's profiles go to a directory of its
+ * name. */
 static int find_name(const struct inventory *inv, const struct services *made, const char *base, char **ret,
                      struct err *err)
 {
@@ -168,7 +169,7 @@ int adhoc_host(struct created *c, const char *text, const struct host **ret, str
     return 0;
 }
 
-/* Takes ownership of the host, also on failure. */
+/* Adds the host to the created ones. Takes ownership of the host, also on failure. */
 static int add_named(const struct scope *s, struct created *c, struct host *host, struct err *err)
 {
     if (scope_find_host(s, host->name)) {

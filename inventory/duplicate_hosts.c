@@ -15,7 +15,7 @@ struct search {
     struct duplicate_hosts_list found;
 };
 
-/* The login user and pprof's path do not matter. */
+/* Builds the text of a process. The login user and pprof's path do not matter. */
 static int describe_process(const struct target *t, struct buf *ret, struct err *err)
 {
     const struct host *h = t->host;

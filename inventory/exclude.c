@@ -25,7 +25,7 @@ static int exclude_host(struct exclusion *x, const struct host *host, struct err
     return names_get(&x->names, host->name) ? 0 : names_add(&x->names, host->name, host, err);
 }
 
-/* Hosts outside the inventory also match by their address. */
+/* Whether the name means the host. Hosts outside the inventory also match by their address. */
 static bool matches_host(const struct host *host, const char *name)
 {
     if (match_is_glob(name))

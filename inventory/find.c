@@ -9,7 +9,8 @@
 
 #define SYSTEM_FILE "/etc/profgrab/inventory.yaml"
 
-/* Any result but "no such file" counts as existing: loading then reports the error. */
+/* Whether the file may exist. Any error but "no such file" counts as existing, and loading then reports it.
+ */
 static bool may_exist(const char *path)
 {
     struct stat st;

@@ -210,7 +210,7 @@ static int fill_name(const char *pattern, const char *name, char **ret, struct e
     return 0;
 }
 
-/* ssh takes [user@]host, a direct route only a host. In both cases the port has its own key. */
+/* Checks the address: [user@]host for ssh, only a host for a direct route. The port has its own key. */
 static int check_address(const struct schema *s, const struct entry *e, struct err *err)
 {
     struct address a = {0};

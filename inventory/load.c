@@ -253,7 +253,7 @@ int inventory_parse(const char *name, const void *p, size_t n, struct inventory 
     return inventory_parse_all(name, (struct str){p, n}, NULL, ret, err);
 }
 
-/* A writer of the file decides which commands ssh runs and where profiles are fetched. */
+/* Checks that no other user can write to the file, which decides which commands ssh runs. */
 static int check_owner(int fd, const char *path, struct err *err)
 {
     struct stat st;

@@ -93,7 +93,7 @@ static int expand_span(struct expansion *x, const struct span *s, const char *re
     return rc;
 }
 
-/* `inside` is after an opening bracket. */
+/* Expands the range at `inside`, which is after an opening bracket. */
 static int expand_bracket(struct expansion *x, const char *inside, const char *done, int ranges,
                           struct err *err)
 {

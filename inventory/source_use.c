@@ -42,7 +42,7 @@ static enum source_kind kind_of_text(const char *text)
     return has_line(text, "object_storage:") ? SOURCE_PARCA : SOURCE_SCRAPE_CONFIGS;
 }
 
-/* Returns -1 if the place is neither a URL nor a file. */
+/* Guesses the kind of a place. Returns -1 if the place is neither a URL nor a file. */
 static int guess_kind(const char *place, enum source_kind *ret)
 {
     struct stat st;
@@ -102,7 +102,7 @@ static int make_absolute(const char *path, char **ret, struct err *err)
     return *ret ? 0 : err_nomem(err);
 }
 
-/* Compares files instead of their paths. */
+/* Whether two paths lead to the same file. */
 static bool is_same_file(const char *a, const char *b)
 {
     struct stat x, y;
@@ -121,7 +121,8 @@ static const struct source *find_place(const struct sources *l, enum source_kind
     return NULL;
 }
 
-/* Takes ownership of the place, also on failure. `others` are the sources of the inventory. */
+/* Creates a source. Takes ownership of the place, also on failure. `others` are the sources of the inventory.
+ */
 static int create_source(const struct sources *others, struct created *c, enum source_kind kind, char *place,
                          const struct source **ret, struct err *err)
 {

@@ -117,7 +117,7 @@ static unsigned go_on_with_key(struct redact_dump *d, char c)
     return IN_KEY;
 }
 
-/* A quote without a colon after it is not the end of a key: it may begin one. */
+/* The state after the quote behind a key. Without a colon the quote may begin a key. */
 static unsigned behind_key(struct redact_dump *d, char c)
 {
     if (c == ':')
@@ -222,7 +222,7 @@ struct passing {
     void *ctx;
 };
 
-/* Check here too, because a few bytes of a file may inflate to many. */
+/* Checks `stop` and passes a piece on, because a few bytes of a file may inflate to many. */
 static int check_and_pass(void *ctx, const void *p, size_t n, struct err *err)
 {
     const struct passing *to = ctx;
@@ -333,7 +333,7 @@ static int check_packing(const void *p, size_t n, struct err *err)
     return 0;
 }
 
-/* UTF-16 and UTF-32 have NULs between the bytes of ASCII. The rules match after dropping them; the text is
+/* Drops NULs, which UTF-16 and UTF-32 have between the bytes of ASCII, so that the rules match. The text is
  * written without NULs only if it has a match. */
 static void drop_nuls(const char *p, size_t n, struct buf *ret)
 {
@@ -422,7 +422,7 @@ static int to_gzip(void *ctx, const void *p, size_t n, struct err *err)
     return gzwrite(ctx, p, (unsigned)n) == (int)n ? 0 : err_sys(err, "cannot write the profile");
 }
 
-/* Writes gzip, as profiles are. */
+/* Redacts a profile and writes it as gzip. */
 static int redact_profile_member(const struct redact_work *w, struct redact_tally *tally, struct err *err)
 {
     int fd = fcntl(w->to, F_DUPFD_CLOEXEC, 0);

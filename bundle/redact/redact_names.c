@@ -69,8 +69,8 @@ static bool has_word(struct str name, const char *word)
     return before == 0 || name.p[before - 1] == '-' || strlen(word) >= LONG;
 }
 
-/* `userPassword`, `user_password`, `USER.PASSWORD`: each becomes `user-password`. Uses the end of a long
- * name, which has the meaning. */
+/* Converts `userPassword`, `user_password` and `USER.PASSWORD` to `user-password`. Uses only the end of a
+ * long name, which has the meaning. */
 static size_t normalize_name(struct str name, char dst[NAME_MAX_LENGTH * 2])
 {
     size_t n = 0;
@@ -157,7 +157,7 @@ enum redact_name redact_judge_name(struct str name)
 
 /* ---- values -------------------------------------------------------------------------------------------- */
 
-/* Long, without blanks, with letters and digits mixed more than in words. */
+/* Whether a value is long, without blanks, and mixes letters and digits more than words do. */
 static bool is_random(struct str v)
 {
     size_t digits = 0, letters = 0;

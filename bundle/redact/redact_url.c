@@ -103,7 +103,7 @@ static bool read_scheme(struct str s, size_t at, bool *ret_web)
     return begin < at;
 }
 
-/* Finds the colon after the user; false if there is none. In plain text the colon may be percent-encoded:
+/* Finds the colon after the user; false if there is none. In plain text the colon may be percent-encoded;
  * then an
  * @ must follow. */
 static bool read_user(struct address *a)

@@ -196,7 +196,7 @@ static int hex_digit(char c)
                                         : -1;
 }
 
-/* The values of a request are percent-encoded; a server repeats them decoded. `plus`: a plus is a blank. */
+/* Decodes the value of a request, because a server repeats it decoded. `plus`: a plus is a blank. */
 static void decode(struct str value, bool plus, struct buf *ret)
 {
     for (size_t i = 0; i < value.n; i++) {
@@ -211,7 +211,7 @@ static void decode(struct str value, bool plus, struct buf *ret)
     }
 }
 
-/* How a server writes a value inside of JSON or a Go string, of HTML, and of a URL. */
+/* Escapes a byte as a server does in JSON or a Go string, in HTML, and in a URL. */
 static void escape_json(char c, struct buf *ret)
 {
     if (c == '"' || c == '\\')
@@ -325,7 +325,7 @@ int redact_words_link(struct redact_words *w, struct err *err)
 
 /* ---- looking up ---------------------------------------------------------------------------------------- */
 
-/* NULL if it is not a word. */
+/* Looks up a run of any case; NULL if it is no known word. */
 static const struct redact_word *find_word(const struct redact_words *w, struct str run)
 {
     char low[WORD_MOST];
@@ -372,7 +372,8 @@ static size_t word_length(const struct redact_repeats *which, struct str run, si
     return found;
 }
 
-/* A word with more than MOST_PARTS parts is found only as a whole run. */
+/* Whether the whole run is a word to redact. A word with more than MOST_PARTS parts is found only in this
+ * way. */
 static bool is_word(const struct redact_repeats *which, struct str run)
 {
     const struct redact_word *word = find_word(which->words, run);

@@ -67,7 +67,7 @@ static int apply_rules(struct scrub *s, struct str text, bool of_request, struct
     struct redact_tally tally = {{0}};
     struct redact_into into = {
         .out = ret, .tally = &tally, .taken = learn_value, .ctx = &l, .request = of_request};
-    /* A rule may take a part of a value that a request had whole. */
+    /* A rule may match only a part of a value that was learned whole from a request. */
     const struct redact_repeats whole = {.words = &s->words, .weak = true, .whole_only = true};
     if (!of_request)
         into.repeats = &whole;
@@ -91,7 +91,7 @@ static int apply_words(struct scrub *s, struct str text, struct buf *ret, bool *
     return ret->failed ? err_nomem(err) : 0;
 }
 
-/* jansson accepts only UTF-8. */
+/* Sets a string. jansson accepts only UTF-8. */
 static int put_string(json_t *string, const char *text, size_t n, struct err *err)
 {
     if (json_string_setn(string, text, n) == 0)
@@ -202,7 +202,7 @@ static int second_string(struct scrub *s, const char *key, json_t *string, struc
 
 typedef int string_fn(struct scrub *s, const char *key, json_t *string, struct err *err);
 
-/* Our own keys stay, even if they equal a redacted word. */
+/* Whether a key may be redacted. Our own keys stay, even if they equal a redacted word. */
 static bool is_foreign(const char *key)
 {
     enum { LEAST = 12 };
@@ -214,7 +214,7 @@ static bool is_foreign(const char *key)
     return strlen(key) >= LEAST && letter && digit;
 }
 
-/* Redacts a key like a string: a manifest from elsewhere may have any key. */
+/* Redacts a key like a string, because a manifest from elsewhere may have any key. */
 static int walk_key(struct scrub *s, string_fn *each, json_t *object, const char *key, struct err *err)
 {
     json_t *name = json_string(key), *value = json_object_get(object, key);
@@ -245,7 +245,7 @@ static int walk_keys(struct scrub *s, string_fn *each, json_t *object, struct er
     return rc;
 }
 
-/* A number whose key means a secret. */
+/* Whether the value is a number whose key means a secret. */
 static bool is_secret_number(const char *key, const json_t *value)
 {
     return json_is_number(value) && key && redact_judge_name(str_of(key)) == REDACT_SECRET;
@@ -320,7 +320,7 @@ static int walk_value(struct scrub *s, string_fn *each, const char *key, json_t 
 
 /* ---- names of members ---------------------------------------------------------------------------------- */
 
-/* The endings that show how to open a file stay; the rest of its name is redacted. */
+/* Returns the ending that shows how to open the file. The ending stays; the rest of the name is redacted. */
 static const char *find_ending(struct str base)
 {
     static const char *const endings[] = {".pb.gz",        ".txt",          ".json",          ".html",
@@ -395,7 +395,7 @@ static bool is_taken(const struct naming *n, const char *path)
     return json_object_get(n->items, path) || json_object_get(n->given, path);
 }
 
-/* The path, or with a number before its ending if it is taken. Tries each number once. */
+/* Returns the path, with a number before the ending if the path is taken. Tries each number once. */
 static int find_free_name(struct naming *n, const char *stem, const char *ending, char **ret, struct err *err)
 {
     char *path = NULL;
@@ -418,8 +418,8 @@ static int find_free_name(struct naming *n, const char *stem, const char *ending
     return 0;
 }
 
-/* Renames a member. `base_goes`: its own name is redacted, not only a directory's. */
-static int rename_member(struct naming *n, const char *path, bool base_goes, struct err *err)
+/* Renames a member. `redact_base`: also redacts the member's own name, not only those of its directories. */
+static int rename_member(struct naming *n, const char *path, bool redact_base, struct err *err)
 {
     struct str base = find_base(str_of(path));
     const char *ending = find_ending(base);
@@ -427,16 +427,16 @@ static int rename_member(struct naming *n, const char *path, bool base_goes, str
     char *now = NULL;
     bool has_ending = text_ends_in(path, ending);
     add_directories(n->s, str_of(path), &stem);
-    if (base_goes)
+    if (redact_base)
         buf_adds(&stem, SCRUB_NAME);
     else
         buf_add(&stem, base.p, base.n - (has_ending ? strlen(ending) : 0));
     int rc = stem.failed
                  ? err_nomem(err)
-                 : find_free_name(n, buf_str(&stem), has_ending || base_goes ? ending : "", &now, err);
+                 : find_free_name(n, buf_str(&stem), has_ending || redact_base ? ending : "", &now, err);
     if (rc == 0 && json_object_set_new(n->s->renamed, path, json_string(now)) < 0)
         rc = err_nomem(err);
-    if (rc == 0 && base_goes)
+    if (rc == 0 && redact_base)
         rc = strlist_add(&n->gone, base.p, err);
     n->s->tally.n[REDACT_NAME]++;
     buf_release(&stem);
@@ -444,7 +444,7 @@ static int rename_member(struct naming *n, const char *path, bool base_goes, str
     return rc;
 }
 
-static int name_member(struct naming *n, const char *path, bool base_goes, struct err *err)
+static int name_member(struct naming *n, const char *path, bool redact_base, struct err *err)
 {
     struct buf directories = BUF_INIT(strlen(path) * GROWTH + 64);
     size_t n_directories = (size_t)(find_base(str_of(path)).p - path);
@@ -454,11 +454,11 @@ static int name_member(struct naming *n, const char *path, bool base_goes, struc
     buf_release(&directories);
     if (rc < 0)
         return -1;
-    base_goes = base_goes || is_secret_component(n->s, find_base(str_of(path)));
-    return moves || base_goes ? rename_member(n, path, base_goes, err) : 0;
+    redact_base = redact_base || is_secret_component(n->s, find_base(str_of(path)));
+    return moves || redact_base ? rename_member(n, path, redact_base, err) : 0;
 }
 
-/* Whether the request of an item contains a secret: the file's name was made from the request. */
+/* Whether the request of an item contains a secret, because the file's name was made from the request. */
 static int learn_request(struct scrub *s, json_t *item, bool *ret_goes, struct err *err)
 {
     static const char *const keys[] = {"kind", "request"};
@@ -498,7 +498,7 @@ bool scrub_held_secret(const struct scrub *s, const char *path)
     return json_object_get(s->by_request, path) != NULL;
 }
 
-/* The report keeps its name, which profgrab gave it. */
+/* Renames the members. The report keeps its name, because profgrab gave that name. */
 static int name_members(struct scrub *s, const json_t *items, const json_t *report, struct err *err)
 {
     struct naming n = {.s = s, .items = items, .given = json_object(), .counts = json_object()};
@@ -520,7 +520,7 @@ static int name_members(struct scrub *s, const json_t *items, const json_t *repo
 
 /* ---- the whole ----------------------------------------------------------------------------------------- */
 
-/* The top directory has the bundle's name, which must fit in a path. */
+/* Redacts the bundle's name, which must fit in a path, because the top directory has the same name. */
 static int name_bundle(struct scrub *s, json_t *root, const char *before, struct err *err)
 {
     const char *now = json_string_value(json_object_get(root, "name"));
