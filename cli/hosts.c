@@ -63,7 +63,22 @@ static json_t *labels_json(const struct label *labels, size_t n)
     return o;
 }
 
-static json_t *service_json(const struct service *s)
+/* The description of a source, which all services of that source share. */
+struct shared_source {
+    const struct source_use *use;
+    json_t *json;
+};
+
+static json_t *share_source(struct shared_source *last, const struct source_use *use)
+{
+    if (last->use != use) {
+        json_decref(last->json);
+        *last = (struct shared_source){use, hosts_source_json(use)};
+    }
+    return json_incref(last->json);
+}
+
+static json_t *service_json(const struct service *s, struct shared_source *last)
 {
     json_t *service = json_pack("{s:s}", "name", s->name);
     if (s->unix_path) {
@@ -75,7 +90,7 @@ static json_t *service_json(const struct service *s)
     json_object_set_new(service, "scheme", json_string(s->https ? "https" : "http"));
     json_object_set_new(service, "path", json_string(s->path));
     if (s->source)
-        json_object_set_new(service, "source", hosts_source_json(s->source));
+        json_object_set_new(service, "source", share_source(last, s->source));
     if (s->n_labels)
         json_object_set_new(service, "labels", labels_json(s->labels, s->n_labels));
     return service;
@@ -84,9 +99,11 @@ static json_t *service_json(const struct service *s)
 static json_t *host_json(const struct targets *t, const struct host *h)
 {
     const struct service *s;
+    struct shared_source last = {0};
     json_t *services = json_array();
     for (size_t i = 0; (s = targets_service(t, h, i)); i++)
-        json_array_append_new(services, service_json(s));
+        json_array_append_new(services, service_json(s, &last));
+    json_decref(last.json);
     return json_pack("{s:s, s:s, s:s, s:o, s:o}", "name", h->name, "address", h->address, "route",
                      h->direct ? "direct" : "ssh", "services", services, "labels",
                      labels_json(h->labels, h->n_labels));

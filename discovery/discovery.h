@@ -19,7 +19,7 @@ struct fetch_grab;
 
 #define SOURCE_MAX_BYTES ((size_t)64 << 20)
 #define SOURCE_MAX_TARGETS 100000
-#define SOURCE_MAX_LABELS 400000 /* of all targets; further ones are left out */
+#define SOURCE_MAX_LABELS 200000 /* of all targets; further ones are left out */
 
 /* ---- the content of a source --------------------------------------------------------------------------- */
 

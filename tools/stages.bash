@@ -38,7 +38,7 @@ make_quietly() {
 stages_finish() {
     local passed failed
     passed=$(cat "$logs"/*.log | grep -c '^ok ')
-    failed=$(cat "$logs"/*.log | grep -c '^not ok ')
+    failed=$(cat "$logs"/*.log | grep '^not ok ' | grep -vc ' # TODO ')
     # A stage that failed without a failing test (a build, a linter, a crash) counts as one.
     local stage
     for stage in "${failed_stages[@]}"; do

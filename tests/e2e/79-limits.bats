@@ -372,6 +372,13 @@ PY
     bounded hosts --json -i inventory.yaml --from file_sd:t.json
     assert_status 0
     bounded --dry-run -y -i inventory.yaml --from file_sd:t.json --host h heap
+    # Each target with labels of its own.
+    python3 - >t.json <<'PY'
+import json
+print(json.dumps([{"targets": [f"127.0.0.1:{1 + i % 65000}"], "labels": {"job": f"j{i}", **{k: str(i) for k in "abcd"}}} for i in range(99000)]))
+PY
+    bounded hosts --json -i inventory.yaml --host h --from file_sd:t.json
+    assert_status 0
 }
 
 # many HEAD UNIT TIMES TAIL: a text in YAML.

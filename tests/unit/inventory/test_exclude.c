@@ -129,6 +129,7 @@ static void labels_that_are_none(void **state)
     assert_int_equal(inventory_load(NULL, NULL, &none, NULL), 0);
     assert_int_equal(run(none, &(struct asked){.labels = "env=gprd"}, &t, &err), -1);
     assert_string_equal(err.msg, "no inventory: no host has labels");
+    targets_release(&t);
     inventory_free(none);
 }
 
