@@ -377,7 +377,8 @@ PY
 import json
 print(json.dumps([{"targets": [f"127.0.0.1:{1 + i % 65000}"], "labels": {"job": f"j{i}", **{k: str(i) for k in "abcd"}}} for i in range(99000)]))
 PY
-    bounded hosts --json -i inventory.yaml --host h --from file_sd:t.json
+    echo 'discovery: [{ file_sd: "t.json", host: h }]' >>inventory.yaml
+    bounded hosts --json -i inventory.yaml
     assert_status 0
 }
 
