@@ -200,15 +200,26 @@ static int compare_pairs(struct comparison *c, const struct pairs *pairs, struct
         pprof_say("%s: only in the second bundle", pairs->added.items[i]);
     if (input_announce(names->items, names->n, keys, err) < 0)
         return -1;
+    size_t failed = 0;
     for (size_t i = 0; i < n; i++) {
+        struct err why = ERR_INIT;
+        const char *member = names->items[2 * i + 1] + strlen(bundle) + 1;
         if (confined_check(c->budget, bundle, err) < 0)
             return -1;
         if (n > 1)
-            begin_report(names->items[2 * i + 1] + strlen(bundle) + 1, i == 0);
-        if (compare_pair(c, names->items + 2 * i, keys, err) < 0)
+            begin_report(member, i == 0);
+        if (compare_pair(c, names->items + 2 * i, keys, &why) == 0)
+            continue;
+        /* A fault of these two profiles does not keep the others from being compared. */
+        if (n == 1 || (why.kind != ERR_FAILED && why.kind != ERR_UNSUPPORTED)) {
+            if (err)
+                *err = why;
             return -1;
+        }
+        pprof_say("%s: %s", member, why.msg);
+        failed++;
     }
-    return 0;
+    return failed ? err_set(err, ERR_FAILED, "%zu of %zu profiles could not be compared", failed, n) : 0;
 }
 
 static int compare_bundles(struct comparison *c, struct input_keys *keys, struct err *err)
@@ -305,6 +316,7 @@ static int compare_words(struct comparison *c, struct err *err)
              : old || new ? compare_with_member(c, old, &keys, err)
                           : print_report(c, &keys, err);
     input_keys_release(&keys);
+    c->budget = NULL;
     return rc;
 }
 

@@ -129,6 +129,15 @@ PYTHON
     assert_status 0
 }
 
+@test "diff of two bundles goes on behind a pair that cannot be compared" {
+    swap_profile new.tar.gz swapped.tar.gz
+    run_profgrab diff old.tar.gz swapped.tar.gz
+    assert_status 2
+    assert_stderr_has 'file-03/node_exporter/goroutines.pb.gz: '
+    assert_stderr_has '1 of 4 profiles could not be compared'
+    assert_equal "$(grep -c '^File: ' <<<"$output")" 3
+}
+
 @test "pprof of a bundle: its one profile, or a list of them; a pattern names several" {
     run_profgrab pprof -top one.tar.gz
     assert_status 0
