@@ -95,7 +95,8 @@ assert_only() { # TROUBLE RULE...
 }
 
 @test "many small allocations" {
-    assert_only allocation allocation
+    # How much the collector takes depends on the processors that are free.
+    assert_only allocation allocation gc-share gc-assist
     assert_rule allocation main.makeSmall
 }
 
