@@ -48,8 +48,9 @@ static void write_manifest(struct autosave *a)
     a->unsaved = false;
     pthread_mutex_unlock(&a->manifest_mutex);
     if (rc == 0)
-        manifest_save_text(&text, a->work, NULL);
+        rc = manifest_save_text(&text, a->work, NULL);
     pthread_mutex_lock(&a->manifest_mutex);
+    a->unsaved |= rc < 0;
     a->saved_at = clock_now();
     a->save_duration = a->saved_at - began;
     pthread_mutex_unlock(&a->manifest_mutex);

@@ -28,7 +28,7 @@ bool html_is_page(const char *p, size_t n)
     return false;
 }
 
-/* Where `tag` begins, in any case of letters; NULL if it does not occur. */
+/* Returns the first place of `tag`, in any letter case; NULL: none. */
 static const char *find_tag(const char *p, const char *end, const char *tag)
 {
     size_t length = strlen(tag);

@@ -1,4 +1,4 @@
-/* Where bundles are handed over: trackers, teams with their recipients, and the user. */
+/* The receivers of bundles: trackers, teams with their recipients, and the user. */
 #ifndef INVENTORY_TEAM_H
 #define INVENTORY_TEAM_H
 
@@ -7,7 +7,7 @@
 
 #include "base/base.h"
 
-/* Where issues are filed. */
+/* A tracker, which has the issues. */
 enum tracker_kind { TRACKER_GITLAB, TRACKER_REDMINE, TRACKER_RT };
 struct tracker {
     char *name;

@@ -11,7 +11,7 @@ struct function_table {
     struct finder finder; /* numbers are indices from `first` on */
 };
 
-/* Nobody else may add functions to the profile while the table is in use. */
+/* The caller must not add functions to the profile by other means while it uses the table. */
 void function_table_init(struct function_table *t, struct profile *p);
 void function_table_release(struct function_table *t);
 

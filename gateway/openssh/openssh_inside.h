@@ -17,7 +17,7 @@ struct openssh {
     char *directory;    /* private; NULL until the user's master needs one */
     unsigned n_sockets; /* created in it */
 
-    /* Of our own ssh only. */
+    /* These members belong to an ssh that profgrab started. */
     pid_t pid; /* 0: the master is the user's */
     struct reaper reaper;
     int log;        /* both ends of the log's pipe: the pipe must not look closed before ssh opens it */

@@ -83,7 +83,7 @@ static int host_key_refused(const struct ssh_log *l, enum ssh_log_source source,
 
 /* ---- other reasons ------------------------------------------------------------------------------------- */
 
-/* Of several complaints from one source, the first in this table is the cause. */
+/* If one source complains several times, the first complaint in this table is the cause. */
 static const struct reason {
     const char *words;
     enum {
@@ -108,7 +108,7 @@ static const struct reason {
     {"open failed: connect failed: ", OF_JUMP, FAILURE_JUMP_UNREACHED, true},
     {"invalid characters", OF_EITHER, FAILURE_NO_SSH_SERVER, false},
     {"Timeout, server ", OF_EITHER, FAILURE_DEAD, true},
-    /* Of ssh's two lines for this failure, this one names the host. */
+    /* ssh writes two lines for this failure; this one names the host. */
     {"^Connection closed by ", OF_EITHER, FAILURE_CLOSED_EARLY, false},
     {"^Connection reset by ", OF_EITHER, FAILURE_RESET_EARLY, false},
     {"kex_exchange_identification: ", OF_EITHER, FAILURE_CLOSED_EARLY, false},

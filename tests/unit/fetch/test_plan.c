@@ -34,7 +34,7 @@ static struct index_page index_of(const char *rows)
     return page;
 }
 
-/* What Go's own index lists, and two of the program's own. */
+/* The profiles that Go's own index lists, and two of the program's own. */
 static const char go[] =
     "allocs 10,block 0,cmdline 0,goroutine 42,heap 10,mutex 0,profile 0,symbol 0,threadcreate 8,"
     "trace 0,team/queue 3,my-profile 1,goroutineleak 0";
@@ -173,7 +173,7 @@ static void paths_of_profiles(void **state)
     becomes("/nosuch", "/nosuch", "nosuch", CHECK_RAW, 0);
 }
 
-/* What Go's index page would list and does not is not there: told first, and not asked for. */
+/* A kind that Go's index page always lists, but this page does not, is reported and never requested. */
 static void absent_kinds(void **state)
 {
     (void)state;

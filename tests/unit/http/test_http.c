@@ -97,7 +97,7 @@ static void shown_addresses(void **state)
 #define TOKEN "glpat-in-memory-0123456789"
 #define HEADER "PRIVATE-TOKEN: " TOKEN
 
-/* What libcurl frees: it has no more of the header than that when our lists of headers go. */
+/* The number of blocks that libcurl freed while they contained the header with the token. */
 static int freed_with_token;
 
 static void watching_free(void *p)

@@ -403,7 +403,7 @@ static void texts(void **state)
         {"{\"value\":\"x\",\"secret\":true,\"name\":\"DB_PASSWORD\"}",
          "{\"value\":\"[redacted]\",\"secret\":true,\"name\":\"DB_PASSWORD\"}"},
         {"{\"value\":\"x\"},{\"name\":\"DB_PASSWORD\"} {\"value\":\"x\",\"n\":1,\"name\":\"A\"}", NULL},
-        /* What Go prints. */
+        /* Go's output of maps and structs. */
         {"map[Authorization:[Basic dXNlcjpzZXNhbWU=] Cookie:[theme=dark; sid=sesame] Accept:[a b]]",
          "map[Authorization:[redacted] Cookie:[redacted] Accept:[a b]]"},
         {"map[X-Api-Key:[a b]]", "map[X-Api-Key:[redacted]]"},
