@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The rig itself, with plain ssh and curl: what the other files stand on.
+# Tests of the rig itself with plain ssh and curl. All other files depend on it.
 
 load helper
 
@@ -7,10 +7,10 @@ fixture() { # PATH [CURL-OPTION...]
     run --separate-stderr curl -sS --max-time 20 "${@:2}" "${FIXTURE:-http://127.0.0.1:$RIG_PORT_rude}$1"
 }
 
-# What curl calls its errors.
+# curl's exit codes.
 curl_cut=18 curl_no_answer=52 curl_timeout=28 curl_bad_name_or_issuer=60 curl_too_much=56 curl_no_room=27
 
-# get PREFIX NAME: a profile of the fixture into ./body.
+# get PREFIX NAME: saves a profile of the fixture as ./body.
 get() {
     fixture "/$1/debug/pprof/$2" -o body -w '%{http_code}'
 }
@@ -24,7 +24,7 @@ in_rig_ssh() { ssh -F "$SSH_CONFIG" "$@"; }
     [[ $RIG_UID != 0 ]]
 }
 
-@test "ssh -G resolves an alias to the rig and to nothing of the user's" {
+@test "ssh -G resolves an alias to the rig and uses nothing of the user's configuration" {
     run --separate-stderr in_rig_ssh -T -G file-03
     assert_stdout_has "port $RIG_PORT_sshd"
     assert_stdout_has "identityfile $RIG_KEY"
@@ -32,7 +32,7 @@ in_rig_ssh() { ssh -F "$SSH_CONFIG" "$@"; }
     assert_stdout_has "userknownhostsfile $RIG_KNOWN_HOSTS"
 }
 
-@test "a forward reaches a service on the far side" {
+@test "a forward reaches a service on the remote host" {
     local port ssh
     port=$(rig_free_port)
     ssh -F "$SSH_CONFIG" -N -o ExitOnForwardFailure=yes \
@@ -52,7 +52,7 @@ in_rig_ssh() { ssh -F "$SSH_CONFIG" "$@"; }
     assert_stderr_has 'Host key verification failed'
 }
 
-@test "another sshd with lines of its own, ended by name" {
+@test "a second sshd has its own configuration lines and is ended by name" {
     rig_sshd strict strict-01 'AllowTcpForwarding no'
     run --separate-stderr in_rig_ssh -W "localhost:$RIG_PORT_rude" strict-01
     assert_status 255
@@ -62,7 +62,7 @@ in_rig_ssh() { ssh -F "$SSH_CONFIG" "$@"; }
     assert_status 1
 }
 
-@test "an alias through a jump host" {
+@test "an alias leads through a jump host" {
     rig_alias behind-01 sshd 'ProxyJump file-01'
     run --separate-stderr in_rig_ssh behind-01 'echo there'
     assert_stdout there
@@ -80,7 +80,7 @@ in_rig_ssh() { ssh -F "$SSH_CONFIG" "$@"; }
     assert_equal "$code" 255
 }
 
-@test "the services are real: node_exporter and caddy" {
+@test "node_exporter and caddy are real services" {
     for port in "$RIG_PORT_node_exporter" "$RIG_PORT_caddy"; do
         run --separate-stderr curl -sSf "http://127.0.0.1:$port/debug/pprof/heap" -o heap
         assert_status 0
@@ -90,7 +90,7 @@ in_rig_ssh() { ssh -F "$SSH_CONFIG" "$@"; }
 
 # ---- the fixture ----------------------------------------------------------------------------------------------
 
-@test "fixture: polite, on TCP and on a Unix socket" {
+@test "fixture: polite serves every kind on TCP and on a Unix socket" {
     fixture /debug/pprof/
     assert_stdout_has widgets
     run --separate-stderr curl -sS --unix-socket "$RIG_DIR/rude.sock" http://localhost/debug/pprof/
@@ -99,13 +99,13 @@ in_rig_ssh() { ssh -F "$SSH_CONFIG" "$@"; }
     assert_stdout_has main.parkedWorker
 }
 
-@test "fixture: a CPU profile has the named function in it" {
+@test "fixture: a CPU profile contains the expected function" {
     get custom 'profile?seconds=1'
     assert_stdout 200
     gzip -dc body | grep -aq main.burnCycles
 }
 
-@test "fixture: rude prefixes have the real index, but those whose index is rude" {
+@test "fixture: each rude prefix has the real index page, except those with a bad one" {
     for prefix in notfound html busy escape cutgzip badcrc short stall big; do
         fixture "/$prefix/debug/pprof/"
         assert_status 0
@@ -113,7 +113,7 @@ in_rig_ssh() { ssh -F "$SSH_CONFIG" "$@"; }
     done
 }
 
-@test "fixture: answers that are no profile" {
+@test "fixture: answers with 200 that are not profiles" {
     get notfound heap
     assert_stdout 404
     assert_equal "$(<body)" 'Unknown profile'
@@ -141,7 +141,7 @@ in_rig_ssh() { ssh -F "$SSH_CONFIG" "$@"; }
     grep -q '\.\./\.\./\.\./etc/passwd' body
 }
 
-@test "fixture: bodies that are damaged under a 200" {
+@test "fixture: damaged bodies with 200" {
     for prefix in cutgzip cutgzipchunked badcrc notgzip; do
         get "$prefix" heap
         assert_status 0
@@ -234,7 +234,7 @@ in_rig_ssh() { ssh -F "$SSH_CONFIG" "$@"; }
     assert_stdout_has $'\e[31mred'
 }
 
-# until_free PREFIX PATH: asks until it is answered, 10 seconds at most.
+# until_free PREFIX PATH: repeats the request until it succeeds, for at most 10 seconds.
 until_free() {
     local deadline=$((SECONDS + 10))
     until curl -sf --max-time 20 "http://127.0.0.1:$RIG_PORT_rude/$1/debug/pprof/$2?seconds=1" -o body; do
@@ -242,7 +242,7 @@ until_free() {
     done
 }
 
-@test "fixture: a profiler that the program holds is free again, and its goroutines show who held it" {
+@test "fixture: a profiler in use by the program becomes free, and the goroutines show the user" {
     local path
     for path in profile trace; do
         get held=1 "$path?seconds=1"
@@ -258,7 +258,7 @@ until_free() {
     grep -q 'DataDog/dd-trace-go' body
 }
 
-@test "fixture: a profiler that a colleague holds" {
+@test "fixture: a profiler in use by another client" {
     get rival=2 'profile?seconds=1'
     assert_stdout 500
     assert_equal "$(<body)" 'Could not enable CPU profiling: cpu profiling already in use'
@@ -271,7 +271,7 @@ until_free() {
     until_free rival=2 profile
 }
 
-@test "fixture: WriteTimeout, as Go up to 1.22 and from 1.23 on has it" {
+@test "fixture: WriteTimeout as in Go up to 1.22 and since 1.23" {
     FIXTURE=http://127.0.0.1:$RIG_PORT_rude_writetimeout
     for path in 'profile?seconds=2' 'trace?seconds=2' 'heap?seconds=2'; do
         fixture "/debug/pprof/$path" -o body -w '%{http_code} %{time_total}'
@@ -294,7 +294,7 @@ until_free() {
     gzip -t body
 }
 
-@test "fixture: late, trickling and endless bodies" {
+@test "fixture: late, slow and endless bodies" {
     fixture /late=0.3/debug/pprof/heap -o body -w '%{time_starttransfer}'
     [[ $output == 0.[3-9]* || $output == [1-9].* ]] || fail_run late
     gzip -t body
@@ -311,7 +311,7 @@ until_free() {
     done
 }
 
-@test "fixture: what net/http would not send" {
+@test "fixture: headers and lengths that net/http itself would not send" {
     get overlong heap
     assert_status 0
     run gzip -t body
@@ -335,7 +335,7 @@ until_free() {
     (($(grep -c '^X-Note' <<<"$output") == 5000))
 }
 
-@test "fixture: basic and bearer secrets, counted" {
+@test "fixture: basic and bearer authentication, with a count of the attempts" {
     fixture /tries/
     local before=$output
     get basic heap
@@ -353,7 +353,7 @@ until_free() {
     assert_stdout $'missing 1\nwrong 2\nright 2'
 }
 
-@test "fixture: a Host header that is wanted; an error that echoes the secret" {
+@test "fixture: a required Host header, and an error that repeats the secret" {
     get host=pprof.internal heap
     assert_stdout 403
     fixture /host=pprof.internal/debug/pprof/heap -H 'Host: pprof.internal' -o body
@@ -398,7 +398,7 @@ until_free() {
     assert_mode "$tls/client.key" 600
 }
 
-@test "fixture: everything below another path" {
+@test "fixture: every profile below another path" {
     fixture /api/internal/pprof/
     assert_stdout_has widgets
     fixture /api/internal/pprof/heap -o body
@@ -407,7 +407,7 @@ until_free() {
     assert_stdout_has 404
 }
 
-@test "fixture: mutex and block profiles are empty, or with -contention are not" {
+@test "fixture: mutex and block profiles are empty without -contention and have samples with it" {
     rig_fixture contended -contention
     for profile in mutex block; do
         fixture "/debug/pprof/$profile?debug=1"
@@ -427,7 +427,7 @@ until_free() {
     rig_end crowded
 }
 
-@test "fixture: another build takes over between two profiles, on the same port" {
+@test "fixture: another build replaces the program on the same port between two profiles" {
     sed 's/rude-fixture-build-1/rude-fixture-build-2/g' "$rig_fixture" >next
     chmod +x next
     rig_fixture mortal -next "$PWD/next"
@@ -438,7 +438,7 @@ until_free() {
         assert_stdout 200
         build rude-fixture-build-1
     done
-    # It listens all the time; curl's connection is a new one for each.
+    # The service listens all the time; each request of curl is a new connection.
     for _ in 1 2 3; do
         get restart=2 heap
         assert_stdout 200
@@ -462,7 +462,7 @@ until_free() {
     assert_equal "$(stat -c %s body)" 67108864
 }
 
-@test "fixture: listeners that speak no HTTP" {
+@test "fixture: listeners that do not speak HTTP" {
     run curl -sS --http0.9 --max-time 0.5 "http://127.0.0.1:$RIG_PORT_rude_garbage/" -o garbage
     [[ -s garbage ]]
     run curl -sS --max-time 0.5 "http://127.0.0.1:$RIG_PORT_rude_silent/"
@@ -474,10 +474,10 @@ until_free() {
 
 # ---- the helpers ------------------------------------------------------------------------------------------------
 
-@test "with_pty presses Ctrl-C when it is told to, twice if need be" {
+@test "with_pty presses Ctrl-C on request, also twice" {
     with_pty --ctrl-c ready -- bash -c 'echo ready; sleep 60'
     assert_status 130
-    # Python, since bash forgets a signal that comes while it is at the trap of one before.
+    # Python, because bash loses a signal that arrives during its trap for an earlier one.
     with_pty --deadline 20 --ctrl-c ready --ctrl-c again -- python3 -uc '
 import signal
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
@@ -493,20 +493,20 @@ exit(9)'
     assert_status 125
 }
 
-@test "with_pty gives a terminal, and a file for stdout" {
-    # shellcheck disable=SC2016 # for the bash on the terminal
+@test "with_pty gives the program a terminal, and a file as stdout" {
+    # shellcheck disable=SC2016 # the bash on the terminal expands it
     with_pty --stdout out --send 'name: ' $'bob\n' -- \
         bash -c 'read -rp "name: "; echo bob; [[ $REPLY == bob && -t 2 && ! -t 1 ]]'
     assert_status 0
     assert_equal "$(<out)" bob
 }
 
-@test "a test has a home of its own and no agent" {
+@test "a test has its own home directory and no agent" {
     assert_mode "$HOME" 700
     [[ -z ${SSH_AUTH_SOCK-} && $TMPDIR == "$BATS_TEST_TMPDIR"/* && -z $(ls -A "$XDG_CONFIG_HOME") ]]
 }
 
-@test "the inventory names what runs" {
+@test "write_inventory lists the running services" {
     write_inventory html big=5
     assert_mode "$INVENTORY" 600
     grep -q "node: { port: $RIG_PORT_node_exporter }" "$INVENTORY"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The tree's own checks can fail: each is given a small tree that breaks its rule.
+# Each check of tools/ fails on a small tree that breaks its rule.
 
 bats_require_minimum_version 1.5.0
 
@@ -36,7 +36,7 @@ setup() {
     [[ $status == 0 && $output != *'not ok'* ]]
 }
 
-@test "check-patterns fails on each matcher elsewhere, on a missing budget, and on steps that are not counted" {
+@test "check-patterns fails on each matcher elsewhere, on a missing budget, and on uncounted steps" {
     local matcher
     for matcher in pcre2_match pcre2_dfa_match pcre2_jit_match pcre2_substitute regexec regcomp; do
         printf 'int x;\nint rc = %s(code, text);\n' "$matcher" >"$tree/cli/names.c"
@@ -58,7 +58,7 @@ setup() {
     [[ $status == 1 && $output == *'not ok 2 -'*'not ok 3 -'* ]]
 }
 
-@test "check-patterns fails on wrapped calls, matchers of one width, and budgets that pprof/regex.c has not measured out" {
+@test "check-patterns fails on wrapped calls, matchers of one width, and budgets that pprof/regex.c did not create" {
     local bad
     for bad in $'rc = regex_new(pattern,\n               NULL, &r, err);' $'rc = regex_new\n(f(a, b), (struct regex_budget *)NULL,\n &r, err);' \
         'regex_new((struct str){p, n}, 0, &r, err);' 'struct regex_budget b = {1000};' 'j->budget = (struct regex_budget){1000};' \
@@ -88,7 +88,7 @@ C
     [[ $status == 0 && $output != *'not ok'* ]]
 }
 
-@test "check-paths accepts messages, the table's rows and paths below a descriptor" {
+@test "check-paths accepts messages, the rows of its table and paths relative to a descriptor" {
     mkdir -p "$tree/fetch" "$tree/bundle"
     cat >"$tree/cli/capture.c" <<'C'
 static int say(struct run *r, struct err *err)
@@ -111,7 +111,7 @@ C
     [[ $status == 0 && $output != *'not ok'* ]]
 }
 
-@test "check-paths fails on a work directory's path that is not shown, and on a file opened by a string" {
+@test "check-paths fails on a work directory's path outside a message, and on a file opened by its path" {
     local bad
     mkdir -p "$tree/fetch" "$tree/bundle"
     for bad in 'char *path = file_join(workdir_path(w), "x");' 'dir = workdir_path(w);' $'rc = look(a,\n   workdir_path(w));' \
@@ -137,7 +137,7 @@ C
     [[ $status == 1 && $output == *'not ok 2 -'*'# cli/capture.c:2:'* ]]
 }
 
-@test "check-paths fails on an opener that is handed on, and on AT_FDCWD" {
+@test "check-paths fails on a function pointer to an opening function, and on AT_FDCWD" {
     local bad
     mkdir -p "$tree/fetch"
     for bad in 'FILE *(*opener)(const char *, const char *) = fopen;' 'walk(tree, unlink, NULL);' 'struct x x = {.make = &mkdir};' \
@@ -158,7 +158,7 @@ C
     rm "$tree/base/beneath.c"
 }
 
-@test "check-paths fails on each other form of a call: at a descriptor, of 64 bits, exec, wrapped; in headers, handoff/ and all of cli/" {
+@test "check-paths fails on other forms of a call: at a descriptor, 64 bits, exec, wrapped; in headers, handoff/ and cli/" {
     local bad file
     mkdir -p "$tree/fetch" "$tree/capture" "$tree/bundle" "$tree/handoff"
     for bad in 'fd = openat(AT_FDCWD, path, O_RDONLY);' 'fd = openat(-100, path, O_RDONLY);' 'unlinkat(fd, path, 0);' \
@@ -189,7 +189,7 @@ C
     done
 }
 
-@test "check-cycles fails on files of a clean folder that use each other, and names what they use" {
+@test "check-cycles fails on a cycle of files in a clean folder, and names the functions" {
     cd "$tree"
     mkdir -p keys
     echo 'FOLDERS := keys' >Makefile

@@ -1,16 +1,16 @@
 #!/usr/bin/env bats
-# The main job on real services: what the bundle holds, in which order, and what the manifest says of it.
+# The main job on real services: the contents of the bundle, the order of the requests, the manifest.
 
 load helper
 
-# The bundle of the last run, extracted; sets $bundle and $dir.
+# Extracts the bundle of the last run; sets $bundle and $dir.
 open_bundle() {
     bundle=$output
     [[ -f $bundle ]] || fail_run "no bundle"
     dir=$("$profgrab_program" bundle extract "$bundle")
 }
 
-# manifest EXPRESSION: a Python expression over the manifest `m` and its list of all items `items`, printed.
+# manifest EXPRESSION: prints a Python expression over the manifest `m` and the list of all its items `items`.
 manifest() {
     python3 -c '
 import json, sys
@@ -20,7 +20,7 @@ items = [i for s in services for i in s["items"]] + m.get("files", [])
 print(eval(sys.argv[2]))' "$dir/manifest.json" "$1"
 }
 
-@test "cpu heap goroutines of one service: one bundle, every file right" {
+@test "cpu heap goroutines of one service make one bundle with correct files" {
     write_inventory
     run_profgrab --host file-03 --service caddy cpu=1s heap goroutines
     assert_status 0
@@ -44,7 +44,7 @@ print(eval(sys.argv[2]))' "$dir/manifest.json" "$1"
     assert_stdout_has '5 files, all as the manifest says'
 }
 
-@test "on a terminal the commands to read on with are named; not elsewhere, and not with -q" {
+@test "the next commands are printed on a terminal, but not elsewhere and not with -q" {
     write_inventory
     local next='next: `profgrab view profgrab-'
     with_pty --stdout out -- "$profgrab_program" --ssh-config "$SSH_CONFIG" --host file-03 --service caddy heap
@@ -58,7 +58,7 @@ print(eval(sys.argv[2]))' "$dir/manifest.json" "$1"
     refute_stderr_has "$next"
 }
 
-@test "the files are byte for byte what the server sent, and their hashes are in the manifest" {
+@test "the files are byte for byte the server's, and the manifest has their hashes" {
     write_inventory big=3
     run_profgrab --host file-05 --service big-3 heap
     assert_status 0
@@ -69,7 +69,7 @@ print(eval(sys.argv[2]))' "$dir/manifest.json" "$1"
     assert_equal "$(manifest 'items[0]["bytes"]')" "$(stat -c %s body)"
 }
 
-@test "snapshots first, then deltas, then cpu, then trace, whatever the order of the words" {
+@test "the order is snapshots, deltas, cpu, trace, for any order of the arguments" {
     write_inventory
     run_profgrab --host file-04 trace=0.5s cpu=1s mutex=1s heap=gc goroutines=proto allocs
     assert_status 0
@@ -84,8 +84,8 @@ print(eval(sys.argv[2]))' "$dir/manifest.json" "$1"
     go tool pprof -top "$dir/file-04/rude/cpu.pb.gz" | grep -q 'main\.burn'
 }
 
-@test "one kept-alive connection for all items of a service" {
-    # The sshd logs each channel it opens when it is asked to: one for the whole service.
+@test "one kept-alive connection serves all items of a service" {
+    # At this log level sshd logs each channel that it opens: one for the whole service.
     rig_sshd counted counted-01 'LogLevel DEBUG1'
     run_profgrab --host counted-01 --port "$RIG_PORT_rude" heap allocs goroutines cpu=1s
     rig_end counted
@@ -94,7 +94,7 @@ print(eval(sys.argv[2]))' "$dir/manifest.json" "$1"
     assert_equal "$(grep -c 'server_request_direct_tcpip: originator' "$RIG_DIR/counted/log")" 1
 }
 
-@test "a server that closes after each answer: complete, and each item says so" {
+@test "a server that closes the connection after each answer gives a complete bundle, and each item records it" {
     write_inventory close
     run_profgrab --host file-05 heap allocs
     assert_status 0
@@ -102,12 +102,12 @@ print(eval(sys.argv[2]))' "$dir/manifest.json" "$1"
     assert_equal "$(manifest '["new connection" in " ".join(v["text"] for v in i.get("verdicts", [])) for i in items]')" "[True, True]"
 }
 
-@test "several services of a host side by side" {
+@test "several services of a host are fetched in parallel" {
     write_inventory
     run_profgrab --host file-03 cpu=2s heap
     assert_status 0
     open_bundle
-    # Each profile began before the other ended.
+    # Each profile began before the other one ended.
     manifest '[(i["started"], i["duration_ms"]) for i in items if i["kind"] == "cpu"]' >times.txt
     python3 -c '
 import datetime, sys
@@ -118,7 +118,7 @@ sys.exit(not (a < b + b_long and b < a + a_long))' || fail "one after the other:
     assert_equal "$(manifest '[i["status"] for i in items]')" "['ok', 'ok', 'ok', 'ok']"
 }
 
-@test "two services at one port are one process: one profile at a time" {
+@test "two services at one port are one process and take one profile at a time" {
     write_inventory
     sed -i "s/^  rude: .*/&\n  same: { port: $RIG_PORT_rude }/; s/services: \[rude\]/services: [rude, same]/" "$INVENTORY"
     run_profgrab --host file-04 cpu=1s
@@ -127,7 +127,7 @@ sys.exit(not (a < b + b_long and b < a + a_long))' || fail "one after the other:
     assert_equal "$(manifest '[i["status"] for i in items]')" "['ok', 'ok']"
 }
 
-@test "several hosts, a group, a bad one among them: partial, exit code 3" {
+@test "a bad host in a group makes the bundle partial, with exit code 3" {
     write_inventory
     run_profgrab --host 'file-*,laptop' --service node,rude heap
     assert_status 0
@@ -145,7 +145,7 @@ sys.exit(not (a < b + b_long and b < a + a_long))' || fail "one after the other:
     assert_equal "$(manifest 'm["complete"]')" False
 }
 
-@test "no inventory: user@host and a port are enough" {
+@test "without an inventory, user@host and a port are enough" {
     run_profgrab --host "$RIG_USER@file-07" --port "$RIG_PORT_rude" heap
     assert_status 0
     open_bundle
@@ -155,7 +155,7 @@ sys.exit(not (a < b + b_long and b < a + a_long))' || fail "one after the other:
         "$(ssh-keygen -lf "$RIG_DIR/sshd/host_key.pub" | cut -d' ' -f2)"
 }
 
-@test "a direct route needs no ssh at all" {
+@test "a direct route uses no ssh" {
     write_inventory
     mkdir bin
     ln -s "$(command -v bash)" "$(command -v mktemp)" "$(command -v rm)" bin/
@@ -163,7 +163,7 @@ sys.exit(not (a < b + b_long and b < a + a_long))' || fail "one after the other:
     assert_status 0
 }
 
-@test "through a jump host, with a session of its own" {
+@test "a host behind a jump host has its own session" {
     rig_sshd bastion bastion-01
     rig_alias inner-01 sshd 'ProxyJump bastion-01'
     run_profgrab --host inner-01 --port "$RIG_PORT_rude" heap
@@ -173,7 +173,7 @@ sys.exit(not (a < b + b_long and b < a + a_long))' || fail "one after the other:
     rig_end bastion
 }
 
-@test "no KIND: the service's own kinds, else the set default" {
+@test "without KIND the service's own kinds are fetched, else the default set" {
     write_inventory
     sed -i "s/^  rude: {/  rude: { kinds: [allocs, \"goroutines=proto\"],/" "$INVENTORY"
     run_profgrab --host file-04
@@ -182,7 +182,7 @@ sys.exit(not (a < b + b_long and b < a + a_long))' || fail "one after the other:
     assert_equal "$(manifest '[i["kind"] for i in items]')" "['allocs', 'goroutines']"
 }
 
-@test "all: every snapshot of the index, then cpu; nothing that costs or reveals more; a mutex profile that is off and a busy CPU are told" {
+@test "all fetches every snapshot of the index, then cpu, without costly or revealing kinds; it reports a disabled mutex profile and a busy CPU profiler" {
     write_inventory
     run_profgrab --host file-04 all cpu=1s
     assert_status 0
@@ -195,7 +195,7 @@ sys.exit(not (a < b + b_long and b < a + a_long))' || fail "one after the other:
     [[ $output == *cpu ]]
 }
 
-@test "a custom profile by its name, a raw path, names people use" {
+@test "custom profiles, raw paths and aliases are accepted as kinds" {
     write_inventory
     run_profgrab --host file-04 widgets profile=1s mem /debug/pprof/cmdline
     assert_status 0
@@ -204,7 +204,7 @@ sys.exit(not (a < b + b_long and b < a + a_long))' || fail "one after the other:
     grep -q rude "$dir/file-04/rude/debug-pprof-cmdline.txt"
 }
 
-@test "goroutines above 10,000 are grouped, and it is said" {
+@test "more than 10,000 goroutines are fetched in grouped form, with a message" {
     RIG_DIR=$RIG_DIR rig_spawn crowd "$rig_fixture" -goroutines 12000
     rig_wait crowd 20 grep -q '^listening ' "$RIG_DIR/crowd/log"
     port=$(sed -n 's/^listening .*://p' "$RIG_DIR/crowd/log")
@@ -216,7 +216,7 @@ sys.exit(not (a < b + b_long and b < a + a_long))' || fail "one after the other:
     [[ -s $dir/file-03/port-$port/goroutines-grouped.txt && ! -e $dir/file-03/port-$port/goroutines.txt ]]
 }
 
-@test "-q says nothing; progress goes to stderr, the path alone to stdout" {
+@test "-q prints no messages; progress goes to stderr and only the path to stdout" {
     write_inventory
     run_profgrab -q --host file-04 heap
     assert_status 0
@@ -226,7 +226,7 @@ sys.exit(not (a < b + b_long and b < a + a_long))' || fail "one after the other:
     assert_equal "$(wc -l <<<"$output")" 1
 }
 
-@test "-o: a directory, a name; --reason is in the manifest" {
+@test "-o accepts a directory or a name; --reason is in the manifest" {
     write_inventory
     mkdir out
     run_profgrab --host file-04 -o out --reason 'latency alert 4711' heap
@@ -239,7 +239,7 @@ sys.exit(not (a < b + b_long and b < a + a_long))' || fail "one after the other:
     assert_stdout mine.tar.gz
 }
 
-@test "a 100 MB body arrives whole, in constant memory" {
+@test "a body of 100 MB arrives whole, in constant memory" {
     write_inventory big=100
     run --separate-stderr python3 - "$profgrab_program" --ssh-config "$SSH_CONFIG" -q --host file-05 --service big-100 heap <<'PY'
 import resource, subprocess, sys
@@ -251,14 +251,14 @@ PY
     is_sanitized || ((lines[1] < 32000)) || fail "resident: ${lines[1]} kB"
 }
 
-# connections FILE: the peers of all connect calls in strace's output, one a line.
+# connections FILE: prints the peer of each connect call in strace's output, one per line.
 connections() {
     sed -nE -e 's/.*sin_port=htons\(([0-9]+)\), sin_addr=inet_addr\("([^"]+)"\).*/\2:\1/p' \
         -e 's/.*sin6_port=htons\(([0-9]+)\).*inet_pton\(AF_INET6, "([^"]+)".*/[\2]:\1/p' \
         -e 's/.*sa_family=AF_UNIX, sun_path="([^"]+)".*/\1/p' "$1" | sort -u
 }
 
-@test "a grab connects to the host's sshd and to nothing else" {
+@test "a grab connects only to the host's sshd" {
     write_inventory
     run strace -f -qq -e trace=connect -o calls "$profgrab_program" --ssh-config "$SSH_CONFIG" --host file-03 --service caddy heap
     assert_status 0
@@ -266,7 +266,7 @@ connections() {
     while read -r peer; do
         case $peer in
         "127.0.0.1:$RIG_PORT_sshd") sshd=1 ;;
-        # The process's own listener, and the C library's cache of users.
+        # The process's own listener, and the C library's name service cache.
         "$XDG_RUNTIME_DIR"/* | /var/run/nscd/socket) ;;
         *) fail_run "it connected to $peer" ;;
         esac

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# What profgrab says of everything a service can answer: docs/captures.md is made of these tests. A test's name is a row's
-# first column, with its heading in front. `make captures` renews the table.
+# profgrab's message for every kind of answer of a service. These tests make docs/captures.md: a test's name is the heading and
+# the first column of a row. `make captures` renews the table.
 
 load helper
 
@@ -9,12 +9,13 @@ setup_file() {
     rig_fixture contended -contention -goroutines 100000
 }
 
-# row EXIT WHERE WORD...: asks WHERE, which is a prefix of the fixture, or LISTENER:PREFIX for another one than its first
-# (unix is its Unix socket), for the kinds among the words (options come behind them), and writes the row. Before it may stand
-#   SERVICE  more keys of the service, in YAML's flow form
-#   VIA      ssh: not directly
+# row EXIT WHERE WORD...: runs a grab of the kinds among the words (options follow them) and writes the row. WHERE is a prefix
+# of the fixture, or LISTENER:PREFIX for a listener other than the first (unix is its Unix socket). These variables may be set
+# before it:
+# SERVICE more keys of the service, in YAML's flow form
+# VIA ssh: over SSH instead of directly
 #   WITH     a command that runs the program
-#   PATIENCE what --timeout says, where a busy machine may take longer than 2 s
+# PATIENCE the value of --timeout, if a busy machine may take longer than 2 s
 row() {
     local code=$1 where=$2 listener=rude prefix name
     shift 2
@@ -48,7 +49,7 @@ EOF_INVENTORY
     chmod 600 "$BATS_TEST_TMPDIR/captures.yaml"
 }
 
-# ---- as it should be --------------------------------------------------------------------------------------------------
+# ---- success ----------------------------------------------------------------------------------------------------------
 
 @test "success: a snapshot" { row 0 custom heap; }
 @test "success: a CPU profile and a trace" { row 0 custom cpu=1s trace=1s; }
@@ -64,7 +65,7 @@ EOF_INVENTORY
 @test "success: the first byte comes late" { row 0 late=1 heap; }
 @test "success: a profile without samples" { row 0 nosamples heap; }
 
-# ---- the way there ----------------------------------------------------------------------------------------------------
+# ---- connections ------------------------------------------------------------------------------------------------------
 
 @test "connection: nothing listens on the port" {
     RIG_PORT_closed=$(rig_free_port)
@@ -80,7 +81,7 @@ EOF_INVENTORY
 @test "connection: the listener is silent" { row 1 rude_silent: heap; }
 @test "connection: the listener speaks another text protocol" { row 1 rude_nobanner: heap; }
 
-# ---- the index --------------------------------------------------------------------------------------------------------
+# ---- the index page ---------------------------------------------------------------------------------------------------
 
 @test "the index page: no index page" { row 0 noindex heap goroutines; }
 @test "the index page: the page of another program" { row 0 otherindex heap; }
@@ -92,7 +93,7 @@ EOF_INVENTORY
 @test "the index page: an unknown kind" { row 2 custom gadgets; }
 @test "the index page: a kind that is not listed" { row 3 custom fgprof heap; }
 
-# ---- answers that are no profile --------------------------------------------------------------------------------------
+# ---- other answers ----------------------------------------------------------------------------------------------------
 
 @test "other answers: an unknown profile" { row 1 notfound heap; }
 @test "other answers: one unknown profile of two" { row 3 missing=allocs heap allocs; }
@@ -117,7 +118,7 @@ EOF_INVENTORY
 
 # ---- TLS --------------------------------------------------------------------------------------------------------------
 
-# tls KEYS ROW...: with `scheme: https` and the keys of tls, in which DIR is where the certificates are.
+# tls KEYS ROW...: a row with `scheme: https` and these keys below tls; DIR stands for the directory of the certificates.
 tls() {
     local keys=${1//DIR/$RIG_DIR/tls}
     shift
@@ -145,9 +146,9 @@ tls() {
 @test "TLS: the service speaks plain HTTP" { tls '' 1 custom heap; }
 @test "TLS: the service speaks TLS, but the inventory says HTTP" { row 1 rude_https: heap; }
 
-# ---- who asks -----------------------------------------------------------------------------------------------------
+# ---- authentication -----------------------------------------------------------------------------------------------
 
-# secret KEY ROW...: with a secret from the fixture's file, or with a wrong one where KEY ends in !.
+# secret KEY ROW...: a row with a secret from the fixture's file, or with a wrong one if KEY ends in !.
 secret() {
     local file=$RIG_DIR/secret key=${1%!}
     if [[ $1 == *! ]]; then
@@ -172,7 +173,7 @@ secret() {
 @test "secrets: a 401 repeats the password" { secret password_file 1 echo=401 heap; }
 @test "secrets: a redirect to another host wants the token" { secret bearer_file 1 redirect heap; }
 
-# ---- somebody else --------------------------------------------------------------------------------------------------
+# ---- profilers in use -----------------------------------------------------------------------------------------------
 
 @test "profiler in use: an unknown client has the CPU profiler" { row 3 busy cpu=1s heap; }
 @test "profiler in use: an unknown client has the tracer" { row 1 busy trace=1s; }
@@ -180,7 +181,7 @@ secret() {
 @test "profiler in use: the program has it for a second" { row 0 held=1 cpu=4s; }
 @test "profiler in use: another client has it for a second" { row 0 rival=1 cpu=4s; }
 
-# ---- time -----------------------------------------------------------------------------------------------------------
+# ---- time limits ----------------------------------------------------------------------------------------------------
 
 @test "time limits: a profile longer than the server's WriteTimeout, up to Go 1.22" { row 3 rude_writetimeout: cpu=2s heap; }
 @test "time limits: the same for a trace and a delta" { row 1 rude_writetimeout: trace=2s mutex=2s; }
@@ -219,7 +220,7 @@ secret() {
     row 1 big=10 heap
 }
 
-# ---- HTTP that is none ------------------------------------------------------------------------------------------------
+# ---- invalid or oversized HTTP ----------------------------------------------------------------------------------------
 
 @test "invalid or oversized HTTP: a chunk without a size" { row 1 badchunk heap; }
 @test "invalid or oversized HTTP: two lengths, the second is right" { row 0 twolengths heap; }
@@ -232,7 +233,7 @@ secret() {
 @test "hostile text: in a redirect" { row 1 redirect=escape heap; }
 @test "hostile text: in other headers" { row 0 evilserver heap; }
 
-# ---- ends ------------------------------------------------------------------------------------------------------------
+# ---- changes during the run ------------------------------------------------------------------------------------------
 
 @test "during the run: another build of the program takes over between two profiles" {
     sed 's/rude-fixture-build-1/rude-fixture-build-2/g' "$rig_fixture" >"$BATS_TEST_TMPDIR/next"
@@ -245,6 +246,6 @@ secret() {
     WITH='timeout --foreground --preserve-status -s INT 1' row 130 custom heap cpu=30s
 }
 
-@test "the table in docs/captures.md says the same" {
+@test "the table in docs/captures.md matches these results" {
     "$rig_root/tests/captures" table ${CAPTURES:+--renew} "$BATS_FILE_TMPDIR/rows" "$rig_root/docs/captures.md"
 }

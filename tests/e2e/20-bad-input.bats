@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
-# Bad input: each says what, where, and what to do next, and costs nothing that was collected.
+# Bad input: each message names the error, its place and the next step; nothing collected is lost.
 
 load helper
 
-# refuses STATUS TEXT...: the last run ended so, said all that on stderr, and left nothing behind.
+# refuses STATUS TEXT...: the last run ended with STATUS, printed each TEXT on stderr, and left no files.
 refuses() {
     assert_status "$1"
     local text
@@ -13,15 +13,15 @@ refuses() {
     assert_printable "$stderr"
 }
 
-# ---- words ------------------------------------------------------------------------------------------------------
+# ---- arguments --------------------------------------------------------------------------------------------------
 
-@test "unknown host: the nearest names" {
+@test "an unknown host lists the nearest names" {
     write_inventory
     run_profgrab --host file-30 heap
     refuses 2 'unknown host "file-30"' 'hint: ' 'file-03'
 }
 
-@test "unknown group, unknown service: the nearest names" {
+@test "an unknown group or service lists the nearest names" {
     write_inventory
     run_profgrab --group storge heap
     refuses 2 'storge' 'storage'
@@ -29,7 +29,7 @@ refuses() {
     refuses 2 'cady' 'caddy'
 }
 
-@test "a word that is nearly a kind or a command: the nearest, and nothing is opened" {
+@test "a word close to a kind or a command suggests that one, and nothing is opened" {
     write_inventory
     run_profgrab --host file-04 heep
     refuses 2 'unknown kind "heep"; nothing was opened' 'did you mean "heap"'
@@ -41,10 +41,10 @@ refuses() {
     run_profgrab grabb --host file-04
     refuses 2 '"grabb" is neither a command nor a kind' 'did you mean `profgrab grab`?'
     refute_stderr_has 'connected to'
-    # An unknown host hides no misspelt kind.
+    # An unknown host does not hide a misspelt kind.
     run_profgrab --host file-30 heap heep
     refuses 2 'unknown host "file-30"' 'file-03' 'also unknown kind "heep"; nothing was opened: did you mean "heap"'
-    # A service's own kinds are words that are known.
+    # A service's own kinds are known words.
     sed -i 's/^  rude: {/  rude: { kinds: [widgets, heeep],/' "$INVENTORY"
     run_profgrab --host file-04 widgetz
     refuses 2 'unknown kind "widgetz"; nothing was opened' 'did you mean "widgets"'
@@ -52,7 +52,7 @@ refuses() {
     refuses 2 'file-04: rude: unknown kind "heeep"; nothing was fetched'
 }
 
-@test "unknown kind that only the index can tell: said once for each service, exit 2 before anything is fetched" {
+@test "a kind missing from the index is reported once for each service, with exit 2 before the first fetch" {
     write_inventory
     run_profgrab --host file-04 heap gadgets
     refuses 2 'file-04: rude: unknown kind "gadgets"; nothing was fetched' 'the target offers' 'widgets'
@@ -65,7 +65,7 @@ refuses() {
     [[ $output == *'unknown kind \"gadgets\"'* ]] || fail_run 'the JSON does not say why'
 }
 
-@test "a kind that the index does not list: said before any request of it" {
+@test "a kind that the index does not list is reported before any request for it" {
     write_inventory
     run_profgrab --host file-04 fgprof
     refuses 1 'this program has no fgprof' 'nothing was collected, so there is no bundle'
@@ -77,10 +77,10 @@ refuses() {
     refute_stderr_has taking
     refute_stderr_has 'GET /debug/fgprof'
     refute_stderr_has 'GET /debug/pprof/goroutineleak'
-    # resume would ask in vain.
+    # resume would fail again.
     refute_stderr_has 'profgrab resume'
     [[ $stderr == *'this program has no fgprof'*'heap: '* ]] || fail_run 'it is not said first'
-    # Once for each service, and not again in the table of what failed.
+    # Once for each service, and not again in the table of failures.
     run_profgrab --host file-03,file-04 heap fgprof
     assert_status 3
     assert_equal "$(grep -c 'this program has no fgprof' <<<"$stderr")" 3
@@ -91,7 +91,7 @@ refuses() {
     assert_stdout_has '1 item would not come: the program has no such profile, by its index page'
 }
 
-@test "a page in answer to a request for a profile, or for a path, is damaged" {
+@test "a page in answer to a request for a profile or a raw path is stored as damaged" {
     write_inventory html login
     run_profgrab --host file-05 --service html heap
     assert_status 1
@@ -104,12 +104,12 @@ refuses() {
     refute_stderr_has collected
     refute_stderr_has 'profgrab resume'
     "$profgrab_program" bundle list "$output" | grep -q 'login-nosuch.html.damaged$' || fail_run 'not kept as damaged'
-    # A path that is a page's may be one.
+    # A page is valid for a raw path that serves pages.
     run_profgrab --host file-04 /debug/pprof/
     assert_status 0
 }
 
-@test "arguments of kinds: fractions, nothing, what a kind does not take, too long" {
+@test "bad arguments of kinds are refused: fractions, empty, unknown, too long" {
     write_inventory
     run_profgrab --host file-04 cpu=0.5s
     refuses 2 'cpu: whole seconds only, "0.5s" has a fraction'
@@ -123,7 +123,7 @@ refuses() {
     refuses 2 'a profile of 6m is longer than 5 minutes' 'hint: add --yes'
 }
 
-@test "options: unknown, without a value, out of range" {
+@test "bad options are refused: unknown, without a value, out of range" {
     run_profgrab --hots file-03 heap
     refuses 2 'unknown option "--hots"' 'did you mean --host?'
     run_profgrab --host
@@ -136,7 +136,7 @@ refuses() {
     refuses 2 'empty entry in the list'
 }
 
-@test "no host at all; a misspelt command" {
+@test "a missing host and a misspelt command are reported" {
     run --separate-stderr "$profgrab_program" heap
     refuses 2 'no host given' 'hint: '
     run --separate-stderr "$profgrab_program" hosst
@@ -153,7 +153,7 @@ refuses() {
     refuses 2 'unknown verb "lst"' 'did you mean "list"'
 }
 
-@test "a file where hosts are wanted: the command that shows it" {
+@test "a file in place of a host suggests the command that reads the file" {
     local command
     echo x >'x y.tar.gz'
     for command in '' grab top; do
@@ -173,7 +173,7 @@ refuses() {
     refute_stderr_has 'profgrab view'
 }
 
-@test "a command behind options: it comes first" {
+@test "a command behind options is refused with a hint to put it first" {
     write_inventory
     run --separate-stderr "$profgrab_program" --ssh-config "$SSH_CONFIG" check --host file-04
     refuses 2 '"check" is a command, and a command comes before its options' 'hint: profgrab check [options]; `profgrab help check`'
@@ -185,24 +185,24 @@ refuses() {
 
 # ---- inventory --------------------------------------------------------------------------------------------------
 
-@test "no inventory: how to make one" {
+@test "a missing inventory is reported with how to make one" {
     run_profgrab --host file-03 heap
     refuses 2 'no inventory' 'hint: ' 'inventory.yaml' '--port'
     run_profgrab hosts
     refuses 2 'no inventory' 'hint: '
-    # Words that are wrong are wrong without one too.
+    # Wrong words are reported without an inventory too.
     run_profgrab grabb --host file-03
     refuses 2 '"grabb" is neither a command nor a kind' 'did you mean `profgrab grab`?'
     run_profgrab --host file-03 heap cpuu
     refuses 2 'unknown kind "cpuu"; nothing was opened' 'did you mean "cpu"?'
 }
 
-# inventory LINE...: writes them to inv.yaml
+# inventory LINE...: writes the lines to inv.yaml
 inventory() {
     printf '%b\n' "$@" >inv.yaml
 }
 
-@test "unknown and duplicate keys, a tab, a service without port: file:line:column" {
+@test "unknown and duplicate keys, a tab, and a service without port are reported with file:line:column" {
     inventory 'version: 1' 'services:' '  a: { prot: 80 }'
     run_profgrab -i inv.yaml --host x heap
     refuses 2 'inv.yaml:3:8: ' 'prot' 'port'
@@ -217,7 +217,7 @@ inventory() {
     refuses 2 'inv.yaml:3:' 'port'
 }
 
-@test "several mistakes of an inventory are reported in one run, in the order of the file" {
+@test "all errors of an inventory are reported in one run, in the order of the file" {
     inventory 'version: 1' 'hosts: { web: { services: [gitaly, nobody] } }' 'services:' '  gitaly: { prot: 80 }' '  web: { port: 0 }'
     run_profgrab -i inv.yaml --host x heap
     refuses 2 'inv.yaml has 3 mistakes'
@@ -228,7 +228,7 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
     refuses 2 'inv.yaml:4:13' 'hint: did you mean "port"?' 'inv.yaml has 3 mistakes'
 }
 
-@test "an inventory indented wrongly: the meaning, the line, the lines it should be" {
+@test "wrong indentation in an inventory is reported with the line and the expected lines" {
     inventory 'version: 1' 'hosts:' '  web:' '    services:' '     - a' '    - b'
     run_profgrab hosts -i inv.yaml
     refuses 2 'inv.yaml:6:5: this line does not line up with those above it: "- b"' 'hint: '
@@ -249,7 +249,7 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
     refuses 2 'inv.yaml:4:3: "a" is there twice, first in line 3'
 }
 
-@test "100 kB of [" {
+@test "an inventory of 100 kB of [ is refused" {
     head -c 100000 /dev/zero | tr '\0' '[' >inv.yaml
     run timeout 5 "$profgrab_program" hosts -i inv.yaml
     assert_status 2
@@ -263,9 +263,9 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
     refuses 2 'chmod go-w'
 }
 
-# ---- the way there ----------------------------------------------------------------------------------------------
+# ---- connections ------------------------------------------------------------------------------------------------
 
-@test "closed port on this side" {
+@test "a closed port on the workstation's side is reported" {
     local port
     port=$(rig_free_port)
     rig_alias closed-01 sshd "Port $port"
@@ -273,28 +273,28 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
     refuses 1 "closed-01: 127.0.0.1 port $port" 'Connection refused'
 }
 
-@test "closed port on the far side" {
+@test "a closed port on the remote side is reported" {
     local port
     port=$(rig_free_port)
     run_profgrab --host file-03 --port "$port" heap
     refuses 1 "file-03: port-$port: the far host cannot connect to localhost port $port" 'hint: nothing listens there'
 }
 
-@test "forwarding forbidden" {
+@test "forbidden forwarding is reported" {
     rig_sshd strict strict-01 'AllowTcpForwarding no'
     run_profgrab --host strict-01 --port "$RIG_PORT_rude" heap
     refuses 1 'does not allow forwarding' 'AllowTcpForwarding'
     rig_end strict
 }
 
-@test "host key unknown: the fingerprint and what to do" {
+@test "an unknown host key is reported with the fingerprint and the next step" {
     : >known
     rig_alias stranger-01 sshd "UserKnownHostsFile $PWD/known"
     run_profgrab --host stranger-01 --port "$RIG_PORT_rude" heap
     refuses 1 'host key is not known' "$(ssh-keygen -lf "$RIG_DIR/sshd/host_key.pub" | cut -d' ' -f2)" "$PWD/known" 'hint: '
 }
 
-@test "host key changed: both fingerprints, file and line" {
+@test "a changed host key is reported with both fingerprints, file and line" {
     ssh-keygen -q -t ed25519 -N '' -f other
     { echo '# a comment'; printf '[127.0.0.1]:%s %s\n' "$RIG_PORT_sshd" "$(cut -d' ' -f1,2 other.pub)"; } >known
     rig_alias changed-01 sshd "UserKnownHostsFile $PWD/known"
@@ -303,16 +303,16 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
         "$(ssh-keygen -lf other.pub | cut -d' ' -f2)" "$PWD/known:2"
 }
 
-@test "wrong key: what was offered" {
+@test "a wrong key is reported with the keys that were offered" {
     ssh-keygen -q -t ed25519 -N '' -f other
     rig_alias wrongkey-01 sshd "IdentityFile $PWD/other"
-    # ssh takes the first of each option but collects identity files: leave only this one.
+    # ssh takes the first value of each option but collects identity files: leave only this one.
     sed "/^Host wrongkey-01/,\$ { /IdentityFile \"/d }" "$SSH_CONFIG" >config
     run --separate-stderr "$profgrab_program" --ssh-config config --host wrongkey-01 --port "$RIG_PORT_rude" heap
     refuses 1 'permission denied' "key $PWD/other" 'hint: '
 }
 
-@test "a key with a passphrase, and nobody to ask: what to do" {
+@test "a key with a passphrase and no way to ask is reported with the next step" {
     ssh-keygen -q -t ed25519 -N secret -f locked
     cat locked.pub >>"$RIG_DIR/sshd/authorized_keys"
     rig_alias locked-01 sshd "IdentityFile $PWD/locked"
@@ -321,7 +321,7 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
     refuses 1 'passphrase' 'ssh-add'
 }
 
-@test "silent port, not SSH" {
+@test "a silent port and a port without SSH are reported" {
     rig_alias silent-01 sshd "Port $RIG_PORT_rude_silent"
     run_profgrab --timeout 1s --host silent-01 --port 1 heap
     refuses 1 "127.0.0.1 port $RIG_PORT_rude_silent" 'says nothing'
@@ -330,9 +330,9 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
     refuses 1 'this is no SSH server' 'HTTP/1.1 400'
 }
 
-# ---- the far end ------------------------------------------------------------------------------------------------
+# ---- services ---------------------------------------------------------------------------------------------------
 
-@test "remote not HTTP; a remote that stays silent" {
+@test "a remote service without HTTP and a silent one are reported" {
     run_profgrab --host file-03 --port "$RIG_PORT_rude_garbage" heap
     refuses 1 "port $RIG_PORT_rude_garbage" 'does not speak HTTP'
     write_inventory silent
@@ -340,11 +340,11 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
     refuses 1 'no answer' 'said nothing for 1s' "profgrab check -F $SSH_CONFIG --host file-05 --service silent\` shows each step"
 }
 
-@test "pprof absent: 404 with the server's words" {
+@test "a service without pprof is reported with its 404 message" {
     write_inventory notfound noindex
     run_profgrab --host file-05 --service notfound heap
     refuses 1 'file-05: notfound: heap: HTTP 404: Unknown profile'
-    # Without an index the known kinds are tried all the same, and nothing costly is guessed.
+    # Without an index page the known kinds are still tried, but not the costly ones.
     run_profgrab --host file-05 --service noindex heap goroutines
     assert_status 0
     assert_stderr_has 'no text dump of the goroutines was taken'
@@ -353,7 +353,7 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
     assert_stderr_has 'unknown kind "widgets"'
 }
 
-@test "README.md of a bundle gives the words of a body that is no profile once" {
+@test "README.md of a bundle quotes a body that is not a profile only once" {
     mkdir -p www/debug/pprof
     echo 'hello world, this is no profile' >www/debug/pprof/heap
     local port
@@ -368,7 +368,7 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
     assert_equal "$(grep -o 'hello world' <<<"$output" | wc -l)" 1
 }
 
-@test "answers that are no profile are never stored as one" {
+@test "answers that are not profiles are never stored as profiles" {
     write_inventory html empty busy escape redirect auth
     run_profgrab --host file-05 --service html heap
     assert_status 1
@@ -388,13 +388,13 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
     run_profgrab --host file-05 --service auth heap
     assert_status 1
     assert_stderr_has 'HTTP 401'
-    # An index that could not be read may well have named the kind: no slip of the user's.
+    # An unreadable index may have listed the kind, so this is no usage error.
     run_profgrab --host file-05 --service auth widgets
     assert_status 1
     assert_stderr_has 'the index page cannot be read: HTTP 401'
 }
 
-@test "cut gzip, bad CRC, cut text: kept as damaged; exit code 1 alone, 3 beside a whole one" {
+@test "cut gzip, bad CRC and cut text are kept as damaged; exit code 1 alone, 3 beside a good item" {
     local name
     write_inventory cutgzip cutgzipchunked badcrc cuttext badproto notgzip short abort
     for name in cutgzip cutgzipchunked badcrc badproto notgzip short abort; do
@@ -417,7 +417,7 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
     assert_stderr_has 'not complete: 2 damaged, see above; 2 items collected'
 }
 
-@test "a body that stalls ends at the timeout, and what came is kept" {
+@test "a stalled body ends at the timeout, and the received bytes are kept" {
     write_inventory stall
     run_profgrab --timeout 1s --host file-05 heap allocs=x
     assert_status 2
@@ -426,7 +426,7 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
     assert_stderr_has 'the answer stopped in the middle'
 }
 
-@test "a hostile index page names nothing that reaches a path or the terminal" {
+@test "no name of a hostile index page reaches a path or the terminal" {
     write_inventory evilindex
     run_profgrab --host file-05 all cpu=1s
     assert_printable "$stderr"
@@ -438,7 +438,7 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
 
 # ---- output -----------------------------------------------------------------------------------------------------
 
-@test "unwritable output: said before anything is opened" {
+@test "unwritable output is reported before anything is opened" {
     : >file
     run_profgrab --host file-03 --port 1 -o file/x.tar.gz heap
     refuses 1 'file'
@@ -451,7 +451,7 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
     refuses 1 'output: cannot create the directory file: '
 }
 
-@test "-o DIR/ creates the directory, for a grab, resume and bundle create" {
+@test "-o DIR/ creates the directory for grab, resume and bundle create" {
     write_inventory
     umask 022
     run_profgrab --host file-04 -o new/ heap
@@ -475,9 +475,9 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
     assert_equal "$(ls)" mine.tar.gz
 }
 
-@test "full disk: the message, and what was collected stays or nothing does" {
+@test "a full disk is reported, and the bundle of the collected items verifies" {
     write_inventory big=30
-    # A file size limit stands for a full disk: the write fails just so.
+    # A file size limit simulates a full disk: the write fails in the same way.
     run --separate-stderr bash -c "ulimit -f 10000; exec \"\$@\"" - "$profgrab_program" --ssh-config "$SSH_CONFIG" \
         --host file-05 heap
     assert_status 1
@@ -491,7 +491,7 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
     fi
 }
 
-@test "more services than one bundle can describe: refused before anything is opened, with how many fit" {
+@test "more services than one bundle can describe are refused before anything is opened, with the maximum" {
     python3 - >inventory.yaml <<'END'
 print("version: 1\nservices: { s: { port: 1 } }\nhosts:")
 for i in range(4000):
@@ -509,7 +509,7 @@ END
     assert_stderr_has 'profgrab: 4000 services with 48000 items in all are too many for one bundle'
 }
 
-@test "stdout full or closed: the bundle's path is said on stderr, exit code 3" {
+@test "with stdout full or closed, the bundle's path goes to stderr, with exit code 3" {
     write_inventory
     for to in '>/dev/full' '>&-'; do
         run --separate-stderr bash -c "\"\$@\" $to" - "$profgrab_program" --ssh-config "$SSH_CONFIG" --host file-04 heap
@@ -519,7 +519,7 @@ END
     done
 }
 
-@test "no room for the bundle itself: the work directory is kept and named" {
+@test "without space for the bundle the work directory stays, and the message names it" {
     write_inventory big=6
     run --separate-stderr bash -c "ulimit -f 6500; exec \"\$@\"" - "$profgrab_program" --ssh-config "$SSH_CONFIG" \
         --host file-05 heap allocs
@@ -530,7 +530,7 @@ END
     assert_stderr_has "make room, then \`profgrab resume -F $SSH_CONFIG $partial\`"
     [[ -s $partial/file-05/big-6/heap.pb.gz && -s $partial/manifest.json ]] || fail_run "$(find . -type f)"
     assert_equal "$(find . -name '*.tar.gz*')" ''
-    # Nothing is missing: no host is opened, and no inventory read.
+    # Nothing is missing: no host is opened, and no inventory is read.
     run_profgrab resume -i nowhere.yaml "$partial"
     assert_status 0
     [[ ! -e $partial ]]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Ctrl-C, SIGTERM: nothing collected is lost.
+# After Ctrl-C and SIGTERM nothing collected is lost.
 
 load helper
 
@@ -12,7 +12,7 @@ in_terminal() { # PTY-OPTION... -- ARG...: profgrab on a terminal
     with_pty --deadline 30 "${options[@]}" -- "$profgrab_program" --ssh-config "$SSH_CONFIG" "${@:2}"
 }
 
-@test "Ctrl-C during the CPU profile: a valid bundle with what is there, 130" {
+@test "Ctrl-C during the CPU profile gives a valid bundle of the collected items, and exit code 130" {
     write_inventory
     in_terminal --stdout path --ctrl-c 'cpu [1-9]s of 30s' -- --host file-04 heap goroutines cpu
     assert_status 130
@@ -27,12 +27,12 @@ in_terminal() { # PTY-OPTION... -- ARG...: profgrab on a terminal
     [[ -s $dir/file-04/rude/heap.pb.gz && -s $dir/file-04/rude/goroutines.txt ]]
     grep -q '"interrupted": true' "$dir/manifest.json"
     grep -q '"status": "interrupted"' "$dir/manifest.json"
-    # The profiler is free again at once: closing the socket is the cancel.
+    # The profiler is free again at once, because closing the socket cancels the profile.
     run_profgrab --host file-04 cpu=1s
     assert_status 0
 }
 
-@test "Ctrl-C while connecting: nothing collected, no bundle, 130" {
+@test "Ctrl-C while connecting gives no bundle, and exit code 130" {
     rig_alias silent-02 sshd "Port $RIG_PORT_rude_silent"
     in_terminal --ctrl-c 'silent-02: connecting' -- --host silent-02 --port 1 heap
     assert_status 130
@@ -40,10 +40,10 @@ in_terminal() { # PTY-OPTION... -- ARG...: profgrab on a terminal
     assert_equal "$(ls)" ''
 }
 
-@test "after Ctrl-C a pipe that nobody reads is not waited for: the path of the bundle goes to stderr" {
+@test "after Ctrl-C a full stdout pipe is not waited for: the path of the bundle goes to stderr" {
     [[ $profgrab_program != *-thread/* ]] || skip 'the thread sanitizer puts signal handlers off'
     write_inventory
-    # Nobody reads stdout, and it is full.
+    # stdout is full, and nobody reads it.
     run timeout 20 python3 - "$profgrab_program" --ssh-config "$SSH_CONFIG" --host file-04 heap cpu <<'PY'
 import os, signal, subprocess, sys
 reading, writing = os.pipe()
@@ -70,10 +70,10 @@ PY
     assert_stdout_has 'the bundle is profgrab-file-04'
 }
 
-@test "after Ctrl-C messages that nobody reads are not waited for: the bundle is written" {
+@test "after Ctrl-C a full stderr pipe is not waited for: the bundle is written" {
     [[ $profgrab_program != *-thread/* ]] || skip 'the thread sanitizer puts signal handlers off'
     write_inventory
-    # The reader of stderr reads no more, as a pager does, and the pipe is full when the signal comes.
+    # The reader of stderr stops reading, as a pager does, and the pipe is full when the signal arrives.
     run --separate-stderr timeout 60 python3 - "$profgrab_program" --ssh-config "$SSH_CONFIG" --host file-04 heap cpu <<'PY'
 import os, select, signal, subprocess, sys
 reading, writing = os.pipe()
@@ -96,7 +96,7 @@ PY
     assert_stdout_has '(interrupted)'
 }
 
-@test "a service that dies over a profile: said so, not what runs there now" {
+@test "a service that dies during a profile is reported as such, not as the program now at its port" {
     rig_spawn mortal "$rig_fixture"
     rig_wait mortal 20 grep -q '^listening ' "$RIG_DIR/mortal/log"
     local port pid i
@@ -104,7 +104,7 @@ PY
     "$profgrab_program" --ssh-config "$SSH_CONFIG" --host file-03 --port "$port" heap cpu >path 2>log 3>&- &
     pid=$!
     for ((i = 0; i < 500; i++)); do ! grep -q 'taking 30s' log || break; sleep 0.02; done
-    # Long enough that it is no idle connection that ended.
+    # Long enough that the connection was not an idle one.
     sleep 1
     rig_end mortal
     status=0
@@ -115,7 +115,7 @@ PY
     grep -q 'not complete: 1 missing' log
 }
 
-@test "SIGTERM: the same, 143" {
+@test "SIGTERM ends the run like Ctrl-C, with exit code 143" {
     write_inventory
     local i
     "$profgrab_program" --ssh-config "$SSH_CONFIG" --host file-04 heap cpu >path 2>log 3>&- &
@@ -128,7 +128,7 @@ PY
     "$profgrab_program" bundle verify "$(cat path)"
 }
 
-@test "kill -9 leaves the work directory with a manifest; bundle create saves it" {
+@test "kill -9 leaves the work directory with a manifest; bundle create makes a bundle of it" {
     write_inventory
     local i
     "$profgrab_program" --ssh-config "$SSH_CONFIG" --host file-04 heap cpu >path 2>log 3>&- &
@@ -139,7 +139,7 @@ PY
     local partial
     partial=$(echo profgrab-*.partial)
     assert_mode "$partial" 700
-    # What was collected before the long profile began is in the manifest already.
+    # The manifest already has all items collected before the long profile.
     grep -q '"file": "file-04/rude/heap.pb.gz"' "$partial/manifest.json"
     [[ -s $partial/file-04/rude/heap.pb.gz && -s $partial/manifest.json ]]
     run_profgrab bundle create "$partial"
@@ -165,19 +165,19 @@ PY
     done
 }
 
-@test "no socket and no directory is left in the runtime directory" {
+@test "no socket and no directory stay in the runtime directory" {
     write_inventory
     run_profgrab --host file-04 heap
     assert_status 0
     assert_equal "$(ls -A "$XDG_RUNTIME_DIR")" ''
 }
 
-@test "sshd killed in the middle: said at once, what was there is bundled" {
+@test "a killed sshd is reported at once, and the collected items are bundled" {
     rig_sshd victim victim-01
     "$profgrab_program" --ssh-config "$SSH_CONFIG" --host victim-01 --port "$RIG_PORT_rude" heap cpu >path 2>log 3>&- &
     local pid=$! i
     for ((i = 0; i < 500; i++)); do ! grep -q 'taking 30s' log || break; sleep 0.02; done
-    # Whoever comes back before all of it is gone is not let in.
+    # A new connection is refused before the whole sshd is gone.
     local parent
     read -r parent _ <"$RIG_DIR/pids/victim"
     kill -STOP "$parent"

@@ -1,16 +1,16 @@
 #!/usr/bin/env bats
-# What SSH carries, and with which algorithms: Unix sockets on the far side, servers that know little.
+# Transports of SSH and their algorithms: Unix sockets on the remote host, compression, servers with few algorithms.
 
 load helper
 
-@test "a Unix socket on the far side, over SSH" {
+@test "a Unix socket on the remote host is reached over SSH" {
     chmod 666 "$RIG_DIR/rude.sock"
     run_profgrab --host file-03 --unix "$RIG_DIR/rude.sock" heap
     assert_status 0
     "$profgrab_program" bundle verify "$output"
 }
 
-@test "a Unix socket that is not there, or that sshd does not lead to, is said" {
+@test "a Unix socket that does not exist or may not be forwarded to is reported" {
     run_profgrab --host file-03 --unix "$RIG_DIR/nosuch.sock" heap
     assert_status 1
     assert_stderr_has "the far host cannot connect to $RIG_DIR/nosuch.sock"
@@ -26,25 +26,25 @@ load helper
     assert_status 0
 }
 
-# What the latest login's answers were compressed with, as the sshd tells at DEBUG1.
+# The compression of the latest login's answers, from the sshd's log at DEBUG1.
 compression_of() { # SSHD
     sed -n 's/.*kex: server->client .* compression: \([^ ]*\).*/\1/p' "$RIG_DIR/$1/log" | tail -n 1
 }
 
-# The doctor, whose step of the handshake says whether what comes is compressed.
+# Runs check, whose handshake step reports compression.
 doctor() { # ARG...
     run_profgrab check --host file-03 --port "$RIG_PORT_rude" "$@"
     assert_status 0
 }
 
-@test "--compress: what comes is compressed, or not; text over a short line is not" {
+@test "--compress compresses answers; text over a short line is not compressed without it" {
     doctor --compress yes
     assert_stdout_has ', compressed'
     doctor --compress no
     refute_stdout_has compressed
     doctor
     refute_stdout_has compressed
-    # Keys are exchanged anew in the middle, and compression begins anew with them.
+    # Keys are exchanged again in the middle, and compression restarts with them.
     forgive_libssh2
     rig_sshd rekeys rekeys-01 'RekeyLimit 256K'
     run_profgrab --host rekeys-01 --port "$RIG_PORT_rude" --compress yes --path /bigtext=8/debug/pprof goroutines=text
@@ -57,7 +57,7 @@ doctor() { # ARG...
     assert_stderr_has '--compress is auto, yes or no, not "some"'
 }
 
-@test "over a long line text and traces are compressed by themselves, other profiles are not" {
+@test "over a long line text and traces are compressed by default, other profiles are not" {
     rig_sshd last last-01 'LogLevel DEBUG1'
     rig_spawn relay "$rig_root/tests/rig/slow.py" "$RIG_PORT_sshd" 15
     rig_wait relay 10 grep -q ^port= "$RIG_DIR/relay/log"
@@ -75,7 +75,7 @@ doctor() { # ARG...
     assert_equal "$(compression_of last)" zlib@openssh.com
 }
 
-@test "Compression of ssh's configuration holds, and --compress wins over it" {
+@test "Compression in ssh's configuration applies, and --compress overrides it" {
     SSH_CONFIG=$PWD/config
     { printf 'Host *\n    Compression yes\n' && cat "$RIG_SSH_CONFIG"; } >"$SSH_CONFIG"
     doctor
@@ -84,7 +84,7 @@ doctor() { # ARG...
     refute_stdout_has compressed
 }
 
-@test "--compress over OpenSSH: yes and no win over the configuration, without them that holds" {
+@test "--compress over OpenSSH overrides the configuration, which applies without it" {
     local host how said
     rig_sshd loud loud-01 'LogLevel DEBUG1'
     SSH_CONFIG=$PWD/config
@@ -102,7 +102,7 @@ EOF
     rig_end loud
 }
 
-@test "servers that know little: what they offer is said, nothing is guessed" {
+@test "servers with few algorithms are reported with their offer, without guesses" {
     rig_sshd little little-01 'KexAlgorithms sntrup761x25519-sha512@openssh.com'
     run_profgrab --via libssh2 --host little-01 --port "$RIG_PORT_rude" heap
     rig_end little
@@ -119,7 +119,7 @@ EOF
     assert_stderr_has 'OpenSSH'
 }
 
-@test "a configuration that allows only what libssh2 does not know is said" {
+@test "a configuration that allows only algorithms unknown to libssh2 is reported" {
     SSH_CONFIG=$PWD/config
     { printf 'Host *\n    KexAlgorithms sntrup761x25519-sha512@openssh.com\n' && cat "$RIG_SSH_CONFIG"; } >"$SSH_CONFIG"
     run_profgrab --via libssh2 --host file-03 --port "$RIG_PORT_rude" heap

@@ -3,7 +3,7 @@
 
 load helper
 
-# A configuration for one host whose identity files and agent are these; further lines win. Sets $config.
+# Configures one host with these identity files and this agent; further lines override. Sets $config.
 host_with() { # LINE...
     config=$PWD/config
     {
@@ -23,13 +23,13 @@ run_mine() { # ARG...
     run --separate-stderr "$profgrab_program" --ssh-config "$config" --host mine --port "$RIG_PORT_rude" "$@" heap
 }
 
-# A key of that type which the sshd takes.
+# Makes a key of that type which the sshd accepts.
 make_key() { # TYPE FILE [PASSPHRASE]
     ssh-keygen -q -t "$1" -N "${3-}" -f "$2"
     cat "$2.pub" >>"$RIG_DIR/sshd/authorized_keys"
 }
 
-# The descriptors bats reads are not the agent's: it would keep bats waiting.
+# The agent closes bats' descriptors, because bats waits for their end.
 agent_start() {
     eval "$(ssh-agent -a "$PWD/agent" 3>&- 4>&-)" >/dev/null
 }
@@ -39,13 +39,13 @@ agent_stop() {
     unset SSH_AGENT_PID
 }
 
-# Also when a test fails.
+# Runs also after a failed test.
 teardown() {
     agent_stop
     e2e_teardown
 }
 
-@test "key files: ed25519 and ecdsa, in OpenSSH's form and in PEM" {
+@test "ed25519 and ecdsa key files log in, in OpenSSH's format and in PEM" {
     local type
     export ASAN_OPTIONS="${ASAN_OPTIONS-}:fast_unwind_on_malloc=0"
     forgive_libssh2
@@ -62,7 +62,7 @@ teardown() {
     grep -q "\"authentication\": \"key $PWD/key_ecdsa\"" "$dir/manifest.json"
 }
 
-@test "the agent: ed25519 and ecdsa; it knows the passphrase of a configured key" {
+@test "the agent logs in with ed25519 and ecdsa, also for a configured key with a passphrase" {
     make_key ed25519 locked secret
     printf '#!/bin/sh\necho secret\n' >askpass
     chmod +x askpass
@@ -82,7 +82,7 @@ teardown() {
     assert_status 0
 }
 
-@test "an agent with many keys: as many as the server bears, the configured one first" {
+@test "an agent with many keys offers as many as the server allows, the configured one first" {
     local i
     agent_start
     for ((i = 0; i < 8; i++)); do
@@ -95,7 +95,7 @@ teardown() {
     assert_stderr_has 'Too many authentication failures'
     assert_stderr_has 'it had refused agent ssh-ed25519 SHA256:'
     assert_stderr_has 'IdentitiesOnly yes'
-    # The configured key goes first where the agent has it too, and alone with IdentitiesOnly.
+    # The configured key is first if the agent has it too, and the only one with IdentitiesOnly.
     ssh-add -q "$RIG_KEY"
     run_mine
     assert_status 0
@@ -106,7 +106,7 @@ teardown() {
     assert_status 0
 }
 
-@test "an agent that is gone or silent is said and passed over" {
+@test "an agent that is gone or silent is reported and skipped" {
     host_with "IdentityFile $RIG_KEY" "IdentityAgent $PWD/nobody"
     run_mine
     assert_status 0
@@ -126,8 +126,8 @@ s = socket.socket(socket.AF_UNIX); s.bind("silent"); s.listen(); print("ready", 
     assert_status 0
 }
 
-# freeze NAME WHAT: takes `heap cpu=5` through the sshd NAME, and stops WHAT (session, all) of it in the middle of cpu. Its
-# words are in `log`, its path in `path`, its exit code in $status.
+# freeze NAME WHAT: fetches `heap cpu=5` through the sshd NAME, and stops WHAT (session, all) of it during cpu. Its messages are
+# in `log`, its path in `path`, its exit code in $status.
 freeze() {
     local i pid parent child
     "$profgrab_program" --ssh-config "$SSH_CONFIG" --timeout 2s --host "$1-01" --port "$RIG_PORT_rude" heap cpu=5 >path 2>log 3>&- &
@@ -143,7 +143,7 @@ freeze() {
     kill -CONT "$child" "$parent"
 }
 
-@test "a session that stops answering in the middle: another is opened, the item taken again, and that is said" {
+@test "a session that stops answering during an item is replaced, the item is fetched again, and both are reported" {
     rig_sshd frozen frozen-01
     freeze frozen session
     rig_end frozen
@@ -152,7 +152,7 @@ freeze() {
     "$profgrab_program" bundle verify "$(cat path)"
 }
 
-@test "a sshd that stops answering in the middle: dead after --timeout, what was there is bundled" {
+@test "a sshd that stops answering is given up after --timeout, and the collected items are bundled" {
     rig_sshd icy icy-01
     freeze icy all
     rig_end icy
@@ -161,7 +161,7 @@ freeze() {
     "$profgrab_program" bundle verify "$(cat path)"
 }
 
-@test "endless jumps are refused with what to do" {
+@test "endless jumps are refused with a hint" {
     config=$PWD/config
     printf 'Host mine\n    HostName 127.0.0.1\n    ProxyJump round\nHost round\n    HostName 127.0.0.2\n    ProxyJump mine\n' >config
     run_mine
@@ -169,9 +169,9 @@ freeze() {
     assert_stderr_has 'jump'
 }
 
-@test "a sshd that turns logins away says so, and what to do" {
+@test "a sshd that refuses more logins is reported with a hint" {
     rig_sshd busy busy-01 'MaxStartups 1'
-    # Somebody who has not logged in yet takes the one place, as soon as the rig's own probe has left it.
+    # A connection that does not log in takes the only place after the rig's own probe has left it.
     local banner="" i
     for ((i = 0; i < 100; i++)); do
         exec 7<>"/dev/tcp/127.0.0.1/$RIG_PORT_busy"
@@ -186,7 +186,7 @@ freeze() {
     assert_stderr_has 'MaxStartups'
     assert_stderr_has '--parallel 4'
     refute_stderr_has 'no SSH server'
-    # forward has but one host, and no such option.
+    # forward has only one host and no such option.
     run_profgrab forward --connect-timeout 3s --host busy-01 --port "$RIG_PORT_rude" --listen 0
     exec 7>&-
     rig_end busy

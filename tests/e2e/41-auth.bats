@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Letting the user in: every kind of key, passphrases, certificates, agents, passwords, several steps; real servers.
+# User authentication with real servers: every type of key, passphrases, certificates, agents, passwords, several steps.
 
 load helper
 
@@ -17,19 +17,19 @@ setup_file() {
 
 setup() {
     e2e_setup
-    # Also with the sanitizers, which find libssh2's own leaks.
+    # Also with the sanitizers, which report libssh2's own leaks.
     export ASAN_OPTIONS="${ASAN_OPTIONS-}:fast_unwind_on_malloc=0"
     forgive_libssh2
 }
 
-# Also when a test fails.
+# Runs also after a failed test.
 teardown() {
     [[ -z ${SSH_AGENT_PID-} ]] || kill "$SSH_AGENT_PID"
     unset SSH_AGENT_PID
     e2e_teardown
 }
 
-# A configuration for one host, mine, behind that sshd, with these lines. Sets $config.
+# Configures one host, mine, behind that sshd, with these lines. Sets $config.
 host_with() { # SSHD LINE...
     local port=RIG_PORT_$1
     config=$PWD/config
@@ -48,12 +48,12 @@ EOF
     } >"$config"
 }
 
-# Through libssh2 and nothing else: that is what these tests are about.
+# Uses libssh2 only, which these tests are about.
 run_mine() { # ARG...
     run --separate-stderr "$profgrab_program" --ssh-config "$config" --via libssh2 --host mine --port "$RIG_PORT_rude" "$@" heap
 }
 
-# How the user was let in, as the manifest has it.
+# Compares the manifest's method of authentication.
 assert_let_in_by() { # TEXT
     assert_status 0
     local dir
@@ -62,7 +62,7 @@ assert_let_in_by() { # TEXT
     rm -r "$dir" "$output"
 }
 
-# A key that an sshd takes.
+# Makes a key that an sshd accepts.
 make_key() { # FILE TYPE [ssh-keygen's OPTION...]
     local file=$1 type=$2
     shift 2
@@ -75,8 +75,7 @@ trust() { # FILE SSHD...
     for sshd in "${@:2}"; do cat "$1.pub" >>"$RIG_DIR/$sshd/authorized_keys"; done
 }
 
-# Answers of somebody who sits at no terminal: each question is written down in `asked`, and answered by the next
-# argument.
+# Answers questions without a terminal: writes each question to `asked` and gives the next argument as the answer.
 answers() { # ANSWER...
     printf '%s\n' "$@" >answers
     : >asked
@@ -96,7 +95,7 @@ assert_asked() { # NUMBER
     assert_equal "$(wc -l <asked)" "$1"
 }
 
-# The descriptors bats reads are not the agent's: it would keep bats waiting.
+# The agent closes bats' descriptors, because bats waits for their end.
 agent_start() {
     eval "$(ssh-agent -a "$PWD/agent" 3>&- 4>&-)" >/dev/null
 }
@@ -107,7 +106,7 @@ old_libssh2() {
 
 # ---- keys --------------------------------------------------------------------------------------------------
 
-@test "key files of every type and form, with and without a passphrase" {
+@test "key files of every type and format log in, with and without a passphrase" {
     local type bits form passphrase file
     for type in ed25519- ecdsa-256 ecdsa-384 ecdsa-521 rsa-2048; do
         bits=${type#*-}
@@ -127,7 +126,7 @@ old_libssh2() {
     done
 }
 
-@test "PEM keys without their .pub, and in PKCS#8 ed25519" {
+@test "PEM keys without their .pub and ed25519 keys in PKCS#8 log in" {
     make_key pem rsa -b 2048 -m PEM
     rm pem.pub
     host_with sshd "IdentityFile $PWD/pem" 'IdentitiesOnly yes'
@@ -146,7 +145,7 @@ old_libssh2() {
     assert_stderr_has "the server refused key $PWD/pkcs8"
 }
 
-@test "RSA: what the server refuses with SHA-512 it may take with SHA-256" {
+@test "an RSA key refused with SHA-512 is tried with SHA-256" {
     rig_sshd sha256 sha256-01 'PubkeyAcceptedAlgorithms rsa-sha2-256'
     make_key rsa rsa -b 2048
     trust rsa sha256
@@ -160,7 +159,7 @@ old_libssh2() {
     rig_end sha256
 }
 
-@test "a strict server and RSA: where libssh2 cannot, it says so" {
+@test "a server that requires new RSA signatures is reported if libssh2 cannot make them" {
     rig_fetch dropbear
     cp "$rig_packages/usr/sbin/dropbear" "$rig_packages"/usr/lib/*/libtom*.so.* "$RIG_DIR/lib/"
     chmod 755 "$RIG_DIR/home"
@@ -189,7 +188,7 @@ old_libssh2() {
         assert_status 1
         assert_stderr_has 'cannot use RSA keys with that server (SSH-2.0-dropbear'
         assert_stderr_has 'OpenSSH may be able to'
-        # It comes last, so that it does not keep another from being tried.
+        # It is tried last, so that it does not prevent other keys from being tried.
         host_with dropbear "IdentityFile $PWD/rsa" "IdentityFile $RIG_KEY" 'IdentitiesOnly yes'
         run_mine
         assert_let_in_by "key $RIG_KEY"
@@ -199,7 +198,7 @@ old_libssh2() {
     rig_end dropbear
 }
 
-@test "a security key is named, with the way out" {
+@test "a security key that libssh2 cannot use is reported with the alternative" {
     printf -- '%s\n' 'sk-ssh-ed25519@openssh.com AAAAGnNrLXNzaC1lZDI1NTE5QG9wZW5zc2guY29tAAAAICFo/k5LU8863u66YC9eUO2170QduohPURkQnbLa/dczAAAABHNzaDo= me' >sk.pub
     python3 - >sk <<'EOF'
 import base64, struct
@@ -223,7 +222,7 @@ EOF
 
 # ---- passphrases -------------------------------------------------------------------------------------------
 
-@test "a passphrase: asked once for many hosts at once, three times at most, not where the key is refused" {
+@test "a passphrase is asked for once for many hosts at once, at most three times, and not if the server refuses the key" {
     ssh-keygen -q -t ed25519 -N secret -f locked
     host_with sshd "IdentityFile $PWD/locked" 'IdentitiesOnly yes'
     answers secret
@@ -235,14 +234,14 @@ EOF
     answers wrong secret secret secret
     run --separate-stderr "$profgrab_program" --ssh-config "$config" --host 'mine-[1-8]' --port "$RIG_PORT_rude" heap
     assert_status 0
-    # Whichever host came first.
+    # The order of the hosts does not matter.
     assert_equal "$(sed -E 's/mine-[1-8]/HOST/' asked)" "$(printf '%s\n' {1..2} | sed "s#.*#Passphrase for the key $PWD/locked, to log in as $RIG_USER@127.0.0.1 (HOST): |#")"
     answers one two three four
     run_mine
     assert_status 1
     assert_stderr_has 'none of 3 answers was right'
     assert_asked 3
-    # Nobody who was asked in vain is asked for the next host.
+    # After a failed question no other host asks it again.
     answers ''
     run --separate-stderr "$profgrab_program" --ssh-config "$config" --host 'mine-[1-8]' --port "$RIG_PORT_rude" heap
     assert_status 1
@@ -250,7 +249,7 @@ EOF
     assert_asked 1
 }
 
-@test "--passphrase-file: with --batch too, for whatever reads the key; from a file or a pipe" {
+@test "--passphrase-file answers for every reader of the key, also with --batch; from a file or a pipe" {
     local how file
     (umask 077 && printf 'open sesame \303\251\nanother line\n' >pass)
     ssh-keygen -q -t ed25519 -N $'open sesame \303\251' -f ours
@@ -266,14 +265,14 @@ EOF
         done
     done
     if grep -rq 'open sesame' "${output%.tar.gz}"; then fail 'the passphrase is in the bundle'; fi
-    # shellcheck disable=SC2016 # for that shell
+    # shellcheck disable=SC2016 # that shell expands it
     run --separate-stderr bash -c '"$1" --ssh-config "$2" --via libssh2 --host mine --port "$3" --passphrase-file <(cat pass) heap' \
         - "$profgrab_program" "$config" "$RIG_PORT_rude"
     assert_let_in_by "key $PWD/pem"
     assert_asked 0
 }
 
-@test "--passphrase-file: one that is wrong is tried once, and answers for keys only" {
+@test "--passphrase-file is tried once if it is wrong, and answers only for keys" {
     (umask 077 && echo nonsense >pass)
     ssh-keygen -q -t ed25519 -N secret -f other
     trust other sshd
@@ -295,7 +294,7 @@ EOF
     assert_asked 1
 }
 
-@test "--passphrase-file: one that others can read, that is none, or empty, before anything is opened" {
+@test "--passphrase-file is refused before anything is opened if others can read it, or if it is missing or empty" {
     local logins
     host_with sshd
     logins=$(grep -c 'Connection from' "$RIG_DIR/sshd/log" || :)
@@ -316,7 +315,7 @@ EOF
         assert_status 2
         assert_stderr_has "the first line of $file holds nothing"
     done
-    # A pipe that nobody writes into.
+    # A pipe that nobody writes to.
     mkfifo -m 600 fifo
     run_mine --passphrase-file fifo --ask-timeout 300ms
     assert_status 1
@@ -329,7 +328,7 @@ EOF
     [[ -z $(find . -name '*.partial') ]] || fail "$(ls)"
 }
 
-@test "--batch asks nobody, and says what it would have asked" {
+@test "--batch asks no question, and prints the question that it would ask" {
     make_key locked ed25519
     ssh-keygen -q -p -P '' -N secret -f locked
     answers secret
@@ -354,13 +353,13 @@ EOF
     [[ $output == *'there is no terminal to ask on'* ]]
 }
 
-@test "SSH_ASKPASS: as ssh has it" {
+@test "SSH_ASKPASS is used as ssh uses it" {
     make_key locked ed25519
     ssh-keygen -q -p -P '' -N secret -f locked
     host_with sshd "IdentityFile $PWD/locked" 'IdentitiesOnly yes'
     answers secret
     local mine=("$profgrab_program" --ssh-config "$config" --via libssh2 --host mine --port "$RIG_PORT_rude" heap)
-    # Without a terminal it takes a display, or force; never is never.
+    # Without a terminal it needs a display, or force; never disables it.
     unset SSH_ASKPASS_REQUIRE
     run setsid --wait "${mine[@]}" </dev/null
     assert_status 1
@@ -370,13 +369,13 @@ EOF
     DISPLAY=:0 SSH_ASKPASS_REQUIRE=never run setsid --wait "${mine[@]}" </dev/null
     assert_status 1
     assert_asked 0
-    # With a terminal it must be preferred.
+    # On a terminal it is used only with prefer.
     DISPLAY=:0 SSH_ASKPASS_REQUIRE=prefer with_pty -- "${mine[@]}"
     assert_status 0
     assert_asked 1
 }
 
-@test "on the terminal: not shown, and the terminal is put back" {
+@test "a passphrase typed on the terminal is not shown, and the terminal's settings are restored" {
     make_key locked ed25519
     ssh-keygen -q -p -P '' -N open-sesame -f locked
     host_with sshd "IdentityFile $PWD/locked" 'IdentitiesOnly yes'
@@ -394,13 +393,13 @@ EOF
     assert_stdout_has stopping
     refute_stdout_has wrong
     [[ $output == *$'\necho'* ]]
-    # Ctrl-D is no answer.
+    # Ctrl-D gives no answer.
     with_pty --send 'Passphrase for the key .*: ' $'\x04' -- bash script
     assert_stdout_has 'no answer was given'
     assert_stdout_has 'ended with 1'
 }
 
-@test "stopped while it asks: the terminal is put back, and the question comes again" {
+@test "stopping the program at a question restores the terminal's settings, and the question is repeated" {
     make_key locked ed25519
     ssh-keygen -q -p -P '' -N open-sesame -f locked
     host_with sshd "IdentityFile $PWD/locked" 'IdentitiesOnly yes'
@@ -419,7 +418,7 @@ EOF
 
 # ---- certificates and agents -------------------------------------------------------------------------------
 
-@test "certificates: beside their keys, configured, in the agent" {
+@test "certificates log in: beside their keys, configured, in the agent" {
     local type
     ssh-keygen -q -t ed25519 -N '' -f authority
     rig_sshd certified certified-01 "TrustedUserCAKeys $PWD/authority.pub" 'AuthorizedKeysFile none'
@@ -440,7 +439,7 @@ EOF
             assert_stderr_has 'is a certificate of a type that this libssh2 cannot use'
         fi
     done
-    # Elsewhere than beside its key, and with a passphrase.
+    # Not beside its key, and with a passphrase.
     mv ecdsa-cert.pub elsewhere
     answers secret
     ssh-keygen -q -p -P '' -N secret -f ecdsa
@@ -448,7 +447,7 @@ EOF
     run_mine
     assert_let_in_by 'certificate'
     assert_asked 1
-    # In the agent, with its key.
+    # In the agent, together with its key.
     mv elsewhere ecdsa-cert.pub
     agent_start
     SSH_ASKPASS=$PWD/askpass ssh-add -q ecdsa </dev/null || { answers secret && ssh-add -q ecdsa </dev/null; }
@@ -459,7 +458,7 @@ EOF
     rig_end certified2
 }
 
-@test "the agent: RSA, and IdentitiesOnly with only the public half of a key" {
+@test "an agent logs in with RSA, also with IdentitiesOnly and only the public key file" {
     local i
     agent_start
     for ((i = 0; i < 7; i++)); do
@@ -472,7 +471,7 @@ EOF
     host_with sshd "IdentityFile $PWD/held" 'IdentitiesOnly yes' "IdentityAgent $PWD/agent"
     run_mine
     assert_let_in_by 'agent ssh-rsa SHA256:'
-    # Without IdentitiesOnly it still comes first.
+    # Without IdentitiesOnly the key is still offered first.
     host_with sshd "IdentityFile $PWD/held" "IdentityAgent $PWD/agent"
     run_mine
     assert_let_in_by 'agent ssh-rsa SHA256:'
@@ -486,15 +485,15 @@ EOF
     assert_stderr_has "key $PWD/held (its private half is not in the agent)"
 }
 
-# Whether ssh itself logs in with this configuration: 0 or 255.
+# Whether ssh itself logs in with this configuration: status 0 or 255.
 ssh_itself() {
     local status=0
     ssh -F "$config" -o BatchMode=yes mine true </dev/null >/dev/null 2>&1 || status=$?
     echo "$status"
 }
 
-# as_ssh_does FILE HOW: profgrab logs in with IdentityFile FILE where ssh does, and by HOW; or (refused) neither does, and
-# profgrab says HOW. Nobody is shown another key of the agent's.
+# as_ssh_does FILE HOW: with IdentityFile FILE both ssh and profgrab log in, profgrab by HOW; or (refused) neither does, and
+# profgrab prints HOW. No other key of the agent is offered.
 as_ssh_does() { # works|refused FILE HOW
     local log=$RIG_DIR/sshd/log before
     host_with sshd "IdentityFile $2" 'IdentitiesOnly yes' "IdentityAgent $PWD/agent"
@@ -512,7 +511,7 @@ as_ssh_does() { # works|refused FILE HOW
     fi
 }
 
-@test "IdentitiesOnly with a public key file, the private half in an agent: as ssh, on which it depends" {
+@test "IdentitiesOnly with a public key file and the private key in an agent works as in ssh" {
     local type held
     agent_start
     ssh-keygen -q -t ed25519 -N '' -f stray
@@ -526,16 +525,16 @@ as_ssh_does() { # works|refused FILE HOW
         as_ssh_does works "$PWD/$type" "$held"
     done
     held='agent ssh-ed25519 SHA256:'
-    # What ssh takes for a public key: by its content, not by its name.
+    # ssh recognizes a public key by its content, not by its name.
     cp ed25519.pub handle
     as_ssh_does works "$PWD/handle" "$held"
     { printf '\n# of the token\n  ' && cat ed25519.pub; } >commented.pub
     as_ssh_does works "$PWD/commented.pub" "$held"
-    # A file that is no key at all, with a .pub beside it.
+    # A file that is not a key, with a .pub beside it.
     (umask 077 && echo nonsense >ed25519)
     as_ssh_does works "$PWD/ed25519" "$held"
     rm ed25519
-    # By the inventory, whose `identity:` means IdentitiesOnly; and through ssh.
+    # Through the inventory, whose `identity:` means IdentitiesOnly; and through ssh.
     printf 'version: 1\nservices: { rude: { port: %s } }\nhosts: { mine: { services: [rude], ssh: { identity: %s, agent: %s } } }\n' \
         "$RIG_PORT_rude" "$PWD/ed25519.pub" "$PWD/agent" >inventory.yaml
     chmod 600 inventory.yaml
@@ -546,12 +545,12 @@ as_ssh_does() { # works|refused FILE HOW
     assert_let_in_by 'agent ED25519 SHA256:'
 }
 
-@test "IdentitiesOnly with a public key file whose private half is not in the agent: refused, with the reason" {
+@test "IdentitiesOnly with a public key file and no such key in the agent is refused with the reason" {
     agent_start
     ssh-keygen -q -t ed25519 -N '' -f stray
     ssh-add -q stray
     make_key elsewhere ed25519
-    # ssh does not look for the private key beside a .pub that is named.
+    # ssh does not look for the private key beside a named .pub.
     as_ssh_does refused "$PWD/elsewhere.pub" "not offered: key $PWD/elsewhere.pub (its private half is not in the agent)"
     rm elsewhere
     as_ssh_does refused "$PWD/elsewhere" "not offered: key $PWD/elsewhere (its private half is not in the agent)"
@@ -564,7 +563,7 @@ as_ssh_does() { # works|refused FILE HOW
 
 # ---- passwords and several steps ---------------------------------------------------------------------------
 
-@test "a password: wrong, then right; three tries; not asked where it is not wanted" {
+@test "a password has three attempts, and is not asked for if the server does not accept passwords" {
     host_with password
     answers wrong hunter2
     run_mine
@@ -587,7 +586,7 @@ as_ssh_does() { # works|refused FILE HOW
     assert_stderr_has 'the server takes only password'
 }
 
-@test "keyboard-interactive: two rounds, the second one shown" {
+@test "keyboard-interactive has two rounds, the second one with visible input" {
     host_with rounds
     answers hunter2 4711
     run_mine -v
@@ -606,13 +605,13 @@ as_ssh_does() { # works|refused FILE HOW
     assert_asked 4
 }
 
-@test "keyboard-interactive as no PAM module asks: names, several questions a round, rounds without one" {
+@test "keyboard-interactive supports names, several questions in a round, and rounds without questions" {
     rig_odd_sshd odd
     host_with odd 'PubkeyAuthentication no'
     answers blue 4711 yes
     run_mine
     if old_libssh2 && [[ $status == 1 ]]; then
-        # It reads a name only where its last packet happened to be shorter.
+        # It finds a name only if its last packet was shorter.
         assert_stderr_has 'cannot read what the server asks'
     else
         assert_let_in_by keyboard-interactive
@@ -621,7 +620,7 @@ as_ssh_does() { # works|refused FILE HOW
             "Second factor|Look at your|token|$RIG_USER@127.0.0.1 (mine): Colour: |" \
             "$RIG_USER@127.0.0.1 (mine): Number: |" "Really?|$RIG_USER@127.0.0.1 (mine): yes or no |")"
     fi
-    # What a hostile server says is fit for a terminal, and it cannot ask without end.
+    # Text of a hostile server is made printable, and the number of its questions is limited.
     sed -i 's/User .*/User control/' "$config"
     answers blue 4711 yes
     run_mine
@@ -634,7 +633,7 @@ as_ssh_does() { # works|refused FILE HOW
     rig_end odd
 }
 
-@test "several steps: a key and a password, two keys" {
+@test "logins in several steps succeed: a key and a password, two keys" {
     host_with steps "IdentityFile $RIG_KEY" 'IdentitiesOnly yes'
     answers hunter2
     run_mine
@@ -659,7 +658,7 @@ as_ssh_does() { # works|refused FILE HOW
 
 # ---- secrets -----------------------------------------------------------------------------------------------
 
-@test "what is typed is in no output, no argument list, no file" {
+@test "typed secrets are in no output, argument list or file" {
     make_key locked ed25519
     ssh-keygen -q -p -P '' -N correct-horse -f locked
     host_with steps "IdentityFile $PWD/locked" 'IdentitiesOnly yes'
@@ -676,7 +675,7 @@ as_ssh_does() { # works|refused FILE HOW
     assert_status 1
 }
 
-@test "a person who does not answer is waited for as long as --ask-timeout says" {
+@test "--ask-timeout limits the wait for an answer" {
     local began=$SECONDS
     ssh-keygen -q -t ed25519 -N hush -f slow
     cat slow.pub >>"$RIG_DIR/sshd/authorized_keys"

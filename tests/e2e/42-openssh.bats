@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# OpenSSH as the carrier: ssh's own keys and jumps, live master connections, and what goes wrong with them.
+# SSH through OpenSSH's client: its keys and jumps, live master connections, and failures.
 
 load helper
 
@@ -9,7 +9,7 @@ setup_file() {
     rig_sshd second second-01
     rig_sshd strict strict-01 "PermitOpen localhost:$RIG_PORT_rude"
     rig_alias 'far-*' sshd 'ProxyJump jump-01,second-01'
-    # The sshd's user may look in there as well.
+    # The sshd's user must be able to enter it as well.
     chmod 777 "$RIG_DIR/rude.sock"
 }
 
@@ -18,7 +18,7 @@ setup() {
     SSH_CONFIG=$RIG_SSH_CONFIG
 }
 
-# Nothing of ours may be left behind: no private directory, no ssh.
+# profgrab leaves no private directory and no ssh process.
 teardown() {
     local left
     [[ -z ${master-} ]] || kill "$master" 2>/dev/null || :
@@ -27,11 +27,11 @@ teardown() {
     [[ -z $left ]] || fail "left behind: $left"
 }
 
-run_via() { # HOST ARG...: heap by way of OpenSSH
+run_via() { # heap through OpenSSH
     run_profgrab --via openssh --host "$1" --port "$RIG_PORT_rude" "${@:2}" heap
 }
 
-# A configuration for the host `mine`; the lines win. Sets $SSH_CONFIG.
+# Configures the host `mine`; the lines override. Sets $SSH_CONFIG.
 host_with() { # LINE...
     SSH_CONFIG=$PWD/config
     {
@@ -50,7 +50,7 @@ END
     } >"$SSH_CONFIG"
 }
 
-# The same host behind the jump host `bastion`, for which the lines are.
+# The same host behind the jump host `bastion`, which has the lines.
 behind_bastion() { # LINE...
     host_with 'ProxyJump bastion'
     {
@@ -69,7 +69,7 @@ END
     } >>"$SSH_CONFIG"
 }
 
-# A master connection of the user's own to that host, at $PWD/live. Its process is $master.
+# Starts a master connection of the user's own to that host, at $PWD/live. Its process is $master.
 start_master() { # HOST
     local i
     ssh -F "$SSH_CONFIG" -M -N -S "$PWD/live" "$1" </dev/null >/dev/null 2>master.log 3>&- 4>&- &
@@ -85,7 +85,7 @@ manifest() {
     cat "$("$profgrab_program" bundle extract "$output")/manifest.json"
 }
 
-@test "one hop: the host key, the key and the program stand in the manifest" {
+@test "the manifest has the host key, the key and the program of one hop" {
     run_via file-03
     assert_status 0
     manifest >m
@@ -94,10 +94,10 @@ manifest() {
     grep -q "$(ssh-keygen -lf "$RIG_DIR/sshd/host_key.pub" | cut -d' ' -f2)" m
 }
 
-@test "three hops, as ssh makes them itself; each ends with us" {
+@test "three hops run over ssh, and each ends with profgrab" {
     run_via far-01
     assert_status 0
-    # None of the three sessions is left.
+    # All three sessions have ended.
     local i name
     for name in jump second sshd; do
         for ((i = 0; i < 250; i++)); do
@@ -115,7 +115,7 @@ manifest() {
     assert_equal "$(grep -c '^Accepted publickey' "$RIG_DIR/sshd/log")" 1
 }
 
-@test "a Unix socket on the far side, which libssh2 1.10 cannot open" {
+@test "a remote Unix socket is reached, which libssh2 1.10 cannot open" {
     run_profgrab --via openssh --host file-03 --unix "$RIG_DIR/rude.sock" heap
     assert_status 0
     run_profgrab --via openssh --host file-03 --unix "$RIG_DIR/nothing.sock" heap
@@ -123,7 +123,7 @@ manifest() {
     assert_stderr_has "the far host cannot connect to $RIG_DIR/nothing.sock"
 }
 
-@test "a service that does not listen, and one that may not be forwarded to" {
+@test "a service that does not listen and one that may not be forwarded to are reported" {
     run_profgrab --via openssh --host file-03 --port 1 heap
     assert_status 1
     assert_stderr_has 'the far host cannot connect to localhost port 1: Connection refused'
@@ -133,7 +133,7 @@ manifest() {
     assert_stderr_has 'PermitOpen'
 }
 
-@test "a host that is not known, and one whose key changed" {
+@test "an unknown host and one with a changed key are refused" {
     : >known
     host_with "UserKnownHostsFile $PWD/known"
     run_via mine
@@ -151,7 +151,7 @@ manifest() {
     assert_stderr_has 'is revoked'
 }
 
-@test "--accept-new trusts a host that is not known, and writes it down" {
+@test "--accept-new trusts an unknown host and stores its key" {
     : >known
     host_with "UserKnownHostsFile $PWD/known"
     run_via mine --accept-new
@@ -163,23 +163,23 @@ manifest() {
     assert_status 0
     refute_stderr_has 'host key'
     assert_equal "$(host_key_new)" None
-    # As ssh has it, it is trusted also where that cannot be written down.
+    # As in ssh, the key is trusted even if it cannot be stored.
     host_with "UserKnownHostsFile $PWD/none/none/known"
     run_via mine --accept-new
     assert_status 0
     assert_equal "$(host_key_new)" True
 }
 
-fingerprint_of() { # SSHD: of its key, with the type
+fingerprint_of() { # prints the type and the fingerprint of its key
     echo "ssh-ed25519 $(ssh-keygen -lf "$RIG_DIR/$1/host_key" | cut -d' ' -f2)"
 }
 
-# What the manifest of the bundle in $output says of it; None for nothing.
+# Prints the manifest's host_key_new of the bundle in $output, or None.
 host_key_new() {
     manifest | python3 -c 'import json, sys; print(json.load(sys.stdin)["hosts"][0]["hops"][0].get("host_key_new"))'
 }
 
-@test "a key that the server does not take, and nobody to ask" {
+@test "a key that the server refuses is reported when nobody can be asked" {
     ssh-keygen -q -t ed25519 -N secret -f locked
     host_with "IdentityFile $PWD/locked" 'IdentityFile none'
     sed -i "/$(basename "$RIG_DIR")\/client\/id/d" "$SSH_CONFIG"
@@ -188,7 +188,7 @@ host_key_new() {
     assert_stderr_has 'the server let nobody in with what was offered; it takes: publickey'
 }
 
-@test "what a jump host does is told of the jump host" {
+@test "a jump host's failure is reported for the jump host" {
     : >known
     behind_bastion "UserKnownHostsFile $PWD/known"
     run_via mine
@@ -213,7 +213,7 @@ END
     assert_stderr_has 'what leads to the server: ssh: connect to host 127.0.0.1 port 1: Connection refused'
 }
 
-@test "--accept-new holds for jump hosts too, and nothing less strict does" {
+@test "--accept-new applies to jump hosts too, but never disables checking" {
     : >known
     behind_bastion "UserKnownHostsFile $PWD/known" 'StrictHostKeyChecking no'
     run_via mine
@@ -230,9 +230,9 @@ END
     assert_stderr_has "[127.0.0.1]:$RIG_PORT_jump: HOST KEY HAS CHANGED"
 }
 
-@test "a place for sockets whose path is long, or odd" {
+@test "directories for sockets may have long or unusual paths" {
     local deep
-    # Room for a socket's name, but not for the longer one that ssh binds first.
+    # The path has room for a socket's name, but not for the longer one that ssh binds first.
     deep=$BATS_TEST_TMPDIR/$(printf 'd%.0s' {1..200})
     deep=${deep:0:$((108 - 17 - 14))}
     mkdir -m 700 "$deep" "$BATS_TEST_TMPDIR/%h of mine"
@@ -242,7 +242,7 @@ END
     assert_status 0
 }
 
-@test "no server, no name, no SSH" {
+@test "a port without server, an unknown name and a port without SSH are reported" {
     host_with 'Port 1'
     run_via mine
     assert_status 1
@@ -254,7 +254,7 @@ END
     refute_stderr_has 'without a word'
 }
 
-@test "a server that accepts and is silent" {
+@test "a server that accepts and stays silent is reported" {
     local pid i
     python3 -c '
 import socket, time
@@ -272,7 +272,7 @@ s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); print(s.getsockname()
     assert_stderr_has 'through the jump host or proxy on the way: it accepts the connection but says nothing'
 }
 
-@test "no algorithm in common" {
+@test "no common algorithm is reported" {
     rig_sshd old old-01 'KexAlgorithms diffie-hellman-group1-sha1'
     run_via old-01
     rig_end old
@@ -280,7 +280,7 @@ s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); print(s.getsockname()
     assert_stderr_has 'no matching key exchange method found'
 }
 
-@test "a live master connection is used, whatever carries else, and stays" {
+@test "a live master connection is used with every --via, and stays open" {
     host_with "ControlPath $PWD/live"
     start_master mine
     : >"$RIG_DIR/sshd/log"
@@ -296,7 +296,7 @@ s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); print(s.getsockname()
     ssh -F "$SSH_CONFIG" -O check -S "$PWD/live" mine
 }
 
-@test "a master socket that is dead, silent or nobody's is passed over" {
+@test "a master socket that is dead, silent or of another user is skipped" {
     local pid i
     host_with "ControlPath $PWD/live"
     python3 -c 'import socket; s = socket.socket(socket.AF_UNIX); s.bind("live")'
@@ -314,7 +314,7 @@ s = socket.socket(socket.AF_UNIX); s.bind("live"); s.listen(); print("ready", fl
     manifest | grep -q '"via": "libssh2'
 }
 
-@test "a master connection killed in the middle of a profile: it is taken again over an ssh of our own" {
+@test "a master connection killed during a profile is replaced by profgrab's own ssh, and the profile is fetched again" {
     local i pid
     host_with "ControlPath $PWD/live"
     start_master mine
@@ -329,7 +329,7 @@ s = socket.socket(socket.AF_UNIX); s.bind("live"); s.listen(); print("ready", fl
     "$profgrab_program" bundle verify "$(cat path)"
 }
 
-@test "our own ssh killed in the middle of a profile: the same" {
+@test "profgrab's own ssh killed during a profile is started again, and the profile is fetched again" {
     local i pid
     "$profgrab_program" --ssh-config "$SSH_CONFIG" --via openssh --host file-03 --port "$RIG_PORT_rude" heap cpu=2s >path 2>log 3>&- &
     pid=$!
@@ -341,9 +341,9 @@ s = socket.socket(socket.AF_UNIX); s.bind("live"); s.listen(); print("ready", fl
     grep -q 'taken again over a new SSH session' log || fail "$(cat log)"
 }
 
-@test "killed, it leaves no ssh and no way through it behind" {
+@test "a killed profgrab leaves no ssh process and no open socket" {
     local i pid carrier left signal
-    # KILL lets nobody clean up; of two TERMs the second leaves at once.
+    # After KILL no cleanup runs; the second of two TERMs ends at once.
     for signal in KILL TERM; do
         : >log # the one before had said it
         "$profgrab_program" --ssh-config "$SSH_CONFIG" --via openssh --host far-01 --port "$RIG_PORT_rude" cpu=60s >path 2>log 3>&- &
@@ -352,7 +352,7 @@ s = socket.socket(socket.AF_UNIX); s.bind("live"); s.listen(); print("ready", fl
         carrier=$(pgrep -P "$pid" ssh)
         [[ -n $carrier ]] || fail "$(cat log)"
         kill -$signal "$pid"
-        # The first may have been enough by then.
+        # The first one may have been enough.
         [[ $signal == KILL ]] || kill -$signal "$pid" 2>/dev/null || :
         wait "$pid" 2>/dev/null || :
         for ((i = 0; i < 500; i++)); do
@@ -362,14 +362,14 @@ s = socket.socket(socket.AF_UNIX); s.bind("live"); s.listen(); print("ready", fl
         done
         [[ ! -e /proc/$carrier ]] || fail "ssh is left after SIG$signal"
         [[ -z $left ]] || fail "left after SIG$signal: $left"
-        # The sockets of the services have numbers for names; nobody listens there.
+        # The sockets of the services have numbers as names; nobody listens there.
         rm -rf "$XDG_RUNTIME_DIR"/profgrab-*
     done
 }
 
 # ---- questions ------------------------------------------------------------------------------------------------
 
-# Somebody who answers by SSH_ASKPASS, and writes down what was asked. Sets what profgrab itself is told.
+# Answers through SSH_ASKPASS and records the questions. Sets the variables that profgrab reads.
 person_says() { # ANSWER
     printf '#!/bin/sh\necho "$1" >>"%s/asked"\necho %s\n' "$PWD" "$1" >person
     chmod 700 person
@@ -377,7 +377,7 @@ person_says() { # ANSWER
     : >asked
 }
 
-@test "a passphrase is asked for once, whatever is fetched; a wrong one is not taken" {
+@test "a passphrase is asked for once for all items; a wrong one is not kept" {
     ssh-keygen -q -t ed25519 -N hush -f locked
     cat locked.pub >>"$RIG_DIR/sshd/authorized_keys"
     host_with "IdentityFile $PWD/locked"
@@ -400,7 +400,7 @@ person_says() { # ANSWER
     assert_equal "$(cat asked)" ''
 }
 
-@test "a passphrase that several hosts' ssh want is asked for once" {
+@test "a passphrase for the ssh of several hosts is asked for once" {
     ssh-keygen -q -t ed25519 -N hush -f locked
     cat locked.pub >>"$RIG_DIR/sshd/authorized_keys"
     host_with "IdentityFile $PWD/locked"
@@ -411,7 +411,7 @@ person_says() { # ANSWER
     assert_equal "$(cat asked)" "Enter passphrase for key '$PWD/locked':"
 }
 
-@test "--passphrase-file answers for ssh, on every hop, also with --batch; a wrong one is tried once" {
+@test "--passphrase-file answers ssh on every hop, also with --batch; a wrong one is tried once" {
     (umask 077 && echo hush >pass && echo nonsense >wrong)
     ssh-keygen -q -t ed25519 -N hush -f locked
     cat locked.pub >>"$RIG_DIR/sshd/authorized_keys"
@@ -428,14 +428,14 @@ person_says() { # ANSWER
     assert_status 1
     assert_stderr_has "key $PWD/locked: the first line of wrong is not right"
     assert_equal "$(cat asked)" ''
-    # One hop: the server's own word, and why no key was offered to it.
+    # One hop: the server's own message, and the reason why no key was offered.
     sed -i '/ProxyJump/d' "$SSH_CONFIG"
     run_via mine --passphrase-file wrong --batch
     assert_status 1
     assert_stderr_has "the server let nobody in with what was offered; it takes: publickey; not offered: key $PWD/locked: the first line of wrong is not right"
 }
 
-@test "a key in a PKCS#11 token, which only ssh can use; --via auto finds that out" {
+@test "--via auto finds that only ssh can use a key in a PKCS#11 token" {
     local module id
     "$rig_root/tools/fetch-packages" "$rig_packages" softhsm2 libsofthsm2
     module=$rig_packages/usr/lib/softhsm/libsofthsm2.so
@@ -458,8 +458,8 @@ person_says() { # ANSWER
     manifest | grep -q "\"authentication\": \"token "
 }
 
-# A security key that waits for a touch, which is whoever opens ./touch to write; runs profgrab with it. Sets $pid, $helper:
-# what waits for the touch on ssh's behalf.
+# Runs profgrab with a security key that waits for a touch: opening ./touch for writing is the touch. Sets $pid, and $helper:
+# the process that waits for the touch on ssh's behalf.
 run_untouched() { # ARG...
     local softkey=$rig_root/build/rig/softkey.so i carrier
     ssh-keygen -q -t ed25519-sk -w "$softkey" -N '' -f token
@@ -478,7 +478,7 @@ run_untouched() { # ARG...
     fail "$(cat log)"
 }
 
-@test "a security key: its touch is asked for, and waited for" {
+@test "the touch of a security key is asked for, and waited for" {
     run_untouched
     timeout 10 bash -c ': >touch'
     wait "$pid" || fail "$(cat log)"
@@ -486,7 +486,7 @@ run_untouched() { # ARG...
     manifest | grep -q '"authentication": "security key '
 }
 
-@test "a security key that nobody touches: that is said, and nothing of it is left" {
+@test "a security key without a touch is reported, and nothing of it stays" {
     local i
     run_untouched --ask-timeout 2s
     ! wait "$pid" || fail "$(cat log)"
@@ -498,7 +498,7 @@ run_untouched() { # ARG...
     fail "ssh's helper is left"
 }
 
-@test "an agent that asks for a touch has a person's time, not a step's" {
+@test "an agent's request for a touch waits as long as a question, not as long as a step" {
     local softkey=$rig_root/build/rig/softkey.so
     ssh-keygen -q -t ed25519-sk -w "$softkey" -N '' -f token
     cat token.pub >>"$RIG_DIR/sshd/authorized_keys"
