@@ -16,7 +16,7 @@
 /* The number of files with two names, which only a kill during a rename leaves. */
 enum { MAX_SEVERAL = 100 };
 
-/* No run makes a larger file: the largest body of any kind has 2 GiB (fetch/kind.c). */
+/* No run makes a larger file: the largest body of any kind has 2 GiB (proto/kind.c). */
 #define MAX_FILE ((int64_t)4 << 30)
 /* The limit for holes in all files. A run leaves no holes, but a power cut may. The time to read a file
  * depends on its size, so without this limit a sparse file of a few kB on disk would take hours. */

@@ -19,23 +19,23 @@
 #define SERVER_TEXT_MAX (UINT64_C(64) << 20)
 
 struct check {
-    enum check_format format;
+    enum body_format format;
     uint64_t size;
     char head[HEAD_SIZE]; /* of the body; for gzip, of the inflated data */
     size_t head_len;
-    struct profile_scan *scan; /* CHECK_PPROF */
+    struct profile_scan *scan; /* BODY_PPROF */
     struct gunzip *gunzip;
     uint64_t inflated_max; /* the limit for the received bytes */
     uint64_t inflated;
     bool is_gzip;
-    struct trace_scan *trace; /* CHECK_TRACE */
+    struct trace_scan *trace; /* BODY_TRACE */
     bool failed;              /* `why` is the first error of gunzip or a scan */
     bool scan_failed;         /* the scan of the profile failed before the end */
     bool gunzipped;           /* the gzip data is whole */
     struct err why;
     bool stopped; /* the rest cannot change the result */
     bool no_gzip; /* the body does not begin as gzip does */
-    bool has_nul; /* CHECK_TEXT */
+    bool has_nul; /* BODY_TEXT */
     uint64_t nul_at;
     char last;
 };
@@ -66,18 +66,18 @@ static int take_inflated(void *ctx, const void *p, size_t n, struct err *err)
 
 static int readers_new(struct check *c, struct err *err)
 {
-    if (c->format == CHECK_TRACE) {
+    if (c->format == BODY_TRACE) {
         c->trace = trace_scan_new(err);
         return c->trace ? 0 : -1;
     }
-    if (c->format != CHECK_PPROF)
+    if (c->format != BODY_PPROF)
         return 0;
     c->scan = profile_scan_new(err);
     c->gunzip = c->scan ? gunzip_new(take_inflated, c, INFLATE_MAX, err) : NULL;
     return c->gunzip ? 0 : -1;
 }
 
-struct check *check_new(enum check_format format, struct err *err)
+struct check *check_new(enum body_format format, struct err *err)
 {
     struct check *c = calloc(1, sizeof *c);
     if (!c) {
@@ -154,14 +154,14 @@ int check_feed(struct check *c, const void *p, size_t n, struct err *err)
     int rc = 0;
     if (n == 0)
         return 0;
-    if (c->format == CHECK_PPROF)
+    if (c->format == BODY_PPROF)
         rc = pprof_feed(c, p, n, err);
     else
         head_add(c, p, n);
     /* trace_scan_finish reports the errors of a trace. */
-    if (c->format == CHECK_TRACE)
+    if (c->format == BODY_TRACE)
         trace_scan_feed(c->trace, p, n, NULL);
-    if (c->format == CHECK_TEXT)
+    if (c->format == BODY_TEXT)
         text_feed(c, p, n);
     c->size += n;
     return rc;
@@ -278,15 +278,15 @@ int check_finish(struct check *c, struct check_result *ret, struct err *err)
     if (looks_text(c->head, c->head_len))
         text_printable(ret->beginning, sizeof ret->beginning, c->head, c->head_len);
     switch (c->format) {
-    case CHECK_PPROF:
+    case BODY_PPROF:
         return pprof_finish(c, ret, err);
-    case CHECK_TRACE:
+    case BODY_TRACE:
         return trace_finish(c, ret, err);
-    case CHECK_TEXT:
+    case BODY_TEXT:
         return text_finish(c, ret, err);
-    case CHECK_RAW:
+    case BODY_RAW:
         return raw_finish(c, ret, err);
-    case CHECK_ANY:
+    case BODY_ANY:
         break;
     }
     return 0;

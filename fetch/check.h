@@ -10,14 +10,6 @@
 #include "base/base.h"
 #include "proto/proto.h"
 
-enum check_format {
-    CHECK_PPROF, /* profile.proto, gzip-compressed or not */
-    CHECK_TRACE, /* an execution trace */
-    CHECK_TEXT,  /* lines of text */
-    CHECK_RAW,   /* anything that is neither empty nor an HTML page */
-    CHECK_ANY,   /* anything that is not empty */
-};
-
 struct check_result {
     bool has_profile; /* `profile` is filled: the scan read the whole message */
     struct profile_summary profile;
@@ -28,7 +20,7 @@ struct check_result {
 
 struct check;
 
-struct check *check_new(enum check_format format, struct err *err);
+struct check *check_new(enum body_format format, struct err *err);
 void check_free(struct check *c);
 
 /* Returns 0 also for a body that is already known to be bad: the caller stores it, and check_finish reports

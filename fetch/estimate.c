@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "fetch/kind.h"
 #include "base/banned.h"
 
 /* Text is not compressed. Bytes of a goroutine in a full dump, and of a stack in a grouped one. */
@@ -22,7 +21,7 @@ static struct kind_size size_of_text(const struct plan_item *item)
 
 static struct kind_size find_size(const struct plan_item *item, const struct kind *kind)
 {
-    if (item->format == CHECK_TEXT && strstr(item->target, "debug="))
+    if (item->format == BODY_TEXT && strstr(item->target, "debug="))
         return size_of_text(item);
     return kind ? kind->size : other;
 }

@@ -177,8 +177,6 @@ void fetch_global_cleanup(void);
  */
 int fetch_look(int fd, const char *path, int copy_fd, struct fetch_item *ret, struct err *err);
 
-/* The kind whose profiles have samples of this type, as "cpu" of cpu; NULL if there are several or none. */
-const char *fetch_kind_of(const char *sample_type);
 void fetch_item_release(struct fetch_item *item);
 
 #endif

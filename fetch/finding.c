@@ -184,7 +184,7 @@ static int check_html_page(struct finding_case *c, const struct finding_rule *ru
 {
     const struct evidence *e = evidence_of(c);
     bool html = strncmp(e->item->content_type, "text/html", 9) == 0;
-    return add_if(c, rule, html && e->item->status == FETCH_OK && e->plan->format != CHECK_ANY, NULL);
+    return add_if(c, rule, html && e->item->status == FETCH_OK && e->plan->format != BODY_ANY, NULL);
 }
 
 static int check_reconnected(struct finding_case *c, const struct finding_rule *rule)

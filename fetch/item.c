@@ -48,7 +48,7 @@ static int feed_sink(void *ctx, const void *p, size_t n, struct err *err)
     return check_feed(s->check, p, n, err);
 }
 
-static int sink_open(struct sink *s, enum check_format format, struct err *err)
+static int sink_open(struct sink *s, enum body_format format, struct err *err)
 {
     s->hash = sha256_new(err);
     s->check = s->hash ? check_new(format, err) : NULL;
@@ -269,7 +269,7 @@ static int feed_file(struct sink *s, int fd, struct err *err)
 }
 
 /* Computes the hash of a file. With a format, also checks the file and fills in the facts of its content. */
-static int examine_file(const struct item_context *context, enum check_format format, struct fetch_item *item,
+static int examine_file(const struct item_context *context, enum body_format format, struct fetch_item *item,
                         struct err *err)
 {
     struct sink sink = {.fd = -1, .path = item->file};
@@ -300,7 +300,7 @@ int item_adopt(const struct plan_item *plan, const struct item_context *context,
 
 int item_look_again(const struct item_context *context, struct fetch_item *ret, struct err *err)
 {
-    return examine_file(context, CHECK_ANY, ret, err);
+    return examine_file(context, BODY_ANY, ret, err);
 }
 
 void fetch_item_release(struct fetch_item *item)
@@ -311,42 +311,26 @@ void fetch_item_release(struct fetch_item *item)
 /* ---- local files --------------------------------------------------------------------------------------- */
 
 /* Guesses the format of a file from its first bytes and its name. */
-static enum check_format guess_format(const char *path, const unsigned char *p, size_t n)
+static enum body_format guess_format(const char *path, const unsigned char *p, size_t n)
 {
     const char *name = file_base(path);
     unsigned minor;
     if (n >= 2 && p[0] == 0x1f && p[1] == 0x8b)
-        return CHECK_PPROF;
+        return BODY_PPROF;
     if (trace_header(p, n, &minor, NULL) == 0)
-        return CHECK_TRACE;
+        return BODY_TRACE;
     if (strstr(name, ".pb") || strstr(name, ".pprof") || strstr(name, ".prof"))
-        return CHECK_PPROF;
-    return memchr(p, '\0', n) ? CHECK_ANY : CHECK_TEXT;
+        return BODY_PPROF;
+    return memchr(p, '\0', n) ? BODY_ANY : BODY_TEXT;
 }
 
-const char *fetch_kind_of(const char *sample_type)
+static void look_kind(struct fetch_item *item, enum body_format format)
 {
-    static const struct {
-        const char *type, *kind;
-    } kinds[] = {{"cpu", "cpu"},
-                 {"inuse_space", "heap"},
-                 {"alloc_space", "heap"},
-                 {"goroutine", "goroutines"},
-                 {"threadcreate", "threadcreate"},
-                 {"contentions", "contention"}};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(sample_type, kinds[i].type) == 0)
-            return kinds[i].kind;
-    return NULL;
-}
-
-static void look_kind(struct fetch_item *item, enum check_format format)
-{
-    const char *kind = format == CHECK_TRACE ? "trace" : format == CHECK_TEXT ? "text" : "file";
-    if (format == CHECK_PPROF)
+    const char *kind = format == BODY_TRACE ? "trace" : format == BODY_TEXT ? "text" : "file";
+    if (format == BODY_PPROF)
         kind = "profile";
     for (size_t t = 0; t < item->profile.n_types; t++) {
-        const char *known = fetch_kind_of(item->profile.types[t].type);
+        const char *known = kind_of_sample_type(item->profile.types[t].type);
         kind = known ? known : kind;
     }
     snprintf(item->kind, sizeof item->kind, "%s", kind);
@@ -359,7 +343,7 @@ int fetch_look(int fd, const char *path, int copy_fd, struct fetch_item *ret, st
     char chunk[65536];
     int rc = -1;
     ssize_t n = read(fd, chunk, sizeof chunk);
-    enum check_format format = guess_format(path, (const unsigned char *)chunk, n > 0 ? (size_t)n : 0);
+    enum body_format format = guess_format(path, (const unsigned char *)chunk, n > 0 ? (size_t)n : 0);
     if (n >= 0 && sink_open(&sink, format, err) < 0)
         goto out;
     for (; n != 0; n = read(fd, chunk, sizeof chunk)) {

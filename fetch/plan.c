@@ -34,14 +34,14 @@ static void file_stem(char *dst, size_t cap, const char *name)
 static const char *get_ending(const struct plan_item *item)
 {
     switch (item->format) {
-    case CHECK_PPROF:
+    case BODY_PPROF:
         return ".pb.gz";
-    case CHECK_TRACE:
+    case BODY_TRACE:
         return ".out";
-    case CHECK_TEXT:
+    case BODY_TEXT:
         return ".txt";
-    case CHECK_RAW:
-    case CHECK_ANY:
+    case BODY_RAW:
+    case BODY_ANY:
         break;
     }
     return item->name_by_type ? "" : ".txt";
@@ -98,7 +98,7 @@ static struct plan_item make_item(const struct request *w)
 {
     unsigned max_mb = w->kind ? w->kind->max_mb : KIND_OTHER_MAX_MB;
     struct plan_item item = {
-        .timed_ms = w->timed_ms, .format = CHECK_PPROF, .max_bytes = (uint64_t)max_mb << 20};
+        .timed_ms = w->timed_ms, .format = BODY_PPROF, .max_bytes = (uint64_t)max_mb << 20};
     snprintf(item.kind, sizeof item.kind, "%s", w->name);
     snprintf(item.argument, sizeof item.argument, "%s", w->argument);
     if (w->kind) {
@@ -169,7 +169,7 @@ static int add_raw(struct plan *p, const struct request *w, struct err *err)
     struct plan_item item = make_item(w);
     const struct kind *kind = kind_of_path(w->name);
     char stem[128];
-    item.format = kind ? kind->format : is_path_of_page(w->name) ? CHECK_ANY : CHECK_RAW;
+    item.format = kind ? kind->format : is_path_of_page(w->name) ? BODY_ANY : BODY_RAW;
     item.name_by_type = !kind;
     /* A path that takes time is a profile of some kind, so fetch it after the snapshots. */
     if (w->timed_ms > 0)
@@ -181,7 +181,7 @@ static int add_raw(struct plan *p, const struct request *w, struct err *err)
 
 static int add_named(struct plan *p, const struct service *service, const char *name, struct err *err)
 {
-    struct plan_item item = {.format = CHECK_PPROF, .max_bytes = (uint64_t)KIND_OTHER_MAX_MB << 20};
+    struct plan_item item = {.format = BODY_PPROF, .max_bytes = (uint64_t)KIND_OTHER_MAX_MB << 20};
     char escaped[400], stem[128];
     escape_name(escaped, sizeof escaped, name);
     snprintf(item.kind, sizeof item.kind, "%s", name);
@@ -243,11 +243,11 @@ static int add_kind(struct plan *p, const struct service *service, const struct 
     case FORM_GROUPED:
         query = "?debug=1";
         suffix = "-grouped";
-        item.format = CHECK_TEXT;
+        item.format = BODY_TEXT;
         break;
     case FORM_TEXT:
-        query = w->kind->arguments & ARG_FORM ? "?debug=2" : "?debug=1";
-        item.format = CHECK_TEXT;
+        query = w->kind->arguments & KIND_ARG_FORM ? "?debug=2" : "?debug=1";
+        item.format = BODY_TEXT;
         break;
     case FORM_GC:
         query = "?gc=1";
@@ -259,7 +259,7 @@ static int add_kind(struct plan *p, const struct service *service, const struct 
         suffix = "-delta";
         item.rank = RANK_DELTA;
     }
-    item.pairs = w->kind->pairs && w->form != FORM_DELTA && item.format == CHECK_PPROF;
+    item.pairs = w->kind->pairs && w->form != FORM_DELTA && item.format == BODY_PPROF;
     join_endpoint(item.target, sizeof item.target, service, get_endpoint(w->kind, index));
     size_t n = strlen(item.target);
     snprintf(item.target + n, sizeof item.target - n, "%s", query);
@@ -326,7 +326,7 @@ static int add_request(struct plan *p, const struct service *service, const stru
 {
     if (w->name[0] == '/')
         return add_raw(p, w, err);
-    if (w->kind && w->form == FORM_BARE && w->kind->arguments & ARG_FORM)
+    if (w->kind && w->form == FORM_BARE && w->kind->arguments & KIND_ARG_FORM)
         return add_goroutines(p, service, w, index, err);
     if (w->kind)
         return add_kind(p, service, w, index, err);

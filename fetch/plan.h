@@ -18,7 +18,7 @@ struct plan_item {
     char file[280];    /* name, without directories */
     bool name_by_type; /* its ending depends on the content type */
     enum kind_rank rank;
-    enum check_format format;
+    enum body_format format;
     int64_t timed_ms;
     uint64_t max_bytes;     /* of its body */
     bool already_collected; /* an earlier run has fetched it: skip it */

@@ -23,11 +23,11 @@ int fetch_kind_help(size_t i, struct fetch_kind_help *ret)
         if (i != n)
             continue;
         ret->name = k->name;
-        ret->argument = k->arguments & ARG_SECONDS ? k->seconds == 5 ? "[=5s]" : "[=30s]"
-                        : k->arguments & ARG_GC    ? "[=gc]"
-                        : k->arguments & ARG_FORM  ? "[=text|grouped|proto]"
-                        : k->arguments & ARG_DELTA ? "[=text|30s]"
-                                                   : "";
+        ret->argument = k->arguments & KIND_ARG_SECONDS ? k->seconds == 5 ? "[=5s]" : "[=30s]"
+                        : k->arguments & KIND_ARG_GC    ? "[=gc]"
+                        : k->arguments & KIND_ARG_FORM  ? "[=text|grouped|proto]"
+                        : k->arguments & KIND_ARG_DELTA ? "[=text|30s]"
+                                                        : "";
         ret->help = k->help;
         return 0;
     }
@@ -43,12 +43,13 @@ static int bad_argument(const struct request *w, struct err *err)
     err_set(err, ERR_USAGE, "kind \"%s\" does not take \"%s\"", w->name, w->argument);
     if (!a)
         return err_hint(err, "write just %s", w->name);
-    return err_hint(err, "it takes%s%s%s%s", a & (ARG_SECONDS | ARG_DELTA) ? " a duration such as 30s" : "",
-                    a & ARG_DELTA ? " or" : "",
-                    a & ARG_TEXT ? " text"
-                    : a & ARG_GC ? " gc"
-                                 : "",
-                    a & ARG_FORM ? " text, grouped or proto" : "");
+    return err_hint(err, "it takes%s%s%s%s",
+                    a & (KIND_ARG_SECONDS | KIND_ARG_DELTA) ? " a duration such as 30s" : "",
+                    a & KIND_ARG_DELTA ? " or" : "",
+                    a & KIND_ARG_TEXT ? " text"
+                    : a & KIND_ARG_GC ? " gc"
+                                      : "",
+                    a & KIND_ARG_FORM ? " text, grouped or proto" : "");
 }
 
 static int parse_seconds(struct request *w, struct err *err)
@@ -61,7 +62,7 @@ static int parse_seconds(struct request *w, struct err *err)
     /* Refuse a fraction and an empty value, because Go reads them as its default of 30 s. */
     if (ms == 0)
         return err_set(err, ERR_USAGE, "%s: a duration of nothing: \"%s\"", w->name, w->argument);
-    if (ms % 1000 && !(w->kind->arguments & ARG_FRACTION))
+    if (ms % 1000 && !(w->kind->arguments & KIND_ARG_FRACTION))
         return err_set(err, ERR_USAGE, "%s: whole seconds only, \"%s\" has a fraction", w->name, w->argument);
     w->timed_ms = ms;
     return 0;
@@ -73,10 +74,10 @@ static int parse_argument(struct request *w, struct err *err)
         const char *word;
         unsigned argument;
         enum request_form form;
-    } forms[] = {{"text", ARG_TEXT | ARG_FORM, FORM_TEXT},
-                 {"grouped", ARG_FORM, FORM_GROUPED},
-                 {"proto", ARG_FORM, FORM_PROTO},
-                 {"gc", ARG_GC, FORM_GC}};
+    } forms[] = {{"text", KIND_ARG_TEXT | KIND_ARG_FORM, FORM_TEXT},
+                 {"grouped", KIND_ARG_FORM, FORM_GROUPED},
+                 {"proto", KIND_ARG_FORM, FORM_PROTO},
+                 {"gc", KIND_ARG_GC, FORM_GC}};
     unsigned allowed = w->kind ? w->kind->arguments : 0;
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         if (strcmp(w->argument, forms[i].word) != 0 || !(allowed & forms[i].argument))
@@ -84,9 +85,9 @@ static int parse_argument(struct request *w, struct err *err)
         w->form = forms[i].form;
         return 0;
     }
-    if (!(allowed & (ARG_SECONDS | ARG_DELTA)) || w->argument[0] < '0' || w->argument[0] > '9')
+    if (!(allowed & (KIND_ARG_SECONDS | KIND_ARG_DELTA)) || w->argument[0] < '0' || w->argument[0] > '9')
         return bad_argument(w, err);
-    if (allowed & ARG_DELTA)
+    if (allowed & KIND_ARG_DELTA)
         w->form = FORM_DELTA;
     return parse_seconds(w, err);
 }
@@ -127,20 +128,23 @@ static int check_name(const struct request *w, struct err *err)
     return err_set(err, ERR_USAGE, "\"%s\" cannot be a kind or a path", shown);
 }
 
-/* How long the server takes for a raw path: its `seconds`, else Go's defaults. The server rejects invalid
- * numbers. */
+/* How long the handler at the end of this path takes if the request has no `seconds`. */
+static int64_t get_own_time(const char *path, size_t n)
+{
+    const char *slash = memrchr(path, '/', n);
+    char endpoint[256];
+    snprintf(endpoint, sizeof endpoint, "%.*s", slash ? (int)(path + n - slash - 1) : 0,
+             slash ? slash + 1 : "");
+    const struct kind *kind = kind_of_endpoint(endpoint);
+    return kind ? kind->own_seconds * INT64_C(1000) : 0;
+}
+
+/* How long the server takes for a raw path: its `seconds`, else the handler's default. The server rejects
+ * invalid numbers. */
 static void time_raw_path(struct request *w)
 {
-    static const struct {
-        const char *ending;
-        int64_t ms;
-    } usual[] = {{"/profile", 30000}, {"/fgprof", 30000}, {"/trace", 1000}};
     size_t n = strcspn(w->name, "?");
-    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
-        size_t len = strlen(usual[i].ending);
-        if (n >= len && strncmp(w->name + n - len, usual[i].ending, len) == 0)
-            w->timed_ms = usual[i].ms;
-    }
+    w->timed_ms = get_own_time(w->name, n);
     for (const char *p = w->name + n; *p; p += strcspn(p, "&")) {
         char value[24];
         int64_t ms = 0;
@@ -265,8 +269,8 @@ bool request_compressible(const struct request_list *l)
         const struct request *w = &l->items[i];
         /* Bare `goroutines` includes text. */
         bool text = w->form == FORM_TEXT || w->form == FORM_GROUPED ||
-                    (w->form == FORM_BARE && w->kind && w->kind->arguments & ARG_FORM);
-        if (text || (w->kind && w->kind->format == CHECK_TRACE))
+                    (w->form == FORM_BARE && w->kind && w->kind->arguments & KIND_ARG_FORM);
+        if (text || (w->kind && w->kind->format == BODY_TRACE))
             return true;
     }
     return false;
@@ -333,7 +337,7 @@ int fetch_count_items(const struct strlist *words, size_t *ret, struct err *err)
 
 static bool is_costly(const struct request *w)
 {
-    bool stops = w->form == FORM_TEXT && w->kind && w->kind->arguments & ARG_FORM;
+    bool stops = w->form == FORM_TEXT && w->kind && w->kind->arguments & KIND_ARG_FORM;
     return w->timed_ms > 0 || stops;
 }
 

@@ -10,7 +10,6 @@
 
 #include "base/base.h"
 #include "fetch/fetch.h"
-#include "fetch/kind.h"
 
 enum request_form {
     FORM_BARE,

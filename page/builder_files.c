@@ -43,7 +43,7 @@ static int draw_profile(struct page_builder *d, const struct page_files *files, 
     for (size_t i = 0; rc == 0 && i < p->n_sample_types && !f->entry.kind; i++) {
         char type[64];
         struct str name = profile_str(p, p->sample_types[i].type);
-        f->entry.kind = files->kind_of(text_printable(type, sizeof type, name.p, name.n));
+        f->entry.kind = kind_of_sample_type(text_printable(type, sizeof type, name.p, name.n));
     }
     if (rc == 0)
         rc = page_builder_add_profile(d, f, p, err);

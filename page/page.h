@@ -96,8 +96,6 @@ struct page_files {
     /* Adds a hint on the type of a file that is neither a profile nor a dump. Returns -1. */
     int (*hint)(const char *name, const void *p, size_t n, struct err *err);
     const char *(*title)(const char *name);
-    /* The kind whose profiles have samples of this type; NULL if there are several or none. */
-    const char *(*kind_of)(const char *sample_type);
 };
 /* Writes the page of files, each of them a profile or a dump of goroutines. */
 int page_build_files(const struct page_files *files, const struct page_output *to, struct err *err);

@@ -23,7 +23,7 @@
 #define VARINT_MAX_SHIFT 70 /* 10 bytes of 7 bits */
 #define LENGTH_MAX_SHIFT 35 /* 5 bytes of 7 bits, for lengths and tags */
 
-enum kind {
+enum message_kind {
     PROFILE,
     SAMPLE_TYPE,
     PERIOD_TYPE,
@@ -133,7 +133,7 @@ struct profile_scan {
     unsigned shift;
     uint64_t region_end; /* in the IN_ states */
     struct {
-        enum kind kind;
+        enum message_kind kind;
         uint64_t end;
     } open[3]; /* profile, sample or location, label or line */
     unsigned depth;
@@ -293,7 +293,7 @@ static int handle_number(struct profile_scan *s, uint64_t number, struct err *er
     }
 }
 
-static int begin_message(struct profile_scan *s, enum kind kind, struct err *err)
+static int begin_message(struct profile_scan *s, enum message_kind kind, struct err *err)
 {
     switch (kind) {
     case SAMPLE_TYPE:
@@ -323,7 +323,7 @@ static int begin_message(struct profile_scan *s, enum kind kind, struct err *err
 }
 
 /* The sample types may follow the samples, so this only records, and the end checks. */
-static void end_message(struct profile_scan *s, enum kind kind)
+static void end_message(struct profile_scan *s, enum message_kind kind)
 {
     if (kind != SAMPLE)
         return;
@@ -436,7 +436,7 @@ static int read_tag(struct profile_scan *s, struct err *err)
         return 0;
     uint64_t field = s->number >> 3;
     unsigned wire = s->number & 7;
-    enum kind kind = s->open[s->depth].kind;
+    enum message_kind kind = s->open[s->depth].kind;
     if (s->number > UINT32_MAX || s->shift > LENGTH_MAX_SHIFT || field == 0)
         return err_set(err, ERR_FAILED, AT "%s has a field with a bad number", item_at(s), kind_names[kind]);
     s->role = field < MAX_FIELD ? fields[kind][field] : UNKNOWN;
@@ -501,7 +501,7 @@ static int read_packed(struct profile_scan *s, struct err *err)
     return 0;
 }
 
-static int open_message(struct profile_scan *s, enum kind kind, uint64_t n, struct err *err)
+static int open_message(struct profile_scan *s, enum message_kind kind, uint64_t n, struct err *err)
 {
     if (begin_message(s, kind, err) || begin_region(s, AT_TAG, n, err))
         return -1;
@@ -522,7 +522,7 @@ static int read_length(struct profile_scan *s, struct err *err)
     if (s->shift > LENGTH_MAX_SHIFT || n > INT32_MAX - 5)
         return err_set(err, ERR_FAILED, AT "a field of more than 2 GiB", item_at(s));
     if (s->role >= MESSAGE)
-        return open_message(s, (enum kind)(s->role - MESSAGE), n, err);
+        return open_message(s, (enum message_kind)(s->role - MESSAGE), n, err);
     if (s->role == UNKNOWN)
         return begin_region(s, IN_SKIPPED, n, err);
     if (s->role != STRING)

@@ -280,7 +280,7 @@ static void inflate_all(const char *p, size_t n)
 static void check_gzip(const char *p, size_t n)
 {
     struct check_result result;
-    struct check *c = check_new(CHECK_PPROF, NULL);
+    struct check *c = check_new(BODY_PPROF, NULL);
     if (c && check_feed(c, p, n, NULL) == 0)
         (void)check_finish(c, &result, NULL);
     check_free(c);

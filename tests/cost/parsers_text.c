@@ -174,7 +174,7 @@ static const struct cost_grammar bodies[] = {
 
 static void check_body(const char *p, size_t n)
 {
-    static const enum check_format formats[] = {CHECK_PPROF, CHECK_TRACE, CHECK_TEXT, CHECK_RAW};
+    static const enum body_format formats[] = {BODY_PPROF, BODY_TRACE, BODY_TEXT, BODY_RAW};
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         struct check_result result;
         struct check *c = check_new(formats[i], NULL);

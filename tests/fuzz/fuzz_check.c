@@ -7,7 +7,7 @@
 #include "fetch/check.h"
 #include "base/banned.h"
 
-static int judge(enum check_format format, const uint8_t *p, size_t n, bool whole, struct check_result *ret)
+static int judge(enum body_format format, const uint8_t *p, size_t n, bool whole, struct check_result *ret)
 {
     struct err err = ERR_INIT;
     struct check *c = check_new(format, &err);
@@ -51,14 +51,14 @@ static void check_equal(const struct check_result *a, const struct check_result 
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
-    static const enum check_format formats[] = {CHECK_PPROF, CHECK_TRACE, CHECK_TEXT, CHECK_RAW};
+    static const enum body_format formats[] = {BODY_PPROF, BODY_TRACE, BODY_TEXT, BODY_RAW};
     if (n == 0)
         return 0;
-    enum check_format format = formats[p[0] % 4];
+    enum body_format format = formats[p[0] % 4];
     struct check_result whole, pieces;
     int rc = judge(format, p + 1, n - 1, true, &whole);
     assert(judge(format, p + 1, n - 1, false, &pieces) == rc);
-    assert(rc < 0 || format != CHECK_PPROF || whole.has_profile);
+    assert(rc < 0 || format != BODY_PPROF || whole.has_profile);
     assert(rc < 0 || n > 1);
     assert(memchr(whole.beginning, '\0', sizeof whole.beginning) && fuzz_is_printable(whole.beginning));
     if (whole.has_profile)

@@ -628,7 +628,7 @@ static int read_body(void *ctx, struct err *err)
 {
     const struct input *in = ctx;
     struct check_result result;
-    struct check *c = check_new(*in->p == 'g' ? CHECK_TRACE : CHECK_PPROF, err);
+    struct check *c = check_new(*in->p == 'g' ? BODY_TRACE : BODY_PPROF, err);
     if (!c)
         return -1;
     int rc = check_feed(c, in->p, in->n, err);

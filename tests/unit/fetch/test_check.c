@@ -37,7 +37,7 @@ static void gzip(struct buf *gz, const void *p, size_t n)
     deflateEnd(&z);
 }
 
-static int check(enum check_format format, const void *p, size_t n, size_t piece, struct check_result *ret,
+static int check(enum body_format format, const void *p, size_t n, size_t piece, struct check_result *ret,
                  struct err *err)
 {
     const char *bytes = p;
@@ -54,19 +54,19 @@ static int check(enum check_format format, const void *p, size_t n, size_t piece
 static const size_t pieces[] = {1, 3, 10, 100000};
 #define PIECES (sizeof pieces / sizeof *pieces)
 
-static void expect_good(enum check_format format, const void *p, size_t n)
+static void expect_good(enum body_format format, const void *p, size_t n)
 {
     for (size_t i = 0; i < PIECES; i++) {
         struct check_result result;
         struct err err = ERR_INIT;
         if (check(format, p, n, pieces[i], &result, &err))
             fail_msg("%s", err.msg);
-        assert_int_equal(result.has_profile, format == CHECK_PPROF);
-        assert_int_equal(result.trace_minor, format == CHECK_TRACE ? 22 : 0);
+        assert_int_equal(result.has_profile, format == BODY_PPROF);
+        assert_int_equal(result.trace_minor, format == BODY_TRACE ? 22 : 0);
     }
 }
 
-static void expect_bad(enum check_format format, const void *p, size_t n, const char *msg)
+static void expect_bad(enum body_format format, const void *p, size_t n, const char *msg)
 {
     for (size_t i = 0; i < PIECES; i++) {
         struct check_result result;
@@ -77,7 +77,7 @@ static void expect_bad(enum check_format format, const void *p, size_t n, const 
     }
 }
 
-static void expect_bad_text(enum check_format format, const char *text, const char *msg)
+static void expect_bad_text(enum body_format format, const char *text, const char *msg)
 {
     expect_bad(format, text, strlen(text), msg);
 }
@@ -85,17 +85,17 @@ static void expect_bad_text(enum check_format format, const char *text, const ch
 static void test_empty(void **state)
 {
     (void)state;
-    static const enum check_format formats[] = {CHECK_PPROF, CHECK_TRACE, CHECK_TEXT, CHECK_RAW, CHECK_ANY};
+    static const enum body_format formats[] = {BODY_PPROF, BODY_TRACE, BODY_TEXT, BODY_RAW, BODY_ANY};
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         expect_bad(formats[i], "", 0, "the body is empty");
-    expect_good(CHECK_RAW, "\0", 1);
+    expect_good(BODY_RAW, "\0", 1);
     check_free(NULL);
 }
 
 static void expect_summary(const void *p, size_t n)
 {
     struct check_result result;
-    assert_int_equal(check(CHECK_PPROF, p, n, 7, &result, NULL), 0);
+    assert_int_equal(check(BODY_PPROF, p, n, 7, &result, NULL), 0);
     assert_true(result.has_profile);
     assert_int_equal(result.profile.samples, 2);
     assert_int_equal(result.profile.types[0].total, 42);
@@ -109,9 +109,9 @@ static void test_profile(void **state)
     (void)state;
     struct buf gz = BUF_INIT(4096);
     gzip(&gz, profile, PROFILE_SIZE);
-    expect_good(CHECK_PPROF, gz.data, gz.len);
+    expect_good(BODY_PPROF, gz.data, gz.len);
     expect_summary(gz.data, gz.len);
-    expect_good(CHECK_PPROF, profile, PROFILE_SIZE);
+    expect_good(BODY_PPROF, profile, PROFILE_SIZE);
     expect_summary(profile, PROFILE_SIZE);
     buf_release(&gz);
 }
@@ -121,17 +121,17 @@ static void test_bad_profile(void **state)
     (void)state;
     struct buf gz = BUF_INIT(4096);
     gzip(&gz, profile, PROFILE_SIZE);
-    expect_bad(CHECK_PPROF, gz.data, 20, "cut off inside gzip data after 20 bytes");
+    expect_bad(BODY_PPROF, gz.data, 20, "cut off inside gzip data after 20 bytes");
     gz.data[gz.len - 5] ^= 1;
-    expect_bad(CHECK_PPROF, gz.data, gz.len - 1, "at byte 42: the gzip data is broken: incorrect data check");
-    expect_bad(CHECK_PPROF, "\x1f", 1, "cut off inside gzip data after 1 bytes");
-    expect_bad(CHECK_PPROF, "\x0a", 1, "this is not a profile: cut off inside the profile after 1 bytes");
-    expect_bad(CHECK_PPROF, profile, PROFILE_SIZE - 1, "cut off inside the profile after 28 bytes");
-    expect_bad(CHECK_PPROF, profile, 11, "it has no strings");
+    expect_bad(BODY_PPROF, gz.data, gz.len - 1, "at byte 42: the gzip data is broken: incorrect data check");
+    expect_bad(BODY_PPROF, "\x1f", 1, "cut off inside gzip data after 1 bytes");
+    expect_bad(BODY_PPROF, "\x0a", 1, "this is not a profile: cut off inside the profile after 1 bytes");
+    expect_bad(BODY_PPROF, profile, PROFILE_SIZE - 1, "cut off inside the profile after 28 bytes");
+    expect_bad(BODY_PPROF, profile, 11, "it has no strings");
     buf_clear(&gz);
     gzip(&gz, profile, 11);
-    expect_bad(CHECK_PPROF, gz.data, gz.len, "it has no strings");
-    expect_bad(CHECK_PPROF, trace, sizeof trace - 1, "this is an execution trace, not a profile");
+    expect_bad(BODY_PPROF, gz.data, gz.len, "it has no strings");
+    expect_bad(BODY_PPROF, trace, sizeof trace - 1, "this is an execution trace, not a profile");
     buf_release(&gz);
 }
 
@@ -143,10 +143,10 @@ static void test_long_bad_profile(void **state)
     buf_add(&body, profile, PROFILE_SIZE);
     for (int i = 0; i < 30000; i++)
         buf_addc(&body, '\x01');
-    expect_bad(CHECK_PPROF, body.data, body.len, "at byte 29: the profile has a field with a bad number");
+    expect_bad(BODY_PPROF, body.data, body.len, "at byte 29: the profile has a field with a bad number");
     gzip(&gz, body.data, body.len);
-    expect_bad(CHECK_PPROF, gz.data, gz.len, "at byte 29: the profile has a field with a bad number");
-    expect_bad(CHECK_PPROF, gz.data, gz.len - 9, "at byte 29: the profile has a field with a bad number");
+    expect_bad(BODY_PPROF, gz.data, gz.len, "at byte 29: the profile has a field with a bad number");
+    expect_bad(BODY_PPROF, gz.data, gz.len - 9, "at byte 29: the profile has a field with a bad number");
     buf_release(&body);
     buf_release(&gz);
 }
@@ -160,7 +160,7 @@ static void test_behind_the_profile(void **state)
     struct err err = ERR_INIT;
     gzip(&gz, profile, PROFILE_SIZE);
     buf_adds(&gz, "error: broken pipe\n");
-    assert_int_equal(check(CHECK_PPROF, gz.data, gz.len, 9, &result, &err), -1);
+    assert_int_equal(check(BODY_PPROF, gz.data, gz.len, 9, &result, &err), -1);
     assert_non_null(strstr(err.msg, "garbage behind the end of the gzip data"));
     assert_true(result.has_profile);
     assert_int_equal(result.profile.types[0].total, 42);
@@ -173,17 +173,17 @@ static void test_wrong_answer(void **state)
     static const char page[] = "\xef\xbb\xbf\n <!DOCTYPE HTML PUBLIC>\n<html><body>log in</body></html>\n";
     struct buf gz = BUF_INIT(4096);
     struct check_result result;
-    expect_bad_text(CHECK_PPROF, page, "this is HTML, not a profile");
-    expect_bad_text(CHECK_TRACE, page, "this is HTML, not a trace");
-    expect_bad_text(CHECK_TEXT, page, "this is HTML, not plain text");
-    expect_bad_text(CHECK_PPROF, "<HTML>", "this is HTML, not a profile");
-    expect_bad_text(CHECK_PPROF, "\n<html>\n", "this is HTML, not a profile");
+    expect_bad_text(BODY_PPROF, page, "this is HTML, not a profile");
+    expect_bad_text(BODY_TRACE, page, "this is HTML, not a trace");
+    expect_bad_text(BODY_TEXT, page, "this is HTML, not plain text");
+    expect_bad_text(BODY_PPROF, "<HTML>", "this is HTML, not a profile");
+    expect_bad_text(BODY_PPROF, "\n<html>\n", "this is HTML, not a profile");
     gzip(&gz, page, sizeof page - 1);
-    expect_bad(CHECK_PPROF, gz.data, gz.len, "this is HTML, not a profile");
-    expect_bad_text(CHECK_PPROF, "heap profile: 1: 2 [3: 4]\n",
+    expect_bad(BODY_PPROF, gz.data, gz.len, "this is HTML, not a profile");
+    expect_bad_text(BODY_PPROF, "heap profile: 1: 2 [3: 4]\n",
                     "this is text, not a profile: heap profile: 1: 2 [3: 4]");
-    expect_bad_text(CHECK_TRACE, "no\n\ttrace", "this is text, not a trace: no trace");
-    assert_int_equal(check(CHECK_PPROF, "Unknown profile\n", 16, 5, &result, NULL), -1);
+    expect_bad_text(BODY_TRACE, "no\n\ttrace", "this is text, not a trace: no trace");
+    assert_int_equal(check(BODY_PPROF, "Unknown profile\n", 16, 5, &result, NULL), -1);
     assert_string_equal(result.beginning, "Unknown profile");
     assert_false(result.has_profile);
     buf_release(&gz);
@@ -193,7 +193,7 @@ static void expect_gzip_bad(const void *p, size_t n, const char *msg)
 {
     struct buf gz = BUF_INIT(1 << 20);
     gzip(&gz, p, n);
-    expect_bad(CHECK_PPROF, gz.data, gz.len, msg);
+    expect_bad(BODY_PPROF, gz.data, gz.len, msg);
     buf_release(&gz);
 }
 
@@ -203,23 +203,23 @@ static void test_no_profile(void **state)
     (void)state;
     static const char noise[] = "\x71\x01\x80\xff\x00\x13\x9c";
     struct check_result result;
-    expect_bad(CHECK_PPROF, noise, sizeof noise - 1,
+    expect_bad(BODY_PPROF, noise, sizeof noise - 1,
                "this is not a profile: at byte 0: field 14 of the profile has wire type 1");
     expect_gzip_bad(noise, sizeof noise - 1,
                     "this is not a profile: at byte 0: field 14 of the profile has wire type 1");
     /* Fields that no profile has may be of any type: what follows them ends in the middle. */
-    expect_bad(CHECK_PPROF, "\xfa\x01\x7f\x80", 4,
+    expect_bad(BODY_PPROF, "\xfa\x01\x7f\x80", 4,
                "this is not a profile: cut off inside the profile after 4 bytes");
-    expect_bad(CHECK_PPROF, "\x0a\x04\x08\x01\x10\x02", 6, "this is not a profile: it has no strings");
-    expect_bad(CHECK_PPROF, "\x0a\x03\x08\x01", 4,
+    expect_bad(BODY_PPROF, "\x0a\x04\x08\x01\x10\x02", 6, "this is not a profile: it has no strings");
+    expect_bad(BODY_PPROF, "\x0a\x03\x08\x01", 4,
                "this is not a profile: cut off inside a sample type after 4 bytes");
-    expect_bad(CHECK_PPROF, "\x1f\x8b garbage that says it is gzip", 33,
+    expect_bad(BODY_PPROF, "\x1f\x8b garbage that says it is gzip", 33,
                "this is not a profile: at byte 4: the gzip data is broken: unknown compression method");
-    expect_bad_text(CHECK_PPROF, "{\"error\": \"no such route\"}",
+    expect_bad_text(BODY_PPROF, "{\"error\": \"no such route\"}",
                     "this is JSON, not a profile: {\"error\": \"no such route\"}");
-    expect_bad_text(CHECK_PPROF, " [1, 2]", "this is JSON, not a profile: [1, 2]");
-    expect_bad_text(CHECK_PPROF, "[error] no", "this is text, not a profile: [error] no");
-    expect_bad_text(CHECK_PPROF, "\nGOROUTINE\n", "this is text, not a profile: GOROUTINE");
+    expect_bad_text(BODY_PPROF, " [1, 2]", "this is JSON, not a profile: [1, 2]");
+    expect_bad_text(BODY_PPROF, "[error] no", "this is text, not a profile: [error] no");
+    expect_bad_text(BODY_PPROF, "\nGOROUTINE\n", "this is text, not a profile: GOROUTINE");
     expect_gzip_bad("busy\n", 5, "this is gzip of text, not a profile: busy");
     expect_gzip_bad("{}", 2, "this is gzip of JSON, not a profile: {}");
     expect_gzip_bad("", 0, "this is gzip of nothing, not a profile");
@@ -228,16 +228,16 @@ static void test_no_profile(void **state)
     gzip(&once, profile, PROFILE_SIZE);
     expect_gzip_bad(once.data, once.len, "this is gzip of gzip data, not a profile");
     buf_release(&once);
-    expect_bad(CHECK_PPROF,
+    expect_bad(BODY_PPROF,
                "\x7f"
                "ELF\2\1\1\0",
                8, "this is an ELF file, not a profile");
-    expect_bad(CHECK_PPROF, "PK\3\4\0\0", 6, "this is a zip archive, not a profile");
-    expect_bad(CHECK_TEXT, "\x1f\x8b\x08\0\0\0\0\0\0\0", 10, "this is gzip data, not plain text");
+    expect_bad(BODY_PPROF, "PK\3\4\0\0", 6, "this is a zip archive, not a profile");
+    expect_bad(BODY_TEXT, "\x1f\x8b\x08\0\0\0\0\0\0\0", 10, "this is gzip data, not plain text");
     /* One that is damaged is a profile all the same. */
-    assert_int_equal(check(CHECK_PPROF, profile, PROFILE_SIZE - 1, 5, &result, NULL), -1);
+    assert_int_equal(check(BODY_PPROF, profile, PROFILE_SIZE - 1, 5, &result, NULL), -1);
     assert_false(result.other);
-    assert_int_equal(check(CHECK_PPROF, noise, sizeof noise - 1, 5, &result, NULL), -1);
+    assert_int_equal(check(BODY_PPROF, noise, sizeof noise - 1, 5, &result, NULL), -1);
     assert_true(result.other);
 }
 
@@ -247,15 +247,15 @@ static void test_pages(void **state)
     (void)state;
     static const char page[] = "<!DOCTYPE html>\n<title>Node Exporter</title>\n";
     struct check_result result;
-    expect_bad_text(CHECK_RAW, page, "this is an HTML page titled \"Node Exporter\", not what was asked for");
-    assert_int_equal(check(CHECK_RAW, page, sizeof page - 1, 5, &result, NULL), -1);
+    expect_bad_text(BODY_RAW, page, "this is an HTML page titled \"Node Exporter\", not what was asked for");
+    assert_int_equal(check(BODY_RAW, page, sizeof page - 1, 5, &result, NULL), -1);
     assert_true(result.other);
-    expect_good(CHECK_ANY, page, sizeof page - 1);
-    expect_bad_text(CHECK_RAW, "<a href=x>", "this is HTML, not what was asked for");
-    expect_bad_text(CHECK_RAW, "<!-- x -->", "this is HTML, not what was asked for");
-    expect_good(CHECK_RAW, "<abc>", 5);
-    expect_good(CHECK_RAW, "<?xml ?>", 8);
-    expect_good(CHECK_RAW, "{}", 2);
+    expect_good(BODY_ANY, page, sizeof page - 1);
+    expect_bad_text(BODY_RAW, "<a href=x>", "this is HTML, not what was asked for");
+    expect_bad_text(BODY_RAW, "<!-- x -->", "this is HTML, not what was asked for");
+    expect_good(BODY_RAW, "<abc>", 5);
+    expect_good(BODY_RAW, "<?xml ?>", 8);
+    expect_good(BODY_RAW, "{}", 2);
 }
 
 /* Remote text goes into messages printable and cut. */
@@ -265,37 +265,37 @@ static void test_beginning(void **state)
     struct check_result result;
     char text[2000];
     memset(text, 'x', sizeof text);
-    assert_int_equal(check(CHECK_TRACE, text, sizeof text, 100, &result, NULL), -1);
+    assert_int_equal(check(BODY_TRACE, text, sizeof text, 100, &result, NULL), -1);
     assert_in_range(strlen(result.beginning), 190, 199);
     assert_string_equal(result.beginning + strlen(result.beginning) - 4, "x...");
     static const char hidden[] = "a\xe2\x80\xae"
                                  "b\xc2\x9b"
                                  "c\xff\n";
-    assert_int_equal(check(CHECK_TEXT, hidden, sizeof hidden - 1, 1, &result, NULL), 0);
+    assert_int_equal(check(BODY_TEXT, hidden, sizeof hidden - 1, 1, &result, NULL), 0);
     assert_string_equal(result.beginning, "a?b?c?");
-    assert_int_equal(check(CHECK_RAW, "\x1b[2J", 4, 1, &result, NULL), 0);
+    assert_int_equal(check(BODY_RAW, "\x1b[2J", 4, 1, &result, NULL), 0);
     assert_string_equal(result.beginning, "");
 }
 
 static void test_trace(void **state)
 {
     (void)state;
-    expect_good(CHECK_TRACE, trace, sizeof trace - 1);
-    expect_bad(CHECK_TRACE, trace, sizeof trace - 2, "cut off inside a batch after 28 bytes");
-    expect_bad(CHECK_TRACE, trace, 23, "cut off after 23 bytes: the trace lacks its strings");
-    expect_bad(CHECK_TRACE, trace, 16, "the trace has nothing behind its header");
-    expect_bad(CHECK_TRACE, trace, 15, "cut off inside the header of a trace after 15 bytes");
-    expect_bad(CHECK_TRACE, trace, 10, "cut off inside the header of a trace after 10 bytes");
-    expect_bad(CHECK_TRACE, trace, 2, "cut off inside the header of a trace after 2 bytes");
-    expect_bad(CHECK_TRACE, "go 1.22 tracks\0\0\0", 17,
+    expect_good(BODY_TRACE, trace, sizeof trace - 1);
+    expect_bad(BODY_TRACE, trace, sizeof trace - 2, "cut off inside a batch after 28 bytes");
+    expect_bad(BODY_TRACE, trace, 23, "cut off after 23 bytes: the trace lacks its strings");
+    expect_bad(BODY_TRACE, trace, 16, "the trace has nothing behind its header");
+    expect_bad(BODY_TRACE, trace, 15, "cut off inside the header of a trace after 15 bytes");
+    expect_bad(BODY_TRACE, trace, 10, "cut off inside the header of a trace after 10 bytes");
+    expect_bad(BODY_TRACE, trace, 2, "cut off inside the header of a trace after 2 bytes");
+    expect_bad(BODY_TRACE, "go 1.22 tracks\0\0\0", 17,
                "this is no execution trace: it begins with \"go 1.22 tracks??\"");
-    expect_bad(CHECK_TRACE, "\1\2\3", 3,
+    expect_bad(BODY_TRACE, "\1\2\3", 3,
                "this is not a trace: cut off inside the header of a trace after 3 bytes");
-    expect_bad(CHECK_TRACE, "\x1f\x8b\x08\0\0\0\0\0\0\0\0\0\0\0\0\0", 16, "this is gzip data, not a trace");
+    expect_bad(BODY_TRACE, "\x1f\x8b\x08\0\0\0\0\0\0\0\0\0\0\0\0\0", 16, "this is gzip data, not a trace");
     struct check_result result;
-    assert_int_equal(check(CHECK_TRACE, trace, 16, 1, &result, NULL), -1);
+    assert_int_equal(check(BODY_TRACE, trace, 16, 1, &result, NULL), -1);
     assert_int_equal(result.trace_minor, 22);
-    assert_int_equal(check(CHECK_TRACE, "go 1.99 trace\0\0\0x", 17, 1, &result, NULL), 0);
+    assert_int_equal(check(BODY_TRACE, "go 1.99 trace\0\0\0x", 17, 1, &result, NULL), 0);
     assert_int_equal(result.trace_minor, 99);
 }
 
@@ -303,11 +303,11 @@ static void test_text(void **state)
 {
     (void)state;
     static const char good[] = "goroutine 1 [running]:\nmain.main()\n";
-    expect_good(CHECK_TEXT, good, sizeof good - 1);
-    expect_good(CHECK_TEXT, "\n", 1);
-    expect_bad(CHECK_TEXT, good, sizeof good - 2, "the text is cut off in the middle of a line");
-    expect_bad(CHECK_TEXT, "a\nb\0c\0\n", 7, "this is no text: byte 3 is a NUL");
-    expect_bad(CHECK_TEXT, "ab\0", 3, "this is no text: byte 2 is a NUL");
+    expect_good(BODY_TEXT, good, sizeof good - 1);
+    expect_good(BODY_TEXT, "\n", 1);
+    expect_bad(BODY_TEXT, good, sizeof good - 2, "the text is cut off in the middle of a line");
+    expect_bad(BODY_TEXT, "a\nb\0c\0\n", 7, "this is no text: byte 3 is a NUL");
+    expect_bad(BODY_TEXT, "ab\0", 3, "this is no text: byte 2 is a NUL");
 }
 
 /* net/http/pprof's stack dumps end at 64 MiB without a word. */
@@ -333,7 +333,7 @@ static void test_server_cut(void **state)
         struct err err = ERR_INIT;
         size_t n = size + cases[i].more;
         text[n - 1] = cases[i].last;
-        assert_int_equal(check(CHECK_TEXT, text, n, 1 << 20, &result, &err), cases[i].msg ? -1 : 0);
+        assert_int_equal(check(BODY_TEXT, text, n, 1 << 20, &result, &err), cases[i].msg ? -1 : 0);
         if (cases[i].msg)
             assert_string_equal(err.msg, cases[i].msg);
         text[n - 1] = 'x';
@@ -343,13 +343,13 @@ static void test_server_cut(void **state)
 
 static void check_spoiled(void *ctx, const struct spoiled *s)
 {
-    enum check_format format = *(const enum check_format *)ctx;
+    enum body_format format = *(const enum body_format *)ctx;
     struct check_result result;
     struct err err = ERR_INIT;
     int rc = check(format, s->p, s->n, 4, &result, &err);
     assert_int_equal(err.kind, rc ? ERR_FAILED : ERR_NONE);
     assert_true(rc == 0 || err.msg[0]);
-    if (format == CHECK_PPROF && rc == 0)
+    if (format == BODY_PPROF && rc == 0)
         assert_true(result.has_profile);
 }
 
@@ -358,7 +358,7 @@ static void check_spoiled_gzip(void *ctx, const struct spoiled *s)
 {
     struct check_result result;
     check_spoiled(ctx, s);
-    int rc = check(CHECK_PPROF, s->p, s->n, 4, &result, NULL);
+    int rc = check(BODY_PPROF, s->p, s->n, 4, &result, NULL);
     assert_true(rc == -1 || !s->cut);
     if (rc == 0)
         assert_int_equal(result.profile.types[0].total, 42);
@@ -369,7 +369,7 @@ static void check_spoiled_text(void *ctx, const struct spoiled *s)
 {
     struct check_result result;
     check_spoiled(ctx, s);
-    if (check(CHECK_TEXT, s->p, s->n, 4, &result, NULL) == 0)
+    if (check(BODY_TEXT, s->p, s->n, 4, &result, NULL) == 0)
         assert_int_equal(s->p[s->n - 1], '\n');
 }
 
@@ -377,7 +377,7 @@ static void test_cuts_and_flips(void **state)
 {
     (void)state;
     static const char text[] = "goroutine 1 [running]:\nmain.main()\n\t/x/main.go:7 +0x1d\n";
-    enum check_format pprof = CHECK_PPROF, traces = CHECK_TRACE, texts = CHECK_TEXT, raw = CHECK_RAW;
+    enum body_format pprof = BODY_PPROF, traces = BODY_TRACE, texts = BODY_TEXT, raw = BODY_RAW;
     struct buf gz = BUF_INIT(4096);
     gzip(&gz, profile, PROFILE_SIZE);
     spoil(gz.data, gz.len, check_spoiled_gzip, &pprof);
@@ -393,7 +393,7 @@ static int check_inflating(size_t members, struct err *err)
 {
     struct buf gz = BUF_INIT(65536), last = BUF_INIT(4096), unknown = BUF_INIT((size_t)4 << 20);
     struct check_result result;
-    struct check *c = check_new(CHECK_PPROF, err);
+    struct check *c = check_new(BODY_PPROF, err);
     assert_non_null(c);
     while (unknown.len < (size_t)3 << 20)
         buf_add(&unknown, "\x98\x06\x01", 3);

@@ -93,7 +93,7 @@ static struct plan_item item_of(const char *word)
     return item;
 }
 
-static void becomes(const char *word, const char *target, const char *file, enum check_format format,
+static void becomes(const char *word, const char *target, const char *file, enum body_format format,
                     int64_t timed_ms)
 {
     struct plan_item item = item_of(word);
@@ -125,52 +125,52 @@ static void the_later_one_has_a_name_of_its_own(void **state)
 static void every_kind_and_form(void **state)
 {
     (void)state;
-    becomes("cpu", "/debug/pprof/profile?seconds=30", "cpu.pb.gz", CHECK_PPROF, 30000);
-    becomes("cpu=5", "/debug/pprof/profile?seconds=5", "cpu.pb.gz", CHECK_PPROF, 5000);
-    becomes("profile=2m", "/debug/pprof/profile?seconds=120", "cpu.pb.gz", CHECK_PPROF, 120000);
-    becomes("trace", "/debug/pprof/trace?seconds=5", "trace.out", CHECK_TRACE, 5000);
-    becomes("trace=0.5", "/debug/pprof/trace?seconds=0.500", "trace.out", CHECK_TRACE, 500);
-    becomes("trace=1.005s", "/debug/pprof/trace?seconds=1.005", "trace.out", CHECK_TRACE, 1005);
-    becomes("heap", "/debug/pprof/heap", "heap.pb.gz", CHECK_PPROF, 0);
-    becomes("heap=gc", "/debug/pprof/heap?gc=1", "heap-gc.pb.gz", CHECK_PPROF, 0);
-    becomes("allocs", "/debug/pprof/allocs", "allocs.pb.gz", CHECK_PPROF, 0);
-    becomes("goroutines=proto", "/debug/pprof/goroutine", "goroutines.pb.gz", CHECK_PPROF, 0);
-    becomes("goroutines=grouped", "/debug/pprof/goroutine?debug=1", "goroutines-grouped.txt", CHECK_TEXT, 0);
-    becomes("goroutines=text", "/debug/pprof/goroutine?debug=2", "goroutines.txt", CHECK_TEXT, 0);
-    becomes("threadcreate", "/debug/pprof/threadcreate", "threadcreate.pb.gz", CHECK_PPROF, 0);
-    becomes("threadcreate=text", "/debug/pprof/threadcreate?debug=1", "threadcreate.txt", CHECK_TEXT, 0);
-    becomes("threadcreate=9s", "/debug/pprof/threadcreate?seconds=9", "threadcreate-delta.pb.gz", CHECK_PPROF,
+    becomes("cpu", "/debug/pprof/profile?seconds=30", "cpu.pb.gz", BODY_PPROF, 30000);
+    becomes("cpu=5", "/debug/pprof/profile?seconds=5", "cpu.pb.gz", BODY_PPROF, 5000);
+    becomes("profile=2m", "/debug/pprof/profile?seconds=120", "cpu.pb.gz", BODY_PPROF, 120000);
+    becomes("trace", "/debug/pprof/trace?seconds=5", "trace.out", BODY_TRACE, 5000);
+    becomes("trace=0.5", "/debug/pprof/trace?seconds=0.500", "trace.out", BODY_TRACE, 500);
+    becomes("trace=1.005s", "/debug/pprof/trace?seconds=1.005", "trace.out", BODY_TRACE, 1005);
+    becomes("heap", "/debug/pprof/heap", "heap.pb.gz", BODY_PPROF, 0);
+    becomes("heap=gc", "/debug/pprof/heap?gc=1", "heap-gc.pb.gz", BODY_PPROF, 0);
+    becomes("allocs", "/debug/pprof/allocs", "allocs.pb.gz", BODY_PPROF, 0);
+    becomes("goroutines=proto", "/debug/pprof/goroutine", "goroutines.pb.gz", BODY_PPROF, 0);
+    becomes("goroutines=grouped", "/debug/pprof/goroutine?debug=1", "goroutines-grouped.txt", BODY_TEXT, 0);
+    becomes("goroutines=text", "/debug/pprof/goroutine?debug=2", "goroutines.txt", BODY_TEXT, 0);
+    becomes("threadcreate", "/debug/pprof/threadcreate", "threadcreate.pb.gz", BODY_PPROF, 0);
+    becomes("threadcreate=text", "/debug/pprof/threadcreate?debug=1", "threadcreate.txt", BODY_TEXT, 0);
+    becomes("threadcreate=9s", "/debug/pprof/threadcreate?seconds=9", "threadcreate-delta.pb.gz", BODY_PPROF,
             9000);
-    becomes("block", "/debug/pprof/block", "block.pb.gz", CHECK_PPROF, 0);
-    becomes("block=text", "/debug/pprof/block?debug=1", "block.txt", CHECK_TEXT, 0);
-    becomes("block=9s", "/debug/pprof/block?seconds=9", "block-delta.pb.gz", CHECK_PPROF, 9000);
-    becomes("mutex", "/debug/pprof/mutex", "mutex.pb.gz", CHECK_PPROF, 0);
-    becomes("mutex=text", "/debug/pprof/mutex?debug=1", "mutex.txt", CHECK_TEXT, 0);
-    becomes("mutex=30s", "/debug/pprof/mutex?seconds=30", "mutex-delta.pb.gz", CHECK_PPROF, 30000);
-    becomes("cmdline", "/debug/pprof/cmdline", "cmdline.txt", CHECK_RAW, 0);
-    becomes("symbol", "/debug/pprof/symbol", "symbol.txt", CHECK_TEXT, 0);
-    becomes("goroutineleak", "/debug/pprof/goroutineleak", "goroutineleak.pb.gz", CHECK_PPROF, 0);
-    becomes("my-profile", "/debug/pprof/my-profile", "my-profile.pb.gz", CHECK_PPROF, 0);
-    becomes("team/queue", "/debug/pprof/team%2Fqueue", "team-queue.pb.gz", CHECK_PPROF, 0);
-    becomes("/debug/vars", "/debug/vars", "debug-vars", CHECK_RAW, 0);
+    becomes("block", "/debug/pprof/block", "block.pb.gz", BODY_PPROF, 0);
+    becomes("block=text", "/debug/pprof/block?debug=1", "block.txt", BODY_TEXT, 0);
+    becomes("block=9s", "/debug/pprof/block?seconds=9", "block-delta.pb.gz", BODY_PPROF, 9000);
+    becomes("mutex", "/debug/pprof/mutex", "mutex.pb.gz", BODY_PPROF, 0);
+    becomes("mutex=text", "/debug/pprof/mutex?debug=1", "mutex.txt", BODY_TEXT, 0);
+    becomes("mutex=30s", "/debug/pprof/mutex?seconds=30", "mutex-delta.pb.gz", BODY_PPROF, 30000);
+    becomes("cmdline", "/debug/pprof/cmdline", "cmdline.txt", BODY_RAW, 0);
+    becomes("symbol", "/debug/pprof/symbol", "symbol.txt", BODY_TEXT, 0);
+    becomes("goroutineleak", "/debug/pprof/goroutineleak", "goroutineleak.pb.gz", BODY_PPROF, 0);
+    becomes("my-profile", "/debug/pprof/my-profile", "my-profile.pb.gz", BODY_PPROF, 0);
+    becomes("team/queue", "/debug/pprof/team%2Fqueue", "team-queue.pb.gz", BODY_PPROF, 0);
+    becomes("/debug/vars", "/debug/vars", "debug-vars", BODY_RAW, 0);
 }
 
 /* A path that is a profile's own is checked as that profile; one that is a page's may be a page. */
 static void paths_of_profiles(void **state)
 {
     (void)state;
-    becomes("/debug/fgprof?seconds=7", "/debug/fgprof?seconds=7", "debug-fgprof-seconds-7.pb.gz", CHECK_PPROF,
+    becomes("/debug/fgprof?seconds=7", "/debug/fgprof?seconds=7", "debug-fgprof-seconds-7.pb.gz", BODY_PPROF,
             7000);
-    becomes("/x/pprof/heap?gc=1", "/x/pprof/heap?gc=1", "x-pprof-heap-gc-1.pb.gz", CHECK_PPROF, 0);
-    becomes("/debug/pprof/trace", "/debug/pprof/trace", "debug-pprof-trace.out", CHECK_TRACE, 1000);
-    becomes("/debug/pprof/heap?debug=1", "/debug/pprof/heap?debug=1", "debug-pprof-heap-debug-1", CHECK_RAW,
+    becomes("/x/pprof/heap?gc=1", "/x/pprof/heap?gc=1", "x-pprof-heap-gc-1.pb.gz", BODY_PPROF, 0);
+    becomes("/debug/pprof/trace", "/debug/pprof/trace", "debug-pprof-trace.out", BODY_TRACE, 1000);
+    becomes("/debug/pprof/heap?debug=1", "/debug/pprof/heap?debug=1", "debug-pprof-heap-debug-1", BODY_RAW,
             0);
-    becomes("/api/profile?seconds=1", "/api/profile?seconds=1", "api-profile-seconds-1", CHECK_RAW, 1000);
-    becomes("/heap", "/heap", "heap", CHECK_RAW, 0);
-    becomes("/debug/requests?fam=x", "/debug/requests?fam=x", "debug-requests-fam-x", CHECK_ANY, 0);
-    becomes("/debug/pprof/", "/debug/pprof/", "debug-pprof", CHECK_ANY, 0);
-    becomes("/index.html", "/index.html", "index.html", CHECK_ANY, 0);
-    becomes("/nosuch", "/nosuch", "nosuch", CHECK_RAW, 0);
+    becomes("/api/profile?seconds=1", "/api/profile?seconds=1", "api-profile-seconds-1", BODY_RAW, 1000);
+    becomes("/heap", "/heap", "heap", BODY_RAW, 0);
+    becomes("/debug/requests?fam=x", "/debug/requests?fam=x", "debug-requests-fam-x", BODY_ANY, 0);
+    becomes("/debug/pprof/", "/debug/pprof/", "debug-pprof", BODY_ANY, 0);
+    becomes("/index.html", "/index.html", "index.html", BODY_ANY, 0);
+    becomes("/nosuch", "/nosuch", "nosuch", BODY_RAW, 0);
 }
 
 /* A kind that Go's index page always lists, but this page does not, is reported and never requested. */

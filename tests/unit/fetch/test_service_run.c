@@ -283,7 +283,7 @@ static void in_step(struct stage *s, size_t seats)
 static struct plan_item *plan(struct stage *s, const char *kind, int64_t timed_ms)
 {
     struct plan_item *item = &s->items[s->run.plan.n++];
-    *item = (struct plan_item){.timed_ms = timed_ms, .format = CHECK_RAW};
+    *item = (struct plan_item){.timed_ms = timed_ms, .format = BODY_RAW};
     snprintf(item->kind, sizeof item->kind, "%s", kind);
     snprintf(item->file, sizeof item->file, "%s.bin", kind);
     return item;

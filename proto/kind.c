@@ -1,4 +1,4 @@
-#include "fetch/kind.h"
+#include "proto/kind.h"
 
 #include <string.h>
 
@@ -10,9 +10,11 @@ static const struct kind kinds[] = {
      .endpoint = "profile",
      .stem = "cpu",
      .rank = RANK_CPU,
-     .format = CHECK_PPROF,
-     .arguments = ARG_SECONDS,
+     .format = BODY_PPROF,
+     .arguments = KIND_ARG_SECONDS,
      .seconds = 30,
+     .own_seconds = 30,
+     .sample_types = {"cpu"},
      .size = {.base = 1000, .second = 2000},
      .max_mb = 512,
      .help = "functions that use CPU time, sampled for that time"},
@@ -20,9 +22,10 @@ static const struct kind kinds[] = {
      .endpoint = "trace",
      .stem = "trace",
      .rank = RANK_TRACE,
-     .format = CHECK_TRACE,
-     .arguments = ARG_SECONDS | ARG_FRACTION,
+     .format = BODY_TRACE,
+     .arguments = KIND_ARG_SECONDS | KIND_ARG_FRACTION,
      .seconds = 5,
+     .own_seconds = 1,
      .only_by_name = true,
      .size = {.base = 1000, .second = 1000000},
      .max_mb = 2048,
@@ -34,18 +37,19 @@ static const struct kind kinds[] = {
      .alias = "mem",
      .endpoint = "heap",
      .stem = "heap",
-     .format = CHECK_PPROF,
-     .arguments = ARG_GC,
+     .format = BODY_PPROF,
+     .arguments = KIND_ARG_GC,
      .standard = true,
      .listed = true,
      .pairs = true,
+     .sample_types = {"inuse_space", "alloc_space"},
      .size = {.base = 500, .record = 150},
      .max_mb = 512,
      .help = "memory in use as of the last garbage collection; =gc runs one first"},
     {.name = "allocs",
      .endpoint = "allocs",
      .stem = "allocs",
-     .format = CHECK_PPROF,
+     .format = BODY_PPROF,
      .standard = true,
      .listed = true,
      .pairs = true,
@@ -56,11 +60,12 @@ static const struct kind kinds[] = {
      .alias = "goroutine",
      .endpoint = "goroutine",
      .stem = "goroutines",
-     .format = CHECK_PPROF,
-     .arguments = ARG_FORM,
+     .format = BODY_PPROF,
+     .arguments = KIND_ARG_FORM,
      .standard = true,
      .listed = true,
      .pairs = true,
+     .sample_types = {"goroutine"},
      .size = {.base = 700, .record = 200, .records = 500},
      .max_mb = 512,
      .help = "stacks of all goroutines; without argument: proto and a text dump, which is grouped above "
@@ -68,18 +73,19 @@ static const struct kind kinds[] = {
     {.name = "threadcreate",
      .endpoint = "threadcreate",
      .stem = "threadcreate",
-     .format = CHECK_PPROF,
-     .arguments = ARG_TEXT | ARG_DELTA,
+     .format = BODY_PPROF,
+     .arguments = KIND_ARG_TEXT | KIND_ARG_DELTA,
      .standard = true,
      .listed = true,
+     .sample_types = {"threadcreate"},
      .size = {.base = 600},
      .max_mb = 512,
      .help = "stacks that led to new threads"},
     {.name = "block",
      .endpoint = "block",
      .stem = "block",
-     .format = CHECK_PPROF,
-     .arguments = ARG_TEXT | ARG_DELTA,
+     .format = BODY_PPROF,
+     .arguments = KIND_ARG_TEXT | KIND_ARG_DELTA,
      .standard = true,
      .listed = true,
      .pairs = true,
@@ -89,8 +95,8 @@ static const struct kind kinds[] = {
     {.name = "mutex",
      .endpoint = "mutex",
      .stem = "mutex",
-     .format = CHECK_PPROF,
-     .arguments = ARG_TEXT | ARG_DELTA,
+     .format = BODY_PPROF,
+     .arguments = KIND_ARG_TEXT | KIND_ARG_DELTA,
      .standard = true,
      .listed = true,
      .pairs = true,
@@ -100,7 +106,7 @@ static const struct kind kinds[] = {
     {.name = "cmdline",
      .endpoint = "cmdline",
      .stem = "cmdline",
-     .format = CHECK_RAW,
+     .format = BODY_RAW,
      .only_by_name = true,
      .size = {.base = 300},
      .max_mb = 4,
@@ -108,7 +114,7 @@ static const struct kind kinds[] = {
     {.name = "symbol",
      .endpoint = "symbol",
      .stem = "symbol",
-     .format = CHECK_TEXT,
+     .format = BODY_TEXT,
      .only_by_name = true,
      .size = {.base = 20},
      .max_mb = 4,
@@ -117,7 +123,7 @@ static const struct kind kinds[] = {
      .endpoint = "goroutineleak",
      .stem = "goroutineleak",
      .rank = RANK_INTRUSIVE,
-     .format = CHECK_PPROF,
+     .format = BODY_PPROF,
      .listed = true,
      .only_by_name = true,
      .size = {.base = 700, .record = 200, .records = 500},
@@ -128,9 +134,10 @@ static const struct kind kinds[] = {
      .endpoint = "/fgprof",
      .stem = "fgprof",
      .rank = RANK_CPU,
-     .format = CHECK_PPROF,
-     .arguments = ARG_SECONDS,
+     .format = BODY_PPROF,
+     .arguments = KIND_ARG_SECONDS,
      .seconds = 30,
+     .own_seconds = 30,
      .listed = true,
      .only_by_name = true,
      .size = {.base = 2000, .second = 1000},
@@ -158,4 +165,14 @@ const struct kind *kind_of_endpoint(const char *endpoint)
         if (strcmp(kinds[i].endpoint + (kinds[i].endpoint[0] == '/'), endpoint) == 0)
             return &kinds[i];
     return NULL;
+}
+
+const char *kind_of_sample_type(const char *sample_type)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        for (size_t t = 0; t < sizeof kinds[i].sample_types / sizeof *kinds[i].sample_types; t++)
+            if (kinds[i].sample_types[t] && strcmp(kinds[i].sample_types[t], sample_type) == 0)
+                return kinds[i].name;
+    /* Profiles of block and mutex have the same types. */
+    return strcmp(sample_type, "contentions") == 0 ? "contention" : NULL;
 }

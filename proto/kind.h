@@ -1,0 +1,78 @@
+/*
+ * Profile kinds in one table. A new kind is a new row.
+ *
+ * Source of the endpoints and their parameters: Go's net/http/pprof.
+ */
+#ifndef PROTO_KIND_H
+#define PROTO_KIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The format of a body. */
+enum body_format {
+    BODY_PPROF, /* profile.proto, gzip-compressed or not */
+    BODY_TRACE, /* an execution trace */
+    BODY_TEXT,  /* lines of text */
+    BODY_RAW,   /* anything that is neither empty nor an HTML page */
+    BODY_ANY,   /* anything that is not empty */
+};
+
+/* The order in which the items of one process are fetched: snapshots first, because they show the incident as
+ * it is; then items that disturb the process or take long. */
+enum kind_rank { RANK_SNAPSHOT, RANK_INTRUSIVE, RANK_DELTA, RANK_CPU, RANK_TRACE };
+
+/* The arguments that KIND= accepts. */
+enum {
+    KIND_ARG_SECONDS = 1 << 0,  /* a duration: the length of the profile */
+    KIND_ARG_FRACTION = 1 << 1, /* the duration may have a fraction of a second */
+    KIND_ARG_DELTA = 1 << 2,    /* a duration: the profile is the difference over that time */
+    KIND_ARG_TEXT = 1 << 3,     /* `text`: debug=1 */
+    KIND_ARG_GC = 1 << 4,       /* `gc`: run a garbage collection first */
+    KIND_ARG_FORM = 1 << 5,     /* `text` (debug=2), `grouped` (debug=1), `proto` */
+};
+
+/* The approximate size of a body, measured on pprof profiles of Go services: for the estimate of a plan. */
+struct kind_size {
+    unsigned base;    /* bytes of a body without records */
+    unsigned record;  /* bytes for each record in the index, */
+    unsigned records; /* up to this number: further records share stacks; 0: all */
+    unsigned second;  /* bytes for each second of a timed profile */
+};
+
+struct kind {
+    const char *name;
+    const char *alias;    /* another common name, or NULL */
+    const char *endpoint; /* below the service's path; with a leading slash: the whole path */
+    const char *stem;     /* of the file's name */
+    enum kind_rank rank;
+    enum body_format format;
+    unsigned arguments;
+    unsigned seconds;     /* our default; 0 for snapshots */
+    unsigned own_seconds; /* the handler's default, for a request without `seconds` */
+    const char
+        *sample_types[2]; /* a profile with one of them is of this kind; NULL: other kinds have it too */
+    bool standard;        /* part of `all` even without an index */
+    bool listed;          /* Go's index page lists it whenever the program has it */
+    bool only_by_name;    /* costs or reveals more than others: never part of `all` */
+    bool pairs;           /* two of it show the change in between */
+    struct kind_size size;
+    unsigned max_mb;  /* limit of its body in MiB: far above real ones */
+    const char *cost; /* its cost for the process, reported before the fetch; NULL: none worth reporting */
+    const char *help;
+};
+/* For a profile of the index or a raw path. */
+#define KIND_OTHER_MAX_MB 512
+
+/* Row i of the table, NULL after the last. */
+const struct kind *kind_at(size_t i);
+/* The row with that name, alias or endpoint; NULL if there is none. `fgprof` also matches a kind outside the
+ * service's path, for an index page that lists it. */
+const struct kind *kind_find(const char *name);
+const struct kind *kind_of_endpoint(const char *endpoint);
+
+/* The kind whose profiles have samples of this type: "cpu" of cpu, "contention" of block and mutex; NULL if
+ * there is none. */
+const char *kind_of_sample_type(const char *sample_type);
+
+#endif

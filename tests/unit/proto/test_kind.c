@@ -1,0 +1,56 @@
+/* The table of kinds. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "proto/proto.h"
+#include "base/banned.h"
+
+/* Every row is found by each of its names, and no other row has them. */
+static void test_finds_each_row(void **state)
+{
+    (void)state;
+    for (size_t i = 0; kind_at(i); i++) {
+        const struct kind *k = kind_at(i);
+        assert_ptr_equal(kind_find(k->name), k);
+        if (k->alias)
+            assert_ptr_equal(kind_find(k->alias), k);
+        assert_ptr_equal(kind_of_endpoint(k->endpoint + (k->endpoint[0] == '/')), k);
+        assert_true(k->max_mb > 0 && k->help && k->stem);
+    }
+    assert_null(kind_find(""));
+    assert_null(kind_of_endpoint(""));
+}
+
+static void expect_kind(const char *sample_type, const char *kind)
+{
+    const char *found = kind_of_sample_type(sample_type);
+    if (!kind)
+        assert_null(found);
+    else
+        assert_string_equal(found ? found : "", kind);
+}
+
+static void test_names_the_kind_of_samples(void **state)
+{
+    (void)state;
+    expect_kind("cpu", "cpu");
+    expect_kind("inuse_space", "heap");
+    expect_kind("alloc_space", "heap");
+    expect_kind("goroutine", "goroutines");
+    expect_kind("threadcreate", "threadcreate");
+    expect_kind("contentions", "contention");
+    expect_kind("samples", NULL);
+    expect_kind("", NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_finds_each_row),
+                                       cmocka_unit_test(test_names_the_kind_of_samples)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
