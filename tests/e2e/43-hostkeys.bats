@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
-# Host keys: what files of known hosts say, and hosts that nobody knows yet. ssh itself is asked too, so that it is seen
-# that both come to the same.
+# Host keys: lines of known hosts files, and unknown hosts. Each test also runs ssh, to show that both decide alike.
 
 load helper
 
@@ -15,7 +14,7 @@ setup() {
     host_with "UserKnownHostsFile $known"
 }
 
-# A configuration for the host `mine` in which these lines win.
+# Configures the host `mine`; these lines override.
 host_with() { # LINE...
     {
         printf 'Host mine\n'
@@ -36,12 +35,12 @@ run_check() { # ARG...
     run --separate-stderr "$profgrab_program" check --ssh-config "$config" --via libssh2 --host mine --port "$RIG_PORT_rude" "$@"
 }
 
-# What ssh makes of it.
+# Runs ssh with the same configuration.
 ssh_connects() {
     ssh -F "$config" -o BatchMode=yes -W "127.0.0.1:$RIG_PORT_rude" mine </dev/null >ssh.out 2>ssh.log
 }
 
-# The file has these lines: both trust the host.
+# With these lines in the file both trust the host.
 trusted() { # LINE...
     printf '%s\n' "$@" >"$known"
     run_check
@@ -49,7 +48,7 @@ trusted() { # LINE...
     ssh_connects || fail "ssh does not trust it: $(cat ssh.log)"
 }
 
-# Neither does, and profgrab's words have this.
+# Neither trusts it, and profgrab's message contains WORDS.
 refused() { # WORDS LINE...
     printf '%s\n' "${@:2}" >"$known"
     run_check
@@ -59,14 +58,14 @@ refused() { # WORDS LINE...
     ! ssh_connects || fail "ssh trusts it: $(cat ssh.log)"
 }
 
-hop() { # EXPRESSION: over the one hop in the manifest of the bundle in $output
+hop() { # evaluates it over the one hop in the manifest of the bundle in $output
     tar -xOf "$output" --wildcards '*/manifest.json' |
         python3 -c 'import json, sys; hop = json.load(sys.stdin)["hosts"][0]["hops"][0]; print(eval(sys.argv[1]))' "$1"
 }
 
-# ---- what is known ----------------------------------------------------------------------------------------------
+# ---- known hosts files ------------------------------------------------------------------------------------------
 
-@test "plain, with a comment, with Windows' line ends, among garbage, without a last line's end" {
+@test "lines are read plain, with a comment, with CRLF, among invalid lines, without a final newline" {
     trusted "$name $key"
     assert_stdout_has "ssh-ed25519 $fingerprint, known in $known line 1"
     trusted '# ours' '' "other,$name $key a comment"
@@ -79,7 +78,7 @@ hop() { # EXPRESSION: over the one hop in the manifest of the bundle in $output
     assert_status 0
 }
 
-@test "hashed names" {
+@test "hashed names match" {
     printf '%s %s\n[127.0.0.1]:1 %s\n' "$name" "$key" "$other" >"$known"
     ssh-keygen -q -H -f "$known"
     run grep -c 127 "$known"
@@ -94,7 +93,7 @@ hop() { # EXPRESSION: over the one hop in the manifest of the bundle in $output
     assert_stdout_has 'HOST KEY HAS CHANGED'
 }
 
-@test "wildcards and negation" {
+@test "wildcards and negation match as in ssh" {
     trusted "[127.*]:* $key"
     trusted "[127.0.0.?]:$RIG_PORT_sshd $key"
     refused 'host key is not known' "*,!$name,!127.0.0.1 $key"
@@ -102,20 +101,20 @@ hop() { # EXPRESSION: over the one hop in the manifest of the bundle in $output
     trusted "*,!$name $other" "$name $key"
 }
 
-@test "the name without its port; another key there is another server's" {
+@test "a key for the name without its port does not count for another port" {
     trusted "127.0.0.1 $key"
     refused "$known:1 has another key for the host without the port" "127.0.0.1 $other"
     refused 'host key is not known' "[127.0.0.1]:1 $key"
 }
 
-@test "HostKeyAlias stands for any port, and is taken as it is" {
+@test "HostKeyAlias counts for every port, and is used unchanged" {
     host_with 'HostKeyAlias Farm-%h' "UserKnownHostsFile $known"
     trusted "farm-%h $key"
     refused 'host key is not known' "$name $key"
     refused 'HOST KEY HAS CHANGED' "farm-%h $other"
 }
 
-@test "several files: any may know the host, and a conflict is said with its file" {
+@test "with several files any may list the host, and a conflict names its file" {
     printf '%s %s\n' "$name" "$key" >second
     printf '%s %s\n' "$name" "$other" >"global file"
     host_with "UserKnownHostsFile $PWD/none $known $PWD/second" "GlobalKnownHostsFile \"$PWD/global file\""
@@ -129,13 +128,13 @@ hop() { # EXPRESSION: over the one hop in the manifest of the bundle in $output
     refused "not in $known, $PWD/second, $PWD/global file" '# nothing here'
 }
 
-@test "a revoked key is refused, wherever the line stands" {
+@test "a revoked key is refused, before or after the line that lists it" {
     refused "is revoked by $known:1" "@revoked $name $key" "$name $key"
     refused "is revoked by $known:2" "$name $key" "@revoked * $key"
     trusted "@revoked $name $other" "$name $key"
 }
 
-@test "a changed key: both fingerprints, file and line; a key of another type is no new one either" {
+@test "a changed key is reported with both fingerprints, file and line; a key of another type is refused too" {
     refused "$known:2 has $(ssh-keygen -lf other.pub | cut -d' ' -f2)" '# ours' "$name $other"
     host_with "UserKnownHostsFile $known" 'StrictHostKeyChecking accept-new'
     refused 'HOST KEY HAS CHANGED' "$name $other"
@@ -147,7 +146,7 @@ hop() { # EXPRESSION: over the one hop in the manifest of the bundle in $output
     assert_equal "$(cat "$known")" "$name $(cut -d' ' -f1,2 ecdsa.pub)"
 }
 
-@test "only a certificate authority is known: libssh2 says that it cannot judge" {
+@test "libssh2 reports that it cannot check a host known only by a certificate authority" {
     printf '@cert-authority %s %s\n' "$name" "$other" >"$known"
     run_check
     assert_status 1
@@ -156,14 +155,14 @@ hop() { # EXPRESSION: over the one hop in the manifest of the bundle in $output
     trusted "@cert-authority * $other" "$name $key"
 }
 
-# A configuration for the host `mine` at another sshd.
+# Configures the host `mine` at another sshd.
 at_sshd() { # NAME
     local port=RIG_PORT_$1
     sed -i "s/Port .*/Port ${!port}/" "$config"
     name="[127.0.0.1]:${!port}"
 }
 
-# Runs without saying how SSH is to be carried.
+# Runs with the default --via.
 run_auto() {
     run --separate-stderr "$profgrab_program" --ssh-config "$config" --host mine --port "$RIG_PORT_rude" heap
 }
@@ -181,14 +180,14 @@ run_auto() {
     run_auto
     assert_status 0
     assert_stderr_has 'only a certificate authority is known for the host'
-    # Another's authority is none.
+    # An authority of another host does not count.
     printf '@cert-authority 127.0.0.1,[127.*]:* %s\n' "$other" >"$known"
     run_auto
     assert_status 1
     rig_end certified
 }
 
-@test "only an RSA host key is known: asked for where libssh2 can, else by OpenSSH" {
+@test "a host known only by an RSA key is checked with that key by libssh2 or OpenSSH" {
     local dir=$RIG_DIR/rsa
     mkdir "$dir"
     ssh-keygen -q -t rsa -b 2048 -N '' -f "$dir/rsa"
@@ -209,9 +208,9 @@ run_auto() {
     rig_end rsa
 }
 
-# ---- who is new ---------------------------------------------------------------------------------------------------
+# ---- unknown hosts ------------------------------------------------------------------------------------------------
 
-@test "an unknown host: fingerprint, file and both ways out; nothing is written" {
+@test "an unknown host is reported with fingerprint, file and both ways to add it; nothing is written" {
     : >"$known"
     run_check
     assert_status 1
@@ -222,7 +221,7 @@ run_auto() {
     [[ ! -s $known ]]
 }
 
-@test "--accept-new: trusted, written down once, said, in the manifest" {
+@test "--accept-new trusts a new host, writes its key once, and reports it in a message and the manifest" {
     host_with "UserKnownHostsFile $HOME/.ssh/known_hosts"
     local file=$HOME/.ssh/known_hosts
     run --separate-stderr "$profgrab_program" --ssh-config "$config" --host mine --port "$RIG_PORT_rude" --accept-new heap
@@ -231,7 +230,7 @@ run_auto() {
     assert_equal "$(cat "$file")" "$name $key"
     assert_equal "$(stat -c '%a' "$HOME/.ssh" "$file" | tr '\n' ' ')" '700 600 '
     assert_equal "$(hop 'hop["host_key"], hop["host_key_new"]')" "('$fingerprint', True)"
-    # From now on it is known, without the option too.
+    # Afterwards the key is known without the option too.
     run --separate-stderr "$profgrab_program" --ssh-config "$config" --host mine --port "$RIG_PORT_rude" heap
     assert_status 0
     assert_equal "$(hop '"host_key_new" in hop')" False
@@ -239,7 +238,7 @@ run_auto() {
     assert_equal "$(cat "$file")" "$name $key"
 }
 
-@test "accept-new of the configuration; check says it; hashed if the configuration says so; behind a cut line" {
+@test "accept-new of the configuration applies, check reports it, and HashKnownHosts and a cut last line are respected" {
     printf 'elsewhere %s' "$other" >"$known"
     host_with "UserKnownHostsFile $known" 'StrictHostKeyChecking accept-new' 'HashKnownHosts yes'
     run_check
@@ -255,7 +254,7 @@ run_auto() {
     assert_stdout_has "known in $known line 2"
 }
 
-@test "StrictHostKeyChecking no: a new host is trusted, a changed one is not" {
+@test "StrictHostKeyChecking no trusts a new host, but not a changed key" {
     host_with "UserKnownHostsFile $known" 'StrictHostKeyChecking no'
     run_check
     assert_status 0
@@ -272,7 +271,7 @@ run_auto() {
     assert_status 0
 }
 
-@test "accept-new where nothing can be kept goes on, as ssh does, and says so" {
+@test "accept-new without a writable file goes on, as ssh does, and reports it" {
     host_with 'UserKnownHostsFile /dev/null' 'StrictHostKeyChecking accept-new'
     run_check
     assert_status 0
@@ -283,12 +282,12 @@ run_auto() {
     assert_status 0
     assert_stdout_has 'new, not written down: '
     ssh_connects
-    # Without any file there is nobody to whom a host could be new.
+    # Without any file no host can be new.
     host_with 'UserKnownHostsFile none' 'StrictHostKeyChecking accept-new'
     refused 'host key is not known' ''
 }
 
-@test "accept-new with an alias and at another port of a known host" {
+@test "accept-new works with an alias and at another port of a known host" {
     host_with 'HostKeyAlias farm' "UserKnownHostsFile $known" 'StrictHostKeyChecking accept-new'
     run_check
     assert_status 0
@@ -301,10 +300,10 @@ run_auto() {
     assert_equal "$(wc -l <"$known")" 2
 }
 
-@test "sixteen hosts at once in two processes: no line is lost, none is written twice" {
+@test "sixteen new hosts at once in two processes: no line is lost or written twice" {
     local i pids=() pid
     rig_sshd crowd crowd-01 'MaxStartups 100'
-    # A name of its own for each, and one that all have.
+    # A name of its own for each host, and one that all share.
     for ((i = 1; i <= 16; i++)); do
         printf 'Host h%d\n    HostKeyAlias h%d\n' "$i" "$i"
     done >"$config"
@@ -335,7 +334,7 @@ EOF
 
 # ---- the configuration ----------------------------------------------------------------------------------------------
 
-@test "ssh's configuration that hangs is named" {
+@test "a hanging ssh -G is reported as such" {
     printf 'Match exec "exec sleep 100"\n    User x\n' >"$config"
     run --separate-stderr "$profgrab_program" --ssh-config "$config" --timeout 1s --host mine --port 1 heap
     assert_status 1
@@ -344,7 +343,7 @@ EOF
     assert_stderr_has "$config"
 }
 
-@test "--via wants a word it knows" {
+@test "--via refuses an unknown word" {
     run_check --via libssh
     assert_status 2
     assert_stderr_has '--via must be "auto", "libssh2" or "openssh", not "libssh"'

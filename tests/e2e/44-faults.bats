@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
-# SSH that goes wrong in the middle: what was collected is kept, what can be had again is fetched again, nothing waits beyond
-# its deadline. What goes wrong before is in 46-ssh-table.bats.
+# SSH faults in the middle of a run: collected items are kept, lost ones are fetched again, and no wait exceeds its deadline.
+# 46-ssh-table.bats tests faults before that.
 
 load helper
 
-# $SLOW is how many times slower than usual the program runs, under valgrind.
+# $SLOW: the program runs this many times slower than usual under valgrind.
 SLOW=${SLOW:-1}
 
 setup_file() {
@@ -16,17 +16,17 @@ setup_file() {
     rig_fixture bad -ssh "127.0.0.1:$RIG_PORT_sshd"
 }
 
-# A login takes its time then, as well.
+# A login takes longer then, too.
 patience=()
 ((SLOW == 1)) || patience=(--connect-timeout $((15 * SLOW))s)
 
-# in_background ARG...: profgrab as $pid, its output in ./path and ./log.
+# in_background ARG...: runs profgrab as $pid, with its output in ./path and ./log.
 in_background() {
     "$profgrab_program" --ssh-config "$SSH_CONFIG" "${patience[@]}" "$@" >path 2>log 3>&- 4>&- &
     pid=$!
 }
 
-# until_logged TEXT: it is in ./log.
+# until_logged TEXT: waits until it is in ./log.
 until_logged() {
     local deadline=$((SECONDS + 20 * SLOW))
     until grep -qs -e "$1" log; do
@@ -49,17 +49,17 @@ session_of() { # SSHD
     sed -n 's/^User child is on pid \([0-9]*\).*/\1/p' "$RIG_DIR/$1/log" | tail -n 1
 }
 
-manifest_of() { # BUNDLE: its manifest
+manifest_of() { # prints its manifest
     tar xzOf "$1" --wildcards '*/manifest.json'
 }
 
-# ran_within SECONDS: since $began.
+# ran_within SECONDS: the time since $began.
 ran_within() {
     local took=$((SECONDS - began))
     ((took <= $1 * SLOW)) || fail_run "it took $took s"
 }
 
-# inventory LINE...: an inventory with these hosts; services rude, and hole, which never answers.
+# inventory LINE...: an inventory with these hosts; its services are rude, and hole, which never answers.
 inventory() {
     {
         echo 'version: 1'
@@ -73,9 +73,9 @@ inventory() {
     export PROFGRAB_INVENTORY=$PWD/inventory.yaml
 }
 
-# ---- sessions that end --------------------------------------------------------------------------------------------
+# ---- lost sessions ------------------------------------------------------------------------------------------------
 
-@test "the session is killed in the middle of a profile: another is opened, the profile taken again, and that is said" {
+@test "a session killed during a profile is replaced, the profile is fetched again, and both are reported" {
     rig_sshd once once-01
     in_background --host once-01 --port "$RIG_PORT_rude" heap cpu=3s
     until_logged 'taking 3s'
@@ -90,9 +90,9 @@ inventory() {
     [[ $(grep -c '"status": "ok"' manifest.json) == 2 ]]
 }
 
-@test "the session is killed between two profiles: another is opened, and that is said" {
+@test "a session killed between two profiles is replaced, and that is reported" {
     rig_sshd between between-01
-    # While somebody else has the profiler nothing is under way.
+    # No profile is in transfer, because another client uses the profiler.
     in_background --host between-01 --port "$RIG_PORT_rude" --path /held=2/debug/pprof heap cpu=6s
     until_logged 'taking 6s'
     sleep 1
@@ -104,7 +104,7 @@ inventory() {
     "$profgrab_program" bundle verify "$output"
 }
 
-@test "the session is killed while its first channel opens: another is opened" {
+@test "a session killed while its first channel opens is replaced" {
     rig_sshd early early-01
     inventory 'early-01: { services: [hole] }'
     in_background --host early-01 --connect-timeout 4s
@@ -118,7 +118,7 @@ inventory() {
     rig_end early
 }
 
-@test "the session is killed while the index page is read: another is opened, and that is said of the service" {
+@test "a session killed during the index page is replaced, and that is reported for the service" {
     rig_sshd page page-01
     in_background --host page-01 --port "$RIG_PORT_rude" --path /slow=2/debug/pprof heap
     until_logged 'connected'
@@ -132,7 +132,7 @@ inventory() {
     grep -q '"rule": "renewed"' manifest.json
 }
 
-@test "the session is killed in the middle of a large body: nothing of two attempts is mixed" {
+@test "a session killed during a large body: the body of the second attempt has nothing of the first" {
     rig_sshd large large-01
     in_background -v --host large-01 --port "$RIG_PORT_rude" --path /drip=4/debug/pprof heap
     until_logged 'index: '
@@ -146,12 +146,12 @@ inventory() {
     [[ $(tar tzf "$output" | grep -c heap) == 1 ]]
 }
 
-@test "the sshd is gone for good: what was there is kept, and the rest is said once" {
+@test "a sshd that is gone for good: collected items are kept, and the fault is reported once" {
     local began=$SECONDS
     rig_sshd gone gone-01
     in_background --host gone-01 --port "$RIG_PORT_rude" --timeout $((5 * SLOW))s heap cpu=20s trace=1s
     until_logged 'taking 20s'
-    # Who listens first: otherwise another session is opened at once.
+    # First the process that listens: otherwise a new session would be opened at once.
     kill -KILL "$(cut -d' ' -f1 "$RIG_DIR/pids/gone")" "$(session_of gone)"
     ended
     rig_end gone
@@ -163,7 +163,7 @@ inventory() {
     "$profgrab_program" bundle verify "$output"
 }
 
-@test "the sshd is stopped in the middle, and nobody answers any more: it ends within its deadlines" {
+@test "a stopped sshd ends the run within its deadlines" {
     local began=$SECONDS
     rig_sshd stopped stopped-01
     in_background --host stopped-01 --port "$RIG_PORT_rude" --connect-timeout $((3 * SLOW))s --timeout $((3 * SLOW))s heap cpu=20s
@@ -176,14 +176,14 @@ inventory() {
     kill -CONT "$parent" "$child"
     rig_end stopped
     assert_status 3
-    # Silence until the session counts as dead, then one login that nobody answers.
+    # Silence until the session counts as dead, then one login without an answer.
     ran_within 15
     assert_stderr_has 'cpu=20s: the SSH session is dead: nothing came for'
     assert_stderr_has 'another could not be opened'
     "$profgrab_program" bundle verify "$output"
 }
 
-@test "a jump host's session is killed in the middle: the whole way is opened again" {
+@test "a jump host's session killed in the middle: the whole route is opened again" {
     rig_sshd bastion bastion-01
     rig_alias behind-01 sshd 'ProxyJump bastion-01'
     in_background --host behind-01 --port "$RIG_PORT_rude" heap cpu=3s
@@ -196,27 +196,27 @@ inventory() {
     "$profgrab_program" bundle verify "$output"
 }
 
-# ---- keys that are exchanged anew -----------------------------------------------------------------------------------
+# ---- new keys during a session --------------------------------------------------------------------------------------
 
-# libssh2 1.10 does not free the host key it had: 51 bytes for each exchange.
+# libssh2 1.10 does not free the previous host key: 51 bytes for each exchange.
 rekeys() {
     export ASAN_OPTIONS="${ASAN_OPTIONS-}:fast_unwind_on_malloc=0"
     forgive_libssh2
 }
 
-# same_as_direct BUNDLE PREFIX: its heap is byte for byte what the service sends without SSH.
+# same_as_direct BUNDLE PREFIX: compares its heap byte for byte with the service's answer without SSH.
 same_as_direct() {
     curl -s -o direct "http://127.0.0.1:$RIG_PORT_rude/$2/debug/pprof/heap"
     tar xzOf "$1" --wildcards '*/heap.pb.gz' | cmp - direct
 }
 
-@test "a rekey every 128 kB in the middle of a profile: byte for byte the same" {
+@test "new keys every 128 kB during a profile do not change a byte" {
     rekeys
     rig_sshd rekey rekey-01 'RekeyLimit 128K'
     run_profgrab "${patience[@]}" --host rekey-01 --port "$RIG_PORT_rude" --path /big=1/debug/pprof heap
     assert_status 0
     same_as_direct "$output" big=1
-    # ssh asks for new keys by its own configuration as well; libssh2 never does.
+    # ssh requests new keys by its own configuration as well; libssh2 never does.
     rig_alias rekey-02 rekey 'RekeyLimit 128K'
     run_profgrab "${patience[@]}" --host rekey-02 --port "$RIG_PORT_rude" --path /big=1/debug/pprof --via openssh heap
     rig_end rekey
@@ -224,7 +224,7 @@ same_as_direct() {
     same_as_direct "$output" big=1
 }
 
-@test "a rekey every second while nothing is carried: the session lives" {
+@test "a session without traffic survives new keys every second" {
     rekeys
     rig_sshd idle idle-01 'RekeyLimit default 1s' 'LogLevel DEBUG1'
     run_profgrab "${patience[@]}" --host idle-01 --port "$RIG_PORT_rude" --path /late=4/debug/pprof heap allocs
@@ -234,9 +234,9 @@ same_as_direct() {
     rig_end idle
 }
 
-# ---- many, and few places ---------------------------------------------------------------------------------------------
+# ---- few places for many hosts ----------------------------------------------------------------------------------------
 
-@test "twelve hosts behind a bastion with two places for logins: none is lost" {
+@test "twelve hosts behind a bastion that allows two logins at a time are all fetched" {
     rig_sshd gate gate-01 'MaxStartups 2:100:2'
     rig_alias 'far-*' sshd 'ProxyJump gate-01'
     inventory '"far-[01-12]": { services: [rude] }'
@@ -248,9 +248,9 @@ same_as_direct() {
     rig_end gate
 }
 
-# ---- one that does not answer, beside one that does ---------------------------------------------------------------------
+# ---- one service that does not answer, beside one that does -------------------------------------------------------------
 
-@test "a service that never answers beside a good one, with a short deadline: the good one is fetched" {
+@test "a service that never answers does not affect another one, with a short deadline" {
     local began=$SECONDS
     inventory 'file-01: { services: [hole, rude] }'
     run_profgrab --host file-01 --timeout $((2 * SLOW))s heap allocs
@@ -274,8 +274,8 @@ same_as_direct() {
 
 # ---- names --------------------------------------------------------------------------------------------------------------
 
-# In a network of its own, whose one name server takes questions and never answers.
-@test "a resolver that hangs: it ends within its deadline, and says whose fault it is" {
+# In a network namespace of its own, whose only name server receives queries and never answers.
+@test "a hanging resolver ends within its deadline and is reported as the cause" {
     own_network --mount true 2>/dev/null || skip 'no namespaces of our own here'
     echo 'nameserver 127.0.0.1' >resolv.conf
     cat >silent.py <<'PY'

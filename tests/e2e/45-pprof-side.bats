@@ -1,8 +1,8 @@
 # shellcheck disable=SC2030,SC2031 # each test is a subshell
-# The pprof side of a capture: TLS, certificates, secrets, Unix sockets, redirects, a profiler that others hold.
+# The service's side of a capture: TLS, certificates, secrets, Unix sockets, redirects, a profiler in use.
 load helper
 
-# inventory TEXT: services of the host app (over the rig's sshd) and here (direct), as YAML lines.
+# inventory TEXT: the services of the hosts app (over the rig's sshd) and here (direct), as YAML lines.
 inventory() {
     export PROFGRAB_INVENTORY=$BATS_TEST_TMPDIR/inventory.yaml
     printf 'version: 1\nservices:\n%s\nhosts:\n  file-03: { services: [app] }\n  here: { connect: direct, address: 127.0.0.1, services: [app] }\n' \
@@ -10,11 +10,11 @@ inventory() {
     chmod 600 "$PROFGRAB_INVENTORY"
 }
 
-manifest() { # FILTER...: over the manifest of the bundle in $output
+manifest() { # over the manifest of the bundle in $output
     tar -xOf "$output" --wildcards '*/manifest.json' | python3 -c 'import json, sys; m = json.load(sys.stdin); print(eval(sys.argv[1]))' "$1"
 }
 
-# Nothing that was said or stored holds the secret, in whatever form.
+# No output and no file contains the secret in any form.
 refute_secret() {
     local encoded
     encoded=$(printf 'ann:%s' "$SECRET" | base64 -w0)
@@ -23,7 +23,7 @@ refute_secret() {
     [[ $(tar -xOf "$output" | grep -acF -e "$SECRET" -e "$encoded") == 0 ]] || fail_run "the secret is in $output"
 }
 
-@test "https with a CA of our own, over SSH" {
+@test "https with a CA of the inventory works over SSH" {
     inventory "  app: { port: $RIG_PORT_rude_https, scheme: https, tls: { ca: $RIG_DIR/tls/ca.pem } }"
     run_profgrab --host file-03 heap cpu=1s
     assert_status 0
@@ -31,7 +31,7 @@ refute_secret() {
     assert_equal "$(manifest '[i["status"] for i in m["hosts"][0]["services"][0]["items"]]')" "['ok', 'ok']"
 }
 
-@test "a certificate of nobody we trust ends it, and the hint says where to name a CA" {
+@test "a certificate of an unknown CA is refused, with a hint at the key for a CA" {
     inventory "  app: { port: $RIG_PORT_rude_https, scheme: https }"
     run_profgrab --host file-03 heap
     assert_status 1
@@ -43,7 +43,7 @@ refute_secret() {
     assert_stderr_has 'its TLS certificate is not accepted'
 }
 
-@test "expired, of another name, signed by itself: refused; insecure takes it and the bundle says so" {
+@test "expired, misnamed and self-signed certificates are refused; insecure accepts them, and the bundle records it" {
     inventory "  app: { port: $RIG_PORT_rude_httpsexpired, scheme: https, tls: { ca: $RIG_DIR/tls/ca.pem } }"
     run_profgrab --host file-03 heap
     assert_status 1
@@ -62,7 +62,7 @@ refute_secret() {
     assert_equal "$(manifest 'm["hosts"][0]["services"][0]["verdicts"][0]["rule"]')" tls-unchecked
 }
 
-@test "server_name is asked for, the Host header stays what it was" {
+@test "server_name sets the name for TLS, and the Host header does not change" {
     inventory "  app: { port: $RIG_PORT_rude_https, scheme: https, path: /host=localhost/debug/pprof, tls: { ca: $RIG_DIR/tls/ca.pem, server_name: pprof.internal } }"
     run_profgrab --host file-03 heap
     assert_status 0
@@ -71,7 +71,7 @@ refute_secret() {
     assert_status 0
 }
 
-@test "a client certificate is shown where one is set, and asked for in words where none is" {
+@test "a client certificate is sent if one is configured; a missing one is reported" {
     inventory "  app: { port: $RIG_PORT_rude_httpsclient, scheme: https, tls: { ca: $RIG_DIR/tls/ca.pem } }"
     run_profgrab --host file-03 heap
     assert_status 1
@@ -89,7 +89,7 @@ refute_secret() {
     assert_stderr_has 'our certificate cannot be used'
 }
 
-@test "a key with a passphrase never asks on the terminal" {
+@test "a client key with a passphrase never causes a prompt" {
     openssl pkcs8 -topk8 -in "$RIG_DIR/tls/client.key" -passout pass:x -out locked.key
     inventory "  app: { port: $RIG_PORT_rude_httpsclient, scheme: https, tls: { ca: $RIG_DIR/tls/ca.pem, cert: $RIG_DIR/tls/client.pem, key: $PWD/locked.key } }"
     with_pty --deadline 20 -- "$profgrab_program" --ssh-config "$SSH_CONFIG" --host file-03 heap
@@ -97,7 +97,7 @@ refute_secret() {
     [[ $output == *'no passphrase'* && $output != *'Enter PEM'* ]] || fail_run
 }
 
-@test "TLS where there is none, and none where there is TLS" {
+@test "TLS to a plain service, and plain HTTP to a TLS service, are reported" {
     inventory "  app: { port: $RIG_PORT_rude, scheme: https }"
     run_profgrab --host file-03 heap
     assert_status 1
@@ -108,7 +108,7 @@ refute_secret() {
     assert_stderr_has 'scheme: https'
 }
 
-@test "a bearer token from the environment, a file and a command; never said, never stored" {
+@test "a bearer token from the environment, a file or a command is never printed or stored" {
     export PPROF_TOKEN=$SECRET
     inventory "  app: { port: $RIG_PORT_rude, path: /bearer/debug/pprof, auth: { bearer_env: PPROF_TOKEN } }"
     run_profgrab --host file-03 heap
@@ -124,7 +124,7 @@ refute_secret() {
     refute_secret
 }
 
-@test "basic authentication" {
+@test "basic authentication works" {
     export PPROF_PASSWORD=$SECRET
     inventory "  app: { port: $RIG_PORT_rude, path: /basic/debug/pprof, auth: { user: ann, password_env: PPROF_PASSWORD } }"
     run_profgrab --host file-03 heap
@@ -137,7 +137,7 @@ refute_secret() {
     [[ $output$stderr != *wrong-horse* ]] || fail_run
 }
 
-@test "a command for a secret is never shown, also when what it printed is wrong" {
+@test "a command for a secret is never shown, even if its output was wrong" {
     inventory "  app: { port: $RIG_PORT_rude, path: /bearer/debug/pprof, auth: { bearer_command: \"echo hidden-in-a-command\" } }"
     run_profgrab -v --host file-03 heap
     assert_status 1
@@ -145,7 +145,7 @@ refute_secret() {
     refute_stderr_has hidden-in-a-command
 }
 
-@test "a secret that cannot be had is said before anything is opened" {
+@test "an unavailable secret is reported before anything is opened" {
     inventory "  app: { port: $RIG_PORT_rude, path: /bearer/debug/pprof, auth: { bearer_env: NO_SUCH_TOKEN } }"
     run_profgrab --host file-03 heap
     assert_status 2
@@ -159,7 +159,7 @@ refute_secret() {
     assert_equal "$(ls)" token
 }
 
-@test "a service that sends the secret back does not get it into what we say and store" {
+@test "a secret repeated by a service is in no output and no file" {
     export PPROF_TOKEN=$SECRET
     local path
     for path in echo echo=404 echo=200 title; do
@@ -204,7 +204,7 @@ refute_secret() {
     assert_stderr_has 'takes the place of the service'
 }
 
-@test "redirects within the service are followed, no other" {
+@test "only redirects within the service are followed" {
     local where
     for where in path url slash; do
         inventory "  app: { port: $RIG_PORT_rude, path: /redirect=$where/debug/pprof }"
@@ -224,7 +224,7 @@ refute_secret() {
     assert_stderr_has 'redirects in circles'
 }
 
-@test "a Unix socket without SSH" {
+@test "a Unix socket without SSH works" {
     inventory "  app: { unix: $RIG_DIR/rude.sock }"
     run_profgrab --host here heap cpu=1s
     assert_status 0
@@ -233,7 +233,7 @@ refute_secret() {
     [[ $status != 0 ]]
 }
 
-@test "a one-off service at another path, over TLS" {
+@test "an ad hoc service at another path works over TLS" {
     run_profgrab --host file-03 --port "$RIG_PORT_rude" --path /api/internal/pprof heap
     assert_status 0
     run_profgrab --host file-03 --port "$RIG_PORT_rude_https" --scheme https heap
@@ -252,7 +252,7 @@ refute_secret() {
     [[ $output == *profgrab-file-03*.tar.gz* ]] || fail_run
 }
 
-@test "a profile that nobody wants any more frees the profiler" {
+@test "cancelling a profile frees the profiler" {
     inventory "  app: { port: $RIG_PORT_rude }"
     with_pty --deadline 20 --ctrl-c 'of 1m' -- "$profgrab_program" --ssh-config "$SSH_CONFIG" --host file-03 heap cpu=60s
     assert_status 130
@@ -261,7 +261,7 @@ refute_secret() {
     refute_stderr_has waiting
 }
 
-@test "timed profiles side by side when asked for, each with a finding" {
+@test "--concurrent takes timed profiles in parallel, each with a finding" {
     inventory "  app: { port: $RIG_PORT_rude }"
     run_profgrab --host file-03 --concurrent heap cpu=2s trace=1s block=1s
     assert_status 0
@@ -273,7 +273,7 @@ refute_secret() {
     go tool pprof -top ./*/file-03/app/cpu.pb.gz >/dev/null 2>&1
 }
 
-@test "what a trace costs is said before it is taken" {
+@test "the cost of a trace is printed before it is taken" {
     inventory "  app: { port: $RIG_PORT_rude }"
     run_profgrab --host file-03 trace=1s
     assert_status 0
@@ -291,7 +291,7 @@ refute_secret() {
     [[ $version == 1.* || $version == '>= 1.'* ]] || fail "$version"
 }
 
-@test "--max-bytes bounds a body, and an endless one ends at it" {
+@test "--max-bytes limits a body, also an endless one" {
     inventory "  app: { port: $RIG_PORT_rude, path: /endless/debug/pprof }"
     run_profgrab --host file-03 --max-bytes 3MB heap
     assert_status 1
@@ -304,9 +304,9 @@ refute_secret() {
     assert_status 2
 }
 
-# Last: while somebody holds the profiler of the fixture, no other test can have it.
+# Last, because no other test can use the fixture's profiler meanwhile.
 
-@test "a profiler that is held is waited for, and the bundle says so" {
+@test "a profiler in use is waited for, and the bundle records it" {
     inventory "  app: { port: $RIG_PORT_rude, path: /held=1.5/debug/pprof }"
     run_profgrab --host file-03 cpu=3s
     assert_status 0
@@ -318,7 +318,7 @@ refute_secret() {
     assert_stderr_has 'could begin only after'
 }
 
-@test "a profiler that stays held is given up a little after the profile's own time, with who holds it" {
+@test "the wait for a profiler in use ends after the profile's own time, and the user of the profiler is named" {
     inventory "  app: { port: $RIG_PORT_rude, path: /agent/debug/pprof }"
     run_profgrab --host file-03 cpu=1s heap
     assert_status 3

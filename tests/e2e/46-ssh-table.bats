@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
-# What SSH as people have it makes profgrab do: docs/ssh.md is made of these tests. Each test is one heading of the table; the
-# rows of a test run side by side. `make ssh-table` renews the column of the libssh2 in use.
+# Runs profgrab against SSH servers in many configurations. These tests make docs/ssh.md: each test is one heading of the table,
+# and its rows run in parallel. `make ssh-table` renews the column of the libssh2 in use.
 
 load helper
 
-# So many rows at a time: a run waits more than it works, unless it is slow itself ($SLOW times, under valgrind).
+# Number of rows at a time: a run waits more than it computes, except under valgrind, where it is $SLOW times slower.
 SLOW=${SLOW:-1}
 AT_ONCE=$((SLOW == 1 ? 6 : 2))
 
@@ -20,7 +20,7 @@ setup_file() {
     rig_fixture bad -ssh "127.0.0.1:$RIG_PORT_sshd"
 }
 
-# Also when a test fails.
+# Runs also after a failed test.
 teardown() {
     [[ -z ${SSH_AGENT_PID-} ]] || kill "$SSH_AGENT_PID"
     unset SSH_AGENT_PID
@@ -30,20 +30,20 @@ teardown() {
 setup() {
     e2e_setup
     row=0
-    # A proxy command is run by it, and its words are in the table.
+    # profgrab runs proxy commands with this shell, whose messages are in the table.
     export SHELL=/bin/bash
-    # Too long for a name of DNS: no resolver asks anybody for it. NAME in the table.
+    # Too long for a DNS name, so no resolver sends a query. NAME in the table.
     nameless=$(printf 'x%.0s' {1..64})
-    # Whoever has no symbolizer is told so, in the middle of what the program says.
+    # A sanitizer without a symbolizer would print a warning into the program's output.
     export ASAN_OPTIONS="${ASAN_OPTIONS-}:fast_unwind_on_malloc=0:symbolize=0"
     forgive_libssh2
 }
 
-host_key() { # SSHD: its public key, in two words
+host_key() { # prints its public key without the comment
     cut -d' ' -f1,2 "$RIG_DIR/$1/host_key.pub"
 }
 
-# A key, which the sshd takes; with -, none does.
+# A key that the sshd accepts, or no sshd with -.
 make_key() { # NAME SSHD OPTION-OF-SSH-KEYGEN...
     local file=$PWD/$1 sshd=$2
     shift 2
@@ -52,7 +52,7 @@ make_key() { # NAME SSHD OPTION-OF-SSH-KEYGEN...
     [[ $sshd == - ]] || cat "$file.pub" >>"$RIG_DIR/$sshd/authorized_keys"
 }
 
-# says NAME WORD...: a program ./NAME for SSH_ASKPASS that says one word after the other, and then the last again.
+# says NAME WORD...: a program ./NAME for SSH_ASKPASS that answers with each word in turn, then repeats the last one.
 says() {
     printf '%s\n' "${@:2}" >"$1.words"
     cat >"$1" <<'SAYS'
@@ -65,9 +65,9 @@ SAYS
     chmod 755 "$1"
 }
 
-# row EXPECTED CASE SSHD [LINE...] [-- ARG...]: starts a run against that sshd (or `bad_NAME`, or a port), with these lines in
-# ssh's configuration, which win over: the rig's key, no agent, the rig's known hosts; and these arguments. EXPECTED is what
-# may come of it (tests/ssh-table judges it).
+# row EXPECTED CASE SSHD [LINE...] [-- ARG...]: starts a run against that sshd (or `bad_NAME`, or a port) with these arguments.
+# The lines in ssh's configuration override the rig's key, no agent and the rig's known hosts. tests/ssh-table compares the
+# result with EXPECTED.
 row() {
     local expected=$1 name=$2 sshd=$3 port=RIG_PORT_$3 lines=() dir
     shift 3
@@ -114,7 +114,7 @@ run_row() { # DIR ARG...
     echo "$status" >"$dir/exit"
 }
 
-# Waits for the rows of this test, and judges them: under valgrind by its findings alone, since what is said depends on the clock.
+# Waits for the rows of this test and checks them; under valgrind only its findings, because the messages depend on the clock.
 rows_done() {
     wait
     if ((SLOW > 1)); then
@@ -206,7 +206,7 @@ rows_done() {
     rows_done
 }
 
-# What only OpenSSH has. A security key is one in software (tests/rig/softkey.c), and once the handle of none.
+# Only OpenSSH supports these. The security key is a software one (tests/rig/softkey.c), or a key handle without a device.
 @test "security keys, smart cards, Kerberos" {
     security_keys
     printf '%s\n' 'sk-ssh-ed25519@openssh.com AAAAGnNrLXNzaC1lZDI1NTE5QG9wZW5zc2guY29tAAAAICFo/k5LU8863u66YC9eUO2170QduohPURkQnbLa/dczAAAABHNzaDo= me' >sk.pub
@@ -263,14 +263,14 @@ security_keys() {
         "IdentityAgent $PWD/never" -- --connect-timeout 2s --ask-timeout 3s
 }
 
-# An agent at ./NAME that holds the key ed25519-sk.
+# An agent at ./NAME with the key ed25519-sk.
 security_agent() { # NAME
     rig_spawn "$1" ssh-agent -D -a "$PWD/$1" -P "$softkey"
     rig_wait "$1" 10 test -S "$1"
     SSH_AUTH_SOCK=$PWD/$1 ssh-add -q -S "$softkey" ed25519-sk
 }
 
-# A realm, whose sshd takes nothing but its tickets.
+# A realm whose sshd accepts only its tickets.
 kerberos() {
     local KRB5_CONFIG=$RIG_DIR/kerberos/krb5.conf gssapi='GSSAPIAuthentication yes' ticket
     export KRB5_CONFIG
@@ -288,7 +288,7 @@ kerberos() {
     row refused 'only GSSAPI is allowed, no ticket' kerberos "$gssapi"
 }
 
-# A card in software, whose key is in ./card.pub, its PIN what ./pin says. Sets $module.
+# A software smart card; its key is in ./card.pub, its PIN is the output of ./pin. Sets $module.
 smart_card() {
     "$rig_root/tools/fetch-packages" "$rig_packages" softhsm2 libsofthsm2 softhsm2-common
     module=$rig_packages/usr/lib/softhsm/libsofthsm2.so
@@ -459,7 +459,7 @@ fault() {
     rows_done
 }
 
-@test "the table in docs/ssh.md says the same" {
+@test "the table in docs/ssh.md matches these results" {
     ((SLOW == 1)) || skip 'it has the words of a program that is not slow'
     "$rig_root/tests/ssh-table" table ${SSH_TABLE:+--renew} "$ROWS" "$rig_root/docs/ssh.md" \
         "$("$profgrab_program" version | sed -n 's/^libssh2 //p')"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
-# Ways to a host: jump hosts and their shared sessions, destinations that keep a session waiting, busy servers.
+# Routes to a host: jump hosts and their shared sessions, destinations that do not answer, busy servers.
 
 load helper
 
-# The lines of an sshd's log that say somebody logged in.
+# The lines of an sshd's log that report a login.
 logins() { # SSHD
     grep -c '^Accepted publickey' "$RIG_DIR/$1/log"
 }
@@ -14,7 +14,7 @@ behind() { # JUMP N
     for ((i = 1; i <= $2; i++)); do rig_alias "far-0$i" sshd "ProxyJump $1"; done
 }
 
-@test "three jumps in a row: a body of 8 MB comes as it was sent, and the manifest names every hop" {
+@test "three jumps in a row do not change a body of 8 MB, and the manifest names every hop" {
     local names
     rig_sshd jump_a jump-a
     rig_sshd jump_b jump-b
@@ -42,7 +42,7 @@ print(*[h["port"] for h in json.load(open(sys.argv[1]))["hosts"][0]["hops"]])' .
     rig_end gate
 }
 
-@test "a jump host whose session ends is logged in to again, once for all" {
+@test "a lost jump host session is opened again once for all hosts" {
     rig_sshd gate2 gate2
     rig_alias "again-01 again-02" sshd 'ProxyJump gate2'
     : >log
@@ -60,7 +60,7 @@ print(*[h["port"] for h in json.load(open(sys.argv[1]))["hosts"][0]["hops"]])' .
     rig_end gate2
 }
 
-@test "more logins than the server bears: none is lost" {
+@test "more logins than the server accepts at a time all succeed" {
     local hosts=busy-01 i
     rig_sshd busy 'busy-*' 'MaxStartups 2:100:2'
     for ((i = 2; i <= 20; i++)); do hosts+=,busy-$(printf %02d "$i"); done
@@ -70,7 +70,7 @@ print(*[h["port"] for h in json.load(open(sys.argv[1]))["hosts"][0]["hops"]])' .
     rig_end busy
 }
 
-# A port that takes no connection and refuses none, as a dead host does: its queue is full. Sets $hole.
+# A port that neither accepts nor refuses a connection, as on a dead host: its queue is full. Sets $hole.
 hole_open() {
     rig_spawn hole python3 -c '
 import socket, sys, time
@@ -90,7 +90,7 @@ time.sleep(600)'
     read -r hole <"$RIG_DIR/hole/log"
 }
 
-@test "a destination that does not answer costs nothing but itself: beside it, and behind the same jump host" {
+@test "a destination that does not answer does not affect others behind the same jump host" {
     local began=$SECONDS
     hole_open
     rig_sshd narrow narrow
@@ -150,7 +150,7 @@ time.sleep(600)' "$2"
     done <"$RIG_DIR/holes/log"
 }
 
-@test "a dozen dead hosts behind a jump host: each is told of itself, and the healthy ones are fetched" {
+@test "a dozen dead hosts behind a jump host: each message names its own host, and the healthy hosts are fetched" {
     local i hosts=well-01,well-02
     rig_sshd crowd crowd
     rig_alias 'well-*' sshd 'ProxyJump crowd'
@@ -161,14 +161,14 @@ time.sleep(600)' "$2"
     rig_end crowd
     assert_status 3
     tar -tf "$output" | grep -c '/heap.pb.gz$' | grep -qx 2 || fail_run 'not both were fetched'
-    # Nobody is told of another's destination.
+    # No message names another host's destination.
     while read -r i; do
         assert_stderr_has "dead-$i: the far host did not connect to 127.0.0.1 port"
     done < <(printf '%02d\n' {1..12})
     refute_stderr_has 'sessions to it wait'
 }
 
-@test "a live master behind a jump host that ends: the way goes through the jump host again, never around it" {
+@test "after the end of a live master behind a jump host, the new session uses the jump host too" {
     local pid i before
     rig_sshd round round
     rig_alias rounded sshd 'ProxyJump round' "ControlPath $PWD/live"
@@ -189,7 +189,7 @@ time.sleep(600)' "$2"
     rig_end round
 }
 
-@test "a live master made another way than the settings say is left alone" {
+@test "a live master over another route than the configured one is not used" {
     local master i
     rig_sshd aside aside
     printf 'Host file-03\n    ControlPath %s\n' "$PWD/live" | cat - "$RIG_SSH_CONFIG" >config
@@ -216,7 +216,7 @@ EOF
     rig_end aside
 }
 
-@test "a jump host of the same name and port as the host behind it: nobody waits for himself" {
+@test "a jump host with the same name and port as the host behind it causes no deadlock" {
     local hosts=self-01 i
     rig_sshd mirror mirror
     # Each is reached through the jump host at the jump host's own address.
@@ -227,7 +227,7 @@ EOF
     assert_status 0
 }
 
-@test "through OpenSSH too, a jump host that bears few logins loses none" {
+@test "through OpenSSH, a jump host that allows few logins loses none" {
     local hosts=slim-01 i
     rig_sshd slim slim 'MaxStartups 2:100:2'
     rig_alias 'slim-*' sshd 'ProxyJump slim'
@@ -237,7 +237,7 @@ EOF
     assert_status 0
 }
 
-@test "a proxy command that fails is blamed itself, and at once: with its words, or without any" {
+@test "a failed proxy command is reported at once, with its message or without any" {
     local began=$SECONDS
     rig_alias mute sshd 'ProxyCommand sh -c "exit 3"'
     run_profgrab --host mute --port "$RIG_PORT_rude" heap
@@ -249,7 +249,7 @@ EOF
     assert_status 1
     assert_stderr_has 'the proxy command says "no such gate"'
     assert_stderr_has 'hint: ProxyCommand in ssh'
-    # What it says on the way is no failure.
+    # Its messages before that are not failures.
     rig_alias chatty sshd "ProxyCommand sh -c 'echo on my way >&2; exec ssh -F $RIG_SSH_CONFIG -W %h:%p file-03'"
     run_profgrab --host chatty --port "$RIG_PORT_rude" heap
     assert_status 0

@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
 # shellcheck disable=SC2030,SC2031 # each test is a subshell
-# Forwards as their users have them: pprof, curl and a scraper through it, many at once, and what goes wrong.
+# Forwards as used by pprof, curl and a scraper: many at once, and failures.
 load helper
 
-# forward ARG...: starts it in the background, its stdout in `out`, its stderr in `log`, and waits until it says where it
-# listens. $pid, $url: the first line.
+# forward ARG...: starts it in the background, its stdout in `out`, its stderr in `log`, and waits until it prints its
+# addresses. Sets $pid, and $url to the first line.
 forward() {
-    # The lines of a forward before this one are not taken for its own.
+    # The log's lines of an earlier forward do not count.
     rm -f out log
     "$profgrab_program" forward --ssh-config "$SSH_CONFIG" "$@" >out 2>log 3>&- 4>&- &
     pid=$!
@@ -28,7 +28,7 @@ gone() { [[ -z $(rig_birth "$1") ]]; }
 
 said() { grep -qF -- "$1" log; }
 
-# Ends it as a person would, but from here: a background job ignores SIGINT. The status is in $ended.
+# Sends SIGTERM, because a background job ignores SIGINT. The status is in $ended.
 forward_end() {
     ended=0
     kill -TERM "$pid"
@@ -43,9 +43,9 @@ teardown() {
 
 fetch() { curl -sS --max-time 20 "$@"; }
 
-# ---- what it carries --------------------------------------------------------------------------------------------
+# ---- traffic ----------------------------------------------------------------------------------------------------
 
-@test "pprof, curl and a streaming trace through it; the URL is all of stdout" {
+@test "pprof, curl and a streaming trace work through a forward; stdout has only the URL" {
     forward --host file-03 --port "$RIG_PORT_rude" --listen 0
     assert_equal "$(cat out)" "$url"
     [[ $url =~ ^http://127\.0\.0\.1:[0-9]+/debug/pprof/$ ]] || fail "$url"
@@ -67,7 +67,7 @@ refute_listening() { # URL
     ! fetch -o /dev/null "$1" 2>/dev/null || fail "still listening: $1"
 }
 
-@test "eight at once, byte for byte, beside one that reads slowly" {
+@test "eight connections at once are byte for byte correct, beside one that reads slowly" {
     local i slow
     forward --host file-03 --port "$RIG_PORT_rude" --path /big=10/debug/pprof --listen 0
     fetch -o direct "http://127.0.0.1:$RIG_PORT_rude/big=10/debug/pprof/heap"
@@ -86,7 +86,7 @@ refute_listening() { # URL
     forward_end
 }
 
-@test "Prometheus scrapes through it" {
+@test "Prometheus scrapes through a forward" {
     rig_fetch prometheus
     forward --host file-03 --port "$RIG_PORT_node_exporter" --listen 0
     local port=${url#http://127.0.0.1:}
@@ -104,7 +104,7 @@ refute_listening() { # URL
 
 scraped() { fetch "http://127.0.0.1:$RIG_PORT_prometheus/api/v1/targets" | grep -q '"health":"up"'; }
 
-@test "https is carried as it is; the command it shows works; a secret is the asker's" {
+@test "https is carried unchanged, the printed command works, and the client sends the secret" {
     export PPROF_TOKEN=$SECRET
     printf 'version: 1\nservices:\n  app: { port: %s, scheme: https, path: /bearer/debug/pprof, host_header: localhost, tls: { ca: %s }, auth: { bearer_env: PPROF_TOKEN } }\nhosts:\n  file-03: { services: [app] }\n' \
         "$RIG_PORT_rude_https" "$RIG_DIR/tls/ca.pem" >inventory
@@ -114,7 +114,7 @@ scraped() { fetch "http://127.0.0.1:$RIG_PORT_prometheus/api/v1/targets" | grep 
     said 'the forward adds none, whoever asks must send it' || fail "$(cat log)"
     said 'expects "Host: localhost"' || fail "$(cat log)"
     said "-H 'Host: localhost'" || fail "$(cat log)"
-    # As it says, with the CA and the token added.
+    # As printed, with the CA and the token added.
     local words
     eval "words=($(sed -n 's/.*try: curl //p' log))"
     assert_equal "$(fetch --cacert "$RIG_DIR/tls/ca.pem" -w '%{http_code}' "${words[@]/heap.pb.gz/refused}")" 401
@@ -124,7 +124,7 @@ scraped() { fetch "http://127.0.0.1:$RIG_PORT_prometheus/api/v1/targets" | grep 
     ! grep -rqF "$SECRET" out log || fail 'the secret was said'
 }
 
-@test "--compress yes and no, by either carrier; by itself nothing is compressed" {
+@test "--compress yes and no work with libssh2 and OpenSSH; the default is no compression" {
     local via how said
     rig_sshd loud loud-01 'LogLevel DEBUG1'
     while read -r via how said; do
@@ -145,16 +145,16 @@ EOF
     rig_end loud
 }
 
-@test "a service that looks at the Host header hears that of whoever asks" {
+@test "the client's Host header reaches the service" {
     forward --host file-03 --port "$RIG_PORT_caddy" --listen 0
     assert_equal "$(fetch -o /dev/null -w '%{http_code}' "$url")" 403
     assert_equal "$(fetch -o /dev/null -w '%{http_code}' -H "Host: localhost:$RIG_PORT_caddy" "$url")" 200
-    # Not known to be caddy's.
+    # The inventory does not say that it is caddy.
     said "try: go tool pprof ${url}profile" || fail "$(cat log)"
     forward_end
 }
 
-@test "the command that is shown for caddy sends the Host header that caddy takes" {
+@test "the command printed for caddy sends the Host header that caddy accepts" {
     write_inventory
     forward --host file-03 --service caddy --listen 0
     said "expects \"Host: localhost:$RIG_PORT_caddy\"" || fail "$(cat log)"
@@ -166,10 +166,10 @@ EOF
     forward_end
 }
 
-# ---- where it listens -------------------------------------------------------------------------------------------
+# ---- addresses --------------------------------------------------------------------------------------------------
 
-@test "without --listen: the service's own port, and another where that is taken" {
-    # Nobody on 127.0.0.1 has the port of one that listens on 127.0.0.2.
+@test "without --listen the service's own port is used, or another one if it is taken" {
+    # A listener on 127.0.0.2 does not take the port on 127.0.0.1.
     rig_fixture apart -listen 127.0.0.2:0
     printf 'version: 1\nservices:\n  apart: { host: 127.0.0.2, port: %s }\n  rude: { port: %s }\nhosts:\n  file-03: { services: [apart, rude] }\n' \
         "$RIG_PORT_apart" "$RIG_PORT_rude" >inventory
@@ -184,7 +184,7 @@ EOF
     rig_end apart
 }
 
-@test "several services, an address for each; --json; -q says nothing" {
+@test "several services have an address each; --json lists them, and -q prints no messages" {
     write_inventory
     forward -q --json --host file-03 --service caddy,node --listen 0 --listen "unix:$PWD/node sock"
     assert_equal "$(cat log)" ''
@@ -200,7 +200,7 @@ EOF
     forward_end
 }
 
-@test "--listen with port 0 serves all services, each on a port of its own" {
+@test "--listen with port 0 gives each service a port of its own" {
     local zero
     write_inventory
     for zero in 127.0.0.1:0 0; do
@@ -216,7 +216,7 @@ EOF
         fetch --fail -o /dev/null "$(cat urls)"
         forward_end
     done
-    # Any other single address is one for a single service.
+    # Any other single address is for a single service.
     for zero in 127.0.0.1:6060 "unix:$PWD/sock"; do
         run_profgrab forward --host file-03 --service caddy,node --listen "$zero"
         assert_status 2
@@ -225,13 +225,13 @@ EOF
     done
 }
 
-@test "a Unix socket: private, replaced when it is stale, gone at the end" {
+@test "a Unix socket is private, replaced when it is stale, and removed at the end" {
     forward --host file-03 --port "$RIG_PORT_rude" --listen "unix:$PWD/sock"
     assert_equal "$url" "$PWD/sock"
     assert_mode sock 600
     said "try: curl --unix-socket $PWD/sock -o heap.pb.gz http://localhost/debug/pprof/heap" || fail "$(cat log)"
     fetch --fail --unix-socket sock -o heap.pb.gz http://localhost/debug/pprof/heap
-    # Not while somebody listens.
+    # Not while another process listens.
     run_profgrab forward --host file-03 --port "$RIG_PORT_rude" --listen "unix:$PWD/sock"
     assert_status 1
     assert_stderr_has 'another program does'
@@ -247,9 +247,9 @@ EOF
     [[ ! -e sock ]]
 }
 
-@test "a service on a Unix socket of the far host, by either carrier" {
+@test "a service on a remote Unix socket works with libssh2 and OpenSSH" {
     local via
-    # The sshd's user may look in there as well.
+    # The sshd's user must be able to enter it as well.
     chmod 777 "$RIG_DIR/rude.sock"
     for via in libssh2 openssh; do
         forward --via "$via" --host file-03 --unix "$RIG_DIR/rude.sock" --listen 0
@@ -261,7 +261,7 @@ EOF
     done
 }
 
-@test "what cannot be is said before anything is opened" {
+@test "bad arguments and taken addresses are reported before anything is opened" {
     local logins
     write_inventory
     touch file
@@ -284,8 +284,8 @@ EOF
     assert_equal "$(grep -c 'Connection from' "$RIG_DIR/sshd/log" || :)" "$logins"
 }
 
-@test "an address for the whole network only when it is spelt out, and then with a warning" {
-    # In a network namespace of its own: no other address is listened on. A direct route opens nothing yet.
+@test "an address for the whole network needs to be given in full, and causes a warning" {
+    # In a network namespace of its own, because it listens on all addresses. A direct route opens no connection yet.
     write_inventory
     cat >run <<'EOF'
 PATH=$PATH:/sbin:/usr/sbin
@@ -302,9 +302,9 @@ EOF
         fail "$(cat log)"
 }
 
-# ---- what goes wrong --------------------------------------------------------------------------------------------
+# ---- failures ---------------------------------------------------------------------------------------------------
 
-@test "a host that cannot be opened: at once, 1, and nothing on stdout" {
+@test "a host that cannot be opened ends the forward at once, with exit code 1 and empty stdout" {
     printf 'Host nowhere\n    HostName 127.0.0.1\n    Port %s\n' "$(rig_free_port)" >config
     run --separate-stderr "$profgrab_program" forward --ssh-config config --host nowhere --port 6060 --listen "unix:$PWD/sock"
     assert_status 1
@@ -314,7 +314,7 @@ EOF
     [[ ! -e sock ]]
 }
 
-@test "a service that is not there: each connection fails, it is said once, and again after it was there" {
+@test "a missing service fails each connection, and is reported once, and again after it was there" {
     local port try
     port=$(rig_free_port)
     forward --host file-03 --port "$port" --listen 0
@@ -333,7 +333,7 @@ EOF
     assert_equal "$(grep -c 'a connection failed: ' log)" 2
 }
 
-@test "-v: each connection, with its bytes" {
+@test "-v prints each connection with its bytes" {
     forward -v --host file-03 --port "$RIG_PORT_rude" --listen 0
     fetch -o /dev/null "$url"
     until_true said ' back'
@@ -342,7 +342,7 @@ EOF
     grep -qE '127\.0\.0\.1:[0-9]+: ended after [0-9.]+m?s, [0-9]+ B there, [0-9.]+ kB back' log || fail "$(cat log)"
 }
 
-# lossy NAME [LINE...]: an sshd to be killed, which the alias NAME-01 leads to.
+# lossy NAME [LINE...]: an sshd that will be killed, for the alias NAME-01.
 lossy() {
     rig_sshd "$1" "$1-01" "${@:2}"
     sshd_pid=$(cut -d' ' -f1 "$RIG_DIR/pids/$1")
@@ -350,7 +350,7 @@ lossy() {
 
 session_of() { rig_session "$sshd_pid"; }
 
-# Ends it, the one that takes connections first: nobody gets in while it goes.
+# Ends it, first the process that listens, so that no connection is accepted meanwhile.
 sshd_ends() { # NAME
     local session
     session=$(session_of)
@@ -358,14 +358,14 @@ sshd_ends() { # NAME
     rig_end "$1"
 }
 
-# The same sshd at the same port again.
+# Starts the same sshd again at the same port.
 sshd_again() { # NAME
     local port=RIG_PORT_$1
     rig_sshd_at "$1" "${!port}"
     rig_wait "$1" 20 rig_connects "${!port}"
 }
 
-@test "a lost session: what stood ends, it says so once, and the same address works again" {
+@test "a lost session ends its connections, is reported once, and the same address works again" {
     lossy lost
     forward --host lost-01 --port "$RIG_PORT_rude" --listen 0
     fetch -N -o heap.out "${url%debug/pprof/}drip/debug/pprof/heap" 3>&- &
@@ -375,7 +375,7 @@ sshd_again() { # NAME
     status=0
     wait "$cut" || status=$?
     [[ $status == 18 || $status == 56 ]] || fail "curl: $status" "$(cat log)"
-    # Whoever comes while there is no session waits a little.
+    # A connection without a session waits a little.
     fetch --fail -o /dev/null "$url"
     until_true said 'connected again after '
     assert_equal "$(grep -c 'opening another session' log)" 1
@@ -384,7 +384,7 @@ sshd_again() { # NAME
     rig_end lost
 }
 
-@test "a sshd that is gone for a while: it keeps trying, and the address stays" {
+@test "while a sshd is gone, the forward keeps trying and keeps the address" {
     lossy away
     forward --host away-01 --port "$RIG_PORT_rude" --listen 0
     fetch --fail -o /dev/null "$url"
@@ -401,11 +401,11 @@ sshd_again() { # NAME
     rig_end away
 }
 
-@test "whoever connects while the session is down waits ten seconds, and is turned away from then on" {
+@test "connections during a lost session wait ten seconds; later ones are refused" {
     local lost patient
     lossy down
     forward --host down-01 --port "$RIG_PORT_rude" --listen 0
-    fetch --fail -o /dev/null "$url" # until then the process of the login may be there still
+    fetch --fail -o /dev/null "$url" # until then the process of the login may still exist
     sshd_ends down
     until_true said 'opening another session'
     lost=$(date +%s%N)
@@ -413,7 +413,7 @@ sshd_again() { # NAME
     patient=$((($(date +%s%N) - lost) / 1000000))
     [[ $status == 52 || $status == 56 ]] || fail "curl: $status $output"
     ((patient > 9000 && patient < 15000)) || fail "turned away after $patient ms"
-    # The next one need not wait for what the first waited for.
+    # The next one does not wait as long as the first one.
     run fetch --max-time 2 -o /dev/null "$url"
     [[ $status == 52 || $status == 56 ]] || fail "curl: $status $output"
     sshd_again down
@@ -423,7 +423,7 @@ sshd_again() { # NAME
     rig_end down
 }
 
-@test "a session that falls silent is lost too" {
+@test "a session that falls silent counts as lost" {
     local session
     lossy mute
     forward --timeout 3s --host mute-01 --port "$RIG_PORT_rude" --listen 0
@@ -437,12 +437,12 @@ sshd_again() { # NAME
     rig_end mute
 }
 
-@test "a login or a host key that is refused ends it: nobody is hammered" {
+@test "a refused login or host key ends the forward without another attempt" {
     local i
     for i in login key; do
         lossy "no$i"
         forward --host "no$i-01" --port "$RIG_PORT_rude" --listen "unix:$PWD/sock"
-        # Until then the process of the login may be there still.
+        # Until then the process of the login may still exist.
         fetch --fail -o /dev/null --unix-socket sock http://localhost/debug/pprof/heap
         if [[ $i == login ]]; then
             : >"$RIG_DIR/no$i/authorized_keys"
@@ -470,7 +470,7 @@ sshd_again() { # NAME
     pid=
 }
 
-@test "an idle one answers the server's keepalives" {
+@test "an idle forward answers the server's keepalives" {
     lossy idle 'ClientAliveInterval 1' 'ClientAliveCountMax 2'
     forward -v --host idle-01 --port "$RIG_PORT_rude" --listen 0
     fetch --fail -o /dev/null "$url"
@@ -481,7 +481,7 @@ sshd_again() { # NAME
     ! said 'lost' || fail "$(cat log)"
 }
 
-@test "Ctrl-C ends it, with 130, and takes the socket along" {
+@test "Ctrl-C ends a forward with exit code 130 and removes the socket" {
     with_pty --deadline 30 --stdout out --ctrl-c 'try: curl' -- "$profgrab_program" forward --ssh-config "$SSH_CONFIG" \
         --host file-03 --port "$RIG_PORT_rude" --listen "unix:$PWD/sock"
     assert_status 130
@@ -490,16 +490,16 @@ sshd_again() { # NAME
     [[ $output == *'stopping; Ctrl-C again quits at once'* && $output != *interrupted* ]] || fail_run
 }
 
-@test "Ctrl-C while it opens, and while it tries to open again" {
+@test "Ctrl-C works while a forward opens, and while it reconnects" {
     lossy stuck
-    # A host that accepts and says nothing.
+    # A host that accepts and sends nothing.
     python3 -c '
 import socket, time
 s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); print(s.getsockname()[1], flush=True); time.sleep(60)' >port 3>&- 4>&- &
     local silent=$!
     until_true test -s port
     printf 'Host silent\n    HostName 127.0.0.1\n    Port %s\n' "$(cat port)" >config
-    # That it is connected is said once profgrab waits for a banner.
+    # "connected" is printed before profgrab waits for the banner.
     with_pty --deadline 30 --ctrl-c "127.0.0.1 port $(cat port)" -- "$profgrab_program" forward -v --ssh-config config \
         --host silent --port 6060 --listen unix:sock
     kill "$silent"
@@ -514,9 +514,9 @@ s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); print(s.getsockname()
     [[ ! -e sock ]]
 }
 
-# sshd names its other host keys after the login. To hear that, the hub asks for a channel of its own, whose answer is 0.4 s
-# away here; nothing else comes until its next keepalive, 10 s later.
-@test "a connection that comes while the hub listens to what the server says by itself is carried at once" {
+# sshd announces its other host keys after the login. To receive that, the hub opens a channel of its own, whose answer takes
+# 0.4 s here; nothing else arrives until its next keepalive, 10 s later.
+@test "a connection is carried at once while the hub waits for the server's own messages" {
     rig_sshd asking asking-01 'LogLevel DEBUG1'
     rig_fixture line -ssh "127.0.0.1:$RIG_PORT_asking"
     rig_alias far-01 line_farline 'HostKeyAlias asking'

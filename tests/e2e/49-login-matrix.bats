@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
-# Two hosts that are alike in all but one thing: nothing that is typed, kept or shared for one gets to the other. The
-# servers write down each password that they are given.
+# Two hosts that differ in one thing: no password, session or cached answer of one is used for the other. The servers record
+# each password that they receive.
 
 load helper
 
 setup_file() {
     rig_start
     rig_service rude
-    # Takes both passwords, so that only profgrab can keep them apart.
+    # Accepts both passwords, so that only profgrab can keep them apart.
     rig_odd_sshd any --password pw-one --password pw-two --password pw-other
     # Two servers at one private address, each behind a jump host of its own.
     rig_odd_sshd only_one --password pw-one
@@ -15,7 +15,7 @@ setup_file() {
     rig_odd_sshd jump_one --open --leads-to "$RIG_PORT_only_one"
     rig_odd_sshd jump_two --open --leads-to "$RIG_PORT_only_two"
     rig_odd_sshd open --open
-    # One server with two host keys in turn, as two servers behind one balancer are.
+    # One server with two host keys in turn, like two servers behind one load balancer.
     mkdir "$RIG_DIR/turns"
     ssh-keygen -q -t ecdsa -m PEM -N '' -f "$RIG_DIR/turns/second"
     rig_odd_sshd turns --password pw-one --password pw-two --host-key "$RIG_DIR/turns/second"
@@ -81,7 +81,7 @@ Host *
 C
     cp known known-two
     cp config config-two
-    # Somebody who knows which host's password is wanted only by its name in the question.
+    # Answers with a host's password only if the question contains its name.
     cat >person <<'P'
 #!/bin/sh
 cd "${0%/*}" || exit
@@ -151,7 +151,7 @@ row() { # THING
 }
 ROWS="hostname jump alias known_hosts config agent user"
 
-# What the servers were given since the last time, sorted: "USER PASSWORD" each.
+# The passwords that the servers received since the last call, sorted: "USER PASSWORD" each.
 received() {
     local log
     for log in any only_one only_two turns; do
@@ -161,22 +161,22 @@ received() {
     done | sort
 }
 
-# run_hosts ARG...: profgrab, as a person who knows both passwords uses it.
+# run_hosts ARG...: runs profgrab with the answers to both questions.
 run_hosts() {
     : >asked
     received >/dev/null
     run --separate-stderr "$profgrab_program" "$@"
 }
 
-# Each host was asked about once, by its name, and each server was given that host's password alone.
+# Each host's question was asked once with its name, and each server received only that host's password.
 assert_apart() { # THING QUESTIONS GIVEN
     [[ $status == 0 && $(sort asked) == "$2" && $(received) == "$3" ]] ||
         fail_run "hosts that differ in: $1" "asked: $(cat asked)" "expected: $2" "given: $(received)" "expected: $3"
 }
 
-# ---- what differs ---------------------------------------------------------------------------------------------
+# ---- differences ----------------------------------------------------------------------------------------------
 
-@test "two hosts alike in all but one thing: each question names its host, each server gets its own password" {
+@test "two hosts alike in all but one thing: each question names its host, and each server gets its own password" {
     local thing at parallel
     for thing in $ROWS; do
         row "$thing"
@@ -195,7 +195,7 @@ assert_apart() { # THING QUESTIONS GIVEN
     done
 }
 
-@test "a server that shows another host key gets no password that was typed for the first" {
+@test "a server that shows another host key does not get the first one's password" {
     row host_key
     hosts_are "$one" "$two"
     run_hosts --via libssh2 --host one,two --parallel 1 heap
@@ -203,7 +203,7 @@ assert_apart() { # THING QUESTIONS GIVEN
         $'ann pw-one\nann pw-two'
 }
 
-@test "keyboard-interactive: each host is asked about by its name" {
+@test "keyboard-interactive questions name each host" {
     local thing login
     for thing in jump known_hosts; do
         row "$thing"
@@ -216,7 +216,7 @@ assert_apart() { # THING QUESTIONS GIVEN
     done
 }
 
-@test "--via openssh: the same, for passwords and keyboard-interactive" {
+@test "--via openssh keeps passwords and keyboard-interactive answers apart too" {
     local thing user
     for user in ann kbd; do
         sed -i "s/User [a-z]*$/User $user/" config config-two
@@ -230,14 +230,14 @@ assert_apart() { # THING QUESTIONS GIVEN
     done
 }
 
-@test "jump hosts that are alike in all but their alias: no session and no password is shared" {
+@test "jump hosts alike in all but their alias share no session and no password" {
     local to="address: 127.0.0.1, ssh: { config: $PWD/config, port: $RIG_PORT_open, jump:"
     hosts_are "$to bastion-one }" "$to bastion-two }"
     run_hosts --via libssh2 --host one,two --parallel 1 heap
     assert_apart 'the jump host' \
         $'Password for ann@127.0.0.1 (jump host of one): \nPassword for ann@127.0.0.1 (jump host of two): ' \
         $'ann pw-one\nann pw-two'
-    # One jump host of both is asked about once.
+    # A jump host of both is asked about once.
     hosts_are "$to bastion-one }" "$to bastion-one }"
     run_hosts --via libssh2 --host one,two --parallel 1 heap
     assert_apart 'nothing' 'Password for ann@127.0.0.1 (jump host of one): ' 'ann pw-one'
@@ -245,7 +245,7 @@ assert_apart() { # THING QUESTIONS GIVEN
 
 # ---- sources of services --------------------------------------------------------------------------------------
 
-@test "sources of services through two hosts alike in all but one thing: nothing typed or kept is shared" {
+@test "sources through two hosts alike in all but one thing share no password and no cached answer" {
     local thing source="http_sd: 'http://127.0.0.1:$RIG_PORT_source/sd.json'" user
     for thing in $ROWS; do
         row "$thing"
@@ -258,7 +258,7 @@ assert_apart() { # THING QUESTIONS GIVEN
         run_hosts hosts
         [[ $status == 0 && $(wc -l <asked) == 2 ]] || fail_run "$thing" "$(cat asked)"
         assert_equal "$(received)" $'ann pw-one\n'"$user pw-two"
-        # What was kept for one is no answer for the other; for the same it is.
+        # The cached answer for one is not used for the other, but for the same one it is.
         rm -rf cache
         hosts_are "$one" "$two" "{ $source, through: one, host: one }"
         run_hosts hosts
@@ -271,9 +271,9 @@ assert_apart() { # THING QUESTIONS GIVEN
     done
 }
 
-# ---- and what does not ----------------------------------------------------------------------------------------
+# ---- the same login -------------------------------------------------------------------------------------------
 
-@test "one login under two names: asked once, whatever ssh calls it" {
+@test "one login under two host names is asked for once" {
     local any="config: $PWD/config, port: $RIG_PORT_any" parallel names
     for names in '127.0.0.1 127.0.0.1' 'same-1 same-2'; do
         # shellcheck disable=SC2086 # two words
@@ -288,7 +288,7 @@ assert_apart() { # THING QUESTIONS GIVEN
     done
 }
 
-@test "a host that is called by its address is not named twice" {
+@test "a host given by its address is not named twice" {
     run_hosts --via libssh2 --ssh-config "$PWD/config" --host "ann@127.0.0.1:$RIG_PORT_any" --port "$RIG_PORT_rude" heap
     assert_status 0
     assert_equal "$(received)" 'ann pw-other'

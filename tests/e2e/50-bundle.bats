@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Bundles in the hands of people: list, verify, extract, create; good, cut, changed and hostile ones.
+# Bundles in use: list, verify, extract, create; good, cut, changed and hostile ones.
 
 load helper
 
@@ -10,7 +10,7 @@ setup_file() {
         heap goroutines)
 }
 
-@test "list and verify, as tables and as JSON" {
+@test "list and verify print tables and JSON" {
     run_profgrab bundle list "$RIG_DIR/good.tar.gz"
     assert_status 0
     assert_stdout_has 'manifest.json'
@@ -22,7 +22,7 @@ setup_file() {
         'True True 4'
 }
 
-@test "profiles that are gzip'ed already are stored, and every reader of tar.gz reads the bundle" {
+@test "profiles that are already gzip'ed are stored, and every reader of tar.gz reads the bundle" {
     mkdir profiles
     python3 - <<'PYTHON'
 import gzip, random
@@ -52,7 +52,7 @@ PYTHON
     assert_stdout_has 'all as the manifest says'
 }
 
-@test "extract: all, one, and never over what is there" {
+@test "extract writes all members or one, and never replaces a file" {
     run_profgrab bundle extract "$RIG_DIR/good.tar.gz"
     assert_status 0
     dir=$output
@@ -68,7 +68,7 @@ PYTHON
     assert_equal "$(find sub -type f | wc -l)" 1
 }
 
-@test "extract: -o is refused, and what is there already names -C" {
+@test "extract refuses -o, and an existing directory with a hint at -C" {
     run_profgrab bundle extract -o elsewhere "$RIG_DIR/good.tar.gz"
     assert_status 2
     assert_stderr_has 'bundle extract takes no -o'
@@ -80,7 +80,7 @@ PYTHON
     assert_status 1
     assert_stderr_has 'File exists'
     assert_stderr_has 'hint: -C DIR unpacks below another directory'
-    # A member that is not there is the first thing to put right.
+    # A missing member is reported first.
     run_profgrab bundle extract "$RIG_DIR/good.tar.gz" '*/heap.pb.gz' nosuch
     assert_status 1
     assert_stderr_has 'no file in the bundle matches "nosuch"'
@@ -90,7 +90,7 @@ PYTHON
     assert_equal "$(ls sub)" ''
 }
 
-@test "create: a bundle is no source, and nothing is written" {
+@test "create refuses a bundle as its source, and writes nothing" {
     run_profgrab bundle create -o new.tar.gz "$RIG_DIR/good.tar.gz"
     assert_status 2
     assert_stderr_has "$RIG_DIR/good.tar.gz: it is a bundle already"
@@ -103,7 +103,7 @@ PYTHON
     assert_equal "$(echo *)" 'b.tar.gz.age key key.pub'
 }
 
-@test "a changed, a missing, an unknown member: verify says which, exit code 1" {
+@test "verify names a changed, a missing and an unknown member, with exit code 1" {
     mkdir x
     tar xzf "$RIG_DIR/good.tar.gz" -C x
     echo more >>x/*/file-03/*/heap.pb.gz
@@ -121,14 +121,14 @@ PYTHON
     assert_stdout_has 'UNKNOWN'
 }
 
-# repack NAME: x/good into NAME.tar.gz, the manifest first.
+# repack NAME: packs x/good into NAME.tar.gz, the manifest first.
 repack() {
     local files=(good/manifest.json good/README.md good/report.html good/file-03)
     [[ ! -e x/good/extra.txt ]] || files+=(good/extra.txt)
     tar czf "$1.tar.gz" -C x "${files[@]}"
 }
 
-@test "cut, empty, foreign and hostile files are refused in words" {
+@test "cut, empty, foreign and hostile files are refused with a message" {
     head -c 3000 "$RIG_DIR/good.tar.gz" >cut.tar.gz
     run_profgrab bundle verify cut.tar.gz
     assert_status 1
@@ -154,7 +154,7 @@ repack() {
     [[ ! -e ../top ]]
 }
 
-@test "create: local profiles into a bundle that verifies" {
+@test "create makes a bundle of local profiles that verifies" {
     curl -sS -o cpu.out "http://127.0.0.1:$RIG_PORT_rude/debug/pprof/profile?seconds=1"
     curl -sS -o trace.out "http://127.0.0.1:$RIG_PORT_rude/debug/pprof/trace?seconds=0.2"
     mkdir -p deep/er

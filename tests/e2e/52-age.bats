@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Files in the age format: encrypted by us and read by age, and the other way round; who can and who cannot; files that
-# somebody cut, changed or filled with something hostile; passphrases on the terminal; what is left when it fails.
+# Files in the age format: profgrab and age read each other's files, also cut, changed and hostile ones; recipients; passphrases
+# on the terminal; files left after a failure.
 
 load helper
 
@@ -22,7 +22,7 @@ setup_file() {
 
 teardown_file() { rig_stop; }
 
-# answers [TEXT]: SSH_ASKPASS answers with the lines of TEXT one after the other, and keeps the questions in `asked`.
+# answers [TEXT]: SSH_ASKPASS answers with the lines of TEXT in turn, and appends the questions to `asked`.
 answers() {
     printf '%s\n' "$@" >answers
     : >asked
@@ -36,7 +36,7 @@ SCRIPT
     export SSH_ASKPASS=$PWD/askpass SSH_ASKPASS_REQUIRE=force
 }
 
-# Everything that a failed run may leave: nothing but what the test made itself.
+# Only these files of the test exist; a failed run left none.
 assert_left() { # NAME...
     assert_equal "$(find . -mindepth 1 -printf '%P\n' | sort)" "$(printf '%s\n' "$@" | sort)"
 }
@@ -44,9 +44,9 @@ assert_left() { # NAME...
 encrypt() { "$profgrab_program" bundle encrypt "$@"; }
 decrypt() { "$profgrab_program" bundle decrypt "$@"; }
 
-# ---- both ways --------------------------------------------------------------------------------------------------
+# ---- compatibility ----------------------------------------------------------------------------------------------
 
-@test "age reads what we write, we read what age writes and what we write: kinds, sizes, armor" {
+@test "profgrab and age read each other's files of every recipient type and size, binary and armored" {
     local n kind armor public
     for n in 0 1 65535 65536 65537 131072 1048577; do
         head -c "$n" /dev/urandom >plain
@@ -66,7 +66,7 @@ decrypt() { "$profgrab_program" bundle decrypt "$@"; }
     done
 }
 
-@test "with a passphrase too: age reads what we write, we read what age writes, at a chunk's boundaries, as text" {
+@test "profgrab and age read each other's files with a passphrase, at the boundaries of a chunk, also armored" {
     local n armor
     (umask 077 && echo open-sesame >words)
     while read -r n armor; do
@@ -82,7 +82,7 @@ decrypt() { "$profgrab_program" bundle decrypt "$@"; }
     done <<<$'65536 --armor\n65537'
 }
 
-@test "several recipients, as text, from a file with comments, from authorized_keys: each can read it" {
+@test "each of several recipients can decrypt: given as text, in a file with comments, in authorized_keys" {
     echo hello >plain
     {
         echo '# the team'
@@ -99,7 +99,7 @@ decrypt() { "$profgrab_program" bundle decrypt "$@"; }
     done
 }
 
-@test "what an outsider sees: a length, kinds of recipients, 30 bits of an SSH key's fingerprint, and nothing twice" {
+@test "an outsider sees only the length, the types of recipients, 30 bits of an SSH key's fingerprint, and nothing twice" {
     head -c 100000 /dev/zero >plain
     encrypt --encrypt-to "$RIG_DIR/id.pub,$RIG_DIR/ed25519.pub,$RIG_DIR/rsa.pub" -o one plain >name
     encrypt --encrypt-to "$RIG_DIR/id.pub,$RIG_DIR/ed25519.pub,$RIG_DIR/rsa.pub" -o other plain >name
@@ -113,7 +113,7 @@ for b in files:
     lines = b[:end].split(b"\n")
     stanzas.append([line[3:].split(b" ") for line in lines if line.startswith(b"-> ")])
     bodies.append(b[end:])
-    # All but the version, the stanzas' first words and the fingerprints is another's every time.
+    # Everything but the version, the types of the stanzas and the fingerprints differs each time.
 kinds = [s[0] for s in stanzas[0]]
 assert sorted(k for k in kinds if b"grease" not in k) == [b"X25519", b"ssh-ed25519", b"ssh-rsa"], kinds
 for s, t in zip(*stanzas):
@@ -131,7 +131,7 @@ assert all(public not in b and public[4:24] not in b for b in files)
 SCRIPT
 }
 
-@test "the format's own test vectors" {
+@test "the format's own test vectors pass" {
     local rc=0
     "$rig_root/tools/fetch-vectors" || rc=$?
     ((rc != 3)) || skip 'there is no npm to fetch them with'
@@ -140,7 +140,7 @@ SCRIPT
     python3 "$rig_root/tests/age_vectors.py" "$profgrab_program" "$rig_root"/build/vectors/cctv-age-*.tgz vectors
 }
 
-@test "encrypt says to whom, that the plain file stays, and notices a bad recipient before a name that is taken" {
+@test "encrypt prints the recipients and that the plain file stays; a bad recipient is reported before a taken name" {
     echo hello >plain
     ssh-keygen -q -t ed25519 -N '' -C '' -f key
     run_profgrab bundle encrypt --encrypt-to key.pub --encrypt-to "$RIG_DIR/id.pub" plain
@@ -162,7 +162,7 @@ SCRIPT
     assert_stderr_has 'hint: curl -fsSo ann.keys https://github.com/ann.keys, look whether it is theirs, and --encrypt-to ./ann.keys'
 }
 
-@test "decrypt, and a bundle's verbs, try the usual keys of ~/.ssh where no -i is given" {
+@test "decrypt and the bundle commands try the usual keys of ~/.ssh without -i" {
     mkdir -m 700 "$HOME/.ssh"
     echo broken >"$HOME/.ssh/id_rsa"
     ssh-keygen -q -t ed25519 -N '' -C '' -f "$HOME/.ssh/id_ed25519"
@@ -171,7 +171,7 @@ SCRIPT
     run_profgrab bundle decrypt -o back plain.age
     assert_status 0
     cmp plain back
-    # Another's file: nothing is asked for, and the hint names -i.
+    # A file for another identity: no question, and a hint at -i.
     ssh-keygen -q -t ed25519 -N '' -C '' -f other
     run_profgrab bundle encrypt --encrypt-to other.pub -o other.age plain
     run_profgrab bundle decrypt -o none other.age
@@ -182,7 +182,7 @@ SCRIPT
 
 # ---- names ------------------------------------------------------------------------------------------------------
 
-@test "names: FILE.age and back, never over what is there, standard input and output" {
+@test "names are FILE.age and back, existing files stay, and standard input and output work" {
     echo hello >plain
     run_profgrab bundle encrypt --encrypt-to "$RIG_DIR/id.pub" plain
     assert_stdout plain.age
@@ -202,7 +202,7 @@ SCRIPT
     run_profgrab bundle decrypt -i "$RIG_DIR/id.txt" sealed
     assert_status 2
     assert_stderr_has 'what shall be the name'
-    # What is not encrypted is that first, and what it is.
+    # A file that is not encrypted is reported as such first, with its type.
     run_profgrab bundle decrypt -i "$RIG_DIR/id.txt" plain
     assert_status 1
     assert_stderr 'profgrab: plain is not encrypted: it is not in the age format'
@@ -214,7 +214,7 @@ SCRIPT
     assert_status 2
     encrypt --encrypt-to "$RIG_DIR/id.pub" -o - - <before | decrypt -i "$RIG_DIR/id.txt" -o - - >out
     cmp out before
-    # A terminal is no place for either.
+    # Neither may go to a terminal.
     with_pty -- "$profgrab_program" bundle decrypt -i "$RIG_DIR/id.txt" -o - plain.age
     assert_status 2
     assert_stdout_has 'standard output is a terminal'
@@ -224,7 +224,7 @@ SCRIPT
     assert_stdout_has 'BEGIN AGE ENCRYPTED FILE'
 }
 
-@test "to whom, and by whom: what is wrong is said, and nothing is written" {
+@test "wrong recipients and identities are reported, and nothing is written" {
     echo hello >plain
     run_profgrab bundle encrypt plain
     assert_status 2
@@ -273,7 +273,7 @@ SCRIPT
 
 # ---- bad files --------------------------------------------------------------------------------------------------
 
-# spoil PYTHON: what the expression over the file's bytes `b` says, as bad.age. Chunks begin at `h`.
+# spoil PYTHON: writes the value of the expression over the file's bytes `b` to bad.age. Chunks begin at `h`.
 spoil() {
     python3 - "$1" <<'SCRIPT'
 import sys
@@ -284,7 +284,7 @@ open("bad.age", "wb").write(eval(sys.argv[1]))
 SCRIPT
 }
 
-@test "cut, flipped, extended, rearranged: an error, and nothing under the final name" {
+@test "cut, flipped, extended and rearranged files give an error and no output file" {
     local what n
     head -c 200000 /dev/urandom >plain
     encrypt --encrypt-to "$RIG_DIR/id.pub" plain >name
@@ -297,7 +297,7 @@ SCRIPT
         assert_status 1
         assert_stdout ''
         assert_left plain plain.age bad.age
-        # To a pipe goes what is genuine, and the exit code says that it is not all.
+        # The authentic part goes to a pipe, and the exit code shows that it is incomplete.
         decrypt -i "$RIG_DIR/id.txt" -o - bad.age >out 2>err && fail "whole: $what"
         n=$(stat -c %s out)
         cmp -n "$n" out plain
@@ -311,10 +311,10 @@ SCRIPT
     assert_stdout_has 65536
 }
 
-@test "no room on the disk: said, and nothing is left" {
+@test "a full disk is reported, and no file is left" {
     head -c 300000 /dev/urandom >plain
     encrypt --encrypt-to "$RIG_DIR/id.pub" plain
-    # A limit on the size of files stands for a disk that is full: writing fails in the middle.
+    # A file size limit simulates a full disk: writing fails in the middle.
     run --separate-stderr bash -c 'ulimit -f 100; "$0" bundle decrypt -i "$1" -o out plain.age' "$profgrab_program" "$RIG_DIR/id.txt"
     assert_status 1
     assert_stderr_has 'File too large'
@@ -331,8 +331,8 @@ SCRIPT
     assert_left plain plain.age
 }
 
-# stall FILE N VERB...: `bundle VERB... -` at a terminal, reading N bytes of FILE from a pipe that stalls then; Ctrl-C once
-# all of them were read.
+# stall FILE N VERB...: `bundle VERB... -` on a terminal, reading N bytes of FILE from a pipe that then stalls; presses Ctrl-C
+# once all of them were read.
 stall() {
     cat >"$RIG_DIR/stall.py" <<'SCRIPT'
 import fcntl, os, select, struct, sys, termios, time
@@ -348,7 +348,7 @@ print("all was read", flush=True)
 gone.poll(20000)
 SCRIPT
     mkfifo pipe
-    # shellcheck disable=SC2016 # for the shell at the terminal
+    # shellcheck disable=SC2016 # the shell on the terminal expands it
     with_pty --ctrl-c 'all was read' -- bash -c 'python3 "$0" "$1" "$2" & exec "${@:3}" - <pipe' \
         "$RIG_DIR/stall.py" "$1" "$2" "$profgrab_program" bundle "${@:3}"
     rm pipe
@@ -357,13 +357,13 @@ SCRIPT
     assert_stdout_has interrupted
 }
 
-@test "Ctrl-C in the middle of standard input: nothing is left" {
+@test "Ctrl-C during standard input leaves no file" {
     head -c 100000 /dev/zero >plain
     stall plain 100000 encrypt --encrypt-to "$RIG_DIR/id.pub" -o out
     assert_left plain
 }
 
-@test "Ctrl-C while what is decrypted stalls, in the header and behind it, also as text: nothing is left" {
+@test "Ctrl-C while the input of decrypt stalls leaves no file: in the header, behind it, armored" {
     local armor n
     head -c 300000 /dev/urandom >plain
     for armor in '' --armor; do
@@ -376,7 +376,7 @@ SCRIPT
     done
 }
 
-@test "a signal ends what is written into a pipe that nobody reads" {
+@test "a signal ends writing to a pipe that nobody reads" {
     head -c 1000000 /dev/urandom >plain
     encrypt --encrypt-to "$RIG_DIR/id.pub" -o sealed plain
     cat >"$RIG_DIR/full.py" <<'SCRIPT'
@@ -404,7 +404,7 @@ SCRIPT
 
 # ---- passphrases ------------------------------------------------------------------------------------------------
 
-@test "a key with a passphrase: asked for as ssh does, when the file has its stanza, up to three times" {
+@test "a key with a passphrase causes a question as in ssh, only if the file has its stanza, at most three times" {
     echo hello >plain
     encrypt --encrypt-to "$RIG_DIR/ed25519.pub" -o other.age plain
     answers open-sesame
@@ -419,7 +419,7 @@ SCRIPT
         assert_status 0
         cmp "$key.out" plain
         assert_equal "$(sort asked | uniq -c | sed 's/^ *//')" "3 Enter passphrase for key '$RIG_DIR/$key': "
-        # age writes, we read.
+        # age writes, profgrab reads.
         age -R "$RIG_DIR/$key.pub" plain >theirs.age
         answers open-sesame
         decrypt -i "$RIG_DIR/$key" -o - theirs.age | cmp - plain
@@ -430,7 +430,7 @@ SCRIPT
     assert_stderr_has "the passphrase does not open $RIG_DIR/locked"
     assert_equal "$(wc -l <asked)" 3
     [[ ! -e out ]]
-    # A file that answers, once for each key.
+    # A file that answers once for each key.
     (umask 077 && echo open-sesame >words && echo wrong >others)
     decrypt --passphrase-file words -i "$RIG_DIR/locked" -o - locked.age | cmp - plain
     run_profgrab bundle decrypt --passphrase-file others -i "$RIG_DIR/locked" -o out locked.age
@@ -438,14 +438,14 @@ SCRIPT
     assert_stderr_has 'the first line of others is not right'
     encrypt --passphrase --passphrase-file words -o words.age plain
     decrypt --passphrase-file words -o - words.age | cmp - plain
-    # Nobody to ask.
+    # Nobody can be asked.
     unset SSH_ASKPASS SSH_ASKPASS_REQUIRE
     run --separate-stderr setsid -w "$profgrab_program" bundle decrypt -i "$RIG_DIR/locked" -o out locked.age
     assert_status 1
     assert_stderr_has 'there is no terminal to ask on'
 }
 
-@test "on the terminal: a passphrase is asked for twice, not shown; age reads the file, and we age's" {
+@test "a passphrase on the terminal is asked for twice and not shown, and age and profgrab read each other's file" {
     echo hello >plain
     with_pty --send 'Enter passphrase: ' $'open-sesame\n' --send 'Confirm passphrase: ' $'open-sesame\n' -- \
         "$profgrab_program" bundle encrypt --passphrase plain
@@ -469,7 +469,7 @@ SCRIPT
     [[ ! -e new.age ]]
 }
 
-@test "an identity file that is itself encrypted, by age: asked for once" {
+@test "the passphrase of an encrypted identity file is asked for once" {
     echo hello >plain
     with_pty --send 'Enter passphrase' $'open-sesame\n' --send 'Confirm passphrase' $'open-sesame\n' -- \
         age -p -a -o sealed.txt "$RIG_DIR/id.txt"
@@ -481,7 +481,7 @@ SCRIPT
 
 # ---- bundles ----------------------------------------------------------------------------------------------------
 
-@test "list, verify and extract go through the encryption" {
+@test "list, verify and extract read encrypted bundles" {
     cp "$RIG_DIR/good.tar.gz" .
     encrypt --encrypt-to "$RIG_DIR/ed25519.pub" good.tar.gz
     run_profgrab bundle list good.tar.gz.age
@@ -499,7 +499,7 @@ SCRIPT
     assert_stdout ./good
     tar xzf good.tar.gz --transform 's,^good,plain,'
     diff -r good plain
-    # The bundle is whole, but the file it lies in is not.
+    # The bundle is whole, but its encrypted file is not.
     local cut
     for cut in 1 10 100; do
         head -c -"$cut" good.tar.gz.age >cut.age
@@ -513,7 +513,7 @@ SCRIPT
     [[ ! -e plain/good ]]
 }
 
-@test "what is hostile is hostile within an encryption too" {
+@test "a hostile bundle is refused inside an encrypted file too" {
     mkdir -p evil/top
     ln -s /etc evil/top/link
     tar czf evil.tar.gz -C evil top

@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
-# The copy of a bundle that is handed off: what is taken out of it, who signs it and how, what verify says of it.
+# The signed copy of a bundle for a hand-off: redaction, signature, and the messages of verify.
 
 load helper
 
 setup_file() {
     export RIG_DIR
     RIG_DIR=$(mktemp -d)
-    # A process with labels, and a command line that holds a secret.
+    # A process with labels, and a command line that contains a secret.
     mkdir "$RIG_DIR/pids" "$RIG_DIR/labels"
     cat >"$RIG_DIR/labels/main.go" <<'GO'
 package main
@@ -75,12 +75,12 @@ allow() { # PRINCIPAL FILE.pub [OPTIONS]
     printf '%s %s %s\n' "$1" "${3-}" "$(<"$2")"
 }
 
-# trusted: what the last run's JSON says of trust, and of the signature's state.
+# trusted: prints the last run's JSON members on trust and the state of the signature.
 trusted() {
     python3 -c 'import json, sys; m = json.load(sys.stdin); print(m["trusted"], m["signature"]["state"])' <<<"$output"
 }
 
-@test "a copy says who, when and to whom, follows the schema, and the bundle stays" {
+@test "a copy names its signer, time and recipients, follows the schema, and does not change the bundle" {
     cp b.tar.gz before
     ssh-keygen -q -t ed25519 -N '' -f team
     run_copy -r -s key -e team.pub b.tar.gz
@@ -105,7 +105,7 @@ trusted() {
     grep -q 'Encrypted to ssh-ed25519 SHA256' "$dir/README.md"
 }
 
-@test "ssh-keygen verifies the signature, with a file of allowed signers" {
+@test "ssh-keygen verifies the signature with a file of allowed signers" {
     run_copy -s key.pub b.tar.gz
     assert_status 0
     dir=$("$profgrab_program" bundle extract "$output")
@@ -114,7 +114,7 @@ trusted() {
     tar tzf b-handoff.tar.gz | sed -n 2,3p | diff - <(printf '%s\n' b/manifest.json b/manifest.json.sig)
 }
 
-@test "what ssh-keygen signed is good here" {
+@test "profgrab verifies signatures of ssh-keygen" {
     run_copy b.tar.gz
     tar xzf b-handoff.tar.gz
     ssh-keygen -q -Y sign -f key -n profgrab-bundle b/manifest.json
@@ -125,7 +125,7 @@ trusted() {
     assert_stdout_has 'of carol'
 }
 
-@test "redaction: values of labels are gone, go tool pprof reads the rest" {
+@test "redaction removes values of labels, and go tool pprof reads the rest" {
     run_copy -r -l tenant b.tar.gz
     assert_status 0
     assert_equal "$stderr" '2 changed, 8 values, 1 not searched, signed by nobody'
@@ -146,7 +146,7 @@ trusted() {
     grep -q 'Not searched: files/notes.md' "$dir/README.md"
 }
 
-@test "the agent signs, whatever the key; without it, and with none that has the key, the hint says what to do" {
+@test "the agent signs with every key type; without the agent or the key, a hint names the next step" {
     local type
     eval "$(ssh-agent -s)" >/dev/null
     for type in ed25519 rsa ecdsa; do
@@ -171,7 +171,7 @@ trusted() {
     assert_stderr_has 'there is no SSH agent'
 }
 
-@test "an agent that hangs costs its time and no more; the key's file signs then, or it is said" {
+@test "a hanging agent is given up after its timeout; the key file signs then, or the failure is reported" {
     eval "$(ssh-agent -s)" >/dev/null
     ssh-add -q key
     kill -STOP "$SSH_AGENT_PID"
@@ -188,7 +188,7 @@ trusted() {
     [[ ! -e b-handoff-2.tar.gz ]]
 }
 
-@test "a security key signs through the agent, and its owner is told to touch it" {
+@test "a security key signs through the agent, with a request to touch it" {
     local softkey=$rig_root/build/rig/softkey.so
     ssh-keygen -q -t ed25519-sk -w "$softkey" -N '' -f token
     mkfifo touch
@@ -198,7 +198,7 @@ trusted() {
     ssh-add -q -S "$softkey" token
     "$copy_program" -s token b.tar.gz >copied 2>said &
     local copying=$!
-    # shellcheck disable=SC2016 # for the shell that waits
+    # shellcheck disable=SC2016 # the waiting shell expands it
     timeout 15 bash -c 'until grep -q "touch the key" said; do read -rt 0.1 <> <(:) || :; done'
     : >./touch
     wait "$copying"
@@ -209,7 +209,7 @@ trusted() {
     assert_stdout_has 'sk-ssh-ed25519@openssh.com SHA256:'
 }
 
-@test "a passphrase is asked for on the terminal, again when it was wrong; nobody there is said" {
+@test "a passphrase is asked for on the terminal, again after a wrong one; without a terminal that is reported" {
     ssh-keygen -q -p -N open-sesame -f key
     with_pty --send "Enter passphrase for key 'key': " $'wrong\n' --send "Enter passphrase for key 'key': " $'open-sesame\n' -- \
         "$copy_program" -s key b.tar.gz
@@ -223,7 +223,7 @@ trusted() {
     [[ ! -e b-handoff-2.tar.gz ]]
 }
 
-@test "verify --json: a bundle is trusted only if an allowed signer signed it" {
+@test "verify --json trusts a bundle only if an allowed signer signed it" {
     allow ann key.pub >allowed
     run_profgrab bundle verify --json b.tar.gz
     assert_status 0
@@ -240,7 +240,7 @@ trusted() {
     assert_equal "$(trusted)" 'True good'
 }
 
-@test "verify: unsigned, unknown, another's, forged; exit codes" {
+@test "verify reports unsigned, unknown, foreign and forged signatures with its exit codes" {
     ssh-keygen -q -t ed25519 -N '' -f other
     allow erin other.pub >allowed
     run_profgrab bundle verify b.tar.gz
@@ -264,7 +264,7 @@ trusted() {
     run_profgrab bundle verify --allowed-signers missing b-handoff.tar.gz
     assert_status 1
     assert_stderr_has 'missing'
-    # The same files, another collector.
+    # The same files with another collector.
     tar xzf b-handoff.tar.gz
     sed -i 's/"workstation": ".*"/"workstation": "elsewhere"/' b/manifest.json
     tar czf forged.tar.gz b/manifest.json b/manifest.json.sig b/README.md b/report.html b/files
@@ -274,7 +274,7 @@ trusted() {
     assert_stderr_has 'the signature is not genuine'
 }
 
-@test "a signature counts for what it was made for alone, and who signed is seen by recipients alone" {
+@test "a signature is valid only for its purpose, and only recipients see the signer" {
     ssh-keygen -q -t ed25519 -N '' -C team -f team
     run_copy -r -s key -e team.pub b.tar.gz
     assert_status 0
@@ -288,7 +288,7 @@ trusted() {
     done
 }
 
-@test "a recipient who sends it on to others cannot pass for the sender without that being seen" {
+@test "verify shows the addressee of a bundle that its recipient sent on to others" {
     ssh-keygen -q -t ed25519 -N '' -C team -f team
     ssh-keygen -q -t ed25519 -N '' -C victim -f victim
     run_copy -r -s key -e team.pub b.tar.gz
@@ -297,10 +297,10 @@ trusted() {
     allow carol key.pub >allowed
     run_profgrab bundle verify -i victim --allowed-signers allowed onward.age
     assert_status 0
-    # The signature is good, and names to whom it was sent: not the one who reads it now.
+    # The signature is good, and the recipient that it names is not the reader.
     assert_stdout_has "recipients ssh-ed25519 $(ssh-keygen -lf team.pub | cut -d' ' -f2)"
     refute_stdout_has "$(ssh-keygen -lf victim.pub | cut -d' ' -f2)"
-    # Putting the reader's name there breaks it.
+    # Changing it to the reader breaks the signature.
     age -d -i team b.tar.gz.age | tar xz
     sed -i "s|$(ssh-keygen -lf team.pub | cut -d' ' -f2)|$(ssh-keygen -lf victim.pub | cut -d' ' -f2)|" b/manifest.json
     tar czf - b/manifest.json b/manifest.json.sig b/README.md b/report.html b/files | age -R victim.pub -o forged.age
@@ -309,7 +309,7 @@ trusted() {
     assert_stdout_has 'signature  BAD'
 }
 
-@test "an agent that signs something else: found before it is given out" {
+@test "a wrong signature of an agent is found before it is used" {
     cat >agent.py <<'SCRIPT'
 import base64, os, socket, struct
 key = base64.b64decode(open("key.pub").read().split()[1])
@@ -341,7 +341,7 @@ SCRIPT
     [[ ! -e b-handoff.tar.gz ]]
 }
 
-@test "a hostile manifest and signature reach the terminal printable" {
+@test "text of a hostile manifest and signature is printable on the terminal" {
     run_copy b.tar.gz
     tar xzf b-handoff.tar.gz
     sed -i 's/"user": ".*"/"user": "\\u001b[31mroot\\u202e"/' b/manifest.json

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# What is taken out of a copy, seen by others than ourselves: both hashes by Python, profiles by go tool pprof; what is said of
-# what was not searched; and how a copy ends that is interrupted.
+# Redaction of a copy, checked by other programs: hashes by Python, profiles by go tool pprof; messages on unsearched members;
+# interrupted copies.
 
 load helper
 
@@ -79,7 +79,7 @@ with tarfile.open("b.tar.gz", "w:gz", compresslevel=1) as tar:
 PY
 }
 
-@test "every rule strikes, and the manifest has both hashes of what changed, as Python counts them" {
+@test "every rule redacts, and the manifest's two hashes of each changed member match Python's" {
     make_bundle
     "$copy_program" -r b.tar.gz
     run_profgrab bundle verify b-handoff.tar.gz
@@ -122,8 +122,8 @@ for harmless in (b"--port=8080", b"postgres://u:[redacted]@db/x", b"/repository"
 PY
 }
 
-# plant_everywhere: b.tar.gz with a secret in each place where a string of a stranger or a user can stand: behind a name that
-# says so, in a URL, in the form of a token, or repeated by a server. secrets.txt lists them.
+# plant_everywhere: b.tar.gz with a secret in each place where text of a stranger or a user can be: after a telling name, in a
+# URL, in the form of a token, or repeated by a server. secrets.txt lists them.
 plant_everywhere() {
     python3 - <<'PY'
 import gzip, hashlib, io, json, tarfile
@@ -162,7 +162,7 @@ def profile():
         out += field(6, s.encode())
     return out + number(13, 10)
 
-# As programs print what they are configured with.
+# Forms in which programs print their configuration.
 def printed():
     return "\n".join([
         "map[password:" + secret() + " token:" + secret() + "]", "&{Token:" + secret() + " Secret:" + secret() + "}", said("token%3d"),
@@ -260,7 +260,7 @@ open("secrets.txt", "w").write("\n".join(secrets))
 PY
 }
 
-# assert_no_secret FILE...: none is in any of its bytes; of a tarball in any member, inflated, and in what a page has inside.
+# assert_no_secret FILE...: no file contains one in its bytes; nor does any inflated member of a tarball, or the data of a page.
 assert_no_secret() {
     python3 - "$@" <<'PY'
 import base64, gzip, re, sys, tarfile
@@ -289,7 +289,7 @@ sys.exit("\n".join(found) or 0)
 PY
 }
 
-@test "no secret is in any byte of a copy, wherever in the bundle it stood" {
+@test "no byte of a copy contains a secret from any place in the bundle" {
     plant_everywhere
     ! assert_no_secret b.tar.gz 2>log || fail 'nothing was planted'
     for secret in $(<secrets.txt); do grep -q "$secret" log || fail "$secret was not planted"; done
@@ -316,13 +316,13 @@ assert "original" in manifest["report"]
 assert json.load(open("b/file-03/gitaly/redacted.json"))["memstats"] == {"Alloc": 1}
 PY
     grep -q 'Not searched: file-03/gitaly/trace.out: an execution trace' b/README.md
-    # The page draws what is left.
+    # The page shows the remaining items.
     grep -q '"title":"file-03 gitaly cpu"' b/report.html
     go tool pprof -top b/file-03/gitaly/cpu.pb.gz >top.txt 2>/dev/null
     grep -q 'main.f?password=\[redacted\]' top.txt
 }
 
-# serve_echo: a service with a heap profile, on a direct route, that answers any other request with 404 and the values of it.
+# serve_echo: a service with a heap profile, on a direct route, that answers any other request with 404 and the values in it.
 # Sets `copying` to its pid, and writes inventory.yaml.
 serve_echo() {
     cat >serve.py <<'PY'
@@ -372,7 +372,7 @@ YAML
     chmod 600 inventory.yaml
 }
 
-@test "a secret in a request that failed is in no byte of the copy, also where the server repeats it" {
+@test "no byte of a copy contains a secret of a failed request, even if the server repeats it" {
     serve_echo
     local request secret
     local -A requests=(
@@ -399,14 +399,14 @@ YAML
         "$profgrab_program" bundle decrypt -i team r.tar.gz.age -o copy.tar.gz >/dev/null
         mkdir copy
         tar xzf copy.tar.gz -C copy
-        # A hash or a time may have the digits of a number.
+        # A hash or a time may contain the digits of a number.
         local -a forms=(-e "$secret")
         [[ $secret == *[!0-9]* ]] || forms=(-e "key $secret" -e "=$secret" -e "/$secret")
         ! grep -rnF --exclude='*.gz' "${forms[@]}" copy >found || fail_run "$secret is in $(<found)"
     done
 }
 
-@test "a redacted profile opens with go tool pprof, and is the same but for those labels" {
+@test "a redacted profile opens with go tool pprof and differs only in the removed labels" {
     make_bundle
     "$copy_program" -r b.tar.gz
     tar xzOf b-handoff.tar.gz b/files/cpu.pb.gz >redacted.pb.gz
@@ -419,7 +419,7 @@ YAML
     grep -q 'user:\[\[redacted\]\]' raw.txt
     grep -q 'main.spin' raw.txt
     grep -q 'user:\[X\]' raw-cpu.pb.gz
-    # Samples that differ in nothing but a label that went may be one sample afterwards: older versions of Go add them up.
+    # Samples that differ only in a removed label may become one sample: older versions of Go merge them.
     python3 - raw-cpu.pb.gz raw-redacted.pb.gz <<'PY'
 import collections, re, sys
 
@@ -446,10 +446,10 @@ PY
     diff top-cpu.pb.gz top-redacted.pb.gz
 }
 
-@test "what could not be searched is handed over all the same, and that is said, to who wants quiet too" {
+@test "members that could not be searched are handed over, with a message even with -q" {
     make_bundle
     mkdir x && tar xzf b.tar.gz -C x
-    # A profile that is none, and a command line of more than 4 MiB.
+    # A damaged profile, and a command line of more than 4 MiB.
     head -c 5000000 /dev/zero >x/b/files/cmdline.txt
     echo hello >x/b/files/cpu.pb.gz
     python3 - <<'PY'
@@ -481,7 +481,7 @@ YAML
     assert_status 0
 }
 
-# begin_copy [OPTION...]: a copy that takes seconds, in the background, at work. Its pid in $copying.
+# begin_copy [OPTION...]: starts a copy that takes seconds, in the background. Its pid is in $copying.
 begin_copy() {
     "$copy_program" "$@" b.tar.gz >out 2>log 3>&- &
     copying=$!
@@ -497,7 +497,7 @@ wait_for_work() {
     fail 'it does not begin'
 }
 
-ended() { # STATUS: what $copying ended with
+ended() { # compares $copying's exit status
     local rc=0
     wait "$copying" || rc=$?
     copying=
@@ -505,11 +505,11 @@ ended() { # STATUS: what $copying ended with
     assert_equal "$(ls -A)" $'b.tar.gz\nlog\nout'
 }
 
-@test "the first signal ends a copy at once, wherever it is; no signal of any kind leaves a piece of it" {
+@test "the first signal ends a copy at once in every phase, and no signal leaves a partial file" {
     make_bundle 300000000
     sha256sum b.tar.gz >"$BATS_TEST_TMPDIR/before"
     local redact started
-    # Without redaction nothing is searched: it is in the midst of writing.
+    # Without redaction nothing is searched, so it is writing now.
     for redact in -r ''; do
         begin_copy $redact
         started=${EPOCHREALTIME/./}
@@ -524,7 +524,7 @@ ended() { # STATUS: what $copying ended with
     sha256sum -c "$BATS_TEST_TMPDIR/before"
 }
 
-@test "the first signal ends a list, and an extraction, which keeps the files that are whole" {
+@test "the first signal ends list and extract, and extract keeps the files that are whole" {
     make_bundle 300000000
     local verb rc
     mkdir there
@@ -548,7 +548,7 @@ ended() { # STATUS: what $copying ended with
     diff -r b there/b
 }
 
-@test "the second signal names the bundle, and leaves nothing of the copy" {
+@test "the second signal names the bundle and leaves nothing of the copy" {
     make_bundle 300000000
     ssh-keygen -q -t ed25519 -N '' -f "$BATS_TEST_TMPDIR/team"
     cat >"$BATS_TEST_TMPDIR/inventory.yaml" <<YAML
@@ -560,7 +560,7 @@ YAML
     "$profgrab_program" attach b.tar.gz -i "$BATS_TEST_TMPDIR/inventory.yaml" --for mailed >out 2>log 3>&- &
     copying=$!
     wait_for_work
-    # Both are there before it goes on, so that the second finds it where it was.
+    # Both signals are pending before it continues, so that the second one arrives in the same place.
     kill -STOP "$copying"
     kill -TERM "$copying"
     kill -HUP "$copying"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Every bad bundle (tests/e2e/spoil.py has the table) on every way of reading one: as it was collected, signed, encrypted. What
-# is bad is refused in words, nothing is written, and the file on disk stays what it was.
+# Every bad bundle of the table in tests/e2e/spoil.py, with every command that reads one: plain, signed, encrypted. It is
+# refused with a message, nothing is written, and the file does not change.
 
 load helper
 
@@ -14,7 +14,7 @@ setup_file() {
         ssh-keygen -q -t ed25519 -N '' -C "$who" -f "$who"
     done
     echo "carol $(<carol.pub)" >allowed
-    # Larger than two chunks of an encryption, so that there is something to rearrange.
+    # Larger than two chunks of an encryption, so that chunks can be rearranged.
     head -c 300000 /dev/urandom >one.bin
     printf '1 @ 0x1\n# labels: {"user":"alice"}\n' >two.txt
     "$profgrab_program" bundle create -o good.tar.gz one.bin two.txt >/dev/null
@@ -32,13 +32,13 @@ setup() { e2e_setup; }
 teardown() { :; }
 teardown_file() { rm -rf "$RIG_DIR"; }
 
-# spoiled BUNDLE: all of its cases here, and their table.
+# spoiled BUNDLE: makes all cases here, with their table.
 spoiled() {
     python3 "$rig_root/tests/e2e/spoil.py" "$1" . >"$BATS_TEST_TMPDIR/table"
     (($(wc -l <"$BATS_TEST_TMPDIR/table") >= 40))
 }
 
-# What is here must be here afterwards, byte for byte, and nothing else.
+# unchanged fails unless the same files are here with the same bytes.
 remember() { sha256sum -- * >"$BATS_TEST_TMPDIR/before"; }
 unchanged() {
     sha256sum --quiet -c "$BATS_TEST_TMPDIR/before" || fail "changed: $1"
@@ -46,7 +46,7 @@ unchanged() {
     [[ ! -e ../x && ! -e /tmp/profgrab-x ]]
 }
 
-# expect ok|no WORDS...: that profgrab bundle command, or attach.
+# expect ok|no WORDS...: the result of that `profgrab bundle` command, or of attach.
 expect() {
     local outcome=$1
     shift
@@ -58,7 +58,7 @@ expect() {
     [[ $output$stderr != *$'\033'* ]] || fail_run 'it reached the terminal'
 }
 
-# each FILE LISTED EXTRACTED OPTION...: every way of reading the one.
+# each FILE LISTED EXTRACTED OPTION...: runs every reading command on it.
 each() {
     local file=$1 listed=$2 extracted=$3 below=$BATS_TEST_TMPDIR/below
     shift 3
@@ -67,7 +67,7 @@ each() {
     expect no bundle verify "$@" --allowed-signers "$RIG_DIR/allowed" "$file"
     expect "$extracted" bundle extract -C "$below" "$@" "$file"
     [[ $extracted == ok ]] || assert_equal "$(ls -A "$below")" ''
-    # attach does not look into what is encrypted.
+    # attach does not look into an encrypted file.
     if [[ $file != *.tar.gz.age ]]; then
         expect no attach "$file" -i "$RIG_DIR/inventory.yaml" --for mailed
         refute_stderr_has 'encrypted to 1 recipient'
@@ -75,11 +75,11 @@ each() {
     rm -rf "$below"
 }
 
-@test "as it was collected: every bad bundle is refused by verify and attach, what is no bundle by list and extract too" {
+@test "plain: verify and attach refuse every bad bundle; list and extract refuse files that are not bundles" {
     spoiled "$RIG_DIR/good.tar.gz"
     remember
     while read -r name listed extracted; do
-        # Of a bundle as it was collected verify does not ask for a signature, so that it is what is bad which is found.
+        # verify of an unsigned bundle needs no signature, so the defect is what it reports.
         run_profgrab bundle verify "$name.tar.gz"
         assert_status 1
         each "$name.tar.gz" "$listed" "$extracted"
@@ -87,7 +87,7 @@ each() {
     unchanged plain
 }
 
-@test "signed: the same, and what only the signature shows" {
+@test "signed: verify and attach also refuse what only the signature detects" {
     spoiled "$RIG_DIR/signed.tar.gz"
     grep -q '^sender ' "$BATS_TEST_TMPDIR/table"
     remember
@@ -99,7 +99,7 @@ each() {
     unchanged signed
 }
 
-@test "signed and encrypted: the same within the encryption, and decrypt gives what was encrypted" {
+@test "signed and encrypted: the same within the encryption, and decrypt restores the encrypted file" {
     spoiled "$RIG_DIR/signed.tar.gz"
     local name listed extracted
     while read -r name listed extracted; do
@@ -113,7 +113,7 @@ each() {
     unchanged encrypted
 }
 
-@test "the encryption itself cut, extended, flipped, rearranged, to another identity: nothing is read, nothing written" {
+@test "a damaged encryption, or one to another identity, is refused: nothing is read, nothing written" {
     "$profgrab_program" bundle encrypt --encrypt-to "$RIG_DIR/team.pub" -o good.age "$RIG_DIR/signed.tar.gz" >/dev/null
     python3 - <<'PY'
 import pathlib

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What small hostile files cost: at most 10 s of processor time and 300 MB of memory, whatever reads them.
+# Small hostile files cost at most 10 s of processor time and 300 MB of memory in every command that reads them.
 
 load helper
 
@@ -13,14 +13,14 @@ setup_file() {
 teardown_file() { :; }
 teardown() { :; }
 
-# costs ARG...: profgrab with these; fails if it took too much, or died of a signal.
+# costs ARG...: runs profgrab; fails if it exceeded the limits or died of a signal.
 costs() {
     run python3 "$rig_root/tests/e2e/costly.py" --run timeout 60 "$profgrab_program" "$@"
     echo "$* | ${output: -400}"
     [[ $status == 0 && $output =~ exit\ [0-9]+$ && ! $output =~ exit\ (124|13[0-9])$ ]]
 }
 
-@test "a manifest of 64 MB that is 65 kB in its bundle: every command that reads bundles" {
+@test "a manifest of 64 MB that takes 65 kB in its bundle is within the limits" {
     local file
     ssh-keygen -q -t ed25519 -N '' -f key
     cat >inventory.yaml <<EOF
@@ -44,7 +44,7 @@ EOF
     done
 }
 
-@test "64 MB of short lines that are 65 kB: goroutines and view" {
+@test "64 MB of short lines that take 65 kB are within the limits of goroutines and view" {
     local file
     costs goroutines "$COSTLY/frames.gz"
     [[ $output == *'a goroutine of the dump has more than 65536 frames'* ]]
@@ -55,12 +55,12 @@ EOF
     done
 }
 
-@test "400 kB of commas in a goroutine's state" {
+@test "400 kB of commas in a goroutine's state are within the limits" {
     MOST_SECONDS=1 costs goroutines "$COSTLY/commas.txt"
     MOST_SECONDS=1 costs view --no-browser "$COSTLY/commas.txt"
 }
 
-@test "samples of a location of very many lines: every reader of profiles" {
+@test "samples of one location with very many lines are within the limits" {
     local format
     for format in top tree peek=. traces tags raw dot callgrind proto folded speedscope; do
         costs pprof "-$format" -output out "$COSTLY/inlined.pb.gz"
@@ -70,7 +70,7 @@ EOF
     costs merge -o merged "$COSTLY/inlined.pb.gz" "$COSTLY/inlined.pb.gz"
 }
 
-@test "100 kB of targets of one port" {
+@test "100 kB of targets with one port are within the limits" {
     cat >inventory.yaml <<EOF
 version: 1
 services: { s: { port: 1 } }
@@ -83,8 +83,8 @@ EOF
     [[ $output == *web-80-5000* ]]
 }
 
-# fleet FILE HOSTS ORDER: a bundle with a heap profile and a dump of goroutines of each host. ORDER is that of the archive: same as in the
-# manifest, or reversed.
+# fleet FILE HOSTS ORDER: a bundle with a heap profile and a dump of goroutines of each host. ORDER is the order in the archive:
+# same as in the manifest, or reversed.
 fleet() {
     python3 - "$@" <<'PY'
 import gzip, io, json, sys, tarfile
@@ -108,7 +108,7 @@ with tarfile.open(path, "w:gz") as tar:
 PY
 }
 
-# opens ARG...: how often profgrab with these opens a bundle, in `opened`.
+# opens ARG...: counts in `opened` how often profgrab opens a bundle.
 opens() {
     strace -f -qq -e trace=openat -o trace "$profgrab_program" "$@" >out 2>err || {
         cat err
@@ -117,7 +117,7 @@ opens() {
     opened=$(grep -c 'fleet[^"]*tar.gz' trace)
 }
 
-@test "members of one bundle: pprof, merge, diff and goroutines open it as often for 400 hosts as for 40" {
+@test "pprof, merge, diff and goroutines open a bundle as often for 400 hosts as for 40" {
     local order few command
     [[ $profgrab_program == */gcc/* || $profgrab_program == */clang/* ]] || skip 'strace and sanitizers exclude each other'
     ssh-keygen -q -t ed25519 -N '' -f key
@@ -126,7 +126,7 @@ opens() {
         fleet fleet-many.tar.gz 400 $order
         for command in "pprof -top F:*/heap.pb.gz" "merge -f -o merged F:*/heap.pb.gz" 'diff F F' 'goroutines F' 'goroutines F F'; do
             set -f
-            # shellcheck disable=SC2086 # the words of the command
+            # shellcheck disable=SC2086 # several words
             opens ${command//F/fleet-few.tar.gz}
             few=$opened
             # shellcheck disable=SC2086
@@ -148,7 +148,7 @@ opens() {
     ((opened == few && few < 20))
 }
 
-@test "members of one bundle: pprof, merge, diff and goroutines of thousands of hosts" {
+@test "pprof, merge, diff and goroutines of a bundle of thousands of hosts are within the limits" {
     fleet fleet.tar.gz 4000 reversed
     MOST_SECONDS=5 costs pprof -top 'fleet.tar.gz:*/heap.pb.gz'
     [[ $output == *'exit 0' && $output == *'4000 profiles are added up'* ]]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The program as a process: where it runs from, its arguments, signals, exit codes and standard streams.
+# The program as a process: its location, arguments, signals, exit codes and standard streams.
 
 load helper
 
@@ -32,7 +32,7 @@ setup() {
     python3 -m json.tool <<<"$output" >/dev/null
 }
 
-@test "the program runs from another place, through links and from PATH" {
+@test "the program runs from another directory, through links and from PATH" {
     mkdir -p "some where/bin" links
     cp "$profgrab_program" "some where/bin/"
     run "some where/bin/profgrab" version
@@ -46,7 +46,7 @@ setup() {
     [[ $output == 'profgrab: '* ]] || fail_run
 }
 
-@test "arguments as they are, signals, exit codes, a closed stdout" {
+@test "arguments, signals, exit codes and a closed stdout work as in any process" {
     run --separate-stderr "$profgrab_program" version '' 'a b'
     assert_status 2
     assert_stderr_has 'version takes no argument, not ""'

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The inventory as people look at it. Opens nothing, so it needs no rig.
+# profgrab hosts and the inventory. Opens no host, so it needs no rig.
 
 load helper
 
@@ -23,7 +23,7 @@ Y
     chmod 600 inv.yaml
 }
 
-@test "hosts: a table" {
+@test "hosts prints a table" {
     run_profgrab hosts -i inv.yaml
     assert_status 0
     assert_equal "${#lines[@]}" 7
@@ -32,7 +32,7 @@ Y
     assert_equal "${lines[6]}" 'laptop   127.0.0.1                 direct  gitaly:9236,web:6060 '
 }
 
-@test "hosts: globs, ranges, groups; one that matches nothing" {
+@test "hosts accepts globs, ranges and groups, and reports a pattern without a match" {
     run_profgrab hosts -i inv.yaml 'file-1*'
     assert_equal "${#lines[@]}" 4
     run_profgrab hosts -i inv.yaml 'file-[08-09]'
@@ -44,7 +44,7 @@ Y
     assert_stderr_has 'file-08'
 }
 
-@test "hosts --json is whole and stable" {
+@test "hosts --json is complete and stable" {
     run_profgrab hosts --json -i inv.yaml
     assert_status 0
     assert_equal "$(python3 -c '
@@ -54,7 +54,7 @@ print(len(hosts), hosts[0]["name"], hosts[0]["labels"]["env"], hosts[5]["route"]
         '6 file-08 gprd direct /internal/pprof'
 }
 
-@test "where the inventory is looked for: -i, then the variable, then the user's own; never here" {
+@test "the inventory is found by -i, the variable, or in the user's directory; never in the working directory" {
     run_profgrab hosts
     assert_status 2
     mkdir "$XDG_CONFIG_HOME/profgrab"
@@ -73,7 +73,7 @@ print(len(hosts), hosts[0]["name"], hosts[0]["labels"]["env"], hosts[5]["route"]
     assert_status 0
 }
 
-@test "the inventory in the documentation is one" {
+@test "the inventory in the documentation is valid" {
     sed -n '/^```yaml$/,/^```$/ { /^```/d; p }' "$rig_root/docs/inventory.md" >doc.yaml
     chmod 600 doc.yaml
     run_profgrab hosts -i doc.yaml
@@ -81,7 +81,7 @@ print(len(hosts), hosts[0]["name"], hosts[0]["labels"]["env"], hosts[5]["route"]
     assert_stdout_has 'file-40'
 }
 
-@test "help and version say what there is" {
+@test "help and version print their texts" {
     run_profgrab help
     assert_status 0
     assert_stdout_has 'bundle'

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
-# Bundles, plain and encrypted, as sources of the commands that read profiles and dumps; where a report or a merged profile is
-# written; and what a full pipe does.
+# Bundles, plain and encrypted, as sources of the commands that read profiles and dumps; output files of reports and merged
+# profiles; full pipes.
 
-# shellcheck disable=SC2030,SC2031 # what one test sets is its own
+# shellcheck disable=SC2030,SC2031 # each test is a subshell
 load helper
 
 setup_file() {
@@ -35,7 +35,7 @@ setup() {
 
 # ---- bundles ----------------------------------------------------------------------------------------------------
 
-@test "goroutines of a bundle: each service by itself, and its growth between two" {
+@test "goroutines of a bundle reports each service, and its growth between two bundles" {
     local service
     run_profgrab goroutines new.tar.gz
     assert_status 0
@@ -57,7 +57,7 @@ setup() {
     assert_stderr_has 'one.tar.gz has no dump of goroutines'
 }
 
-@test "goroutines of a file that is no dump is an error that names the type" {
+@test "goroutines of a file of another type is an error that names the type" {
     gunzip <new.tar.gz >new.tar
     run_profgrab goroutines new.tar
     assert_status 1
@@ -75,7 +75,7 @@ setup() {
     assert_stderr_has 'hint: `profgrab pprof -top new.tar.gz:file-03/caddy/heap.pb.gz` shows it'
 }
 
-@test "view of a file that is neither a profile nor a dump names the type and the command" {
+@test "view of a file that is neither a profile nor a dump names the type and the command that reads it" {
     run_profgrab view --no-browser new.tar.gz:file-03/caddy/trace.out
     assert_status 1
     assert_stderr_has 'new.tar.gz:file-03/caddy/trace.out: neither a profile nor a dump of goroutines'
@@ -86,7 +86,7 @@ setup() {
     assert_equal "$stderr" 'profgrab: none: neither a profile nor a dump of goroutines'
 }
 
-@test "view of a dump with too many stacks gives the reason that goroutines gives" {
+@test "view of a dump with too many stacks gives the same reason as goroutines" {
     awk 'BEGIN { for (i = 0; i < 200001; i++) printf "goroutine 1 [x]:\n%d\n\n", i }' >many
     run_profgrab goroutines many
     assert_status 1
@@ -96,8 +96,8 @@ setup() {
     assert_equal "$stderr" 'profgrab: many: the dump has more than 200000 different stacks'
 }
 
-# swap_profile BUNDLE NEW: a copy of the bundle without dumps as text, in which node_exporter's goroutine profile has the bytes
-# of its heap profile.
+# swap_profile BUNDLE NEW: copies the bundle without dumps as text; node_exporter's goroutine profile gets the bytes of its heap
+# profile.
 swap_profile() {
     PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$rig_root/tests/e2e python3 - "$1" "$2" <<'PYTHON'
 import hashlib, json, sys
@@ -118,7 +118,7 @@ open(sys.argv[2], "wb").write(bundle.gzip())
 PYTHON
 }
 
-@test "a goroutine profile that is another profile costs report and view that file alone" {
+@test "a goroutine item with another type of profile is skipped by report and view" {
     swap_profile old.tar.gz swapped.tar.gz
     run_profgrab report -o page.html swapped.tar.gz
     assert_status 0
@@ -129,7 +129,7 @@ PYTHON
     assert_status 0
 }
 
-@test "diff of two bundles goes on behind a pair that cannot be compared" {
+@test "diff of two bundles goes on after a pair that cannot be compared" {
     swap_profile new.tar.gz swapped.tar.gz
     run_profgrab diff old.tar.gz swapped.tar.gz
     assert_status 2
@@ -138,7 +138,7 @@ PYTHON
     assert_equal "$(grep -c '^File: ' <<<"$output")" 3
 }
 
-@test "pprof of a bundle: its one profile, or a list of them; a pattern names several" {
+@test "pprof of a bundle reads its only profile or lists them; a pattern may match several" {
     run_profgrab pprof -top one.tar.gz
     assert_status 0
     assert_stdout_has 'File: caddy'
@@ -170,7 +170,7 @@ warning: the sum is of different programs, one of them prometheus-node-exporter:
     assert_stderr_has '  new.tar.gz:file-03/caddy/heap.pb.gz'
 }
 
-@test "diff of a bundle and a member: the bundle stands for its profile of the same service and kind" {
+@test "diff of a bundle and a member compares profiles of the same service and kind" {
     run_profgrab diff old.tar.gz new.tar.gz:file-03/caddy/heap.pb.gz
     assert_status 0
     assert_equal "$stderr" 'old.tar.gz: file-03/caddy/heap.pb.gz is compared'
@@ -187,7 +187,7 @@ warning: the sum is of different programs, one of them prometheus-node-exporter:
     assert_stderr_has 'hint: `profgrab diff OLD old.tar.gz:file-03/caddy/goroutines.pb.gz` reads one'
 }
 
-@test "diff of two bundles: what both have, by service and kind" {
+@test "diff of two bundles compares services and kinds that both have" {
     run_profgrab diff old.tar.gz new.tar.gz
     assert_status 0
     assert_stdout_has 'file-03/node_exporter/heap.pb.gz'
@@ -204,7 +204,7 @@ warning: the sum is of different programs, one of them prometheus-node-exporter:
     [[ ! -e x ]]
 }
 
-@test "pprof of a file of another type names the type and what reads it" {
+@test "pprof of a file of another type names the type and the command that reads it" {
     run_profgrab pprof -top new.tar.gz:file-03/caddy/trace.out
     assert_status 2
     assert_stderr_has 'parsing profile: unrecognized profile format'
@@ -218,7 +218,7 @@ warning: the sum is of different programs, one of them prometheus-node-exporter:
     assert_stderr_has 'it is an HTML page'
 }
 
-# drawn FILE...: what the page of `profgrab view` shows of these, FORM and title in its order.
+# drawn FILE...: prints FORM and title of each entry on the page of `profgrab view` for these files, in order.
 drawn() {
     run_profgrab view --no-browser "$@"
     assert_status 0
@@ -231,7 +231,7 @@ PY
     )
 }
 
-@test "view of BUNDLE:PATTERN, and of several bundles: every profile and dump, by its bundle and member" {
+@test "view of BUNDLE:PATTERN and of several bundles lists every profile and dump by bundle and member" {
     drawn 'new.tar.gz:*/heap.pb.gz'
     assert_equal "$drawn" 'profile new.tar.gz:file-03/node_exporter/heap.pb.gz
 profile new.tar.gz:file-03/caddy/heap.pb.gz'
@@ -268,7 +268,7 @@ profile new.tar.gz.age:file-03/caddy/heap.pb.gz'
 
 # ---- encrypted ones ---------------------------------------------------------------------------------------------
 
-@test "encrypted bundles are read alike: by an option, by the usual keys, and a hint names the option" {
+@test "encrypted bundles are read with -i or with the usual keys, and a hint names the option" {
     local command
     for command in 'goroutines new.tar.gz.age' 'pprof -top one.tar.gz.age' 'diff new.tar.gz.age new.tar.gz.age' \
         'report --text one.tar.gz.age' 'view --no-browser one.tar.gz.age' 'merge -o merged one.tar.gz.age' \
@@ -297,7 +297,7 @@ profile new.tar.gz.age:file-03/caddy/heap.pb.gz'
     done
 }
 
-@test "a usual key that cannot be read, or is of another type, is passed over" {
+@test "a usual key that is unreadable or of another type is skipped" {
     mkdir -m 700 "$HOME/.ssh"
     echo nonsense >"$HOME/.ssh/id_rsa"
     ssh-keygen -q -t ecdsa -N '' -f "$HOME/.ssh/id_ed25519"
@@ -308,7 +308,7 @@ profile new.tar.gz.age:file-03/caddy/heap.pb.gz'
     assert_status 0
 }
 
-@test "a key's passphrase is asked for once, however many members are read" {
+@test "a key's passphrase is asked for once for all members" {
     cat >askpass <<'SCRIPT'
 #!/bin/sh
 echo "$1" >>asked
@@ -325,7 +325,7 @@ SCRIPT
     assert_equal "$(wc -l <asked)" 1
 }
 
-@test "a passphrase comes from a file, and the hint names the option where nobody can be asked" {
+@test "a passphrase is read from a file, and a hint names the option if nobody can be asked" {
     local command name
     (umask 077 && echo open-sesame >word)
     for name in one new; do
@@ -354,7 +354,7 @@ SCRIPT
     done
 }
 
-@test "nothing decrypted is written to a disk" {
+@test "no decrypted data is written to a disk" {
     local before
     before=$(find . "$TMPDIR" "$XDG_RUNTIME_DIR" "$HOME" | sort)
     run strace -f -e trace=openat,open,creat,openat2 -o "$RIG_DIR/calls" "$profgrab_program" pprof -top -identity "$RIG_DIR/key" one.tar.gz.age
@@ -363,9 +363,9 @@ SCRIPT
     assert_equal "$(find . "$TMPDIR" "$XDG_RUNTIME_DIR" "$HOME" | sort)" "$before"
 }
 
-# ---- where it goes ----------------------------------------------------------------------------------------------
+# ---- output files -------------------------------------------------------------------------------------------------
 
-@test "pprof -output replaces a file when the report is whole, and a link in place of what it leads to" {
+@test "pprof -output replaces a file, or the link itself, when the report is whole" {
     echo precious >precious
     ln -s precious link
     run_profgrab pprof -top -output link one.tar.gz
@@ -388,7 +388,7 @@ SCRIPT
     assert_equal "$(find . -name '*.tmp-*')" ''
 }
 
-@test "pprof -output and merge -o write a FIFO and /dev/stdout as they are" {
+@test "pprof -output and merge -o write to a FIFO and to /dev/stdout" {
     mkfifo pipe
     cat pipe >got &
     local reader=$!
@@ -423,7 +423,7 @@ SCRIPT
     assert_equal "$(compgen -G 'profile0*')" ''
 }
 
-@test "merge -o leaves a file as it is unless --force" {
+@test "merge -o keeps an existing file unless --force is given" {
     echo precious >out
     ln -s out link
     run_profgrab merge -o out one.tar.gz
@@ -441,14 +441,14 @@ SCRIPT
     cmp out link
 }
 
-@test "an unknown flag is one line, the nearest flag, and how to see the rest" {
+@test "an unknown flag is reported with the nearest flag and how to list all" {
     run_profgrab pprof -topp one.tar.gz
     assert_status 2
     assert_equal "$stderr" 'flag provided but not defined: -topp
 hint: did you mean -top? `profgrab pprof -h` lists all flags'
 }
 
-@test "the shell's help of top says what it does" {
+@test "the shell's help text of top is correct" {
     run --separate-stderr "$profgrab_program" pprof one.tar.gz <<<'help top'
     assert_stderr_has 'the heaviest entries, one a line'
 }
@@ -495,7 +495,7 @@ full_pipe_setup() {
         # shellcheck disable=SC2086 # several words
         ends_at_full_pipe stdout 130 $command
     done
-    # The bundles whose paths nobody read are there.
+    # The bundles exist, though nobody read their paths.
     for command in 1.tar.gz 2.tar.gz created.tar.gz; do
         run_profgrab bundle verify "$command"
         assert_status 0
@@ -511,7 +511,7 @@ full_pipe_setup() {
         # shellcheck disable=SC2086 # several words
         ends_at_full_pipe stderr 130 $command
     done
-    # The file was written before it said to whom.
+    # The file was written before the message with its recipients.
     ends_at_full_pipe stderr 0 bundle encrypt --encrypt-to key.pub -o encrypted.age many.tar.gz
     [[ -s encrypted.age ]]
 }
