@@ -1,0 +1,213 @@
+#include "cli/bundle/create.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "bundle/bundle.h"
+#include "page/page.h"
+#include "cli/term/exit.h"
+#include "capture/capture.h"
+#include "cli/term/signals.h"
+#include "cli/input/input.h"
+#include "cli/term/talk.h"
+#include "base/banned.h"
+
+/* The limits of a bundle, which has one directory. */
+enum { MAX_ENTRIES = BUNDLE_MAX_MEMBERS, MAX_DEPTH = 32 };
+
+struct creation {
+    struct workdir *work;
+    struct manifest *manifest;
+    size_t n;
+    size_t damaged;
+    struct confined_budget checking; /* of the files so far */
+    bool unfinished;                 /* a work directory is among the sources: its run was killed */
+};
+
+/* A name inside the bundle: what text_is_name allows, with slashes; anything else becomes a dash. */
+static char *member_name(const char *path)
+{
+    while (*path == '/' || strncmp(path, "./", 2) == 0)
+        path++;
+    char *name = NULL;
+    if (asprintf(&name, "files/%s", path) < 0)
+        return NULL;
+    for (char *p = name; *p; p++) {
+        char one[2] = {*p, '\0'};
+        bool first = p == name || p[-1] == '/';
+        if (*p != '/' && !text_is_name(one) && (first || !strchr("._-", *p)))
+            *p = '-';
+    }
+    return name;
+}
+
+/* A file to copy: `fd` is open at its beginning. */
+struct source_file {
+    int fd;
+    const char *path; /* for messages */
+};
+
+/* Copies a file to `name` in the bundle. Fails if the name is taken; the user must rename the file. */
+static int add_copy(struct creation *c, const struct source_file *from, const char *name, struct err *err)
+{
+    struct fetch_item item = {0};
+    int rc = -1, fd = -1;
+    if (fd_cancelled(signals_cancel_fd()))
+        return err_set(err, ERR_CANCELLED, "interrupted; nothing was written");
+    if (confined_check(&c->checking, from->path, err) < 0)
+        return -1;
+    const struct beneath *files = workdir_files(c->work);
+    char *dir = file_dir(name);
+    if (!dir) {
+        err_nomem(err);
+        goto out;
+    }
+    if (beneath_mkdirs(files, dir, err) < 0 || (fd = beneath_create(files, name, err)) < 0 ||
+        fetch_look(from->fd, from->path, fd, &item, err) < 0)
+        goto out;
+    snprintf(item.file, sizeof item.file, "%s", name);
+    if (item.status != FETCH_OK) {
+        talk("%s: damaged: %s", from->path, item.err.msg);
+        c->damaged++;
+    }
+    confined_add(&c->checking, item.bytes);
+    rc = record_item(c->manifest, NULL, &item, err);
+    c->n++;
+out:
+    fd_close(&fd);
+    fetch_item_release(&item);
+    free(dir);
+    return rc;
+}
+
+static int add_file(struct creation *c, const struct source_file *from, const char *below, struct err *err)
+{
+    char *name = member_name(below);
+    int rc = name ? add_copy(c, from, name, err) : err_nomem(err);
+    free(name);
+    return rc;
+}
+
+/* A directory whose files are copied. */
+struct copying {
+    struct creation *c;
+    struct beneath directory;
+};
+
+static int add_entry(void *ctx, const char *below, const struct stat *st, struct err *err)
+{
+    struct copying *x = ctx;
+    if (S_ISDIR(st->st_mode))
+        return 0;
+    char *path = file_join(x->directory.name, below);
+    struct source_file from = {.fd = -1, .path = path};
+    int rc = -1;
+    if (!path)
+        err_nomem(err);
+    else if (!S_ISREG(st->st_mode))
+        err_set(err, ERR_FAILED, "%s is not a regular file", path);
+    else if ((from.fd = beneath_open(&x->directory, below, err)) >= 0)
+        rc = add_file(x->c, &from, below, err);
+    fd_close(&from.fd);
+    free(path);
+    return rc;
+}
+
+static int add_directory(struct creation *c, const char *path, struct err *err)
+{
+    struct copying x = {.c = c};
+    const struct beneath_walk how = {
+        .max_entries = MAX_ENTRIES, .max_depth = MAX_DEPTH, .visit = add_entry, .ctx = &x};
+    c->unfinished = c->unfinished || text_ends_in(path, ".partial");
+    if (workdir_open_copied(path, &x.directory, err) < 0)
+        return -1;
+    int rc = beneath_walk(&x.directory, &how, err);
+    fd_close(&x.directory.fd);
+    return rc;
+}
+
+/* A file, or all files below a directory. */
+static int add_below(struct creation *c, const char *path, struct err *err)
+{
+    struct stat st;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return add_directory(c, path, err);
+    struct source_file from = {.fd = file_open(path, err), .path = path};
+    int rc = from.fd < 0 ? -1 : add_file(c, &from, file_base(path), err);
+    fd_close(&from.fd);
+    return rc;
+}
+
+/* `DIR/`, as a shell completes it, is DIR. */
+static int add_path(struct creation *c, const char *path, struct err *err)
+{
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    char *trimmed = strndup(path, n);
+    int rc = trimmed ? add_below(c, trimmed, err) : err_nomem(err);
+    free(trimmed);
+    return rc;
+}
+
+static int create_from(struct creation *c, const struct strlist *rest, char **ret_path, struct err *err)
+{
+    for (size_t i = 0; i < rest->n; i++)
+        if (add_path(c, rest->items[i], err) < 0)
+            return -1;
+    if (c->n == 0)
+        return err_set(err, ERR_USAGE, "there is no file in %s", rest->items[0]);
+    if (manifest_finish(c->manifest, clock_utc(), c->unfinished, c->damaged == 0 && !c->unfinished, err) < 0)
+        return -1;
+    struct err undrawn = ERR_INIT;
+    if (page_build_workdir(c->manifest, c->work, signals_cancel_fd(), &undrawn) < 0)
+        talk(BUNDLE_REPORT " could not be made, and the bundle goes without it: %s", undrawn.msg);
+    return bundle_pack(c->work, c->manifest, signals_cancel_fd(), ret_path, err);
+}
+
+/* A bundle of bundles would hide their files from every command that reads bundles. */
+static int refuse_bundles(const struct strlist *sources, struct err *err)
+{
+    struct stat st;
+    for (size_t i = 0; i < sources->n; i++) {
+        const char *path = sources->items[i];
+        /* Skip directories: they are no bundles. */
+        if ((stat(path, &st) == 0 && S_ISDIR(st.st_mode)) || !input_is_bundle(path))
+            continue;
+        if (input_is_encrypted(path)) {
+            err_set(err, ERR_USAGE, "%s is encrypted, and nothing in it could be looked at", path);
+            return err_hint(err, "profgrab bundle decrypt %s", path);
+        }
+        err_set(err, ERR_USAGE, "%s: it is a bundle already", path);
+        return err_hint(err, "`profgrab view %s` shows it; `profgrab bundle extract %s` unpacks its files",
+                        path, path);
+    }
+    return 0;
+}
+
+int create_bundle(const char *output, const char *reason, const struct strlist *sources, struct err *err)
+{
+    struct creation c = {0};
+    char *path = NULL;
+    confined_begin(0, &c.checking);
+    int64_t now = clock_utc();
+    if (refuse_bundles(sources, err) < 0 || signals_install(err) < 0 ||
+        workdir_new(output, "local", now, &c.work, err) < 0)
+        return -1;
+    int rc = record_new(workdir_name(c.work), reason, now, &c.manifest, err);
+    if (rc == 0)
+        rc = create_from(&c, sources, &path, err);
+    /* The work directory has only copies, so it can be removed. */
+    if (rc < 0)
+        workdir_remove(c.work);
+    else
+        printf("%s\n", path);
+    if (rc == 0 && (c.damaged > 0 || c.unfinished))
+        rc = EXIT_PARTIAL;
+    free(path);
+    manifest_free(c.manifest);
+    workdir_free(c.work);
+    return rc;
+}

@@ -1,0 +1,11 @@
+/* `profgrab bundle create`: makes a bundle of local profiles. */
+#ifndef CLI_BUNDLE_CREATE_H
+#define CLI_BUNDLE_CREATE_H
+
+#include "base/base.h"
+
+/* Copies the files, and all files below directories, into a bundle at `output` (see workdir_new), and prints
+ * its path. Returns the exit code, or -1. */
+int create_bundle(const char *output, const char *reason, const struct strlist *sources, struct err *err);
+
+#endif

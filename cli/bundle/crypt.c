@@ -1,0 +1,284 @@
+#include "cli/bundle/crypt.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bundle/bundle.h"
+#include "cli/term/signals.h"
+#include "cli/term/talk.h"
+#include "base/banned.h"
+
+/* The size of the buffer: large enough that age seals most chunks in place, small enough for the processor's
+ * cache. The buffer is page-aligned, because reads into an unaligned one took four times as long. */
+#define PIECE (1u << 18)
+#define PAGE 4096
+/* Armor's maximum leading white space, and a little more than its first line. */
+#define BEGIN_MAX 1100
+#define ENDING ".age"
+
+/* ---- recipients ---------------------------------------------------------------------------------------- */
+
+static int ask_passphrase(struct prompt *prompt, const char *text, struct secret *ret, struct err *err)
+{
+    struct question q = {.kind = ASK_HIDDEN,
+                         .prompt = text,
+                         .key = "the file",
+                         .fresh = true,
+                         .deadline = clock_deadline(OPENER_ASK_MS)};
+    return prompt_ask(prompt, &q, ret, err) < 0 ? err_wrap(err, "the passphrase") : 0;
+}
+
+static int add_passphrase(struct age_recipients *r, const char *passphrase_file, struct err *err)
+{
+    struct prompt prompt;
+    struct secret one = {.len = 0}, other = {.len = 0};
+    if (opener_prompt_init(&prompt, passphrase_file, err) < 0)
+        return -1;
+    int rc = ask_passphrase(&prompt, "Enter passphrase: ", &one, err);
+    if (rc == 0)
+        rc = ask_passphrase(&prompt, "Confirm passphrase: ", &other, err);
+    if (rc == 0 && strcmp(one.text, other.text) != 0)
+        rc = err_set(err, ERR_USAGE, "the two passphrases are not the same");
+    if (rc == 0)
+        rc = age_recipients_add_passphrase(r, &one, err);
+    secret_wipe(&one);
+    secret_wipe(&other);
+    prompt_release(&prompt);
+    return rc;
+}
+
+static int add_recipients(const struct seal_options *o, struct age_recipients *r, struct err *err)
+{
+    for (size_t i = 0; i < o->recipients->n; i++)
+        if (age_recipients_add_any(r, o->recipients->items[i], "--encrypt-to", err) < 0)
+            return -1;
+    if (o->passphrase && o->recipients->n > 0)
+        return err_set(err, ERR_USAGE, "--passphrase and --encrypt-to exclude each other");
+    if (o->passphrase || age_recipients_count(r) > 0)
+        return 0;
+    err_set(err, ERR_USAGE, "bundle encrypt: to whom?");
+    return err_hint(err, "give --encrypt-to RECIPIENT, an age1... or SSH public key or a file of them, such "
+                         "as ~/.ssh/*.pub, or --passphrase");
+}
+
+/* ---- input and output ---------------------------------------------------------------------------------- */
+
+struct job {
+    const struct seal_options *o;
+    int in;                       /* the descriptor to read */
+    int out;                      /* the descriptor to write */
+    char *path;                   /* of the output; NULL: standard output */
+    struct atomic_file *new_file; /* of the output; NULL: not created yet */
+};
+
+static char *join_text(const char *a, const char *b)
+{
+    char *both = NULL;
+    return asprintf(&both, "%s%s", a, b) < 0 ? NULL : both;
+}
+
+/* Fails for standard input, and for a file to decrypt whose name does not end in .age. */
+static int default_output(const struct seal_options *o, bool encrypt, char **ret, struct err *err)
+{
+    size_t n = strlen(o->file), ending = strlen(ENDING);
+    bool named = n > ending && strcmp(o->file + n - ending, ENDING) == 0;
+    if (strcmp(o->file, "-") == 0 || (!encrypt && !named)) {
+        err_set(err, ERR_USAGE, "what shall be the name of what is written?");
+        return err_hint(err, "-o FILE, or -o - for standard output");
+    }
+    *ret = encrypt ? join_text(o->file, ENDING) : strndup(o->file, n - ending);
+    return *ret ? 0 : err_nomem(err);
+}
+
+/* Runs before any question, so that the user does not type a passphrase in vain. */
+static int check_output(struct job *j, bool encrypt, struct err *err)
+{
+    const char *output = j->o->output;
+    bool text = encrypt && j->o->armor;
+    if (output && strcmp(output, "-") == 0) {
+        j->out = STDOUT_FILENO;
+        if (text || !isatty(STDOUT_FILENO))
+            return 0;
+        err_set(err, ERR_USAGE, "standard output is a terminal, and these are bytes that it might act on");
+        return err_hint(err, "-o FILE, or a pipe");
+    }
+    if (!output && default_output(j->o, encrypt, &j->path, err) < 0)
+        return -1;
+    if (output && !(j->path = strdup(output)))
+        return err_nomem(err);
+    if (!file_exists(j->path))
+        return 0;
+    err_set(err, ERR_EXISTS, "%s exists already", j->path);
+    return err_hint(err, "-o FILE writes another file, or remove that one first");
+}
+
+/* Refuses a file that is not encrypted before any question. Standard input is checked when it is read. */
+static int check_input(const struct job *j, struct err *err)
+{
+    unsigned char first[BEGIN_MAX];
+    char *manifest = NULL;
+    ssize_t n = j->in == STDIN_FILENO ? -1 : pread(j->in, first, sizeof first, 0);
+    if (n < 0 || age_is_encrypted(first, (size_t)n))
+        return 0;
+    bool bundle = bundle_manifest(j->o->file, NULL, &manifest, NULL) == 0;
+    free(manifest);
+    err_set(err, ERR_FAILED, "%s is not encrypted: it is %s", j->o->file,
+            bundle ? "a bundle in plain text" : "not in the age format");
+    return bundle ? err_hint(err, "`profgrab bundle verify %s` and `bundle extract` read it as it is",
+                             j->o->file)
+                  : -1;
+}
+
+static int begin_job(struct job *j, const struct seal_options *o, bool encrypt, struct err *err)
+{
+    *j = (struct job){.o = o, .in = -1, .out = -1};
+    if (signals_install(err) < 0)
+        return -1;
+    j->in = strcmp(o->file, "-") == 0 ? STDIN_FILENO : file_open(o->file, err);
+    return j->in < 0 || (!encrypt && check_input(j, err) < 0) ? -1 : 0;
+}
+
+static int open_output(struct job *j, struct err *err)
+{
+    struct atomic_file *new_file = NULL;
+    if (!j->path)
+        return 0;
+    if (atomic_file_new(j->path, &new_file, err) < 0)
+        return -1;
+    j->new_file = new_file;
+    j->out = atomic_file_fd(new_file);
+    return 0;
+}
+
+static int finish_job(struct job *j, struct err *err)
+{
+    if (!j->path)
+        return 0;
+    if (atomic_file_sync(j->new_file, err) < 0 || atomic_file_name(j->new_file, j->path, err) < 0)
+        return -1;
+    printf("%s\n", j->path);
+    return 0;
+}
+
+static void release_job(struct job *j)
+{
+    atomic_file_free(j->new_file);
+    if (j->in != STDIN_FILENO)
+        fd_close(&j->in);
+    free(j->path);
+}
+
+static void free_piece(unsigned char *piece)
+{
+    if (piece)
+        explicit_bzero(piece, PIECE);
+    free(piece);
+}
+
+/* ---- encrypt ------------------------------------------------------------------------------------------- */
+
+static ssize_t read_piece(const struct job *j, unsigned char *piece, struct err *err)
+{
+    for (;;) {
+        if (fd_wait(j->in, POLLIN, CLOCK_NEVER, signals_cancel_fd(), err) < 0)
+            return -1;
+        ssize_t n = read(j->in, piece, PIECE);
+        if (n >= 0 || (errno != EINTR && errno != EAGAIN))
+            return n < 0 ? err_sys(err, "cannot read %s", j->o->file) : n;
+    }
+}
+
+static int encrypt_file(const struct job *j, const struct age_recipients *to, struct err *err)
+{
+    struct age_writer *w = NULL;
+    ssize_t n = -1;
+    unsigned char *piece = aligned_alloc(PAGE, PIECE);
+    int rc = piece ? age_writer_open(j->out, to, j->o->armor, &w, err) : err_nomem(err);
+    if (rc == 0)
+        age_writer_cancel(w, signals_cancel_fd());
+    while (rc == 0 && (n = read_piece(j, piece, err)) > 0)
+        rc = age_writer_write(w, piece, (size_t)n, err);
+    if (rc == 0)
+        rc = n < 0 ? -1 : age_writer_finish(w, err);
+    age_writer_free(w);
+    free_piece(piece);
+    return rc;
+}
+
+/* Prints the recipients, and that the input stays in plain text. */
+static void print_recipients(const struct job *j, const struct age_recipients *to)
+{
+    for (size_t i = 0; i < age_recipients_count(to); i++)
+        talk("encrypted to %s", age_recipients_name(to, i));
+    if (j->in != STDIN_FILENO)
+        talk("%s stays as it is, in plain text", j->o->file);
+}
+
+int seal_encrypt(const struct seal_options *o, struct err *err)
+{
+    struct job j;
+    struct age_recipients *to = NULL;
+    int rc = -1;
+    if (begin_job(&j, o, true, err) == 0 && age_recipients_new(&to, err) == 0 &&
+        add_recipients(o, to, err) == 0 && check_output(&j, true, err) == 0 &&
+        (!o->passphrase || add_passphrase(to, o->passphrase_file, err) == 0) && open_output(&j, err) == 0) {
+        rc = encrypt_file(&j, to, err);
+        if (rc < 0)
+            err_wrap(err, "%s", j.path ? j.path : "standard output");
+        else if ((rc = finish_job(&j, err)) == 0)
+            print_recipients(&j, to);
+    }
+    age_recipients_free(to);
+    release_job(&j);
+    return rc;
+}
+
+/* ---- decrypt ------------------------------------------------------------------------------------------- */
+
+/* Each decrypted chunk is authenticated, but only the last one shows that the file is complete. */
+static int copy_decrypted(const struct job *j, struct age_reader *r, struct err *err)
+{
+    ssize_t n = 0;
+    unsigned char *piece = aligned_alloc(PAGE, PIECE);
+    int rc = piece ? 0 : err_nomem(err);
+    while (rc == 0 && (n = age_reader_read(r, piece, PIECE, err)) > 0)
+        rc = fd_write_or_cancel(j->out, piece, (size_t)n, signals_cancel_fd(), err);
+    free_piece(piece);
+    if (err->kind == ERR_CANCELLED)
+        return err_set(err, ERR_CANCELLED,
+                       j->path ? "interrupted; nothing was written"
+                               : "interrupted; what was written is not the whole");
+    return n < 0 ? err_wrap(err, "%s", j->o->file) : rc;
+}
+
+static int decrypt_file(struct job *j, struct age_identities *by, struct err *err)
+{
+    struct age_reader *r = NULL;
+    if (age_reader_open(j->in, by, &r, err) < 0)
+        return err_wrap(err, "%s", j->o->file);
+    int rc = open_output(j, err);
+    if (rc == 0)
+        rc = copy_decrypted(j, r, err);
+    age_reader_free(r);
+    if (rc < 0 && !j->path && err->kind != ERR_CANCELLED)
+        return err_hint(err, "what was written before is genuine, but not the whole");
+    return rc < 0 ? -1 : finish_job(j, err);
+}
+
+int seal_decrypt(const struct seal_options *o, struct err *err)
+{
+    struct job j;
+    struct opener opener;
+    int rc = -1;
+    if (begin_job(&j, o, false, err) == 0 && check_output(&j, false, err) == 0 &&
+        opener_init(&opener, o->identities, o->passphrase_file, err) == 0) {
+        rc = decrypt_file(&j, opener.by, err);
+        opener_release(&opener);
+    }
+    release_job(&j);
+    return rc;
+}

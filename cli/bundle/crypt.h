@@ -1,0 +1,22 @@
+/* `profgrab bundle encrypt` and `decrypt`: any file, in the age format. */
+#ifndef CLI_BUNDLE_CRYPT_H
+#define CLI_BUNDLE_CRYPT_H
+
+#include "cli/input/opener.h"
+#include "seal/seal.h"
+
+struct seal_options {
+    const char *file;                 /* "-": standard input */
+    const char *output;               /* NULL: the file's name plus or minus .age; "-": standard output */
+    const struct strlist *recipients; /* each a recipient or a file of them */
+    const struct strlist *identities; /* files */
+    const char *passphrase_file;      /* NULL: ask the user */
+    bool passphrase;
+    bool armor;
+};
+
+/* Prints the path of the new file on stdout. seal_encrypt also prints the recipients on stderr. */
+int seal_encrypt(const struct seal_options *o, struct err *err);
+int seal_decrypt(const struct seal_options *o, struct err *err);
+
+#endif

@@ -1,0 +1,250 @@
+#include "cli/bundle/handoff.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/args/shell.h"
+#include "cli/input/input.h"
+#include "capture/capture.h"
+#include "cli/term/exit.h"
+#include "cli/term/signals.h"
+#include "cli/term/talk.h"
+#include "fetch/fetch.h"
+#include "gateway/gateway.h"
+#include "page/page.h"
+#include "base/banned.h"
+
+/* ---- what the delivery reports ------------------------------------------------------------------------- */
+
+struct reporter {
+    const struct delivery *delivery;
+    const struct handoff_run *run;
+};
+
+static bool is_listed(const struct strlist *l, const char *line)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (strcmp(l->items[i], line) == 0)
+            return true;
+    return false;
+}
+
+/* Prints the members that no rule searches, because of their kind. */
+static void print_unsearched(const struct bundle_copied *c)
+{
+    enum { MOST = 20 };
+    size_t printed = 0, others = c->unsearched - c->unsearchable.n;
+    for (size_t i = 0; i < c->unsearched_files.n && printed < MOST; i++)
+        if (!is_listed(&c->unsearchable, c->unsearched_files.items[i])) {
+            talk("not searched for secrets: %s", c->unsearched_files.items[i]);
+            printed++;
+        }
+    if (others > printed)
+        talk("not searched for secrets: %zu more, which README.md in the copy lists", others - printed);
+}
+
+static void print_copy(const struct delivery *d, const struct bundle_copied *c)
+{
+    char size[32];
+    size_t n = d->recipients ? age_recipients_count(d->recipients) : 0;
+    text_bytes(size, sizeof size, c->bytes);
+    if (n > 0)
+        talk("%s: %s, encrypted to %zu recipient%s%s%s", c->path, size, n, n == 1 ? "" : "s",
+             *c->fingerprint ? ", signed with " : "", c->fingerprint);
+    else
+        talk("%s: %s, in plain text%s%s", c->path, size, *c->fingerprint ? ", signed with " : "",
+             c->fingerprint);
+    if (c->redactions > 0)
+        talk("%llu value%s taken out of the manifest and %zu file%s: README.md in the copy lists them",
+             (unsigned long long)c->redactions, c->redactions == 1 ? " was" : "s were", c->changed,
+             c->changed == 1 ? "" : "s");
+    print_unsearched(c);
+    if (n > 0 && d->self->recipients.n == 0)
+        talk("you cannot read this copy yourself: the inventory has no self: { recipients: [...] }");
+}
+
+/* The copy is sent with these members, so --quiet does not hide them. */
+static void print_unsearchable(const struct bundle_copied *c)
+{
+    if (c->undrawn.kind != ERR_NONE)
+        talk("the copy has no report.html: %s", c->undrawn.msg);
+    for (size_t i = 0; i < c->unsearchable.n; i++)
+        talk("not searched for secrets, and handed over as it is: %s", c->unsearchable.items[i]);
+}
+
+/* Sets the line that the second Ctrl-C prints. Until the copy has a name, exiting removes it. */
+static void prepare_farewell(const char *bundle, const char *copy)
+{
+    char line[1000];
+    snprintf(line, sizeof line, "\nprofgrab: left at once; the bundle is safe in %s%s%s\n", bundle,
+             copy ? ", its copy is " : "", copy ? copy : "");
+    signals_farewell(line);
+}
+
+static void print_untracked(const struct delivery *d, const char *copy)
+{
+    if (d->options->dry_run)
+        talk("team %s has no tracker: that would be the file to send it, and is removed again",
+             d->team->name);
+    else
+        talk("team %s has no tracker: send it %s", d->team->name, copy);
+}
+
+static void on_copied(void *ctx, const struct bundle_copied *copy)
+{
+    const struct reporter *r = ctx;
+    if (copy->unsigned_because.kind != ERR_NONE)
+        talk("the copy is not signed: %s", copy->unsigned_because.msg);
+    if (!r->run->quiet)
+        print_copy(r->delivery, copy);
+    print_unsearchable(copy);
+    prepare_farewell(r->run->bundle, copy->path);
+    if (!r->delivery->tracker)
+        print_untracked(r->delivery, copy->path);
+}
+
+static void on_title_redacted(void *ctx, const char *title)
+{
+    (void)ctx;
+    talk("the title holds what looks like a secret, and is sent as \"%s\"", title);
+}
+
+static void on_step(void *ctx, enum handoff_step step, enum handoff_outcome outcome, const char *text)
+{
+    (void)ctx;
+    if (outcome == HANDOFF_DONE && *text)
+        talk("%s: %s", handoff_step_name(step), text);
+    else if (outcome == HANDOFF_UNKNOWN)
+        talk("%s: not known: %s", handoff_step_name(step), text);
+}
+
+static void on_waiting(void *ctx, int64_t ms, const char *because)
+{
+    char text[32];
+    (void)ctx;
+    talk("waiting %s: %s", text_duration(text, sizeof text, ms), because);
+}
+
+static void on_request(void *ctx, const struct http_would *would)
+{
+    const struct reporter *r = ctx;
+    fprintf(r->run->silent ? stderr : stdout, "%s %s%s%s\n", would->method, would->url,
+            *would->what ? "  " : "", would->what);
+}
+
+/* ---- the command --------------------------------------------------------------------------------------- */
+
+static void add_option(struct buf *line, const char *name, const char *value)
+{
+    if (!value)
+        return;
+    buf_addf(line, " --%s ", name);
+    shell_add_word(line, value);
+}
+
+static void add_options(struct buf *line, const char *name, const struct strlist *values)
+{
+    for (size_t i = 0; i < values->n; i++)
+        add_option(line, name, values->items[i]);
+}
+
+void handoff_print_repeat(const struct delivery *d, const struct handoff_run *run, struct handoff_report *ret)
+{
+    const struct delivery_options *o = d->options;
+    struct buf line = BUF_INIT(8192);
+    buf_adds(&line, "profgrab attach ");
+    shell_add_word(&line, run->bundle);
+    add_option(&line, "for", o->team);
+    add_option(&line, "to", o->to);
+    add_option(&line, "inventory", run->inventory);
+    add_option(&line, "title", o->title);
+    add_options(&line, "encrypt-to", &o->encrypt_to);
+    add_options(&line, "issue-label", &o->labels);
+    add_options(&line, "assignee", &o->assignees);
+    add_options(&line, "redact-label", &o->redact_labels);
+    if (o->plaintext_i_know)
+        buf_adds(&line, " --plaintext-i-know");
+    if (o->dry_run)
+        buf_adds(&line, " --dry-run");
+    talk("the bundle is safe in %s; again: %s", run->bundle, buf_str(&line));
+    free(ret->repeat);
+    ret->repeat = buf_take(&line);
+    buf_release(&line);
+}
+
+static int run_delivery(const struct delivery *d, const struct handoff_run *run, struct delivery_result *ret,
+                        struct err *err)
+{
+    static const struct page_notes notes = {talk_line, NULL};
+    struct record_collector who;
+    struct reporter reporter = {.delivery = d, .run = run};
+    record_collector(&who);
+    const struct delivery_run how = {.bundle = run->bundle,
+                                     .user = who.user,
+                                     .workstation = who.workstation,
+                                     .draw = page_build_copy,
+                                     .draw_ctx = &notes,
+                                     .copy_cpu_ms = confined_copy_ms(input_size(run->bundle)),
+                                     .ask = prompt_ask,
+                                     .ask_ctx = run->prompt,
+                                     .ask_ms = GATEWAY_ASK_MS,
+                                     .cancel_fd = signals_cancel_fd(),
+                                     .copied = on_copied,
+                                     .title_redacted = on_title_redacted,
+                                     .step = run->quiet || d->options->dry_run ? NULL : on_step,
+                                     .waiting = run->quiet ? NULL : on_waiting,
+                                     .would = on_request,
+                                     .ctx = &reporter};
+    prepare_farewell(run->bundle, NULL);
+    if (fetch_global_init(err) < 0)
+        return -1;
+    int rc = delivery_run(d, &how, ret, err);
+    fetch_global_cleanup();
+    return rc;
+}
+
+static void print_address(const struct delivery_result *r)
+{
+    if (r->attached)
+        printf("%s\n", r->handoff.issue_url);
+    else if (r->copy)
+        printf("%s\n", r->copy);
+}
+
+static void print_failure(const struct delivery *d, const struct delivery_result *r, const struct err *err)
+{
+    char left[HANDOFF_LEFT_TEXT];
+    talk_error(stderr, err);
+    if (d->tracker)
+        talk("%s", handoff_left_text(&r->handoff, left, sizeof left));
+    if (*r->handoff.issue_url)
+        talk("the issue is %s", r->handoff.issue_url);
+    if (r->copy)
+        talk("what was handed over is %s", r->copy);
+}
+
+int handoff_command(const struct delivery *d, const struct handoff_run *run, struct handoff_report *ret)
+{
+    *ret = (struct handoff_report){0};
+    if (run_delivery(d, run, &ret->result, &ret->why) == 0) {
+        if (!run->silent)
+            print_address(&ret->result);
+        return EXIT_OK;
+    }
+    const struct err *why = &ret->why;
+    /* After a usage error the same command would fail again. */
+    bool usage = why->kind == ERR_USAGE && ret->result.handoff.left == HANDOFF_LEFT_NOTHING;
+    int code = usage || why->kind == ERR_CANCELLED ? exit_status_of(why) : EXIT_HANDOFF;
+    print_failure(d, &ret->result, why);
+    if (!usage)
+        handoff_print_repeat(d, run, ret);
+    return code;
+}
+
+void handoff_report_release(struct handoff_report *r)
+{
+    delivery_result_release(&r->result);
+    free(r->repeat);
+    *r = (struct handoff_report){0};
+}

@@ -1,0 +1,96 @@
+/* The options of a hand-off, for `profgrab attach` and for captures with `--for`. */
+#ifndef CLI_BUNDLE_HANDOFF_H
+#define CLI_BUNDLE_HANDOFF_H
+
+#include "cli/args/options.h"
+#include "cli/term/prompt.h"
+#include "handoff/handoff.h"
+
+/* Rows of a command's table of options; its struct has them as `member`. */
+// NOLINTBEGIN(bugprone-macro-parentheses): a type and a member cannot stand in parentheses
+#define HANDOFF_OPTION_ROWS(type, member)                                                                    \
+    {"for",                                                                                                  \
+     0,                                                                                                      \
+     OPTION_ONE,                                                                                             \
+     "TEAM",                                                                                                 \
+     "hand the bundle over to a team of the inventory: encrypted to it, on a confidential issue",            \
+     offsetof(type, member.team),                                                                            \
+     0},                                                                                                     \
+        {"to",                                                                                               \
+         0,                                                                                                  \
+         OPTION_ONE,                                                                                         \
+         "PLACE",                                                                                            \
+         "the place: TRACKER:PROJECT, or TRACKER:PROJECT#ISSUE (default: a new issue in the team's "         \
+         "project)",                                                                                         \
+         offsetof(type, member.to),                                                                          \
+         0},                                                                                                 \
+        {"encrypt-to",                                                                                       \
+         0,                                                                                                  \
+         OPTION_LIST,                                                                                        \
+         "RECIPIENT",                                                                                        \
+         "encrypt also to this public key (age1..., ssh-ed25519 AAAA...), or to those of a file",            \
+         offsetof(type, member.encrypt_to),                                                                  \
+         0},                                                                                                 \
+        {"title",                                                                                            \
+         0,                                                                                                  \
+         OPTION_TEXT,                                                                                        \
+         "TEXT",                                                                                             \
+         "title of a new issue; others may read it before profgrab has checked that the issue is "           \
+         "confidential",                                                                                     \
+         offsetof(type, member.title),                                                                       \
+         0},                                                                                                 \
+        {"issue-label",                                                                                      \
+         0,                                                                                                  \
+         OPTION_LIST,                                                                                        \
+         "NAME[,...]",                                                                                       \
+         "labels of a new issue, in addition to the team's",                                                 \
+         offsetof(type, member.labels),                                                                      \
+         0},                                                                                                 \
+        {"assignee",                                                                                         \
+         0,                                                                                                  \
+         OPTION_LIST,                                                                                        \
+         "NAME[,...]",                                                                                       \
+         "assignees of a new issue, instead of the team's",                                                  \
+         offsetof(type, member.assignees),                                                                   \
+         0},                                                                                                 \
+        {"redact-label",                                                                                     \
+         0,                                                                                                  \
+         OPTION_LIST,                                                                                        \
+         "GLOB[,...]",                                                                                       \
+         "remove the values of these profile labels too (user, email, token, ... are always removed)",       \
+         offsetof(type, member.redact_labels),                                                               \
+         0},                                                                                                 \
+    {                                                                                                        \
+        "plaintext-i-know", 0, OPTION_FLAG, NULL,                                                            \
+            "hand over in plain text even if people outside the team can read it",                           \
+            offsetof(type, member.plaintext_i_know), 0                                                       \
+    }
+// NOLINTEND(bugprone-macro-parentheses)
+
+struct handoff_report {
+    struct delivery_result result;
+    struct err why; /* why it failed or did not begin; else its kind is ERR_NONE */
+    char *repeat;   /* the command that repeats it; NULL: none was printed */
+};
+void handoff_report_release(struct handoff_report *r);
+
+struct handoff_run {
+    const char *bundle;
+    const char *inventory; /* the option that names the inventory's file, or NULL */
+    struct prompt *prompt;
+    bool quiet;
+    bool silent; /* nothing on stdout either */
+};
+
+/*
+ * Runs the delivery. Prints the issue's address on stdout (without a tracker: the copy's path). After a
+ * failure, prints on stderr the reason, what has left the workstation, and the command that repeats it.
+ * Returns the exit code; ret->why has the failure.
+ */
+int handoff_command(const struct delivery *d, const struct handoff_run *run, struct handoff_report *ret);
+
+/* Prints the command that hands off the bundle, and stores it in ret->repeat. */
+void handoff_print_repeat(const struct delivery *d, const struct handoff_run *run,
+                          struct handoff_report *ret);
+
+#endif

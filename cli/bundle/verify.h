@@ -1,0 +1,18 @@
+/* `profgrab bundle verify`. */
+#ifndef CLI_BUNDLE_VERIFY_H
+#define CLI_BUNDLE_VERIFY_H
+
+#include <stdbool.h>
+
+#include "bundle/bundle.h"
+
+struct verify_options {
+    const char *file;
+    const char *allowed_signers; /* NULL: any signer is accepted */
+    bool json;
+};
+/* Prints the bundle's author, its signer, and whether every file matches the manifest. Returns -1 if a check
+ * fails or is not possible. */
+int verify_bundle(const struct verify_options *o, struct age_identities *by, struct err *err);
+
+#endif

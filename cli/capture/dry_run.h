@@ -1,0 +1,24 @@
+/* `grab --dry-run`: prints what a capture would open and fetch, and the cost; fetches nothing. */
+#ifndef CLI_CAPTURE_DRY_RUN_H
+#define CLI_CAPTURE_DRY_RUN_H
+
+#include "capture/capture.h"
+#include "cli/bundle/handoff.h"
+#include "cli/hosts/target.h"
+
+struct dry_run {
+    struct capture_request request; /* its prompt is `prompt` */
+    struct prompt *prompt;
+    const struct target_options *target; /* for command lines to repeat */
+    const struct delivery *handover;     /* NULL: the bundle would stay here */
+    bool json, quiet, verbose;
+};
+
+/*
+ * Opens the hosts, reads their index pages and prints the estimate on stdout, as a table or as JSON
+ * (docs/formats.md). Signals are installed. Returns the exit code of a capture that fetches everything
+ * planned: 0, 3 if something would be missing, 1 or 2 if nothing would be fetched.
+ */
+int dry_run(const struct dry_run *dry, struct err *err);
+
+#endif

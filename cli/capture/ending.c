@@ -1,0 +1,41 @@
+#include "cli/capture/ending.h"
+
+#include "cli/term/exit.h"
+#include "base/banned.h"
+
+int ending_code(const struct capture_outcome *o, int signal)
+{
+    /* A signal after the bundle was packed has no effect. */
+    if (signal && (o->cancelled || o->end == CAPTURE_NOT_PACKED))
+        return EXIT_SIGNAL + signal;
+    if (o->end != CAPTURE_PACKED)
+        return o->counts.unusable > 0 ? EXIT_USAGE : EXIT_NOTHING;
+    if (o->counts.whole == 0)
+        return EXIT_NOTHING;
+    return capture_is_complete(o) ? EXIT_OK : EXIT_PARTIAL;
+}
+
+static void add_count(struct buf *b, size_t n, const char *what)
+{
+    if (n > 0)
+        buf_addf(b, "%s%zu %s", b->len ? ", " : "", n, what);
+}
+
+void ending_explain(const struct capture_counts *c, const char *resume_line, struct err *err)
+{
+    struct buf counts = BUF_INIT(200);
+    size_t all = c->missing + c->damaged;
+    add_count(&counts, c->missing, "missing");
+    add_count(&counts, c->damaged, "damaged");
+    if (c->whole > 0)
+        err_set(err, ERR_FAILED, "not complete: %s, see above; %zu item%s collected", buf_str(&counts),
+                c->whole, c->whole == 1 ? "" : "s");
+    else
+        err_set(err, ERR_FAILED, "no item arrived whole: %s, see above; the bundle holds only damaged bodies",
+                buf_str(&counts));
+    if (c->permanent == 0)
+        err_hint(err, "`%s` fetches what is missing", resume_line);
+    else if (c->permanent < all)
+        err_hint(err, "`%s` can fetch %zu of these %zu", resume_line, all - c->permanent, all);
+    buf_release(&counts);
+}

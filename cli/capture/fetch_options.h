@@ -1,0 +1,77 @@
+/* The options of commands that fetch: synchronisation, retries, time limits and size limits. */
+#ifndef CLI_CAPTURE_FETCH_OPTIONS_H
+#define CLI_CAPTURE_FETCH_OPTIONS_H
+
+#include "cli/args/options.h"
+#include "fetch/fetch.h"
+
+struct fetch_option_words {
+    struct fetch_options options; /* sync_deadline_ms 0: not given; `parallel` is not set */
+    struct strlist budget;
+};
+
+/* Rows of a command's table of options; its struct has them as `member`. */
+// NOLINTBEGIN(bugprone-macro-parentheses): a type and a member cannot stand in parentheses
+#define FETCH_OPTION_ROWS(type, member)                                                                      \
+    {"sync",                                                                                                 \
+     0,                                                                                                      \
+     OPTION_FLAG,                                                                                            \
+     NULL,                                                                                                   \
+     "start the timed profiles of all targets at the same instant; opens all hosts at once",                 \
+     offsetof(type, member.options.sync),                                                                    \
+     0},                                                                                                     \
+        {"sync-deadline",                                                                                    \
+         0,                                                                                                  \
+         OPTION_DURATION,                                                                                    \
+         "DURATION",                                                                                         \
+         "how long the first target waits for the others (default 30s); later ones get a finding",           \
+         offsetof(type, member.options.sync_deadline_ms),                                                    \
+         0},                                                                                                 \
+        {"retries",                                                                                          \
+         0,                                                                                                  \
+         OPTION_COUNT,                                                                                       \
+         "N",                                                                                                \
+         "retry a temporary failure up to N times (default: 0)",                                             \
+         offsetof(type, member.options.retries),                                                             \
+         100},                                                                                               \
+        {"deadline",                                                                                         \
+         0,                                                                                                  \
+         OPTION_DURATION,                                                                                    \
+         "DURATION",                                                                                         \
+         "end the run after DURATION, from the opening of the first host, and bundle the items that "        \
+         "arrived",                                                                                          \
+         offsetof(type, member.options.deadline_ms),                                                         \
+         0},                                                                                                 \
+        {"max-bytes",                                                                                        \
+         0,                                                                                                  \
+         OPTION_BYTES,                                                                                       \
+         "SIZE",                                                                                             \
+         "the maximum size of an item (default 512MiB; trace 2GiB, cmdline and symbol 4MiB)",                \
+         offsetof(type, member.options.max_bytes),                                                           \
+         0},                                                                                                 \
+        {"concurrent",                                                                                       \
+         0,                                                                                                  \
+         OPTION_FLAG,                                                                                        \
+         NULL,                                                                                               \
+         "take a process's cpu, trace and deltas at the same time (they then show each other's work)",       \
+         offsetof(type, member.options.concurrent),                                                          \
+         0},                                                                                                 \
+    {                                                                                                        \
+        "budget", 0, OPTION_LIST, "bytes=SIZE,seconds=N",                                                    \
+            "limit the bytes fetched from one process and its time of profiling; items beyond the limit "    \
+            "are left out",                                                                                  \
+            offsetof(type, member.budget), 0                                                                 \
+    }
+// NOLINTEND(bugprone-macro-parentheses)
+
+/* Reads the words of --budget. ERR_USAGE. */
+int fetch_options_check(struct fetch_option_words *w, struct err *err);
+/* Returns the options of a run, with their defaults; `parallel` 0: not given. */
+struct fetch_options fetch_options_of(const struct fetch_option_words *w, unsigned parallel);
+void fetch_options_release(struct fetch_option_words *w);
+
+/* Checks --sync and --sync-deadline against the targets. ERR_USAGE. */
+int fetch_options_check_sync(const struct fetch_option_words *w, unsigned parallel,
+                             const struct targets *targets, struct err *err);
+
+#endif

@@ -1,0 +1,439 @@
+/* `profgrab grab`, the main job: resolve, open, fetch, check, bundle. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "capture/capture.h"
+#include "cli/capture/capture_command.h"
+#include "cli/args/command.h"
+#include "cli/term/confirm.h"
+#include "cli/capture/dry_run.h"
+#include "cli/capture/fetch_options.h"
+#include "cli/term/exit.h"
+#include "cli/bundle/handoff.h"
+#include "cli/term/signals.h"
+#include "cli/term/talk.h"
+#include "cli/hosts/resolve.h"
+#include "cli/hosts/target.h"
+#include "base/banned.h"
+
+struct grab_options {
+    struct target_options target;
+    struct delivery_options handover;
+    struct fetch_option_words fetch;
+    const char *output;
+    const char *reason;
+    struct strlist against;
+    bool dry_run;
+    bool yes;
+    bool quiet;
+    bool verbose;
+    bool json;
+};
+
+static const struct option options[] = {
+    TARGET_SELECTION_ROWS(struct grab_options, target),
+    TARGET_MANY_ROWS(struct grab_options, target),
+    {"against", 0, OPTION_LIST, "HOST|GROUP[,...]",
+     "fetch the same from healthy hosts at the same time; the report shows the differences",
+     offsetof(struct grab_options, against), 0},
+    {"pair", 0, OPTION_DURATION, "DURATION",
+     "fetch heap, allocs, goroutines, block and mutex twice, DURATION apart; the report shows the growth",
+     offsetof(struct grab_options, fetch.options.pair_ms), 0},
+    FETCH_OPTION_ROWS(struct grab_options, fetch),
+    {"output", 'o', OPTION_TEXT, "PATH",
+     "a directory for the bundle, or its name ending in .tar.gz; DIR/ is created if it is missing",
+     offsetof(struct grab_options, output), 0},
+    {"reason", 0, OPTION_TEXT, "TEXT", "the reason of the capture, for the manifest",
+     offsetof(struct grab_options, reason), 0},
+    HANDOFF_OPTION_ROWS(struct grab_options, handover),
+    TARGET_WAY_ROWS(struct grab_options, target),
+    {"dry-run", 0, OPTION_FLAG, NULL,
+     "open the hosts and print the items to fetch, with time and size; fetch nothing",
+     offsetof(struct grab_options, dry_run), 0},
+    {"yes", 'y', OPTION_FLAG, NULL,
+     "answer yes to questions (profiles over 5 minutes, or of more than 10 targets)",
+     offsetof(struct grab_options, yes), 0},
+    {"quiet", 'q', OPTION_FLAG, NULL, "print only errors", offsetof(struct grab_options, quiet), 0},
+    {"verbose", 'v', OPTION_FLAG, NULL, "print every step and minor findings",
+     offsetof(struct grab_options, verbose), 0},
+    {"json", 0, OPTION_FLAG, NULL, "print the result as JSON on stdout, instead of the bundle's path",
+     offsetof(struct grab_options, json), 0},
+    OPTIONS_END,
+};
+
+/* One call of the command. */
+struct grab {
+    struct grab_options options;
+    int argc; /* words of the command line, including options */
+    struct strlist words, kinds;
+    struct inventory *inventory;
+    struct targets targets; /* including those on healthy hosts */
+    struct targets against; /* only those on healthy hosts */
+    char subject[300];      /* names the bundle */
+    bool handed;            /* hand the bundle over */
+    struct delivery handover;
+    struct result result;
+};
+
+/* ---- before anything is opened ------------------------------------------------------------------------- */
+
+/* --pair needs at least one service with a snapshot that can be taken twice. */
+static int check_pair(const struct grab *g, struct err *err)
+{
+    if (g->options.fetch.options.pair_ms == 0)
+        return 0;
+    if (g->kinds.n > 0)
+        return fetch_check_pair(&g->kinds, err);
+    for (size_t i = 0; i < g->targets.n; i++)
+        if (fetch_check_pair(&g->targets.items[i].service->kinds, err) == 0)
+            return 0;
+    return -1;
+}
+
+/* Splits words at commas; a raw path may contain commas itself. */
+static int split_kinds(struct grab *g, struct err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < g->words.n; i++) {
+        const char *word = g->words.items[i];
+        rc = word[0] == '/' ? strlist_add(&g->kinds, word, err) : strlist_split(&g->kinds, word, err);
+    }
+    return rc;
+}
+
+/* The command whose name is nearest to a word that is not a kind. `host`: a host is given, so an equally near
+ * kind wins. NULL: a kind is nearer, or nothing is near. */
+static const char *find_near_command(const char *word, bool host)
+{
+    struct nearest commands = NEAREST_INIT(word), kinds = NEAREST_INIT(word);
+    for (size_t i = 0; command_at(i); i++)
+        nearest_offer(&commands, command_at(i)->name);
+    fetch_offer_kinds(&kinds);
+    if (commands.n == 0 || fetch_is_kind(word))
+        return NULL;
+    bool is = kinds.n == 0 || commands.best[0].distance < kinds.best[0].distance + !host;
+    return is ? commands.best[0].name : NULL;
+}
+
+/* The first word that names a file, or NULL. Skips a first word that is a kind. */
+static const char *find_file_word(const struct strlist *words)
+{
+    for (size_t i = words->n && fetch_is_kind(words->items[0]); i < words->n; i++)
+        if (target_names_file(words->items[i]))
+            return words->items[i];
+    return NULL;
+}
+
+/* The first word is the name of a command. */
+static int refuse_late_command(const char *command, struct err *err)
+{
+    err_set(err, ERR_USAGE, "\"%s\" is a command, and a command comes before its options", command);
+    return err_hint(err, "profgrab %s [options]; `profgrab help %s` lists them", command, command);
+}
+
+static int refuse_missing_host(const struct strlist *words, bool with_options, struct err *err)
+{
+    const char *first = words->n ? words->items[0] : "", *command = find_near_command(first, false);
+    const char *file = find_file_word(words);
+    struct nearest kinds = NEAREST_INIT(first);
+    char names[200];
+    err_set(err, ERR_USAGE, "no host given");
+    if (file && fetch_is_kind(first))
+        return err_hint(err,
+                        "%s is a kind, which is fetched from a host: profgrab --host NAME %s; to look at the "
+                        "file: profgrab view %.100s, or go tool trace for an execution trace",
+                        first, first, file);
+    if (with_options && command_find(first))
+        return refuse_late_command(first, err);
+    if (file && (file == first || !command))
+        return target_hint_file(file, err);
+    if (command)
+        return err_hint(err, "did you mean `profgrab %s`? or name a host: profgrab --host NAME %s", command,
+                        first);
+    fetch_offer_kinds(&kinds);
+    if (words->n && !fetch_is_kind(first) && *nearest_text(&kinds, names, sizeof names))
+        return err_hint(err, "profgrab --host NAME KIND...; did you mean the kind %s?", names);
+    return err_hint(err,
+                    "profgrab --host NAME [KIND...]; `profgrab hosts` lists the inventory, `profgrab help` "
+                    "says more");
+}
+
+/* ---- words that are no kind ---------------------------------------------------------------------------- */
+
+/* Whether a target's service lists a kind of that name in the inventory or in its source. */
+static bool is_listed_kind(const struct targets *targets, const char *word)
+{
+    size_t n = strcspn(word, "=");
+    for (size_t i = 0; i < targets->n; i++) {
+        const struct strlist *kinds = &targets->items[i].service->kinds;
+        for (size_t k = 0; k < kinds->n; k++)
+            if (strcspn(kinds->items[k], "=") == n && strncmp(kinds->items[k], word, n) == 0)
+                return true;
+    }
+    return false;
+}
+
+static void offer_listed_kinds(const struct targets *targets, struct nearest *near)
+{
+    for (size_t i = 0; i < targets->n; i++) {
+        const struct strlist *kinds = &targets->items[i].service->kinds;
+        for (size_t k = 0; k < kinds->n; k++)
+            if (!fetch_is_kind(kinds->items[k]))
+                nearest_offer(near, kinds->items[k]);
+    }
+}
+
+/* A word outside the table may be a profile of one program, which only its index page shows. But a word near
+ * a kind or a command is a typing error: refuse it before any connection. */
+static int check_word(const struct grab *g, const char *word, bool first, struct err *err)
+{
+    char name[64], names[300];
+    struct nearest near = NEAREST_INIT(name);
+    if (fetch_is_kind(word) || is_listed_kind(&g->targets, word))
+        return 0;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+    const char *command = first ? find_near_command(name, true) : NULL;
+    if (first && command_find(name))
+        return refuse_late_command(name, err);
+    if (command) {
+        err_set(err, ERR_USAGE, "\"%.60s\" is neither a command nor a kind", word);
+        return err_hint(err, "did you mean `profgrab %s`?", command);
+    }
+    offer_listed_kinds(&g->targets, &near);
+    fetch_offer_kinds(&near);
+    if (!*nearest_text(&near, names, sizeof names))
+        return 0;
+    err_set(err, ERR_USAGE, "unknown kind \"%.60s\"; nothing was opened", word);
+    return err_hint(err,
+                    "did you mean %s? a profile that only the program has can be named by its path: %s/%s",
+                    names, g->targets.n ? g->targets.items[0].service->path : "/debug/pprof", name);
+}
+
+static int check_words(const struct grab *g, struct err *err)
+{
+    for (size_t i = 0; i < g->kinds.n; i++)
+        if (check_word(g, g->kinds.items[i], i == 0, err) < 0)
+            return -1;
+    return 0;
+}
+
+/* Adds the error of the first word that is not a kind to the hint of `err`. */
+static void add_wrong_word(const struct grab *g, struct err *err)
+{
+    struct err word = ERR_INIT;
+    char hint[sizeof err->hint];
+    if (check_words(g, &word) == 0)
+        return;
+    snprintf(hint, sizeof hint, "%s", err->hint);
+    err_hint(err, "%.400s%salso %.200s: %.300s", hint, *hint ? "\n" : "", word.msg, word.hint);
+}
+
+/* Without an inventory no service has kinds of its own: a misspelt word needs no target to be recognised, and
+ * is reported instead of an unknown host. With an inventory both are reported. */
+static int find_targets(struct grab *g, struct err *err)
+{
+    struct err why = ERR_INIT;
+    if (resolve_targets(&g->options.target, &g->inventory, &g->targets, &why) == 0)
+        return 0;
+    bool judged = why.kind == ERR_USAGE && g->inventory && !inventory_path(g->inventory);
+    if (judged && check_words(g, err) < 0)
+        return -1;
+    if (why.kind == ERR_USAGE)
+        add_wrong_word(g, &why);
+    if (err)
+        *err = why;
+    return -1;
+}
+
+/* The name of the host or the group, or the number of hosts. */
+static void name_subject(struct grab *g)
+{
+    const struct targets *t = &g->targets;
+    const struct selection *sel = &g->options.target.selection;
+    size_t hosts = targets_hosts(t);
+    if (hosts == 1)
+        snprintf(g->subject, sizeof g->subject, "%s", t->items[0].host->name);
+    else if (sel->groups.n == 1 && sel->hosts.n == 0)
+        snprintf(g->subject, sizeof g->subject, "%s", sel->groups.items[0]);
+    else
+        snprintf(g->subject, sizeof g->subject, "%zu-hosts", hosts);
+}
+
+/* Labels of a new issue have no value: their option was once called --label, as that of hosts is now. */
+static int check_labels(const struct strlist *labels, struct err *err)
+{
+    for (size_t i = 0; i < labels->n; i++) {
+        if (strchr(labels->items[i], '='))
+            continue;
+        err_set(err, ERR_USAGE, "--label chooses hosts, by NAME=VALUE: \"%.60s\" has no \"=\"",
+                labels->items[i]);
+        return err_hint(err, "a label of the new issue is --issue-label %.60s", labels->items[i]);
+    }
+    return 0;
+}
+
+static int check_options(struct grab *g, struct err *err)
+{
+    struct grab_options *o = &g->options;
+    /* Start profiles that will be compared at the same time. */
+    o->fetch.options.sync |= o->against.n > 0;
+    if (check_labels(&o->target.selection.labels, err) < 0 ||
+        delivery_wanted(&o->handover, &g->handed, err) < 0)
+        return -1;
+    g->result.wanted = o->json;
+    g->result.handing = g->handed;
+    if (!target_is_given(&o->target))
+        return refuse_missing_host(&g->words, g->words.n < (size_t)g->argc, err);
+    if (o->quiet && o->verbose)
+        return err_set(err, ERR_USAGE, "--quiet and --verbose cannot both be");
+    return fetch_options_check(&o->fetch, err);
+}
+
+/* --max-hosts also counts the healthy hosts, which the selection has not counted. */
+static int check_number(const struct grab *g, struct err *err)
+{
+    unsigned most = g->options.target.selection.max_hosts;
+    size_t hosts = targets_hosts(&g->targets);
+    if (most == 0 || hosts <= most)
+        return 0;
+    return err_set(err, ERR_USAGE, "with those of --against %zu hosts are selected, more than --max-hosts %u",
+                   hosts, most);
+}
+
+/* Checks everything that needs no connection. */
+static int prepare_grab(struct grab *g, struct err *err)
+{
+    struct grab_options *o = &g->options;
+    if (split_kinds(g, err) < 0 || find_targets(g, err) < 0 || check_words(g, err) < 0)
+        return -1;
+    name_subject(g);
+    if (o->against.n > 0 &&
+        against_resolve(g->inventory, &o->against, &o->target.selection, &g->targets, &g->against, err) < 0)
+        return -1;
+    if (check_number(g, err) < 0 ||
+        fetch_options_check_sync(&o->fetch, o->target.parallel, &g->targets, err) < 0 ||
+        capture_check_kinds(&g->kinds, &g->targets, o->yes, err) < 0 || check_pair(g, err) < 0 ||
+        capture_check_room(&g->kinds, &g->targets, o->fetch.options.pair_ms > 0, err) < 0)
+        return -1;
+    return g->handed ? delivery_prepare(&o->handover, g->inventory, signals_cancel_fd(), &g->handover, err)
+                     : 0;
+}
+
+/* ---- the run ------------------------------------------------------------------------------------------- */
+
+static int print_estimate(struct grab *g, const struct capture_request *request, struct prompt *prompt,
+                          struct err *err)
+{
+    const struct grab_options *o = &g->options;
+    const struct dry_run dry = {.request = *request,
+                                .prompt = prompt,
+                                .target = &o->target,
+                                .handover = g->handed ? &g->handover : NULL,
+                                .json = o->json,
+                                .quiet = o->quiet,
+                                .verbose = o->verbose};
+    /* The dry run prints its own result. */
+    g->result.wanted = false;
+    return dry_run(&dry, err);
+}
+
+static int confirm_and_capture(struct grab *g, const struct capture_request *request, struct prompt *prompt,
+                               struct err *err)
+{
+    const struct grab_options *o = &g->options;
+    const struct confirm confirm = {
+        .targets = &g->targets, .kinds = &g->kinds, .yes = o->yes, .wait_ms = o->target.ask_timeout_ms};
+    const struct capture_command command = {.request = *request,
+                                            .prompt = prompt,
+                                            .result = &g->result,
+                                            .handover = g->handed ? &g->handover : NULL,
+                                            .target = &o->target,
+                                            .quiet = o->quiet,
+                                            .verbose = o->verbose};
+    return confirm_many(&confirm, prompt, err) < 0 ? exit_status_of(err) : capture_command_run(&command, err);
+}
+
+static int run_targets(struct grab *g, struct err *err)
+{
+    struct grab_options *o = &g->options;
+    struct prompt *prompt = NULL;
+    struct ssh_settings ssh;
+    if (signals_install(err) < 0 || target_prompt(&o->target, &prompt, err) < 0)
+        return exit_status_of(err);
+    const struct capture_request request = {.targets = &g->targets,
+                                            .against = &g->against,
+                                            .kinds = &g->kinds,
+                                            .selection = &o->target.selection,
+                                            .access = target_access(&o->target, &ssh, prompt),
+                                            .options = fetch_options_of(&o->fetch, o->target.parallel),
+                                            .subject = g->subject,
+                                            .output = o->output,
+                                            .reason = o->reason};
+    if (!o->quiet)
+        target_say(&g->targets);
+    return o->dry_run ? print_estimate(g, &request, prompt, err)
+                      : confirm_and_capture(g, &request, prompt, err);
+}
+
+static void release_grab(struct grab *g)
+{
+    result_release(&g->result);
+    delivery_release(&g->handover);
+    targets_release(&g->targets);
+    targets_release(&g->against);
+    inventory_free(g->inventory);
+    strlist_release(&g->words);
+    strlist_release(&g->kinds);
+    strlist_release(&g->options.against);
+    fetch_options_release(&g->options.fetch);
+    target_options_release(&g->options.target);
+    delivery_options_release(&g->options.handover);
+}
+
+static int run_grab(int argc, char **argv, struct err *err)
+{
+    struct grab g = {.options = {.target = TARGET_OPTIONS_INIT}, .argc = argc};
+    int code = EXIT_USAGE;
+    if (options_parse(options, argc, argv, &g.options, &g.words, err) == 0 && check_options(&g, err) == 0)
+        code = prepare_grab(&g, err) < 0 ? exit_status_of(err) : run_targets(&g, err);
+    code = capture_command_end(&g.result, code, err);
+    release_grab(&g);
+    return code;
+}
+
+static const struct option_group groups[] = {
+    {"Hosts and services", "host", NULL},
+    {"How profiles are taken", "against", NULL},
+    {"The bundle", "output", NULL},
+    {"Handing it over", "for", NULL},
+    {"The way to the hosts", "inventory", NULL},
+    {"Questions and messages", "dry-run", NULL},
+    {NULL, NULL, NULL},
+};
+
+static const struct example examples[] = {
+    {"profgrab --host file-03 cpu heap goroutines", "three profiles of every service of a host"},
+    {"profgrab --host ann@file-03 --port 6060 heap", "a service without an inventory"},
+    {"profgrab --host 'file-*' --service gitaly incident", "one service of many hosts"},
+    {"profgrab --group storage --dry-run", "print the plan: items and time"},
+    {"profgrab --host file-03 --for gitaly cpu=30s heap", "the bundle on a confidential issue of a team"},
+    {NULL, NULL},
+};
+
+const struct command command_grab = {
+    .name = "grab",
+    .synopsis = "--host NAME[,NAME...] [options] [KIND...]",
+    .summary = "fetch profiles from hosts into one bundle (the word `grab` is optional)",
+    .details =
+        "Without a KIND, grab fetches the service's own kinds of the inventory, else the set `default`. It\n"
+        "prints the bundle's path on stdout, and with --for or --to the address of the issue. `profgrab "
+        "help\n"
+        "exit-codes` lists the exit codes.",
+    .examples = examples,
+    .groups = groups,
+    .options = options,
+    .words = WORDS_KINDS,
+    .run = run_grab,
+};

@@ -1,0 +1,91 @@
+#include "cli/capture/outcome_table.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "cli/term/rows.h"
+#include "base/banned.h"
+
+/* The maximum number of complete targets with a row each, so that the rows below them stay on the screen. */
+#define LISTED_MAX 20
+
+static void add_row(struct rows *table, const char *name, const char *items, uint64_t bytes, const char *took,
+                    const char *why)
+{
+    char size[32] = "-";
+    if (bytes)
+        text_bytes(size, sizeof size, bytes);
+    rows_add(table, (const char *const[]){name, items, size, took, why});
+}
+
+static void add_target(struct rows *table, const struct outcome *t)
+{
+    const struct host *host = t->target->host;
+    char name[600], items[60] = "-", took[32] = "-", why[760];
+    /* A host that could not be opened has one row for all of its services. */
+    snprintf(name, sizeof name, "%s%s%s", host->name, t->unopened ? "" : ": ",
+             t->unopened ? "" : t->target->service->name);
+    if (t->planned)
+        snprintf(items, sizeof items, "%zu/%zu", t->got, t->asked);
+    if (t->began)
+        text_duration(took, sizeof took, outcome_took(t));
+    /* A line above explains a wrong word; the table need not repeat it for every target. */
+    snprintf(why, sizeof why, "%s", t->unusable ? "nothing was fetched: see above" : t->why);
+    if (!*why && !outcome_is_whole(t))
+        snprintf(why, sizeof why, "%s", t->began ? "not finished" : "not begun");
+    if (t->failures > 1 && t->planned)
+        snprintf(why, sizeof why, "%s (and %zu more)", t->why, t->failures - 1);
+    add_row(table, name, items, t->bytes, took, why);
+}
+
+/* 90 targets: 270 items, 12.3 MB, 1.2s to 7.4s */
+static void add_complete(struct rows *table, const struct outcomes *t, size_t n)
+{
+    char name[60], items[60], took[80], least[32], most[32];
+    size_t got = 0;
+    uint64_t bytes = 0;
+    int64_t shortest = INT64_MAX, longest = 0;
+    for (size_t i = 0; i < t->targets->n; i++) {
+        const struct outcome *one = &t->items[i];
+        int64_t ms = outcome_took(one);
+        if (!outcome_is_whole(one))
+            continue;
+        got += one->got;
+        bytes += one->bytes;
+        shortest = ms < shortest ? ms : shortest;
+        longest = ms > longest ? ms : longest;
+    }
+    snprintf(name, sizeof name, "%zu targets", n);
+    snprintf(items, sizeof items, "%zu", got);
+    snprintf(took, sizeof took, "%s to %s", text_duration(least, sizeof least, shortest),
+             text_duration(most, sizeof most, longest));
+    add_row(table, name, items, bytes, took, "");
+}
+
+/* Whether the row of its host's first service already shows the failure. */
+static bool is_repeated(const struct outcomes *t, size_t i)
+{
+    return i > 0 && t->items[i].unopened && t->items[i - 1].unopened &&
+           t->items[i].target->host == t->items[i - 1].target->host;
+}
+
+void outcome_table_print(const struct outcomes *t, bool all, FILE *out)
+{
+    struct rows table = {.columns = "lrrrl", .below = true};
+    size_t whole = 0;
+    for (size_t i = 0; i < t->targets->n; i++)
+        whole += outcome_is_whole(&t->items[i]);
+    rows_add(&table, (const char *const[]){"TARGET", "ITEMS", "BYTES", "TIME",
+                                           whole < t->targets->n ? "WHAT FAILED" : ""});
+    bool one_line = whole > LISTED_MAX && !all;
+    if (one_line)
+        add_complete(&table, t, whole);
+    for (size_t i = 0; i < t->targets->n && !one_line; i++)
+        if (outcome_is_whole(&t->items[i]))
+            add_target(&table, &t->items[i]);
+    for (size_t i = 0; i < t->targets->n; i++)
+        if (!outcome_is_whole(&t->items[i]) && !is_repeated(t, i))
+            add_target(&table, &t->items[i]);
+    rows_print(&table, rows_width(out), out);
+    rows_release(&table);
+}

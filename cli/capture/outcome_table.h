@@ -1,0 +1,13 @@
+/* The table of a run's targets. */
+#ifndef CLI_CAPTURE_OUTCOME_TABLE_H
+#define CLI_CAPTURE_OUTCOME_TABLE_H
+
+#include <stdio.h>
+
+#include "capture/capture.h"
+
+/* Prints the complete targets first, many of them in one line unless `all`; then the others with what failed.
+ * Cuts each row to the width of a terminal. */
+void outcome_table_print(const struct outcomes *t, bool all, FILE *out);
+
+#endif

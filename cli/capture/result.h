@@ -1,0 +1,37 @@
+/* `--json`: prints the result of a run as one object on stdout. docs/formats.md has its schema. */
+#ifndef CLI_CAPTURE_RESULT_H
+#define CLI_CAPTURE_RESULT_H
+
+#include <stdio.h>
+
+#include "cli/bundle/handoff.h"
+#include "capture/capture.h"
+#include "fetch/fetch.h"
+
+struct json_t;
+
+/* Zero-initialise it. Items and failures are stored only if `wanted`. An incomplete item is also among the
+ * failures. */
+struct result {
+    bool wanted;
+    char *bundle;  /* its path, owned; NULL: there is none */
+    bool complete; /* it has every requested item */
+    bool interrupted;
+    bool handing; /* --for or --to was given; then `handed` is valid */
+    struct handoff_report handed;
+    struct json_t *failures, *items;
+    bool starved;             /* memory ran out, so result_print fails */
+    struct outcomes outcomes; /* of the targets, which must outlive it; stored in any case */
+};
+
+/* Adds the failure of a host, or of one of its services (NULL: of the host). */
+void result_add_failure(struct result *r, const struct host *host, const struct service *service,
+                        const struct err *failure);
+void result_add_item(struct result *r, const struct target *target, const struct fetch_item *item);
+
+/* Prints the object. `failure` is the error of the whole run; ERR_NONE: none. */
+int result_print(const struct result *r, int exit_code, const struct err *failure, FILE *out,
+                 struct err *err);
+void result_release(struct result *r);
+
+#endif

@@ -1,0 +1,343 @@
+/* `profgrab resume`: collects the rest of a run that was killed, or that is not complete (capture/resume.h).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "capture/capture.h"
+#include "cli/capture/capture_command.h"
+#include "cli/args/command.h"
+#include "cli/term/confirm.h"
+#include "cli/capture/fetch_options.h"
+#include "cli/term/exit.h"
+#include "cli/term/signals.h"
+#include "cli/input/input.h"
+#include "cli/term/talk.h"
+#include "cli/hosts/resolve.h"
+#include "cli/hosts/target.h"
+#include "base/banned.h"
+
+struct resume_options {
+    struct target_options target;
+    struct delivery_options handover;
+    struct fetch_option_words fetch;
+    const char *output;
+    bool yes;
+    bool quiet;
+    bool verbose;
+    bool json;
+};
+
+static const struct option options[] = {
+    {"output", 'o', OPTION_TEXT, "PATH",
+     "for a BUNDLE: a directory for the new one (DIR/ is created if it is missing), or its name ending in "
+     ".tar.gz (default: beside the old one)",
+     offsetof(struct resume_options, output), 0},
+    {"from", 0, OPTION_ONE, "SOURCE", "the discovery source of the run, if it had one",
+     offsetof(struct resume_options, target.from), 0},
+    TARGET_PARALLEL_ROW(struct resume_options, target),
+    FETCH_OPTION_ROWS(struct resume_options, fetch),
+    HANDOFF_OPTION_ROWS(struct resume_options, handover),
+    TARGET_WAY_ROWS(struct resume_options, target),
+    {"yes", 'y', OPTION_FLAG, NULL,
+     "answer yes to questions (profiles over 5 minutes, or of more than 10 targets)",
+     offsetof(struct resume_options, yes), 0},
+    {"quiet", 'q', OPTION_FLAG, NULL, "print only errors", offsetof(struct resume_options, quiet), 0},
+    {"verbose", 'v', OPTION_FLAG, NULL, "print every step and minor findings",
+     offsetof(struct resume_options, verbose), 0},
+    {"json", 0, OPTION_FLAG, NULL, "print the result as JSON on stdout, instead of the bundle's path",
+     offsetof(struct resume_options, json), 0},
+    OPTIONS_END,
+};
+
+/* One call of the command. */
+struct resume {
+    struct resume_options options;
+    struct strlist words;
+    const char *path;
+    bool is_bundle;
+    struct capture_earlier earlier;
+    struct confined_budget checking; /* of the files that an earlier run left */
+    struct inventory *inventory;
+    bool handed;
+    struct delivery handover;
+    struct result result;
+};
+
+/* ---- the earlier run ----------------------------------------------------------------------------------- */
+
+static int check_options(struct resume *r, struct err *err)
+{
+    struct resume_options *o = &r->options;
+    struct stat st;
+    if (delivery_wanted(&o->handover, &r->handed, err) < 0 || fetch_options_check(&o->fetch, err) < 0)
+        return -1;
+    r->result.wanted = o->json;
+    r->result.handing = r->handed;
+    if (o->quiet && o->verbose)
+        return err_set(err, ERR_USAGE, "--quiet and --verbose cannot both be");
+    if (r->words.n != 1) {
+        err_set(err, ERR_USAGE, "resume takes one work directory or bundle");
+        return err_hint(err, "profgrab resume NAME.partial, or NAME.tar.gz");
+    }
+    r->path = r->words.items[0];
+    r->is_bundle = stat(r->path, &st) < 0 || !S_ISDIR(st.st_mode);
+    if (r->is_bundle || !o->output)
+        return 0;
+    err_set(err, ERR_USAGE, "--output is for a bundle: that of a work directory comes beside it");
+    return -1;
+}
+
+/* The resumed bundle would be in plain text next to it, so the user must decrypt it first. */
+static int refuse_encrypted(const char *path, struct err *err)
+{
+    bool named = text_ends_in(path, ".tar.gz.age");
+    int n = (int)(strlen(path) - (named ? strlen(".age") : 0));
+    err_set(err, ERR_FAILED, "%s is encrypted, and resume reads bundles in plain text alone", path);
+    if (named)
+        return err_hint(err, "profgrab bundle decrypt -i IDENTITY %s && profgrab resume %.*s", path, n, path);
+    return err_hint(err, "profgrab bundle decrypt -i IDENTITY -o NEW.tar.gz %s && profgrab resume NEW.tar.gz",
+                    path);
+}
+
+static int open_earlier(struct resume *r, struct err *err)
+{
+    static const struct capture_observer observer = {.event = capture_command_print_earlier};
+    if (r->is_bundle && input_is_encrypted(r->path))
+        return refuse_encrypted(r->path, err);
+    r->earlier = (struct capture_earlier){.path = r->path,
+                                          .output = r->options.output,
+                                          .cancel_fd = signals_cancel_fd(),
+                                          .observer = &observer};
+    return capture_earlier_open(&r->earlier, err);
+}
+
+/* Limits the time for checking files, which depends on their inflated size: all together may take as long as
+ * one input of their size. */
+static int may_check(void *ctx, const char *directory, uint64_t bytes, struct err *err)
+{
+    struct resume *r = ctx;
+    if (!r->is_bundle)
+        confined_add(&r->checking, bytes);
+    if (confined_check(&r->checking, directory, err) == 0)
+        return 0;
+    return err_hint(err, "an earlier run left files there that take too long to check: remove them if you do "
+                         "not know where they are from, and run the command again");
+}
+
+static int recover_files(struct resume *r, struct err *err)
+{
+    /* A bundle's size on disk counts, not its inflated size. */
+    confined_begin(r->is_bundle ? input_size(r->path) : 0, &r->checking);
+    return capture_earlier_recover(&r->earlier, may_check, r, err);
+}
+
+static void add_host(struct buf *to, const char *name, const char *note)
+{
+    buf_addf(to, "%s%s%s", to->len ? ", " : "", name, note);
+}
+
+/* Adds the places that only the manifest names. */
+static void add_place(const struct manifest_asked *a, struct buf *to)
+{
+    if (a->port)
+        buf_addf(to, ", port %u", a->port);
+    if (a->unix_path)
+        buf_addf(to, ", socket %s", a->unix_path);
+    if (a->path)
+        buf_addf(to, ", path %s", a->path);
+    for (size_t i = 0; i < a->kinds.n; i++)
+        if (a->kinds.items[i][0] == '/')
+            buf_addf(to, ", GET %s", a->kinds.items[i]);
+}
+
+/* A stranger may have written the manifest: prints each host outside the inventory, and each place on it,
+ * with --quiet too. */
+static void print_targets(const struct resume *r)
+{
+    enum { SHOWN = 12, LONGEST = 400 };
+    const struct targets *t = &r->earlier.targets;
+    const struct manifest_asked *asked = &r->earlier.asked;
+    struct buf names = BUF_INIT((t->n + SHOWN + asked->kinds.n) * LONGEST), place = BUF_INIT(names.max);
+    size_t shown = 0, hosts = 0;
+    bool outside = false;
+    for (size_t pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < t->n; i++) {
+            const struct host *host = t->items[i].host;
+            if ((i > 0 && host == t->items[i - 1].host) || host->adhoc == (pass == 1))
+                continue;
+            outside |= host->adhoc;
+            hosts++;
+            if (host->adhoc)
+                add_host(&names, host->address, " (not of the inventory)");
+            else if (shown++ < SHOWN)
+                add_host(&names, host->name, "");
+        }
+    if (shown > SHOWN)
+        buf_addf(&names, " and %zu more", shown - SHOWN);
+    add_place(asked, &place);
+    if (hosts > 0 && (!r->options.quiet || outside || place.len > 0))
+        talk("%zu of %zu services are not complete; opening %s%s", t->n, asked->n_targets, buf_str(&names),
+             buf_str(&place));
+    buf_release(&names);
+    buf_release(&place);
+}
+
+/* Checks everything that needs no connection. */
+static int prepare_resume(struct resume *r, struct err *err)
+{
+    struct resume_options *o = &r->options;
+    struct capture_earlier *e = &r->earlier;
+    bool find = capture_earlier_count_missing(e) > 0;
+    if (find && o->target.from && capture_earlier_name_hosts(e, &o->target.selection.hosts, err) < 0)
+        return -1;
+    if ((find || r->handed) && target_load(&o->target, &r->inventory, err) < 0)
+        return -1;
+    if (find && resolve_sources(&o->target, r->inventory, &e->targets, err) < 0)
+        return -1;
+    if (capture_earlier_choose_targets(e, r->inventory, err) < 0 || recover_files(r, err) < 0 ||
+        (e->targets.n > 0 && capture_check_kinds(&e->asked.kinds, &e->targets, o->yes, err) < 0))
+        return -1;
+    /* Start profiles that will be compared at the same time. */
+    o->fetch.options.sync |= e->against.n > 0;
+    if (fetch_options_check_sync(&o->fetch, o->target.parallel, &e->targets, err) < 0)
+        return -1;
+    return r->handed ? delivery_prepare(&o->handover, r->inventory, signals_cancel_fd(), &r->handover, err)
+                     : 0;
+}
+
+/* ---- the run --------------------------------------------------------------------------------------------
+ */
+
+static int run_targets(struct resume *r, struct err *err)
+{
+    struct resume_options *o = &r->options;
+    const struct targets *targets = &r->earlier.targets;
+    struct prompt *prompt = NULL;
+    struct ssh_settings ssh;
+    if (target_prompt(&o->target, &prompt, err) < 0)
+        return exit_status_of(err);
+    const struct capture_command command = {
+        .request = {.targets = targets,
+                    .kinds = &r->earlier.asked.kinds,
+                    .access = target_access(&o->target, &ssh, prompt),
+                    .options = fetch_options_of(&o->fetch, o->target.parallel)},
+        .earlier = &r->earlier,
+        .prompt = prompt,
+        .result = &r->result,
+        .handover = r->handed ? &r->handover : NULL,
+        .target = &o->target,
+        .quiet = o->quiet,
+        .verbose = o->verbose};
+    const struct confirm sure = {.targets = targets,
+                                 .kinds = &r->earlier.asked.kinds,
+                                 .yes = o->yes,
+                                 .wait_ms = o->target.ask_timeout_ms};
+    print_targets(r);
+    return confirm_many(&sure, prompt, err) < 0 ? exit_status_of(err) : capture_command_run(&command, err);
+}
+
+/* Hands over the unchanged bundle. Nothing else needed the inventory, so it is loaded here. */
+static int hand_over_unchanged(struct resume *r, int code, struct err *err)
+{
+    struct resume_options *o = &r->options;
+    struct capture_command command = {.result = &r->result,
+                                      .handover = &r->handover,
+                                      .target = &o->target,
+                                      .quiet = o->quiet,
+                                      .verbose = o->verbose};
+    if (target_load(&o->target, &r->inventory, err) < 0 ||
+        delivery_prepare(&o->handover, r->inventory, signals_cancel_fd(), &r->handover, err) < 0 ||
+        target_prompt(&o->target, &command.prompt, err) < 0)
+        return exit_status_of(err);
+    return capture_command_hand_over(&command, code);
+}
+
+/* Handles a bundle that is complete already. */
+static int finish_complete(struct resume *r, struct err *err)
+{
+    r->result.complete = true;
+    r->result.bundle = strdup(r->path);
+    if (!r->result.bundle) {
+        err_nomem(err);
+        return EXIT_NOTHING;
+    }
+    if (!r->options.quiet)
+        talk("nothing is missing in %s", r->path);
+    bool told = r->result.wanted || (printf("%s\n", r->path) > 0 && fflush(stdout) == 0);
+    return r->handed ? hand_over_unchanged(r, told ? EXIT_OK : EXIT_PARTIAL, err)
+           : told    ? EXIT_OK
+                     : EXIT_PARTIAL;
+}
+
+static int resume_run(struct resume *r, struct err *err)
+{
+    struct capture_earlier *e = &r->earlier;
+    if (signals_install(err) < 0 || open_earlier(r, err) < 0)
+        return exit_status_of(err);
+    if (r->is_bundle && e->damage.kind == ERR_NONE && capture_earlier_count_missing(e) == 0)
+        return finish_complete(r, err);
+    if (prepare_resume(r, err) < 0)
+        return exit_status_of(err);
+    int code = run_targets(r, err);
+    if (r->is_bundle && r->result.bundle && !r->options.quiet)
+        talk("%s stays as it was; the resumed bundle is %s", r->path, r->result.bundle);
+    return code;
+}
+
+static void release_resume(struct resume *r)
+{
+    result_release(&r->result);
+    capture_earlier_release(&r->earlier);
+    delivery_release(&r->handover);
+    inventory_free(r->inventory);
+    strlist_release(&r->words);
+    target_options_release(&r->options.target);
+    delivery_options_release(&r->options.handover);
+    fetch_options_release(&r->options.fetch);
+}
+
+static int run_resume(int argc, char **argv, struct err *err)
+{
+    struct resume r = {.options = {.target = TARGET_OPTIONS_INIT}};
+    int code = EXIT_USAGE;
+    if (options_parse(options, argc, argv, &r.options, &r.words, err) == 0 && check_options(&r, err) == 0)
+        code = resume_run(&r, err);
+    code = capture_command_end(&r.result, code, err);
+    release_resume(&r);
+    return code;
+}
+
+static const struct option_group groups[] = {
+    {"Options", "output", NULL},
+    {"Other options", "parallel", "grab"},
+    {NULL, NULL, NULL},
+};
+
+static const struct example examples[] = {
+    {"profgrab resume profgrab-file-03-2026-11-22T13-19-42Z.partial", "finish a killed run"},
+    {"profgrab resume profgrab-storage-2026-11-22T19-20-00Z.tar.gz",
+     "fetch the failed items into a new bundle"},
+    {NULL, NULL},
+};
+
+const struct command command_resume = {
+    .name = "resume",
+    .synopsis = "DIR|BUNDLE [options]",
+    .summary = "fetch the missing items of a work directory or a bundle",
+    .details =
+        "DIR is the NAME.partial that a killed or failed run left behind: resume turns it into the bundle.\n"
+        "For a BUNDLE, resume writes a new one beside it and does not change the old one. resume neither\n"
+        "fetches nor changes intact items. It replaces a damaged item only with a better one. It does not\n"
+        "open hosts that lack nothing.\n"
+        "\n"
+        "The manifest has the request. The inventory and ssh's configuration have the routes to the hosts.\n"
+        "resume prints the bundle's path on stdout. The exit codes are those of grab; the code is also 0 if\n"
+        "nothing was missing.",
+    .examples = examples,
+    .groups = groups,
+    .options = options,
+    .words = WORDS_FILES,
+    .run = run_resume,
+};

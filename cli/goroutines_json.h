@@ -1,9 +1,0 @@
-#ifndef CLI_GOROUTINES_JSON_H
-#define CLI_GOROUTINES_JSON_H
-
-#include "findings/findings.h"
-
-/* Prints the dumps with their names, and all groups, as one JSON object (schema: docs/goroutines.md). */
-int goroutines_json(const struct goroutines *g, char *const *names, struct err *err);
-
-#endif

@@ -1,0 +1,412 @@
+/*
+ * `profgrab check`, the doctor: walks the way to each service step by step, stops at the step that fails and
+ * prints the next command to run. Fetches no profile and writes nothing.
+ */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/term/columns.h"
+#include "cli/args/command.h"
+#include "cli/term/document.h"
+#include "cli/term/exit.h"
+#include "cli/hosts/suggest.h"
+#include "cli/term/rows.h"
+#include "cli/term/signals.h"
+#include "cli/hosts/resolve.h"
+#include "cli/hosts/target.h"
+#include "base/banned.h"
+
+/* Shorter than that of grab, because the user waits for the result. */
+#define CHECK_TIMEOUT_MS 10000
+
+struct check_options {
+    struct target_options target;
+    bool json;
+};
+
+static const struct option options[] = {
+    TARGET_OPTION_ROWS(struct check_options, target),
+    TARGET_MANY_ROWS(struct check_options, target),
+    {"json", 0, OPTION_FLAG, NULL, "as JSON", offsetof(struct check_options, json), 0},
+    OPTIONS_END,
+};
+
+/* The result for a host, or for one of its services. */
+struct report {
+    const struct host *host;
+    const struct service *service; /* NULL: the host itself */
+    struct buf text;
+    json_t *steps;
+    json_t *profiles;
+    bool failed; /* a failed step was reported */
+    bool bad;    /* something failed */
+    bool begun;  /* its heading is in the text */
+    bool ended;  /* it has no further steps: the text of the next report may follow */
+    bool has_clock_skew;
+    int64_t clock_skew_ms;
+};
+
+struct doctor {
+    const struct check_options *options;
+    struct report *reports; /* each host, followed by its services */
+    size_t n;
+    bool single; /* one host: each line is printed as soon as the lines before it are complete */
+};
+
+/* ---- text ---------------------------------------------------------------------------------------------- */
+
+/* The services of a host are examined at the same time, but printed in order: one in progress delays those
+ * after it, unless `all` is set. */
+static void print_reports(struct doctor *d, bool all)
+{
+    if (d->options->json || (!all && !d->single))
+        return;
+    for (size_t i = 0; i < d->n; i++) {
+        struct report *r = &d->reports[i];
+        fputs(buf_str(&r->text), stdout);
+        buf_clear(&r->text);
+        if (!all && !r->ended)
+            break;
+    }
+    fflush(stdout);
+}
+
+static void add_failure(struct buf *b, const char *indent, const struct err *failure, const char *next)
+{
+    buf_addf(b, "%s  %s\n", indent, failure->msg);
+    if (failure->hint[0])
+        buf_addf(b, "%s  hint: %s\n", indent, failure->hint);
+    if (*next)
+        buf_addf(b, "%s  next: %s\n", indent, next);
+}
+
+static void add_heading(struct report *r)
+{
+    char url[600];
+    if (!r->begun && r->service)
+        buf_addf(&r->text, "  %s  %s\n", r->service->name, fetch_service_url(r->service, url, sizeof url));
+    else if (!r->begun)
+        buf_addf(&r->text, "%s\n", r->host->name);
+    r->begun = true;
+}
+
+/* Adds the detail to its line, or, if it does not fit the terminal, folded below it. */
+static void add_detail(struct report *r, const char *line, const char *detail)
+{
+    size_t width = rows_width(stdout), indent = r->service ? 8 : 6, n = strlen(line);
+    if (!*detail || width == 0 || columns_of(line) + 2 + columns_of(detail) <= width) {
+        buf_addf(&r->text, "%s%s%s\n", line, *detail ? "  " : "", detail);
+        return;
+    }
+    while (n > 0 && line[n - 1] == ' ')
+        n--;
+    buf_addf(&r->text, "%.*s\n%*s", (int)n, line, (int)indent, "");
+    columns_fold(&r->text, detail,
+                 &(struct columns_fold){.width = width, .column = indent, .indent = indent});
+    buf_addc(&r->text, '\n');
+}
+
+static void add_line(struct report *r, const char *name, const char *verdict, int64_t ms, const char *detail)
+{
+    char took[32], line[160];
+    add_heading(r);
+    snprintf(line, sizeof line, "%s%-*s %-7s %7s", r->service ? "    " : "  ", r->service ? 14 : 16, name,
+             verdict, ms >= 0 ? text_duration(took, sizeof took, ms) : "");
+    add_detail(r, line, detail);
+}
+
+/* ---- the observer -------------------------------------------------------------------------------------- */
+
+static struct report *find_report(struct doctor *d, const struct host *host, const struct service *service)
+{
+    for (size_t i = 0; i < d->n; i++)
+        if (d->reports[i].host == host && d->reports[i].service == service)
+            return &d->reports[i];
+    return NULL; /* unreachable: every target has one */
+}
+
+static void set_text(json_t *o, const char *key, const char *text)
+{
+    if (text && *text)
+        json_object_set_new(o, key, json_string(text));
+}
+
+static void record_step(struct report *r, const char *name, const struct fetch_step *s, const char *next)
+{
+    json_t *o = json_object();
+    json_object_set_new(o, "step", json_string(name));
+    if (s->n_hops > 1) {
+        json_object_set_new(o, "hop", json_integer((json_int_t)s->hop + 1));
+        json_object_set_new(o, "hops", json_integer((json_int_t)s->n_hops));
+    }
+    json_object_set_new(o, "ok", json_boolean(!s->failure));
+    json_object_set_new(o, "warning", json_boolean(s->warning));
+    json_object_set_new(o, "duration_ms", json_integer(s->duration_ms));
+    set_text(o, "detail", s->detail);
+    if (s->failure) {
+        set_text(o, "error", s->failure->msg);
+        set_text(o, "hint", s->failure->hint);
+        set_text(o, "next", next);
+    }
+    json_array_append_new(r->steps, o);
+}
+
+static void on_step(void *ctx, const struct host *host, const struct service *service,
+                    const struct fetch_step *s)
+{
+    struct doctor *d = ctx;
+    struct report *r = find_report(d, host, service);
+    char name[40];
+    struct buf next = BUF_INIT(2000);
+    struct next_subject subject = {host, service, d->options->target.ssh_config};
+    if (s->kind == FETCH_STEP_REQUEST || (s->failure && s->failure->kind == ERR_CANCELLED))
+        return;
+    snprintf(name, sizeof name, "%s", fetch_step_name(s->kind));
+    if (s->n_hops > 1)
+        snprintf(name, sizeof name, "%zu/%zu %s", s->hop + 1, s->n_hops, fetch_step_name(s->kind));
+    if (s->failure)
+        next_command(&subject, s->kind, &next);
+    add_line(r, name, s->failure ? "FAILED" : s->warning ? "WARNING" : "ok", s->duration_ms, s->detail);
+    if (s->failure)
+        add_failure(&r->text, r->service ? "    " : "  ", s->failure, buf_str(&next));
+    record_step(r, fetch_step_name(s->kind), s, buf_str(&next));
+    r->failed = r->failed || s->failure;
+    r->bad = r->bad || s->failure;
+    buf_release(&next);
+    print_reports(d, false);
+}
+
+static void on_opening(void *ctx, const struct host *host)
+{
+    struct doctor *d = ctx;
+    add_heading(find_report(d, host, NULL));
+    print_reports(d, false);
+}
+
+/* Adds a failure that no step has reported. */
+static void add_unreported(struct report *r, const struct err *failure)
+{
+    r->bad = true;
+    if (r->failed || failure->kind == ERR_CANCELLED)
+        return;
+    add_line(r, "other", "FAILED", -1, "");
+    add_failure(&r->text, r->service ? "    " : "  ", failure, "");
+    record_step(r, "other", &(struct fetch_step){.failure = failure}, "");
+}
+
+static void on_host(void *ctx, const struct host *host, const struct gateway *gw, const struct err *failure)
+{
+    struct doctor *d = ctx;
+    struct report *r = find_report(d, host, NULL);
+    (void)gw;
+    if (failure)
+        add_unreported(r, failure);
+    r->ended = true;
+    print_reports(d, false);
+}
+
+static void add_profiles(struct report *r, const struct fetch_service *s)
+{
+    struct buf names = BUF_INIT(8000);
+    for (size_t i = 0; i < s->n_offers; i++) {
+        buf_addf(&names, "%s%s", i ? ", " : "", s->offers[i].name);
+        if (s->offers[i].count > 0)
+            buf_addf(&names, " %lld", (long long)s->offers[i].count);
+        json_array_append_new(r->profiles, json_pack("{s:s, s:I}", "name", s->offers[i].name, "count",
+                                                     (json_int_t)s->offers[i].count));
+    }
+    if (s->n_offers)
+        add_line(r, "profiles", "", -1, buf_str(&names));
+    buf_release(&names);
+}
+
+/* The Date header has whole seconds: ignores less than one. */
+static void add_clock(struct report *r, const struct fetch_service *s)
+{
+    char text[100], size[32];
+    int64_t skew = s->clock_skew_ms / 1000 * 1000;
+    if (!s->has_clock_skew)
+        return;
+    if (skew == 0)
+        snprintf(text, sizeof text, "the same as here, to a second");
+    else
+        snprintf(text, sizeof text, "%s %s this workstation's",
+                 text_duration(size, sizeof size, skew < 0 ? -skew : skew), skew < 0 ? "behind" : "ahead of");
+    add_line(r, "clock", "", -1, text);
+    r->has_clock_skew = true;
+    r->clock_skew_ms = s->clock_skew_ms;
+}
+
+static void on_service(void *ctx, const struct target *target, const struct fetch_service *s)
+{
+    struct doctor *d = ctx;
+    struct report *r = find_report(d, target->host, target->service);
+    struct fetch_step clock = {.n_hops = 0};
+    add_profiles(r, s);
+    add_clock(r, s);
+    for (size_t i = 0; i < s->findings->n; i++) {
+        add_line(r, "finding", "WARNING", -1, s->findings->items[i].text);
+        snprintf(clock.detail, sizeof clock.detail, "%s", s->findings->items[i].text);
+        clock.warning = true;
+        record_step(r, s->findings->items[i].rule->id, &clock, "");
+    }
+    if (s->failure)
+        add_unreported(r, s->failure);
+    r->ended = true;
+    print_reports(d, false);
+}
+
+/* ---- the run ------------------------------------------------------------------------------------------- */
+
+static int add_report(struct doctor *d, size_t *cap, const struct host *host, const struct service *service,
+                      struct err *err)
+{
+    if (array_reserve((void **)&d->reports, cap, d->n + 1, sizeof *d->reports, err) < 0)
+        return -1;
+    struct report *r = &d->reports[d->n++];
+    *r = (struct report){.host = host,
+                         .service = service,
+                         .text = BUF_INIT(1u << 20),
+                         .steps = json_array(),
+                         .profiles = json_array()};
+    if (!r->steps || !r->profiles)
+        return err_nomem(err);
+    return 0;
+}
+
+static int make_reports(struct doctor *d, const struct targets *targets, struct err *err)
+{
+    size_t cap = 0, hosts = 0;
+    for (size_t i = 0; i < targets->n; i++) {
+        const struct target *t = &targets->items[i];
+        bool new_host = i == 0 || targets->items[i - 1].host != t->host;
+        hosts += new_host;
+        if (new_host && add_report(d, &cap, t->host, NULL, err) < 0)
+            return -1;
+        if (add_report(d, &cap, t->host, t->service, err) < 0)
+            return -1;
+    }
+    d->single = hosts == 1;
+    return 0;
+}
+
+static json_t *report_json(const struct report *r)
+{
+    json_t *o = json_object();
+    json_object_set_new(o, "name", json_string(r->service ? r->service->name : r->host->name));
+    if (!r->service)
+        json_object_set_new(o, "address", json_string(r->host->address));
+    json_object_set_new(o, "ok", json_boolean(!r->bad));
+    json_object_set(o, "steps", r->steps);
+    json_object_set(o, r->service ? "profiles" : "services", r->profiles);
+    if (r->has_clock_skew)
+        json_object_set_new(o, "clock_skew_ms", json_integer(r->clock_skew_ms));
+    return o;
+}
+
+static int print_json(const struct doctor *d, struct err *err)
+{
+    json_t *list = json_array(), *host = NULL;
+    for (size_t i = 0; i < d->n; i++) {
+        json_t *o = report_json(&d->reports[i]);
+        if (d->reports[i].service)
+            json_array_append_new(json_object_get(host, "services"), o);
+        else
+            json_array_append_new(list, host = o);
+    }
+    return document_print(list, stdout, err);
+}
+
+static void doctor_release(struct doctor *d)
+{
+    for (size_t i = 0; i < d->n; i++) {
+        buf_release(&d->reports[i].text);
+        json_decref(d->reports[i].steps);
+        json_decref(d->reports[i].profiles);
+    }
+    free(d->reports);
+}
+
+/* Whether anything is wrong. A host that could not be opened makes its services wrong too. */
+static bool mark_bad_services(struct doctor *d)
+{
+    bool bad = false, host_bad = false;
+    for (size_t i = 0; i < d->n; i++) {
+        struct report *r = &d->reports[i];
+        if (!r->service)
+            host_bad = r->bad;
+        r->bad = r->bad || host_bad;
+        bad = bad || r->bad;
+    }
+    return bad;
+}
+
+static int probe_targets(struct check_options *o, const struct targets *targets, struct err *err)
+{
+    struct doctor d = {.options = o};
+    struct ssh_settings ssh;
+    struct fetch_observer observer = {
+        .ctx = &d, .opening = on_opening, .host = on_host, .service = on_service, .step = on_step};
+    struct prompt *prompt = NULL;
+    int code = EXIT_NOTHING;
+    if (signals_install(err) < 0 || target_prompt(&o->target, &prompt, err) < 0)
+        return exit_status_of(err);
+    target_say(targets);
+    if (make_reports(&d, targets, err) < 0)
+        goto out;
+    struct fetch_grab grab = target_grab(&o->target, targets, &ssh, prompt);
+    grab.observer = &observer;
+    int rc = target_begin(&grab, err);
+    if (rc == 0) {
+        rc = fetch_probe(&grab, err);
+        target_end();
+    }
+    if (rc < 0) {
+        code = exit_status_of(err);
+        goto out;
+    }
+    bool bad = mark_bad_services(&d);
+    print_reports(&d, true);
+    if (o->json && print_json(&d, err) < 0)
+        goto out;
+    code = signals_received() ? EXIT_SIGNAL + signals_received() : bad ? EXIT_NOTHING : EXIT_OK;
+out:
+    doctor_release(&d);
+    return code;
+}
+
+static int run_check(int argc, char **argv, struct err *err)
+{
+    struct check_options o = {.target = {.timeout_ms = CHECK_TIMEOUT_MS}};
+    struct strlist rest = {0};
+    struct targets targets = {0};
+    struct inventory *inventory = NULL;
+    int code = EXIT_USAGE;
+    if (options_parse(options, argc, argv, &o, &rest, err) < 0 ||
+        target_alone(&o.target, &rest, "check", err) < 0)
+        goto out;
+    if (resolve_targets(&o.target, &inventory, &targets, err) < 0)
+        code = exit_status_of(err);
+    else
+        code = probe_targets(&o, &targets, err);
+out:
+    targets_release(&targets);
+    inventory_free(inventory);
+    strlist_release(&rest);
+    target_options_release(&o.target);
+    return code;
+}
+
+const struct command command_check = {
+    .name = "check",
+    .synopsis = "--host NAME[,NAME...] [options]",
+    .summary = "diagnose the connection to each service, step by step, with the next command to run",
+    .details =
+        "Checks configuration, each SSH hop, host key, authentication, the connection to the service, its\n"
+        "index page with its profiles, and whether the service listens on addresses that others can reach.\n"
+        "Fetches no profile, writes nothing. Exit codes: 0 success, 1 a step failed, 2 usage.",
+    .options = options,
+    .run = run_check,
+};

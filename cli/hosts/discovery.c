@@ -1,0 +1,215 @@
+#include "cli/hosts/discovery.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/term/signals.h"
+#include "cli/term/talk.h"
+#include "fetch/fetch.h"
+#include "base/banned.h"
+
+/* The sources of one run, and what is printed about them. */
+struct source_run {
+    const struct discovery_command *command;
+    bool listing; /* the command lists the targets */
+    bool ready;   /* the libraries are set up */
+};
+
+char *discovery_age(char *dst, size_t cap, int64_t at)
+{
+    static const struct {
+        int64_t ms;
+        const char *unit;
+    } units[] = {{86400000, "d"}, {3600000, "h"}, {60000, "m"}, {1000, "s"}};
+    int64_t age = clock_utc() - at;
+    size_t i = 0;
+    while (i < 3 && age < units[i].ms)
+        i++;
+    snprintf(dst, cap, "%lld%s", (long long)(age > 0 ? age / units[i].ms : 0), units[i].unit);
+    return dst;
+}
+
+/* ---- asking -------------------------------------------------------------------------------------------- */
+
+static void on_opening(void *ctx, const struct host *host)
+{
+    (void)ctx, (void)host;
+}
+
+static void on_host(void *ctx, const struct host *host, const struct gateway *gw, const struct err *failure)
+{
+    (void)ctx, (void)host, (void)gw, (void)failure;
+}
+
+static void on_step(void *ctx, const struct host *host, const struct service *service,
+                    const struct fetch_step *step)
+{
+    (void)ctx, (void)service;
+    if (step->news && !step->failure)
+        talk("%s: %s", host->name, step->detail);
+}
+
+static int set_up(struct source_run *r, struct err *err)
+{
+    if (r->ready)
+        return 0;
+    if (signals_install(err) < 0 || gateway_global_init(err) < 0)
+        return -1;
+    if (fetch_global_init(err) < 0) {
+        gateway_global_cleanup();
+        return -1;
+    }
+    r->ready = true;
+    return 0;
+}
+
+static void clean_up(struct source_run *r)
+{
+    if (!r->ready)
+        return;
+    fetch_global_cleanup();
+    gateway_global_cleanup();
+}
+
+/* Only a source behind an SSH session may need a passphrase. */
+static int query_source(void *ctx, const struct source *s, struct discovered *ret, struct err *err)
+{
+    struct source_run *r = ctx;
+    struct ssh_settings ssh;
+    struct prompt *prompt = NULL;
+    struct fetch_observer observer = {.opening = on_opening, .host = on_host, .step = on_step};
+    if (set_up(r, err) < 0 || target_prompt(r->command->options, &prompt, err) < 0)
+        return -1;
+    struct fetch_grab grab = target_grab(r->command->options, NULL, &ssh, prompt);
+    grab.observer = &observer;
+    grab.access.ask = s->through ? grab.access.ask : NULL;
+    return discovery_ask(s, &grab, ret, err);
+}
+
+/* ---- messages ------------------------------------------------------------------------------------------ */
+
+static void print_warning(void *ctx, const struct source *s, enum discovery_warning warning,
+                          const struct err *why, int64_t at)
+{
+    char age[32];
+    (void)ctx;
+    if (warning == DISCOVERY_NOT_CACHED)
+        talk("%s: its answer cannot be kept: %s", s->name, why->msg);
+    else if (warning == DISCOVERY_OLD_ANSWER)
+        talk("%s: what it said %s ago is used, since it cannot be asked: %s", s->name,
+             discovery_age(age, sizeof age, at), why->msg);
+    else
+        talk("%s: %s", s->name, why->msg);
+}
+
+static const char *plural(size_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+/* Loopback targets are left out without a host that they belong to. */
+static void print_loopback(const struct source_use *use, const struct discovered_counts *counts)
+{
+    const struct source *s = use->source;
+    if (counts->loopback == 0 || counts->loopback == counts->n)
+        return;
+    talk("%s: %zu target%s on loopback, and nothing says of which host: %s does", s->name, counts->loopback,
+         counts->loopback == 1 ? " is" : "s are",
+         s->line > 0 && !use->only ? "`host: NAME` in its entry" : "`--from` with a single `--host NAME`");
+}
+
+/* Prints which targets of a source are left out. */
+static void print_missing(const struct source_run *r, const struct source_use *use,
+                          const struct discovered *f, const struct discovered_counts *counts)
+{
+    const struct source *s = use->source;
+    for (size_t i = 0; i < f->notes.n; i++)
+        talk("%s: %s", s->name, f->notes.items[i]);
+    if (!inventory_path(r->command->inventory))
+        return;
+    if (counts->strange)
+        talk("%s: %zu of %zu target%s belong to no host of the inventory%s%s%s", s->name, counts->strange,
+             counts->n, plural(counts->n), r->listing ? "" : "; `profgrab hosts --from ",
+             r->listing ? "" : s->name, r->listing ? "" : "` shows them");
+    print_loopback(use, counts);
+    if (counts->withheld)
+        talk("%s: %zu target%s left out: a secret would go where only the source says; `host:` in service "
+             "\"%s\" "
+             "says where it may go",
+             s->name, counts->withheld, counts->withheld == 1 ? " is" : "s are",
+             s->service ? s->service->name : "");
+}
+
+static void print_listed(void *ctx, const struct source_use *use, const struct discovered *f,
+                         const struct discovered_counts *counts, bool ok)
+{
+    const struct source_run *r = ctx;
+    if (r->command->verbose)
+        print_missing(r, use, f, counts);
+    else if (use->only && ok)
+        print_loopback(use, counts);
+}
+
+static void print_failure(void *ctx, const struct source *s, const struct err *why)
+{
+    const struct source_run *r = ctx;
+    struct err shown = *why;
+    if (r->command->when == DISCOVERY_CACHED)
+        return;
+    err_wrap(&shown, "%s", s->name);
+    talk_error(stderr, &shown);
+    talk("%s: what only it knows of is missing", s->name);
+}
+
+static struct discovery_options options_of(struct source_run *r, const struct ssh_settings *ssh)
+{
+    return (struct discovery_options){.when = r->command->when,
+                                      .ssh = ssh,
+                                      .ctx = r,
+                                      .ask = query_source,
+                                      .warning = print_warning,
+                                      .listed = print_listed,
+                                      .failed = print_failure};
+}
+
+int discovery_apply(const struct discovery_command *c, size_t *ret_failed, struct err *err)
+{
+    struct source_run r = {.command = c};
+    const struct ssh_settings ssh = target_ssh(c->options);
+    const struct discovery_options options = options_of(&r, &ssh);
+    struct source_use *only = c->options->selection.source;
+    struct discovery d = DISCOVERY_INIT(c->inventory, c->targets);
+    size_t failed = 0;
+    int rc =
+        only ? discovery_run_one(&d, only, &options, NULL, err) : discovery_run(&d, &options, &failed, err);
+    if (rc == 0 && ret_failed)
+        *ret_failed = failed;
+    discovery_release(&d);
+    clean_up(&r);
+    return rc;
+}
+
+int discovery_list(const struct discovery_command *c, struct source_use *use, struct discovered *ret,
+                   struct err *err)
+{
+    struct source_run r = {.command = c, .listing = true};
+    const struct ssh_settings ssh = target_ssh(c->options);
+    const struct discovery_options options = options_of(&r, &ssh);
+    struct discovery d = DISCOVERY_INIT(c->inventory, c->targets);
+    struct discovered f = {0};
+    struct err why = ERR_INIT;
+    int rc = discovery_run_one(&d, use, &options, &f, &why);
+    discovery_release(&d);
+    clean_up(&r);
+    if (rc < 0 && f.n == 0) {
+        discovered_release(&f);
+        *err = why;
+        return -1;
+    }
+    /* Targets without a host can be listed. */
+    if (rc < 0)
+        talk_error(stderr, &why);
+    *ret = f;
+    return 0;
+}

@@ -1,0 +1,31 @@
+/* Discovery for the commands: asks with the options of the command line, and prints warnings and failures. */
+#ifndef CLI_HOSTS_DISCOVERY_H
+#define CLI_HOSTS_DISCOVERY_H
+
+#include "cli/hosts/target.h"
+#include "discovery/discovery.h"
+
+/* The input of discovery for a command. */
+struct discovery_command {
+    const struct inventory *inventory;
+    struct targets *targets;        /* receives the services */
+    struct target_options *options; /* opens hosts by them */
+    enum discovery_when when;
+    bool verbose; /* print also which targets are left out, and which content is not supported */
+};
+
+/*
+ * Adds the services of the inventory's sources to the targets, or only those of selection.source. Prints
+ * failed sources and old answers to stderr. *ret_failed (may be NULL): the number of failed sources. -1 only
+ * if the run was cancelled, without memory, or if selection.source failed.
+ */
+int discovery_apply(const struct discovery_command *c, size_t *ret_failed, struct err *err);
+
+/* Does the same for one source, and returns its targets. The caller releases them. */
+int discovery_list(const struct discovery_command *c, struct source_use *use, struct discovered *ret,
+                   struct err *err);
+
+/* Formats the age of an answer: "12s", "5m", "3h", "4d". */
+char *discovery_age(char *dst, size_t cap, int64_t at);
+
+#endif

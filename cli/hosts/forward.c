@@ -1,0 +1,293 @@
+/* `profgrab forward`: forwards local connections to a host's services until a signal ends it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/hosts/check_hint.h"
+#include "cli/args/command.h"
+#include "cli/term/exit.h"
+#include "cli/hosts/forward_talk.h"
+#include "cli/term/progress.h"
+#include "cli/term/signals.h"
+#include "cli/term/talk.h"
+#include "cli/hosts/resolve.h"
+#include "cli/hosts/target.h"
+#include "base/banned.h"
+
+struct forward_command {
+    struct target_options target;
+    struct strlist listen;
+    bool quiet;
+    bool verbose;
+    bool json;
+};
+
+static const struct option options[] = {
+    TARGET_OPTION_ROWS(struct forward_command, target),
+    {"listen", 'l', OPTION_LIST, "ADDRESS[,...]",
+     "the address: PORT (on 127.0.0.1), IP:PORT or unix:PATH; one for each service, or 127.0.0.1:0, a free "
+     "port for each (default: the service's own port if it is free)",
+     offsetof(struct forward_command, listen), 0},
+    {"quiet", 'q', OPTION_FLAG, NULL, "print only errors", offsetof(struct forward_command, quiet), 0},
+    {"verbose", 'v', OPTION_FLAG, NULL, "print each connection and every step",
+     offsetof(struct forward_command, verbose), 0},
+    {"json", 0, OPTION_FLAG, NULL, "print the addresses as JSON on stdout, one object a line",
+     offsetof(struct forward_command, json), 0},
+    OPTIONS_END,
+};
+
+struct run {
+    struct forward_command *command;
+    struct forward_talk talk;
+    bool stood; /* the addresses were printed */
+    struct prompt *prompt;
+};
+
+/* ---- listeners ----------------------------------------------------------------------------------------- */
+
+/* 127.0.0.1:0 gives each service a free port, so one such address is enough. */
+static bool serves_all(const struct strlist *listen)
+{
+    struct local_address a;
+    return listen->n == 1 && local_parse(listen->items[0], &a, NULL) == 0 && !a.path[0] && a.port == 0;
+}
+
+static int check_counts(const struct forward_command *c, const struct targets *targets, struct err *err)
+{
+    for (size_t i = 1; i < targets->n; i++)
+        if (targets->items[i].host != targets->items[0].host) {
+            err_set(err, ERR_USAGE, "forward takes one host, not %s and %s too", targets->items[0].host->name,
+                    targets->items[i].host->name);
+            return err_hint(err, "start one for each host");
+        }
+    if (c->listen.n == 0 || c->listen.n == targets->n || serves_all(&c->listen))
+        return 0;
+    err_set(err, ERR_USAGE, "--listen names %zu address%s, but there %s %zu service%s", c->listen.n,
+            c->listen.n == 1 ? "" : "es", targets->n == 1 ? "is" : "are", targets->n,
+            targets->n == 1 ? "" : "s");
+    return err_hint(err, "name the services with --service, and an address for each in the same order; "
+                         "127.0.0.1:0 is a free port for each");
+}
+
+/* Listens on the service's own port, or on a free one if that port is in use. */
+static int listen_by_default(struct forward_way *w, bool quiet, struct err *err)
+{
+    struct local_address at = {.ip = "127.0.0.1", .port = w->target->service->port};
+    char where[LOCAL_NAME];
+    struct err why = ERR_INIT;
+    if (at.port && local_listen(&at, &w->listener, &why) == 0)
+        return 0;
+    at.port = 0;
+    if (local_listen(&at, &w->listener, err) < 0)
+        return -1;
+    if (why.kind != ERR_NONE && !quiet)
+        talk("%s: %s: %s; it is %s instead", w->target->host->name, w->target->service->name, why.msg,
+             local_name(&w->listener.address, where));
+    return 0;
+}
+
+/* Parses all addresses before it opens a listener. */
+static int listen_all(struct run *r, struct err *err)
+{
+    const struct strlist *wanted = &r->command->listen;
+    for (size_t i = 0; wanted->n && i < r->talk.n; i++)
+        if (local_parse(wanted->items[wanted->n > 1 ? i : 0], &r->talk.ways[i].listener.address, err) < 0)
+            return err_wrap(err, "--listen");
+    for (size_t i = 0; i < r->talk.n; i++) {
+        struct forward_way *w = &r->talk.ways[i];
+        if (wanted->n ? local_listen(&w->listener.address, &w->listener, err) < 0
+                      : listen_by_default(w, r->command->quiet, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Sets the line that the second Ctrl-C prints. */
+static void prepare_farewell(const struct run *r)
+{
+    char line[1000];
+    const char *path = "";
+    for (size_t i = 0; i < r->talk.n; i++)
+        path = r->talk.ways[i].listener.address.path[0] ? r->talk.ways[i].listener.address.path : path;
+    snprintf(line, sizeof line, "\nprofgrab: left at once%s%s%s\n", *path ? "; the socket " : "", path,
+             *path ? " is still there, and is replaced when it is listened on again" : "");
+    signals_farewell(line);
+}
+
+/* ---- the run ------------------------------------------------------------------------------------------- */
+
+/* A refusal repeats itself, and a host may lock out a user after too many attempts. */
+static bool is_hopeless(void *ctx, const struct err *failure)
+{
+    (void)ctx;
+    return failure->kind == ERR_HOST_KEY || failure->kind == ERR_DENIED || failure->kind == ERR_USAGE;
+}
+
+static void on_opening(void *ctx, const struct host *host)
+{
+    progress_opening(ctx, host);
+}
+
+/* main prints the failure. */
+static void on_host(void *ctx, const struct host *host, const struct gateway *gw, const struct err *failure)
+{
+    if (!failure)
+        progress_host(ctx, host, gw, NULL);
+}
+
+static void on_step(void *ctx, const struct host *host, const struct service *service,
+                    const struct fetch_step *step)
+{
+    progress_step(ctx, host, service, step);
+}
+
+static int open_host(struct run *r, const struct targets *targets, struct gateway_pool *pool,
+                     struct gateway **ret, struct err *err)
+{
+    struct progress progress;
+    struct ssh_settings ssh;
+    struct fetch_observer observer = {
+        .ctx = &progress, .opening = on_opening, .host = on_host, .step = on_step};
+    struct fetch_grab grab = target_grab(&r->command->target, targets, &ssh, r->prompt);
+    grab.observer = &observer;
+    progress_init(&progress, &(struct progress_options){.quiet = r->command->quiet,
+                                                        .verbose = r->command->verbose,
+                                                        .out = stderr,
+                                                        .prompt = r->prompt});
+    int rc = fetch_open(&grab, r->talk.host, pool, ret, err);
+    progress_end(&progress);
+    return rc;
+}
+
+static int forward_connections(struct run *r, struct gateway *gw, struct err *err)
+{
+    struct forward_options how = {.cancel_fd = signals_cancel_fd(),
+                                  .patience_ms = FORWARD_PATIENCE_MS,
+                                  .report = forward_talk_event,
+                                  .is_hopeless = is_hopeless,
+                                  .ctx = &r->talk};
+    struct forward_place *places = calloc(r->talk.n, sizeof *places);
+    if (!places) {
+        gateway_close(gw);
+        return err_nomem(err);
+    }
+    for (size_t i = 0; i < r->talk.n; i++) {
+        const struct service *s = r->talk.ways[i].target->service;
+        places[i].listener = &r->talk.ways[i].listener;
+        places[i].to = (struct destination){.host = s->host, .port = s->port, .unix_path = s->unix_path};
+    }
+    int rc = forward_run(gw, places, r->talk.n, &how, err);
+    free(places);
+    return rc < 0 ? err_wrap(err, "%s", r->talk.host->name) : 0;
+}
+
+static int open_and_forward(struct run *r, const struct targets *targets, struct err *err)
+{
+    struct gateway_pool *pool = NULL;
+    struct gateway *gw = NULL;
+    if (target_prompt(&r->command->target, &r->prompt, err) < 0)
+        return -1;
+    int rc = gateway_global_init(err);
+    if (rc < 0)
+        return -1;
+    if (gateway_pool_new(&pool, err) < 0 || open_host(r, targets, pool, &gw, err) < 0) {
+        /* Replaces the hint to open fewer hosts at a time, because forward opens only one. */
+        if (err->kind == ERR_BUSY)
+            err_hint(err, "is it an SSH server? a busy one turns connections away too (MaxStartups): wait a "
+                          "little and try again");
+        *err = check_hint(&r->command->target, targets, r->talk.host, NULL, err);
+        rc = err_wrap(err, "%s", r->talk.host->name);
+    } else if (forward_talk_announce(&r->talk, err) < 0) {
+        gateway_close(gw);
+        rc = -1;
+    } else {
+        r->stood = true;
+        rc = forward_connections(r, gw, err);
+    }
+    gateway_pool_free(pool);
+    gateway_global_cleanup();
+    return rc;
+}
+
+static int run_targets(struct forward_command *c, const struct targets *targets, struct err *err)
+{
+    struct run r = {.command = c,
+                    .talk = {.host = targets->items[0].host,
+                             .way = &c->target,
+                             .quiet = c->quiet,
+                             .verbose = c->verbose,
+                             .json = c->json}};
+    if (check_counts(c, targets, err) < 0 || signals_install(err) < 0)
+        return exit_status_of(err);
+    r.talk.ways = calloc(targets->n, sizeof *r.talk.ways);
+    if (!r.talk.ways) {
+        err_nomem(err);
+        return exit_status_of(err);
+    }
+    for (r.talk.n = 0; r.talk.n < targets->n; r.talk.n++)
+        r.talk.ways[r.talk.n] =
+            (struct forward_way){.target = &targets->items[r.talk.n], .listener = LOCAL_LISTENER_INIT};
+    if (listen_all(&r, err) == 0) {
+        prepare_farewell(&r);
+        open_and_forward(&r, targets, err);
+    }
+    for (size_t i = 0; i < r.talk.n; i++)
+        local_release(&r.talk.ways[i].listener);
+    free(r.talk.ways);
+    int code = exit_status_of(err);
+    /* A signal after the start is the normal end, not an error. */
+    if (r.stood && signals_received() && err->kind == ERR_CANCELLED)
+        *err = (struct err)ERR_INIT;
+    return code;
+}
+
+static int run_forward(int argc, char **argv, struct err *err)
+{
+    struct forward_command c = {.target = TARGET_OPTIONS_INIT};
+    struct strlist rest = {0};
+    struct targets targets = {0};
+    struct inventory *inventory = NULL;
+    int code = EXIT_USAGE;
+    if (options_parse(options, argc, argv, &c, &rest, err) < 0 ||
+        target_alone(&c.target, &rest, "forward", err) < 0)
+        goto out;
+    if (c.quiet && c.verbose) {
+        err_set(err, ERR_USAGE, "--quiet and --verbose cannot both be");
+        goto out;
+    }
+    if (resolve_targets(&c.target, &inventory, &targets, err) < 0)
+        code = exit_status_of(err);
+    else
+        code = run_targets(&c, &targets, err);
+out:
+    targets_release(&targets);
+    inventory_free(inventory);
+    strlist_release(&rest);
+    strlist_release(&c.listen);
+    target_options_release(&c.target);
+    return code;
+}
+
+const struct command command_forward = {
+    .name = "forward",
+    .synopsis = "--host NAME [--service NAME] [--listen ADDR] [options]",
+    .summary = "keep a port open to a host's services, for go tool pprof, curl, a browser or a scraper",
+    .details =
+        "Listens on this workstation and carries connections unchanged to the services: many connections at\n"
+        "once, over one SSH session. Once the session is open, it prints a line for each service on stdout:\n"
+        "the URL of the pprof page, or the path of the Unix socket.\n"
+        "\n"
+        "Without --listen each service has its own port on 127.0.0.1, or a free port if that one is in use.\n"
+        "Every local user can connect to a port; only you can connect to unix:PATH. Other machines can\n"
+        "connect only to a complete address such as 0.0.0.0:6060.\n"
+        "\n"
+        "If the session is lost, forward keeps listening and opens a new session, without a limit on "
+        "retries.\n"
+        "Open connections end, and new ones wait up to ten seconds. A refused host key or login ends the\n"
+        "forward.\n"
+        "\n"
+        "Ctrl-C ends the forward. Exit codes: 130 interrupted (129 hung up, 143 terminated), 1 failure, 2\n"
+        "usage.",
+    .options = options,
+    .run = run_forward,
+};

@@ -1,0 +1,33 @@
+/* The output of `profgrab forward`: its addresses, example commands, and events of connections. */
+#ifndef CLI_HOSTS_FORWARD_TALK_H
+#define CLI_HOSTS_FORWARD_TALK_H
+
+#include "base/base.h"
+#include "cli/hosts/target.h"
+#include "gateway/gateway.h"
+#include "inventory/inventory.h"
+
+/* A service and its local listener. */
+struct forward_way {
+    const struct target *target;
+    struct local_listener listener;
+    char complaint[512]; /* the last failure printed; empty after a successful connection */
+};
+
+struct forward_talk {
+    const struct host *host;
+    const struct target_options *way; /* for command lines in hints */
+    struct forward_way *ways;         /* in the order of forward_run's places */
+    size_t n;
+    bool quiet, verbose, json;
+    char complaint[512]; /* the last failure printed when the session was reopened */
+};
+
+/* Prints the addresses on stdout and, unless quiet, example commands on stderr. Warns on stderr of listeners
+ * that other machines can reach. Fails if stdout cannot be written. */
+int forward_talk_announce(const struct forward_talk *t, struct err *err);
+
+/* Prints an event. For forward_options.report; `ctx` is the struct forward_talk. */
+void forward_talk_event(void *ctx, const struct forward_event *e);
+
+#endif

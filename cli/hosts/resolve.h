@@ -1,0 +1,16 @@
+/* From the options of a command to its targets. */
+#ifndef CLI_HOSTS_RESOLVE_H
+#define CLI_HOSTS_RESOLVE_H
+
+#include "cli/hosts/target.h"
+
+/* Loads the inventory and resolves the selection, with discovery if the selection needs it. `t` is empty
+ * before. The caller releases both, also on failure. */
+int resolve_targets(struct target_options *o, struct inventory **ret_inventory, struct targets *t,
+                    struct err *err);
+
+/* Sets the selection's source (--from), and adds the services of the sources to `t`. */
+int resolve_sources(struct target_options *o, const struct inventory *inventory, struct targets *t,
+                    struct err *err);
+
+#endif

@@ -1,0 +1,503 @@
+/* `profgrab goroutines`: dumps of goroutines by stack and state, the most telling first. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "cli/args/command.h"
+#include "cli/term/exit.h"
+#include "cli/read/goroutines_json.h"
+#include "cli/input/input.h"
+#include "cli/term/signals.h"
+#include "cli/input/ahead.h"
+#include "cli/term/standard_streams.h"
+#include "cli/term/talk.h"
+#include "findings/findings.h"
+#include "base/banned.h"
+
+/* The default number of groups. */
+#define GROUPS 20
+#define STATES 8
+/* The most bytes printed of a name in a dump, such as a function's. */
+#define NAME_MAX_SHOWN 512
+
+struct goroutines_options {
+    bool json, all;
+    unsigned top;
+    struct strlist identities;
+    const char *passphrase_file;
+};
+
+static const struct option options[] = {
+    {"all", 'a', OPTION_FLAG, NULL, "show every stack, not only the first 20",
+     offsetof(struct goroutines_options, all), 0},
+    {"top", 'n', OPTION_NUMBER, "COUNT", "show COUNT stacks", offsetof(struct goroutines_options, top),
+     1000000},
+    {"json", 0, OPTION_FLAG, NULL, "as JSON, every stack", offsetof(struct goroutines_options, json), 0},
+    {"identity", 'i', OPTION_LIST, "FILE",
+     "an age identity or SSH private key that decrypts the bundle (default: the usual keys of ~/.ssh)",
+     offsetof(struct goroutines_options, identities), 0},
+    {"passphrase-file", 0, OPTION_TEXT, "FILE",
+     "a file that only you can read, with the passphrase in its first line",
+     offsetof(struct goroutines_options, passphrase_file), 0},
+    OPTIONS_END,
+};
+
+static const char *printable(char *room, struct str s)
+{
+    return text_printable(room, NAME_MAX_SHOWN, s.p, s.n);
+}
+
+/* ---- as text ------------------------------------------------------------------------------------------- */
+
+struct state_count {
+    struct str state;
+    uint64_t count;
+};
+
+static int by_state(const void *a, const void *b)
+{
+    return str_compare(((const struct state_count *)a)->state, ((const struct state_count *)b)->state);
+}
+
+static int by_count(const void *a, const void *b)
+{
+    const struct state_count *x = a, *y = b;
+    if (x->count != y->count)
+        return x->count > y->count ? -1 : 1;
+    return by_state(a, b);
+}
+
+/* How many goroutines are in each state, the most first. *ret: freed by the caller. */
+static int count_states(const struct goroutines *g, struct state_count **ret, size_t *ret_n, struct err *err)
+{
+    struct state_count *states = malloc((g->n_groups + 1) * sizeof *states);
+    size_t n = 0;
+    if (!states)
+        return err_nomem(err);
+    for (size_t i = 0; i < g->n_groups; i++)
+        states[i] = (struct state_count){g->groups[i].state, g->groups[i].count[1]};
+    qsort(states, g->n_groups, sizeof *states, by_state);
+    for (size_t i = 0; i < g->n_groups; i++) {
+        if (n > 0 && str_equal(states[n - 1].state, states[i].state))
+            states[n - 1].count += states[i].count;
+        else
+            states[n++] = states[i];
+    }
+    qsort(states, n, sizeof *states, by_count);
+    *ret = states;
+    *ret_n = n;
+    return 0;
+}
+
+static const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static int print_states(const struct goroutines *g, struct err *err)
+{
+    char room[NAME_MAX_SHOWN];
+    struct state_count *states = NULL;
+    size_t n = 0;
+    if (count_states(g, &states, &n, err) < 0)
+        return -1;
+    for (size_t i = 0; i < n && i < STATES; i++)
+        if (states[i].state.n > 0 && states[i].count > 0)
+            printf("%s%" PRIu64 " %s", i == 0 ? ": " : ", ", states[i].count,
+                   printable(room, states[i].state));
+    printf("%s\n", n > STATES ? ", ..." : "");
+    free(states);
+    return 0;
+}
+
+static size_t count_stacks(const struct goroutines *g, int dump)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < g->n_groups; i++)
+        n += g->groups[i].count[dump] > 0;
+    return n;
+}
+
+/* Prints a line with the counts, and a line with the longest wait. */
+static int print_summary(const struct goroutines *g, struct err *err)
+{
+    char room[NAME_MAX_SHOWN];
+    uint64_t now = g->dumps[g->n_dumps - 1].total;
+    size_t stacks = count_stacks(g, 1);
+    const struct goroutine_group *longest = NULL;
+    if (g->n_dumps == 2)
+        printf("%" PRIu64 " goroutine%s, %+" PRId64 " since the first dump, ", now, plural(now),
+               (int64_t)(now - g->dumps[0].total));
+    else
+        printf("%" PRIu64 " goroutine%s ", now, plural(now));
+    printf("in %zu stack%s", stacks, plural(stacks));
+    if (print_states(g, err) < 0)
+        return -1;
+    for (size_t i = 0; i < g->n_groups; i++)
+        if (g->groups[i].wait_max > (longest ? longest->wait_max : 0))
+            longest = &g->groups[i];
+    if (longest)
+        printf("the longest has waited %" PRIu32 " minute%s, in %s\n", longest->wait_max,
+               plural(longest->wait_max), printable(room, longest->state));
+    return 0;
+}
+
+static void print_wait(const struct goroutine_group *group)
+{
+    if (group->wait_max == 0)
+        return;
+    if (group->wait_min == group->wait_max)
+        printf(", waiting %" PRIu32 " minute%s", group->wait_max, plural(group->wait_max));
+    else
+        printf(", waiting %" PRIu32 " to %" PRIu32 " minutes, half of them at most %" PRIu32, group->wait_min,
+               group->wait_max, group->wait_median);
+}
+
+static void print_frame(const char *before, const struct goroutine_frame *frame)
+{
+    char function[NAME_MAX_SHOWN], place[NAME_MAX_SHOWN];
+    printf("        %s%s", before, printable(function, frame->function));
+    if (frame->place.n > 0)
+        printf("  %s", printable(place, frame->place));
+    putchar('\n');
+}
+
+static void print_labels(const struct goroutines *g, const struct goroutine_group *group)
+{
+    char room[NAME_MAX_SHOWN];
+    for (size_t i = group->first_label; i != GOROUTINES_NONE; i = g->labels[i].next)
+        printf("        %" PRIu64 " labelled %s\n", g->labels[i].count, printable(room, g->labels[i].text));
+    if (group->more_labels > 0)
+        printf("        %" PRIu64 " with other labels\n", group->more_labels);
+}
+
+static void print_group(const struct goroutines *g, const struct goroutine_group *group)
+{
+    char room[NAME_MAX_SHOWN];
+    if (g->n_dumps == 2)
+        printf("\n%+7" PRId64 " (%" PRIu64 " -> %" PRIu64 ")", (int64_t)(group->count[1] - group->count[0]),
+               group->count[0], group->count[1]);
+    else
+        printf("\n%7" PRIu64, group->count[1]);
+    if (group->state.n > 0)
+        printf(" %s", printable(room, group->state));
+    else
+        printf(" goroutine%s", plural(group->count[1]));
+    print_wait(group);
+    putchar('\n');
+    for (size_t i = 0; i < group->n_frames; i++)
+        print_frame("", &g->frames[group->frame_at + i]);
+    if (group->creator.function.n > 0)
+        print_frame("created by ", &group->creator);
+    print_labels(g, group);
+}
+
+static int print_text(const struct goroutines *g, const struct goroutines_options *o, struct err *err)
+{
+    size_t most = o->all ? g->n_groups : o->top ? o->top : GROUPS, shown = 0, left = 0;
+    if (print_summary(g, err) < 0)
+        return -1;
+    for (size_t i = 0; i < g->n_groups; i++) {
+        /* With two dumps, show only groups whose count changed. */
+        bool same = g->n_dumps == 2 && g->groups[i].count[0] == g->groups[i].count[1];
+        if (same && !o->all)
+            continue;
+        if (shown == most) {
+            left++;
+            continue;
+        }
+        print_group(g, &g->groups[i]);
+        shown++;
+    }
+    if (left > 0)
+        printf("\n%zu more stack%s: --all shows them\n", left, plural(left));
+    return 0;
+}
+
+/* ---- the command --------------------------------------------------------------------------------------- */
+
+static void print_cuts(const struct goroutines *g, char *const *names)
+{
+    for (size_t i = 0; i < g->n_dumps; i++) {
+        if (g->dumps[i].cut)
+            talk("%s: the dump ends early; goroutines after that point are missing", names[i]);
+    }
+}
+
+/* A dump that was cut in its first goroutine shows nothing. */
+static int require_whole_goroutine(const struct goroutines *g, const struct strlist *names, struct err *err)
+{
+    for (size_t i = 0; i < g->n_dumps && i < names->n; i++)
+        if (g->dumps[i].cut && g->dumps[i].total == 0)
+            return err_set(err, ERR_FAILED, "%s: the dump ends before its first goroutine is whole",
+                           names->items[i]);
+    return 0;
+}
+
+/* Names the command that shows a profile of another kind. The message begins with the name of the file. */
+static void hint_profile(const struct strlist *files, struct err *err)
+{
+    for (size_t i = 0; err->kind == ERR_UNSUPPORTED && i < files->n; i++) {
+        const char *name = files->items[i];
+        size_t n = strlen(name);
+        if (strncmp(err->msg, name, n) == 0 && err->msg[n] == ':' && !input_is_stdin(name))
+            err_hint(err, "`profgrab pprof -top %s` shows it", name);
+    }
+}
+
+/* Checks the type first, because a tarball or a trace may contain lines that look like a dump. */
+static int read_dumps(const struct strlist *files, struct buf bytes[2], struct goroutines **ret,
+                      struct err *err)
+{
+    struct str dumps[2];
+    const char *names[2];
+    struct goroutines *g = NULL;
+    struct err why = ERR_INIT;
+    for (size_t i = 0; i < files->n; i++) {
+        dumps[i] = (struct str){buf_str(&bytes[i]), bytes[i].len};
+        names[i] = files->items[i];
+    }
+    int rc = goroutines_read(dumps, names, files->n, bytes[0].max, &g, &why);
+    for (size_t i = 0; i < files->n; i++)
+        if ((rc < 0 || g->dumps[i].form != GOROUTINES_PROFILE) &&
+            input_check_dump(names[i], &bytes[i], rc == 0, err) < 0) {
+            goroutines_free(g);
+            return -1;
+        }
+    if (rc < 0 && err) {
+        *err = why;
+        hint_profile(files, err);
+    }
+    *ret = g;
+    return rc;
+}
+
+/* Reads and prints a dump, or two to compare. */
+static int show_dump(const struct goroutines_options *o, const struct strlist *files, struct input_keys *keys,
+                     struct err *err)
+{
+    struct buf bytes[2] = {BUF_INIT(0), BUF_INIT(0)};
+    struct goroutines *g = NULL;
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < files->n; i++)
+        rc = input_read_inflated(files->items[i], keys, &bytes[i], err);
+    if (rc == 0)
+        rc = read_dumps(files, bytes, &g, err);
+    if (rc == 0)
+        rc = require_whole_goroutine(g, files, err);
+    if (rc == 0) {
+        print_cuts(g, files->items);
+        rc = o->json ? goroutines_json(g, files->items, err) : print_text(g, o, err);
+    }
+    goroutines_free(g);
+    buf_release(&bytes[0]);
+    buf_release(&bytes[1]);
+    return rc == 0 ? standard_stream_flush(stdout, err) : rc;
+}
+
+/* ---- several ------------------------------------------------------------------------------------------- */
+
+/* HOST/SERVICE/FILE of BUNDLE:HOST/SERVICE/FILE; other words as they are. *ret_n: without the file. */
+static const char *find_place(const char *name, size_t *ret_n)
+{
+    const char *member = name;
+    char *bundle = file_exists(name) ? NULL : input_bundle_of(name, &member);
+    free(bundle);
+    *ret_n = (size_t)(file_base(member) - member);
+    return member;
+}
+
+/* The dumps to show: one after the other, or two of the same service. */
+struct showing {
+    const struct goroutines_options *o;
+    const char *(*pairs)[2]; /* the earlier dump, or NULL, and the dump */
+    size_t n;
+    bool titled; /* print a line with its place before each dump */
+    struct input_keys *keys;
+    size_t *at; /* the index of the dump being read, in memory shared with the copy */
+};
+
+/* The first dump of each service, by HOST/SERVICE/. `places` holds the keys of `ret`. */
+static int find_places(const struct strlist *names, struct strlist *places, struct names *ret,
+                       struct err *err)
+{
+    for (size_t i = 0; i < names->n; i++) {
+        size_t n;
+        const char *place = find_place(names->items[i], &n);
+        if (strlist_addn(places, place, n, err) < 0)
+            return -1;
+        const char *key = places->items[places->n - 1];
+        if (!names_get(ret, key) && names_add(ret, key, names->items[i], err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Pairs each later dump with the earlier one of the same service. */
+static int pair_dumps(const struct strlist *earlier, const struct strlist *later, struct showing *s,
+                      struct err *err)
+{
+    struct strlist places = {0};
+    struct names by_place = {0};
+    int rc = find_places(earlier, &places, &by_place, err);
+    for (size_t i = 0; rc == 0 && i < later->n; i++) {
+        size_t n;
+        const char *place = find_place(later->items[i], &n);
+        char *key = strndup(place, n);
+        const char *before = key ? names_get(&by_place, key) : NULL;
+        free(key);
+        if (!key)
+            rc = err_nomem(err);
+        else if (!before)
+            talk("%s: the first bundle has no dump of this service", later->items[i]);
+        else {
+            s->pairs[s->n][0] = before;
+            s->pairs[s->n++][1] = later->items[i];
+        }
+    }
+    if (rc == 0 && s->n == 0)
+        rc = err_set(err, ERR_NOT_FOUND, "the bundles have no dump of the same service");
+    names_release(&by_place);
+    strlist_release(&places);
+    return rc;
+}
+
+static int choose_dumps(const struct strlist lists[2], size_t n_lists, struct showing *s, struct err *err)
+{
+    const struct strlist *last = &lists[n_lists - 1];
+    s->titled = last->n != 1 || (n_lists == 2 && lists[0].n != 1);
+    s->pairs = calloc(last->n + 1, sizeof *s->pairs);
+    if (!s->pairs)
+        return err_nomem(err);
+    if (n_lists == 2 && s->titled)
+        return pair_dumps(&lists[0], last, s, err);
+    for (; s->n < last->n; s->n++) {
+        s->pairs[s->n][0] = n_lists == 2 ? lists[0].items[0] : NULL;
+        s->pairs[s->n][1] = last->items[s->n];
+    }
+    return 0;
+}
+
+/* Prints the heading of one of several dumps, or the separator in JSON. */
+static void print_heading(const struct goroutines_options *o, const char *name, bool first)
+{
+    size_t n;
+    char room[NAME_MAX_SHOWN];
+    const char *place = find_place(name, &n);
+    if (o->json)
+        fputs(first ? "[\n" : ",\n", stdout);
+    else
+        printf("%s%s\n", first ? "" : "\n\n", printable(room, str_of(place)));
+    fflush(stdout);
+}
+
+/* Announces the dumps in the order in which they are read. */
+static int announce_dumps(const struct showing *s, struct err *err)
+{
+    size_t n = 0;
+    char **names = malloc((2 * s->n + 1) * sizeof *names);
+    if (!names)
+        return err_nomem(err);
+    for (size_t i = 0; i < 2 * s->n; i++)
+        if (s->pairs[i / 2][i % 2])
+            names[n++] = (char *)(uintptr_t)s->pairs[i / 2][i % 2];
+    int rc = input_announce(names, n, s->keys, err);
+    free(names);
+    return rc;
+}
+
+/* One copy shows all dumps, so that it reads their bundles in one pass. */
+static int show_in_copy(void *ctx, struct buf *ret, struct err *err)
+{
+    const struct showing *s = ctx;
+    (void)ret;
+    int rc = announce_dumps(s, err);
+    for (size_t i = 0; rc == 0 && i < s->n; i++) {
+        const char *before = s->pairs[i][0], *name = s->pairs[i][1];
+        char *both[] = {(char *)(uintptr_t)before, (char *)(uintptr_t)name};
+        struct strlist files = {.items = before ? both : both + 1, .n = before ? 2 : 1};
+        *s->at = i;
+        if (s->titled)
+            print_heading(s->o, name, i == 0);
+        rc = show_dump(s->o, &files, s->keys, err);
+        if (rc < 0 && s->titled && err->kind != ERR_CANCELLED && !strstr(err->msg, name))
+            err_wrap(err, "%s", name);
+    }
+    if (rc == 0 && s->titled && s->o->json)
+        puts("]");
+    return rc == 0 ? standard_stream_flush(stdout, err) : rc;
+}
+
+static int show_confined(struct showing *s, const struct confined_budget *budget, struct err *err)
+{
+    struct proc_confines limits = confined_rest(budget, signals_cancel_fd());
+    size_t *at = mmap(NULL, sizeof *at, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) /* NOLINT: the system's own macro */
+        return err_sys(err, "cannot start another process");
+    *at = 0;
+    s->at = at;
+    int rc = proc_run_confined(show_in_copy, s, &limits, NULL, err);
+    /* The copy may have written anything there. */
+    size_t last = *at < s->n ? *at : 0;
+    munmap(at, sizeof *at);
+    if (rc < 0 && err->kind == ERR_LIMIT) {
+        confined_name_limit(err, s->pairs[last][1]);
+        if (s->titled)
+            input_hint_fewer("profgrab goroutines", s->pairs[last][1], err);
+    }
+    return rc;
+}
+
+static int show_words(const struct goroutines_options *o, const struct strlist *words, struct err *err)
+{
+    struct input_keys keys = {&o->identities, o->passphrase_file, "--identity", NULL, NULL};
+    struct input_wish wish = {.content = INPUT_DUMPS, .example = "profgrab goroutines", .keys = &keys};
+    struct strlist lists[2] = {{0}, {0}};
+    struct showing s = {.o = o, .keys = &keys};
+    struct confined_budget budget;
+    bool known;
+    int rc = input_take_stdin(words->items, words->n, -1, err);
+    if (rc == 0)
+        rc = input_open_all(words->items, words->n, &keys, &budget, &known, err);
+    for (size_t i = 0; rc == 0 && i < words->n; i++)
+        rc = input_expand(&wish, words->items[i], &lists[i], err);
+    if (rc == 0)
+        rc = choose_dumps(lists, words->n, &s, err);
+    if (rc == 0)
+        rc = show_confined(&s, &budget, err);
+    free(s.pairs);
+    strlist_release(&lists[0]);
+    strlist_release(&lists[1]);
+    input_keys_release(&keys);
+    return rc;
+}
+
+static int run_goroutines(int argc, char **argv, struct err *err)
+{
+    struct goroutines_options o = {0};
+    struct strlist rest = {0};
+    int rc = options_parse(options, argc, argv, &o, &rest, err);
+    if (rc == 0 && (rest.n < 1 || rest.n > 2))
+        rc = err_set(err, ERR_USAGE, "goroutines takes one dump, or two to compare, not %zu", rest.n);
+    if (rc == 0)
+        rc = show_words(&o, &rest, err);
+    strlist_release(&o.identities);
+    strlist_release(&rest);
+    return rc < 0 ? exit_status_of(err) : EXIT_OK;
+}
+
+const struct command command_goroutines = {
+    .name = "goroutines",
+    .synopsis = "FILE [LATER-FILE]",
+    .summary = "print goroutine dumps by stack and state; of two dumps the growth",
+    .details =
+        "FILE is an answer of /debug/pprof/goroutine in any form (debug=2, debug=1, a profile), gzip'ed or\n"
+        "not, a member of a bundle BUNDLE:MEMBER, or - for standard input. For a BUNDLE, goroutines prints\n"
+        "the dump of each service; for two bundles the growth in each service. The stack with the most\n"
+        "goroutines comes first; with two dumps, the stack with the largest growth.",
+    .options = options,
+    .words = WORDS_DUMPS,
+    .run = run_goroutines,
+};

@@ -1,0 +1,154 @@
+/* How a run ends: exit code, last line and hint follow from the states of its items alone. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <string.h>
+
+#include "cli/capture/ending.h"
+#include "cli/term/exit.h"
+#include "base/banned.h"
+
+static void add_item(struct capture_outcome *o, enum fetch_status status, bool kept, bool permanent)
+{
+    struct fetch_item item = {.status = status, .permanent = permanent};
+    if (kept)
+        item.file[0] = 'x';
+    counts_add_item(&o->counts, &item);
+    o->counts.whole += status == FETCH_OK;
+    if (kept)
+        o->end = CAPTURE_PACKED;
+}
+
+static void add_failure(struct capture_outcome *o, enum err_kind kind)
+{
+    struct err err = ERR_INIT;
+    err_set(&err, kind, "no");
+    counts_add_failure(&o->counts, &err);
+}
+
+/* One letter for each item or failure:
+ * w whole, d damaged, D damaged for good, m missing, n never there, l left out, h a host or service, u an
+ * unknown kind. */
+static struct capture_outcome outcome_of(const char *states)
+{
+    struct capture_outcome e = {.end = CAPTURE_NOTHING};
+    for (; *states; states++)
+        switch (*states) {
+        case 'w':
+            add_item(&e, FETCH_OK, true, false);
+            break;
+        case 'd':
+        case 'D':
+            add_item(&e, FETCH_DAMAGED, true, *states == 'D');
+            break;
+        case 'm':
+        case 'n':
+            add_item(&e, FETCH_FAILED, false, *states == 'n');
+            break;
+        case 'l':
+            add_item(&e, FETCH_LEFT_OUT, false, false);
+            break;
+        default:
+            add_failure(&e, *states == 'u' ? ERR_USAGE : ERR_TIMEOUT);
+        }
+    return e;
+}
+
+#define ALL " fetches what is missing"
+
+static void every_ending(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *states;
+        int code;
+        const char *line, *hint; /* of what has a bundle and is not complete */
+    } rows[] = {
+        {"w", EXIT_OK, NULL, NULL},
+        {"www", EXIT_OK, NULL, NULL},
+        {"", EXIT_NOTHING, NULL, NULL},
+        {"m", EXIT_NOTHING, NULL, NULL},
+        {"n", EXIT_NOTHING, NULL, NULL},
+        {"hhh", EXIT_NOTHING, NULL, NULL},
+        {"u", EXIT_USAGE, NULL, NULL},
+        {"um", EXIT_USAGE, NULL, NULL},
+        {"d", EXIT_NOTHING,
+         "no item arrived whole: 1 damaged, see above; the bundle holds only damaged bodies", "`R`" ALL},
+        {"D", EXIT_NOTHING,
+         "no item arrived whole: 1 damaged, see above; the bundle holds only damaged bodies", ""},
+        {"Dn", EXIT_NOTHING,
+         "no item arrived whole: 1 missing, 1 damaged, see above; the bundle holds only damaged bodies", ""},
+        {"du", EXIT_NOTHING,
+         "no item arrived whole: 1 missing, 1 damaged, see above; the bundle holds only damaged bodies",
+         "`R` can fetch 1 of these 2"},
+        {"wm", EXIT_PARTIAL, "not complete: 1 missing, see above; 1 item collected", "`R`" ALL},
+        {"wwd", EXIT_PARTIAL, "not complete: 1 damaged, see above; 2 items collected", "`R`" ALL},
+        {"wn", EXIT_PARTIAL, "not complete: 1 missing, see above; 1 item collected", ""},
+        {"wlh", EXIT_PARTIAL, "not complete: 2 missing, see above; 1 item collected", "`R`" ALL},
+        {"wu", EXIT_PARTIAL, "not complete: 1 missing, see above; 1 item collected", ""},
+        {"wmnDd", EXIT_PARTIAL, "not complete: 2 missing, 2 damaged, see above; 1 item collected",
+         "`R` can fetch 2 of these 4"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct capture_outcome e = outcome_of(rows[i].states);
+        struct err said = ERR_INIT;
+        if (ending_code(&e, 0) != rows[i].code)
+            fail_msg("%s: %d", rows[i].states, ending_code(&e, 0));
+        bool whole = strspn(rows[i].states, "w") == strlen(rows[i].states);
+        assert_int_equal(capture_is_complete(&e), whole && e.end == CAPTURE_PACKED);
+        if (!rows[i].line)
+            continue;
+        ending_explain(&e.counts, "R", &said);
+        assert_string_equal(said.msg, rows[i].line);
+        assert_string_equal(said.hint, rows[i].hint);
+    }
+}
+
+/* A signal decides the code, whatever had come; nothing is complete then. */
+static void signals(void **state)
+{
+    (void)state;
+    static const char *const states[] = {"", "w", "wm", "d", "u"};
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
+        struct capture_outcome e = outcome_of(states[i]);
+        e.cancelled = true;
+        assert_int_equal(ending_code(&e, SIGTERM), EXIT_SIGNAL + SIGTERM);
+        assert_false(capture_is_complete(&e));
+    }
+}
+
+/* A signal that came only after the bundle was packed has cost nothing; one that ended the packing has. */
+static void late_signals(void **state)
+{
+    (void)state;
+    struct capture_outcome e = outcome_of("w");
+    assert_int_equal(ending_code(&e, SIGTERM), EXIT_OK);
+    e.end = CAPTURE_NOT_PACKED;
+    assert_int_equal(ending_code(&e, SIGTERM), EXIT_SIGNAL + SIGTERM);
+    assert_int_equal(ending_code(&e, 0), EXIT_NOTHING);
+}
+
+/* What earlier runs have counts for the bundle of this one. */
+static void resumed(void **state)
+{
+    (void)state;
+    struct capture_outcome e = outcome_of("d");
+    e.counts.whole = 3;
+    assert_int_equal(ending_code(&e, 0), EXIT_PARTIAL);
+    /* No new bundle: nothing came. */
+    e = outcome_of("m");
+    e.counts.whole = 3;
+    assert_int_equal(ending_code(&e, 0), EXIT_NOTHING);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_ending), cmocka_unit_test(signals),
+                                       cmocka_unit_test(late_signals), cmocka_unit_test(resumed)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

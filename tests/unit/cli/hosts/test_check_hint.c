@@ -1,0 +1,111 @@
+/* The `profgrab check` that a failure to connect hints at. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "cli/hosts/check_hint.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+static char host_name[] = "file-03", address[] = "ann@10.0.0.5", name[] = "gitaly", path[] = "/x y",
+            usual[] = SERVICE_PATH, a_socket[] = "/run/a.sock";
+
+static struct err failure(const char *hint, bool unreached)
+{
+    struct err err = ERR_INIT;
+    err_set(&err, ERR_FAILED, "cannot connect");
+    err_hint(&err, "%s", hint);
+    if (unreached)
+        err_unreached(&err);
+    return err;
+}
+
+static void the_command(void **state)
+{
+    (void)state;
+    const struct host ours = {.name = host_name, .address = address},
+                      outside = {.name = host_name, .address = address, .adhoc = true};
+    const struct service named = {.name = name, .port = 9236, .path = usual},
+                         port = {.name = name, .port = 6060, .path = usual, .adhoc = true},
+                         odd = {.name = name, .port = 6060, .path = path, .adhoc = true, .https = true},
+                         unix_socket = {.name = name, .unix_path = a_socket, .path = usual, .adhoc = true};
+    const struct target_options none = {0}, all = {.inventory = "inv.yaml",
+                                                   .ssh_config = "my config",
+                                                   .via = "openssh",
+                                                   .passphrase_file = "pass",
+                                                   .accept_new = true,
+                                                   .batch = true,
+                                                   .connect_timeout_ms = 2000};
+    const struct target_options brief = {.connect_timeout_ms = 1500};
+    const struct {
+        const struct target_options *way;
+        const struct host *host;
+        const struct service *of_host, *service;
+        const char *line;
+    } cases[] = {
+        {&none, &ours, &named, NULL, "profgrab check --host file-03"},
+        {&none, &ours, &named, &named, "profgrab check --host file-03 --service gitaly"},
+        {&none, &ours, &port, NULL, "profgrab check --host file-03 --port 6060"},
+        {&none, &ours, &port, &port, "profgrab check --host file-03 --port 6060"},
+        {&none, &outside, &named, NULL, "profgrab check --host ann@10.0.0.5 --service gitaly"},
+        {&none, &outside, &odd, NULL,
+         "profgrab check --host ann@10.0.0.5 --port 6060 --path '/x y' --scheme https"},
+        {&none, &outside, &unix_socket, NULL, "profgrab check --host ann@10.0.0.5 --unix /run/a.sock"},
+        {&brief, &ours, &named, NULL, "profgrab check --connect-timeout 1500ms --host file-03"},
+        {&all, &ours, &named, NULL,
+         "profgrab check -i inv.yaml -F 'my config' --via openssh --passphrase-file pass --connect-timeout "
+         "2s "
+         "--accept-new --batch --host file-03"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct target target = {.host = cases[i].host, .service = cases[i].of_host};
+        const struct targets targets = {.items = &target, .n = 1};
+        char *expected = text_of("is it up?; `%s` shows each step", cases[i].line);
+        const struct err why = failure("is it up?", true);
+        struct err told = check_hint(cases[i].way, &targets, cases[i].host, cases[i].service, &why);
+        assert_string_equal(told.hint, expected);
+        assert_string_equal(told.msg, "cannot connect");
+        const struct err silent = failure("", true);
+        told = check_hint(cases[i].way, &targets, cases[i].host, cases[i].service, &silent);
+        assert_string_equal(told.hint, expected + strlen("is it up?; "));
+        free(expected);
+    }
+}
+
+static void no_command(void **state)
+{
+    (void)state;
+    static char much[400];
+    memset(much, 'a', sizeof much - 1);
+    const struct host ours = {.name = host_name, .address = address};
+    const struct target_options none = {0}, lengthy = {.inventory = much};
+    /* Anything else that failed, a line that has no room, nor beside a long hint. */
+    struct err why = failure("hint", false);
+    assert_string_equal(check_hint(&none, NULL, &ours, NULL, &why).hint, "hint");
+    why = failure("hint", true);
+    assert_string_equal(check_hint(NULL, NULL, &ours, NULL, &why).hint, "hint");
+    assert_string_equal(check_hint(&lengthy, NULL, &ours, NULL, &why).hint, "hint");
+    struct err again = check_hint(&none, NULL, &ours, NULL, &why);
+    contains(again.hint, "profgrab check");
+    memset(much, 'a', sizeof much - 1);
+    char hint[500];
+    memset(hint, 'h', sizeof hint);
+    hint[sizeof hint - 1] = '\0';
+    why = failure(hint, true);
+    assert_string_equal(check_hint(&none, NULL, &ours, NULL, &why).hint, hint);
+    /* What is set next was not unreached. */
+    err_set(&why, ERR_FAILED, "something else");
+    assert_false(why.unreached);
+    assert_int_equal(err_unreached(NULL), -1);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_command),
+        cmocka_unit_test(no_command),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
