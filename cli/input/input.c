@@ -214,6 +214,11 @@ int input_read_inflated(const char *name, struct input_keys *keys, struct buf *r
     return rc;
 }
 
+bool input_fault_is_own(const struct err *err)
+{
+    return err->kind == ERR_FAILED || err->kind == ERR_UNSUPPORTED || err->kind == ERR_NOT_FOUND;
+}
+
 int input_check_dump(const char *name, const struct buf *bytes, bool strict, struct err *err)
 {
     const struct type *type = type_of(bytes->data, bytes->len);

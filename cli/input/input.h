@@ -124,6 +124,10 @@ bool input_is_stdin(const char *name);
  */
 int input_announce(char *const *names, size_t n, struct input_keys *keys, struct err *err);
 
+/* Whether an error of a function above concerns that input alone, so that a command goes on with the others.
+ */
+bool input_fault_is_own(const struct err *err);
+
 /* Adds a hint to name fewer members, for a limit that several members reached together. `command` is the
  * command that reads them, "profgrab pprof -top". Returns -1. */
 int input_hint_fewer(const char *command, const char *name, struct err *err);

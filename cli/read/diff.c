@@ -211,9 +211,8 @@ static int compare_pairs(struct comparison *c, const struct pairs *pairs, struct
         if (compare_pair(c, names->items + 2 * i, keys, &why) == 0)
             continue;
         /* A fault of these two profiles does not keep the others from being compared. */
-        if (n == 1 || (why.kind != ERR_FAILED && why.kind != ERR_UNSUPPORTED)) {
-            if (err)
-                *err = why;
+        if (n == 1 || !input_fault_is_own(&why)) {
+            *err = why;
             return -1;
         }
         pprof_say("%s: %s", member, why.msg);

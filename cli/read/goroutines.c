@@ -274,29 +274,6 @@ static int read_dumps(const struct strlist *files, struct buf bytes[2], struct g
     return rc;
 }
 
-/* Reads and prints a dump, or two to compare. */
-static int show_dump(const struct goroutines_options *o, const struct strlist *files, struct input_keys *keys,
-                     struct err *err)
-{
-    struct buf bytes[2] = {BUF_INIT(0), BUF_INIT(0)};
-    struct goroutines *g = NULL;
-    int rc = 0;
-    for (size_t i = 0; rc == 0 && i < files->n; i++)
-        rc = input_read_inflated(files->items[i], keys, &bytes[i], err);
-    if (rc == 0)
-        rc = read_dumps(files, bytes, &g, err);
-    if (rc == 0)
-        rc = require_whole_goroutine(g, files, err);
-    if (rc == 0) {
-        print_cuts(g, files->items);
-        rc = o->json ? goroutines_json(g, files->items, err) : print_text(g, o, err);
-    }
-    goroutines_free(g);
-    buf_release(&bytes[0]);
-    buf_release(&bytes[1]);
-    return rc == 0 ? standard_stream_flush(stdout, err) : rc;
-}
-
 /* ---- several ------------------------------------------------------------------------------------------- */
 
 /* HOST/SERVICE/FILE of BUNDLE:HOST/SERVICE/FILE; other words as they are. *ret_n: without the file. */
@@ -393,6 +370,30 @@ static void print_heading(const struct goroutines_options *o, const char *name, 
     fflush(stdout);
 }
 
+/* Reads and prints a dump, or two to compare, below a heading if there are several. */
+static int show_dump(const struct showing *s, const struct strlist *files, bool first, struct err *err)
+{
+    struct buf bytes[2] = {BUF_INIT(0), BUF_INIT(0)};
+    struct goroutines *g = NULL;
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < files->n; i++)
+        rc = input_read_inflated(files->items[i], s->keys, &bytes[i], err);
+    if (rc == 0)
+        rc = read_dumps(files, bytes, &g, err);
+    if (rc == 0)
+        rc = require_whole_goroutine(g, files, err);
+    if (rc == 0) {
+        if (s->titled)
+            print_heading(s->o, files->items[files->n - 1], first);
+        print_cuts(g, files->items);
+        rc = s->o->json ? goroutines_json(g, files->items, err) : print_text(g, s->o, err);
+    }
+    goroutines_free(g);
+    buf_release(&bytes[0]);
+    buf_release(&bytes[1]);
+    return rc == 0 ? standard_stream_flush(stdout, err) : rc;
+}
+
 /* Announces the dumps in the order in which they are read. */
 static int announce_dumps(const struct showing *s, struct err *err)
 {
@@ -408,26 +409,41 @@ static int announce_dumps(const struct showing *s, struct err *err)
     return rc;
 }
 
+/* Shows the dumps that can be read, and reports each of the others. */
+static int show_all(const struct showing *s, struct err *err)
+{
+    size_t failed = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        struct err why = ERR_INIT;
+        const char *before = s->pairs[i][0], *name = s->pairs[i][1];
+        char *both[] = {(char *)(uintptr_t)before, (char *)(uintptr_t)name};
+        struct strlist files = {.items = before ? both : both + 1, .n = before ? 2 : 1};
+        *s->at = i;
+        if (show_dump(s, &files, i == failed, &why) == 0)
+            continue;
+        if (s->titled && why.kind != ERR_CANCELLED && !strstr(why.msg, name))
+            err_wrap(&why, "%s", name);
+        if (s->n == 1 || !input_fault_is_own(&why)) {
+            *err = why;
+            return -1;
+        }
+        talk_error(stderr, &why);
+        failed++;
+    }
+    if (s->titled && s->o->json)
+        puts(failed == s->n ? "[]" : "]");
+    return failed ? err_set(err, ERR_FAILED, "%zu of %zu dumps could not be read", failed, s->n) : 0;
+}
+
 /* One copy shows all dumps, so that it reads their bundles in one pass. */
 static int show_in_copy(void *ctx, struct buf *ret, struct err *err)
 {
     const struct showing *s = ctx;
     (void)ret;
-    int rc = announce_dumps(s, err);
-    for (size_t i = 0; rc == 0 && i < s->n; i++) {
-        const char *before = s->pairs[i][0], *name = s->pairs[i][1];
-        char *both[] = {(char *)(uintptr_t)before, (char *)(uintptr_t)name};
-        struct strlist files = {.items = before ? both : both + 1, .n = before ? 2 : 1};
-        *s->at = i;
-        if (s->titled)
-            print_heading(s->o, name, i == 0);
-        rc = show_dump(s->o, &files, s->keys, err);
-        if (rc < 0 && s->titled && err->kind != ERR_CANCELLED && !strstr(err->msg, name))
-            err_wrap(err, "%s", name);
-    }
-    if (rc == 0 && s->titled && s->o->json)
-        puts("]");
-    return rc == 0 ? standard_stream_flush(stdout, err) : rc;
+    if (announce_dumps(s, err) < 0)
+        return -1;
+    int rc = show_all(s, err);
+    return standard_stream_flush(stdout, rc == 0 ? err : NULL) < 0 ? -1 : rc;
 }
 
 static int show_confined(struct showing *s, const struct confined_budget *budget, struct err *err)
@@ -495,8 +511,10 @@ const struct command command_goroutines = {
     .details =
         "FILE is an answer of /debug/pprof/goroutine in any form (debug=2, debug=1, a profile), gzip'ed or\n"
         "not, a member of a bundle BUNDLE:MEMBER, or - for standard input. For a BUNDLE, goroutines prints\n"
-        "the dump of each service; for two bundles the growth in each service. The stack with the most\n"
-        "goroutines comes first; with two dumps, the stack with the largest growth.",
+        "the dump of each service; for two bundles the growth in each service. It reports each dump that it\n"
+        "cannot read, shows the others, and exits with 1. The stack with the most goroutines comes first; "
+        "with\n"
+        "two dumps, the stack with the largest growth.",
     .options = options,
     .words = WORDS_DUMPS,
     .run = run_goroutines,

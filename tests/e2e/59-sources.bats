@@ -96,18 +96,20 @@ setup() {
     assert_equal "$stderr" 'profgrab: many: the dump has more than 200000 different stacks'
 }
 
-# swap_profile BUNDLE NEW: copies the bundle without dumps as text; node_exporter's goroutine profile gets the bytes of its heap
-# profile.
+# swap_profile BUNDLE NEW [SERVICE...]: copies the bundle without dumps as text; the goroutine profiles of these services (none:
+# node_exporter) get the bytes of a heap profile.
 swap_profile() {
-    PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$rig_root/tests/e2e python3 - "$1" "$2" <<'PYTHON'
+    PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$rig_root/tests/e2e python3 - "$@" <<'PYTHON'
 import hashlib, json, sys
 from spoil import Bundle, items
 bundle = Bundle(sys.argv[1])
 heap = bundle.get("file-03/node_exporter/heap.pb.gz")
-bundle.put("file-03/node_exporter/goroutines.pb.gz", heap)
+swapped = [f"file-03/{service}/goroutines.pb.gz" for service in sys.argv[3:] or ["node_exporter"]]
+for file in swapped:
+    bundle.put(file, heap)
 manifest = json.loads(bundle.get("manifest.json"))
 for item in items(manifest):
-    if item["file"] == "file-03/node_exporter/goroutines.pb.gz":
+    if item["file"] in swapped:
         item["bytes"], item["sha256"] = len(heap), hashlib.sha256(heap).hexdigest()
 for host in manifest["hosts"]:
     for service in host["services"]:
@@ -127,6 +129,30 @@ PYTHON
     assert_status 0
     run_profgrab view --no-browser swapped.tar.gz
     assert_status 0
+}
+
+@test "goroutines of a bundle goes on after a dump that cannot be read" {
+    swap_profile new.tar.gz swapped.tar.gz
+    run_profgrab goroutines swapped.tar.gz
+    assert_status 1
+    assert_stderr_has 'swapped.tar.gz:file-03/node_exporter/goroutines.pb.gz: this is a profile, but not of goroutines'
+    assert_stderr_has 'hint: `profgrab pprof -top swapped.tar.gz:file-03/node_exporter/goroutines.pb.gz` shows it'
+    assert_stderr_has 'profgrab: 1 of 2 dumps could not be read'
+    assert_equal "$(grep '^file-03/' <<<"$output")" file-03/caddy/goroutines.pb.gz
+    assert_equal "$(grep -c 'goroutines in' <<<"$output")" 1
+    run_profgrab goroutines --json swapped.tar.gz
+    assert_status 1
+    assert_equal "$(python3 -c 'import json,sys; print(*(d["source"] for g in json.load(sys.stdin) for d in g["dumps"]))' <<<"$output")" \
+        swapped.tar.gz:file-03/caddy/goroutines.pb.gz
+    run_profgrab goroutines old.tar.gz swapped.tar.gz
+    assert_status 1
+    assert_stderr_has 'profgrab: 1 of 2 dumps could not be read'
+    assert_equal "$(grep -c 'since the first dump' <<<"$output")" 1
+    swap_profile new.tar.gz swapped.tar.gz node_exporter caddy
+    run_profgrab goroutines --json swapped.tar.gz
+    assert_status 1
+    assert_equal "$output" '[]'
+    assert_stderr_has 'profgrab: 2 of 2 dumps could not be read'
 }
 
 @test "diff of two bundles goes on after a pair that cannot be compared" {
