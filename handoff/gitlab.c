@@ -363,13 +363,16 @@ static int write_note(struct job *j, const char *text, struct err *err)
 }
 
 const struct tracker_type tracker_gitlab = {
-    .kind = TRACKER_GITLAB,
+    .kind = {.name = "gitlab",
+             .title = "GitLab",
+             .project = "a project's path, GROUP/PROJECT",
+             .labels = true,
+             .max_assignees = 20},
+    .assignee = "a user name",
     .auth = "PRIVATE-TOKEN: %s",
     .place = "project",
     .issue = "issue",
     .may = "it needs the scope api and, for internal notes, the role Reporter",
-    .labels = true,
-    .max_assignees = 20,
     .look_place = read_place,
     .look = check_request,
     .create = create_issue,

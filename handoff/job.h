@@ -2,7 +2,7 @@
  * A hand-off in progress, and the interface of a tracker. For this folder only.
  *
  * run.c runs the steps and decides; a tracker only sends requests. Adding a tracker takes a file and a row in
- * tracker_of.
+ * TRACKER_TYPES.
  */
 #ifndef HANDOFF_JOB_H
 #define HANDOFF_JOB_H
@@ -51,14 +51,13 @@ struct job {
  * NULL step is not needed by the tracker.
  */
 struct tracker_type {
-    enum tracker_kind kind;
-    const char *auth;  /* the header with the token, for one %s */
-    const char *place; /* its word for a project: "project", "queue" */
-    const char *issue; /* its word for an issue: "issue", "ticket" */
-    const char *may;   /* the permissions that its token needs, as a hint */
-    bool labels;
-    bool readers_untold; /* it never reports the readers of a place */
-    size_t max_assignees;
+    struct tracker_kind kind; /* its part in the inventory */
+    const char *assignee;     /* the form of an assignee, for the documentation */
+    const char *auth;         /* the header with the token, for one %s */
+    const char *place;        /* its word for a project: "project", "queue" */
+    const char *issue;        /* its word for an issue: "issue", "ticket" */
+    const char *may;          /* the permissions that its token needs, as a hint */
+    bool readers_untold;      /* it never reports the readers of a place */
     /* Fills facts.place, and of an existing issue facts.confidential and result->issue_url. */
     int (*look_place)(struct job *j, struct err *err);
     /* The same, and checks the rest of the request: assignees, the tracker's version. */
@@ -86,8 +85,16 @@ int job_look_again(struct job *j, struct err *err);
 /* Reads the flag again if the issue was confidential when it was read back; else *ret is false. */
 int job_read_flag(struct job *j, bool *ret, struct err *err);
 
-const struct tracker_type *tracker_of(enum tracker_kind kind);
-extern const struct tracker_type tracker_gitlab, tracker_redmine, tracker_rt;
+/* All types, each defined in a file of its own, in the order of the documentation. */
+#define TRACKER_TYPES(ROW)                                                                                   \
+    ROW(tracker_gitlab)                                                                                      \
+    ROW(tracker_redmine)                                                                                     \
+    ROW(tracker_rt)
+#define DECLARE_TRACKER_TYPE(type) extern const struct tracker_type type;
+TRACKER_TYPES(DECLARE_TRACKER_TYPE)
+
+/* Returns the type of a kind from handoff_tracker_kinds; NULL for any other kind. */
+const struct tracker_type *tracker_type_of(const struct tracker_kind *kind);
 
 /* ---- sending requests ---------------------------------------------------------------------------------- */
 

@@ -317,12 +317,12 @@ static int attach_file(struct job *j, struct err *err)
 }
 
 const struct tracker_type tracker_redmine = {
-    .kind = TRACKER_REDMINE,
+    .kind = {.name = "redmine", .title = "Redmine", .project = "a project's identifier", .max_assignees = 1},
+    .assignee = "a member's number or displayed name",
     .auth = "X-Redmine-API-Key: %s",
     .place = "project",
     .issue = "issue",
     .may = "its user needs a role that adds issues and notes and may set them private",
-    .max_assignees = 1,
     .look_place = read_place,
     .look = check_request,
     .create = create_issue,

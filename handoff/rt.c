@@ -309,14 +309,14 @@ static int read_note(struct job *j, bool *ret_internal, struct err *err)
 }
 
 const struct tracker_type tracker_rt = {
-    .kind = TRACKER_RT,
+    .kind = {.name = "rt", .title = "Request Tracker", .project = "a queue's name", .max_assignees = 1},
+    .assignee = "an owner's name",
     .auth = "Authorization: token %s",
     .place = "queue",
     .issue = "ticket",
     .readers_untold = true,
     .may = "its user needs SeeQueue, ShowTicket, CreateTicket, CommentOnTicket and ShowTicketComments on the "
            "queue",
-    .max_assignees = 1,
     .look_place = read_place,
     .look = read_place,
     .create = create_ticket,

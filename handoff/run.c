@@ -11,15 +11,6 @@
 
 #define TOKEN_TIMEOUT_MS 30000
 
-const struct tracker_type *tracker_of(enum tracker_kind kind)
-{
-    static const struct tracker_type *const types[] = {&tracker_gitlab, &tracker_redmine, &tracker_rt};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (types[i]->kind == kind)
-            return types[i];
-    return NULL;
-}
-
 /* ---- the steps ----------------------------------------------------------------------------------------- */
 
 #define NEUTRAL                                                                                              \
@@ -357,17 +348,17 @@ static int check_issue(const struct handoff_request *r, struct err *err)
 
 static int check_people(const struct handoff_request *r, const struct tracker_type *type, struct err *err)
 {
-    if (r->labels.n && !type->labels)
+    if (r->labels.n && !type->kind.labels)
         return err_set(err, ERR_USAGE, "%s: this kind of tracker has no labels", r->tracker->name);
-    if (r->assignees.n <= type->max_assignees)
+    if (r->assignees.n <= type->kind.max_assignees)
         return 0;
     return err_set(err, ERR_USAGE, "%s: this kind of tracker knows %zu assignee%s, not %zu", r->tracker->name,
-                   type->max_assignees, type->max_assignees == 1 ? "" : "s", r->assignees.n);
+                   type->kind.max_assignees, type->kind.max_assignees == 1 ? "" : "s", r->assignees.n);
 }
 
 int handoff_check(const struct handoff_request *r, const struct handoff_options *options, struct err *err)
 {
-    const struct tracker_type *type = tracker_of(r->tracker->kind);
+    const struct tracker_type *type = tracker_type_of(r->tracker->kind);
     struct facts facts = {.place = READERS_UNKNOWN,
                           .existing = r->issue != NULL,
                           .encrypted = r->encrypted,
@@ -430,7 +421,7 @@ int handoff_run(const struct handoff_request *request, const struct handoff_opti
     struct secret token = {.len = 0};
     struct job j = {.request = request,
                     .options = options,
-                    .type = tracker_of(request->tracker->kind),
+                    .type = tracker_type_of(request->tracker->kind),
                     .attachment = {.fd = -1},
                     .facts = {.existing = request->issue != NULL,
                               .encrypted = request->encrypted,

@@ -17,6 +17,9 @@
 #include "http/http.h"
 #include "inventory/inventory.h"
 
+/* All kinds of trackers, for the inventory; ends with NULL. */
+extern const struct tracker_kind *const handoff_tracker_kinds[];
+
 /* The file and its destination. Strings must live as long as the call. */
 struct handoff_request {
     const struct tracker *tracker;
@@ -29,9 +32,9 @@ struct handoff_request {
     const char *summary;   /* lines with the findings and host names, sent only after a read-back shows that
                               outsiders cannot read them; NULL: none */
     const char *reading;   /* lines on how to read the bundle, sent with the summary; NULL: none */
-    struct strlist labels; /* of a new issue; only GitLab has them */
-    struct strlist assignees; /* of a new issue: GitLab user names; one Redmine member (a name or a number);
-                                 one owner in Request Tracker */
+    struct strlist labels; /* of a new issue; only for a tracker_kind with labels */
+    struct strlist assignees; /* of a new issue, names as the tracker knows them; at most the tracker_kind's
+                                 max_assignees */
 };
 
 enum handoff_step {

@@ -45,18 +45,25 @@ struct mistakes {
     size_t n;
 };
 
+struct inventory_options {
+    /* The kinds of trackers that the file may name, handoff_tracker_kinds; ends with NULL and must outlive
+     * the inventory. NULL: none. */
+    const struct tracker_kind *const *tracker_kinds;
+    /* Receives at most MISTAKES_MAX mistakes; err is then the only one, or their number. NULL: reading ends
+     * at the first mistake. */
+    struct mistakes *mistakes;
+};
+
 /*
  * Reads an inventory; a NULL path makes an empty one. Refuses (ERR_USAGE) a file that belongs to neither the
- * user nor root, or that others can write. Every error about its content is ERR_USAGE.
- *
- * `mistakes` receives at most MISTAKES_MAX mistakes; err is then the only one, or their number. With NULL,
- * reading ends at the first mistake.
+ * user nor root, or that others can write. Every error about its content is ERR_USAGE. NULL options have no
+ * member set.
  */
-int inventory_load(const char *path, struct mistakes *mistakes, struct inventory **ret, struct err *err);
-/* The same for bytes; `name` is for messages. inventory_parse ends at the first mistake. */
-int inventory_parse_all(const char *name, struct str text, struct mistakes *mistakes, struct inventory **ret,
-                        struct err *err);
-int inventory_parse(const char *name, const void *p, size_t n, struct inventory **ret, struct err *err);
+int inventory_load(const char *path, const struct inventory_options *options, struct inventory **ret,
+                   struct err *err);
+/* The same for bytes; `name` is for messages. */
+int inventory_parse(const char *name, struct str text, const struct inventory_options *options,
+                    struct inventory **ret, struct err *err);
 void inventory_free(struct inventory *inv);
 
 /* All hosts, in the order of the file. */

@@ -214,9 +214,11 @@ static struct inventory *new_inventory(void)
     return inv;
 }
 
-int inventory_parse_all(const char *name, struct str text, struct mistakes *mistakes, struct inventory **ret,
-                        struct err *err)
+int inventory_parse(const char *name, struct str text, const struct inventory_options *options,
+                    struct inventory **ret, struct err *err)
 {
+    static const struct tracker_kind *const no_kinds[] = {NULL};
+    struct inventory_options o = options ? *options : (struct inventory_options){.mistakes = NULL};
     int rc = -1;
     struct yaml_tree *tree = NULL;
     struct err why = ERR_INIT;
@@ -226,14 +228,17 @@ int inventory_parse_all(const char *name, struct str text, struct mistakes *mist
         err_nomem(&why);
         goto out;
     }
-    struct schema s = {.dir = dir, .inv = inv, .mistakes = mistakes};
+    struct schema s = {.dir = dir,
+                       .inv = inv,
+                       .tracker_kinds = o.tracker_kinds ? o.tracker_kinds : no_kinds,
+                       .mistakes = o.mistakes};
     int read = yaml_tree_parse_repeats(name, text.p, text.n, &tree, &why);
     s.tree = tree;
     if (read == 0)
         read = read_all(&s, &why);
     if (read < 0) {
         schema_note(&s, &why);
-        summarize_mistakes(mistakes, name, &why);
+        summarize_mistakes(o.mistakes, name, &why);
         goto out;
     }
     *ret = inv;
@@ -246,11 +251,6 @@ out:
     free(dir);
     inventory_free(inv);
     return rc;
-}
-
-int inventory_parse(const char *name, const void *p, size_t n, struct inventory **ret, struct err *err)
-{
-    return inventory_parse_all(name, (struct str){p, n}, NULL, ret, err);
 }
 
 /* Checks that no other user can write to the file, which decides which commands ssh runs. */
@@ -289,7 +289,8 @@ static int read_file(int fd, const char *path, struct buf *into, struct err *err
     return 0;
 }
 
-int inventory_load(const char *path, struct mistakes *mistakes, struct inventory **ret, struct err *err)
+int inventory_load(const char *path, const struct inventory_options *options, struct inventory **ret,
+                   struct err *err)
 {
     if (!path) {
         struct inventory *empty = new_inventory();
@@ -307,7 +308,7 @@ int inventory_load(const char *path, struct mistakes *mistakes, struct inventory
         return -1;
     }
     if (check_owner(fd, path, err) == 0 && read_file(fd, path, &text, err) == 0)
-        rc = inventory_parse_all(path, (struct str){buf_str(&text), text.len}, mistakes, ret, err);
+        rc = inventory_parse(path, (struct str){buf_str(&text), text.len}, options, ret, err);
     buf_release(&text);
     fd_close(&fd);
     return rc;

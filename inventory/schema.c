@@ -131,14 +131,14 @@ static const char *meant_name(const struct yaml_node *item)
     return item->first ? item->first->key->text : NULL;
 }
 
-/* An example of the settings below a name of a section. */
+/* An example of the settings below a name of a section; NULL: there is none. */
 static const char *example_below(const char *what)
 {
     static const struct {
         const char *what, *line;
     } examples[] = {{"services", "port: 6060"},
                     {"hosts", "services: [NAME]"},
-                    {"trackers", "kind: gitlab"},
+                    {"trackers", "url: https://HOST"},
                     {"teams", "recipients: [FILE]"}};
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++)
         if (strcmp(examples[i].what, what) == 0)

@@ -15,7 +15,8 @@ struct schema {
     struct inventory *inv;
     const struct yaml_node *services; /* the section of that name; NULL: none */
     const struct yaml_node *hosts;
-    struct mistakes *mistakes; /* NULL: reading ends at the first one */
+    const struct tracker_kind *const *tracker_kinds; /* ends with NULL */
+    struct mistakes *mistakes;                       /* NULL: reading ends at the first one */
 };
 
 struct schema_key {

@@ -103,7 +103,7 @@ static int read_words(const struct schema *s, const struct yaml_node *value, con
         char *word = NULL;
         if (schema_text(s, v, &word, err) < 0)
             return -1;
-        /* GitLab takes labels as one comma-separated list. */
+        /* Some trackers take labels as one comma-separated list. */
         int rc = strchr(word, ',') ? yaml_tree_err(s->tree, v, err, "%s must not have \",\" in them", what)
                                    : strlist_add(into, word, err);
         free(word);
@@ -149,18 +149,18 @@ static const struct schema_key team_keys[] = {
 static int check_keys(const struct schema *s, const struct entry *e, const struct yaml_node *key,
                       struct err *err)
 {
+    const struct tracker_kind *kind = e->tracker ? e->team->tracker->kind : NULL;
     if (e->team->recipients.n == 0) {
         yaml_tree_err(s->tree, key, err, "team \"%s\" has no recipients", key->text);
         return err_hint(err, "add recipients: a list of public keys and files of them");
     }
     if (e->tracker && !e->project) {
         yaml_tree_err(s->tree, e->tracker->key, err, "\"tracker\" needs a \"project\"");
-        return err_hint(err, "a project's path (GitLab), its identifier (Redmine), or a queue (RT)");
+        return err_hint(err, "%s: %s", kind->title, kind->project);
     }
-    if (e->tracker && e->team->tracker->kind != TRACKER_GITLAB && e->labels)
+    if (e->tracker && !kind->labels && e->labels)
         return yaml_tree_err(s->tree, e->labels->key, err,
-                             "\"labels\" has no meaning with %s, which has none",
-                             tracker_kind_name(e->team->tracker->kind));
+                             "\"labels\" has no meaning with %s, which has none", kind->name);
     const struct yaml_node *stray = e->tracker   ? NULL
                                     : e->project ? e->project
                                     : e->labels  ? e->labels

@@ -7,16 +7,24 @@
 
 #include "base/base.h"
 
+/* A kind of tracker, as far as the inventory checks its settings. handoff/ defines the kinds and has a table
+ * of them, handoff_tracker_kinds. */
+struct tracker_kind {
+    const char *name;     /* the value of the key `kind`: "gitlab" */
+    const char *title;    /* the product's own name: "GitLab" */
+    const char *project;  /* the meaning of the key `project`: "a project's path" */
+    bool labels;          /* its issues have labels */
+    size_t max_assignees; /* of one issue */
+};
+
 /* A tracker, which has the issues. */
-enum tracker_kind { TRACKER_GITLAB, TRACKER_REDMINE, TRACKER_RT };
 struct tracker {
     char *name;
-    enum tracker_kind kind;
+    const struct tracker_kind *kind;
     char *url; /* https://HOST[:PORT][/PATH], without a trailing slash; http:// only with a loopback host */
     struct secret_ref token;
     char *ca; /* the authorities to trust, PEM, absolute; NULL: the system's */
 };
-const char *tracker_kind_name(enum tracker_kind kind);
 
 /* An encryption recipient: a key itself ("age1...", "ssh-ed25519 AAAA..."), or a file of keys. */
 struct recipient {

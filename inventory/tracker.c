@@ -1,5 +1,6 @@
 #include "inventory/sections.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,25 +19,33 @@ struct entry {
     const struct yaml_node *token;
 };
 
-static const char *const kind_names[] = {
-    [TRACKER_GITLAB] = "gitlab", [TRACKER_REDMINE] = "redmine", [TRACKER_RT] = "rt"};
-#define N_KINDS (sizeof kind_names / sizeof *kind_names)
-
-const char *tracker_kind_name(enum tracker_kind kind)
+#define KINDS_TEXT 200
+/* Writes the names of all kinds, each between two quotes: "gitlab, redmine or rt". Returns dst. */
+static const char *list_kinds(const struct schema *s, const char *quote, char dst[static KINDS_TEXT])
 {
-    return kind_names[kind];
+    const struct tracker_kind *const *kinds = s->tracker_kinds;
+    size_t used = 0;
+    snprintf(dst, KINDS_TEXT, "of a known tracker");
+    for (size_t i = 0; kinds[i] && used < KINDS_TEXT; i++)
+        used += (size_t)snprintf(dst + used, KINDS_TEXT - used, "%s%s%s%s",
+                                 i == 0         ? ""
+                                 : kinds[i + 1] ? ", "
+                                                : " or ",
+                                 quote, kinds[i]->name, quote);
+    return dst;
 }
 
 static int read_kind(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
+    char names[KINDS_TEXT];
     e->kind = value;
-    for (size_t i = 0; value->kind == YAML_SCALAR && i < N_KINDS; i++)
-        if (strcmp(value->text, kind_names[i]) == 0) {
-            e->tracker->kind = (enum tracker_kind)i;
+    for (size_t i = 0; value->kind == YAML_SCALAR && s->tracker_kinds[i]; i++)
+        if (strcmp(value->text, s->tracker_kinds[i]->name) == 0) {
+            e->tracker->kind = s->tracker_kinds[i];
             return 0;
         }
-    return yaml_tree_err(s->tree, value, err, "kind must be \"gitlab\", \"redmine\" or \"rt\"");
+    return yaml_tree_err(s->tree, value, err, "kind must be %s", list_kinds(s, "\"", names));
 }
 
 /* Returns the length of "HOST" or "[ADDRESS]" at the start; 0 without one. */
@@ -136,9 +145,10 @@ static const struct schema_key keys[] = {
 static int check_keys(const struct schema *s, const struct entry *e, const struct yaml_node *key,
                       struct err *err)
 {
+    char names[KINDS_TEXT];
     if (!e->kind || !e->url) {
         yaml_tree_err(s->tree, key, err, "tracker \"%s\" has no \"%s\"", key->text, e->kind ? "url" : "kind");
-        return err_hint(err, "it needs kind: gitlab, redmine or rt, and url: https://HOST");
+        return err_hint(err, "it needs kind: %s, and url: https://HOST", list_kinds(s, "", names));
     }
     if (!e->token) {
         yaml_tree_err(s->tree, key, err, "tracker \"%s\" does not say where its token is", key->text);

@@ -56,12 +56,11 @@ static void on_step(void *ctx, enum handoff_step step, enum handoff_outcome outc
         fd_write_all(c->fds[1], "x", 1, NULL);
 }
 
-static enum tracker_kind kind_of(const char *name)
+static const struct tracker_kind *kind_of(const char *name)
 {
-    static const char *const kinds[] = {"gitlab", "redmine", "rt"};
-    for (int kind = TRACKER_GITLAB; kind <= TRACKER_RT; kind++)
-        if (strcmp(name, kinds[kind]) == 0)
-            return (enum tracker_kind)kind;
+    for (const struct tracker_kind *const *kind = handoff_tracker_kinds; *kind; kind++)
+        if (strcmp(name, (*kind)->name) == 0)
+            return *kind;
     fprintf(stderr, "handoff: no such kind: %s\n", name);
     exit(2);
 }

@@ -31,7 +31,7 @@
 
 /* What a run is made with. */
 static struct {
-    enum tracker_kind kind;
+    const struct tracker_kind *kind;
     const char *path; /* requests with this in their path get the input */
     int status;       /* with this status; 0: the one that is expected */
     struct str input;
@@ -43,12 +43,17 @@ static struct {
 /* A hand-off that sends more requests has let an answer decide how many. */
 #define MOST_REQUESTS 500
 
+static bool is_kind(const char *name)
+{
+    return strcmp(tracker.kind->name, name) == 0;
+}
+
 static int expected_status(const struct http_request *r)
 {
     if (strcmp(r->method, "GET") == 0)
         return 200;
     if (strcmp(r->method, "PUT") == 0)
-        return r->file ? 201 : tracker.kind == TRACKER_REDMINE ? 204 : 200;
+        return r->file ? 201 : is_kind("redmine") ? 204 : 200;
     return 201;
 }
 
@@ -63,7 +68,7 @@ static void add_right_answer(const struct http_request *r, struct buf *to)
     else if (strstr(r->path, "?include=attachments"))
         buf_addf(to, ISSUE "\"attachments\":[{\"id\":1,\"filename\":\"%s\",\"filesize\":%zu}]}}",
                  tracker.file, strlen(CARGO));
-    else if (r->body && tracker.kind == TRACKER_RT)
+    else if (r->body && is_kind("rt"))
         buf_adds(to, "{\"Content\":\"" CARGO_BASE64 "\"}");
     else if (r->body)
         buf_adds(to, CARGO);
@@ -75,7 +80,7 @@ static void add_right_answer(const struct http_request *r, struct buf *to)
  * is looked through for the note. */
 static bool is_hostile(const struct http_request *r)
 {
-    bool first_list = tracker.kind == TRACKER_RT && strstr(r->path, "/attachments?") && !tracker.stored;
+    bool first_list = is_kind("rt") && strstr(r->path, "/attachments?") && !tracker.stored;
     tracker.stored = tracker.stored || first_list;
     return strstr(r->path, tracker.path) && !(first_list && tracker.path[1]);
 }
@@ -139,9 +144,12 @@ static void hand_off(const char *issue, bool encrypted)
     (void)handoff_run(&request, &options, &result, &err);
 }
 
-static void answer(enum tracker_kind kind, const char *path, int status, struct str input)
+static void answer(const char *kind, const char *path, int status, struct str input)
 {
-    tracker.kind = kind;
+    const struct tracker_kind *const *k = handoff_tracker_kinds;
+    while (strcmp((*k)->name, kind) != 0)
+        k++;
+    tracker.kind = *k;
     tracker.path = path;
     tracker.status = status;
     tracker.input = input;
@@ -171,10 +179,9 @@ static const struct cost_grammar texts[] = {
 
 static void answer_all(const char *p, size_t n)
 {
-    static const enum tracker_kind kinds[] = {TRACKER_GITLAB, TRACKER_REDMINE, TRACKER_RT};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        answer(kinds[i], "/", 0, (struct str){p, n});
-        answer(kinds[i], "/", 422, (struct str){p, n});
+    for (const struct tracker_kind *const *kind = handoff_tracker_kinds; *kind; kind++) {
+        answer((*kind)->name, "/", 0, (struct str){p, n});
+        answer((*kind)->name, "/", 422, (struct str){p, n});
     }
 }
 
@@ -189,7 +196,7 @@ static const struct cost_grammar package_files[] = {
 
 static void answer_package_files(const char *p, size_t n)
 {
-    answer(TRACKER_GITLAB, "/package_files", 0, (struct str){p, n});
+    answer("gitlab", "/package_files", 0, (struct str){p, n});
 }
 
 static const struct cost_grammar members[] = {
@@ -202,7 +209,7 @@ static const struct cost_grammar members[] = {
 
 static void answer_members(const char *p, size_t n)
 {
-    answer(TRACKER_REDMINE, "/memberships", 0, (struct str){p, n});
+    answer("redmine", "/memberships", 0, (struct str){p, n});
 }
 
 static const struct cost_grammar issue_files[] = {
@@ -213,7 +220,7 @@ static const struct cost_grammar issue_files[] = {
 
 static void answer_issue(const char *p, size_t n)
 {
-    answer(TRACKER_REDMINE, "/issues/", 0, (struct str){p, n});
+    answer("redmine", "/issues/", 0, (struct str){p, n});
 }
 
 static const struct cost_grammar journals[] = {
@@ -224,7 +231,7 @@ static const struct cost_grammar journals[] = {
 
 static void answer_journals(const char *p, size_t n)
 {
-    answer(TRACKER_REDMINE, "?include=journals", 0, (struct str){p, n});
+    answer("redmine", "?include=journals", 0, (struct str){p, n});
 }
 
 #define TEXT "{\"id\":\"2\",\"ContentType\":\"text/plain\"}"
@@ -238,7 +245,7 @@ static const struct cost_grammar attachments[] = {
 
 static void answer_attachments(const char *p, size_t n)
 {
-    answer(TRACKER_RT, "/attachments?", 0, (struct str){p, n});
+    answer("rt", "/attachments?", 0, (struct str){p, n});
 }
 
 /* ---- addresses

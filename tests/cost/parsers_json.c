@@ -9,6 +9,7 @@
 #include "bundle/items.h"
 #include "bundle/manifest_inside.h"
 #include "bundle/readme.h"
+#include "handoff/handoff.h"
 #include "handoff/summary.h"
 #include "page/builder.h"
 #include "discovery/discovery.h"
@@ -256,7 +257,7 @@ static void run_discovery(struct discovered *f)
     struct source_use *use = NULL;
     struct discovered_counts counts;
     size_t n = 0;
-    if (inventory_parse("inv", inventory_text, strlen(inventory_text), &inv, NULL) < 0 ||
+    if (inventory_parse("inv", str_of(inventory_text), NULL, &inv, NULL) < 0 ||
         targets_use_source(&targets, inventory_sources(inv, &n)[0], &use, NULL) < 0)
         abort();
     struct discovery d = DISCOVERY_INIT(inv, &targets);
@@ -347,7 +348,8 @@ static const struct cost_grammar inventories[] = {
 static void load_inventory(const char *p, size_t n)
 {
     struct inventory *inv = NULL;
-    if (inventory_parse("inv", p, n, &inv, NULL) == 0)
+    struct inventory_options options = {.tracker_kinds = handoff_tracker_kinds};
+    if (inventory_parse("inv", (struct str){p, n}, &options, &inv, NULL) == 0)
         inventory_free(inv);
 }
 

@@ -114,13 +114,12 @@ static const char *cargo_path(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
-    static const enum tracker_kind kinds[] = {TRACKER_GITLAB, TRACKER_REDMINE, TRACKER_RT};
     if (n == 0)
         return 0;
     char name[] = "work", url[] = "https://tracker.example", where[] = "FUZZ_TOKEN", who[] = "ann",
          *people[] = {who};
     struct tracker tracker = {.name = name,
-                              .kind = kinds[(p[0] & 0x3) % 3],
+                              .kind = handoff_tracker_kinds[(p[0] & 0x3) % 3],
                               .url = url,
                               .token = {.source = SECRET_ENV, .where = where}};
     struct handoff_request request = {

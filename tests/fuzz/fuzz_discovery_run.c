@@ -104,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     int64_t start = cpu_ns();
     unsigned form = p[0] % 4;
     size_t half = p[0] / 4 ? (n - 1) * (size_t)(p[0] / 4) / 64 : n - 1;
-    assert(inventory_parse("inv", inventory_text, strlen(inventory_text), &inv, &err) == 0);
+    assert(inventory_parse("inv", str_of(inventory_text), NULL, &inv, &err) == 0);
     struct targets targets = {0};
     struct discovery d = DISCOVERY_INIT(inv, &targets);
     discover(&d, 0, form, p + 1, half);

@@ -1,6 +1,7 @@
 /* An inventory: whatever is accepted is fit for paths, for command lines of ssh and for requests. */
 #include "tests/fuzz/fuzz.h"
 
+#include "handoff/handoff.h"
 #include "inventory/inventory.h"
 #include "base/banned.h"
 
@@ -56,9 +57,10 @@ static void check_mistakes(const uint8_t *p, size_t n)
 {
     struct inventory *inv = NULL;
     struct mistakes m = {.n = 0};
+    struct inventory_options options = {.tracker_kinds = handoff_tracker_kinds, .mistakes = &m};
     struct err err = ERR_INIT;
     struct str text = {(const char *)p, n};
-    assert(inventory_parse_all("inv", text, &m, &inv, &err) == -1 && !inv && err.kind == ERR_USAGE);
+    assert(inventory_parse("inv", text, &options, &inv, &err) == -1 && !inv && err.kind == ERR_USAGE);
     assert(m.n >= 1 && m.n <= MISTAKES_MAX);
     for (size_t i = 0; i < m.n; i++)
         fuzz_expect_err_lines(&m.items[i], true);
@@ -68,7 +70,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
     struct inventory *inv = NULL;
     struct err err = ERR_INIT;
-    if (inventory_parse("inv", p, n, &inv, &err) < 0) {
+    struct inventory_options options = {.tracker_kinds = handoff_tracker_kinds};
+    if (inventory_parse("inv", (struct str){(const char *)p, n}, &options, &inv, &err) < 0) {
         fuzz_expect_err_lines(&err, true);
         assert(!inv && err.kind == ERR_USAGE && strncmp(err.msg, "inv:", 4) == 0);
         check_mistakes(p, n);

@@ -127,8 +127,9 @@ static int read_inventory(void *ctx, struct err *err)
 {
     const struct input *in = ctx;
     struct inventory *inv = NULL;
+    struct inventory_options options = {.tracker_kinds = handoff_tracker_kinds};
     alloc_mark(&inv, sizeof inv);
-    int rc = inventory_parse("dir/inv.yaml", in->p, in->n, &inv, err);
+    int rc = inventory_parse("dir/inv.yaml", (struct str){in->p, in->n}, &options, &inv, err);
     if (rc < 0)
         alloc_untouched(&inv, sizeof inv);
     else
@@ -189,7 +190,7 @@ static struct inventory *fresh_inventory(void)
     struct inventory *inv = NULL;
     size_t nth = alloc_pause();
     struct buf b = scratch_read(CORPUS "inventory/full");
-    assert_int_equal(inventory_parse("inv.yaml", b.data, b.len, &inv, NULL), 0);
+    assert_int_equal(inventory_parse("inv.yaml", (struct str){b.data, b.len}, NULL, &inv, NULL), 0);
     buf_release(&b);
     alloc_resume(nth);
     return inv;
@@ -307,7 +308,7 @@ static int discover(void *ctx, struct err *err)
     struct discovered f = {0};
     struct targets t = {0};
     struct buf b = BUF_INIT(65536);
-    int rc = inventory_parse("inv.yaml", text, sizeof text - 1, &inv, err);
+    int rc = inventory_parse("inv.yaml", (struct str){text, sizeof text - 1}, NULL, &inv, err);
     struct discovery d = DISCOVERY_INIT(inv, &t);
     if (rc == 0)
         rc = targets_find_source(inv, &t, "n", &use, err);
@@ -1184,8 +1185,8 @@ static void handoffs(void **state)
     char *path = scratch_file(*state, "b.age", "age-encryption.org/v1\n", 22);
     /* Where it reads, jansson does not tell a lack of memory from a mistake of the text's. */
     alloc.json_works = true;
-    for (int kind = TRACKER_GITLAB; kind <= TRACKER_RT; kind++) {
-        struct tracker tracker = {.name = name, .kind = (enum tracker_kind)kind, .url = url};
+    for (const struct tracker_kind *const *kind = handoff_tracker_kinds; *kind; kind++) {
+        struct tracker tracker = {.name = name, .kind = *kind, .url = url};
         struct handoff_request request = {.tracker = &tracker,
                                           .project = "ops",
                                           .file = path,
@@ -1193,7 +1194,7 @@ static void handoffs(void **state)
                                           .summary = "a summary",
                                           .reading = "how to read it",
                                           .assignees = {list, 1, 1}};
-        if (kind == TRACKER_GITLAB)
+        if ((*kind)->labels)
             request.labels = (struct strlist){list, 1, 1};
         assert_true(alloc_walk(hand_over, &request, 0) > 12);
         request.assignees.n = request.labels.n = 0;

@@ -165,7 +165,7 @@ static void session_begin(struct session *s, const char *dir, const char *name, 
                 "    services: [%s]\n",
                 services, host, strstr(services, "second") ? "first, second" : "first");
     *s = (struct session){0};
-    ok(inventory_parse("test.yaml", text, strlen(text), &s->inventory, &err), &err);
+    ok(inventory_parse("test.yaml", str_of(text), NULL, &s->inventory, &err), &err);
     free(text);
     ok(strlist_add(&s->selection.hosts, host, &err), &err);
     ok(inventory_select(s->inventory, &s->selection, &s->targets, &err), &err);

@@ -486,7 +486,7 @@ static struct inventory *inventory_of(const char *entries)
     struct inventory *inv = NULL;
     struct err err = ERR_INIT;
     char *text = text_of(HEAD "%s", entries);
-    ok(inventory_parse("inv.yaml", text, strlen(text), &inv, &err), &err);
+    ok(inventory_parse("inv.yaml", str_of(text), NULL, &inv, &err), &err);
     free(text);
     return inv;
 }
@@ -740,7 +740,7 @@ static void refuses_entry(const char *entry, const char *message, const char *hi
     struct inventory *inv = NULL;
     struct err err = ERR_INIT;
     char *text = text_of(HEAD "  - %s\n", entry);
-    refused(inventory_parse("inv.yaml", text, strlen(text), &inv, &err), &err, ERR_USAGE, message);
+    refused(inventory_parse("inv.yaml", str_of(text), NULL, &inv, &err), &err, ERR_USAGE, message);
     contains(err.hint, hint);
     free(text);
 }

@@ -127,7 +127,7 @@ static struct inventory *load(void)
     arena.p = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(arena.p != MAP_FAILED);
     arena.on = true;
-    int rc = inventory_parse("inv.yaml", file, sizeof file - 1, &inv, &err);
+    int rc = inventory_parse("inv.yaml", (struct str){file, sizeof file - 1}, NULL, &inv, &err);
     arena.on = false;
     if (rc < 0)
         fail_msg("%s", err.msg);

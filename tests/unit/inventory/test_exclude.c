@@ -30,7 +30,7 @@ static struct inventory *parse(const char *text)
 {
     struct inventory *inv = NULL;
     struct err err = ERR_INIT;
-    if (inventory_parse("inv.yaml", text, strlen(text), &inv, &err) < 0)
+    if (inventory_parse("inv.yaml", str_of(text), NULL, &inv, &err) < 0)
         fail_msg("%s", err.msg);
     return inv;
 }
@@ -242,7 +242,7 @@ static void one_case_only(void **state)
     struct inventory *inv = NULL;
     struct err err = ERR_INIT;
     const char text[] = "version: 1\nhosts:\n  web-[1-2]: { services: [] }\n  Web-2: { services: [] }\n";
-    assert_int_equal(inventory_parse("inv.yaml", text, sizeof text - 1, &inv, &err), -1);
+    assert_int_equal(inventory_parse("inv.yaml", (struct str){text, sizeof text - 1}, NULL, &inv, &err), -1);
     assert_string_equal(err.msg,
                         "inv.yaml:4:3: host \"Web-2\" differs only by case from \"web-2\" at inv.yaml:3:3");
     assert_string_equal(err.hint, "case does not count in host names, as in DNS");

@@ -54,7 +54,7 @@ static struct inventory *parse(const char *text)
 {
     struct inventory *inv = NULL;
     struct err err = ERR_INIT;
-    if (inventory_parse("/etc/team/inv.yaml", text, strlen(text), &inv, &err) < 0)
+    if (inventory_parse("/etc/team/inv.yaml", str_of(text), NULL, &inv, &err) < 0)
         fail_msg("%s", err.msg);
     return inv;
 }
@@ -64,7 +64,7 @@ static void refuses(const char *text, const char *message, const char *hint)
 {
     struct inventory *inv = NULL;
     struct err err = ERR_INIT;
-    assert_int_equal(inventory_parse("inv.yaml", text, strlen(text), &inv, &err), -1);
+    assert_int_equal(inventory_parse("inv.yaml", str_of(text), NULL, &inv, &err), -1);
     assert_null(inv);
     assert_string_equal(err.msg, message);
     assert_string_equal(err.hint, hint);
@@ -328,7 +328,9 @@ static void has_mistakes(const char *text, const char *expected)
     struct mistakes m = {.n = 0};
     struct err err = ERR_INIT;
     struct buf all = BUF_INIT(65536);
-    assert_int_equal(inventory_parse_all("inv.yaml", str_of(text), &m, &inv, &err), -1);
+    assert_int_equal(
+        inventory_parse("inv.yaml", str_of(text), &(struct inventory_options){.mistakes = &m}, &inv, &err),
+        -1);
     assert_null(inv);
     assert_int_equal(err.kind, ERR_USAGE);
     for (size_t i = 0; i < m.n; i++)
@@ -384,7 +386,9 @@ static void mistakes_are_bounded(void **state)
     buf_adds(&text, "version: 1\nhosts:\n");
     for (int i = 0; i < 200; i++)
         buf_addf(&text, "  h-%d: { services: [], zzzz: 1 }\n", i);
-    assert_int_equal(inventory_parse_all("inv.yaml", (struct str){text.data, text.len}, &m, &inv, &err), -1);
+    assert_int_equal(inventory_parse("inv.yaml", (struct str){text.data, text.len},
+                                     &(struct inventory_options){.mistakes = &m}, &inv, &err),
+                     -1);
     assert_int_equal(m.n, MISTAKES_MAX);
     assert_string_equal(err.msg, "inv.yaml has at least 20 mistakes");
     buf_release(&text);
@@ -751,7 +755,7 @@ static void long_file_name(void **state)
     struct err err = ERR_INIT;
     memset(name, 'n', sizeof name - 1);
     name[sizeof name - 1] = '\0';
-    assert_int_equal(inventory_parse(name, "a: 1", 4, &inv, &err), -1);
+    assert_int_equal(inventory_parse(name, (struct str){"a: 1", 4}, NULL, &inv, &err), -1);
     assert_non_null(strstr(err.msg, ": unknown key \"a\""));
 }
 
@@ -760,7 +764,7 @@ static void any_bytes(void *ctx, const struct spoiled *s)
     (void)ctx;
     struct inventory *inv = NULL;
     struct err err = ERR_INIT;
-    if (inventory_parse("inv.yaml", s->p, s->n, &inv, &err) < 0) {
+    if (inventory_parse("inv.yaml", (struct str){s->p, s->n}, NULL, &inv, &err) < 0) {
         assert_int_equal(err.kind, ERR_USAGE);
         assert_memory_equal(err.msg, "inv.yaml:", 9);
     }
@@ -788,7 +792,8 @@ static void ten_thousand_hosts(void **state)
         buf_addf(&text, "  web-%05d: { address: web-%05d.example.internal, services: [api] }\n", i, i);
     buf_adds(&text, "groups: { all: ['web-*'] }\n");
     int64_t start = clock_now();
-    assert_int_equal(inventory_parse("inv.yaml", buf_str(&text), text.len, &inv, &err), 0);
+    assert_int_equal(inventory_parse("inv.yaml", (struct str){buf_str(&text), text.len}, NULL, &inv, &err),
+                     0);
     int64_t took = clock_now() - start;
     print_message("10,000 hosts, %zu bytes: %lld ms\n", text.len, (long long)took);
     inventory_hosts(inv, &n);
@@ -810,7 +815,8 @@ static void deep_nesting_fails_at_once(void **state)
         while (text.len + strlen(pieces[i]) <= text.max)
             buf_adds(&text, pieces[i]);
         int64_t start = clock_now();
-        assert_int_equal(inventory_parse("inv.yaml", buf_str(&text), text.len, &inv, &err), -1);
+        assert_int_equal(
+            inventory_parse("inv.yaml", (struct str){buf_str(&text), text.len}, NULL, &inv, &err), -1);
         assert_in_range(clock_now() - start, 0, 1000);
         if (i == 0)
             assert_string_equal(err.msg, "inv.yaml:1:17: nested deeper than 16 levels");
@@ -887,7 +893,8 @@ static void a_hundred_thousand_hosts(void **state)
     buf_adds(&text, "version: 1\nservices: { api: { port: 6060 } }\nhosts:\n");
     for (int i = 0; i < 100000; i++)
         buf_addf(&text, "  web-%05d: { address: web-%05d.example.internal, services: [api] }\n", i, i);
-    assert_int_equal(inventory_parse("inv.yaml", buf_str(&text), text.len, &inv, &err), 0);
+    assert_int_equal(inventory_parse("inv.yaml", (struct str){buf_str(&text), text.len}, NULL, &inv, &err),
+                     0);
     inventory_hosts(inv, &n);
     assert_int_equal(n, 100000);
     inventory_free(inv);

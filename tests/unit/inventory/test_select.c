@@ -28,7 +28,7 @@ static struct inventory *load(void)
 {
     struct inventory *inv = NULL;
     struct err err = ERR_INIT;
-    if (inventory_parse("inv.yaml", file, sizeof file - 1, &inv, &err) < 0)
+    if (inventory_parse("inv.yaml", (struct str){file, sizeof file - 1}, NULL, &inv, &err) < 0)
         fail_msg("%s", err.msg);
     return inv;
 }
@@ -223,7 +223,7 @@ static void made_names_are_unique(void **state)
                                "hosts: { web: { services: [port-80] } }\n";
     struct inventory *inv = NULL;
     struct targets t = {0};
-    assert_int_equal(inventory_parse("inv.yaml", text, sizeof text - 1, &inv, NULL), 0);
+    assert_int_equal(inventory_parse("inv.yaml", (struct str){text, sizeof text - 1}, NULL, &inv, NULL), 0);
     struct asked port = {.hosts = {"web"}, .services = "port-80", .port = 80};
     adds(inv, &t, port, "web/port-80 web/port-80-2");
     adds(inv, &t, port, "web/port-80 web/port-80-2");

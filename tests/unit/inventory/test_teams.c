@@ -29,11 +29,22 @@ static const char full[] =
     "  red: { kind: redmine, url: \"http://127.0.0.1:3000\", token_file: ~/red }\n"
     "  tickets: { kind: rt, url: \"http://[::1]\", token_command: pass rt }\n";
 
+/* The inventory has no kinds of its own. */
+static const struct tracker_kind gitlab = {.name = "gitlab",
+                                           .title = "GitLab",
+                                           .project = "a project's path, GROUP/PROJECT",
+                                           .labels = true,
+                                           .max_assignees = 20},
+                                 redmine = {.name = "redmine", .title = "Redmine"},
+                                 rt = {.name = "rt", .title = "Request Tracker", .project = "a queue's name"};
+static const struct tracker_kind *const kinds[] = {&gitlab, &redmine, &rt, NULL};
+static const struct inventory_options options = {.tracker_kinds = kinds};
+
 static struct inventory *parse(const char *text)
 {
     struct inventory *inv = NULL;
     struct err err = ERR_INIT;
-    ok(inventory_parse("/etc/team/inv.yaml", text, strlen(text), &inv, &err), &err);
+    ok(inventory_parse("/etc/team/inv.yaml", str_of(text), &options, &inv, &err), &err);
     return inv;
 }
 
@@ -41,7 +52,7 @@ static void refuses(const char *text, const char *message, const char *hint)
 {
     struct inventory *inv = NULL;
     struct err err = ERR_INIT;
-    assert_int_equal(inventory_parse("inv.yaml", text, strlen(text), &inv, &err), -1);
+    assert_int_equal(inventory_parse("inv.yaml", str_of(text), &options, &inv, &err), -1);
     assert_string_equal(err.msg, message);
     assert_string_equal(err.hint, hint);
     assert_int_equal(err.kind, ERR_USAGE);
@@ -55,13 +66,13 @@ static void trackers_are_read(void **state)
     struct err err = ERR_INIT;
     const struct tracker *t = NULL;
     ok(inventory_tracker(inv, "gitlab", &t, &err), &err);
-    assert_int_equal(t->kind, TRACKER_GITLAB);
+    assert_ptr_equal(t->kind, &gitlab);
     assert_string_equal(t->url, "https://gitlab.example:8443/sub");
     assert_int_equal(t->token.source, SECRET_ENV);
     assert_string_equal(t->token.where, "GITLAB_TOKEN");
     assert_string_equal(t->ca, "/etc/team/corp.pem");
     ok(inventory_tracker(inv, "red", &t, &err), &err);
-    assert_string_equal(tracker_kind_name(t->kind), "redmine");
+    assert_ptr_equal(t->kind, &redmine);
     assert_string_equal(t->url, "http://127.0.0.1:3000");
     assert_string_equal(t->token.where, "/home/someone/red");
     assert_null(t->ca);
@@ -206,7 +217,7 @@ static void teams_are_checked(void **state)
     team_refuses("{ recipients: [ a ], tracker: lap, project: x }", 31, "no tracker \"lap\" in the inventory",
                  "did you mean \"lab\"?");
     team_refuses("{ recipients: [ a ], tracker: lab }", 22, "\"tracker\" needs a \"project\"",
-                 "a project's path (GitLab), its identifier (Redmine), or a queue (RT)");
+                 "Request Tracker: a queue's name");
     team_refuses("{ recipients: [ a ], project: x }", 22, "\"project\" has no meaning without \"tracker\"",
                  "");
     team_refuses("{ recipients: [ a ], labels: [ x ] }", 22, "\"labels\" has no meaning without \"tracker\"",

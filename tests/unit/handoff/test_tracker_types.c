@@ -1,0 +1,112 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "handoff/handoff.h"
+#include "handoff/job.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+static void every_kind_has_its_type(void **state)
+{
+    (void)state;
+    const struct tracker_kind stranger = {.name = "gitlab"};
+    for (size_t i = 0; handoff_tracker_kinds[i]; i++) {
+        const struct tracker_kind *kind = handoff_tracker_kinds[i];
+        const struct tracker_type *type = tracker_type_of(kind);
+        assert_ptr_equal(&type->kind, kind);
+        assert_true(text_is_name(kind->name) && *kind->title && *kind->project);
+        assert_true(*type->auth && *type->place && *type->issue && *type->may && *type->assignee);
+        assert_true(type->look_place && type->look && type->create && type->upload && type->verify);
+        assert_true(type->words && type->note && type->read_note);
+        for (size_t k = 0; k < i; k++)
+            assert_string_not_equal(handoff_tracker_kinds[k]->name, kind->name);
+    }
+    assert_null(tracker_type_of(&stranger));
+}
+
+static void the_inventory_takes_every_kind(void **state)
+{
+    (void)state;
+    const struct inventory_options options = {.tracker_kinds = handoff_tracker_kinds};
+    for (size_t i = 0; handoff_tracker_kinds[i]; i++) {
+        char text[300];
+        struct inventory *inv = NULL;
+        struct err err = ERR_INIT;
+        const struct tracker *t = NULL;
+        snprintf(text, sizeof text,
+                 "version: 1\ntrackers: { lab: { kind: %s, url: https://a, token_env: A } }\n",
+                 handoff_tracker_kinds[i]->name);
+        ok(inventory_parse("inv.yaml", str_of(text), &options, &inv, &err), &err);
+        ok(inventory_tracker(inv, "lab", &t, &err), &err);
+        assert_ptr_equal(t->kind, handoff_tracker_kinds[i]);
+        inventory_free(inv);
+    }
+}
+
+/* ---- documentation ------------------------------------------------------------------------------------- */
+
+static void write_markdown(struct buf *b)
+{
+    buf_adds(
+        b, "| `kind` | tracker | a team's `project` | an assignee, how many | `labels` | permissions of the "
+           "token |\n|---|---|---|---|---|---|\n");
+    for (size_t i = 0; handoff_tracker_kinds[i]; i++) {
+        const struct tracker_kind *kind = handoff_tracker_kinds[i];
+        const struct tracker_type *type = tracker_type_of(kind);
+        buf_addf(b, "| `%s` | %s | %s | %s, at most %zu | %s | %s |\n", kind->name, kind->title,
+                 kind->project, type->assignee, kind->max_assignees, kind->labels ? "yes" : "no", type->may);
+    }
+}
+
+static void write_mdoc(struct buf *b)
+{
+    for (size_t i = 0; handoff_tracker_kinds[i]; i++) {
+        const struct tracker_kind *kind = handoff_tracker_kinds[i];
+        buf_addf(b, ".Cm %s\n(%s; a team's project is %s)%s\n", kind->name, kind->title, kind->project,
+                 handoff_tracker_kinds[i + 1] ? "," : ".");
+    }
+}
+
+static void check_document(const char *path, const char *begin, const char *end, void (*write)(struct buf *b))
+{
+    struct err err = ERR_INIT;
+    struct buf had = BUF_INIT(1u << 20), renewed = BUF_INIT(1u << 20);
+    ok(file_read(path, &had, &err), &err);
+    const char *from = strstr(buf_str(&had), begin), *to = strstr(buf_str(&had), end);
+    assert_true(from && to && from < to);
+    from = strchr(from, '\n') + 1;
+    buf_add(&renewed, buf_str(&had), (size_t)(from - buf_str(&had)));
+    write(&renewed);
+    buf_adds(&renewed, to);
+    const char *how = getenv("TRACKERS_TABLE");
+    if (how && strcmp(how, "renew") == 0)
+        ok(file_write(path, buf_str(&renewed), renewed.len, &err), &err);
+    else
+        assert_string_equal(buf_str(&had), buf_str(&renewed));
+    buf_release(&had);
+    buf_release(&renewed);
+}
+
+/* TRACKERS_TABLE=renew writes both documents instead of checking them. */
+static void the_documents_have_every_kind(void **state)
+{
+    (void)state;
+    check_document("docs/inventory.md", "<!-- trackers:", "<!-- end of trackers", write_markdown);
+    check_document("docs/man/profgrab-inventory.5", ".\\\" trackers:", ".\\\" end of trackers", write_mdoc);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kind_has_its_type),
+        cmocka_unit_test(the_inventory_takes_every_kind),
+        cmocka_unit_test(the_documents_have_every_kind),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
