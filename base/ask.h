@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/err.h"
+#include "base/data/err.h"
 #include "base/secret.h"
 
 struct question {

@@ -9,7 +9,7 @@
 
 #include "base/fd.h"
 #include "base/file.h"
-#include "base/finder.h"
+#include "base/data/finder.h"
 #include "base/banned.h"
 
 enum { MAX_TRIES = 1000 };

@@ -11,7 +11,7 @@
 #define BASE_ATOMIC_FILE_H
 
 #include "base/beneath.h"
-#include "base/err.h"
+#include "base/data/err.h"
 
 struct atomic_file;
 

@@ -24,7 +24,7 @@
 #endif
 
 #include "base/fd.h"
-#include "base/text.h"
+#include "base/data/text.h"
 #include "base/banned.h"
 
 /* A directory that only starts a lookup needs no permission to list it. */

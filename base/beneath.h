@@ -20,8 +20,8 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
-#include "base/buf.h"
-#include "base/err.h"
+#include "base/data/buf.h"
+#include "base/data/err.h"
 
 struct beneath {
     int fd;           /* the directory; the caller closes it */

@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-#include "base/text.h"
+#include "base/data/text.h"
 #include "base/banned.h"
 
 /* Profiles inflate to ten times their size, and dumps of goroutines to fifty. A profile in memory takes three

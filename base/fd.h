@@ -12,8 +12,8 @@
 #include <sys/types.h>
 #include <sys/un.h>
 
-#include "base/buf.h"
-#include "base/err.h"
+#include "base/data/buf.h"
+#include "base/data/err.h"
 
 /* A pipe: [0] to read, [1] to write. */
 int fd_pipe(int fds[2], struct err *err);

@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
-#include "base/err.h"
+#include "base/data/buf.h"
+#include "base/data/err.h"
 
 /* Reads a whole file into `ret` (an initialised buffer whose `max` is the limit). ERR_NOT_FOUND if it does
  * not exist, ERR_FAILED if it is larger than the limit or no regular file. */

@@ -5,15 +5,17 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "base/proc_inside.h"
-#include "base/text.h"
+#include "base/proc_bounds.h"
+#include "base/data/text.h"
 #include "base/banned.h"
 
 extern char **environ;
@@ -305,4 +307,71 @@ int proc_run(const char *const argv[], const struct proc_limits *limits, struct 
 void proc_result_release(struct proc_result *r)
 {
     buf_release(&r->out);
+}
+
+/* The child handles the terminal's signals; the parent ignores them. */
+struct terminal_signals {
+    struct sigaction interrupt, quit;
+};
+
+static void ignore_signals(struct terminal_signals *before)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigaction(SIGINT, &ignore, &before->interrupt);
+    sigaction(SIGQUIT, &ignore, &before->quit);
+}
+
+static void restore_signals(const struct terminal_signals *before)
+{
+    sigaction(SIGINT, &before->interrupt, NULL);
+    sigaction(SIGQUIT, &before->quit, NULL);
+}
+
+int proc_run_copy(proc_body_fn *body, void *ctx, int cancel_fd, int *ret_exit_code, struct err *err)
+{
+    struct terminal_signals before;
+    struct err why = ERR_INIT;
+    int alive[2];
+    if (fd_pipe(alive, err) < 0)
+        return -1;
+    ignore_signals(&before);
+    pid_t pid = fork();
+    if (pid == 0) {
+        restore_signals(&before);
+        proc_drop_handlers();
+        _exit(body(ctx));
+    }
+    int rc = pid < 0 ? err_sys(err, "cannot start another process") : 0;
+    fd_close(&alive[1]);
+    if (rc == 0 && fd_wait(alive[0], POLLIN, CLOCK_NEVER, cancel_fd, &why) < 0) {
+        proc_end(pid);
+        *err = why;
+        rc = -1;
+    } else if (rc == 0) {
+        *ret_exit_code = proc_wait(pid);
+    }
+    restore_signals(&before);
+    fd_close(&alive[0]);
+    return rc;
+}
+
+bool proc_is_program(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+char *proc_find_program(const char *name)
+{
+    const char *at = getenv("PATH");
+    for (size_t n; at && *at; at += n + (at[n] == ':')) {
+        char *path = NULL;
+        n = strcspn(at, ":");
+        if (*at != '/' || asprintf(&path, "%.*s/%s", (int)n, at, name) < 0)
+            continue;
+        if (proc_is_program(path))
+            return path;
+        free(path);
+    }
+    return NULL;
 }

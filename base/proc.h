@@ -11,8 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/buf.h"
-#include "base/err.h"
+#include "base/data/buf.h"
+#include "base/data/err.h"
 
 struct proc_limits {
     int64_t timeout_ms; /* since the start; then the child is killed (ERR_TIMEOUT) */

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
-#include "base/proc_inside.h"
+#include "base/proc_bounds.h"
 #include "base/banned.h"
 
 /* The child's status, written before its result. */

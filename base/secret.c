@@ -20,7 +20,7 @@
 
 #include "base/fd.h"
 #include "base/file.h"
-#include "base/text.h"
+#include "base/data/text.h"
 #include "base/banned.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
+#include "base/data/err.h"
 #include "base/proc.h"
 
 enum secret_source {

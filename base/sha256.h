@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/err.h"
+#include "base/data/err.h"
 
 #define SHA256_BYTES 32
 #define SHA256_HEX 65 /* with the NUL */

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "base/err.h"
+#include "base/data/err.h"
 
 /* Stack size in bytes. A thousand hosts need a thousand threads. Sanitizers need more and get the default. */
 #define THREAD_STACK (256u * 1024)

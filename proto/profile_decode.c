@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/halves.h"
 #include "proto/profile_decode.h"
 #include "base/banned.h"
 

@@ -13,6 +13,7 @@
 #include "base/base.h"
 #include "proto/function_table.h"
 #include "proto/gzip.h"
+#include "proto/halves.h"
 #include "proto/kind.h"
 #include "proto/label_order.h"
 #include "proto/measure.h"

@@ -13,7 +13,7 @@
 #include "handoff/summary.h"
 #include "page/builder.h"
 #include "discovery/discovery.h"
-#include "base/yaml_tree.h"
+#include "base/data/yaml_tree.h"
 
 #include "base/banned.h"
 

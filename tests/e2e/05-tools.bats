@@ -6,11 +6,11 @@ bats_require_minimum_version 1.5.0
 setup() {
     tools=$(realpath "${BATS_TEST_DIRNAME}/../../tools")
     tree=$BATS_TEST_TMPDIR/tree
-    mkdir -p "$tree/base" "$tree/cli" "$tree/pprof" "$tree/tests/unit"
+    mkdir -p "$tree/base/data" "$tree/cli" "$tree/pprof" "$tree/tests/unit"
 }
 
-@test "check-json accepts jansson's readers in base/json.c and in tests" {
-    echo 'json_t *root = json_loadb(text, n, 0, NULL);' | tee "$tree/base/json.c" >"$tree/tests/unit/test_x.c"
+@test "check-json accepts jansson's readers in base/data/json.c and in tests" {
+    echo 'json_t *root = json_loadb(text, n, 0, NULL);' | tee "$tree/base/data/json.c" >"$tree/tests/unit/test_x.c"
     echo 'return json_load_nothing(text);' >"$tree/cli/other.c"
     run "$tools/check-json" "$tree"
     echo "$output"

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "inventory/inventory.h"
-#include "base/yaml_tree.h"
+#include "base/data/yaml_tree.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/spoil.h"
 

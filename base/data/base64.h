@@ -3,12 +3,12 @@
  * zero bits after the last byte, and padding exactly where the form has it. (OpenSSL's decoder and
  * ssh_base64_decode are more tolerant, which suits text that people paste.)
  */
-#ifndef BASE_BASE64_H
-#define BASE_BASE64_H
+#ifndef BASE_DATA_BASE64_H
+#define BASE_DATA_BASE64_H
 
 #include <stddef.h>
 
-#include "base/buf.h"
+#include "base/data/buf.h"
 
 enum base64_form {
     BASE64_RAW,    /* without padding: age's headers */

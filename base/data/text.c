@@ -1,4 +1,4 @@
-#include "base/text.h"
+#include "base/data/text.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * Nodes and texts are in chunks that are freed together. A scalar's text follows its node. The open
  * containers form a stack of at most YAML_MAX_DEPTH. The nodes of a mapping are keys and values in turn.
  */
-#include "base/yaml_tree.h"
+#include "base/data/yaml_tree.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 
 #include <yaml.h>
 
-#include "base/names.h"
-#include "base/text.h"
+#include "base/data/names.h"
+#include "base/data/text.h"
 #include "base/banned.h"
 
 #define CHUNK_BYTES ((size_t)64 << 10)

@@ -1,6 +1,6 @@
 /* A borrowed string: pointer and length, not terminated. */
-#ifndef BASE_STR_H
-#define BASE_STR_H
+#ifndef BASE_DATA_STR_H
+#define BASE_DATA_STR_H
 
 #include <stdbool.h>
 #include <stddef.h>

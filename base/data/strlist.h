@@ -1,11 +1,11 @@
 /* A growing list of strings that it owns. Zero-initialise; strlist_release accepts an empty list. */
-#ifndef BASE_STRLIST_H
-#define BASE_STRLIST_H
+#ifndef BASE_DATA_STRLIST_H
+#define BASE_DATA_STRLIST_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/err.h"
+#include "base/data/err.h"
 
 struct strlist {
     char **items;

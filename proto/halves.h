@@ -1,11 +1,11 @@
 /* Splits work on samples between two threads where two are faster. */
-#ifndef BASE_HALVES_H
-#define BASE_HALVES_H
+#ifndef PROTO_HALVES_H
+#define PROTO_HALVES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/err.h"
+#include "base/base.h"
 
 /* Processes the samples from begin to before end. */
 typedef int halves_fn(void *ctx, size_t begin, size_t end, struct err *err);

@@ -8,8 +8,8 @@
  * Every setter returns -1, so that `return err_set(err, ...)` is the usual return. `err` may be NULL if the
  * caller ignores the message.
  */
-#ifndef BASE_ERR_H
-#define BASE_ERR_H
+#ifndef BASE_DATA_ERR_H
+#define BASE_DATA_ERR_H
 
 #include <stdbool.h>
 

@@ -1,13 +1,13 @@
 /* Steps of a child on itself before it does its work. Only async-signal-safe calls: another thread may have
  * held a lock at the fork. */
-#ifndef BASE_PROC_INSIDE_H
-#define BASE_PROC_INSIDE_H
+#ifndef BASE_PROC_BOUNDS_H
+#define BASE_PROC_BOUNDS_H
 
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/err.h"
+#include "base/data/err.h"
 
 /* Address sanitizer maps terabytes, and aborts if an allocation fails. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

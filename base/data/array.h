@@ -1,10 +1,10 @@
 /* Plain arrays that grow by doubling. */
-#ifndef BASE_ARRAY_H
-#define BASE_ARRAY_H
+#ifndef BASE_DATA_ARRAY_H
+#define BASE_DATA_ARRAY_H
 
 #include <stddef.h>
 
-#include "base/err.h"
+#include "base/data/err.h"
 
 /* Grows the array for array_reserve; callers use array_reserve. */
 int array_grow(void **items, size_t *cap, size_t need, size_t size, struct err *err);

@@ -1,11 +1,11 @@
 /* Paths as Go's path/filepath treats them on Unix. */
-#ifndef BASE_PATH_H
-#define BASE_PATH_H
+#ifndef BASE_DATA_PATH_H
+#define BASE_DATA_PATH_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/str.h"
+#include "base/data/str.h"
 
 /* Whether a path is clean: not empty, no empty, "." or ".." element, and no trailing slash. */
 bool path_is_clean(struct str path);

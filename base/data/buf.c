@@ -1,4 +1,4 @@
-#include "base/buf.h"
+#include "base/data/buf.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "base/path.h"
+#include "base/data/path.h"
 
 #include <string.h>
 

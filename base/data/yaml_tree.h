@@ -11,14 +11,14 @@
  *
  * Every error is ERR_USAGE and begins with file:line:column, both counted from 1, columns in characters.
  */
-#ifndef BASE_YAML_TREE_H
-#define BASE_YAML_TREE_H
+#ifndef BASE_DATA_YAML_TREE_H
+#define BASE_DATA_YAML_TREE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
+#include "base/data/err.h"
 
 #define YAML_MAX_BYTES ((size_t)8 << 20)
 /* Bytes of nodes, texts and the table of a mapping's keys. Two trees exist at a time while a configuration's

@@ -1,17 +1,17 @@
 /*
- * A table of names and their values, looked up by hash (base/finder.h). The names come from inventories,
+ * A table of names and their values, looked up by hash (base/data/finder.h). The names come from inventories,
  * sources of services and bundles, so the hash has the finder's random seed. The table owns neither names nor
  * values; both must outlive it.
  */
-#ifndef BASE_NAMES_H
-#define BASE_NAMES_H
+#ifndef BASE_DATA_NAMES_H
+#define BASE_DATA_NAMES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/err.h"
-#include "base/finder.h"
-#include "base/text.h"
+#include "base/data/err.h"
+#include "base/data/finder.h"
+#include "base/data/text.h"
 
 struct names_entry {
     const char *name;

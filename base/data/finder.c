@@ -1,4 +1,4 @@
-#include "base/finder.h"
+#include "base/data/finder.h"
 
 #include <stdlib.h>
 #include <string.h>

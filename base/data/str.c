@@ -1,4 +1,4 @@
-#include "base/str.h"
+#include "base/data/str.h"
 
 #include "base/banned.h"
 

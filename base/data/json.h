@@ -5,13 +5,13 @@
  * jansson sees it, and refuses it if it is too long, too deep or its tree would be too large. All code reads
  * JSON through json_parse; tools/check-json enforces that.
  */
-#ifndef BASE_JSON_H
-#define BASE_JSON_H
+#ifndef BASE_DATA_JSON_H
+#define BASE_DATA_JSON_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/err.h"
+#include "base/data/err.h"
 
 /* jansson's json_t. */
 struct json_t;

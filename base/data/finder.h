@@ -4,15 +4,15 @@
  * The things come from untrusted files. Each table's hashes start with its own random seed (finder_seed) and
  * finder_mix each part in, so that nobody can craft collisions.
  */
-#ifndef BASE_FINDER_H
-#define BASE_FINDER_H
+#ifndef BASE_DATA_FINDER_H
+#define BASE_DATA_FINDER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
-#include "base/str.h"
+#include "base/data/err.h"
+#include "base/data/str.h"
 
 #define FINDER_NONE UINT32_MAX
 

@@ -1,11 +1,11 @@
-#include "base/names.h"
+#include "base/data/names.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
-#include "base/str.h"
+#include "base/data/array.h"
+#include "base/data/str.h"
 #include "base/banned.h"
 
 static unsigned char fold_case(char c)

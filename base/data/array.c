@@ -1,4 +1,4 @@
-#include "base/array.h"
+#include "base/data/array.h"
 
 #include <stdint.h>
 #include <stdlib.h>

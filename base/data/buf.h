@@ -5,13 +5,13 @@
  * ignores further pieces, and buf_check returns the error. `data` is NULL until the first byte is added, then
  * NUL-terminated. Initialise with BUF_INIT or buf_init; buf_release accepts both.
  */
-#ifndef BASE_BUF_H
-#define BASE_BUF_H
+#ifndef BASE_DATA_BUF_H
+#define BASE_DATA_BUF_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/err.h"
+#include "base/data/err.h"
 
 struct buf {
     char *data;

@@ -1,9 +1,9 @@
-#include "base/json.h"
+#include "base/data/json.h"
 
 #include <jansson.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/data/text.h"
 #include "base/banned.h"
 
 /* Bytes that jansson 2.14 allocates for a value on a 64-bit machine, with malloc's overhead: a struct for

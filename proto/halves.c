@@ -1,3 +1,5 @@
+#include "proto/halves.h"
+
 #include "base/base.h"
 #include "base/banned.h"
 

@@ -4,7 +4,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #define ERR_ITSELF
-#include "base/err.h"
+#include "base/data/err.h"
 
 #include <errno.h>
 #include <stdarg.h>

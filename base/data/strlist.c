@@ -1,9 +1,9 @@
-#include "base/strlist.h"
+#include "base/data/strlist.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/data/array.h"
 #include "base/banned.h"
 
 int strlist_addn(struct strlist *l, const char *s, size_t n, struct err *err)

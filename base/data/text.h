@@ -1,13 +1,13 @@
 /* Text from and for people: makes untrusted text printable, parses numbers and durations, finds the nearest
  * names. */
-#ifndef BASE_TEXT_H
-#define BASE_TEXT_H
+#ifndef BASE_DATA_TEXT_H
+#define BASE_DATA_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
+#include "base/data/err.h"
 
 /*
  * Copies n bytes of remote text into dst (cap bytes, always terminated) as one line that is safe for a
