@@ -6,8 +6,8 @@
 
 #include "bundle/bundle.h"
 
-/* The most memory for a manifest and its tree, as base/data/json.h estimates it. A manifest of 1,000 targets with
- * 8 items each takes about 90 MB. */
+/* The most memory for a manifest and its tree, as base/data/json.h estimates it. A manifest of 1,000 targets
+ * with 8 items each takes about 90 MB. */
 #define ITEMS_MAX_MEMORY ((size_t)224 << 20)
 
 /* Parses n bytes of a manifest from anywhere. Guarantees an object of our format and version whose hosts and
