@@ -13,7 +13,7 @@ two() {
     assert_equal "$output" ''
 }
 
-good() { # verify accepts it, with TEXT
+good() { # BUNDLE TEXT: verify accepts it, with TEXT
     run_profgrab bundle verify "$1"
     assert_status 0
     assert_stdout_has "$2"

@@ -27,7 +27,7 @@ teardown() {
     [[ -z $left ]] || fail "left behind: $left"
 }
 
-run_via() { # heap through OpenSSH
+run_via() { # HOST ARG...: fetches heap through OpenSSH
     run_profgrab --via openssh --host "$1" --port "$RIG_PORT_rude" "${@:2}" heap
 }
 
@@ -170,7 +170,7 @@ manifest() {
     assert_equal "$(host_key_new)" True
 }
 
-fingerprint_of() { # prints the type and the fingerprint of its key
+fingerprint_of() { # SSHD: prints the type and the fingerprint of its key
     echo "ssh-ed25519 $(ssh-keygen -lf "$RIG_DIR/$1/host_key" | cut -d' ' -f2)"
 }
 

@@ -58,7 +58,7 @@ refused() { # WORDS LINE...
     ! ssh_connects || fail "ssh trusts it: $(cat ssh.log)"
 }
 
-hop() { # evaluates it over the one hop in the manifest of the bundle in $output
+hop() { # EXPRESSION: evaluates it over the one hop in the manifest of the bundle in $output
     tar -xOf "$output" --wildcards '*/manifest.json' |
         python3 -c 'import json, sys; hop = json.load(sys.stdin)["hosts"][0]["hops"][0]; print(eval(sys.argv[1]))' "$1"
 }

@@ -49,7 +49,7 @@ session_of() { # SSHD
     sed -n 's/^User child is on pid \([0-9]*\).*/\1/p' "$RIG_DIR/$1/log" | tail -n 1
 }
 
-manifest_of() { # prints its manifest
+manifest_of() { # BUNDLE: prints its manifest
     tar xzOf "$1" --wildcards '*/manifest.json'
 }
 

@@ -10,7 +10,7 @@ inventory() {
     chmod 600 "$PROFGRAB_INVENTORY"
 }
 
-manifest() { # over the manifest of the bundle in $output
+manifest() { # FILTER...: over the manifest of the bundle in $output
     tar -xOf "$output" --wildcards '*/manifest.json' | python3 -c 'import json, sys; m = json.load(sys.stdin); print(eval(sys.argv[1]))' "$1"
 }
 

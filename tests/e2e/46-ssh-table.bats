@@ -39,7 +39,7 @@ setup() {
     forgive_libssh2
 }
 
-host_key() { # prints its public key without the comment
+host_key() { # SSHD: prints its public key without the comment
     cut -d' ' -f1,2 "$RIG_DIR/$1/host_key.pub"
 }
 

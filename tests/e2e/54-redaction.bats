@@ -497,7 +497,7 @@ wait_for_work() {
     fail 'it does not begin'
 }
 
-ended() { # compares $copying's exit status
+ended() { # STATUS: compares $copying's exit status
     local rc=0
     wait "$copying" || rc=$?
     copying=

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# `profgrab pprof` against `go tool pprof`, and against what a recent one said. Opens nothing, so it needs no rig.
+# `profgrab pprof` compared with `go tool pprof`, and with recorded output of a recent one. Opens no host, so it needs no rig.
 
 load helper
 
@@ -15,13 +15,13 @@ pprof_tests=$rig_root/tests/pprof
     ((status == 0))
 }
 
-@test "pprof prints what is written down of a recent pprof" {
+@test "pprof prints the recorded output of a recent pprof" {
     run env PROFGRAB="$profgrab_program" python3 "$pprof_tests/goldens.py" "$rig_root/tests/data/pprof"
     echo "$output"
     ((status == 0))
 }
 
-@test "pprof passes upstream's own cases, where PPROF_CASES says where they are" {
+@test "pprof passes upstream's own cases, if PPROF_CASES names their directory" {
     [[ -n ${PPROF_CASES-} ]] || skip 'PPROF_CASES is not set'
     run env PROFGRAB="$profgrab_program" python3 "$pprof_tests/goldens.py" --upstream "$PPROF_CASES"
     echo "$output"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Dumps of goroutines of a real service, merged profiles and differences, as people ask for them.
+# Dumps of goroutines of a real service, merged profiles and differences.
 
 load helper
 
@@ -30,11 +30,11 @@ fetch() { # FILE PATH
         forms+=("$(python3 -c 'import json, sys; print(json.load(sys.stdin)["dumps"][0]["form"])' <"$form.json")")
     done
     assert_equal "${forms[*]}" 'stacks grouped profile'
-    # A goroutine waits for connections, in each of them.
+    # In each of them a goroutine waits for connections.
     assert_equal "$(grep -l 'net.(\*netFD).accept\|net/http.(\*Server).Serve' ./*.json | wc -l)" 3
 }
 
-@test "goroutines: a summary on top, the largest first, states and creators" {
+@test "goroutines prints a summary first, then the largest groups, with states and creators" {
     cat >dump <<'D'
 goroutine 1 [running]:
 main.main()
@@ -68,7 +68,7 @@ the longest has waited 12 minutes, in chan receive
     assert_stdout_has '1 more stack: --all shows them'
 }
 
-@test "goroutines: two dumps show what has grown, and not what has stayed" {
+@test "goroutines of two dumps shows only the groups that grew" {
     printf 'goroutine 1 [select]:\nmain.a()\n\t/a.go:1\n\ngoroutine 2 [select]:\nmain.b()\n\t/b.go:1\n' >before
     printf 'goroutine %d [select]:\nmain.a()\n\t/a.go:1\n\n' 1 2 3 >after
     printf 'goroutine 9 [select]:\nmain.b()\n\t/b.go:1\n' >>after
@@ -81,7 +81,7 @@ the longest has waited 12 minutes, in chan receive
     assert_stdout_has main.b
 }
 
-@test "goroutines: a cut dump, hostile names, what is none" {
+@test "goroutines handles a cut dump, hostile names, and a file that is not a dump" {
     printf 'goroutine 1 [\033[31mselect]:\nmain.\033]0;x\007()\n\t/a.go:1\n\ngoroutine 2 [sel' >cut.txt
     run_profgrab goroutines cut.txt
     assert_status 0
@@ -110,7 +110,7 @@ the longest has waited 12 minutes, in chan receive
     assert_status 2
 }
 
-@test "goroutines: gzip'ed dumps, and a limit on what they inflate to" {
+@test "goroutines reads gzip'ed dumps up to a limit of inflated bytes" {
     local i
     for ((i = 0; i < 2000; i++)); do
         printf 'goroutine %d [select]:\nmain.a()\n\t/a.go:1\n\n' "$i"
@@ -151,7 +151,7 @@ total() { # FILE
     profgrab pprof -top -sample_index=alloc_objects "$1" | sed -n 's/.* of \([0-9]*\) total/\1/p'
 }
 
-@test "merge: sums, weights, and what go tool pprof makes of the same" {
+@test "merge adds samples, also with weights, as go tool pprof does" {
     local n
     fetch heap.pb.gz heap
     n=$(total heap.pb.gz)
@@ -172,7 +172,7 @@ total() { # FILE
     [[ ! -e x ]]
 }
 
-@test "diff: what pprof -top -diff_base says, with its flags" {
+@test "diff prints the same as pprof -top -diff_base, with its flags" {
     fetch a.pb.gz heap
     fetch b.pb.gz heap
     run_profgrab diff a.pb.gz b.pb.gz

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The shell of `profgrab pprof`: against that of `go tool pprof`, and on a terminal. Opens nothing, so it needs no rig.
+# The shell of `profgrab pprof`, compared with that of `go tool pprof`, and on a terminal. Opens no host, so it needs no rig.
 
 load helper
 
@@ -21,32 +21,32 @@ for i in range(3000):
     p.sample([1 + i % 150, 1 + i % 149, 1 + i % 7], [1, 1000])
 open("wide.pb", "wb").write(p.encode())
 P
-    # Keys come as a terminal of this kind sends them.
+    # The terminal sends keys as this type of terminal does.
     export TERM=xterm LC_ALL=C.UTF-8 TZ=UTC
 }
 
-on_terminal() { # [--send REGEX TEXT]...: what is typed at a prompt, in turn
+on_terminal() { # [--send REGEX TEXT]...: types each TEXT at its prompt, in turn
     with_pty --deadline 30 "$@" -- "$profgrab_program" pprof wide.pb
 }
 
 prompt='\(pprof\) '
 
-@test "the shell prints, says and writes what that of go tool pprof does" {
+@test "the shell prints and writes the same as that of go tool pprof" {
     run env PROFGRAB="$profgrab_program" python3 "$pprof_tests/shell.py"
     echo "$output"
     ((status == 0))
 }
 
-@test "a profile cannot speak to the terminal of a shell" {
+@test "text of a profile is printable on the terminal of a shell" {
     on_terminal --send "$prompt" $'comments\n' --send "$prompt" $'quit\n'
     assert_status 0
     assert_stdout_has 'clear ?[2J the screen'
     refute_stdout_has $'\033[2J'
-    # Neither what it calls itself, nor what it has: both lines are there.
+    # Neither its own name nor its content: both lines are shown.
     assert_equal "$(grep -c 'clear ?' <<<"$output")" 2
 }
 
-@test "words are completed, and lines come back" {
+@test "completion and history work" {
     on_terminal --send "$prompt" $'nodec\t=2\n' --send "$prompt" $'peek pkg3.func10\t\n' \
         --send "$prompt" $'top\n' --send "$prompt" $'\033[A\n' --send "$prompt" $'\004'
     assert_status 0
@@ -54,7 +54,7 @@ prompt='\(pprof\) '
     assert_equal "$(grep -c 'Showing top 2 nodes' <<<"$output")" 2
 }
 
-@test "Ctrl-C drops a line, and leaves at an empty one" {
+@test "Ctrl-C drops a line, and leaves the shell at an empty one" {
     on_terminal --send "$prompt" 'nonsense' --send nonsense $'\003' --send "$prompt" $'top 1\n' --send "$prompt" $'\003'
     assert_status 0
     assert_stdout_has 'nonsense^C'
@@ -91,7 +91,7 @@ prompt='\(pprof\) '
     head -n 1 reports | grep '^Showing nodes accounting for'
 }
 
-@test "what cannot be made is refused, and the shell goes on" {
+@test "a command that cannot be executed is refused, and the shell goes on" {
     printf '%s\n' 'disasm x' 'weblist x' 'top >/nowhere/x' 'top 1' >commands
     run_profgrab pprof wide.pb <commands
     assert_status 0
@@ -100,13 +100,13 @@ prompt='\(pprof\) '
     assert_stdout_has 'Showing top 1 nodes'
 }
 
-@test "a terminal that cannot be edited on is read line by line" {
+@test "a terminal without line editing is read line by line" {
     TERM=dumb with_pty --deadline 30 --send "$prompt" $'top 1\n' --send "$prompt" $'\004' -- "$profgrab_program" pprof wide.pb
     assert_status 0
     assert_stdout_has 'Showing top 1 nodes'
 }
 
-@test "help knows every command and option" {
+@test "help describes every command and option" {
     local name
     printf '%s\n' help 'help top' 'help sample_index' 'help nothing' >commands
     run_profgrab pprof wide.pb <commands

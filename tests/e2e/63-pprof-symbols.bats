@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Profiles that bring no names: `profgrab pprof` against google/pprof with the binutils, and against servers of its own.
+# Profiles without names: `profgrab pprof` compared with google/pprof with the binutils, and with servers of its own.
 
 load helper
 
@@ -13,7 +13,7 @@ teardown() { :; }
 
 pprof_tests=$rig_root/tests/pprof
 
-# with_server FILE PATH FLAG...: pprof on that path of a server, and go tool pprof where there is a FILE to serve.
+# with_server FILE PATH FLAG...: runs pprof on that path of a server, and go tool pprof if there is a FILE to serve.
 with_server() {
     python3 - "$pprof_tests" "$profgrab_program" "$@" <<'END'
 import os, subprocess, sys
@@ -52,7 +52,7 @@ sys.exit(done.returncode)
 END
 }
 
-@test "names of binaries, servers and linkers are those of google/pprof, in hundreds of cases" {
+@test "names from binaries, servers and linkers are those of google/pprof in hundreds of cases" {
     [[ -d $(go env GOROOT)/src/cmd/vendor/github.com/google/pprof ]] || skip 'this Go brings no sources of pprof'
     [[ $(go env GOVERSION) =~ go1\.([0-9]+) ]] && ((BASH_REMATCH[1] >= 24)) || skip 'the pprof of this Go is old'
     run env PROFGRAB="$profgrab_program" python3 "$pprof_tests/symbols.py"
@@ -60,7 +60,7 @@ END
     ((status == 0))
 }
 
-@test "a text of a real service, which has addresses only, gets its names from that service" {
+@test "a text profile of a service with addresses only gets its names from that service" {
     export REAL=http://127.0.0.1:$RIG_PORT_node_exporter
     curl -sf "$REAL/debug/pprof/heap?debug=1" >heap
     run --separate-stderr with_server "$PWD/heap" '/real/debug/pprof/heap' -top -sample_index=space 3>judged
@@ -70,7 +70,7 @@ END
     assert_equal "$output" "$(<judged)"
 }
 
-@test "a server that is silent or never ends does not keep us" {
+@test "a server that is silent or never ends is given up" {
     run --separate-stderr with_server '' '/silent/debug/pprof/profile' -top -timeout=1
     assert_status 2
     assert_stderr_has 'http post http://127.0.0.1:'
@@ -80,7 +80,7 @@ END
     assert_stderr_has 'the answer is larger than'
 }
 
-@test "where nothing is to be looked up, nothing is run, opened or asked" {
+@test "a profile with names causes no program, file lookup or request" {
     strace -o /dev/null true 2>/dev/null || skip 'nothing can be traced here'
     curl -sf "http://127.0.0.1:$RIG_PORT_node_exporter/debug/pprof/heap" >heap.pb.gz
     run strace -f -o trace -e trace=execve,openat "$profgrab_program" pprof -top heap.pb.gz
@@ -89,7 +89,7 @@ END
     [[ $(<trace) != *addr2line* && $(<trace) != *node_exporter* ]] || fail_run 'something was looked for'
 }
 
-@test "only regular files are opened, and a file that looks like an option is none" {
+@test "only regular files are opened, and a file name that looks like an option is not one" {
     cp "$(type -P true)" ./--plugin=x
     mkfifo pipe
     python3 - "$pprof_tests" "$PWD" <<'END'
@@ -111,7 +111,7 @@ END
     assert_status 0
 }
 
-# A profile whose one mapping is that binary, and stands-in for the binutils in ./tools that do what a script says.
+# A profile whose only mapping is that binary, and substitutes for the binutils in ./tools that run a script.
 with_tools() { # SCRIPT
     python3 - "$pprof_tests" <<'END'
 import sys
@@ -129,7 +129,7 @@ END
     run --separate-stderr "$profgrab_program" pprof -top -symbolize=local -tools="$PWD/tools" binary.pb
 }
 
-@test "addr2line and nm run within limits, without new privileges, and what goes beyond is said" {
+@test "addr2line and nm run within limits and without new privileges, and exceeding them is reported" {
     with_tools "{ ulimit -t -d -c; grep NoNewPrivs /proc/self/status; } >$PWD/limits.\${0##*/}"
     assert_status 0
     local tool
@@ -139,7 +139,7 @@ END
         grep -qx 'core file size .* 0' "limits.$tool"
         grep -qx $'NoNewPrivs:\t1' "limits.$tool"
     done
-    # The programs of one command share the time.
+    # All programs of one command share the time limit.
     with_tools "ulimit -t >$PWD/time.\${0##*/}; python3 -c 'import time
 while time.process_time() < 1.1: pass'"
     assert_equal "$(cat time.nm)" 30

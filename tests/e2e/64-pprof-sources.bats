@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Where `profgrab pprof` reads from and writes to: URLs of real services, members of bundles, files, pictures, terminals.
+# Inputs and outputs of `profgrab pprof`: URLs of real services, members of bundles, files, pictures, terminals.
 
 load helper
 
@@ -16,12 +16,12 @@ setup() {
     curl -fsS -o heap.pb.gz "http://$server/debug/pprof/heap"
 }
 
-# What a program said on stderr, without what changes from run to run.
+# A program's messages on stderr, without the parts that change from run to run.
 said() { # COMMAND...
     "$@" 2>&1 >/dev/null | sed "s|$PPROF_TMPDIR.*|KEPT|; s|^Time: .*|Time|"
 }
 
-@test "a URL is fetched as go tool pprof fetches it, kept, and what is kept is what was shown" {
+@test "a URL is fetched as go tool pprof fetches it, and the saved profile gives the same report" {
     run_profgrab pprof -top "http://$server/debug/pprof/heap"
     assert_status 0
     assert_stdout_has 'Type: inuse_space'
@@ -38,7 +38,7 @@ said() { # COMMAND...
     done
 }
 
-@test "a service without a path gives its CPU profile, of as many seconds as were asked for" {
+@test "a service without a path gives its CPU profile of -seconds" {
     run_profgrab pprof -seconds 1 -comments -top "$server"
     assert_status 2
     assert_stderr_has 'must set at most one output format'
@@ -49,7 +49,7 @@ said() { # COMMAND...
     assert_stderr_has 'Please wait... (1s)'
 }
 
-@test "several sources are one profile; one that fails is said, and all failing ends it" {
+@test "several sources are merged; one that fails is reported, and the command fails only if all do" {
     run_profgrab pprof -top -sample_index=alloc_objects heap.pb.gz missing.pb.gz "http://$server/debug/pprof/none" heap.pb.gz
     assert_status 0
     assert_stderr_has 'missing.pb.gz: stat missing.pb.gz: no such file or directory'
@@ -60,7 +60,7 @@ said() { # COMMAND...
     assert_stderr_has 'failed to fetch any source profiles'
 }
 
-@test "of large files, which are read two at a time, what is wrong is said in their order" {
+@test "errors in large files are reported in the files' order, although two are read at a time" {
     local name said
     for name in d b c a; do
         printf 'no profile %.0s' {1..40000} >"junk-$name"
@@ -86,7 +86,7 @@ said() { # COMMAND...
     assert_stderr_has 'larger than 100000 bytes'
 }
 
-@test "a member of a bundle is a source, with a colon in its name or without" {
+@test "a member of a bundle is a source, also if its name contains a colon" {
     profgrab bundle create -o all.tar.gz heap.pb.gz
     local member
     member=$(profgrab bundle list all.tar.gz | awk '/heap/ { print $3 }')
@@ -102,7 +102,7 @@ said() { # COMMAND...
     assert_stderr_has '`profgrab bundle list all.tar.gz` names what is in it'
 }
 
-@test "pictures are graphviz's of the graph that -dot writes; without graphviz that is said, and nothing is left" {
+@test "pictures are made by graphviz from the output of -dot; a missing graphviz is reported, and no file is left" {
     run_profgrab pprof -svg -output heap.svg heap.pb.gz
     assert_status 0
     python3 -c 'import xml.dom.minidom, sys; assert "<g id=\"graph0\"" in xml.dom.minidom.parse("heap.svg").toxml()'
@@ -119,7 +119,7 @@ said() { # COMMAND...
     [[ -z $(ls -A "$TMPDIR") ]] || fail "$(ls -A "$TMPDIR")"
 }
 
-@test "a browser is handed a picture, and the picture goes when it was looked at" {
+@test "a browser opens a picture, which is removed afterwards" {
     cat >browser <<'B'
 #!/bin/sh
 cp "$1" seen.svg
@@ -131,7 +131,7 @@ B
     [[ -z $(ls -A "$TMPDIR") ]] || fail "$(ls -A "$TMPDIR")"
 }
 
-@test "a disk that is full, a directory that is none, a reader that has gone" {
+@test "a full disk, a missing directory and a closed pipe are handled" {
     run_profgrab pprof -top -output /dev/full heap.pb.gz
     assert_status 2
     assert_stderr_has 'No space left on device'
@@ -143,7 +143,7 @@ B
     ((${#lines[@]} <= 4)) || fail "$output"
 }
 
-@test "on a terminal what a profile says is made printable, and a format that is none goes into a file" {
+@test "text of a profile is printable on a terminal, and binary formats are written to a file" {
     python3 - "$rig_root/tests/pprof" <<'P'
 import sys
 sys.path.insert(0, sys.argv[1])

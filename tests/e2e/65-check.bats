@@ -1,4 +1,4 @@
-# `profgrab check`, the doctor: each step with what it found, the failing one with what to run next.
+# `profgrab check`: each step with its result, and the next command for the step that fails.
 load helper
 
 steps() { # of the JSON in $output: NAME=ok|failed for each
@@ -17,7 +17,7 @@ valid() {
 
 field() { python3 -c 'import json, sys; hosts = json.loads(sys.argv[1]); print(eval(sys.argv[2]))' "$output" "$1"; }
 
-@test "all is well: every step, the profiles with their counts, exit 0" {
+@test "a healthy host has every step, the profiles with their counts, and exit code 0" {
     write_inventory
     run_profgrab check --host file-04
     assert_status 0
@@ -33,7 +33,7 @@ field() { python3 -c 'import json, sys; hosts = json.loads(sys.argv[1]); print(e
     assert_equal "$(ls)" ''
 }
 
-@test "the text has every step of each service of a host, one service below the other" {
+@test "the text lists the steps of each service of a host, one service below the other" {
     write_inventory slow=1 big=2 big=3
     local host names
     for host in file-03 file-05; do
@@ -48,7 +48,7 @@ field() { python3 -c 'import json, sys; hosts = json.loads(sys.argv[1]); print(e
     done
 }
 
-@test "JSON holds the same" {
+@test "JSON has the same steps" {
     write_inventory
     run_profgrab check --host file-03 --json
     assert_status 0
@@ -58,7 +58,7 @@ field() { python3 -c 'import json, sys; hosts = json.loads(sys.argv[1]); print(e
     assert_equal "$(field 'any(p["name"] == "heap" and p["count"] > 0 for p in hosts[0]["services"][0]["profiles"])')" True
 }
 
-@test "it stops at the step that fails, and prints the next command" {
+@test "check stops at the step that fails, and prints the next command" {
     write_inventory
     run_profgrab check --host file-04 --port 1 --json
     assert_status 1
@@ -71,7 +71,7 @@ field() { python3 -c 'import json, sys; hosts = json.loads(sys.argv[1]); print(e
     assert_stdout_has "next: ssh -F $SSH_CONFIG file-04 'curl -sSi http://localhost:$RIG_PORT_node_exporter/nothing/'"
 }
 
-# A configuration of one host of our own making.
+# A configuration of one host.
 host_with() {
     export SSH_CONFIG=$BATS_TEST_TMPDIR/config-of-mine
     { printf 'Host mine\n    HostName 127.0.0.1\n    Port %s\n    User rig\n    UserKnownHostsFile %s\n' "$RIG_PORT_sshd" "$RIG_KNOWN_HOSTS"
@@ -79,7 +79,7 @@ host_with() {
       printf '    %s\n' "$@"; } >"$SSH_CONFIG"
 }
 
-@test "each step of SSH can be the one" {
+@test "each step of SSH can fail by itself" {
     host_with "IdentityFile $RIG_KEY" 'BogusOption yes'
     run_profgrab check --host mine --port 6060 --json
     assert_status 1
@@ -119,7 +119,7 @@ host_with() {
     rig_end bastion
 }
 
-@test "several hosts: each by itself, a dead one does not hide the others" {
+@test "several hosts are checked independently, and a dead one does not hide the others" {
     write_inventory
     printf '  dead: { connect: direct, address: 127.0.0.1, services: [dead] }\n' >extra
     sed -i -e "/^services:/a\\  dead: { port: 1 }" -e "/^hosts:/r extra" "$PROFGRAB_INVENTORY"
@@ -132,7 +132,7 @@ host_with() {
     assert_stdout_has 'SSH-2.0'
 }
 
-@test "findings of the index are shown: certificates that are not checked" {
+@test "findings on the index are shown: certificates that are not checked" {
     export PROFGRAB_INVENTORY=$BATS_TEST_TMPDIR/i.yaml
     printf 'version: 1\nservices:\n  app: { port: %s, scheme: https, tls: { insecure: true } }\nhosts:\n  file-03: { services: [app] }\n' \
         "$RIG_PORT_rude_httpsself" >"$PROFGRAB_INVENTORY"
@@ -142,7 +142,7 @@ host_with() {
     assert_stdout_has 'its TLS certificate was not checked'
 }
 
-@test "what is asked of whom: -v says every step of a grab too" {
+@test "-v prints every step of a grab too" {
     write_inventory
     run_profgrab -v --host file-04 heap
     assert_status 0
@@ -155,7 +155,7 @@ host_with() {
     assert_status 2
 }
 
-@test "a service that says nothing is known after ten seconds, and Ctrl-C ends the wait" {
+@test "a silent service is reported after ten seconds, and Ctrl-C ends the wait" {
     local began=$SECONDS
     run_profgrab check --host file-04 --port "$RIG_PORT_rude_silent"
     assert_status 1
@@ -166,7 +166,7 @@ host_with() {
     refute_stdout_has FAILED
 }
 
-@test "usage" {
+@test "check without a host or with a kind is a usage error" {
     run_profgrab check
     assert_status 2
     assert_stderr_has 'no host given'
@@ -174,7 +174,7 @@ host_with() {
     assert_status 2
 }
 
-@test "a service that answers on an address that others reach is warned about" {
+@test "a service that answers on a public address causes a warning" {
     own_network bash -c 'PATH=$PATH:/sbin ip link set lo up' || skip 'needs network namespaces and ip(8)'
     TMPDIR=/tmp run --separate-stderr own_network bash "$rig_root/tests/e2e/exposure.bash" "$profgrab_program"
     assert_status 0
@@ -183,7 +183,7 @@ host_with() {
     assert_stdout_has 'closed: exposure       ok'
 }
 
-# The command in the last hint, run as it stands there. A `profgrab` in it is the program under test.
+# Runs the command in the last hint unchanged. A `profgrab` in it is the program under test.
 run_hinted() {
     local line
     line=$(sed -n 's/^hint: .*`\(profgrab check [^`]*\)` shows each step$/\1/p' <<<"$stderr")
@@ -191,11 +191,11 @@ run_hinted() {
     eval "run --separate-stderr \"\$profgrab_program\" ${line#profgrab }"
 }
 
-@test "a connection that is refused or not answered: the error names the check that shows more, which runs as it stands" {
+@test "the error of a refused or unanswered connection prints a check command that works unchanged" {
     local closed way
     closed=$(rig_free_port)
     write_inventory
-    # A service that is not there.
+    # A service that does not exist.
     run_profgrab --host file-03 --port "$closed" --connect-timeout 3s heap
     assert_status 1
     assert_stderr_has 'the far host cannot connect'
@@ -203,7 +203,7 @@ run_hinted() {
     run_hinted
     assert_status 1
     assert_stdout_has 'dial           FAILED'
-    # An sshd that is not there, behind a name with a blank in ssh's configuration; through ssh too.
+    # A port without sshd, with a blank in the name of ssh's configuration; through OpenSSH too.
     { printf 'Host gone\n    Port %s\n' "$closed" && cat "$SSH_CONFIG"; } >'my config'
     printf 'version: 1\nservices: { rude: { port: 1 } }\nhosts: { gone: { address: 127.0.0.1, services: [rude], ssh: { port: %s } } }\n' \
         "$closed" >'my inventory'
@@ -217,7 +217,7 @@ run_hinted() {
         assert_stdout_has FAILED
         assert_stdout_has 'Connection refused'
     done
-    # Nobody answers, and the command is a dry run, or a forward; also in the JSON.
+    # The same with a dry run or a forward; also in the JSON.
     for way in '--dry-run heap' 'heap'; do
         # shellcheck disable=SC2086 # words
         run --separate-stderr "$profgrab_program" -i 'my inventory' -F 'my config' --host gone $way
@@ -231,7 +231,7 @@ run_hinted() {
     [[ $output == *"\"hint\": \""*"profgrab check -i 'my inventory' -F 'my config' --host gone\` shows each step\""* ]] || fail_run
 }
 
-@test "a port that is named on the command line: what is wrong with it is no matter of the inventory" {
+@test "an error at a port of the command line does not mention the inventory" {
     write_inventory
     run_profgrab --host file-03 --port "$RIG_PORT_rude_silent" --timeout 1s heap
     refute_stderr_has 'profgrab hosts'

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# report.html: in every bundle, made anew, and of files; what is not drawn; what must not be in it.
+# report.html: in every bundle, made again, and of files; left out items; forbidden content.
 
 load helper
 
@@ -11,7 +11,7 @@ setup_file() {
     mkdir "$RIG_DIR/profiles" && make_profiles "$RIG_DIR/profiles"
 }
 
-# make_profiles DIR: profiles as nobody should send them.
+# make_profiles DIR: hostile profiles.
 make_profiles() {
     python3 - "$1" <<'PY'
 import gzip, os, sys
@@ -50,7 +50,8 @@ profile("large.pb.gz", [b"main.f"], [([1], 5)], padding=9000000)
 PY
 }
 
-# page FILE PYTHON...: runs the lines with `bundle` and `entries` (by title: what is drawn of it) of a page, and its `text`.
+# page FILE PYTHON...: runs the lines with `bundle`, `entries` (the page's data of each item by its title) and the page's
+# `text`.
 page() {
     python3 - "$@" <<'PY'
 import base64, gzip, json, re, sys
@@ -66,7 +67,7 @@ for line in sys.argv[2:]:
 PY
 }
 
-@test "a bundle has it, small, proved by the manifest, with what was collected" {
+@test "a bundle contains a small page with the collected items, listed in the manifest" {
     run_profgrab bundle verify "$RIG_DIR/good.tar.gz"
     assert_status 0
     grep -q '^intact .*report.html' <<<"$output"
@@ -86,7 +87,7 @@ PY
         'assert any("wait" in g for e in entries.values() if "groups" in e for g in e["groups"])'
 }
 
-@test "its policy names the one script and the one style by their hashes, and nothing that loads" {
+@test "the page's policy names its script and its style by their hashes, and allows no loading" {
     page "$RIG_DIR/good/report.html" \
         'import hashlib; policy = re.search(r"<meta http-equiv=\"Content-Security-Policy\" content=\"(.*?)\">", text).group(1)' \
         'hash_of = lambda s: "'"'sha256-"'" + base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() + "'"'"'"' \
@@ -95,7 +96,7 @@ PY
         'assert not re.search(r"(src|href)=", re.sub(r"<(script|style)[^>]*>.*?</\1>", "", text, flags=re.S))'
 }
 
-@test "report makes the same again, byte for byte; never over a file; to standard output; of an encrypted one" {
+@test "report makes the same page again byte for byte; it never replaces a file, writes to standard output, and reads encrypted bundles" {
     run_profgrab report "$RIG_DIR/good.tar.gz" -o r.html
     assert_status 0
     assert_equal "$output" r.html
@@ -107,7 +108,7 @@ PY
     profgrab report -o - "$RIG_DIR/good.tar.gz" | cmp - r.html
     ssh-keygen -q -t ed25519 -N '' -f key
     profgrab bundle encrypt --encrypt-to key.pub -o b.tar.gz.age "$RIG_DIR/good.tar.gz"
-    # Its page would lie beside it in plain text.
+    # The page would be beside it in plain text.
     run_profgrab report -i key b.tar.gz.age
     assert_status 2
     assert_stderr_has 'b.tar.gz.age is encrypted, and its page would be in plain text'
@@ -126,7 +127,7 @@ PY
     [[ ! -e none.html ]]
 }
 
-@test "report of what is no bundle, cut, missing: in words, and nothing is left" {
+@test "report of a missing, cut or foreign file is an error, and no file is left" {
     head -c 3000 "$RIG_DIR/good.tar.gz" >cut.tar.gz
     run_profgrab report cut.tar.gz
     assert_status 1
@@ -140,7 +141,7 @@ PY
     assert_equal "$(ls)" cut.tar.gz
 }
 
-@test "names that are markup, 10 kB long, 5,000 calls deep, 70,000 functions: data and no more" {
+@test "names of markup, of 10 kB, 5,000 calls deep, and 70,000 functions are only data" {
     run_profgrab bundle create -o b.tar.gz "$RIG_DIR/profiles"/{names,deep,wide}.pb.gz
     assert_status 0
     run_profgrab bundle verify b.tar.gz
@@ -156,7 +157,7 @@ PY
         'assert len(wide["nodes"]["depth"]) == 50000 and sum(wide["nodes"]["self"][0]) == 70000 and wide["nodes"]["function"].count(-2) == 1'
 }
 
-@test "a file that is too large, damaged, or of no use is named with the reason; asked for, the large one is drawn" {
+@test "a file that is too large, damaged or unknown is listed with the reason; a large one is drawn on request" {
     head -c 100 "$RIG_DIR/profiles/deep.pb.gz" >cut.pb.gz
     echo hello >notes.txt
     run_profgrab bundle create -o b.tar.gz "$RIG_DIR/profiles/large.pb.gz" cut.pb.gz notes.txt
@@ -170,7 +171,7 @@ PY
     page again.html 'assert [e["form"] for e in bundle["data"] if "large" in e["file"]] == ["profile"]'
 }
 
-@test "values of labels are nowhere in it, and a redacted copy shows the same" {
+@test "values of labels are not on the page, and a redacted copy has the same pictures" {
     printf '2 @ 0x1 0x2\n# labels: {"user":"dave@example.org"}\n#\t0x1\tmain.f+0x1\t/src/f.go:1\n' |
         cat <(echo 'goroutine profile: total 2') - >goroutines.txt
     profgrab bundle create -o b.tar.gz "$RIG_DIR/profiles/labels.pb.gz" goroutines.txt
@@ -182,7 +183,7 @@ PY
     run_profgrab bundle verify b-handoff.tar.gz
     assert_status 0
     assert_stdout_has 'redacted   2 files'
-    # It is drawn anew: of other files, whose sizes it names, and with the hand-off.
+    # The page is drawn again: with other sizes of files, and with the hand-off.
     tar xzOf b-handoff.tar.gz b/report.html >copy.html
     profgrab report -o - b-handoff.tar.gz | cmp - copy.html
     page copy.html 'original = b"".join(open("b/report.html", "rb")).decode()' \
@@ -194,8 +195,8 @@ PY
     tar xzOf b-handoff.tar.gz b/manifest.json | python3 -c 'import json, sys; assert json.load(sys.stdin)["handoff"]["unsearched"] == []'
 }
 
-@test "the disk is full: the bundle is written without it, and that is said" {
-    # A limit on the size of a file stands for that: the page is larger than the rest.
+@test "with a full disk the bundle is written without the page, and that is reported" {
+    # A file size limit simulates it: the page is larger than the rest.
     limited() { run --separate-stderr bash -c "ulimit -f 60; exec \"\$@\"" - "$profgrab_program" "$@"; }
     limited bundle create -o b.tar.gz "$RIG_DIR/profiles/labels.pb.gz"
     assert_status 0
@@ -214,7 +215,7 @@ PY
     [[ ! -e merged.pb.gz ]]
 }
 
-@test "a capture that was interrupted has it as well" {
+@test "an interrupted capture has a page as well" {
     with_pty --deadline 30 --stdout path --ctrl-c 'cpu [1-9]s of 30s' -- "$profgrab_program" --ssh-config "$SSH_CONFIG" --host file-03 \
         --port "$RIG_PORT_caddy" -o b.tar.gz heap cpu=30s
     assert_status 130
@@ -224,7 +225,7 @@ PY
     page b/report.html 'assert bundle["manifest"]["interrupted"] and any(e["kind"] == "heap" and e["form"] == "profile" for e in bundle["data"])'
 }
 
-@test "view: files, a member, a bundle; the browser gets a page that only you can read" {
+@test "view opens files, a member or a bundle in the browser, with a page that only the user can read" {
     cat >browser <<'SH'
 #!/bin/sh
 stat -c %a "$1" >seen && cp "$1" seen.html
@@ -248,7 +249,7 @@ SH
     [[ -s $output && ! -e seen.html ]]
 }
 
-@test "view of an encrypted bundle: the page is in memory, and its plain text is said" {
+@test "view of an encrypted bundle keeps the page in memory, and warns about its plain text" {
     ssh-keygen -q -t ed25519 -N '' -f key
     profgrab bundle encrypt --encrypt-to key.pub -o b.tar.gz.age "$RIG_DIR/good.tar.gz"
     run_profgrab view --no-browser "$RIG_DIR/good.tar.gz"
@@ -269,7 +270,7 @@ SH
     assert_equal "$(ls "$TMPDIR")" ''
 }
 
-@test "view of what cannot be read, without a browser: in words, and no page is left of what failed" {
+@test "view without a readable input or a browser is an error, and no page is left" {
     run_profgrab view missing.pb.gz
     assert_status 1
     assert_stderr_has 'missing.pb.gz'
@@ -286,7 +287,7 @@ SH
     [[ -s $output ]]
 }
 
-@test "view with browsers that cannot start: one message with the path, none of their words, and a failure" {
+@test "view with browsers that cannot start prints one message with the path, hides their output, and fails" {
     printf '#!/bin/sh\necho noise >&2\necho noise\nexit 3\n' >sensible-browser
     printf '#!/bin/sh\necho "cannot start firefox" >&2\nexit 4\n' >xdg-open
     chmod +x sensible-browser xdg-open
@@ -295,7 +296,7 @@ SH
     assert_equal "$stderr" "profgrab: no browser could be started: sensible-browser ended with exit code 3, xdg-open ended with exit code 4
 hint: \$BROWSER names one; or open $output yourself"
     [[ -s $output ]]
-    # One that can is tried behind those that cannot.
+    # A browser that starts is tried after those that cannot.
     printf '#!/bin/sh\n: >%q/seen\n' "$PWD" >xdg-open
     run --separate-stderr env BROWSER= DISPLAY=:77 PATH="$PWD" "$profgrab_program" view "$RIG_DIR/profiles/labels.pb.gz"
     assert_status 0
@@ -303,7 +304,7 @@ hint: \$BROWSER names one; or open $output yourself"
     [[ -e seen ]]
 }
 
-@test "report --text and --markdown: what the profiles show first, then what was collected" {
+@test "report --text and --markdown print the findings first, then the collected items" {
     run_profgrab report --text "$RIG_DIR/good.tar.gz"
     assert_status 0
     assert_equal "${output%%$'\n'*}" "$(python3 -c 'import json, sys; s = json.load(sys.stdin)["summary"][0]; print(s["text"], "(" + s["file"] + ")")' <"$RIG_DIR/good/manifest.json")"
@@ -318,7 +319,7 @@ hint: \$BROWSER names one; or open $output yourself"
     assert_status 2
 }
 
-@test "embed-web: modules in the order of their imports, and what it does not understand is refused" {
+@test "embed-web orders modules by their imports and refuses unknown syntax" {
     mkdir web
     cp "$rig_root/web/report.html" web
     echo 'p { color: red }' >web/report.css

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
-# What is said of Go programs that really have a trouble (tests/ailing), and of those that have not: a rule's sentence
-# stands for its trouble, names the function, and for no other. Each profile is taken once, all side by side; from a
-# machine so busy that there are too few samples in it, once more.
+# Findings on programs that really have a problem (tests/ailing), and on healthy ones: each rule reports its own problem with
+# the function, and no other rule does. Each profile is taken once, all in parallel; again if a busy machine gave too few
+# samples.
 
 load helper
 
@@ -12,7 +12,7 @@ ailing_port() { # TROUBLE
     sed -n 's/^listening .*://p' "$RIG_DIR/$1/log"
 }
 
-# Profiles of these, taken side by side.
+# Takes profiles of these, in parallel.
 take() { # TROUBLE...
     local trouble fetching=()
     for trouble in "$@"; do
@@ -56,13 +56,13 @@ setup() {
 
 teardown() { :; } # no sshd, no log
 
-# The sentences on files, in $output.
+# The findings on files, in $output.
 say() { # [KIND=]FILE...
     run --separate-stderr "$FINDINGS" "$@"
     assert_status 0
 }
 
-# Rule and function are among the sentences.
+# The rule and the function are among the findings.
 assert_rule() { # RULE FUNCTION
     if ! grep -q "^$1 $2: " <<<"$output"; then
         echo "no $1 of $2 in: $output"
@@ -70,7 +70,7 @@ assert_rule() { # RULE FUNCTION
     fi
 }
 
-# Says what there is of a trouble's CPU; no suspects but these.
+# Prints the findings on a problem's CPU profile; only these rules may report.
 assert_only() { # TROUBLE RULE...
     local line trouble=$1
     shift
@@ -83,55 +83,55 @@ assert_only() { # TROUBLE RULE...
     done
 }
 
-@test "no trouble: the hottest function, and nothing else" {
+@test "a healthy program has only its hottest function as a finding" {
     assert_only none
     assert_rule cpu-hot main.compute
 }
 
-@test "a collector that is always at work, and goroutines that must help it" {
+@test "a busy garbage collector and goroutines that must help it are found" {
     assert_only collection gc-share gc-assist allocation
     assert_rule gc-share main.grow
     assert_rule gc-assist main.grow
 }
 
-@test "many small allocations" {
-    # How much the collector takes depends on the processors that are free.
+@test "many small allocations are found" {
+    # The collector's share depends on the free processors.
     assert_only allocation allocation gc-share gc-assist
     assert_rule allocation main.makeSmall
 }
 
-@test "channels and locks in hot loops" {
+@test "channels and locks in hot loops are found" {
     assert_only channels channels scheduler
     assert_rule channels main.countByChannel
     assert_only locks locks scheduler
     assert_rule locks main.countLocked
 }
 
-@test "goroutines that wake each other for every step" {
+@test "goroutines that wake each other at every step are found" {
     assert_only waking scheduler channels
     grep -q '^scheduler ' <<<"$output"
 }
 
-@test "writes without a buffer, and as many system calls with one" {
+@test "writes without a buffer are found, and not the same number of system calls with one" {
     assert_only unbuffered unbuffered
     assert_rule unbuffered main.writeBytes
     assert_only buffered
     assert_rule 'cpu-[a-z]*' '[a-z]*.*'
 }
 
-@test "native code" {
+@test "native code is found" {
     assert_only native native
     assert_rule native main.callNative
 }
 
-@test "expressions that are compiled anew, and encoding" {
+@test "expressions compiled again and again, and encoding, are found" {
     assert_only regexp regexp-compile allocation gc-share gc-assist
     assert_rule regexp-compile main.matchAnew
     assert_only json encoding allocation gc-share gc-assist
     assert_rule encoding main.encodeOften
 }
 
-@test "a program that waits: no CPU, memory that is held, goroutines, locks" {
+@test "a waiting program is found: no CPU, held memory, goroutines, locks" {
     local kind base
     base=http://127.0.0.1:$(ailing_port waiting)/debug/pprof
     for kind in heap mutex block; do
@@ -161,8 +161,8 @@ assert_only() { # TROUBLE RULE...
     assert_rule goroutine-growth main.waitForNobody
 }
 
-@test "of a program without that, none of it is said" {
-    # The rig's own, which has a few goroutines and nothing to do.
+@test "an idle program has none of these findings" {
+    # A process of its own, with few goroutines and no work.
     rig_spawn quiet "$rig_root/build/fixture/ailing" none
     rig_wait quiet 20 grep -q '^listening ' "$RIG_DIR/quiet/log"
     curl -fsS -o quiet.txt "http://127.0.0.1:$(ailing_port quiet)/debug/pprof/goroutine?debug=2"
@@ -174,7 +174,7 @@ assert_only() { # TROUBLE RULE...
     assert_rule goroutine-states '.*'
 }
 
-@test "a bundle begins with what its profiles show: README.md, report --text and --markdown" {
+@test "the findings are at the top of README.md, report --text and report --markdown" {
     cp "$RIG_DIR/regexp.pb.gz" regexp.pb.gz
     run_profgrab bundle create -o b.tar.gz regexp.pb.gz
     assert_status 0
@@ -185,7 +185,7 @@ assert_only() { # TROUBLE RULE...
     run_profgrab report --markdown b.tar.gz
     assert_status 0
     printf '%s\n' "$output" >again.md
-    # Behind the line that says what the file is.
+    # After the line that says what the file is.
     [[ ${lines[1]} == 'Performance profiles of running services'* ]]
     assert_stdout_has $'## What the profiles show\n\n- compiling regular expressions took '
     tar -xzOf b.tar.gz --wildcards '*/README.md' >README.md

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
-# Profiles of a real service in other tools' forms: nothing is lost, filters apply, and speedscope's JSON is what its schema
-# says.
+# Profiles of a real service in other tools' formats: nothing is lost, filters apply, and the JSON follows speedscope's schema.
 
 load helper
 
@@ -14,7 +13,7 @@ setup() {
     curl -fsS -o heap.pb.gz "http://127.0.0.1:$RIG_PORT_node_exporter/debug/pprof/heap"
 }
 
-@test "folded stacks: their sum is the profile's, of each type, and of what a filter leaves" {
+@test "folded stacks have the profile's sum, for each type, also with a filter" {
     local type all some
     for type in alloc_objects alloc_space inuse_objects inuse_space; do
         run_profgrab pprof -folded -sample_index="$type" heap.pb.gz
@@ -35,7 +34,7 @@ setup() {
     ! grep -Evq '(^|;)runtime\.main[; ]' <<<"$output" || fail_run
 }
 
-@test "speedscope: as its schema has it, and the same sum as the folded stacks" {
+@test "speedscope's file follows its schema and has the sum of the folded stacks" {
     run_profgrab pprof -speedscope -sample_index=alloc_space -lines -output heap.speedscope.json heap.pb.gz
     assert_status 0
     run_profgrab pprof -folded -sample_index=alloc_space heap.pb.gz

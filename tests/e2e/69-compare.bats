@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# What several hosts, or two snapshots of one, show together: in the page, README.md and on a terminal. The hosts are Go
-# programs at one port of several loopback addresses (tests/ailing): 01 to 03 have no trouble, 04 encodes, 05 leaks.
+# Comparisons of several hosts or of two snapshots: on the page, in README.md and on a terminal. The hosts are Go programs at
+# one port of several loopback addresses (tests/ailing): 01 to 03 have no problem, 04 encodes, 05 leaks.
 
 load helper
 
@@ -25,7 +25,7 @@ print(min(i["profile"]["sample_types"][0]["total"] for h in m["hosts"] if h["nam
           for s in h["services"] for i in s["items"] if i["kind"] == "cpu"))' "$1/manifest.json"
 }
 
-# The same with cpu: on a machine so busy that there are few samples, for longer.
+# The same with cpu: for longer on a machine so busy that there are few samples.
 capture_busy() {
     local seconds
     for seconds in 2 6 18; do
@@ -69,7 +69,7 @@ setup() {
 
 teardown() { :; } # no sshd, no log
 
-# page FILE PYTHON...: runs the lines with `bundle`, its `manifest` and `entries`: what is drawn, by its title.
+# page FILE PYTHON...: runs the lines with `bundle`, its `manifest` and `entries`: the page's data of each item by its title.
 page() {
     python3 - "$@" <<'PY'
 import base64, gzip, json, os, re, sys
@@ -93,7 +93,7 @@ for line in sys.argv[2:]:
 PY
 }
 
-@test "a sick host against healthy ones: one picture of both sides, with all that either has" {
+@test "a sick host and healthy ones are drawn in one picture with the items of both sides" {
     page "$RIG_DIR/against/report.html" \
         'sides = {e["kind"]: e for e in bundle["data"] if e.get("from") == "sides"}' \
         'assert sorted(sides) == ["cpu", "heap"] and "file" not in sides["cpu"]' \
@@ -106,7 +106,7 @@ PY
         'assert abs(total(cpu, "there", "cpu") * cpu["scale"][1][1] - 1) < 1e-9'
 }
 
-@test "what the sick host does more is said: on the page, in README.md, with report --text and --markdown" {
+@test "the sick host's excess is reported on the page, in README.md, and by report --text and --markdown" {
     local said='file-04 spends [0-9]* % of the CPU time in encoding/json\.[^ ]*, file-01, file-02, file-03 [0-9.]* %'
     tr -d "\\\\" <"$RIG_DIR/against/README.md" | grep -q -- "^- app: $said"
     run_profgrab report --text "$RIG_DIR/against.tar.gz"
@@ -121,7 +121,7 @@ PY
         'assert not any(s["rule"].startswith("host-") for s in bundle["summary"])'
 }
 
-@test "two snapshots: allocations in between and growth, as pprof has them" {
+@test "two snapshots show the allocations between them and the growth, as pprof does" {
     first=$RIG_DIR/pair/file-05/app/heap.pb.gz
     later=$RIG_DIR/pair/file-05/app/heap.later.pb.gz
     for type in alloc_space inuse_space; do
@@ -139,7 +139,7 @@ PY
         'assert [e["title"] for e in bundle["data"] if e.get("from") == "growth"] == ["file-05 app heap: growth", "file-05 app goroutines: growth"]'
 }
 
-@test "two snapshots: who leaks memory and goroutines is said, by the hour" {
+@test "two snapshots report leaks of memory and goroutines per hour" {
     run_profgrab report --text "$RIG_DIR/pair.tar.gz"
     assert_status 0
     grep -q '^memory from main.forgetBuffers has grown by [0-9.]*MB ([0-9]* objects) within [0-9.]*s, [0-9.]*GB an hour at that rate' <<<"$output"
@@ -149,9 +149,9 @@ PY
         'assert [bundle["data"][s["data"]]["title"] for s in (leak, many)] == ["file-05 app heap: growth", "file-05 app goroutines: growth"]'
 }
 
-@test "two snapshots of two processes: the restart is said, and nothing is subtracted" {
-    # The later heap is that of another process of the same program.
-    # shellcheck disable=SC2016 # Python's
+@test "two snapshots of different processes report the restart and subtract nothing" {
+    # The later heap is of another process of the same program.
+    # shellcheck disable=SC2016 # Python expands it
     remake "$RIG_DIR/pair" restarted 'files["file-05/app/heap.later.pb.gz"] = "../group/file-01/app/heap.pb.gz"'
     run_profgrab report --text restarted.tar.gz
     assert_stdout_has 'the process was restarted between the two snapshots: its counters are smaller in the second; they are not compared'
@@ -162,7 +162,7 @@ PY
         'assert [e["form"] for e in grown] == ["none", "none"] and "restarted" in grown[0]["why"]'
 }
 
-@test "hosts side by side: figures of all, the outlier marked, and where it differs" {
+@test "hosts of a group have figures each, and the outlier is marked with its difference" {
     page "$RIG_DIR/group/report.html" \
         'group, = bundle["groups"]; hosts = {h["host"]: h for h in group["hosts"]}' \
         'assert group["service"] == "app" and sorted(hosts) == [f"file-0{n}" for n in range(1, 6)]' \
@@ -172,12 +172,12 @@ PY
         'assert not any("exceeds" in hosts["file-02"][k] for k in ("cpu", "goroutines"))' \
         'assert hosts["file-04"]["goroutines"]["value"] == collected("file-04/app/goroutines.pb.gz")["goroutine"]'
     run_profgrab report --text "$RIG_DIR/group.tar.gz"
-    # 05 may have too few samples to be one of them.
+    # 05 may have too few samples to count.
     grep -q '^app: file-04 differs from [34] other hosts: [0-9]* % of its CPU time is in encoding/json' <<<"$output"
     grep -q '^app: file-05 differs from 4 other hosts: it ' <<<"$output"
 }
 
-@test "of hosts that do the same none is an outlier; two are no group" {
+@test "similar hosts have no outlier, and two hosts are not a group" {
     for hosts in 'file-0[1-3]' 'file-0[12]'; do
         rm -rf some some.tar.gz
         remake "$RIG_DIR/group" some "hosts = [h for h in hosts if __import__('fnmatch').fnmatch(h['name'], '$hosts')]"
@@ -191,8 +191,8 @@ PY
     page some-10.html 'assert "groups" not in bundle'
 }
 
-# remake DIR NAME PYTHON: the bundle of a directory under another name, with the manifest's `hosts` as the line makes them; no
-# page and no summary.
+# remake DIR NAME PYTHON: the bundle of a directory under another name, without page and summary; the line changes the
+# manifest's `hosts`.
 remake() {
     python3 - "$@" <<'PY'
 import copy, json, os, sys, tarfile
@@ -216,8 +216,8 @@ with tarfile.open(name + ".tar.gz", "w:gz") as tar:
 PY
 }
 
-@test "a hundred hosts: the table has them all, the page stays small and is made at once" {
-    # shellcheck disable=SC2016 # Python's
+@test "a hundred hosts are all in the table, and the page stays small and fast to make" {
+    # shellcheck disable=SC2016 # Python expands it
     remake "$RIG_DIR/group" many '
 some, hosts = hosts, []
 for n in range(100):
@@ -239,7 +239,7 @@ for n in range(100):
         'assert [n for n, h in hosts.items() if h.get("differs", {}).get("outlier")] == ["many-42"]'
 }
 
-@test "the page made at the capture and the page made anew are the same" {
+@test "the page of the capture and the page made by report are the same" {
     for bundle in against pair group; do
         profgrab report -o - "$RIG_DIR/$bundle.tar.gz" | cmp - "$RIG_DIR/$bundle/report.html"
     done
@@ -255,17 +255,17 @@ copy() {
     tar xzOf copy.tar.gz --wildcards '*/report.html' >copy.html
 }
 
-@test "a copy without redaction has the bundle's page, unchanged" {
+@test "a copy without redaction has the bundle's page unchanged" {
     copy
     cmp copy.html "$RIG_DIR/against/report.html"
 }
 
-@test "the page of a redacted copy is drawn anew: the same pictures, and who handed it off" {
+@test "the page of a redacted copy is drawn again with the same pictures, and names the sender" {
     copy -r
     profgrab report -o - copy.tar.gz | cmp - copy.html
     run cmp -s copy.html "$RIG_DIR/against/report.html"
     assert_status 1
-    # The manifest's `handoff` is all that differs: no other byte does.
+    # Only the manifest's `handoff` differs.
     page copy.html \
         'other = open(os.environ["RIG_DIR"] + "/against/report.html", encoding="utf-8").read()' \
         'handoff = json.dumps(manifest["handoff"], separators=(",", ":"), ensure_ascii=False)' \
@@ -274,7 +274,7 @@ copy() {
         'assert text.replace(f""","handoff":{handoff}""", "") == other'
 }
 
-@test "a file of the comparison that is damaged or missing: the rest is compared, and it is said" {
+@test "a damaged or missing file of a comparison is reported, and the rest is compared" {
     remake "$RIG_DIR/against" hurt 'hosts[0]["services"][0]["items"][:] = [i for i in hosts[0]["services"][0]["items"] if i["kind"] != "cpu"]'
     profgrab report -o hurt.html hurt.tar.gz
     page hurt.html 'assert [e["kind"] for e in bundle["data"] if e.get("from") == "sides"] == ["heap"]'

@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
-# What people see: live lines, what -v and -q say, JSON, help, completions and manual pages.
+# Output for people: live lines, -v and -q, JSON, help, completions and manual pages.
 
 load helper
 
-# on_screen ROWS COLUMNS [PTY-OPTION...] -- ARG...: profgrab on a terminal of that size; what it wrote is in $output, and
-# the lines that stand there in the end in $screen. Its standard output is in the file path.
+# on_screen ROWS COLUMNS [PTY-OPTION...] -- ARG...: runs profgrab on a terminal of that size; its output is in $output, and the
+# final lines of the screen in $screen. Its standard output is in the file path.
 on_screen() {
     local rows=$1 columns=$2 options=()
     shift 2
@@ -25,8 +25,8 @@ is_json() {
     python3 "$rig_root/tests/schema.py" "$rig_root/docs/formats.md#$1" "$json" || fail_run 'not as the schema has it'
 }
 
-# bash_offers WORD... -- CANDIDATE...: the function, called as readline does, the cursor behind the last word. : and = are
-# words of their own, without blanks around them in the line.
+# bash_offers WORD... -- CANDIDATE...: calls the completion function as readline does, with the cursor after the last word. :
+# and = are words of their own, without blanks around them in the line.
 bash_offers() {
     local words=()
     while [[ $1 != -- ]]; do
@@ -42,7 +42,7 @@ bash_offers() {
     [[ $output == "$*" ]] || fail "offered for ${words[*]}: $output" "expected: $*"
 }
 
-# wide WIDTH ARG...: profgrab on a terminal of so many columns, stdout included; no line may be longer.
+# wide WIDTH ARG...: runs profgrab on a terminal of so many columns, stdout included; no line may be longer.
 wide() {
     with_pty --deadline 30 -- sh -c 'stty rows 50 cols "$1"; shift; exec "$@"' - "$1" \
         "$profgrab_program" "${@:2}"
@@ -52,16 +52,16 @@ wide() {
 
 # ---- live lines -------------------------------------------------------------------------------------------------
 
-@test "live lines: drawn in place at most ten times a second, gone in the end" {
+@test "live lines are redrawn in place at most ten times a second, and removed at the end" {
     write_inventory
     on_screen 24 100 -- --host file-03 heap cpu=2s
     assert_status 0
     assert_stdout_has 'file-03: node: cpu 1s of 2s, 1s left, item 2 of 2'
     assert_stdout_has 'file-03: caddy: cpu 1s of 2s, 1s left, '
-    # Each drawing ends with it, and each plain line comes after it once.
+    # Each redraw ends with it, and it precedes each plain line once.
     local drawings=${output//[^$'\e']/}
     ((${#drawings} < 150)) || fail "${#drawings} control sequences in about 3 seconds"
-    # Only plain lines are left, each whole, and the table.
+    # Only plain lines stay, each whole, and the table.
     local line
     for line in "${screen[@]}"; do
         [[ $line != TARGET* ]] || break
@@ -85,12 +85,12 @@ wide() {
     assert_status 0
     assert_stdout_has '... and 5 more targets'
     assert_stdout_has ': rude: mutex 1s of 2s'
-    # No live line is wider, and no drawing higher, than there is room for.
+    # No live line is wider, and no redraw higher, than the terminal.
     assert_equal "$(grep -o 'm-[0-9]*: rude: mutex [^'$'\e'$'\r'']*' <<<"$output" | awk 'length > 39')" ''
     assert_equal "$(grep -oE $'\e''\[[0-9]+A' <<<"$output" | tr -dc '0-9\n' | sort -n | tail -n 1)" 7
 }
 
-@test "60 columns: a table's errors, the steps of check and help fit" {
+@test "with 60 columns a table's errors, the steps of check and help fit" {
     write_inventory
     wide 60 check --ssh-config "$SSH_CONFIG" -i "$INVENTORY" --host file-03
     assert_status 0
@@ -124,7 +124,7 @@ wide() {
     done
 }
 
-@test "Ctrl-C wipes the live lines; nothing of them is left" {
+@test "Ctrl-C removes the live lines" {
     write_inventory
     on_screen 24 100 --ctrl-c 'cpu [1-9]s of 30s' -- --host file-03 heap cpu
     assert_status 130
@@ -133,7 +133,7 @@ wide() {
     assert_equal "$(printf '%s\n' "${screen[@]}" | grep -c 'heap: .* in ')" 2
 }
 
-@test "no live lines on a dumb terminal, and none with -q" {
+@test "there are no live lines on a dumb terminal or with -q" {
     write_inventory
     TERM=dumb on_screen 24 80 -- --host file-04 cpu=1s
     assert_status 0
@@ -146,7 +146,7 @@ wide() {
 
 # ---- -v and -q --------------------------------------------------------------------------------------------------
 
-@test "-q and -v cannot both be" {
+@test "-q and -v together are refused" {
     run_profgrab -q -v --host file-04 heap
     assert_status 2
     assert_stderr_has '--quiet and --verbose'
@@ -159,7 +159,7 @@ json() {
     python3 -c 'import json, sys; o = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$json" "$1"
 }
 
-@test "--json: all well" {
+@test "--json of a complete capture" {
     write_inventory
     run_profgrab --json --host file-04 heap cpu=1s
     assert_status 0
@@ -174,7 +174,7 @@ json() {
     assert_equal "$(cd "$dir" && ls file-04/rude/*)" "$(json '"\n".join(sorted(i["file"] for i in o["items"]))')"
 }
 
-@test "--json: what is missing, with the words and hints of stderr" {
+@test "--json lists missing items with the messages and hints of stderr" {
     write_inventory busy notfound
     local port
     port=$(rig_free_port)
@@ -187,7 +187,7 @@ json() {
     assert_equal "$(json 'o["exit_code"], o["complete"], o["bundle"].endswith(".tar.gz")')" '(3, False, True)'
     assert_equal "$(json 'sorted((f["host"], f.get("service")) for f in o["failures"] if "kind" not in f and f["host"] != "file-05")')" \
         "[('bad-01', None), ('file-04', 'closed')]"
-    # Each item that is not whole is among them, with what identifies it and why.
+    # Each item that is not whole is listed, with its identity and the reason.
     assert_equal "$(json '[(f["kind"], f["status"], f["service"]) for f in o["failures"] if "kind" in f] == [(i["kind"], i["status"], i["service"]) for i in o["items"] if i["status"] != "ok"] != []')" True
     local sentence
     while IFS= read -r sentence; do
@@ -195,7 +195,7 @@ json() {
     done < <(json '"\n".join([x[k] for x in o["failures"] + o["items"] for k in ("error", "hint") if k in x])')
 }
 
-@test "--json: nothing collected, nothing opened" {
+@test "--json of a capture without any item or open host" {
     write_inventory notfound
     run_profgrab --json --host file-05 --service notfound heap
     assert_status 1
@@ -213,13 +213,13 @@ json() {
     is_json grab
     assert_equal "$(json 'o["exit_code"], o["items"], "hint" in o')" '(2, [], True)'
     assert_stderr_has "$(json 'o["error"]')"
-    # Not even understood: nothing on stdout.
+    # A usage error prints nothing on stdout.
     run_profgrab --json --hots nobody
     assert_status 2
     assert_equal "$output" ''
 }
 
-@test "--json: interrupted" {
+@test "--json of an interrupted capture" {
     write_inventory
     on_screen 24 80 --ctrl-c 'cpu [1-9]s of 30s' -- --json --host file-04 heap cpu
     assert_status 130
@@ -228,14 +228,14 @@ json() {
         "(130, False, True, ['ok', 'interrupted'])"
 }
 
-@test "--json when stdout is full: the bundle is said on stderr" {
+@test "--json with a full stdout prints the bundle's path on stderr" {
     write_inventory
     run --separate-stderr bash -c '"$@" >/dev/full' - "$profgrab_program" --ssh-config "$SSH_CONFIG" --json --host file-04 heap
     assert_status 3
     assert_stderr_has 'the bundle is profgrab-file-04-'
 }
 
-@test "every listing has --json, as documented" {
+@test "every listing has --json as documented" {
     write_inventory
     run_profgrab hosts --json
     is_json hosts
@@ -295,7 +295,7 @@ PY
     "$profgrab_program" bundle encrypt --encrypt-to locked.pub -o locked.age b.tar.gz >/dev/null
 }
 
-@test "completion in bash: commands, options, kinds, names of the inventory, files" {
+@test "completion in bash offers commands, options, kinds, names of the inventory and files" {
     prepare_completion bash
     bash_offers '' -- grab resume check forward hosts bundle attach pprof goroutines diff merge report view completion version help
     bash_offers --ho -- --host
@@ -336,11 +336,11 @@ PY
     bash_offers pprof -symbolize = fast -- fastlocal
     bash_offers pprof -focus '' --
     bash_offers diff -sample_i -- -sample_index
-    # Without an inventory it offers nothing, and says nothing.
+    # Without an inventory it offers nothing and prints nothing.
     bash_offers -i missing.yaml --host '' --
 }
 
-@test "completion in bash: the members of a bundle that a command reads" {
+@test "completion in bash offers the members of a bundle that a command reads" {
     prepare_members
     prepare_completion bash
     local node=file-03/node caddy=file-03/caddy command
@@ -355,10 +355,10 @@ PY
     bash_offers diff b.tar.gz : $caddy/heap.pb.gz dir/x : y.tar.gz : $node/h -- $node/heap.pb.gz
     bash_offers merge -o out ./b.tar.gz : $node/h -- $node/heap.pb.gz
     cp b.tar.gz "$HOME"
-    # shellcheck disable=SC2088 # the shell that completes expands it
+    # shellcheck disable=SC2088 # the completing shell expands it
     bash_offers pprof '~/b.tar.gz' : $node/h -- $node/heap.pb.gz
     bash_offers pprof b.tar.gz.age : $node/h -- $node/heap.pb.gz
-    # Nothing is offered, and nobody is asked, where nothing can be read.
+    # If nothing can be read, nothing is offered and nobody is asked.
     bash_offers pprof locked.age : --
     bash_offers pprof missing.tar.gz : --
     bash_offers pprof inventory.yaml : --
@@ -368,7 +368,7 @@ PY
     bash_offers report b.tar.gz : $node/h --
 }
 
-@test "bundle list --profiles, --dumps: the members that commands read, from the manifest alone" {
+@test "bundle list --profiles and --dumps list those members from the manifest alone" {
     prepare_members
     run_profgrab bundle list --profiles b.tar.gz
     assert_status 0
@@ -388,14 +388,14 @@ file-03/caddy/goroutines.txt'
     run_profgrab bundle list --profiles --json b.tar.gz
     assert_status 2
     assert_stderr_has '--json belongs to the whole list'
-    # At a terminal, too, nobody is asked for a passphrase.
+    # On a terminal, too, nobody is asked for a passphrase.
     with_pty --deadline 30 -- "$profgrab_program" bundle list --profiles -i locked locked.age
     assert_status 1
     refute_stdout_has 'passphrase:'
     assert_stdout_has 'locked.age'
 }
 
-@test "completion in bash: of each command every option, as its help lists them" {
+@test "completion in bash offers every option of each command's help" {
     prepare_completion bash
     local command options
     for command in grab hosts bundle; do
@@ -405,8 +405,8 @@ file-03/caddy/goroutines.txt'
     done
 }
 
-# tab_in SHELL-COMMAND... -- LINE...: types each line and a tab; the shell's own set-up says READY when it waits, and
-# writes what the line then is to the file lines.
+# tab_in SHELL-COMMAND... -- LINE...: types each line and a tab; the shell's start-up file prints READY when it waits, and
+# writes the resulting line to the file lines.
 tab_in() {
     local shell=() steps=()
     while [[ $1 != -- ]]; do
@@ -420,9 +420,9 @@ tab_in() {
     with_pty --deadline 30 "${steps[@]}" --send READY $'\x04' -- "${shell[@]}"
 }
 
-@test "completion in an interactive bash" {
+@test "completion works in an interactive bash" {
     prepare_completion bash
-    # What the line is when a blank is pressed behind the tab. On ^D it ends.
+    # The line after a blank that follows the tab. ^D ends the shell.
     cat >rc <<'RC'
 source ./script
 show() { printf '%s\n' "$READLINE_LINE" >>lines; READLINE_LINE=; READLINE_POINT=0; printf READY; }
@@ -446,7 +446,7 @@ profgrab pprof locked.age:'
     [[ ! -e pwned ]]
 }
 
-@test "completion in zsh" {
+@test "completion works in zsh" {
     command -v zsh >/dev/null || skip 'there is no zsh'
     prepare_completion zsh
     zsh -n script
@@ -505,12 +505,12 @@ profgrab pprof b.tar.gz:file-03/caddy/\$\(touch\ pwned\)\ x.pb.gz '
     [[ ! -e pwned ]]
 }
 
-# fish_offers LINE CANDIDATE...: what fish offers behind it, without what it says of each.
+# fish_offers LINE CANDIDATE...: compares fish's candidates, without their descriptions.
 fish_offers() {
     assert_equal "$(fish --no-config -c 'source ./script; complete -C $argv[1]' "$1" 2>&1 | cut -f1 | tr '\n' ' ')" "${*:2}${2:+ }"
 }
 
-@test "completion in fish" {
+@test "completion works in fish" {
     command -v fish >/dev/null || skip 'there is no fish'
     prepare_completion fish
     fish --no-config -n script
@@ -553,7 +553,7 @@ fish_offers() {
     [[ ! -e pwned ]]
 }
 
-@test "completion wants a shell it knows" {
+@test "completion refuses an unknown shell" {
     run_profgrab completion tcsh
     assert_status 2
     assert_stderr_has 'bash, zsh or fish'
@@ -561,12 +561,12 @@ fish_offers() {
 
 # ---- manual pages -----------------------------------------------------------------------------------------------
 
-# page NAME: the built page's source, its hyphens as they are read.
+# page NAME: the built page's source, with plain hyphens.
 page() {
     sed 's/\\-/-/g; s/\\(aq/'\''/g; s/\\(dq/"/g' "${profgrab_program%/*}/share/man/man${1##*.}/$1"
 }
 
-@test "manual pages: what mandoc warns of" {
+@test "mandoc has no warning about the manual pages" {
     command -v mandoc >/dev/null || skip 'there is no mandoc'
     local name
     for name in man1/profgrab.1 man5/profgrab-inventory.5 man7/profgrab-{formats,exit-codes,kinds}.7; do
@@ -581,7 +581,7 @@ commands() {
     "$profgrab_program" help | sed -nE '/^More to read/q; s/^  ([a-z]+)  .*/\1/p'
 }
 
-@test "profgrab(1) has every command, option and kind, as the help does" {
+@test "profgrab(1) has every command, option and kind of the help" {
     page profgrab.1 >page.txt
     ! grep -F '" @' page.txt || fail 'a marker was left'
     local command option
@@ -600,7 +600,7 @@ commands() {
     done <kinds
 }
 
-@test "profgrab(1): every example does what it says" {
+@test "every example of profgrab(1) works" {
     cat >inventory.yaml <<Y
 version: 1
 services: { gitaly: { port: $RIG_PORT_node_exporter } }
@@ -617,10 +617,10 @@ Y
     mapfile -t examples < <(page profgrab.1 | sed -n 's/^\.Dl \$ //p')
     ((${#examples[@]} > 8))
     for example in "${examples[@]}"; do
-        # Not as in the page: the port that the rig found free, and the directory for sockets.
+        # Unlike in the page: the port that the rig found free, and the directory for sockets.
         example=${example/--port 6060/--port $RIG_PORT_rude}
         example=${example//\/run\/user\/1000/$PWD}
-        # A forward stays until somebody ends it.
+        # A forward runs until it is ended.
         if [[ $example == "profgrab forward"* ]]; then
             run --separate-stderr eval "timeout --preserve-status --signal=INT 5 $profgrab_program forward --ssh-config $SSH_CONFIG ${example#profgrab forward}"
             assert_status 130
@@ -633,7 +633,7 @@ Y
     [[ -s incident/file-03/gitaly/heap.pb.gz ]]
 }
 
-# keys_at YAML: the keys that the inventory knows where `zzzzzzzzzz` stands.
+# keys_at YAML: the keys that the inventory accepts in place of `zzzzzzzzzz`.
 keys_at() {
     printf 'version: 1\n%s\n' "$1" >probe.yaml
     chmod 600 probe.yaml
@@ -642,7 +642,7 @@ keys_at() {
     tr -d ',' <<<"${stderr##*the keys here are }"
 }
 
-@test "profgrab-inventory(5) has every key that the inventory knows, and its example is one" {
+@test "profgrab-inventory(5) has every key of the inventory, and its example is valid" {
     local keys key
     page profgrab-inventory.5 >page.txt
     keys=$(keys_at 'services: { a: { zzzzzzzzzz: 1 } }')
@@ -662,7 +662,7 @@ keys_at() {
     run_profgrab hosts -i example.yaml
     assert_status 0
     assert_stdout_has 'file-40.example.internal'
-    # The example of DISCOVERY fits that one; names ask no source.
+    # The example of DISCOVERY fits that one; listing names asks no source.
     sed -n '/^\.Sh DISCOVERY/,/^\.Sh GLOBS/ { /^\.Bd -literal/,/^\.Ed/ { /^\./d; p } }' page.txt >discovery.yaml
     grep -q '^discovery:' discovery.yaml
     cat discovery.yaml >>example.yaml
@@ -712,7 +712,7 @@ keys_at() {
     assert_status 2
 }
 
-@test "help: commands in groups, topics, examples before kinds before groups of options" {
+@test "help lists commands in groups, topics, and examples before kinds before groups of options" {
     run_profgrab help
     assert_equal "$(grep -E '^[A-Z].*:$' <<<"$output")" 'Collect profiles:
 Keep and hand over bundles:
@@ -729,7 +729,7 @@ The bundle:
 Handing it over:
 The way to the hosts:
 Questions and messages:'
-    # What resume shares with grab is named, and described there alone.
+    # Options that resume shares with grab are named there, and described only in grab's help.
     grab=$output
     run_profgrab help resume
     assert_stdout_has 'Other options, as `profgrab help grab` has them:'
@@ -738,7 +738,7 @@ Questions and messages:'
     assert_equal "$shared" ''
 }
 
-@test "help of a verb: its usage, and the options that concern it" {
+@test "help of a subcommand has its usage and its options" {
     run_profgrab help bundle verify
     assert_status 0
     assert_stdout_has 'usage: profgrab bundle verify [options] FILE'
@@ -747,7 +747,7 @@ Questions and messages:'
     assert_stdout_has '--identity FILE'
     refute_stdout_has '--encrypt-to'
     for words in '--help' '--json -h FILE'; do
-        # shellcheck disable=SC2086 # words
+        # shellcheck disable=SC2086 # several words
         same=$("$profgrab_program" bundle verify $words)
         assert_equal "$same" "$output"
     done
@@ -762,7 +762,7 @@ Questions and messages:'
     assert_status 2
 }
 
-@test "help: the pages of sections 5 and 7 by their topics" {
+@test "help opens the pages of sections 5 and 7 by their topics" {
     run_profgrab help inventory
     assert_stdout_has $'\nDISCOVERY\n'
     assert_stdout_has '  - { prometheus: "https://prometheus.example", job: [gitaly, web] }'

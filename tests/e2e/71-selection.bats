@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Many hosts: which are meant, what it would cost, the question before, the table behind.
+# Many hosts: the selection, its cost, the question before the start, the table at the end.
 
 load helper
 
@@ -9,8 +9,8 @@ setup_file() {
     rig_fixture moody -moods "$RIG_DIR/moods"
 }
 
-# fleet N [LINE...]: an inventory of m-01 to m-N, all of them names of one fixture that notes what it is asked, reached without
-# SSH, and further lines of hosts.
+# fleet N [LINE...]: an inventory of m-01 to m-N with further lines of hosts. All of them are names of one fixture that records
+# its requests, reached without SSH.
 fleet() {
     local n=$1 where="port: $RIG_PORT_moody, path: /moody/debug/pprof"
     shift
@@ -27,7 +27,7 @@ fleet() {
     export PROFGRAB_INVENTORY=$PWD/inv.yaml
 }
 
-# on_terminal [PTY-OPTION...] -- ARG...: what the terminal showed is in $output, standard output in the file path.
+# on_terminal [PTY-OPTION...] -- ARG...: the terminal's text is in $output, standard output in the file path.
 on_terminal() {
     local options=()
     while [[ $1 != -- ]]; do
@@ -38,7 +38,7 @@ on_terminal() {
         sh -c 'stty rows 40 cols 100; exec "$@"' - "$profgrab_program" --ssh-config "$SSH_CONFIG" "${@:2}"
 }
 
-# nothing_opened: nobody of the fleet was asked anything, and nothing lies about.
+# nothing_opened: no host of the fleet received a request, and no file is left.
 nothing_opened() {
     assert_equal "$(<"$RIG_DIR/moods/asked")" ''
     assert_equal "$(find . -name 'profgrab-*')" ''
@@ -51,14 +51,14 @@ is_json() {
     python3 "$rig_root/tests/schema.py" "$rig_root/docs/formats.md#$1" "$json" || fail_run 'not as the schema has it'
 }
 
-# json EXPRESSION: a Python expression over it, `o`, printed.
+# json EXPRESSION: prints a Python expression over it, `o`.
 json() {
     python3 -c 'import json, sys; o = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$json" "$1"
 }
 
-# ---- which hosts ------------------------------------------------------------------------------------------------
+# ---- selection --------------------------------------------------------------------------------------------------
 
-@test "labels choose, from all hosts or from those named; exclusions leave out; case does not count" {
+@test "labels select from all or from the named hosts, exclusions apply, and case is ignored" {
     fleet 06 'w-[1-2]: { connect: direct, address: 127.0.0.1, services: [rude], labels: { env: stage, half: two } }'
     run_profgrab hosts --names --label env=stage
     assert_stdout $'w-1\nw-2'
@@ -77,7 +77,7 @@ json() {
     assert_equal "$(json 'sorted(i["host"] for i in o["items"])')" "['m-01', 'm-03']"
 }
 
-@test "a choice that chooses nothing is a slip, and refused before anything is opened" {
+@test "a selection without a host is a usage error before anything is opened" {
     fleet 06
     refuse() { # MESSAGE HINT ARG...
         run_profgrab "${@:3}"
@@ -105,7 +105,7 @@ json() {
     assert_stderr_has 'did you mean --issue-label or --redact-label?'
 }
 
-@test "a group that names itself, by another too, and names that differ by case: the inventory says where" {
+@test "a group that contains itself and names that differ only in case are reported with their place" {
     fleet 06
     sed -i 's/^groups: .*/groups:\n  a: [m-01, b]\n  b: [c]\n  c: [a]/' inv.yaml
     run_profgrab hosts
@@ -117,7 +117,7 @@ json() {
     assert_stderr_has 'inv.yaml:5:3: host "M-03" differs only by case from "m-03" at inv.yaml:4:3'
 }
 
-@test "a sample: so many, in order, said; of fewer all" {
+@test "--sample selects so many hosts in order, and reports it" {
     fleet 30
     run_profgrab --json --group all --sample 3 --max-hosts 3
     assert_status 0
@@ -129,7 +129,7 @@ json() {
     refute_stderr_has sample
 }
 
-@test "two hosts of one address: said, and written down" {
+@test "two hosts of one address are reported, and recorded in the manifest" {
     fleet 04 'other: { connect: direct, address: 127.0.0.1, services: [rude] }' \
         'apart: { connect: direct, address: 127.0.0.2, services: [rude] }'
     run_profgrab hosts
@@ -157,9 +157,9 @@ P
     refute_stderr_has address
 }
 
-# ---- what it would cost -----------------------------------------------------------------------------------------
+# ---- cost -------------------------------------------------------------------------------------------------------
 
-@test "--dry-run: opens, reads the index, fetches nothing, leaves nothing" {
+@test "--dry-run opens hosts and reads the index, but fetches and leaves nothing" {
     write_inventory
     run_profgrab --dry-run --host 'file-0[3-4],laptop' heap goroutines cpu=30s
     assert_status 0
@@ -176,7 +176,7 @@ P
     assert_equal "$(grep -c 'GET /' <<<"$stderr")" 1
 }
 
-@test "--dry-run: what fails is said, with the exit code that a capture would have" {
+@test "--dry-run reports failures with the exit code of a capture" {
     write_inventory
     local port
     port=$(rig_free_port)
@@ -202,7 +202,7 @@ P
     is_json grab
 }
 
-@test "--dry-run: the time is that of hosts side by side, as many as --parallel" {
+@test "--dry-run estimates the time of --parallel hosts at once" {
     fleet 12
     run_profgrab --dry-run --parallel 3 --json --group all cpu=10s
     assert_status 0
@@ -217,7 +217,7 @@ P
     assert_equal "$(json '50000 <= o["duration_ms"] < 53000, [i["pair"] for i in o["targets"][0]["items"] if "pair" in i]')" '(True, [1, 2])'
 }
 
-@test "--dry-run: what a budget would leave out" {
+@test "--dry-run lists the items that a budget would leave out" {
     fleet 02
     run_profgrab --dry-run --json --host m-01 --budget seconds=5 heap cpu=4s trace=4s
     assert_status 3
@@ -231,7 +231,7 @@ P
 
 # ---- the question -----------------------------------------------------------------------------------------------
 
-@test "more than 10 targets with cpu, trace, a delta or text: not without a yes" {
+@test "more than 10 targets with cpu, trace, a delta or text need --yes" {
     fleet 12
     local kind
     for kind in cpu=1s trace=1s mutex=1s goroutines=text; do
@@ -241,7 +241,7 @@ P
         assert_stderr_has 'hint: add --yes if you mean it'
         nothing_opened
     done
-    # The services' own kinds count as well, and of them those that have any.
+    # The services' own kinds count as well, and only those services that have any.
     run_profgrab --group all --service rude,cpu
     assert_status 2
     assert_stderr_has 'cpu=1s on 12 targets, 12 hosts'
@@ -251,7 +251,7 @@ P
     assert_status 0
     run_profgrab --dry-run --group all cpu=1s
     assert_status 0
-    # And when it is fetched later.
+    # Also if they are fetched later.
     run_profgrab -q --yes --group all --budget seconds=0.5 heap cpu=1s
     assert_status 3
     run_profgrab resume "$output"
@@ -259,7 +259,7 @@ P
     assert_stderr_has 'cpu=1s on 12 targets, 12 hosts (m-01 ... m-12): that many are not profiled without a yes'
 }
 
-@test "the question on a terminal: y goes on, anything else opens nothing" {
+@test "the question on a terminal accepts y; any other answer opens nothing" {
     fleet 12
     on_terminal --send 'go on\? \[y/N\] ' $'n\r' -- --group all goroutines=text
     assert_status 1
@@ -283,7 +283,7 @@ P
 
 # ---- the table --------------------------------------------------------------------------------------------------
 
-@test "the table: the broken ones last, in the host's own words; one target has none" {
+@test "the table lists failed targets last with the host's own message; a single target has no table" {
     write_inventory notfound
     local port bundle
     port=$(rig_free_port)
@@ -311,14 +311,14 @@ P
     done
     run_profgrab --host file-04 heap
     refute_stderr_has TARGET
-    # What --json says of each is the same.
+    # --json has the same text for each.
     run_profgrab --json --host 'file-0[4-5],down' heap allocs
     is_json grab
     assert_equal "$(json '[(t["host"], t.get("asked"), t["got"], t["bytes"] > 0, "error" in t) for t in o["targets"]]')" \
         "[('file-04', 2, 2, True, False), ('file-05', 2, 0, False, True), ('down', None, 0, False, True), ('down', None, 0, False, True)]"
 }
 
-@test "the table: more than 20 whole ones are one line, but with -v; on a terminal nothing is wider" {
+@test "the table counts more than 20 whole targets in one line without -v, and fits the terminal" {
     local port
     port=$(rig_free_port)
     fleet 25 "bad: { connect: direct, address: 127.0.0.1, services: [gone] }"

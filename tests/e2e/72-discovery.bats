@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Services that others know of: a real Prometheus, files of Prometheus and Parca, sources that answer what they should not.
+# Services from sources: a real Prometheus, files of Prometheus and Parca, sources with bad answers.
 
 load helper
 
@@ -57,7 +57,7 @@ Y
     chmod 600 inventory.yaml
 }
 
-# In the words of `hosts --json`: host/service destination:port of each that was found.
+# Prints host/service destination:port of each discovered service, from `hosts --json`.
 found() {
     profgrab hosts --json 2>/dev/null | python3 -c '
 import json, sys
@@ -67,7 +67,7 @@ for h in json.load(sys.stdin):
             print("%s/%s %s:%s" % (h["name"], s["name"], s["host"], s["port"]), end="; ")'
 }
 
-@test "what a real Prometheus scrapes, with and without an inventory" {
+@test "the targets of a real Prometheus are found, with and without an inventory" {
     run_profgrab hosts --from "prometheus:$PROMETHEUS/targets"
     assert_status 0
     [[ ${lines[0]} =~ ^'HOST  SERVICE  ADDRESS    PORT   JOB'\ +LABELS$ ]] || fail_run "${lines[0]}"
@@ -88,24 +88,24 @@ print(o["source"]["kind"], len(o["targets"]), *(t["address"] for t in o["targets
         'prometheus 5 elsewhere'
 }
 
-@test "--from: a grab of what a source says, for one run, without an inventory" {
+@test "--from grabs the services of a source for one run, without an inventory" {
     rig_alias sick-01 sshd
     printf '[{"targets":["127.0.0.1:%s"],"labels":{"job":"rude"}},{"targets":["elsewhere:1"],"labels":{"job":"far"}}]' \
         "$RIG_PORT_rude" >t.json
-    # A target on loopback belongs to the one host that is named.
+    # A target on loopback belongs to the only named host.
     run_profgrab --from t.json --host sick-01 heap -o out.tar.gz
     assert_status 0
     tar tzf out.tar.gz | grep -q 'sick-01/rude/heap.pb.gz'
     run_profgrab check --from "file_sd:t.json" --host sick-01
     assert_status 0
-    # With the inventory, only what the source says is taken, also of a service that stands there by hand.
+    # With --from, the inventory's sources and services are ignored.
     with_sources '{ file_sd: nothing.json }'
     sed 's/"rude"/"byhand"/' t.json >byhand.json
     run_profgrab --from byhand.json --host laptop --dry-run heap
     assert_status 0
     refute_stderr_has nothing.json
     refute_stdout_has ':2'
-    # A source says ports, never which hosts are opened.
+    # A source defines ports, never the hosts to open.
     unset PROFGRAB_INVENTORY
     run_profgrab --from t.json heap
     assert_status 2
@@ -119,7 +119,7 @@ print(o["source"]["kind"], len(o["targets"]), *(t["address"] for t in o["targets
     run_profgrab --from nosuch.json --host sick-01 heap
     assert_status 2
     assert_stderr_has 'unknown source "nosuch.json"'
-    # A source that fails is the run's failure.
+    # A failed source fails the run.
     echo '{' >bad.json
     run_profgrab --from bad.json --host sick-01 heap
     ((status == 1 || status == 2)) || fail_run 'not refused'
@@ -127,7 +127,7 @@ print(o["source"]["kind"], len(o["targets"]), *(t["address"] for t in o["targets
     assert_stderr_has 'bad.json'
 }
 
-@test "labels of targets choose services" {
+@test "labels of targets select services" {
     printf '[{"targets":["file-03:%s"],"labels":{"job":"rude","env":"prod"}},{"targets":["file-04:7"],"labels":{"job":"far","env":"dev"}}]' \
         "$RIG_PORT_rude" >t.json
     with_sources '{ file_sd: t.json }'
@@ -141,7 +141,7 @@ print(o["source"]["kind"], len(o["targets"]), *(t["address"] for t in o["targets
     assert_equal "$(python3 -c 'import json, sys
 print([(s["name"], s.get("labels")) for h in json.load(sys.stdin) for s in h["services"] if h["name"] == "file-03"])' <<<"$output")" \
         "[('byhand', None), ('rude', {'env': 'prod', 'job': 'rude'})]"
-    # Of a host only the services that have the label are taken; the host's own labels count for all of them.
+    # Of a host only the services with the label are taken; the host's own labels count for all of them.
     run_profgrab --label env=prod --dry-run --json heap
     assert_equal "$(python3 -c 'import json, sys; print([t["service"] for t in json.load(sys.stdin)["targets"]])' <<<"$output")" "['rude']"
     run_profgrab --label shard=1 --dry-run --json heap
@@ -162,7 +162,7 @@ print([(s["name"], s.get("labels")) for h in json.load(sys.stdin) for s in h["se
     assert_stderr_has 'did you mean "far"?'
 }
 
-@test "hosts --from shows the labels of targets, and --label chooses by them" {
+@test "hosts --from shows the labels of targets, and --label selects by them" {
     printf '[{"targets":["a:1"],"labels":{"job":"one","env":"prod","tier":"x"}},{"targets":["b:2"],"labels":{"job":"two","env":"dev"}},{"targets":["c:3"]}]' >t.json
     run_profgrab hosts --from t.json
     assert_status 0
@@ -187,11 +187,11 @@ print([(s["name"], s.get("labels")) for h in json.load(sys.stdin) for s in h["se
     assert_stderr_has 'a label to select by is NAME=VALUE'
 }
 
-@test "--from without --host: targets on loopback are not left out in silence" {
+@test "--from without --host reports targets on loopback that it leaves out" {
     printf '[{"targets":["file-03:%s"],"labels":{"job":"rude"}},{"targets":["127.0.0.1:7"],"labels":{"job":"near"}}]' \
         "$RIG_PORT_rude" >t.json
     with_sources '{ file_sd: nothing.json }'
-    # The far host does not know the name; it is the target on loopback that counts here.
+    # The remote host does not know the name; the target on loopback counts here.
     run_profgrab --from t.json --dry-run heap
     assert_stdout_has 'file-03  rude'
     assert_stderr_has '1 target is on loopback, and nothing says of which host: `--from` with a single `--host NAME` does'
@@ -259,7 +259,7 @@ W
     assert_status 0
 }
 
-@test "a target that cannot be reached at its own address: loopback, and check" {
+@test "a target that is unreachable at its own address: the hint suggests loopback, and a check command" {
     with_sources "{ prometheus: \"$PROMETHEUS\", job: storage }"
     rig_alias file-03 sshd
     run_profgrab --host file-03 heap
@@ -272,7 +272,7 @@ W
     [[ $output$stderr == *'`host: 127.0.0.1`'* && $output$stderr != *'profgrab check --host'* ]] || fail_run 'the hint'
 }
 
-@test "hosts shows what ssh's configuration makes of an address" {
+@test "hosts shows how ssh's configuration resolves an address" {
     with_sources '{ file_sd: nothing.json }'
     sed -i '/^discovery/,$d' inventory.yaml
     sed -i 's/file-03: { labels/file-03: { services: [], labels/' inventory.yaml
@@ -292,14 +292,14 @@ W
     assert_status 2
 }
 
-@test "a job, a template, what stands by hand" {
+@test "a source entry may rename its services, and adds to the inventory's own" {
     with_sources "{ prometheus: \"$PROMETHEUS\", job: storage, service: gitaly }"
     assert_equal "$(found)" 'file-03/gitaly file-03:9236; '
     run_profgrab hosts --from prometheus
     assert_equal "${#lines[@]}" 4
 }
 
-@test "a grab of a discovered port, through SSH from end to end" {
+@test "a grab reaches a discovered port through SSH" {
     with_sources "{ prometheus: \"$PROMETHEUS\", job: [node, rude], host: file-03, through: file-03 }"
     run_profgrab --host file-03 --service node,rude heap -o out.tar.gz
     assert_status 0
@@ -309,7 +309,7 @@ W
     assert_status 0
 }
 
-@test "kept, and asked again when it is old or --refresh says so" {
+@test "answers are cached, and requested again when old or with --refresh" {
     with_sources "{ prometheus: \"$SOURCE/token\", job: storage, auth: { bearer_env: TOKEN } }"
     export TOKEN=$SECRET
     assert_equal "$(found)" 'file-03/storage file-03:9236; file-04/storage file-04:9236; '
@@ -318,7 +318,7 @@ W
     assert_mode "${kept[0]}" 600
     assert_mode "$HOME/.cache/profgrab" 700
     ! grep -rqF "$SECRET" "$HOME/.cache" || fail 'the secret was kept'
-    # It needs no answer now; with --refresh it does, and what was kept takes its place.
+    # The cached answer is enough; --refresh needs a new one, and falls back to the cached one.
     TOKEN=wrong run_profgrab hosts
     assert_status 0
     refute_stderr_has 'ago is used'
@@ -327,7 +327,7 @@ W
     assert_stdout_has 'storage:9236 (prometheus'
     assert_stderr_has 's ago is used, since it cannot be asked: HTTP 401'
     refute_stderr_has wrong
-    # Old: an hour by the file's own word is more than the 5 minutes it may be.
+    # Make the cached answer an hour older than the limit of 5 minutes.
     python3 - "${kept[0]}" <<'PY'
 import hashlib, sys
 head, body = open(sys.argv[1], "rb").read().split(b"\n", 1)
@@ -341,7 +341,7 @@ PY
     run_profgrab hosts
     refute_stderr_has 'ago is used'
     [[ $output == *'(prometheus, '[0-9]s\)* ]] || fail_run 'not asked again'
-    # What others could have written, and what is damaged, is not used.
+    # A file that others can write, or that is damaged, is not used.
     chmod 666 "${kept[0]}"
     TOKEN=wrong run_profgrab hosts
     assert_status 3
@@ -354,7 +354,7 @@ PY
     refute_stdout_has 9237
 }
 
-@test "a host with very many services does not make every row as wide" {
+@test "a host with very many services does not widen every row" {
     with_sources '{ file_sd: many.json, name: many }'
     python3 -c 'import json; print(json.dumps([{"targets": ["file-03:%d" % i for i in range(1, 301)] + ["file-04:1"], "labels": {"job": "j"}}]))' >many.json
     run_profgrab hosts
@@ -363,7 +363,7 @@ PY
     (($(grep '^laptop' <<<"$output" | wc -c) < 150)) || fail_run "$(grep '^laptop' <<<"$output")"
 }
 
-@test "a source that fails costs only what it alone knows of" {
+@test "a failed source affects only the services that no other source lists" {
     with_sources "{ prometheus: \"$SOURCE/denied\" }"
     run_profgrab hosts
     assert_status 3
@@ -372,7 +372,7 @@ PY
     assert_stderr_has 'hint: it wants to know who asks: set `auth:` in its entry under `discovery`'
     run_profgrab --host laptop heap
     assert_stderr_has 'prometheus: what only it knows of is missing'
-    # Who says where the service is needs nobody else to say so.
+    # A service with a port in the inventory needs no source.
     run_profgrab --host laptop --port "$RIG_PORT_node_exporter" heap -o out.tar.gz
     assert_status 0
     refute_stderr_has prometheus
@@ -380,13 +380,13 @@ PY
     assert_status 2
     assert_stderr_has 'host "file-03" has no services'
     assert_stderr_has 'it may be one that was to be found: prometheus: HTTP 401'
-    # Names for completions ask nobody.
+    # Names for completion cause no request.
     run_profgrab hosts --services
     assert_status 0
     assert_stderr ''
 }
 
-@test "answers that are none" {
+@test "bad answers of a source are reported" {
     local what words
     while IFS='|' read -r what words; do
         run_profgrab hosts --from "prometheus:$SOURCE/$what"
@@ -414,18 +414,18 @@ W
     [[ ! -e $HOME/.cache/profgrab ]] || fail "$(ls "$HOME/.cache/profgrab")"
 }
 
-@test "the secret of a source goes to no redirect, and to no other machine over plain HTTP" {
+@test "the secret of a source is not sent to a redirect, nor to another machine over plain HTTP" {
     with_sources "{ prometheus: \"$SOURCE/elsewhere\", job: storage, auth: { bearer_env: TOKEN } }"
     TOKEN=$SECRET run_profgrab hosts
     assert_stderr_has 'not followed'
     [[ ! -e $RIG_DIR/secret.seen ]] || fail "$(cat "$RIG_DIR/secret.seen")"
-    # The refusal comes before any connection.
+    # The request is refused before any connection.
     with_sources "{ prometheus: \"http://sources.invalid/\", job: storage, auth: { bearer_env: TOKEN } }"
     TOKEN=$SECRET run_profgrab hosts
     assert_stderr_has 'in clear text'
 }
 
-@test "a hostile source" {
+@test "a hostile source cannot add hosts, paths or terminal sequences" {
     with_sources "{ prometheus: \"$SOURCE/hostile\" }"
     run_profgrab hosts
     assert_status 0
@@ -434,7 +434,7 @@ W
     assert_stderr_has 'is no address'
 }
 
-@test "Parca's own example, with and without a host" {
+@test "Parca's own example works with and without a host" {
     cat >parca.yaml <<'Y'
 object_storage:
   bucket:
@@ -454,7 +454,7 @@ scrape_configs:
 Y
     with_sources '{ parca: parca.yaml, host: file-03 }'
     assert_equal "$(found)" 'file-03/one 127.0.0.1:6060; file-03/three 127.0.0.1:6062; file-03/two 127.0.0.1:6061; '
-    # However its path is written, it is that entry; another file is none.
+    # Every spelling of its path means that entry; another file has no entry.
     run_profgrab hosts --from parca:../"${PWD##*/}"/parca.yaml
     assert_status 0
     assert_equal "${lines[1]}" 'file-03  one      127.0.0.1  6060  one'
@@ -479,7 +479,7 @@ Y
     assert_stderr_has 'parca.yaml:2:1'
 }
 
-@test "Prometheus' own files, and file_sd as YAML" {
+@test "Prometheus' own files and file_sd as YAML are read" {
     run_profgrab hosts --from "scrape_configs:$RIG_DIR/prom/prometheus.yml"
     assert_status 0
     assert_equal "${#lines[@]}" 6
@@ -493,7 +493,7 @@ Y
     assert_stderr_has 'there is no file'
 }
 
-@test "a source whose host cannot be opened" {
+@test "a source whose host cannot be opened is reported" {
     with_sources "{ prometheus: \"$PROMETHEUS\", through: laptop }" "{ prometheus: \"$PROMETHEUS\", name: far, through: file-04, host: file-03 }"
     cp "$SSH_CONFIG" ours
     run_profgrab hosts -F "$PWD/ours" --batch
@@ -504,7 +504,7 @@ Y
     assert_status 0
     assert_stderr_has 'far: what it said'
     assert_stderr_has 'file-04'
-    # What came through another configuration is another host's answer.
+    # A cached answer through another ssh configuration is not used.
     cp ours others
     run_profgrab hosts -F "$PWD/others" --batch --refresh
     assert_status 3

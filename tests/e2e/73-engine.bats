@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# How a capture of several hosts goes about it: in step, again, no longer than was said, and no more than was allowed.
+# Captures of several hosts: started together, repeated, with a deadline, with a budget.
 
 load helper
 
@@ -43,7 +43,7 @@ write_fleet() {
     grep -q '^Host mute$' "$SSH_CONFIG" || rig_alias mute sshd "Port $RIG_PORT_p1_silent"
 }
 
-# look EXPRESSION...: over the manifest `m` of the bundle of the last run, its items `items` as (host, service, item).
+# look EXPRESSION...: checks them over the manifest `m` of the last run's bundle; `items` lists (host, service, item).
 look() {
     tar xzOf "$output" --occurrence=1 --wildcards '*/manifest.json' >manifest.json
     python3 "$rig_root/tests/schema.py" "$rig_root/docs/formats.md" manifest.json
@@ -62,9 +62,9 @@ ran_within() { # SECONDS: since $began
     ((took <= $1)) || fail_run "it took $took s"
 }
 
-# ---- in step --------------------------------------------------------------------------------------------------
+# ---- --sync ---------------------------------------------------------------------------------------------------
 
-@test "--sync: the timed profiles of all hosts begin at one instant, and how far they missed it is known; what a process is asked for is said once" {
+@test "--sync starts the timed profiles of all hosts together and records each one's skew; the estimate is printed once" {
     write_fleet
     run_profgrab --host 'file-0*' --sync heap cpu=1s trace=0.5
     assert_status 0
@@ -74,12 +74,12 @@ ran_within() { # SECONDS: since $began
     look 'm["sync"]["targets"] == 4 and m["sync"]["late"] == 0 and m["sync"]["skew_ms"]["max"] < 500' \
         'sorted(m["sync"]) == ["at", "late", "skew_ms", "targets"]' \
         'all(abs(i["sync_skew_ms"]) < 500 for h, s, i in items if i["kind"] == "cpu")'
-    # A trace does not say when it began, and a snapshot is taken before.
+    # A trace does not record when it began, and a snapshot is taken before.
     look 'all("sync_skew_ms" not in i for h, s, i in items if i["kind"] != "cpu")' \
         'all(i["started"] < m["sync"]["at"] for h, s, i in items if i["kind"] == "heap")'
 }
 
-@test "--sync: a dead host holds nobody up, and one that is slow begins late and is marked" {
+@test "--sync: a dead host delays no other, and a slow one begins late and is marked" {
     write_fleet slow=1
     began=$SECONDS
     run_profgrab --host 'file-0[1-2],file-slow-1,gone' --sync --sync-deadline 1s cpu=1s
@@ -94,7 +94,7 @@ ran_within() { # SECONDS: since $began
         'm["sync"]["skew_ms"]["max"] < 500'
 }
 
-@test "--sync: hosts without a timed profile are waited for by nobody" {
+@test "--sync does not wait for hosts without a timed profile" {
     write_fleet
     began=$SECONDS
     run_profgrab --host 'file-0*' --sync heap
@@ -103,7 +103,7 @@ ran_within() { # SECONDS: since $began
     look '"sync" not in m'
 }
 
-@test "--sync: all services of a process but the first begin when they can" {
+@test "--sync: only the first service of a process begins together with the others" {
     write_fleet custom=1
     sed -i 's/^  file-04:.*/  file-04: { services: [p1, custom-1] }/' inventory.yaml
     began=$SECONDS
@@ -114,14 +114,14 @@ ran_within() { # SECONDS: since $began
         'sorted(s["name"] for h, s, i in items if "sync_skew_ms" in i) == ["p1", "p2"]'
 }
 
-@test "--sync --concurrent: those of one process begin together with the others'" {
+@test "--sync --concurrent: all profiles of one process begin together with the others" {
     write_fleet
     run_profgrab --host 'file-0[1-2]' --sync --concurrent cpu=1s mutex=1s
     assert_status 0
     look 'len([1 for h, s, i in items if abs(i["sync_skew_ms"]) < 700]) == 4'
 }
 
-@test "Ctrl-C while some wait for the others: what came is bundled" {
+@test "Ctrl-C while hosts wait for each other bundles the collected items" {
     write_fleet
     with_pty --deadline 30 --stdout path --ctrl-c 'cpu waiting: the others are not ready yet' -- \
         "$profgrab_program" --ssh-config "$SSH_CONFIG" --connect-timeout 20s --host file-01,mute --sync heap cpu=1s
@@ -130,7 +130,7 @@ ran_within() { # SECONDS: since $began
     look 'm["interrupted"] and [i["status"] for h, s, i in items] == ["ok", "interrupted"]'
 }
 
-@test "--sync with too little --parallel, or a --sync-deadline without it, is a slip" {
+@test "--sync with too small a --parallel, and --sync-deadline without --sync, are usage errors" {
     write_fleet
     run_profgrab --host 'file-0*' --sync --parallel 2 cpu=1s
     assert_status 2
@@ -140,9 +140,9 @@ ran_within() { # SECONDS: since $began
     assert_stderr_has '--sync-deadline means nothing without --sync'
 }
 
-# ---- again ----------------------------------------------------------------------------------------------------
+# ---- --retries ------------------------------------------------------------------------------------------------
 
-@test "--retries: what fails twice and then works is no failure" {
+@test "--retries: an item that fails twice and then works is not a failure" {
     write_fleet flaky=2-a cutting=1-a waking=2-a
     run_profgrab --host 'file-flaky-2-a,file-cutting-1-a,file-waking-2-a' --retries 2 heap
     assert_status 0
@@ -152,12 +152,12 @@ ran_within() { # SECONDS: since $began
         '["it came at attempt 3 only; before that: HTTP 503: try again later" in [v["text"] for v in i["verdicts"]] for h, s, i in items if s["name"] == "flaky-2-a"] == [True]' \
         '[[v["rule"] for v in s["verdicts"]] for h, s, i in items if s["name"] == "waking-2-a"] == [["retried"]]' \
         'all("verdicts" not in s for h, s, i in items if s["name"] != "waking-2-a")'
-    # Nothing of the first half is left.
+    # No byte of the first half is left.
     look '[i["file"] for h, s, i in items if s["name"] == "cutting-1-a"] == ["file-cutting-1-a/cutting-1-a/heap.pb.gz"]'
     [[ $(tar tzf "$output") != *damaged* && $(tar tzf "$output") != *before* ]]
 }
 
-@test "--retries: after the last attempt it has failed, and what came is kept" {
+@test "--retries: after the last attempt the item has failed, and the received bytes are kept" {
     write_fleet flaky=9-b cutting=9-b
     run_profgrab --host file-flaky-9-b,file-cutting-9-b --retries 1 heap
     assert_status 1
@@ -173,7 +173,7 @@ ran_within() { # SECONDS: since $began
     refute_stderr_has 'again in'
 }
 
-@test "--retries: a host that refuses is opened again; who says no is not asked twice" {
+@test "--retries opens an unreachable host again, but repeats nothing after a 404 or a refused login" {
     write_fleet missing=heap
     rig_alias barred sshd "User nobody-$BATS_TEST_NUMBER"
     printf '  barred: { services: [p1] }\n' >>inventory.yaml
@@ -188,9 +188,9 @@ ran_within() { # SECONDS: since $began
     refute_stderr_has 'again in'
 }
 
-# ---- no longer ------------------------------------------------------------------------------------------------
+# ---- --deadline -----------------------------------------------------------------------------------------------
 
-@test "--deadline: what is under way is given up, what came is bundled, and nobody is said to have interrupted" {
+@test "--deadline ends all transfers and bundles the collected items, not as an interruption" {
     write_fleet
     began=$SECONDS
     run_profgrab --host 'file-0[1-2],mute' --deadline 3s --connect-timeout 30s heap cpu=60s
@@ -206,7 +206,7 @@ ran_within() { # SECONDS: since $began
     assert_status 0
 }
 
-@test "--deadline: half an item is kept as damaged, and what was not begun is told" {
+@test "--deadline: half an item is kept as damaged, and items that were not begun have an error" {
     write_fleet drip=60
     run_profgrab --host file-drip-60 --deadline 2s heap allocs
     assert_status 1
@@ -215,7 +215,7 @@ ran_within() { # SECONDS: since $began
     refute_stderr_has interrupted
 }
 
-@test "--deadline: with nothing collected there is no bundle, and 1" {
+@test "--deadline with nothing collected gives no bundle, and exit code 1" {
     write_fleet silent
     run_profgrab --host mute,file-silent --deadline 1s heap
     assert_status 1
@@ -223,7 +223,7 @@ ran_within() { # SECONDS: since $began
     assert_equal "$(ls)" inventory.yaml
 }
 
-@test "--deadline bounds the wait for others, the pause before another attempt, and a question" {
+@test "--deadline limits the wait for other hosts and the pause before another attempt" {
     write_fleet flaky=9-d
     began=$SECONDS
     run_profgrab --host file-01,mute --sync --sync-deadline 60s --connect-timeout 60s --deadline 2s heap cpu=1s
@@ -235,7 +235,7 @@ ran_within() { # SECONDS: since $began
     ran_within 25
 }
 
-@test "--deadline bounds a question" {
+@test "--deadline limits a question" {
     write_fleet
     cp "$RIG_KEY" key && ssh-keygen -q -p -N 'a passphrase' -f key
     grep -q '^Host locked$' "$SSH_CONFIG" || {
@@ -254,16 +254,16 @@ ran_within() { # SECONDS: since $began
     refute_stderr_has interrupted
 }
 
-@test "--deadline that is not needed changes nothing" {
+@test "--deadline that is not reached changes nothing" {
     write_fleet
     run_profgrab --host file-01 --deadline 2m heap
     assert_status 0
     look 'm["complete"] and m["deadline_ms"] == 120000 and not m["deadline_reached"]'
 }
 
-# ---- no more --------------------------------------------------------------------------------------------------
+# ---- --budget -------------------------------------------------------------------------------------------------
 
-@test "--budget seconds: what does not fit is left out, by name and reason; services of one process share it" {
+@test "--budget seconds leaves items out by name with the reason; services of one process share it" {
     write_fleet custom=1
     sed -i 's/^  file-04:.*/  file-04: { services: [p1, custom-1] }/' inventory.yaml
     run_profgrab --host file-04 --budget seconds=1.5 heap cpu=1s trace=1s
@@ -276,7 +276,7 @@ ran_within() { # SECONDS: since $began
         '[p["kind"] for p in items[0][1]["planned"]] == ["heap", "cpu", "trace"]'
 }
 
-@test "--budget bytes: estimates leave out, what is larger is cut, and what comes after is left out" {
+@test "--budget bytes leaves items out by estimate, cuts a larger one, and leaves out the later ones" {
     write_fleet big=5
     run_profgrab --host file-01 --budget bytes=1MB heap trace=2s
     assert_status 3
@@ -291,7 +291,7 @@ ran_within() { # SECONDS: since $began
     look '[i["status"] for h, s, i in items] == ["damaged", "left-out"] and items[0][2]["bytes"] <= 100000'
 }
 
-@test "--budget: what it means is checked before anything is opened" {
+@test "--budget is checked before anything is opened" {
     write_fleet
     local wrong
     for wrong in bytes seconds=0 seconds=x bytes=0 bytes=much time=3 ''; do

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
-# A run over a hundred targets: those that are broken cost nothing but themselves.
+# A run over a hundred targets: broken ones do not affect the others.
 load helper
 
-# How many times slower than usual the program runs.
+# The program runs this many times slower than usual.
 SLOW=1
 ! is_sanitized || SLOW=4
 
@@ -12,17 +12,17 @@ setup_file() {
     rig_service node_exporter
     rig_service rude -raw
     rig_fixture bad -ssh "127.0.0.1:$RIG_PORT_sshd"
-    # shellcheck disable=SC2155 # it always finds one
+    # shellcheck disable=SC2155 # the assignment cannot fail
     export SSH_CONFIG=$RIG_SSH_CONFIG RIG_PORT_nobody=$(rig_free_port)
     cp "$RIG_SSH_CONFIG" "$RIG_DIR/config"
     ssh-keygen -q -t ed25519 -N '' -f "$RIG_DIR/client/other"
     echo "[127.0.0.1]:$RIG_PORT_sshd $(<"$RIG_DIR/client/other.pub")" >"$RIG_DIR/client/other_hosts"
 }
 
-# Names of ten hosts. What is wrong is in ssh's configuration with the first five of them, and with the service of the others.
+# Names of ten hosts. The first five have a fault in ssh's configuration, the others in their service.
 BROKEN=(refused changed denied mute closing gone page locked silent cut)
 
-# With `mended` the first three are as they should be.
+# With `mended` the first three have no fault.
 ssh_config() { # broken|mended
     local -A sshd=([refused]=nobody [changed]=sshd [denied]=sshd [mute]=bad_silent [closing]=bad_closing)
     local -A line=([changed]="UserKnownHostsFile \"$RIG_DIR/client/other_hosts\"" [denied]='User stranger')
@@ -34,7 +34,7 @@ ssh_config() { # broken|mended
     rig_alias '*' sshd
 }
 
-# With `mended` the first two of the services are as they should be.
+# With `mended` the first two services have no fault.
 inventory() { # broken|mended
     local -A port=([gone]=$RIG_PORT_nobody [silent]=$RIG_PORT_rude_silent)
     local -A prefix=([page]=/login [locked]=/basic [cut]=/cutgzip)
@@ -57,7 +57,7 @@ inventory() { # broken|mended
     export PROFGRAB_INVENTORY=$PWD/inventory.yaml
 }
 
-# good_of BUNDLE: how many of its targets have all that was asked for.
+# good_of BUNDLE: counts the targets with all requested items.
 good_of() {
     tar xzOf "$1" --wildcards '*/manifest.json' | python3 -c '
 import json, sys
@@ -65,13 +65,13 @@ services = [s for h in json.load(sys.stdin)["hosts"] for s in h["services"]]
 print(sum(len(s["items"]) == 3 and all(i["status"] == "ok" for i in s["items"]) for s in services))'
 }
 
-# within SECONDS: how the fleet is opened. The slowest of the broken ones takes all of them.
+# within SECONDS: the options that open the fleet. The slowest broken host takes all of them.
 within() {
     deadline=$(($1 * SLOW))
     way=(--parallel 50 --timeout "${deadline}s" --connect-timeout "${deadline}s" -q)
 }
 
-# The reasons of these, in the words of whoever knows, and of nobody else.
+# Each of these names has its own reason in the output, and no other name has it.
 assert_reasons() { # NAME...
     local -A why=(
         [refused]="127.0.0.1 port $RIG_PORT_nobody: cannot connect: Connection refused"
@@ -94,7 +94,7 @@ assert_reasons() { # NAME...
     [[ $others =~ ^'profgrab: not complete: '[^$'\n']*$ ]] || fail_run "others: $others"
 }
 
-@test "a hundred targets, ten of them broken in ten ways: ninety good ones, ten reasons, exit code 3; resumed with five mended: ninety-five" {
+@test "ten of a hundred targets fail in ten ways with ten reasons, the others succeed; resume fetches five repaired ones" {
     local began=$SECONDS
     ssh_config broken
     inventory broken
@@ -119,7 +119,7 @@ assert_reasons() { # NAME...
     assert_equal "$(sha256sum "$bundle")" "$sum"
 }
 
-@test "fewer descriptors than hosts need: the limit is raised, and where it cannot be, fewer are opened at a time" {
+@test "with too few descriptors the limit is raised, or fewer hosts are opened at a time" {
     ssh_config broken
     inventory broken
     ulimit -Sn 100

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
-# Runs that were killed, or that some hosts had spoilt, gone on with: what is good stays as it is, and is not asked for again.
+# Resume of killed and incomplete runs: good items stay unchanged and are not requested again.
 
-# shellcheck disable=SC2030,SC2031 # what one test sets is its own
+# shellcheck disable=SC2030,SC2031 # each test is a subshell
 load helper
 
 setup_file() {
@@ -32,19 +32,19 @@ YAML
     export PROFGRAB_INVENTORY=$PWD/inventory.yaml
 }
 
-# mood PROFILE WORD: what the service app does from now on when it is asked for that profile; without a word it is polite.
+# mood PROFILE WORD: the behaviour of the service app from now on for that profile; polite without a word.
 mood() {
     rm -f "$MOODS/$1"
     [[ -z ${2-} ]] || echo "$2" >"$MOODS/$1"
 }
 
-# How often app was asked for that since forget_asked.
+# The number of requests to app for that profile since forget_asked.
 asked() {
     grep -c "$1" "$MOODS/asked" || :
 }
 forget_asked() { rm -f "$MOODS/asked" "$MOODS/2/asked"; }
 
-# start ARG...: profgrab in the background, $pid; its output in path and log.
+# start ARG...: runs profgrab in the background as $pid, with its output in path and log.
 start() {
     if [[ $1 == resume ]]; then set -- "$1" --ssh-config "$SSH_CONFIG" "${@:2}"; else set -- --ssh-config "$SSH_CONFIG" "$@"; fi
     "$profgrab_program" "$@" >path 2>log 3>&- &
@@ -64,13 +64,13 @@ kill_when() {
     wait "$pid" || :
 }
 
-# Whether the first is on its way, and the second is written down.
+# Succeeds if the first is in transfer and the second is recorded.
 amid() { # PROFILE PROFILE
     compgen -G "profgrab-*.partial/web-02/app/$1.*.part" >/dev/null &&
         grep -q "\"file\": \"web-02/app/$2" profgrab-*.partial/manifest.json
 }
 
-# Waits like kill_when, and leaves it running.
+# Waits like kill_when, without killing.
 wait_until() {
     local i
     for ((i = 0; i < 500; i++)); do
@@ -80,17 +80,17 @@ wait_until() {
     fail "never: $*" "$(cat log)"
 }
 
-# Whether such a file is there, and not empty.
+# Succeeds if such a file exists and is not empty.
 there() { # GLOB
     [[ -s $(compgen -G "$1") ]]
 }
 
-# Whether app was asked for that profile so many times, each of which it keeps waiting.
+# Succeeds if app received that many requests for the profile, which it does not answer.
 reached() { # PROFILE TIMES
     (($(grep -c "/pprof/${1#pprof}\(?\|$\)" "$MOODS/asked") >= $2))
 }
 
-# The good files of a work directory or an extracted bundle, as its manifest has them: PATH HASH.
+# Prints the good files of a work directory or an extracted bundle from its manifest: PATH HASH.
 good_of() { # DIR
     python3 - "$1" <<'PY'
 import json, sys
@@ -102,7 +102,7 @@ for host in json.load(open(sys.argv[1] + "/manifest.json"))["hosts"]:
 PY
 }
 
-# Takes the record of an item out of a manifest, as if it had not been saved before the kill.
+# Removes an item from a manifest, as if the kill had come before it was saved.
 forget() { # DIR KIND
     python3 - "$@" <<'PY'
 import json, sys
@@ -121,7 +121,7 @@ extract() { # BUNDLE: prints the directory
     "$profgrab_program" bundle extract -C out "$1"
 }
 
-# Makes a bundle of an extracted one, whatever is in it.
+# Packs an extracted bundle again, with any content.
 repack() { # DIR BUNDLE
     python3 - "$@" <<'PY'
 import os, sys, tarfile
@@ -133,13 +133,13 @@ with tarfile.open(out, "w:gz", format=tarfile.USTAR_FORMAT) as tar:
 PY
 }
 
-# Every file below a directory with its time and its hash.
+# Prints every file below a directory with its time and its hash.
 state_of() { # DIR
     (cd "$1" && find . -type f -name '*.pb.gz' -printf '%p %T@\n' -exec sha256sum {} \; | sort)
 }
 
-# The bundle verifies, is complete, and its manifest is what the format says.
-assert_complete() { # BUNDLE: its files are in $dir then
+# The bundle verifies and is complete, and its manifest follows the schema.
+assert_complete() { # BUNDLE: extracts its files into $dir
     "$profgrab_program" bundle verify "$1" >verified
     ! grep 'not everything' verified || fail "it is not complete"
     dir=$(extract "$1")
@@ -147,7 +147,7 @@ assert_complete() { # BUNDLE: its files are in $dir then
     grep -q '"complete": true' "$dir/manifest.json"
 }
 
-@test "kill -9 amid the second item: the first stays, only the rest is asked for" {
+@test "kill -9 during the second item: the first stays, and only the rest is requested" {
     mood allocs stall
     start --host web-02 heap allocs goroutines
     kill_when amid allocs heap
@@ -168,9 +168,9 @@ assert_complete() { # BUNDLE: its files are in $dir then
     [[ ! -e $dir/web-02/app/allocs.pb.gz.damaged && ! -e $dir/web-02/app/allocs.pb.gz.earlier ]]
 }
 
-@test "kill -9 at every step of a run over three hosts: resume has all, and asks for nothing that was written down" {
+@test "kill -9 at every step of a run over three hosts: resume gets all, and requests no recorded item again" {
     local step profile work before whole
-    # What app does, and at which profile; silent at the index page comes before anything of it is planned.
+    # The behaviour of app for a profile; it does not answer the index page before anything is planned.
     for step in pprof:silent heap:stall heap:silent allocs:silent goroutine:stall; do
         profile=${step%:*}
         mood "$profile" "${step#*:}"
@@ -184,7 +184,7 @@ assert_complete() { # BUNDLE: its files are in $dir then
         forget_asked
         run_profgrab resume -q "$work"
         assert_status 0
-        # What was good is there as it was, and app was asked for nothing again that had come, written down or not.
+        # Good items are unchanged, and app received no request for an item that had arrived, recorded or not.
         assert_equal "$(comm -13 <(good_of "$(extract "$output")" | sort) <(sort <<<"$before"))" ''
         for profile in heap allocs; do
             assert_equal "$(asked "/pprof/$profile")" "$((2 - $(grep -c "app/$profile" <<<"$whole" || :)))"
@@ -194,7 +194,7 @@ assert_complete() { # BUNDLE: its files are in $dir then
     done
 }
 
-@test "killed before anything was written down: the work directory says what was asked for" {
+@test "killed before the first item was recorded: resume reads the request from the work directory" {
     mood pprof silent
     start --host web-02 heap
     kill_when compgen -G 'profgrab-*.partial/manifest.json'
@@ -204,7 +204,7 @@ assert_complete() { # BUNDLE: its files are in $dir then
     assert_complete "$output"
 }
 
-@test "a whole file that was not written down is taken as it is, and said to be; also where its host is gone" {
+@test "a whole file that was not recorded is adopted with a message, also if its host is gone" {
     mood allocs stall
     start --host web-02 heap allocs
     kill_when amid allocs heap
@@ -225,7 +225,7 @@ assert_complete() { # BUNDLE: its files are in $dir then
     dir=$(extract "$output")
     assert_equal "$(sha256sum <"$dir/web-02/app/heap.pb.gz")" "$hash"
     grep -q '"rule": "adopted"' "$dir/manifest.json"
-    # Half of allocs is there too.
+    # Half of allocs exists too.
     [[ -s $dir/web-02/app/allocs.pb.gz.damaged ]]
     run_profgrab resume "$output"
     assert_status 0
@@ -236,7 +236,7 @@ assert_complete() { # BUNDLE: its files are in $dir then
     [[ ! -e $dir/web-02/app/allocs.pb.gz.damaged ]]
 }
 
-@test "half a body is kept when what comes now is less, and goes when that is whole" {
+@test "half a body is kept if the new one is shorter, and removed if the new one is whole" {
     mood heap stall
     start --host web-02 heap allocs
     kill_when there "profgrab-*.partial/web-02/app/heap.pb.gz.part"
@@ -259,7 +259,7 @@ assert_complete() { # BUNDLE: its files are in $dir then
     [[ -s $dir/web-02/app/heap.pb.gz && ! -e $dir/web-02/app/heap.pb.gz.damaged ]]
 }
 
-@test "a bundle with a host that was down, resumed when it is up: only that host is opened" {
+@test "a bundle without one host's items is resumed, and only that host is opened" {
     local port=$RIG_PORT_second
     rig_end second
     run_profgrab --host web-02,db-01 heap allocs
@@ -275,7 +275,7 @@ assert_complete() { # BUNDLE: its files are in $dir then
     rig_sshd_at second "$port"
     rig_wait second 20 rig_connects "$port"
     forget_asked
-    # As it was printed, word by word: it finds the same hosts.
+    # The printed command finds the same hosts.
     run --separate-stderr bash -c "\"\$0\" ${hint:?} -v" "$profgrab_program"
     assert_status 0
     assert_stderr_has '1 of 2 services are not complete; opening db-01'
@@ -286,7 +286,7 @@ assert_complete() { # BUNDLE: its files are in $dir then
     assert_equal "$(sha256sum <"$first")" "$sum"
     assert_complete "$output"
     assert_equal "$(sha256sum <"$dir/web-02/app/heap.pb.gz")" "$(sha256sum <"$(extract "$first")/web-02/app/heap.pb.gz")"
-    # Complete: no third one.
+    # Complete: no third bundle.
     local second=$output
     run_profgrab resume "$second"
     assert_status 0
@@ -295,7 +295,7 @@ assert_complete() { # BUNDLE: its files are in $dir then
     assert_equal "$(echo profgrab-*)" "$second $first"
 }
 
-@test "-o: another place and name for the new bundle; none for a work directory" {
+@test "-o places the new bundle, and is refused for a work directory" {
     mood heap notfound
     run_profgrab --host web-02 heap allocs
     assert_status 3
@@ -315,7 +315,7 @@ assert_complete() { # BUNDLE: its files are in $dir then
     assert_stderr_has '--output is for a bundle'
 }
 
-@test "a damaged file, in the work directory and in a bundle: fetched again, the rest is not" {
+@test "only a damaged file is fetched again, in a work directory and in a bundle" {
     mood goroutine stall
     start --host web-02 heap allocs goroutines
     kill_when amid goroutines allocs
@@ -330,7 +330,7 @@ assert_complete() { # BUNDLE: its files are in $dir then
     assert_equal "$(asked /pprof/heap)" 1
     assert_equal "$(asked /pprof/allocs)" 0
     assert_complete "$output"
-    # The same of a bundle that was packed again.
+    # The same with a bundle that was packed again.
     local whole=$output top=${output%.tar.gz}
     tar -xzf "$whole"
     printf x >>"$top/web-02/app/allocs.pb.gz"
@@ -344,7 +344,7 @@ assert_complete() { # BUNDLE: its files are in $dir then
     assert_equal "$(asked /pprof/heap)" 0
     assert_equal "$(asked /pprof/allocs)" 1
     assert_complete "$output"
-    # One that breaks off: what came before is taken.
+    # A transfer that breaks off: the earlier bytes are kept.
     head -c $(($(stat -c %s "$whole") - 3000)) "$whole" >cut.tar.gz
     run_profgrab resume cut.tar.gz
     assert_status 0
@@ -352,7 +352,7 @@ assert_complete() { # BUNDLE: its files are in $dir then
     assert_complete "$output"
 }
 
-@test "what is damaged and cannot be had again stays, as damaged" {
+@test "a damaged item that cannot be fetched again stays damaged" {
     run_profgrab --host web-02 heap allocs
     assert_status 0
     local top=${output%.tar.gz}
@@ -362,14 +362,14 @@ assert_complete() { # BUNDLE: its files are in $dir then
     mood heap notfound
     mood allocs notfound
     run_profgrab resume changed.tar.gz
-    # What the server says now is worth less than what there is.
+    # The server's new answer is worse than the kept one.
     assert_status 3
     dir=$(extract "$output")
     grep -q '"file": "web-02/app/heap.pb.gz.damaged"' "$dir/manifest.json"
     [[ -s $dir/web-02/app/heap.pb.gz.damaged && -s $dir/web-02/app/allocs.pb.gz ]]
 }
 
-@test "two runs in one directory: the second says so, and the first comes to its end" {
+@test "a second run in a directory refuses to start, and the first one completes" {
     mood heap stall
     start --host web-02 --timeout 3s heap allocs
     wait_until there "profgrab-*.partial/web-02/app/heap.pb.gz.part"
@@ -383,7 +383,7 @@ assert_complete() { # BUNDLE: its files are in $dir then
     assert_status 0
 }
 
-@test "Ctrl-C during a resume: the work directory or the bundle stays whole, and can be resumed again" {
+@test "Ctrl-C during a resume keeps the work directory or the bundle, which can be resumed again" {
     mood allocs stall
     start --host web-02 heap allocs goroutines
     kill_when amid allocs heap
@@ -392,7 +392,7 @@ assert_complete() { # BUNDLE: its files are in $dir then
     forget_asked
     start resume "$work"
     wait_until reached allocs 1
-    # A background job of a shell ignores SIGINT: SIGTERM does the same.
+    # A background job of a shell ignores SIGINT: SIGTERM has the same effect.
     kill -TERM "$pid"
     status=0
     wait "$pid" || status=$?
@@ -403,7 +403,7 @@ assert_complete() { # BUNDLE: its files are in $dir then
     run_profgrab bundle verify "$bundle"
     assert_status 0
     [[ ! -e $work ]]
-    # Killed amid the resume of a bundle: the work directory goes on, and so does the bundle.
+    # Killed during the resume of a bundle: the work directory and the bundle can both be resumed.
     start resume "$bundle"
     kill_when compgen -G "profgrab-*.partial/web-02/app/allocs.*.part"
     mood allocs
@@ -416,7 +416,7 @@ assert_complete() { # BUNDLE: its files are in $dir then
     assert_complete "$output"
 }
 
-@test "what is no work directory, and what cannot be resumed, says why" {
+@test "a directory or bundle that cannot be resumed is refused with the reason" {
     mkdir -m 700 plain empty.partial ours.partial
     run_profgrab resume plain
     assert_status 1
@@ -464,7 +464,7 @@ assert_complete() { # BUNDLE: its files are in $dir then
     run_profgrab resume sealed
     assert_status 1
     assert_stderr_has 'hint: profgrab bundle decrypt -i IDENTITY -o NEW.tar.gz sealed && profgrab resume NEW.tar.gz'
-    # The commands that it names work, word by word.
+    # The commands in the hints work unchanged.
     mv sealed "$bundle.age"
     rm "$bundle"
     mkdir bin
@@ -472,7 +472,7 @@ assert_complete() { # BUNDLE: its files are in $dir then
     run --separate-stderr env PATH="$PWD/bin:$PATH" bash -c "${next/IDENTITY/key}"
     assert_status 0
     assert_stderr_has "nothing is missing in $bundle"
-    # A bundle without a manifest is not taken for an encrypted one.
+    # A bundle without a manifest is not reported as encrypted.
     tar -czf none.tar.gz key.pub
     run_profgrab resume none.tar.gz
     assert_status 1
@@ -480,7 +480,7 @@ assert_complete() { # BUNDLE: its files are in $dir then
     assert_equal "$(compgen -G 'profgrab-*.partial' || :)" ''
 }
 
-@test "a hostile manifest decides nothing: hosts that nobody knows, patterns, options of ssh, services that mean something else" {
+@test "a hostile manifest selects no unknown hosts, patterns, ssh options or changed services" {
     mood heap notfound
     run_profgrab --host web-02 heap allocs
     local top=${output%.tar.gz}
@@ -529,19 +529,19 @@ json.dump(m, open(sys.argv[2], "w"))' "$1" "$top/manifest.json"
     [[ ! -e pwned ]]
 }
 
-@test "services and hosts of no inventory are found again, and named before they are opened" {
+@test "services and hosts that no inventory defines are found again, and printed before they are opened" {
     mood heap stall
     start --host file-09 --port "$RIG_PORT_rude" --path /moody/debug/pprof heap allocs
     kill_when there "profgrab-*.partial/file-09/port-$RIG_PORT_rude/heap.pb.gz.part"
     mood heap
-    # It is said even to whoever wants to hear nothing.
+    # It is printed even with -q.
     run_profgrab resume -q profgrab-*.partial
     assert_status 0
     assert_stderr_has "opening file-09 (not of the inventory), port $RIG_PORT_rude, path /moody/debug/pprof"
     assert_complete "$output"
 }
 
-@test "a host that the inventory has no more keeps nobody else from being fetched" {
+@test "a host removed from the inventory prevents no other from being fetched" {
     mood heap notfound
     run_profgrab --host web-02,db-01,web-01 --service app,side heap allocs
     assert_status 3
@@ -556,7 +556,7 @@ json.dump(m, open(sys.argv[2], "w"))' "$1" "$top/manifest.json"
     refute_stderr_has 'not finished'
     dir=$(extract "$output")
     [[ -s $dir/web-02/app/heap.pb.gz && -s $dir/web-01/side/heap.pb.gz && ! -e $dir/web-01/app/heap.pb.gz ]]
-    # A work directory becomes a bundle, whoever is gone.
+    # A work directory becomes a bundle even if its hosts are gone.
     sed -i 's/web-02:/file-02:/' renamed.yaml
     mood allocs stall
     start --host web-02 heap allocs
@@ -566,13 +566,13 @@ json.dump(m, open(sys.argv[2], "w"))' "$1" "$top/manifest.json"
     assert_status 3
     dir=$(extract "$output")
     [[ -s $dir/web-02/app/heap.pb.gz ]]
-    # Of a bundle nothing would come.
+    # A resumed bundle would have nothing new.
     run_profgrab resume -i renamed.yaml "$output"
     assert_status 2
     assert_stderr_has 'unknown host "web-02"'
 }
 
-@test "two of two services were half there: the table says that they are whole now" {
+@test "two services completed by a resume are whole in the table" {
     mood heap notfound
     run_profgrab --host web-01,web-02 --service app heap allocs
     assert_status 3
@@ -584,7 +584,7 @@ json.dump(m, open(sys.argv[2], "w"))' "$1" "$top/manifest.json"
     grep -Eq 'web-02: app +1/1 ' <<<"$stderr" || fail_run 'one of one'
 }
 
-@test "what an earlier run has is not charged to the budget; a deadline and an instant hold for resume, too" {
+@test "collected items do not count for the budget; --deadline and --sync apply to resume" {
     run_profgrab --host web-02 --budget seconds=1 cpu=1s trace=0.1
     assert_status 3
     assert_stderr_has "left out: 100ms of profiling, and the budget's 1s leave 0s"
@@ -599,7 +599,7 @@ json.dump(m, open(sys.argv[2], "w"))' "$1" "$top/manifest.json"
     assert_status 3
     assert_stderr_has "heap: the run's deadline of 1s was over"
     mood heap
-    # What is compared is taken at one instant, now as then.
+    # Items to compare are taken at one instant, as before.
     local second=$output
     run_profgrab resume --parallel 1 "$second"
     assert_status 2
@@ -607,13 +607,13 @@ json.dump(m, open(sys.argv[2], "w"))' "$1" "$top/manifest.json"
     run_profgrab resume --sync-deadline 5s "$second"
     assert_status 0
     assert_complete "$output"
-    # Whom it is for is looked at even where nothing is missing.
+    # The team is checked even if nothing is missing.
     run_profgrab resume "$output" --for nobody
     assert_status 2
     assert_stderr_has 'no team "nobody" in the inventory'
 }
 
-@test "an attempt that brings less takes nothing away, whether it is interrupted or killed" {
+@test "a worse second attempt replaces nothing, after Ctrl-C or a kill" {
     local signal
     for signal in TERM KILL; do
         mood heap short
@@ -629,7 +629,7 @@ json.dump(m, open(sys.argv[2], "w"))' "$1" "$top/manifest.json"
             mood heap notfound
             run_profgrab resume profgrab-*.partial
             assert_status 1
-            # What an earlier run got of it is kept, but a 404 never becomes a profile.
+            # The bytes of the earlier run are kept, but a 404 never becomes a profile.
             assert_stderr_has 'no item arrived whole: 1 damaged, see above'
             refute_stderr_has 'hint: `profgrab resume'
         fi
@@ -640,7 +640,7 @@ json.dump(m, open(sys.argv[2], "w"))' "$1" "$top/manifest.json"
     done
 }
 
-@test "a parca.yaml's parameters go with every request, also with those of a run that goes on, and into no bundle" {
+@test "parca.yaml's parameters are sent with every request, also by resume, and are in no bundle" {
     cat >>inventory.yaml <<'Y'
   here: { connect: direct, address: 127.0.0.1 }
 discovery: [ { parca: parca.yaml, host: here } ]
@@ -665,7 +665,7 @@ Y
     run ! grep -r c4n4ry "$dir"
 }
 
-@test "--json says what came of it" {
+@test "--json has the result of a resume" {
     mood heap notfound
     run_profgrab --host web-02 heap allocs
     mood heap

@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
-# Two sides of one capture: a sick host against healthy ones, and one process twice.
+# A capture of two sides: a sick host and healthy ones, and one process twice.
 
 load helper
 
-# The bundle of the last run, extracted; sets $dir.
+# Extracts the bundle of the last run; sets $dir.
 open_bundle() { dir=$("$profgrab_program" bundle extract "$output"); }
 
-# manifest EXPRESSION: a Python expression over the manifest `m` and the list of all items `items`, printed.
+# manifest EXPRESSION: prints a Python expression over the manifest `m` and the list of all items `items`.
 manifest() {
     python3 -c '
 import json, sys
@@ -15,7 +15,7 @@ items = [i for h in m["hosts"] for s in h["services"] for i in s["items"]]
 print(eval(sys.argv[2]))' "$dir/manifest.json" "$1"
 }
 
-# The services of the three hosts, in a group of which the last one has something else.
+# The services of three hosts in a group, of which the last one has another service.
 write_hosts() {
     write_inventory
     cat >"$INVENTORY" <<YAML
@@ -34,7 +34,7 @@ groups:
 YAML
 }
 
-@test "--pair takes heap and goroutines twice, that far apart, and cpu between them once" {
+@test "--pair takes heap and goroutines twice at that interval, and cpu between them once" {
     write_hosts
     run_profgrab --host file-07 --pair 2s cpu=1s heap goroutines
     assert_status 0
@@ -57,7 +57,7 @@ PY
     assert_status 0
 }
 
-@test "--pair with --concurrent, and with kinds of which none can be taken twice" {
+@test "--pair works with --concurrent, and is refused if no kind can be taken twice" {
     write_hosts
     run_profgrab --host file-07 --pair 1s --concurrent cpu=1s trace=0.5s allocs
     assert_status 0
@@ -70,7 +70,7 @@ PY
     assert_stderr_has 'heap, allocs, goroutines, block, mutex'
 }
 
-@test "Ctrl-C while the second of a pair is waited for: what was there is bundled" {
+@test "Ctrl-C during the wait for the second of a pair bundles the collected items" {
     write_hosts
     with_pty --ctrl-c 'second of the pair' --deadline 20 -- "$profgrab_program" --ssh-config "$SSH_CONFIG" \
         --host file-07 --pair 5m heap
@@ -80,7 +80,7 @@ PY
     assert_equal "$(manifest '[(i["status"], i["pair"]) for i in items]')" "[('ok', 1), ('interrupted', 2)]"
 }
 
-@test "--against a host: the same of both, the healthy one marked" {
+@test "--against a host takes the same items of both, and marks the healthy one" {
     write_hosts
     run_profgrab --host file-03 --against file-07 heap
     assert_status 0
@@ -91,7 +91,7 @@ PY
     python3 "$rig_root/tests/schema.py" "$rig_root/docs/formats.md" "$dir/manifest.json"
 }
 
-@test "--against a group: those of it that are not sick themselves" {
+@test "--against a group takes its members that are not in --host" {
     write_hosts
     run_profgrab --host file-03 --service node --against nodes heap
     assert_status 0
@@ -100,7 +100,7 @@ PY
         "[('file-03', False), ('file-07', True), ('web-01', True)]"
 }
 
-@test "--against with services that a source knows of, each host's own" {
+@test "--against uses each host's own services from a source" {
     write_hosts
     sed -i "s/node: { port: $RIG_PORT_node_exporter }/node: { port: 1, host: 127.0.0.1 }/; s/services: \[node\]/services: []/" "$INVENTORY"
     echo 'discovery: [ { file_sd: sd.json, service: node } ]' >>"$INVENTORY"
@@ -121,12 +121,12 @@ PY
     run_profgrab --host file-03 --service node --against file-07 --exclude 'file-0[7-8]' heap
     assert_status 2
     assert_stderr_has 'no host is left to compare with'
-    # What it means among the sick ones needs to mean nothing among the healthy ones.
+    # A service of the sick hosts need not exist on the healthy ones.
     run_profgrab --host file-03,root@file-05 --service node --against file-07 --exclude root@file-05 heap
     assert_status 0
 }
 
-@test "--against without anything to compare with is said before anything is opened" {
+@test "--against without a healthy host is reported before anything is opened" {
     write_hosts
     run_profgrab --host file-07 --against file-08 heap
     assert_status 2

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Hosts that die at each step of a run: between two bytes of the login, of the index page, of an item, of two items. Each costs
-# itself, and nothing else.
+# Hosts that die at each step of a run: between two bytes of the login, of the index page, of an item. No other host is
+# affected.
 
 load helper
 
@@ -14,7 +14,7 @@ setup_file() {
     echo "mortal $(cut -d' ' -f1,2 "$RIG_DIR/sshd/host_key.pub")" >>"$RIG_KNOWN_HOSTS"
 }
 
-# write_mortals HOW: an inventory of file-01, file-02, and a host for each lifetime of that kind, $mortals in their order.
+# write_mortals HOW: an inventory of file-01, file-02, and a host for each lifetime of that kind; $mortals has their order.
 write_mortals() {
     local line
     mortals=()
@@ -33,8 +33,8 @@ write_mortals() {
     export PROFGRAB_INVENTORY=$PWD/inventory.yaml
 }
 
-# Holds the bundle against what may become of hosts that die ever later: the good ones are whole, each other one has whatever
-# came before, in the plan's order, and a reason for the rest that names no other host.
+# Checks the bundle: the good hosts are whole; each other one has the items before its death, in the plan's order, and a reason
+# for the rest that names no other host.
 check_bundle() { # BUNDLE
     python3 - "$1" <<'PY'
 import hashlib, json, sys, tarfile
@@ -67,7 +67,7 @@ reached = [got[n][0] for n in mortals]
 print(list(zip(mortals, reached)))
 assert all(got[n] == (6, None) for n in ("file-01", "file-02")), got
 assert reached[0] == 0 and reached[-1] == 6, reached
-# Dumps differ a little in size from one host to the next.
+# The size of dumps differs a little from host to host.
 lives = [int(n.split("-")[1]) for n in mortals]
 assert all(b >= a for x, a in zip(lives, reached) for y, b in zip(lives, reached) if y > 2 * x), "who lives twice as long gives as much"
 assert len(set(reached)) >= 6, "nearly each step has somebody who dies in it"
@@ -77,7 +77,7 @@ for name in mortals[:-1]:
 PY
 }
 
-@test "hosts that die at each step: each costs itself and nothing else" {
+@test "hosts that die at each step do not affect the others" {
     write_mortals dies
     run_profgrab --host 'file-*,dies-*' --parallel 40 heap allocs goroutines
     assert_status 3
@@ -85,7 +85,7 @@ PY
     assert_status 0
 }
 
-@test "hosts that hang at each step: the run ends within its deadlines" {
+@test "hosts that hang at each step do not exceed the run's deadlines" {
     local began=$SECONDS
     write_mortals hangs
     run_profgrab --host 'file-*,hangs-*' --parallel 40 --timeout 3s --connect-timeout 3s heap allocs goroutines
@@ -95,7 +95,7 @@ PY
     assert_status 0
 }
 
-@test "services of one host that die at each step: the others beside them are fetched" {
+@test "services that die at each step do not affect others on their host" {
     {
         echo 'version: 1'
         echo 'services:'

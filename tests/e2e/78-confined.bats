@@ -1,15 +1,15 @@
 #!/usr/bin/env bats
-# Work directories, outputs, caches and known hosts in which somebody has put a link, a FIFO or a file's second name: what
-# profgrab opens, makes, renames and removes outside of them, as strace sees it, is nothing; and it waits for nobody.
+# Work directories, outputs, caches and known hosts with links, FIFOs or second names of files: strace shows that profgrab
+# opens, makes, renames and removes nothing outside of them, and waits for none.
 
-# shellcheck disable=SC2030,SC2031 # what one test sets is its own
+# shellcheck disable=SC2030,SC2031 # each test is a subshell
 load helper
 
 setup_file() {
     e2e_setup_file
     rig_on_port source source_at 'rig_answers PORT /sd.json'
-    # What all work directories of these tests are copies of: two whole items, one that is to be fetched again, what a kill
-    # has left of that, and a damaged one.
+    # The original of all work directories: two whole items, one to be fetched again, the killed run's part of that one, and a
+    # damaged one.
     export BASE=$RIG_DIR/base
     mkdir "$RIG_DIR/made" "$BASE"
     (
@@ -44,42 +44,43 @@ source_at() { # NAME PORT
 
 setup() {
     e2e_setup
-    # strace -y reads the descriptors of a program that nobody may look into.
+    # strace -y reads the descriptors of a program that forbids ptrace.
     ((EUID == 0)) || skip 'only root can watch a program that cannot be attached to'
     ! is_sanitized || skip 'the sanitizers look into /proc themselves'
     mkdir place outside
     export XDG_CACHE_HOME=$PWD/cache
 }
 
-# What opens a file or changes a name, a mode, an owner or a size. A question mark: not every architecture or strace has it.
+# All calls that open a file or change a name, a mode, an owner or a size. With a question mark, because not every architecture
+# or strace has it.
 traced_calls='?open,?openat,?openat2,?creat,?rename,?renameat,?renameat2,?link,?linkat,?symlink,?symlinkat,?unlink,?unlinkat,?rmdir,?mkdir'
 traced_calls+=',?mkdirat,?mknod,?mknodat,?truncate,?ftruncate,?fallocate,?chmod,?fchmod,?fchmodat,?fchmodat2,?chown,?fchown,?lchown,?fchownat,?utimensat'
 
-# traced ARG...: profgrab under strace; the logs are trace.PID.
+# traced ARG...: runs profgrab under strace; the logs are trace.PID.
 traced() {
     rm -f trace.*
-    # The deadline is far beyond what any of these takes: what reaches it waits for somebody.
+    # Far more than any of these runs takes: a run that reaches it hangs.
     run --separate-stderr timeout 60 strace -ff -y -qq -s 300 -o "$PWD/trace" \
         -e trace="$traced_calls" \
         "$profgrab_program" "$@"
     ((status != 124)) || fail_run 'it did not end'
 }
 
-# What a directory is, with every byte and time in it; how many names a file has elsewhere is no part of it.
+# The state of a directory with all bytes and times; the number of links of a file does not count.
 snapshot() { # DIR
     find "$1" -printf '%P %y %s %m %T@ %l\n' | sort
     find "$1" -type f -exec sha256sum {} + | sort
 }
 
-# confined [ARG...]: the last run changed nothing but in place, in directories of its own and what ARGs allow, opened nothing
-# in outside unless ARGs begin with --reads, and outside is as it was.
+# confined [ARG...]: the last run changed files only in place, in its own directories and as ARGs allow, opened nothing in
+# outside unless ARGs begin with --reads, and did not change outside.
 confined() {
     local may_not_open=(--may-not-open outside)
     if [[ ${1-} == --reads ]]; then
         may_not_open=()
         shift
     fi
-    # An if, since bats' trap would see the assignment fail.
+    # In an if, because bats' trap would see the assignment fail.
     if ! python3 "$rig_root/tests/rig/confined.py" "$PWD/trace" --may-change place --may-change "$TMPDIR" \
         --may-change "$XDG_RUNTIME_DIR" "${may_not_open[@]}" "$@" >found; then
         fail_run "it left its place: $(cat found)"
@@ -87,7 +88,7 @@ confined() {
     assert_equal "$(snapshot outside)" "$before"
 }
 
-# A work directory in place/ and, for each way of replacing a component, one in which somebody has done that.
+# Makes place/ with a work directory, and outside/. replace then puts something in place of one of its components.
 fresh() {
     rm -rf place outside
     mkdir -m 700 place outside
@@ -121,7 +122,7 @@ replace() { # PATH link|fifo|hard|socket|device|stranger
 
 # ---- the harness itself -----------------------------------------------------------------------------------------
 
-@test "the harness sees what leaves its place" {
+@test "the test's own checks detect every access outside" {
     echo precious >outside/precious
     before=$(snapshot outside)
     local command commands=('cat outside/precious' 'touch elsewhere' 'mv place/file elsewhere' 'rm outside/precious'
@@ -144,13 +145,13 @@ replace() { # PATH link|fifo|hard|socket|device|stranger
 
 # ---- work directory ---------------------------------------------------------------------------------------------
 
-@test "resume: a work directory as a kill has left it is finished in its place" {
+@test "resume finishes a killed run's work directory in its place" {
     fresh
     traced resume --ssh-config "$SSH_CONFIG" place/b.partial
     assert_status 0
     confined
     [[ -s place/b.tar.gz && ! -e place/b.partial ]]
-    # Two names that a kill amid a rename leaves are both in it.
+    # It contains both names of a rename that was killed.
     fresh
     ln "place/b.partial/$SERVICE/heap.pb.gz" "place/b.partial/$SERVICE/heap.pb.gz.part"
     traced resume --ssh-config "$SSH_CONFIG" place/b.partial
@@ -158,15 +159,15 @@ replace() { # PATH link|fifo|hard|socket|device|stranger
     confined
 }
 
-@test "resume: what is no file or directory of ours, at any component, is refused and named" {
+@test "resume refuses and names every component that is not a file or directory of its own" {
     local component kind words
     for component in manifest.json README.md report.html file-03 "$SERVICE" "$SERVICE/heap.pb.gz" "$SERVICE/allocs.pb.gz.part" \
         "$SERVICE/allocs.pb.gz.damaged" "$SERVICE/allocs.pb.gz"; do
         for kind in link hard fifo relative socket device stranger open; do
-            # Of the rarer kinds a directory and a file are enough.
+            # For the rarer kinds one directory and one file are enough.
             [[ $kind == @(link|hard|fifo) || $component == @(file-03|*/heap.pb.gz) ]] || continue
             fresh
-            # allocs.pb.gz is not there: it is what resume would adopt.
+            # allocs.pb.gz does not exist: resume would adopt a file of that name.
             [[ -e place/b.partial/$component ]] || cp -a "$BASE/b.partial/$SERVICE/heap.pb.gz" "place/b.partial/$component"
             [[ $kind != hard || ! -d place/b.partial/$component ]] || continue
             replace "place/b.partial/$component" "$kind"
@@ -187,7 +188,7 @@ replace() { # PATH link|fifo|hard|socket|device|stranger
     done
 }
 
-@test "bundle create: a work directory with an entry that is none of ours is refused, with nothing of it shown" {
+@test "bundle create refuses a work directory with a foreign entry, and prints nothing of its content" {
     local component kind words name
     for name in b.partial renamed; do
         for component in "$SERVICE/heap.pb.gz" "$SERVICE/allocs.pb.gz" file-03; do
@@ -217,7 +218,7 @@ replace() { # PATH link|fifo|hard|socket|device|stranger
     done
 }
 
-@test "bundle create: a work directory of another user, or that is a link, is refused; a whole one is copied" {
+@test "bundle create refuses a work directory of another user or a link, and packs a whole one" {
     local kind
     for kind in link stranger open; do
         fresh
@@ -236,7 +237,7 @@ replace() { # PATH link|fifo|hard|socket|device|stranger
     "$profgrab_program" bundle list place/new.tar.gz | grep -q " files/$SERVICE/heap.pb.gz$"
 }
 
-@test "resume: the work directory itself as a link or a FIFO is refused" {
+@test "resume refuses a work directory that is a link or a FIFO" {
     for kind in link fifo; do
         fresh
         replace place/b.partial "$kind"
@@ -244,7 +245,7 @@ replace() { # PATH link|fifo|hard|socket|device|stranger
         assert_status 1
         confined
     done
-    # The way to it may be the user's own link.
+    # The path to it may contain the user's own link.
     fresh
     ln -s place way
     traced resume --ssh-config "$SSH_CONFIG" way/b.partial
@@ -253,7 +254,7 @@ replace() { # PATH link|fifo|hard|socket|device|stranger
     [[ -s place/b.tar.gz ]]
 }
 
-@test "resume: a work directory that is deep or has very many entries is refused soon" {
+@test "resume refuses a work directory that is deep or has very many entries, without reading all of it" {
     fresh
     (cd place/b.partial && for ((i = 0; i < 40; i++)); do mkdir d && cd d || exit; done)
     traced resume --ssh-config "$SSH_CONFIG" place/b.partial
@@ -262,8 +263,8 @@ replace() { # PATH link|fifo|hard|socket|device|stranger
     confined
 }
 
-# The directory is replaced when the run has made it already: half a body is there, and the rest never comes.
-@test "a link put in place of a host's directory amid a run leads nowhere" {
+# The directory is replaced after the run has made it: half a body has arrived, and the rest never does.
+@test "a link put in place of a host's directory during a run is not followed" {
     local i pid
     write_inventory stall
     fresh
@@ -289,7 +290,7 @@ replace() { # PATH link|fifo|hard|socket|device|stranger
 
 # ---- output -----------------------------------------------------------------------------------------------------
 
-@test "grab -o: nothing of that name is followed, replaced or waited for" {
+@test "grab -o does not follow, replace or wait for an existing name" {
     local kind name
     for name in b.tar.gz b.partial; do
         for kind in link dangling fifo hard; do
@@ -317,7 +318,7 @@ replace() { # PATH link|fifo|hard|socket|device|stranger
     [[ -s place/b.tar.gz ]]
 }
 
-@test "report -o, bundle create -o, bundle encrypt: the same" {
+@test "report -o, bundle create -o and bundle encrypt do not follow, replace or wait for an existing name" {
     local kind out
     cp "$RIG_DIR/made/b.tar.gz" in.tar.gz
     ssh-keygen -q -t ed25519 -N '' -f key
@@ -343,7 +344,7 @@ replace() { # PATH link|fifo|hard|socket|device|stranger
     done
 }
 
-@test "bundle extract: its directory is made anew, in a directory that may be the user's link" {
+@test "bundle extract makes a new directory, also in a directory that is the user's link" {
     local kind
     cp "$RIG_DIR/made/b.tar.gz" in.tar.gz
     for kind in link dangling fifo hard; do
@@ -384,7 +385,7 @@ YAML
     chmod 600 inventory.yaml
 }
 
-@test "hosts: a cache whose directory or file is a link, a FIFO or another's is neither read nor written through" {
+@test "hosts neither reads nor writes a cache that is a link, a FIFO or another user's" {
     local kind file
     discovery_inventory
     fresh
@@ -408,7 +409,7 @@ YAML
         assert_status 0
         confined
     done
-    # A file is replaced by a new one; its old self is not read, and not written.
+    # A file is replaced by a new one; the old one is neither read nor written.
     for kind in link fifo; do
         fresh
         cp -a kept place/profgrab
@@ -431,7 +432,7 @@ YAML
 
 # ---- known hosts ------------------------------------------------------------------------------------------------
 
-@test "--accept-new: known hosts that are a link, a FIFO or a second name of a file of another kind stay as they are" {
+@test "--accept-new does not change known hosts that are a link, a FIFO or a second name of another file" {
     local kind known=$PWD/place/known
     cat >config <<EOF
 Host mine
@@ -456,7 +457,7 @@ EOF
             replace "$known" "$kind"
         fi
         accept
-        # ssh-keygen and we may read the file that the path leads to; nothing is written there.
+        # ssh-keygen and profgrab may read the file at the end of the link; neither writes it.
         confined --reads
         if [[ $kind == fifo ]]; then
             assert_status 1
@@ -470,7 +471,7 @@ EOF
             assert_stdout_has 'new, not written down: '
         fi
     done
-    # The user's own known hosts, kept elsewhere: as ssh does.
+    # The user's own known hosts in another place, as ssh does.
     fresh
     rm -rf place/b.partial elsewhere
     mkdir elsewhere

@@ -1,19 +1,19 @@
 #!/usr/bin/env bats
 # shellcheck disable=SC2030,SC2031 # each test is a subshell
-# What a stranger wrote costs one message: memory and time of hostile input are bounded, and Ctrl-C ends each phase in time.
+# Hostile input has limits of memory and time, and Ctrl-C ends each phase in time.
 
 load helper
 
 setup_file() { e2e_setup_file; }
 
-# bounded ARG...: profgrab, within 10 s of the processors and 300 MB.
+# bounded ARG...: runs profgrab, with at most 10 s of processor time and 300 MB.
 bounded() {
     [[ $profgrab_program != *-1/* && $profgrab_program != *-thread/* ]] || skip 'sanitizers have no limit of memory'
     run --separate-stderr "$rig_root/tests/rig/measure.py" 10 300 -- "$profgrab_program" "$@"
     [[ $status != 99 ]] || fail_run 'it cost too much'
 }
 
-# made FILE KIND: hostile input.
+# made FILE KIND: makes hostile input.
 made() {
     python3 - "$@" <<'PY'
 import gzip, io, sys, tarfile
@@ -44,7 +44,7 @@ def value(n, v):
     return number(n << 3) + number(v)
 
 
-# Functions with these names, a sample in each, and the profile's own drop_frames.
+# Functions with these names, a sample in each, and a drop_frames of the profile's own.
 def profile(names, drop):
     out = [field(1, value(1, 1) + value(2, 2))]
     for i in range(1, len(names) + 1):
@@ -62,7 +62,8 @@ def inflated(text, n):
     return gzip.compress(text * (n // len(text)), mtime=0)
 
 
-# A bundle that verifies, of these members: (kind, piece, how often). Equal pieces are hashed and deflated once for each MiB.
+# A bundle that verifies, with these members: (kind, piece, number of pieces). Equal pieces are hashed and deflated once for
+# each MiB.
 def described(members, extra=b"", behind=0):
     import hashlib, json
 
@@ -93,7 +94,7 @@ def described(members, extra=b"", behind=0):
         for i, (kind, piece, times) in enumerate(members):
             member(f"x/f/{i}.txt", len(piece) * times, pieces(piece, times))
         out.write(bytes(1024))
-    # Members of gzip may follow each other.
+    # gzip members may be concatenated.
     with open(path, "ab") as out:
         out.write(gzip.compress(bytes(1 << 20), mtime=0) * (behind >> 20))
 
@@ -144,7 +145,7 @@ elif kind == "types":
     strings = b"".join(field(6, text) for text in (b"", b"cpu", b"count"))
     open(path, "wb").write(gzip.compress(field(1, value(1, 1) + value(2, 2)) * 4000000 + strings, mtime=0))
 elif kind in ("many-samples", "many-texts", "many-small"):
-    # A bundle of profiles, each of which costs as much as one may.
+    # A bundle of profiles, each of which takes as much as allowed.
     sample = field(2, field(1, number(1)) + field(2, number(1)))
     place = field(4, value(1, 1) + field(4, value(1, 1))) + field(5, value(1, 1) + value(2, 1))
     texts = b"".join(field(6, text) for text in [b"", b"samples", b"count"])
@@ -161,7 +162,7 @@ elif kind == "entries":
     items = b",".join(item % i for i in range(30000))
     bundle(manifest(b'{"name":"h","services":[{"name":"s","items":[%s]}]}' % items), {})
 elif kind == "one-bad":
-    # The bad dump, of very many goroutines, is amid two good ones.
+    # The bad dump, with very many goroutines, is between two good ones.
     item = b'{"name":"%s","services":[{"name":"s","items":[{"kind":"goroutines","status":"ok","file":"%s.txt"}]}]}'
     good = b"goroutine 1 [running]:\nmain.f(...)\n\t/a.go:1 +0x1\n"
     bundle(manifest(b",".join(item % (n, n) for n in (b"first", b"bad", b"last"))),
@@ -175,9 +176,9 @@ elif kind == "large":
 PY
 }
 
-# ---- what it costs ------------------------------------------------------------------------------------------------
+# ---- limits -------------------------------------------------------------------------------------------------------
 
-@test "hostile bundles, profiles and dumps cost at most 10 s and 300 MB in report, view, goroutines and the list that a shell completes" {
+@test "hostile bundles, profiles and dumps take at most 10 s and 300 MB in report, view, goroutines and completion" {
     local kind
     for kind in braces bundle-of-zeros; do
         made "$kind.tar.gz" "$kind"
@@ -198,12 +199,12 @@ PY
     done
 }
 
-@test "hostile bundles cost at most 10 s and 300 MB in bundle list, verify, extract and attach" {
+@test "hostile bundles take at most 10 s and 300 MB in bundle list, verify, extract and attach" {
     local kind
     ssh-keygen -q -t ed25519 -N '' -f key
     printf 'version: 1\nteams: { mailed: { recipients: [ %s ] } }\n' "$PWD/key.pub" >inventory.yaml
     chmod 600 inventory.yaml
-    # In memory where there is room for that: a disk takes long for so many files and bytes.
+    # In memory if it has enough space: a disk is slow with so many files and bytes.
     place=$(mktemp -d -p /dev/shm 2>/dev/null) || place=$(mktemp -d -p "$PWD")
     for kind in signs quotes names secrets zip-in-zip undescribed cmdlines members strings; do
         made "$place/b.tar.gz" "$kind"
@@ -310,9 +311,9 @@ write(hosts, text)
 PY
 }
 
-@test "resume: a stranger's work directory of any shape costs at most 10 s and 300 MB" {
+@test "resume: a stranger's work directory of any shape takes at most 10 s and 300 MB" {
     local kind
-    # In memory where there is room for that: a disk takes minutes for so many files.
+    # In memory if it has enough space: a disk takes minutes for so many files.
     place=$(mktemp -d -p /dev/shm 2>/dev/null) || place=$(mktemp -d -p "$PWD")
     printf 'version: 1\nservices: { s: { port: 1 } }\nhosts: { h: { connect: direct, address: 127.0.0.1, services: [s] } }\n' >inventory.yaml
     chmod 600 inventory.yaml
@@ -335,7 +336,7 @@ PY
     done
 }
 
-@test "bodies that inflate a thousandfold: a check, and bundle create of many, cost at most 10 s and 300 MB" {
+@test "bodies that inflate a thousandfold take at most 10 s and 300 MB in a check and in bundle create" {
     mkdir d
     made one.pb.gz inflating
     bounded bundle create -o b.tar.gz one.pb.gz
@@ -348,7 +349,7 @@ PY
     [[ ! -e c.tar.gz ]]
 }
 
-@test "a source of services whose answer is 60 MB of any shape costs at most 10 s and 300 MB" {
+@test "a source's answer of 60 MB of any shape takes at most 10 s and 300 MB" {
     local shape
     printf 'version: 1\nservices: { s: { port: 1 } }\nhosts: { h: { connect: direct, address: 127.0.0.1, services: [s] } }\n' >inventory.yaml
     chmod 600 inventory.yaml
@@ -362,7 +363,7 @@ PY
         bounded hosts -i inventory.yaml --from file_sd:t.json
     done
     assert_stderr_has 'it has more than 100000 targets'
-    # As many targets as there may be at different ports, and as many labels.
+    # The maximum number of targets at different ports, and of labels.
     python3 - >t.json <<'PY'
 import json
 ports = iter(range(10**6))
@@ -372,7 +373,7 @@ PY
     bounded hosts --json -i inventory.yaml --from file_sd:t.json
     assert_status 0
     bounded --dry-run -y -i inventory.yaml --from file_sd:t.json --host h heap
-    # Each target with labels of its own.
+    # Each target has labels of its own.
     python3 - >t.json <<'PY'
 import json
 print(json.dumps([{"targets": [f"127.0.0.1:{1 + i % 65000}"], "labels": {"job": f"j{i}", **{k: str(i) for k in "abcd"}}} for i in range(99000)]))
@@ -382,10 +383,10 @@ PY
     assert_status 0
 }
 
-# many HEAD UNIT TIMES TAIL: a text in YAML.
+# many HEAD UNIT TIMES TAIL: prints a YAML text.
 many() { python3 -c 'import sys; h, u, n, t = sys.argv[1:]; print(h + u * int(n) + t)' "$@"; }
 
-@test "a source of services in YAML of any shape costs at most 10 s and 300 MB, whether it is refused or just small enough" {
+@test "a source's YAML of any shape takes at most 10 s and 300 MB, accepted or refused" {
     local head unit refused accepted tail
     printf 'version: 1\nservices: { s: { port: 1 } }\nhosts: { h: { connect: direct, address: 127.0.0.1, services: [s] } }\n' >inventory.yaml
     chmod 600 inventory.yaml
@@ -417,7 +418,7 @@ SHAPES
     assert_stderr_has 'would take more than 100.7 MB of memory: its targets are missing'
 }
 
-@test "what takes more memory than it may is one message that names the file, and leaves nothing" {
+@test "a file that exceeds the memory limit gives one message with its name, and no output file" {
     made zeros.gz zeros
     bounded goroutines zeros.gz
     assert_status 1
@@ -428,7 +429,7 @@ SHAPES
     assert_equal "$(ls "$XDG_RUNTIME_DIR")" ''
 }
 
-@test "report and view of a bundle leave out the one file that takes more memory than it may, and show all others" {
+@test "report and view of a bundle leave out the one file that exceeds the memory limit, and show all others" {
     local page
     made b.tar.gz one-bad
     bounded report -o page.html b.tar.gz
@@ -451,7 +452,7 @@ SHAPES
     cmp piped page.html
 }
 
-@test "report and view of very many files that each take little enough leave out the rest of them" {
+@test "report and view of very many files leave out the rest when their sum exceeds the limit" {
     local kind
     for kind in many-samples many-texts; do
         made "$kind.tar.gz" "$kind"
@@ -468,7 +469,7 @@ SHAPES
     done
 }
 
-@test "view of several files leaves out the one file that takes more memory than it may" {
+@test "view of several files leaves out the one file that exceeds the memory limit" {
     made b.tar.gz one-bad
     tar xzf b.tar.gz
     gzip -9nc x/bad.txt >x/bad.txt.gz
@@ -477,13 +478,13 @@ SHAPES
     assert_stderr_has 'going on without x/bad.txt.gz'
     grep -q first "$output"
     grep -q last "$output"
-    # Of one file alone nothing would be left.
+    # A report of this file alone would be empty.
     bounded view --no-browser x/bad.txt.gz
     assert_status 1
     refute_stderr_has 'going on without'
 }
 
-@test "pprof: a report that takes more memory than it may is one message and replaces no file" {
+@test "pprof: a report that takes more memory than allowed gives one message and replaces no file" {
     local format
     made deep.pb.gz deep
     echo before >report
@@ -507,7 +508,7 @@ SHAPES
     (($(tail -n 1 limits) < 2200000))
 }
 
-@test "pprof: a report of the shell that takes more than it may is one message, and the shell goes on" {
+@test "pprof: a report of the shell that exceeds its limit gives one message, and the shell goes on" {
     made deep.pb.gz deep
     bounded pprof deep.pb.gz < <(printf 'folded\ntop 3\nquit\n')
     assert_status 0
@@ -515,7 +516,7 @@ SHAPES
     assert_stdout_has 'Showing nodes accounting for 1, 100% of 1 total'
 }
 
-@test "pprof, merge, diff, goroutines: bundles of very many profiles cost at most 10 s and 300 MB" {
+@test "pprof, merge, diff, goroutines: bundles of very many profiles take at most 10 s and 300 MB" {
     local kind
     made types.gz types
     bounded pprof -top types.gz
@@ -544,7 +545,7 @@ SHAPES
     bounded goroutines entries.tar.gz entries.tar.gz
 }
 
-@test "a profile's own drop_frames: its page and its bundle come in time, and the page says why it is not drawn" {
+@test "a profile with a costly drop_frames is not drawn, its page says why, and the bundle is made in time" {
     made pattern.pb.gz pattern
     bounded bundle create -o b.tar.gz pattern.pb.gz
     assert_status 0
@@ -560,9 +561,9 @@ SHAPES
     assert_status 0
 }
 
-# ---- Ctrl-C behind the last byte ---------------------------------------------------------------------------------------
+# ---- Ctrl-C after the last byte ----------------------------------------------------------------------------------------
 
-# A service of large.pb.gz, on a direct route.
+# Serves large.pb.gz on a direct route.
 served() {
     made large.pb.gz large
     cat >serve.py <<'PY'
@@ -602,8 +603,8 @@ teardown() {
     e2e_teardown
 }
 
-# interrupted_at STRACE-OPTION...: a grab into b.tar.gz, with the signals and delays that strace puts in. Sets `took`, the time from
-# the first SIGINT to the end of the program, in milliseconds.
+# interrupted_at STRACE-OPTION...: runs a grab into b.tar.gz, with the signals and delays that strace injects. Sets `took`, the
+# time from the first SIGINT to the end of the program, in milliseconds.
 interrupted_at() {
     [[ $profgrab_program == */gcc/* || $profgrab_program == */clang/* ]] || skip 'strace and sanitizers exclude each other'
     rm -rf b.tar.gz b.partial b
@@ -613,10 +614,11 @@ interrupted_at() {
     ((took < 2000)) || fail_run "it took $took ms: $*"
 }
 
-@test "SIGINT while the page is drawn, or while the bundle is written: the bundle is there within 2 s, whole" {
+@test "SIGINT while the page is drawn or the bundle is written: the whole bundle exists within 2 s" {
     served
     local at
-    # The fork of the one that draws; that one itself; its end. Then README.md and the manifest, the tarball and its directory.
+    # At the fork of the child that draws; in that child; at its end. Then at README.md and the manifest, the tarball and its
+    # directory.
     for at in clone:signal=SIGINT:when=1 close_range:signal=SIGINT:when=1 wait4:signal=SIGINT:when=1 fsync:signal=SIGINT:when={3,4,5,6,7,8} \
         renameat:signal=SIGINT:when={2,3}; do
         interrupted_at -e trace="${at%%:*},exit_group" -e inject="$at"
@@ -632,9 +634,9 @@ interrupted_at() {
     done
 }
 
-@test "SIGINT while a bundle is packed that takes long: the work directory stays within 2 s, and resume packs it" {
+@test "SIGINT while a bundle is packed slowly: the program ends within 2 s, the work directory stays, and resume packs it" {
     served
-    # Each piece of 32 kB takes 0.3 s to read, of 22. The one that draws has the first signal for itself.
+    # Each piece of 32 kB, of 22, takes 0.3 s to read. The drawing child gets the first signal alone.
     interrupted_at -P "$PWD/b.partial/here/app/heap.pb.gz" -e inject=fstat,newfstatat:signal=SIGINT:when=1 -e inject=read:delay_enter=300000
     assert_status 130
     assert_stderr_has 'profgrab: the bundle could not be written: interrupted'

@@ -1,8 +1,7 @@
 #!/usr/bin/env bats
 # shellcheck disable=SC2030,SC2031 # each test is a subshell
-# A bundle handed over to GitLab, a strict one of our own (tests/gitlab), and everything that goes wrong there. After each
-# test the tracker must have been asked nothing that its documentation does not allow, and nothing that we printed may hold
-# the token.
+# Hand-offs to a strict GitLab of our own (tests/gitlab), and every fault of one. After each test the tracker must have received
+# no request that GitLab's documentation forbids, and no output may contain the token.
 load helper
 load gitlab
 
@@ -18,7 +17,7 @@ setup_file() {
 
 teardown_file() { rig_stop; }
 
-# The summary has a host name in it: wherever that is, something that tells has been sent.
+# The summary contains a host name: a place with that name received confidential text.
 HOST='file-03-stor-gprd'
 MANAGER=glpat-manager-0123456789
 
@@ -38,7 +37,7 @@ teardown() {
     [[ -n ${may_violate-} ]] || assert_equal "$(control "$control/violations")" ''
 }
 
-# hand PROJECT [OPTION...]: the encrypted bundle with a summary.
+# hand PROJECT [OPTION...]: hands off the encrypted bundle with a summary.
 hand() {
     local project=$1
     shift
@@ -52,7 +51,7 @@ hand_file() { # FILE PROJECT [OPTION...]
         gitlab "$url" "$project" "$file"
 }
 
-# Neither the bundle nor a word of the summary has reached the tracker.
+# Neither the bundle nor a word of the summary reached the tracker.
 assert_nothing_sensitive() {
     refute_requested '^(POST|PUT) .*/(uploads|packages)'
     assert_no_words
@@ -75,9 +74,9 @@ empty='nothing has left this workstation but a neutral issue or note'
 stored='the encrypted bundle is with the tracker; the summary is not'
 refused='the encrypted bundle (300.0 kB) left this workstation, and the tracker refused it'
 
-# ---- how it should be -----------------------------------------------------------------------------------------------
+# ---- success --------------------------------------------------------------------------------------------------------
 
-@test "a new issue: confidential first, then the file, compared, then the note, internal" {
+@test "a new issue: the confidential issue first, then the file, compared, then the internal note" {
     hand ops/public
     assert_status 0
     assert_stdout_has "url $url/ops/public/-/issues/3"
@@ -94,13 +93,13 @@ GET /api/v4/projects/13/uploads/SECRET/NAME 200 manager
 GET /api/v4/projects/13/issues/3 200 manager
 POST /api/v4/projects/13/issues/3/notes 201 manager
 GET /api/v4/projects/13/issues/3/notes/N 200 manager"
-    # The issue itself tells nothing, not even which host; the file's name neither.
+    # The issue itself reveals nothing, not even the host; nor does the file's name.
     [[ $(state 's["ops/public"]["issues"][2]["issue"]') != *"$HOST"* ]]
     [[ $(state 's["ops/public"]["uploads"]') =~ /profgrab-[0-9TZ-]+-[0-9a-f]{12}\.tar\.gz\.age ]]
     [[ $(state 's["ops/public"]["issues"][2]["notes"][0]["body"]') == *$'```text\n  cpu of '"$HOST"$'\n  /close\n  @all\n```'* ]]
 }
 
-@test "whoever is no member gets nothing of it, and of a public project only the encrypted file, by its address" {
+@test "outsiders get nothing, except the encrypted file of a public project by its address" {
     local secret note
     hand ops/public --issue 1
     assert_status 0
@@ -112,7 +111,7 @@ GET /api/v4/projects/13/issues/3/notes/N 200 manager"
         assert_equal "$(control "${header[@]}" "$url/api/v4/projects/ops%2Fpublic/issues/1/notes")" '[]'
         assert_equal "$(control "${header[@]}" -o /dev/null -w '%{http_code}' \
             "$url/api/v4/projects/ops%2Fpublic/issues/1/notes/$note")" 404
-        # This is what the documentation warns of, and why the bundle must be encrypted.
+        # GitLab's documentation warns of this; it is why the bundle must be encrypted.
         control "${header[@]}" "$url/-/project/13/uploads/$secret" | cmp - bundle.tar.gz.age
     done
     control -X POST "$control/reset"
@@ -131,7 +130,7 @@ GET /api/v4/projects/13/issues/3/notes/N 200 manager"
         "$url/api/v4/projects/11/issues/3")" 404
 }
 
-@test "an issue that others read: an internal note that is proved before anything is uploaded, and filled afterwards" {
+@test "an issue that others can read: the internal note is checked before the upload, and filled after it" {
     hand ops/private --issue 1
     assert_status 0
     assert_stdout_has 'step open-note done'
@@ -143,20 +142,20 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
     assert_equal "$(state 's["ops/private"]["issues"][0]["notes"][0]["internal"]')" True
 }
 
-@test "a confidential issue takes the note as it is" {
+@test "a confidential issue gets a plain note" {
     hand ops/internal --issue 2
     assert_status 0
     assert_stdout_has 'step open-note skipped the issue is confidential'
     assert_equal "$(state 's["ops/internal"]["issues"][1]["notes"][0]["internal"]')" True
 }
 
-@test "labels, assignees and a title of the user's own" {
+@test "labels, assignees and a title of the user's own are set" {
     hand ops/private --title $'slow pushes\e[31m' --label profiling --label 'team::gitaly' --assignee reporter
     assert_status 0
     assert_equal "$(state 's["ops/private"]["issues"][2]["issue"]["labels"]')" "['profiling', 'team::gitaly']"
     assert_equal "$(state 's["ops/private"]["issues"][2]["assignees"]')" '[2]'
     assert_equal "$(state 's["ops/private"]["issues"][2]["issue"]["title"]')" 'slow pushes?[31m'
-    # A title of one's own is no issue that tells nothing.
+    # With a title of the user's own, the report mentions the issue.
     spoil '^GET .*/issues/4$' 403
     hand ops/private --title 'slow pushes'
     assert_says 'reading the flag back: HTTP 403' '' 'nothing has left this workstation but an issue with your title'
@@ -164,7 +163,7 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
     assert_says 'looking: there is no user "ghost" to assign' '' "$nothing"
 }
 
-@test "a large file becomes a package, whose SHA-256 the tracker tells" {
+@test "a large file becomes a package, and the tracker's SHA-256 is compared" {
     hand ops/private --upload-max 1000
     assert_status 0
     refute_requested '/uploads'
@@ -173,7 +172,7 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
     [[ $(state 's["ops/private"]["issues"][2]["notes"][0]["body"]') == *"$url/api/v4/projects/11/packages/generic/profgrab/"* ]]
 }
 
-@test "a GitLab that cannot hand an upload back gets a package" {
+@test "a GitLab that cannot return an upload gets a package" {
     url=http://127.0.0.1:$PORT_old control=http://127.0.0.1:$CONTROL_old
     hand ops/private
     assert_status 0
@@ -181,7 +180,7 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
     assert_requested '^PUT .*/packages/generic/'
 }
 
-@test "over TLS with an authority of its own; without it nothing is said, the token least of all" {
+@test "TLS with a private CA works; without the CA nothing is sent, least of all the token" {
     url=https://127.0.0.1:$PORT_tls control=http://127.0.0.1:$CONTROL_tls
     hand ops/private --ca "$RIG_DIR/ca.pem"
     assert_status 0
@@ -198,7 +197,7 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
     assert_says 'the tracker'\''s url http://tracker.example would send the token in the clear: write https' '' "$nothing"
 }
 
-@test "a dry run sends nothing at all, and shows each request without a secret" {
+@test "a dry run sends nothing, and shows each request without a secret" {
     unset TOKEN
     hand ops/private --dry-run --label profiling
     assert_status 0
@@ -213,13 +212,13 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
     assert_equal "$(requests)" ''
 }
 
-# A host of that name would be an error: nobody is asked.
-@test "a dry run for Redmine and Request Tracker" {
+# A host of that name would be an error: no request is sent.
+@test "a dry run shows the requests for Redmine and Request Tracker" {
     unset TOKEN
     run --separate-stderr "$HANDOFF" --dry-run --encrypted --summary "cpu of $HOST" redmine https://tracker.invalid ops bundle.tar.gz.age
     assert_status 0
     assert_stdout_has 'would POST https://tracker.invalid/issues.json issue: { project_id="PROJECT", subject="Profiles taken with profgrab, '
-    # The file first, and that the issue has it, then the words.
+    # The file first, then the check that the issue has it, then the note.
     assert_equal "$(sed -nE 's/^would (PUT|GET) [^ ]*\/issues\/ISSUE.json(\?include=[a-z]*)?.*/\1\2/p' <<<"$output")" \
         $'GET\nPUT\nGET?include=attachments\nPUT\nGET?include=journals'
     refute_stdout_has "$HOST"
@@ -230,16 +229,16 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
     refute_stdout_has "$HOST"
 }
 
-@test "a project that was renamed is found, and what is sent goes to it by its number" {
+@test "a renamed project is found, and addressed by its number" {
     hand ops/old
     assert_status 0
     assert_requested '^GET /api/v4/projects/ops%2Fold 301'
     assert_requested '^POST /api/v4/projects/11/issues 201'
 }
 
-# ---- what is refused ------------------------------------------------------------------------------------------------
+# ---- refusals -------------------------------------------------------------------------------------------------------
 
-@test "plain text goes nowhere that outsiders can read, unless the user says that he knows" {
+@test "plain text is not sent to a place that outsiders can read, unless the user confirms it" {
     local project
     for project in public internal secretive; do
         hand_file plain.tar.gz "ops/$project"
@@ -258,14 +257,14 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
     assert_status 0
 }
 
-@test "plain text becomes no package that anyone can get" {
+@test "plain text does not become a package that anyone can read" {
     hand_file plain.tar.gz ops/open-packages --upload-max 1000
     assert_says 'uploading: the project lets anyone get its packages, and the bundle is not encrypted' 'encrypt it' "$empty"
     refute_requested '/packages'
     assert_no_words
 }
 
-@test "what calls itself encrypted and is not goes nowhere" {
+@test "a file named as encrypted that is not encrypted is not sent" {
     hand_file plain.tar.gz ops/public --encrypted
     assert_status 4
     assert_stderr 'error: plain.tar.gz: it is not encrypted in the age format'
@@ -273,7 +272,7 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
     assert_equal "$(requests)" ''
 }
 
-@test "words that cannot be right" {
+@test "unknown issues and projects, and options of new issues with --issue, are refused" {
     hand ops/private --issue 0x1
     assert_status 4
     assert_stderr_has '"0x1" is no number of an issue'
@@ -288,9 +287,9 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
     may_violate=1
 }
 
-# ---- flags that are dropped -----------------------------------------------------------------------------------------
+# ---- dropped flags --------------------------------------------------------------------------------------------------
 
-@test "the confidential flag dropped: nothing is uploaded" {
+@test "a dropped confidential flag stops the upload" {
     spoil '^POST .*/issues$' drop-confidential
     hand ops/public
     assert_says 'reading the flag back: the tracker took the issue but dropped its confidential flag' 'is the token' "$empty"
@@ -298,27 +297,27 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
     assert_nothing_sensitive
 }
 
-@test "the internal flag dropped: nothing is uploaded, and the note tells nothing" {
+@test "a dropped internal flag stops the upload, and the note reveals nothing" {
     export TOKEN=glpat-guest-0123456789
     hand ops/public --issue 1
     assert_says 'opening an internal note: the tracker took the note but dropped its internal flag' 'may the token' "$empty"
     assert_nothing_sensitive
 }
 
-@test "the issue is opened to all while the file is on its way: the summary stays" {
+@test "an issue opened to all during the upload does not get the summary" {
     spoil '^POST .*/uploads$' open
     hand ops/public
     assert_says 'writing the note: the issue is not confidential any more' '' 'the encrypted bundle is with the tracker; the summary is not'
     assert_no_words
 }
 
-@test "a new issue that is opened to all behind the read-back takes nothing" {
+@test "a new issue opened to all after its flag was read back gets nothing" {
     local changed='uploading: the issue is not confidential any more'
     spoil '^GET .*/issues/3$' open
     hand ops/public
     assert_says "$changed" 'nothing was uploaded' "$empty"
     assert_nothing_sensitive
-    # Packages take what an upload refuses, and the issue is opened while that is refused.
+    # A package takes a file that an upload refuses; the issue is opened during that refusal.
     control -X POST "$control/reset"
     spoil '^POST .*/uploads$' 413
     spoil '^GET .*/issues/3$' open '' 1 1
@@ -328,7 +327,7 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
     assert_no_words
 }
 
-@test "an issue that is opened to all behind the first look takes no plain text" {
+@test "an issue opened to all after the first check gets no plain text" {
     spoil '^GET .*/issues/2$' open
     hand_file plain.tar.gz ops/private --issue 2
     assert_says 'reading the flag back: the bundle is not encrypted, and the issue in project ops/private is not confidential' \
@@ -336,19 +335,19 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
     refute_requested '^(POST|PUT)'
 }
 
-@test "the place is opened to others before the upload: nothing is uploaded" {
+@test "a place opened to others before the upload gets no file" {
     local changed='uploading: project ops/private: readable by anyone now, and readable by its members when the hand-off began'
     spoil '^POST .*/issues$' visibility public
     hand_file plain.tar.gz ops/private
     assert_says "$changed" 'nothing was uploaded; look at who can read there' "$empty"
     assert_nothing_sensitive
-    # An encrypted bundle stops there too: somebody should know why that changed.
+    # An encrypted bundle stops there too: a person should find out why the visibility changed.
     control -X POST "$control/reset"
     spoil '^POST .*/issues$' visibility public
     hand ops/private
     assert_says "$changed" 'nothing was uploaded' "$empty"
     assert_nothing_sensitive
-    # Packages have a right of their own, which changes while an upload is refused.
+    # Packages have a permission of their own, which changes while an upload is refused.
     control -X POST "$control/reset"
     spoil '^GET .*/projects/ops%2Fprivate$' packages public 1 1
     spoil '^POST .*/uploads$' 413
@@ -360,7 +359,7 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
     assert_no_words
 }
 
-@test "a guest's note on his own confidential issue is as confidential as that" {
+@test "a guest's note on his own confidential issue is as confidential as the issue" {
     export TOKEN=glpat-guest-0123456789
     hand ops/private
     assert_status 0
@@ -369,7 +368,7 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
 
 # ---- bad answers ----------------------------------------------------------------------------------------------------
 
-@test "401, 403, 404, 422: the tracker's own words, and nothing sensitive left" {
+@test "401, 403, 404 and 422 are reported in the tracker's words, and nothing sensitive has left" {
     local what words
     while read -r what words; do
         control -X POST "$control/reset"
@@ -389,13 +388,13 @@ EOF
     assert_says 'looking: HTTP 401: the token is not accepted' 'has it expired?' "$nothing"
 }
 
-@test "a tracker that repeats the token has it masked" {
+@test "a token repeated by a tracker is masked" {
     spoil '^POST .*/issues$' echo
     hand ops/public
     assert_says 'making the issue: HTTP 400: what is *** for?' '' "$nothing"
 }
 
-@test "web pages, nothing and endless answers where JSON is due" {
+@test "web pages, empty and endless answers instead of JSON are reported" {
     spoil '^GET .*/version' html
     hand ops/public
     assert_says 'looking: HTTP 200, and no JSON: a web page: Sign in' "is $url the tracker itself" "$nothing"
@@ -412,8 +411,8 @@ EOF
     assert_nothing_sensitive
 }
 
-@test "429 in both forms: waited for, and the same request again" {
-    # Longer than a wait of our own can be.
+@test "429 in both forms is waited for, and the same request is repeated" {
+    # Longer than a pause of profgrab's own.
     spoil '^POST .*/issues$' later-text 2
     spoil '^POST .*/notes$' later-json
     spoil '^POST .*/uploads$' later-text 1
@@ -426,13 +425,13 @@ EOF
     assert_equal "$(state 'len(s["ops/public"]["issues"][2]["notes"])')" 1
 }
 
-@test "429 for longer than anybody waits is said at once" {
+@test "429 with a longer wait than allowed is reported at once" {
     spoil '^POST .*/issues$' later-text 3600
     hand ops/public
     assert_says 'making the issue: HTTP 429: too many requests; it asks to come back in 3600 s' 'repeat it later' "$nothing"
 }
 
-@test "a file that was read to its end and refused then: what left is said, encrypted or not" {
+@test "a file refused after the upload is reported as sent, encrypted or not" {
     spoil '^POST .*/uploads$' refused-late
     hand ops/public
     assert_says 'uploading: HTTP 422: refused: the virus scanner is out of order' '' "$refused"
@@ -442,7 +441,7 @@ EOF
     assert_says 'uploading: HTTP 422' '' 'the bundle, in plain text, (200.0 kB) left this workstation, and the tracker refused it'
 }
 
-@test "413 on an upload, as a web page: a package instead" {
+@test "413 on an upload, as a web page, causes a package instead" {
     head -c 3000000 /dev/urandom >>bundle.tar.gz.age
     spoil '^POST .*/uploads$' 413
     hand ops/private
@@ -454,12 +453,12 @@ EOF
     spoil '^PUT .*/packages' 413
     hand ops/private
     assert_says 'uploading: the package registry: HTTP 413: too large for the tracker: a web page: 413 Request Entity Too Large' '' ''
-    # What is refused before it was read may have left in part, or not at all.
+    # A file refused before it was read may have left in part, or not at all.
     grep -qE '^left (nothing has left|at most .* of the encrypted bundle|the encrypted bundle .* refused)' <<<"$output" || fail_run 'left'
     assert_no_words
 }
 
-@test "a tracker that fails: what only asks is asked again, what changes is not" {
+@test "after a 5xx answer, requests that read are repeated, and those that write are not" {
     spoil '^GET .*/projects/ops%2Fpublic$' 502
     hand ops/public
     assert_status 0
@@ -473,7 +472,7 @@ EOF
     assert_says 'making the issue: all was sent, and whether it was done is not known: HTTP 500' '' "$empty"
 }
 
-@test "a redirect to another host is named and not followed, and the token does not go there" {
+@test "a redirect to another host is reported and not followed, and does not get the token" {
     stub other
     local other=http://127.0.0.1:$PORT_other on
     for on in '^GET .*/projects/' '^POST .*/issues$' '^POST .*/uploads$'; do
@@ -494,7 +493,7 @@ EOF
 
 # ---- broken connections ---------------------------------------------------------------------------------------------
 
-@test "an upload cut in the middle: nothing is there, nothing is sent again" {
+@test "an upload cut in the middle leaves no file, and is not repeated" {
     head -c 30000000 /dev/zero >>bundle.tar.gz.age
     spoil '^POST .*/uploads$' cut
     hand ops/public
@@ -505,7 +504,7 @@ EOF
     assert_no_words
 }
 
-@test "an upload cut behind the last byte, and one whose answer was lost: not known, not sent again" {
+@test "an upload cut after its last byte, or without an answer, is reported as unknown and not repeated" {
     local how
     for how in cut-after lost; do
         control -X POST "$control/reset"
@@ -527,7 +526,7 @@ EOF
     assert_nothing_sensitive
 }
 
-@test "a tracker that is silent, and one that is not there" {
+@test "a silent tracker and an unreachable one are reported" {
     spoil '^POST .*/issues$' silent
     hand ops/public --silence 700
     assert_says 'making the issue: all was sent, and whether it was done is not known: no answer: nothing came for 700ms' '' "$empty"
@@ -536,7 +535,7 @@ EOF
     assert_says 'looking: Failed to connect' '' "$nothing"
 }
 
-@test "what was stored short or changed is found, and no note refers to it" {
+@test "a file stored short or changed is found, and no note refers to it" {
     spoil '^POST .*/uploads$' truncate
     hand ops/public
     assert_says 'verifying: the tracker stored 150011 of 300022 bytes' 'what was stored is not what was sent' \
@@ -551,13 +550,13 @@ EOF
     assert_no_words
 }
 
-@test "interrupted between two steps: it stops, and says how far it came" {
+@test "an interruption between two steps stops there, and reports what has left" {
     hand ops/public --cancel-after create
     assert_says 'reading the flag back: interrupted' '' "$empty"
     assert_nothing_sensitive
 }
 
-@test "the bundle is only read, whatever happens" {
+@test "a hand-off only reads the bundle" {
     local before
     before=$(sha256sum bundle.tar.gz.age; stat -c '%a %Y' bundle.tar.gz.age)
     spoil '^POST .*/uploads$' truncate
@@ -566,9 +565,9 @@ EOF
     assert_equal "$(sha256sum bundle.tar.gz.age; stat -c '%a %Y' bundle.tar.gz.age)" "$before"
 }
 
-# ---- any request of it ----------------------------------------------------------------------------------------------
+# ---- every request --------------------------------------------------------------------------------------------------
 
-# What may go wrong with each request, and what is said of it then: tests/trackers/faults.py.
+# Every fault of each request, with its message: tests/trackers/faults.py.
 each_request() { # NAME [--cancel]
     local other=CONTROL_$1
     stub "$1"
@@ -579,15 +578,15 @@ each_request() { # NAME [--cancel]
     rig_end "$1"
 }
 
-@test "whatever goes wrong with whichever request: the step, what has left, nothing twice, the token nowhere else" {
+@test "every fault of every request: the step and what has left are reported, nothing is sent twice, the token goes nowhere else" {
     each_request faulty
 }
 
-@test "Ctrl-C during each request and each wait: it ends at once, and what it says of itself is true" {
+@test "Ctrl-C during each request and each wait ends the hand-off at once with a true report" {
     each_request interrupted --cancel
 }
 
-@test "waits are told one by one, with what they come to, and end when the patience does" {
+@test "waits are reported one by one with their sum, and end with --patience" {
     spoil '^POST .*/uploads$' later-json '' 10
     hand ops/public --patience 4000
     grep -qE '^waiting [0-9]+ HTTP 429$' <<<"$output" || fail_run 'the first wait is not told'
@@ -604,8 +603,8 @@ each_request() { # NAME [--cancel]
     assert_equal "$(requests | grep -c 'ops%2Fpublic 502')" 3
 }
 
-# The program itself, whose exit code says how it ended.
-@test "profgrab attach, interrupted while it uploads: exit 143, what has left, and how to go on" {
+# The program itself, for its exit code.
+@test "profgrab attach interrupted during the upload: exit code 143, what has left, and how to go on" {
     local bundle pid rc i
     ssh-keygen -q -t ed25519 -N '' -f mate
     cat >inventory.yaml <<EOF
@@ -635,15 +634,15 @@ EOF
 
 # ---- files in an object store ---------------------------------------------------------------------------------------
 
-# The store of the stub refuses whatever comes with a token or a cookie, and calls it a violation, which teardown finds.
-@test "files in an object store are fetched back from there, without the token" {
+# The object store refuses requests with a token or a cookie and records a violation, which teardown finds.
+@test "files in an object store are fetched back from there without the token" {
     spoil '^GET .*/uploads/' bucket
     hand ops/private
     assert_status 0
     assert_stdout_has 'step verify done'
     assert_requested '^BUCKET GET /uploads/'
     control -X POST "$control/reset"
-    # Of a package GitLab tells the SHA-256, so nobody fetches it; one of which it tells none is fetched.
+    # GitLab returns a package's SHA-256, so it is not fetched back; a package without one is.
     spoil '^GET .*/packages/generic/' bucket
     hand ops/private --upload-max 1000
     assert_status 0
@@ -654,7 +653,7 @@ EOF
     assert_requested '^BUCKET GET '
 }
 
-@test "a store that has lost half of it, refuses, or leads nowhere, back to the tracker or into the clear" {
+@test "an object store that truncates, refuses, or redirects to the tracker or to plain HTTP is reported" {
     local how words
     while IFS='|' read -r how words; do
         control -X POST "$control/reset"
@@ -673,16 +672,16 @@ user|it cannot be fetched back to be compared: HTTP 302: it redirects to http://
 http://bucket.example|it cannot be fetched back to be compared: HTTP 302: it redirects to http://bucket.example/uploads/
 back|it cannot be fetched back to be compared: the store http
 EOF
-    # Led back there, it asked as anybody.
+    # Redirected there, the request had no token.
     assert_requested '^GET /api/v4/projects/11 404 anonymous'
-    # What is no file comes from the tracker alone.
+    # Answers other than files come from the tracker alone.
     spoil '^GET .*/issues/4$' redirect "http://127.0.0.1:$BUCKET_gitlab"
     hand ops/private
     assert_says 'reading the flag back: HTTP 307: it redirects to' 'the token goes to' "$empty"
     refute_requested 'BUCKET GET /api'
 }
 
-@test "a store over TLS: judged by the system's authorities and the tracker's own" {
+@test "an object store over TLS is checked with the system's CAs and the tracker's own" {
     url=https://127.0.0.1:$PORT_tls control=http://127.0.0.1:$CONTROL_tls
     control -X POST "$control/reset"
     spoil '^GET .*/uploads/' bucket
@@ -698,12 +697,12 @@ EOF
     rig_end stranger
 }
 
-@test "a proxy of the environment is not asked for a tracker on loopback in the clear" {
+@test "a proxy of the environment is not used for a tracker on loopback over plain HTTP" {
     http_proxy=http://127.0.0.1:1 HTTP_PROXY=http://127.0.0.1:1 all_proxy=http://127.0.0.1:1 hand ops/private
     assert_status 0
 }
 
-# ---- a real one -----------------------------------------------------------------------------------------------------
+# ---- a real GitLab --------------------------------------------------------------------------------------------------
 
 # asked ARG...: curl with the token, which is not in its arguments.
 asked() {
@@ -711,7 +710,7 @@ asked() {
     control -H @header "$@"
 }
 
-# What is in the file `made` goes again; an issue that may not be removed is closed.
+# Removes the objects listed in the file `made`; an issue that may not be removed is closed.
 tidy() {
     local path
     while read -r path; do
@@ -721,7 +720,7 @@ tidy() {
     rm made
 }
 
-# assert_note: the one of ours on $issue is internal and has the words; its file will go again.
+# assert_note: the note on $issue is internal and has the text; its file will be removed.
 assert_note() {
     asked "$issue/notes?per_page=100" >notes
     python3 - "$HOST" "$api" notes <<'EOF' >>made
@@ -733,7 +732,7 @@ print(api + re.search(r"/uploads/[0-9a-f]{32}/[^)]+", ours[0]["body"]).group())
 EOF
 }
 
-# assert_issue CONFIDENTIAL: and $issue itself tells nothing.
+# assert_issue CONFIDENTIAL: checks the flag, and that $issue itself reveals nothing.
 assert_issue() {
     asked "$issue" >issue.json
     python3 - "$HOST" "$1" issue.json <<'EOF'
@@ -744,7 +743,7 @@ assert str(o["confidential"]) == confidential and host not in str(o), o
 EOF
 }
 
-# live PROJECT: a new issue, and one that others read, on the GitLab at $url.
+# live PROJECT: a hand-off to a new issue, and one to a readable issue, on the GitLab at $url.
 live() {
     local api=$url/api/v4/projects/${1//\//%2F} issue number
     hand "$1" --title 'profgrab: a test, please ignore'
@@ -769,13 +768,13 @@ live() {
     assert_note
 }
 
-# The one below, with our own GitLab in the place of a real one: it must be known to work before it is needed.
-@test "what a real GitLab is asked, and that nothing of it stays" {
+# Runs the next test with our own GitLab instead of a real one, so that it works when it is needed.
+@test "the requests to a real GitLab, and their complete removal, work with our own" {
     live ops/private
     tidy
     assert_equal "$(state 's["ops/private"]["uploads"]')" '[]'
     assert_equal "$(state '[i["issue"]["state"] for i in s["ops/private"]["issues"]]')" "['opened', 'opened', 'deleted', 'deleted']"
-    # A reporter can remove neither, and the files may lie in a store.
+    # A reporter can remove neither, and the files may be in an object store.
     export TOKEN=glpat-reporter-0123456789
     spoil '^GET .*/uploads/' bucket '' 2
     live ops/private

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # shellcheck disable=SC2030,SC2031 # each test is a subshell
-# The hand-off as its user sees it: `profgrab attach`, and `--for` behind a grab, with a real sshd and a real Go service, and
-# a strict GitLab of our own. What it stored is read with age and ssh-keygen.
+# The hand-off for its user: `profgrab attach`, and `grab --for`, with a real sshd, a real Go service, and a strict GitLab of
+# our own. age and ssh-keygen read the stored files.
 load helper
 load gitlab
 
@@ -57,7 +57,7 @@ grab() {
     run --separate-stderr "$profgrab_program" --ssh-config "$SSH_CONFIG" -i inventory.yaml --host file-03 "$@" heap goroutines
 }
 
-# A bundle to hand over, in $bundle.
+# A bundle to hand off, in $bundle.
 make_bundle() {
     grab
     assert_status 0
@@ -68,14 +68,14 @@ attach() {
     run --separate-stderr "$profgrab_program" attach "$bundle" -i inventory.yaml "$@"
 }
 
-# What the tracker stored of a project, into the file `stored`.
+# The file that the tracker stored for a project, as `stored`.
 fetch_stored() { # PROJECT NUMBER
     local secret
     secret=$(state "s[\"$1\"][\"uploads\"][0]")
     control -H "PRIVATE-TOKEN: $TOKEN" -o stored "$url/-/project/$2/uploads/$secret"
 }
 
-@test "a grab ends with the link of a confidential issue, and the team reads what is there" {
+@test "a grab ends with the URL of a confidential issue, and the team reads the bundle" {
     grab --for gitaly --reason 'slow pushes'
     assert_status 0
     assert_equal "${#lines[@]}" 2
@@ -85,7 +85,7 @@ fetch_stored() { # PROJECT NUMBER
     assert_equal "$(state 's["ops/private"]["issues"][2]["issue"]["labels"]')" "['profiling']"
     note=$(state 's["ops/private"]["issues"][2]["notes"][0]["body"]')
     [[ $note == *'file-03, node: heap, goroutines'* && $note == *'Reason: slow pushes'* && $note == *'bundle verify'* ]] || fail "$note"
-    # Both the team and whoever collected can read it; nobody else.
+    # Both the team and the user can read it; nobody else can.
     fetch_stored ops/private 11
     for who in mate me; do
         age -d -i "$RIG_DIR/$who" stored >plain.tar.gz
@@ -93,7 +93,7 @@ fetch_stored() { # PROJECT NUMBER
     ssh-keygen -q -t ed25519 -N '' -f other
     run age -d -i other stored
     [[ $status != 0 ]]
-    # The signature is one that ssh-keygen takes.
+    # ssh-keygen verifies the signature.
     tar -xzf plain.tar.gz
     dir=$(echo profgrab-file-03-*/)
     echo "me $(cat "$RIG_DIR/me.pub")" >allowed
@@ -101,11 +101,11 @@ fetch_stored() { # PROJECT NUMBER
     ssh-keygen -Y verify -f allowed -I me -n "$namespace" -s "$dir/manifest.json.sig" <"$dir/manifest.json"
     run --separate-stderr "$profgrab_program" bundle verify -i "$RIG_DIR/mate" --allowed-signers allowed stored
     assert_status 0
-    # The bundle here is the one that was collected.
+    # The local bundle is the collected one.
     run --separate-stderr "$profgrab_program" bundle verify "${lines[0]}"
 }
 
-@test "--json tells of the hand-off" {
+@test "--json describes the hand-off" {
     grab --for gitaly --json
     assert_status 0
     python3 - "$output" "$url" <<'EOF'
@@ -119,14 +119,14 @@ EOF
     python3 "$rig_root/tests/schema.py" "$rig_root/docs/formats.md#grab" result.json
 }
 
-# json_handoff PYTHON: $output follows its schema, and the expression over its handoff `h` and all of it `r` holds.
+# json_handoff PYTHON: $output follows its schema, and the expression over its handoff `h` and the whole report `r` is true.
 json_handoff() {
     echo "$output" >result.json
     python3 "$rig_root/tests/schema.py" "$rig_root/docs/formats.md#grab" result.json
     python3 -c 'import json, sys; r = json.load(open("result.json")); h = r["handoff"]; assert eval(sys.argv[1]), h' "$1"
 }
 
-@test "--json tells of a hand-off that failed, was not begun, or found nothing to hand over; of none where none was asked for" {
+@test "--json describes a hand-off that failed, was not begun, or had no bundle; it has none without --for" {
     spoil '^POST .*/issues$' empty
     grab --for gitaly --json
     assert_status 4
@@ -151,13 +151,13 @@ json_handoff() {
     refute_stdout_has '"handoff"'
 }
 
-@test "attach: what is in the way of it is said before anything is made, and exit 2" {
+@test "attach reports bad arguments before it makes anything, with exit code 2" {
     make_bundle
     for bad in '--for gitalyy|no team "gitalyy"|did you mean "gitaly"' '--to nowhere:a/b|no tracker "nowhere"|' '--to lab|no place|TRACKER:PROJECT' \
         '--to lab:ops/private#x|no place|' '--to lab:#3|no place|' '--title hello|no meaning without --for|' '|to whom|--for TEAM' \
         '--for gitaly --encrypt-to missing.txt|missing.txt|'; do
         IFS='|' read -r words message hint <<<"$bad"
-        # shellcheck disable=SC2086 # words
+        # shellcheck disable=SC2086 # several words
         attach $words
         assert_status 2
         assert_stderr_has "$message"
@@ -169,7 +169,7 @@ json_handoff() {
     assert_stderr_has ecdsa
     refute_requested .
     assert_equal "$(ls -- *.age 2>/dev/null)" ''
-    # What is no bundle is not said to be safe.
+    # A file that is not a bundle is not reported as safe.
     echo hello >hello.tar.gz
     for bundle in missing.tar.gz hello.tar.gz; do
         attach --for gitaly
@@ -178,7 +178,7 @@ json_handoff() {
         refute_stderr_has safe
     done
     refute_requested .
-    # A grab knows it before it opens anything.
+    # A grab reports it before it opens anything.
     grab --for gitalyy
     assert_status 2
     grab --title hello
@@ -186,9 +186,9 @@ json_handoff() {
     assert_equal "$(find . -name 'profgrab-*' | wc -l)" 1
 }
 
-# refuse WORDS MESSAGE [HINT]: refused with exit 2 by a grab before it connects, and by attach before it makes anything.
+# refuse WORDS MESSAGE [HINT]: a grab refuses with exit code 2 before it connects, and attach before it makes anything.
 refuse() {
-    # shellcheck disable=SC2086 # words
+    # shellcheck disable=SC2086 # several words
     grab $1
     assert_status 2
     refute_stderr_has 'connected to'
@@ -203,7 +203,7 @@ refuse() {
     assert_equal "$(find . -name 'profgrab-*' | wc -l)" 1
 }
 
-@test "what the inventory and the command line tell is refused before anything is opened" {
+@test "bad settings of the inventory and the command line are refused before anything is opened" {
     make_bundle
     refuse '--for gitaly --to lab:ops/private#1 --title slow' 'lab: issue 1 exists and keeps its title' 'leave them out, or #1'
     refuse '--for gitaly --to lab:ops/private#1 --issue-label slow' 'keeps its title, labels and assignees'
@@ -212,7 +212,7 @@ refuse() {
     refuse '--for crowd' 'rt: this kind of tracker knows 1 assignee, not 2'
     refuse '--for gitaly --to red:ops --assignee ann,bob' 'red: this kind of tracker knows 1 assignee, not 2'
     refuse "--for gitaly --to lab:ops/$(printf 'x%.0s' {1..180})" 'the name of a project has at most 180 characters, not 184'
-    # Nobody tells who reads a queue, so there is no need to ask.
+    # Request Tracker does not report who can read a queue, so no request is needed.
     refuse '--to rt:Incidents' 'rt: refused: the bundle is not encrypted' 'encrypt it'
     refuse '--for gitaly --to filed:ops/private' "filed: the token: cannot open $PWD/token" 'make it so that only you can read it'
     echo "$TOKEN" >token
@@ -229,7 +229,7 @@ refuse() {
     refute_requested .
 }
 
-@test "a passphrase is asked for once in a run, for the login and for the signature" {
+@test "a passphrase is asked for once in a run, for the login and the signature" {
     ssh-keygen -q -t ed25519 -N open-sesame -f locked
     cat locked.pub >>"$RIG_DIR/sshd/authorized_keys"
     inventory 'signature: required' "{ recipients: [ $RIG_DIR/me.pub ], sign_with: $PWD/locked.pub }"
@@ -240,13 +240,13 @@ refuse() {
     assert_stdout_has 'signed with SHA256:'
     refute_stdout_has 'Enter passphrase'
     assert_stdout_has /ops/private/-/issues/3
-    # Nobody there to ask: refused at the login, as it should be.
+    # Nobody can be asked: refused at the login, as expected.
     run --separate-stderr setsid -w "$profgrab_program" --ssh-config "$SSH_CONFIG" -i inventory.yaml --host file-03 --for gitaly heap
     assert_status 1
     assert_stderr_has 'there is no terminal to ask on'
 }
 
-@test "a hand-off that fails: exit 4, the bundle is there, and the line that repeats it does" {
+@test "a failed hand-off has exit code 4, keeps the bundle, and prints a command that repeats it" {
     spoil '^POST .*/issues$' empty
     grab --for gitaly --title "it's slow"
     assert_status 4
@@ -263,7 +263,7 @@ refuse() {
     assert_equal "$(state 's["ops/private"]["issues"][2]["issue"]["title"]')" "it's slow"
 }
 
-@test "a signature that is required and cannot be had stops it; one that is not is missed aloud" {
+@test "a required signature that cannot be made stops the hand-off; an optional one causes a warning" {
     make_bundle
     mv "$RIG_DIR/me" "$RIG_DIR/me.away"
     attach --for gitaly
@@ -271,7 +271,7 @@ refuse() {
     assert_status 2
     assert_stderr_has 'team gitaly takes no bundle without a signature: cannot sign with ssh-ed25519 SHA256:'
     assert_stderr_has "hint: ssh-add $RIG_DIR/me"
-    # An agent that may have it is asked when it signs, and no sooner.
+    # An agent that may have the key is asked when it signs, not earlier.
     mv "$RIG_DIR/me" "$RIG_DIR/me.away"
     rig_spawn agent ssh-agent -D -a "$PWD/agent"
     rig_wait agent 10 test -S agent
@@ -295,7 +295,7 @@ refuse() {
     assert_status 0
 }
 
-@test "plain text goes to members alone, unless its flag says what it does" {
+@test "plain text is sent only to members, unless its option confirms it" {
     make_bundle
     attach --to lab:ops/public
     assert_status 4
@@ -308,8 +308,8 @@ refuse() {
     assert_status 0
 }
 
-# Plain text, so that the whole copy can be searched where the tracker has it.
-@test "what looks like a secret is neither in the copy nor in the note nor in the title" {
+# Plain text, so that the whole stored copy can be searched.
+@test "text that looks like a secret is not in the copy, the note or the title" {
     local secret=5wordfish-0815 where
     grab --reason "password: $secret" heap "/debug/vars?token=$secret"
     [[ $status == 0 || $status == 3 ]] || fail_run
@@ -333,14 +333,14 @@ refuse() {
     assert_status 0
 }
 
-@test "an encrypted bundle to an issue that is there" {
+@test "an encrypted bundle is attached to an existing issue" {
     make_bundle
     attach --for gitaly --to 'lab:ops/private#1'
     assert_status 0
     attach --for public --to 'lab:ops/private#1'
     assert_status 0
     assert_equal "$output" "$url/ops/private/-/issues/1"
-    # Labels are those of new issues.
+    # Labels are only for new issues.
     assert_equal "$(state 's["ops/private"]["issues"][0]["issue"]["labels"]')" None
 }
 
@@ -381,7 +381,7 @@ refuse() {
     refute_requested .
 }
 
-@test "an interrupted grab is not handed over, and says how to" {
+@test "an interrupted grab is not handed off, and prints how to" {
     "$profgrab_program" --ssh-config "$SSH_CONFIG" -i inventory.yaml --host file-03 --for gitaly heap cpu=20s >out 2>log 3>&- &
     pid=$!
     for ((i = 0; i < 500; i++)); do ! grep -q 'taking 20s' log || break; sleep 0.02; done
@@ -393,7 +393,7 @@ refuse() {
     refute_requested .
 }
 
-@test "one team, one place: a second is refused, not dropped; without an inventory it is said that there is none" {
+@test "a second --for or --to is refused, and a missing inventory is reported" {
     make_bundle
     refuse '--for gitaly --for mailed' '--for is there twice'
     refuse '--for gitaly,mailed' '--for takes one team' 'each gets an issue of its own'
@@ -404,7 +404,7 @@ refuse() {
     assert_stderr_has 'hint: there is no inventory: make one'
 }
 
-@test "a bundle that is encrypted, or a copy that was handed over: said at once, and what to take instead" {
+@test "an encrypted bundle and a copy are refused at once, with a hint at the original" {
     make_bundle
     attach --for mailed
     assert_status 0
@@ -422,7 +422,7 @@ refuse() {
     refute_requested .
 }
 
-@test "nobody to type the passphrase of the key that signs: what to do is said; without need it goes unsigned" {
+@test "a signing key whose passphrase nobody can type is reported with a hint; if optional, the copy is not signed" {
     make_bundle
     ssh-keygen -q -t ed25519 -N open-sesame -f locked
     inventory 'signature: required' "{ recipients: [ $PWD/locked.pub ], sign_with: $PWD/locked }"
@@ -442,11 +442,11 @@ refuse() {
     assert_stderr_has 'the copy is not signed'
 }
 
-@test "no room for the copy, or no right to make it: exit 4, nothing is left but the bundle" {
+@test "without space or permission for the copy: exit code 4, and only the bundle is left" {
     ((EUID == 0)) || skip 'only root can mount'
     make_bundle
     mkdir small
-    # For one of it, and no other.
+    # Enough space for the bundle, not for a copy of it.
     mount -t tmpfs -o "size=$(($(stat -c %s "$bundle") / 1024 + 8))k" none small
     cp "$bundle" small/b.tar.gz
     run --separate-stderr "$profgrab_program" attach small/b.tar.gz -i inventory.yaml --for gitaly
@@ -468,7 +468,7 @@ refuse() {
     refute_requested .
 }
 
-@test "interrupted at each step: what has left is said, and the copy stays only where it may be with the tracker" {
+@test "interrupted at each step: what has left is reported, and the copy stays only if the tracker may have it" {
     make_bundle
     local step on left
     while IFS='|' read -r step on left; do

@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
 # shellcheck disable=SC2030,SC2031 # each test is a subshell
-# Ctrl-C in each phase of a hand-off: it ends in time, the bundle is there, and what left the workstation is said.
+# Ctrl-C in each phase of a hand-off: it ends in time, the bundle exists, and the data that left the workstation is reported.
 load helper
 load gitlab
 
-# A rig without an sshd: services are asked directly.
+# A rig without an sshd: routes are direct.
 setup_file() {
     RIG_DIR=$(mktemp -d "${TMPDIR:-/tmp}/profgrab-rig.XXXXXX")
     export RIG_DIR
@@ -45,7 +45,7 @@ END
     chmod 600 inventory.yaml
 }
 
-# A bundle of which redaction changes each member, and that takes many reads.
+# A bundle that redaction changes in each member, and that needs many reads.
 make_bundle() {
     python3 - <<'END'
 import random
@@ -67,7 +67,7 @@ needs_strace() {
 
 interrupts() { python3 "$rig_root/tests/rig/interrupts.py" --control "$control" "$@"; }
 
-# SIGINT to the process $pid, which must have ended within 2 s; its status in $rc.
+# Sends SIGINT to the process $pid, which must end within 2 s; its status is in $rc.
 interrupt_within_2s() {
     local began now
     began=$(date +%s%3N)
@@ -95,13 +95,13 @@ until_true() { # COMMAND...
     interrupts --bundle b.tar.gz -- "$profgrab_program" attach b.tar.gz -i inventory.yaml --for gitaly
 }
 
-@test "SIGINT at each step of a grab's hand-off, from the bundle's name on: no exit status 0 without the issue" {
+@test "SIGINT at each step of a grab's hand-off, after the bundle has its name: exit code 0 only with the issue" {
     needs_strace
     interrupts --bundle g.tar.gz --from 'linkat\(.*"g\.tar\.gz"' --each 3 -- \
         "$profgrab_program" -q -i inventory.yaml --host here -o g.tar.gz --for gitaly heap
 }
 
-@test "SIGINT reaches the one that draws the copy's page first: the hand-off ends, and nothing has left" {
+@test "SIGINT that only the child drawing the copy's page receives: the hand-off ends, and nothing has left" {
     needs_strace
     make_bundle
     run --separate-stderr strace -f -o trace -e trace=close_range -e inject=close_range:signal=SIGINT:when=1 \
@@ -112,7 +112,7 @@ until_true() { # COMMAND...
     assert_equal "$(ls -- *.age 2>/dev/null)" ''
 }
 
-@test "SIGINT while a name server is silent: it ends within 2 s" {
+@test "SIGINT while a name server is silent ends the program within 2 s" {
     own_network --mount bash -c 'PATH=$PATH:/sbin:/usr/sbin ip link set lo up' || skip 'needs namespaces and ip(8)'
     make_bundle
     inventory https://tracker.example
@@ -139,7 +139,7 @@ status=$?
 kill "$names"
 exit "$status"
 END
-    # The one that is interrupted is in a namespace of its own: it gets its signal there.
+    # The interrupted process is in a namespace of its own, so the signal is sent there.
     cat >interrupted.py <<'END'
 import os, signal, subprocess, sys, time
 
@@ -158,7 +158,7 @@ END
     assert_stderr_has 'profgrab: nothing has left this workstation'
 }
 
-@test "SIGINT while what others take their time for: a token's command, an agent, a tracker that reads nothing" {
+@test "SIGINT while others are slow ends the program: a token's command, an agent, a tracker that reads nothing" {
     make_bundle
     inventory "http://127.0.0.1:$PORT_gitlab" 'token_command: "touch asked; exec sleep 60"'
     in_background "$profgrab_program" attach b.tar.gz -i inventory.yaml --for gitaly
@@ -192,7 +192,7 @@ END
     grep -q '^profgrab: nothing has left this workstation$' log
     rm asked
 
-    # A tracker that accepts, and neither reads nor answers.
+    # A tracker that accepts, but neither reads nor answers.
     cat >tracker.py <<'END'
 import socket, time
 

@@ -1,6 +1,6 @@
-# Run by 65-check.bats in a network namespace of its own: a host whose address is no loopback, with a service on
-# all its addresses and one on loopback only. 192.0.2.1 is of a block for documentation; here it is this namespace's.
-# shellcheck disable=SC2154 # RIG_PORT_* are set by the rig
+# 65-check.bats runs this in a network namespace of its own: a host with a non-loopback address, with a service on all its
+# addresses and one only on loopback. 192.0.2.1 is reserved for documentation; here it is this namespace's.
+# shellcheck disable=SC2154 # the rig sets RIG_PORT_*
 set -euo pipefail
 program=$1
 PATH=$PATH:/sbin:/usr/sbin

@@ -1,5 +1,4 @@
-# A GitLab for tests: a strict stateful one of our own (tests/gitlab). A file that wants it says `load gitlab` behind
-# `load helper`.
+# A strict stateful GitLab for tests (tests/gitlab). A file that needs it has `load gitlab` after `load helper`.
 # shellcheck shell=bash disable=SC2154 # rig_root is the rig's; control is a URL the test sets
 
 # stub NAME [FLAG...]: a process of tests/gitlab; its ports become PORT_NAME, CONTROL_NAME and BUCKET_NAME.
@@ -15,7 +14,7 @@ stub() {
 
 control() { curl -sS --max-time 10 "$@"; }
 
-# spoil ON DO [ARG [TIMES]]: the next request that matches is answered so.
+# spoil ON DO [ARG [TIMES]]: answers the next request that matches ON by the fault DO.
 spoil() {
     control -X POST -G "$control/fault" --data-urlencode "on=$1" --data-urlencode "do=$2" --data-urlencode "arg=${3-}" \
         --data-urlencode "times=${4-1}" --data-urlencode "after=${5-0}"

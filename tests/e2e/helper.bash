@@ -1,9 +1,9 @@
-# What the end-to-end tests share. A test file begins with `load helper` and has then, once for the file, the rig of
-# tests/rig/rig.bash with node_exporter, caddy and the rude fixture; and for each test a home, a TMPDIR and a
-# configuration directory of its own, empty, and no SSH agent.
+# Shared by the end-to-end tests. A test file begins with `load helper`. It then has, once for the file, the rig of
+# tests/rig/rig.bash with node_exporter, caddy and the rude fixture; and for each test a home, a TMPDIR and a configuration
+# directory of its own, empty, and no SSH agent.
 #
-# A file that needs something else defines setup_file, setup, teardown or teardown_file itself, and calls e2e_* in them.
-# shellcheck shell=bash disable=SC2154 # output, stderr and status are set by bats's run
+# A file with other needs defines setup_file, setup, teardown or teardown_file itself, and calls e2e_* in them.
+# shellcheck shell=bash disable=SC2154 # bats's run sets output, stderr and status
 
 bats_require_minimum_version 1.5.0
 
@@ -28,14 +28,14 @@ e2e_setup_file() {
 e2e_setup() {
     export HOME=$BATS_TEST_TMPDIR/home TMPDIR=$BATS_TEST_TMPDIR/tmp XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/config
     export XDG_RUNTIME_DIR=$BATS_TEST_TMPDIR/run LC_ALL=C.UTF-8 TERM=xterm GOCACHE=$rig_root/build/fixture/cache
-    # From 1.25 on Go builds its pprof when it is first asked for: once for all tests, not in each one's home.
+    # Since 1.25 Go builds its pprof at the first use: once for all tests, not in each one's home.
     export GOCACHE=$rig_root/build/fixture/cache GOENV=off GOTOOLCHAIN=local
     unset COLUMNS SSH_AUTH_SOCK SSH_ASKPASS PROFGRAB_INVENTORY http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY
     mkdir -m 700 "$HOME" "$TMPDIR" "$XDG_CONFIG_HOME" "$XDG_RUNTIME_DIR" "$BATS_TEST_TMPDIR/work"
     cd "$BATS_TEST_TMPDIR/work" || return
 }
 
-# Says what the sshd saw, which bats shows when the test has failed.
+# Prints the sshd's log, which bats shows after a failed test.
 e2e_teardown() {
     [[ -n ${BATS_TEST_COMPLETED-} ]] || tail -n 15 "$RIG_DIR/sshd/log"
 }
@@ -51,8 +51,8 @@ teardown_file() { e2e_teardown_file; }
 
 profgrab_program=$(realpath -m "${PROFGRAB:-$rig_root/build/profgrab}")
 
-# profgrab ARG...: the program, with the rig's ssh configuration where the command opens hosts. `ssh -G` does not look at
-# $HOME, so without it the user's own would count.
+# profgrab ARG...: the program, with the rig's ssh configuration for commands that open hosts. `ssh -G` ignores $HOME and would
+# read the user's own configuration.
 profgrab() {
     case ${1-} in
     '' | hosts | bundle | completion | attach | pprof | goroutines | merge | diff | report | view | version | help | --version | --help | -h)
@@ -66,12 +66,13 @@ profgrab() {
 # run_profgrab ARG...: sets $status, $output (stdout) and $stderr.
 run_profgrab() { run --separate-stderr profgrab "$@"; }
 
-# with_pty [--deadline S] [--stdout FILE] [--ctrl-c REGEX | --send REGEX TEXT]... -- COMMAND...: see tests/rig/pty.py.
-# $output is what the terminal showed. COMMAND is a program: "$profgrab_program" --ssh-config "$SSH_CONFIG" ...
+# with_pty [--deadline S] [--stdout FILE] [--ctrl-c REGEX
+# --send REGEX TEXT]... -- COMMAND...: see tests/rig/pty.py. $output has the terminal's text. COMMAND is a program:
+# "$profgrab_program" --ssh-config "$SSH_CONFIG" ...
 with_pty() { run --separate-stderr python3 "$rig_root/tests/rig/pty.py" "$@"; }
 
 # write_inventory [PREFIX...]: an inventory in $INVENTORY, which $PROFGRAB_INVENTORY names too:
-#   file-03  node (node_exporter), caddy          file-04  rude, the fixture at its politest
+# file-03 node (node_exporter), caddy file-04 rude, the fixture without faults
 #   file-05  a service for each PREFIX of the fixture's table, named after it (big=5 becomes big-5)
 #   laptop   node, without SSH
 write_inventory() {
@@ -99,7 +100,7 @@ write_inventory() {
     chmod 600 "$INVENTORY"
 }
 
-# own_network COMMAND...: in a network of its own, where an address that is no loopback reaches nobody else.
+# own_network COMMAND...: runs it in a network namespace, where a non-loopback address reaches nobody else.
 own_network() {
     if ((EUID == 0)); then
         unshare --net "$@"
@@ -110,13 +111,13 @@ own_network() {
 
 # ---- asserting --------------------------------------------------------------------------------------------------
 
-# Shown by bats when the test fails with it.
+# bats prints it when the test fails.
 fail() {
     printf '%s\n' "$@"
     return 1
 }
 
-# What the last `run --separate-stderr` gave.
+# Prints the results of the last `run --separate-stderr`.
 fail_run() {
     fail "$@" "status: ${status-}" "stdout: ${output-}" "stderr: ${stderr-}"
 }
@@ -157,18 +158,18 @@ assert_mode() { # FILE MODE
     assert_equal "$(stat -c %a "$1")" "$2"
 }
 
-# No control byte but newline reached the user: what `[^[:print:]]` means depends on the locale, so by value.
+# The text has no control byte but newline: by value, because `[^[:print:]]` depends on the locale.
 assert_printable() { # TEXT
     ! LC_ALL=C grep -q '[[:cntrl:]]' <<<"$1" || fail "control bytes in: $(cat -v <<<"$1")"
 }
 
-# Whether the program is one with sanitizers, which take memory and time of their own.
+# Succeeds for a program with sanitizers, which take memory and time of their own.
 is_sanitized() {
     grep -qaE '__(asan|tsan)_init' "$profgrab_program"
 }
 
-# libssh2 forgets to free a few bytes at each exchange of keys that is not a session's first, and of some keys it reads.
-# Only for tests that have either.
+# libssh2 does not free a few bytes at each exchange of keys after a session's first, and of some keys it reads. Only for tests
+# with either.
 forgive_libssh2() {
     export LSAN_OPTIONS="suppressions=$rig_root/tests/lsan-libssh2.supp:print_suppressions=0"
 }

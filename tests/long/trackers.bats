@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # shellcheck disable=SC2030,SC2031 # each test is a subshell
-# Bundles handed over to real trackers, Debian's, with a manager who may read them, and an outsider and an anonymous visitor
-# who must get nothing, and try. Needs tests/trackers/install.
+# Hand-offs to Debian's own trackers, with a manager who may read them, and an outsider and an anonymous visitor who try and
+# must get nothing. Needs tests/trackers/install.
 load ../e2e/helper
 load ../e2e/gitlab
 
@@ -16,7 +16,7 @@ setup_file() {
     redmine_start
     rt_start
     nginx_start redmine
-    # In front of each, one that can spoil its answers.
+    # A proxy in front of each that can damage its answers.
     stub redmine_front -to "http://127.0.0.1:$RIG_PORT_redmine"
     stub rt_front -to "http://127.0.0.1:$RIG_PORT_rt"
     stub other
@@ -36,7 +36,7 @@ setup() {
 
 teardown() { :; }
 
-# hand TOKEN KIND URL PROJECT [OPTION...]: the encrypted bundle with a summary. $issue: where it went.
+# hand TOKEN KIND URL PROJECT [OPTION...]: hands off the encrypted bundle with a summary. $issue: its URL.
 hand() {
     hand_file bundle.tar.gz.age "$@" --encrypted
 }
@@ -55,7 +55,7 @@ get() { curl -sS --max-time 30 "$@"; }
 
 status_of() { get -o answer -w '%{http_code}' "$@"; }
 
-# as WHO CURL-ARG...: what Redmine shows to manager, outsider or nobody.
+# as WHO CURL-ARG...: Redmine's answer to manager, outsider or nobody.
 as() {
     local key=REDMINE_KEY_$1
     shift
@@ -70,7 +70,7 @@ json() { python3 -c "import json, sys; o = json.load(sys.stdin); print($1)"; }
 
 # ---- Redmine --------------------------------------------------------------------------------------------------------
 
-@test "Redmine: a private issue in a public project; manager reads all, outsider and visitor nothing" {
+@test "Redmine: a private issue in a public project is read by the manager, and not by an outsider or a visitor" {
     local id who path
     hand "$REDMINE_KEY_manager" redmine "$redmine" ops
     assert_status 0
@@ -80,7 +80,7 @@ json() { python3 -c "import json, sys; o = json.load(sys.stdin); print($1)"; }
     assert_equal "$(json 'o["issue"]["journals"][-1]["private_notes"]' <issue.json)" True
     id=$(json 'o["issue"]["attachments"][0]["id"]' <issue.json)
     as manager "$redmine/attachments/download/$id/$name" | cmp - bundle.tar.gz.age
-    # Shown as it is: no markup, no mention.
+    # Shown unchanged: no markup, no mention.
     as manager "$redmine/issues/$issue.json?include=journals" | json 'o["issue"]["journals"][-1]["notes"]' >notes
     grep -qF '< /pre>(at)all' notes || fail "$(cat notes)"
     for who in outsider nobody; do
@@ -89,13 +89,13 @@ json() { python3 -c "import json, sys; o = json.load(sys.stdin); print($1)"; }
             as "$who" -o answer "$redmine/$path"
             ! grep -qF "$HOST" answer || fail "$who reads the summary at $path"
             ! cmp -s answer bundle.tar.gz.age || fail "$who gets the file at $path"
-            # A login page repeats what was asked for.
+            # A login page repeats the requested URL.
             [[ $path == *"$name" ]] || ! grep -qF "$name" answer || fail "$who learns the file's name at $path"
         done
     done
 }
 
-@test "Redmine: a private note on an issue that all read hides the words, not the file: that must be encrypted" {
+@test "Redmine: a private note on a readable issue hides the text, not the file, which must be encrypted" {
     local id who
     hand "$REDMINE_KEY_manager" redmine "$redmine" ops --issue 1
     assert_status 0
@@ -112,7 +112,7 @@ json() { python3 -c "import json, sys; o = json.load(sys.stdin); print($1)"; }
     assert_stderr_has 'refused: the bundle is not encrypted'
 }
 
-@test "Redmine: plain text goes into a private issue of a private project, where outsiders get nothing" {
+@test "Redmine: plain text is sent to a private issue of a private project, where outsiders get nothing" {
     local id who path
     hand_file plain.tar.gz "$REDMINE_KEY_manager" redmine "$redmine" priv --assignee 'Manager T'
     assert_status 0
@@ -130,7 +130,7 @@ json() { python3 -c "import json, sys; o = json.load(sys.stdin); print($1)"; }
     assert_stderr_has 'readable by anyone'
 }
 
-@test "Redmine: whoever may set nothing private has his flags dropped, and nothing is uploaded" {
+@test "Redmine: a user who may set nothing private has the flags dropped, and nothing is uploaded" {
     local before after
     before=$(as manager "$redmine/issues.json?status_id=*&limit=1" | json 'o["total_count"]')
     hand "$REDMINE_KEY_reporter" redmine "$redmine" ops
@@ -145,7 +145,7 @@ json() { python3 -c "import json, sys; o = json.load(sys.stdin); print($1)"; }
     [[ $(as nobody "$redmine/issues/1.json?include=journals,attachments") != *"$HOST"* ]]
 }
 
-@test "Redmine: what it refuses is said in its words" {
+@test "Redmine: its refusals are reported in its words" {
     hand badkey redmine "$redmine" ops
     assert_stderr_has 'making the issue: HTTP 401: the token is not accepted'
     hand "$REDMINE_KEY_outsider" redmine "$redmine" priv
@@ -159,7 +159,7 @@ json() { python3 -c "import json, sys; o = json.load(sys.stdin); print($1)"; }
     assert_stdout_has 'left the encrypted bundle (6.3 MB) left this workstation, and the tracker refused it'
 }
 
-@test "Redmine: an assignee beyond the first hundred members" {
+@test "Redmine: an assignee beyond the first hundred members is found" {
     hand "$REDMINE_KEY_manager" redmine "$redmine" priv --assignee 'Late T'
     assert_status 0
     assert_equal "$(as manager "$redmine/issues/$issue.json" | json 'o["issue"]["assigned_to"]["name"]')" 'Late T'
@@ -168,7 +168,7 @@ json() { python3 -c "import json, sys; o = json.load(sys.stdin); print($1)"; }
     assert_stderr_has 'looking: the project has no member "nobody" to assign'
 }
 
-@test "Redmine: a file that it changes, does not attach, or gives back otherwise is found, and no note refers to it" {
+@test "Redmine: a file that it changes, does not attach or returns changed is found, and no note refers to it" {
     local front=http://127.0.0.1:$PORT_redmine_front control=http://127.0.0.1:$CONTROL_redmine_front
     spoil '^PUT /issues/' edit '"uploads"=>"downloads"'
     hand "$REDMINE_KEY_manager" redmine "$front" ops
@@ -186,14 +186,14 @@ json() { python3 -c "import json, sys; o = json.load(sys.stdin); print($1)"; }
     hand "$REDMINE_KEY_manager" redmine "$front" ops
     assert_status 4
     assert_stderr_has 'verifying: the tracker stored 300004 of 300022 bytes'
-    # The note's own flag, dropped on an issue that others read.
+    # The note's own flag, dropped on an issue that others can read.
     spoil '^PUT /issues/' edit '"private_notes":true=>"private_notes":false'
     hand "$REDMINE_KEY_manager" redmine "$front" ops --issue 1
     assert_status 4
     assert_stderr_has 'opening an internal note: the tracker took the note but dropped its internal flag'
 }
 
-# each_request KIND PROJECT [--cancel]: what may go wrong with each request; see tests/trackers/faults.py.
+# each_request KIND PROJECT [--cancel]: every fault of each request; see tests/trackers/faults.py.
 each_request() {
     local front=PORT_$1_front control=CONTROL_$1_front
     run --separate-stderr python3 "$rig_root/tests/trackers/faults.py" "${@:3}" "$1" "http://127.0.0.1:${!front}" \
@@ -202,17 +202,17 @@ each_request() {
     assert_stdout_has 'hand-offs, 0 not as they should be'
 }
 
-@test "Redmine: whatever goes wrong with whichever request" {
+@test "Redmine: every fault of every request is handled" {
     TOKEN=$REDMINE_KEY_manager each_request redmine ops --fast
 }
 
-@test "Redmine: Ctrl-C during each request and each wait" {
+@test "Redmine: Ctrl-C during each request and each wait ends the hand-off" {
     TOKEN=$REDMINE_KEY_manager each_request redmine ops --cancel
 }
 
 # ---- nginx in front -------------------------------------------------------------------------------------------------
 
-@test "nginx: TLS with an authority of its own, and a body too large for it" {
+@test "nginx: TLS with a private CA works, and a body too large for it is reported" {
     local tls=https://127.0.0.1:$RIG_PORT_nginx
     hand "$REDMINE_KEY_manager" redmine "$tls" ops --ca "$RIG_DIR/nginx/ca.pem"
     assert_status 0
@@ -231,7 +231,7 @@ each_request() {
 
 # ---- Request Tracker ------------------------------------------------------------------------------------------------
 
-# rt_as WHO PATH: what REST2 answers; the token of nobody is none.
+# rt_as WHO PATH: REST2's answer; nobody has no token.
 rt_as() {
     local token=RT_TOKEN_$1
     if [[ -n ${!token-} ]]; then
@@ -241,7 +241,7 @@ rt_as() {
     fi
 }
 
-@test "Request Tracker: comments alone; the requestor sees the ticket and nothing else, others nothing" {
+@test "Request Tracker: the hand-off uses only comments; the requestor sees only the ticket, others nothing" {
     local who id path transactions
     hand "$RT_TOKEN_manager" rt "$rt" Incidents
     assert_status 0
@@ -267,14 +267,14 @@ rt_as() {
     done
 }
 
-@test "Request Tracker: nobody says who reads a queue, so plain text does not go there" {
+@test "Request Tracker: plain text is not sent, because no one can query the readers of a queue" {
     hand_file plain.tar.gz "$RT_TOKEN_manager" rt "$rt" Incidents
     assert_status 4
     assert_stderr_has 'refused: the bundle is not encrypted, and of what is attached in queue Incidents: who can read it is not known'
     assert_stdout_has 'left nothing has left this workstation'
 }
 
-@test "Request Tracker: a ticket that exists, and what is refused" {
+@test "Request Tracker: an existing ticket is used, and refusals are reported" {
     hand "$RT_TOKEN_manager" rt "$rt" Incidents
     assert_status 0
     hand "$RT_TOKEN_manager" rt "$rt" Incidents --issue "$issue"
@@ -288,7 +288,7 @@ rt_as() {
     assert_stdout_has 'left nothing has left this workstation'
 }
 
-@test "Request Tracker: an attachment that it drops while it says that it was added is found" {
+@test "Request Tracker: an attachment that is dropped despite a success message is found" {
     head -c 2000000 /dev/urandom >>bundle.tar.gz.age
     hand "$RT_TOKEN_manager" rt "$rt" Incidents
     assert_status 4
@@ -298,16 +298,16 @@ rt_as() {
     [[ $(rt_as manager "ticket/$issue/history?fields=Content,Type&per_page=100") != *"$HOST"* ]]
 }
 
-@test "Request Tracker: what its scrips do behind a comment does not count for it" {
+@test "Request Tracker: transactions of its scrips after a comment are ignored" {
     local types
     hand "$RT_TOKEN_manager" rt "$rt" Incidents
     assert_status 0
-    # There were such transactions, or this test says nothing; the manager does not see them.
+    # Such transactions exist, or this test would prove nothing; the manager does not see them.
     types=$(python3 -c 'import sqlite3, sys; print(*(r[0] for r in sqlite3.connect(sys.argv[1]).execute("SELECT Type FROM Transactions WHERE ObjectType = ? AND ObjectId = ? ORDER BY id", ("RT::Ticket", sys.argv[2]))), sep="\n")' "$RIG_DIR/rt/db" "$issue")
     [[ $types == *$'Comment\nCommentEmailRecord'*$'Comment\nCommentEmailRecord'* ]] || fail "$types"
 }
 
-@test "Request Tracker: a comment that became something else, and a file that comes back otherwise" {
+@test "Request Tracker: a comment of a changed type and a file that is returned changed are found" {
     local front=http://127.0.0.1:$PORT_rt_front control=http://127.0.0.1:$CONTROL_rt_front
     spoil '/transaction/' rewrite '"Comment"=>"Correspond"'
     hand "$RT_TOKEN_manager" rt "$front" Incidents
@@ -326,10 +326,10 @@ rt_as() {
     assert_stderr_has 'verifying: the tracker stored other bytes: SHA-256 '
 }
 
-@test "Request Tracker: whatever goes wrong with whichever request" {
+@test "Request Tracker: every fault of every request is handled" {
     TOKEN=$RT_TOKEN_manager each_request rt Incidents --fast
 }
 
-@test "Request Tracker: Ctrl-C during each request and each wait" {
+@test "Request Tracker: Ctrl-C during each request and each wait ends the hand-off" {
     TOKEN=$RT_TOKEN_manager each_request rt Incidents --cancel
 }

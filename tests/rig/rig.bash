@@ -6,17 +6,15 @@
 #   rig_service node_exporter                   # its port is $RIG_PORT_node_exporter
 #   ssh -F "$RIG_SSH_CONFIG" file-03 true
 #
-# Nothing outside $RIG_DIR is touched: no account, no service, no key of the user's. The sshd runs as an unprivileged
-# user even when root calls, with its passwd entry from libnss-wrapper. What the rig needs is unpacked under build/ by
-# tools/fetch-packages when it is first asked for; the fixture is built there by tools/build-fixture. Every function
-# returns 0, or says what failed and returns 1.
+# Changes nothing outside $RIG_DIR: no account, no service, no key of the user's. The sshd runs as an unprivileged user even if
+# root calls, with a passwd entry from libnss-wrapper. tools/fetch-packages unpacks packages below build/ at their first use;
+# tools/build-fixture builds the fixture there. Every function returns 0, or prints the error and returns 1.
 #
-# Everything started is in $RIG_DIR/pids with its start time, so that rig_end and rig_stop end exactly that, from this
-# shell or from one it has started. Waiting is polling with a deadline; a process that ends while it is waited for fails
-# at once.
+# $RIG_DIR/pids lists every started process with its start time, so that rig_end and rig_stop end exactly those, from this shell
+# or its children. Every wait polls with a deadline, and fails at once if the process ends.
 #
-# Exported: RIG_DIR, RIG_USER (RIG_UID, RIG_GID), RIG_KEY, RIG_KNOWN_HOSTS, RIG_SSH_CONFIG, and RIG_PORT_<name> for what
-# was started.
+# Exported: RIG_DIR, RIG_USER (RIG_UID, RIG_GID), RIG_KEY, RIG_KNOWN_HOSTS, RIG_SSH_CONFIG, and RIG_PORT_<name> of each started
+# service.
 # shellcheck shell=bash
 
 rig_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -25,11 +23,10 @@ rig_fixture=$rig_root/build/fixture/rude
 
 rig_say() { printf 'rig: %s\n' "$*" >&2; }
 
-# ---- what it needs ------------------------------------------------------------------------------------------
+# ---- packages -----------------------------------------------------------------------------------------------
 
-# Which packages hold what. node_exporter and caddy are the smallest Go services of Debian that offer /debug/pprof
-# (4 and 9 MB, ready after 0.05 and 0.2 s). prometheus is 19 MB; etcd wants two ports and a disk, is slower to
-# start and offers no traces.
+# The packages of each program. node_exporter and caddy are the smallest Go services of Debian with /debug/pprof (4 and 9 MB,
+# ready after 0.05 and 0.2 s). prometheus is 19 MB; etcd needs two ports and a disk, starts more slowly and offers no traces.
 rig_fetch() { # sshd|node_exporter|caddy|prometheus...
     local name packages=()
     for name; do
@@ -54,7 +51,7 @@ rig_fetch() { # sshd|node_exporter|caddy|prometheus...
 
 # ---- processes ----------------------------------------------------------------------------------------------
 
-# Start time of a process, nothing if it is gone or only waits to be reaped. The name in `stat` may hold anything.
+# Prints the start time of a process, or nothing if it is gone or a zombie. The name in `stat` may contain any character.
 rig_birth() { # PID
     local stat fields
     { read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 0
@@ -67,13 +64,13 @@ rig_alive() { # NAME
     read -r pid birth <"$RIG_DIR/pids/$1" && [[ $(rig_birth "$pid") == "$birth" ]]
 }
 
-# rig_spawn NAME COMMAND...: starts it in the background, its output in $RIG_DIR/NAME/log.
+# rig_spawn NAME COMMAND...: starts it in the background, with its output in $RIG_DIR/NAME/log.
 rig_spawn() {
     local name=$1 pid
     shift
     mkdir -p "$RIG_DIR/$name"
     (
-        # bats waits for everybody who holds its descriptors.
+        # bats waits for every process that has its descriptors open.
         for fd in /proc/self/fd/*; do
             fd=${fd##*/}
             ((fd < 3 || fd == 255)) || eval "exec $fd>&-"
@@ -86,7 +83,7 @@ rig_spawn() {
     echo "$pid $(rig_birth "$pid")" >"$RIG_DIR/pids/$name"
 }
 
-# rig_wait NAME SECONDS COMMAND...: until the command succeeds; at once 1 if NAME ends before.
+# rig_wait NAME SECONDS COMMAND...: waits until the command succeeds; returns 1 at once if NAME ends before.
 rig_wait() {
     local name=$1 deadline=$((SECONDS + $2))
     shift 2
@@ -103,16 +100,16 @@ rig_connects() { # PORT
     (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null
 }
 
-# A subshell, since descriptor 3 is the caller's.
-rig_answers() ( # PORT PATH: whether HTTP says 200
+# A subshell, because descriptor 3 is the caller's.
+rig_answers() ( # PORT PATH: succeeds if HTTP answers 200
     exec 3<>"/dev/tcp/127.0.0.1/$1" &&
         printf 'GET %s HTTP/1.0\r\nHost: 127.0.0.1:%s\r\n\r\n' "$2" "$1" >&3 &&
         read -r -t 5 -u 3 status &&
         [[ $status == *' 200 '* ]]
 )
 
-# A port nobody listens on now, below those the kernel gives to clients. Another may take it first: whoever starts
-# something there tries again with the next (rig_on_port).
+# A port without a listener now, below those the kernel gives to clients. Another process may take it first: the caller then
+# tries the next one (rig_on_port).
 rig_free_port() {
     local port
     while port=$((10000 + RANDOM % 20000)) && rig_connects "$port"; do :; done
@@ -138,10 +135,10 @@ rig_on_port() {
     return 1
 }
 
-# The process that serves a sshd's youngest session: the last of the line. Much faster than rig_leaves on a busy machine.
+# The process that serves a sshd's youngest session: the last descendant. Much faster than rig_leaves on a busy machine.
 rig_session() { # PID
     local process=$1 child
-    # The youngest: an older one may be that of the login, on its way out.
+    # The youngest, because an older one may be a login that is ending.
     while child=$(<"/proc/$process/task/$process/children") && [[ -n $child ]]; do
         child=${child% }
         process=${child##* }
@@ -149,7 +146,7 @@ rig_session() { # PID
     echo "$process"
 }
 
-# The processes at or below a process that have none below them.
+# The descendants of a process, or itself, that have no children.
 rig_leaves() { # PID
     local stat fields leaf=1
     for stat in /proc/[0-9]*/stat; do
@@ -171,7 +168,7 @@ rig_end() {
     while rig_alive "$name"; do
         # shellcheck disable=SC2046 # one word for each
         kill -KILL $(rig_leaves "$pid") 2>/dev/null || :
-        # A client that comes back at once has an sshd start another child in place of each.
+        # If a client reconnects at once, sshd replaces each child by a new one.
         ((SECONDS < deadline - 28)) || kill -KILL "$pid" 2>/dev/null || :
         if ((SECONDS > deadline)); then
             rig_say "$name (pid $pid) does not end"
@@ -184,7 +181,7 @@ rig_end() {
 
 # ---- the rig ------------------------------------------------------------------------------------------------
 
-# The user whom the sshd runs as, and who logs in: the caller, or for root a number that nobody has.
+# The user that the sshd runs as and that logs in: the caller, or for root an unused uid.
 rig_make_user() {
     RIG_USER=rig
     RIG_UID=$(id -u)
@@ -199,7 +196,7 @@ rig_make_user() {
     chown "$RIG_UID:$RIG_GID" "$RIG_DIR/home"
     echo "$RIG_USER:x:$RIG_UID:$RIG_GID:test rig:$RIG_DIR/home:/bin/bash" >"$RIG_DIR/lib/passwd"
     echo "$RIG_USER:x:$RIG_GID:" >"$RIG_DIR/lib/group"
-    # The checkout may lie where that user cannot look.
+    # The checkout may be in a directory that this user cannot enter.
     cp "$rig_packages/usr/sbin/sshd" "$rig_packages"/usr/lib/*/libwrap.so.0 "$rig_packages"/usr/lib/*/libnss_wrapper.so \
         "$RIG_DIR/lib/"
     (rig_as_user test -x "$RIG_DIR/lib/sshd") || {
@@ -208,14 +205,14 @@ rig_make_user() {
     }
 }
 
-rig_as_user() { # COMMAND...: takes this process's place
+rig_as_user() { # COMMAND...: replaces this process
     if [[ $(id -u) == "$RIG_UID" ]]; then
         exec env -- "$@"
     fi
     exec setpriv --reuid "$RIG_UID" --regid "$RIG_GID" --clear-groups -- "$@"
 }
 
-# rig_start: makes the rig and starts the sshd named sshd, which file-* and web-* lead to. Arguments are lines for its
+# rig_start: makes the rig and starts the sshd named sshd, for the aliases file-* and web-*. Arguments are lines for its
 # configuration (`AllowTcpForwarding no`).
 rig_start() {
     rig_fetch sshd || return 1
@@ -233,8 +230,8 @@ rig_start() {
     rig_make_user && rig_sshd sshd 'file-* web-*' "$@"
 }
 
-# rig_sshd NAME ALIASES [LINE...]: one more sshd, with its own host key, which the aliases lead to. The lines stand before
-# the rig's own, so they win. It logs to $RIG_DIR/NAME/log and takes the keys in $RIG_DIR/NAME/authorized_keys.
+# rig_sshd NAME ALIASES [LINE...]: one more sshd with its own host key, for the aliases. The lines precede the rig's own, so
+# they override them. It logs to $RIG_DIR/NAME/log and accepts the keys in $RIG_DIR/NAME/authorized_keys.
 rig_sshd() {
     local name=$1 aliases=$2 dir=$RIG_DIR/$1
     shift 2
@@ -261,7 +258,7 @@ EOF
     rig_alias "$aliases" "$name"
 }
 
-# pam_wrapper copies PAM's library into its TMPDIR, so an sshd that does not use it goes without.
+# pam_wrapper copies PAM's library into its TMPDIR, so it is only used with PAM.
 rig_sshd_at() { # NAME PORT
     local pam=() kerberos=()
     [[ ! -e $RIG_DIR/$1/keytab ]] || kerberos=(KRB5_CONFIG="$RIG_DIR/$1/krb5.conf" KRB5_KTNAME="$RIG_DIR/$1/keytab")
@@ -272,8 +269,8 @@ rig_sshd_at() { # NAME PORT
         "$RIG_DIR/lib/sshd" -D -e -f "$RIG_DIR/$1/sshd_config" -p "$2"
 }
 
-# rig_pam NAME PASSWORD [CODE]: how the sshd NAME, which is to be started with `UsePAM yes`, judges its user: it asks for
-# the password, hidden, and says that it was right; then for the code, shown. Both ask with "Password: ".
+# rig_pam NAME PASSWORD [CODE]: how PAM authenticates the user of the sshd NAME, to be started with `UsePAM yes`: it asks for
+# the password, hidden, and reports that it was right; then for the code, shown. Both prompts are "Password: ".
 rig_pam() {
     local matrix=$RIG_DIR/lib/pam_matrix.so dir=$RIG_DIR/$1 type
     rig_fetch pam || return 1
@@ -288,9 +285,9 @@ rig_pam() {
     } >"$dir/pam/sshd"
 }
 
-# rig_kerberos NAME: a realm with a KDC of its own, whose tickets the sshd NAME takes, which is to be started with
-# `GSSAPIAuthentication yes` and, since its name is an address, `GSSAPIStrictAcceptorCheck no`. Clients take its krb5.conf,
-# and their tickets by rig_ticket.
+# rig_kerberos NAME: a realm with a KDC of its own. The sshd NAME accepts its tickets, if started with `GSSAPIAuthentication
+# yes` and, because its name is an address, `GSSAPIStrictAcceptorCheck no`. Clients use its krb5.conf, and get tickets by
+# rig_ticket.
 rig_kerberos() {
     local dir=$RIG_DIR/$1
     rig_fetch kerberos || return 1
@@ -305,7 +302,7 @@ rig_kerberos() {
     chown "$RIG_UID:$RIG_GID" "$dir/keytab"
 }
 
-# Over TCP alone: that a UDP port is free says nothing.
+# Over TCP alone: a UDP port cannot be tested for being free.
 rig_kdc_at() { # NAME_kdc PORT
     local name=${1%_kdc} dir=$RIG_DIR/${1%_kdc}
     cat >"$dir/krb5.conf" <<EOF
@@ -346,7 +343,7 @@ EOF
     rig_spawn "$1" rig_kerberos_run "$name" krb5kdc -n
 }
 
-# rig_ticket NAME CACHE: a ticket for the rig's user, from the realm of that sshd.
+# rig_ticket NAME CACHE: gets a ticket for the rig's user from the realm of that sshd.
 rig_ticket() {
     (rig_kerberos_run "$1" kinit -c "$2" "$RIG_USER") <<<hush >/dev/null
 }
@@ -355,14 +352,14 @@ rig_kadmin() { # NAME ARG...
     (rig_kerberos_run "$1" kadmin.local "${@:2}") >>"$RIG_DIR/$1/kadmin.log" 2>&1
 }
 
-rig_kerberos_run() { # NAME PROGRAM ARG...: takes this process's place
+rig_kerberos_run() { # NAME PROGRAM ARG...: replaces this process
     local libraries=("$rig_packages"{/usr,}/lib/*-linux-gnu) # some packages use the one, some the other
     exec env KRB5_CONFIG="$RIG_DIR/$1/krb5.conf" KRB5_KDC_PROFILE="$RIG_DIR/$1/kdc.conf" \
         LD_LIBRARY_PATH="${libraries[0]}:${libraries[1]}" \
         PATH="$rig_packages/usr/sbin:$rig_packages/usr/bin:$PATH" "${@:2}"
 }
 
-# rig_odd_sshd NAME [OPTION...]: the server of tests/rig/odd_sshd.py, for what sshd cannot be made to do.
+# rig_odd_sshd NAME [OPTION...]: the server of tests/rig/odd_sshd.py, for behaviour that sshd does not have.
 rig_odd_sshd() {
     local name=$1 dir=$RIG_DIR/$1
     shift
@@ -384,8 +381,8 @@ rig_odd_sshd() {
     printf '[127.0.0.1]:%s %s\n' "$port" "$(cut -d' ' -f1,2 "$dir/host_key.pub")" >>"$RIG_KNOWN_HOSTS"
 }
 
-# rig_alias ALIASES SSHD [LINE...]: more names for an sshd in $RIG_SSH_CONFIG. The lines win over the rig's own; of
-# several blocks for one name the first does.
+# rig_alias ALIASES SSHD [LINE...]: more names for an sshd in $RIG_SSH_CONFIG. The lines override the rig's own; of several
+# blocks for one name the first one wins.
 rig_alias() {
     local aliases=$1 port=RIG_PORT_$2
     shift 2
@@ -426,7 +423,7 @@ rig_node_exporter_at() { # NAME PORT
     rig_spawn "$1" "$rig_packages/usr/bin/prometheus-node-exporter" --web.listen-address="127.0.0.1:$2"
 }
 
-# caddy serves pprof on its administration port, to requests whose Host names that address.
+# caddy serves pprof on its administration port, only to requests whose Host is that address.
 rig_caddy_at() { # NAME PORT
     mkdir -p "$RIG_DIR/$1"
     printf '{\n    admin localhost:%s\n    auto_https off\n}\n' "$2" >"$RIG_DIR/$1/Caddyfile"
@@ -454,7 +451,7 @@ rig_fixture() {
     done <"$log"
 }
 
-# rig_stop: ends what the rig started and removes its directory. Fit for an EXIT trap: keeps the exit status.
+# rig_stop: ends all processes of the rig and removes its directory. For an EXIT trap: keeps the exit status.
 rig_stop() {
     local status=$? pid
     [[ ${RIG_DIR-} == */profgrab-rig.* && -d $RIG_DIR ]] || return "$status"
