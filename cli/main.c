@@ -3,12 +3,15 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/askpass.h"
+#include "cli/args/command.h"
 #include "cli/term/exit.h"
-#include "cli/run.h"
+#include "cli/term/signals.h"
+#include "cli/term/standard_streams.h"
+#include "cli/term/talk.h"
 #include "gateway/gateway.h"
 #include "base/base.h"
 #include "base/banned.h"
@@ -26,6 +29,60 @@ static void repair_inherited_state(void)
     signal(SIGCHLD, SIG_DFL);
     signal(SIGXFSZ, SIG_IGN);
     secret_protect_process();
+}
+
+/* Ends the program: prints the error, if any, and flushes stdout. Returns `code`, or another one if the flush
+ * fails. */
+static int end_program(int code, const struct err *err)
+{
+    if (err->kind != ERR_NONE)
+        talk_error(stderr, err);
+    /* Data that did not reach stdout was not delivered. */
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return code;
+    if (signals_received())
+        return EXIT_SIGNAL + signals_received();
+    talk("cannot write to standard output");
+    return code ? code : EXIT_NOTHING;
+}
+
+/* Runs the command with these words. Returns the exit code. */
+static int run_command(const struct command *c, int argc, char **argv)
+{
+    struct err err = ERR_INIT;
+    int code = c->run(argc, argv, &err);
+    return end_program(code, &err);
+}
+
+/* Whether the words (without the command's name) contain -h or --help. */
+static bool asks_for_help(int argc, char **argv)
+{
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            return true;
+    return false;
+}
+
+/* Whether ssh started this process as its askpass program (gateway/openssh/askpass.h). */
+static bool is_askpass(int argc, char **argv)
+{
+    return argc == 2 && strcmp(file_base(argv[0]), ASKPASS_NAME) == 0;
+}
+
+/* Gets the answer to ssh's question from the parent profgrab, and prints it. Returns the exit code. */
+static int run_askpass(char **argv, struct err *err)
+{
+    struct secret answer = {.len = 0};
+    if (askpass_ask(argv[0], getenv("SSH_ASKPASS_PROMPT"), argv[1], &answer, err) < 0) {
+        /* The user declined: no message is needed, and ssh continues without an answer. */
+        if (err->kind == ERR_NOT_FOUND)
+            err->kind = ERR_NONE;
+        return EXIT_NOTHING;
+    }
+    /* Not with stdio, because its buffer is never wiped. */
+    int rc = fd_write_all(STDOUT_FILENO, answer.text, answer.len, err);
+    secret_wipe(&answer);
+    return rc < 0 || fd_write_all(STDOUT_FILENO, "\n", 1, err) < 0 ? EXIT_NOTHING : 0;
 }
 
 /* Finds the command and moves argc and argv to its arguments. `profgrab --host …` means
@@ -70,17 +127,18 @@ int main(int argc, char **argv)
         reaper_run(argv[0]);
         return EXIT_NOTHING;
     }
-    if (askpass_is_meant(argc, argv)) {
+    if (is_askpass(argc, argv)) {
         struct err err = ERR_INIT;
-        int code = askpass_run(argv, &err);
-        return run_end(code, &err);
+        int code = run_askpass(argv, &err);
+        return end_program(code, &err);
     }
+    standard_streams_watch();
     if (argc < 2) {
         int code = run_command(&command_help, 0, NULL);
         return code == EXIT_OK ? EXIT_USAGE : code;
     }
     const struct command *c = take_command(&argc, &argv);
-    if (c != &command_help && !c->own_help && run_asks_for_help(argc, argv))
+    if (c != &command_help && !c->own_help && asks_for_help(argc, argv))
         return run_help_of(c, argc, argv);
     return run_command(c, argc, argv);
 }

@@ -61,10 +61,19 @@ extern const struct command command_grab, command_check, command_forward, comman
     command_attach, command_resume, command_pprof, command_goroutines, command_diff, command_merge,
     command_report, command_view, command_completion, command_version, command_help;
 
-/* Row i of the table, or NULL after the last. Commands of a group are adjacent. */
+/* The program's commands in the order of the help; the last row has none. The help, the completions and the
+ * manual page read this table, and it contains them, so that the folder above defines it: cli/commands.c. */
+struct command_row {
+    const char *group; /* the title of the group that starts here; else NULL */
+    const struct command *command;
+};
+extern const struct command_row command_table[];
+
+/* The command of row i, or NULL after the last. */
 const struct command *command_at(size_t i);
 /* The title of a group if row i is its first command; else NULL. */
 const char *command_group_at(size_t i);
+/* The command of that name, or NULL. */
 const struct command *command_find(const char *name);
 
 #endif

@@ -1,9 +1,7 @@
-/* `profgrab completion bash|zsh|fish`. */
 #include "cli/args/completion.h"
 
 #include <string.h>
 
-#include "cli/term/exit.h"
 #include "base/banned.h"
 
 const char *completion_words(const struct option *o)
@@ -89,30 +87,3 @@ const char *completion_members(enum command_words words)
            : words == WORDS_PROFILES_AND_DUMPS ? "--profiles --dumps"
                                                : NULL;
 }
-
-static const struct verb verbs[] = {
-    {"bash", "", "for ~/.bashrc: eval \"$(profgrab completion bash)\""},
-    {"zsh", "", "for a file _profgrab in a directory of $fpath, or as above for ~/.zshrc"},
-    {"fish", "", "for ~/.config/fish/completions/profgrab.fish"},
-    {NULL, NULL, NULL},
-};
-static void (*const print[])(FILE *out) = {completion_bash, completion_zsh, completion_fish};
-
-static int run_completion(int argc, char **argv, struct err *err)
-{
-    for (size_t i = 0; argc == 1 && i < sizeof print / sizeof *print; i++)
-        if (strcmp(argv[0], verbs[i].name) == 0) {
-            print[i](stdout);
-            return EXIT_OK;
-        }
-    err_set(err, ERR_USAGE, "completion wants the name of a shell: bash, zsh or fish");
-    return exit_status_of(err);
-}
-
-const struct command command_completion = {
-    .name = "completion",
-    .synopsis = "bash|zsh|fish",
-    .summary = "print a script for shell completion of commands, options, kinds and inventory names",
-    .verbs = verbs,
-    .run = run_completion,
-};

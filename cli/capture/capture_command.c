@@ -3,10 +3,9 @@
 #include <stdio.h>
 
 #include "cli/args/shell.h"
-#include "cli/hosts/check_hint.h"
+#include "cli/hosts/suggest.h"
 #include "cli/capture/ending.h"
 #include "cli/capture/outcome_table.h"
-#include "cli/hosts/suggest.h"
 #include "cli/term/exit.h"
 #include "cli/term/progress.h"
 #include "cli/term/signals.h"
@@ -79,7 +78,7 @@ static void print_estimate(struct progress *p, const struct capture_event *e)
 static struct err explain_failure(const struct display *d, const struct host *host,
                                   const struct service *service, const struct err *failure)
 {
-    return check_hint(d->command->target, d->command->request.targets, host, service, failure);
+    return suggest_check(d->command->target, d->command->request.targets, host, service, failure);
 }
 
 static void show_begun(struct display *d, const struct capture_event *e)
@@ -247,7 +246,7 @@ static int print_bundle(const struct capture_command *c, const struct capture_ou
     if (!printed)
         talk("the bundle is %s", path);
     if (printed && code == EXIT_OK && !c->quiet && !result->wanted)
-        next_say_bundle(path);
+        suggest_view(path);
     return code == EXIT_OK && !printed ? EXIT_PARTIAL : code;
 }
 

@@ -4,11 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/hosts/check_hint.h"
+#include "cli/hosts/suggest.h"
 #include "cli/capture/ending.h"
 #include "cli/term/document.h"
 #include "cli/term/exit.h"
 #include "cli/term/progress.h"
+#include "cli/term/columns.h"
 #include "cli/term/rows.h"
 #include "cli/term/signals.h"
 #include "cli/term/talk.h"
@@ -107,7 +108,7 @@ static void print_table(const struct estimates *e)
     rows_add(&rows, (const char *const[]){"HOST", "SERVICE", "ROUTE", "TIME", "BYTES", "ITEMS"});
     for (size_t i = 0; i < e->n; i++)
         add_row(&rows, &e->items[i]);
-    rows_print(&rows, rows_width(stdout), stdout);
+    rows_print(&rows, columns_line(stdout), stdout);
     rows_release(&rows);
     print_total(e);
 }
@@ -190,8 +191,9 @@ static void show_event(void *ctx, const struct capture_event *e)
     struct err explained;
     const struct err *failure = NULL;
     if (e->failure) {
-        explained = check_hint(d->dry->target, d->dry->request.targets, e->host ? e->host : e->target->host,
-                               e->host ? NULL : e->target->service, e->failure);
+        explained =
+            suggest_check(d->dry->target, d->dry->request.targets, e->host ? e->host : e->target->host,
+                          e->host ? NULL : e->target->service, e->failure);
         failure = &explained;
     }
     if (e->kind == CAPTURE_FEWER_HOSTS)

@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "cli/term/columns.h"
 #include "cli/term/rows.h"
 #include "base/banned.h"
 
@@ -86,6 +87,6 @@ void outcome_table_print(const struct outcomes *t, bool all, FILE *out)
     for (size_t i = 0; i < t->targets->n; i++)
         if (!outcome_is_whole(&t->items[i]) && !is_repeated(t, i))
             add_target(&table, &t->items[i]);
-    rows_print(&table, rows_width(out), out);
+    rows_print(&table, columns_line(out), out);
     rows_release(&table);
 }

@@ -95,7 +95,7 @@ static void add_heading(struct report *r)
 /* Adds the detail to its line, or, if it does not fit the terminal, folded below it. */
 static void add_detail(struct report *r, const char *line, const char *detail)
 {
-    size_t width = rows_width(stdout), indent = r->service ? 8 : 6, n = strlen(line);
+    size_t width = columns_line(stdout), indent = r->service ? 8 : 6, n = strlen(line);
     if (!*detail || width == 0 || columns_of(line) + 2 + columns_of(detail) <= width) {
         buf_addf(&r->text, "%s%s%s\n", line, *detail ? "  " : "", detail);
         return;
@@ -160,14 +160,14 @@ static void on_step(void *ctx, const struct host *host, const struct service *se
     struct report *r = find_report(d, host, service);
     char name[40];
     struct buf next = BUF_INIT(2000);
-    struct next_subject subject = {host, service, d->options->target.ssh_config};
+    struct suggest_subject subject = {host, service, d->options->target.ssh_config};
     if (s->kind == FETCH_STEP_REQUEST || (s->failure && s->failure->kind == ERR_CANCELLED))
         return;
     snprintf(name, sizeof name, "%s", fetch_step_name(s->kind));
     if (s->n_hops > 1)
         snprintf(name, sizeof name, "%zu/%zu %s", s->hop + 1, s->n_hops, fetch_step_name(s->kind));
     if (s->failure)
-        next_command(&subject, s->kind, &next);
+        suggest_command(&subject, s->kind, &next);
     add_line(r, name, s->failure ? "FAILED" : s->warning ? "WARNING" : "ok", s->duration_ms, s->detail);
     if (s->failure)
         add_failure(&r->text, r->service ? "    " : "  ", s->failure, buf_str(&next));

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/hosts/check_hint.h"
+#include "cli/hosts/suggest.h"
 #include "cli/args/command.h"
 #include "cli/term/exit.h"
 #include "cli/hosts/forward_talk.h"
@@ -195,7 +195,7 @@ static int open_and_forward(struct run *r, const struct targets *targets, struct
         if (err->kind == ERR_BUSY)
             err_hint(err, "is it an SSH server? a busy one turns connections away too (MaxStartups): wait a "
                           "little and try again");
-        *err = check_hint(&r->command->target, targets, r->talk.host, NULL, err);
+        *err = suggest_check(&r->command->target, targets, r->talk.host, NULL, err);
         rc = err_wrap(err, "%s", r->talk.host->name);
     } else if (forward_talk_announce(&r->talk, err) < 0) {
         gateway_close(gw);

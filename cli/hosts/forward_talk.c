@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/hosts/check_hint.h"
+#include "cli/hosts/suggest.h"
 #include "cli/args/shell.h"
 #include "cli/term/standard_streams.h"
 #include "cli/term/talk.h"
@@ -181,7 +181,7 @@ static bool is_news(char complaint[512], const char *msg)
 static void print_failure(const struct forward_talk *t, const struct forward_way *w,
                           const struct err *failure)
 {
-    struct err told = check_hint(t->way, NULL, t->host, w->target->service, failure);
+    struct err told = suggest_check(t->way, NULL, t->host, w->target->service, failure);
     err_wrap(&told, "%s: %s: a connection failed", t->host->name, w->target->service->name);
     talk_error(stderr, &told);
 }

@@ -1,5 +1,6 @@
 #include "cli/hosts/target.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -7,8 +8,10 @@
 #include "cli/hosts/inventory_file.h"
 #include "cli/args/shell.h"
 #include "cli/term/talk.h"
-#include "cli/hosts/duplicate_hosts.h"
 #include "base/banned.h"
+
+/* Machines with several names that are printed one by one. */
+#define DUPLICATES_SHOWN 5
 
 static int read_scheme(struct target_options *o, struct err *err)
 {
@@ -74,6 +77,32 @@ int target_load(struct target_options *o, struct inventory **ret_inventory, stru
     return inventory_file_load(o->inventory, ret_inventory, err);
 }
 
+static void print_duplicates(const struct duplicate_hosts *t)
+{
+    const struct host *const *h = t->hosts;
+    struct err line = ERR_INIT;
+    char others[40] = "";
+    if (t->n > 3)
+        snprintf(others, sizeof others, " and %zu more", t->n - 2);
+    err_set(&line, ERR_NONE,
+            "%.100s%s%.100s%s%.100s%s have one address, %.100s: one process is asked %zu times", h[0]->name,
+            t->n == 2 ? " and " : ", ", h[1]->name, t->n == 3 ? " and " : "", t->n == 3 ? h[2]->name : "",
+            others, h[0]->address, t->n);
+    if (t->n > 2)
+        err_hint(&line, "where they are a range of hosts, its address wants {name} in it");
+    talk_error(stderr, &line);
+}
+
+/* Warns of host names that are the same machine. They are not refused, because two names of one machine can
+ * be intended. */
+static void warn_of_duplicates(const struct duplicate_hosts_list *l)
+{
+    for (size_t i = 0; i < l->n && i < DUPLICATES_SHOWN; i++)
+        print_duplicates(&l->items[i]);
+    if (l->n > DUPLICATES_SHOWN)
+        talk("and %zu more addresses have several hosts", l->n - DUPLICATES_SHOWN);
+}
+
 void target_say(const struct targets *targets)
 {
     struct duplicate_hosts_list duplicates = {0};
@@ -81,7 +110,7 @@ void target_say(const struct targets *targets)
         talk("a sample: %zu of %zu hosts", targets_hosts(targets), targets->sampled_of);
     if (targets_find_duplicates(targets, &duplicates, NULL) < 0)
         return;
-    duplicate_hosts_print(&duplicates);
+    warn_of_duplicates(&duplicates);
     duplicate_hosts_release(&duplicates);
 }
 

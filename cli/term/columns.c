@@ -4,8 +4,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "cli/term/rows.h"
+#include "cli/term/standard_streams.h"
 #include "base/banned.h"
 
 /* Decodes the character at s. Returns its length; a truncated or malformed one counts as one byte. */
@@ -76,9 +77,17 @@ size_t columns_fit(const char *s, size_t columns)
 #define LEAST_COLUMNS 40
 #define WRAPPED_MAX (1u << 20)
 
+size_t columns_line(FILE *out)
+{
+    if (!isatty(standard_stream_fd(out)))
+        return 0;
+    size_t columns = standard_stream_size(out).ws_col;
+    return columns > 1 ? columns - 1 : 1;
+}
+
 size_t columns_page(FILE *out)
 {
-    uint64_t columns = rows_width(out);
+    uint64_t columns = columns_line(out);
     const char *said = columns ? NULL : getenv("COLUMNS");
     if (said && (text_to_uint(said, UINT32_MAX, &columns) < 0 || columns < LEAST_COLUMNS))
         columns = 0;

@@ -11,6 +11,9 @@
  * its larger width counts, so that fitting text fits on all of them. */
 size_t columns_of(const char *s);
 
+/* The maximum width of a line: that of a terminal without its last column, else 0 (no limit). */
+size_t columns_line(FILE *out);
+
 /* The width for prose: at most 80. A narrower terminal limits it; without a terminal, $COLUMNS does. */
 size_t columns_page(FILE *out);
 

@@ -8,9 +8,11 @@
 #include <string.h>
 #include <termios.h>
 #include <unistd.h>
+#ifdef __APPLE__
+#include <mach-o/dyld.h>
+#endif
 
 #include "cli/term/signals.h"
-#include "cli/term/program.h"
 #include "cli/term/standard_streams.h"
 #include "base/banned.h"
 
@@ -30,9 +32,25 @@ static void free_answer(struct prompt_answer **at)
     free(a);
 }
 
+/* The path of the running program, with links resolved, as a new string; NULL if it is unknown. */
+static char *find_own_path(void)
+{
+    char path[4096];
+#ifdef __APPLE__
+    uint32_t size = sizeof path;
+    return _NSGetExecutablePath(path, &size) == 0 ? realpath(path, NULL) : NULL;
+#else
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (n <= 0)
+        return NULL;
+    path[n] = '\0';
+    return strdup(path);
+#endif
+}
+
 void prompt_init(struct prompt *p)
 {
-    *p = (struct prompt){.program = program_path()};
+    *p = (struct prompt){.program = find_own_path()};
     pthread_mutex_init(&p->mutex, NULL);
 }
 

@@ -24,7 +24,7 @@ struct prompt {
     const char *passphrase_file; /* NULL: ask the user */
     struct secret passphrase;    /* the file's first line */
     struct prompt_answer *answers;
-    char *program; /* profgrab's path: ssh asks through it (cli/askpass.h); NULL: unknown */
+    char *program; /* profgrab's path: ssh asks through it (cli/main.c); NULL: unknown */
     pthread_mutex_t mutex;
 };
 

@@ -1,11 +1,8 @@
 #include "cli/term/rows.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/term/columns.h"
-#include "cli/term/screen.h"
-#include "cli/term/standard_streams.h"
 #include "base/banned.h"
 
 #define COLUMNS_MAX 8
@@ -16,18 +13,6 @@ void rows_add(struct rows *t, const char *const *cells)
 {
     for (size_t i = 0; t->columns[i] && !t->failed; i++)
         t->failed = strlist_add(&t->cells, cells[i], NULL) < 0;
-}
-
-size_t rows_width(FILE *out)
-{
-    struct screen screen;
-    size_t lines = 0, columns = 0;
-    if (!isatty(standard_stream_fd(out)))
-        return 0;
-    screen_init(&screen, out, 0, 0);
-    screen_room(&screen, &lines, &columns);
-    screen_release(&screen);
-    return columns;
 }
 
 /* Adds the text, cut to that many columns; dots mark a cut. */

@@ -20,9 +20,6 @@ struct rows {
 /* Adds a row: printable text for each column. */
 void rows_add(struct rows *t, const char *const *cells);
 
-/* The maximum width of a line: that of a terminal, else 0 (no limit). */
-size_t rows_width(FILE *out);
-
 /* Prints all rows, each cut to `width` columns (0: no limit). The first cell takes at most half of it. */
 void rows_print(const struct rows *t, size_t width, FILE *out);
 void rows_release(struct rows *t);

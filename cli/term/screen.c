@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "cli/term/columns.h"
@@ -33,9 +32,8 @@ bool screen_is_live(FILE *out)
 void screen_room(const struct screen *s, size_t *ret_lines, size_t *ret_columns)
 {
     struct winsize size = {.ws_row = (unsigned short)s->rows, .ws_col = (unsigned short)s->columns};
-    if (!s->rows &&
-        (ioctl(standard_stream_fd(s->out), TIOCGWINSZ, &size) != 0 || !size.ws_row || !size.ws_col))
-        size = (struct winsize){.ws_row = 24, .ws_col = 80};
+    if (!s->rows)
+        size = standard_stream_size(s->out);
     *ret_lines = size.ws_row > 3 ? size.ws_row - 2u : 1;
     *ret_columns = size.ws_col > 1 ? size.ws_col - 1u : 1;
 }

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "cli/term/exit.h"
-#include "cli/term/standard_streams.h"
 #include "base/banned.h"
 
 /* Members that other threads read are atomic. They are lock-free, so a handler may use them. */
@@ -135,8 +134,6 @@ int signals_install(struct err *err)
     if (fd_pipe(state.pipe, err) < 0)
         return -1;
     state.owner = getpid();
-    /* Before the handlers: the flush may wait for a reader, and a signal must end that wait. */
-    standard_streams_watch();
     struct sigaction act = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     sigfillset(&act.sa_mask);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {

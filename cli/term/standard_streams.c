@@ -64,6 +64,14 @@ int standard_stream_fd(FILE *out)
     return out == stdout ? STDOUT_FILENO : out == stderr ? STDERR_FILENO : fileno(out);
 }
 
+struct winsize standard_stream_size(FILE *out)
+{
+    struct winsize size = {.ws_row = 0};
+    if (ioctl(standard_stream_fd(out), TIOCGWINSZ, &size) != 0 || !size.ws_row || !size.ws_col)
+        return (struct winsize){.ws_row = 24, .ws_col = 80};
+    return size;
+}
+
 /* NULL: `now` was replaced before, or cannot be replaced. */
 static FILE *open_replacement(FILE *now, int fd, int buffering)
 {

@@ -1,22 +1,27 @@
 /*
- * Standard output and stderr of commands that handle signals. stdio's writes to a full pipe wait for its
- * reader even after a signal; these writes then fail. They replace stdout and stderr, so commands print as
- * usual.
+ * Standard output and stderr. stdio's writes to a full pipe wait for its reader even after a signal that the
+ * program handles (cli/term/signals.h); these writes then fail. They replace stdout and stderr, so commands
+ * print as usual.
  */
 #ifndef CLI_TERM_STANDARD_STREAMS_H
 #define CLI_TERM_STANDARD_STREAMS_H
 
 #include <stdio.h>
+#include <sys/ioctl.h>
 
 #include "base/base.h"
 
-/* Flushes `stdout`, then replaces `stdout` and `stderr` by streams that also watch signals_cancel_fd. A
- * second call does nothing. Keeps the streams if the system has no custom streams, or without memory. */
+/* Called once by main, before a command starts. Flushes `stdout`, then replaces `stdout` and `stderr` by
+ * streams that also watch signals_cancel_fd. A second call does nothing. Keeps the streams if the system has
+ * no custom streams, or without memory. */
 void standard_streams_watch(void);
 
 /* The descriptor of a stream. Use it instead of fileno, which fails for the streams of
  * standard_streams_watch. */
 int standard_stream_fd(FILE *out);
+
+/* The size of a stream's terminal; 24 rows of 80 columns if it has none, or an unknown one. */
+struct winsize standard_stream_size(FILE *out);
 
 /* Writes all n bytes to a descriptor that the user or another program reads: standard output, stderr, a
  * terminal, a FIFO. ERR_CANCELLED if the write would block after a signal. */

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "cli/hosts/check_hint.h"
+#include "cli/hosts/suggest.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
@@ -64,11 +64,11 @@ static void the_command(void **state)
         const struct targets targets = {.items = &target, .n = 1};
         char *expected = text_of("is it up?; `%s` shows each step", cases[i].line);
         const struct err why = failure("is it up?", true);
-        struct err told = check_hint(cases[i].way, &targets, cases[i].host, cases[i].service, &why);
+        struct err told = suggest_check(cases[i].way, &targets, cases[i].host, cases[i].service, &why);
         assert_string_equal(told.hint, expected);
         assert_string_equal(told.msg, "cannot connect");
         const struct err silent = failure("", true);
-        told = check_hint(cases[i].way, &targets, cases[i].host, cases[i].service, &silent);
+        told = suggest_check(cases[i].way, &targets, cases[i].host, cases[i].service, &silent);
         assert_string_equal(told.hint, expected + strlen("is it up?; "));
         free(expected);
     }
@@ -83,18 +83,18 @@ static void no_command(void **state)
     const struct target_options none = {0}, lengthy = {.inventory = much};
     /* Anything else that failed, a line that has no room, nor beside a long hint. */
     struct err why = failure("hint", false);
-    assert_string_equal(check_hint(&none, NULL, &ours, NULL, &why).hint, "hint");
+    assert_string_equal(suggest_check(&none, NULL, &ours, NULL, &why).hint, "hint");
     why = failure("hint", true);
-    assert_string_equal(check_hint(NULL, NULL, &ours, NULL, &why).hint, "hint");
-    assert_string_equal(check_hint(&lengthy, NULL, &ours, NULL, &why).hint, "hint");
-    struct err again = check_hint(&none, NULL, &ours, NULL, &why);
+    assert_string_equal(suggest_check(NULL, NULL, &ours, NULL, &why).hint, "hint");
+    assert_string_equal(suggest_check(&lengthy, NULL, &ours, NULL, &why).hint, "hint");
+    struct err again = suggest_check(&none, NULL, &ours, NULL, &why);
     contains(again.hint, "profgrab check");
     memset(much, 'a', sizeof much - 1);
     char hint[500];
     memset(hint, 'h', sizeof hint);
     hint[sizeof hint - 1] = '\0';
     why = failure(hint, true);
-    assert_string_equal(check_hint(&none, NULL, &ours, NULL, &why).hint, hint);
+    assert_string_equal(suggest_check(&none, NULL, &ours, NULL, &why).hint, hint);
     /* What is set next was not unreached. */
     err_set(&why, ERR_FAILED, "something else");
     assert_false(why.unreached);

@@ -1,0 +1,22 @@
+#include "cli/args/command.h"
+#include "base/banned.h"
+
+const struct command_row command_table[] = {
+    {"Collect profiles", &command_grab},
+    {NULL, &command_resume},
+    {NULL, &command_check},
+    {NULL, &command_forward},
+    {NULL, &command_hosts},
+    {"Keep and hand over bundles", &command_bundle},
+    {NULL, &command_attach},
+    {"Read profiles", &command_pprof},
+    {NULL, &command_goroutines},
+    {NULL, &command_diff},
+    {NULL, &command_merge},
+    {NULL, &command_report},
+    {NULL, &command_view},
+    {"This program", &command_completion},
+    {NULL, &command_version},
+    {NULL, &command_help},
+    {NULL, NULL},
+};
