@@ -3,13 +3,14 @@
 #include <stdlib.h>
 
 #include "capture/run.h"
+#include "http/http.h"
 #include "base/banned.h"
 
 int capture_global_init(struct err *err)
 {
     if (gateway_global_init(err) < 0)
         return -1;
-    if (fetch_global_init(err) == 0)
+    if (http_global_init(err) == 0)
         return 0;
     gateway_global_cleanup();
     return -1;
@@ -17,7 +18,7 @@ int capture_global_init(struct err *err)
 
 void capture_global_cleanup(void)
 {
-    fetch_global_cleanup();
+    http_global_cleanup();
     gateway_global_cleanup();
 }
 

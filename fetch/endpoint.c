@@ -1,10 +1,9 @@
 #include "fetch/endpoint.h"
 
-#include <openssl/evp.h>
+#include <curl/curl.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 #include "fetch/fetch.h"
 #include "base/banned.h"
@@ -59,67 +58,21 @@ char *fetch_service_url(const struct service *service, char *dst, size_t cap)
     return dst;
 }
 
-/* ---- TLS and authentication ---------------------------------------------------------------------------- */
-
-/* Sets the TLS options. The passphrase is empty, so that OpenSSL does not ask for one on the terminal. */
-static int apply_tls(CURL *easy, const struct service_tls *tls)
+char *endpoint_host(const struct service *service, char *dst, size_t cap)
 {
-    int failed = 0;
-    failed |= curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-    failed |= curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, tls->insecure ? 0L : 1L);
-    failed |= curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, tls->insecure ? 0L : 2L);
-    failed |= curl_easy_setopt(easy, CURLOPT_KEYPASSWD, "");
-    if (tls->ca) {
-        failed |= curl_easy_setopt(easy, CURLOPT_CAINFO, tls->ca);
-        failed |= curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
-    }
-    if (tls->cert) {
-        failed |= curl_easy_setopt(easy, CURLOPT_SSLCERT, tls->cert);
-        failed |= curl_easy_setopt(easy, CURLOPT_SSLKEY, tls->key ? tls->key : tls->cert);
-    }
-    return failed;
-}
-
-static int apply_auth(CURL *easy, const struct service_auth *auth, const struct secret *secret)
-{
-    int failed = 0;
-    if (auth->user) {
-        failed |= curl_easy_setopt(easy, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
-        failed |= curl_easy_setopt(easy, CURLOPT_USERNAME, auth->user);
-        failed |= curl_easy_setopt(easy, CURLOPT_PASSWORD, secret->text);
-    } else {
-        failed |= curl_easy_setopt(easy, CURLOPT_HTTPAUTH, (long)CURLAUTH_BEARER);
-        failed |= curl_easy_setopt(easy, CURLOPT_XOAUTH2_BEARER, secret->text);
-    }
-    return failed;
-}
-
-int endpoint_apply(CURL *easy, const struct service *service, const struct secret *secret,
-                   struct curl_slist **ret_headers, struct err *err)
-{
-    char header[320] = "Host: ";
-    size_t n = strlen(header);
-    int failed = 0;
     if (service->host_header)
-        snprintf(header + n, sizeof header - n, "%s", service->host_header);
+        snprintf(dst, cap, "%s", service->host_header);
     else
-        write_authority(service, service->host, header + n, sizeof header - n);
-    struct curl_slist *headers = curl_slist_append(NULL, header);
-    if (!headers)
-        return err_nomem(err);
-    failed |= curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, service->https ? "https" : "http");
-    failed |= curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
-    if (service->https)
-        failed |= apply_tls(easy, &service->tls);
-    if (secret)
-        failed |= apply_auth(easy, &service->auth, secret);
-    if (failed) {
-        curl_slist_free_all(headers);
-        return err_set(err, ERR_FAILED, "libcurl cannot be set up for the service's TLS or authentication");
-    }
-    *ret_headers = headers;
-    return 0;
+        write_authority(service, service->host, dst, cap);
+    return dst;
 }
+
+struct http_auth endpoint_auth(const struct endpoint *e)
+{
+    return (struct http_auth){.user = e->service->auth.user, .secret = e->secret};
+}
+
+/* ---- TLS ----------------------------------------------------------------------------------------------- */
 
 /* The last part of OpenSSL's error text: "wrong version number". */
 static void tls_words(const char *words, char *dst, size_t cap)
@@ -130,32 +83,33 @@ static void tls_words(const char *words, char *dst, size_t cap)
     text_printable(dst, cap, last, strcspn(last, ","));
 }
 
-bool endpoint_tls_error(const struct service *service, CURLcode code, const char *words, struct err *err)
+bool endpoint_tls_error(const struct service *service, enum http_failure failure, const char *words,
+                        struct err *err)
 {
     char shown[200];
     tls_words(words, shown, sizeof shown);
-    switch (code) {
-    case CURLE_PEER_FAILED_VERIFICATION:
+    switch (failure) {
+    case HTTP_FAILURE_CERTIFICATE:
         err_set(err, ERR_DENIED, "its TLS certificate is not accepted: %s", shown);
         err_hint(err,
                  "in the service's `tls:`, `ca: FILE` names whom to trust and `server_name: NAME` the name "
                  "in the certificate");
         return true;
-    case CURLE_SSL_CACERT_BADFILE:
+    case HTTP_FAILURE_AUTHORITIES:
         err_set(err, ERR_DENIED, "the certificates of `ca:` cannot be read from %s",
                 service->tls.ca ? service->tls.ca : "the system's store");
         return true;
-    case CURLE_SSL_CERTPROBLEM:
+    case HTTP_FAILURE_OWN_CERTIFICATE:
         err_set(err, ERR_DENIED, "our certificate cannot be used: %s", shown);
         err_hint(err, "`cert:` and `key:` are PEM files that belong together; the key has no passphrase");
         return true;
-    case CURLE_RECV_ERROR:
-    case CURLE_SEND_ERROR:
+    case HTTP_FAILURE_RECEIVE:
+    case HTTP_FAILURE_SEND:
         /* With TLS 1.3 the client learns of its rejection only after the handshake. */
         if (!service->https || !strstr(words, "alert"))
             return false;
         /* fallthrough */
-    case CURLE_SSL_CONNECT_ERROR:
+    case HTTP_FAILURE_TLS:
         err_set(err, ERR_FAILED, "no TLS connection: %s", shown);
         err_hint(
             err,
@@ -203,20 +157,20 @@ static bool same_host(const struct service *service, CURLU *from, CURLU *to)
     return same || same_part(from, to, CURLUPART_HOST);
 }
 
-static int leads_elsewhere(const struct service *service, const struct secret *secret, CURLU *to,
-                           struct err *err)
+static int leads_elsewhere(const struct endpoint *e, CURLU *to, struct err *err)
 {
     char *scheme = get_url_part(to, CURLUPART_SCHEME), *host = get_url_part(to, CURLUPART_HOST), *port = NULL,
          *path = get_url_part(to, CURLUPART_PATH);
     if (curl_url_get(to, CURLUPART_PORT, &port, CURLU_NO_DEFAULT_PORT) != CURLUE_OK)
         port = NULL;
     char shown[200], whole[4096];
+    struct http_auth auth = endpoint_auth(e);
     snprintf(whole, sizeof whole, "%s://%.100s%s%s%s", scheme ? scheme : "?", host ? host : "?",
              port ? ":" : "", port ? port : "", path ? path : "/");
-    endpoint_redact(whole, service, secret);
+    http_auth_mask(&auth, whole);
     text_printable(shown, sizeof shown, whole, strlen(whole));
     err_set(err, ERR_FAILED, "it redirects to %s, which is not this service: not followed", shown);
-    if (!service->https && scheme && strcmp(scheme, "https") == 0)
+    if (!e->service->https && scheme && strcmp(scheme, "https") == 0)
         err_hint(err, "does it want TLS (`scheme: https`, and the port of that), or a login?");
     else
         err_hint(err, "does it want a login (`auth:`), or another `host_header:`?");
@@ -237,8 +191,7 @@ static int new_target(CURLU *to, char *dst, size_t cap, struct err *err)
                                      : err_set(err, ERR_FAILED, "it redirects to a path that is too long");
 }
 
-int endpoint_redirect(const struct service *service, const struct secret *secret, const char *url, char *dst,
-                      size_t cap, struct err *err)
+int endpoint_redirect(const struct endpoint *e, const char *url, char *dst, size_t cap, struct err *err)
 {
     char own[400];
     CURLU *from = curl_url(), *to = curl_url();
@@ -247,79 +200,17 @@ int endpoint_redirect(const struct service *service, const struct secret *secret
         err_nomem(err);
         goto out;
     }
-    write_origin(service, own, sizeof own);
+    write_origin(e->service, own, sizeof own);
     if (curl_url_set(from, CURLUPART_URL, own, 0) != CURLUE_OK ||
         curl_url_set(to, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK) {
         err_set(err, ERR_FAILED, "it redirects to an invalid URL: not followed");
         goto out;
     }
     bool here = same_part(from, to, CURLUPART_SCHEME) && same_part(from, to, CURLUPART_PORT) &&
-                same_host(service, from, to);
-    rc = here ? new_target(to, dst, cap, err) : leads_elsewhere(service, secret, to, err);
+                same_host(e->service, from, to);
+    rc = here ? new_target(to, dst, cap, err) : leads_elsewhere(e, to, err);
 out:
     curl_url_cleanup(from);
     curl_url_cleanup(to);
     return rc;
-}
-
-/* ---- secrets in answers -------------------------------------------------------------------------------- */
-
-#define TOLD_CHUNK 65536
-
-/* The base64 text of basic authentication; "" for other schemes. The caller wipes it. */
-#define ENCODED_SIZE (2 * (SECRET_MAX + 300))
-static void encode_basic_auth(const struct service *service, const struct secret *secret,
-                              char dst[static ENCODED_SIZE])
-{
-    char plain[SECRET_MAX + 300];
-    *dst = '\0';
-    if (!service->auth.user)
-        return;
-    int n = snprintf(plain, sizeof plain, "%.255s:%s", service->auth.user, secret->text);
-    EVP_EncodeBlock((unsigned char *)dst, (const unsigned char *)plain, n);
-    explicit_bzero(plain, sizeof plain);
-}
-
-void endpoint_redact(char *text, const struct service *service, const struct secret *secret)
-{
-    char encoded[ENCODED_SIZE];
-    if (!secret || !secret->len)
-        return;
-    secret_mask(text, secret->text);
-    encode_basic_auth(service, secret, encoded);
-    secret_mask(text, encoded);
-    explicit_bzero(encoded, sizeof encoded);
-}
-
-static bool contains(const char *p, size_t n, const char *needle)
-{
-    size_t length = strlen(needle);
-    return length > 0 && memmem(p, n, needle, length) != NULL;
-}
-
-int endpoint_reflected(int fd, const struct service *service, const struct secret *secret,
-                       bool *ret_reflected)
-{
-    char encoded[ENCODED_SIZE], room[TOLD_CHUNK + ENCODED_SIZE];
-    bool found = false;
-    size_t kept = 0;
-    ssize_t n = 1;
-    if (!secret || !secret->len) {
-        *ret_reflected = false;
-        return 0;
-    }
-    encode_basic_auth(service, secret, encoded);
-    for (off_t at = 0; !found && (n = pread(fd, room + kept, TOLD_CHUNK, at)) > 0; at += n) {
-        size_t size = kept + (size_t)n;
-        found = contains(room, size, secret->text) || contains(room, size, encoded);
-        /* The secret may begin at the end of this piece. */
-        kept = size < ENCODED_SIZE ? size : ENCODED_SIZE;
-        memmove(room, room + size - kept, kept);
-    }
-    explicit_bzero(encoded, sizeof encoded);
-    explicit_bzero(room, sizeof room);
-    if (n < 0)
-        return -1;
-    *ret_reflected = found;
-    return 0;
 }

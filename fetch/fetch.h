@@ -14,7 +14,6 @@
 
 #include "base/base.h"
 #include "fetch/events.h"
-#include "fetch/url.h"
 #include "gateway/gateway.h"
 #include "inventory/inventory.h"
 #include "proto/proto.h"
@@ -162,10 +161,6 @@ int fetch_find_left(const struct beneath *directory, const struct target *target
 
 /* The address of a service, as its host sees it: its URL, or `unix:PATH` and the URL's path. */
 char *fetch_service_url(const struct service *service, char *dst, size_t cap);
-
-/* Set up and release libcurl's global state: before the first thread starts, and after the last has ended. */
-int fetch_global_init(struct err *err);
-void fetch_global_cleanup(void);
 
 /* ---- local files --------------------------------------------------------------------------------------- */
 

@@ -13,7 +13,7 @@
 struct evidence {
     const struct fetch_item *item;
     const struct plan_item *plan;
-    const struct transfer_response *response;
+    const struct http_response *response;
     int64_t waited_ms;  /* until nobody else used the profiler */
     const char *beside; /* the kinds fetched at the same time; NULL or empty for none */
 };

@@ -5,37 +5,28 @@
 #include "fetch/transfer.h"
 #include "base/banned.h"
 
-struct redaction {
-    const struct service *service;
-    const struct secret *secret;
-};
-
 static void redact_secret(void *ctx, char *text)
 {
-    const struct redaction *r = ctx;
-    endpoint_redact(text, r->service, r->secret);
+    http_auth_mask(ctx, text);
 }
 
-static int send_request(const struct fetch_grab *grab, const struct fetch_get_request *r, struct gateway *gw,
-                        const struct secret *secret, int *ret_status, struct err *err)
+static int send_request(struct gateway *gw, const struct fetch_get_request *r,
+                        const struct transfer_options *options, int *ret_status, struct err *err)
 {
     const struct service *s = r->service;
     struct destination to = {.host = s->host, .port = s->port};
     struct gateway_listener *listener = NULL;
     struct transfer *t = NULL;
-    struct transfer_response response = {0};
-    struct transfer_options options = {
-        .cancel_fd = grab->access.cancel_fd, .timeout_ms = grab->access.timeout_ms, .secret = secret};
-    struct transfer_request request = {
-        .target = s->path, .limit_ms = r->limit_ms, .ctx = r->ctx, .body = r->body};
-    struct redaction redaction = {s, secret};
+    struct http_response response = {0};
+    struct http_get get = {.limit_ms = r->limit_ms, .ctx = r->ctx, .body = r->body};
+    struct http_auth auth = endpoint_auth(&(struct endpoint){s, options->secret});
     if (gateway_listen(gw, &to, &listener, err) < 0)
         return -1;
-    if (secret)
-        r->has_secret(r->ctx, redact_secret, &redaction);
-    int rc = transfer_new(listener, s, &options, &t, err);
+    if (auth.secret)
+        r->has_secret(r->ctx, redact_secret, &auth);
+    int rc = transfer_new(listener, s, options, &t, err);
     if (rc == 0)
-        rc = transfer_get(t, &request, &response, err);
+        rc = transfer_get(t, s->path, &get, &response, err);
     *ret_status = response.status;
     transfer_free(t);
     return rc;
@@ -55,8 +46,11 @@ int fetch_get(const struct fetch_grab *grab, const struct fetch_get_request *r, 
     int rc = gateway_pool_new(&pool, err);
     if (rc == 0 && (rc = fetch_open(grab, r->host, pool, &gw, err)) < 0 && !r->host->direct)
         err_wrap(err, "%s", r->host->name);
+    struct transfer_options options = {.cancel_fd = grab->access.cancel_fd,
+                                       .timeout_ms = grab->access.timeout_ms,
+                                       .secret = credentials_find(&credentials, r->service)};
     if (rc == 0)
-        rc = send_request(grab, r, gw, credentials_find(&credentials, r->service), ret_status, err);
+        rc = send_request(gw, r, &options, ret_status, err);
     gateway_close(gw);
     gateway_pool_free(pool);
     credentials_release(&credentials);

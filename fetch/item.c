@@ -127,14 +127,14 @@ void item_leave_out(const struct plan_item *plan, const char *why, struct fetch_
     err_set(&ret->err, ERR_FAILED, "%s", why);
 }
 
-static void note_response(struct fetch_item *item, const struct transfer_response *r)
+static void note_response(struct fetch_item *item, const struct http_response *r)
 {
     item->http_status = r->status;
     item->started = r->started;
     item->duration_ms = r->duration_ms;
     item->bytes = r->bytes;
     snprintf(item->content_type, sizeof item->content_type, "%s", r->content_type);
-    snprintf(item->server_words, sizeof item->server_words, "%s", r->words);
+    answer_words(r->page, strlen(r->page), item->server_words, sizeof item->server_words);
 }
 
 /* The file endings of raw paths by content type. */
@@ -200,21 +200,21 @@ void item_fetch(struct transfer *t, const struct plan_item *plan, const struct i
                 struct fetch_item *ret)
 {
     struct sink sink = {.fd = -1};
-    struct transfer_response response = {0};
-    struct transfer_request request = {.target = plan->target,
-                                       .timed_ms = plan->timed_ms,
-                                       .ctx = &sink,
-                                       .body = feed_sink,
-                                       .progress = context->progress,
-                                       .progress_ctx = context->progress_ctx};
+    struct http_response response = {0};
+    struct http_get get = {.timed_ms = plan->timed_ms,
+                           .ctx = &sink,
+                           .body = feed_sink,
+                           .progress = context->progress,
+                           .progress_ctx = context->progress_ctx};
     *ret = (struct fetch_item){.status = FETCH_FAILED};
     init_item(ret, plan);
     if (open_part(plan, context, &sink, ret) < 0)
         goto out;
     context->ready(context->progress_ctx);
-    int fetched = transfer_get(t, &request, &response, &ret->err);
+    int fetched = transfer_get(t, plan->target, &get, &response, &ret->err);
     note_response(ret, &response);
-    ret->transient = fetched < 0 && (response.cut_off || retry_is_transient(&ret->err, response.status));
+    ret->transient =
+        fetched < 0 && (transfer_is_cut_off(&response) || retry_is_transient(&ret->err, response.status));
     set_status(fetched, &sink, ret);
     ret->permanent |= fetched < 0 && answer_lasts(response.status);
     /* An error page may repeat the request's secret, which must not enter a bundle. */
@@ -286,7 +286,7 @@ static int examine_file(const struct item_context *context, enum body_format for
 int item_adopt(const struct plan_item *plan, const struct item_context *context, const char *name,
                struct fetch_item *ret)
 {
-    static const struct transfer_response none = {0};
+    static const struct http_response none = {0};
     struct err err = ERR_INIT;
     *ret = (struct fetch_item){.status = FETCH_OK};
     init_item(ret, plan);

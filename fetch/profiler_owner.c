@@ -63,15 +63,14 @@ static int feed_line(void *ctx, const void *p, size_t n, struct err *err)
     return d->size > DUMP_MAX ? err_set(err, ERR_FAILED, "more than %u MB", DUMP_MAX >> 20) : 0;
 }
 
-char *profiler_owner_find(struct transfer *t, const struct service *service, bool trace, int64_t limit_ms,
-                          char *dst, size_t cap)
+const char *profiler_owner_find(struct transfer *t, const struct service *service, bool trace,
+                                int64_t limit_ms)
 {
     struct dump d = {.owner.trace = trace};
-    struct transfer_response response;
+    struct http_response response;
     char target[400];
     snprintf(target, sizeof target, "%.300s/goroutine?debug=1", service->path);
-    struct transfer_request request = {.target = target, .ctx = &d, .body = feed_line, .limit_ms = limit_ms};
-    transfer_get(t, &request, &response, NULL);
-    snprintf(dst, cap, "%s", d.owner.who ? d.owner.who : "");
-    return dst;
+    struct http_get get = {.ctx = &d, .body = feed_line, .limit_ms = limit_ms};
+    transfer_get(t, target, &get, &response, NULL);
+    return d.owner.who;
 }

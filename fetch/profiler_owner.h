@@ -5,10 +5,10 @@
 #include "fetch/transfer.h"
 #include "inventory/inventory.h"
 
-/* Searches the goroutines of the process for one that takes a trace, or a CPU profile, and writes its owner;
- * "" if there is none. */
-char *profiler_owner_find(struct transfer *t, const struct service *service, bool trace, int64_t limit_ms,
-                          char *dst, size_t cap);
+/* Searches the goroutines of the process for one that takes a trace, or a CPU profile. Returns its owner: a
+ * static string, or NULL if there is none. */
+const char *profiler_owner_find(struct transfer *t, const struct service *service, bool trace,
+                                int64_t limit_ms);
 
 /* The same for the text of goroutine?debug=1, in pieces: *ret stays NULL until a match. */
 struct profiler_owner {

@@ -50,7 +50,7 @@ static int check_connection(struct service_run *run, struct err *err)
 
 /* ---- the index page ------------------------------------------------------------------------------------ */
 
-static void note_skew(struct service_run *run, const struct transfer_response *response)
+static void note_skew(struct service_run *run, const struct http_response *response)
 {
     if (!response->date)
         return;
@@ -59,7 +59,7 @@ static void note_skew(struct service_run *run, const struct transfer_response *r
     run->clock.skew_ms = response->date + 500 - response->date_at;
 }
 
-static void report_index(struct service_run *run, const struct transfer_response *response,
+static void report_index(struct service_run *run, const struct http_response *response,
                          const struct err *failure)
 {
     struct fetch_step step = {
@@ -70,13 +70,13 @@ static void report_index(struct service_run *run, const struct transfer_response
 }
 
 /* Requests the page. Retries once over another session if the session is lost. */
-static bool ask_index(struct service_run *run, struct transfer_response *response, struct err *why)
+static bool ask_index(struct service_run *run, struct http_response *response, struct err *why)
 {
     if (service_run_index(run, run->transfer, &run->index.page, response, why) == 0)
         return true;
     if (why->kind != ERR_LOST || gateway_renew(run->context->gw, why) < 0)
         return false;
-    *response = (struct transfer_response){0};
+    *response = (struct http_response){0};
     if (service_run_index(run, run->transfer, &run->index.page, response, why) < 0)
         return false;
     fetch_finding_add(&run->findings, FETCH_FINDING_RENEWED, NULL, NULL, NULL);
@@ -86,7 +86,7 @@ static bool ask_index(struct service_run *run, struct transfer_response *respons
 /* Reads the index page. A missing index is no failure if the target answers. */
 static int read_index(struct service_run *run, struct err *err)
 {
-    struct transfer_response response = {0};
+    struct http_response response = {0};
     struct err why = ERR_INIT;
     run->index.found = ask_index(run, &response, &why);
     note_skew(run, &response);

@@ -5,19 +5,19 @@
 #include "fetch/html.h"
 #include "base/banned.h"
 
-static void tell_request(void *ctx, const struct transfer_request *request,
-                         const struct transfer_response *response, const struct err *failure)
+static void tell_request(void *ctx, const char *target, const struct http_response *response,
+                         const struct err *failure)
 {
     struct service_run *run = ctx;
     struct fetch_step step = {
         .kind = FETCH_STEP_REQUEST, .duration_ms = response->duration_ms, .failure = failure};
     char size[32], first[32];
     if (response->status)
-        snprintf(step.detail, sizeof step.detail, "GET %.300s: HTTP %d, %s, first byte after %s",
-                 request->target, response->status, text_bytes(size, sizeof size, response->bytes),
+        snprintf(step.detail, sizeof step.detail, "GET %.300s: HTTP %d, %s, first byte after %s", target,
+                 response->status, text_bytes(size, sizeof size, response->bytes),
                  text_duration(first, sizeof first, response->first_ms));
     else
-        snprintf(step.detail, sizeof step.detail, "GET %.300s", request->target);
+        snprintf(step.detail, sizeof step.detail, "GET %.300s", target);
     observe_step(run->context->observe, run->target->host, run->target->service, &step);
 }
 
@@ -49,16 +49,14 @@ static int take_page(void *ctx, const void *p, size_t n, struct err *err)
 }
 
 int service_run_index(const struct service_run *run, struct transfer *t, struct index_page *ret,
-                      struct transfer_response *response, struct err *err)
+                      struct http_response *response, struct err *err)
 {
     struct buf page = BUF_INIT(SERVICE_RUN_PAGE_MAX);
     char target[512], title[100];
     snprintf(target, sizeof target, "%s/", run->target->service->path);
-    struct transfer_request request = {.target = target,
-                                       .ctx = &page,
-                                       .body = take_page,
-                                       .limit_ms = SERVICE_RUN_PAGE_LIMIT(run->context->grab)};
-    int rc = transfer_get(t, &request, response, err);
+    struct http_get get = {
+        .ctx = &page, .body = take_page, .limit_ms = SERVICE_RUN_PAGE_LIMIT(run->context->grab)};
+    int rc = transfer_get(t, target, &get, response, err);
     if (rc == 0)
         rc = index_parse(buf_str(&page), page.len, ret, err);
     /* Describes the page that the service sent instead of an index. */

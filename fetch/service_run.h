@@ -68,7 +68,7 @@ int service_run_connect(struct service_run *run, struct transfer **ret, struct e
 /* Reads the service's index page over `t`; *response is the answer. -1 with err if there is none;
  * ERR_NOT_FOUND also for a page that is not an index. */
 int service_run_index(const struct service_run *run, struct transfer *t, struct index_page *ret,
-                      struct transfer_response *response, struct err *err);
+                      struct http_response *response, struct err *err);
 
 /* Fetches the planned items in order; with `concurrent`, the timed profiles side by side after the others.
  * Reports all events to the observer. */

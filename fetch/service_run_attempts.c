@@ -24,13 +24,14 @@
 /* Writes the error: still busy, and who uses the profiler. */
 static void report_profiler_owner(struct worker *w, int64_t waited_ms, struct fetch_item *item)
 {
-    char who[200], waited[32];
+    char waited[32];
     size_t n = strlen(item->err.msg);
     snprintf(item->err.msg + n, sizeof item->err.msg - n, "; still so after %s",
              text_duration(waited, sizeof waited, waited_ms));
     bool trace = worker_planned(w)->rank == RANK_TRACE;
-    if (*profiler_owner_find(w->transfer, w->run->target->service, trace,
-                             SERVICE_RUN_PAGE_LIMIT(w->run->context->grab), who, sizeof who))
+    const char *who = profiler_owner_find(w->transfer, w->run->target->service, trace,
+                                          SERVICE_RUN_PAGE_LIMIT(w->run->context->grab));
+    if (who)
         err_hint(&item->err, "held by %s: wait for it, or have it stopped", who);
     else
         err_hint(&item->err, "somebody else (a colleague, a continuous profiler) is at it in this process: "

@@ -19,7 +19,7 @@ static int request_index(struct service_run *run, const char *address, int *ret_
                                        .timeout_ms = run->context->grab->access.timeout_ms};
     struct gateway_listener *listener = NULL;
     struct transfer *t = NULL;
-    struct transfer_response response = {0};
+    struct http_response response = {0};
     struct index_page index = {0};
     /* We only check for an answer and send no secret, so the certificate does not matter. */
     service.tls.insecure = true;

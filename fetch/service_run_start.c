@@ -28,14 +28,12 @@ static int64_t measure_one_way(struct worker *w)
     snprintf(target, sizeof target, "%s/", run->target->service->path);
     for (int i = 0; i < ONE_WAY_SAMPLES && took < SLOW_PAGE_MS; i++) {
         size_t left = SERVICE_RUN_PAGE_MAX;
-        struct transfer_response response;
-        struct transfer_request request = {.target = target,
-                                           .body = skip_page,
-                                           .ctx = &left,
-                                           .limit_ms = SERVICE_RUN_PAGE_LIMIT(run->context->grab)};
+        struct http_response response;
+        struct http_get get = {
+            .body = skip_page, .ctx = &left, .limit_ms = SERVICE_RUN_PAGE_LIMIT(run->context->grab)};
         int64_t began = clock_now();
         /* An error page shows the time too. */
-        if (transfer_get(w->transfer, &request, &response, NULL) < 0 &&
+        if (transfer_get(w->transfer, target, &get, &response, NULL) < 0 &&
             (response.status == 0 || response.status == 200))
             break;
         took = clock_now() - began;

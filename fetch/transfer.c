@@ -6,60 +6,45 @@
 
 #include "fetch/answer.h"
 #include "fetch/endpoint.h"
-#include "fetch/exchange.h"
-#include "fetch/fetch.h"
 #include "base/banned.h"
 
 #define MAX_REDIRECTS 3
 
-int fetch_global_init(struct err *err)
-{
-    return curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK
-               ? 0
-               : err_set(err, ERR_FAILED, "libcurl cannot be initialised");
-}
+struct transfer {
+    struct http_connection *connection;
+    struct gateway_listener *listener;
+    struct endpoint endpoint;
+    struct transfer_options options;
+};
 
-void fetch_global_cleanup(void)
+static bool is_opening(void *ctx)
 {
-    curl_global_cleanup();
-}
-
-/* Combines the results of all options, because a libcurl that rejects one is unusable. */
-static CURLcode set_options(struct transfer *t)
-{
-    CURL *e = t->easy;
-    int failed = 0;
-    failed |= curl_easy_setopt(e, CURLOPT_UNIX_SOCKET_PATH, gateway_listener_path(t->listener));
-    failed |= curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
-    failed |= curl_easy_setopt(e, CURLOPT_PROXY, "");
-    failed |= curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
-    failed |= curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-    failed |= curl_easy_setopt(e, CURLOPT_USERAGENT, "profgrab/" PROFGRAB_VERSION);
-    failed |= curl_easy_setopt(e, CURLOPT_BUFFERSIZE, 128L * 1024);
-    failed |= curl_easy_setopt(e, CURLOPT_ERRORBUFFER, t->curl_words);
-    failed |= exchange_set_callbacks(t);
-    /* Sends a raw path as the user wrote it. */
-    failed |= curl_easy_setopt(e, CURLOPT_PATH_AS_IS, 1L);
-    return failed ? CURLE_FAILED_INIT : CURLE_OK;
+    const struct transfer *t = ctx;
+    return gateway_listener_opens(t->listener);
 }
 
 int transfer_new(struct gateway_listener *listener, const struct service *service,
                  const struct transfer_options *options, struct transfer **ret, struct err *err)
 {
+    char host[ENDPOINT_HOST_MAX];
     struct transfer *t = calloc(1, sizeof *t);
     if (!t)
         return err_nomem(err);
-    t->listener = listener;
-    t->service = service;
-    t->options = *options;
-    t->round_trip_ms = -1;
-    t->easy = curl_easy_init();
-    t->multi = curl_multi_init();
-    int rc = t->easy && t->multi && set_options(t) == CURLE_OK
-                 ? endpoint_apply(t->easy, service, options->secret, &t->headers, err)
-                 : err_set(err, ERR_FAILED, "libcurl cannot be set up");
-    if (rc < 0) {
-        transfer_free(t);
+    *t = (struct transfer){.listener = listener, .endpoint = {service, options->secret}, .options = *options};
+    struct http_connection_options how = {.socket = gateway_listener_path(listener),
+                                          .host = endpoint_host(service, host, sizeof host),
+                                          .https = service->https,
+                                          .tls = {.insecure = service->tls.insecure,
+                                                  .ca = service->tls.ca,
+                                                  .cert = service->tls.cert,
+                                                  .key = service->tls.key},
+                                          .auth = endpoint_auth(&t->endpoint),
+                                          .cancel_fd = options->cancel_fd,
+                                          .timeout_ms = options->timeout_ms,
+                                          .opens = is_opening,
+                                          .ctx = t};
+    if (http_connection_new(&how, &t->connection, err) < 0) {
+        free(t);
         return -1;
     }
     *ret = t;
@@ -70,54 +55,149 @@ void transfer_free(struct transfer *t)
 {
     if (!t)
         return;
-    curl_easy_cleanup(t->easy);
-    curl_multi_cleanup(t->multi);
-    curl_slist_free_all(t->headers);
+    http_connection_free(t->connection);
     free(t);
 }
 
-/* Resolves a redirect: 1 with the new target, 0 without a redirect, -1 if it leads to another service. */
-static int follow_redirect(struct transfer *t, const struct transfer_response *r, char *dst, size_t cap,
+/* ---- errors -------------------------------------------------------------------------------------------- */
+
+/* If a middleware's ResponseWriter hides the connection, Go cannot extend its WriteTimeout. The connection
+ * then closes when the profile is ready (net/http/pprof, from Go 1.23 on). */
+static int hint_write_timeout(const struct http_get *get, const struct http_response *r, struct err *err)
+{
+    if (get->timed_ms == 0 || r->duration_ms < get->timed_ms * 9 / 10)
+        return -1;
+    return err_hint(err,
+                    "is the WriteTimeout of the program's http.Server shorter than the profile? ask for a "
+                    "shorter one");
+}
+
+static int not_http_error(const struct service *service, struct err *err)
+{
+    /* A retry would not help either. */
+    if (service->unix_path)
+        return err_set(err, ERR_DENIED, "what answers on %s does not speak HTTP", service->unix_path);
+    err_set(err, ERR_DENIED, "what answers on port %u does not speak HTTP", service->port);
+    return err_hint(err, "is the port right?%s",
+                    service->adhoc ? "" : " `profgrab hosts` shows what the inventory says");
+}
+
+/* Whether the connection failed by itself, and neither we nor our limits ended it. */
+static bool is_of_connection(enum http_failure failure)
+{
+    switch (failure) {
+    case HTTP_FAILURE_UNSENT:
+    case HTTP_FAILURE_BROKEN:
+    case HTTP_FAILURE_CANCELLED:
+    case HTTP_FAILURE_LIMIT:
+    case HTTP_FAILURE_SILENCE:
+    case HTTP_FAILURE_TRICKLE:
+    case HTTP_FAILURE_HEADERS:
+    case HTTP_FAILURE_CALLBACK:
+        return false;
+    default:
+        return true;
+    }
+}
+
+/* Replaces an error of the connection by a better one: the gateway's, TLS's, or one that knows the service.
+ * Returns -1. */
+static int explain_failure(struct transfer *t, const struct http_get *get, struct http_response *r,
                            struct err *err)
 {
-    char *url = NULL;
-    curl_easy_getinfo(t->easy, CURLINFO_REDIRECT_URL, &url);
-    if (r->status < 300 || r->status > 399 || !url)
+    const char *words = http_connection_words(t->connection);
+    if (!is_of_connection(r->failure))
+        return -1;
+    /* A TLS alert explains more than the closed connection does. No other TLS error does. */
+    if ((strstr(words, "alert") && endpoint_tls_error(t->endpoint.service, r->failure, words, err)) ||
+        gateway_listener_failure(t->listener, err) < 0 ||
+        endpoint_tls_error(t->endpoint.service, r->failure, words, err)) {
+        r->failure = HTTP_FAILURE_OTHER;
+        return -1;
+    }
+    switch (r->failure) {
+    case HTTP_FAILURE_LOST:
+        err_hint(err, "did it crash or restart?");
+        return hint_write_timeout(get, r, err);
+    case HTTP_FAILURE_NO_ANSWER:
+    case HTTP_FAILURE_PARTIAL:
+    case HTTP_FAILURE_RECEIVE:
+        return hint_write_timeout(get, r, err);
+    case HTTP_FAILURE_NOT_HTTP:
+        return not_http_error(t->endpoint.service, err);
+    default:
+        return -1;
+    }
+}
+
+bool transfer_is_cut_off(const struct http_response *response)
+{
+    return response->failure == HTTP_FAILURE_PARTIAL || response->failure == HTTP_FAILURE_RECEIVE;
+}
+
+/* ---- requests ------------------------------------------------------------------------------------------ */
+
+/* One request, without redirects. */
+static int send_request(struct transfer *t, const char *target, const struct http_get *get,
+                        struct http_response *ret, struct err *err)
+{
+    char url[1400];
+    *ret = (struct http_response){.first_ms = -1};
+    if (endpoint_url(t->endpoint.service, target, url, sizeof url, err) < 0)
+        return -1;
+    /* Discard the gateway's error: the end of an idle connection is not a failure of this request. */
+    gateway_listener_failure(t->listener, NULL);
+    if (http_connection_get(t->connection, url, get, ret, err) < 0)
+        return explain_failure(t, get, ret, err);
+    /* libcurl does not know why the connection ended; the gateway does. */
+    return ret->status == 200 && ret->open_end ? gateway_listener_failure(t->listener, err) : 0;
+}
+
+/* Resolves a redirect: 1 with the new target, 0 without a redirect, -1 if it leads to another service. */
+static int follow_redirect(struct transfer *t, int status, char *dst, size_t cap, struct err *err)
+{
+    const char *url = http_connection_redirect(t->connection);
+    if (status < 300 || status > 399 || !url)
         return 0;
-    if (endpoint_redirect(t->service, t->options.secret, url, dst, cap, err) < 0)
-        return err_wrap(err, "HTTP %d", r->status);
+    if (endpoint_redirect(&t->endpoint, url, dst, cap, err) < 0)
+        return err_wrap(err, "HTTP %d", status);
     return 1;
 }
 
-static int get_once(struct transfer *t, const struct transfer_request *request, struct transfer_response *ret,
-                    struct err *err)
+static int explain_answer(const struct transfer *t, const struct http_response *r, struct err *err)
 {
-    char target[1024];
-    struct transfer_request at = *request;
+    char words[512];
+    answer_words(r->page, strlen(r->page), words, sizeof words);
+    transfer_redact(t, words);
+    return answer_error(&(struct answer){r->status, words, t->endpoint.secret != NULL}, t->endpoint.service,
+                        err);
+}
+
+static int get_within_service(struct transfer *t, const char *target, const struct http_get *get,
+                              struct http_response *ret, struct err *err)
+{
+    char next[1024];
     for (unsigned i = 0; i <= MAX_REDIRECTS; i++) {
-        if (exchange_run(t, &at, ret, err) < 0)
+        if (send_request(t, target, get, ret, err) < 0)
             return -1;
         if (ret->status == 200)
             return 0;
-        int rc = follow_redirect(t, ret, target, sizeof target, err);
-        if (rc < 0)
-            return -1;
-        if (rc == 0)
-            return answer_error(&(struct answer){ret->status, ret->words, t->options.secret != NULL},
-                                t->service, err);
-        at.target = target;
+        int rc = follow_redirect(t, ret->status, next, sizeof next, err);
+        if (rc <= 0)
+            return rc < 0 ? -1 : explain_answer(t, ret, err);
+        target = next;
     }
     return err_set(err, ERR_FAILED, "HTTP %d: it redirects in circles", ret->status);
 }
 
-int transfer_get(struct transfer *t, const struct transfer_request *request, struct transfer_response *ret,
-                 struct err *err)
+int transfer_get(struct transfer *t, const char *target, const struct http_get *get,
+                 struct http_response *ret, struct err *err)
 {
     struct err why = ERR_INIT;
-    int rc = get_once(t, request, ret, &why);
+    int rc = get_within_service(t, target, get, ret, &why);
     transfer_redact(t, why.msg);
     if (t->options.answered)
-        t->options.answered(t->options.answered_ctx, request, ret, rc < 0 ? &why : NULL);
+        t->options.answered(t->options.answered_ctx, target, ret, rc < 0 ? &why : NULL);
     if (rc < 0 && err)
         *err = why;
     return rc;
@@ -125,20 +205,22 @@ int transfer_get(struct transfer *t, const struct transfer_request *request, str
 
 int64_t transfer_round_trip(const struct transfer *t)
 {
-    return t->round_trip_ms;
+    return http_connection_round_trip(t->connection);
 }
 
 void transfer_expect_new_connection(struct transfer *t)
 {
-    t->connected = false;
+    http_connection_expect_new(t->connection);
 }
 
 void transfer_redact(const struct transfer *t, char *text)
 {
-    endpoint_redact(text, t->service, t->options.secret);
+    struct http_auth auth = endpoint_auth(&t->endpoint);
+    http_auth_mask(&auth, text);
 }
 
 int transfer_reflected(const struct transfer *t, int fd, bool *ret_reflected)
 {
-    return endpoint_reflected(fd, t->service, t->options.secret, ret_reflected);
+    struct http_auth auth = endpoint_auth(&t->endpoint);
+    return http_auth_reflected(&auth, fd, ret_reflected);
 }

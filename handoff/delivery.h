@@ -77,7 +77,7 @@ void delivery_result_release(struct delivery_result *r);
 
 /* Runs it in the calling thread. -1: err has the reason; the bundle is unchanged, and *ret, which is filled
  * in in any case, reports how much has left the workstation. With a tracker, libcurl must have been
- * initialised (fetch_global_init). */
+ * initialised (http_global_init). */
 int delivery_run(const struct delivery *d, const struct delivery_run *run, struct delivery_result *ret,
                  struct err *err);
 

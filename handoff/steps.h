@@ -130,7 +130,7 @@ int handoff_check(const struct handoff_request *request, const struct handoff_op
  * project or assignee, a flag that is needed). ERR_DENIED: the tracker does not accept the token, or the
  * bundle must not go there. Does not change the file.
  *
- * libcurl must have been initialised (fetch_global_init).
+ * libcurl must have been initialised (http_global_init).
  */
 int handoff_run(const struct handoff_request *request, const struct handoff_options *options,
                 struct handoff_result *ret, struct err *err);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "http/exchange.h"
+#include "http/client.h"
 #include "base/banned.h"
 
 #define SHORT_TEXT 80

@@ -1,4 +1,8 @@
-/* One request and its answer over libcurl, or described in a dry run (dry_run.c). For this folder only. */
+/*
+ * One request and its answer over a libcurl handle: the loop of all clients of this folder. It counts bytes,
+ * enforces deadlines and limits, watches the cancel descriptor, and returns the reason of a failure. A client
+ * sets the handle's options before, and writes the text of the error. For this folder only.
+ */
 #ifndef HTTP_EXCHANGE_H
 #define HTTP_EXCHANGE_H
 
@@ -6,39 +10,51 @@
 
 #include "http/http.h"
 
-struct http {
+#define HTTP_HEADERS_MAX (256u << 10)
+/* An exchange that moves fewer bytes than this within `trickle_ms` has stalled. */
+#define HTTP_TRICKLE_BYTES 1024
+
+struct http_handle {
     CURL *easy;
     CURLM *multi;
-    struct curl_slist *auth; /* the header with the token; it owns a copy */
-    char *base;
-    const char *ca;
-    const struct secret *token;
-    struct http_options options;
-    int64_t silence_ms, patience_ms;
-    char curl_words[CURL_ERROR_SIZE];
+    char words[CURL_ERROR_SIZE]; /* libcurl's text on the last failure; not printable */
 };
 
-/* The destination of one attempt. */
-struct http_target {
-    char *url;
-    bool bare; /* a redirect has left the client's origin: send no token */
+/* Sets the options that every client needs. http_handle_release is valid after a failure too. */
+int http_handle_init(struct http_handle *h, struct err *err);
+void http_handle_release(struct http_handle *h);
+
+struct http_exchange {
+    struct http_handle *handle;
+    int cancel_fd;      /* -1: none */
+    int64_t limit_ms;   /* for the whole exchange; 0: no limit, as for the next two */
+    int64_t silence_ms; /* without a byte of the answer, beyond timed_ms */
+    int64_t trickle_ms; /* with fewer bytes than HTTP_TRICKLE_BYTES, beyond timed_ms; with silence_ms it
+                           counts from the answer's beginning */
+    int64_t timed_ms;   /* how long the server is silent by design */
+    void *ctx;
+    /* A header line. May be NULL, as the next four. */
+    void (*header)(void *ctx, const char *p, size_t n);
+    /* A piece of the body; -1 ends the exchange: HTTP_FAILURE_CALLBACK with err set, HTTP_FAILURE_STOPPED
+     * without. */
+    int (*body)(void *ctx, const char *p, size_t n, struct err *err);
+    /* About ten times a second. */
+    void (*progress)(void *ctx);
+    /* Whether the way to the server is still being opened: that time is no silence of the server. */
+    bool (*opens)(void *ctx);
+
+    /* The exchange sets these. */
+    int64_t start;    /* clock_now() */
+    int64_t first_ms; /* until the first byte of the answer; -1: there was none */
+    uint64_t moved;   /* bytes of the answer; the client adds those that it sends */
+    size_t headers_size;
+    struct err failure; /* the error of a callback, also of the client's own ones */
+
+    int64_t last_byte, window_start; /* clock_now() */
+    uint64_t window_from;            /* `moved` at window_start */
 };
 
-/* Sets the callbacks. CURLE_OK, or the first failure. */
-int http_exchange_set(struct http *h);
-
-/* One attempt. ret->body is initialised; this sets the other members. */
-int http_exchange(struct http *h, const struct http_request *request, const struct http_target *target,
-                  struct http_answer *ret, struct err *err);
-
-/* Replaces http_exchange in a dry run: reports the request, and returns its `dry` answer. */
-int http_pretend(const struct http *h, const struct http_request *request, struct http_answer *ret,
-                 struct err *err);
-
-/* Sets the error for a failure of libcurl; always -1. */
-int http_failed(const struct http *h, CURLcode code, struct err *err);
-
-/* Frees headers, one of which has the token, and wipes it. */
-void http_headers_free(struct curl_slist *headers);
+/* Sends the request that the handle describes. HTTP_FAILURE_NONE: there was a whole answer, of any status. */
+enum http_failure http_exchange_run(struct http_exchange *x);
 
 #endif

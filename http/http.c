@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "http/exchange.h"
+#include "http/client.h"
 #include "http/url_origin.h"
 #include "base/banned.h"
 
@@ -24,9 +24,8 @@ static int64_t value_or_default(int64_t ms, int64_t otherwise)
 
 static int set_options(struct http *h)
 {
-    CURL *e = h->easy;
+    CURL *e = h->handle.easy;
     int failed = 0;
-    failed |= curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
 #if LIBCURL_VERSION_NUM >= 0x075700
     /* Without this option libcurl waits 10 s and more for a name server that does not answer, even after
      * Ctrl-C. */
@@ -34,16 +33,13 @@ static int set_options(struct http *h)
 #endif
     failed |= curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
     failed |= curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-    failed |= curl_easy_setopt(e, CURLOPT_USERAGENT, "profgrab/" PROFGRAB_VERSION);
-    failed |= curl_easy_setopt(e, CURLOPT_ERRORBUFFER, h->curl_words);
-    failed |= curl_easy_setopt(e, CURLOPT_BUFFERSIZE, 128L * 1024);
     failed |= curl_easy_setopt(e, CURLOPT_UPLOAD_BUFFERSIZE, 512L * 1024);
     failed |=
         curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)value_or_default(h->options.connect_ms, 20000));
     failed |= curl_easy_setopt(e, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     if (h->ca)
         failed |= curl_easy_setopt(e, CURLOPT_CAINFO, h->ca);
-    return failed | http_exchange_set(h);
+    return failed;
 }
 
 static int set_auth(struct http *h, const char *format, struct err *err)
@@ -86,12 +82,8 @@ int http_new(const struct http_options *options, struct http **ret, struct err *
     h->silence_ms = value_or_default(options->silence_ms, 60000);
     h->patience_ms = value_or_default(options->patience_ms, 120000);
     h->base = strdup(options->url);
-    h->easy = curl_easy_init();
-    h->multi = curl_multi_init();
-    int rc = 0;
-    if (!h->base || !h->easy || !h->multi)
-        rc = err_nomem(err);
-    else if (set_options(h) != 0)
+    int rc = h->base ? http_handle_init(&h->handle, err) : err_nomem(err);
+    if (rc == 0 && set_options(h) != 0)
         rc = err_set(err, ERR_FAILED, "libcurl cannot be set up");
     if (rc < 0 || set_auth(h, options->auth, err) < 0) {
         http_free(h);
@@ -105,8 +97,7 @@ void http_free(struct http *h)
 {
     if (!h)
         return;
-    curl_easy_cleanup(h->easy);
-    curl_multi_cleanup(h->multi);
+    http_handle_release(&h->handle);
     http_headers_free(h->auth);
     free(h->base);
     free(h);
@@ -126,7 +117,7 @@ static bool follow_redirect(struct http *h, const struct http_request *r, const 
     const char *to = NULL;
     if (a->status < 301 || a->status > 308 || strcmp(r->method, "GET") != 0)
         return false;
-    if (curl_easy_getinfo(h->easy, CURLINFO_REDIRECT_URL, &to) != CURLE_OK || !to)
+    if (curl_easy_getinfo(h->handle.easy, CURLINFO_REDIRECT_URL, &to) != CURLE_OK || !to)
         return false;
     bool home = url_origin_same(h->base, to);
     if (!home && !(r->elsewhere && url_origin_may_redirect(h->base, to)))
@@ -205,7 +196,7 @@ static int send_to(struct http *h, const struct http_request *request, struct ht
     uint64_t most = 0;
     int rc = 0;
     for (;;) {
-        rc = http_exchange(h, request, target, ret, err);
+        rc = http_attempt(h, request, target, ret, err);
         if (ret->file_sent > most)
             most = ret->file_sent;
         if (target->bare)

@@ -1,10 +1,12 @@
 /*
- * An HTTP client over libcurl for one origin, with its own authorities and its token in one header.
+ * HTTP over libcurl, for three clients that share one loop (exchange.h): connection.h asks a service behind a
+ * gateway, url.h any URL, and this header the API of a tracker.
  *
- * It speaks TLS, or plain HTTP to loopback. It repeats a request only after a 429, which means that nothing
- * happened, or if the request is a GET. It follows redirects of a GET, at most three, within the origin, and
- * sends the token nowhere else. A GET with `elsewhere` may be redirected to another origin, without the
- * token. Answers are bounded. No output contains the token.
+ * The client below has one origin, its own authorities and its token in one header. It speaks TLS, or plain
+ * HTTP to loopback. It repeats a request only after a 429, which means that nothing happened, or if the
+ * request is a GET. It follows redirects of a GET, at most three, within the origin, and sends the token
+ * nowhere else. A GET with `elsewhere` may be redirected to another origin, without the token. Answers are
+ * bounded. No output contains the token.
  */
 #ifndef HTTP_HTTP_H
 #define HTTP_HTTP_H
@@ -13,6 +15,13 @@
 #include <stdint.h>
 
 #include "base/base.h"
+#include "http/auth.h"
+#include "http/connection.h"
+#include "http/url.h"
+
+/* Set up and release libcurl's global state: before the first thread starts, and after the last has ended. */
+int http_global_init(struct err *err);
+void http_global_cleanup(void);
 
 struct http;
 

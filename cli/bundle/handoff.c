@@ -10,7 +10,7 @@
 #include "cli/term/exit.h"
 #include "cli/term/signals.h"
 #include "cli/term/talk.h"
-#include "fetch/fetch.h"
+#include "http/http.h"
 #include "gateway/gateway.h"
 #include "page/page.h"
 #include "base/banned.h"
@@ -197,10 +197,10 @@ static int run_delivery(const struct delivery *d, const struct handoff_run *run,
                                      .would = on_request,
                                      .ctx = &reporter};
     prepare_farewell(run->bundle, NULL);
-    if (fetch_global_init(err) < 0)
+    if (http_global_init(err) < 0)
         return -1;
     int rc = delivery_run(d, &how, ret, err);
-    fetch_global_cleanup();
+    http_global_cleanup();
     return rc;
 }
 

@@ -7,6 +7,7 @@
 #include "cli/term/signals.h"
 #include "cli/term/talk.h"
 #include "fetch/fetch.h"
+#include "http/http.h"
 #include "base/banned.h"
 
 /* The sources of one run, and what is printed about them. */
@@ -56,7 +57,7 @@ static int set_up(struct source_run *r, struct err *err)
         return 0;
     if (signals_install(err) < 0 || gateway_global_init(err) < 0)
         return -1;
-    if (fetch_global_init(err) < 0) {
+    if (http_global_init(err) < 0) {
         gateway_global_cleanup();
         return -1;
     }
@@ -68,7 +69,7 @@ static void clean_up(struct source_run *r)
 {
     if (!r->ready)
         return;
-    fetch_global_cleanup();
+    http_global_cleanup();
     gateway_global_cleanup();
 }
 

@@ -6,7 +6,8 @@
 
 #include "cli/pprof/pprof.h"
 #include "cli/input/input.h"
-#include "fetch/fetch.h"
+#include "cli/pprof/profile_url.h"
+#include "http/http.h"
 #include "base/banned.h"
 
 /* The most bytes of a server's error text in a message. */
@@ -29,7 +30,7 @@ int pprof_url(const char *source, long seconds, long timeout, char **ret_url, lo
               struct err *err)
 {
     char *text = with_scheme(source), *url = NULL;
-    int rc = text ? url_of_profile(text, &seconds, &url, err) : 0;
+    int rc = text ? profile_url_adjust(text, &seconds, &url, err) : 0;
     if (url) {
         *ret_url = url;
         *ret_timeout_s = timeout > 0 ? timeout : seconds > 0 ? seconds + seconds / 2 : 60;
@@ -87,7 +88,7 @@ static int post_failed(const char *url, struct err *err)
 int pprof_post(const struct pprof_options *o, const char *source, struct str addresses, struct buf *ret,
                struct err *err)
 {
-    char *url = url_of_symbols(source);
+    char *url = profile_url_symbols(source);
     if (!url)
         return err_nomem(err);
     struct url_request request = request_of(o, url, o->timeout > 0 ? o->timeout : SYMBOLS_TIMEOUT_S);

@@ -159,7 +159,7 @@ int pprof_new_file(const char *dir, const char *prefix, const char *suffix, char
  * is a new string; unchanged if the source is no URL. *ret_timeout_s is the time limit of the server. */
 int pprof_url(const char *source, long seconds, long timeout, char **ret_url, long *ret_timeout_s,
               struct err *err);
-/* Fetches a profile. Any thread may call it after fetch_global_init. */
+/* Fetches a profile. Any thread may call it after http_global_init. */
 int pprof_fetch(const struct pprof_options *o, const char *url, long timeout_s, struct profile **ret,
                 struct err *err);
 

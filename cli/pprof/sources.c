@@ -5,7 +5,7 @@
 #include "cli/input/input.h"
 #include "cli/pprof/pprof.h"
 #include "cli/term/signals.h"
-#include "fetch/fetch.h"
+#include "http/http.h"
 #include "base/banned.h"
 
 /* The most members of a sum that are listed. */
@@ -32,7 +32,7 @@ static int find_url(void *ctx, const char *source, struct load_url *ret, struct 
     struct loading *l = ctx;
     if (!strchr(source, ':') || input_is_here(source))
         return 0;
-    if (!l->online && fetch_global_init(err) < 0)
+    if (!l->online && http_global_init(err) < 0)
         return -1;
     l->online = true;
     if (pprof_url(source, l->options->seconds, l->options->timeout, &ret->url, &ret->timeout_s, err) < 0)
@@ -214,6 +214,6 @@ int pprof_sources(const struct pprof_options *o, struct profile **ret, struct er
     strlist_release(&words.sources);
     strlist_release(&words.bases);
     if (l.online)
-        fetch_global_cleanup();
+        http_global_cleanup();
     return rc;
 }

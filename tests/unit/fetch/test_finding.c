@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-static const struct transfer_response whole = {.status = 200};
+static const struct http_response whole = {.status = 200};
 
 /* The sentences of one item, each on a line as `rule: text`. */
 static const char *sentences(const struct evidence *e)
@@ -161,7 +161,7 @@ static void circumstances(void **state)
     struct fetch_item item = {
         .status = FETCH_OK, .bytes = 10, .kind = "/debug/vars", .content_type = "text/html"};
     struct plan_item plan = {.timed_ms = 0};
-    struct transfer_response again = {.status = 200, .reconnected = true};
+    struct http_response again = {.status = 200, .reconnected = true};
     struct evidence e = {
         .item = &item, .plan = &plan, .response = &again, .waited_ms = 3000, .beside = "trace, block"};
     assert_string_equal(

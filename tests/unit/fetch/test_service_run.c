@@ -120,18 +120,19 @@ int64_t __wrap_transfer_round_trip(const struct transfer *t)
 }
 
 /* The index page, the one thing that is asked for beside items. */
-int __wrap_transfer_get(struct transfer *t, const struct transfer_request *request,
-                        struct transfer_response *ret, struct err *err);
-int __wrap_transfer_get(struct transfer *t, const struct transfer_request *request,
-                        struct transfer_response *ret, struct err *err)
+int __wrap_transfer_get(struct transfer *t, const char *target, const struct http_get *get,
+                        struct http_response *ret, struct err *err);
+int __wrap_transfer_get(struct transfer *t, const char *target, const struct http_get *get,
+                        struct http_response *ret, struct err *err)
 {
     static const char piece[65536];
     (void)t;
+    (void)target;
     world.pages++;
-    *ret = (struct transfer_response){.status = 200};
+    *ret = (struct http_response){.status = 200};
     fd_wait(-1, 0, clock_deadline(world.page_ms), -1, NULL);
     for (int i = 0; i < (world.endless ? 1000 : 1); i++)
-        if (request->body(request->ctx, piece, sizeof piece, err) < 0)
+        if (get->body(get->ctx, piece, sizeof piece, err) < 0)
             return -1;
     assert_false(world.endless);
     return 0;

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "cli/pprof/pprof.h"
-#include "fetch/url.h"
+#include "http/http.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 

@@ -1,6 +1,4 @@
-/* URLs of profiles, accepted and changed as Go's pprof does. Source: cmd/pprof of Go, adjustURL; google/pprof
- * internal/symbolz. */
-#include "fetch/url.h"
+#include "cli/pprof/profile_url.h"
 
 #include <curl/curl.h>
 #include <stdio.h>
@@ -11,22 +9,6 @@
 
 /* The default path is Go's handler for CPU profiles. */
 #define CPU_HANDLER "/debug/pprof/profile"
-
-char *url_shown(const char *url)
-{
-    CURLU *u = curl_url();
-    char *shown = NULL, *password = NULL, *ret = NULL;
-    if (u && curl_url_set(u, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK) {
-        if (curl_url_get(u, CURLUPART_PASSWORD, &password, 0) == CURLUE_OK)
-            curl_url_set(u, CURLUPART_PASSWORD, "xxxxx", 0);
-        if (curl_url_get(u, CURLUPART_URL, &shown, 0) == CURLUE_OK)
-            ret = strdup(shown);
-    }
-    curl_free(shown);
-    curl_free(password);
-    curl_url_cleanup(u);
-    return ret;
-}
 
 /* ---- profile URLs -------------------------------------------------------------------------------------- */
 
@@ -87,7 +69,7 @@ static int adjust_url(CURLU *u, long *seconds, char **ret, struct err *err)
     return *ret ? 0 : err_nomem(err);
 }
 
-int url_of_profile(const char *text, long *seconds, char **ret, struct err *err)
+int profile_url_adjust(const char *text, long *seconds, char **ret, struct err *err)
 {
     CURLU *u = curl_url();
     int rc = 0;
@@ -126,7 +108,7 @@ static char *symbol_path(const char *path)
     return asprintf(&ret, "%.*s/%s", (int)n, path, name) < 0 ? NULL : ret;
 }
 
-char *url_of_symbols(const char *source)
+char *profile_url_symbols(const char *source)
 {
     CURLU *u = curl_url();
     char *path = NULL, *beside = NULL, *url = NULL, *ret = NULL;

@@ -1,24 +1,18 @@
 /*
- * Fetches profiles and symbols by URL, as Go's pprof does: for URLs outside of any inventory. The caller
- * interprets the answer.
+ * One request to any URL that the user names, as Go's pprof sends it: with the user's settings for libcurl,
+ * such as a proxy of the environment. The caller interprets the answer.
  *
- * Source: cmd/pprof of Go; google/pprof internal/driver/fetch.go and internal/symbolz.
+ * Source: google/pprof internal/driver/fetch.go and internal/symbolz.
  */
-#ifndef FETCH_URL_H
-#define FETCH_URL_H
+#ifndef HTTP_URL_H
+#define HTTP_URL_H
+
+#include <stdbool.h>
 
 #include "base/base.h"
 
 /* The URL without its password, for output: a new string, or NULL. */
 char *url_shown(const char *url);
-
-/* The URL for a profile's request: with `?seconds=` if *seconds is positive, and with Go's handler for CPU
- * profiles if the URL has no path. If *seconds is not positive, it becomes the value in the URL. *ret: a new
- * string; untouched if the text is not a URL. */
-int url_of_profile(const char *text, long *seconds, char **ret, struct err *err);
-
-/* The URL of the symbols on the server of this profile: a new string, or NULL. */
-char *url_of_symbols(const char *profile);
 
 struct url_request {
     const char *url; /* http, https, or https+insecure: without checking the certificate */
@@ -36,7 +30,7 @@ struct url_answer {
 };
 
 /* Sends the request, and follows up to ten redirects to http and https. -1 if there was no complete answer:
- * ERR_TIMEOUT if it took too long. May be called from any thread after fetch_global_init. The caller releases
+ * ERR_TIMEOUT if it took too long. May be called from any thread after http_global_init. The caller releases
  * the body. */
 int url_ask(const struct url_request *request, struct url_answer *ret, struct err *err);
 

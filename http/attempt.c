@@ -1,0 +1,329 @@
+/*
+ * libcurl repeats a request by itself if a kept-alive connection turns out to be closed. That could create a
+ * second issue or upload a second file. So each request but a GET opens a new connection, on which libcurl
+ * does not repeat it.
+ */
+#include "http/client.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "http/url_origin.h"
+#include "base/banned.h"
+
+/* The time limit of an exchange without a file, as a multiple of `silence_ms`. */
+#define ANSWER_PATIENCE 4
+
+struct attempt {
+    struct http *http;
+    const struct http_request *request;
+    struct http_answer *answer;
+    struct http_exchange exchange;
+    struct curl_slist *headers;
+    curl_mime *mime;
+    uint64_t offset; /* bytes of the file that libcurl has read */
+    uint64_t taken;  /* bytes given to the request's `body` */
+};
+
+void http_mask(const struct http *h, char *text)
+{
+    if (h->token && h->token->len)
+        secret_mask(text, h->token->text);
+}
+
+/* ---- callbacks ----------------------------------------------------------------------------------------- */
+
+static size_t on_read(char *p, size_t size, size_t n, void *ctx)
+{
+    struct attempt *x = ctx;
+    const struct http_file *f = x->request->file;
+    size_t want = size * n;
+    if (f->size - x->offset < want)
+        want = (size_t)(f->size - x->offset);
+    if (want == 0)
+        return 0;
+    ssize_t got = pread(f->fd, p, want, (off_t)x->offset);
+    if (got <= 0) {
+        if (got < 0)
+            err_sys(&x->exchange.failure, "cannot read the bundle");
+        else
+            err_set(&x->exchange.failure, ERR_LOCAL_IO, "the bundle became shorter while it was sent");
+        return CURL_READFUNC_ABORT;
+    }
+    x->offset += (uint64_t)got;
+    x->exchange.moved += (uint64_t)got;
+    return (size_t)got;
+}
+
+static int on_seek(void *ctx, curl_off_t offset, int origin)
+{
+    struct attempt *x = ctx;
+    if (origin != SEEK_SET || offset < 0)
+        return CURL_SEEKFUNC_CANTSEEK;
+    x->offset = (uint64_t)offset;
+    return CURL_SEEKFUNC_OK;
+}
+
+/* Returns the value of a header line if it begins with `name`, which includes the colon; else NULL. */
+static const char *header_value(const char *line, size_t n, const char *name, size_t *ret_n)
+{
+    size_t length = strlen(name);
+    if (n < length || strncasecmp(line, name, length) != 0)
+        return NULL;
+    *ret_n = n - length;
+    return line + length;
+}
+
+static void on_header(void *ctx, const char *p, size_t n)
+{
+    struct attempt *x = ctx;
+    size_t m = 0;
+    const char *value = header_value(p, n, "retry-after:", &m);
+    if (value)
+        text_printable(x->answer->asked_wait, sizeof x->answer->asked_wait, value, m);
+}
+
+static int pass_to_sink(struct attempt *x, const char *p, size_t n, struct err *err)
+{
+    const struct http_request *r = x->request;
+    if (n > r->limit - x->taken)
+        return err_set(err, ERR_FAILED, "the answer is larger than %llu bytes", (unsigned long long)r->limit);
+    x->taken += n;
+    return r->body(r->ctx, p, n, err);
+}
+
+static int on_body(void *ctx, const char *p, size_t n, struct err *err)
+{
+    struct attempt *x = ctx;
+    long status = 0;
+    curl_easy_getinfo(x->http->handle.easy, CURLINFO_RESPONSE_CODE, &status);
+    if (x->request->body && status == 200)
+        return pass_to_sink(x, p, n, err);
+    buf_add(&x->answer->body, p, n);
+    return buf_check(&x->answer->body, "the answer", err);
+}
+
+static void on_progress(void *ctx)
+{
+    const struct attempt *x = ctx;
+    const struct http_options *o = &x->http->options;
+    if (o->progress && x->request->file)
+        o->progress(o->ctx, x->offset, x->request->file->size);
+}
+
+/* ---- the request --------------------------------------------------------------------------------------- */
+
+static bool add_json(curl_mime *mime, const char *json)
+{
+    curl_mimepart *part = curl_mime_addpart(mime);
+    return curl_mime_name(part, "JSON") == CURLE_OK && curl_mime_type(part, "application/json") == CURLE_OK &&
+           curl_mime_data(part, json, CURL_ZERO_TERMINATED) == CURLE_OK;
+}
+
+static bool add_file(struct attempt *x, const struct http_file *f)
+{
+    curl_mimepart *part = curl_mime_addpart(x->mime);
+    return curl_mime_name(part, f->part) == CURLE_OK && curl_mime_filename(part, f->name) == CURLE_OK &&
+           curl_mime_type(part, "application/octet-stream") == CURLE_OK &&
+           curl_mime_data_cb(part, (curl_off_t)f->size, on_read, on_seek, NULL, x) == CURLE_OK;
+}
+
+static int set_form(struct attempt *x)
+{
+    const struct http_file *f = x->request->file;
+    x->mime = curl_mime_init(x->http->handle.easy);
+    if (!x->mime || (f->json && !add_json(x->mime, f->json)) || !add_file(x, f))
+        return CURLE_OUT_OF_MEMORY;
+    return curl_easy_setopt(x->http->handle.easy, CURLOPT_MIMEPOST, x->mime) == CURLE_OK ? 0
+                                                                                         : CURLE_FAILED_INIT;
+}
+
+/* Sets a file as the body. libcurl needs other options for a POST than for a PUT. */
+static int set_raw_body(struct attempt *x)
+{
+    CURL *e = x->http->handle.easy;
+    curl_off_t size = (curl_off_t)x->request->file->size;
+    int failed = 0;
+    failed |= curl_easy_setopt(e, CURLOPT_READDATA, x);
+    failed |= curl_easy_setopt(e, CURLOPT_SEEKDATA, x);
+    if (strcmp(x->request->method, "POST") == 0) {
+        failed |= curl_easy_setopt(e, CURLOPT_POST, 1L);
+        failed |= curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, size);
+    } else {
+        failed |= curl_easy_setopt(e, CURLOPT_UPLOAD, 1L);
+        failed |= curl_easy_setopt(e, CURLOPT_INFILESIZE_LARGE, size);
+    }
+    return failed;
+}
+
+static int add_header(struct curl_slist **list, const char *header)
+{
+    struct curl_slist *longer = curl_slist_append(*list, header);
+    if (!longer)
+        return CURLE_OUT_OF_MEMORY;
+    *list = longer;
+    return 0;
+}
+
+void http_headers_free(struct curl_slist *headers)
+{
+    for (const struct curl_slist *i = headers; i; i = i->next)
+        explicit_bzero(i->data, strlen(i->data));
+    curl_slist_free_all(headers);
+}
+
+static int set_headers(struct attempt *x, bool bare)
+{
+    const struct http_request *r = x->request;
+    int failed = x->http->auth && !bare ? add_header(&x->headers, x->http->auth->data) : 0;
+    failed |= add_header(&x->headers, r->body ? "Accept: */*" : "Accept: application/json");
+    if (r->json)
+        failed |= add_header(&x->headers, "Content-Type: application/json");
+    else if (r->file && !r->file->part)
+        failed |= add_header(&x->headers, "Content-Type: application/octet-stream");
+    failed |= curl_easy_setopt(x->http->handle.easy, CURLOPT_HTTPHEADER, x->headers);
+    return failed;
+}
+
+static int set_body(struct attempt *x)
+{
+    CURL *e = x->http->handle.easy;
+    const struct http_request *r = x->request;
+    int failed = 0;
+    failed |= curl_easy_setopt(e, CURLOPT_HTTPGET, 1L);
+    if (r->json) {
+        failed |= curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(r->json));
+        failed |= curl_easy_setopt(e, CURLOPT_POSTFIELDS, r->json);
+    } else if (r->file) {
+        failed |= curl_easy_setopt(e, CURLOPT_POSTFIELDS, NULL);
+        failed |= r->file->part ? set_form(x) : set_raw_body(x);
+    }
+    failed |= curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, r->method);
+    return failed;
+}
+
+/* Any authority may have certified a store, so a bare request also trusts the system's authorities. Only TLS
+ * may use a proxy of the environment, because the proxy cannot read it; plain HTTP goes to loopback. */
+static int set_target(const struct attempt *x, const struct http_target *t)
+{
+    CURL *e = x->http->handle.easy;
+    bool https = strncasecmp(t->url, "https://", 8) == 0;
+    int failed = curl_easy_setopt(e, CURLOPT_URL, t->url);
+    failed |= curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, https ? "https" : "http");
+    failed |= curl_easy_setopt(e, CURLOPT_PROXY, https ? NULL : "");
+    if (x->http->ca)
+        failed |=
+            curl_easy_setopt(e, CURLOPT_CAPATH, t->bare ? curl_version_info(CURLVERSION_NOW)->capath : NULL);
+    return failed;
+}
+
+static int prepare_request(struct attempt *x, const struct http_target *target, struct err *err)
+{
+    CURL *e = x->http->handle.easy;
+    bool safe = strcmp(x->request->method, "GET") == 0;
+    int failed = set_target(x, target);
+    failed |= curl_easy_setopt(e, CURLOPT_FRESH_CONNECT, safe ? 0L : 1L);
+    failed |= curl_easy_setopt(e, CURLOPT_READFUNCTION, on_read);
+    failed |= curl_easy_setopt(e, CURLOPT_SEEKFUNCTION, on_seek);
+    failed |= set_body(x);
+    failed |= set_headers(x, target->bare);
+    return failed ? http_set_error(x->http, HTTP_FAILURE_UNSENT, err) : 0;
+}
+
+/* ---- the result ---------------------------------------------------------------------------------------- */
+
+/* A body that libcurl has read to its end may still be in the kernel, but counts as sent. */
+static enum http_sent find_sent(const struct attempt *x)
+{
+    long request = 0;
+    curl_easy_getinfo(x->http->handle.easy, CURLINFO_REQUEST_SIZE, &request);
+    if (request == 0)
+        return HTTP_SENT_NOTHING;
+    return x->request->file && x->offset < x->request->file->size ? HTTP_SENT_PART : HTTP_SENT_WHOLE;
+}
+
+static void fill_answer(struct attempt *x)
+{
+    struct http_answer *a = x->answer;
+    long status = 0;
+    const char *type = NULL, *location = NULL;
+    curl_easy_getinfo(x->http->handle.easy, CURLINFO_RESPONSE_CODE, &status);
+    curl_easy_getinfo(x->http->handle.easy, CURLINFO_CONTENT_TYPE, &type);
+    curl_easy_getinfo(x->http->handle.easy, CURLINFO_REDIRECT_URL, &location);
+    a->status = status >= 200 ? (int)status : 0;
+    a->sent = find_sent(x);
+    a->file_sent = x->offset;
+    if (type)
+        text_printable(a->content_type, sizeof a->content_type, type, strlen(type));
+    if (location)
+        url_origin_strip(location, a->location, sizeof a->location);
+    if (a->body.len > 0)
+        http_mask(x->http, a->body.data);
+    a->body.len = strlen(buf_str(&a->body));
+    http_mask(x->http, a->content_type);
+    http_mask(x->http, a->location);
+    http_mask(x->http, a->asked_wait);
+}
+
+/* No answer within the time, or no more of it. */
+static int set_slow_error(const struct attempt *x, struct err *err)
+{
+    char over[32];
+    text_duration(over, sizeof over, x->http->silence_ms);
+    const struct http_file *f = x->request->file;
+    if (x->exchange.headers_size == 0 && (!f || x->offset == f->size))
+        return err_set(err, ERR_TIMEOUT, "no answer: nothing came for %s", over);
+    return err_set(err, ERR_TIMEOUT, "it stopped in the middle: less than %d bytes moved in %s",
+                   HTTP_TRICKLE_BYTES, over);
+}
+
+static int set_failure(const struct attempt *x, enum http_failure failure, struct err *err)
+{
+    if (failure == HTTP_FAILURE_TRICKLE)
+        return set_slow_error(x, err);
+    if (failure != HTTP_FAILURE_CALLBACK)
+        return http_set_error(x->http, failure, err);
+    if (err)
+        *err = x->exchange.failure;
+    return -1;
+}
+
+/* No byte moves while the tracker processes the request, so that time counts too. */
+static int run_attempt(struct attempt *x, struct err *err)
+{
+    struct http *h = x->http;
+    bool bounded = !x->request->body && !x->request->file;
+    x->exchange = (struct http_exchange){.handle = &h->handle,
+                                         .cancel_fd = h->options.cancel_fd,
+                                         .limit_ms = bounded ? ANSWER_PATIENCE * h->silence_ms : 0,
+                                         .trickle_ms = h->silence_ms,
+                                         .ctx = x,
+                                         .header = on_header,
+                                         .body = on_body,
+                                         .progress = on_progress};
+    enum http_failure failure = http_exchange_run(&x->exchange);
+    fill_answer(x);
+    on_progress(x);
+    /* A server that refuses a large body need not read all of it: its answer counts. */
+    bool refused =
+        x->answer->status >= 400 && (failure == HTTP_FAILURE_SEND || failure == HTTP_FAILURE_RECEIVE);
+    return failure == HTTP_FAILURE_NONE || refused ? 0 : set_failure(x, failure, err);
+}
+
+int http_attempt(struct http *h, const struct http_request *request, const struct http_target *target,
+                 struct http_answer *ret, struct err *err)
+{
+    struct attempt x = {.http = h, .request = request, .answer = ret};
+    int rc = prepare_request(&x, target, err);
+    if (rc == 0)
+        rc = run_attempt(&x, err);
+    curl_easy_setopt(h->handle.easy, CURLOPT_MIMEPOST, NULL);
+    curl_easy_setopt(h->handle.easy, CURLOPT_HTTPHEADER, NULL);
+    curl_mime_free(x.mime);
+    http_headers_free(x.headers);
+    return rc;
+}

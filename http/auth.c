@@ -1,0 +1,66 @@
+#include "http/auth.h"
+
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/banned.h"
+
+#define CHUNK 65536
+#define ENCODED_SIZE (2 * (SECRET_MAX + 300))
+
+/* The base64 text of Basic authentication; "" for a token. The caller wipes it. */
+static void encode_basic(const struct http_auth *auth, char dst[static ENCODED_SIZE])
+{
+    char plain[SECRET_MAX + 300];
+    *dst = '\0';
+    if (!auth->user)
+        return;
+    int n = snprintf(plain, sizeof plain, "%.255s:%s", auth->user, auth->secret->text);
+    EVP_EncodeBlock((unsigned char *)dst, (const unsigned char *)plain, n);
+    explicit_bzero(plain, sizeof plain);
+}
+
+void http_auth_mask(const struct http_auth *auth, char *text)
+{
+    char encoded[ENCODED_SIZE];
+    if (!auth->secret || !auth->secret->len)
+        return;
+    secret_mask(text, auth->secret->text);
+    encode_basic(auth, encoded);
+    secret_mask(text, encoded);
+    explicit_bzero(encoded, sizeof encoded);
+}
+
+static bool contains(const char *p, size_t n, const char *needle)
+{
+    size_t length = strlen(needle);
+    return length > 0 && memmem(p, n, needle, length) != NULL;
+}
+
+int http_auth_reflected(const struct http_auth *auth, int fd, bool *ret_reflected)
+{
+    char encoded[ENCODED_SIZE], room[CHUNK + ENCODED_SIZE];
+    bool found = false;
+    size_t kept = 0;
+    ssize_t n = 1;
+    if (!auth->secret || !auth->secret->len) {
+        *ret_reflected = false;
+        return 0;
+    }
+    encode_basic(auth, encoded);
+    for (off_t at = 0; !found && (n = pread(fd, room + kept, CHUNK, at)) > 0; at += n) {
+        size_t size = kept + (size_t)n;
+        found = contains(room, size, auth->secret->text) || contains(room, size, encoded);
+        /* The secret may begin at the end of this piece. */
+        kept = size < ENCODED_SIZE ? size : ENCODED_SIZE;
+        memmove(room, room + size - kept, kept);
+    }
+    explicit_bzero(encoded, sizeof encoded);
+    explicit_bzero(room, sizeof room);
+    if (n < 0)
+        return -1;
+    *ret_reflected = found;
+    return 0;
+}

@@ -1,0 +1,20 @@
+/* Credentials of a server, and their copies in what the server answers. */
+#ifndef HTTP_AUTH_H
+#define HTTP_AUTH_H
+
+#include <stdbool.h>
+
+#include "base/base.h"
+
+struct http_auth {
+    const char *user;            /* Basic authentication; NULL: a bearer token */
+    const struct secret *secret; /* NULL: none */
+};
+
+/* Masks the secret, plain and as encoded in a header, in text that the server sent. */
+void http_auth_mask(const struct http_auth *auth, char *text);
+
+/* Whether the file at fd, from its beginning, contains the secret, plain or encoded. -1: read error. */
+int http_auth_reflected(const struct http_auth *auth, int fd, bool *ret_reflected);
+
+#endif

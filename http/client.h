@@ -1,0 +1,38 @@
+/* The client of http.h: one attempt at a request (attempt.c), or its description in a dry run (dry_run.c).
+ * For this folder only. */
+#ifndef HTTP_CLIENT_H
+#define HTTP_CLIENT_H
+
+#include "http/exchange.h"
+
+struct http {
+    struct http_handle handle;
+    struct curl_slist *auth; /* the header with the token; it owns a copy */
+    char *base;
+    const char *ca;
+    const struct secret *token;
+    struct http_options options;
+    int64_t silence_ms, patience_ms;
+};
+
+/* The destination of one attempt. */
+struct http_target {
+    char *url;
+    bool bare; /* a redirect has left the client's origin: send no token */
+};
+
+/* One attempt. ret->body is initialised; this sets the other members. */
+int http_attempt(struct http *h, const struct http_request *request, const struct http_target *target,
+                 struct http_answer *ret, struct err *err);
+
+/* Replaces http_attempt in a dry run: reports the request, and returns its `dry` answer. */
+int http_pretend(const struct http *h, const struct http_request *request, struct http_answer *ret,
+                 struct err *err);
+
+/* Sets the error for a failure that is not the caller's; always -1. */
+int http_set_error(const struct http *h, enum http_failure failure, struct err *err);
+
+/* Frees headers, one of which has the token, and wipes it. */
+void http_headers_free(struct curl_slist *headers);
+
+#endif

@@ -1,0 +1,78 @@
+/* http/auth.c: a server's secret in its answers. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+
+#include "http/http.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+static void secrets_are_masked(void **state)
+{
+    (void)state;
+    struct secret secret = {.text = "s3cr3t-token", .len = 12};
+    struct http_auth auth = {.secret = &secret};
+    char text[200] = "you sent Bearer s3cr3t-token, s3cr3t-token";
+    http_auth_mask(&auth, text);
+    assert_string_equal(text, "you sent Bearer ***, ***");
+    snprintf(text, sizeof text, "cut in the middle of s3cr3t-t...");
+    http_auth_mask(&auth, text);
+    assert_string_equal(text, "cut in the middle of ***...");
+    snprintf(text, sizeof text, "cut in the middle of s3cr3t");
+    http_auth_mask(&auth, text);
+    assert_string_equal(text, "cut in the middle of ***");
+    auth.user = "ann";
+    /* base64 of ann:s3cr3t-token */
+    snprintf(text, sizeof text, "Basic YW5uOnMzY3IzdC10b2tlbg== and s3cr3t-token");
+    http_auth_mask(&auth, text);
+    assert_string_equal(text, "Basic *** and ***");
+    auth.user = NULL;
+    snprintf(text, sizeof text, "a title of \"Bearer s3cr3t-t...\", not a profile");
+    http_auth_mask(&auth, text);
+    assert_string_equal(text, "a title of \"Bearer ***...\", not a profile");
+    struct secret blanks = {.text = "abc  defghijk", .len = 13};
+    snprintf(text, sizeof text, "Bearer abc defghijk and abc  defghijk");
+    auth.secret = &blanks;
+    http_auth_mask(&auth, text);
+    assert_string_equal(text, "Bearer *** and ***");
+    snprintf(text, sizeof text, "nothing");
+    auth.secret = NULL;
+    http_auth_mask(&auth, text);
+    assert_string_equal(text, "nothing");
+}
+
+/* The answer on an unreadable file leaves the result untouched. */
+static void finds_the_secret_in_a_file(void **state)
+{
+    static const char line[] = "GET / HTTP/1.1, Authorization: Bearer hunter2";
+    struct secret secret = {.text = "hunter2", .len = 7};
+    struct http_auth auth = {.secret = &secret}, none = {0};
+    struct err err = ERR_INIT;
+    bool found = false;
+    char *path = scratch_file(*state, "page", line, sizeof line - 1);
+    int fd = file_open(path, &err);
+    assert_true(fd >= 0);
+    assert_int_equal(http_auth_reflected(&auth, fd, &found), 0);
+    assert_true(found);
+    assert_int_equal(http_auth_reflected(&auth, -1, &found), -1);
+    assert_true(found);
+    assert_int_equal(http_auth_reflected(&none, fd, &found), 0);
+    assert_false(found);
+    fd_close(&fd);
+    free(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(secrets_are_masked),
+        SCRATCH(finds_the_secret_in_a_file),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
