@@ -7,7 +7,6 @@
 
 #include "bundle/bundle.h"
 #include "cli/args/command.h"
-#include "fetch/fetch.h"
 #include "page/page.h"
 #include "cli/term/exit.h"
 #include "cli/pprof/pprof.h"
