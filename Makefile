@@ -79,7 +79,7 @@ fuzzers := $(fuzzer_sources:%.c=$(out)/%)
 Q := $(if $(V),,@)
 say = @$(if $(V),:,printf '%-6s %s\n' '$(1)' '$(2)')
 
-.PHONY: all program pages libraries help deps check demo units e2e browser pictures captures lint bench bench-ssh bench-handoff
+.PHONY: all program pages libraries help deps check demo units e2e e2e-programs browser pictures captures lint bench bench-ssh bench-handoff
 .PHONY: benches bench-pprof bench-report bench-fleet clean install uninstall
 .PHONY: format fuzzers fuzz fuzz-corpus quick cost coverage check-long valgrind ssh-table
 .DELETE_ON_ERROR:
@@ -253,9 +253,12 @@ build/rig/softkey.so: tests/rig/softkey.c
 	$(Q)$(CC) $(CPPFLAGS) -std=c17 -O2 -g $(warnings) $(hardening) -shared \
 	    -Wl,-z,relro,-z,now,-z,noexecstack -o $@ $< $(shell pkg-config --cflags --libs libcrypto)
 
+e2e_programs := $(out)/profgrab $(pages) build/fixture/rude build/fixture/gitlab build/fixture/ailing build/rig/softkey.so \
+    $(addprefix $(out)/tests/,handoff copy findings two_captures)
+e2e-programs: $(e2e_programs)
+
 # Each test file has its own sshd and services.
-e2e: $(out)/profgrab $(pages) build/fixture/rude build/fixture/gitlab build/fixture/ailing build/rig/softkey.so \
-    $(out)/tests/handoff $(out)/tests/copy $(out)/tests/findings $(out)/tests/two_captures
+e2e: $(e2e_programs)
 	PROFGRAB=$(CURDIR)/$(out)/profgrab TWO_CAPTURES=$(CURDIR)/$(out)/tests/two_captures \
 	    HANDOFF=$(CURDIR)/$(out)/tests/handoff COPY=$(CURDIR)/$(out)/tests/copy \
 	    FINDINGS=$(CURDIR)/$(out)/tests/findings $(sanitizer_env) \

@@ -1,30 +1,68 @@
-# What tools/check and tools/check-long share: running stages one after the other, each with its time, and one closing line.
+# What tools/check, tools/check-long and tools/quick share: running stages, each with its time, and one closing line.
 #
 # A stage that fails does not keep the later ones from running, unless they need what it makes. Tests write TAP
 # (`ok 1 - name`, `not ok 2 - name`) into the logs' directory; the closing line counts them.
 # shellcheck shell=bash
 
-# stages_begin DIR: the logs go there; what it held is removed.
+# stages_begin DIR: the logs go there; older ones are removed.
 stages_begin() {
     logs=$1
     rm -rf "$logs"
     mkdir -p "$logs"
     jobs=$(getconf _NPROCESSORS_ONLN)
     failed_stages=()
-    trap 'echo; echo interrupted; exit 130' INT TERM
+    declare -gA stages_beside=()
+    trap stages_interrupted INT TERM
+}
+
+# Ends the stages that run beside the others: each has a process group of its own, which Ctrl-C does not reach.
+stages_interrupted() {
+    local name
+    for name in "${!stages_beside[@]}"; do
+        kill -TERM -- "-${stages_beside[$name]}" 2>/dev/null
+    done
+    wait
+    echo
+    echo interrupted
+    exit 130
 }
 
 # stage NAME COMMAND...: runs it with its output in a log; shows the log when it fails.
 stage() {
+    stage_run "$@"
+    stage_report "$1"
+}
+
+# stage_beside NAME COMMAND...: starts a stage that runs beside the following ones; stage_await NAME reports it.
+stage_beside() {
+    set -m
+    stage_run "$@" &
+    set +m
+    stages_beside[$1]=$!
+}
+
+stage_await() { # NAME
+    wait "${stages_beside[$1]}"
+    unset "stages_beside[$1]"
+    stage_report "$1"
+}
+
+stage_run() { # NAME COMMAND...
     local name=$1 start=$SECONDS code=0
     shift
     "$@" >"$logs/$name.log" 2>&1 </dev/null || code=$?
+    echo "$code $((SECONDS - start))" >"$logs/$name.result"
+}
+
+stage_report() { # NAME
+    local name=$1 code seconds
+    read -r code seconds <"$logs/$name.result"
     if ((code == 0)); then
-        printf '%-24s ok      %4d s\n' "$name" $((SECONDS - start))
+        printf '%-24s ok      %4d s\n' "$name" "$seconds"
         return 0
     fi
-    printf '%-24s FAILED  %4d s\n' "$name" $((SECONDS - start))
-    # Of tests the failures tell more than the end.
+    printf '%-24s FAILED  %4d s\n' "$name" "$seconds"
+    # The failed tests explain more than the end of the log.
     { grep -A 30 '^not ok' "$logs/$name.log" || tail -n 60 "$logs/$name.log"; } | head -n 120 | sed 's/^/    /'
     failed_stages+=("$name")
     return 1
