@@ -11,7 +11,7 @@
 #include "pprof/job.h"
 #include "pprof/regex.h"
 #include "pprof/source.h"
-#include "pprof/source_path.h"
+#include "pprof/trim.h"
 #include "base/banned.h"
 
 /* The lines of context around the first and the last line with a value. */

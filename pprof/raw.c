@@ -7,10 +7,59 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "pprof/duration.h"
 #include "pprof/formats.h"
 #include "pprof/job.h"
 #include "base/banned.h"
+
+#define DURATION_TEXT 40
+
+/* Writes a value in 10^-digits of a unit, such as "1.5ms", without trailing zeros. */
+static size_t write_decimal(char *dst, size_t cap, uint64_t v, unsigned digits, const char *unit)
+{
+    uint64_t whole = 1;
+    for (unsigned i = 0; i < digits; i++)
+        whole *= 10;
+    int n = snprintf(dst, cap, "%llu.%0*llu", (unsigned long long)(v / whole), (int)(digits ? digits : 1),
+                     (unsigned long long)(v % whole));
+    while (dst[n - 1] == '0')
+        n--;
+    n -= dst[n - 1] == '.';
+    return (size_t)n + (size_t)snprintf(dst + n, cap - (size_t)n, "%s", unit);
+}
+
+/* Writes a duration as Go prints it: "1h2m3.5s", "1.5ms" or "0s". Returns the length. */
+static size_t write_duration(char dst[DURATION_TEXT], int64_t ns)
+{
+    uint64_t v = ns < 0 ? -(uint64_t)ns : (uint64_t)ns, seconds = v / 1000000000;
+    size_t n = 0;
+    if (v == 0)
+        return (size_t)snprintf(dst, DURATION_TEXT, "0s");
+    if (ns < 0)
+        dst[n++] = '-';
+    if (v < 1000)
+        return n + write_decimal(dst + n, DURATION_TEXT - n, v, 0, "ns");
+    if (v < 1000000)
+        return n + write_decimal(dst + n, DURATION_TEXT - n, v, 3, "\xc2\xb5s");
+    if (v < 1000000000)
+        return n + write_decimal(dst + n, DURATION_TEXT - n, v, 6, "ms");
+    if (seconds >= 3600)
+        n += (size_t)snprintf(dst + n, DURATION_TEXT - n, "%lluh", (unsigned long long)(seconds / 3600));
+    if (seconds >= 60)
+        n += (size_t)snprintf(dst + n, DURATION_TEXT - n, "%llum", (unsigned long long)(seconds / 60 % 60));
+    return n + write_decimal(dst + n, DURATION_TEXT - n, v % 60000000000, 9, "s");
+}
+
+/* The first n characters, like %.nv. */
+static struct str first_characters(struct str s, size_t n)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        if (((unsigned char)s.p[i] & 0xc0) == 0x80)
+            continue;
+        if (n-- == 0)
+            return (struct str){s.p, i};
+    }
+    return s;
+}
 
 /* ---- the header ---------------------------------------------------------------------------------------- */
 
@@ -58,9 +107,9 @@ static void write_header(struct job *j)
         write_time(j);
     if (p->duration_ns) {
         char text[DURATION_TEXT];
-        size_t n = duration_text(text, p->duration_ns);
+        size_t n = write_duration(text, p->duration_ns);
         out_text(j->out, "Duration: ");
-        out_str(j->out, duration_cut((struct str){text, n}, 4));
+        out_str(j->out, first_characters((struct str){text, n}, 4));
         out_text(j->out, "\n");
     }
 }

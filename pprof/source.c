@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "pprof/filter.h"
-#include "pprof/source_path.h"
 #include "base/banned.h"
 
 /* The limit of all cached files together. Above it, the cache is cleared. */
@@ -329,4 +328,44 @@ int sources_get(struct sources *s, uint32_t path, const struct source_lines **re
     *ret = &f->lines;
     *ret_wrong = f->wrong;
     return 0;
+}
+
+/* ---- the names of files ---- */
+
+/* The position after `/NAME/` in a path, or NULL. */
+static const char *find_after(struct str path, struct str name)
+{
+    for (size_t at = 0; at + name.n + 2 <= path.n; at++)
+        if (path.p[at] == '/' && path.p[at + name.n + 1] == '/' &&
+            memcmp(path.p + at + 1, name.p, name.n) == 0)
+            return path.p + at + name.n + 2;
+    return NULL;
+}
+
+/* The length of a prefix of the path, with its slash; 0 if it is no prefix. */
+static size_t prefix_length(struct str path, struct str trim)
+{
+    bool slash = trim.n && trim.p[trim.n - 1] == '/';
+    if (path.n < trim.n + !slash || memcmp(path.p, trim.p, trim.n) != 0 || (!slash && path.p[trim.n] != '/'))
+        return 0;
+    return trim.n + !slash;
+}
+
+struct str source_trim(struct str path, const char *trim_path, const char *source_path)
+{
+    static const char usual[] = "/proc/self/cwd/./:/proc/self/cwd/";
+    struct str piece;
+    const char *rest = path_list(trim_path) ? NULL : path_list(source_path);
+    while (path_list_next(&rest, &piece)) {
+        const char *found = find_after(path, path_base(piece));
+        if (found)
+            return (struct str){found, path.n - (size_t)(found - path.p)};
+    }
+    for (int i = 0; i < 2; i++)
+        for (rest = i ? usual : path_list(trim_path); path_list_next(&rest, &piece);) {
+            size_t n = prefix_length(path, piece);
+            if (n)
+                return (struct str){path.p + n, path.n - n};
+        }
+    return path;
 }

@@ -37,4 +37,8 @@ void sources_free(struct sources *s);
 int sources_get(struct sources *s, uint32_t path, const struct source_lines **ret, const char **ret_wrong,
                 struct err *err);
 
+/* The end of a file's name that trim_path and source_path, lists of directories, leave: without the part that
+ * depends on the machine that compiled the file. */
+struct str source_trim(struct str path, const char *trim_path, const char *source_path);
+
 #endif

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "pprof/source_path.h"
+#include "pprof/trim.h"
 #include "base/banned.h"
 
 int stacks_init(struct stacks *s, struct job *j)

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "pprof/graph_tags.h"
-#include "pprof/source_path.h"
+#include "pprof/source.h"
 #include "pprof/trim.h"
 #include "base/banned.h"
 
@@ -120,4 +120,16 @@ int trim_graph(struct job *j, struct graph *g, struct graph_tags *tags)
     j->edges_dropped = graph_drop_edges(g, edge_cutoff);
     choose_unit(j, g);
     return tags && !options.tree ? graph_drop_redundant(g, j->err) : 0;
+}
+
+int trim_paths(struct job *j)
+{
+    struct profile *p = j->profile;
+    for (size_t i = 0; i < p->n_functions; i++) {
+        struct str whole = profile_str(p, p->functions[i].filename);
+        struct str cut = source_trim(whole, j->settings->trim_path, j->settings->source_path);
+        if (cut.n != whole.n && profile_intern(p, cut.p, cut.n, &p->functions[i].filename, j->err) < 0)
+            return -1;
+    }
+    return 0;
 }

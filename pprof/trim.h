@@ -1,4 +1,4 @@
-/* The graph of a report without its smallest parts. */
+/* What a report leaves out: the smallest parts of its graph, and the start of the names of files. */
 #ifndef PPROF_TRIM_H
 #define PPROF_TRIM_H
 
@@ -10,5 +10,8 @@
  * graph_tags_release even after a failure.
  */
 int trim_graph(struct job *j, struct graph *g, struct graph_tags *tags);
+
+/* Shortens the functions' files as the settings trim_path and source_path say (source_trim). */
+int trim_paths(struct job *j);
 
 #endif

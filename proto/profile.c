@@ -1,4 +1,4 @@
-/* The columns of a profile: allocation, growth, release. profile_decode.c parses. */
+/* The columns of a profile: allocation, growth, release. profile_parse.c parses. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,8 +75,6 @@ int profile_intern(struct profile *p, const char *s, size_t n, uint32_t *ret, st
 {
     return strtab_copy(&p->store->strings, (struct str){s, n}, ret, err);
 }
-
-/* ---- columns ---- */
 
 int profile_add_sample_type(struct profile *p, struct profile_value_type type, struct err *err)
 {
@@ -219,36 +217,4 @@ int profile_add_comment(struct profile *p, uint32_t comment, struct err *err)
         return -1;
     p->comments[p->n_comments++] = comment;
     return 0;
-}
-
-/* ---- reading ---- */
-
-/* Decodes a region as profile.proto or a text form. Takes ownership of the region. */
-static int decode_region(struct region *bytes, size_t file_bytes, struct profile **ret, struct err *err)
-{
-    bool other = false;
-    int rc = profile_decode(bytes, ret, &other, err);
-    if (rc < 0 && other) {
-        *err = (struct err)ERR_INIT;
-        rc = profile_parse_text(bytes->p, bytes->n, ret, err);
-    }
-    region_release(bytes);
-    if (rc == 0)
-        (*ret)->file_bytes = file_bytes;
-    return rc;
-}
-
-int profile_parse(const void *p, size_t n, uint64_t max_bytes, struct profile **ret, struct err *err)
-{
-    struct region bytes = {0};
-    return region_inflate(p, n, max_bytes, &bytes, err) < 0 ? -1 : decode_region(&bytes, n, ret, err);
-}
-
-int profile_parse_buf(struct buf *from, uint64_t max_bytes, struct profile **ret, struct err *err)
-{
-    struct region bytes = {0};
-    size_t n = from->len;
-    int rc = region_inflate(buf_str(from), n, max_bytes, &bytes, err);
-    buf_release(from);
-    return rc < 0 ? -1 : decode_region(&bytes, n, ret, err);
 }

@@ -16,24 +16,10 @@
 #include "proto/profile_decode.h"
 #include "base/banned.h"
 
-bool decode_no(struct decoder *d, const char *why)
-{
-    return err_set(d->err, ERR_FAILED, "parsing profile: %s", why) == 0;
-}
-
 /* Minimum memory for the columns. Real profiles need up to three bytes for each byte; a hostile one could
  * need fifty. */
 #define ROOM_AT_LEAST ((size_t)64 << 20)
 #define ROOM_FOR(n) ((n) / 2 * 7 > ROOM_AT_LEAST ? (n) / 2 * 7 : ROOM_AT_LEAST)
-
-bool decode_charge(size_t *room, size_t n, size_t size, struct err *err)
-{
-    if (n > *room / size)
-        return err_set(err, ERR_LIMIT,
-                       "parsing profile: it would take more memory than a real profile of its size") == 0;
-    *room -= n * size;
-    return true;
-}
 
 /* ---- the walks ---- */
 

@@ -58,10 +58,20 @@ struct decoder {
  */
 
 /* Sets another reason why the bytes are no profile.proto. Always returns false. */
-bool decode_no(struct decoder *d, const char *why);
+static inline bool decode_no(struct decoder *d, const char *why)
+{
+    return err_set(d->err, ERR_FAILED, "parsing profile: %s", why) == 0;
+}
 
 /* Charges `room` for n elements of `size` bytes. False with ERR_LIMIT if they do not fit. */
-bool decode_charge(size_t *room, size_t n, size_t size, struct err *err);
+static inline bool decode_charge(size_t *room, size_t n, size_t size, struct err *err)
+{
+    if (n > *room / size)
+        return err_set(err, ERR_LIMIT,
+                       "parsing profile: it would take more memory than a real profile of its size") == 0;
+    *room -= n * size;
+    return true;
+}
 
 /* Reads the value of a number field. */
 static inline bool decode_number(const struct wire_field *f, uint64_t *ret)

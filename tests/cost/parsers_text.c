@@ -17,7 +17,6 @@
 #include "handoff/escape.h"
 #include "proto/profile_store.h"
 #include "pprof/filter.h"
-#include "pprof/source_path.h"
 #include "page/data.h"
 #include "pprof/regex.h"
 #include "pprof/pprof.h"

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "pprof/filter.h"
-#include "pprof/source_path.h"
 #include "pprof/source.h"
 #include "base/banned.h"
 

@@ -13,7 +13,6 @@
 
 #include "pprof/filter.h"
 #include "pprof/label_units.h"
-#include "pprof/source_path.h"
 #include "pprof/source.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
