@@ -143,7 +143,26 @@ static bool is_directory(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-int file_mkdirs(const char *path, struct err *err)
+/* Creates a directory, unless it exists. */
+static int make_missing(const char *path, struct strlist *made, struct err *err)
+{
+    struct err why = ERR_INIT;
+    if (is_directory(path))
+        return 0;
+    if (file_mkdir(path, &why) == 0) {
+        if (!made || strlist_add(made, path, err) == 0)
+            return 0;
+        rmdir(path);
+        return -1;
+    }
+    if (is_directory(path))
+        return 0;
+    if (err)
+        *err = why;
+    return -1;
+}
+
+int file_mkdirs(const char *path, struct strlist *made, struct err *err)
 {
     char *part = strdup(path);
     int rc = part ? 0 : err_nomem(err);
@@ -152,18 +171,20 @@ int file_mkdirs(const char *path, struct err *err)
         p += strcspn(p, "/");
         char end = *p;
         *p = '\0';
-        struct err why = ERR_INIT;
-        if (!is_directory(part) && file_mkdir(part, &why) < 0 && !is_directory(part)) {
-            if (err)
-                *err = why;
-            rc = -1;
-        }
+        rc = make_missing(part, made, err);
         *p = end;
         if (!end)
             break;
     }
     free(part);
     return rc;
+}
+
+void file_remove_made(const struct strlist *made)
+{
+    for (size_t i = made->n; i-- > 0;)
+        if (rmdir(made->items[i]) < 0)
+            return;
 }
 
 int file_remove(const char *path, struct err *err)

@@ -14,6 +14,7 @@
 
 #include "base/data/buf.h"
 #include "base/data/err.h"
+#include "base/data/strlist.h"
 
 /* Reads a whole file into `ret` (an initialised buffer whose `max` is the limit). ERR_NOT_FOUND if it does
  * not exist, ERR_FAILED if it is larger than the limit or no regular file. */
@@ -42,8 +43,13 @@ int file_write(const char *path, const void *p, size_t n, struct err *err);
 /* Creates a directory; ERR_EXISTS if the name is taken. */
 int file_mkdir(const char *path, struct err *err);
 
-/* Creates a directory and its missing parents; it may exist. */
-int file_mkdirs(const char *path, struct err *err);
+/* Creates a directory and its missing parents; it may exist. Adds the path of each created directory to
+ * `made`, unless it is NULL, parents first, also after a failure. */
+int file_mkdirs(const char *path, struct strlist *made, struct err *err);
+
+/* Removes the directories that file_mkdirs created, unless they are in use: the last one first, up to one
+ * that is not empty. */
+void file_remove_made(const struct strlist *made);
 
 /* Removes a file or a whole directory and follows no symbolic link. A missing file is no error. */
 int file_remove(const char *path, struct err *err);

@@ -31,6 +31,7 @@ struct workdir {
     char *path;           /* of NAME.partial, for messages */
     char *name;
     char *bundle;
+    struct strlist made; /* the directories that workdir_new created above NAME.partial, parents first */
     bool chosen;
 };
 
@@ -38,11 +39,15 @@ struct workdir {
 struct place {
     char *dir; /* NULL: the working directory */
     char *name;
-    bool chosen; /* by the user, not a default */
+    struct strlist made; /* the directories created for it, parents first */
+    bool chosen;         /* by the user, not a default */
 };
 
+/* Directories that no work directory took over are not needed. */
 static void place_release(struct place *p)
 {
+    file_remove_made(&p->made);
+    strlist_release(&p->made);
     free(p->dir);
     free(p->name);
 }
@@ -87,7 +92,7 @@ static int default_place(const char *output, const char *subject, int64_t utc_ms
 
 /* Checks the directory that the user names. A slash at its end marks a directory: creates it, and its
  * parents, if missing. */
-static int find_directory(const char *output, struct err *err)
+static int find_directory(const char *output, struct strlist *made, struct err *err)
 {
     struct err why = ERR_INIT;
     if (is_directory(output))
@@ -101,7 +106,7 @@ static int find_directory(const char *output, struct err *err)
     while (n > 1 && output[n - 1] == '/')
         n--;
     char *dir = strndup(output, n);
-    int rc = dir ? file_mkdirs(dir, &why) : err_nomem(&why);
+    int rc = dir ? file_mkdirs(dir, made, &why) : err_nomem(&why);
     free(dir);
     if (rc == 0)
         return 0;
@@ -115,7 +120,7 @@ static int find_place(const char *output, const char *subject, int64_t utc_ms, s
 {
     if (output && text_ends_in(output, SUFFIX))
         return chosen_place(output, p, err);
-    if (output && find_directory(output, err) < 0)
+    if (output && find_directory(output, &p->made, err) < 0)
         return -1;
     return default_place(output, subject, utc_ms, p, err);
 }
@@ -136,7 +141,7 @@ static int place_beside(const char *bundle, const char *name, const char *output
                         struct err *err)
 {
     bool beside = !output && file_base(bundle) != bundle;
-    if (output && find_directory(output, err) < 0)
+    if (output && find_directory(output, &p->made, err) < 0)
         return -1;
     p->dir = output ? strdup(output) : beside ? file_dir(bundle) : NULL;
     p->name = text_ends_in(bundle, SUFFIX) ? get_name(bundle) : strdup(name);
@@ -235,8 +240,9 @@ static int make_workdir(const struct place *p, const char *name, struct workdir 
     return -1;
 }
 
-/* Creates the work directory of that name, with the first free number after a default name. */
-static int make_numbered_workdir(const struct place *p, struct workdir **ret, struct err *err)
+/* Creates the work directory of that name, with the first free number after a default name. It takes over the
+ * created directories. */
+static int make_numbered_workdir(struct place *p, struct workdir **ret, struct err *err)
 {
     struct err why = ERR_INIT;
     char name[256];
@@ -245,8 +251,11 @@ static int make_numbered_workdir(const struct place *p, struct workdir **ret, st
             snprintf(name, sizeof name, "%s", p->name);
         else
             snprintf(name, sizeof name, "%s-%d", p->name, i);
-        if (make_workdir(p, name, ret, &why) == 0)
+        if (make_workdir(p, name, ret, &why) == 0) {
+            (*ret)->made = p->made;
+            p->made = (struct strlist){0};
             return 0;
+        }
         if (why.kind != ERR_EXISTS || p->chosen)
             break;
     }
@@ -429,6 +438,7 @@ void workdir_free(struct workdir *w)
         return;
     fd_close(&w->files.fd);
     fd_close(&w->place.fd);
+    strlist_release(&w->made);
     free(w->place_name);
     free(w->path);
     free(w->name);
@@ -444,6 +454,7 @@ void workdir_remove(struct workdir *w)
     if (beneath_stat(&w->files, "", &ours, NULL) == 0 && beneath_stat(&w->place, name, &named, NULL) == 0 &&
         ours.st_dev == named.st_dev && ours.st_ino == named.st_ino)
         beneath_remove(&w->place, name, NULL);
+    file_remove_made(&w->made);
 }
 
 const struct beneath *workdir_files(const struct workdir *w)

@@ -47,7 +47,8 @@ int workdir_open_copied(const char *path, struct beneath *ret, struct err *err);
 /* Frees the handle; the files stay on disk. */
 void workdir_free(struct workdir *w);
 
-/* Removes the directory and everything below it, as far as possible. */
+/* Removes the directory and everything below it, as far as possible, and the directories that workdir_new or
+ * workdir_beside created for it, if they are empty. */
 void workdir_remove(struct workdir *w);
 
 /* The open directory: its files are opened, made, renamed and removed through this. Valid as long as the

@@ -83,7 +83,7 @@ static int cache_open(bool make, struct cache *ret, struct err *err)
         goto out;
     }
     c.dir.name = c.path;
-    if (make ? file_mkdirs(dir, err) < 0 : !file_exists(dir)) {
+    if (make ? file_mkdirs(dir, NULL, err) < 0 : !file_exists(dir)) {
         if (!make)
             err_set(err, ERR_NOT_FOUND, "nothing is kept");
         goto out;

@@ -465,6 +465,22 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
     [[ -d made ]]
 }
 
+@test "-o DIR/ removes the directories that it created if nothing was collected" {
+    write_inventory
+    mkdir old
+    for output in old/ old/new/ old/new/er/; do
+        run_profgrab --host file-04 --port 1 -o "$output" heap
+        assert_status 1
+        assert_equal "$(ls -A old)" ''
+    done
+    run_profgrab bundle create -o old/new/ missing
+    assert_status 1
+    assert_equal "$(ls -A old)" ''
+    mkdir old/new
+    run_profgrab --host file-04 --port 1 -o old/new/ heap
+    assert_equal "$(ls -A old)" new
+}
+
 @test "existing output is never overwritten" {
     write_inventory
     echo mine >mine.tar.gz

@@ -999,27 +999,35 @@ static void reading(void **state)
     free(path);
 }
 
+struct workdir_place {
+    const char *dir;
+    const char *output;
+};
+
 static int place_workdir(void *ctx, struct err *err)
 {
-    const char *dir = ctx;
+    const struct workdir_place *place = ctx;
     struct workdir *w;
     alloc_mark(&w, sizeof w);
-    int rc = workdir_new(dir, "subject", WHEN, &w, err);
+    int rc = workdir_new(place->output, "subject", WHEN, &w, err);
     size_t nth = alloc_pause();
     if (rc < 0) {
         alloc_untouched(&w, sizeof w);
     } else {
-        assert_int_equal(file_remove(workdir_path(w), NULL), 0);
+        workdir_remove(w);
         workdir_free(w);
     }
-    assert_int_equal(scratch_count(dir), 0);
+    assert_int_equal(scratch_count(place->dir), 0);
     alloc_resume(nth);
     return rc;
 }
 
 static void workdirs(void **state)
 {
-    assert_true(alloc_walk(place_workdir, *state, 0) >= 6);
+    char *missing = file_join(*state, "new/er/");
+    assert_true(alloc_walk(place_workdir, &(struct workdir_place){*state, *state}, 0) >= 6);
+    assert_true(alloc_walk(place_workdir, &(struct workdir_place){*state, missing}, 0) >= 12);
+    free(missing);
 }
 
 /* ---- signatures, redaction, copies -----------------------------------------------------------------------

@@ -39,7 +39,7 @@ static void modes_under_every_umask(void **state)
         fd_close(&fd);
         ok(file_write(written, "y", 1, &err), &err);
         ok(file_mkdir(made, &err), &err);
-        ok(file_mkdirs(deep, &err), &err);
+        ok(file_mkdirs(deep, NULL, &err), &err);
         umask(before);
         assert_int_equal(scratch_mode(created), 0600);
         assert_int_equal(scratch_mode(written), 0600);
@@ -188,7 +188,7 @@ static void removal_does_not_follow_links(void **state)
     static const char *const dirs[] = {"precious/inside", "tree/a/b/c"};
     for (size_t i = 0; i < 2; i++) {
         char *dir = file_join(*state, dirs[i]);
-        ok(file_mkdirs(dir, &err), &err);
+        ok(file_mkdirs(dir, NULL, &err), &err);
         free(dir);
     }
     char *keep = scratch_file(precious, "keep", "k", 1);
@@ -222,16 +222,20 @@ static void directories_above_are_made(void **state)
     char *deep = text_of("%s/x/yy/zzz", (char *)*state), *slashes = text_of("%s//x/yy/", (char *)*state);
     char *link = text_of("%s/link", (char *)*state), *through = text_of("%s/link/www", (char *)*state);
     char *made = text_of("%s/x/www", (char *)*state);
-    ok(file_mkdirs(deep, &err), &err);
-    ok(file_mkdirs(deep, &err), &err);
-    ok(file_mkdirs(slashes, &err), &err);
+    struct strlist created = {0};
+    ok(file_mkdirs(deep, &created, &err), &err);
+    ok(file_mkdirs(deep, &created, &err), &err);
+    assert_int_equal(created.n, 3);
+    assert_string_equal(created.items[2], deep);
+    strlist_release(&created);
+    ok(file_mkdirs(slashes, NULL, &err), &err);
     assert_true(file_exists(deep));
     assert_int_equal(symlink("x", link), 0);
-    ok(file_mkdirs(through, &err), &err);
+    ok(file_mkdirs(through, NULL, &err), &err);
     assert_true(file_exists(made));
     char *below = text_of("%s/file/below", (char *)*state);
     free(scratch_file(*state, "file", "", 0));
-    assert_int_equal(file_mkdirs(below, &err), -1);
+    assert_int_equal(file_mkdirs(below, NULL, &err), -1);
     contains(err.msg, "/file");
     char *all[] = {deep, slashes, link, through, made, below};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)

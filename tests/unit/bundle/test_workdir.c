@@ -121,6 +121,34 @@ static void taken_chosen_names_are_refused(void **state)
     free(bundle);
 }
 
+/* Directories that were created for the output are removed with the work directory, unless someone has filled
+ * them. */
+static void created_directories_are_removed_if_empty(void **state)
+{
+    const char *dir = *state;
+    char *old = file_join(dir, "old"), *output = file_join(old, "new/er/"), *new = file_join(old, "new");
+    assert_int_equal(mkdir(old, 0700), 0);
+    struct workdir *w = make(output);
+    workdir_remove(w);
+    workdir_free(w);
+    assert_int_equal(scratch_count(old), 0);
+
+    w = make(output);
+    free(scratch_file(new, "theirs", "x", 1));
+    workdir_remove(w);
+    workdir_free(w);
+    assert_int_equal(scratch_count(new), 1);
+
+    struct err err = ERR_INIT;
+    char *bad = file_join(old, "other/\1/");
+    assert_int_equal(workdir_new(bad, "no name/", WHEN, &w, &err), -1);
+    assert_int_equal(scratch_count(old), 1);
+    free(bad);
+    free(new);
+    free(output);
+    free(old);
+}
+
 /* The directory and those above it, which a slash at the end asks for. */
 static void missing_directories_are_made(void **state)
 {
@@ -349,7 +377,7 @@ static void no_entry_of_ours(void **state)
                  {S_IFIFO, "host/service/entry in it is neither a file nor a directory"},
                  {S_IFREG, "host/service/entry in it can be written by others"},
                  {S_IFDIR, "host/service/entry in it can be written by others"}};
-    assert_int_equal(file_mkdirs(deep, NULL), 0);
+    assert_int_equal(file_mkdirs(deep, NULL, NULL), 0);
     free(scratch_file(path, "manifest.json", "{}", 2));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         entry = file_join(deep, "entry");
@@ -393,7 +421,7 @@ static void a_work_directory_is_bounded(void **state)
         free(deep);
         deep = deeper;
     }
-    assert_int_equal(file_mkdirs(deep, NULL), 0);
+    assert_int_equal(file_mkdirs(deep, NULL, NULL), 0);
     refuse_open(path, "lies deeper than 32 directories");
     free(deep);
     deep = file_join(path, "d");
@@ -479,6 +507,7 @@ int main(void)
         SCRATCH(taken_default_names_get_numbers),
         SCRATCH(taken_chosen_names_are_refused),
         SCRATCH(missing_directories_are_made),
+        SCRATCH(created_directories_are_removed_if_empty),
         SCRATCH(places_that_cannot_be),
         SCRATCH(names_that_cannot_be),
         SCRATCH(an_unwritable_directory_is_named),

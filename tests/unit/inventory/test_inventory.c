@@ -999,7 +999,7 @@ static void found_in_order(void **state)
     static const char *const dirs[] = {".config/profgrab", "xdg/profgrab"};
     for (size_t i = 0; i < 2; i++) {
         char *dir = file_join(*state, dirs[i]);
-        assert_int_equal(file_mkdirs(dir, NULL), 0);
+        assert_int_equal(file_mkdirs(dir, NULL, NULL), 0);
         free(dir);
     }
     char *home = write_inventory(*state, ".config/profgrab/inventory.yaml");
