@@ -206,3 +206,25 @@ C
     run "$tools/check-cycles" .
     [[ $status == 0 && $output == *'ok 1 - keys:'* && $output != *'not ok'* ]]
 }
+
+@test "check-layers fails on a function with more than five parameters, and on one that its list need not have" {
+    cd "$tree"
+    mkdir -p keys
+    cat >keys/a.c <<'C'
+static int five(int a, int (*b)(int x, int y, int z), int c, int d, int e)
+{
+    return call(a, b, c, d, e, 6);
+}
+
+/* one, two, three, four, five, six */
+static struct x *six(const char *a, int b, void (*c)(int x), int d,
+                     int e, struct err *err)
+{
+    return NULL;
+}
+C
+    run "$tools/check-layers"
+    echo "$output"
+    [[ $status == 1 && $output == *'keys/a.c: six has more than five parameters'* && $output != *'five has more'* ]]
+    [[ $output == *'gateway/ssh/session.c: on_disconnect has few parameters now'* ]]
+}
