@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "fetch/html.h"
+#include "fetch/body/format.h"
 #include "base/banned.h"
 
 /*
@@ -74,7 +74,7 @@ bool answer_lasts(int status)
 void answer_words(const char *p, size_t n, char *dst, size_t cap)
 {
     char title[200];
-    if (html_is_page(p, n) && *html_title(p, n, title, sizeof title))
+    if (format_is_html(p, n) && *format_html_title(p, n, title, sizeof title))
         snprintf(dst, cap, "an HTML page titled \"%s\"", title);
     else
         text_printable(dst, cap, p, n);

@@ -9,7 +9,7 @@
 #include <pthread.h>
 
 #include "fetch/fetch.h"
-#include "fetch/index.h"
+#include "fetch/body/index.h"
 #include "fetch/plan.h"
 
 struct budget {

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "fetch/index.h"
+#include "fetch/body/index.h"
 #include "fetch/plan.h"
 
 /* The bytes of its body, never more than the item's limit. `index` is NULL if the service has none: then the

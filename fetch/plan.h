@@ -5,9 +5,9 @@
 #include <stdint.h>
 
 #include "base/base.h"
-#include "fetch/check.h"
+#include "fetch/body/check.h"
+#include "fetch/body/index.h"
 #include "fetch/fetch.h"
-#include "fetch/index.h"
 #include "fetch/request.h"
 #include "inventory/inventory.h"
 

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "fetch/html.h"
+#include "fetch/body/format.h"
 #include "base/banned.h"
 
 static void tell_request(void *ctx, const char *target, const struct http_response *response,
@@ -61,7 +61,7 @@ int service_run_index(const struct service_run *run, struct transfer *t, struct 
         rc = index_parse(buf_str(&page), page.len, ret, err);
     /* Describes the page that the service sent instead of an index. */
     if (rc < 0 && response->status == 200 && err->kind == ERR_NOT_FOUND &&
-        *html_title(buf_str(&page), page.len, title, sizeof title))
+        *format_html_title(buf_str(&page), page.len, title, sizeof title))
         err_set(err, ERR_NOT_FOUND, "a page titled \"%s\" without a list of profiles", title);
     transfer_redact(t, err->msg);
     buf_release(&page);

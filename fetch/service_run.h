@@ -9,7 +9,7 @@
 
 #include "fetch/budget.h"
 #include "fetch/fetch.h"
-#include "fetch/index.h"
+#include "fetch/body/index.h"
 #include "fetch/observe.h"
 #include "fetch/plan.h"
 #include "fetch/retry.h"

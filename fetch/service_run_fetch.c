@@ -101,7 +101,7 @@ static void wait_for_others(struct worker *w)
     if (worker_planned(w)->pair == 2)
         wait_for_pair(w);
     if (meets_them)
-        service_run_meet(w);
+        worker_meet(w);
 }
 
 static void fetch_one(struct worker *w)

@@ -1,6 +1,12 @@
+/* One item in progress: its progress, and its start together with the other targets. */
 #include "fetch/service_run_worker.h"
 
+#include <stdio.h>
+
 #include "base/banned.h"
+
+#define ONE_WAY_SAMPLES 3
+#define SLOW_PAGE_MS 250
 
 const struct plan_item *worker_planned(const struct worker *w)
 {
@@ -21,4 +27,75 @@ void worker_report_progress(void *ctx, uint64_t bytes, int64_t elapsed_ms)
                                .index = w->at,
                                .n_items = w->run->plan.n};
     observe_progress(w->run->context->observe, w->run->target, &p);
+}
+
+/* ---- the common start ---------------------------------------------------------------------------------- */
+
+/* Limits the size of the page. */
+static int skip_page(void *ctx, const void *p, size_t n, struct err *err)
+{
+    size_t *left = ctx;
+    (void)p;
+    if (n > *left)
+        return err_set(err, ERR_FAILED, "the page does not end");
+    *left -= n;
+    return 0;
+}
+
+/* The one-way time of a request: half of the shortest of several small requests, since any of them may be
+ * delayed. Stops at a slow page: it does not measure the network, and the others wait. */
+static int64_t measure_one_way(struct worker *w)
+{
+    const struct service_run *run = w->run;
+    char target[512];
+    int64_t took = 0;
+    snprintf(target, sizeof target, "%s/", run->target->service->path);
+    for (int i = 0; i < ONE_WAY_SAMPLES && took < SLOW_PAGE_MS; i++) {
+        size_t left = SERVICE_RUN_PAGE_MAX;
+        struct http_response response;
+        struct http_get get = {
+            .body = skip_page, .ctx = &left, .limit_ms = SERVICE_RUN_PAGE_LIMIT(run->context->grab)};
+        int64_t began = clock_now();
+        /* An error page shows the time too. */
+        if (transfer_get(w->transfer, target, &get, &response, NULL) < 0 &&
+            (response.status == 0 || response.status == 200))
+            break;
+        took = clock_now() - began;
+    }
+    int64_t round_trip = transfer_round_trip(w->transfer);
+    return round_trip > 0 ? round_trip / 2 : 0;
+}
+
+void worker_meet(struct worker *w)
+{
+    const struct service_run *run = w->run;
+    struct sync_start start = {0};
+    w->one_way_ms = measure_one_way(w);
+    w->waiting = "the others are not ready yet";
+    w->meeting = true;
+    worker_report_progress(w, 0, 0);
+    int rc = barrier_arrive(run->context->seat, w->one_way_ms, &start.at, &start.late, NULL);
+    w->waiting = NULL;
+    w->meeting = false;
+    if (rc < 0)
+        return;
+    start.utc = clock_utc() - clock_now() + start.at;
+    w->start = start;
+    w->one_way_ms -= start.late ? 0 : barrier_turn_ms(run->context->seat);
+    /* Report now, because the start must not be delayed. */
+    worker_report_progress(w, 0, 0);
+}
+
+bool service_run_starts_together(const struct service_run *run, size_t i)
+{
+    const struct plan_item *item = &run->plan.items[i];
+    return run->context->seat && item->timed_ms > 0 && !item->left_out[0] && !item->already_collected;
+}
+
+void worker_await_start(void *ctx)
+{
+    struct worker *w = ctx;
+    w->n_requests++;
+    if (w->start.at > 0)
+        fd_wait(-1, 0, w->start.at - w->one_way_ms, w->run->context->grab->access.cancel_fd, NULL);
 }

@@ -1,6 +1,7 @@
 /*
  * One item of a service in progress, for the files that fetch it: service_run_fetch.c runs the items in order
- * or side by side, service_run_attempts.c retries one item, service_run_start.c waits for the other targets.
+ * or side by side, service_run_attempts.c retries one item. service_run_worker.c has the common start with
+ * other targets.
  */
 #ifndef FETCH_SERVICE_RUN_WORKER_H
 #define FETCH_SERVICE_RUN_WORKER_H
@@ -33,7 +34,7 @@ void worker_report_progress(void *ctx, uint64_t bytes, int64_t elapsed_ms);
 void service_run_attempts(struct worker *w, struct fetch_item *ret);
 
 /* Waits at the barrier and sets w->start and w->one_way_ms; starts at once if waiting fails. */
-void service_run_meet(struct worker *w);
+void worker_meet(struct worker *w);
 
 /* Whether item i begins together with the other targets' items. */
 bool service_run_starts_together(const struct service_run *run, size_t i);

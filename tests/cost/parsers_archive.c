@@ -9,7 +9,7 @@
 #include <zlib.h>
 
 #include "bundle/bundle.h"
-#include "fetch/check.h"
+#include "fetch/body/check.h"
 #include "proto/proto.h"
 
 #include "base/banned.h"

@@ -4,7 +4,7 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "fetch/check.h"
+#include "fetch/body/check.h"
 #include "base/banned.h"
 
 static int judge(enum body_format format, const uint8_t *p, size_t n, bool whole, struct check_result *ret)

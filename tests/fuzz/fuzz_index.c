@@ -2,7 +2,7 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "fetch/index.h"
+#include "fetch/body/index.h"
 #include "fetch/plan.h"
 #include "base/banned.h"
 

@@ -15,7 +15,7 @@
 #include "fetch/answer.h"
 #include "fetch/fetch.h"
 #include "fetch/profiler_owner.h"
-#include "fetch/html.h"
+#include "fetch/body/format.h"
 #include "proto/proto.h"
 #include "tests/unit/unit.h"
 
@@ -220,9 +220,9 @@ static void pages(void **state)
     assert_string_equal(finding_topic("<html><title"), "<html><title");
     assert_string_equal(finding_topic("{\"error\":\"<title>no</title>\"}"),
                         "{\"error\":\"<title>no</title>\"}");
-    assert_true(html_is_page("\xef\xbb\xbf  <HTML>", 11));
-    assert_false(html_is_page("<htm", 4));
-    assert_false(html_is_page("", 0));
+    assert_true(format_is_html("\xef\xbb\xbf  <HTML>", 11));
+    assert_false(format_is_html("<htm", 4));
+    assert_false(format_is_html("", 0));
 }
 
 /* The dump is fed whole and byte by byte. */

@@ -1,4 +1,4 @@
-#include "fetch/index.h"
+#include "fetch/body/index.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include <zlib.h>
 #include <cmocka.h>
 
-#include "fetch/check.h"
+#include "fetch/body/check.h"
 #include "tests/unit/spoil.h"
 
 #include "base/banned.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "fetch/index.h"
+#include "fetch/body/index.h"
 #include "tests/unit/spoil.h"
 
 #include "base/banned.h"

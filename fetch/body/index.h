@@ -5,8 +5,8 @@
  * `NAME?debug=1` in the next. Go 1.11 to 1.26 differ in end tags, quotes and attributes, and routers with a
  * page of their own put a path before the name. The parser accepts all of them.
  */
-#ifndef FETCH_INDEX_H
-#define FETCH_INDEX_H
+#ifndef FETCH_BODY_INDEX_H
+#define FETCH_BODY_INDEX_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /*
  * Checks a body while it streams past, in constant memory: is it complete, and of the requested format?
  */
-#ifndef FETCH_CHECK_H
-#define FETCH_CHECK_H
+#ifndef FETCH_BODY_CHECK_H
+#define FETCH_BODY_CHECK_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,10 +1,9 @@
-#include "fetch/check.h"
+#include "fetch/body/check.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "fetch/html.h"
-#include "fetch/looks.h"
+#include "fetch/body/format.h"
 #include "base/banned.h"
 
 /* A gzip'ed body may inflate to 128 MiB plus 64 times the bytes received so far, and to 4 GiB at most. Real
@@ -172,7 +171,7 @@ int check_feed(struct check *c, const void *p, size_t n, struct err *err)
 static int html_error(const struct check *c, const char *wanted, struct err *err)
 {
     char title[120];
-    if (*html_title(c->head, c->head_len, title, sizeof title))
+    if (*format_html_title(c->head, c->head_len, title, sizeof title))
         err_set(err, ERR_FAILED, "this is an HTML page titled \"%s\", not %s", title, wanted);
     else
         err_set(err, ERR_FAILED, "this is HTML, not %s", wanted);
@@ -183,10 +182,10 @@ static int html_error(const struct check *c, const char *wanted, struct err *err
  * format is unknown. Always -1. */
 static int not_wanted(const struct check *c, const char *wanted, struct check_result *result, struct err *err)
 {
-    const char *what = looks_like(c->head, c->head_len), *gzip = c->is_gzip ? "gzip of " : "";
+    const char *what = format_name(c->head, c->head_len), *gzip = c->is_gzip ? "gzip of " : "";
     struct err detail = err ? *err : (struct err)ERR_INIT;
     result->other = true;
-    if (html_is_page(c->head, c->head_len))
+    if (format_is_html(c->head, c->head_len))
         return html_error(c, wanted, err);
     if (c->is_gzip && c->head_len == 0 && c->gunzipped)
         return err_set(err, ERR_FAILED, "this is gzip of nothing, not %s", wanted);
@@ -208,7 +207,7 @@ static bool is_no_profile(const struct check *c)
     if (c->head_len == 0)
         return c->gunzipped || c->no_gzip;
     /* A line feed at the beginning of text equals the tag of field 1. */
-    if (looks_text(c->head, c->head_len))
+    if (format_is_text(c->head, c->head_len))
         return true;
     if (profile_scan_has_type(c->scan))
         return whole && !c->scan_failed && !profile_scan_has_data(c->scan);
@@ -247,9 +246,9 @@ static int trace_finish(struct check *c, struct check_result *result, struct err
 
 static int text_finish(const struct check *c, struct check_result *result, struct err *err)
 {
-    const char *what = looks_like(c->head, c->head_len);
-    bool binary = what && !looks_text(c->head, c->head_len);
-    if (binary || html_is_page(c->head, c->head_len))
+    const char *what = format_name(c->head, c->head_len);
+    bool binary = what && !format_is_text(c->head, c->head_len);
+    if (binary || format_is_html(c->head, c->head_len))
         return not_wanted(c, "plain text", result, err);
     if (c->has_nul)
         return err_set(err, ERR_FAILED, "this is no text: byte %llu is a NUL", (unsigned long long)c->nul_at);
@@ -263,7 +262,7 @@ static int text_finish(const struct check *c, struct check_result *result, struc
 
 static int raw_finish(const struct check *c, struct check_result *result, struct err *err)
 {
-    if (!html_is_page(c->head, c->head_len))
+    if (!format_is_html(c->head, c->head_len))
         return 0;
     not_wanted(c, "what was asked for", result, err);
     return err_hint(err, "is the path right? a program may answer every path with one page, or want a login "
@@ -275,7 +274,7 @@ int check_finish(struct check *c, struct check_result *ret, struct err *err)
     *ret = (struct check_result){0};
     if (c->size == 0)
         return err_set(err, ERR_FAILED, "the body is empty");
-    if (looks_text(c->head, c->head_len))
+    if (format_is_text(c->head, c->head_len))
         text_printable(ret->beginning, sizeof ret->beginning, c->head, c->head_len);
     switch (c->format) {
     case BODY_PPROF:

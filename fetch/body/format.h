@@ -1,0 +1,20 @@
+/* Names the format of a body that is not the requested one, from its first bytes. */
+#ifndef FETCH_BODY_FORMAT_H
+#define FETCH_BODY_FORMAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* "JSON", "an execution trace", "text", "a zip archive": static; NULL if unknown. Does not recognise HTML. */
+const char *format_name(const char *p, size_t n);
+
+/* Whether the bytes are text: no control characters but white space, and not white space alone. */
+bool format_is_text(const char *p, size_t n);
+
+/* Whether this beginning of a body is that of an HTML page. */
+bool format_is_html(const char *p, size_t n);
+
+/* Writes the page's title, printable, into dst and returns it; "" if there is none. */
+char *format_html_title(const char *p, size_t n, char *dst, size_t cap);
+
+#endif
