@@ -101,9 +101,10 @@ static int add_kind(const struct profile *p, struct str dir, const char *prefix,
     return rc;
 }
 
-static int add_kinds(const struct profiles *l, struct str dir, const char *prefix, struct discovered *f,
+static int add_kinds(const struct profiles *l, const char *prefix, struct discovered *f,
                      struct discovered_job *job, struct err *err)
 {
+    struct str dir = common_directory(l);
     for (size_t i = 0; i < l->n; i++) {
         const struct profile *p = &l->items[i];
         if (!p->enabled)
@@ -140,7 +141,7 @@ int discovered_parca(const struct yaml_tree *tree, const struct yaml_node *confi
     snprintf(path, sizeof path, "%.280s%.*s", prefix, (int)(dir.n < 280 ? dir.n : 280), dir.p);
     if (discovered_set_path(job, path, err) < 0)
         return yaml_tree_err_wrap(tree, at, err);
-    return own ? add_kinds(&l, dir, prefix, f, job, err) : 0;
+    return own ? add_kinds(&l, prefix, f, job, err) : 0;
 }
 
 /* ---- params -------------------------------------------------------------------------------------------- */

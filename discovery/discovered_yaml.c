@@ -130,12 +130,12 @@ static int read_group(const struct reading *r, const struct yaml_node *group, co
     return read_labels(r, labels, before, err);
 }
 
-static int read_json(const char *name, const void *p, size_t n, struct discovered *into, struct err *err)
+static int read_json(const char *name, struct str text, struct discovered *into, struct err *err)
 {
     struct discovered_reader *reader = NULL;
     int rc = discovered_reader_new(SOURCE_HTTP_SD, into, &reader, err);
     if (rc == 0)
-        rc = discovered_reader_feed(reader, p, n, err);
+        rc = discovered_reader_feed(reader, text.p, text.n, err);
     if (rc == 0)
         rc = discovered_reader_end(reader, err);
     discovered_reader_free(reader);
@@ -149,13 +149,13 @@ static bool is_json(const char *name, const struct config *in)
     return text_ends_in(name, ".json") && !in;
 }
 
-static int read_groups(const char *name, const void *p, size_t n, const struct config *in,
-                       struct discovered *into, struct err *err)
+static int read_groups(const char *name, struct str text, const struct config *in, struct discovered *into,
+                       struct err *err)
 {
     struct yaml_tree *tree = NULL;
     if (is_json(name, in))
-        return read_json(name, p, n, into, err);
-    if (yaml_tree_parse(name, p, n, &tree, err) < 0)
+        return read_json(name, text, into, err);
+    if (yaml_tree_parse(name, text.p, text.n, &tree, err) < 0)
         return -1;
     struct reading r = {.tree = tree, .into = into};
     const struct yaml_node *root = yaml_tree_root(tree);
@@ -166,12 +166,6 @@ static int read_groups(const char *name, const void *p, size_t n, const struct c
         rc = read_group(&r, v, in, err);
     yaml_tree_free(tree);
     return rc;
-}
-
-int discovered_parse_groups(const char *name, const void *p, size_t n, struct discovered *into,
-                            struct err *err)
-{
-    return read_groups(name, p, n, NULL, into, err);
 }
 
 /* ---- files --------------------------------------------------------------------------------------------- */
@@ -190,7 +184,7 @@ static int read_groups_file(const char *path, const struct config *in, struct di
     struct buf text = BUF_INIT(is_json(path, in) ? SOURCE_MAX_BYTES : YAML_MAX_BYTES);
     int rc = read_whole(path, &text, err);
     if (rc == 0)
-        rc = read_groups(path, buf_str(&text), text.len, in, into, err);
+        rc = read_groups(path, (struct str){buf_str(&text), text.len}, in, into, err);
     buf_release(&text);
     return rc;
 }
@@ -319,13 +313,15 @@ static int read_configs(const struct reading *r, struct err *err)
     return 0;
 }
 
-int discovered_parse_configs(const char *name, const char *dir, enum source_kind kind, const void *p,
-                             size_t n, struct discovered *into, struct err *err)
+int discovered_parse(const struct discovered_file *file, struct discovered *into, struct err *err)
 {
     struct yaml_tree *tree = NULL;
-    if (yaml_tree_parse(name, p, n, &tree, err) < 0)
+    if (file->kind == SOURCE_FILE_SD)
+        return read_groups(file->name, file->text, NULL, into, err);
+    if (yaml_tree_parse(file->name, file->text.p, file->text.n, &tree, err) < 0)
         return -1;
-    int rc = read_configs(&(struct reading){.tree = tree, .dir = dir, .kind = kind, .into = into}, err);
+    struct reading r = {.tree = tree, .dir = file->dir, .kind = file->kind, .into = into};
+    int rc = read_configs(&r, err);
     yaml_tree_free(tree);
     return rc;
 }
@@ -335,8 +331,10 @@ static int read_configs_file(const struct source *source, struct discovered *int
     struct buf text = BUF_INIT(YAML_MAX_BYTES);
     char *dir = file_dir(source->place);
     int rc = dir ? read_whole(source->place, &text, err) : err_nomem(err);
+    struct discovered_file file = {
+        .name = source->place, .dir = dir, .kind = source->kind, .text = {buf_str(&text), text.len}};
     if (rc == 0)
-        rc = discovered_parse_configs(source->place, dir, source->kind, buf_str(&text), text.len, into, err);
+        rc = discovered_parse(&file, into, err);
     free(dir);
     buf_release(&text);
     return rc;

@@ -73,13 +73,15 @@ void discovered_reader_free(struct discovered_reader *r);
 /* Reads the files of a source without a URL. ERR_FAILED or ERR_USAGE, with the place. */
 int discovered_read(const struct source *source, struct discovered *ret, struct err *err);
 
-/*
- * Its parsers, for the bytes of one file. `name` is for messages; relative paths in the file begin at `dir`.
- */
-int discovered_parse_groups(const char *name, const void *p, size_t n, struct discovered *into,
-                            struct err *err);
-int discovered_parse_configs(const char *name, const char *dir, enum source_kind kind, const void *p,
-                             size_t n, struct discovered *into, struct err *err);
+/* The bytes of one file of a source: groups of targets (SOURCE_FILE_SD), or a configuration. */
+struct discovered_file {
+    const char *name; /* for messages */
+    const char *dir;  /* where relative paths in a configuration begin; NULL: it may not name files */
+    enum source_kind kind;
+    struct str text;
+};
+/* Its parser. ERR_FAILED or ERR_USAGE, with the place. */
+int discovered_parse(const struct discovered_file *file, struct discovered *into, struct err *err);
 
 /* Writes targets in http_sd's form for discovered_reader, without paths and kinds. */
 int discovered_write(const struct discovered *f, struct buf *to, struct err *err);

@@ -74,14 +74,23 @@ static const struct host *matched_host(const struct discovery *d, const struct s
                                                        : NULL;
 }
 
+/* One source whose targets become services. */
+struct addition {
+    struct discovery *discovery;
+    const struct source_use *use;
+    const struct discovered *found;
+    struct discovered_counts counts;
+};
+
 /* Sets the target's host, if there is one. */
-static void find_host(const struct discovery *d, const struct source_use *use, struct discovered_target *t,
-                      struct discovered_counts *count)
+static void find_host(struct addition *a, struct discovered_target *t)
 {
+    const struct discovery *d = a->discovery;
+    struct discovered_counts *count = &a->counts;
     bool loopback = address_is_loopback(t->address);
-    t->host = matched_host(d, use->source, t);
+    t->host = matched_host(d, a->use->source, t);
     if (!t->host)
-        t->host = loopback ? use->host : names_get(&d->addresses, t->address);
+        t->host = loopback ? a->use->host : names_get(&d->addresses, t->address);
     if (t->host)
         count->placed++;
     else if (loopback)
@@ -178,13 +187,15 @@ static int set_labels(struct service *service, const struct discovered *f, const
     return *job ? add_label(service, "job", strlen("job"), job, err) : 0;
 }
 
-static int make_service(struct discovery *d, const struct source_use *use, const char *name,
-                        const struct discovered *f, struct discovered_target *t, struct err *err)
+static int make_service(const struct addition *a, const char *name, struct discovered_target *t,
+                        struct err *err)
 {
+    struct discovery *d = a->discovery;
     struct service *service = service_new(name, t->port);
     if (!service)
         return err_nomem(err);
-    if (fill_service(service, use, &f->jobs[t->job], t, err) < 0 || set_labels(service, f, t, err) < 0) {
+    if (fill_service(service, a->use, &a->found->jobs[t->job], t, err) < 0 ||
+        set_labels(service, a->found, t, err) < 0) {
         service_free(service);
         return -1;
     }
@@ -219,42 +230,42 @@ static int refuse_loopback(const struct inventory *inv, const struct source_use 
 }
 
 /* Makes a service of a target. */
-static int add_discovered_target(struct discovery *d, const struct source_use *use,
-                                 const struct discovered *f, struct discovered_target *t,
-                                 struct discovered_counts *count, struct err *err)
+static int add_discovered_target(struct addition *a, struct discovered_target *t, struct err *err)
 {
-    const struct discovered_job *job = &f->jobs[t->job];
+    const struct source *source = a->use->source;
     char name[MAX_NAME];
-    count->n++;
-    find_host(d, use, t, count);
+    a->counts.n++;
+    find_host(a, t);
     if (!t->host)
         return 0;
-    choose_name(use->source, job, name);
-    t->service = use->only ? NULL : find_own_service(t->host, name);
+    choose_name(source, &a->found->jobs[t->job], name);
+    t->service = a->use->only ? NULL : find_own_service(t->host, name);
     if (t->service)
-        count->by_hand++;
-    else if (!secret_address_is_known(d, use->source, t))
-        count->withheld++;
+        a->counts.by_hand++;
+    else if (!secret_address_is_known(a->discovery, source, t))
+        a->counts.withheld++;
     else
-        return make_service(d, use, name, f, t, err);
+        return make_service(a, name, t, err);
     return 0;
 }
 
 int discovery_add(struct discovery *d, struct source_use *use, struct discovered *f,
                   struct discovered_counts *ret, struct err *err)
 {
-    struct discovered_counts count = {0};
+    struct addition a = {.discovery = d, .use = use, .found = f};
     if (index_addresses(d, err) < 0)
         return -1;
     use->at = f->at;
     for (size_t i = 0; i < f->n; i++) {
         struct discovered_target *t = &f->targets[i];
         t->meant = is_meant(use->source, &f->jobs[t->job]);
-        if (t->meant && add_discovered_target(d, use, f, t, &count, err) < 0)
+        if (t->meant && add_discovered_target(&a, t, err) < 0)
             return -1;
     }
-    *ret = count;
-    return count.loopback > 0 && count.loopback == count.n ? refuse_loopback(d->inventory, use, f, err) : 0;
+    *ret = a.counts;
+    return a.counts.loopback > 0 && a.counts.loopback == a.counts.n
+               ? refuse_loopback(d->inventory, use, f, err)
+               : 0;
 }
 
 /* ---- names --------------------------------------------------------------------------------------------- */

@@ -209,11 +209,10 @@ static int open_host(struct run *run, const struct host *host, bool compressible
 }
 
 /* Opens the host, with retries. */
-static void open_with_retries(struct run *run, const struct target *targets, size_t n, struct retry *retry,
-                              struct gateway **ret, struct err *err)
+static void open_with_retries(struct run *run, bool compressible, struct retry *retry, struct gateway **ret,
+                              struct err *err)
 {
-    bool compressible = any_compressible(run, targets, n);
-    while (open_host(run, targets[0].host, compressible, ret, err) < 0)
+    while (open_host(run, retry->target->host, compressible, ret, err) < 0)
         if (!retry_is_transient(err, 0) || !retry_again(retry, err))
             return;
 }
@@ -240,7 +239,7 @@ static void run_host(struct run *run, const struct target *targets, size_t n)
     if (fd_cancelled(run->grab->access.cancel_fd))
         err_set(&failure, ERR_CANCELLED, "interrupted before it was opened");
     else
-        open_with_retries(run, targets, n, &opening, &gw, &failure);
+        open_with_retries(run, any_compressible(run, targets, n), &opening, &gw, &failure);
     observe_host(&run->observe, host, gw, gw ? NULL : &failure);
     if (gw)
         run_services(run, targets, n, gw, &opening);

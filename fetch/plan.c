@@ -345,12 +345,10 @@ static bool is_requested(const struct request_list *l, const struct kind *k)
     return false;
 }
 
-static int add_if_new(struct plan *p, const struct service *service, const struct request_list *l,
-                      const struct kind *k, const struct index_page *index, struct err *err)
+static int add_snapshot(struct plan *p, const struct service *service, const struct kind *k,
+                        const struct index_page *index, struct err *err)
 {
     struct request w = {.kind = k};
-    if (is_requested(l, k))
-        return 0;
     snprintf(w.name, sizeof w.name, "%s", k->name);
     return add_request(p, service, &w, index, err);
 }
@@ -361,13 +359,13 @@ static int add_all(struct plan *p, const struct service *service, const struct r
     int rc = 0;
     const struct kind *k;
     for (size_t i = 0; !index && rc == 0 && (k = kind_at(i)); i++)
-        rc = k->standard ? add_if_new(p, service, l, k, index, err) : 0;
+        rc = k->standard && !is_requested(l, k) ? add_snapshot(p, service, k, index, err) : 0;
     for (size_t i = 0; index && rc == 0 && i < index->n; i++) {
         k = kind_of_endpoint(index->items[i].name);
         if (!k)
             rc = add_named(p, service, index->items[i].name, err);
-        else if (!k->only_by_name && k->seconds == 0)
-            rc = add_if_new(p, service, l, k, index, err);
+        else if (!k->only_by_name && k->seconds == 0 && !is_requested(l, k))
+            rc = add_snapshot(p, service, k, index, err);
     }
     return rc;
 }

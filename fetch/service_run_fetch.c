@@ -148,14 +148,15 @@ static void *run_side(void *ctx)
     return NULL;
 }
 
-static void name_others(const struct service_run *run, size_t first, size_t end, size_t own, char *dst,
-                        size_t cap)
+/* Sets the kinds of the items from `first` to `end`, without its own. */
+static void name_others(struct side *s, size_t first, size_t end)
 {
-    struct buf names = BUF_INIT(cap - 1);
+    const struct service_run *run = s->worker.run;
+    struct buf names = BUF_INIT(sizeof s->concurrent_kinds - 1);
     for (size_t i = first; i < end; i++)
-        if (i != own && !run->plan.items[i].already_collected && !run->plan.items[i].left_out[0])
+        if (i != s->worker.at && !run->plan.items[i].already_collected && !run->plan.items[i].left_out[0])
             buf_addf(&names, "%s%.40s", names.len ? ", " : "", run->plan.items[i].kind);
-    snprintf(dst, cap, "%s", buf_str(&names));
+    snprintf(s->concurrent_kinds, sizeof s->concurrent_kinds, "%s", buf_str(&names));
     buf_release(&names);
 }
 
@@ -177,7 +178,7 @@ static void fetch_side_by_side(struct service_run *run, size_t first, size_t end
                                     .beside_others = true,
                                     .start = before.start,
                                     .one_way_ms = before.one_way_ms};
-        name_others(run, first, end, first + i, s->concurrent_kinds, sizeof s->concurrent_kinds);
+        name_others(s, first, end);
         s->started = thread_start(&s->thread, run_side, s, NULL) == 0;
     }
     /* Items without a thread of their own are fetched after the others. */

@@ -299,7 +299,7 @@ static void discover_prometheus(const char *p, size_t n)
 static void discover_yaml(const char *p, size_t n)
 {
     struct discovered f = {0};
-    if (discovered_parse_groups("sd.yml", p, n, &f, NULL) == 0)
+    if (discovered_parse(&(struct discovered_file){"sd.yml", NULL, SOURCE_FILE_SD, {p, n}}, &f, NULL) == 0)
         run_discovery(&f);
     discovered_release(&f);
 }
@@ -308,8 +308,10 @@ static void discover_configs(const char *p, size_t n)
 {
     for (int parca = 0; parca < 2; parca++) {
         struct discovered f = {0};
-        if (discovered_parse_configs("p.yml", NULL, parca ? SOURCE_PARCA : SOURCE_SCRAPE_CONFIGS, p, n, &f,
-                                     NULL) == 0)
+        if (discovered_parse(
+                &(struct discovered_file){
+                    "p.yml", NULL, parca ? SOURCE_PARCA : SOURCE_SCRAPE_CONFIGS, {p, n}},
+                &f, NULL) == 0)
             run_discovery(&f);
         discovered_release(&f);
     }

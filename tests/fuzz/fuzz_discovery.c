@@ -83,11 +83,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     size_t piece = 1 + (size_t)p[0] / 5;
     p++;
     n--;
-    int rc = form == 0   ? read_pieces(SOURCE_PROMETHEUS, piece, p, n, &f, &err)
-             : form == 1 ? read_pieces(SOURCE_HTTP_SD, piece, p, n, &f, &err)
-             : form == 2 ? discovered_parse_groups("sd.yml", p, n, &f, &err)
-             : form == 3 ? discovered_parse_configs("parca.yaml", NULL, SOURCE_PARCA, p, n, &f, &err)
-                         : discovered_parse_configs("p.yml", NULL, SOURCE_SCRAPE_CONFIGS, p, n, &f, &err);
+    static const enum source_kind files[] = {SOURCE_FILE_SD, SOURCE_PARCA, SOURCE_SCRAPE_CONFIGS};
+    struct discovered_file file = {
+        .name = "sd.yml", .kind = files[form < 2 ? 0 : form - 2], .text = {(const char *)p, n}};
+    int rc = form < 2 ? read_pieces(form == 0 ? SOURCE_PROMETHEUS : SOURCE_HTTP_SD, piece, p, n, &f, &err)
+                      : discovered_parse(&file, &f, &err);
     check_found(&f);
     if (rc < 0)
         fuzz_expect_err(&err);

@@ -32,10 +32,10 @@ static int64_t cpu_ns(void)
 static int read_answer(unsigned form, const uint8_t *p, size_t n, struct discovered *f, struct err *err)
 {
     struct discovered_reader *r = NULL;
-    if (form == 2)
-        return discovered_parse_groups("sd.yml", p, n, f, err);
-    if (form == 3)
-        return discovered_parse_configs("parca.yaml", NULL, SOURCE_PARCA, p, n, f, err);
+    struct discovered_file file = {
+        .name = "sd.yml", .kind = form == 2 ? SOURCE_FILE_SD : SOURCE_PARCA, .text = {(const char *)p, n}};
+    if (form == 2 || form == 3)
+        return discovered_parse(&file, f, err);
     assert(discovered_reader_new(form ? SOURCE_HTTP_SD : SOURCE_PROMETHEUS, f, &r, err) == 0);
     int rc = discovered_reader_feed(r, p, n, err);
     if (rc == 0)

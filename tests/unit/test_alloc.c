@@ -273,7 +273,8 @@ static int read_found_configs(void *ctx, struct err *err)
 {
     const struct input *in = ctx;
     struct discovered f = {0};
-    int rc = discovered_parse_configs("parca.yaml", NULL, SOURCE_PARCA, in->p, in->n, &f, err);
+    int rc = discovered_parse(&(struct discovered_file){"parca.yaml", NULL, SOURCE_PARCA, {in->p, in->n}}, &f,
+                              err);
     discovered_release(&f);
     return rc;
 }
@@ -282,7 +283,8 @@ static int read_found_groups(void *ctx, struct err *err)
 {
     const struct input *in = ctx;
     struct discovered f = {0};
-    int rc = discovered_parse_groups("sd.yml", in->p, in->n, &f, err);
+    int rc =
+        discovered_parse(&(struct discovered_file){"sd.yml", NULL, SOURCE_FILE_SD, {in->p, in->n}}, &f, err);
     discovered_release(&f);
     return rc;
 }
@@ -313,7 +315,8 @@ static int discover(void *ctx, struct err *err)
     if (rc == 0)
         rc = targets_find_source(inv, &t, "n", &use, err);
     if (rc == 0)
-        rc = discovered_parse_groups("sd.yml", in->p, in->n, &f, err);
+        rc = discovered_parse(&(struct discovered_file){"sd.yml", NULL, SOURCE_FILE_SD, {in->p, in->n}}, &f,
+                              err);
     if (rc == 0)
         rc = discovered_write(&f, &b, err);
     if (rc == 0)

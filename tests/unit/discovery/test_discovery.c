@@ -252,7 +252,9 @@ static void labels_of_other_forms(void **state)
     ok(read_in_pieces(SOURCE_PROMETHEUS, 5, prometheus, sizeof prometheus - 1, &f, &err), &err);
     assert_labels(&f, "a 1: env=prod; ");
     discovered_release(&f);
-    ok(discovered_parse_groups("sd.yml", yaml, sizeof yaml - 1, &f, &err), &err);
+    ok(discovered_parse(&(struct discovered_file){"sd.yml", NULL, SOURCE_FILE_SD, {yaml, sizeof yaml - 1}},
+                        &f, &err),
+       &err);
     assert_labels(&f, "a 1: env=prod; b 2: env=prod; c 3:; ");
     discovered_release(&f);
 }
@@ -304,9 +306,9 @@ static void take_spoiled(void *ctx, const struct spoiled *s)
     enum source_kind kind = *(enum source_kind *)ctx;
     struct discovered f = {0};
     struct err err = ERR_INIT;
-    int rc = kind == SOURCE_PARCA     ? discovered_parse_configs("x", NULL, kind, s->p, s->n, &f, &err)
-             : kind == SOURCE_FILE_SD ? discovered_parse_groups("x", s->p, s->n, &f, &err)
-                                      : read_in_pieces(kind, 3, s->p, s->n, &f, &err);
+    struct discovered_file file = {.name = "x", .kind = kind, .text = {s->p, s->n}};
+    int rc = kind == SOURCE_PARCA || kind == SOURCE_FILE_SD ? discovered_parse(&file, &f, &err)
+                                                            : read_in_pieces(kind, 3, s->p, s->n, &f, &err);
     assert_true(rc == 0 || (err.kind != ERR_NONE && *err.msg));
     bool json = kind == SOURCE_PROMETHEUS || kind == SOURCE_HTTP_SD;
     assert_true(rc < 0 || !json || !s->cut);
@@ -369,7 +371,9 @@ static void parca(void **state)
     (void)state;
     struct discovered f = {0};
     struct err err = ERR_INIT;
-    ok(discovered_parse_configs("parca.yaml", ".", SOURCE_PARCA, parca_yaml, sizeof parca_yaml - 1, &f, &err),
+    ok(discovered_parse(
+           &(struct discovered_file){"parca.yaml", ".", SOURCE_PARCA, {parca_yaml, sizeof parca_yaml - 1}},
+           &f, &err),
        &err);
     assert_found(&f, "api 127.0.0.1 6060; worker 127.0.0.1 6061; database 127.0.0.1 6062 https; ");
     assert_null(f.jobs[0].path);
@@ -399,7 +403,8 @@ static void parca_elsewhere(void **state)
                                "      mutex: {enabled: false}\n      process_cpu: {path: /p/profile}\n";
     struct discovered f = {0};
     struct err err = ERR_INIT;
-    ok(discovered_parse_configs("x", ".", SOURCE_PARCA, text, sizeof text - 1, &f, &err), &err);
+    ok(discovered_parse(&(struct discovered_file){"x", ".", SOURCE_PARCA, {text, sizeof text - 1}}, &f, &err),
+       &err);
     assert_string_equal(f.jobs[0].path, "/p");
     assert_int_equal(f.jobs[0].kinds.n, 4);
     assert_string_equal(f.jobs[0].kinds.items[0], "heap");
@@ -422,7 +427,9 @@ static void configs(void **state)
     struct discovered f = {0};
     struct err err = ERR_INIT;
     char *sd = scratch_file(*state, "sd-1.json", groups, sizeof groups - 1);
-    ok(discovered_parse_configs("p.yml", *state, SOURCE_SCRAPE_CONFIGS, text, sizeof text - 1, &f, &err),
+    ok(discovered_parse(
+           &(struct discovered_file){"p.yml", *state, SOURCE_SCRAPE_CONFIGS, {text, sizeof text - 1}}, &f,
+           &err),
        &err);
     assert_int_equal(f.n, 2);
     assert_string_equal(f.jobs[f.targets[1].job].name, "a");
@@ -443,8 +450,9 @@ static void refuses_config(const char *text, const char *message)
 {
     struct discovered f = {0};
     struct err err = ERR_INIT;
-    refused(discovered_parse_configs("c.yml", NULL, SOURCE_PARCA, text, strlen(text), &f, &err), &err,
-            ERR_USAGE, message);
+    refused(discovered_parse(&(struct discovered_file){"c.yml", NULL, SOURCE_PARCA, {text, strlen(text)}}, &f,
+                             &err),
+            &err, ERR_USAGE, message);
     discovered_release(&f);
 }
 
