@@ -9,8 +9,9 @@
  *
  * Files: age_recipients.c and age_identities.c read the user's lines and key files; age_header.c and
  * age_stanza.c parse and write the header; age_x25519.c, age_ssh.c and age_scrypt.c wrap and unwrap a file
- * key for one kind of recipient; age_unwrap.c finds the identity and asks for passphrases; age_stream.c has
- * the chunks, age_armor.c the armor; age_writer.c and age_reader.c join them.
+ * key for one kind of recipient; age_stream.c has the chunks, age_armor.c the armor; age_writer.c and
+ * age_reader.c join them, given a file key; age_unwrap.c finds the identity with the file key and asks for
+ * passphrases; age_open.c opens a file with identities.
  */
 #ifndef SEAL_AGE_H
 #define SEAL_AGE_H

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "seal/age.h"
+#include "seal/age_armor.h"
 #include "base/banned.h"
 
 enum { COLUMNS = 64 };
@@ -12,6 +14,12 @@ struct line {
     const char *p;
     size_t n; /* bytes without the line end */
 };
+
+bool age_is_encrypted(const void *p, size_t n)
+{
+    static const char version[] = "age-encryption.org/";
+    return (n >= sizeof version - 1 && memcmp(p, version, sizeof version - 1) == 0) || age_armor_begins(p, n);
+}
 
 static int refuse_header(const char *what, struct err *err)
 {

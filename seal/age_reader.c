@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "seal/age_armor.h"
-#include "seal/age_identity.h"
 #include "seal/age_stream.h"
 #include "base/banned.h"
 
@@ -20,12 +19,6 @@ struct age_reader {
     size_t at, n; /* the unread part of the chunk */
     unsigned char chunk[AGE_CHUNK], sealed[AGE_SEALED];
 };
-
-bool age_is_encrypted(const void *p, size_t n)
-{
-    static const char version[] = "age-encryption.org/";
-    return (n >= sizeof version - 1 && memcmp(p, version, sizeof version - 1) == 0) || age_armor_begins(p, n);
-}
 
 void age_reader_free(struct age_reader *r)
 {
@@ -112,51 +105,13 @@ int age_reader_start(struct age_reader *r, const unsigned char file_key[AGE_FILE
     return age_stream_new(file_key, nonce, &r->stream, err);
 }
 
-static int hash_header(const struct age_reader *r, char ret[SHA256_HEX], struct err *err)
+int age_reader_hash_header(const struct age_reader *r, char ret[SHA256_HEX], struct err *err)
 {
     struct sha256 *hash = sha256_new(err);
     if (hash)
         sha256_add(hash, r->header_bytes.data, r->header_bytes.len);
     int rc = hash ? sha256_hex(hash, ret, err) : -1;
     sha256_free(hash);
-    return rc;
-}
-
-/* Starts with a file key from the identities, or with the cached key of the last file. */
-static int start_with_identities(struct age_reader *r, struct age_identities *by, const char *header,
-                                 struct err *err)
-{
-    unsigned char file_key[AGE_FILE_KEY];
-    bool again = by && by->has_last && strcmp(by->last_header, header) == 0;
-    int rc = 0;
-    if (again)
-        memcpy(file_key, by->last_key, sizeof file_key);
-    else
-        rc = age_identities_unwrap(by, &r->header, file_key, err);
-    if (rc == 0)
-        rc = age_reader_start(r, file_key, err);
-    if (rc == 0 && by) {
-        by->has_last = true;
-        memcpy(by->last_header, header, sizeof by->last_header);
-        memcpy(by->last_key, file_key, sizeof file_key);
-    }
-    explicit_bzero(file_key, sizeof file_key);
-    return rc;
-}
-
-int age_reader_open(int fd, struct age_identities *by, struct age_reader **ret, struct err *err)
-{
-    struct age_reader *r = NULL;
-    char header[SHA256_HEX];
-    if (age_reader_begin(fd, age_identities_cancel_fd(by), &r, err) < 0)
-        return -1;
-    int rc = hash_header(r, header, err);
-    if (rc == 0)
-        rc = start_with_identities(r, by, header, err);
-    if (rc < 0)
-        age_reader_free(r);
-    else
-        *ret = r;
     return rc;
 }
 
