@@ -10,6 +10,7 @@
 #include "gateway/login_queue.h"
 #include "gateway/openssh/openssh.h"
 #include "gateway/ssh/destination.h"
+#include "gateway/ssh/failure.h"
 #include "gateway/ssh/login.h"
 #include "base/banned.h"
 
@@ -119,8 +120,7 @@ static int log_in(struct opening *o, int (*attempt)(struct opening *o, struct er
 static int use_libssh2(struct opening *o, struct err *err)
 {
     if (o->config->only_openssh[0])
-        return err_set(err, ERR_UNSUPPORTED, "%s in ssh's configuration is beyond libssh2",
-                       o->config->only_openssh);
+        return failure_set(FAILURE_OPTION_BEYOND_LIBSSH2, FAILURE_DETAILS(o->config->only_openssh), err);
     return log_in(o, log_in_libssh2, err);
 }
 
@@ -166,7 +166,7 @@ static void finish_failure(struct opening *o, struct err *why)
 {
     char name[DESTINATION_NAME];
     if (why->kind == ERR_UNSUPPORTED && o->hop->via == SSH_VIA_LIBSSH2)
-        err_hint(why, "OpenSSH may be able to: leave out `--via libssh2`, or `via:` in the inventory");
+        failure_set(FAILURE_ONLY_OPENSSH_CAN, FAILURE_DETAILS(why->msg), why);
     if (o->steps.unreported)
         steps_report(&o->steps, why);
     if (o->steps.current.kind != GATEWAY_CONNECT && why->kind != ERR_HOST_KEY)

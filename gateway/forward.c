@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "gateway/ssh/failure.h"
 #include "base/banned.h"
 
 #define PAUSE_FIRST_MS 250
@@ -101,7 +102,7 @@ static void forward_connection(struct forward *f, size_t place, int fd, struct c
     c->began = clock_now();
     report_connection(f, FORWARD_BEGUN, c);
     if (f->away)
-        err_set(&c->failure, ERR_LOST, "there is no session to carry it");
+        failure_set(FAILURE_NO_SESSION, FAILURE_DETAILS(NULL), &c->failure);
     else if (gateway_attach(f->gw, fd, &f->places[place].to, &watch, &c->failure) == 0)
         return;
     else

@@ -11,6 +11,7 @@
 #include "gateway/openssh/openssh.h"
 #include "gateway/pool.h"
 #include "gateway/session_pool.h"
+#include "gateway/ssh/failure.h"
 #include "base/banned.h"
 
 struct gateway {
@@ -206,7 +207,7 @@ int gateway_attach(struct gateway *gw, int fd, const struct destination *to,
     if (fit)
         return 0;
     link_free(l);
-    return err_set(err, ERR_LOST, "the SSH session was lost");
+    return failure_set(FAILURE_LOST, FAILURE_DETAILS(NULL), err);
 }
 
 int gateway_dial(struct gateway *gw, const struct destination *to, int *ret_fd, struct err *err)
@@ -297,7 +298,7 @@ int gateway_renew(struct gateway *gw, struct err *err)
 int gateway_state(struct gateway *gw, struct err *err)
 {
     pthread_mutex_lock(&gw->mutex);
-    int rc = !gw->hub                             ? err_set(err, ERR_LOST, "the SSH session was lost")
+    int rc = !gw->hub                             ? failure_set(FAILURE_LOST, FAILURE_DETAILS(NULL), err)
              : hub_state(gw->hub, err) == HUB_FIT ? 0
                                                   : -1;
     pthread_mutex_unlock(&gw->mutex);

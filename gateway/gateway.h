@@ -24,8 +24,9 @@
  *   refused channel                     open_failure.c                    stream_openssh.c
  *   lost or dead session                session.c                         openssh.c
  *
- * For both: `ssh -G` and jump hosts in gateway/config/, busy servers and the choice of the carrier in
- * carrier.c, a channel without an answer in open_queue.c and link.c.
+ * For both: busy servers and the choice of the carrier in carrier.c, a channel without an answer in
+ * open_queue.c and link.c. Faults of the configuration (`ssh -G`, tokens, jump hosts) have their texts in
+ * gateway/config/, which lies below the table.
  */
 #ifndef GATEWAY_GATEWAY_H
 #define GATEWAY_GATEWAY_H

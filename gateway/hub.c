@@ -9,6 +9,7 @@
 
 #include "gateway/hub_inside.h"
 #include "gateway/openssh/openssh.h"
+#include "gateway/ssh/failure.h"
 #include "gateway/ssh/session.h"
 #include "base/banned.h"
 
@@ -137,7 +138,7 @@ static bool is_idle(const struct hub *h)
 static void fail_broken_links(struct hub *h)
 {
     struct err why = ERR_INIT;
-    err_set(&why, ERR_FAILED, "the connection was closed in the middle");
+    failure_set(FAILURE_FORWARD_CUT, FAILURE_DETAILS(NULL), &why);
     for (struct link *l = h->links; l; l = l->next)
         if (l->broken)
             link_fail(l, &why);

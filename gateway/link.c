@@ -7,6 +7,7 @@
 
 #include "gateway/ssh/destination.h"
 #include "gateway/listener.h"
+#include "gateway/ssh/failure.h"
 #include "base/banned.h"
 
 /* How long we wait for a far end to confirm the end of a connection. */
@@ -96,14 +97,7 @@ static bool advance_opening(struct link *l)
     int rc = l->stream->type->open(l->stream, &why);
     if (rc == 0 && clock_now() > l->deadline) {
         char name[DESTINATION_NAME];
-        err_set(&why, ERR_TIMEOUT, "the far host did not connect to %s in time",
-                destination_name(&l->to, name));
-        err_unreached(&why);
-        err_hint(
-            &why,
-            "is that its address as seen from there, and does a firewall let it through? --connect-timeout "
-            "sets how long is waited");
-        rc = -1;
+        rc = failure_set(FAILURE_FORWARD_SLOW, FAILURE_DETAILS(destination_name(&l->to, name)), &why);
     }
     if (rc < 0) {
         link_fail(l, &why);

@@ -4,6 +4,7 @@
  */
 #include "gateway/ssh/destination.h"
 #include "gateway/hub_inside.h"
+#include "gateway/ssh/failure.h"
 #include "gateway/ssh/session.h"
 #include "base/banned.h"
 
@@ -40,7 +41,7 @@ static void fail_waiting(struct hub *h, const struct link *opening)
     char name[DESTINATION_NAME] = "a destination";
     if (opening)
         destination_name(&opening->to, name);
-    err_set(&why, ERR_LOST, "the SSH session waits for %s, which does not answer", name);
+    failure_set(FAILURE_STUCK, FAILURE_DETAILS(name), &why);
     h->stuck = true;
     hub_set_state(h, HUB_STUCK, &why);
     for (struct link *l = h->links; l; l = l->next)

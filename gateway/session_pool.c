@@ -1,10 +1,12 @@
 #include "gateway/session_pool.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "gateway/ssh/destination.h"
+#include "gateway/ssh/failure.h"
 #include "gateway/ssh/login_key.h"
 #include "gateway/carrier.h"
 #include "base/banned.h"
@@ -198,9 +200,11 @@ static int add_session(const struct hop *hop, struct err *err)
     struct pooled_session *session = NULL;
     struct err why = ERR_INIT;
     drop_dead_sessions(p);
-    if (p->n_sessions >= SESSIONS_MAX)
-        return err_set(err, ERR_FAILED, "%zu sessions to it wait for destinations that do not answer",
-                       p->n_sessions);
+    if (p->n_sessions >= SESSIONS_MAX) {
+        char number[24];
+        snprintf(number, sizeof number, "%zu", p->n_sessions);
+        return failure_set(FAILURE_ALL_STUCK, FAILURE_DETAILS(number), err);
+    }
     p->opening = true;
     pthread_mutex_unlock(&p->mutex);
     int rc = start_session(hop, &session, &why);
@@ -285,8 +289,7 @@ int session_pool_dial(const struct hop *hop, const struct destination *to, int *
             break;
         again = again || ended;
         if (clock_now() >= deadline) {
-            err_set(&why, ERR_LOST, "no session became free for a connection to %s",
-                    destination_name(to, name));
+            failure_set(FAILURE_NO_FREE_SESSION, FAILURE_DETAILS(destination_name(to, name)), &why);
             break;
         }
         why = (struct err)ERR_INIT;

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "gateway/ssh/failure.h"
 #include "gateway/ssh/keyring.h"
 #include "base/banned.h"
 
@@ -124,7 +125,7 @@ static int ask_person(const struct login_options *options, const struct question
     struct question q = *question;
     q.deadline = clock_deadline(options->ask_ms);
     if (!options->ask || is_host_key_question(q.prompt))
-        return err_set(err, ERR_NOT_FOUND, "nobody is asked");
+        return failure_set(FAILURE_NOBODY_IS_ASKED, FAILURE_DETAILS(NULL), err);
     return options->ask(options->ask_ctx, &q, ret, err);
 }
 
@@ -294,7 +295,7 @@ static int read_answer(int fd, struct secret *ret, struct err *err)
         memcpy(ret->text, reply + 1, n - 1);
     }
     explicit_bzero(reply, sizeof reply);
-    return given ? 0 : err_set(err, ERR_NOT_FOUND, "nobody answers");
+    return given ? 0 : failure_set(FAILURE_NOBODY_ANSWERS, FAILURE_DETAILS(NULL), err);
 }
 
 int askpass_ask(const char *name, const char *hint, const char *prompt, struct secret *ret, struct err *err)

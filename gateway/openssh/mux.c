@@ -2,11 +2,13 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "gateway/ssh/failure.h"
 #include "keys/keys.h"
 #include "base/banned.h"
 
@@ -49,6 +51,20 @@ static int parse_body(struct ssh_reader *r, struct mux_message *m)
     }
 }
 
+static int set_size_error(uint32_t size, struct err *err)
+{
+    char number[16];
+    snprintf(number, sizeof number, "%u", (unsigned)size);
+    return failure_set(FAILURE_MASTER_MESSAGE_SIZE, FAILURE_DETAILS(number), err);
+}
+
+static int set_type_error(uint32_t type, struct err *err)
+{
+    char number[16];
+    snprintf(number, sizeof number, "0x%08x", (unsigned)type);
+    return failure_set(FAILURE_MASTER_MESSAGE_TYPE, FAILURE_DETAILS(number), err);
+}
+
 int mux_parse(const void *p, size_t n, struct mux_message *ret, size_t *ret_used, struct err *err)
 {
     struct ssh_reader all = {p, n}, body = {NULL, 0};
@@ -59,7 +75,7 @@ int mux_parse(const void *p, size_t n, struct mux_message *ret, size_t *ret_used
         return 0;
     }
     if (size < 4 || size > ANSWER_MAX)
-        return err_set(err, ERR_FAILED, "the master connection sent a message of %u bytes", (unsigned)size);
+        return set_size_error(size, err);
     if (size > all.left) {
         *ret_used = 0;
         return 0;
@@ -68,8 +84,7 @@ int mux_parse(const void *p, size_t n, struct mux_message *ret, size_t *ret_used
     ssh_read_u32(&body, &type);
     m.type = (enum mux_type)type;
     if (parse_body(&body, &m) < 0)
-        return err_set(err, ERR_FAILED, "the master connection sent a message that makes no sense (0x%08x)",
-                       (unsigned)type);
+        return set_type_error(type, err);
     *ret = m;
     *ret_used = 4 + (size_t)size;
     return 0;
@@ -148,14 +163,14 @@ int mux_connect(struct mux *m, const char *path, struct err *err)
     struct sockaddr_un address;
     *m = (struct mux){.fd = -1, .in = BUF_INIT(ANSWER_MAX + 4), .out = BUF_INIT(REQUEST_MAX)};
     if (fd_unix_address(path, &address, NULL) < 0 || !is_ours(path))
-        return err_set(err, ERR_NOT_FOUND, "%s is no socket of yours", path);
+        return failure_set(FAILURE_MASTER_NO_SOCKET, FAILURE_DETAILS(path), err);
     if ((m->fd = fd_socket(AF_UNIX, err)) < 0 || fd_set_nonblocking(m->fd, true, err) < 0)
         return -1;
     if (connect(m->fd, (struct sockaddr *)&address, sizeof address) == 0)
         /* The socket may have a new owner since the check, so check the peer too. */
         return unix_socket_peer_is_same_user(m->fd)
                    ? 0
-                   : err_set(err, ERR_NOT_FOUND, "at %s somebody else listens", path);
+                   : failure_set(FAILURE_MASTER_OF_OTHERS, FAILURE_DETAILS(path), err);
     enum err_kind kind = errno == EAGAIN ? ERR_BUSY : ERR_NOT_FOUND;
     err_sys(err, "cannot connect to the master connection at %s", path);
     if (err)
@@ -176,7 +191,7 @@ int mux_send(struct mux *m, struct err *err)
     if (buf_check(&m->out, "the request", err) < 0)
         return -1;
     if (send(m->fd, m->out.data, m->out.len, MSG_NOSIGNAL) != (ssize_t)m->out.len)
-        return err_set(err, ERR_FAILED, "the master connection takes no requests");
+        return failure_set(FAILURE_MASTER_DEAF, FAILURE_DETAILS("requests"), err);
     buf_clear(&m->out);
     return 0;
 }
@@ -198,7 +213,7 @@ int mux_send_fd(struct mux *m, int fd, struct err *err)
     c->cmsg_len = CMSG_LEN(sizeof(int));
     memcpy(CMSG_DATA(c), &fd, sizeof fd);
     if (sendmsg(m->fd, &message, MSG_NOSIGNAL) != 1)
-        return err_set(err, ERR_FAILED, "the master connection takes no descriptors");
+        return failure_set(FAILURE_MASTER_DEAF, FAILURE_DETAILS("descriptors"), err);
     return 0;
 }
 
@@ -219,11 +234,19 @@ int mux_take(struct mux *m, struct mux_message *ret, struct err *err)
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             return 0;
         if (n <= 0)
-            return err_set(err, ERR_LOST, "the master connection has ended");
+            return failure_set(FAILURE_MASTER_ENDED, FAILURE_DETAILS(NULL), err);
         buf_add(&m->in, chunk, (size_t)n);
         if (buf_check(&m->in, "its answer", err) < 0)
             return -1;
     }
+}
+
+static int set_version_error(uint32_t version, struct err *err)
+{
+    char theirs[16], ours[16];
+    snprintf(theirs, sizeof theirs, "%u", (unsigned)version);
+    snprintf(ours, sizeof ours, "%u", (unsigned)MUX_VERSION);
+    return failure_set(FAILURE_MASTER_VERSION, FAILURE_DETAILS(theirs, ours), err);
 }
 
 int mux_wait(struct mux *m, int64_t deadline, int cancel_fd, struct mux_message *ret, struct err *err)
@@ -234,8 +257,7 @@ int mux_wait(struct mux *m, int64_t deadline, int cancel_fd, struct mux_message 
         if (rc < 0 || (rc == 0 && fd_wait(m->fd, POLLIN, deadline, cancel_fd, err) < 0))
             return -1;
         if (rc == 1 && got.type == MUX_HELLO && got.number != MUX_VERSION)
-            return err_set(err, ERR_FAILED, "the master connection speaks version %u of its protocol, not %u",
-                           (unsigned)got.number, (unsigned)MUX_VERSION);
+            return set_version_error(got.number, err);
         if (rc == 1 && got.type != MUX_HELLO) {
             *ret = got;
             return 0;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "gateway/openssh/openssh_inside.h"
+#include "gateway/ssh/failure.h"
 #include "base/banned.h"
 
 /* A live master answers at once. */
@@ -82,7 +83,7 @@ int openssh_greet(struct openssh *o, int cancel_fd, uint32_t *ret_pid, struct er
         mux_wait(&o->control, clock_deadline(ALIVE_MS), cancel_fd, &m, err) < 0)
         return -1;
     if (m.type != MUX_ALIVE)
-        return err_set(err, ERR_FAILED, "the master connection at %s does not say that it is alive", o->path);
+        return failure_set(FAILURE_MASTER_NOT_ALIVE, FAILURE_DETAILS(o->path), err);
     *ret_pid = m.number;
     return 0;
 }
@@ -151,6 +152,7 @@ static void read_last_log(struct openssh *o)
 bool openssh_ended(struct openssh *o, struct err *exit_error)
 {
     struct err why = ERR_INIT;
+    char at[sizeof why.msg];
     openssh_hear(o);
     if (!openssh_is_gone(o))
         return false;
@@ -158,9 +160,10 @@ bool openssh_ended(struct openssh *o, struct err *exit_error)
         read_last_log(o);
         ssh_log_failure(&o->ssh_log, "", &why);
     } else {
-        err_set(&why, ERR_LOST, "the master connection at %s has ended", o->path);
+        snprintf(at, sizeof at, " at %s", o->path);
+        failure_set(FAILURE_MASTER_ENDED, FAILURE_DETAILS(at), &why);
     }
-    err_set(exit_error, ERR_LOST, "the SSH session was lost: %s", why.msg);
+    failure_set(FAILURE_LOST_BECAUSE, FAILURE_DETAILS(why.msg), exit_error);
     return true;
 }
 

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "gateway/openssh/openssh_inside.h"
+#include "gateway/ssh/failure.h"
 #include "base/banned.h"
 
 /* The interval of checks whether ssh is ready. The log would show it, but its words may change. */
@@ -138,13 +139,8 @@ static int too_late(const struct login *in, struct err *err)
 {
     if (!in->touch_since)
         return ssh_log_delay(&in->o->ssh_log, clock_now() - in->since, err);
-    if (!in->options->ask) {
-        err_set(err, ERR_TIMEOUT, "a security key waits for a touch, and --batch allows no prompt");
-        return err_hint(err,
-                        "without --batch profgrab prompts for the touch, and waits as long as --ask-timeout");
-    }
-    err_set(err, ERR_TIMEOUT, "nobody touched the key");
-    return err_hint(err, "its token blinks when it waits for a touch; --ask-timeout says how long");
+    return failure_set(in->options->ask ? FAILURE_TOUCH_MISSING : FAILURE_TOUCH_NOT_ASKED,
+                       FAILURE_DETAILS(NULL), err);
 }
 
 static int wait_ready(struct login *in, struct err *err)

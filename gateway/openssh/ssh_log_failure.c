@@ -167,15 +167,17 @@ static int quote_route(const struct ssh_log *l, struct err *err)
     const char *line = NULL;
     const struct reason *r = reason_among(c, &line);
     if (!r)
-        return err_set(err, ERR_FAILED, "what leads to the server failed: %s", latest_complaint(c));
+        return failure_set(FAILURE_ROUTE_UNKNOWN, FAILURE_DETAILS(latest_complaint(c)), err);
     enum err_kind kind = kind_of(r, c, line);
     if (r->whose == OF_JUMP)
         return set_reason(l, r, kind, line, err);
     /* A usage error here is in another ssh's configuration, not in our arguments. */
-    err_set(err, kind == ERR_USAGE ? ERR_FAILED : kind, "what leads to the server: %s", line);
+    failure_set(kind == ERR_BUSY ? FAILURE_ROUTE_BUSY : FAILURE_ROUTE, FAILURE_DETAILS(line), err);
+    if (err && kind != ERR_USAGE)
+        err->kind = kind;
     if (failure_is_unreached(r->failure))
         err_unreached(err);
-    return kind == ERR_BUSY ? err_hint(err, "%s", failure_hint(FAILURE_CLOSED_EARLY)) : -1;
+    return -1;
 }
 
 /* Sets the error from the server's log. Silence may also result from a failure on the route. */
@@ -207,29 +209,22 @@ int ssh_log_failure(const struct ssh_log *l, const char *where, struct err *err)
     if (r)
         return describe_server(l, r, line, err);
     if (own->n == 0)
-        return err_set(err, ERR_FAILED, "ssh ended without a word");
-    return err_set(err, ERR_FAILED, "ssh says: %s", latest_complaint(own));
+        return failure_set(FAILURE_SSH_SILENT, FAILURE_DETAILS(NULL), err);
+    return failure_set(FAILURE_SSH_SAYS, FAILURE_DETAILS(latest_complaint(own)), err);
 }
 
 /* ---- a slow login -------------------------------------------------------------------------------------- */
 
 int ssh_log_delay(const struct ssh_log *l, int64_t ms, struct err *err)
 {
-    char limit[32];
+    char limit[32], reached[sizeof l->trying + 24] = "";
     text_duration(limit, sizeof limit, ms);
-    if (!l->banner[0]) {
-        err_set(err, ERR_TIMEOUT, "ssh did not reach the server within %s", limit);
-        err_unreached(err);
-        return err_hint(err, "is the host up, and does this workstation reach its network (VPN, firewall)?");
-    }
-    err_set(err, ERR_TIMEOUT, "ssh did not log in within %s%s%s", limit,
-            l->trying[0] ? "; it came as far as " : "", l->trying);
-    if (ssh_log_awaits_agent(l))
-        return err_hint(
-            err,
-            "does the agent's key wait for a touch or a confirmation? --ask-timeout says how long it may");
-    if (strncmp(l->trying, "gssapi-", 7) == 0)
-        return err_hint(
-            err, "can the KDC of your realm be reached? `ssh -v` to the same host shows where it stops");
-    return err_hint(err, "`ssh -v` to the same host shows where it stops");
+    if (!l->banner[0])
+        return failure_set(FAILURE_SSH_NOT_THERE, FAILURE_DETAILS(limit), err);
+    if (l->trying[0])
+        snprintf(reached, sizeof reached, "; it came as far as %s", l->trying);
+    enum failure f = ssh_log_awaits_agent(l)                 ? FAILURE_LOGIN_SLOW_AGENT
+                     : strncmp(l->trying, "gssapi-", 7) == 0 ? FAILURE_LOGIN_SLOW_KERBEROS
+                                                             : FAILURE_LOGIN_SLOW;
+    return failure_set(f, FAILURE_DETAILS(limit, reached), err);
 }

@@ -12,6 +12,7 @@
 
 #include "gateway/ssh/destination.h"
 #include "gateway/openssh/openssh_inside.h"
+#include "gateway/ssh/failure.h"
 #include "gateway/ssh/open_failure.h"
 #include "base/banned.h"
 
@@ -49,12 +50,8 @@ static int set_refusal(struct openssh_stream *s, const struct mux_message *m, st
         return open_failure_set(s->to, said, err);
     destination_name(s->to, name);
     if (m->type == MUX_PERMISSION_DENIED)
-        return err_set(err, ERR_FAILED, "the ssh -M at %s was not allowed to forward to %s: %s",
-                       s->master->path, name, m->reason);
-    err_set(err, ERR_FAILED, "the far host does not connect to %s; the ssh -M at %s says: %s", name,
-            s->master->path, m->reason);
-    return err_hint(err, "nothing listens there, or sshd_config there does not allow it (AllowTcpForwarding, "
-                         "PermitOpen); `--via libssh2` may tell which");
+        return failure_set(FAILURE_MASTER_FORBIDS, FAILURE_DETAILS(s->master->path, name, m->reason), err);
+    return failure_set(FAILURE_MASTER_UNREACHED, FAILURE_DETAILS(name, s->master->path, m->reason), err);
 }
 
 static int connect_here(struct openssh_stream *s, struct err *err)
@@ -76,7 +73,7 @@ static int finish_opening(struct openssh_stream *s, const struct mux_message *m,
     if (m->type == MUX_FAILURE || m->type == MUX_PERMISSION_DENIED)
         return set_refusal(s, m, err);
     if (m->id != REQUEST_OPEN || m->type != (s->to->unix_path ? MUX_OK : MUX_SESSION_OPENED))
-        return err_set(err, ERR_FAILED, "the ssh -M at %s gave an answer that does not fit", s->master->path);
+        return failure_set(FAILURE_MASTER_ANSWER, FAILURE_DETAILS(s->master->path), err);
     if (s->to->unix_path && connect_here(s, err) < 0)
         return -1;
     /* The master requests the Unix socket at the far host only now. The user's master does not report the
@@ -257,7 +254,7 @@ struct stream *stream_openssh(struct openssh *o, const struct destination *to, s
         if ((to->unix_path ? ask_unix(s, err) : ask_tcp(s, err)) == 0)
             return &s->stream;
     } else if (openssh_is_gone(o)) {
-        err_set(err, ERR_LOST, "the SSH session was lost");
+        failure_set(FAILURE_LOST, FAILURE_DETAILS(NULL), err);
     }
     openssh_close_stream(&s->stream);
     return NULL;

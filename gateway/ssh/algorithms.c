@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gateway/ssh/failure.h"
 #include "keys/keys.h"
 #include "base/banned.h"
 
@@ -102,13 +103,12 @@ static int propose_list(LIBSSH2_SESSION *ssh, int method, const char *ours, cons
         return err_nomem(err);
     *ret = list;
     if (!*list)
-        return err_set(err, ERR_UNSUPPORTED,
-                       "the configuration allows only the %s %s, libssh2 %s knows none of them",
-                       names[method], allowed ? allowed : ours, libssh2_version(0));
+        return failure_set(FAILURE_CONFIGURED_BEYOND_LIBSSH2,
+                           FAILURE_DETAILS(names[method], allowed ? allowed : ours, libssh2_version(0)), err);
     /* Pass only supported names: libssh2 1.10 drops the others with an overlapping memcpy. */
     if (libssh2_session_method_pref(ssh, method, list) != 0)
-        return err_set(err, ERR_FAILED, "libssh2 %s does not take the %s %s", libssh2_version(0),
-                       names[method], list);
+        return failure_set(FAILURE_ALGORITHMS_REFUSED,
+                           FAILURE_DETAILS(libssh2_version(0), names[method], list), err);
     return 0;
 }
 
@@ -164,7 +164,7 @@ static int read_list(struct ssh_reader *r, char **ret, struct err *err)
     const unsigned char *p = NULL;
     size_t n = 0;
     if (ssh_read_string(r, &p, &n) < 0)
-        return err_set(err, ERR_FAILED, "the server's list of algorithms ends early");
+        return failure_set(FAILURE_ALGORITHMS_CUT, FAILURE_DETAILS(NULL), err);
     size_t cap = n + sizeof "...";
     char *list = malloc(cap);
     if (!list)
@@ -178,7 +178,7 @@ int algorithms_read(const void *p, size_t n, struct algorithms *ret, struct err 
     struct ssh_reader r = {p, n};
     struct algorithms a = {0};
     if (n == 0 || skip_version(&r) < 0 || enter_kexinit(&r) < 0)
-        return err_set(err, ERR_FAILED, "the server showed no list of its algorithms");
+        return failure_set(FAILURE_ALGORITHMS_NOT_SHOWN, FAILURE_DETAILS(NULL), err);
     for (int i = 0; i < ALGORITHM_LISTS; i++)
         if (read_list(&r, &a.lists[i], err) < 0) {
             algorithms_release(&a);
@@ -219,8 +219,9 @@ int algorithms_compare(const struct algorithms *ours, const struct algorithms *s
         return 0;
     struct buf offered = BUF_INIT(2 * LIST_MAX);
     append_names(server->lists[i], &offered);
-    err_set(err, ERR_UNSUPPORTED, "the server offers only the %s %s, libssh2 %s can use none of them",
-            names[i], offered.len ? buf_str(&offered) : "(none)", libssh2_version(0));
+    failure_set(FAILURE_SERVER_BEYOND_LIBSSH2,
+                FAILURE_DETAILS(names[i], offered.len ? buf_str(&offered) : "(none)", libssh2_version(0)),
+                err);
     buf_release(&offered);
     return -1;
 }

@@ -89,19 +89,19 @@ static void note_openssh_methods(struct auth *a)
 {
     const struct ssh_config *c = a->config;
     if (c->only_openssh[0])
-        auth_unsupported(a, "your ssh configuration has %s", c->only_openssh);
+        auth_unsupported(a, FAILURE_NEEDS_OPENSSH_OPTION, FAILURE_DETAILS(c->only_openssh));
     if (c->login.gssapi && list_contains(a->methods, "gssapi-with-mic") && has_tickets(a))
-        auth_unsupported(a, "the server takes GSSAPI (Kerberos), which libssh2 cannot do");
+        auth_unsupported(a, FAILURE_NEEDS_OPENSSH_KERBEROS, FAILURE_DETAILS(NULL));
     if (c->login.hostbased && list_contains(a->methods, "hostbased"))
-        auth_unsupported(a, "the server takes HostbasedAuthentication, which only ssh can do");
+        auth_unsupported(a, FAILURE_NEEDS_OPENSSH_HOSTBASED, FAILURE_DETAILS(NULL));
 }
 
 static int set_refusal(struct auth *a, struct err *err)
 {
     bool tried = a->tried.len > 0, keys = list_contains(a->methods, "publickey");
     note_openssh_methods(a);
-    if (a->unsupported[0])
-        return err_set(err, ERR_UNSUPPORTED, "%s", a->unsupported);
+    if (auth_set_unsupported(a, err) < 0)
+        return -1;
     struct buf b = BUF_INIT(sizeof err->msg);
     if (a->steps.len)
         buf_addf(&b, "the server took %s and wants more (%s); ", buf_str(&a->steps), a->methods);

@@ -61,7 +61,7 @@ static int try_password(void *ctx, const struct secret *password, bool *ret_fits
         if (session_wait(a->s, a->deadline, err) < 0)
             return err_wrap(err, "authentication");
     if (p->expired) {
-        auth_unsupported(a, "the password has expired, and the server wants another one");
+        auth_unsupported(a, FAILURE_PASSWORD_EXPIRED, FAILURE_DETAILS(NULL));
         return auth_ended(a, rc, err);
     }
     if (rc != 0 && auth_is_over(a))
@@ -202,7 +202,7 @@ static int answer_all(struct conversation *c, struct buf *said, int n,
                       LIBSSH2_USERAUTH_KBDINT_RESPONSE *responses)
 {
     if (++c->rounds > ROUNDS_MAX)
-        return err_set(&c->err, ERR_FAILED, "keyboard-interactive: the server asks without end");
+        return failure_set(FAILURE_QUESTIONS_ENDLESS, FAILURE_DETAILS(NULL), &c->err);
     for (int i = 0; i < n; i++)
         if (answer_question(c, said, &prompts[i], &responses[i]) < 0)
             return -1;
@@ -258,7 +258,7 @@ static int run_conversation(struct auth *a, enum auth_result *ret, bool *ret_ask
     if (auth_is_over(a))
         return auth_ended(a, rc, err);
     if (rc != LIBSSH2_ERROR_AUTHENTICATION_FAILED) {
-        auth_unsupported(a, "this libssh2 (%s) cannot read what the server asks", libssh2_version(0));
+        auth_unsupported(a, FAILURE_QUESTIONS_UNREADABLE, FAILURE_DETAILS(libssh2_version(0)));
         return auth_ended(a, rc, err);
     }
     return judge_attempt(a, "keyboard-interactive", ret, err);
@@ -275,8 +275,8 @@ int auth_keyboard_interactive(struct auth *a, enum auth_result *ret, struct err 
     bool asked = true;
     *ret = AUTH_REFUSED;
     if (!prompt_layout_matches()) {
-        auth_unsupported(a, "this profgrab was built for libssh2 %s and cannot ask with %s", LIBSSH2_VERSION,
-                         libssh2_version(0));
+        auth_unsupported(a, FAILURE_QUESTIONS_OF_OTHER_LIBSSH2,
+                         FAILURE_DETAILS(LIBSSH2_VERSION, libssh2_version(0)));
         return 0;
     }
     for (unsigned i = 0;

@@ -62,7 +62,7 @@ static int sign_data(struct attempt *t, const struct ssh_blob *data, struct ssh_
     const struct candidate *c = t->candidate;
     char algorithm[64];
     if (read_algorithm(data->data, data->n, algorithm, sizeof algorithm) < 0)
-        return err_set(&t->err, ERR_FAILED, "libssh2 wants something unknown to be signed");
+        return failure_set(FAILURE_SIGNING_UNKNOWN, FAILURE_DETAILS(NULL), &t->err);
     if (!c->file) {
         struct agent_request request = {.key = c->key,
                                         .algorithm = algorithm,
@@ -199,7 +199,7 @@ static int try_offer(struct attempt *t, enum auth_result *ret, struct err *err)
         return auth_ended(a, rc, err);
     /* libssh2 1.11 would otherwise offer the next key under this key's name. */
     if (rc == LIBSSH2_ERROR_METHOD_NONE) {
-        auth_unsupported(a, "libssh2 and the server have no signatures of RSA keys in common");
+        auth_unsupported(a, FAILURE_RSA_NO_COMMON, FAILURE_DETAILS(NULL));
         return auth_ended(a, rc, err);
     }
     if (t->err.kind != ERR_NONE)
@@ -259,8 +259,8 @@ static int try_renamed(struct attempt *t, const char *name, enum auth_result *re
     struct auth *a = t->auth;
     struct candidate *c = t->candidate;
     if (!openssh_server(a))
-        auth_unsupported(a, "this libssh2 (%s) cannot use RSA keys with that server (%s)", libssh2_version(0),
-                         session_facts(a->s)->banner);
+        auth_unsupported(a, FAILURE_RSA_BEYOND_LIBSSH2,
+                         FAILURE_DETAILS(libssh2_version(0), session_facts(a->s)->banner));
     if (rename_key(c->offer, name, &t->renamed, err) < 0)
         return -1;
     t->offer = &t->renamed;
@@ -320,7 +320,8 @@ static int try_candidate(struct auth *a, struct candidate *c, enum auth_result *
     if (missing) {
         char name[300];
         const char *what = auth_candidate_name(c, name, sizeof name);
-        auth_unsupported(a, "the %s %s %s", strcmp(what, "agent") == 0 ? "agent's key" : what, name, missing);
+        auth_unsupported(a, FAILURE_KEY_BEYOND_LIBSSH2,
+                         FAILURE_DETAILS(strcmp(what, "agent") == 0 ? "agent's key" : what, name, missing));
         auth_candidate_note(a, c, missing);
         c->over = true;
         return 0;

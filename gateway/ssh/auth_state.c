@@ -1,10 +1,8 @@
 #include "gateway/ssh/auth_state.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "gateway/ssh/failure.h"
 #include "gateway/ssh/keyring.h"
 #include "base/banned.h"
 
@@ -22,14 +20,19 @@ void auth_accepted(struct auth *a, const char *what, const char *name)
     buf_addf(&a->steps, "%s%s%s%s", a->steps.len ? " and " : "", what, *name ? " " : "", name);
 }
 
-void auth_unsupported(struct auth *a, const char *fmt, ...)
+void auth_unsupported(struct auth *a, enum failure why, const char *const details[])
 {
-    va_list ap;
-    if (a->unsupported[0])
-        return;
-    va_start(ap, fmt);
-    vsnprintf(a->unsupported, sizeof a->unsupported, fmt, ap);
-    va_end(ap);
+    if (a->unsupported.kind == ERR_NONE)
+        failure_set(why, details, &a->unsupported);
+}
+
+int auth_set_unsupported(const struct auth *a, struct err *err)
+{
+    if (a->unsupported.kind == ERR_NONE)
+        return 0;
+    if (err)
+        *err = a->unsupported;
+    return -1;
 }
 
 /* ---- the session --------------------------------------------------------------------------------------- */
@@ -43,8 +46,8 @@ int auth_ended(struct auth *a, int rc, struct err *err)
 {
     struct err why = ERR_INIT;
     session_error(a->s, rc, "authentication", &why);
-    if (a->unsupported[0])
-        return err_set(err, ERR_UNSUPPORTED, "%s", a->unsupported);
+    if (auth_set_unsupported(a, err) < 0)
+        return -1;
     if (a->unsure)
         auth_note(a, a->unsure, "", NULL);
     if (a->tried.len == 0)
@@ -111,7 +114,7 @@ int auth_ask(struct auth *a, const struct question *question, struct secret *ret
     bool is_answered =
         options->ask && question->key && options->ask_keys_only && a->config->login.password_prompts > 0;
     if (!is_answered && !auth_can_ask(a))
-        return err_set(err, ERR_NOT_FOUND, "there is nobody to ask for it");
+        return failure_set(FAILURE_NOBODY_TO_ASK, FAILURE_DETAILS(NULL), err);
     struct question q = *question;
     struct err why = ERR_INIT;
     int64_t began = clock_now();
@@ -135,13 +138,15 @@ static int ask_until_right(struct auth *a, const struct secret_prompt *prompt, s
         if (auth_ask(a, &q, ret, err) < 0)
             return -1;
         if (ret->len == 0)
-            return err_set(err, ERR_NOT_FOUND, "no answer was given");
+            return failure_set(FAILURE_NO_ANSWER, FAILURE_DETAILS(NULL), err);
         if (prompt->check(prompt->ctx, ret, &fits, err) < 0)
             return -1;
         if (fits)
             return 0;
     }
-    return err_set(err, ERR_NOT_FOUND, "none of %u answers was right", prompt->tries);
+    char number[16];
+    snprintf(number, sizeof number, "%u", prompt->tries);
+    return failure_set(FAILURE_ANSWERS_WRONG, FAILURE_DETAILS(number), err);
 }
 
 int auth_try_secrets(struct auth *a, const struct secret_prompt *prompt, struct err *err)
@@ -158,7 +163,7 @@ int auth_try_secrets(struct auth *a, const struct secret_prompt *prompt, struct 
     if (rc == 0 && answer.len > 0) {
         rc = prompt->check(prompt->ctx, &answer, &fits, &why);
         if (rc == 0 && !fits)
-            rc = err_set(&why, ERR_NOT_FOUND, "what was right elsewhere is not right here");
+            rc = failure_set(FAILURE_ANSWER_WRONG_HERE, FAILURE_DETAILS(NULL), &why);
     } else if (rc == 0) {
         rc = ask_until_right(a, prompt, &answer, &why);
         keyring_settle(keyring, prompt->name, rc == 0 ? &answer : NULL, &why);

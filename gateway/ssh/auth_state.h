@@ -3,6 +3,7 @@
 #define GATEWAY_SSH_AUTH_STATE_H
 
 #include "base/base.h"
+#include "gateway/ssh/failure.h"
 #include "gateway/ssh/hop.h"
 #include "gateway/ssh/session.h"
 #include "gateway/config/config.h"
@@ -24,11 +25,11 @@ struct auth {
     char methods[512];                   /* the server's list */
     int64_t deadline;                    /* of the step; extended by the time of the user's answers */
     unsigned tries;
-    struct buf steps;      /* the accepted methods: "key PATH and password" */
-    struct buf tried;      /* the refused methods and keys */
-    struct buf skipped;    /* the unusable methods and keys, with the reason */
-    char unsupported[256]; /* why OpenSSH may succeed; "" if it has no advantage */
-    const char *unsure;    /* the method whose refusal is not yet certain; NULL: none */
+    struct buf steps;       /* the accepted methods: "key PATH and password" */
+    struct buf tried;       /* the refused methods and keys */
+    struct buf skipped;     /* the unusable methods and keys, with the reason */
+    struct err unsupported; /* why OpenSSH may succeed; ERR_NONE if it has no advantage */
+    const char *unsure;     /* the method whose refusal is not yet certain; NULL: none */
     unsigned keys_refused;
     bool would_ask;         /* a question was needed, but nobody can answer */
     bool hung_up;           /* we closed the connection, because nobody can answer */
@@ -45,8 +46,10 @@ void auth_keys_free(struct auth_keys *keys);
 void auth_accepted(struct auth *a, const char *what, const char *name);
 /* Notes a refused method or key, or (with a reason) an unusable one. */
 void auth_note(struct auth *a, const char *what, const char *name, const char *why);
-/* Notes why OpenSSH may succeed. The first reason counts. */
-void auth_unsupported(struct auth *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Notes why OpenSSH may succeed (see failure_set). The first reason counts. */
+void auth_unsupported(struct auth *a, enum failure why, const char *const details[]);
+/* Returns -1 with that reason, or 0 without one. */
+int auth_set_unsupported(const struct auth *a, struct err *err);
 
 /* Checks whether the session has ended, usually after too many keys. auth_ended then sets the reason, or why
  * OpenSSH may succeed. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gateway/ssh/failure.h"
 #include "keys/keys.h"
 #include "base/banned.h"
 
@@ -96,9 +97,9 @@ int certificate_parse(const void *p, size_t n, struct certificate *ret, struct e
     int rc = -1;
     ssh_blob_type(&whole, c.type, sizeof c.type);
     if (!certificate_is_type(c.type))
-        err_set(err, ERR_FAILED, "this is no certificate");
+        failure_set(FAILURE_NO_CERTIFICATE, FAILURE_DETAILS(NULL), err);
     else if (skip_strings(&r, 2) < 0 || read_key(c.type, &r, &key) < 0 || read_rest(&r, &c) < 0)
-        err_set(err, ERR_FAILED, "the certificate is damaged");
+        failure_set(FAILURE_CERTIFICATE_DAMAGED, FAILURE_DETAILS(NULL), err);
     else if (buf_check(&key, "the key in the certificate", err) == 0 &&
              ssh_blob_copy(&c.key, key.data, key.len, err) == 0)
         rc = ssh_blob_copy(&c.blob, p, n, err);

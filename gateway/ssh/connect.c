@@ -18,7 +18,7 @@ static int bind_from(int fd, const struct addrinfo *from, int family, struct err
         if (from->ai_family == family)
             return bind(fd, from->ai_addr, from->ai_addrlen) == 0 ? 0
                                                                   : err_sys(err, "cannot use BindAddress");
-    return err_set(err, ERR_FAILED, "BindAddress is of another family than the address");
+    return failure_set(FAILURE_BIND_FAMILY, FAILURE_DETAILS(NULL), err);
 }
 
 int connect_start(const struct addrinfo *address, const struct addrinfo *from, struct err *err)
@@ -67,10 +67,8 @@ static int connect_one(const struct addrinfo *address, const struct addrinfo *fr
     if (fd < 0)
         return -1;
     if (fd_wait(fd, POLLOUT, deadline, cancel_fd, err) < 0) {
-        if (err && err->kind == ERR_TIMEOUT) {
-            err_set(err, ERR_TIMEOUT, "no answer to the connection attempt");
-            err_unreached(err);
-        }
+        if (err && err->kind == ERR_TIMEOUT)
+            failure_set(FAILURE_CONNECT_TIMEOUT, FAILURE_DETAILS(NULL), err);
     } else if (connect_check(fd, err) == 1) {
         return fd;
     }
@@ -106,9 +104,7 @@ static int connect_any(const struct addrinfo *all, const struct addrinfo *from, 
 
 static int add_connect_hint(const char *host, unsigned port, struct err *err)
 {
-    if (err->kind == ERR_TIMEOUT)
-        err_hint(err, "%s", failure_hint(FAILURE_CONNECT_TIMEOUT));
-    else if (err->kind == ERR_FAILED)
+    if (err->kind == ERR_FAILED)
         err_hint(err, "%s", failure_hint(FAILURE_CONNECT_REFUSED));
     return err_wrap(err, "%s port %u", host, port);
 }

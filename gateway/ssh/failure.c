@@ -12,6 +12,10 @@
     "sshd_config there: AllowTcpForwarding, PermitOpen, DisableForwarding; or the key's restrict and "       \
     "permitopen options"
 
+#define INSTALL_HINT "install OpenSSH's client tools (Debian: openssh-client)"
+#define PROXY_HINT "ProxyCommand in ssh's configuration: `ssh -v` to the same address shows what it does"
+#define SLOW_LOGIN "ssh did not log in within {}{}"
+
 static const struct row {
     enum err_kind kind;
     bool unreached; /* a connection was refused or not answered */
@@ -42,6 +46,15 @@ static const struct row {
     [FAILURE_KEY_REVOKED] = {ERR_HOST_KEY, false, "{}: host key {} is revoked by {}",
                              "whoever revoked it can say why, and which key the host has now"},
     [FAILURE_KEY_REVOKED_TO_SSH] = {ERR_HOST_KEY, false, "{}: host key {}is revoked", NULL},
+    [FAILURE_KEY_NOT_SHOWN] = {ERR_HOST_KEY, false, "{}: the server showed no host key", NULL},
+    [FAILURE_KEY_TYPE_BEYOND_LIBSSH2] = {ERR_UNSUPPORTED, false,
+                                         "the known host key ({}) is of type {}, for which libssh2 {} cannot "
+                                         "ask",
+                                         NULL},
+    [FAILURE_KNOWN_HOSTS_NOT_REGULAR] = {ERR_FAILED, false, "the known hosts {} are no regular file", NULL},
+    [FAILURE_KNOWN_HOSTS_UNREADABLE] = {ERR_FAILED, false, "ssh-keygen cannot read {}: {}", NULL},
+    /* {} is the error of the start. */
+    [FAILURE_NO_SSH_KEYGEN] = {ERR_NOT_FOUND, false, "{}", INSTALL_HINT},
     [FAILURE_ONLY_AUTHORITY_KNOWN] = {ERR_UNSUPPORTED, false,
                                       "only a certificate authority is known for the host ({}), and libssh2 "
                                       "cannot judge its certificates",
@@ -52,13 +65,26 @@ static const struct row {
     [FAILURE_RESOLVER_SILENT] = {ERR_TIMEOUT, false, "cannot resolve {}: the resolver does not answer",
                                  "is this workstation on the network (VPN) that knows it?"},
     [FAILURE_CONNECT] = {ERR_FAILED, true, "cannot connect to {}", NULL},
-    /* {} is the error of the TCP connection. */
-    [FAILURE_CONNECT_TIMEOUT] = {ERR_TIMEOUT, true, "{}",
+    [FAILURE_BIND_FAMILY] = {ERR_FAILED, false, "BindAddress is of another family than the address", NULL},
+    [FAILURE_CONNECT_TIMEOUT] = {ERR_TIMEOUT, true, "no answer to the connection attempt",
                                  "is the host up, and does this workstation reach its network (VPN, "
                                  "firewall)? --connect-timeout sets how long is waited"},
+    /* {} is the error of the TCP connection. */
     [FAILURE_CONNECT_REFUSED] = {ERR_FAILED, true, "{}",
                                  "does an SSH server listen there? `ssh -G` shows the address and port that "
                                  "your configuration says"},
+    [FAILURE_PROXY_SAYS] = {ERR_FAILED, false, "the proxy command says \"{}\"", PROXY_HINT},
+    [FAILURE_PROXY_ENDED] = {ERR_FAILED, false, "the proxy command ended with exit code {}, without a word",
+                             PROXY_HINT},
+    [FAILURE_PROXY_CLOSED] = {ERR_FAILED, false, "the proxy command closed the connection without a word",
+                              PROXY_HINT},
+    /* {} is the latest line of ssh or of another program on the route. */
+    [FAILURE_ROUTE_UNKNOWN] = {ERR_FAILED, false, "what leads to the server failed: {}", NULL},
+    [FAILURE_ROUTE_BUSY] = {ERR_BUSY, false, "what leads to the server: {}", CLOSED_HINT},
+    [FAILURE_ROUTE] = {ERR_FAILED, false, "what leads to the server: {}", NULL},
+    [FAILURE_SSH_NOT_THERE] = {ERR_TIMEOUT, true, "ssh did not reach the server within {}",
+                               "is the host up, and does this workstation reach its network (VPN, "
+                               "firewall)?"},
     [FAILURE_NO_SSH_SERVER] = {ERR_FAILED, false, "this is no SSH server{}", "is the port right?{}"},
     [FAILURE_OLD_VERSION] = {ERR_FAILED, false, "the server speaks an old version of SSH: \"{}\"",
                              "only version 2.0 (RFC 4253) is spoken here: is the port right?"},
@@ -83,6 +109,23 @@ static const struct row {
                                    "host tells more"},
     [FAILURE_NO_COMMON_ALGORITHM] = {ERR_DENIED, false, "no agreement on keys and ciphers: no matching {}",
                                      NULL},
+    /* {} are the kind of algorithm, names and the version of libssh2. */
+    [FAILURE_SERVER_BEYOND_LIBSSH2] = {ERR_UNSUPPORTED, false,
+                                       "the server offers only the {} {}, libssh2 {} can use none of them",
+                                       NULL},
+    [FAILURE_CONFIGURED_BEYOND_LIBSSH2] = {ERR_UNSUPPORTED, false,
+                                           "the configuration allows only the {} {}, libssh2 {} knows none "
+                                           "of them",
+                                           NULL},
+    [FAILURE_ALGORITHMS_REFUSED] = {ERR_FAILED, false, "libssh2 {} does not take the {} {}", NULL},
+    [FAILURE_ALGORITHMS_NOT_SHOWN] = {ERR_FAILED, false, "the server showed no list of its algorithms", NULL},
+    [FAILURE_ALGORITHMS_CUT] = {ERR_FAILED, false, "the server's list of algorithms ends early", NULL},
+    [FAILURE_OPTION_BEYOND_LIBSSH2] = {ERR_UNSUPPORTED, false, "{} in ssh's configuration is beyond libssh2",
+                                       NULL},
+    /* {} is the failure of libssh2, which the user chose. */
+    [FAILURE_ONLY_OPENSSH_CAN] = {ERR_UNSUPPORTED, false, "{}",
+                                  "OpenSSH may be able to: leave out `--via libssh2`, or `via:` in the "
+                                  "inventory"},
 
     /* Logins. {} is the failure of the session, then the refused methods and keys. */
     [FAILURE_LOGIN_ENDED] = {ERR_FAILED, false, "{}",
@@ -116,6 +159,55 @@ static const struct row {
     [FAILURE_SIGNING] = {ERR_DENIED, false, "the server takes a key that ssh cannot sign with: {}",
                          "is the key's token plugged in, its PIN right, its agent willing? `ssh -v` to the "
                          "same host shows more"},
+    [FAILURE_LOGIN_SLOW] = {ERR_TIMEOUT, false, SLOW_LOGIN, "`ssh -v` to the same host shows where it stops"},
+    [FAILURE_LOGIN_SLOW_AGENT] = {ERR_TIMEOUT, false, SLOW_LOGIN,
+                                  "does the agent's key wait for a touch or a confirmation? --ask-timeout "
+                                  "says how long it may"},
+    [FAILURE_LOGIN_SLOW_KERBEROS] = {ERR_TIMEOUT, false, SLOW_LOGIN,
+                                     "can the KDC of your realm be reached? `ssh -v` to the same host shows "
+                                     "where it stops"},
+    [FAILURE_TOUCH_NOT_ASKED] = {ERR_TIMEOUT, false,
+                                 "a security key waits for a touch, and --batch allows no prompt",
+                                 "without --batch profgrab prompts for the touch, and waits as long as "
+                                 "--ask-timeout"},
+    [FAILURE_TOUCH_MISSING] = {ERR_TIMEOUT, false, "nobody touched the key",
+                               "its token blinks when it waits for a touch; --ask-timeout says how long"},
+    [FAILURE_SSH_SILENT] = {ERR_FAILED, false, "ssh ended without a word", NULL},
+    [FAILURE_SSH_SAYS] = {ERR_FAILED, false, "ssh says: {}", NULL},
+    [FAILURE_QUESTIONS_ENDLESS] = {ERR_FAILED, false, "keyboard-interactive: the server asks without end",
+                                   NULL},
+
+    /* The reasons why a key or a method was not offered. */
+    [FAILURE_NOBODY_TO_ASK] = {ERR_NOT_FOUND, false, "there is nobody to ask for it", NULL},
+    [FAILURE_NOBODY_IS_ASKED] = {ERR_NOT_FOUND, false, "nobody is asked", NULL},
+    [FAILURE_NOBODY_ANSWERS] = {ERR_NOT_FOUND, false, "nobody answers", NULL},
+    [FAILURE_NO_ANSWER] = {ERR_NOT_FOUND, false, "no answer was given", NULL},
+    [FAILURE_ANSWERS_WRONG] = {ERR_NOT_FOUND, false, "none of {} answers was right", NULL},
+    [FAILURE_ANSWER_WRONG_HERE] = {ERR_NOT_FOUND, false, "what was right elsewhere is not right here", NULL},
+    [FAILURE_SIGNING_UNKNOWN] = {ERR_FAILED, false, "libssh2 wants something unknown to be signed", NULL},
+    [FAILURE_NO_CERTIFICATE] = {ERR_FAILED, false, "this is no certificate", NULL},
+    [FAILURE_CERTIFICATE_DAMAGED] = {ERR_FAILED, false, "the certificate is damaged", NULL},
+
+    /* The reasons why libssh2 cannot log in where OpenSSH may. */
+    [FAILURE_NEEDS_OPENSSH_OPTION] = {ERR_UNSUPPORTED, false, "your ssh configuration has {}", NULL},
+    [FAILURE_NEEDS_OPENSSH_KERBEROS] = {ERR_UNSUPPORTED, false,
+                                        "the server takes GSSAPI (Kerberos), which libssh2 cannot do", NULL},
+    [FAILURE_NEEDS_OPENSSH_HOSTBASED] = {ERR_UNSUPPORTED, false,
+                                         "the server takes HostbasedAuthentication, which only ssh can do",
+                                         NULL},
+    [FAILURE_PASSWORD_EXPIRED] = {ERR_UNSUPPORTED, false,
+                                  "the password has expired, and the server wants another one", NULL},
+    [FAILURE_QUESTIONS_UNREADABLE] = {ERR_UNSUPPORTED, false,
+                                      "this libssh2 ({}) cannot read what the server asks", NULL},
+    [FAILURE_QUESTIONS_OF_OTHER_LIBSSH2] = {ERR_UNSUPPORTED, false,
+                                            "this profgrab was built for libssh2 {} and cannot ask with {}",
+                                            NULL},
+    [FAILURE_RSA_NO_COMMON] = {ERR_UNSUPPORTED, false,
+                               "libssh2 and the server have no signatures of RSA keys in common", NULL},
+    [FAILURE_RSA_BEYOND_LIBSSH2] = {ERR_UNSUPPORTED, false,
+                                    "this libssh2 ({}) cannot use RSA keys with that server ({})", NULL},
+    /* {} are the kind of key, its name and the missing support. */
+    [FAILURE_KEY_BEYOND_LIBSSH2] = {ERR_UNSUPPORTED, false, "the {} {} {}", NULL},
 
     /* Channels. {} is the destination. */
     [FAILURE_FORWARD_FORBIDDEN] = {ERR_FAILED, false, "the SSH server does not allow forwarding to {}",
@@ -129,15 +221,55 @@ static const struct row {
                                           "nothing listens there, or that user may not open it; or "
                                           "sshd_config there forbids it: AllowStreamLocalForwarding, "
                                           "DisableForwarding, or the key's restrict option"},
+    [FAILURE_FORWARD_SLOW] = {ERR_TIMEOUT, true, "the far host did not connect to {} in time",
+                              "is that its address as seen from there, and does a firewall let it through? "
+                              "--connect-timeout sets how long is waited"},
+    [FAILURE_FORWARD_CUT] = {ERR_FAILED, false, "the connection was closed in the middle", NULL},
+    [FAILURE_CHANNEL] = {ERR_FAILED, false, "cannot open a channel to {}: {}", NULL},
+    [FAILURE_MASTER_FORBIDS] = {ERR_FAILED, false, "the ssh -M at {} was not allowed to forward to {}: {}",
+                                NULL},
+    [FAILURE_MASTER_UNREACHED] = {ERR_FAILED, false,
+                                  "the far host does not connect to {}; the ssh -M at {} says: {}",
+                                  "nothing listens there, or sshd_config there does not allow it "
+                                  "(AllowTcpForwarding, PermitOpen); `--via libssh2` may tell which"},
+    [FAILURE_MASTER_ANSWER] = {ERR_FAILED, false, "the ssh -M at {} gave an answer that does not fit", NULL},
     [FAILURE_JUMP_FORBIDDEN] = {ERR_FAILED, false, "a jump host does not allow forwarding to the next host",
                                 FORBIDDEN_HINT},
     [FAILURE_JUMP_UNREACHED] = {ERR_FAILED, true, "a jump host cannot connect to the next host: {}", NULL},
 
+    /* Sessions. {} is the action that failed, then the cause. */
+    [FAILURE_SESSION_TIMED_OUT] = {ERR_TIMEOUT, false, "timed out", NULL},
+    [FAILURE_SESSION_ENDED] = {ERR_FAILED, false, "{}: the server ended the session: {}", NULL},
+    [FAILURE_SESSION_BROKE] = {ERR_FAILED, false, "{}: the connection broke: {}", NULL},
+    [FAILURE_SESSION_CLOSED] = {ERR_FAILED, false, "{}: the server closed the connection", NULL},
+    [FAILURE_SESSION_ERROR] = {ERR_FAILED, false, "{}: {} (libssh2 error {})", NULL},
+    [FAILURE_LOST] = {ERR_LOST, false, "the SSH session was lost", NULL},
+    [FAILURE_LOST_BECAUSE] = {ERR_LOST, false, "the SSH session was lost: {}", NULL},
+    [FAILURE_STUCK] = {ERR_LOST, false, "the SSH session waits for {}, which does not answer", NULL},
+    [FAILURE_ALL_STUCK] = {ERR_FAILED, false, "{} sessions to it wait for destinations that do not answer",
+                           NULL},
+    [FAILURE_NO_FREE_SESSION] = {ERR_LOST, false, "no session became free for a connection to {}", NULL},
+    [FAILURE_NO_SESSION] = {ERR_LOST, false, "there is no session to carry it", NULL},
+    [FAILURE_QUIET] = {ERR_LOST, false, "the SSH session is dead: nothing came for {} s", NULL},
     [FAILURE_DEAD] = {ERR_LOST, false, "the SSH session is dead: ssh heard nothing from the server {}", NULL},
     [FAILURE_CLOSED] = {ERR_FAILED, false, "the server closed the connection", NULL},
     [FAILURE_BROKEN_PIPE] = {ERR_FAILED, false, "the connection broke", NULL},
     [FAILURE_RESET] = {ERR_FAILED, false, "the connection was reset", NULL},
     [FAILURE_ENDED] = {ERR_FAILED, false, "the connection ended: Connection to {}", NULL},
+
+    /* The master connection of ssh(1). {} is the path of its socket. */
+    [FAILURE_MASTER_NO_SOCKET] = {ERR_NOT_FOUND, false, "{} is no socket of yours", NULL},
+    [FAILURE_MASTER_OF_OTHERS] = {ERR_NOT_FOUND, false, "at {} somebody else listens", NULL},
+    [FAILURE_MASTER_NOT_ALIVE] = {ERR_FAILED, false,
+                                  "the master connection at {} does not say that it is alive", NULL},
+    [FAILURE_MASTER_ENDED] = {ERR_LOST, false, "the master connection{} has ended", NULL},
+    [FAILURE_MASTER_MESSAGE_SIZE] = {ERR_FAILED, false, "the master connection sent a message of {} bytes",
+                                     NULL},
+    [FAILURE_MASTER_MESSAGE_TYPE] = {ERR_FAILED, false,
+                                     "the master connection sent a message that makes no sense ({})", NULL},
+    [FAILURE_MASTER_DEAF] = {ERR_FAILED, false, "the master connection takes no {}", NULL},
+    [FAILURE_MASTER_VERSION] = {ERR_FAILED, false,
+                                "the master connection speaks version {} of its protocol, not {}", NULL},
 
     [FAILURE_UNKNOWN_OPTION] = {ERR_USAGE, false, "ssh's configuration has an option it does not know: {}",
                                 NULL},

@@ -2,8 +2,8 @@
  * The failures of SSH: one table of their kinds, messages and hints, for libssh2 and for ssh(1).
  *
  * To change a message or a hint, edit the table in failure.c. To add a failure, add a row there and an enum
- * value here. The files that detect failures only choose the row and fill in its details: preauth.c and
- * knownhosts.c, auth*.c, open_failure.c for libssh2, gateway/openssh/ssh_log_failure.c for ssh(1).
+ * value here. The files that detect failures only choose the row and fill in its details; gateway/gateway.h
+ * lists these files. Errors of this workstation's system calls have no row.
  */
 #ifndef GATEWAY_SSH_FAILURE_H
 #define GATEWAY_SSH_FAILURE_H
@@ -21,14 +21,27 @@ enum failure {
     FAILURE_KEY_OF_OTHER_TYPE,
     FAILURE_KEY_REVOKED,
     FAILURE_KEY_REVOKED_TO_SSH,
+    FAILURE_KEY_NOT_SHOWN,
+    FAILURE_KEY_TYPE_BEYOND_LIBSSH2,
+    FAILURE_KNOWN_HOSTS_NOT_REGULAR,
+    FAILURE_KNOWN_HOSTS_UNREADABLE,
+    FAILURE_NO_SSH_KEYGEN,
     FAILURE_ONLY_AUTHORITY_KNOWN,
 
     /* the connection and the handshake */
     FAILURE_RESOLVE,
     FAILURE_RESOLVER_SILENT,
     FAILURE_CONNECT,
+    FAILURE_BIND_FAMILY,
     FAILURE_CONNECT_TIMEOUT,
     FAILURE_CONNECT_REFUSED,
+    FAILURE_PROXY_SAYS,
+    FAILURE_PROXY_ENDED,
+    FAILURE_PROXY_CLOSED,
+    FAILURE_ROUTE_UNKNOWN,
+    FAILURE_ROUTE_BUSY,
+    FAILURE_ROUTE,
+    FAILURE_SSH_NOT_THERE,
     FAILURE_NO_SSH_SERVER,
     FAILURE_OLD_VERSION,
     FAILURE_SILENT,
@@ -39,6 +52,13 @@ enum failure {
     FAILURE_HANDSHAKE_SLOW,
     FAILURE_HANDSHAKE_INVALID,
     FAILURE_NO_COMMON_ALGORITHM,
+    FAILURE_SERVER_BEYOND_LIBSSH2,
+    FAILURE_CONFIGURED_BEYOND_LIBSSH2,
+    FAILURE_ALGORITHMS_REFUSED,
+    FAILURE_ALGORITHMS_NOT_SHOWN,
+    FAILURE_ALGORITHMS_CUT,
+    FAILURE_OPTION_BEYOND_LIBSSH2,
+    FAILURE_ONLY_OPENSSH_CAN,
 
     /* the login */
     FAILURE_LOGIN_ENDED,
@@ -51,14 +71,64 @@ enum failure {
     FAILURE_LOGIN_REFUSED_TO_SSH,
     FAILURE_TOO_MANY_KEYS,
     FAILURE_SIGNING,
+    FAILURE_LOGIN_SLOW,
+    FAILURE_LOGIN_SLOW_AGENT,
+    FAILURE_LOGIN_SLOW_KERBEROS,
+    FAILURE_TOUCH_NOT_ASKED,
+    FAILURE_TOUCH_MISSING,
+    FAILURE_SSH_SILENT,
+    FAILURE_SSH_SAYS,
+    FAILURE_QUESTIONS_ENDLESS,
+
+    /* a key or method that was not offered */
+    FAILURE_NOBODY_TO_ASK,
+    FAILURE_NOBODY_IS_ASKED,
+    FAILURE_NOBODY_ANSWERS,
+    FAILURE_NO_ANSWER,
+    FAILURE_ANSWERS_WRONG,
+    FAILURE_ANSWER_WRONG_HERE,
+    FAILURE_SIGNING_UNKNOWN,
+    FAILURE_NO_CERTIFICATE,
+    FAILURE_CERTIFICATE_DAMAGED,
+
+    /* a login that only OpenSSH can do */
+    FAILURE_NEEDS_OPENSSH_OPTION,
+    FAILURE_NEEDS_OPENSSH_KERBEROS,
+    FAILURE_NEEDS_OPENSSH_HOSTBASED,
+    FAILURE_PASSWORD_EXPIRED,
+    FAILURE_QUESTIONS_UNREADABLE,
+    FAILURE_QUESTIONS_OF_OTHER_LIBSSH2,
+    FAILURE_RSA_NO_COMMON,
+    FAILURE_RSA_BEYOND_LIBSSH2,
+    FAILURE_KEY_BEYOND_LIBSSH2,
 
     /* the opening of a channel */
     FAILURE_FORWARD_FORBIDDEN,
     FAILURE_FORWARD_UNSUPPORTED,
     FAILURE_FORWARD_UNREACHED,
     FAILURE_FORWARD_UNREACHED_SOCKET,
+    FAILURE_FORWARD_SLOW,
+    FAILURE_FORWARD_CUT,
+    FAILURE_CHANNEL,
+    FAILURE_MASTER_FORBIDS,
+    FAILURE_MASTER_UNREACHED,
+    FAILURE_MASTER_ANSWER,
     FAILURE_JUMP_FORBIDDEN,
     FAILURE_JUMP_UNREACHED,
+
+    /* an open session */
+    FAILURE_SESSION_TIMED_OUT,
+    FAILURE_SESSION_ENDED,
+    FAILURE_SESSION_BROKE,
+    FAILURE_SESSION_CLOSED,
+    FAILURE_SESSION_ERROR,
+    FAILURE_LOST,
+    FAILURE_LOST_BECAUSE,
+    FAILURE_STUCK,
+    FAILURE_ALL_STUCK,
+    FAILURE_NO_FREE_SESSION,
+    FAILURE_NO_SESSION,
+    FAILURE_QUIET,
 
     /* an open session of ssh(1) */
     FAILURE_DEAD,
@@ -66,6 +136,16 @@ enum failure {
     FAILURE_BROKEN_PIPE,
     FAILURE_RESET,
     FAILURE_ENDED,
+
+    /* ssh(1)'s master connection */
+    FAILURE_MASTER_NO_SOCKET,
+    FAILURE_MASTER_OF_OTHERS,
+    FAILURE_MASTER_NOT_ALIVE,
+    FAILURE_MASTER_ENDED,
+    FAILURE_MASTER_MESSAGE_SIZE,
+    FAILURE_MASTER_MESSAGE_TYPE,
+    FAILURE_MASTER_DEAF,
+    FAILURE_MASTER_VERSION,
 
     /* ssh(1)'s configuration */
     FAILURE_UNKNOWN_OPTION,
@@ -83,7 +163,8 @@ int failure_set(enum failure f, const char *const details[], struct err *err);
 enum err_kind failure_kind(enum failure f);
 /* Checks whether it means a refused or unanswered connection (err_unreached). */
 bool failure_is_unreached(enum failure f);
-/* Returns the hint, NULL without one. Only for rows whose hint has no {}. */
+/* Returns the hint, NULL without one, to add it to an error of the operating system. Only for rows whose hint
+ * has no {}. */
 const char *failure_hint(enum failure f);
 
 #endif

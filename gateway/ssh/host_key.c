@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gateway/ssh/failure.h"
 #include "base/banned.h"
 
 /* Accepts an unknown host (accept-new). A key that cannot be written to known_hosts is still trusted, as in
@@ -45,24 +46,36 @@ static bool can_ask_for(struct session *s, const char *type)
     return can;
 }
 
+static int set_type_error(const struct known_key *k, struct err *err)
+{
+    char place[sizeof err->msg];
+    snprintf(place, sizeof place, "%s:%u", k->file, k->line);
+    return failure_set(FAILURE_KEY_TYPE_BEYOND_LIBSSH2, FAILURE_DETAILS(place, k->type, libssh2_version(0)),
+                       err);
+}
+
 /* Fails if libssh2 cannot request a known key type, which explains a key of another type. */
 static int check_types(struct session *s, const struct known_hosts *known, struct err *err)
 {
     for (size_t i = 0; i < known->n; i++) {
         const struct known_key *k = &known->items[i];
         if (k->marker == KNOWN_PLAIN && !can_ask_for(s, k->type))
-            return err_set(err, ERR_UNSUPPORTED,
-                           "the known host key (%s:%u) is of type %s, for which libssh2 %s cannot ask",
-                           k->file, k->line, k->type, libssh2_version(0));
+            return set_type_error(k, err);
     }
     return 0;
+}
+
+#define WHERE_TEXT 320
+static void write_where(struct session *s, char dst[static WHERE_TEXT])
+{
+    snprintf(dst, WHERE_TEXT, "%s port %u", session_facts(s)->address, session_facts(s)->port);
 }
 
 static int judge_host_key(struct session *s, const struct ssh_config *config, const struct known_hosts *known,
                           const struct ssh_blob *key, struct host_key_finding *ret, struct err *err)
 {
     const struct known_key *line = NULL;
-    char where[320];
+    char where[WHERE_TEXT];
     enum known_status status = known_hosts_judge(known, key, &line);
     /* accept-new needs a user known_hosts file, as in ssh. */
     if (status == KNOWN_NEW && config->host_key.policy == HOST_KEY_ACCEPT_NEW &&
@@ -70,7 +83,7 @@ static int judge_host_key(struct session *s, const struct ssh_config *config, co
         return accept_new(s, config, key, ret, err);
     if (status == KNOWN_OTHER_TYPES && check_types(s, known, err) < 0)
         return -1;
-    snprintf(where, sizeof where, "%s port %u", session_facts(s)->address, session_facts(s)->port);
+    write_where(s, where);
     if (known_hosts_check(known, key, where, &config->host_key.files, err) < 0)
         return -1;
     snprintf(ret->text, sizeof ret->text, "known in %s line %u", line->file, line->line);
@@ -86,9 +99,11 @@ int host_key_check(struct session *s, const struct ssh_config *config, const str
     const char *p = libssh2_session_hostkey(session_libssh2(s), &n, &type);
     struct ssh_blob key = {0};
     struct host_key_finding finding = {0};
-    if (!p || ssh_blob_copy(&key, p, n, err) < 0)
-        return err_set(err, ERR_HOST_KEY, "%s port %u: the server showed no host key", facts->address,
-                       facts->port);
+    if (!p || ssh_blob_copy(&key, p, n, err) < 0) {
+        char where[WHERE_TEXT];
+        write_where(s, where);
+        return failure_set(FAILURE_KEY_NOT_SHOWN, FAILURE_DETAILS(where), err);
+    }
     ssh_blob_type(&key, facts->host_key_type, sizeof facts->host_key_type);
     ssh_blob_fingerprint(&key, facts->host_key);
     int rc = judge_host_key(s, config, known, &key, &finding, err);

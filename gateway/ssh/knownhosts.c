@@ -91,7 +91,7 @@ static int check_readable(const char *path, struct err *err)
     struct stat st;
     return stat(path, &st) < 0 || S_ISREG(st.st_mode)
                ? 0
-               : err_set(err, ERR_FAILED, "the known hosts %s are no regular file", path);
+               : failure_set(FAILURE_KNOWN_HOSTS_NOT_REGULAR, FAILURE_DETAILS(path), err);
 }
 
 static int find_name(const struct strlist *files, const char *name, const struct proc_limits *limits,
@@ -107,13 +107,14 @@ static int find_name(const struct strlist *files, const char *name, const struct
         struct proc_result r;
         if (proc_run(argv, limits, &r, err) < 0) {
             if (err && err->kind == ERR_NOT_FOUND)
-                err_hint(err, "install OpenSSH's client tools (Debian: openssh-client)");
+                failure_set(FAILURE_NO_SSH_KEYGEN, FAILURE_DETAILS(err->msg), err);
             return -1;
         }
         /* Exit code 1 without output means "not found"; with output it is an error. */
         int rc = known_hosts_parse(k, files->items[i], buf_str(&r.out), err);
         if (rc == 0 && r.exit_code != 0 && r.complaint[0])
-            rc = err_set(err, ERR_FAILED, "ssh-keygen cannot read %s: %s", files->items[i], r.complaint);
+            rc = failure_set(FAILURE_KNOWN_HOSTS_UNREADABLE, FAILURE_DETAILS(files->items[i], r.complaint),
+                             err);
         proc_result_release(&r);
         if (rc < 0)
             return -1;

@@ -20,7 +20,7 @@ int open_failure_set(const struct destination *to, const char *text, struct err 
     text_printable(said, sizeof said, text, strlen(text));
     const char *reason = strstr(said, failed);
     if (!reason)
-        return err_set(err, ERR_FAILED, "cannot open a channel to %s: %s", name, said);
+        return failure_set(FAILURE_CHANNEL, FAILURE_DETAILS(name, said), err);
     reason += sizeof failed - 1;
     /* For a Unix socket sshd sends only "open failed". */
     bool why = strncmp(reason, ": ", 2) == 0 && strcmp(reason, ": open failed") != 0;

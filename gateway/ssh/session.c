@@ -8,6 +8,7 @@
 
 #include "gateway/ssh/algorithms.h"
 #include "gateway/ssh/connect.h"
+#include "gateway/ssh/failure.h"
 #include "gateway/ssh/preauth.h"
 #include "gateway/ssh/proxy.h"
 #include "gateway/ssh/window.h"
@@ -145,27 +146,25 @@ int session_wait(struct session *s, int64_t deadline, struct err *err)
         return 0;
     /* Check the deadline also if data arrives without a pause. */
     if (clock_now() >= deadline)
-        return err_set(err, ERR_TIMEOUT, "timed out");
+        return failure_set(FAILURE_SESSION_TIMED_OUT, FAILURE_DETAILS(NULL), err);
     return fd_wait(s->wire.fd, (short)(POLLIN | (s->wire.out.len ? POLLOUT : 0)), deadline,
                    s->limits.cancel_fd, err);
 }
 
 int session_error(struct session *s, int rc, const char *doing, struct err *err)
 {
-    char *text = NULL;
+    char *text = NULL, reason[128], number[16];
     libssh2_session_last_error(s->ssh, &text, NULL, 0);
     if (s->disconnect[0])
-        return err_set(err, ERR_FAILED, "%s: the server ended the session: %s", doing, s->disconnect);
-    if (s->wire.error) {
-        errno = s->wire.error;
-        err_sys(err, "%s: the connection broke", doing);
-        if (err)
-            err->kind = ERR_FAILED;
-        return -1;
-    }
+        return failure_set(FAILURE_SESSION_ENDED, FAILURE_DETAILS(doing, s->disconnect), err);
+    if (s->wire.error)
+        return failure_set(FAILURE_SESSION_BROKE,
+                           FAILURE_DETAILS(doing, strerror_r(s->wire.error, reason, sizeof reason)), err);
     if (s->wire.eof)
-        return err_set(err, ERR_FAILED, "%s: the server closed the connection", doing);
-    return err_set(err, ERR_FAILED, "%s: %s (libssh2 error %d)", doing, text && *text ? text : "failed", rc);
+        return failure_set(FAILURE_SESSION_CLOSED, FAILURE_DETAILS(doing), err);
+    snprintf(number, sizeof number, "%d", rc);
+    return failure_set(FAILURE_SESSION_ERROR, FAILURE_DETAILS(doing, text && *text ? text : "failed", number),
+                       err);
 }
 
 /* Sets the error of a failed handshake. */
@@ -240,17 +239,18 @@ static void ask_for_compression(LIBSSH2_SESSION *ssh)
 /* Uses the proxy command's message as the cause if its connection broke before the server sent anything. */
 static void blame_proxy(const struct session *s, struct err *err)
 {
-    char said[200];
+    char said[200], number[16];
     int code = 0;
     if (!s->proxy || session_has_received(s) || !(s->wire.eof || s->wire.error) || err->kind == ERR_CANCELLED)
         return;
-    if (*proxy_complaint(s->proxy, said, sizeof said))
-        err_set(err, ERR_FAILED, "the proxy command says \"%s\"", said);
-    else if (proxy_ended(s->proxy, &code))
-        err_set(err, ERR_FAILED, "the proxy command ended with exit code %d, without a word", code);
-    else
-        err_set(err, ERR_FAILED, "the proxy command closed the connection without a word");
-    err_hint(err, "ProxyCommand in ssh's configuration: `ssh -v` to the same address shows what it does");
+    if (*proxy_complaint(s->proxy, said, sizeof said)) {
+        failure_set(FAILURE_PROXY_SAYS, FAILURE_DETAILS(said), err);
+    } else if (proxy_ended(s->proxy, &code)) {
+        snprintf(number, sizeof number, "%d", code);
+        failure_set(FAILURE_PROXY_ENDED, FAILURE_DETAILS(number), err);
+    } else {
+        failure_set(FAILURE_PROXY_CLOSED, FAILURE_DETAILS(NULL), err);
+    }
 }
 
 int session_handshake(struct session *s, const struct ssh_config *config, const struct known_hosts *known,
@@ -378,20 +378,21 @@ void session_send_keepalive(struct session *s)
 int session_check(struct session *s, struct err *err)
 {
     struct wire *w = &s->wire;
+    char seconds[24];
     int64_t now = clock_now();
     wire_flush(w);
     /* While we do not read, silence of the server means nothing. */
     if (!(wire_events(w) & POLLIN))
         w->last_rx = now;
-    if (session_is_over(s))
+    if (session_is_over(s)) {
         session_error(s, s->fatal, "the SSH session was lost", err);
-    else if (now - w->last_rx > s->limits.silence_ms)
-        err_set(err, ERR_TIMEOUT, "the SSH session is dead: nothing came for %lld s",
-                (long long)(now - w->last_rx) / 1000);
-    else
+        err->kind = ERR_LOST;
+        return -1;
+    }
+    if (now - w->last_rx <= s->limits.silence_ms)
         return 0;
-    err->kind = ERR_LOST;
-    return -1;
+    snprintf(seconds, sizeof seconds, "%lld", (long long)(now - w->last_rx) / 1000);
+    return failure_set(FAILURE_QUIET, FAILURE_DETAILS(seconds), err);
 }
 
 struct pollfd session_poll(const struct session *s)

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <glob.h>
 #include <string.h>
 
 #include "gateway/ssh/failure.h"
@@ -53,12 +54,40 @@ static void long_details_are_cut(void **state)
     assert_int_equal(strlen(err.hint), sizeof err.hint - 1);
 }
 
+/* A file outside the table may only add a hint of the table. */
+static void hints_are_in_the_table(void **state)
+{
+    (void)state;
+    glob_t files = {0};
+    assert_int_equal(glob("gateway/ssh/*.c", 0, NULL, &files), 0);
+    assert_int_equal(glob("gateway/openssh/*.c", GLOB_APPEND, NULL, &files), 0);
+    assert_int_equal(glob("gateway/*.c", GLOB_APPEND, NULL, &files), 0);
+    size_t searched = 0;
+    for (size_t i = 0; i < files.gl_pathc; i++) {
+        const char *path = files.gl_pathv[i];
+        struct buf text = BUF_INIT(1u << 20);
+        struct err err = ERR_INIT;
+        /* local.c listens on this workstation. */
+        if (strcmp(path, "gateway/ssh/failure.c") == 0 || strcmp(path, "gateway/local.c") == 0)
+            continue;
+        ok(file_read(path, &text, &err), &err);
+        for (const char *p = buf_str(&text); (p = strstr(p, "err_hint(")); p++)
+            if (strncmp(p, "err_hint(err, \"%s\", failure_hint(", 33) != 0)
+                fail_msg("%s sets a hint of its own: %.60s", path, p);
+        buf_release(&text);
+        searched++;
+    }
+    assert_true(searched > 40);
+    globfree(&files);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_row_makes_an_error),
         cmocka_unit_test(details_fill_the_gaps_in_order),
         cmocka_unit_test(long_details_are_cut),
+        cmocka_unit_test(hints_are_in_the_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
