@@ -293,7 +293,7 @@ static const char *const *expand_template(const char *template, const char *cons
     return details;
 }
 
-int failure_set(enum failure f, const char *const details[], struct err *err)
+int(failure_set)(enum failure f, const char *const details[], struct err *err)
 {
     const struct row *row = &rows[f];
     char text[sizeof err->msg];

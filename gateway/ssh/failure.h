@@ -159,6 +159,10 @@ enum failure {
 /* Sets the error: replaces each {} of the row by one of the details (see FAILURE_DETAILS; missing ones are
  * empty). Returns -1. */
 int failure_set(enum failure f, const char *const details[], struct err *err);
+#ifdef __clang_analyzer__
+/* As in base/err.h: the analyzer would follow paths on which it returns 0. */
+#define failure_set(...) ERR_KNOWN((failure_set)(__VA_ARGS__))
+#endif
 
 enum err_kind failure_kind(enum failure f);
 /* Checks whether it means a refused or unanswered connection (err_unreached). */
