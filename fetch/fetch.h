@@ -40,6 +40,10 @@ void fetch_offer_kinds(struct nearest *near);
  */
 int fetch_check_kinds(const struct strlist *words, int64_t *ret_longest_ms, struct err *err);
 
+/* The words that apply to a service: `words`, or its own if they are NULL or empty. Empty: the set `default`.
+ */
+const struct strlist *fetch_words(const struct strlist *words, const struct service *service);
+
 /* About how many items the words request of each service; `all` counts every kind of the table. */
 int fetch_count_items(const struct strlist *words, size_t *ret, struct err *err);
 /* Ask the user to confirm longer profiles. */
@@ -96,8 +100,9 @@ struct fetch_options {
 
 struct fetch_grab {
     const struct targets *targets;   /* grouped by host */
-    const struct strlist *kinds;     /* empty: each service's own, else the set `default` */
-    const struct beneath *directory; /* the work directory; items are written to HOST/SERVICE/ below it */
+    const struct strlist *kinds;     /* the words of fetch_check_kinds; NULL or empty: each service's own */
+    const struct beneath *directory; /* the work directory; items are written to HOST/SERVICE/ below it. Only
+                                        fetch_run needs it */
     struct fetch_access access;
     struct fetch_options options;
     const struct fetch_observer *observer; /* may be NULL */
@@ -170,7 +175,7 @@ char *fetch_service_url(const struct service *service, char *dst, size_t cap);
  * its beginning; `path` is its name in messages. Copies the bytes to copy_fd unless it is -1. The caller
  * closes both descriptors.
  */
-int fetch_look(int fd, const char *path, int copy_fd, struct fetch_item *ret, struct err *err);
+int fetch_examine_file(int fd, const char *path, int copy_fd, struct fetch_item *ret, struct err *err);
 
 void fetch_item_release(struct fetch_item *item);
 

@@ -128,7 +128,7 @@ struct opening {
     size_t n_hops;
 };
 
-static void tell_gateway_step(void *ctx, const struct gateway_step *s)
+static void report_gateway_step(void *ctx, const struct gateway_step *s)
 {
     static const enum fetch_step_kind kinds[] = {
         [GATEWAY_SHARED] = FETCH_STEP_SHARED,     [GATEWAY_VIA] = FETCH_STEP_VIA,
@@ -181,7 +181,7 @@ static bool any_compressible(const struct run *run, const struct target *targets
     bool any = false;
     for (size_t i = 0; i < n && !any && run->transfers; i++) {
         struct request_list requests;
-        if (request_parse(grab->kinds->n ? grab->kinds : &targets[i].service->kinds, &requests, NULL) < 0)
+        if (request_parse(fetch_words(grab->kinds, targets[i].service), &requests, NULL) < 0)
             continue;
         any = request_compressible(&requests);
         request_release(&requests);
@@ -203,7 +203,7 @@ static int open_host(struct run *run, const struct host *host, bool compressible
         route.hops[route.n_hops - 1].compressible = compressible;
     options.pool = run->pool;
     options.host = host->name;
-    options.step = tell_gateway_step;
+    options.step = report_gateway_step;
     options.step_ctx = &opening;
     return gateway_open(&route, &options, ret, err);
 }

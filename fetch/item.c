@@ -218,10 +218,10 @@ void item_fetch(struct transfer *t, const struct plan_item *plan, const struct i
     set_status(fetched, &sink, ret);
     ret->permanent |= fetched < 0 && answer_lasts(response.status);
     /* An error page may repeat the request's secret, which must not enter a bundle. */
-    bool told = ret->bytes > 0;
-    if (told)
-        transfer_reflected(t, sink.fd, &told); /* on a read error, assume that the body repeats the secret */
-    if (told) {
+    bool reflected = ret->bytes > 0; /* also on a read error */
+    if (reflected)
+        transfer_reflected(t, sink.fd, &reflected);
+    if (reflected) {
         ret->status = FETCH_FAILED;
         ret->sha256[0] = '\0';
         err_set(&ret->err, ERR_FAILED, "the body repeats the secret that was sent: not kept");
@@ -232,7 +232,7 @@ void item_fetch(struct transfer *t, const struct plan_item *plan, const struct i
     if (ret->status != FETCH_OK && ret->bytes > 0 && ftruncate(sink.fd, (off_t)ret->bytes) < 0)
         err_sys(&ret->err, "%s: cannot cut it to its whole part", sink.path);
     /* Keep an interrupted body too: collected data is not lost. */
-    if (ret->bytes > 0 && !told && rename_part(plan, context, sink.path, ret, &ret->err) < 0) {
+    if (ret->bytes > 0 && !reflected && rename_part(plan, context, sink.path, ret, &ret->err) < 0) {
         ret->status = FETCH_DAMAGED;
         snprintf(ret->file, sizeof ret->file, "%s/%s.part", context->directory, plan->file);
     }
@@ -298,7 +298,7 @@ int item_adopt(const struct plan_item *plan, const struct item_context *context,
     return 0;
 }
 
-int item_look_again(const struct item_context *context, struct fetch_item *ret, struct err *err)
+int item_measure_file(const struct item_context *context, struct fetch_item *ret, struct err *err)
 {
     return examine_file(context, BODY_ANY, ret, err);
 }
@@ -324,7 +324,7 @@ static enum body_format guess_format(const char *path, const unsigned char *p, s
     return memchr(p, '\0', n) ? BODY_ANY : BODY_TEXT;
 }
 
-static void look_kind(struct fetch_item *item, enum body_format format)
+static void set_kind_of_file(struct fetch_item *item, enum body_format format)
 {
     const char *kind = format == BODY_TRACE ? "trace" : format == BODY_TEXT ? "text" : "file";
     if (format == BODY_PPROF)
@@ -336,7 +336,7 @@ static void look_kind(struct fetch_item *item, enum body_format format)
     snprintf(item->kind, sizeof item->kind, "%s", kind);
 }
 
-int fetch_look(int fd, const char *path, int copy_fd, struct fetch_item *ret, struct err *err)
+int fetch_examine_file(int fd, const char *path, int copy_fd, struct fetch_item *ret, struct err *err)
 {
     struct fetch_item item = {.status = FETCH_OK};
     struct sink sink = {.fd = copy_fd, .path = "the copy"};
@@ -360,7 +360,7 @@ int fetch_look(int fd, const char *path, int copy_fd, struct fetch_item *ret, st
     if (sink_finish(&sink, &item, true, &item.err) < 0)
         item.status = FETCH_DAMAGED;
     item.server_words[0] = '\0';
-    look_kind(&item, format);
+    set_kind_of_file(&item, format);
     *ret = item;
     rc = 0;
 out:

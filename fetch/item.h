@@ -32,7 +32,7 @@ int item_adopt(const struct plan_item *plan, const struct item_context *context,
                struct fetch_item *ret);
 
 /* Sets size and hash of a damaged file in `ret`. -1 if the file is not readable. */
-int item_look_again(const struct item_context *context, struct fetch_item *ret, struct err *err);
+int item_measure_file(const struct item_context *context, struct fetch_item *ret, struct err *err);
 
 /* The possible endings of a raw path's file, one for each content type; NULL after the last. */
 const char *item_ending(size_t i);

@@ -122,7 +122,7 @@ static void restore_earlier(const struct plan_item *plan, const struct item_cont
         snprintf(kept.file, sizeof kept.file, "%s/%s%s.damaged", context->directory, plan->file,
                  plan->name_by_type ? ".bin" : "");
     if (beneath_rename(context->work, earlier_path, kept.file, NULL) == 0 &&
-        item_look_again(context, &kept, &err) == 0) {
+        item_measure_file(context, &kept, &err) == 0) {
         size_t n = strlen(kept.err.msg);
         snprintf(kept.err.msg + n, sizeof kept.err.msg - n, "; the part of an earlier run is kept");
         kept.status = item->status == FETCH_INTERRUPTED ? FETCH_INTERRUPTED : FETCH_DAMAGED;

@@ -16,6 +16,11 @@ static const struct {
     {"all", "cpu", "every snapshot of the index, then cpu"},
 };
 
+const struct strlist *fetch_words(const struct strlist *words, const struct service *service)
+{
+    return words && words->n > 0 ? words : &service->kinds;
+}
+
 int fetch_kind_help(size_t i, struct fetch_kind_help *ret)
 {
     size_t n = 0;

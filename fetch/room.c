@@ -17,8 +17,7 @@ static size_t count_connections(const struct fetch_grab *grab, const struct serv
 {
     struct strlist costly = {0};
     size_t n = 1;
-    if (grab->options.concurrent &&
-        fetch_costly(grab->kinds && grab->kinds->n ? grab->kinds : &service->kinds, &costly, NULL) == 0)
+    if (grab->options.concurrent && fetch_costly(fetch_words(grab->kinds, service), &costly, NULL) == 0)
         n += costly.n;
     strlist_release(&costly);
     return n;

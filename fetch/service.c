@@ -12,7 +12,7 @@
 /* ---- the connection ------------------------------------------------------------------------------------ */
 
 /* A discovery source gives its scrape address; the service may listen on loopback only. */
-static void add_found_hint(const struct service_run *run, struct err *err)
+static void add_discovered_hint(const struct service_run *run, struct err *err)
 {
     const struct service *service = run->target->service;
     if (!service->source || service->unix_path || address_is_loopback(service->host) ||
@@ -35,7 +35,7 @@ static int check_connection(struct service_run *run, struct err *err)
     int fd = -1, rc = gateway_dial(run->context->gw, &to, &fd, &why);
     step.duration_ms = clock_now() - began;
     if (rc < 0)
-        add_found_hint(run, &why);
+        add_discovered_hint(run, &why);
     step.failure = rc < 0 ? &why : NULL;
     if (service->unix_path)
         snprintf(step.detail, sizeof step.detail, "%s", service->unix_path);
@@ -70,7 +70,7 @@ static void report_index(struct service_run *run, const struct http_response *re
 }
 
 /* Requests the page. Retries once over another session if the session is lost. */
-static bool ask_index(struct service_run *run, struct http_response *response, struct err *why)
+static bool request_index(struct service_run *run, struct http_response *response, struct err *why)
 {
     if (service_run_index(run, run->transfer, &run->index.page, response, why) == 0)
         return true;
@@ -88,7 +88,7 @@ static int read_index(struct service_run *run, struct err *err)
 {
     struct http_response response = {0};
     struct err why = ERR_INIT;
-    run->index.found = ask_index(run, &response, &why);
+    run->index.found = request_index(run, &response, &why);
     note_skew(run, &response);
     report_index(run, &response, run->index.found ? NULL : &why);
     run->index.failure = why;
@@ -155,9 +155,8 @@ static void mark_collected(struct service_run *run)
 static int make_plan(struct service_run *run, struct err *err)
 {
     const struct service *service = run->target->service;
-    const struct strlist *words = run->context->grab->kinds->n ? run->context->grab->kinds : &service->kinds;
     struct request_list requests;
-    if (request_parse(words, &requests, err) < 0)
+    if (request_parse(fetch_words(run->context->grab->kinds, service), &requests, err) < 0)
         return -1;
     int rc = plan_make(service, &requests, run->index.found ? &run->index.page : NULL, &run->plan, err);
     request_release(&requests);
@@ -258,7 +257,7 @@ static int open_service(struct service_run *run, bool dial, struct err *err)
     if (read_index_with_retries(run, dial, err) == 0)
         return 0;
     if (!dial)
-        add_found_hint(run, err);
+        add_discovered_hint(run, err);
     add_hint(service, err);
     return -1;
 }
@@ -305,7 +304,7 @@ void service_probe(const struct service_context *context, const struct target *t
         rc = -1;
     }
     if (rc == 0)
-        service_run_look_for_exposure(&run);
+        service_run_check_exposure(&run);
     report_service(&run, rc < 0 ? &failure : NULL);
     end_run(&run);
 }

@@ -5,8 +5,8 @@
 #include "fetch/body/format.h"
 #include "base/banned.h"
 
-static void tell_request(void *ctx, const char *target, const struct http_response *response,
-                         const struct err *failure)
+static void report_request(void *ctx, const char *target, const struct http_response *response,
+                           const struct err *failure)
 {
     struct service_run *run = ctx;
     struct fetch_step step = {
@@ -32,7 +32,7 @@ int service_run_connect(struct service_run *run, struct transfer **ret, struct e
     struct transfer_options options = {.cancel_fd = run->context->grab->access.cancel_fd,
                                        .timeout_ms = run->context->grab->access.timeout_ms,
                                        .secret = run->secret,
-                                       .answered = tell_request,
+                                       .answered = report_request,
                                        .answered_ctx = run};
     struct destination to = service_run_destination(run->target->service);
     struct gateway_listener *listener = NULL; /* owned by the gateway */

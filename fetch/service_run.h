@@ -75,6 +75,6 @@ int service_run_index(const struct service_run *run, struct transfer *t, struct 
 void service_run_fetch(struct service_run *run);
 
 /* Checks whether the service answers on addresses of its host that others can reach, and reports it. */
-void service_run_look_for_exposure(struct service_run *run);
+void service_run_check_exposure(struct service_run *run);
 
 #endif

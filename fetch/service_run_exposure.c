@@ -33,7 +33,7 @@ static int request_index(struct service_run *run, const char *address, int *ret_
     return found ? 0 : -1;
 }
 
-static void look_at(struct service_run *run, const char *address)
+static void check_address(struct service_run *run, const char *address)
 {
     struct fetch_step step = {.kind = FETCH_STEP_EXPOSURE};
     struct err why = ERR_INIT;
@@ -64,7 +64,7 @@ static bool is_address(const char *text)
     return inet_pton(AF_INET, text, room) == 1 || inet_pton(AF_INET6, text, room) == 1;
 }
 
-void service_run_look_for_exposure(struct service_run *run)
+void service_run_check_exposure(struct service_run *run)
 {
     const struct gateway_hop *hop = NULL;
     for (size_t i = 0; gateway_hop(run->context->gw, i); i++)
@@ -73,5 +73,5 @@ void service_run_look_for_exposure(struct service_run *run)
         return;
     const char *address = hop->server_ip[0] ? hop->server_ip : hop->address;
     if (is_address(address) && !address_is_loopback(address))
-        look_at(run, address);
+        check_address(run, address);
 }

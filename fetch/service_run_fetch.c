@@ -109,10 +109,11 @@ static void fetch_one(struct worker *w)
     struct service_run *run = w->run;
     struct fetch_item item;
     struct item_context place = {.work = run->context->grab->directory, .directory = run->directory};
-    const struct transfer *told = w->transfer ? w->transfer : run->transfer;
+    const struct transfer *transfer = w->transfer ? w->transfer : run->transfer;
     if (worker_planned(w)->already_collected)
         return;
-    if (observe_resumes(run->context->observe) && recovered_take(worker_planned(w), &place, told, &item)) {
+    if (observe_resumes(run->context->observe) &&
+        recovered_take(worker_planned(w), &place, transfer, &item)) {
         run->plan.items[w->at].began = clock_now(); /* time unknown: see mark_collected */
         note_result(run, &item);
         observe_item(run->context->observe, run->target, &item);

@@ -65,7 +65,7 @@ static int add_copy(struct creation *c, const struct source_file *from, const ch
         goto out;
     }
     if (beneath_mkdirs(files, dir, err) < 0 || (fd = beneath_create(files, name, err)) < 0 ||
-        fetch_look(from->fd, from->path, fd, &item, err) < 0)
+        fetch_examine_file(from->fd, from->path, fd, &item, err) < 0)
         goto out;
     snprintf(item.file, sizeof item.file, "%s", name);
     if (item.status != FETCH_OK) {

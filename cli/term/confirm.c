@@ -63,7 +63,7 @@ int confirm_many(const struct confirm *c, struct prompt *prompt, struct err *err
     int rc = 0;
     for (size_t i = 0; rc == 0 && !c->yes && i < c->targets->n; i++) {
         const struct target *t = &c->targets->items[i];
-        rc = add_target(&toll, t, c->kinds->n ? c->kinds : &t->service->kinds, err);
+        rc = add_target(&toll, t, fetch_words(c->kinds, t->service), err);
     }
     if (rc == 0 && toll.targets > CONFIRM_TARGETS) {
         describe_toll(&toll, what, sizeof what);

@@ -1,0 +1,136 @@
+/* fetch/grab.c over a direct connection to a service in this process: the members that a grab needs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "fetch/fetch.h"
+#include "http/http.h"
+#include "tests/unit/unit.h"
+#include "base/banned.h"
+
+/* ---- a service that has an index page ------------------------------------------------------------------ */
+
+static struct {
+    int fd;
+    unsigned port;
+    pthread_t thread;
+} server;
+
+static void serve_page(int fd)
+{
+    static const char page[] =
+        "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
+        "<html><table><tr><td>3</td><td><a href='heap?debug=1'>heap</a></td></tr>"
+        "<tr><td>4</td><td><a href='goroutine?debug=1'>goroutine</a></td></tr></table>";
+    char request[4096];
+    size_t n = 0;
+    for (ssize_t got; (got = read(fd, request + n, sizeof request - 1 - n)) > 0;) {
+        n += (size_t)got;
+        request[n] = '\0';
+        if (strstr(request, "\r\n\r\n"))
+            break;
+    }
+    if (n > 0)
+        send(fd, page, sizeof page - 1, MSG_NOSIGNAL);
+}
+
+static void *serve(void *ctx)
+{
+    (void)ctx;
+    for (int fd; (fd = accept(server.fd, NULL, NULL)) >= 0;) {
+        serve_page(fd);
+        close(fd);
+    }
+    return NULL;
+}
+
+static int start(void **state)
+{
+    (void)state;
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t n = sizeof at;
+    server.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (bind(server.fd, (struct sockaddr *)&at, n) < 0 || listen(server.fd, 8) < 0 ||
+        getsockname(server.fd, (struct sockaddr *)&at, &n) < 0 ||
+        pthread_create(&server.thread, NULL, serve, NULL) != 0)
+        return -1;
+    server.port = ntohs(at.sin_port);
+    return gateway_global_init(NULL) < 0 || http_global_init(NULL) < 0 ? -1 : 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    shutdown(server.fd, SHUT_RDWR);
+    pthread_join(server.thread, NULL);
+    http_global_cleanup();
+    gateway_global_cleanup();
+    return close(server.fd);
+}
+
+/* ---- the grab ------------------------------------------------------------------------------------------ */
+
+static void run_minimal(const struct fetch_observer *observer)
+{
+    static char name[] = "h", address[] = "127.0.0.1", path[] = "/debug/pprof", service_name[] = "s";
+    struct host host = {.name = name, .address = address, .direct = true};
+    struct service service = {.name = service_name, .host = address, .port = server.port, .path = path};
+    struct target items[] = {{.host = &host, .service = &service}};
+    struct targets targets = {.items = items, .n = 1};
+    struct fetch_grab grab = {.targets = &targets,
+                              .access = {.timeout_ms = FETCH_TIMEOUT_MS, .cancel_fd = -1},
+                              .observer = observer};
+    struct err err = ERR_INIT;
+    ok(fetch_plan(&grab, &err), &err);
+    ok(fetch_probe(&grab, &err), &err);
+}
+
+static void note_service(void *ctx, const struct target *target, const struct fetch_service *s)
+{
+    struct strlist *planned = ctx;
+    (void)target;
+    if (s->failure)
+        fail_msg("%s", s->failure->msg);
+    assert_int_equal(s->n_offers, 2);
+    for (size_t i = 0; i < s->n_items; i++)
+        ok(strlist_add(planned, s->planned[i].kind, NULL), &(struct err){0});
+}
+
+/* Without kinds, the set `default` is planned; a probe plans nothing. */
+static void kinds_may_be_missing(void **state)
+{
+    (void)state;
+    struct strlist planned = {0};
+    struct fetch_observer observer = {.ctx = &planned, .service = note_service};
+    run_minimal(&observer);
+    assert_int_equal(planned.n, 4);
+    assert_string_equal(planned.items[0], "heap");
+    assert_string_equal(planned.items[1], "goroutines");
+    assert_string_equal(planned.items[2], "goroutines");
+    assert_string_equal(planned.items[3], "cpu");
+    strlist_release(&planned);
+}
+
+static void observers_may_be_missing(void **state)
+{
+    (void)state;
+    run_minimal(NULL);
+    run_minimal(&(struct fetch_observer){0});
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kinds_may_be_missing),
+        cmocka_unit_test(observers_may_be_missing),
+    };
+    return cmocka_run_group_tests(tests, start, stop);
+}
