@@ -84,6 +84,8 @@ int text_set_period(struct text_reader *r, struct str type, const char *unit, in
 
 /* Reads the mappings after the samples, and assigns the locations to them. */
 int text_read_maps(struct text_reader *r);
+/* Assigns each location to the first mapping at its address, and extends or adds mappings for the rest. */
+int text_place_locations(struct profile *p, struct err *err);
 
 /* Sets the frames to hide, by the kind of profile. */
 int text_add_frame_info(struct profile *p, struct err *err);

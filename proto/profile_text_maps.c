@@ -1,6 +1,6 @@
 /*
- * Reads the memory map after the samples of a text form, in the form of /proc/PID/maps or a shorter one, and
- * assigns each location to its mapping. Also sets the frames to hide by the kind of profile.
+ * Reads the memory map after the samples of a text form, in the form of /proc/PID/maps or a shorter one. Also
+ * sets the frames to hide by the kind of profile.
  */
 #include <stdlib.h>
 
@@ -13,9 +13,6 @@ enum { MAX_ATTRIBUTES = 64, MAX_EXPANDED = 16 << 20 };
 
 /* The usual start of the text segment of a program without relocation. */
 #define USUAL_START 0x400000
-
-/* The limit of comparisons of locations with mappings. */
-#define MAX_COMPARISONS (UINT64_C(4) << 30)
 
 struct attribute {
     struct str name, value;
@@ -206,49 +203,6 @@ static void correct_first(struct profile *p)
     }
 }
 
-/* Finds the mapping of an address, or PROFILE_NONE. Some tools omit the first part of a split mapping; the
- * offset then extends the mapping downwards. */
-static uint32_t find_mapping(struct profile *p, uint64_t address)
-{
-    for (size_t i = 0; i < p->n_mappings; i++)
-        if (p->mappings[i].start <= address && address < p->mappings[i].limit)
-            return (uint32_t)i;
-    for (size_t i = 0; i < p->n_mappings; i++) {
-        struct profile_mapping *m = &p->mappings[i];
-        if (m->offset && m->start - m->offset <= address && address < m->start) {
-            m->start -= m->offset;
-            m->offset = 0;
-            return (uint32_t)i;
-        }
-    }
-    return PROFILE_NONE;
-}
-
-/* Assigns locations to mappings. Locations outside all mappings get one that covers every address: Go writes
- * no map. */
-static int place_locations(struct text_reader *r)
-{
-    struct profile *p = r->p;
-    uint32_t made = PROFILE_NONE;
-    if (p->n_mappings && p->n_locations > MAX_COMPARISONS / p->n_mappings)
-        return err_set(r->err, ERR_FAILED, "%zu locations in %zu mappings: too many", p->n_locations,
-                       p->n_mappings);
-    for (size_t i = 0; i < p->n_locations; i++) {
-        struct profile_location *l = &p->locations[i];
-        if (l->address == 0)
-            continue;
-        l->mapping = find_mapping(p, l->address);
-        if (l->mapping == PROFILE_NONE && made == PROFILE_NONE) {
-            made = (uint32_t)p->n_mappings;
-            if (profile_add_mapping(p, &(struct profile_mapping){.limit = UINT64_MAX}, r->err) < 0)
-                return -1;
-        }
-        if (l->mapping == PROFILE_NONE)
-            l->mapping = made;
-    }
-    return 0;
-}
-
 int text_read_maps(struct text_reader *r)
 {
     struct maps m = {.r = r, .line = BUF_INIT(65536)};
@@ -263,7 +217,7 @@ int text_read_maps(struct text_reader *r)
     join_adjacent(r->p);
     move_program_first(r);
     correct_first(r->p);
-    rc = place_locations(r);
+    rc = text_place_locations(r->p, r->err);
     for (size_t i = 0; i < r->p->n_mappings; i++)
         r->p->mappings[i].id = i + 1;
     return rc;

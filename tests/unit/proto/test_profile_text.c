@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "proto/proto.h"
+#include "tests/unit/profile_make.h"
 #include "tests/unit/spoil.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
@@ -148,6 +149,54 @@ static void thread_stacks(void **state)
     profile_free(p);
 }
 
+/* Compares each location with each mapping, as google/pprof does. */
+static uint64_t slow_mapping(struct profile_mapping *maps, size_t *n, uint64_t address)
+{
+    for (size_t i = 0; i < *n; i++)
+        if (maps[i].start <= address && address < maps[i].limit)
+            return i + 1;
+    for (size_t i = 0; i < *n; i++)
+        if (maps[i].offset && maps[i].start - maps[i].offset <= address && address < maps[i].start) {
+            maps[i].start -= maps[i].offset;
+            maps[i].offset = 0;
+            return i + 1;
+        }
+    maps[*n] = (struct profile_mapping){.limit = UINT64_MAX};
+    return ++*n;
+}
+
+/* Mappings that overlap, have holes between them, and may be extended. */
+static void overlapping_mappings(void **state)
+{
+    (void)state;
+    uint64_t seed = 1;
+    for (unsigned round = 0; round < 500; round++) {
+        struct profile_mapping maps[21] = {0};
+        struct buf text = BUF_INIT(10000);
+        size_t n = 20;
+        buf_adds(&text, "heap profile: 1: 1 [1: 1] @ heap/1\n");
+        for (unsigned i = 0; i < 20; i++)
+            buf_addf(&text, "1: 1 [1: 1] @ 0x%zx\n", made_below(&seed, 0x200) + 2);
+        buf_adds(&text, "--- Memory map: ---\n");
+        for (unsigned i = 0; i < n; i++) {
+            maps[i].start = made_below(&seed, 0x200);
+            maps[i].limit = maps[i].start + made_below(&seed, 0x20);
+            maps[i].offset = made_below(&seed, 2) * made_below(&seed, 0x40);
+            /* The other names keep adjacent mappings apart. */
+            buf_addf(&text, "%03x-%03x r-xp %03x 0:0 0 [%u]\n", (unsigned)maps[i].start,
+                     (unsigned)maps[i].limit, (unsigned)maps[i].offset, i);
+        }
+        struct profile *p = parsed(buf_str(&text));
+        for (size_t i = 0; i < p->n_locations; i++)
+            assert_int_equal(p->locations[i].mapping + 1, slow_mapping(maps, &n, p->locations[i].address));
+        assert_int_equal(p->n_mappings, n);
+        for (size_t i = 0; i < n; i++)
+            assert_true(p->mappings[i].start == maps[i].start && p->mappings[i].offset == maps[i].offset);
+        profile_free(p);
+        buf_release(&text);
+    }
+}
+
 static void wrong(void **state)
 {
     (void)state;
@@ -216,8 +265,13 @@ static void spoiled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts),        cmocka_unit_test(heaps), cmocka_unit_test(contentions),
-        cmocka_unit_test(thread_stacks), cmocka_unit_test(wrong), cmocka_unit_test(long_lines),
+        cmocka_unit_test(counts),
+        cmocka_unit_test(heaps),
+        cmocka_unit_test(contentions),
+        cmocka_unit_test(thread_stacks),
+        cmocka_unit_test(overlapping_mappings),
+        cmocka_unit_test(wrong),
+        cmocka_unit_test(long_lines),
         cmocka_unit_test(spoiled),
     };
     return cmocka_run_group_tests_name("profile_text", tests, NULL, NULL);

@@ -1,0 +1,151 @@
+/*
+ * Assigns the locations of a text form to the mappings after the samples. Of several mappings at an address
+ * the first of the list counts, so each piece between two bounds of mappings has the number of the first.
+ *
+ * Source: google/pprof profile/legacy_profile.go, which compares each location with each mapping.
+ */
+#include <stdlib.h>
+
+#include "proto/profile_text.h"
+#include "base/banned.h"
+
+/* The first mapping of each piece, in a binary tree: a node has the lowest number of the ranges that end in
+ * it. Node i is above nodes 2i and 2i + 1, and the pieces are the nodes from n_bounds on. */
+struct places {
+    uint64_t *bounds; /* sorted; piece i begins at bounds[i] */
+    size_t n_bounds;
+    uint32_t *mapped;   /* the mappings as they are */
+    uint32_t *extended; /* the parts before them by which their offsets may extend them */
+};
+
+static int compare_bounds(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The number of bounds up to the address. */
+static size_t bounds_up_to(const struct places *s, uint64_t address)
+{
+    size_t low = 0, high = s->n_bounds;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (s->bounds[middle] <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void put_lower(uint32_t *node, uint32_t number)
+{
+    if (number < *node)
+        *node = number;
+}
+
+/* Enters a mapping for [start, limit), which are bounds. */
+static void add_range(const struct places *s, uint32_t *tree, uint64_t start, uint64_t limit, uint32_t number)
+{
+    if (start >= limit)
+        return;
+    size_t from = bounds_up_to(s, start) - 1 + s->n_bounds, to = bounds_up_to(s, limit) - 1 + s->n_bounds;
+    for (; from < to; from /= 2, to /= 2) {
+        if (from & 1)
+            put_lower(&tree[from++], number);
+        if (to & 1)
+            put_lower(&tree[--to], number);
+    }
+}
+
+/* The first mapping at an address, or PROFILE_NONE. The tree is NULL if there are no mappings. */
+static uint32_t mapping_at(const struct places *s, const uint32_t *tree, uint64_t address)
+{
+    uint32_t lowest = PROFILE_NONE;
+    size_t n = tree ? bounds_up_to(s, address) : 0;
+    for (size_t node = n ? n - 1 + s->n_bounds : 0; node; node /= 2)
+        put_lower(&lowest, tree[node]);
+    return lowest;
+}
+
+static int make_places(struct places *s, const struct profile *p, struct err *err)
+{
+    size_t n = 0;
+    s->bounds = malloc(3 * p->n_mappings * sizeof *s->bounds);
+    if (!s->bounds)
+        return err_nomem(err);
+    for (size_t i = 0; i < p->n_mappings; i++) {
+        const struct profile_mapping *m = &p->mappings[i];
+        s->bounds[n++] = m->start;
+        s->bounds[n++] = m->limit;
+        if (m->offset)
+            s->bounds[n++] = m->start - m->offset;
+    }
+    qsort(s->bounds, n, sizeof *s->bounds, compare_bounds);
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || s->bounds[i] != s->bounds[s->n_bounds - 1])
+            s->bounds[s->n_bounds++] = s->bounds[i];
+    s->mapped = malloc(2 * s->n_bounds * sizeof *s->mapped);
+    s->extended = malloc(2 * s->n_bounds * sizeof *s->extended);
+    if (!s->mapped || !s->extended)
+        return err_nomem(err);
+    for (size_t i = 0; i < 2 * s->n_bounds; i++)
+        s->mapped[i] = s->extended[i] = PROFILE_NONE;
+    for (uint32_t i = 0; i < p->n_mappings; i++) {
+        const struct profile_mapping *m = &p->mappings[i];
+        add_range(s, s->mapped, m->start, m->limit, i);
+        add_range(s, s->extended, m->start - m->offset, m->start, i);
+    }
+    return 0;
+}
+
+/* Finds the mapping of an address, or PROFILE_NONE. Some tools omit the first part of a split mapping; the
+ * offset then extends the mapping downwards. An extended mapping has the address already, unless its limit is
+ * below its start. */
+static uint32_t find_mapping(const struct places *s, struct profile *p, uint64_t address)
+{
+    uint32_t at = mapping_at(s, s->mapped, address);
+    if (at != PROFILE_NONE)
+        return at;
+    at = mapping_at(s, s->extended, address);
+    if (at == PROFILE_NONE || p->mappings[at].offset == 0)
+        return PROFILE_NONE;
+    struct profile_mapping *m = &p->mappings[at];
+    m->start -= m->offset;
+    m->offset = 0;
+    add_range(s, s->mapped, m->start, m->limit, at);
+    return at;
+}
+
+/* Locations outside all mappings get one that covers every address: Go writes no map. */
+static int place_locations(const struct places *s, struct profile *p, struct err *err)
+{
+    uint32_t made = PROFILE_NONE;
+    for (size_t i = 0; i < p->n_locations; i++) {
+        struct profile_location *l = &p->locations[i];
+        if (l->address == 0)
+            continue;
+        l->mapping =
+            made == PROFILE_NONE ? find_mapping(s, p, l->address) : mapping_at(s, s->mapped, l->address);
+        if (l->mapping == PROFILE_NONE && made == PROFILE_NONE) {
+            made = (uint32_t)p->n_mappings;
+            if (profile_add_mapping(p, &(struct profile_mapping){.limit = UINT64_MAX}, err) < 0)
+                return -1;
+        }
+        if (l->mapping == PROFILE_NONE)
+            l->mapping = made;
+    }
+    return 0;
+}
+
+int text_place_locations(struct profile *p, struct err *err)
+{
+    struct places s = {0};
+    int rc = p->n_mappings ? make_places(&s, p, err) : 0;
+    if (rc == 0)
+        rc = place_locations(&s, p, err);
+    free(s.bounds);
+    free(s.mapped);
+    free(s.extended);
+    return rc;
+}
