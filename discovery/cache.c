@@ -110,14 +110,14 @@ static void hash_text(struct sha256 *h, const char *text)
 
 static void hash_settings(struct sha256 *h, const struct ssh_settings *s)
 {
-    char port[16];
+    char numbers[32];
     const char *const texts[] = {s->user, s->identity, s->known_hosts, s->jump, s->agent, s->config};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         hash_text(h, texts[i] ? "given" : NULL);
         hash_text(h, texts[i]);
     }
-    snprintf(port, sizeof port, "%u", s->port);
-    hash_text(h, port);
+    snprintf(numbers, sizeof numbers, "%u %d", s->port, (int)s->via);
+    hash_text(h, numbers);
     hash_text(h, s->accept_new ? "accept-new" : NULL);
 }
 
@@ -135,10 +135,13 @@ static int hash_key(const struct source *s, const struct ssh_settings *ssh, char
     hash_text(h, source_kind_name(s->kind));
     hash_text(h, s->place);
     hash_text(h, s->through ? s->through->address : NULL);
+    hash_text(h, s->through && !s->through->direct ? "ssh" : NULL);
     hash_settings(h, s->through ? &s->through->ssh : &none);
     hash_settings(h, s->through && ssh ? ssh : &none);
     hash_text(h, s->ask->tls.ca);
     hash_text(h, s->ask->tls.cert);
+    hash_text(h, s->ask->tls.key);
+    hash_text(h, s->ask->tls.server_name);
     hash_text(h, s->ask->tls.insecure ? "insecure" : NULL);
     hash_text(h, s->ask->auth.user);
     hash_text(h, source);

@@ -926,6 +926,38 @@ static void kept(void **state)
 }
 
 /* An answer that came through one host is not used for another, however alike they are. */
+/* An answer is kept for one server under one name, whose certificate was checked, or was not. */
+static void kept_for_one_server(void **state)
+{
+    static char x[] = "x";
+    const struct service_tls servers[] = {{0},        {.ca = x},          {.cert = x},
+                                          {.key = x}, {.server_name = x}, {.insecure = true}};
+    enum { N = sizeof servers / sizeof *servers };
+    char *cache = file_join(*state, "cache");
+    setenv("XDG_CACHE_HOME", cache, 1);
+    struct inventory *inv = inventory_of(ANY);
+    struct source s = *kept_source(inv);
+    struct service ask = *s.ask;
+    struct err err = ERR_INIT;
+    s.ask = &ask;
+    for (size_t kept = 0; kept < N; kept++) {
+        struct discovered f = {.at = 1700000000000};
+        ask.tls = servers[kept];
+        ok(discovery_cache_store(&s, NULL, &f, &err), &err);
+        discovered_release(&f);
+        for (size_t i = 0; i < N; i++) {
+            ask.tls = servers[i];
+            assert_int_equal(discovery_cache_load(&s, NULL, &f, NULL), i == kept ? 0 : -1);
+            discovered_release(&f);
+        }
+        char *path = kept_file(*state);
+        ok(file_remove(path, &err), &err);
+        free(path);
+    }
+    free(cache);
+    inventory_free(inv);
+}
+
 static void kept_for_one_host(void **state)
 {
     static char ann[] = "ann", nobody[] = "", k[] = "/k";
@@ -939,6 +971,7 @@ static void kept_for_one_host(void **state)
         {.jump = k},
         {.agent = k},
         {.config = k},
+        {.via = SSH_VIA_OPENSSH},
         {.accept_new = true},
     };
     enum { N = sizeof hosts / sizeof *hosts };
@@ -965,6 +998,8 @@ static void kept_for_one_host(void **state)
         host.address = other;
         assert_int_equal(discovery_cache_load(&s, &hosts[kept < N ? 0 : kept - N], &f, NULL), -1);
         host.address = address;
+        host.direct = true;
+        assert_int_equal(discovery_cache_load(&s, &hosts[kept < N ? 0 : kept - N], &f, NULL), -1);
         char *path = kept_file(*state);
         ok(file_remove(path, &err), &err);
         free(path);
@@ -1001,6 +1036,7 @@ int main(void)
         cmocka_unit_test(sources),
         SCRATCH(kept),
         SCRATCH(kept_for_one_host),
+        SCRATCH(kept_for_one_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
