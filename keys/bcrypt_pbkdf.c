@@ -149,15 +149,23 @@ static bool sha512_hash(const void *p, size_t n, unsigned char ret[HASH])
     return EVP_Digest(p, n, ret, NULL, EVP_sha512(), NULL) == 1;
 }
 
-/* One block: the XOR of `rounds` bcrypt hashes, each over the previous one. `salt` is hashed. */
-static bool derive_block(const struct blowfish *pi, const unsigned char key[HASH], unsigned char salt[HASH],
-                         unsigned rounds, unsigned char ret[BLOCK])
+/* A derivation: the passphrase's hash is the key. */
+struct derivation {
+    const struct blowfish *pi;
+    unsigned char key[HASH];
+    unsigned rounds;
+    int cancel_fd;
+};
+
+/* One block: the XOR of `rounds` bcrypt hashes, each over the previous one. `salt` is hashed. A cancelled one
+ * ends early. */
+static bool derive_block(const struct derivation *d, unsigned char salt[HASH], unsigned char ret[BLOCK])
 {
     unsigned char one[BLOCK];
     bool fine = true;
     memset(ret, 0, BLOCK);
-    for (unsigned round = 0; fine && round < rounds; round++) {
-        bcrypt_hash(pi, key, salt, one);
+    for (unsigned round = 0; fine && round < d->rounds && !fd_cancelled(d->cancel_fd); round++) {
+        bcrypt_hash(d->pi, d->key, salt, one);
         for (size_t i = 0; i < BLOCK; i++)
             ret[i] ^= one[i];
         fine = sha512_hash(one, sizeof one, salt);
@@ -179,24 +187,25 @@ static bool number_salt(const struct bcrypt_salt *salt, uint32_t number, unsigne
     return fine;
 }
 
-static bool derive_blocks(const struct blowfish *pi, const struct secret *passphrase,
+static bool derive_blocks(const struct blowfish *pi, const struct passphrase *passphrase,
                           const struct bcrypt_salt *salt, unsigned char *ret, size_t n)
 {
-    unsigned char key[HASH], hashed[HASH], out[BLOCK];
+    unsigned char hashed[HASH], out[BLOCK];
+    struct derivation d = {.pi = pi, .rounds = salt->rounds, .cancel_fd = passphrase->cancel_fd};
     size_t blocks = (n + BLOCK - 1) / BLOCK;
-    bool fine = sha512_hash(passphrase->text, passphrase->len, key);
+    bool fine = sha512_hash(passphrase->secret->text, passphrase->secret->len, d.key);
     for (size_t b = 0; fine && b < blocks; b++) {
-        fine = number_salt(salt, (uint32_t)b + 1, hashed) && derive_block(pi, key, hashed, salt->rounds, out);
+        fine = number_salt(salt, (uint32_t)b + 1, hashed) && derive_block(&d, hashed, out);
         for (size_t i = 0; fine && i * blocks + b < n; i++)
             ret[i * blocks + b] = out[i];
     }
-    explicit_bzero(key, sizeof key);
+    explicit_bzero(d.key, sizeof d.key);
     explicit_bzero(hashed, sizeof hashed);
     explicit_bzero(out, sizeof out);
     return fine;
 }
 
-int bcrypt_pbkdf(const struct secret *passphrase, const struct bcrypt_salt *salt, void *ret, size_t n,
+int bcrypt_pbkdf(const struct passphrase *passphrase, const struct bcrypt_salt *salt, void *ret, size_t n,
                  struct err *err)
 {
     if (n > KEY_MAX || salt->rounds == 0 || salt->rounds > BCRYPT_ROUNDS_MAX)
@@ -208,5 +217,7 @@ int bcrypt_pbkdf(const struct secret *passphrase, const struct bcrypt_salt *salt
     bool fine = begin_with_pi(pi) && derive_blocks(pi, passphrase, salt, ret, n);
     free(pi);
     ERR_clear_error();
+    if (fd_cancelled(passphrase->cancel_fd))
+        return err_set(err, ERR_CANCELLED, "interrupted");
     return fine ? 0 : err_nomem(err);
 }

@@ -5,7 +5,7 @@
 #ifndef KEYS_BCRYPT_PBKDF_H
 #define KEYS_BCRYPT_PBKDF_H
 
-#include "base/base.h"
+#include "keys/passphrase.h"
 
 /* More rounds are refused because they would take a minute. ssh-keygen uses 16 to 24. */
 #define BCRYPT_ROUNDS_MAX 8192
@@ -17,7 +17,7 @@ struct bcrypt_salt {
 };
 
 /* Writes n bytes, at most 256; the caller wipes them. */
-int bcrypt_pbkdf(const struct secret *passphrase, const struct bcrypt_salt *salt, void *ret, size_t n,
+int bcrypt_pbkdf(const struct passphrase *passphrase, const struct bcrypt_salt *salt, void *ret, size_t n,
                  struct err *err);
 
 #endif

@@ -101,7 +101,7 @@ static int parse_openssh(const char *text, struct keyfile *ret, struct err *err)
     return 0;
 }
 
-static int open_section(const struct openssh *o, const struct secret *passphrase, struct ssh_blob *ret,
+static int open_section(const struct openssh *o, const struct passphrase *passphrase, struct ssh_blob *ret,
                         struct err *err)
 {
     if (!o->lock.sealed.p)
@@ -112,8 +112,8 @@ static int open_section(const struct openssh *o, const struct secret *passphrase
                       : err_set(err, ERR_NOT_FOUND, "it has a passphrase");
 }
 
-int keyfile_private_section(const void *p, size_t n, const struct secret *passphrase, struct ssh_blob *ret,
-                            struct err *err)
+int keyfile_private_section(const void *p, size_t n, const struct passphrase *passphrase,
+                            struct ssh_blob *ret, struct err *err)
 {
     struct ssh_blob body = {0}, section = {0};
     struct openssh o;

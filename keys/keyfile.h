@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "base/base.h"
+#include "keys/passphrase.h"
 #include "keys/sshwire.h"
 
 struct keyfile {
@@ -32,8 +33,8 @@ int keyfile_read_public(const char *path, struct ssh_blob *ret, struct err *err)
 /* Decrypts the private section of OpenSSH's own format; the caller wipes it. *ret is empty for any other
  * format. `passphrase` may be NULL. ERR_NOT_FOUND: the passphrase is wrong or missing. ERR_UNSUPPORTED:
  * unknown cipher. */
-int keyfile_private_section(const void *p, size_t n, const struct secret *passphrase, struct ssh_blob *ret,
-                            struct err *err);
+int keyfile_private_section(const void *p, size_t n, const struct passphrase *passphrase,
+                            struct ssh_blob *ret, struct err *err);
 
 /* The size limit of a private key file, in bytes. */
 #define KEYFILE_MAX (64u << 10)

@@ -155,7 +155,7 @@ static int decrypt_section(const struct cipher *c, const struct keylock *l, cons
     return 0;
 }
 
-int keylock_open(const struct keylock *l, const struct secret *passphrase, struct ssh_blob *ret,
+int keylock_open(const struct keylock *l, const struct passphrase *passphrase, struct ssh_blob *ret,
                  struct err *err)
 {
     unsigned char key[KEY_MAX + IV_MAX];

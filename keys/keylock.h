@@ -3,6 +3,7 @@
 #define KEYS_KEYLOCK_H
 
 #include "base/base.h"
+#include "keys/passphrase.h"
 #include "keys/sshwire.h"
 
 struct keylock {
@@ -13,7 +14,7 @@ struct keylock {
 
 /* Decrypts the private section into memory from malloc, which the caller wipes. ERR_NOT_FOUND: wrong
  * passphrase. ERR_UNSUPPORTED: unknown cipher. */
-int keylock_open(const struct keylock *l, const struct secret *passphrase, struct ssh_blob *ret,
+int keylock_open(const struct keylock *l, const struct passphrase *passphrase, struct ssh_blob *ret,
                  struct err *err);
 
 /* The rounds of the key derivation, which is its cost; 0 if unknown. */

@@ -114,16 +114,17 @@ static int read_openssh(const struct ssh_blob *section, EVP_PKEY **ret, struct e
 
 static int on_passphrase(char *dst, int cap, int writing, void *ctx)
 {
-    const struct secret *passphrase = ctx;
+    const struct passphrase *passphrase = ctx;
     (void)writing;
     /* Without a callback OpenSSL would ask on the terminal. */
-    if (!passphrase || passphrase->len > (size_t)cap)
+    if (!passphrase || passphrase->secret->len > (size_t)cap)
         return -1;
-    memcpy(dst, passphrase->text, passphrase->len);
-    return (int)passphrase->len;
+    memcpy(dst, passphrase->secret->text, passphrase->secret->len);
+    return (int)passphrase->secret->len;
 }
 
-static int read_pem(const void *p, size_t n, const struct secret *passphrase, EVP_PKEY **ret, struct err *err)
+static int read_pem(const void *p, size_t n, const struct passphrase *passphrase, EVP_PKEY **ret,
+                    struct err *err)
 {
     BIO *in = BIO_new_mem_buf(p, (int)n);
     if (!in)
@@ -137,7 +138,7 @@ static int read_pem(const void *p, size_t n, const struct secret *passphrase, EV
                    passphrase ? "the passphrase does not open it" : "it is damaged, or it has a passphrase");
 }
 
-int privkey_parse(const void *p, size_t n, const struct secret *passphrase, struct privkey **ret,
+int privkey_parse(const void *p, size_t n, const struct passphrase *passphrase, struct privkey **ret,
                   struct err *err)
 {
     struct ssh_blob section = {0};

@@ -8,12 +8,13 @@
 #include <stdbool.h>
 
 #include "base/base.h"
+#include "keys/passphrase.h"
 #include "keys/sshwire.h"
 
 struct privkey;
 
 /* Parses a file's bytes. `passphrase` may be NULL. ERR_NOT_FOUND: the passphrase is wrong or missing. */
-int privkey_parse(const void *p, size_t n, const struct secret *passphrase, struct privkey **ret,
+int privkey_parse(const void *p, size_t n, const struct passphrase *passphrase, struct privkey **ret,
                   struct err *err);
 /* Wipes and frees. NULL is fine. */
 void privkey_free(struct privkey *k);

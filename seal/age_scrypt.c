@@ -45,13 +45,34 @@ int age_scrypt_wrap(const struct secret *passphrase, unsigned log_n,
     return rc;
 }
 
-int age_scrypt_unwrap(const struct secret *passphrase, const struct age_stanza *s, struct age_opened *ret,
+struct derivation {
+    const struct secret *passphrase;
+    const struct age_stanza *stanza;
+};
+
+static int derive_in_copy(void *ctx, struct buf *ret, struct err *err)
+{
+    const struct derivation *d = ctx;
+    unsigned char key[AGE_KEY];
+    int rc = derive_key(d->passphrase, d->stanza->salt, d->stanza->log_n, key, err);
+    if (rc == 0)
+        buf_add(ret, key, sizeof key);
+    explicit_bzero(key, sizeof key);
+    return rc;
+}
+
+/* OpenSSL's scrypt takes up to half a minute and cannot be interrupted. The copy can be killed. */
+int age_scrypt_unwrap(const struct passphrase *passphrase, const struct age_stanza *s, struct age_opened *ret,
                       struct err *err)
 {
-    unsigned char key[AGE_KEY];
-    int rc = derive_key(passphrase, s->salt, s->log_n, key, err);
+    struct derivation d = {passphrase->secret, s};
+    const struct proc_confines limits = {.cancel_fd = passphrase->cancel_fd, .max_result = AGE_KEY};
+    struct buf key = {.max = AGE_KEY, .secret = true};
+    int rc = proc_run_confined(derive_in_copy, &d, &limits, &key, err);
+    if (rc == 0 && key.len != AGE_KEY)
+        rc = err_set(err, ERR_FAILED, "its key could not be derived");
     if (rc == 0)
-        rc = age_unwrap(key, s->body, &ret->fits, ret->file_key, err);
-    explicit_bzero(key, sizeof key);
+        rc = age_unwrap((const unsigned char *)key.data, s->body, &ret->fits, ret->file_key, err);
+    buf_release(&key);
     return rc;
 }

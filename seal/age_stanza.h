@@ -88,7 +88,8 @@ int age_x25519_unwrap(const unsigned char secret[AGE_KEY], const struct age_stan
                       struct err *err);
 int age_ssh_unwrap(const struct privkey *private, const struct ssh_blob *key, const struct age_stanza *s,
                    struct age_opened *ret, struct err *err);
-int age_scrypt_unwrap(const struct secret *passphrase, const struct age_stanza *s, struct age_opened *ret,
+/* The derivation runs in a copy of this process, so that it can be cancelled. */
+int age_scrypt_unwrap(const struct passphrase *passphrase, const struct age_stanza *s, struct age_opened *ret,
                       struct err *err);
 
 #endif

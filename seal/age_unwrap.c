@@ -69,13 +69,15 @@ static int ask_passphrase(const struct age_identities *i, const struct riddle *r
 struct lock {
     struct age_identity *one;
     struct buf bytes; /* bytes of the file */
+    int cancel_fd;
 };
 
-static int open_key(void *ctx, const struct secret *passphrase, bool *ret_fits, struct err *err)
+static int open_key(void *ctx, const struct secret *secret, bool *ret_fits, struct err *err)
 {
     struct lock *l = ctx;
+    const struct passphrase passphrase = {secret, l->cancel_fd};
     struct err why = ERR_INIT;
-    *ret_fits = privkey_parse(buf_str(&l->bytes), l->bytes.len, passphrase, &l->one->opened, &why) == 0;
+    *ret_fits = privkey_parse(buf_str(&l->bytes), l->bytes.len, &passphrase, &l->one->opened, &why) == 0;
     if (*ret_fits || why.kind == ERR_NOT_FOUND)
         return 0;
     if (err)
@@ -85,7 +87,7 @@ static int open_key(void *ctx, const struct secret *passphrase, bool *ret_fits, 
 
 static int unlock_ssh_key(const struct age_identities *i, struct age_identity *one, struct err *err)
 {
-    struct lock l = {.one = one, .bytes = {.max = KEYFILE_MAX, .secret = true}};
+    struct lock l = {.one = one, .bytes = {.max = KEYFILE_MAX, .secret = true}, .cancel_fd = i->cancel_fd};
     char shown[PATH_SHOWN], prompt[PATH_SHOWN + 50];
     snprintf(prompt, sizeof prompt, "Enter passphrase for key '%s': ", format_path(shown, one->path));
     struct riddle riddle = {.prompt = prompt, .what = one->path, .fits = open_key, .ctx = &l};
@@ -101,12 +103,14 @@ static int unlock_ssh_key(const struct age_identities *i, struct age_identity *o
 struct scrypt {
     const struct age_stanza *stanza;
     struct age_opened opened;
+    int cancel_fd;
 };
 
-static int try_passphrase(void *ctx, const struct secret *passphrase, bool *ret_fits, struct err *err)
+static int try_passphrase(void *ctx, const struct secret *secret, bool *ret_fits, struct err *err)
 {
     struct scrypt *s = ctx;
-    if (age_scrypt_unwrap(passphrase, s->stanza, &s->opened, err) < 0)
+    const struct passphrase passphrase = {secret, s->cancel_fd};
+    if (age_scrypt_unwrap(&passphrase, s->stanza, &s->opened, err) < 0)
         return -1;
     *ret_fits = s->opened.fits;
     return 0;
@@ -132,7 +136,7 @@ static int announce_cost(const struct age_identities *i, const struct age_stanza
 static int unwrap_scrypt(const struct age_identities *i, const struct age_stanza *stanza, const char *prompt,
                          const char *what, unsigned char ret_file_key[AGE_FILE_KEY], struct err *err)
 {
-    struct scrypt s = {.stanza = stanza};
+    struct scrypt s = {.stanza = stanza, .cancel_fd = i->cancel_fd};
     struct riddle riddle = {.prompt = prompt, .what = what, .fits = try_passphrase, .ctx = &s};
     int rc = announce_cost(i, stanza, what, err);
     if (rc == 0)

@@ -59,12 +59,13 @@ static int unlock_key(struct signing *s, const struct buf *file, struct err *err
 {
     int rc = -1;
     for (int i = 0; rc < 0 && i < PASSPHRASES; i++) {
-        struct secret passphrase = {0};
-        if (ask_passphrase(s, i > 0, &passphrase, err) < 0)
+        struct secret secret = {0};
+        const struct passphrase passphrase = {&secret, s->by->cancel_fd};
+        if (ask_passphrase(s, i > 0, &secret, err) < 0)
             return -1;
         struct err why = ERR_INIT;
         rc = privkey_parse(file->data, file->len, &passphrase, &s->key, &why);
-        secret_wipe(&passphrase);
+        secret_wipe(&secret);
         if (rc < 0 && err)
             *err = why;
         if (rc < 0 && why.kind != ERR_NOT_FOUND)

@@ -20,6 +20,7 @@
 struct reporter {
     const struct delivery *delivery;
     const struct handoff_run *run;
+    char copy[500]; /* its path, for a message; "" before it has a name */
 };
 
 static bool is_listed(const struct strlist *l, const char *line)
@@ -73,12 +74,30 @@ static void print_unsearchable(const struct bundle_copied *c)
         talk("not searched for secrets, and handed over as it is: %s", c->unsearchable.items[i]);
 }
 
-/* Sets the line that the second Ctrl-C prints. Until the copy has a name, exiting removes it. */
-static void prepare_farewell(const char *bundle, const char *copy)
+/* The most that may have left the workstation once a step has begun. */
+static enum handoff_left most_left(enum handoff_step step)
 {
-    char line[1000];
-    snprintf(line, sizeof line, "\nprofgrab: left at once; the bundle is safe in %s%s%s\n", bundle,
-             copy ? ", its copy is " : "", copy ? copy : "");
+    if (step < HANDOFF_CREATE)
+        return HANDOFF_LEFT_NOTHING;
+    if (step < HANDOFF_UPLOAD)
+        return HANDOFF_LEFT_ISSUE;
+    if (step == HANDOFF_UPLOAD)
+        return HANDOFF_LEFT_FILE_UNKNOWN;
+    return step < HANDOFF_NOTE ? HANDOFF_LEFT_FILE : HANDOFF_LEFT_WORDS_UNKNOWN;
+}
+
+/* Sets the lines that the second Ctrl-C prints. Until the copy has a name, exiting removes it. */
+static void prepare_farewell(const struct reporter *r, enum handoff_step step)
+{
+    char line[1000], left[HANDOFF_LEFT_TEXT];
+    const struct delivery *d = r->delivery;
+    const struct handoff_result so_far = {.left = most_left(step),
+                                          .encrypted =
+                                              d->recipients && age_recipients_count(d->recipients) > 0,
+                                          .titled = d->options->title};
+    snprintf(line, sizeof line, "\nprofgrab: left at once; the bundle is safe in %.300s%s%.300s%s%s\n",
+             r->run->bundle, *r->copy ? ", its copy is " : "", r->copy, d->tracker ? "\nprofgrab: " : "",
+             d->tracker ? handoff_left_text(&so_far, left, sizeof left) : "");
     signals_farewell(line);
 }
 
@@ -93,13 +112,14 @@ static void print_untracked(const struct delivery *d, const char *copy)
 
 static void on_copied(void *ctx, const struct bundle_copied *copy)
 {
-    const struct reporter *r = ctx;
+    struct reporter *r = ctx;
     if (copy->unsigned_because.kind != ERR_NONE)
         talk("the copy is not signed: %s", copy->unsigned_because.msg);
     if (!r->run->quiet)
         print_copy(r->delivery, copy);
     print_unsearchable(copy);
-    prepare_farewell(r->run->bundle, copy->path);
+    snprintf(r->copy, sizeof r->copy, "%s", copy->path ? copy->path : "");
+    prepare_farewell(r, HANDOFF_LOOK);
     if (!r->delivery->tracker)
         print_untracked(r->delivery, copy->path);
 }
@@ -112,7 +132,11 @@ static void on_title_redacted(void *ctx, const char *title)
 
 static void on_step(void *ctx, enum handoff_step step, enum handoff_outcome outcome, const char *text)
 {
-    (void)ctx;
+    const struct reporter *r = ctx;
+    if (outcome == HANDOFF_NOT_REACHED)
+        prepare_farewell(r, step);
+    if (r->run->quiet)
+        return;
     if (outcome == HANDOFF_DONE && *text)
         talk("%s: %s", handoff_step_name(step), text);
     else if (outcome == HANDOFF_UNKNOWN)
@@ -192,11 +216,11 @@ static int run_delivery(const struct delivery *d, const struct handoff_run *run,
                                      .cancel_fd = signals_cancel_fd(),
                                      .copied = on_copied,
                                      .title_redacted = on_title_redacted,
-                                     .step = run->quiet || d->options->dry_run ? NULL : on_step,
+                                     .step = d->options->dry_run ? NULL : on_step,
                                      .waiting = run->quiet ? NULL : on_waiting,
                                      .would = on_request,
                                      .ctx = &reporter};
-    prepare_farewell(run->bundle, NULL);
+    prepare_farewell(&reporter, HANDOFF_LOOK);
     if (http_global_init(err) < 0)
         return -1;
     int rc = delivery_run(d, &how, ret, err);

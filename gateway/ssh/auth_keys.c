@@ -214,14 +214,16 @@ void auth_keys_free(struct auth_keys *k)
 
 struct opening {
     struct buf bytes;
+    int cancel_fd;
     struct privkey *key; /* once opened */
 };
 
-static int open_with(void *ctx, const struct secret *passphrase, bool *ret_fits, struct err *err)
+static int open_with(void *ctx, const struct secret *secret, bool *ret_fits, struct err *err)
 {
     struct opening *o = ctx;
+    const struct passphrase passphrase = {secret, o->cancel_fd};
     struct err why = ERR_INIT;
-    *ret_fits = privkey_parse(buf_str(&o->bytes), o->bytes.len, passphrase, &o->key, &why) == 0;
+    *ret_fits = privkey_parse(buf_str(&o->bytes), o->bytes.len, &passphrase, &o->key, &why) == 0;
     if (*ret_fits || why.kind == ERR_NOT_FOUND)
         return 0;
     if (err)
@@ -248,7 +250,7 @@ static int open_locked(struct auth *a, const char *path, struct opening *o, stru
 
 int auth_open_file(struct auth *a, struct file_key *file, struct err *err)
 {
-    struct opening o = {.bytes = {.max = KEYFILE_MAX, .secret = true}};
+    struct opening o = {.bytes = {.max = KEYFILE_MAX, .secret = true}, .cancel_fd = session_cancel_fd(a->s)};
     if (file->opened)
         return 0;
     int rc = file_read(file->path, &o.bytes, err);

@@ -235,7 +235,7 @@ static void read_key(const char *p, size_t n)
     struct keyfile k = {0};
     struct privkey *key = NULL;
     if (keyfile_parse(p, n, &k, NULL) == 0 && k.rounds < 100 &&
-        privkey_parse(p, n, &passphrase, &key, NULL) == 0)
+        privkey_parse(p, n, &(struct passphrase){&passphrase, -1}, &key, NULL) == 0)
         privkey_free(key);
     keyfile_release(&k);
 }

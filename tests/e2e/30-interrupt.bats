@@ -188,3 +188,61 @@ PY
     grep -q 'cpu: the SSH session was lost' log || fail "$(cat log)"
     "$profgrab_program" bundle verify "$(cat path)"
 }
+
+@test "Ctrl-C while a passphrase opens a key or a bundle ends every command within 2 s and leaves no output" {
+    echo 'goroutine 1 [running]:' >goroutines.txt
+    "$profgrab_program" bundle create -o b.tar.gz goroutines.txt
+    ssh-keygen -q -t ed25519 -N sesame -a 16 -f key
+    "$profgrab_program" bundle encrypt --encrypt-to key.pub -o key.age b.tar.gz
+    (umask 077 && echo sesame >passphrase)
+    cat >interrupt.py <<'PYTHON'
+import base64, os, signal, subprocess, sys, time
+
+
+def raise_rounds(path):
+    """More rounds of bcrypt give another key, which shows only after the derivation."""
+    lines = open(path).read().splitlines()
+    data = base64.b64decode("".join(lines[1:-1]))
+    at = data.index((16).to_bytes(4, "big"), data.index(b"bcrypt")) + 20  # the salt's length, the salt, the rounds
+    data = data[:at] + (8000).to_bytes(4, "big") + data[at + 4 :]
+    open(path, "w").write("\n".join([lines[0], base64.encodebytes(data).decode().strip(), lines[-1], ""]))
+
+
+def costly(path):
+    def text(n):
+        return base64.b64encode(bytes(n)).rstrip(b"=")
+
+    header = b"age-encryption.org/v1\n-> scrypt %s 21\n%s\n--- %s\n" % (text(16), text(32), text(32))
+    open(path, "wb").write(header + bytes(100))
+
+
+def derives(pid):
+    """Whether it has used the processor for a while, or started the copy that does."""
+    with open(f"/proc/{pid}/stat") as stat, open(f"/proc/{pid}/task/{pid}/children") as children:
+        return int(stat.read().rsplit(")", 1)[1].split()[11]) >= 20 or children.read() != ""
+
+
+raise_rounds("key")
+costly("passphrase.age")
+before, bad = sorted(os.listdir()), 0
+for command in ["bundle decrypt -o out", "bundle decrypt -o -", "bundle verify", "bundle extract", "bundle list", "goroutines",
+                "report -o out", "view --no-browser", "pprof -top", "merge -o out"]:
+    for file in "key.age", "passphrase.age":
+        option = "-identity" if command.startswith("pprof") else "--identity"
+        words = [*command.split(), *([option, "key"] if file == "key.age" else []), "--passphrase-file", "passphrase", file]
+        process = subprocess.Popen([sys.argv[1], *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+        while process.poll() is None and not derives(process.pid):
+            time.sleep(0.01)
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, said = process.communicate()
+        took = time.monotonic() - began
+        if took > 2 or process.returncode != 130 or b"interrupted" not in said or out or sorted(os.listdir()) != before:
+            bad += 1
+            print(f"{' '.join(words)}: {process.returncode}, {took:.1f} s, {os.listdir()}, {said}")
+sys.exit(bad != 0)
+PYTHON
+    run python3 interrupt.py "$profgrab_program"
+    assert_status 0
+}

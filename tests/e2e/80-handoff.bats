@@ -632,6 +632,44 @@ EOF
     "$profgrab_program" bundle verify "$bundle"
 }
 
+@test "a second signal during the upload ends attach at once and prints what may have left" {
+    local bundle pid rc
+    ssh-keygen -q -t ed25519 -N '' -f mate
+    cat >inventory.yaml <<EOF
+version: 1
+trackers: { lab: { kind: gitlab, url: "$url", token_env: TOKEN } }
+teams: { gitaly: { recipients: [ $PWD/mate.pub ], tracker: lab, project: ops/public } }
+EOF
+    chmod 600 inventory.yaml
+    bundle=$("$profgrab_program" bundle create "$rig_root"/tests/data/trace/go-1.22)
+    local request left
+    while IFS='|' read -r request left; do
+        control -X POST "$control/reset"
+        spoil "$request" silent
+        "$profgrab_program" attach -q "$bundle" -i inventory.yaml --for gitaly >out 2>log 3>&- &
+        pid=$!
+        for ((i = 0; i < 500; i++)); do ! requests | grep -q ' silent ' || break; sleep 0.02; done
+        # Both signals are pending when it continues, so that the first one cannot end it.
+        kill -STOP "$pid"
+        kill -TERM "$pid"
+        kill -HUP "$pid"
+        kill -CONT "$pid"
+        wait "$pid" && rc=0 || rc=$?
+        [[ $rc == 129 || $rc == 143 ]] || fail "exit code $rc" "$(<log)"
+        grep -q "^profgrab: left at once; the bundle is safe in $bundle, its copy is $bundle.age$" log || fail "$(<log)"
+        grep -q "^profgrab: $left$" log || fail "$(<log)"
+        [[ ! -s out ]]
+        rm "$bundle.age"
+    done <<'EOF'
+^GET .*/projects/|nothing has left this workstation
+^POST .*/issues$|nothing has left this workstation but a neutral issue or note
+^POST .*/uploads$|the encrypted bundle may be with the tracker; the summary is not
+^GET .*/uploads/|the encrypted bundle is with the tracker; the summary is not
+^POST .*/notes$|the encrypted bundle is with the tracker; the summary may be
+EOF
+    "$profgrab_program" bundle verify "$bundle"
+}
+
 # ---- files in an object store ---------------------------------------------------------------------------------------
 
 # The object store refuses requests with a token or a cookie and records a violation, which teardown finds.

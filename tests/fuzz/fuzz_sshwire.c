@@ -85,7 +85,7 @@ static void privkey(const uint8_t *p, size_t n)
     struct secret passphrase = {.text = "secret", .len = 6};
     struct ssh_blob data = {(unsigned char *)(uintptr_t)p, n}, public = {0}, signature = {0};
     struct err err = ERR_INIT;
-    if (privkey_parse(p, n, &passphrase, &k, &err) < 0)
+    if (privkey_parse(p, n, &(struct passphrase){&passphrase, -1}, &k, &err) < 0)
         fuzz_expect_err(&err);
     else if (privkey_public(k, &public, &err) < 0 ||
              privkey_sign(k, "rsa-sha2-512", &data, &signature, &err) < 0)

@@ -438,7 +438,7 @@ static int read_locked(void *ctx, struct err *err)
     const struct input *in = ctx;
     struct secret passphrase = {.text = "secret", .len = 6};
     struct privkey *k = NULL;
-    int rc = privkey_parse(in->p, in->n, &passphrase, &k, err);
+    int rc = privkey_parse(in->p, in->n, &(struct passphrase){&passphrase, -1}, &k, err);
     assert_true(rc == 0 || !k);
     privkey_free(k);
     return rc;

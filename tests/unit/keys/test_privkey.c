@@ -45,7 +45,7 @@ static struct privkey *opened(const char *path, const char *passphrase, struct e
     struct privkey *k = NULL;
     struct secret s = {.len = strlen(passphrase)};
     snprintf(s.text, sizeof s.text, "%s", passphrase);
-    privkey_parse(b.data, b.len, *passphrase ? &s : NULL, &k, err);
+    privkey_parse(b.data, b.len, *passphrase ? &(struct passphrase){&s, -1} : NULL, &k, err);
     buf_release(&b);
     return k;
 }

@@ -1,0 +1,13 @@
+/* A passphrase that opens a private key file. */
+#ifndef KEYS_PASSPHRASE_H
+#define KEYS_PASSPHRASE_H
+
+#include "base/base.h"
+
+/* The file decides how long deriving the key takes, up to a minute, so it can be cancelled. */
+struct passphrase {
+    const struct secret *secret;
+    int cancel_fd; /* once readable: ERR_CANCELLED; -1: none */
+};
+
+#endif
