@@ -62,15 +62,32 @@ void redact_text(struct str text, const struct redact_into *into);
  * table on the next cell. */
 struct redact_context {
     enum redact_name pair, cell;
-    bool nested;    /* a cell has begun, and its text is in another tag */
-    unsigned lines; /* lines since the last verdict */
+    uint32_t pair_word;         /* the word that pair's verdict is from: `name`, `key`, ... */
+    size_t column, pair_column; /* where this line's text begins, and where the line of the pair did */
+    bool nested;                /* a cell has begun, and its text is in another tag */
+    unsigned lines;             /* lines since the last verdict */
 };
 
 /* A value that continues on the next line, or begins there. */
-enum redact_carry_kind { REDACT_CARRY_NONE, REDACT_CARRY_ARGUMENT, REDACT_CARRY_BLOCK, REDACT_CARRY_ELEMENT };
+enum redact_carry_kind {
+    REDACT_CARRY_NONE,
+    REDACT_CARRY_ARGUMENT,
+    REDACT_CARRY_BLOCK,    /* of YAML */
+    REDACT_CARRY_LIST,     /* of YAML, or a scalar */
+    REDACT_CARRY_BRACKETS, /* a list or an object */
+    REDACT_CARRY_TEXT,     /* up to three quotes, or the end of CDATA */
+    REDACT_CARRY_ELEMENT   /* of XML */
+};
+/* The meaning of an option for its argument: a secret, the password of `-p`, USER:PASSWORD. */
+enum redact_option { REDACT_OPTION_NONE, REDACT_OPTION_SECRET, REDACT_OPTION_P, REDACT_OPTION_USER };
 struct redact_carry {
     enum redact_carry_kind kind;
-    size_t indent; /* of the name of a block: its lines have more */
+    enum redact_option option; /* of an argument */
+    bool word;                 /* the argument is the first word of the line */
+    bool only_text;            /* numbers and objects in the brackets are no secrets */
+    size_t indent;             /* of the name of a block or a list */
+    size_t depth;              /* open brackets */
+    const char *end;           /* the end of a text */
     unsigned lines;
 };
 

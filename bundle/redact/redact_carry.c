@@ -1,14 +1,14 @@
 /*
- * Values that begin on the line after their name: a block of YAML (`password: |`), an option in a list with
- * an element a line, an XML element. The form of the line before decides, so each line is read twice.
+ * Values that begin or continue on the line after their name: a block, a list or a scalar of YAML, the
+ * argument of an option in a list with an element a line or behind a backslash, an XML element, CDATA, a list
+ * or an object of JSON, three quotes. The form of the line before decides, so each line is read twice.
  */
 #include <string.h>
 
 #include "bundle/redact/redact_search.h"
 #include "base/banned.h"
 
-/* The number of bytes before the name or the value of a line: blanks and the dashes of YAML lists. */
-static size_t skip_prefix(struct str line)
+size_t redact_text_column(struct str line)
 {
     size_t n = 0;
     while (n < line.n && (redact_is_blank(line.p[n]) ||
@@ -28,7 +28,7 @@ static struct str trim_end(struct str line)
 /* The element of a list in this line, without its quotes and the comma after them. */
 static struct str get_element(struct str line)
 {
-    size_t n = skip_prefix(line);
+    size_t n = redact_text_column(line);
     struct str s = trim_end((struct str){line.p + n, line.n - n});
     if (s.n > 0 && s.p[s.n - 1] == ',')
         s = trim_end((struct str){s.p, s.n - 1});
@@ -45,12 +45,33 @@ static struct str get_name(struct str s)
     return (struct str){s.p, n};
 }
 
-/* Whether the line is `NAME: |` with a name that means a secret. */
-static bool begins_block(struct str line, enum redact_name pair, size_t *ret_indent)
+/* ---- the line before ----------------------------------------------------------------------------------- */
+
+/* The position after the tags and anchors of a YAML value, and the blanks around them. */
+static size_t skip_properties(struct str s, size_t at)
 {
-    static const char styles[] = {'|', '>'},
-                      indicators[] = {'+', '-', '1', '2', '3', '4', '5', '6', '7', '8', '9'};
-    size_t n = skip_prefix(line);
+    for (;;) {
+        while (at < s.n && redact_is_blank(s.p[at]))
+            at++;
+        if (at >= s.n || (s.p[at] != '!' && s.p[at] != '&'))
+            return at;
+        at += redact_length_until(s, at, " \t", s.n);
+    }
+}
+
+/* Whether only a comment follows. */
+static bool is_yaml_end(struct str s, size_t at)
+{
+    size_t begin = at;
+    while (at < s.n && redact_is_blank(s.p[at]))
+        at++;
+    return at >= s.n || (s.p[at] == '#' && at > begin);
+}
+
+/* Whether the line is `NAME: |` or `NAME:` alone, with a name that means a secret. */
+static bool begins_yaml(struct str line, enum redact_name pair, struct redact_carry *carry)
+{
+    size_t n = redact_text_column(line), most = 2; /* indicators behind `|` */
     struct str s = trim_end((struct str){line.p + n, line.n - n});
     if (s.n > 1 && redact_is_quote(s.p[0]))
         s = (struct str){s.p + 1, s.n - 1};
@@ -60,16 +81,21 @@ static bool begins_block(struct str line, enum redact_name pair, size_t *ret_ind
         at++;
     if (name.n == 0 || at >= s.n || s.p[at++] != ':')
         return false;
-    while (at < s.n && redact_is_blank(s.p[at]))
-        at++;
-    if (at >= s.n || !memchr(styles, s.p[at++], sizeof styles) || s.n - at > 2)
+    bool block = false, is_secret = redact_judge_name(name) == REDACT_SECRET ||
+                                    (pair == REDACT_SECRET && redact_pair_part(name) == REDACT_PAIR_VALUE);
+    if (!is_yaml_end(s, at)) {
+        at = skip_properties(s, at);
+        block = at < s.n && (s.p[at] == '|' || s.p[at] == '>');
+        at += block;
+        for (; block && most > 0 && at < s.n && strchr("+-123456789", s.p[at]); most--)
+            at++;
+    }
+    if (!is_yaml_end(s, at))
         return false;
-    for (; at < s.n; at++)
-        if (!memchr(indicators, s.p[at], sizeof indicators))
-            return false;
-    *ret_indent = n;
-    return redact_judge_name(name) == REDACT_SECRET ||
-           (pair == REDACT_SECRET && redact_pair_part(name) == REDACT_PAIR_VALUE);
+    carry->indent = n;
+    carry->kind = block ? REDACT_CARRY_BLOCK : REDACT_CARRY_LIST;
+    carry->only_text = !is_secret;
+    return is_secret || (!block && redact_is_plural(name));
 }
 
 /* Whether the line ends in the tag `<NAME>` with a name that means a secret. */
@@ -87,18 +113,181 @@ static bool begins_element(struct str line)
     return redact_judge_name(get_name((struct str){s.p + begin, s.n - begin})) == REDACT_SECRET;
 }
 
+/* The last place of `text` in the line; NULL: none. */
+static const char *find_last(struct str line, const char *text)
+{
+    size_t n = strlen(text);
+    for (size_t at = line.n >= n ? line.n - n + 1 : 0; at > 0; at--)
+        if (line.p[at - 1] == text[0] && memcmp(line.p + at - 1, text, n) == 0)
+            return line.p + at - 1;
+    return NULL;
+}
+
+/* How secret the name before the value at `at` makes it. *ret_plural: the name means several secrets. */
+static enum redact_name judge_before(struct str line, size_t at, bool *ret_plural)
+{
+    struct redact_search search = {.in = line};
+    struct redact_prefix l;
+    if (!redact_prefix_read(&search, at, &l) || (l.sign != '=' && l.sign != ':'))
+        return REDACT_HARMLESS;
+    *ret_plural = redact_is_plural(l.name);
+    enum redact_name verdict = redact_judge_name(l.name), inner = redact_judge_name(l.inner);
+    return inner > verdict ? inner : verdict;
+}
+
+/* Whether three quotes or CDATA of a secret begin in this line and do not end in it. */
+static bool begins_text(struct str line, struct redact_carry *carry)
+{
+    static const char *const quotes[] = {"\"\"\"", "'''"};
+    bool plural;
+    carry->kind = REDACT_CARRY_TEXT;
+    for (size_t i = 0; i < sizeof quotes / sizeof *quotes; i++) {
+        const char *quote = find_last(line, quotes[i]);
+        carry->end = quotes[i];
+        if (quote && judge_before(line, (size_t)(quote - line.p) + 3, &plural) == REDACT_SECRET)
+            return true;
+    }
+    const char *data = find_last(line, REDACT_CDATA), *end = find_last(line, "]]>");
+    carry->end = "]]>";
+    return data && (!end || end < data) && begins_element((struct str){line.p, (size_t)(data - line.p)});
+}
+
+/* Whether the line ends in the bracket that opens a secret list or object: `"tokens": [`. */
+static bool begins_brackets(struct str line, struct redact_carry *carry)
+{
+    enum { MOST_TYPE = 64 };
+    struct str s = trim_end(line);
+    if (s.n < 3 || (s.p[s.n - 1] != '{' && s.p[s.n - 1] != '['))
+        return false;
+    size_t at = s.n - 1;
+    bool plural = false, is_list = s.p[at] == '[';
+    while (at > 0 && s.n - at < MOST_TYPE &&
+           (redact_is_name_byte(s.p[at - 1]) || strchr("*&[]", s.p[at - 1])))
+        at--;
+    enum redact_name verdict = judge_before(s, at, &plural);
+    carry->kind = REDACT_CARRY_BRACKETS;
+    carry->depth = 1;
+    carry->only_text = verdict != REDACT_SECRET;
+    return verdict == REDACT_SECRET || (plural && (is_list || at < s.n - 1));
+}
+
+/* The meaning of an option for the next argument. */
+static enum redact_option judge_argument(struct str option, bool in_list)
+{
+    if (option.n < 2 || option.p[0] != '-' || get_name(option).n != option.n)
+        return REDACT_OPTION_NONE;
+    if (redact_judge_name(option) == REDACT_SECRET)
+        return option.n > 2 ? REDACT_OPTION_SECRET : REDACT_OPTION_NONE;
+    if (!in_list)
+        return REDACT_OPTION_NONE;
+    return str_is(option, "-p")            ? REDACT_OPTION_P
+           : redact_is_user_option(option) ? REDACT_OPTION_USER
+                                           : REDACT_OPTION_NONE;
+}
+
+/* Whether the line is an option, as an element of a list, or ends in one and a backslash. */
+static bool begins_argument(struct str line, struct redact_carry *carry)
+{
+    struct str s = trim_end(line), element = get_element(line);
+    size_t n = 0;
+    while (n < line.n && redact_is_blank(line.p[n]))
+        n++;
+    carry->kind = REDACT_CARRY_ARGUMENT;
+    carry->word = s.n > 0 && s.p[s.n - 1] == '\\';
+    bool in_list = element.n > 0 && (carry->word || element.p > line.p + n);
+    if (carry->word) {
+        s = trim_end((struct str){s.p, s.n - 1});
+        size_t begin = s.n;
+        while (begin > 0 && !redact_is_blank(s.p[begin - 1]))
+            begin--;
+        element = (struct str){s.p + begin, s.n - begin};
+    }
+    carry->option = judge_argument(element, in_list);
+    return carry->option != REDACT_OPTION_NONE;
+}
+
 struct redact_carry redact_carry_from(struct str line, enum redact_name pair)
 {
     struct redact_carry carry = {0};
-    struct str element = get_element(line);
-    if (element.n > 2 && element.p[0] == '-' && get_name(element).n == element.n &&
-        redact_judge_name(element) == REDACT_SECRET)
-        carry.kind = REDACT_CARRY_ARGUMENT;
-    else if (begins_block(line, pair, &carry.indent))
-        carry.kind = REDACT_CARRY_BLOCK;
-    else if (begins_element(line))
+    if (begins_argument(line, &carry) || begins_yaml(line, pair, &carry) || begins_text(line, &carry) ||
+        begins_brackets(line, &carry))
+        return carry;
+    carry = (struct redact_carry){0};
+    if (begins_element(line))
         carry.kind = REDACT_CARRY_ELEMENT;
     return carry;
+}
+
+/* ---- the lines of the value ---------------------------------------------------------------------------- */
+
+/* The first word of a line that continues a command, without quotes. */
+static struct str get_word(struct str rest)
+{
+    if (rest.n > 0 && redact_is_quote(rest.p[0])) {
+        const char quote[] = {rest.p[0], '\0'};
+        return (struct str){rest.p + 1, redact_length_until(rest, 1, quote, rest.n)};
+    }
+    return (struct str){rest.p, redact_length_until(rest, 0, " \t", rest.n)};
+}
+
+static struct str take_argument(const struct redact_carry *carry, struct str line, struct str rest)
+{
+    struct str value = carry->word ? get_word(rest) : get_element(line);
+    size_t password = redact_user_password(value);
+    bool is_value = carry->option == REDACT_OPTION_P      ? redact_is_password_of_p(value)
+                    : carry->option == REDACT_OPTION_USER ? password > 0
+                                                          : !redact_is_option(value);
+    if (carry->option == REDACT_OPTION_USER)
+        value = (struct str){value.p + password, value.n - password};
+    return is_value ? value : (struct str){line.p, 0};
+}
+
+/* The element of a YAML list in this line, or the scalar after `password:`. *ret_continues: it is one. */
+static struct str take_list(const struct redact_carry *carry, struct str line, size_t indent, struct str rest,
+                            bool *ret_continues)
+{
+    bool element = rest.n > 1 && rest.p[0] == '-' && redact_is_blank(rest.p[1]) && indent >= carry->indent,
+         scalar = carry->lines == 1 && !carry->only_text && indent > carry->indent &&
+                  redact_length_until(rest, 0, " \t", rest.n) == rest.n;
+    struct str value = get_element(line);
+    bool is_object = value.n == 0 || (carry->only_text && redact_is_port(value)) ||
+                     value.p[value.n - 1] == ':' || memmem(value.p, value.n, ": ", 2) ||
+                     strchr("{[<", value.p[0]) || redact_is_option(value);
+    *ret_continues = element;
+    return (element || scalar) && !is_object ? value : (struct str){line.p, 0};
+}
+
+/* The part of this line that is inside of the brackets. */
+static struct str take_brackets(struct redact_carry *carry, struct str rest)
+{
+    size_t n = redact_brackets_length(rest, 0, &carry->depth, rest.n), solid = 0;
+    struct str value = get_element((struct str){rest.p, n - (carry->depth == 0)});
+    while (solid < value.n && strchr("{}[](), \t\"'", value.p[solid]))
+        solid++;
+    bool is_text = !carry->only_text || (redact_is_quote(rest.p[0]) && memchr(rest.p, ':', rest.n) == NULL);
+    return solid < value.n && is_text ? value : (struct str){rest.p, 0};
+}
+
+/* The part of this line before the end of the text. */
+static struct str take_text(const struct redact_carry *carry, struct str rest, bool *ret_continues)
+{
+    const char *end = memmem(rest.p, rest.n, carry->end, strlen(carry->end));
+    *ret_continues = !end;
+    return (struct str){rest.p, end ? (size_t)(end - rest.p) : rest.n};
+}
+
+/* The part of this line before the next tag. Changes the kind to CDATA if that begins. */
+static struct str take_element(struct redact_carry *carry, struct str rest, bool *ret_continues)
+{
+    size_t n = strlen(REDACT_CDATA);
+    if (rest.n >= n && memcmp(rest.p, REDACT_CDATA, n) == 0) {
+        carry->kind = REDACT_CARRY_TEXT;
+        carry->end = "]]>";
+        return take_text(carry, (struct str){rest.p + n, rest.n - n}, ret_continues);
+    }
+    struct str value = {rest.p, redact_length_until(rest, 0, "<", rest.n)};
+    *ret_continues = value.n == rest.n;
+    return value;
 }
 
 struct str redact_carry_value(struct redact_carry *carry, struct str line)
@@ -111,20 +300,23 @@ struct str redact_carry_value(struct redact_carry *carry, struct str line)
     struct str rest = trim_end((struct str){line.p + n, line.n - n});
     if (carry->kind == REDACT_CARRY_NONE || rest.n == 0)
         return value;
-    bool continues = ++carry->lines < MOST_LINES;
+    bool continues = ++carry->lines < MOST_LINES, more = false;
     if (carry->kind == REDACT_CARRY_ARGUMENT) {
-        value = get_element(line);
-        if (redact_is_option(value))
-            value.n = 0;
-        continues = false;
+        value = take_argument(carry, line, rest);
     } else if (carry->kind == REDACT_CARRY_BLOCK) {
-        continues = continues && n > carry->indent;
-        value = continues ? rest : value;
+        more = n > carry->indent;
+        value = more && continues ? rest : value;
+    } else if (carry->kind == REDACT_CARRY_LIST) {
+        value = take_list(carry, line, n, rest, &more);
+    } else if (carry->kind == REDACT_CARRY_BRACKETS) {
+        value = take_brackets(carry, rest);
+        more = carry->depth > 0;
+    } else if (carry->kind == REDACT_CARRY_TEXT) {
+        value = take_text(carry, rest, &more);
     } else {
-        value = (struct str){rest.p, redact_length_until(rest, 0, "<", rest.n)};
-        continues = continues && value.n == rest.n;
+        value = take_element(carry, rest, &more);
     }
-    if (!continues)
+    if (!continues || !more)
         *carry = (struct redact_carry){0};
     return redact_is_secret(REDACT_SECRET, value) ? value : (struct str){line.p, 0};
 }

@@ -13,7 +13,7 @@
 #include "base/banned.h"
 
 /* MOST_BLANKS: between a name, its sign and its value. */
-enum { MOST_BLANKS = 16 };
+enum { MOST_BLANKS = 64 };
 
 static bool is_sign(char c)
 {
@@ -106,18 +106,21 @@ static int read_hex(struct str s, size_t at, size_t digits)
     return value > 0 && value < 256 ? value : -1;
 }
 
-/* Decodes `%74`, `\u0074` and `\n` once, in place. */
+/* Decodes `%74`, `\u0074`, `\x74` and `\n` once, in place. */
 static size_t decode_once(char *p, size_t n)
 {
     size_t to = 0;
+    struct str s = {p, n};
     for (size_t i = 0; i < n;) {
-        struct str s = {p, n};
-        int percent = p[i] == '%' ? read_hex(s, i + 1, 2) : -1;
-        int unicode = p[i] == '\\' && n - i > 1 && p[i + 1] == 'u' ? read_hex(s, i + 2, 4) : -1;
-        bool blank = p[i] == '\\' && n - i > 1 && strchr("nrt", p[i + 1]);
-        int byte = percent >= 0 ? percent : unicode;
+        char c = p[i];
+        if (c == '\\' && n - i > 1)
+            c = p[i + 1];
+        size_t digits = c == 'u' ? 4 : 2, prefix = c == '%' ? 1 : 2;
+        bool escaped = c != p[i], coded = c == '%' || (escaped && (c == 'u' || c == 'x'));
+        int byte = coded ? read_hex(s, i + prefix, digits) : -1;
+        bool blank = escaped && strchr("nrt", c);
         p[to++] = (char)(byte >= 0 ? byte : blank ? ' ' : p[i]);
-        i += percent >= 0 ? 3 : unicode >= 0 ? 6 : blank ? 2 : 1;
+        i += byte >= 0 ? prefix + digits : blank ? 2 : 1;
     }
     return to;
 }
@@ -233,6 +236,7 @@ static bool read_name(struct redact_search *search, size_t at, struct redact_pre
     l->after_separator =
         before < begin || begin == 0 || strchr("{,[(", s.p[before - 1]) || is_slash_option(s, begin);
     l->first_on_line = begin == 0 || s.p[begin - 1] == '\t' || s.p[begin - 1] == '\n';
+    l->first_word = before == 0;
     l->parameter = begin > 0 && (strchr("?&", s.p[begin - 1]) || redact_is_before(s, begin, "&amp;"));
     if (end > 0 && (s.p[end - 1] == ']' || (begin > 0 && strchr("%\\", s.p[begin - 1]))))
         decode_name(search, end, l);
@@ -280,6 +284,9 @@ static size_t read_quote(struct str s, size_t at, struct redact_prefix *l)
     if (at == 0 || !redact_is_quote(s.p[at - 1]))
         return at;
     l->quote = s.p[--at];
+    l->triple = at > 1 && s.p[at - 1] == l->quote && s.p[at - 2] == l->quote;
+    if (l->triple)
+        return at - 2;
     for (; at > 0 && s.p[at - 1] == '\\'; at--)
         l->escapes++;
     return at;
@@ -299,7 +306,9 @@ static size_t skip_gap(struct str s, size_t at, const struct redact_prefix *l)
 /* Whether the value follows an option without a sign: `--password VALUE`, `"--password","VALUE"`. */
 static bool is_option_before(struct str s, size_t at, const struct redact_prefix *l)
 {
-    if (l->name.n == 0 || l->name.p[0] != '-' || l->name_quoted != (l->sign == ','))
+    bool is_string = l->quote && !l->quote_opens_string; /* Go's %q of a list: "--password" "VALUE" */
+    bool fits = l->sign == ',' ? l->name_quoted : !l->name_quoted || is_string;
+    if (l->name.n == 0 || l->name.p[0] != '-' || !fits)
         return false;
     struct str value = {s.p + at, redact_length_until(s, at, " \t&;,\"'\\", REDACT_RANDOM_MOST)};
     return !redact_is_option(value);
@@ -323,8 +332,8 @@ bool redact_prefix_read(struct redact_search *search, size_t at, struct redact_p
         (s.p[at] == '+' || (s.n - at > 2 && memcmp(s.p + at, "%20", 3) == 0)))
         return false; /* a blank before a quote */
     if (ret->sign == ' ' && ret->first_on_line && !ret->name_quoted && memchr(s.p + end, '\t', back - end))
-        return true; /* TOKEN and a tab */
+        return at == s.n || !is_sign(s.p[at]); /* TOKEN and a tab */
     if (ret->sign == ' ' || ret->sign == ',')
         return is_option_before(s, at, ret);
-    return ret->sign == '=' || ret->name_quoted || name == sign;
+    return ret->sign == '=' || ret->name_quoted || name == sign || (ret->first_word && ret->space_after_sign);
 }

@@ -3,6 +3,8 @@
 #include <ctype.h>
 #include <stdlib.h>
 
+#include "bundle/redact/redact_escape.h"
+
 #include "base/banned.h"
 
 /* A node takes up to 64 bytes of memory while the tables grow. */
@@ -150,24 +152,84 @@ int redact_literals_link(struct redact_literals *l, struct err *err)
     return rc;
 }
 
-bool redact_literals_next(struct redact_literal_search *s, size_t *ret_begin, size_t *ret_end)
+void redact_literals_search(struct redact_literal_search *search, const struct redact_literals *literals,
+                            struct str text, bool weak)
 {
-    const struct redact_literals *l = s->literals;
-    size_t begin = 0, end = 0; /* end 0: nothing is found */
-    while (l->nodes && s->at < s->text.n) {
-        s->node = step(l, s->node, (unsigned char)tolower((unsigned char)s->text.p[s->at++]));
-        const struct redact_literal_node *node = &l->nodes[s->node];
+    search->literals = literals;
+    search->text = text;
+    search->weak = weak;
+    search->escapes = literals->nodes && redact_has_escapes(text);
+    search->done = 0;
+    search->plain = search->decoded = (struct redact_literal_cursor){0};
+}
+
+/* Where the last n bytes that a cursor read begin in the text. */
+static size_t find_begin(const struct redact_literal_search *s, const struct redact_literal_cursor *c,
+                         size_t n)
+{
+    if (c == &s->plain || n == 0)
+        return c->at - n;
+    return s
+        ->begins[(c->n_decoded - (n < REDACT_ESCAPED_MOST ? n : REDACT_ESCAPED_MOST)) % REDACT_ESCAPED_MOST];
+}
+
+/* Reads one byte or one escape; extends the place of the cursor by the strings that end there. */
+static void read_unit(struct redact_literal_search *s, struct redact_literal_cursor *c)
+{
+    struct redact_unit u = {{(unsigned char)s->text.p[c->at]}, 1, 1};
+    if (c == &s->decoded)
+        u = redact_unit_read(s->text, c->at);
+    size_t begin = c->at;
+    c->at += u.n;
+    for (size_t i = 0; i < u.n_bytes; i++) {
+        if (c == &s->decoded)
+            s->begins[c->n_decoded++ % REDACT_ESCAPED_MOST] = begin;
+        c->node = step(s->literals, c->node, (unsigned char)tolower(u.bytes[i]));
+        const struct redact_literal_node *node = &s->literals->nodes[c->node];
         size_t n = s->weak ? node->any : node->strong;
         if (n > 0) {
-            begin = end == 0 || s->at - n < begin ? s->at - n : begin;
-            end = s->at;
+            size_t first = find_begin(s, c, n);
+            c->begin = c->end == 0 || first < c->begin ? first : c->begin;
+            c->end = c->at;
         }
-        if (end > 0 && s->at - node->depth >= end) /* no later string overlaps this place */
+    }
+}
+
+/* Finds the next place of one cursor, unless it has one. */
+static void find_place(struct redact_literal_search *s, struct redact_literal_cursor *c)
+{
+    if (c->end > s->done)
+        return;
+    c->begin = c->end = 0;
+    while (c->at < s->text.n) {
+        read_unit(s, c);
+        /* No later string overlaps this place. */
+        if (c->end > 0 && find_begin(s, c, s->literals->nodes[c->node].depth) >= c->end)
             break;
+    }
+}
+
+bool redact_literals_next(struct redact_literal_search *s, size_t *ret_begin, size_t *ret_end)
+{
+    size_t begin = 0, end = 0, least = s->done;
+    if (!s->literals->nodes)
+        return false;
+    for (bool grows = true; grows;) {
+        struct redact_literal_cursor *first = &s->plain;
+        find_place(s, &s->plain);
+        if (s->escapes)
+            find_place(s, &s->decoded);
+        if (s->decoded.end > 0 && (first->end == 0 || s->decoded.begin < first->begin))
+            first = &s->decoded;
+        grows = first->end > 0 && (end == 0 || first->begin < end);
+        if (!grows)
+            break;
+        begin = end == 0 ? first->begin : begin;
+        s->done = end = first->end > end ? first->end : end;
     }
     if (end == 0)
         return false;
-    *ret_begin = begin;
+    *ret_begin = begin > least ? begin : least; /* a place longer than REDACT_ESCAPED_MOST may begin before */
     *ret_end = end;
     return true;
 }

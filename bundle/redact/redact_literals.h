@@ -27,14 +27,28 @@ int redact_literals_add(struct redact_literals *l, struct str text, bool strong,
 /* Links the nodes: call this after the last redact_literals_add and before the first search. */
 int redact_literals_link(struct redact_literals *l, struct err *err);
 
-/* A search; `at` and `node` begin as 0. */
+/*
+ * A search of the text as it is, and with its escapes decoded (redact_escape.h). A place with escapes has at
+ * most REDACT_ESCAPED_MOST decoded bytes; of a longer one the last ones are found.
+ */
+enum { REDACT_ESCAPED_MOST = 512 };
+struct redact_literal_cursor {
+    size_t at;
+    uint32_t node;
+    size_t begin, end; /* the next place; begin == end: none is found yet */
+    size_t n_decoded;  /* bytes that were decoded so far; 0 for the text as it is */
+};
 struct redact_literal_search {
     const struct redact_literals *literals;
     struct str text;
-    bool weak; /* weak strings too */
-    size_t at;
-    uint32_t node;
+    bool weak;                                   /* weak strings too */
+    bool escapes;                                /* the text may contain escapes */
+    size_t done;                                 /* the end of the last place */
+    struct redact_literal_cursor plain, decoded; /* all 0 at the beginning */
+    size_t begins[REDACT_ESCAPED_MOST];          /* where the last decoded bytes begin in the text */
 };
+void redact_literals_search(struct redact_literal_search *search, const struct redact_literals *literals,
+                            struct str text, bool weak);
 
 /* Finds the next place of strings, overlapping ones as one place; false: there is none. */
 bool redact_literals_next(struct redact_literal_search *search, size_t *ret_begin, size_t *ret_end);

@@ -60,10 +60,32 @@ static enum redact_name judge_cell(struct str text)
     return text.n > 0 && text.n <= MOST_NAME ? redact_judge_name(text) : REDACT_HARMLESS;
 }
 
+/* How secret the name in an element's attribute makes its text: `<entry key="password">x</entry>`. */
+static enum redact_name judge_attribute(struct str tag, struct str name)
+{
+    static const char *const tags[] = {"entry", "property",  "param",  "parameter", "string", "setting",
+                                       "item",  "variable",  "var",    "env",       "field",  "init-param",
+                                       "arg",   "attribute", "option", "value",     "config", "secret"};
+    static const char *const attributes[] = {" key=", " name="};
+    if (!is_tag(name, tags, sizeof tags / sizeof *tags))
+        return REDACT_HARMLESS;
+    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++) {
+        const char *at = memmem(tag.p, tag.n, attributes[i], strlen(attributes[i]));
+        size_t begin = at ? (size_t)(at - tag.p) + strlen(attributes[i]) + 1 : tag.n, n = 0;
+        while (begin + n < tag.n && redact_is_name_byte(tag.p[begin + n]))
+            n++;
+        enum redact_name verdict =
+            n > 0 ? redact_judge_name((struct str){tag.p + begin, n}) : REDACT_HARMLESS;
+        if (verdict != REDACT_HARMLESS)
+            return verdict;
+    }
+    return REDACT_HARMLESS;
+}
+
 /* The text of `<![CDATA[...]]>` at `at`, up to `most` bytes; empty: there is none. */
 static struct str find_cdata(struct str s, size_t at, size_t most)
 {
-    static const char begin[] = "<![CDATA[", end[] = "]]>";
+    static const char begin[] = REDACT_CDATA, end[] = "]]>";
     size_t n = sizeof begin - 1;
     if (s.n - at < n || memcmp(s.p + at, begin, n) != 0)
         return (struct str){s.p, 0};
@@ -86,10 +108,11 @@ static struct cell cell_of(struct str tag)
 }
 
 /* Whether to redact the text of a tag. Stores the verdict of a cell on the next cell. */
-static bool is_secret_text(struct redact_search *search, struct str tag, struct str text)
+static bool is_secret_text(struct redact_search *search, struct str tag, struct str name, struct str text)
 {
-    struct cell cell = cell_of(tag);
-    bool is_secret = redact_is_secret(redact_judge_name(tag), text);
+    struct cell cell = cell_of(name);
+    bool is_secret =
+        redact_is_secret(redact_judge_name(name), text) || redact_is_secret(judge_attribute(tag, name), text);
     if (!cell.name && !cell.value && search->context.nested && text.n > 0) /* <td><code>x</code></td> */
         cell = (struct cell){true, true};
     else if (!cell.name && !cell.value)
@@ -118,7 +141,7 @@ size_t redact_markup_length(struct redact_search *search, size_t at)
     struct str text = {s.p + at, redact_length_until(s, at, "<", s.n - at)}, data = {s.p, 0};
     if (text.n == 0)
         data = find_cdata(s, at, MOST_TAG);
-    if (!is_secret_text(search, name, trim_blanks(data.n > 0 ? data : text)))
+    if (!is_secret_text(search, tag, name, trim_blanks(data.n > 0 ? data : text)))
         return 0;
     if (data.n > 0) { /* the text begins after `at` */
         search->ahead.begin = (size_t)(data.p - s.p);

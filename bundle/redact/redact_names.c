@@ -27,7 +27,9 @@ static const struct {
     {"apikeys", REDACT_SECRET},    {"secretkeys", REDACT_SECRET},  {"privatekeys", REDACT_SECRET},
     {"masterauth", REDACT_SECRET}, {"accesskeys", REDACT_SECRET},  {"key", REDACT_MAYBE},
     {"auth", REDACT_MAYBE},        {"session", REDACT_MAYBE},      {"salt", REDACT_MAYBE},
-    {"signature", REDACT_MAYBE},   {"license", REDACT_MAYBE},      {"pw", REDACT_MAYBE},
+    {"signature", REDACT_MAYBE},   {"license", REDACT_MAYBE},      {"pw", REDACT_SECRET},
+    {"bindpw", REDACT_SECRET},     {"rootpw", REDACT_SECRET},
+
     {"dsn", REDACT_MAYBE},
 };
 
@@ -217,8 +219,8 @@ bool redact_is_option(struct str a)
 
 /* ---- parts of a pair, options -------------------------------------------------------------------------- */
 
-/* Whether the name, in lower case and without leading dashes, is in the list. */
-static bool is_one_of(struct str name, const char *const *list, size_t n_list)
+/* The index of the name, in lower case and without leading dashes, in the list; n_list: it is not there. */
+static size_t find_in(struct str name, const char *const *list, size_t n_list)
 {
     char normal[NAME_MAX_LENGTH * 2];
     while (name.n > 0 && name.p[0] == '-') {
@@ -226,20 +228,32 @@ static bool is_one_of(struct str name, const char *const *list, size_t n_list)
         name.n--;
     }
     if (name.n == 0 || name.n > NAME_MAX_LENGTH)
-        return false;
+        return n_list;
     struct str n = {normal, normalize_name(name, normal)};
-    for (size_t i = 0; i < n_list; i++)
-        if (str_is(n, list[i]))
-            return true;
-    return false;
+    size_t i = 0;
+    while (i < n_list && !str_is(n, list[i]))
+        i++;
+    return i;
+}
+
+static bool is_one_of(struct str name, const char *const *list, size_t n_list)
+{
+    return find_in(name, list, n_list) < n_list;
+}
+
+static const char *const pair_names[] = {"name",  "key",       "k",     "id",     "env",    "var", "variable",
+                                         "param", "parameter", "field", "header", "option", "type"};
+enum { PAIR_NAMES = sizeof pair_names / sizeof *pair_names };
+
+uint32_t redact_pair_number(struct str name)
+{
+    return (uint32_t)find_in(name, pair_names, PAIR_NAMES);
 }
 
 enum redact_pair redact_pair_part(struct str name)
 {
-    static const char *const names[] = {"name",  "key",       "k",     "id",     "env",    "var", "variable",
-                                        "param", "parameter", "field", "header", "option", "type"};
     static const char *const values[] = {"value", "val", "v", "data", "content", "string-value"};
-    if (is_one_of(name, names, sizeof names / sizeof *names))
+    if (is_one_of(name, pair_names, PAIR_NAMES))
         return REDACT_PAIR_NAME;
     return is_one_of(name, values, sizeof values / sizeof *values) ? REDACT_PAIR_VALUE : REDACT_NO_PAIR;
 }
@@ -257,7 +271,10 @@ bool redact_is_user_option(struct str name)
     static const char *const options[] = {"u",          "user",      "basic-auth", "basicauth",
                                           "proxy-user", "http-auth", "http-user",  "userpwd",
                                           "user-pass",  "login",     "auth",       "creds"};
-    return name.n > 1 && name.p[0] == '-' && is_one_of(name, options, sizeof options / sizeof *options);
+    static const char *const variables[] = {"basic-auth", "basicauth", "userpwd", "user-pass", "http-auth"};
+    if (name.n > 1 && name.p[0] == '-')
+        return is_one_of(name, options, sizeof options / sizeof *options);
+    return is_one_of(name, variables, sizeof variables / sizeof *variables);
 }
 
 size_t redact_user_password(struct str v)
@@ -276,6 +293,21 @@ bool redact_is_secret(enum redact_name verdict, struct str value)
 {
     return value.n > 0 && !is_redacted(value) &&
            (verdict == REDACT_SECRET || (verdict == REDACT_MAYBE && is_random(value)));
+}
+
+bool redact_is_password_of_p(struct str v)
+{
+    static const char *const protocols[] = {"tcp", "udp", "icmp", "all"};
+    for (size_t i = 0; i < sizeof protocols / sizeof *protocols; i++)
+        if (str_is(v, protocols[i]))
+            return false;
+    size_t n = 0;
+    while (n < v.n && (isdigit((unsigned char)v.p[n]) || (v.p[n] && strchr(":.,-/", v.p[n]))))
+        n++;
+    if (n > 0 && v.p[n - 1] == '/' && v.n - n == 3 &&
+        (memcmp(v.p + n, "tcp", 3) == 0 || memcmp(v.p + n, "udp", 3) == 0))
+        return false; /* 127.0.0.1:80:80/tcp */
+    return n < v.n && !strchr("/.$~", v.p[0]) && redact_is_secret(REDACT_SECRET, v);
 }
 
 /* Percent-decodes into dst of RANDOM_MOST bytes. */

@@ -27,6 +27,9 @@ bool redact_looks_random(struct str v);
 /* One to five digits. */
 bool redact_is_port(struct str v);
 
+/* Whether to redact the value of `-p`: not a port, a path, a protocol or a list of addresses. */
+bool redact_is_password_of_p(struct str v);
+
 /* Whether an argument looks like an option, not like a value with a leading dash: its name begins with a
  * lower-case letter and does not look random, or is one letter. */
 bool redact_is_option(struct str argument);
@@ -34,6 +37,9 @@ bool redact_is_option(struct str argument);
 /* The role of a name in a pair such as {"name": "DB_PASSWORD", "value": "x"}. */
 enum redact_pair { REDACT_NO_PAIR, REDACT_PAIR_NAME, REDACT_PAIR_VALUE };
 enum redact_pair redact_pair_part(struct str name);
+
+/* The number of the word that a REDACT_PAIR_NAME is. */
+uint32_t redact_pair_number(struct str name);
 
 /* Whether the name means several secrets if its value contains text: `tokens`, `auths`. Otherwise it means
  * their number. */

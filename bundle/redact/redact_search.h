@@ -4,6 +4,9 @@
 
 #include "bundle/redact/redact_names.h"
 
+/* The beginning of a text in XML, which ends with `]]>`. */
+#define REDACT_CDATA "<![CDATA["
+
 /* Lengths in bytes. REDACT_RANDOM_MOST bytes of a value decide whether it looks random; REDACT_NAME_MOST
  * bytes of a name are decoded. */
 enum { REDACT_RANDOM_MOST = 256, REDACT_NAME_MOST = 192 };
@@ -45,6 +48,9 @@ const char *redact_find_before(struct str s, size_t at, const char *const *texts
 /* The number of bytes from `at` to the first of `stops`, up to `most`. A NUL does not stop. */
 size_t redact_length_until(struct str s, size_t at, const char *stops, size_t most);
 
+/* Whether the quote at `at` ends a string: text from around the string follows it. */
+bool redact_ends_string(struct str s, size_t at);
+
 /* ---- redact_url.c: addresses ---- */
 
 /* Finds the password of the URL whose `://` begins at `at`, plain, with JSON's `\/` or percent-encoded, and
@@ -63,12 +69,22 @@ size_t redact_url_path(const struct redact_search *search, size_t at);
  * redact. */
 size_t redact_value_length(struct redact_search *search, size_t at);
 
+/* The length of the inside of brackets up to the bracket that closes *depth of them, or up to the end; at
+ * most `most` bytes. Ignores brackets in strings. Updates *depth. */
+size_t redact_brackets_length(struct str s, size_t at, size_t *depth, size_t most);
+
+/* The bytes of a type before a bracket: `&main.T` of `&main.T{...}`, none of `{...}`. */
+size_t redact_type_length(struct str s, size_t at, size_t most);
+
 /* ---- redact_markup.c: XML and HTML ---- */
 
 /* The length of the text that begins at `at`, right after a tag; 0: do not redact. */
 size_t redact_markup_length(struct redact_search *search, size_t at);
 
 /* ---- redact_carry.c: values on the line after their name ---- */
+
+/* The number of bytes before the name or the value of a line: blanks and the dashes of YAML lists. */
+size_t redact_text_column(struct str line);
 
 /* Whether a value begins on the line after this one; `pair`: the verdict of the lines before on a `value`. */
 struct redact_carry redact_carry_from(struct str line, enum redact_name pair);
@@ -88,7 +104,9 @@ struct redact_prefix {
     bool space_after_sign;   /* a blank follows the sign */
     bool after_separator;    /* the name follows a bracket, a comma, a blank or nothing */
     bool first_on_line;      /* the name is the first word of a line or follows a tab */
+    bool first_word;         /* only blanks are before the name */
     bool in_list;            /* the name begins a string of a list */
+    bool triple;             /* three quotes begin the value, as in Python */
     char quote;              /* begins the value, or a string that begins with the name; '\0': none */
     bool quote_opens_string; /* the quote begins the string that begins with the name */
     size_t escapes;          /* backslashes before the quote: nested JSON has one, three or seven */

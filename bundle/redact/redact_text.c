@@ -60,15 +60,19 @@ static bool is_redacted_at(struct str s, size_t at)
 static size_t credentials_length(struct str s, size_t at)
 {
     enum { LEAST = 8, LONG = 20 };
-    static const char *const schemes[] = {"bearer ", "basic "};
-    const char *scheme = at > 0 && s.p[at - 1] == ' ' ? redact_find_before(s, at, schemes, 2) : NULL;
-    size_t n = 0;
-    bool digit = false;
-    if (!scheme || (at > strlen(scheme) && redact_is_name_byte(s.p[at - strlen(scheme) - 1])))
+    static const char *const schemes[] = {"bearer ", "basic ", "bearer%20",   "basic%20",
+                                          "bearer+", "basic+", "bearer%2520", "basic%2520"};
+    bool may_end = at > 0 && s.p[at - 1] && strchr(" 0+", s.p[at - 1]);
+    const char *scheme =
+        may_end ? redact_find_before(s, at, schemes, sizeof schemes / sizeof *schemes) : NULL;
+    size_t n = 0, begin = scheme ? at - strlen(scheme) : 0;
+    bool digit = false, encoded = redact_prefix_encoded_sign(s, begin) > 0;
+    if (!scheme || (begin > 0 && redact_is_name_byte(s.p[begin - 1]) && !encoded))
         return 0;
+    bool is_value = encoded || redact_is_before(s, begin, "="); /* auth=Basic x */
     for (; at + n < s.n && (redact_is_name_byte(s.p[at + n]) || strchr("+/~=", s.p[at + n])); n++)
         digit = digit || isdigit((unsigned char)s.p[at + n]);
-    return n >= LONG || (n >= LEAST && digit) ? n : 0;
+    return n >= LONG || (n >= LEAST && digit) || is_value ? n : 0;
 }
 
 /* Whether `-----BEGIN ... PRIVATE KEY-----` ends right before `at`. */
@@ -168,12 +172,12 @@ static void write_plain(const struct redact_into *into, struct str text)
 /*
  * Whether find_secret may find something at `at`: excludes most positions by the byte before. After `L` a
  * value may begin: a quote, a blank, a slash, the end of a sign or a tag. `d` may end `%3d` or `%3a`; `2` may
- * end `%22` or `%27`; `-` may end the header of a private key; `n` is inside a name; after any other byte,
- * `o`, only a token may begin.
+ * end `%22` or `%27`; `0` may end `%20`; `-` may end the header of a private key; `n` is inside a name; after
+ * any other byte, `o`, only a token may begin.
  */
 static bool is_candidate(struct str s, size_t at)
 {
-    static const char kinds[] = "oooooooooLooooooooooooooooooooooLoLooooLooooL-nLnn2nnnn2nnLLoLLo"
+    static const char kinds[] = "oooooooooLooooooooooooooooooooooLoLooooLoooLL-nL0n2nnnn2nnLLoLLo"
                                 "odnndnnnnnnnnnnnnnnnnnnnnnnoooonLdnndnnnnnnnnnnnnnnnnnnnnnnooooo"
                                 "oooooooooooooooooooooooouuoouuuooooooooooooooooooooooooooooooooo"
                                 "oooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooo";
@@ -185,6 +189,8 @@ static bool is_candidate(struct str s, size_t at)
     case 'd':
         return at > 2 && s.p[at - 2] == '3';
     case '2':
+        return at > 2 && s.p[at - 2] == '2';
+    case '0':
         return at > 2 && s.p[at - 2] == '2';
     case 'u':
         return at > 2 && s.p[at - 2] == '\x80' && s.p[at - 3] == '\xe2';
@@ -201,7 +207,8 @@ static bool is_candidate(struct str s, size_t at)
 static bool is_inside_word(struct str s, size_t at)
 {
     return at > 0 && redact_is_name_byte(s.p[at - 1]) && redact_prefix_encoded_sign(s, at) == 0 &&
-           !redact_prefix_entity(s, at);
+           !redact_prefix_entity(s, at) && !redact_is_before(s, at, "%20") &&
+           !redact_is_before(s, at, "%2520");
 }
 
 /* The length of the secret found ahead, if it begins at `at`; else 0. */
@@ -242,10 +249,10 @@ struct repeats_ahead {
 
 static void begin_repeats(struct repeats_ahead *ahead, const struct redact_into *into, struct str s)
 {
-    *ahead = (struct repeats_ahead){0};
+    ahead->begin = ahead->end = 0;
     if (!into->repeats)
         return;
-    ahead->search = redact_words_search(into->repeats, s);
+    redact_words_search(into->repeats, s, &ahead->search);
     if (!redact_literals_next(&ahead->search, &ahead->begin, &ahead->end))
         ahead->begin = ahead->end = 0;
 }
@@ -358,11 +365,18 @@ static void redact_plain_line(struct redact_lines *l, struct str line, const str
     redact_string(line, &l->context, into);
 }
 
-/* Redacts a line of a text: the whole line in the body of a private key. */
-static void redact_line(struct redact_lines *l, struct str line, const struct redact_into *into)
+/* Redacts a line of a text: the whole line in the body of a private key. A carriage return ends the line. */
+static void redact_line(struct redact_lines *l, struct str whole, const struct redact_into *into)
 {
-    if (++l->context.lines > MOST_CONTEXT_LINES)
+    size_t cr = whole.n > 0 && whole.p[whole.n - 1] == '\r';
+    struct str line = {whole.p, whole.n - cr};
+    size_t column = 0;
+    while (column < line.n && redact_is_blank(line.p[column]))
+        column++;
+    /* A list's next element, or a line with less indentation, ends the object of a pair in YAML. */
+    if (++l->context.lines > MOST_CONTEXT_LINES || (column < line.n && column < l->context.pair_column))
         l->context = (struct redact_context){0};
+    l->context.column = redact_text_column(line);
     bool ends = l->key_lines == 0 || memmem(line.p, line.n, KEY_END, strlen(KEY_END));
     l->key_lines = ends ? 0 : l->key_lines - 1;
     if (ends || line.n == 0 || is_redacted_at(line, 0)) {
@@ -373,6 +387,7 @@ static void redact_line(struct redact_lines *l, struct str line, const struct re
     }
     if (ends && opens_key(line))
         l->key_lines = MOST_KEY_LINES;
+    write_bytes(into, line.p + line.n, cr);
 }
 
 /* The position at which to cut a line longer than REDACT_LINE_MAX: its last blank. */
@@ -390,13 +405,20 @@ static void flush_line(struct redact_lines *l, size_t n, const struct redact_int
     buf_consume(&l->line, n);
 }
 
+/* The length of the line, without the newline or the carriage return that ends it. */
+static size_t line_length(struct str text)
+{
+    size_t n = 0;
+    while (n < text.n && text.p[n] != '\n' && (text.p[n] != '\r' || n + 1 == text.n || text.p[n + 1] == '\n'))
+        n++;
+    return n;
+}
+
 void redact_lines_add(struct redact_lines *l, struct str text, const struct redact_into *into)
 {
     while (text.n > 0) {
-        const char *end = memchr(text.p, '\n', text.n);
-        size_t n = end ? (size_t)(end - text.p) : text.n, room = REDACT_LINE_MAX - l->line.len,
-               taken = n < room ? n : room;
-        bool ends = end && taken == n;
+        size_t n = line_length(text), room = REDACT_LINE_MAX - l->line.len, taken = n < room ? n : room;
+        bool ends = n < text.n && taken == n;
         if (ends && l->line.len == 0) { /* the buffer is empty: search the line in place */
             redact_line(l, (struct str){text.p, n}, into);
         } else {
@@ -407,7 +429,7 @@ void redact_lines_add(struct redact_lines *l, struct str text, const struct reda
                 flush_line(l, find_cut((struct str){buf_str(&l->line), l->line.len}), into);
         }
         if (ends)
-            buf_addc(into->out, '\n');
+            buf_addc(into->out, text.p[n]);
         taken += ends;
         text = (struct str){text.p + taken, text.n - taken};
     }

@@ -146,8 +146,7 @@ static size_t find_last_at(struct str s, size_t at, unsigned level)
     return last;
 }
 
-/* Whether the quote at `at` ends a string: text from around the string follows it. */
-static bool ends_string(struct str s, size_t at)
+bool redact_ends_string(struct str s, size_t at)
 {
     return at + 1 >= s.n || isspace((unsigned char)s.p[at + 1]) || is_one_of(s.p[at + 1], ",;:}])>&\\\"'");
 }
@@ -160,7 +159,7 @@ static bool ends_address(const struct address *a, size_t at, struct unit u)
     if (u.c == '\n' || u.c == '\r' || (a->level > 0 && u.n == 1 && is_one_of(u.c, " &;\"'<>")))
         return true;
     size_t quote = u.c == '\\' ? at + 1 : at;
-    if (quote < s.n && redact_is_quote(s.p[quote]) && ends_string(s, quote))
+    if (quote < s.n && redact_is_quote(s.p[quote]) && redact_ends_string(s, quote))
         return true;
     for (size_t i = 0; is_one_of(u.c, "<&") && i < sizeof ends / sizeof *ends; i++)
         if (s.n - at >= strlen(ends[i]) && strncasecmp(s.p + at, ends[i], strlen(ends[i])) == 0)
@@ -211,6 +210,22 @@ static size_t find_password_end(const struct address *a)
     return find_at_sign(a, i, port);
 }
 
+/* The end of a user that looks random, as in `https://TOKEN@host` and `https://TOKEN:x@host`; 0: none.
+ * *ret_alone: the host follows. */
+static size_t find_token_end(const struct address *a, bool *ret_alone)
+{
+    size_t end = a->user;
+    while (end < a->s.n && redact_is_name_byte(a->s.p[end]))
+        end++;
+    struct str token = {a->s.p + a->user, end - a->user};
+    struct unit next = {0};
+    if (end < a->s.n)
+        next = read_unit(a->s, end, a->level);
+    bool random = redact_looks_random(token) || redact_is_secret(REDACT_MAYBE, token);
+    *ret_alone = next.c == '@';
+    return random && (next.c == '@' || next.c == ':') ? end : 0;
+}
+
 void redact_url_read(struct redact_search *search, size_t at)
 {
     struct address a = {.s = search->in};
@@ -220,12 +235,16 @@ void redact_url_read(struct redact_search *search, size_t at)
             a.level++;
     size_t n = mark_length(a.s, at, a.level);
     a.user = at + n;
-    if (n == 0 || !read_scheme(a.s, at, &a.web) || !read_user(&a))
+    if (n == 0 || !read_scheme(a.s, at, &a.web))
         return;
-    size_t end = find_password_end(&a);
-    if (end <= a.pass || !redact_is_secret(REDACT_SECRET, (struct str){a.s.p + a.pass, end - a.pass}))
+    bool alone = false, has_colon = read_user(&a);
+    size_t token = find_token_end(&a, &alone), end = has_colon ? find_password_end(&a) : 0;
+    size_t begin = token > 0 ? a.user : a.pass;
+    if (end == 0 && alone)
+        end = token;
+    if (end <= begin || !redact_is_secret(REDACT_SECRET, (struct str){a.s.p + begin, end - begin}))
         return;
-    search->ahead.begin = a.pass;
+    search->ahead.begin = begin;
     search->ahead.end = end;
     search->ahead.rule = REDACT_URL;
 }
@@ -295,8 +314,10 @@ size_t redact_url_path(const struct redact_search *search, size_t at)
         struct str all = {s.p + at, redact_length_until(s, at, " \t\"'<>?#&,;)]}\\", s.n - at)};
         return redact_is_secret(REDACT_SECRET, all) ? all.n : 0;
     }
-    size_t end = at - 1, begin = end;
-    while (begin > 0 && redact_is_name_byte(s.p[begin - 1]))
+    size_t end = at - 1, begin;
+    while (end > 0 && s.p[end - 1] == '\\') /* JSON's slash */
+        end--;
+    for (begin = end; begin > 0 && redact_is_name_byte(s.p[begin - 1]);)
         begin--;
     if (begin == end || begin == 0 || s.p[begin - 1] != '/' ||
         redact_judge_name((struct str){s.p + begin, end - begin}) != REDACT_SECRET)

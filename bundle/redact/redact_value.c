@@ -13,11 +13,22 @@
 
 /* ---- the end of a value -------------------------------------------------------------------------------- */
 
+/* The length of a value up to three quotes. */
+static size_t triple_length(struct str s, size_t at, char quote, size_t most)
+{
+    const char end[] = {quote, quote, quote};
+    size_t n = s.n - at < most ? s.n - at : most;
+    const char *close = memmem(s.p + at, n, end, sizeof end);
+    return close ? (size_t)(close - s.p) - at : n;
+}
+
 /* The length of a quoted value up to the closing quote, or up to the end of an enclosing string; at most
  * `most` bytes. */
 static size_t quoted_length(struct str s, size_t at, const struct redact_prefix *l, size_t most)
 {
     size_t backslashes = 0, n = 0; /* backslashes before this byte */
+    if (l->triple)
+        return triple_length(s, at, l->quote, most);
     for (; at + n < s.n && n < most; n++) {
         size_t preceding = backslashes, nesting = l->escapes;
         backslashes = s.p[at + n] == '\\' ? backslashes + 1 : 0;
@@ -42,8 +53,7 @@ static bool opens_bracket(char c)
     return c == '{' || c == '[';
 }
 
-/* The bytes of a type before a bracket: `&main.T` of `&main.T{...}`, none of `{...}`. */
-static size_t type_length(struct str s, size_t at, size_t most)
+size_t redact_type_length(struct str s, size_t at, size_t most)
 {
     size_t n = 0;
     while (at + n < s.n && n < most &&
@@ -52,22 +62,50 @@ static size_t type_length(struct str s, size_t at, size_t most)
     return n;
 }
 
+/* The length of the string whose quote is at `at`, with both quotes. `escapes`: the backslashes before the
+ * quote. */
+static size_t string_length(struct str s, size_t at, size_t escapes, size_t most)
+{
+    const struct redact_prefix l = {.quote = s.p[at], .escapes = escapes};
+    size_t n = 1 + quoted_length(s, at + 1, &l, most - 1);
+    while (n < most && at + n < s.n && s.p[at + n] == '\\')
+        n++;
+    return n < most && at + n < s.n && s.p[at + n] == l.quote ? n + 1 : n;
+}
+
+size_t redact_brackets_length(struct str s, size_t at, size_t *depth, size_t most)
+{
+    size_t n = 0, escapes = 0;
+    char before = ','; /* the last byte that is no blank and no backslash */
+    while (*depth > 0 && at + n < s.n && n < most) {
+        char c = s.p[at + n];
+        if (redact_is_quote(c) && strchr("[{(,:=", before)) {
+            n += string_length(s, at + n, escapes, most - n);
+            c = '"';
+        } else {
+            *depth += opens_bracket(c);
+            *depth -= c == '}' || c == ']';
+            n++;
+        }
+        escapes = c == '\\' ? escapes + 1 : 0;
+        if (!redact_is_blank(c) && c != '\\' && c != '\0')
+            before = c;
+    }
+    return n;
+}
+
 /* The length of a list or an object up to its closing bracket, with Go's type in front, `[]string{...}`. 0:
  * no bracket begins here. */
 static size_t bracket_length(struct str s, size_t at, size_t most)
 {
     enum { MOST_TYPE = 64 };
-    size_t n = 0, depth = 0;
+    size_t n = 0;
     for (;;) {
-        size_t type = type_length(s, at + n, MOST_TYPE);
+        size_t type = redact_type_length(s, at + n, MOST_TYPE), depth = 1;
         if (n + type >= most || at + n + type >= s.n || !opens_bracket(s.p[at + n + type]))
             return n;
-        n += type;
-        do {
-            char c = s.p[at + n++];
-            depth += opens_bracket(c);
-            depth -= c == '}' || c == ']';
-        } while (depth > 0 && at + n < s.n && n < most);
+        n += type + 1;
+        n += redact_brackets_length(s, at + n, &depth, most - n);
     }
 }
 
@@ -92,20 +130,48 @@ static size_t entity_length(struct str s, size_t at, const char *entity, size_t 
     return n;
 }
 
-/* The length of a value up to a percent-encoded byte that ends it. */
-static size_t encoded_length(struct str s, size_t at, const struct redact_prefix *l, size_t most)
+/* Whether the URL around a parameter ends at `at`, or the parameter does. In a request only `&`, `#` and a
+ * blank end it. In another text the string or the tag around the URL ends too. */
+static bool ends_parameter(struct str s, size_t at, const struct redact_prefix *l)
+{
+    enum { MOST_NESTED = 8 };
+    static const char escaped[] = "\\u0026"; /* Go's JSON of `&` */
+    char c = s.p[at];
+    size_t begin = at;
+    if (l->request)
+        return c != '\0' && strchr(" \t&#", c);
+    if (c != '\0' && strchr(" \t\r\n&<>", c))
+        return true;
+    while (at < s.n && s.p[at] == '\\' && at - begin < MOST_NESTED)
+        at++;
+    if (c == '\\' && s.n - at > 4 && memcmp(s.p + at - 1, escaped, sizeof escaped - 1) == 0)
+        return true;
+    return at < s.n && redact_is_quote(s.p[at]) && redact_ends_string(s, at);
+}
+
+/* Whether a percent-encoded byte that ends an encoded value is at `at`. */
+static bool ends_encoded(struct str s, size_t at, const struct redact_prefix *l)
 {
     static const char *const ends[] = {"26", "20", "22", "23", "27", "3b", "7d", "5d", "2c"};
-    size_t n = 0, n_ends = sizeof ends / sizeof *ends - (l->name_quoted ? 0 : 3);
-    while (at + n < s.n && n < most) {
-        n += redact_length_until(s, at + n, l->request ? " \t&#%" : " \t&;,\"'%<", most - n);
-        if (n >= most || at + n >= s.n || s.p[at + n] != '%')
-            break;
-        for (size_t i = 0; s.n - at - n > 2 && i < n_ends; i++)
-            if (strncasecmp(s.p + at + n + 1, ends[i], 2) == 0)
-                return n;
+    size_t n = sizeof ends / sizeof *ends - (l->name_quoted ? 0 : 3);
+    for (size_t i = 0; s.p[at] == '%' && s.n - at > 2 && i < n; i++)
+        if (strncasecmp(s.p + at + 1, ends[i], 2) == 0)
+            return true;
+    return false;
+}
+
+/* The length of the value of a URL's parameter. A comma or a semicolon behind a URL in a text is no part of
+ * it. */
+static size_t parameter_length(struct str s, size_t at, const struct redact_prefix *l, size_t most)
+{
+    size_t n = 0;
+    if (!l->request && at < s.n && redact_is_quote(s.p[at]))
+        return 0;
+    while (at + n < s.n && n < most && !ends_parameter(s, at + n, l) &&
+           (!l->encoded || !ends_encoded(s, at + n, l)))
         n++;
-    }
+    while (!l->request && n > 0 && (s.p[at + n - 1] == ',' || s.p[at + n - 1] == ';'))
+        n--;
     return n;
 }
 
@@ -126,32 +192,44 @@ static bool begins_quote(struct str s, size_t at)
     return false;
 }
 
-/* Whether the value is a parameter in a request. Such a value ends at `&`, `#` or a blank. */
+/* The length of a word of a command, which may contain strings: `x'y z'`, Python's `b'x'`. */
+static size_t word_length(struct str s, size_t at, size_t most)
+{
+    size_t n = 0;
+    for (;;) {
+        n += redact_length_until(s, at + n, " \t&;,\"'", most - n);
+        if (n == 0 || n >= most || at + n >= s.n || !redact_is_quote(s.p[at + n]) ||
+            redact_ends_string(s, at + n))
+            return n;
+        n += string_length(s, at + n, 0, most - n);
+    }
+}
+
+/* Whether the value is a parameter of a URL, which may contain commas, semicolons and quotes. */
 static bool is_parameter(const struct redact_prefix *l)
 {
-    return l->request && l->parameter && l->sign == '=' && !l->encoded && !l->entity;
+    return l->encoded || (l->parameter && l->sign == '=' && !l->entity && (l->request || !l->quote));
 }
 
 static size_t value_length(struct str s, size_t at, const struct redact_prefix *l, size_t most)
 {
-    if (is_parameter(l))
-        return redact_length_until(s, at, " \t&#", most);
     bool header = l->sign == ':' && !l->name_quoted && l->space_after_sign;
     if (l->entity)
         return entity_length(s, at, l->entity, most);
-    if (l->encoded)
-        return encoded_length(s, at, l, most);
+    if (is_parameter(l) && (l->request || !begins_quote(s, at)))
+        return parameter_length(s, at, l, most);
     if (l->quote && (!l->quote_opens_string || header || (l->in_list && l->sign == '=')))
         return quoted_length(s, at, l, most);
     if (!header && begins_quote(s, at))
         return 0;
-    if (l->sign != ':')
-        return redact_length_until(s, at, " \t&;,\"'", most);
     if (header) /* to the end of the line */
         return s.n - at < most ? s.n - at : most;
-    size_t brackets = l->after_separator || l->name_quoted ? bracket_length(s, at, most) : 0;
+    bool may_nest = l->sign == '=' || (l->sign == ':' && (l->after_separator || l->name_quoted));
+    size_t brackets = may_nest ? bracket_length(s, at, most) : 0;
     if (brackets > 0)
         return brackets;
+    if (l->sign != ':')
+        return word_length(s, at, most);
     if (!l->name_quoted)
         return l->after_separator ? redact_length_until(s, at, " \t&;,\"'}])", most) : 0;
     return redact_length_until(s, at, " \t&;,\"'}])\\", most);
@@ -168,16 +246,22 @@ static enum redact_name judge_value(struct str v)
     return redact_judge_name((struct str){v.p, n});
 }
 
+/* Forgets the verdict of an earlier `name` if its object or tag ends before `at`. */
+static void leave_object(struct redact_search *search, size_t at)
+{
+    struct str between = {search->in.p + search->pair_at, at - search->pair_at};
+    for (size_t i = 0; search->context.pair != REDACT_HARMLESS && i < between.n; i++)
+        if (between.p[i] != '\0' && strchr("{}<>", between.p[i]))
+            search->context.pair = REDACT_HARMLESS;
+    search->pair_at = at;
+}
+
 /* The verdict of an earlier `name` in the same object or tag on this value. */
 static enum redact_name judge_by_text_before(struct redact_search *search, size_t at)
 {
-    struct str s = search->in;
+    leave_object(search, at);
     enum redact_name verdict = search->context.pair;
-    struct str between = {s.p + search->pair_at, at - search->pair_at};
     search->context.pair = REDACT_HARMLESS;
-    for (size_t i = 0; verdict != REDACT_HARMLESS && i < between.n; i++)
-        if (between.p[i] != '\0' && strchr("{}<>", between.p[i]))
-            return REDACT_HARMLESS;
     return verdict;
 }
 
@@ -203,21 +287,39 @@ static size_t find_next_value(struct str s, size_t at, const struct redact_prefi
 static enum redact_name judge_by_text_after(struct redact_search *search, size_t at,
                                             const struct redact_prefix *l)
 {
-    enum { MOST_PAIRS = 4 };
+    enum { MOST_PAIRS = 6 };
     struct str s = search->in;
-    if (!l->name_quoted && !(l->sign == '=' && l->quote))
+    bool is_go = l->sign == ':' && l->after_separator && !l->space_after_sign; /* {Value:x Name:y} */
+    if (!l->name_quoted && !is_go && !(l->sign == '=' && l->quote))
         return REDACT_HARMLESS;
+    enum redact_name verdict = REDACT_HARMLESS;
     struct redact_prefix now = *l;
-    for (int i = 0; i < MOST_PAIRS; i++) {
+    for (int i = 0; i < MOST_PAIRS && verdict != REDACT_SECRET; i++) {
         size_t end = at + value_length(s, at, &now, REDACT_RANDOM_MOST);
         at = find_next_value(s, end, l);
         if (at == 0 || !redact_prefix_read(search, at, &now))
-            return REDACT_HARMLESS;
-        if (redact_pair_part(now.name) == REDACT_PAIR_NAME)
-            return judge_value(
-                (struct str){s.p + at, redact_length_until(s, at, "\"'\\ ,}", REDACT_NAME_MOST)});
+            break;
+        struct str name = {s.p + at, redact_length_until(s, at, "\"'\\ ,}", REDACT_NAME_MOST)};
+        enum redact_name more =
+            redact_pair_part(now.name) == REDACT_PAIR_NAME ? judge_value(name) : REDACT_HARMLESS;
+        verdict = more > verdict ? more : verdict;
     }
-    return REDACT_HARMLESS;
+    return verdict;
+}
+
+/* Stores the verdict of a `name`. Another word of the same object (`type`, `id`) only makes it stricter; the
+ * same word begins the next object. */
+static void store_hint(struct redact_search *search, size_t at, struct str word, enum redact_name verdict)
+{
+    struct redact_context *context = &search->context;
+    uint32_t number = redact_pair_number(word);
+    leave_object(search, at);
+    context->lines = 0;
+    if (verdict < context->pair && number != context->pair_word)
+        return;
+    context->pair = verdict;
+    context->pair_word = number;
+    context->pair_column = context->column;
 }
 
 /* Stores the verdict of a `name`. For a `value`, returns the verdict of its name. */
@@ -225,11 +327,8 @@ static enum redact_name judge_pair(struct redact_search *search, size_t at, cons
                                    struct str first)
 {
     enum redact_pair part = redact_pair_part(l->name);
-    if (part == REDACT_PAIR_NAME) {
-        search->context.pair = judge_value(first);
-        search->context.lines = 0;
-        search->pair_at = at;
-    }
+    if (part == REDACT_PAIR_NAME)
+        store_hint(search, at, l->name, judge_value(first));
     if (part != REDACT_PAIR_VALUE)
         return REDACT_HARMLESS;
     enum redact_name verdict = judge_by_text_before(search, at);
@@ -244,10 +343,19 @@ static bool is_not_set(const struct redact_prefix *l, struct str v)
     return l->name_quoted && !l->quote && (str_is(v, "null") || str_is(v, "true") || str_is(v, "false"));
 }
 
+/* Whether an opening bracket or a backslash is the last byte of the line: the value is on the next lines. */
+static bool is_on_next_line(struct str s, size_t at)
+{
+    if (at + 1 == s.n && s.p[at] == '\\')
+        return true;
+    at += redact_type_length(s, at, REDACT_RANDOM_MOST);
+    return at + 1 == s.n && opens_bracket(s.p[at]);
+}
+
 /* Whether a list or an object contains a string. For other values: whether the value is not a number. */
 static bool contains_text(const struct redact_prefix *l, struct str v)
 {
-    size_t bracket = type_length(v, 0, v.n);
+    size_t bracket = redact_type_length(v, 0, v.n);
     if (bracket >= v.n || !opens_bracket(v.p[bracket]))
         return v.n > 0 && l->quote && !l->quote_opens_string && !isdigit((unsigned char)v.p[0]);
     /* In Go's `[]string{...}` the braces contain strings, not names. */
@@ -260,22 +368,6 @@ static bool contains_text(const struct redact_prefix *l, struct str v)
             before = v.p[i];
     }
     return false;
-}
-
-/* Whether to redact the value of `-p`: not a port, a path, a protocol or a list of addresses. */
-static bool is_password_of_p(struct str v)
-{
-    static const char *const protocols[] = {"tcp", "udp", "icmp", "all"};
-    for (size_t i = 0; i < sizeof protocols / sizeof *protocols; i++)
-        if (str_is(v, protocols[i]))
-            return false;
-    size_t n = 0;
-    while (n < v.n && (isdigit((unsigned char)v.p[n]) || (v.p[n] && strchr(":.,-/", v.p[n]))))
-        n++;
-    if (n > 0 && v.p[n - 1] == '/' && v.n - n == 3 &&
-        (memcmp(v.p + n, "tcp", 3) == 0 || memcmp(v.p + n, "udp", 3) == 0))
-        return false; /* 127.0.0.1:80:80/tcp */
-    return n < v.n && !strchr("/.$~", v.p[0]) && redact_is_secret(REDACT_SECRET, v);
 }
 
 /* Finds the password in USER:PASSWORD and stores it in search->ahead, because it begins after `at`. */
@@ -318,8 +410,8 @@ size_t redact_value_length(struct redact_search *search, size_t at)
     bool is_secret = redact_is_secret(verdict, first) ||
                      (l.parameter && is_secret_parameter(verdict, name, first)) ||
                      (plural && contains_text(&l, first) && redact_is_secret(REDACT_SECRET, first)) ||
-                     (is_p && is_password_of_p(first));
+                     (is_p && redact_is_password_of_p(first));
     if (!is_secret && part != REDACT_NO_PAIR && first.n > 0)
         is_secret = redact_is_secret(judge_pair(search, at, &l, first), first);
-    return is_secret && !is_not_set(&l, first) ? value_length(s, at, &l, s.n) : 0;
+    return is_secret && !is_not_set(&l, first) && !is_on_next_line(s, at) ? value_length(s, at, &l, s.n) : 0;
 }

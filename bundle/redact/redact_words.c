@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "bundle/redact/redact_escape.h"
 #include "bundle/redact/redact_names.h"
 #include "base/banned.h"
 
@@ -380,6 +381,23 @@ static bool is_word(const struct redact_repeats *which, struct str run)
     return word && (which->weak || word->strong);
 }
 
+/* The length of the word that begins at `at`; 0: none. */
+static size_t find_length(const struct redact_repeats *which, struct str run, size_t at)
+{
+    struct str rest = {run.p + at, run.n - at};
+    return is_word(which, rest) ? rest.n : word_length(which, run, at);
+}
+
+/* The position in the run at which to look for the first word: behind an escape that ends in it (`\nWORD`),
+ * unless a word begins before. */
+static size_t find_first(const struct redact_repeats *which, struct str text, struct str run)
+{
+    size_t rest = redact_escape_rest(text, run);
+    if (rest == 0 || rest >= run.n || find_length(which, run, 0) > 0)
+        return 0;
+    return skip_separators(run, rest);
+}
+
 void redact_words_apply_words(const struct redact_repeats *which, struct str text, struct buf *ret,
                               uint64_t *ret_n)
 {
@@ -387,8 +405,9 @@ void redact_words_apply_words(const struct redact_repeats *which, struct str tex
     size_t plain = 0;
     for (size_t at = 0; which->words->longest > 0 && (run = next_run(text, &at)).n > 0;) {
         run = trim_separators(run);
-        for (size_t i = 0; i < run.n;) {
-            size_t n = i == 0 && is_word(which, run) ? run.n : word_length(which, run, i);
+        size_t first = find_first(which, text, run);
+        for (size_t i = first; i < run.n;) {
+            size_t n = i == first ? find_length(which, run, i) : word_length(which, run, i);
             size_t begin = (size_t)(run.p - text.p) + i;
             if (n > 0) {
                 if (ret) {
@@ -407,8 +426,9 @@ void redact_words_apply_words(const struct redact_repeats *which, struct str tex
 
 void redact_words_apply(const struct redact_repeats *which, struct str text, struct buf *ret, uint64_t *ret_n)
 {
-    struct redact_literal_search search = redact_words_search(which, text);
+    struct redact_literal_search search;
     size_t plain = 0, begin, end;
+    redact_words_search(which, text, &search);
     while (redact_literals_next(&search, &begin, &end)) {
         redact_words_apply_words(which, (struct str){text.p + plain, begin - plain}, ret, ret_n);
         if (ret)

@@ -57,12 +57,11 @@ void redact_words_apply(const struct redact_repeats *which, struct str text, str
 void redact_words_apply_words(const struct redact_repeats *which, struct str text, struct buf *ret,
                               uint64_t *ret_n);
 
-/* A search for the values that are learned whole. */
-static inline struct redact_literal_search redact_words_search(const struct redact_repeats *which,
-                                                               struct str text)
+/* Begins a search for the values that are learned whole. */
+static inline void redact_words_search(const struct redact_repeats *which, struct str text,
+                                       struct redact_literal_search *search)
 {
-    return (struct redact_literal_search){
-        .literals = &which->words->literals, .text = text, .weak = which->weak};
+    redact_literals_search(search, &which->words->literals, text, which->weak);
 }
 
 #endif

@@ -429,6 +429,65 @@ static void texts(void **state)
         {"https://h/a%3Ab@c https://u%3Ax/y@z", NULL},
         {"the host:8080/a, see b@tcp(x)", NULL},
         {"<tr><th>token</th></tr><tr><td>a</td></tr><p>password</p><p>is needed</p> a -> b", NULL},
+        /* Parameters of a URL in a text that is no request. */
+        {"GET /x?token=ab,cd;ef'g and", "GET /x?token=[redacted] and"},
+        {"see \"/x?a=b&token=ab,\"c\", d", "see \"/x?a=b&token=[redacted]\", d"},
+        {"/x?token=ab, then /x?token=cd; e", "/x?token=[redacted], then /x?token=[redacted]; e"},
+        {"{\"u\":\"/x?token=ab,c\\u0026n=1\"} <a href=/x?token=ab'c>d</a>",
+         "{\"u\":\"/x?token=[redacted]\\u0026n=1\"} <a href=/x?token=[redacted]>d</a>"},
+        {"{\\\"u\\\":\\\"/x?token=ab,c\\\"}", "{\\\"u\\\":\\\"/x?token=[redacted]\\\"}"},
+        {"/a?next=%2Fy%3Ftoken%3Dab,c%26n=1 b", "/a?next=%2Fy%3Ftoken%3D[redacted]%26n=1 b"},
+        /* Other words between the name and the value of a pair. */
+        {"<input name=\"password\" type=\"hidden\" value=\"sesame\">",
+         "<input name=\"password\" type=\"hidden\" value=\"[redacted]\">"},
+        {"<input value=\"sesame\" type=\"hidden\" name=\"password\"><input value=\"x\" type=\"a\">",
+         "<input value=\"[redacted]\" type=\"hidden\" name=\"password\"><input value=\"x\" type=\"a\">"},
+        {"{\"name\":\"TOKEN\",\"id\":\"x\",\"value\":\"sesame\"},{\"id\":\"x\",\"value\":\"y\"}",
+         "{\"name\":\"TOKEN\",\"id\":\"x\",\"value\":\"[redacted]\"},{\"id\":\"x\",\"value\":\"y\"}"},
+        {"[name:token id:1 value:sesame] [name:a id:2 value:b]",
+         "[name:token id:1 value:[redacted]] [name:a id:2 value:b]"},
+        {"{Value:sesame Name:DB_PASSWORD} {Value:x Name:A}",
+         "{Value:[redacted] Name:DB_PASSWORD} {Value:x Name:A}"},
+        /* Brackets inside of strings. */
+        {"{\"tokens\":[\"]\",\"sesame\"],\"n\":1}", "{\"tokens\":[redacted],\"n\":1}"},
+        {"{\\\"tokens\\\":[\\\"]\\\",\\\"se\\\\\\\"]\\\"],\\\"n\\\":1}",
+         "{\\\"tokens\\\":[redacted],\\\"n\\\":1}"},
+        {"{'secret':{'a':'}','b':'sesame'},'n':1}", "{'secret':[redacted],'n':1}"},
+        {"map[Cookie:[it's] Accept:[b]]", "map[Cookie:[redacted] Accept:[b]]"},
+        {"tokens = [\"]\", \"sesame\"] n = [1]", "tokens = [redacted] n = [1]"},
+        {"credentials = { user = \"u\", x = \"sesame\" }", "credentials = [redacted]"},
+        /* Three quotes, quotes in hexadecimal, blanks and tabs around a sign. */
+        {"password = \"\"\"ses\"ame\"\"\" b", "password = \"\"\"[redacted]\"\"\" b"},
+        {"token='''ses''ame''' b", "token='''[redacted]''' b"},
+        {"\\x22token\\x22:\\x22ses ame\\x22 b", "\\x22token\\x22:\\x22[redacted]\\x22 b"},
+        {"{\\x22token\\x22:\\x22ses ame\\x22,\\x22a\\x22:1}",
+         "{\\x22token\\x22:\\x22[redacted]\\x22,\\x22a\\x22:1}"},
+        {"password\t=\tsesame", "password\t=\t[redacted]"},
+        {"password\t:\tsesame", "password\t:\t[redacted]"},
+        {"  db_password                        : sesame",
+         "  db_password                        : [redacted]"},
+        {"a token : 5", NULL},
+        /* Schemes of authorization. */
+        {"/x?auth=Bearer%20sesame&a=b", "/x?auth=Bearer%20[redacted]&a=b"},
+        {"/x?auth=Basic+sesame&next=%3Fauth%3DBearer%2520sesame",
+         "/x?auth=Basic+[redacted]&next=%3Fauth%3DBearer%2520[redacted]"},
+        {"auth=Bearer sesame", "auth=Bearer [redacted]"},
+        {"?q=the+basic+idea&a=Bearer%20of%20x basic%20 auth",
+         "?q=the+basic+idea&a=Bearer%20[redacted]%20x basic%20 auth"},
+        /* Words with strings in them, quoted options, other names. */
+        {"password=u\"ses ame\" token=b'sesame', x", "password=[redacted] token=[redacted], x"},
+        {"f('token=a', 'b') token=a\"b", "f('token=[redacted]', 'b') token=[redacted]"},
+        {"[\"./x\" \"--password\" \"ses ame\" \"-v\"]", "[\"./x\" \"--password\" \"[redacted]\" \"-v\"]"},
+        {"basic_auth: user:sesame", "basic_auth: user:[redacted]"},
+        {"DB_PW=sesame bindpw=sesame", "DB_PW=[redacted] bindpw=[redacted]"},
+        {"nats://c75de8c1b7c3ae@h:4222", "nats://[redacted]@h:4222"},
+        /* A token as the user of a URL, JSON's slash in a path, names in attributes. */
+        {"https://c75de8c1b7c3ae@h/1 https://c75de8c1b7c3ae:x@h https://file-03@h",
+         "https://[redacted]@h/1 https://[redacted]@h https://file-03@h"},
+        {"https%3A%2F%2Fc75de8c1b7c3ae%40h", "https%3A%2F%2F[redacted]%40h"},
+        {"\"http:\\/\\/h\\/token\\/c75de8c1b7c3ae\"", "\"http:\\/\\/h\\/token\\/[redacted]\""},
+        {"<entry key=\"db.password\">sesame</entry><a name=\"token\">Token</a>",
+         "<entry key=\"db.password\">[redacted]</entry><a name=\"token\">Token</a>"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         becomes(cases[i].in, cases[i].out ? cases[i].out : cases[i].in);
@@ -457,6 +516,33 @@ static void lines(void **state)
          "\"cmdline\": [\n  \"x\",\n  \"--password\",\n  \"[redacted]\"\n],\n\"n\": 1"},
         {"<password>\n  sesame\n</password>\n<p>x\n", "<password>\n  [redacted]\n</password>\n<p>x\n"},
         {"- --password\n- --verbose\n- x\ntext: |\n  a\n<user>\nu\n</user>\n", NULL},
+        {"password: &a |\n  sesame\npassword: !!str |- # b\n  sesame\npassword: | # c\n  sesame\n",
+         "password: [redacted]\n  [redacted]\npassword: [redacted]\n  [redacted]\npassword: [redacted]\n"
+         "  [redacted]\n"},
+        {"tokens:\n  - sesame\n  - a: b\n  - 7\npasswords:\n- ses ame\nuser: u\npassword:\n  sesame\nx: y\n",
+         "tokens:\n  - [redacted]\n  - a: b\n  - 7\npasswords:\n- [redacted]\nuser: u\npassword:\n  "
+         "[redacted]\nx: y\n"},
+        {"secret:\n  secretName: x\ntokens:\n  5\ntoken:\n  is not here\n", NULL},
+        {"- name: A\n  key: token\n- name: B\n  value: x\n- name: TOKEN\n  type: y\n  value: sesame\n",
+         "- name: A\n  key: token\n- name: B\n  value: x\n- name: TOKEN\n  type: y\n  value: [redacted]\n"},
+        {"<a><![CDATA[b\n<password><![CDATA[ses\name\n]]></password><user>u</user>\n",
+         "<a><![CDATA[b\n<password><![CDATA[[redacted]\n[redacted]\n]]></password><user>u</user>\n"},
+        {"<password>\n  <![CDATA[ses\name]]>\n</password>\n<user>u\n",
+         "<password>\n  <![CDATA[[redacted]\n[redacted]]]>\n</password>\n<user>u\n"},
+        {"password = \"\"\"\nses\name\n\"\"\"\na = '''b\nc\n",
+         "password = \"\"\"\n[redacted]\n[redacted]\n\"\"\"\na = '''b\nc\n"},
+        {"\"tokens\": [\n  \"]\",\n  \"sesame\"\n],\n\"n\": 1\n",
+         "\"tokens\": [\n  \"]\",\n  \"[redacted]\"\n],\n\"n\": 1\n"},
+        {"\"credentials\": {\n  \"a\": {\n    \"b\": \"sesame\" }\n  },\n\"n\": 1\n",
+         "\"credentials\": {\n  [redacted]\n    [redacted]\n  },\n\"n\": 1\n"},
+        {"Cookies:[]string{\n\t\"sesame\",\n}\nb\n", "Cookies:[]string{\n\t\"[redacted]\",\n}\nb\n"},
+        {"\"tokens\": {\n  \"prompt\": 5\n},\n\"tokens\": [\n  5\n]\nfunc token() {\n  x\n}\n", NULL},
+        {"x --password \\\n  sesame \\\n  db\nx --token \\\n  'ses ame' y\n",
+         "x --password \\\n  [redacted] \\\n  db\nx --token \\\n  '[redacted]' y\n"},
+        {"- -p\n- sesame\n- -p\n- 8080\n\"-u\",\n\"u:sesame\"\n  -p\n    port\n",
+         "- -p\n- [redacted]\n- -p\n- 8080\n\"-u\",\n\"u:[redacted]\"\n  -p\n    port\n"},
+        {"password: sesame\r\na: b\r\npassword: sesame\rc: d\rpassword=\r\n",
+         "password: [redacted]\r\na: b\r\npassword: [redacted]\rc: d\rpassword=\r\n"},
         {"name: token\n\n\n\n\n\n\n\n\n\nvalue: x\n", NULL},
         {"{\"name\": \"token\"},\n{\"value\": \"x\"}\n", NULL},
     };
@@ -583,15 +669,28 @@ static void repeats(void **state)
 static void repeated_values(void **state)
 {
     (void)state;
-    static const char *const learned[] = {"p4$w!x9", "ab1%21cd%24ef", "S3s+ame",   "ab,cd,ef", "b,cd,eg",
-                                          "ses;ame", "471",           "%20%20%20", "!!!",      "a\"<&b7x"};
+    static const char *const learned[] = {
+        "p4$w!x9",  "ab1%21cd%24ef", "S3s+ame",         "ab,cd,ef",      "b,cd,eg",
+        "ses;ame",  "471",           "%20%20%20",       "!!!",           "a\"<&b7x",
+        "p/ath/s3", "gr%C3%BCn7",    "k%F0%9F%98%80y9", "c75de8c1b7c3ae"};
     static const struct {
         const char *in, *out;
     } cases[] = {
         {"key p4$w!x9 is not known", "key [redacted] is not known"},
         {"xP4$W!X9y, p4$w!x", "x[redacted]y, p4$w!x"},
         {"ab1%21cd%24ef ab1!cd$ef", "[redacted] [redacted]"},
-        {"S3s+ame S3s ame S3s%20ame", "[redacted] [redacted] S3s%20ame"},
+        {"S3s+ame S3s ame S3s%20ame", "[redacted] [redacted] [redacted]"},
+        /* Escapes of other programs than Go, and words behind an escape. */
+        {"a&quot;&lt;&amp;b7x a\\u0022\\u003C&b7x a\\x22<\\u0026b7x a%22%3c%26b7x",
+         "[redacted] [redacted] [redacted] "
+         "[redacted]"},
+        {"p\\/ath\\/s3 p&#x2F;ath&#47;s3 p%2fath\\u002fs3", "[redacted] [redacted] [redacted]"},
+        {"gr\\u00fcn7 gr\xc3\xbcn7 gr&#xfc;n7 gr&#252;n7 gr%c3%bcn7 gr\\xc3\\xbcn7",
+         "[redacted] [redacted] [redacted] [redacted] [redacted] [redacted]"},
+        {"k\\ud83d\\ude00y9 k\\U0001f600y9", "[redacted] [redacted]"},
+        {"\\u0026c75de8c1b7c3ae \\nc75de8c1b7c3ae %3Dc75de8c1b7c3ae",
+         "\\u0026[redacted] \\n[redacted] %3D[redacted]"},
+        {"a%2 &#; &#x; &#99999999; \\u12 \\x1 %zz &am", "a%2 &#; &#x; &#99999999; \\u12 \\x1 %zz &am"},
         {"p4%24w%21x9", "[redacted]"},
         {"ab,cd,ef|ab,cd,eg|ab,cd", "[redacted]|a[redacted]|ab,cd"},
         {"ab,cd,ef,cd,eg", "[redacted],cd,eg"},

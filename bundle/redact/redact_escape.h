@@ -1,0 +1,24 @@
+/* Escapes of JSON, Go, HTML and URLs, as programs write them around a secret that they repeat. */
+#ifndef BUNDLE_REDACT_REDACT_ESCAPE_H
+#define BUNDLE_REDACT_REDACT_ESCAPE_H
+
+#include "base/base.h"
+
+/* The bytes that an escape means, a character in UTF-8. */
+struct redact_unit {
+    unsigned char bytes[4];
+    size_t n_bytes;
+    size_t n; /* the bytes of the escape in the text */
+};
+
+/* Reads the escape at `at` (`\u0026`, `\x26`, `\/`, `&amp;`, `&#38;`, `%26`), or the byte there. */
+struct redact_unit redact_unit_read(struct str s, size_t at);
+
+/* Whether the text may contain an escape. */
+bool redact_has_escapes(struct str s);
+
+/* The number of bytes at the beginning of `run`, a part of the text, that belong to an escape which begins
+ * before it: 1 for the `n` of `\n`, 2 for `3D` in `%3D`; 0: none. */
+size_t redact_escape_rest(struct str text, struct str run);
+
+#endif
