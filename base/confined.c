@@ -37,14 +37,14 @@ int confined_name_limit(struct err *err, const char *name)
     return err_hint(err, "a real file of its size takes less: this one is damaged, or made to take long");
 }
 
-int confined_run(const char *name, const struct proc_confines *limits, proc_confined_fn *body, void *ctx,
-                 struct buf *ret, struct err *err)
+int confined_run(const struct confined_work *w, const struct proc_confines *limits, struct buf *ret,
+                 struct err *err)
 {
     struct err why = ERR_INIT;
-    if (proc_run_confined(body, ctx, limits, ret, &why) == 0)
+    if (proc_run_confined(w->body, w->ctx, limits, ret, &why) == 0)
         return 0;
     if (why.kind == ERR_LIMIT)
-        confined_name_limit(&why, name);
+        confined_name_limit(&why, w->name);
     if (err)
         *err = why;
     return -1;

@@ -48,10 +48,17 @@ int confined_release(const struct confined_budget *b, uint64_t before, int rc, c
  * confined_limits are for reading the manifest before and the copy afterwards. */
 int64_t confined_copy_ms(uint64_t bytes);
 
-/* Calls proc_run_confined. If the child reaches a limit, the error has the file `name` in front, and a hint.
+/* The work of a child, and the name of the file that it reads. */
+struct confined_work {
+    const char *name;
+    proc_confined_fn *body;
+    void *ctx;
+};
+
+/* Calls proc_run_confined. If the child reaches a limit, the error has the file's name in front, and a hint.
  */
-int confined_run(const char *name, const struct proc_confines *limits, proc_confined_fn *body, void *ctx,
-                 struct buf *ret, struct err *err);
+int confined_run(const struct confined_work *w, const struct proc_confines *limits, struct buf *ret,
+                 struct err *err);
 
 /* Adds the file `name` and the hint to the error of a reached limit. Returns -1. */
 int confined_name_limit(struct err *err, const char *name);

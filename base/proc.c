@@ -83,8 +83,13 @@ static char **environment_with(const char *const variables[])
     return all;
 }
 
-static int spawn_child(const char *const argv[], char **environment, pid_t group, const int fds[3],
-                       pid_t *ret, struct err *err)
+struct spawn {
+    char **environment;
+    pid_t group; /* 0: a new one */
+};
+
+static int spawn_child(const char *const argv[], const struct spawn *how, const int fds[3], pid_t *ret,
+                       struct err *err)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attr;
@@ -95,10 +100,10 @@ static int spawn_child(const char *const argv[], char **environment, pid_t group
         return err_nomem(err);
     }
     pid_t pid = -1;
-    int rc = child_setup(&actions, &attr, group, fds);
+    int rc = child_setup(&actions, &attr, how->group, fds);
     if (rc == 0) {
         fd_spawn_lock();
-        rc = posix_spawnp(&pid, argv[0], &actions, &attr, (char *const *)(uintptr_t)argv, environment);
+        rc = posix_spawnp(&pid, argv[0], &actions, &attr, (char *const *)(uintptr_t)argv, how->environment);
         fd_spawn_unlock();
     }
     posix_spawnattr_destroy(&attr);
@@ -118,7 +123,7 @@ static int spawn_child(const char *const argv[], char **environment, pid_t group
 
 int proc_start(const char *const argv[], const int fds[3], pid_t *ret, struct err *err)
 {
-    return spawn_child(argv, environ, 0, fds, ret, err);
+    return spawn_child(argv, &(struct spawn){environ, 0}, fds, ret, err);
 }
 
 int proc_start_with(const char *const argv[], const struct proc_setting *setting, const int fds[3],
@@ -128,7 +133,7 @@ int proc_start_with(const char *const argv[], const struct proc_setting *setting
     char **environment = environment_with(setting->variables ? setting->variables : none);
     if (!environment)
         return err_nomem(err);
-    int rc = spawn_child(argv, environment, setting->group, fds, ret, err);
+    int rc = spawn_child(argv, &(struct spawn){environment, setting->group}, fds, ret, err);
     free(environment);
     return rc;
 }

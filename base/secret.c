@@ -37,8 +37,9 @@
 #define HOW_IT_LOOKS "a secret is one line of visible ASCII characters and blanks, and nothing else"
 #define THE_COMMAND "the command for the secret"
 
-/* How long to wait for the writer of a pipe. */
-struct limit {
+/* A file or a pipe with a secret, and how long to wait for its writer. */
+struct line_source {
+    const char *path;
     int64_t deadline;
     int cancel_fd;
 };
@@ -169,25 +170,25 @@ static int open_line(const char *path, struct err *err)
 
 /* Reads up to the end of the line or of the file. s->text may contain bytes after the line. *ret_n counts all
  * bytes. */
-static int read_first(int fd, const char *path, const struct limit *limit, struct secret *s, size_t *ret_n,
+static int read_first(int fd, const struct line_source *from, struct secret *s, size_t *ret_n,
                       struct err *err)
 {
     size_t n = 0;
     while (n < sizeof s->text) {
-        if (fd_wait(fd, POLLIN, limit->deadline, limit->cancel_fd, err) < 0)
-            return err_wrap(err, "reading %s", path);
+        if (fd_wait(fd, POLLIN, from->deadline, from->cancel_fd, err) < 0)
+            return err_wrap(err, "reading %s", from->path);
         ssize_t got = read(fd, s->text + n, sizeof s->text - n);
         if (got < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
         if (got < 0)
-            return err_sys(err, "cannot read %s", path);
+            return err_sys(err, "cannot read %s", from->path);
         n += (size_t)got;
         if (got == 0 || memchr(s->text, '\n', n)) {
             *ret_n = n;
             return 0;
         }
     }
-    return refuse_long_text(path, err);
+    return refuse_long_text(from->path, err);
 }
 
 /* Removes everything after the first line. */
@@ -208,13 +209,13 @@ static int cut_line(const char *path, size_t n, struct secret *s, struct err *er
 
 int secret_read_line(const char *path, int64_t deadline, int cancel_fd, struct secret *ret, struct err *err)
 {
-    struct limit limit = {deadline, cancel_fd};
+    const struct line_source from = {path, deadline, cancel_fd};
     struct secret s = {.len = 0};
     size_t n = 0;
     int fd = open_line(path, err);
     if (fd < 0)
         return -1;
-    int rc = read_first(fd, path, &limit, &s, &n, err);
+    int rc = read_first(fd, &from, &s, &n, err);
     if (rc == 0)
         rc = cut_line(path, n, &s, err);
     if (rc == 0)

@@ -66,33 +66,29 @@ int sha256_hex(struct sha256 *h, char ret[SHA256_HEX], struct err *err)
     return 0;
 }
 
-static int add_file(struct sha256 *h, int fd, off_t begin, int cancel_fd, uint64_t *ret_bytes,
-                    struct err *err)
-{
-    char chunk[65536];
-    off_t at = begin;
-    ssize_t n;
-    while ((n = pread(fd, chunk, sizeof chunk, at)) != 0) {
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return err_sys(err, "cannot read");
-        if (fd_cancelled(cancel_fd))
-            return err_set(err, ERR_CANCELLED, "interrupted");
-        sha256_add(h, chunk, (size_t)n);
-        at += n;
-    }
-    *ret_bytes = (uint64_t)(at - begin);
-    return 0;
-}
-
 int sha256_file(int fd, off_t begin, int cancel_fd, struct sha256_file *ret, struct err *err)
 {
+    char chunk[65536];
     struct sha256_file found;
+    off_t at = begin;
+    ssize_t n = 0;
     struct sha256 *h = sha256_new(err);
-    int rc = h ? add_file(h, fd, begin, cancel_fd, &found.bytes, err) : -1;
+    int rc = h ? 0 : -1;
+    while (rc == 0 && (n = pread(fd, chunk, sizeof chunk, at)) != 0) {
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            rc = err_sys(err, "cannot read");
+        } else if (fd_cancelled(cancel_fd)) {
+            rc = err_set(err, ERR_CANCELLED, "interrupted");
+        } else {
+            sha256_add(h, chunk, (size_t)n);
+            at += n;
+        }
+    }
     if (rc == 0)
         rc = sha256_hex(h, found.hex, err);
+    found.bytes = (uint64_t)(at - begin);
     if (rc == 0)
         *ret = found;
     sha256_free(h);

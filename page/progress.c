@@ -60,18 +60,19 @@ int page_attempt(const struct page_attempts *a, proc_confined_fn *body, void *ct
                  struct err *err)
 {
     struct page_progress *p = a->progress;
+    const struct confined_work work = {a->name, body, ctx};
     struct proc_confines limits = a->limits;
     struct err why = ERR_INIT;
     off_t begin = a->fd < 0 ? 0 : lseek(a->fd, 0, SEEK_CUR);
     limits.cpu_ms /= 2;
     /* The other half is for comparisons. */
     p->share_ms = limits.cpu_ms / 2;
-    int rc = confined_run(a->name, &limits, body, ctx, ret, &why);
+    int rc = confined_run(&work, &limits, ret, &why);
     if (rc < 0 && is_cut(a->fd, begin) && leaves_out(p, a->notes, &why)) {
         if (ret)
             buf_clear(ret);
         why = (struct err)ERR_INIT;
-        rc = confined_run(a->name, &limits, body, ctx, ret, &why);
+        rc = confined_run(&work, &limits, ret, &why);
     }
     if (rc < 0 && err)
         *err = why;

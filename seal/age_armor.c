@@ -164,7 +164,8 @@ static int decode_line(struct age_input *in, struct err *err)
     if (short_before)
         return refuse_line(in, "the line before it is short, and not the last", err);
     if (n == 0 || n > COLUMNS ||
-        base64_decode(BASE64_PADDED, p, n, in->bytes, sizeof in->bytes, &in->n_bytes) < 0 || in->n_bytes == 0)
+        base64_decode(BASE64_PADDED, (struct str){p, n}, in->bytes, sizeof in->bytes, &in->n_bytes) < 0 ||
+        in->n_bytes == 0)
         return refuse_line(in, "it is not base64", err);
     return 0;
 }

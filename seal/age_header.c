@@ -54,7 +54,7 @@ static int parse_body(struct line *at, struct age_stanza *s, struct err *err)
     do {
         if (next_line(at, &l, err) < 0)
             return -1;
-        if (l.n > COLUMNS || base64_decode(BASE64_RAW, l.p, l.n, piece, sizeof piece, &got) < 0)
+        if (l.n > COLUMNS || base64_decode(BASE64_RAW, (struct str){l.p, l.n}, piece, sizeof piece, &got) < 0)
             return refuse_header("a stanza's body is not base64 in lines of 64", err);
         if (got <= sizeof body - n) {
             memcpy(body + n, piece, got);
@@ -85,7 +85,8 @@ static int parse_end(struct age_header *h, const struct line *last, struct err *
 {
     size_t n = 0;
     if (!has_prefix(last, "--- ") ||
-        base64_decode(BASE64_RAW, last->p + 4, last->n - 4, h->mac, sizeof h->mac, &n) < 0 || n != AGE_KEY)
+        base64_decode(BASE64_RAW, (struct str){last->p + 4, last->n - 4}, h->mac, sizeof h->mac, &n) < 0 ||
+        n != AGE_KEY)
         return refuse_header("its MAC is not readable", err);
     return 0;
 }

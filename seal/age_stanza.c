@@ -52,7 +52,7 @@ static int split_arguments(const char *p, size_t n, struct argument ret[ARGUMENT
 static int decode_base64(const struct argument *a, void *dst, size_t n, struct err *err)
 {
     size_t got = 0;
-    return base64_decode(BASE64_RAW, a->p, a->n, dst, n, &got) == 0 && got == n
+    return base64_decode(BASE64_RAW, (struct str){a->p, a->n}, dst, n, &got) == 0 && got == n
                ? 0
                : refuse_stanza("an argument of a stanza is not what its kind has", err);
 }

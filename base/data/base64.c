@@ -30,16 +30,16 @@ static int strip_padding(enum base64_form form, const char *p, size_t *n)
     return letters % 4 == 1 ? -1 : 0;
 }
 
-int base64_decode(enum base64_form form, const char *p, size_t n, void *dst, size_t cap, size_t *ret_n)
+int base64_decode(enum base64_form form, struct str text, void *dst, size_t cap, size_t *ret_n)
 {
     unsigned char *out = dst;
     uint32_t bits = 0;
     unsigned held = 0;
-    size_t len = 0;
-    if (strip_padding(form, p, &n) < 0 || n / 4 * 3 + (n % 4 ? n % 4 - 1 : 0) > cap)
+    size_t n = text.n, len = 0;
+    if (strip_padding(form, text.p, &n) < 0 || n / 4 * 3 + (n % 4 ? n % 4 - 1 : 0) > cap)
         return -1;
     for (size_t i = 0; i < n; i++) {
-        int value = value_of(p[i]);
+        int value = value_of(text.p[i]);
         if (value < 0)
             return -1;
         bits = bits << 6 | (uint32_t)value;

@@ -9,15 +9,16 @@
 #include <stddef.h>
 
 #include "base/data/buf.h"
+#include "base/data/str.h"
 
 enum base64_form {
     BASE64_RAW,    /* without padding: age's headers */
     BASE64_PADDED, /* age's armor, pages */
 };
 
-/* Decodes n characters into dst; *ret_n is the number of bytes. Returns -1 if the text is not canonical or
+/* Decodes the text into dst; *ret_n is the number of bytes. Returns -1 if the text is not canonical or
  * needs more than cap bytes. */
-int base64_decode(enum base64_form form, const char *p, size_t n, void *dst, size_t cap, size_t *ret_n);
+int base64_decode(enum base64_form form, struct str text, void *dst, size_t cap, size_t *ret_n);
 
 /* Encodes the n bytes and appends the text. */
 void base64_add(struct buf *b, enum base64_form form, const void *p, size_t n);

@@ -7,8 +7,7 @@
 
 struct parser {
     const struct option *table;
-    int argc;
-    char **argv;
+    struct arguments arguments;
     int at;
     char *into;
 };
@@ -78,9 +77,9 @@ static int read_value(struct parser *p, const struct option *o, const char *valu
     if (o->type == OPTION_FLAG && value)
         return err_set(err, ERR_USAGE, "--%s takes no value", o->name);
     if (o->type != OPTION_FLAG && !value) {
-        if (p->at >= p->argc)
+        if (p->at >= p->arguments.n)
             return err_set(err, ERR_USAGE, "--%s wants %s behind it", o->name, o->argument);
-        value = p->argv[p->at++];
+        value = p->arguments.words[p->at++];
     }
     return set_value(p, o, value, err);
 }
@@ -142,13 +141,13 @@ static int parse_letters(struct parser *p, const char *word, struct err *err)
     return 0;
 }
 
-int options_parse(const struct option *table, int argc, char **argv, void *into, struct strlist *rest,
-                  struct err *err)
+int options_parse(const struct option *table, const struct arguments *arguments, void *into,
+                  struct strlist *rest, struct err *err)
 {
-    struct parser p = {.table = table, .argc = argc, .argv = argv, .into = into};
+    struct parser p = {.table = table, .arguments = *arguments, .into = into};
     bool options = true;
-    while (p.at < argc) {
-        const char *word = argv[p.at++];
+    while (p.at < arguments->n) {
+        const char *word = arguments->words[p.at++];
         int rc = 0;
         if (!options || word[0] != '-' || !word[1])
             rc = strlist_add(rest, word, err);

@@ -36,11 +36,17 @@ struct option {
         .name = NULL                                                                                         \
     }
 
+/* The words of a command line, without the command's name. */
+struct arguments {
+    int n;
+    char **words;
+};
+
 /*
- * Parses argv (without the command's name) into the struct `into`, and adds other words to `rest`. `--` ends
+ * Parses the arguments into the struct `into`, and adds other words to `rest`. `--` ends
  * the options. ERR_USAGE: an unknown option or a wrong value; the hint names the nearest option.
  */
-int options_parse(const struct option *table, int argc, char **argv, void *into, struct strlist *rest,
-                  struct err *err);
+int options_parse(const struct option *table, const struct arguments *arguments, void *into,
+                  struct strlist *rest, struct err *err);
 
 #endif

@@ -128,7 +128,7 @@ static int run_attach(int argc, char **argv, struct err *err)
     struct inventory *inventory = NULL;
     struct delivery h = {0};
     int code = EXIT_USAGE;
-    if (options_parse(options, argc, argv, &o, &words, err) == 0) {
+    if (options_parse(options, &(struct arguments){argc, argv}, &o, &words, err) == 0) {
         if (prepare_delivery(&o, &words, &inventory, &h, err) < 0 || signals_install(err) < 0)
             code = exit_status_of(err);
         else

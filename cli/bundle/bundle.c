@@ -122,7 +122,7 @@ static int list_members(const struct bundle_options *o, const char *bundle, stru
         return err_set(err, ERR_USAGE, "--json belongs to the whole list, without --profiles and --dumps");
     opener->prompt.batch = true;
     limits.wall_ms = limits.cpu_ms;
-    return confined_run(bundle, &limits, print_members, &m, NULL, err);
+    return confined_run(&(struct confined_work){bundle, print_members, &m}, &limits, NULL, err);
 }
 
 static int list_bundle(const struct bundle_options *o, const struct strlist *rest, struct opener *opener,
@@ -287,7 +287,7 @@ static int run_bundle(int argc, char **argv, struct err *err)
 {
     struct bundle_options o = {0};
     struct strlist words = {0};
-    int rc = options_parse(options, argc, argv, &o, &words, err);
+    int rc = options_parse(options, &(struct arguments){argc, argv}, &o, &words, err);
     if (rc == 0)
         rc = run_verb(&o, &words, err);
     strlist_release(&o.recipients);

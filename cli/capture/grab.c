@@ -396,7 +396,8 @@ static int run_grab(int argc, char **argv, struct err *err)
 {
     struct grab g = {.options = {.target = TARGET_OPTIONS_INIT}, .argc = argc};
     int code = EXIT_USAGE;
-    if (options_parse(options, argc, argv, &g.options, &g.words, err) == 0 && check_options(&g, err) == 0)
+    if (options_parse(options, &(struct arguments){argc, argv}, &g.options, &g.words, err) == 0 &&
+        check_options(&g, err) == 0)
         code = prepare_grab(&g, err) < 0 ? exit_status_of(err) : run_targets(&g, err);
     code = capture_command_end(&g.result, code, err);
     release_grab(&g);

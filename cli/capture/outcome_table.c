@@ -10,19 +10,15 @@
 /* The maximum number of complete targets with a row each, so that the rows below them stay on the screen. */
 #define LISTED_MAX 20
 
-static void add_row(struct rows *table, const char *name, const char *items, uint64_t bytes, const char *took,
-                    const char *why)
+static const char *describe_size(char *dst, size_t cap, uint64_t bytes)
 {
-    char size[32] = "-";
-    if (bytes)
-        text_bytes(size, sizeof size, bytes);
-    rows_add(table, (const char *const[]){name, items, size, took, why});
+    return bytes ? text_bytes(dst, cap, bytes) : "-";
 }
 
 static void add_target(struct rows *table, const struct outcome *t)
 {
     const struct host *host = t->target->host;
-    char name[600], items[60] = "-", took[32] = "-", why[760];
+    char name[600], items[60] = "-", size[32], took[32] = "-", why[760];
     /* A host that could not be opened has one row for all of its services. */
     snprintf(name, sizeof name, "%s%s%s", host->name, t->unopened ? "" : ": ",
              t->unopened ? "" : t->target->service->name);
@@ -36,13 +32,14 @@ static void add_target(struct rows *table, const struct outcome *t)
         snprintf(why, sizeof why, "%s", t->began ? "not finished" : "not begun");
     if (t->failures > 1 && t->planned)
         snprintf(why, sizeof why, "%s (and %zu more)", t->why, t->failures - 1);
-    add_row(table, name, items, t->bytes, took, why);
+    rows_add(table,
+             (const char *const[]){name, items, describe_size(size, sizeof size, t->bytes), took, why});
 }
 
 /* 90 targets: 270 items, 12.3 MB, 1.2s to 7.4s */
 static void add_complete(struct rows *table, const struct outcomes *t, size_t n)
 {
-    char name[60], items[60], took[80], least[32], most[32];
+    char name[60], items[60], size[32], took[80], least[32], most[32];
     size_t got = 0;
     uint64_t bytes = 0;
     int64_t shortest = INT64_MAX, longest = 0;
@@ -60,7 +57,7 @@ static void add_complete(struct rows *table, const struct outcomes *t, size_t n)
     snprintf(items, sizeof items, "%zu", got);
     snprintf(took, sizeof took, "%s to %s", text_duration(least, sizeof least, shortest),
              text_duration(most, sizeof most, longest));
-    add_row(table, name, items, bytes, took, "");
+    rows_add(table, (const char *const[]){name, items, describe_size(size, sizeof size, bytes), took, ""});
 }
 
 /* Whether the row of its host's first service already shows the failure. */

@@ -302,7 +302,8 @@ static int run_resume(int argc, char **argv, struct err *err)
 {
     struct resume r = {.options = {.target = TARGET_OPTIONS_INIT}};
     int code = EXIT_USAGE;
-    if (options_parse(options, argc, argv, &r.options, &r.words, err) == 0 && check_options(&r, err) == 0)
+    if (options_parse(options, &(struct arguments){argc, argv}, &r.options, &r.words, err) == 0 &&
+        check_options(&r, err) == 0)
         code = resume_run(&r, err);
     code = capture_command_end(&r.result, code, err);
     release_resume(&r);

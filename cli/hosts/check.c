@@ -384,7 +384,7 @@ static int run_check(int argc, char **argv, struct err *err)
     struct targets targets = {0};
     struct inventory *inventory = NULL;
     int code = EXIT_USAGE;
-    if (options_parse(options, argc, argv, &o, &rest, err) < 0 ||
+    if (options_parse(options, &(struct arguments){argc, argv}, &o, &rest, err) < 0 ||
         target_alone(&o.target, &rest, "check", err) < 0)
         goto out;
     if (resolve_targets(&o.target, &inventory, &targets, err) < 0)

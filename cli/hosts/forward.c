@@ -248,7 +248,7 @@ static int run_forward(int argc, char **argv, struct err *err)
     struct targets targets = {0};
     struct inventory *inventory = NULL;
     int code = EXIT_USAGE;
-    if (options_parse(options, argc, argv, &c, &rest, err) < 0 ||
+    if (options_parse(options, &(struct arguments){argc, argv}, &c, &rest, err) < 0 ||
         target_alone(&c.target, &rest, "forward", err) < 0)
         goto out;
     if (c.quiet && c.verbose) {

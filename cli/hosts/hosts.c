@@ -370,7 +370,7 @@ static int run_hosts(int argc, char **argv, struct err *err)
     struct strlist rest = {0};
     struct inventory *inventory = NULL;
     size_t failed = 0;
-    int rc = options_parse(options, argc, argv, &o, &rest, err);
+    int rc = options_parse(options, &(struct arguments){argc, argv}, &o, &rest, err);
     if (rc == 0)
         rc = check_options(&o, &rest, err);
     if (rc == 0)

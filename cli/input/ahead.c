@@ -10,14 +10,14 @@
 
 #include "base/banned.h"
 
-int input_open_all(char *const *words, size_t n, struct input_keys *keys, struct confined_budget *ret,
+int input_open_all(const struct strlist *words, struct input_keys *keys, struct confined_budget *ret,
                    bool *ret_known, struct err *err)
 {
     uint64_t bytes = 0;
     bool known = true;
-    for (size_t i = 0; i < n; i++) {
-        uint64_t size = input_size(words[i]);
-        if (input_unlock(words[i], keys, err) < 0)
+    for (size_t i = 0; i < words->n; i++) {
+        uint64_t size = input_size(words->items[i]);
+        if (input_unlock(words->items[i], keys, err) < 0)
             return -1;
         known = known && size > 0;
         bytes += size;

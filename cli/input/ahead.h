@@ -10,7 +10,7 @@
 /* Opens the encrypted bundles among these sources, which may ask the user, and begins the budget of all
  * sources. *ret_known: false if a size is unknown, such as that of a URL or a pipe; then there is no budget.
  */
-int input_open_all(char *const *words, size_t n, struct input_keys *keys, struct confined_budget *ret,
+int input_open_all(const struct strlist *words, struct input_keys *keys, struct confined_budget *ret,
                    bool *ret_known, struct err *err);
 
 /*

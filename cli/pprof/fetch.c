@@ -26,14 +26,13 @@ static char *with_scheme(const char *source)
     return asprintf(&url, "http://%s", source) < 0 ? NULL : url;
 }
 
-int pprof_url(const char *source, long seconds, long timeout, char **ret_url, long *ret_timeout_s,
-              struct err *err)
+int pprof_url(const char *source, long seconds, long timeout, struct pprof_url *ret, struct err *err)
 {
     char *text = with_scheme(source), *url = NULL;
     int rc = text ? profile_url_adjust(text, &seconds, &url, err) : 0;
     if (url) {
-        *ret_url = url;
-        *ret_timeout_s = timeout > 0 ? timeout : seconds > 0 ? seconds + seconds / 2 : 60;
+        ret->url = url;
+        ret->timeout_s = timeout > 0 ? timeout : seconds > 0 ? seconds + seconds / 2 : 60;
     }
     free(text);
     return rc;

@@ -304,7 +304,8 @@ static int make_limited(const struct limited *l, struct err *err)
     struct proc_confines limits = k->budget ? confined_rest(k->budget, signals_cancel_fd())
                                             : confined_limits(k->profile->file_bytes, signals_cancel_fd());
     limits.kept[0] = l->to->fd;
-    return confined_run(k->source, &limits, make_in_copy, (void *)(uintptr_t)l, NULL, err);
+    const struct confined_work work = {k->source, make_in_copy, (void *)(uintptr_t)l};
+    return confined_run(&work, &limits, NULL, err);
 }
 
 /* Writes the graph into a file without a name, and has graphviz draw it. */

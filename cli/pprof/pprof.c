@@ -43,7 +43,7 @@ static int make_within(const struct pprof_options *o, struct err *err)
     if (rc == 0 && o->base)
         rc = strlist_add(&words, o->base, err);
     if (rc == 0)
-        rc = input_open_all(words.items, words.n, o->keys, &budget, &known, err);
+        rc = input_open_all(&words, o->keys, &budget, &known, err);
     strlist_release(&words);
     with.budget = known ? &budget : NULL;
     return rc < 0 ? -1 : make_report(&with, err);

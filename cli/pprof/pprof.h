@@ -155,10 +155,13 @@ int pprof_new_file(const char *dir, const char *prefix, const char *suffix, char
 
 /* ---- sources over HTTP --------------------------------------------------------------------------------- */
 
-/* Makes the URL of a source: adds `?seconds=`, and the path of Go's CPU profiles if it has no path. *ret_url
- * is a new string; unchanged if the source is no URL. *ret_timeout_s is the time limit of the server. */
-int pprof_url(const char *source, long seconds, long timeout, char **ret_url, long *ret_timeout_s,
-              struct err *err);
+/* Makes the URL of a source: adds `?seconds=`, and the path of Go's CPU profiles if it has no path. Leaves
+ * *ret unchanged if the source is no URL. The caller frees ret->url. */
+struct pprof_url {
+    char *url;
+    long timeout_s; /* the time limit of the server */
+};
+int pprof_url(const char *source, long seconds, long timeout, struct pprof_url *ret, struct err *err);
 /* Fetches a profile. Any thread may call it after http_global_init. */
 int pprof_fetch(const struct pprof_options *o, const char *url, long timeout_s, struct profile **ret,
                 struct err *err);

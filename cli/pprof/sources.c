@@ -35,9 +35,12 @@ static int find_url(void *ctx, const char *source, struct load_url *ret, struct 
     if (!l->online && http_global_init(err) < 0)
         return -1;
     l->online = true;
-    if (pprof_url(source, l->options->seconds, l->options->timeout, &ret->url, &ret->timeout_s, err) < 0)
+    struct pprof_url to = {.url = NULL};
+    if (pprof_url(source, l->options->seconds, l->options->timeout, &to, err) < 0)
         return -1;
-    ret->shown = ret->url ? url_shown(ret->url) : NULL;
+    ret->url = to.url;
+    ret->timeout_s = to.timeout_s;
+    ret->shown = to.url ? url_shown(to.url) : NULL;
     return 0;
 }
 

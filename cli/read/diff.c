@@ -252,17 +252,21 @@ static const struct input_entry *entry_of(const struct input_entries *all, const
     return NULL;
 }
 
-/* *ret: the member of a bundle of the same service and kind as `member` of `other`, BUNDLE:MEMBER, which the
- * caller frees. NULL: there is none. */
-static int find_member(const char *bundle, const char *other, const char *member, struct input_keys *keys,
-                       char **ret, struct err *err)
+/* *ret: the member of a bundle of the same service and kind as the `member`, BUNDLE:MEMBER, of another
+ * bundle, which the caller frees. NULL: there is none, or `member` names no bundle. */
+static int find_member(const char *bundle, const char *member, struct input_keys *keys, char **ret,
+                       struct err *err)
 {
+    const char *path = NULL;
+    char *other = input_bundle_of(member, &path);
+    if (!other)
+        return 0;
     struct input_entries of = {0}, all = {0};
     int rc = input_entries(bundle, keys, &of, err);
     if (rc == 0)
         rc = input_entries(other, keys, &all, err);
     struct counterparts known = {.any_host = one_host(&of) && one_host(&all)};
-    const struct input_entry *e = rc == 0 ? entry_of(&all, member) : NULL;
+    const struct input_entry *e = rc == 0 ? entry_of(&all, path) : NULL;
     if (e)
         rc = find_counterparts(&of, &known, err);
     if (e && rc == 0)
@@ -272,6 +276,7 @@ static int find_member(const char *bundle, const char *other, const char *member
     release_counterparts(&known);
     input_entries_release(&of);
     input_entries_release(&all);
+    free(other);
     return rc;
 }
 
@@ -280,9 +285,7 @@ static int compare_with_member(struct comparison *c, bool old_is_bundle, struct 
                                struct err *err)
 {
     char **words = c->argv + c->n - 2, **word = words + !old_is_bundle, *before = *word, *found = NULL;
-    const char *member = NULL;
-    char *other = input_bundle_of(words[old_is_bundle], &member);
-    int rc = other ? find_member(before, other, member, keys, &found, err) : 0;
+    int rc = find_member(before, words[old_is_bundle], keys, &found, err);
     if (found) {
         pprof_say("%s: %s is compared", before, found + strlen(before) + 1);
         *word = found;
@@ -291,7 +294,6 @@ static int compare_with_member(struct comparison *c, bool old_is_bundle, struct 
         rc = print_report(c, keys, err);
     *word = before;
     free(found);
-    free(other);
     return rc;
 }
 
@@ -303,9 +305,10 @@ static int compare_words(struct comparison *c, struct err *err)
     const struct strlist identities = {.items = &identity, .n = identity && *identity ? 1 : 0};
     struct input_keys keys = {
         .identities = &identities, .passphrase_file = c->options.passphrase_file, .option = "--identity"};
+    const struct strlist words = {.items = c->argv + c->n - 2, .n = 2};
     struct confined_budget budget;
     bool known = false;
-    if (input_open_all(c->argv + c->n - 2, 2, &keys, &budget, &known, err) < 0) {
+    if (input_open_all(&words, &keys, &budget, &known, err) < 0) {
         input_keys_release(&keys);
         return -1;
     }

@@ -476,7 +476,7 @@ static int show_words(const struct goroutines_options *o, const struct strlist *
     bool known;
     int rc = input_take_stdin(words->items, words->n, -1, err);
     if (rc == 0)
-        rc = input_open_all(words->items, words->n, &keys, &budget, &known, err);
+        rc = input_open_all(words, &keys, &budget, &known, err);
     for (size_t i = 0; rc == 0 && i < words->n; i++)
         rc = input_expand(&wish, words->items[i], &lists[i], err);
     if (rc == 0)
@@ -494,7 +494,7 @@ static int run_goroutines(int argc, char **argv, struct err *err)
 {
     struct goroutines_options o = {0};
     struct strlist rest = {0};
-    int rc = options_parse(options, argc, argv, &o, &rest, err);
+    int rc = options_parse(options, &(struct arguments){argc, argv}, &o, &rest, err);
     if (rc == 0 && (rest.n < 1 || rest.n > 2))
         rc = err_set(err, ERR_USAGE, "goroutines takes one dump, or two to compare, not %zu", rest.n);
     if (rc == 0)

@@ -188,7 +188,7 @@ static int begin_merge(const struct strlist *words, struct merge *m, struct err 
     bool known = false;
     int rc = name_words(words, &names, err);
     if (rc == 0)
-        rc = input_open_all(names.items, names.n, &m->keys, &m->room, &known, err);
+        rc = input_open_all(&names, &m->keys, &m->room, &known, err);
     m->budget = known ? &m->room : NULL;
     strlist_release(&names);
     return rc;
@@ -267,7 +267,7 @@ static int run_merge(int argc, char **argv, struct err *err)
 {
     struct merge_options o = {0};
     struct strlist rest = {0};
-    int rc = options_parse(options, argc, argv, &o, &rest, err);
+    int rc = options_parse(options, &(struct arguments){argc, argv}, &o, &rest, err);
     if (rc == 0 && rest.n == 0)
         rc = err_set(err, ERR_USAGE, "merge takes the profiles to merge");
     if (rc == 0 && !o.output)

@@ -256,7 +256,7 @@ static int run_report(int argc, char **argv, struct err *err)
 {
     struct report_options o = {0};
     struct strlist words = {0};
-    int rc = options_parse(options, argc, argv, &o, &words, err);
+    int rc = options_parse(options, &(struct arguments){argc, argv}, &o, &words, err);
     if (rc == 0 && words.n != 1) {
         err_set(err, ERR_USAGE, "report takes one bundle, not %zu", words.n);
         rc = err_hint(err, "`profgrab view FILE...` draws single files");

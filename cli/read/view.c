@@ -240,7 +240,7 @@ static int run_view(int argc, char **argv, struct err *err)
 {
     struct view_options o = {0};
     struct strlist words = {0};
-    int rc = options_parse(options, argc, argv, &o, &words, err);
+    int rc = options_parse(options, &(struct arguments){argc, argv}, &o, &words, err);
     if (rc == 0 && words.n == 0) {
         err_set(err, ERR_USAGE, "view takes a bundle, or files");
         rc = err_hint(err, "profgrab view BUNDLE, or profgrab view cpu.pb.gz heap.pb.gz...");

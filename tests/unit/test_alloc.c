@@ -109,7 +109,7 @@ static int read_options(void *ctx, struct err *err)
                            (char *)(uintptr_t) "-ox", (char *)(uintptr_t) "cpu", (char *)(uintptr_t) "heap"};
     struct strlist rest = {0};
     (void)ctx;
-    int rc = options_parse(table, 5, argv, &into, &rest, err);
+    int rc = options_parse(table, &(struct arguments){5, argv}, &into, &rest, err);
     strlist_release(&into.hosts);
     strlist_release(&rest);
     return rc;

@@ -48,7 +48,7 @@ static void base64(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         unsigned char bytes[8];
         size_t n = 77;
-        int rc = base64_decode(rows[i].form, rows[i].text, strlen(rows[i].text), bytes, sizeof bytes, &n);
+        int rc = base64_decode(rows[i].form, str_of(rows[i].text), bytes, sizeof bytes, &n);
         if (rc != (rows[i].n < 0 ? -1 : 0) || n != (rows[i].n < 0 ? 77 : (size_t)rows[i].n))
             fail_msg("\"%s\" gave %d, %zu bytes", rows[i].text, rc, n);
     }
@@ -57,11 +57,12 @@ static void base64(void **state)
         unsigned char back[9];
         size_t got = 0;
         base64_add(&b, BASE64_RAW, "\0\1\376\377age!", n);
-        assert_int_equal(base64_decode(BASE64_RAW, buf_str(&b), b.len, back, n, &got), 0);
+        assert_int_equal(base64_decode(BASE64_RAW, (struct str){buf_str(&b), b.len}, back, n, &got), 0);
         assert_int_equal(got, n);
         assert_memory_equal(back, "\0\1\376\377age!", n);
         if (n > 0)
-            assert_int_equal(base64_decode(BASE64_RAW, buf_str(&b), b.len, back, n - 1, &got), -1);
+            assert_int_equal(base64_decode(BASE64_RAW, (struct str){buf_str(&b), b.len}, back, n - 1, &got),
+                             -1);
         buf_release(&b);
     }
 }

@@ -44,7 +44,7 @@ static int parse(const char *line, struct options *o, struct strlist *rest, stru
         argv[argc++] = strcmp(word, "''") == 0 ? word + 2 : word;
     }
     *o = (struct options){.port = 7, .retries = 9};
-    return options_parse(table, argc, argv, o, rest, err);
+    return options_parse(table, &(struct arguments){argc, argv}, o, rest, err);
 }
 
 /* All that was understood, in one line. */

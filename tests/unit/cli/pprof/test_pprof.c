@@ -186,15 +186,14 @@ static void urls_are_made_of_what_is_said(void **state)
         {"file:/tmp/x", 0, NULL, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct err err = ERR_INIT;
-        char *url = NULL;
-        long timeout = 0;
-        ok(pprof_url(cases[i].source, cases[i].seconds, -1, &url, &timeout, &err), &err);
+        struct pprof_url to = {.url = NULL};
+        ok(pprof_url(cases[i].source, cases[i].seconds, -1, &to, &err), &err);
         if (cases[i].url)
-            assert_string_equal(url ? url : "", cases[i].url);
+            assert_string_equal(to.url ? to.url : "", cases[i].url);
         else
-            assert_null(url);
-        assert_int_equal(timeout, cases[i].timeout);
-        free(url);
+            assert_null(to.url);
+        assert_int_equal(to.timeout_s, cases[i].timeout);
+        free(to.url);
     }
     char *shown = url_shown("http://me:secret@h/x");
     assert_string_equal(shown, "http://me:xxxxx@h/x");
