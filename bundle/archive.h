@@ -104,20 +104,31 @@ int bundle_verify(const char *path, const struct bundle_check *how, struct bundl
 /*
  * Extracts below `dir`, which must exist: creates the bundle's top directory there, ERR_EXISTS if it exists.
  * Never writes outside of it: refuses links, devices, absolute names, `..`, a second top directory. With
- * `members` (empty: all) only those paths or globs. *ret_dir: the new directory, a new string. `max_bytes`:
- * the most to write. ERR_CANCELLED keeps the complete files, and the message names the place; any other
+ * `members` (empty or NULL: all) only those paths or globs. *ret_dir: the new directory, a new string.
+ * ERR_CANCELLED keeps the complete files, and the message names the place; any other
  * failure leaves nothing.
  */
-int bundle_extract(const char *path, struct age_identities *by, const char *dir,
-                   const struct strlist *members, uint64_t max_bytes, char **ret_dir, struct err *err);
+struct bundle_extract {
+    const char *path;
+    struct age_identities *by;
+    const char *dir;
+    const struct strlist *members;
+    uint64_t max_bytes; /* the most to write */
+};
+int bundle_extract(const struct bundle_extract *how, char **ret_dir, struct err *err);
 
 /*
  * Extracts the files that its manifest names, and nothing else, into a new work directory, with their times.
  * From a damaged archive it extracts the readable part; *ret_damage is then the damage, else untouched.
- * manifest_compare checks the content later. ERR_CANCELLED by cancel_fd (or -1).
+ * manifest_compare checks the content later. ERR_CANCELLED by cancel_fd.
  */
-int bundle_restore(const char *path, const struct manifest *m, const struct workdir *w, int cancel_fd,
-                   struct err *ret_damage, struct err *err);
+struct bundle_restore {
+    const char *path;
+    const struct manifest *manifest;
+    const struct workdir *work;
+    int cancel_fd; /* or -1 */
+};
+int bundle_restore(const struct bundle_restore *how, struct err *ret_damage, struct err *err);
 
 /* Reads one member, by its path as in bundle_list, into an initialised buffer. ERR_NOT_FOUND if there is none
  * of that name. */
@@ -130,8 +141,13 @@ int bundle_member_bytes(const char *path, struct age_identities *by, const char 
  */
 typedef bool bundle_wants_fn(void *ctx, const struct bundle_member *member);
 typedef int bundle_take_fn(void *ctx, const struct bundle_member *member, struct buf *bytes, struct err *err);
-int bundle_visit(const char *path, struct age_identities *by, bundle_wants_fn *wants, bundle_take_fn *take,
-                 void *ctx, struct err *err);
+struct bundle_visitor {
+    bundle_wants_fn *wants;
+    bundle_take_fn *take;
+    void *ctx;
+};
+int bundle_visit(const char *path, struct age_identities *by, const struct bundle_visitor *visitor,
+                 struct err *err);
 
 /*
  * Reads many members in the caller's order. In the archive's order this is one pass without a cache.

@@ -169,10 +169,10 @@ static int renew_readme(struct copying *c, struct err *err)
 
 /* ---- the page ------------------------------------------------------------------------------------------ */
 
-static int visit_coming(const struct bundle_coming *bundle, bundle_wants_fn *wants, bundle_take_fn *take,
-                        void *ctx, struct err *err)
+static int visit_coming(const struct bundle_coming *bundle, const struct bundle_visitor *visitor,
+                        struct err *err)
 {
-    return redact_bundle_visit(bundle->from, wants, take, ctx, err);
+    return redact_bundle_visit(bundle->from, visitor, err);
 }
 
 /* Appends to the spool. */
@@ -278,34 +278,7 @@ static int put_own_members(struct copying *c, struct err *err)
     return put_text(c, PATH_README, c->readme.data, c->readme.len, err);
 }
 
-/* The source of the current member's bytes: its redacted form, or the bundle. */
-struct stored_bytes {
-    int fd; /* -1: the bundle */
-    off_t at;
-};
-
-static struct stored_bytes find_stored_bytes(const struct copying *c, const char *path)
-{
-    const json_t *begin = json_object_get(c->redacted.replaced, path);
-    return (struct stored_bytes){.fd = begin ? c->redacted.spool : -1,
-                                 .at = (off_t)json_integer_value(begin)};
-}
-
-/* Reads at most `cap` bytes; in the spool other members follow. */
-static int read_piece(struct copying *c, struct stored_bytes *o, char *p, size_t cap, size_t *ret,
-                      struct err *err)
-{
-    if (o->fd < 0)
-        return reader_read(c->r, p, cap, ret, err);
-    ssize_t n = pread(o->fd, p, cap, o->at);
-    if (n < 0)
-        return err_sys(err, "cannot read");
-    o->at += n;
-    *ret = (size_t)n;
-    return 0;
-}
-
-static int put_bytes(struct copying *c, struct stored_bytes from, const struct items_file *file,
+static int put_bytes(struct copying *c, struct redact_bundle_bytes from, const struct items_file *file,
                      struct err *err)
 {
     struct sha256 *hash = sha256_new(err);
@@ -313,8 +286,8 @@ static int put_bytes(struct copying *c, struct stored_bytes from, const struct i
     uint64_t left = file->bytes;
     int rc = hash ? 0 : -1;
     for (size_t n = 1; rc == 0 && n > 0;) {
-        size_t cap = from.fd >= 0 && left < sizeof chunk ? (size_t)left : sizeof chunk;
-        rc = stop_check(&c->stop, err) < 0 ? -1 : read_piece(c, &from, chunk, cap, &n, err);
+        size_t cap = from.spool >= 0 && left < sizeof chunk ? (size_t)left : sizeof chunk;
+        rc = stop_check(&c->stop, err) < 0 ? -1 : redact_bundle_read(&from, chunk, cap, &n, err);
         if (rc < 0 || n == 0)
             continue;
         if (n > left)
@@ -342,8 +315,8 @@ static int put_member(struct copying *c, const struct reader_member *m, struct e
         return err_set(err, ERR_FAILED, "the manifest does not describe %s", m->path);
     if (items_file(item, &file, err) < 0)
         return -1;
-    struct stored_bytes from = find_stored_bytes(c, m->path);
-    if (from.fd < 0 && file.bytes != m->size)
+    struct redact_bundle_bytes from = redact_bundle_bytes_of(&c->redacted, c->r, m->path);
+    if (from.spool < 0 && file.bytes != m->size)
         return err_set(err, ERR_FAILED, "%s is not as the manifest says", file.path);
     if (writer_file(c->tar, file.path, file.bytes, m->mtime, err) < 0 || put_bytes(c, from, &file, err) < 0)
         return -1;
@@ -384,7 +357,7 @@ static int open_tar(struct copying *c, struct err *err)
     const char *top = reader_top(c->r);
     if (c->how->redact)
         top = scrub_name(&c->redacted.scrub, top);
-    return writer_open(top, c->how->bundle, to_output, c, &c->tar, err);
+    return writer_open(&(struct writer_output){top, c->how->bundle, to_output, c}, &c->tar, err);
 }
 
 static int put_all(struct copying *c, struct err *err)

@@ -25,8 +25,7 @@ struct bundle_coming {
     int fd;         /* visiting reads from it; -1: none */
     const void *from;
     const void *ctx; /* draw_ctx of struct bundle_copy */
-    int (*visit)(const struct bundle_coming *bundle, bundle_wants_fn *wants, bundle_take_fn *take, void *ctx,
-                 struct err *err);
+    int (*visit)(const struct bundle_coming *bundle, const struct bundle_visitor *visitor, struct err *err);
 };
 /* Writes the page to fd at its position. ERR_CANCELLED ends the copy; after any other failure the copy has no
  * page. */

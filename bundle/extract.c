@@ -181,12 +181,15 @@ static void leave_or_remove(const struct extraction *x, struct err *why)
         err_set(why, ERR_CANCELLED, "interrupted; nothing was written");
 }
 
-int bundle_extract(const char *path, struct age_identities *by, const char *dir,
-                   const struct strlist *members, uint64_t max_bytes, char **ret_dir, struct err *err)
+int bundle_extract(const struct bundle_extract *how, char **ret_dir, struct err *err)
 {
-    struct extraction x = {
-        .dir = dir, .wanted = members, .room = max_bytes, .max_bytes = max_bytes, .files.fd = -1};
-    x.place = (struct beneath){.fd = beneath_top(dir, err), .name = dir};
+    const struct strlist *members = how->members;
+    struct extraction x = {.dir = how->dir,
+                           .wanted = members,
+                           .room = how->max_bytes,
+                           .max_bytes = how->max_bytes,
+                           .files.fd = -1};
+    x.place = (struct beneath){.fd = beneath_top(how->dir, err), .name = how->dir};
     if (x.place.fd < 0)
         return -1;
     int rc = -1;
@@ -195,7 +198,7 @@ int bundle_extract(const char *path, struct age_identities *by, const char *dir,
         err_nomem(err);
         goto out;
     }
-    if (reader_open(path, by, &x.r, err) < 0)
+    if (reader_open(how->path, how->by, &x.r, err) < 0)
         goto out;
     struct err why = ERR_INIT;
     if (extract_all(&x, &why) < 0) {
@@ -216,16 +219,15 @@ out:
     return rc;
 }
 
-int bundle_restore(const char *path, const struct manifest *m, const struct workdir *w, int cancel_fd,
-                   struct err *ret_damage, struct err *err)
+int bundle_restore(const struct bundle_restore *how, struct err *ret_damage, struct err *err)
 {
-    struct extraction x = {.paths = m->paths, .room = RESTORE_MAX, .max_bytes = RESTORE_MAX};
+    struct extraction x = {.paths = how->manifest->paths, .room = RESTORE_MAX, .max_bytes = RESTORE_MAX};
     struct err why = ERR_INIT;
-    if (reader_open(path, NULL, &x.r, err) < 0)
+    if (reader_open(how->path, NULL, &x.r, err) < 0)
         return -1;
-    const struct stop stop = stop_new(cancel_fd, 0);
+    const struct stop stop = stop_new(how->cancel_fd, 0);
     reader_stop_by(x.r, &stop);
-    x.files = *workdir_files(w);
+    x.files = *workdir_files(how->work);
     int rc = extract_all(&x, &why);
     /* From a damaged archive keep the files before the damage; the manifest verifies them. */
     if (rc < 0 && why.kind == ERR_FAILED && x.room > 0) {

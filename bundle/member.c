@@ -77,32 +77,31 @@ int bundle_member_bytes(const char *path, struct age_identities *by, const char 
     return rc == 0 ? buf_check(ret, member, err) : rc;
 }
 
-static int visit_member(struct reader *r, const struct reader_member *m, bundle_wants_fn *wants,
-                        bundle_take_fn *take, void *ctx, struct err *err)
+static int visit_member(struct reader *r, const struct reader_member *m, const struct bundle_visitor *v,
+                        struct err *err)
 {
     struct bundle_member member = {.path = m->path, .size = m->size, .mtime = m->mtime};
     struct buf bytes = BUF_INIT(m->size);
-    if (!wants(ctx, &member))
+    if (!v->wants(v->ctx, &member))
         return 0;
     int rc = reader_read_all(r, &bytes, err);
     if (rc == 0)
         rc = buf_check(&bytes, m->path, err);
     if (rc == 0)
-        rc = take(ctx, &member, &bytes, err);
+        rc = v->take(v->ctx, &member, &bytes, err);
     buf_release(&bytes);
     return rc;
 }
 
-int bundle_visit(const char *path, struct age_identities *by, bundle_wants_fn *wants, bundle_take_fn *take,
-                 void *ctx, struct err *err)
+int bundle_visit(const char *path, struct age_identities *by, const struct bundle_visitor *visitor,
+                 struct err *err)
 {
     struct reader *r = NULL;
     const struct reader_member *m = NULL;
     if (reader_open(path, by, &r, err) < 0)
         return -1;
     int rc;
-    while ((rc = reader_next_file(r, &m, err)) == 0 && m &&
-           (rc = visit_member(r, m, wants, take, ctx, err)) == 0)
+    while ((rc = reader_next_file(r, &m, err)) == 0 && m && (rc = visit_member(r, m, visitor, err)) == 0)
         continue;
     reader_free(r);
     return rc;

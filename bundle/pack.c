@@ -136,8 +136,8 @@ static int write_tar(const struct workdir *w, const json_t *root, int cancel_fd,
                      struct err *err)
 {
     struct packer p = {.w = w, .cancel_fd = cancel_fd, .give_up = CLOCK_NEVER, .dirs = json_object()};
-    int rc = p.dirs ? writer_open(workdir_name(w), workdir_bundle(w), write_to_file, new_file, &p.tar, err)
-                    : err_nomem(err);
+    const struct writer_output to = {workdir_name(w), workdir_bundle(w), write_to_file, new_file};
+    int rc = p.dirs ? writer_open(&to, &p.tar, err) : err_nomem(err);
     if (rc == 0)
         rc = put_all(&p, root, err);
     if (rc == 0)

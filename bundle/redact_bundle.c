@@ -188,14 +188,6 @@ int redact_bundle_replace(struct redact_bundle *s, json_t *item, const char *pat
     return json_object_set_new(s->replaced, path, json_integer((json_int_t)begin)) < 0 ? err_nomem(err) : 0;
 }
 
-static int replace_member(struct redacting *s, json_t *item, const char *path, off_t begin,
-                          const struct redact_tally *tally, struct err *err)
-{
-    if (redact_bundle_replace(&s->out, item, path, begin, err) < 0)
-        return -1;
-    return list_redactions(&s->out, json_string_value(json_object_get(item, "file")), tally, err);
-}
-
 /* `path`: the member's path in the bundle. */
 static int redact_file(struct redacting *s, json_t *item, const char *path, enum redact_form form,
                        struct err *err)
@@ -220,7 +212,9 @@ static int redact_file(struct redacting *s, json_t *item, const char *path, enum
         return -1;
     int rc = redact_member(&work, &tally, &why);
     if (rc == 0 && redact_sum(&tally) > 0)
-        return replace_member(s, item, path, begin, &tally, err);
+        return redact_bundle_replace(&s->out, item, path, begin, err) < 0
+                   ? -1
+                   : list_redactions(&s->out, json_string_value(json_object_get(item, "file")), &tally, err);
     if (rewind_to(s->out.spool, begin, err) < 0)
         return -1;
     if (rc < 0 && why.kind == ERR_FAILED)
@@ -262,65 +256,73 @@ static int redact_all_members(struct redacting *s, struct err *err)
 
 /* ---- the copy's members -------------------------------------------------------------------------------- */
 
+struct redact_bundle_bytes redact_bundle_bytes_of(const struct redact_bundle *s, struct reader *r,
+                                                  const char *path)
+{
+    const json_t *begin = json_object_get(s->replaced, path);
+    return (struct redact_bundle_bytes){
+        .r = r, .spool = begin ? s->spool : -1, .at = (off_t)json_integer_value(begin)};
+}
+
+int redact_bundle_read(struct redact_bundle_bytes *b, char *p, size_t cap, size_t *ret_n, struct err *err)
+{
+    if (b->spool < 0)
+        return reader_read(b->r, p, cap, ret_n, err);
+    ssize_t n = pread(b->spool, p, cap, b->at);
+    if (n < 0)
+        return err_sys(err, "cannot read");
+    b->at += n;
+    *ret_n = (size_t)n;
+    return 0;
+}
+
 /* Reads the current member in its form in the copy. */
-static int take_copied(const struct redact_bundle_source *from, struct reader *r,
-                       const struct items_file *file, const json_t *begin, struct buf *ret, struct err *err)
+static int take_copied(struct redact_bundle_bytes from, const struct items_file *file, struct buf *ret,
+                       struct err *err)
 {
     char chunk[CHUNK];
     uint64_t left = file->bytes;
-    off_t at = (off_t)json_integer_value(begin);
     for (size_t n = 1; n > 0 && !ret->failed; left -= n) {
-        size_t cap = begin && left < sizeof chunk ? (size_t)left : sizeof chunk;
-        ssize_t got = begin ? pread(from->redacted->spool, chunk, cap, at) : 0;
-        if (got < 0)
-            return err_sys(err, "cannot read");
-        n = (size_t)got;
-        at += got;
-        if (!begin && reader_read(r, chunk, cap, &n, err) < 0)
+        size_t cap = from.spool >= 0 && left < sizeof chunk ? (size_t)left : sizeof chunk;
+        if (redact_bundle_read(&from, chunk, cap, &n, err) < 0)
             return -1;
         buf_add(ret, chunk, n);
     }
     return buf_check(ret, file->path, err);
 }
 
-struct visiting {
-    bundle_wants_fn *wants;
-    bundle_take_fn *take;
-    void *ctx;
-};
-
 static int visit_member(const struct redact_bundle_source *from, struct reader *r,
-                        const struct reader_member *m, const struct visiting *v, struct err *err)
+                        const struct reader_member *m, const struct bundle_visitor *v, struct err *err)
 {
-    const json_t *item = json_object_get(from->redacted->items, m->path),
-                 *begin = json_object_get(from->redacted->replaced, m->path);
+    const json_t *item = json_object_get(from->redacted->items, m->path);
+    const struct redact_bundle_bytes stored = redact_bundle_bytes_of(from->redacted, r, m->path);
     struct items_file file;
     if (!item || strcmp(m->path, PATH_REPORT) == 0)
         return 0;
     if (items_file(item, &file, err) < 0)
         return -1;
     struct bundle_member member = {.path = file.path, .size = file.bytes, .mtime = m->mtime};
-    struct buf bytes = BUF_INIT(begin || m->size < file.bytes ? file.bytes : m->size);
+    struct buf bytes = BUF_INIT(stored.spool >= 0 || m->size < file.bytes ? file.bytes : m->size);
     if (!v->wants(v->ctx, &member))
         return 0;
-    int rc = take_copied(from, r, &file, begin, &bytes, err);
+    int rc = take_copied(stored, &file, &bytes, err);
     if (rc == 0)
         rc = v->take(v->ctx, &member, &bytes, err);
     buf_release(&bytes);
     return rc;
 }
 
-int redact_bundle_visit(const struct redact_bundle_source *from, bundle_wants_fn *wants, bundle_take_fn *take,
-                        void *ctx, struct err *err)
+int redact_bundle_visit(const struct redact_bundle_source *from, const struct bundle_visitor *visitor,
+                        struct err *err)
 {
-    const struct visiting v = {wants, take, ctx};
     const struct reader_member *m = NULL;
     struct reader *r = NULL;
     if (reader_open(from->bundle, NULL, &r, err) < 0)
         return -1;
     reader_stop_by(r, from->redacted->stop);
     int rc;
-    while ((rc = reader_next_file(r, &m, err)) == 0 && m && (rc = visit_member(from, r, m, &v, err)) == 0)
+    while ((rc = reader_next_file(r, &m, err)) == 0 && m &&
+           (rc = visit_member(from, r, m, visitor, err)) == 0)
         continue;
     reader_free(r);
     return rc;

@@ -45,8 +45,20 @@ struct redact_bundle_source {
     const struct redact_bundle *redacted;
     const char *bundle;
 };
-int redact_bundle_visit(const struct redact_bundle_source *from, bundle_wants_fn *wants, bundle_take_fn *take,
-                        void *ctx, struct err *err);
+int redact_bundle_visit(const struct redact_bundle_source *from, const struct bundle_visitor *visitor,
+                        struct err *err);
+
+/* The bytes of the reader's current member as the copy has them: its redacted form, or those of the bundle.
+ */
+struct redact_bundle_bytes {
+    struct reader *r;
+    int spool; /* -1: the bundle has them */
+    off_t at;
+};
+struct redact_bundle_bytes redact_bundle_bytes_of(const struct redact_bundle *s, struct reader *r,
+                                                  const char *path);
+/* Reads at most `cap` bytes. In the spool other members follow. */
+int redact_bundle_read(struct redact_bundle_bytes *b, char *p, size_t cap, size_t *ret_n, struct err *err);
 
 /* Replaces a member's bytes by those in the spool from `begin` to its end. */
 int redact_bundle_replace(struct redact_bundle *s, json_t *item, const char *path, off_t begin,

@@ -38,14 +38,13 @@ static la_ssize_t on_write(struct archive *tar, void *ctx, const void *p, size_t
     return -1;
 }
 
-int writer_open(const char *top, const char *shown, writer_sink_fn *sink, void *ctx, struct writer **ret,
-                struct err *err)
+int writer_open(const struct writer_output *to, struct writer **ret, struct err *err)
 {
     struct writer *w = calloc(1, sizeof *w);
     if (!w)
         return err_nomem(err);
-    *w = (struct writer){.tar = archive_write_new(), .top = strdup(top), .shown = strdup(shown)};
-    if (!w->tar || !w->top || !w->shown || gzpack_new(sink, ctx, &w->gzip, err) < 0) {
+    *w = (struct writer){.tar = archive_write_new(), .top = strdup(to->top), .shown = strdup(to->shown)};
+    if (!w->tar || !w->top || !w->shown || gzpack_new(to->sink, to->ctx, &w->gzip, err) < 0) {
         writer_free(w);
         return err_nomem(err);
     }
@@ -75,8 +74,13 @@ void writer_free(struct writer *w)
     free(w);
 }
 
-static int put_header(struct writer *w, const char *path, unsigned type, uint64_t size, int64_t mtime,
-                      struct err *err)
+struct header {
+    unsigned type; /* AE_IFDIR or AE_IFREG */
+    uint64_t size;
+    int64_t mtime;
+};
+
+static int put_header(struct writer *w, const char *path, const struct header *h, struct err *err)
 {
     struct archive_entry *e = archive_entry_new();
     char *full = *path ? file_join(w->top, path) : strdup(w->top);
@@ -86,10 +90,10 @@ static int put_header(struct writer *w, const char *path, unsigned type, uint64_
         goto out;
     }
     archive_entry_set_pathname(e, full);
-    archive_entry_set_filetype(e, type);
-    archive_entry_set_perm(e, type == AE_IFDIR ? 0700 : 0600);
-    archive_entry_set_size(e, (la_int64_t)size);
-    archive_entry_set_mtime(e, mtime, 0);
+    archive_entry_set_filetype(e, h->type);
+    archive_entry_set_perm(e, h->type == AE_IFDIR ? 0700 : 0600);
+    archive_entry_set_size(e, (la_int64_t)h->size);
+    archive_entry_set_mtime(e, h->mtime, 0);
     if (archive_write_header(w->tar, e) != ARCHIVE_OK)
         rc = write_error(w, err);
 out:
@@ -100,12 +104,12 @@ out:
 
 int writer_dir(struct writer *w, const char *path, int64_t mtime, struct err *err)
 {
-    return put_header(w, path, AE_IFDIR, 0, mtime, err);
+    return put_header(w, path, &(struct header){AE_IFDIR, 0, mtime}, err);
 }
 
 int writer_file(struct writer *w, const char *path, uint64_t size, int64_t mtime, struct err *err)
 {
-    return put_header(w, path, AE_IFREG, size, mtime, err);
+    return put_header(w, path, &(struct header){AE_IFREG, size, mtime}, err);
 }
 
 int writer_data(struct writer *w, const void *p, size_t n, struct err *err)

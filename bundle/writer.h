@@ -12,9 +12,13 @@ struct writer;
 /* Receives the tarball's bytes, in order. */
 typedef int writer_sink_fn(void *ctx, const void *p, size_t n, struct err *err);
 
-/* `top`: the top directory. `shown`: the file's name in messages. */
-int writer_open(const char *top, const char *shown, writer_sink_fn *sink, void *ctx, struct writer **ret,
-                struct err *err);
+struct writer_output {
+    const char *top;   /* the top directory */
+    const char *shown; /* the file's name in messages */
+    writer_sink_fn *sink;
+    void *ctx;
+};
+int writer_open(const struct writer_output *to, struct writer **ret, struct err *err);
 void writer_free(struct writer *w);
 
 /* Paths are below the top directory, "" itself; `mtime` is in seconds. */

@@ -90,15 +90,13 @@ static int keep_comparable(struct targets *all, size_t n_sick, struct err *err)
     return err_hint(err, "a host is sick (--host) or healthy (--against), not both");
 }
 
-int against_resolve(const struct inventory *inventory, const struct strlist *words,
-                    const struct selection *selection, struct targets *all, struct targets *ret,
-                    struct err *err)
+int against_resolve(const struct against *a, struct targets *all, struct targets *ret, struct err *err)
 {
     size_t n_sick = all->n;
-    int rc = select_healthy(inventory, words, selection, all, err);
+    int rc = select_healthy(a->inventory, a->words, a->selection, all, err);
     /* --exclude applies to these hosts too. */
     if (rc == 0)
-        rc = targets_exclude(inventory, all, n_sick, &selection->exclude, err);
+        rc = targets_exclude(a->inventory, all, n_sick, &a->selection->exclude, err);
     if (rc == 0)
         rc = keep_comparable(all, n_sick, err);
     for (size_t i = n_sick; rc == 0 && i < all->n; i++)

@@ -4,14 +4,18 @@
 
 #include "inventory/inventory.h"
 
+struct against {
+    const struct inventory *inventory;
+    const struct strlist *words; /* hosts as --host takes them, or groups */
+    const struct selection *selection;
+};
+
 /*
- * Resolves `words` (hosts as --host takes them, or groups) to the baseline targets: on each of these hosts
- * the services that the targets in `all` have too, which `selection` selected. Leaves out hosts that are
+ * Resolves the words to the baseline targets: on each of these hosts the services that the targets in `all`
+ * have too, which the selection selected. Leaves out hosts that are
  * selected already. Adds the baseline targets to `all`, and a list of them to *ret; `all` owns them.
  * ERR_USAGE if a host has nothing to compare, or none is left.
  */
-int against_resolve(const struct inventory *inventory, const struct strlist *words,
-                    const struct selection *selection, struct targets *all, struct targets *ret,
-                    struct err *err);
+int against_resolve(const struct against *a, struct targets *all, struct targets *ret, struct err *err);
 
 #endif

@@ -48,8 +48,11 @@ static int read_manifest(struct capture_earlier *e, struct err *err)
 static int open_bundle(struct capture_earlier *e, struct err *err)
 {
     if (read_manifest(e, err) < 0 ||
-        workdir_beside(e->path, manifest_name(e->manifest), e->output, &e->work, err) < 0 ||
-        bundle_restore(e->path, e->manifest, e->work, e->cancel_fd, &e->damage, err) < 0)
+        workdir_beside(e->path, manifest_name(e->manifest), e->output, &e->work, err) < 0)
+        return -1;
+    const struct bundle_restore how = {
+        .path = e->path, .manifest = e->manifest, .work = e->work, .cancel_fd = e->cancel_fd};
+    if (bundle_restore(&how, &e->damage, err) < 0)
         return -1;
     if (e->damage.kind != ERR_NONE)
         send_event(e->observer,

@@ -57,7 +57,7 @@ int page_build_bundle(const char *path, struct age_identities *by, const struct 
     free(manifest);
     page_builder_apply_progress(&d, to->progress);
     if (rc == 0)
-        rc = bundle_visit(path, by, wants_member, draw_member, &d, err);
+        rc = bundle_visit(path, by, &(struct bundle_visitor){wants_member, draw_member, &d}, err);
     if (rc == 0)
         rc = page_builder_finish_bundle(&d, err);
     page_builder_release(&d);
@@ -86,7 +86,7 @@ static int draw_copy(void *ctx, struct buf *ret, struct err *err)
     int rc = page_builder_init(&d, &page_limits_capture, c->bundle->manifest, write_to_file, &c->fd, err);
     page_builder_apply_progress(&d, c->progress);
     if (rc == 0)
-        rc = c->bundle->visit(c->bundle, wants_member, draw_member, &d, err);
+        rc = c->bundle->visit(c->bundle, &(struct bundle_visitor){wants_member, draw_member, &d}, err);
     if (rc == 0)
         rc = page_builder_finish_bundle(&d, err);
     page_builder_release(&d);
@@ -143,7 +143,7 @@ int page_manifest(const char *path, struct age_identities *by, struct page_progr
     free(manifest);
     page_builder_apply_progress(&d, progress);
     if (rc == 0 && !d.has_summary) {
-        rc = bundle_visit(path, by, wants_member, draw_member, &d, err);
+        rc = bundle_visit(path, by, &(struct bundle_visitor){wants_member, draw_member, &d}, err);
         if (rc == 0)
             rc = page_builder_compare_finish(&d, err);
         if (rc == 0)

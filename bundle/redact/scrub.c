@@ -60,23 +60,22 @@ static void learn_value(void *ctx, struct str value)
 /* ---- strings ------------------------------------------------------------------------------------------- */
 
 /* Applies the rules to one string; *ret_changed: it was redacted. */
-static int apply_rules(struct scrub *s, struct str text, bool of_request, struct buf *ret, bool *ret_changed,
-                       struct err *err)
+static int apply_rules(struct learning *l, struct str text, struct buf *ret, bool *ret_changed)
 {
-    struct learning l = {.s = s, .of_request = of_request, .err = err};
+    struct scrub *s = l->s;
     struct redact_tally tally = {{0}};
     struct redact_into into = {
-        .out = ret, .tally = &tally, .taken = learn_value, .ctx = &l, .request = of_request};
+        .out = ret, .tally = &tally, .taken = learn_value, .ctx = l, .request = l->of_request};
     /* A rule may match only a part of a value that was learned whole from a request. */
     const struct redact_repeats whole = {.words = &s->words, .weak = true, .whole_only = true};
-    if (!of_request)
+    if (!l->of_request)
         into.repeats = &whole;
     buf_init(ret, text.n * GROWTH + sizeof REDACTED);
     redact_text(text, &into);
     for (int i = 0; i < REDACT_RULES; i++)
         s->tally.n[i] += tally.n[i];
     *ret_changed = redact_sum(&tally) > 0;
-    return l.failed ? -1 : ret->failed ? err_nomem(err) : 0;
+    return l->failed ? -1 : ret->failed ? err_nomem(l->err) : 0;
 }
 
 /* Applies the words redacted elsewhere to one string. */
@@ -108,9 +107,10 @@ static struct str get_string(const json_t *string)
 static int redact_in_place(struct scrub *s, json_t *string, bool of_request, bool *ret_changed,
                            struct err *err)
 {
+    struct learning l = {.s = s, .of_request = of_request, .err = err};
     struct buf out = BUF_INIT(0);
     bool changed = false;
-    int rc = apply_rules(s, get_string(string), of_request, &out, &changed, err);
+    int rc = apply_rules(&l, get_string(string), &out, &changed);
     if (rc == 0 && changed)
         rc = put_string(string, buf_str(&out), out.len, err);
     buf_release(&out);

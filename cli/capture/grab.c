@@ -309,8 +309,8 @@ static int prepare_grab(struct grab *g, struct err *err)
     if (split_kinds(g, err) < 0 || find_targets(g, err) < 0 || check_words(g, err) < 0)
         return -1;
     name_subject(g);
-    if (o->against.n > 0 &&
-        against_resolve(g->inventory, &o->against, &o->target.selection, &g->targets, &g->against, err) < 0)
+    const struct against against = {g->inventory, &o->against, &o->target.selection};
+    if (o->against.n > 0 && against_resolve(&against, &g->targets, &g->against, err) < 0)
         return -1;
     if (check_number(g, err) < 0 ||
         fetch_options_check_sync(&o->fetch, o->target.parallel, &g->targets, err) < 0 ||

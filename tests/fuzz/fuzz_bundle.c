@@ -93,7 +93,7 @@ static void extract(const char *path)
     assert(mkdtemp(room));
     below = file_join(room, "below");
     assert(below && mkdir(below, 0700) == 0);
-    if (bundle_extract(path, NULL, below, NULL, 1 << 20, &made, &err) == 0) {
+    if (bundle_extract(&(struct bundle_extract){path, NULL, below, NULL, 1 << 20}, &made, &err) == 0) {
         assert(strncmp(made, below, strlen(below)) == 0 && text_is_name(file_base(made)));
         assert(file_remove(made, NULL) == 0);
     } else {

@@ -970,7 +970,8 @@ static int extract(void *ctx, struct err *err)
     const struct extraction *x = ctx;
     char *made;
     alloc_mark(&made, sizeof made);
-    int rc = bundle_extract(x->path, NULL, x->below, &x->members, 1 << 20, &made, err);
+    int rc =
+        bundle_extract(&(struct bundle_extract){x->path, NULL, x->below, &x->members, 1 << 20}, &made, err);
     size_t nth = alloc_pause();
     if (rc < 0) {
         alloc_untouched(&made, sizeof made);

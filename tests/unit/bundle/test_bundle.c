@@ -47,7 +47,7 @@ static void there_and_back(const char *dir)
     assert_false(sum.interrupted);
 
     char *top = NULL, *manifest = NULL;
-    must(bundle_extract(path, NULL, dir, NULL, 1 << 20, &top, &err), &err);
+    must(bundle_extract(&(struct bundle_extract){path, NULL, dir, NULL, 1 << 20}, &top, &err), &err);
     assert_int_equal(scratch_mode(top), 0700);
     same_file(top, HEAP, HEAP_BYTES, sizeof HEAP_BYTES - 1);
     same_file(top, TEXT, TEXT_BYTES, sizeof TEXT_BYTES - 1);
@@ -126,7 +126,7 @@ static void members_are_chosen(void **state)
         struct strlist wanted = {0};
         struct err err = ERR_INIT;
         must(strlist_split(&wanted, cases[i].wanted, &err), &err);
-        must(bundle_extract(path, NULL, dir, &wanted, 1 << 20, &top, &err), &err);
+        must(bundle_extract(&(struct bundle_extract){path, NULL, dir, &wanted, 1 << 20}, &top, &err), &err);
         char *heap = file_join(top, HEAP), *text = file_join(top, TEXT), *local = file_join(top, LOCAL);
         assert_int_equal(file_exists(heap), cases[i].heap);
         assert_int_equal(file_exists(text), cases[i].text);
@@ -142,7 +142,8 @@ static void members_are_chosen(void **state)
     struct strlist wanted = {0};
     struct err err = ERR_INIT;
     must(strlist_split(&wanted, "*.txt,../x", &err), &err);
-    assert_int_equal(bundle_extract(path, NULL, dir, &wanted, 1 << 20, &top, &err), -1);
+    assert_int_equal(bundle_extract(&(struct bundle_extract){path, NULL, dir, &wanted, 1 << 20}, &top, &err),
+                     -1);
     assert_string_equal(err.msg, "no file in the bundle matches \"../x\"");
     assert_int_equal(err.kind, ERR_NOT_FOUND);
     assert_int_equal(scratch_count(dir), 1);
@@ -157,10 +158,10 @@ static void extraction_is_bounded(void **state)
     struct strlist wanted = {0};
     struct err err = ERR_INIT;
     must(strlist_add(&wanted, "file-03", &err), &err);
-    assert_int_equal(bundle_extract(path, NULL, dir, &wanted, 58, &top, &err), -1);
+    assert_int_equal(bundle_extract(&(struct bundle_extract){path, NULL, dir, &wanted, 58}, &top, &err), -1);
     assert_string_equal(err.msg, "the bundle unpacks to more than 58 bytes");
     assert_int_equal(scratch_count(dir), 1);
-    must(bundle_extract(path, NULL, dir, &wanted, 59, &top, &err), &err);
+    must(bundle_extract(&(struct bundle_extract){path, NULL, dir, &wanted, 59}, &top, &err), &err);
     strlist_release(&wanted);
     free(top);
     free(path);
@@ -172,16 +173,20 @@ static void extraction_overwrites_nothing(void **state)
     char *path = packed(dir), *top = NULL, *there = file_join(dir, "b");
     struct err err = ERR_INIT;
     assert_int_equal(file_mkdir(there, NULL), 0);
-    assert_int_equal(bundle_extract(path, NULL, dir, NULL, 1 << 20, &top, &err), -1);
+    assert_int_equal(bundle_extract(&(struct bundle_extract){path, NULL, dir, NULL, 1 << 20}, &top, &err),
+                     -1);
     assert_int_equal(err.kind, ERR_EXISTS);
     assert_int_equal(scratch_count(there), 0);
     assert_int_equal(rmdir(there), 0);
     /* A link in its place is not followed either. */
     assert_int_equal(symlink("/nowhere", there), 0);
-    assert_int_equal(bundle_extract(path, NULL, dir, NULL, 1 << 20, &top, &err), -1);
+    assert_int_equal(bundle_extract(&(struct bundle_extract){path, NULL, dir, NULL, 1 << 20}, &top, &err),
+                     -1);
     assert_int_equal(err.kind, ERR_EXISTS);
-    assert_int_equal(bundle_extract(path, NULL, path, NULL, 1 << 20, &top, &err), -1);
-    assert_int_equal(bundle_extract(path, NULL, "/nowhere", NULL, 1 << 20, &top, &err), -1);
+    assert_int_equal(bundle_extract(&(struct bundle_extract){path, NULL, path, NULL, 1 << 20}, &top, &err),
+                     -1);
+    assert_int_equal(
+        bundle_extract(&(struct bundle_extract){path, NULL, "/nowhere", NULL, 1 << 20}, &top, &err), -1);
     assert_string_equal(err.msg, "cannot use the directory /nowhere: No such file or directory");
     assert_null(top);
     free(there);

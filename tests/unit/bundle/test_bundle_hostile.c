@@ -26,7 +26,8 @@ static void refused(const char *dir, const char *path, bool manifest, const char
     size_t before = scratch_count(dir);
     assert_int_equal(bundle_list(path, NULL, add_member, &text, &errs[0]), -1);
     assert_int_equal(bundle_verify(path, NULL, &sum, &errs[1]), -1);
-    assert_int_equal(bundle_extract(path, NULL, below, NULL, 1 << 20, &ret, &errs[2]), -1);
+    assert_int_equal(
+        bundle_extract(&(struct bundle_extract){path, NULL, below, NULL, 1 << 20}, &ret, &errs[2]), -1);
     int rc = bundle_manifest(path, NULL, &ret, &errs[3]);
     assert_int_equal(scratch_count(below), 0);
     assert_int_equal(scratch_count(dir), before);
@@ -141,10 +142,11 @@ static void odd_but_harmless_members(void **state)
     char *path = file_join(dir, "x.tar.gz"), *top = NULL;
     struct err err = ERR_INIT;
     tarball_write(path, under_a_file, 3);
-    assert_int_equal(bundle_extract(path, NULL, dir, NULL, 1 << 20, &top, &err), -1);
+    assert_int_equal(bundle_extract(&(struct bundle_extract){path, NULL, dir, NULL, 1 << 20}, &top, &err),
+                     -1);
     assert_int_equal(scratch_count(dir), 1);
     tarball_write(path, unannounced, 3);
-    must(bundle_extract(path, NULL, dir, NULL, 1 << 20, &top, &err), &err);
+    must(bundle_extract(&(struct bundle_extract){path, NULL, dir, NULL, 1 << 20}, &top, &err), &err);
     same_file(top, "x/y", "y", 1);
     free(top);
     free(path);
@@ -280,7 +282,8 @@ static void flipped_anywhere(void **state)
             assert_memory_equal(other, tar, n);
         }
         assert_int_equal(sum.intact, rc == 0 ? 3 : 0);
-        assert_int_equal(bundle_extract(flipped, NULL, below, NULL, 1 << 20, &top, NULL), rc);
+        assert_int_equal(
+            bundle_extract(&(struct bundle_extract){flipped, NULL, below, NULL, 1 << 20}, &top, NULL), rc);
         assert_int_equal(scratch_count(below), rc == 0 ? 1 : 0);
         if (rc == 0)
             free(top);
@@ -311,7 +314,8 @@ static void flipped_inside(void **state)
         tar[i] ^= (char)(1 << i % 8);
         path = gzipped(dir, tar, size);
         bundle_verify(path, NULL, &sum, NULL);
-        if (i % 7 == 0 && bundle_extract(path, NULL, dir, NULL, 1 << 20, &top, NULL) == 0) {
+        if (i % 7 == 0 &&
+            bundle_extract(&(struct bundle_extract){path, NULL, dir, NULL, 1 << 20}, &top, NULL) == 0) {
             assert_int_equal(scratch_count(dir), 3);
             assert_int_equal(file_remove(top, NULL), 0);
             free(top);

@@ -144,7 +144,7 @@ static void redaction(void **state)
     assert_int_equal(s.intact, 4);
     assert_int_equal(s.redacted, 2);
     bundle_summary_release(&s);
-    ok(bundle_extract(c.path, NULL, *state, NULL, 1 << 20, &top, &err), &err);
+    ok(bundle_extract(&(struct bundle_extract){c.path, NULL, *state, NULL, 1 << 20}, &top, &err), &err);
     static const char cmdline[] = "/usr/bin/gitaly\0--token=[redacted]\0--port=1";
     static const char dump[] = "1 @ 0x1\n# labels: {\"user\":\"[redacted]\", \"path\":\"/x\"}\n";
     same_file(top, CMDLINE, cmdline, sizeof cmdline - 1);
@@ -212,7 +212,7 @@ static void repeated_words(void **state)
     copied(&how, &c);
     assert_null(strstr(c.manifest, "c75de8c1b7c3ae"));
     contains(c.manifest, "trailing period: [redacted]. who is [redacted]?");
-    ok(bundle_extract(c.path, NULL, *state, NULL, 1 << 20, &top, &err), &err);
+    ok(bundle_extract(&(struct bundle_extract){c.path, NULL, *state, NULL, 1 << 20}, &top, &err), &err);
     copy_has(top, "file-03/gitaly/redacted.txt", "served for [redacted] only, [redacted].\n");
     copy_has(top, "file-03/gitaly/redacted-2.txt", "who is [redacted]? abcdef\n");
     copy_has(top, "file-03/gitaly/z.txt", "abcde and [redacted]\n");
@@ -291,7 +291,7 @@ static void a_command_line_by_its_path(void **state)
     char *bundle = end(&w);
     struct bundle_copy how = {.bundle = bundle, .redact = true, .cancel_fd = -1};
     copied(&how, &c);
-    ok(bundle_extract(c.path, NULL, *state, NULL, 1 << 20, &top, &err), &err);
+    ok(bundle_extract(&(struct bundle_extract){c.path, NULL, *state, NULL, 1 << 20}, &top, &err), &err);
     same_file(top, "file-03/gitaly/c.txt", want, sizeof want - 1);
     bundle_copied_release(&c);
     free(top);
@@ -396,7 +396,7 @@ static void what_is_not_searched(void **state)
     assert_int_equal(c.changed, 1);
     assert_int_equal(c.unsearchable.n, 2);
     ok(bundle_manifest(c.path, NULL, &manifest, &err), &err);
-    ok(bundle_extract(c.path, NULL, *state, NULL, UINT64_MAX, &top, &err), &err);
+    ok(bundle_extract(&(struct bundle_extract){c.path, NULL, *state, NULL, UINT64_MAX}, &top, &err), &err);
     char *readme_path = file_join(top, "README.md");
     struct buf readme = scratch_read(readme_path);
     json_t *root = json_loads(manifest, 0, NULL);

@@ -148,8 +148,7 @@ static void text_in_two_snapshots_is_said(void **state)
 }
 
 /* The page of a copy, of which one member ends whoever reads it. */
-static int visit_deadly(const struct bundle_coming *bundle, bundle_wants_fn *wants, bundle_take_fn *take,
-                        void *ctx, struct err *err)
+static int visit_deadly(const struct bundle_coming *bundle, const struct bundle_visitor *v, struct err *err)
 {
     static const char *const paths[] = {"a.txt", "b.txt"};
     static const char dump[] = "goroutine 1 [running]:\nmain.f(...)\n\t/a.go:1 +0x1\n";
@@ -157,12 +156,12 @@ static int visit_deadly(const struct bundle_coming *bundle, bundle_wants_fn *wan
     for (size_t i = 0; i < 2; i++) {
         const struct bundle_member member = {.path = paths[i], .size = sizeof dump - 1};
         struct buf bytes = BUF_INIT(sizeof dump);
-        if (!wants(ctx, &member))
+        if (!v->wants(v->ctx, &member))
             continue;
         if (i == 1)
             raise(SIGKILL);
         buf_add(&bytes, dump, sizeof dump - 1);
-        int rc = take(ctx, &member, &bytes, err);
+        int rc = v->take(v->ctx, &member, &bytes, err);
         buf_release(&bytes);
         if (rc < 0)
             return -1;
