@@ -299,6 +299,7 @@ static const struct finding_rule rules[] = {
      .source = "HTTP: Content-Type"},
     {.id = "reconnected",
      .topic = FINDING_TOPIC_BODY,
+     .per_service = true,
      .apply = check_reconnected,
      .sentence = "fetched over a new connection, since the one before had closed: it may come from another "
                  "process than "

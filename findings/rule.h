@@ -56,6 +56,7 @@ struct finding_rule {
     const char *evidence;
     const char *threshold; /* a text; NULL: only `percent` applies */
     const char *look;      /* NULL for FINDING_TOPIC_BODY */
+    bool per_service;      /* on a body: concerns its service, so a terminal shows it once for each service */
     const char *source;
 };
 

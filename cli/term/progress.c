@@ -97,6 +97,8 @@ void progress_end(struct progress *p)
     fd_close(&p->stop[1]);
     screen_wipe(&p->screen);
     screen_release(&p->screen);
+    names_release(&p->by_shown);
+    strlist_release(&p->shown);
     free(p->lines);
     p->lines = NULL;
     p->n_lines = p->cap_lines = 0;
@@ -295,11 +297,29 @@ static void print_error(struct progress *p, const char *where, const struct err 
     talk_error(prepare_output(p), &err);
 }
 
-static void print_findings(struct progress *p, const char *where, const struct findings *findings)
+/* Whether this finding was printed for the service, and remembers it. Without memory it is printed again. */
+static bool was_shown(struct progress *p, const char *service, const struct finding_rule *rule)
 {
-    for (size_t i = 0; !p->options.quiet && findings && i < findings->n; i++)
-        if (findings->items[i].rule->severity != FINDING_NOTE || p->options.verbose)
-            talk_to(prepare_output(p), "%s: %s", where, findings->items[i].text);
+    char key[700];
+    if (!rule->per_service)
+        return false;
+    snprintf(key, sizeof key, "%s: %s", service, rule->id);
+    if (names_get(&p->by_shown, key))
+        return true;
+    if (strlist_add(&p->shown, key, NULL) == 0)
+        names_add(&p->by_shown, p->shown.items[p->shown.n - 1], rule, NULL);
+    return false;
+}
+
+/* `where` is the service, `full` also names the item, if it is about one. */
+static void print_findings(struct progress *p, const char *where, const char *full,
+                           const struct findings *findings)
+{
+    for (size_t i = 0; !p->options.quiet && findings && i < findings->n; i++) {
+        const struct finding_rule *rule = findings->items[i].rule;
+        if ((rule->severity != FINDING_NOTE || p->options.verbose) && !was_shown(p, where, rule))
+            talk_to(prepare_output(p), "%s: %s", full, findings->items[i].text);
+    }
 }
 
 void progress_say(struct progress *p, const char *line)
@@ -353,7 +373,7 @@ void progress_service(struct progress *p, const struct target *target, const str
     name_target(target, where, sizeof where);
     if (s->failure)
         print_error(p, where, s->failure);
-    print_findings(p, where, s->findings);
+    print_findings(p, where, where, s->findings);
     pthread_mutex_unlock(&p->mutex);
 }
 
@@ -370,7 +390,7 @@ void progress_item(struct progress *p, const struct target *target, const struct
     else if (!p->options.quiet)
         talk_to(prepare_output(p), "%s: %s in %s", full, text_bytes(size, sizeof size, item->bytes),
                 text_duration(took, sizeof took, item->duration_ms));
-    print_findings(p, full, &item->findings);
+    print_findings(p, where, full, &item->findings);
     pthread_mutex_unlock(&p->mutex);
 }
 

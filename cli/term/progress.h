@@ -29,6 +29,8 @@ struct progress {
     struct screen screen;
     struct progress_line *lines; /* in display order */
     size_t n_lines, cap_lines;
+    struct strlist shown; /* findings per service that were printed: the keys of by_shown */
+    struct names by_shown;
     FILE *held; /* collects output during a question; NULL: no question */
     char *held_text;
     size_t held_size;

@@ -333,6 +333,32 @@ static void notes_are_for_the_verbose(void **state)
     show_release(&s);
 }
 
+/* A finding that concerns the service is printed for its first item, but again for another service. */
+static void a_finding_on_the_service_is_printed_once(void **state)
+{
+    (void)state;
+    static const struct finding_rule per_service = {.id = "c", .per_service = true};
+    static char again[] = "again";
+    struct finding both[] = {{.rule = &rules[0], .text = busy}, {.rule = &per_service, .text = again}};
+    struct fetch_item items[] = {{.kind = "heap"}, {.kind = "allocs"}};
+    struct show s;
+    show_init(&s, 0, 0, false, false);
+    for (size_t host = 0; host < 2; host++)
+        for (size_t i = 0; i < 2; i++) {
+            struct target t = target(&s, host);
+            items[i].status = FETCH_OK;
+            items[i].findings = (struct findings){.items = both, .n = 2};
+            progress_item(&s.progress, &t, &items[i]);
+        }
+    said(&s, "profgrab: file-00: gitaly: heap: 0 B in 0s\nprofgrab: file-00: gitaly: heap: it is busy\n"
+             "profgrab: file-00: gitaly: heap: again\n"
+             "profgrab: file-00: gitaly: allocs: 0 B in 0s\nprofgrab: file-00: gitaly: allocs: it is busy\n"
+             "profgrab: file-01: gitaly: heap: 0 B in 0s\nprofgrab: file-01: gitaly: heap: it is busy\n"
+             "profgrab: file-01: gitaly: heap: again\n"
+             "profgrab: file-01: gitaly: allocs: 0 B in 0s\nprofgrab: file-01: gitaly: allocs: it is busy\n");
+    show_release(&s);
+}
+
 static void quiet_says_errors_with_their_hints(void **state)
 {
     (void)state;
@@ -422,6 +448,7 @@ int main(void)
         cmocka_unit_test(waiting),
         cmocka_unit_test(a_cost_is_said_once_before),
         cmocka_unit_test(notes_are_for_the_verbose),
+        cmocka_unit_test(a_finding_on_the_service_is_printed_once),
         cmocka_unit_test(quiet_says_errors_with_their_hints),
         cmocka_unit_test(steps),
         cmocka_unit_test(pauses_for_a_question),
