@@ -226,7 +226,7 @@ static void a_link_at_the_end_is_not_followed(void **state)
     }
 }
 
-static void paths_of_another_form_are_refused(void **state)
+static void absolute_and_parent_paths_are_refused(void **state)
 {
     static const char *const paths[] = {
         "/etc/passwd", "../outside/precious", "a/../../outside/precious", "./own", "a//b", "own/", ".", "..",
@@ -248,7 +248,7 @@ static void paths_of_another_form_are_refused(void **state)
     world_close(&w);
 }
 
-static void what_is_no_regular_file_is_not_opened(void **state)
+static void only_regular_files_are_opened(void **state)
 {
     struct world w;
     struct err err = ERR_INIT;
@@ -281,7 +281,7 @@ static void what_is_no_regular_file_is_not_opened(void **state)
 /* ---- what is made ---------------------------------------------------------------------------------------
  */
 
-static void made_and_read(void **state)
+static void a_written_file_is_read_back(void **state)
 {
     static const mode_t masks[] = {0, 022, 0777};
     for (size_t i = 0; i < 6; i++) {
@@ -429,7 +429,7 @@ static void temporary_files(void **state)
 /* ---- trees ----------------------------------------------------------------------------------------------
  */
 
-static void removal_stays_inside(void **state)
+static void removal_follows_no_link(void **state)
 {
     for (int by_steps = 0; by_steps < 2; by_steps++) {
         struct world w;
@@ -467,7 +467,7 @@ static int meet(void *ctx, const char *path, const struct stat *st, struct err *
     return m->stop && strcmp(path, m->stop) == 0 ? err_set(err, ERR_FAILED, "stopped") : 0;
 }
 
-static void a_walk_sees_all_and_has_bounds(void **state)
+static void a_walk_lists_every_entry_up_to_its_limits(void **state)
 {
     struct world w;
     struct err err = ERR_INIT;
@@ -515,7 +515,7 @@ static int refuse_openat2(int number)
 }
 
 /* In a process of its own, which the filter ends with. */
-static void a_kernel_that_refuses_openat2(void **state)
+static void a_kernel_without_openat2_is_supported(void **state)
 {
     static const int numbers[] = {ENOSYS, EPERM};
     for (size_t i = 0; i < 2; i++) {
@@ -545,16 +545,16 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SCRATCH(no_operation_goes_through_a_link),
         SCRATCH(a_link_at_the_end_is_not_followed),
-        SCRATCH(paths_of_another_form_are_refused),
-        SCRATCH(what_is_no_regular_file_is_not_opened),
-        SCRATCH(made_and_read),
+        SCRATCH(absolute_and_parent_paths_are_refused),
+        SCRATCH(only_regular_files_are_opened),
+        SCRATCH(a_written_file_is_read_back),
         SCRATCH(reading_has_a_limit),
         SCRATCH(renaming),
         SCRATCH(nameless_files),
         SCRATCH(temporary_files),
-        SCRATCH(removal_stays_inside),
-        SCRATCH(a_walk_sees_all_and_has_bounds),
-        SCRATCH(a_kernel_that_refuses_openat2),
+        SCRATCH(removal_follows_no_link),
+        SCRATCH(a_walk_lists_every_entry_up_to_its_limits),
+        SCRATCH(a_kernel_without_openat2_is_supported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -256,7 +256,7 @@ static bool rings(int fd)
 }
 
 /* Also by so much that no more goes in. */
-static void rung_until_drained(void **state)
+static void a_rung_pipe_is_readable_until_it_is_drained(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -273,7 +273,7 @@ static void rung_until_drained(void **state)
 }
 
 /* A path that fills it to the last byte but the NUL, and one byte more. */
-static void paths_of_sockets(void **state)
+static void paths_of_sockets_have_a_maximum_length(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -302,7 +302,7 @@ static void *note_mask(void *ctx)
     return NULL;
 }
 
-static void threads_take_no_signals(void **state)
+static void threads_receive_no_signals(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -332,9 +332,9 @@ int main(void)
         cmocka_unit_test(a_write_can_be_cancelled),
         cmocka_unit_test(everything_is_read),
         cmocka_unit_test(modes_change_back),
-        cmocka_unit_test(rung_until_drained),
-        cmocka_unit_test(paths_of_sockets),
-        cmocka_unit_test(threads_take_no_signals),
+        cmocka_unit_test(a_rung_pipe_is_readable_until_it_is_drained),
+        cmocka_unit_test(paths_of_sockets_have_a_maximum_length),
+        cmocka_unit_test(threads_receive_no_signals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

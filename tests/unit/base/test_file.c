@@ -55,7 +55,7 @@ static void modes_under_every_umask(void **state)
     }
 }
 
-static void a_taken_name_stays(void **state)
+static void an_existing_file_is_not_replaced(void **state)
 {
     struct err err = ERR_INIT;
     char *path = scratch_file(*state, "taken", "old", 3);
@@ -95,7 +95,7 @@ static void writing_replaces_the_file(void **state)
     free(path);
 }
 
-static void writing_fails_without_a_trace(void **state)
+static void failed_writing_leaves_no_file(void **state)
 {
     struct err err = ERR_INIT;
     char *dir = text_of("%s/dir", (char *)*state), *inside = text_of("%s/dir/x", (char *)*state);
@@ -216,7 +216,7 @@ static void removal_does_not_follow_links(void **state)
 }
 
 /* Through links of the user's own, unlike base/beneath.h. */
-static void directories_above_are_made(void **state)
+static void missing_parent_directories_are_made(void **state)
 {
     struct err err = ERR_INIT;
     char *deep = text_of("%s/x/yy/zzz", (char *)*state), *slashes = text_of("%s//x/yy/", (char *)*state);
@@ -320,14 +320,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCRATCH(modes_under_every_umask),
-        SCRATCH(a_taken_name_stays),
+        SCRATCH(an_existing_file_is_not_replaced),
         SCRATCH(writing_replaces_the_file),
-        SCRATCH(writing_fails_without_a_trace),
+        SCRATCH(failed_writing_leaves_no_file),
         SCRATCH(reading_has_a_limit),
         SCRATCH(only_regular_files_are_opened),
         SCRATCH(descriptors_close_on_exec),
         SCRATCH(removal_does_not_follow_links),
-        SCRATCH(directories_above_are_made),
+        SCRATCH(missing_parent_directories_are_made),
         SCRATCH(drafts),
         cmocka_unit_test(paths),
         cmocka_unit_test(home_is_expanded),

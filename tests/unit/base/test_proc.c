@@ -102,7 +102,7 @@ static void too_much_output_is_refused(void **state)
     }
 }
 
-static void time_runs_out(void **state)
+static void a_deadline_ends_a_program(void **state)
 {
     (void)state;
     static const char *const scripts[] = {"exec sleep 100", "sleep 100 & wait",
@@ -143,7 +143,7 @@ static bool runs(pid_t pid)
     return there;
 }
 
-static void grandchildren_end_too(void **state)
+static void grandchildren_are_killed_too(void **state)
 {
     struct proc_result r;
     struct err err = ERR_INIT;
@@ -170,7 +170,7 @@ static void *cancel_soon(void *ctx)
     return NULL;
 }
 
-static void it_can_be_cancelled(void **state)
+static void a_program_can_be_cancelled(void **state)
 {
     (void)state;
     static const char *const scripts[] = {"exec sleep 100", "exec >&- 2>&-; exec sleep 100"};
@@ -234,7 +234,7 @@ static unsigned long long mask_of(const char *status, const char *name)
     return strtoull(line + strlen(name), NULL, 16);
 }
 
-static void signals_are_as_by_default(void **state)
+static void signals_have_their_defaults(void **state)
 {
     (void)state;
     sigset_t all, before;
@@ -255,7 +255,7 @@ static void signals_are_as_by_default(void **state)
     buf_release(&out);
 }
 
-static void a_child_beside_us(void **state)
+static void a_child_runs_in_parallel(void **state)
 {
     (void)state;
     int pair[2];
@@ -293,7 +293,7 @@ static void a_stubborn_child_is_killed(void **state)
     assert_int_equal(proc_end(pid), 5);
 }
 
-static void further_variables(void **state)
+static void variables_are_added_to_the_environment(void **state)
 {
     char *path = text_of("%s/said", (char *)*state);
     char *script =
@@ -320,7 +320,7 @@ static void further_variables(void **state)
 }
 
 /* Who ends the one ends the other. */
-static void in_the_group_of_another(void **state)
+static void a_child_joins_the_group_of_another(void **state)
 {
     (void)state;
     pid_t first = -1, second = -1;
@@ -338,7 +338,7 @@ static void in_the_group_of_another(void **state)
     assert_int_equal(proc_end(second), 128 + SIGTERM);
 }
 
-static void it_is_seen_to_have_ended(void **state)
+static void the_end_of_a_child_is_detected(void **state)
 {
     (void)state;
     pid_t pid = -1;
@@ -385,7 +385,7 @@ static void note_it(int number)
     (void)number;
 }
 
-static void a_copy_leaves_us_alone(void **state)
+static void a_fork_does_not_change_its_parent(void **state)
 {
     (void)state;
     struct sigaction before, after, act = {.sa_handler = note_it};
@@ -415,7 +415,7 @@ static int make_more_room_than_there_is(void *ctx)
 }
 
 /* They are for us alone: a child has what we were started with, if only a moment after it has begun. */
-static void more_descriptors(void **state)
+static void further_descriptors_are_inherited(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -464,7 +464,7 @@ static int say_too_much(void *ctx, struct buf *ret, struct err *err)
     return 0;
 }
 
-static void a_confined_copy_answers(void **state)
+static void a_confined_child_returns_its_result(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -518,7 +518,7 @@ static int be_killed(void *ctx, struct buf *ret, struct err *err)
     return 0;
 }
 
-static void a_confined_copy_has_limits(void **state)
+static void a_confined_child_has_limits(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -563,7 +563,7 @@ static int look_around(void *ctx, struct buf *ret, struct err *err)
 }
 
 #ifdef __linux__
-static void a_confined_copy_has_nothing_else(void **state)
+static void a_confined_child_has_no_other_descriptors(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -595,7 +595,7 @@ static int run_one_that_is_interrupted(void *ctx)
 }
 
 /* A handler here has been called by the terminal already; without one, this process ends as the copy did. */
-static void what_interrupts_the_copy_interrupts_us(void **state)
+static void a_signal_to_the_child_interrupts_the_parent(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -668,25 +668,25 @@ int main(void)
         cmocka_unit_test(arguments_are_not_for_a_shell),
         cmocka_unit_test(much_output_is_whole),
         cmocka_unit_test(too_much_output_is_refused),
-        cmocka_unit_test(time_runs_out),
-        SCRATCH(grandchildren_end_too),
-        cmocka_unit_test(it_can_be_cancelled),
+        cmocka_unit_test(a_deadline_ends_a_program),
+        SCRATCH(grandchildren_are_killed_too),
+        cmocka_unit_test(a_program_can_be_cancelled),
         SCRATCH(a_missing_program),
         cmocka_unit_test(no_descriptor_is_inherited),
-        cmocka_unit_test(signals_are_as_by_default),
-        cmocka_unit_test(a_child_beside_us),
+        cmocka_unit_test(signals_have_their_defaults),
+        cmocka_unit_test(a_child_runs_in_parallel),
         SCRATCH(a_stubborn_child_is_killed),
-        SCRATCH(further_variables),
-        cmocka_unit_test(it_is_seen_to_have_ended),
-        cmocka_unit_test(in_the_group_of_another),
-        cmocka_unit_test(a_copy_leaves_us_alone),
-        cmocka_unit_test(more_descriptors),
-        cmocka_unit_test(a_confined_copy_answers),
-        cmocka_unit_test(a_confined_copy_has_limits),
+        SCRATCH(variables_are_added_to_the_environment),
+        cmocka_unit_test(the_end_of_a_child_is_detected),
+        cmocka_unit_test(a_child_joins_the_group_of_another),
+        cmocka_unit_test(a_fork_does_not_change_its_parent),
+        cmocka_unit_test(further_descriptors_are_inherited),
+        cmocka_unit_test(a_confined_child_returns_its_result),
+        cmocka_unit_test(a_confined_child_has_limits),
 #ifdef __linux__
-        cmocka_unit_test(a_confined_copy_has_nothing_else),
+        cmocka_unit_test(a_confined_child_has_no_other_descriptors),
 #endif
-        cmocka_unit_test(what_interrupts_the_copy_interrupts_us),
+        cmocka_unit_test(a_signal_to_the_child_interrupts_the_parent),
         cmocka_unit_test(a_program_has_limits),
         cmocka_unit_test(this_process_has_a_limit_of_memory),
     };

@@ -113,7 +113,7 @@ static char *letters(size_t n)
     return text;
 }
 
-static void as_long_as_there_is_room(void **state)
+static void a_secret_has_a_maximum_length(void **state)
 {
     char *most = letters(SECRET_MAX - 1), *more = letters(SECRET_MAX);
     char *path = scratch_file(*state, "most", most, SECRET_MAX - 1), *msg = NULL;
@@ -186,7 +186,7 @@ static void files_of_others_are_refused(void **state)
     free(path);
 }
 
-static void what_is_no_file_is_refused(void **state)
+static void only_regular_files_are_read(void **state)
 {
     char *missing = file_join(*state, "missing"), *pipe = file_join(*state, "pipe");
     char *msg = text_of("cannot open %s: No such file or directory", missing);
@@ -247,7 +247,7 @@ static void a_command_can_be_ended(void **state)
 }
 
 /* Every kind of failure that has the secret at hand, and no word of it in the error. */
-static void no_error_holds_the_secret(void **state)
+static void no_error_contains_the_secret(void **state)
 {
     static const char token[] = "hunter2hunter2";
     char *path = scratch_file(*state, "token", "hunter2hunter2\nx", 16);
@@ -345,7 +345,7 @@ static void wiped(void **state)
     assert_memory_equal(&s, &nothing, sizeof s);
 }
 
-static void nowhere(void **state)
+static void a_missing_variable_file_or_command_is_an_error(void **state)
 {
     (void)state;
     is_refused(SECRET_NONE, "", "nothing says where the secret is", "");
@@ -443,7 +443,7 @@ static void long_lines(void **state)
     }
 }
 
-static void whose_file(void **state)
+static void a_file_of_another_user_is_refused(void **state)
 {
     char *path = scratch_file(*state, "line", "x\n", 2), *fifo = file_join(*state, "fifo");
     assert_int_equal(chmod(path, 0640), 0);
@@ -470,22 +470,22 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(from_the_environment),
         cmocka_unit_test(only_one_visible_line),
-        SCRATCH(as_long_as_there_is_room),
+        SCRATCH(a_secret_has_a_maximum_length),
         SCRATCH(from_a_file),
         SCRATCH(files_of_others_are_refused),
-        SCRATCH(what_is_no_file_is_refused),
+        SCRATCH(only_regular_files_are_read),
         cmocka_unit_test(from_a_command),
         cmocka_unit_test(a_command_can_be_ended),
-        SCRATCH(no_error_holds_the_secret),
+        SCRATCH(no_error_contains_the_secret),
 #if defined(__linux__) && !defined(UNDER_SANITIZER)
         SCRATCH(no_copy_is_left),
 #endif
         cmocka_unit_test(wiped),
-        cmocka_unit_test(nowhere),
+        cmocka_unit_test(a_missing_variable_file_or_command_is_an_error),
         cmocka_unit_test(the_process_is_protected),
         cmocka_unit_test_setup_teardown(first_lines, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(long_lines, scratch_setup, scratch_teardown),
-        cmocka_unit_test_setup_teardown(whose_file, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(a_file_of_another_user_is_refused, scratch_setup, scratch_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,7 +83,7 @@ static void round_trip_under_a_closed_umask(void **state)
 }
 
 /* What tar(1) and others see: owners, modes, and no time in the gzip header. */
-static void headers_say_little(void **state)
+static void headers_name_no_user(void **state)
 {
     char *path = packed(*state);
     struct archive *a = archive_read_new();
@@ -268,7 +268,7 @@ static void an_existing_bundle_is_never_overwritten(void **state)
     free(output);
 }
 
-static void a_default_name_taken_meanwhile(void **state)
+static void a_default_name_taken_during_the_run_gets_a_number(void **state)
 {
     const char *dir = *state;
     struct capture c;
@@ -284,7 +284,7 @@ static void a_default_name_taken_meanwhile(void **state)
     free(want);
 }
 
-static void files_must_be_what_the_manifest_says(void **state)
+static void files_must_match_the_manifest(void **state)
 {
     const char *dir = *state;
     struct capture c;
@@ -302,7 +302,7 @@ static void files_must_be_what_the_manifest_says(void **state)
 
 /* The directory of a host made a link once the work directory is open: nothing of what it leads to is read,
  * though it holds the very files. */
-static void a_link_put_in_place_is_not_packed(void **state)
+static void a_link_in_place_of_a_file_is_not_packed(void **state)
 {
     const char *dir = *state;
     struct capture c;
@@ -441,15 +441,15 @@ int main(void)
         SCRATCH(round_trip),
         SCRATCH(round_trip_under_an_open_umask),
         SCRATCH(round_trip_under_a_closed_umask),
-        SCRATCH(headers_say_little),
+        SCRATCH(headers_name_no_user),
         SCRATCH(members_are_chosen),
         SCRATCH(extraction_is_bounded),
         SCRATCH(extraction_overwrites_nothing),
         SCRATCH(a_full_disk_loses_nothing),
         SCRATCH(an_existing_bundle_is_never_overwritten),
-        SCRATCH(a_default_name_taken_meanwhile),
-        SCRATCH(files_must_be_what_the_manifest_says),
-        SCRATCH(a_link_put_in_place_is_not_packed),
+        SCRATCH(a_default_name_taken_during_the_run_gets_a_number),
+        SCRATCH(files_must_match_the_manifest),
+        SCRATCH(a_link_in_place_of_a_file_is_not_packed),
         SCRATCH(a_file_that_shrinks_while_it_is_packed),
         SCRATCH(tampering_is_found),
     };

@@ -132,7 +132,7 @@ static void files_with_holes(void **state)
 }
 
 /* Files that pretend to be directories, and directories nobody announced. */
-static void odd_but_harmless_members(void **state)
+static void unusual_but_harmless_members_are_accepted(void **state)
 {
     const char *dir = *state;
     static const struct tarball under_a_file[] = {
@@ -433,7 +433,7 @@ static void too_many_directories(void **state)
 
 /* A GNU sparse map puts the one byte of a file behind eight gigabytes of nothing. The file's stated size is
  * one byte, so that libarchive does not report the map. */
-static void holes_behind_the_size(void **state)
+static void holes_after_the_size_are_refused(void **state)
 {
     const char *dir = *state;
     enum { MANIFEST_AT = 512, FILE_AT = 1024, DATA_AT = 1536, SIZE = 4096 };
@@ -481,9 +481,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SCRATCH(hostile_members),
         SCRATCH(files_with_holes),
-        SCRATCH(holes_behind_the_size),
+        SCRATCH(holes_after_the_size_are_refused),
         SCRATCH(too_many_directories),
-        SCRATCH(odd_but_harmless_members),
+        SCRATCH(unusual_but_harmless_members_are_accepted),
         SCRATCH(hostile_manifests),
         SCRATCH(not_a_bundle),
         SCRATCH(cut_anywhere),

@@ -277,7 +277,7 @@ static void requests_without_a_file(void **state)
 }
 
 /* A command line that was asked for by its path has arguments too, and keeps the NULs between them. */
-static void a_command_line_by_its_path(void **state)
+static void a_command_line_is_found_by_its_path(void **state)
 {
     struct capture w;
     char *top = NULL;
@@ -377,7 +377,7 @@ static char *a_stubborn_bundle(const char *dir)
 
 /* What nothing looked into goes as it was, and the copy says so and why; the rest is redacted all the same.
  */
-static void what_is_not_searched(void **state)
+static void members_that_are_not_searched_are_listed(void **state)
 {
     static const char *const want[][2] = {
         {"file-03/gitaly/trace.out", "an execution trace"},
@@ -461,7 +461,7 @@ static void judged(const char *path, const char *allowed, enum bundle_signature 
     bundle_summary_release(&s);
 }
 
-static void who_signed(void **state)
+static void the_copy_names_its_signer(void **state)
 {
     const char *dir = *state;
     free(a_bundle(dir));
@@ -523,7 +523,7 @@ static char *member(const char *dir, const char *bundle, const char *name)
     return buf_take(&b);
 }
 
-static void meddling(void **state)
+static void a_bundle_changed_during_the_copy_is_refused(void **state)
 {
     const char *dir = *state;
     free(a_bundle(dir));
@@ -734,13 +734,13 @@ int main(void)
         cmocka_unit_test(searching_a_manifest_can_be_cancelled),
         cmocka_unit_test(requests_without_a_file),
         cmocka_unit_test(every_key_is_scrubbed),
-        SCRATCH(a_command_line_by_its_path),
+        SCRATCH(a_command_line_is_found_by_its_path),
         SCRATCH(names),
         SCRATCH(redaction),
         SCRATCH(repeated_words),
-        SCRATCH(what_is_not_searched),
-        SCRATCH(who_signed),
-        SCRATCH(meddling),
+        SCRATCH(members_that_are_not_searched_are_listed),
+        SCRATCH(the_copy_names_its_signer),
+        SCRATCH(a_bundle_changed_during_the_copy_is_refused),
         SCRATCH(encrypted),
         SCRATCH(time_is_bounded),
         SCRATCH(refusals),

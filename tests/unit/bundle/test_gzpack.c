@@ -92,7 +92,7 @@ static void lengths(void **state)
 }
 
 /* Text between what cannot shrink: matches never reach back across a stored block. */
-static void in_turn(void **state)
+static void pieces_are_compressed_in_order(void **state)
 {
     unsigned char *p = malloc(ROOM);
     struct buf packed;
@@ -114,7 +114,7 @@ static void in_turn(void **state)
 }
 
 /* However well it shrinks, no reader finds that it inflates to more than it may. */
-static void what_shrinks_too_well(void **state)
+static void highly_compressible_data_stays_below_the_limit(void **state)
 {
     enum { MIB = 1 << 20, PIECES = 400 };
     static unsigned char zeros[MIB];
@@ -210,7 +210,7 @@ static int take_some(void *ctx, const void *p, size_t n, struct err *err)
 }
 
 /* A sink that fails ends it, whatever was being written. */
-static void no_room(void **state)
+static void a_full_disk_is_an_error(void **state)
 {
     unsigned char *p = malloc(ROOM);
     (void)state;
@@ -238,12 +238,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lengths),
-        cmocka_unit_test(in_turn),
+        cmocka_unit_test(pieces_are_compressed_in_order),
         cmocka_unit_test(stored),
         cmocka_unit_test(deflated),
         cmocka_unit_test(repeatable),
-        cmocka_unit_test(no_room),
-        cmocka_unit_test(what_shrinks_too_well),
+        cmocka_unit_test(a_full_disk_is_an_error),
+        cmocka_unit_test(highly_compressible_data_stays_below_the_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -244,7 +244,7 @@ static void hostile_strings_never_fail(void **state)
     manifest_free(m);
 }
 
-static void records_must_fit_together(void **state)
+static void records_must_be_consistent(void **state)
 {
     (void)state;
     struct manifest *m = full_manifest();
@@ -419,7 +419,7 @@ static void the_readme_of_a_foreign_manifest(void **state)
 }
 
 /* What reads well under `less` too, and once. */
-static void the_readme_says_nothing_twice(void **state)
+static void the_readme_repeats_nothing(void **state)
 {
     (void)state;
     static const char two_heaps[] = HEAD
@@ -479,7 +479,7 @@ static json_t *manifest_of(size_t n_files)
     return root;
 }
 
-static void never_printed_what_cannot_be_read(void **state)
+static void a_printed_manifest_can_be_loaded(void **state)
 {
     (void)state;
     const size_t n[] = {ITEMS_MAX_MEMORY / 300, ITEMS_MAX_MEMORY / 240};
@@ -501,7 +501,7 @@ static void never_printed_what_cannot_be_read(void **state)
     }
 }
 
-static void room_for_a_run(void **state)
+static void a_manifest_has_space_for_a_whole_run(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -644,7 +644,7 @@ static char *keys_of(const struct manifest *m)
 }
 
 /* A deadline that was reached is not that of whoever goes on; profiles that were in step still are. */
-static void each_run_says_how_it_went(void **state)
+static void each_run_has_its_result(void **state)
 {
     (void)state;
     static const struct {
@@ -680,7 +680,7 @@ static void each_run_says_how_it_went(void **state)
     manifest_free(m);
 }
 
-static void what_was_asked_for(void **state)
+static void the_request_is_recorded(void **state)
 {
     (void)state;
     struct manifest *m = full_manifest();
@@ -712,7 +712,7 @@ static void what_was_asked_for(void **state)
 }
 
 /* A host that was down, a service planned anew, an item that came: in the place of what is known of them. */
-static void what_is_added_takes_its_place(void **state)
+static void added_records_replace_loaded_ones(void **state)
 {
     (void)state;
     static const struct manifest_planned planned[] = {{"cpu", "30s", 0}, {"heap", NULL, 0}};
@@ -778,7 +778,7 @@ static void same_but_error(json_t *before, const char *error, const json_t *now)
 }
 
 /* Down, or interrupted before they were opened: how the good files came is not lost. */
-static void what_failed_again_keeps_what_it_has(void **state)
+static void an_item_that_failed_again_keeps_its_file(void **state)
 {
     (void)state;
     const struct manifest_host down = {
@@ -859,7 +859,7 @@ static void says(const struct manifest *m, const char *what, bool expected)
     json_decref(root);
 }
 
-static void the_later_one_of_a_pair_is_called_so(void **state)
+static void the_second_item_of_a_pair_is_marked(void **state)
 {
     (void)state;
     struct manifest *m = full_manifest();
@@ -909,7 +909,7 @@ static struct manifest *half_a_host(void)
 }
 
 /* What counts is what is there, not what became of the last try. */
-static void what_has_all_has_no_error(void **state)
+static void a_complete_target_has_no_error(void **state)
 {
     (void)state;
     const struct manifest_item heap = {
@@ -953,7 +953,7 @@ static void what_has_all_has_no_error(void **state)
     "{\"kind\": \"heap\", \"status\": \"ok\", \"bytes\": 1, \"sha256\": \"" SHA_A "\", \"file\": \"" path    \
     "\"}"
 
-static void what_is_not_loaded(void **state)
+static void invalid_manifests_are_not_loaded(void **state)
 {
     (void)state;
     static const struct {
@@ -1154,7 +1154,7 @@ static void files_that_changed(void **state)
 }
 
 /* What a disk or a server does not show now may be as good as ever; what is not there, is not. */
-static void files_that_cannot_be_looked_at(void **state)
+static void unreadable_files_are_reported(void **state)
 {
     static const struct {
         const char *file, *msg; /* NULL: it is missing */
@@ -1190,7 +1190,7 @@ static void files_that_cannot_be_looked_at(void **state)
 #define SCRATCH(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
 
 /* Hosts and services come as they are ready, and stand as they were asked for; others behind them. */
-static void in_the_order_asked_for(void **state)
+static void items_are_in_the_requested_order(void **state)
 {
     static const char *const came[][2] = {{"c", "x"}, {"extra", "x"}, {"a", "y"},
                                           {"a", "z"}, {"a", "x"},     {"b", "x"}};
@@ -1320,29 +1320,29 @@ int main(void)
         SCRATCH(the_smallest_manifest),
         cmocka_unit_test(the_readme),
         SCRATCH(hostile_strings_never_fail),
-        cmocka_unit_test(records_must_fit_together),
+        cmocka_unit_test(records_must_be_consistent),
         cmocka_unit_test(paths),
         cmocka_unit_test(foreign_manifests),
         cmocka_unit_test(the_readme_of_a_foreign_manifest),
-        cmocka_unit_test(the_readme_says_nothing_twice),
+        cmocka_unit_test(the_readme_repeats_nothing),
         cmocka_unit_test(too_many_values),
-        cmocka_unit_test(never_printed_what_cannot_be_read),
-        cmocka_unit_test(room_for_a_run),
+        cmocka_unit_test(a_printed_manifest_can_be_loaded),
+        cmocka_unit_test(a_manifest_has_space_for_a_whole_run),
         cmocka_unit_test(cut_and_flipped_everywhere),
         cmocka_unit_test(loaded_is_what_was_saved),
-        cmocka_unit_test(each_run_says_how_it_went),
-        cmocka_unit_test(what_was_asked_for),
-        cmocka_unit_test(what_is_added_takes_its_place),
-        cmocka_unit_test(what_failed_again_keeps_what_it_has),
+        cmocka_unit_test(each_run_has_its_result),
+        cmocka_unit_test(the_request_is_recorded),
+        cmocka_unit_test(added_records_replace_loaded_ones),
+        cmocka_unit_test(an_item_that_failed_again_keeps_its_file),
         cmocka_unit_test(verdicts_of_a_host_are_kept_by_rule),
-        cmocka_unit_test(what_has_all_has_no_error),
-        cmocka_unit_test(the_later_one_of_a_pair_is_called_so),
-        cmocka_unit_test(what_is_not_loaded),
+        cmocka_unit_test(a_complete_target_has_no_error),
+        cmocka_unit_test(the_second_item_of_a_pair_is_marked),
+        cmocka_unit_test(invalid_manifests_are_not_loaded),
         cmocka_unit_test(targets_are_grouped_each_once),
         cmocka_unit_test(loaded_cut_and_flipped_everywhere),
-        cmocka_unit_test(in_the_order_asked_for),
+        cmocka_unit_test(items_are_in_the_requested_order),
         SCRATCH(files_that_changed),
-        SCRATCH(files_that_cannot_be_looked_at),
+        SCRATCH(unreadable_files_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

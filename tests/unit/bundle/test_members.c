@@ -151,7 +151,7 @@ static void large_members_take_few_passes_in_any_order(void **state)
     free(path);
 }
 
-static void one_larger_than_what_may_wait(void **state)
+static void a_member_larger_than_the_waiting_memory(void **state)
 {
     char *path = make_bundle(*state, 3, BUNDLE_AHEAD_MAX + 1);
     assert_in_range(passes_of(path, (size_t[]){2, 1, 0, 1}, 4, BUNDLE_AHEAD_MAX + 1), 2, 4);
@@ -159,7 +159,7 @@ static void one_larger_than_what_may_wait(void **state)
     free(path);
 }
 
-static void members_that_are_not_there_take_one_pass(void **state)
+static void missing_members_take_one_pass(void **state)
 {
     size_t numbers[MOST];
     char *path = make_bundle(*state, 10, 100);
@@ -176,7 +176,7 @@ static void members_that_are_not_there_take_one_pass(void **state)
     free(path);
 }
 
-static void places_that_are_left_out(void **state)
+static void members_out_of_order_take_a_pass_each(void **state)
 {
     char *path = make_bundle(*state, 10, 100);
     struct bundle_members *m = want(path, (size_t[]){9, 1, 2, 9, 3}, 5);
@@ -194,7 +194,7 @@ static void places_that_are_left_out(void **state)
     free(path);
 }
 
-static void one_that_is_too_large(void **state)
+static void a_member_that_is_too_large(void **state)
 {
     struct bundle_wanted wanted = {.most = 99};
     struct bundle_members *m = NULL;
@@ -257,10 +257,10 @@ int main(void)
         SCRATCH(small_members_take_one_pass_in_any_order),
         SCRATCH(large_members_take_one_pass_in_the_archives_order),
         SCRATCH(large_members_take_few_passes_in_any_order),
-        SCRATCH(one_larger_than_what_may_wait),
-        SCRATCH(members_that_are_not_there_take_one_pass),
-        SCRATCH(places_that_are_left_out),
-        SCRATCH(one_that_is_too_large),
+        SCRATCH(a_member_larger_than_the_waiting_memory),
+        SCRATCH(missing_members_take_one_pass),
+        SCRATCH(members_out_of_order_take_a_pass_each),
+        SCRATCH(a_member_that_is_too_large),
         SCRATCH(a_damaged_archive),
         SCRATCH(no_bundle),
     };

@@ -160,7 +160,7 @@ static void missing_directories_are_made(void **state)
     free(output);
 }
 
-static void places_that_cannot_be(void **state)
+static void impossible_places_are_refused(void **state)
 {
     const char *dir = *state;
     char *output = file_join(dir, "nowhere"), *file = scratch_file(dir, "file", "x", 1);
@@ -187,7 +187,7 @@ static void places_that_cannot_be(void **state)
     free(file);
 }
 
-static void names_that_cannot_be(void **state)
+static void impossible_names_are_refused(void **state)
 {
     const char *dir = *state;
     const char *const names[] = {".tar.gz", "a b.tar.gz", "-x.tar.gz", ".x.tar.gz", "\xc3\xa4.tar.gz"};
@@ -275,7 +275,7 @@ static int reopen(const char *path, struct workdir **ret, struct err *err)
     return rc;
 }
 
-static void it_is_locked_while_it_is_used(void **state)
+static void a_work_directory_is_locked_during_use(void **state)
 {
     struct workdir *w = make(*state), *again = NULL;
     struct err err = ERR_INIT;
@@ -329,7 +329,7 @@ static void refuse_open(const char *path, const char *why)
     assert_non_null(strstr(err.msg, why));
 }
 
-static void what_is_no_work_directory(void **state)
+static void other_directories_are_refused(void **state)
 {
     const char *dir = *state;
     refuse_open(dir, "is no work directory of profgrab: it is not called NAME.partial");
@@ -364,7 +364,7 @@ static void put_names(const char *work, const char *dir, int n, bool outside)
     free(first);
 }
 
-static void no_entry_of_ours(void **state)
+static void foreign_entries_are_refused(void **state)
 {
     const char *dir = *state;
     char *path = file_join(dir, "x.partial"), *deep = file_join(path, "host/service"), *entry = NULL;
@@ -477,7 +477,7 @@ static void beside(const char *bundle, const char *output, const char *want)
     workdir_free(w);
 }
 
-static void another_one_beside_a_bundle(void **state)
+static void a_bundle_gets_a_work_directory_beside_it(void **state)
 {
     const char *dir = *state;
     char *a = scratch_file(dir, "a.tar.gz", "x", 1), *a2 = file_join(dir, "a-2.tar.gz");
@@ -502,24 +502,15 @@ static void another_one_beside_a_bundle(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH(default_name_in_a_directory),
-        SCRATCH(default_name_in_the_working_directory),
-        SCRATCH(taken_default_names_get_numbers),
-        SCRATCH(taken_chosen_names_are_refused),
-        SCRATCH(missing_directories_are_made),
-        SCRATCH(created_directories_are_removed_if_empty),
-        SCRATCH(places_that_cannot_be),
-        SCRATCH(names_that_cannot_be),
-        SCRATCH(an_unwritable_directory_is_named),
-        SCRATCH(the_umask_does_not_matter),
-        SCRATCH(names_are_locked_between_processes),
-        SCRATCH(it_is_locked_while_it_is_used),
-        SCRATCH(the_lock_ends_with_its_process),
-        SCRATCH(what_is_no_work_directory),
-        SCRATCH(no_entry_of_ours),
-        SCRATCH(a_work_directory_is_bounded),
-        SCRATCH(sparse_files_are_bounded),
-        SCRATCH(another_one_beside_a_bundle),
+        SCRATCH(default_name_in_a_directory),        SCRATCH(default_name_in_the_working_directory),
+        SCRATCH(taken_default_names_get_numbers),    SCRATCH(taken_chosen_names_are_refused),
+        SCRATCH(missing_directories_are_made),       SCRATCH(created_directories_are_removed_if_empty),
+        SCRATCH(impossible_places_are_refused),      SCRATCH(impossible_names_are_refused),
+        SCRATCH(an_unwritable_directory_is_named),   SCRATCH(the_umask_does_not_matter),
+        SCRATCH(names_are_locked_between_processes), SCRATCH(a_work_directory_is_locked_during_use),
+        SCRATCH(the_lock_ends_with_its_process),     SCRATCH(other_directories_are_refused),
+        SCRATCH(foreign_entries_are_refused),        SCRATCH(a_work_directory_is_bounded),
+        SCRATCH(sparse_files_are_bounded),           SCRATCH(a_bundle_gets_a_work_directory_beside_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -307,7 +307,7 @@ static void two_captures_at_once_and_one_is_cancelled_alone(void **state)
     free(services);
 }
 
-static void nothing_collected_leaves_nothing(void **state)
+static void a_capture_without_items_leaves_no_file(void **state)
 {
     struct server server;
     struct session s;
@@ -349,7 +349,7 @@ static void without_an_observer(void **state)
     free(services);
 }
 
-static void a_capture_that_cannot_begin_says_why(void **state)
+static void a_capture_that_cannot_begin_has_an_error(void **state)
 {
     struct server server;
     struct session s;
@@ -454,8 +454,8 @@ static int release_libraries(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH(two_captures_at_once_and_one_is_cancelled_alone), SCRATCH(nothing_collected_leaves_nothing),
-        SCRATCH(without_an_observer), SCRATCH(a_capture_that_cannot_begin_says_why),
-        SCRATCH(a_slow_disk_delays_no_other_item)};
+        SCRATCH(two_captures_at_once_and_one_is_cancelled_alone),
+        SCRATCH(a_capture_without_items_leaves_no_file), SCRATCH(without_an_observer),
+        SCRATCH(a_capture_that_cannot_begin_has_an_error), SCRATCH(a_slow_disk_delays_no_other_item)};
     return cmocka_run_group_tests(tests, init_libraries, release_libraries);
 }

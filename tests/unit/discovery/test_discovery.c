@@ -97,7 +97,7 @@ static void prometheus(void **state)
          "(job \"a?[31mb\": \"http://h h:1/\" is no address)");
 }
 
-static void prometheus_that_is_none(void **state)
+static void answers_that_are_not_prometheus(void **state)
 {
     (void)state;
     fails(SOURCE_PROMETHEUS, "<!DOCTYPE html>", "it is a page of HTML or XML, not JSON");
@@ -174,7 +174,7 @@ static void star(void *ctx, char *text)
 }
 
 /* However long a text is, it is masked before it is cut or refused. */
-static void masked(void **state)
+static void secrets_are_masked_in_errors(void **state)
 {
     (void)state;
     char *secret = text_of("%0500d", 7);
@@ -283,7 +283,7 @@ static void labels_are_bounded(void **state)
     discovered_release(&f);
 }
 
-static void written_and_read_again(void **state)
+static void a_cached_answer_is_read_back(void **state)
 {
     (void)state;
     struct discovered f = {0}, again = {0};
@@ -315,7 +315,7 @@ static void take_spoiled(void *ctx, const struct spoiled *s)
     discovered_release(&f);
 }
 
-static void spoiled(void **state)
+static void damaged_answers_are_safe(void **state)
 {
     (void)state;
     static const struct {
@@ -390,7 +390,7 @@ static void parca(void **state)
     discovered_release(&f);
 }
 
-static void parca_elsewhere(void **state)
+static void parca_with_other_paths(void **state)
 {
     (void)state;
     static const char text[] = "scrape_configs:\n"
@@ -574,7 +574,7 @@ static void becomes(const char *entry, const char *groups, struct discovered_cou
 #define ANY "  - http_sd: http://x.example/\n"
 #define BY_HAND "file-04/gitaly localhost:9236 /p; "
 
-static void placed(void **state)
+static void targets_are_matched_to_hosts_of_the_inventory_only(void **state)
 {
     (void)state;
     becomes(ANY,
@@ -598,7 +598,7 @@ static void placed(void **state)
             "file-03/b file-03.example:2 /debug/pprof; " BY_HAND);
 }
 
-static void matched(void **state)
+static void targets_match_hosts_by_an_expression(void **state)
 {
     (void)state;
     becomes("  - { http_sd: 'http://x/', match: '^(file-[0-9]+)-stor' }\n",
@@ -626,7 +626,7 @@ static void secrets(void **state)
             "file-03/pinned-1 localhost:1 /debug/pprof; file-03/pinned-2 localhost:2 /debug/pprof; " BY_HAND);
 }
 
-static void loopback(void **state)
+static void targets_on_loopback_belong_to_the_sources_host(void **state)
 {
     (void)state;
     const char *groups =
@@ -649,7 +649,7 @@ static void loopback(void **state)
 }
 
 /* Names do not depend on who was heard first, or in which order. */
-static void several(void **state)
+static void several_ports_of_one_job_have_names_with_ports(void **state)
 {
     (void)state;
     const char *orders[] = {
@@ -691,7 +691,7 @@ static void selects(struct found *w, const char *hosts, const char *services, co
     strlist_release(&sel.services);
 }
 
-static void selected(void **state)
+static void discovered_services_are_selected_by_name(void **state)
 {
     (void)state;
     struct found *w = found_of("  - { http_sd: 'http://x/', service: gitaly }\n" ANY);
@@ -723,7 +723,7 @@ static void selected(void **state)
 }
 
 /* Of one name and port on several addresses each has a number, which goes around a name that is taken. */
-static void many_of_one_name_and_port(void **state)
+static void many_targets_of_one_name_and_port(void **state)
 {
     (void)state;
     struct found *w = found_of("  - { http_sd: 'http://x/' }\n" ANY);
@@ -881,7 +881,7 @@ static void not_used(const struct source *s, const char *why)
     assert_null(f.targets);
 }
 
-static void kept(void **state)
+static void an_answer_is_cached(void **state)
 {
     char *cache = file_join(*state, "cache");
     setenv("XDG_CACHE_HOME", cache, 1);
@@ -958,7 +958,7 @@ static void kept_for_one_server(void **state)
     inventory_free(inv);
 }
 
-static void kept_for_one_host(void **state)
+static void a_cached_answer_belongs_to_one_connection(void **state)
 {
     static char ann[] = "ann", nobody[] = "", k[] = "/k";
     const struct ssh_settings hosts[] = {
@@ -1012,30 +1012,30 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prometheus),
-        cmocka_unit_test(prometheus_that_is_none),
+        cmocka_unit_test(answers_that_are_not_prometheus),
         cmocka_unit_test(deep_and_long),
         cmocka_unit_test(http_sd),
-        cmocka_unit_test(masked),
+        cmocka_unit_test(secrets_are_masked_in_errors),
         cmocka_unit_test(labels_of_targets),
         cmocka_unit_test(labels_of_other_forms),
         cmocka_unit_test(labels_are_bounded),
-        cmocka_unit_test(written_and_read_again),
-        cmocka_unit_test(spoiled),
+        cmocka_unit_test(a_cached_answer_is_read_back),
+        cmocka_unit_test(damaged_answers_are_safe),
         cmocka_unit_test(parca),
-        cmocka_unit_test(parca_elsewhere),
+        cmocka_unit_test(parca_with_other_paths),
         SCRATCH(configs),
         cmocka_unit_test(bad_configs),
-        cmocka_unit_test(placed),
-        cmocka_unit_test(matched),
+        cmocka_unit_test(targets_are_matched_to_hosts_of_the_inventory_only),
+        cmocka_unit_test(targets_match_hosts_by_an_expression),
         cmocka_unit_test(secrets),
-        cmocka_unit_test(loopback),
-        cmocka_unit_test(several),
-        cmocka_unit_test(selected),
-        cmocka_unit_test(many_of_one_name_and_port),
+        cmocka_unit_test(targets_on_loopback_belong_to_the_sources_host),
+        cmocka_unit_test(several_ports_of_one_job_have_names_with_ports),
+        cmocka_unit_test(discovered_services_are_selected_by_name),
+        cmocka_unit_test(many_targets_of_one_name_and_port),
         cmocka_unit_test(bad_entries),
         cmocka_unit_test(sources),
-        SCRATCH(kept),
-        SCRATCH(kept_for_one_host),
+        SCRATCH(an_answer_is_cached),
+        SCRATCH(a_cached_answer_belongs_to_one_connection),
         SCRATCH(kept_for_one_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,7 +86,7 @@ static void all_begin_at_one_instant(void **state)
     barrier_free(b);
 }
 
-static void the_instant_is_ahead_of_the_longest_way(void **state)
+static void the_instant_allows_for_the_longest_route(void **state)
 {
     (void)state;
     struct barrier *b = barrier_of(1, LONG_MS, -1);
@@ -100,7 +100,7 @@ static void the_instant_is_ahead_of_the_longest_way(void **state)
     barrier_free(b);
 }
 
-static void nobody_waits_for_who_left(void **state)
+static void a_seat_that_left_is_not_waited_for(void **state)
 {
     (void)state;
     struct guest guests[3];
@@ -118,7 +118,7 @@ static void nobody_waits_for_who_left(void **state)
     barrier_free(b);
 }
 
-static void who_comes_too_late_is_late(void **state)
+static void a_seat_after_the_deadline_is_late(void **state)
 {
     (void)state;
     struct guest guests[2];
@@ -139,7 +139,7 @@ static void who_comes_too_late_is_late(void **state)
     barrier_free(b);
 }
 
-static void the_patience_begins_with_the_first(void **state)
+static void the_deadline_begins_with_the_first_seat(void **state)
 {
     (void)state;
     struct guest guest;
@@ -176,7 +176,7 @@ static void cancelling_ends_the_wait(void **state)
 }
 
 /* Alone at the instant; many around it, within the window. */
-static void they_take_turns(void **state)
+static void each_seat_has_a_turn_within_the_window(void **state)
 {
     struct guest guests[MANY];
     (void)state;
@@ -197,7 +197,7 @@ static void they_take_turns(void **state)
     }
 }
 
-static void without_anybody(void **state)
+static void an_empty_barrier_does_not_wait(void **state)
 {
     (void)state;
     struct barrier_seat none = {0};
@@ -212,13 +212,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_begin_at_one_instant),
-        cmocka_unit_test(the_instant_is_ahead_of_the_longest_way),
-        cmocka_unit_test(nobody_waits_for_who_left),
-        cmocka_unit_test(who_comes_too_late_is_late),
-        cmocka_unit_test(the_patience_begins_with_the_first),
+        cmocka_unit_test(the_instant_allows_for_the_longest_route),
+        cmocka_unit_test(a_seat_that_left_is_not_waited_for),
+        cmocka_unit_test(a_seat_after_the_deadline_is_late),
+        cmocka_unit_test(the_deadline_begins_with_the_first_seat),
         cmocka_unit_test(cancelling_ends_the_wait),
-        cmocka_unit_test(they_take_turns),
-        cmocka_unit_test(without_anybody),
+        cmocka_unit_test(each_seat_has_a_turn_within_the_window),
+        cmocka_unit_test(an_empty_barrier_does_not_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

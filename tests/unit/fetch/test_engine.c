@@ -48,7 +48,7 @@ static void leaves_out(struct budget *b, const char *words, const char *expected
     plan_release(&p);
 }
 
-static void time_is_spent_in_the_plans_order(void **state)
+static void a_time_budget_is_used_in_the_plans_order(void **state)
 {
     (void)state;
     struct fetch_grab grab = {.options.budget_ms = 12000};
@@ -63,7 +63,7 @@ static void time_is_spent_in_the_plans_order(void **state)
 }
 
 /* The process is profiled again by each attempt; what it has not to be asked for any more costs nothing. */
-static void time_is_spent_by_each_attempt(void **state)
+static void each_attempt_uses_the_time_budget(void **state)
 {
     (void)state;
     struct fetch_grab grab = {.options.budget_ms = 12000};
@@ -83,7 +83,7 @@ static void time_is_spent_by_each_attempt(void **state)
     budget_release(&b);
 }
 
-static void bytes_are_estimated_beforehand(void **state)
+static void bytes_are_estimated_before_the_fetch(void **state)
 {
     (void)state;
     struct fetch_grab grab = {.options.budget_bytes = 3000000};
@@ -98,7 +98,7 @@ static void bytes_are_estimated_beforehand(void **state)
     budget_release(&b);
 }
 
-static void bytes_are_counted_as_they_come(void **state)
+static void bytes_are_counted_as_they_arrive(void **state)
 {
     (void)state;
     struct fetch_grab grab = {.options.budget_bytes = 1000};
@@ -116,7 +116,7 @@ static void bytes_are_counted_as_they_come(void **state)
 }
 
 /* Who went beyond it leaves nothing for the next. */
-static void what_is_cut_uses_all_of_it(void **state)
+static void a_cut_item_uses_the_whole_budget(void **state)
 {
     (void)state;
     struct fetch_grab grab = {.options.budget_bytes = 1000};
@@ -128,7 +128,7 @@ static void what_is_cut_uses_all_of_it(void **state)
     budget_release(&b);
 }
 
-static void no_budget_is_no_bound(void **state)
+static void without_a_budget_there_is_no_limit(void **state)
 {
     (void)state;
     struct fetch_grab grab = {0};
@@ -143,7 +143,7 @@ static void no_budget_is_no_bound(void **state)
 }
 
 /* Whatever is asked for again profiles the process again. */
-static void another_attempt_takes_its_time_too(void **state)
+static void a_retry_uses_the_budget_too(void **state)
 {
     (void)state;
     struct fetch_grab grab = {.options.budget_ms = 30000}, unbounded = {0};
@@ -172,7 +172,7 @@ static bool passes(enum err_kind kind, int http_status)
     return retry_is_transient(&err, http_status);
 }
 
-static void what_passes(void **state)
+static void transient_errors_are_retried(void **state)
 {
     (void)state;
     assert_true(passes(ERR_TIMEOUT, 0));
@@ -185,7 +185,7 @@ static void what_passes(void **state)
     assert_true(passes(ERR_FAILED, 504));
 }
 
-static void what_does_not_pass(void **state)
+static void permanent_errors_are_not_retried(void **state)
 {
     (void)state;
     static const enum err_kind never[] = {ERR_NONE,      ERR_USAGE,       ERR_CANCELLED,
@@ -228,7 +228,7 @@ static void gives_up(struct fetch_grab *grab, struct deadline *d, int *ring, uns
     observe_release(&observe);
 }
 
-static void why_there_is_no_other_attempt(void **state)
+static void the_reason_for_no_retry_is_reported(void **state)
 {
     (void)state;
     int fds[2];
@@ -260,7 +260,7 @@ static struct err explained(struct deadline *d, enum err_kind kind, const char *
     return err;
 }
 
-static void a_deadline_is_no_interruption(void **state)
+static void a_deadline_does_not_count_as_an_interruption(void **state)
 {
     (void)state;
     struct fetch_grab grab = {.access.cancel_fd = -1, .options.deadline_ms = 50}, within;
@@ -279,7 +279,7 @@ static void a_deadline_is_no_interruption(void **state)
     deadline_release(&d);
 }
 
-static void an_interruption_is_no_deadline(void **state)
+static void an_interruption_does_not_count_as_a_deadline(void **state)
 {
     (void)state;
     int fds[2];
@@ -356,7 +356,7 @@ static size_t descriptors_of(const char *words, bool concurrent)
     return n;
 }
 
-static void what_is_taken_side_by_side_has_a_connection_each(void **state)
+static void parallel_items_have_a_connection_each(void **state)
 {
     (void)state;
     size_t one = descriptors_of("cpu", false), each = descriptors_of("cpu", true) - one;
@@ -389,7 +389,7 @@ static struct sync sync_of_one(void)
     return s;
 }
 
-static void skew_is_what_the_profile_says(void **state)
+static void the_skew_is_read_from_the_profile(void **state)
 {
     (void)state;
     struct sync s = sync_of_one();
@@ -418,7 +418,7 @@ static void percentiles_of_the_skew(void **state)
     sync_release(&s);
 }
 
-static void what_says_nothing_has_no_skew(void **state)
+static void an_item_without_a_time_has_no_skew(void **state)
 {
     (void)state;
     struct sync s = sync_of_one();
@@ -441,7 +441,7 @@ static void what_says_nothing_has_no_skew(void **state)
     sync_release(&s);
 }
 
-static void who_is_late_is_told_and_does_not_count(void **state)
+static void a_late_target_is_marked_and_not_counted(void **state)
 {
     (void)state;
     struct sync s = sync_of_one();
@@ -462,25 +462,25 @@ static void who_is_late_is_told_and_does_not_count(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(time_is_spent_in_the_plans_order),
-        cmocka_unit_test(time_is_spent_by_each_attempt),
-        cmocka_unit_test(bytes_are_estimated_beforehand),
-        cmocka_unit_test(bytes_are_counted_as_they_come),
-        cmocka_unit_test(what_is_cut_uses_all_of_it),
-        cmocka_unit_test(no_budget_is_no_bound),
-        cmocka_unit_test(another_attempt_takes_its_time_too),
-        cmocka_unit_test(what_passes),
-        cmocka_unit_test(what_does_not_pass),
-        cmocka_unit_test(why_there_is_no_other_attempt),
-        cmocka_unit_test(a_deadline_is_no_interruption),
-        cmocka_unit_test(an_interruption_is_no_deadline),
+        cmocka_unit_test(a_time_budget_is_used_in_the_plans_order),
+        cmocka_unit_test(each_attempt_uses_the_time_budget),
+        cmocka_unit_test(bytes_are_estimated_before_the_fetch),
+        cmocka_unit_test(bytes_are_counted_as_they_arrive),
+        cmocka_unit_test(a_cut_item_uses_the_whole_budget),
+        cmocka_unit_test(without_a_budget_there_is_no_limit),
+        cmocka_unit_test(a_retry_uses_the_budget_too),
+        cmocka_unit_test(transient_errors_are_retried),
+        cmocka_unit_test(permanent_errors_are_not_retried),
+        cmocka_unit_test(the_reason_for_no_retry_is_reported),
+        cmocka_unit_test(a_deadline_does_not_count_as_an_interruption),
+        cmocka_unit_test(an_interruption_does_not_count_as_a_deadline),
         cmocka_unit_test(without_a_deadline_nothing_changes),
         cmocka_unit_test(a_question_ends_with_the_run),
-        cmocka_unit_test(what_is_taken_side_by_side_has_a_connection_each),
-        cmocka_unit_test(skew_is_what_the_profile_says),
+        cmocka_unit_test(parallel_items_have_a_connection_each),
+        cmocka_unit_test(the_skew_is_read_from_the_profile),
         cmocka_unit_test(percentiles_of_the_skew),
-        cmocka_unit_test(what_says_nothing_has_no_skew),
-        cmocka_unit_test(who_is_late_is_told_and_does_not_count),
+        cmocka_unit_test(an_item_without_a_time_has_no_skew),
+        cmocka_unit_test(a_late_target_is_marked_and_not_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -219,7 +219,7 @@ static void skew(void **state)
 }
 
 /* Every finding that other code adds has one row. */
-static void by_number(void **state)
+static void every_finding_has_a_text(void **state)
 {
     (void)state;
     struct findings l = {0}, more = {0};
@@ -256,10 +256,12 @@ static void the_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(contention), cmocka_unit_test(cpu),       cmocka_unit_test(window),
-        cmocka_unit_test(heap),       cmocka_unit_test(stacks),    cmocka_unit_test(versions),
-        cmocka_unit_test(builds),     cmocka_unit_test(skew),      cmocka_unit_test(circumstances),
-        cmocka_unit_test(by_number),  cmocka_unit_test(the_table),
+        cmocka_unit_test(contention),    cmocka_unit_test(cpu),
+        cmocka_unit_test(window),        cmocka_unit_test(heap),
+        cmocka_unit_test(stacks),        cmocka_unit_test(versions),
+        cmocka_unit_test(builds),        cmocka_unit_test(skew),
+        cmocka_unit_test(circumstances), cmocka_unit_test(every_finding_has_a_text),
+        cmocka_unit_test(the_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,7 +104,7 @@ static void becomes(const char *word, const char *target, const char *file, enum
 }
 
 /* The later one of a pair does not take the name of a profile of the program's own. */
-static void the_later_one_has_a_name_of_its_own(void **state)
+static void the_second_of_a_pair_has_its_own_name(void **state)
 {
     (void)state;
     struct plan p;
@@ -208,7 +208,7 @@ static void absent_kinds(void **state)
     planned_for(&s, "fgprof", go, "/debug/fgprof?seconds=30 > fgprof.pb.gz (absent)\n");
 }
 
-static void items_keep_the_users_words(void **state)
+static void items_keep_the_users_arguments(void **state)
 {
     (void)state;
     struct plan_item item = item_of("mutex=30s");
@@ -289,7 +289,7 @@ static void sets(void **state)
             "/debug/pprof/profile?seconds=30 > cpu.pb.gz\n");
 }
 
-static void each_request_once(void **state)
+static void each_request_is_planned_once(void **state)
 {
     (void)state;
     planned("goroutines,goroutines=proto,goroutines=text", go,
@@ -326,7 +326,7 @@ static void names_do_not_collide(void **state)
             "/a?b > a-b-3*\n");
 }
 
-static void many_goroutines(void **state)
+static void many_goroutines_are_grouped(void **state)
 {
     (void)state;
     static const char few[] = "/debug/pprof/goroutine > goroutines.pb.gz\n"
@@ -370,7 +370,7 @@ static void without_an_index(void **state)
             "costly\n");
 }
 
-static void other_places(void **state)
+static void other_paths_are_planned(void **state)
 {
     (void)state;
     char deep[] = "/svc/a/debug/pprof", short_[] = "/p", root[] = "";
@@ -521,16 +521,16 @@ int main(void)
         cmocka_unit_test(every_kind_and_form),
         cmocka_unit_test(paths_of_profiles),
         cmocka_unit_test(absent_kinds),
-        cmocka_unit_test(the_later_one_has_a_name_of_its_own),
-        cmocka_unit_test(items_keep_the_users_words),
+        cmocka_unit_test(the_second_of_a_pair_has_its_own_name),
+        cmocka_unit_test(items_keep_the_users_arguments),
         cmocka_unit_test(the_order),
         cmocka_unit_test(sets),
         cmocka_unit_test(timed_paths),
-        cmocka_unit_test(each_request_once),
+        cmocka_unit_test(each_request_is_planned_once),
         cmocka_unit_test(names_do_not_collide),
-        cmocka_unit_test(many_goroutines),
+        cmocka_unit_test(many_goroutines_are_grouped),
         cmocka_unit_test(without_an_index),
-        cmocka_unit_test(other_places),
+        cmocka_unit_test(other_paths_are_planned),
         cmocka_unit_test(unknown_kinds),
         cmocka_unit_test(hostile_names),
         cmocka_unit_test(long_names),

@@ -106,7 +106,7 @@ static void sets(void **state)
     means("default,heap=gc,goroutines=text", "heap gc,goroutines text,cpu bare 30000");
 }
 
-static void each_once(void **state)
+static void each_kind_is_requested_once(void **state)
 {
     (void)state;
     means("heap,heap,mem", "heap bare");
@@ -118,7 +118,7 @@ static void each_once(void **state)
     means("/a,/b,/a", "/a? bare,/b? bare");
 }
 
-static void others_and_paths(void **state)
+static void custom_kinds_and_paths(void **state)
 {
     (void)state;
     means("my-profile", "my-profile? bare");
@@ -130,7 +130,7 @@ static void others_and_paths(void **state)
     means("CPU", "CPU? bare");
 }
 
-static void slips(void **state)
+static void wrong_words_are_refused(void **state)
 {
     (void)state;
     wrong("heap=30s", "kind \"heap\" does not take \"30s\"", "it takes gc");
@@ -148,7 +148,7 @@ static void slips(void **state)
 }
 
 /* Go would read these as its default of thirty seconds. */
-static void durations_that_mean_something_else(void **state)
+static void ambiguous_durations_are_refused(void **state)
 {
     (void)state;
     wrong("cpu=1.5s", "cpu: whole seconds only, \"1.5s\" has a fraction", "");
@@ -220,7 +220,7 @@ static void shrink(const char *words, bool expected)
     request_release(&l);
 }
 
-static void what_is_worth_compressing(void **state)
+static void compressible_kinds(void **state)
 {
     (void)state;
     static const char *const yes[] = {
@@ -275,7 +275,7 @@ static void costs(const char *words, const char *expected)
     strlist_release(&costly);
 }
 
-static void what_slows_a_process_down(void **state)
+static void kinds_that_slow_a_process_down(void **state)
 {
     (void)state;
     costs("heap=gc,goroutines,mutex,allocs,/debug/vars", "");
@@ -293,14 +293,14 @@ int main(void)
         cmocka_unit_test(every_kind_by_name),
         cmocka_unit_test(every_form),
         cmocka_unit_test(sets),
-        cmocka_unit_test(each_once),
-        cmocka_unit_test(others_and_paths),
-        cmocka_unit_test(slips),
-        cmocka_unit_test(durations_that_mean_something_else),
+        cmocka_unit_test(each_kind_is_requested_once),
+        cmocka_unit_test(custom_kinds_and_paths),
+        cmocka_unit_test(wrong_words_are_refused),
+        cmocka_unit_test(ambiguous_durations_are_refused),
         cmocka_unit_test(hostile_words),
         cmocka_unit_test(how_long_it_takes),
-        cmocka_unit_test(what_is_worth_compressing),
-        cmocka_unit_test(what_slows_a_process_down),
+        cmocka_unit_test(compressible_kinds),
+        cmocka_unit_test(kinds_that_slow_a_process_down),
         cmocka_unit_test(the_help_is_complete),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

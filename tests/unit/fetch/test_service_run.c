@@ -355,7 +355,7 @@ static size_t files(const struct stage *s)
 
 /* ---- again --------------------------------------------------------------------------------------------- */
 
-static void of_two_halves_the_larger_is_kept(void **state)
+static void the_larger_of_two_damaged_bodies_is_kept(void **state)
 {
     struct stage s;
     begin(&s, *state);
@@ -371,7 +371,7 @@ static void of_two_halves_the_larger_is_kept(void **state)
     end(&s);
 }
 
-static void the_larger_half_may_come_later(void **state)
+static void a_later_larger_damaged_body_is_kept(void **state)
 {
     struct stage s;
     begin(&s, *state);
@@ -386,7 +386,7 @@ static void the_larger_half_may_come_later(void **state)
     end(&s);
 }
 
-static void what_is_whole_beats_a_larger_half(void **state)
+static void a_whole_body_replaces_a_larger_damaged_one(void **state)
 {
     struct stage s;
     begin(&s, *state);
@@ -400,7 +400,7 @@ static void what_is_whole_beats_a_larger_half(void **state)
     end(&s);
 }
 
-static void over_another_session_too(void **state)
+static void a_new_session_keeps_the_larger_body_too(void **state)
 {
     struct stage s;
     begin(&s, *state);
@@ -413,7 +413,7 @@ static void over_another_session_too(void **state)
     end(&s);
 }
 
-static void each_attempt_costs_the_budget_time(void **state)
+static void each_attempt_uses_budgeted_time(void **state)
 {
     struct stage s;
     begin(&s, *state);
@@ -433,7 +433,7 @@ static void each_attempt_costs_the_budget_time(void **state)
     end(&s);
 }
 
-static void a_new_session_costs_it_too(void **state)
+static void a_new_session_uses_budgeted_time_too(void **state)
 {
     struct stage s;
     begin(&s, *state);
@@ -451,7 +451,7 @@ static void a_new_session_costs_it_too(void **state)
 
 /* ---- in step ------------------------------------------------------------------------------------------- */
 
-static void one_of_those_side_by_side_waits_for_all(void **state)
+static void one_of_several_parallel_items_waits_for_all(void **state)
 {
     struct stage s;
     begin(&s, *state);
@@ -470,7 +470,7 @@ static void one_of_those_side_by_side_waits_for_all(void **state)
 }
 
 /* The one that failed to wait did so for all. */
-static void who_cannot_wait_begins_at_once(void **state)
+static void an_item_that_cannot_wait_begins_at_once(void **state)
 {
     struct stage s;
     int pipe[2];
@@ -492,7 +492,7 @@ static void who_cannot_wait_begins_at_once(void **state)
     fd_close(&pipe[1]);
 }
 
-static void what_an_earlier_run_has_meets_nobody(void **state)
+static void an_already_collected_item_waits_for_nobody(void **state)
 {
     for (int concurrent = 0; concurrent < 2; concurrent++) {
         struct stage s;
@@ -510,7 +510,7 @@ static void what_an_earlier_run_has_meets_nobody(void **state)
     }
 }
 
-static void who_is_asked_twice_began_behind_the_others(void **state)
+static void a_second_attempt_begins_late(void **state)
 {
     struct stage s;
     begin(&s, *state);
@@ -528,7 +528,7 @@ static void who_is_asked_twice_began_behind_the_others(void **state)
     end(&s);
 }
 
-static void what_counts_is_when_that_was_asked_for_which_came(void **state)
+static void the_start_of_the_successful_attempt_counts(void **state)
 {
     struct stage s;
     begin(&s, *state);
@@ -541,7 +541,7 @@ static void what_counts_is_when_that_was_asked_for_which_came(void **state)
     end(&s);
 }
 
-static void the_way_is_measured_by_what_is_small_and_quick(void **state)
+static void small_quick_items_measure_the_round_trip(void **state)
 {
     static const struct {
         int64_t page_ms;
@@ -566,7 +566,7 @@ static void the_way_is_measured_by_what_is_small_and_quick(void **state)
 
 /* ---- the later one of a pair --------------------------------------------------------------------------- */
 
-static void the_later_one_waits(void **state)
+static void the_second_of_a_pair_waits(void **state)
 {
     struct stage s;
     begin(&s, *state);
@@ -579,7 +579,7 @@ static void the_later_one_waits(void **state)
     end(&s);
 }
 
-static void what_is_not_fetched_is_not_waited_for(void **state)
+static void an_item_that_is_not_fetched_is_not_waited_for(void **state)
 {
     struct stage s;
     begin(&s, *state);
@@ -604,7 +604,7 @@ static void what_is_not_fetched_is_not_waited_for(void **state)
     end(&s);
 }
 
-static void nor_once_the_run_is_over(void **state)
+static void after_the_end_of_the_run_nothing_waits(void **state)
 {
     struct stage s;
     begin(&s, *state);
@@ -616,7 +616,7 @@ static void nor_once_the_run_is_over(void **state)
     end(&s);
 }
 
-static void the_wait_may_be_interrupted(void **state)
+static void the_wait_can_be_interrupted(void **state)
 {
     struct stage s;
     begin(&s, *state);
@@ -630,7 +630,7 @@ static void the_wait_may_be_interrupted(void **state)
 
 /* ---- what an earlier run left -------------------------------------------------------------------------- */
 
-static void what_is_left_needs_no_connection(void **state)
+static void recovered_items_need_no_connection(void **state)
 {
     struct stage s;
     begin(&s, *state);
@@ -650,7 +650,7 @@ static void what_is_left_needs_no_connection(void **state)
     end(&s);
 }
 
-static void what_was_out_of_the_way_when_it_was_killed_is_found(void **state)
+static void a_file_set_aside_before_the_kill_is_found(void **state)
 {
     struct stage s;
     begin(&s, *state);
@@ -669,7 +669,7 @@ static void what_was_out_of_the_way_when_it_was_killed_is_found(void **state)
     end(&s);
 }
 
-static void what_repeats_the_secret_goes_what_cannot_be_read_stays(void **state)
+static void a_file_with_the_secret_is_removed_and_an_unreadable_one_stays(void **state)
 {
     struct stage s;
     begin(&s, *state);
@@ -692,7 +692,7 @@ static void what_repeats_the_secret_goes_what_cannot_be_read_stays(void **state)
 
 /* The service's directory made a link after the work directory was looked through: what it leads to is
  * neither taken nor moved, removed or written. */
-static void what_a_link_leads_to_is_left_alone(void **state)
+static void the_target_of_a_link_does_not_change(void **state)
 {
     struct fetch_planned heap = {.kind = "heap", .argument = ""};
     struct fetch_item found;
@@ -727,7 +727,7 @@ static void what_a_link_leads_to_is_left_alone(void **state)
 }
 
 /* Of a service that wants a secret, what was set aside was looked at; half a body was not. */
-static void what_was_looked_at_is_found_without_the_host(void **state)
+static void checked_files_are_recovered_without_the_host(void **state)
 {
     struct service secret = service;
     struct target closed = {&host, &secret};
@@ -758,27 +758,27 @@ static void what_was_looked_at_is_found_without_the_host(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH(of_two_halves_the_larger_is_kept),
-        SCRATCH(the_larger_half_may_come_later),
-        SCRATCH(what_is_whole_beats_a_larger_half),
-        SCRATCH(over_another_session_too),
-        SCRATCH(each_attempt_costs_the_budget_time),
-        SCRATCH(a_new_session_costs_it_too),
-        SCRATCH(one_of_those_side_by_side_waits_for_all),
-        SCRATCH(who_cannot_wait_begins_at_once),
-        SCRATCH(what_an_earlier_run_has_meets_nobody),
-        SCRATCH(who_is_asked_twice_began_behind_the_others),
-        SCRATCH(what_counts_is_when_that_was_asked_for_which_came),
-        SCRATCH(the_way_is_measured_by_what_is_small_and_quick),
-        SCRATCH(the_later_one_waits),
-        SCRATCH(what_is_not_fetched_is_not_waited_for),
-        SCRATCH(nor_once_the_run_is_over),
-        SCRATCH(the_wait_may_be_interrupted),
-        SCRATCH(what_is_left_needs_no_connection),
-        SCRATCH(what_was_out_of_the_way_when_it_was_killed_is_found),
-        SCRATCH(what_repeats_the_secret_goes_what_cannot_be_read_stays),
-        SCRATCH(what_a_link_leads_to_is_left_alone),
-        SCRATCH(what_was_looked_at_is_found_without_the_host),
+        SCRATCH(the_larger_of_two_damaged_bodies_is_kept),
+        SCRATCH(a_later_larger_damaged_body_is_kept),
+        SCRATCH(a_whole_body_replaces_a_larger_damaged_one),
+        SCRATCH(a_new_session_keeps_the_larger_body_too),
+        SCRATCH(each_attempt_uses_budgeted_time),
+        SCRATCH(a_new_session_uses_budgeted_time_too),
+        SCRATCH(one_of_several_parallel_items_waits_for_all),
+        SCRATCH(an_item_that_cannot_wait_begins_at_once),
+        SCRATCH(an_already_collected_item_waits_for_nobody),
+        SCRATCH(a_second_attempt_begins_late),
+        SCRATCH(the_start_of_the_successful_attempt_counts),
+        SCRATCH(small_quick_items_measure_the_round_trip),
+        SCRATCH(the_second_of_a_pair_waits),
+        SCRATCH(an_item_that_is_not_fetched_is_not_waited_for),
+        SCRATCH(after_the_end_of_the_run_nothing_waits),
+        SCRATCH(the_wait_can_be_interrupted),
+        SCRATCH(recovered_items_need_no_connection),
+        SCRATCH(a_file_set_aside_before_the_kill_is_found),
+        SCRATCH(a_file_with_the_secret_is_removed_and_an_unreadable_one_stays),
+        SCRATCH(the_target_of_a_link_does_not_change),
+        SCRATCH(checked_files_are_recovered_without_the_host),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -137,7 +137,7 @@ static struct profile *crowded_profile(void)
 }
 
 /* A side that is full costs those that still come nothing, and the other side has its own room. */
-static void comparison_that_are_full(void **state)
+static void comparisons_of_full_profiles(void **state)
 {
     struct comparison s = {0};
     (void)state;
@@ -288,7 +288,7 @@ static void comparison_of_several(void **state)
     comparison_release(&s);
 }
 
-static void comparison_that_do_not_match(void **state)
+static void comparisons_of_different_types(void **state)
 {
     struct comparison s = {0};
     struct err err = ERR_INIT;
@@ -325,7 +325,7 @@ static struct profile *large_profile(size_t stacks)
 }
 
 /* Who was read first leaves room for the other side. */
-static void comparison_are_bounded_each(void **state)
+static void comparisons_have_a_limit_each(void **state)
 {
     struct comparison s = {0};
     struct err err = ERR_INIT;
@@ -446,7 +446,7 @@ static void growth_of_a_heap(void **state)
 }
 
 /* What has grown no more than by chance, and what has grown everywhere, is no leak. */
-static void growth_of_nobody(void **state)
+static void growth_without_a_function(void **state)
 {
     struct profile *before = heap_profile(SECOND), *now = heap_profile(61 * SECOND);
     (void)state;
@@ -533,7 +533,7 @@ static void growth_at_the_limits(void **state)
     growth_release(&g);
 }
 
-static void growth_within_no_time(void **state)
+static void growth_within_one_nanosecond(void **state)
 {
     struct profile *before = heap_profile(SECOND), *now = heap_profile(SECOND + 1);
     (void)state;
@@ -596,7 +596,7 @@ static void one_of_five_differs(void **state)
 }
 
 /* What more than half of the hosts do is at the median, though others do nothing of it. */
-static void most_of_them_do_it(void **state)
+static void a_difference_of_most_hosts_is_no_outlier(void **state)
 {
     static const char *const names[] = {"file-01", "file-02", "file-03", "file-04", "file-05"};
     struct fleet h = {0};
@@ -656,7 +656,7 @@ static void cores_of_any_size(void **state)
 
 /* Whatever chance makes of hosts that all do the same: of few samples and of many, of three hosts and of
  * thirty. */
-static void none_differs(void **state)
+static void similar_hosts_have_no_difference(void **state)
 {
     uint64_t seed = 7;
     (void)state;
@@ -679,7 +679,7 @@ static void none_differs(void **state)
 }
 
 /* A group whose hosts are all different has no outlier, and two hosts are no group. */
-static void no_group(void **state)
+static void two_hosts_are_not_a_group(void **state)
 {
     static const int64_t spread[] = {100, 300, 500, 700, 900};
     struct fleet h = {0};
@@ -724,7 +724,7 @@ static void heaps_and_differences(void **state)
 }
 
 /* Of one host more than one figure may be far from the rest. */
-static void one_exceeds_twice(void **state)
+static void one_host_exceeds_the_others_in_two_figures(void **state)
 {
     struct fleet h = {0};
     struct err err = ERR_INIT;
@@ -750,7 +750,7 @@ static void one_exceeds_twice(void **state)
 }
 
 /* The same work in another amount: memory. */
-static void one_exceeds(void **state)
+static void one_host_exceeds_the_others(void **state)
 {
     struct fleet h = {0};
     struct buf b = BUF_INIT(1 << 20);
@@ -781,30 +781,30 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(comparison_of_cpu),
         cmocka_unit_test(comparison_by_chance),
-        cmocka_unit_test(comparison_that_are_full),
+        cmocka_unit_test(comparisons_of_full_profiles),
         cmocka_unit_test(comparison_of_a_caller),
         cmocka_unit_test(comparison_at_the_limits),
         cmocka_unit_test(comparison_of_block_and_mutex),
         cmocka_unit_test(comparison_of_differences),
         cmocka_unit_test(comparison_of_several),
-        cmocka_unit_test(comparison_that_do_not_match),
-        cmocka_unit_test(comparison_are_bounded_each),
+        cmocka_unit_test(comparisons_of_different_types),
+        cmocka_unit_test(comparisons_have_a_limit_each),
         cmocka_unit_test(comparison_of_many),
         cmocka_unit_test(comparison_on_the_page),
         cmocka_unit_test(growth_of_a_heap),
-        cmocka_unit_test(growth_of_nobody),
+        cmocka_unit_test(growth_without_a_function),
         cmocka_unit_test(restarts),
         cmocka_unit_test(another_build),
         cmocka_unit_test(growth_at_the_limits),
-        cmocka_unit_test(growth_within_no_time),
+        cmocka_unit_test(growth_within_one_nanosecond),
         cmocka_unit_test(one_of_five_differs),
-        cmocka_unit_test(most_of_them_do_it),
+        cmocka_unit_test(a_difference_of_most_hosts_is_no_outlier),
         cmocka_unit_test(a_caller_differs),
         cmocka_unit_test(cores_of_any_size),
-        cmocka_unit_test(none_differs),
-        cmocka_unit_test(no_group),
-        cmocka_unit_test(one_exceeds),
-        cmocka_unit_test(one_exceeds_twice),
+        cmocka_unit_test(similar_hosts_have_no_difference),
+        cmocka_unit_test(two_hosts_are_not_a_group),
+        cmocka_unit_test(one_host_exceeds_the_others),
+        cmocka_unit_test(one_host_exceeds_the_others_in_two_figures),
         cmocka_unit_test(heaps_and_differences),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -243,7 +243,7 @@ static void cpu_exceptions(void **state)
 }
 
 /* A share of next to nothing says nothing, nor does one of a few samples. */
-static void cpu_little(void **state)
+static void cpu_of_few_samples(void **state)
 {
     (void)state;
     struct profile *p = cpu_profile();
@@ -583,7 +583,7 @@ static void many_hosts(void **state)
 }
 
 /* Every suspect there can be of one service, and the rest of the facts: no more than there is room for. */
-static void at_most(void **state)
+static void the_number_of_findings_is_limited(void **state)
 {
     (void)state;
     struct findings w = FINDINGS_INIT;
@@ -613,7 +613,7 @@ static void at_most(void **state)
 }
 
 /* Both forms of one service's goroutines say it once; local files each for themselves. */
-static void doubles(void **state)
+static void repeated_findings_are_merged(void **state)
 {
     (void)state;
     struct findings w = FINDINGS_INIT;
@@ -672,7 +672,7 @@ static void hostile(void **state)
 /* ---- names and the table --------------------------------------------------------------------------------
  */
 
-static void origins(void **state)
+static void origins_of_functions(void **state)
 {
     (void)state;
     static const struct {
@@ -744,7 +744,7 @@ static void add_rule(struct buf *b, const struct finding_rule *r)
     buf_addf(b, " | %s | %s |\n", r->look, r->source);
 }
 
-static void document(void **state)
+static void docs_list_every_rule(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -775,7 +775,7 @@ int main(void)
         cmocka_unit_test(cpu_thresholds),
         cmocka_unit_test(cpu_sentences),
         cmocka_unit_test(cpu_exceptions),
-        cmocka_unit_test(cpu_little),
+        cmocka_unit_test(cpu_of_few_samples),
         cmocka_unit_test(heap),
         cmocka_unit_test(profilers),
         cmocka_unit_test(profilers_time),
@@ -784,12 +784,12 @@ int main(void)
         cmocka_unit_test(goroutine_sentences),
         cmocka_unit_test(goroutine_growth),
         cmocka_unit_test(many_hosts),
-        cmocka_unit_test(at_most),
-        cmocka_unit_test(doubles),
+        cmocka_unit_test(the_number_of_findings_is_limited),
+        cmocka_unit_test(repeated_findings_are_merged),
         cmocka_unit_test(hostile),
-        cmocka_unit_test(origins),
+        cmocka_unit_test(origins_of_functions),
         cmocka_unit_test(table),
-        cmocka_unit_test(document),
+        cmocka_unit_test(docs_list_every_rule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

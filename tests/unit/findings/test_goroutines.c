@@ -87,7 +87,7 @@ static void assert_frame(struct goroutine_frame frame, const char *function, con
     assert_str(frame.place, place);
 }
 
-static void one_by_one(void **state)
+static void goroutines_one_by_one(void **state)
 {
     (void)state;
     struct goroutines *g = read_one("panic: what came before\n\n" STACKS);
@@ -130,7 +130,7 @@ static void grouped(void **state)
     goroutines_free(g);
 }
 
-static void of_addresses_alone(void **state)
+static void stacks_without_names(void **state)
 {
     (void)state;
     struct goroutines *g = read_one("goroutine profile: total 2\n1 @ 0x1 0x2\n\n1 @ 0x1 0x3\n#\t0x3\n");
@@ -140,7 +140,7 @@ static void of_addresses_alone(void **state)
     goroutines_free(g);
 }
 
-static void cut_ones(void **state)
+static void cut_dumps(void **state)
 {
     (void)state;
     struct goroutines *g = read_two((struct str){STACKS, sizeof STACKS - 10}, STR(""), 1);
@@ -153,7 +153,7 @@ static void cut_ones(void **state)
     goroutines_free(g);
 }
 
-static void odd_ones(void **state)
+static void unusual_dumps(void **state)
 {
     (void)state;
     struct goroutines *g = read_one("goroutine 7 [sleep, 99999999999 minutes]{\"k\":\"]\"}:\r\n"
@@ -259,7 +259,7 @@ static void profiles(void **state)
     goroutines_free(g);
 }
 
-static void no_dumps(void **state)
+static void other_files_are_refused(void **state)
 {
     (void)state;
     static const char cpu[] = "\x0a\x04\x08\x01\x10\x02\x32\x00\x32\x03"
@@ -296,7 +296,7 @@ static void try_spoiled(void *ctx, const struct spoiled *s)
     goroutines_free(g);
 }
 
-static void spoiled_ones(void **state)
+static void damaged_dumps_are_safe(void **state)
 {
     (void)state;
     spoil(STACKS, sizeof STACKS - 1, try_spoiled, NULL);
@@ -340,7 +340,7 @@ static void add_stack_of_many(struct buf *to, unsigned i)
     buf_adds(to, "\n");
 }
 
-static void too_much(void **state)
+static void too_large_dumps_are_refused(void **state)
 {
     (void)state;
     refuses_many("goroutine 1 [x]:\n", add_short_frame, GOROUTINES_MAX_DEPTH + 1,
@@ -363,18 +363,18 @@ static void states_of_many_parts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_by_one),
+        cmocka_unit_test(goroutines_one_by_one),
         cmocka_unit_test(grouped),
-        cmocka_unit_test(cut_ones),
-        cmocka_unit_test(of_addresses_alone),
-        cmocka_unit_test(odd_ones),
+        cmocka_unit_test(cut_dumps),
+        cmocka_unit_test(stacks_without_names),
+        cmocka_unit_test(unusual_dumps),
         cmocka_unit_test(growth),
         cmocka_unit_test(many),
         cmocka_unit_test(growth_between_forms),
         cmocka_unit_test(profiles),
-        cmocka_unit_test(no_dumps),
-        cmocka_unit_test(spoiled_ones),
-        cmocka_unit_test(too_much),
+        cmocka_unit_test(other_files_are_refused),
+        cmocka_unit_test(damaged_dumps_are_safe),
+        cmocka_unit_test(too_large_dumps_are_refused),
         cmocka_unit_test(states_of_many_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

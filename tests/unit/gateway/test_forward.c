@@ -162,7 +162,7 @@ static void ends(int fd)
     assert_int_equal(read(fd, &c, 1), 0);
 }
 
-static void a_conversation_is_counted(void **state)
+static void bytes_of_a_connection_are_counted(void **state)
 {
     (void)state;
     struct rig *r = started();
@@ -207,7 +207,7 @@ static void many_at_once(void **state)
     rig_free(r);
 }
 
-static void a_refusal_is_told(void **state)
+static void a_refused_connection_is_reported(void **state)
 {
     (void)state;
     struct rig *r = started();
@@ -222,7 +222,7 @@ static void a_refusal_is_told(void **state)
     rig_free(r);
 }
 
-static void stopping_ends_what_stands(void **state)
+static void stopping_ends_open_connections(void **state)
 {
     (void)state;
     struct rig *r = started();
@@ -292,8 +292,10 @@ int main(void)
 {
     signal(SIGPIPE, SIG_IGN);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_conversation_is_counted), cmocka_unit_test(many_at_once),
-        cmocka_unit_test(a_refusal_is_told),         cmocka_unit_test(stopping_ends_what_stands),
+        cmocka_unit_test(bytes_of_a_connection_are_counted),
+        cmocka_unit_test(many_at_once),
+        cmocka_unit_test(a_refused_connection_is_reported),
+        cmocka_unit_test(stopping_ends_open_connections),
         cmocka_unit_test(no_descriptor_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -377,7 +377,7 @@ static void a_listener(void **state)
     server_free(s);
 }
 
-static void much_both_ways(void **state)
+static void many_bytes_in_both_directions(void **state)
 {
     (void)state;
     struct server *s = server_new(ECHO);
@@ -388,7 +388,7 @@ static void much_both_ways(void **state)
     server_free(s);
 }
 
-static void the_far_end_finishes_first(void **state)
+static void the_remote_end_closes_first(void **state)
 {
     (void)state;
     struct server *s = server_new(GREET);
@@ -493,7 +493,7 @@ static void dialling_can_be_cancelled(void **state)
     server_free(s);
 }
 
-static void a_reset_is_told_to_the_listener(void **state)
+static void a_reset_reaches_the_client(void **state)
 {
     (void)state;
     struct server *s = server_new(FLOOD);
@@ -515,7 +515,7 @@ static void a_reset_is_told_to_the_listener(void **state)
 }
 
 /* What a service says before it closes is its reason: it is read although it listens no more. */
-static void what_it_said_before_it_left_is_read(void **state)
+static void bytes_before_the_close_are_read(void **state)
 {
     (void)state;
     struct server *s = server_new(TURN_AWAY);
@@ -538,7 +538,7 @@ static void what_it_said_before_it_left_is_read(void **state)
 
 /* ---- the listener's privacy ---------------------------------------------------------------------------- */
 
-static void a_foreign_process_is_turned_away(void **state)
+static void a_process_of_another_user_is_refused(void **state)
 {
     (void)state;
     struct server *s = server_new(ECHO);
@@ -567,7 +567,7 @@ static void a_foreign_process_is_turned_away(void **state)
     server_free(s);
 }
 
-static void sockets_are_private_and_go(void **state)
+static void sockets_are_private_and_removed(void **state)
 {
     static const mode_t masks[] = {0, 0777};
     setenv("XDG_RUNTIME_DIR", *state, 1);
@@ -592,7 +592,7 @@ static void sockets_are_private_and_go(void **state)
 }
 
 /* The first place that exists, leaves room for a socket's path and means the same to a shell. */
-static void a_place_is_chosen(void **state)
+static void a_directory_for_sockets_is_chosen(void **state)
 {
     struct err err = ERR_INIT;
     const char *set = getenv("TMPDIR");
@@ -638,7 +638,7 @@ static void a_place_is_chosen(void **state)
     free(deep);
 }
 
-static void a_taken_path_stays(void **state)
+static void an_existing_path_is_not_replaced(void **state)
 {
     struct gateway_listener *l = NULL;
     struct destination to = {.host = "x", .port = 1};
@@ -666,7 +666,7 @@ static void *listen_beside(void *ctx)
 }
 
 /* Services of one host listen from threads of their own. */
-static void many_listen_at_once(void **state)
+static void many_listeners_at_once(void **state)
 {
     (void)state;
     enum { MANY = 12 };
@@ -726,7 +726,7 @@ static void closing_does_not_wait_for_links(void **state)
     server_free(e);
 }
 
-static void a_deaf_far_end_costs_nothing(void **state)
+static void a_remote_end_that_does_not_read_causes_no_spinning(void **state)
 {
     (void)state;
     struct server *s = server_new(DEAF);
@@ -742,7 +742,7 @@ static void a_deaf_far_end_costs_nothing(void **state)
     server_free(s);
 }
 
-static void a_deaf_near_end_costs_nothing(void **state)
+static void a_local_end_that_does_not_read_causes_no_spinning(void **state)
 {
     (void)state;
     struct server *s = server_new(FLOOD);
@@ -791,22 +791,22 @@ int main(void)
         cmocka_unit_test(a_dialled_connection),
         cmocka_unit_test(an_attached_descriptor),
         cmocka_unit_test(a_listener),
-        cmocka_unit_test(much_both_ways),
-        cmocka_unit_test(the_far_end_finishes_first),
+        cmocka_unit_test(many_bytes_in_both_directions),
+        cmocka_unit_test(the_remote_end_closes_first),
         cmocka_unit_test(localhost_is_the_address),
         cmocka_unit_test(a_refused_port),
         cmocka_unit_test(a_silent_port),
         cmocka_unit_test(dialling_can_be_cancelled),
-        cmocka_unit_test(a_reset_is_told_to_the_listener),
-        cmocka_unit_test(what_it_said_before_it_left_is_read),
-        cmocka_unit_test(a_foreign_process_is_turned_away),
-        SCRATCH(sockets_are_private_and_go),
-        SCRATCH(a_place_is_chosen),
-        SCRATCH(a_taken_path_stays),
-        cmocka_unit_test(many_listen_at_once),
+        cmocka_unit_test(a_reset_reaches_the_client),
+        cmocka_unit_test(bytes_before_the_close_are_read),
+        cmocka_unit_test(a_process_of_another_user_is_refused),
+        SCRATCH(sockets_are_private_and_removed),
+        SCRATCH(a_directory_for_sockets_is_chosen),
+        SCRATCH(an_existing_path_is_not_replaced),
+        cmocka_unit_test(many_listeners_at_once),
         cmocka_unit_test(closing_does_not_wait_for_links),
-        cmocka_unit_test(a_deaf_far_end_costs_nothing),
-        cmocka_unit_test(a_deaf_near_end_costs_nothing),
+        cmocka_unit_test(a_remote_end_that_does_not_read_causes_no_spinning),
+        cmocka_unit_test(a_local_end_that_does_not_read_causes_no_spinning),
         cmocka_unit_test(no_descriptor_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -98,7 +98,7 @@ static void fails(const char *host, unsigned port, char *known_hosts, int cancel
 
 /* ---- tests --------------------------------------------------------------------------------------------- */
 
-static void a_direct_route_has_none(void **state)
+static void a_direct_route_has_no_steps(void **state)
 {
     (void)state;
     struct told t = {.thread = pthread_self()};
@@ -112,7 +112,7 @@ static void a_direct_route_has_none(void **state)
     gateway_close(gw);
 }
 
-static void no_connection(void **state)
+static void a_failed_connection_is_a_step(void **state)
 {
     (void)state;
     unsigned port = 0;
@@ -131,7 +131,7 @@ static void no_connection(void **state)
     free(msg);
 }
 
-static void no_ssh(void **state)
+static void a_port_without_ssh_is_a_step(void **state)
 {
     (void)state;
     unsigned port = 0;
@@ -182,7 +182,7 @@ static void known_hosts_that_cannot_be_read(void **state)
     free(msg);
 }
 
-static void an_interruption(void **state)
+static void an_interruption_is_not_a_failed_step(void **state)
 {
     (void)state;
     unsigned port = 0;
@@ -241,11 +241,11 @@ int main(void)
 {
     signal(SIGPIPE, SIG_IGN);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_direct_route_has_none),
-        cmocka_unit_test(no_connection),
-        cmocka_unit_test(no_ssh),
+        cmocka_unit_test(a_direct_route_has_no_steps),
+        cmocka_unit_test(a_failed_connection_is_a_step),
+        cmocka_unit_test(a_port_without_ssh_is_a_step),
         SCRATCH(known_hosts_that_cannot_be_read),
-        cmocka_unit_test(an_interruption),
+        cmocka_unit_test(an_interruption_is_not_a_failed_step),
         cmocka_unit_test(peers),
     };
     return cmocka_run_group_tests(tests, global_setup, global_teardown);

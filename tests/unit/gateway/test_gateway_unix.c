@@ -98,7 +98,7 @@ static void a_socket_is_dialled(void **state)
     free(path);
 }
 
-static void a_socket_is_listened_for(void **state)
+static void a_remote_socket_can_be_listened_for(void **state)
 {
     char *path = text_of("%s/app.sock", (char *)*state);
     struct gateway *gw = opened();
@@ -169,7 +169,7 @@ static void paths_of_the_longest_length(void **state)
     free(msg);
 }
 
-static void what_destinations_are_called(void **state)
+static void destinations_have_printable_names(void **state)
 {
     (void)state;
     char name[DESTINATION_NAME], path[400] = "/";
@@ -187,10 +187,10 @@ int main(void)
     signal(SIGPIPE, SIG_IGN);
     const struct CMUnitTest tests[] = {
         SCRATCH(a_socket_is_dialled),
-        SCRATCH(a_socket_is_listened_for),
+        SCRATCH(a_remote_socket_can_be_listened_for),
         SCRATCH(a_missing_socket),
         SCRATCH(paths_of_the_longest_length),
-        cmocka_unit_test(what_destinations_are_called),
+        cmocka_unit_test(destinations_have_printable_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,7 +63,7 @@ static void not_read(const char *text)
     assert_string_equal(a.ip, "untouched");
 }
 
-static void what_is_no_address(void **state)
+static void invalid_addresses_are_refused(void **state)
 {
     (void)state;
     static const char *const words[] = {
@@ -77,7 +77,7 @@ static void what_is_no_address(void **state)
         not_read(words[i]);
 }
 
-static void the_way_out_is_said(void **state)
+static void refused_addresses_have_hints(void **state)
 {
     (void)state;
     struct local_address a;
@@ -109,7 +109,7 @@ static void take_spoiled(void *ctx, const struct spoiled *s)
     free(text);
 }
 
-static void spoiled_words(void **state)
+static void damaged_addresses_are_safe(void **state)
 {
     (void)state;
     static const char *const words[] = {"6060", "127.0.0.1:6060", "[2001:db8::7]:6060", "localhost:80",
@@ -180,7 +180,7 @@ static void a_port(void **state)
     local_release(&l);
 }
 
-static void a_socket_is_private_and_goes(void **state)
+static void a_socket_is_private_and_removed(void **state)
 {
     char *path = file_join(*state, "s"), *text = text_of("unix:%s", path), from[LOCAL_NAME];
     mode_t before = umask(0);
@@ -217,7 +217,7 @@ static void an_abandoned_socket_is_replaced(void **state)
     free(text);
 }
 
-static void other_files_stay(void **state)
+static void other_files_are_not_replaced(void **state)
 {
     struct local_address a = {.path = ""};
     char *path = scratch_file(*state, "s", "mine", 4);
@@ -243,13 +243,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(addresses),
         cmocka_unit_test(a_home_is_expanded),
-        cmocka_unit_test(what_is_no_address),
-        cmocka_unit_test(the_way_out_is_said),
-        cmocka_unit_test(spoiled_words),
+        cmocka_unit_test(invalid_addresses_are_refused),
+        cmocka_unit_test(refused_addresses_have_hints),
+        cmocka_unit_test(damaged_addresses_are_safe),
         cmocka_unit_test(a_port),
-        SCRATCH(a_socket_is_private_and_goes),
+        SCRATCH(a_socket_is_private_and_removed),
         SCRATCH(an_abandoned_socket_is_replaced),
-        SCRATCH(other_files_stay),
+        SCRATCH(other_files_are_not_replaced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,7 +47,7 @@ static void *log_in(void *ctx)
     return NULL;
 }
 
-static void only_so_many_at_a_time(void **state)
+static void logins_to_one_address_are_limited(void **state)
 {
     (void)state;
     struct crowd c = {.queues = queues_new(), .mutex = PTHREAD_MUTEX_INITIALIZER};
@@ -83,7 +83,7 @@ static bool is_full(struct login_queues *queues, const char *address)
     return rc < 0;
 }
 
-static void each_address_has_its_own(void **state)
+static void each_address_has_its_own_queue(void **state)
 {
     (void)state;
     struct login_queues *queues = queues_new();
@@ -97,7 +97,7 @@ static void each_address_has_its_own(void **state)
     login_queues_free(queues);
 }
 
-static void a_busy_server_gets_fewer(void **state)
+static void a_busy_server_gets_fewer_logins(void **state)
 {
     (void)state;
     struct login_queues *queues = queues_new();
@@ -116,7 +116,7 @@ static void a_busy_server_gets_fewer(void **state)
     login_queues_free(queues);
 }
 
-static void without_queues_there_is_room(void **state)
+static void without_queues_nothing_waits(void **state)
 {
     (void)state;
     fill(NULL, "a port 22", PLACES + 1);
@@ -126,10 +126,10 @@ static void without_queues_there_is_room(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_so_many_at_a_time),
-        cmocka_unit_test(each_address_has_its_own),
-        cmocka_unit_test(a_busy_server_gets_fewer),
-        cmocka_unit_test(without_queues_there_is_room),
+        cmocka_unit_test(logins_to_one_address_are_limited),
+        cmocka_unit_test(each_address_has_its_own_queue),
+        cmocka_unit_test(a_busy_server_gets_fewer_logins),
+        cmocka_unit_test(without_queues_nothing_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

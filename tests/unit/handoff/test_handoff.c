@@ -21,7 +21,7 @@
 #define NEW .existing = false
 #define OLD .existing = true
 
-static void decisions(void **state)
+static void who_can_read_decides_about_plain_text(void **state)
 {
     (void)state;
     static const struct {
@@ -56,7 +56,7 @@ static void decisions(void **state)
     }
 }
 
-static void words(void **state)
+static void who_can_read_decides_about_the_summary(void **state)
 {
     (void)state;
     assert_false(decide_words(&(struct facts){READERS_TEAM, OLD}, false));
@@ -64,7 +64,7 @@ static void words(void **state)
     assert_true(decide_words(&(struct facts){READERS_ANYONE, OLD, .confidential = true}, false));
 }
 
-static void refusals_say_why(void **state)
+static void refusals_have_reasons(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -120,7 +120,7 @@ static void holds(const char *block, const char *begin, const char *end)
             fail_msg("a line gets out: %s", line);
 }
 
-static void anything(void **state)
+static void any_bytes_are_escaped_safely(void **state)
 {
     (void)state;
     static const char alphabet[] = "`~/@<>{}\n\r a\\pre";
@@ -229,7 +229,7 @@ static void judge_spoiled(void *ctx, const struct spoiled *s)
     buf_release(&out);
 }
 
-static void spoiled_contents(void **state)
+static void damaged_answers_are_safe(void **state)
 {
     (void)state;
     static const char good[] = "{\"id\":\"7\",\"Content\":\"aGVs\\nbG8g\\/w==\",\"x\":1}";
@@ -249,7 +249,7 @@ static void encoding(void **state)
 
 /* ---- what has left ------------------------------------------------------------------------------------- */
 
-static void what_has_left(void **state)
+static void the_data_that_left_is_reported(void **state)
 {
     (void)state;
     static const struct {
@@ -328,13 +328,20 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 
-        cmocka_unit_test(decisions),        cmocka_unit_test(words),
-        cmocka_unit_test(refusals_say_why), cmocka_unit_test(markdown),
-        cmocka_unit_test(textile),          cmocka_unit_test(plain),
-        cmocka_unit_test(anything),         cmocka_unit_test(many_lines),
-        cmocka_unit_test(encoding),         cmocka_unit_test(what_has_left),
-        SCRATCH(hashing_can_be_cancelled),  SCRATCH(attachment_names),
-        cmocka_unit_test(contents),         cmocka_unit_test(spoiled_contents),
+        cmocka_unit_test(who_can_read_decides_about_plain_text),
+        cmocka_unit_test(who_can_read_decides_about_the_summary),
+        cmocka_unit_test(refusals_have_reasons),
+        cmocka_unit_test(markdown),
+        cmocka_unit_test(textile),
+        cmocka_unit_test(plain),
+        cmocka_unit_test(any_bytes_are_escaped_safely),
+        cmocka_unit_test(many_lines),
+        cmocka_unit_test(encoding),
+        cmocka_unit_test(the_data_that_left_is_reported),
+        SCRATCH(hashing_can_be_cancelled),
+        SCRATCH(attachment_names),
+        cmocka_unit_test(contents),
+        cmocka_unit_test(damaged_answers_are_safe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

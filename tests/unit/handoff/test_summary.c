@@ -81,7 +81,7 @@ static char *summary_of(void **state, const struct told *t)
     return summary;
 }
 
-static void all_of_it(void **state)
+static void a_full_summary(void **state)
 {
     char *s = summary_of(
         state,
@@ -96,7 +96,7 @@ static void all_of_it(void **state)
     free(s);
 }
 
-static void too_much_of_one(void **state)
+static void many_lines_of_one_host_are_cut(void **state)
 {
     const struct told rows[] = {{.services = 51}, {.services = 1, .verdicts = 31}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -109,7 +109,7 @@ static void too_much_of_one(void **state)
 }
 
 /* Cut between two lines. */
-static void too_long(void **state)
+static void a_long_summary_is_cut(void **state)
 {
     char *s = summary_of(state, &(struct told){.failed = 2000});
     assert_true(text_ends_in(s, "failure\n" CUT));
@@ -118,7 +118,7 @@ static void too_long(void **state)
 }
 
 /* Kinds that came in several forms are told apart, and a finding of two services stands there once. */
-static void nothing_twice(void **state)
+static void repeated_lines_are_merged(void **state)
 {
     (void)state;
     static const char service[] =
@@ -146,7 +146,8 @@ static void nothing_twice(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {SCRATCH(all_of_it), SCRATCH(too_much_of_one), SCRATCH(too_long),
-                                       cmocka_unit_test(nothing_twice)};
+    const struct CMUnitTest tests[] = {SCRATCH(a_full_summary), SCRATCH(many_lines_of_one_host_are_cut),
+                                       SCRATCH(a_long_summary_is_cut),
+                                       cmocka_unit_test(repeated_lines_are_merged)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,7 +56,7 @@ static void origins(void **state)
 }
 
 /* Where a stored file may be fetched from when the tracker says so. */
-static void leads(void **state)
+static void redirects_to_plain_http_are_refused_except_on_loopback(void **state)
 {
     (void)state;
     static const struct {
@@ -143,7 +143,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(headers_are_wiped), /* first: libcurl takes its allocator once */
-        cmocka_unit_test(tokens_go_over_tls), cmocka_unit_test(origins), cmocka_unit_test(leads),
+        cmocka_unit_test(tokens_go_over_tls),
+        cmocka_unit_test(origins),
+        cmocka_unit_test(redirects_to_plain_http_are_refused_except_on_loopback),
         cmocka_unit_test(shown_addresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -93,7 +93,7 @@ static void refuses(struct asked asked, const char *message, const char *hint)
     inventory_free(inv);
 }
 
-static void labels_choose(void **state)
+static void labels_select_hosts(void **state)
 {
     (void)state;
     selects((struct asked){.labels = "env=gstg"}, "file-05 file-06");
@@ -104,7 +104,7 @@ static void labels_choose(void **state)
     selects((struct asked){.labels = "env=gprd", .groups = "canary"}, "file-01 Web-1");
 }
 
-static void labels_that_are_none(void **state)
+static void invalid_labels_are_refused(void **state)
 {
     (void)state;
     refuses((struct asked){.labels = "profiling"}, "a label to select by is NAME=VALUE, not \"profiling\"",
@@ -133,7 +133,7 @@ static void labels_that_are_none(void **state)
     inventory_free(none);
 }
 
-static void exclusions_leave_out(void **state)
+static void exclusions_apply(void **state)
 {
     (void)state;
     selects((struct asked){.groups = "storage", .exclude = "file-02"},
@@ -152,7 +152,7 @@ static void exclusions_leave_out(void **state)
             "b.example");
 }
 
-static void exclusions_that_are_none(void **state)
+static void invalid_exclusions_are_refused(void **state)
 {
     (void)state;
     refuses((struct asked){.groups = "storage", .exclude = "fiel-03"},
@@ -236,7 +236,7 @@ static void a_sample_is_random(void **state)
     inventory_free(inv);
 }
 
-static void one_case_only(void **state)
+static void names_that_differ_only_in_case_are_refused(void **state)
 {
     (void)state;
     struct inventory *inv = NULL;
@@ -298,14 +298,14 @@ static void two_hosts_of_one_address(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(labels_choose),
-        cmocka_unit_test(labels_that_are_none),
-        cmocka_unit_test(exclusions_leave_out),
-        cmocka_unit_test(exclusions_that_are_none),
+        cmocka_unit_test(labels_select_hosts),
+        cmocka_unit_test(invalid_labels_are_refused),
+        cmocka_unit_test(exclusions_apply),
+        cmocka_unit_test(invalid_exclusions_are_refused),
         cmocka_unit_test(case_does_not_count),
         cmocka_unit_test(a_limit_refuses),
         cmocka_unit_test(a_sample_is_random),
-        cmocka_unit_test(one_case_only),
+        cmocka_unit_test(names_that_differ_only_in_case_are_refused),
         cmocka_unit_test(two_hosts_of_one_address),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -181,7 +181,7 @@ static void hosts_are_read(void **state)
     inventory_free(inv);
 }
 
-static void brackets_of_an_address_go(void **state)
+static void brackets_of_an_address_are_removed(void **state)
 {
     (void)state;
     struct inventory *inv = parse("version: 1\nhosts: { a: { services: [], address: 'u@[::1]' } }\n");
@@ -301,7 +301,7 @@ static void a_setting_in_the_column_of_names(void **state)
 }
 
 /* A list in the place of a mapping: the lines it should be, with the file's own name. */
-static void lists_in_the_place_of_mappings(void **state)
+static void lists_instead_of_mappings_are_explained(void **state)
 {
     (void)state;
     refuses("version: 1\nservices:\n  - gitaly\n",
@@ -343,7 +343,7 @@ static void has_mistakes(const char *text, const char *expected)
     buf_release(&all);
 }
 
-static void several_mistakes_are_found_in_one_run(void **state)
+static void several_errors_are_found_in_one_run(void **state)
 {
     (void)state;
     has_mistakes("version: 1\n"
@@ -376,7 +376,7 @@ static void several_mistakes_are_found_in_one_run(void **state)
     has_mistakes("version: 1\nhosts: [a\n", "inv.yaml:3:1: a list in brackets lacks a comma or its \"]\"\n");
 }
 
-static void mistakes_are_bounded(void **state)
+static void the_number_of_errors_is_limited(void **state)
 {
     (void)state;
     struct inventory *inv = NULL;
@@ -394,7 +394,7 @@ static void mistakes_are_bounded(void **state)
     buf_release(&text);
 }
 
-static void top_is_checked(void **state)
+static void top_level_keys_are_checked(void **state)
 {
     (void)state;
     refuses("[]", "inv.yaml:1:1: an inventory is a mapping", "begin with \"version: 1\"");
@@ -572,7 +572,7 @@ static void auth_is_checked(void **state)
                     "bearer_command must be one line of visible characters", "");
 }
 
-static void only_one_secret(void **state)
+static void two_secrets_are_refused(void **state)
 {
     (void)state;
     static const char *const keys[] = {"bearer_env",   "bearer_file",   "bearer_command",
@@ -959,7 +959,7 @@ static void load_checks_the_file(void **state)
     free(path);
 }
 
-static void load_refuses_what_is_no_file(void **state)
+static void load_refuses_other_files(void **state)
 {
     struct inventory *inv = NULL;
     struct err err = ERR_INIT;
@@ -991,7 +991,7 @@ static void finds(const char *option, const char *expected)
     free(found);
 }
 
-static void found_in_order(void **state)
+static void services_of_sources_are_in_order(void **state)
 {
     struct err err = ERR_INIT;
     char *path = NULL, *none = file_join(*state, "none.yaml"), *a = write_inventory(*state, "a.yaml"),
@@ -1039,21 +1039,21 @@ int main(void)
         cmocka_unit_test(tls_and_auth_are_read),
         cmocka_unit_test(unix_sockets_are_read),
         cmocka_unit_test(hosts_are_read),
-        cmocka_unit_test(brackets_of_an_address_go),
+        cmocka_unit_test(brackets_of_an_address_are_removed),
         cmocka_unit_test(patterns_match),
         cmocka_unit_test(yaml_is_refused),
         cmocka_unit_test(syntax_is_explained),
         cmocka_unit_test(a_setting_in_the_column_of_names),
-        cmocka_unit_test(lists_in_the_place_of_mappings),
-        cmocka_unit_test(several_mistakes_are_found_in_one_run),
-        cmocka_unit_test(mistakes_are_bounded),
-        cmocka_unit_test(top_is_checked),
+        cmocka_unit_test(lists_instead_of_mappings_are_explained),
+        cmocka_unit_test(several_errors_are_found_in_one_run),
+        cmocka_unit_test(the_number_of_errors_is_limited),
+        cmocka_unit_test(top_level_keys_are_checked),
         cmocka_unit_test(services_are_checked),
         cmocka_unit_test(schemes_and_sockets_are_checked),
         cmocka_unit_test(long_paths_of_sockets),
         cmocka_unit_test(tls_is_checked),
         cmocka_unit_test(auth_is_checked),
-        cmocka_unit_test(only_one_secret),
+        cmocka_unit_test(two_secrets_are_refused),
         cmocka_unit_test(secrets_themselves_are_refused),
         cmocka_unit_test(hosts_are_checked),
         cmocka_unit_test(addresses_are_checked),
@@ -1069,8 +1069,8 @@ int main(void)
         cmocka_unit_test(too_many_keys),
         cmocka_unit_test(a_hundred_thousand_hosts),
         cmocka_unit_test_setup_teardown(load_checks_the_file, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(load_refuses_what_is_no_file, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(found_in_order, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(load_refuses_other_files, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(services_of_sources_are_in_order, make_dir, remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,7 +37,7 @@ static void refuses(const char *text, const char *message)
     assert_null(names.items);
 }
 
-static void good_ones(void **state)
+static void valid_ranges_are_expanded(void **state)
 {
     (void)state;
     expands("file-03", "file-03");
@@ -53,7 +53,7 @@ static void good_ones(void **state)
     expands("", "");
 }
 
-static void addresses_stay(void **state)
+static void addresses_are_not_ranges(void **state)
 {
     (void)state;
     expands("[::1]", "[::1]");
@@ -62,7 +62,7 @@ static void addresses_stay(void **state)
     expands("ssh://web-[1-2]:22", "ssh://web-1:22 ssh://web-2:22");
 }
 
-static void bad_ones(void **state)
+static void invalid_ranges_are_refused(void **state)
 {
     (void)state;
     refuses("a[1", "bad range in \"a[1\": \"]\" is missing");
@@ -123,8 +123,11 @@ static void cut_and_flipped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(good_ones), cmocka_unit_test(addresses_stay),  cmocka_unit_test(bad_ones),
-        cmocka_unit_test(long_name), cmocka_unit_test(cut_and_flipped),
+        cmocka_unit_test(valid_ranges_are_expanded),
+        cmocka_unit_test(addresses_are_not_ranges),
+        cmocka_unit_test(invalid_ranges_are_refused),
+        cmocka_unit_test(long_name),
+        cmocka_unit_test(cut_and_flipped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

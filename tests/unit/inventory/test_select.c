@@ -123,7 +123,7 @@ static void names_globs_ranges_groups(void **state)
     inventory_free(inv);
 }
 
-static void each_target_once(void **state)
+static void each_target_is_selected_once(void **state)
 {
     (void)state;
     struct inventory *inv = load();
@@ -216,7 +216,7 @@ static void a_socket_makes_a_service(void **state)
 }
 
 /* Equal descriptions mean one service, others get a name of their own. The inventory's names are taken. */
-static void made_names_are_unique(void **state)
+static void names_of_adhoc_services_are_unique(void **state)
 {
     (void)state;
     static const char text[] = "version: 1\nservices: { port-80: { port: 81 }, unix-s-2: { port: 82 } }\n"
@@ -295,7 +295,7 @@ static void outside(const char *text, const char *name, const char *address)
     inventory_free(inv);
 }
 
-static void addresses_outside(void **state)
+static void addresses_without_an_inventory_entry(void **state)
 {
     (void)state;
     outside("db.example", "db.example", "db.example");
@@ -374,7 +374,7 @@ static void unknown_names(void **state)
 }
 
 /* The name is where the profiles go. */
-static void two_of_one_name(void **state)
+static void two_hosts_of_one_name(void **state)
 {
     (void)state;
     struct inventory *inv = load();
@@ -417,7 +417,7 @@ static void parse_spoiled(void *ctx, const struct spoiled *s)
     free(text);
 }
 
-static void spoiled_addresses(void **state)
+static void damaged_addresses_are_safe(void **state)
 {
     (void)state;
     const char whole[] = "ssh://ops@[2001:db8::7]:2222";
@@ -428,19 +428,19 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_globs_ranges_groups),
-        cmocka_unit_test(each_target_once),
+        cmocka_unit_test(each_target_is_selected_once),
         cmocka_unit_test(services_asked_for_by_name),
         cmocka_unit_test(a_port_makes_a_service),
         cmocka_unit_test(a_port_with_path_and_scheme),
         cmocka_unit_test(a_socket_makes_a_service),
-        cmocka_unit_test(made_names_are_unique),
+        cmocka_unit_test(names_of_adhoc_services_are_unique),
         cmocka_unit_test(adhoc_services_are_checked),
-        cmocka_unit_test(addresses_outside),
+        cmocka_unit_test(addresses_without_an_inventory_entry),
         cmocka_unit_test(bad_addresses),
         cmocka_unit_test(unknown_names),
-        cmocka_unit_test(two_of_one_name),
+        cmocka_unit_test(two_hosts_of_one_name),
         cmocka_unit_test(without_an_inventory),
-        cmocka_unit_test(spoiled_addresses),
+        cmocka_unit_test(damaged_addresses_are_safe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -121,7 +121,7 @@ static void teams_are_read(void **state)
     inventory_free(inv);
 }
 
-static void nothing_is_said_of_self(void **state)
+static void self_and_teams_may_be_missing(void **state)
 {
     (void)state;
     struct inventory *inv = NULL;
@@ -167,7 +167,7 @@ static void trackers_are_checked(void **state)
     tracker_refuses("{ tokn_env: A }", 3, "unknown key \"tokn_env\"", "did you mean \"token_env\"?");
 }
 
-static void a_token_goes_nowhere_else(void **state)
+static void a_tracker_url_is_https_to_one_host(void **state)
 {
     (void)state;
     static const char *const forms[] = {
@@ -233,9 +233,12 @@ static void teams_are_checked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trackers_are_read),         cmocka_unit_test(teams_are_read),
-        cmocka_unit_test(nothing_is_said_of_self),   cmocka_unit_test(trackers_are_checked),
-        cmocka_unit_test(a_token_goes_nowhere_else), cmocka_unit_test(teams_are_checked),
+        cmocka_unit_test(trackers_are_read),
+        cmocka_unit_test(teams_are_read),
+        cmocka_unit_test(self_and_teams_may_be_missing),
+        cmocka_unit_test(trackers_are_checked),
+        cmocka_unit_test(a_tracker_url_is_https_to_one_host),
+        cmocka_unit_test(teams_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

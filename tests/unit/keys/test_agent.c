@@ -68,7 +68,7 @@ static void no_list(const void *p, size_t n, const char *msg)
     agent_release(&a);
 }
 
-static void odd_answers(void **state)
+static void unusual_answers_are_handled(void **state)
 {
     (void)state;
     static const char locked[] = "the SSH agent does not list its keys (is it locked?)";
@@ -325,7 +325,7 @@ static void rogue_end(struct rogue *r)
     free(r->path);
 }
 
-static void silence_hits_the_deadline(void **state)
+static void a_silent_agent_times_out(void **state)
 {
     struct rogue r = rogue_start(*state);
     struct agent a = {.fd = 77};
@@ -338,7 +338,7 @@ static void silence_hits_the_deadline(void **state)
     rogue_end(&r);
 }
 
-static void a_full_queue_hits_the_deadline(void **state)
+static void a_full_queue_times_out(void **state)
 {
     struct rogue r = rogue_start(*state);
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -360,7 +360,7 @@ static void a_full_queue_hits_the_deadline(void **state)
     rogue_end(&r);
 }
 
-static void it_can_be_cancelled(void **state)
+static void a_request_can_be_cancelled(void **state)
 {
     struct rogue r = rogue_start(*state);
     int cancel[2];
@@ -390,7 +390,7 @@ static void *answer_once(void *ctx)
 }
 
 /* What it answers too late must not be taken for the answer to the next question. */
-static void late_answers_are_not_mixed_up(void **state)
+static void late_answers_are_discarded(void **state)
 {
     struct rogue r = rogue_start(*state);
     struct agent a;
@@ -457,7 +457,7 @@ static void bad_frames(void **state)
     }
 }
 
-static void no_agent_there(void **state)
+static void a_missing_agent_is_an_error(void **state)
 {
     struct agent a;
     struct err err = ERR_INIT;
@@ -481,18 +481,18 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_are_listed),
-        cmocka_unit_test(odd_answers),
+        cmocka_unit_test(unusual_answers_are_handled),
         cmocka_unit_test(cut_and_flipped),
         cmocka_unit_test(signatures_cut_and_flipped),
         cmocka_unit_test(an_agent_that_signs_with_sha1),
         REAL(a_real_agent_signs),
         REAL(a_real_agent_refuses),
-        SCRATCH(silence_hits_the_deadline),
-        SCRATCH(a_full_queue_hits_the_deadline),
-        SCRATCH(it_can_be_cancelled),
-        SCRATCH(late_answers_are_not_mixed_up),
+        SCRATCH(a_silent_agent_times_out),
+        SCRATCH(a_full_queue_times_out),
+        SCRATCH(a_request_can_be_cancelled),
+        SCRATCH(late_answers_are_discarded),
         SCRATCH(bad_frames),
-        SCRATCH(no_agent_there),
+        SCRATCH(a_missing_agent_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

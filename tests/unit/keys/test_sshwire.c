@@ -226,7 +226,7 @@ static void fingerprints_are_ssh_keygens(void **state)
     free(path);
 }
 
-static void an_odd_pub_only_does_not_help(void **state)
+static void an_invalid_public_key_file_is_ignored(void **state)
 {
     static const char *const odd[] = {"",      "\n",  "ecdsa", "ecdsa ", "ecdsa AAAA\x1b[31m",
                                       "x y z", "   ", "a AAA="};
@@ -289,7 +289,7 @@ static void a_public_key_file(void **state)
     free(pub);
 }
 
-static void no_public_key(void **state)
+static void other_lines_are_not_public_keys(void **state)
 {
     static const char *const texts[] = {
         "", "\n", "# nothing else", "ssh-ed25519", "ssh-ed25519 AAAA", "ssh-ed25519 !!!!",
@@ -316,7 +316,7 @@ static void no_key(const char *text, const char *msg)
     assert_string_equal(k.type, "untouched");
 }
 
-static void what_is_no_key(void **state)
+static void other_blobs_are_not_keys(void **state)
 {
     no_key("", "not a private key");
     no_key("ssh-ed25519 AAAA", "not a private key");
@@ -382,10 +382,10 @@ int main(void)
         cmocka_unit_test(blobs_are_compared_and_named),
         SCRATCH(every_form_ssh_keygen_makes),
         SCRATCH(fingerprints_are_ssh_keygens),
-        SCRATCH(an_odd_pub_only_does_not_help),
+        SCRATCH(an_invalid_public_key_file_is_ignored),
         SCRATCH(a_public_key_file),
-        SCRATCH(no_public_key),
-        SCRATCH(what_is_no_key),
+        SCRATCH(other_lines_are_not_public_keys),
+        SCRATCH(other_blobs_are_not_keys),
         SCRATCH(cut_and_flipped_keys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

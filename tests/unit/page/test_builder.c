@@ -126,7 +126,7 @@ static void a_pair_is_put_in_order(void **state)
 }
 
 /* Of a manifest that somebody else made. */
-static void text_in_two_snapshots_is_said(void **state)
+static void text_dumps_of_two_snapshots_are_reported(void **state)
 {
     static const char manifest[] =
         HEAD "\"hosts\":[{\"name\":\"file-03\",\"services\":[{\"name\":\"gitaly\",\"items\":[{\"kind\":"
@@ -169,7 +169,7 @@ static int visit_deadly(const struct bundle_coming *bundle, const struct bundle_
     return 0;
 }
 
-static void a_copy_goes_without_a_deadly_file(void **state)
+static void a_copy_leaves_out_a_file_that_kills_the_child(void **state)
 {
     (void)state;
     static const char manifest[] =
@@ -203,10 +203,10 @@ static void a_copy_goes_without_a_deadly_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_copy_goes_without_a_deadly_file),
+        cmocka_unit_test(a_copy_leaves_out_a_file_that_kills_the_child),
         cmocka_unit_test(a_full_page_has_both_sides),
         cmocka_unit_test(a_pair_is_put_in_order),
-        cmocka_unit_test(text_in_two_snapshots_is_said),
+        cmocka_unit_test(text_dumps_of_two_snapshots_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

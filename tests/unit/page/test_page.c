@@ -150,7 +150,7 @@ static struct flame *drawn(struct profile *p, size_t most)
     return f;
 }
 
-static void a_tree_has_each_way_once_and_inlined_calls(void **state)
+static void a_tree_has_each_path_once_with_inlined_calls(void **state)
 {
     struct profile *p = new_profile(2);
     uint32_t root = function(p, "main.main", "/m.go"), in = function(p, "main.in", "/m.go"),
@@ -182,7 +182,7 @@ static void a_tree_has_each_way_once_and_inlined_calls(void **state)
     profile_free(p);
 }
 
-static void the_heaviest_come_first(void **state)
+static void the_heaviest_are_first(void **state)
 {
     struct profile *p = grown_profile(2000, 42);
     struct flame *f = drawn(p, 1000000);
@@ -200,7 +200,7 @@ static void the_heaviest_come_first(void **state)
 }
 
 /* In one go, and in many while it grows. */
-static void sums_stay_whatever_is_folded(void **state)
+static void folding_keeps_sums(void **state)
 {
     static const size_t most[] = {3, 4, 10, 100, 1000, 5000};
     (void)state;
@@ -215,7 +215,7 @@ static void sums_stay_whatever_is_folded(void **state)
     }
 }
 
-static void what_is_light_is_folded(void **state)
+static void light_nodes_are_folded(void **state)
 {
     struct profile *p = new_profile(1);
     uint32_t heavy = function(p, "main.heavy", ""), heavy_at = location(p, &heavy, 1);
@@ -317,7 +317,7 @@ static json_t *parsed(const struct buf *b)
     return root;
 }
 
-static void texts_are_json_and_no_markup(void **state)
+static void texts_are_json_without_markup(void **state)
 {
     static const char *const names[] = {"",
                                         "main.f",
@@ -344,7 +344,7 @@ static void texts_are_json_and_no_markup(void **state)
     }
 }
 
-static void json_of_others_keeps_its_meaning(void **state)
+static void copied_json_keeps_its_meaning(void **state)
 {
     const char *text = "{\"a\": \"<script>&\\\"\342\200\250\342\200\251\", \"b\": [1, \"\342\200\"]}";
     struct buf b = BUF_INIT(1000);
@@ -431,7 +431,7 @@ static void a_profile_becomes_json(void **state)
     }
 }
 
-static void names_from_anywhere_become_json(void **state)
+static void any_name_becomes_valid_json(void **state)
 {
     struct profile *p = new_profile(1);
     char *long_name = malloc(10001);
@@ -509,7 +509,7 @@ static void a_dump_becomes_json(void **state)
     json_decref(root);
 }
 
-static void most_groups_are_counted_not_shown(void **state)
+static void groups_beyond_the_limit_are_counted(void **state)
 {
     struct buf text = BUF_INIT(8 << 20);
     (void)state;
@@ -621,7 +621,7 @@ static void a_page_holds_its_entries_as_data(void **state)
     buf_release(&out);
 }
 
-static void a_full_page_refuses_and_goes_on(void **state)
+static void a_full_page_refuses_one_entry_and_goes_on(void **state)
 {
     struct buf out = BUF_INIT(16 << 20);
     struct err err = ERR_INIT;
@@ -652,7 +652,7 @@ static int full(void *ctx, const void *p, size_t n, struct err *err)
 }
 
 /* Whatever does not fit, the sink's own words come back. */
-static void a_full_disk_ends_it(void **state)
+static void a_full_disk_is_an_error(void **state)
 {
     (void)state;
     for (size_t room = 0; room < page_web.script.n + 200000; room += 5000) {
@@ -677,24 +677,24 @@ static void a_full_disk_ends_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_tree_has_each_way_once_and_inlined_calls),
-        cmocka_unit_test(the_heaviest_come_first),
-        cmocka_unit_test(sums_stay_whatever_is_folded),
-        cmocka_unit_test(what_is_light_is_folded),
+        cmocka_unit_test(a_tree_has_each_path_once_with_inlined_calls),
+        cmocka_unit_test(the_heaviest_are_first),
+        cmocka_unit_test(folding_keeps_sums),
+        cmocka_unit_test(light_nodes_are_folded),
         cmocka_unit_test(stacks_too_deep_are_folded),
         cmocka_unit_test(hostile_inlining_takes_no_time),
         cmocka_unit_test(no_samples_and_no_values_are_a_root),
-        cmocka_unit_test(texts_are_json_and_no_markup),
-        cmocka_unit_test(json_of_others_keeps_its_meaning),
+        cmocka_unit_test(texts_are_json_without_markup),
+        cmocka_unit_test(copied_json_keeps_its_meaning),
         cmocka_unit_test(numbers_of_any_size),
         cmocka_unit_test(a_profile_becomes_json),
-        cmocka_unit_test(names_from_anywhere_become_json),
+        cmocka_unit_test(any_name_becomes_valid_json),
         cmocka_unit_test(a_dump_becomes_json),
-        cmocka_unit_test(most_groups_are_counted_not_shown),
+        cmocka_unit_test(groups_beyond_the_limit_are_counted),
         cmocka_unit_test(labels_are_left_out),
         cmocka_unit_test(a_page_holds_its_entries_as_data),
-        cmocka_unit_test(a_full_page_refuses_and_goes_on),
-        cmocka_unit_test(a_full_disk_ends_it),
+        cmocka_unit_test(a_full_page_refuses_one_entry_and_goes_on),
+        cmocka_unit_test(a_full_disk_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,7 +134,7 @@ static void expect(const struct report_settings *settings, const char *left, con
 #define B "helper(int)<main{k}{size} "
 #define C "malloc "
 
-static void samples_go_by_name(void **state)
+static void samples_are_removed_by_name(void **state)
 {
     (void)state;
     expect(WITH(.focus = NULL), A B C, "");
@@ -147,7 +147,7 @@ static void samples_go_by_name(void **state)
     expect(WITH(.focus = "main", .ignore = "helper"), A, "");
 }
 
-static void frames_go_by_name(void **state)
+static void frames_are_removed_by_name(void **state)
 {
     (void)state;
     expect(WITH(.hide = "caller"), "malloc<inlined<main{k}{size} " B C, "");
@@ -164,7 +164,7 @@ static void frames_go_by_name(void **state)
     expect(WITH(.prune_from = "^(helper|main)$"), "main{k}{size} " B C, "");
 }
 
-static void samples_go_by_label(void **state)
+static void samples_are_removed_by_label(void **state)
 {
     (void)state;
     expect(WITH(.tagfocus = "v1"), A, "");
@@ -184,7 +184,7 @@ static void samples_go_by_label(void **state)
            "failed to parse int 99999999999999999999: value out of range", "");
 }
 
-static void labels_go(void **state)
+static void labels_are_removed(void **state)
 {
     (void)state;
     expect(WITH(.tagshow = "siz"), "malloc<inlined,caller<main{size} helper(int)<main{size} " C, "");
@@ -205,7 +205,7 @@ static void labels_become_frames(void **state)
            "TagRoot expression matched no samples;");
 }
 
-static void what_is_no_expression_is_said(void **state)
+static void invalid_expressions_are_errors(void **state)
 {
     (void)state;
     expect(WITH(.focus = "a("), "parsing focus regexp: error parsing regexp: missing closing ): `a(`", "");
@@ -213,7 +213,7 @@ static void what_is_no_expression_is_said(void **state)
            "parsing tagfocus regexp: error parsing regexp: invalid or unsupported Perl syntax: `(?=`", "");
 }
 
-static void a_profile_drops_frames_of_its_own(void **state)
+static void drop_frames_of_a_profile_applies(void **state)
 {
     (void)state;
     static const struct {
@@ -292,7 +292,7 @@ static void paths_are_cut(void **state)
     }
 }
 
-static void only_files_are_sources(void **state)
+static void only_regular_files_are_sources(void **state)
 {
     const char *dir = *state;
     struct err err = ERR_INIT;
@@ -342,7 +342,7 @@ static void expect_source(const char *name, const char *source_path, const char 
     profile_free(p);
 }
 
-static void what_is_no_source_is_shown_only_when_asked_for(void **state)
+static void other_files_are_shown_only_on_request(void **state)
 {
     const char *dir = *state;
     static const char refused[] = "secret does not look like a source file: -source_path";
@@ -410,17 +410,17 @@ static void a_line_too_long_ends_a_source(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(samples_go_by_name),
-        cmocka_unit_test(frames_go_by_name),
-        cmocka_unit_test(samples_go_by_label),
-        cmocka_unit_test(labels_go),
+        cmocka_unit_test(samples_are_removed_by_name),
+        cmocka_unit_test(frames_are_removed_by_name),
+        cmocka_unit_test(samples_are_removed_by_label),
+        cmocka_unit_test(labels_are_removed),
         cmocka_unit_test(labels_become_frames),
-        cmocka_unit_test(what_is_no_expression_is_said),
-        cmocka_unit_test(a_profile_drops_frames_of_its_own),
+        cmocka_unit_test(invalid_expressions_are_errors),
+        cmocka_unit_test(drop_frames_of_a_profile_applies),
         cmocka_unit_test(a_profile_has_one_budget_for_its_own_expressions),
         cmocka_unit_test(paths_are_cut),
-        SCRATCH(only_files_are_sources),
-        SCRATCH(what_is_no_source_is_shown_only_when_asked_for),
+        SCRATCH(only_regular_files_are_sources),
+        SCRATCH(other_files_are_shown_only_on_request),
         cmocka_unit_test(a_line_too_long_ends_a_source),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -282,7 +282,7 @@ static const char *judge(struct str pattern, char dst[TOLD])
     return dst;
 }
 
-static void patterns_mean_what_they_mean_in_go(void **state)
+static void patterns_match_as_in_go(void **state)
 {
     (void)state;
     char got[TOLD];
@@ -299,14 +299,14 @@ static void judge_spoiled(void *ctx, const struct spoiled *s)
 }
 
 /* Another pattern or none, and never more than its own bytes are looked at. */
-static void spoiled_patterns_are_safe(void **state)
+static void damaged_patterns_are_safe(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         spoil(rows[i].pattern, strlen(rows[i].pattern), judge_spoiled, NULL);
 }
 
-static void bytes_that_are_no_text_are_refused(void **state)
+static void invalid_utf8_is_refused(void **state)
 {
     (void)state;
     static const char *const bad[] = {"\xff", "a\xc3", "[\xe2\x82]", "\xed\xa0\x80", "\\Q\xff\\E", "(?\xff)"};
@@ -317,7 +317,7 @@ static void bytes_that_are_no_text_are_refused(void **state)
     assert_string_equal(judge(STR("a\0b|^$"), got), "1000000000000000000000000000000000");
 }
 
-static void a_text_may_be_anything(void **state)
+static void any_text_can_be_searched(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -331,7 +331,7 @@ static void a_text_may_be_anything(void **state)
     regex_free(r);
 }
 
-static void what_takes_too_long_is_an_error(void **state)
+static void exceeding_the_budget_is_an_error(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -413,7 +413,7 @@ static void expressions_share_a_budget(void **state)
     regex_free(other);
 }
 
-static void nesting_has_an_end(void **state)
+static void nesting_has_a_limit(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -428,7 +428,7 @@ static void nesting_has_an_end(void **state)
     regex_free(r);
 }
 
-static void strings_of_a_profile_are_looked_at_once(void **state)
+static void each_string_of_a_profile_is_matched_once(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -458,15 +458,15 @@ static void strings_of_a_profile_are_looked_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(patterns_mean_what_they_mean_in_go),
-        cmocka_unit_test(spoiled_patterns_are_safe),
-        cmocka_unit_test(bytes_that_are_no_text_are_refused),
-        cmocka_unit_test(a_text_may_be_anything),
-        cmocka_unit_test(what_takes_too_long_is_an_error),
+        cmocka_unit_test(patterns_match_as_in_go),
+        cmocka_unit_test(damaged_patterns_are_safe),
+        cmocka_unit_test(invalid_utf8_is_refused),
+        cmocka_unit_test(any_text_can_be_searched),
+        cmocka_unit_test(exceeding_the_budget_is_an_error),
         cmocka_unit_test(large_expressions_have_the_budget_too),
         cmocka_unit_test(expressions_share_a_budget),
-        cmocka_unit_test(nesting_has_an_end),
-        cmocka_unit_test(strings_of_a_profile_are_looked_at_once),
+        cmocka_unit_test(nesting_has_a_limit),
+        cmocka_unit_test(each_string_of_a_profile_is_matched_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -108,7 +108,7 @@ static void test_members(void **state)
     buf_release(&gz);
 }
 
-static void test_behind_the_end(void **state)
+static void test_bytes_after_the_end(void **state)
 {
     (void)state;
     struct buf gz = BUF_INIT(4096);
@@ -267,7 +267,7 @@ static void test_sink_refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_members),   cmocka_unit_test(test_behind_the_end),
+        cmocka_unit_test(test_members),   cmocka_unit_test(test_bytes_after_the_end),
         cmocka_unit_test(test_not_gzip),  cmocka_unit_test(test_trailer),
         cmocka_unit_test(test_every_cut), cmocka_unit_test(test_every_flip),
         cmocka_unit_test(test_bomb),      cmocka_unit_test(test_sink_refuses),

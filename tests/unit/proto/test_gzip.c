@@ -132,7 +132,7 @@ static void failing_sink(void **state)
 }
 
 /* One that is given up in the middle. */
-static void given_up(void **state)
+static void a_cancelled_stream_ends(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -150,8 +150,11 @@ static void given_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_member),   cmocka_unit_test(members),  cmocka_unit_test(one_processor),
-        cmocka_unit_test(failing_sink), cmocka_unit_test(given_up),
+        cmocka_unit_test(one_member),
+        cmocka_unit_test(members),
+        cmocka_unit_test(one_processor),
+        cmocka_unit_test(failing_sink),
+        cmocka_unit_test(a_cancelled_stream_ends),
     };
     return cmocka_run_group_tests_name("gzip", tests, NULL, NULL);
 }

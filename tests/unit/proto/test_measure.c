@@ -101,7 +101,7 @@ static void as_printf_percentage(int64_t value, int64_t total)
     assert_string_equal(text, expected);
 }
 
-static void test_numbers_are_those_of_printf(void **state)
+static void test_numbers_match_printf(void **state)
 {
     uint64_t random = 1;
     (void)state;
@@ -118,7 +118,7 @@ static void test_numbers_are_those_of_printf(void **state)
     }
 }
 
-static void test_numbers_that_run_over(void **state)
+static void test_numbers_that_overflow(void **state)
 {
     (void)state;
     assert_true(measure_abs(INT64_MIN) == INT64_MIN);
@@ -146,8 +146,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_labels),      cmocka_unit_test(test_unknown_units_are_cut),
-        cmocka_unit_test(test_percentages), cmocka_unit_test(test_numbers_that_run_over),
-        cmocka_unit_test(test_columns),     cmocka_unit_test(test_numbers_are_those_of_printf),
+        cmocka_unit_test(test_percentages), cmocka_unit_test(test_numbers_that_overflow),
+        cmocka_unit_test(test_columns),     cmocka_unit_test(test_numbers_match_printf),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

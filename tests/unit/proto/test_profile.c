@@ -151,7 +151,7 @@ static void same_profile(const struct profile *p, const pb_profile *pb)
     assert_int_equal(p->duration_ns, pb->duration_nanos);
 }
 
-static void against_protobuf_c(void **state)
+static void matches_protobuf_c(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 300; seed++) {
@@ -213,7 +213,7 @@ static struct buf spelled(const char *order)
     return b;
 }
 
-static void any_order(void **state)
+static void fields_may_have_any_order(void **state)
 {
     (void)state;
     static const char *const orders[] = {"tslfn", "nflst", "stlfn", "lntfs", "fsnlt"};
@@ -235,7 +235,7 @@ static void any_order(void **state)
 }
 
 /* Lists packed, not, and both in one sample; unknown fields of each type; IDs of 64 bits. */
-static void odd_spellings(void **state)
+static void unusual_encodings_are_read(void **state)
 {
     (void)state;
     static const char *const strings[] = {"", "a", "b", NULL};
@@ -306,7 +306,7 @@ static void refuses(struct buf *b, const char *why)
     buf_clear(b);
 }
 
-static void wrong(void **state)
+static void invalid_profiles_are_refused(void **state)
 {
     (void)state;
     static const char *const strings[] = {"", "a", NULL}, *const no_empty[] = {"a", NULL};
@@ -384,7 +384,7 @@ static void add_member(struct buf *to, const void *p, size_t n)
     deflateEnd(&z);
 }
 
-static void zipped(void **state)
+static void gzip_is_read(void **state)
 {
     (void)state;
     static const char damaged[] = "decompressing profile: the gzip data are damaged or cut short";
@@ -407,7 +407,7 @@ static void zipped(void **state)
     buf_release(&plain);
 }
 
-static void bomb(void **state)
+static void inflation_is_limited(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -472,7 +472,7 @@ static void many_sample_types(void **state)
 }
 
 /* A few bytes each, for which columns would take ten times as much and more. */
-static void hungry(void **state)
+static void memory_is_limited(void **state)
 {
     (void)state;
     static const struct {
@@ -545,7 +545,7 @@ static void read_spoiled(void *ctx, const struct spoiled *s)
     profile_free(p);
 }
 
-static void spoiled(void **state)
+static void damaged_profiles_are_safe(void **state)
 {
     (void)state;
     size_t fine = 0;
@@ -637,7 +637,7 @@ static void many_long_comments(struct buf *b, unsigned n)
 }
 
 /* A few bytes that mean much text are refused, and fewer of them are not. */
-static void spelled_out(void **state)
+static void repeated_text_is_limited(void **state)
 {
     static const struct {
         void (*spell)(struct buf *b, unsigned n);
@@ -692,21 +692,21 @@ static void sink_refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(against_protobuf_c),
-        cmocka_unit_test(any_order),
-        cmocka_unit_test(odd_spellings),
+        cmocka_unit_test(matches_protobuf_c),
+        cmocka_unit_test(fields_may_have_any_order),
+        cmocka_unit_test(unusual_encodings_are_read),
         cmocka_unit_test(labels_and_strings),
-        cmocka_unit_test(wrong),
+        cmocka_unit_test(invalid_profiles_are_refused),
         cmocka_unit_test(too_many_values),
-        cmocka_unit_test(zipped),
-        cmocka_unit_test(bomb),
+        cmocka_unit_test(gzip_is_read),
+        cmocka_unit_test(inflation_is_limited),
         cmocka_unit_test(more_than_any_real_profile),
-        cmocka_unit_test(hungry),
+        cmocka_unit_test(memory_is_limited),
         cmocka_unit_test(many_sample_types),
         cmocka_unit_test(written_gzip),
-        cmocka_unit_test(spoiled),
+        cmocka_unit_test(damaged_profiles_are_safe),
         cmocka_unit_test(sink_refuses),
-        cmocka_unit_test(spelled_out),
+        cmocka_unit_test(repeated_text_is_limited),
     };
     return cmocka_run_group_tests_name("profile", tests, NULL, NULL);
 }

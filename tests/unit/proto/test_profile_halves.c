@@ -105,7 +105,7 @@ static struct buf same_outcome(const struct buf *b)
     return two;
 }
 
-static void same(void **state)
+static void two_halves_equal_the_whole(void **state)
 {
     (void)state;
     const struct odd none[2] = {{0}};
@@ -125,7 +125,7 @@ static void same(void **state)
 
 /* Of what is wrong in both halves the first is told; what is broken before anything was given back is taken
  * for another form. */
-static void wrong(void **state)
+static void invalid_profiles_are_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -151,6 +151,7 @@ static void wrong(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(same), cmocka_unit_test(wrong)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(two_halves_equal_the_whole),
+                                       cmocka_unit_test(invalid_profiles_are_refused)};
     return cmocka_run_group_tests_name("profile_halves", tests, NULL, NULL);
 }

@@ -108,7 +108,7 @@ static void add_tree(struct profile *p, uint32_t places, size_t samples)
 }
 
 /* More places than two bytes number, which the new profile learns in the middle of a stack. */
-static void many(void **state)
+static void many_profiles(void **state)
 {
     (void)state;
     enum { PLACES = 70001 };
@@ -133,7 +133,7 @@ static void many(void **state)
     profile_free(b);
 }
 
-static void nothing_left(void **state)
+static void an_empty_result(void **state)
 {
     (void)state;
     struct profile *a = cpu(), *b = cpu();
@@ -179,7 +179,7 @@ static void headers(void **state)
 }
 
 /* A profile merged with itself is itself with twice the values; merging it again changes nothing. */
-static void made_ones(void **state)
+static void generated_profiles_are_merged(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed < 200; seed++) {
@@ -330,10 +330,12 @@ static void combined(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_samples), cmocka_unit_test(nothing_left), cmocka_unit_test(headers),
-        cmocka_unit_test(made_ones),     cmocka_unit_test(incompatible), cmocka_unit_test(common_types),
-        cmocka_unit_test(scaled),        cmocka_unit_test(normalized),   cmocka_unit_test(labelled),
-        cmocka_unit_test(combined),      cmocka_unit_test(many),
+        cmocka_unit_test(equal_samples), cmocka_unit_test(an_empty_result),
+        cmocka_unit_test(headers),       cmocka_unit_test(generated_profiles_are_merged),
+        cmocka_unit_test(incompatible),  cmocka_unit_test(common_types),
+        cmocka_unit_test(scaled),        cmocka_unit_test(normalized),
+        cmocka_unit_test(labelled),      cmocka_unit_test(combined),
+        cmocka_unit_test(many_profiles),
     };
     return cmocka_run_group_tests_name("profile_merge", tests, NULL, NULL);
 }

@@ -197,7 +197,7 @@ static void overlapping_mappings(void **state)
     }
 }
 
-static void wrong(void **state)
+static void invalid_texts_are_refused(void **state)
 {
     (void)state;
     static const char other[] = "parsing profile: unrecognized profile format";
@@ -251,7 +251,7 @@ static void read_spoiled(void *ctx, const struct spoiled *s)
     profile_free(p);
 }
 
-static void spoiled(void **state)
+static void damaged_texts_are_safe(void **state)
 {
     (void)state;
     static const char *const texts[] = {goroutines, heap, mutex, threads};
@@ -270,9 +270,9 @@ int main(void)
         cmocka_unit_test(contentions),
         cmocka_unit_test(thread_stacks),
         cmocka_unit_test(overlapping_mappings),
-        cmocka_unit_test(wrong),
+        cmocka_unit_test(invalid_texts_are_refused),
         cmocka_unit_test(long_lines),
-        cmocka_unit_test(spoiled),
+        cmocka_unit_test(damaged_texts_are_safe),
     };
     return cmocka_run_group_tests_name("profile_text", tests, NULL, NULL);
 }

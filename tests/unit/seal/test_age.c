@@ -418,7 +418,7 @@ static void recipient_files(void **state)
     free(pub);
 }
 
-static void a_passphrase_is_alone(void **state)
+static void a_passphrase_must_be_the_only_recipient(void **state)
 {
     struct secret s = {.text = "x", .len = 1}, none = {.len = 0};
     struct age_recipients *r = recipients(PUBLIC);
@@ -581,7 +581,7 @@ static char *with_decoys(const char *dir, const char *path, int n)
 }
 
 /* A try of an RSA key takes milliseconds: a header of a thousand such stanzas would take a minute. */
-static void few_stanzas_are_tried_of_an_rsa_key(void **state)
+static void few_stanzas_of_an_rsa_key_are_tried(void **state)
 {
     struct err err = ERR_INIT;
     struct age_recipients *r = NULL;
@@ -633,7 +633,7 @@ static char *with_passphrase(const char *dir, const char *name, const char *pass
 
 /* A stranger chooses scrypt's cost. It is told before a passphrase is asked for, and before any memory is
  * taken; age's own cost is not. */
-static void costs(void **state)
+static void scrypt_work_factors_are_limited(void **state)
 {
     static const struct {
         unsigned log_n;
@@ -780,7 +780,7 @@ static void large_headers(void **state)
     buf_release(&b);
 }
 
-static void what_is_encrypted(void **state)
+static void encrypted_files_are_recognized(void **state)
 {
     (void)state;
     assert_true(age_is_encrypted(GOOD, strlen(GOOD)));
@@ -802,16 +802,16 @@ int main(void)
         cmocka_unit_test(refused_recipients),
         cmocka_unit_test(bad_points),
         SCRATCH(recipient_files),
-        cmocka_unit_test(a_passphrase_is_alone),
+        cmocka_unit_test(a_passphrase_must_be_the_only_recipient),
         SCRATCH(refused_identities),
         SCRATCH(ssh_keys),
-        SCRATCH(few_stanzas_are_tried_of_an_rsa_key),
-        SCRATCH(costs),
+        SCRATCH(few_stanzas_of_an_rsa_key_are_tried),
+        SCRATCH(scrypt_work_factors_are_limited),
         SCRATCH(passphrases),
         SCRATCH(encrypted_identities),
         cmocka_unit_test(headers),
         cmocka_unit_test(large_headers),
-        cmocka_unit_test(what_is_encrypted),
+        cmocka_unit_test(encrypted_files_are_recognized),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,7 +69,7 @@ static bool keygen_takes(const char *directory, const char *armor)
 
 /* ---- every kind of keys -------------------------------------------------------------------------------- */
 
-static void ours_by_ssh_keygen(void **state)
+static void ssh_keygen_verifies_our_signatures(void **state)
 {
     for (size_t i = 0; i < KINDS; i++) {
         char *path = make_key(*state, &kinds[i], ""), *pub = text_of("%s.pub", path);
@@ -90,7 +90,7 @@ static void ours_by_ssh_keygen(void **state)
     }
 }
 
-static void theirs_by_us(void **state)
+static void signatures_of_ssh_keygen_are_verified(void **state)
 {
     static const char *const hashes[] = {"hashalg=sha512", "hashalg=sha256"};
     char *text = scratch_file(*state, "m", message, strlen(message)), *sig = text_of("%s.sig", text);
@@ -289,7 +289,7 @@ static void refuses_key(const char *key, enum err_kind kind, const char *part)
     assert_null(armor);
 }
 
-static void odd_keys(void **state)
+static void unusual_keys_are_handled(void **state)
 {
     static const struct kind dsa = {"dsa", "1024", "RFC4716"}, small = {"rsa", "1024", "RFC4716"};
     char *key = make_key(*state, &kinds[0], ""), *other = make_key(*state, &dsa, "");
@@ -347,7 +347,7 @@ static void cut_and_flipped(void **state)
     }
 }
 
-static void odd_armor(void **state)
+static void unusual_armor_is_handled(void **state)
 {
     (void)state;
     static const struct {
@@ -432,15 +432,15 @@ static void allowed_signers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH(ours_by_ssh_keygen),
-        SCRATCH(theirs_by_us),
+        SCRATCH(ssh_keygen_verifies_our_signatures),
+        SCRATCH(signatures_of_ssh_keygen_are_verified),
         SCRATCH(same_as_ssh_keygen),
         SCRATCH(a_fido_key),
         SCRATCH(a_fido_key_without_an_agent),
         SCRATCH(passphrases),
-        SCRATCH(odd_keys),
+        SCRATCH(unusual_keys_are_handled),
         SCRATCH(cut_and_flipped),
-        SCRATCH(odd_armor),
+        SCRATCH(unusual_armor_is_handled),
         SCRATCH(allowed_signers),
     };
     return cmocka_run_group_tests_name("sshsig", tests, NULL, NULL);

@@ -13,7 +13,7 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-static void pieces_add_up(void **state)
+static void added_pieces_are_joined(void **state)
 {
     (void)state;
     struct buf b = BUF_INIT(1000);
@@ -47,7 +47,7 @@ static void it_grows_to_its_maximum(void **state)
     buf_release(&b);
 }
 
-static void a_failure_sticks(void **state)
+static void a_failure_is_kept_until_the_reset(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -84,7 +84,7 @@ static void one_piece_too_large(void **state)
     buf_release(&b);
 }
 
-static void bytes_leave_at_the_front(void **state)
+static void bytes_are_removed_at_the_front(void **state)
 {
     (void)state;
     struct buf b = BUF_INIT(100);
@@ -100,7 +100,7 @@ static void bytes_leave_at_the_front(void **state)
     buf_release(&b);
 }
 
-static void bytes_are_handed_over(void **state)
+static void a_buffer_gives_its_memory_to_the_caller(void **state)
 {
     (void)state;
     struct buf b = BUF_INIT(100);
@@ -115,7 +115,7 @@ static void bytes_are_handed_over(void **state)
     buf_release(&b);
 }
 
-static void an_error_is_said(void **state)
+static void a_failure_gives_an_error(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -138,7 +138,7 @@ static void an_error_is_said(void **state)
     contains(err.msg, "99999");
 }
 
-static void nobody_need_listen(void **state)
+static void err_may_be_null(void **state)
 {
     (void)state;
     assert_int_equal(err_set(NULL, ERR_FAILED, "x"), -1);
@@ -218,7 +218,7 @@ static void lists_are_split_at_commas(void **state)
     strlist_release(&l);
 }
 
-static void arrays_refuse_the_impossible(void **state)
+static void arrays_refuse_overflowing_sizes(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -256,7 +256,7 @@ static void hashes_are_sha256(void **state)
     sha256_free(NULL);
 }
 
-static void a_file_is_hashed_from_where_it_is_said(void **state)
+static void a_file_is_hashed_from_the_given_offset(void **state)
 {
     (void)state;
     struct sha256_file found = {.bytes = 7};
@@ -288,20 +288,20 @@ static void a_file_is_hashed_from_where_it_is_said(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pieces_add_up),
+        cmocka_unit_test(added_pieces_are_joined),
         cmocka_unit_test(it_grows_to_its_maximum),
-        cmocka_unit_test(a_failure_sticks),
+        cmocka_unit_test(a_failure_is_kept_until_the_reset),
         cmocka_unit_test(one_piece_too_large),
-        cmocka_unit_test(bytes_leave_at_the_front),
-        cmocka_unit_test(bytes_are_handed_over),
-        cmocka_unit_test(an_error_is_said),
-        cmocka_unit_test(nobody_need_listen),
+        cmocka_unit_test(bytes_are_removed_at_the_front),
+        cmocka_unit_test(a_buffer_gives_its_memory_to_the_caller),
+        cmocka_unit_test(a_failure_gives_an_error),
+        cmocka_unit_test(err_may_be_null),
         cmocka_unit_test(long_messages_are_cut),
         cmocka_unit_test(lists_hold_copies),
         cmocka_unit_test(lists_are_split_at_commas),
-        cmocka_unit_test(arrays_refuse_the_impossible),
+        cmocka_unit_test(arrays_refuse_overflowing_sizes),
         cmocka_unit_test(hashes_are_sha256),
-        cmocka_unit_test(a_file_is_hashed_from_where_it_is_said),
+        cmocka_unit_test(a_file_is_hashed_from_the_given_offset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,7 +63,7 @@ static void hidden_characters_are_not_shown(void **state)
     SHOWS("\xf3\xa0\x80\x81\xef\xb8\x8f", "??");
 }
 
-static void what_is_no_utf8_is_not_shown(void **state)
+static void invalid_utf8_is_not_shown(void **state)
 {
     (void)state;
     SHOWS("\xff\xfe", "??");
@@ -81,7 +81,7 @@ static void what_is_no_utf8_is_not_shown(void **state)
 }
 
 /* Whatever the capacity, the result fits, ends, and holds only whole characters. */
-static void endings(void **state)
+static void first_clauses_and_suffixes(void **state)
 {
     (void)state;
     assert_int_equal(text_first_clause("heap: memory in use is that; more"), 27);
@@ -286,7 +286,7 @@ static void nearest_names(void **state)
     near_is("q", "");
 }
 
-static void nearest_keeps_the_best_three(void **state)
+static void nearest_returns_the_best_three(void **state)
 {
     (void)state;
     char dst[200], small[8];
@@ -308,7 +308,7 @@ static void nearest_keeps_the_best_three(void **state)
     assert_int_equal(too_long.n, 0);
 }
 
-static void moments_are_written(void **state)
+static void times_are_written(void **state)
 {
     (void)state;
     char dst[32];
@@ -322,7 +322,7 @@ static void moments_are_written(void **state)
     assert_true(strlen(dst) < sizeof dst);
 }
 
-static void moments_are_read(void **state)
+static void times_are_read(void **state)
 {
     (void)state;
     static const char *const none[] = {
@@ -345,7 +345,7 @@ static void moments_are_read(void **state)
     assert_true(when == INT64_C(1795247280005));
 }
 
-static void pauses_differ(void **state)
+static void pauses_vary_around_the_given_time(void **state)
 {
     (void)state;
     int64_t least = INT64_MAX, most = 0;
@@ -431,7 +431,7 @@ static void sizes_are_read(void **state)
     }
 }
 
-static void entries_of_a_text(void **state)
+static void a_text_is_split_into_entries(void **state)
 {
     (void)state;
     char text[] = "\n# nothing\r\n  one \r\n\t# nothing either\ntwo\n\nthree";
@@ -457,13 +457,13 @@ int main(void)
         cmocka_unit_test(white_space_becomes_one_blank),
         cmocka_unit_test(controls_are_not_shown),
         cmocka_unit_test(hidden_characters_are_not_shown),
-        cmocka_unit_test(what_is_no_utf8_is_not_shown),
-        cmocka_unit_test(endings),
+        cmocka_unit_test(invalid_utf8_is_not_shown),
+        cmocka_unit_test(first_clauses_and_suffixes),
         cmocka_unit_test(long_text_ends_in_dots),
         cmocka_unit_test(every_byte_flipped_stays_printable),
         cmocka_unit_test(names),
         cmocka_unit_test(numbers),
-        cmocka_unit_test(entries_of_a_text),
+        cmocka_unit_test(a_text_is_split_into_entries),
         cmocka_unit_test(durations_are_read),
         cmocka_unit_test(durations_are_refused),
         cmocka_unit_test(durations_are_written),
@@ -471,10 +471,10 @@ int main(void)
         cmocka_unit_test(sizes_are_read),
         cmocka_unit_test(bytes_are_written),
         cmocka_unit_test(nearest_names),
-        cmocka_unit_test(nearest_keeps_the_best_three),
-        cmocka_unit_test(moments_are_written),
-        cmocka_unit_test(moments_are_read),
-        cmocka_unit_test(pauses_differ),
+        cmocka_unit_test(nearest_returns_the_best_three),
+        cmocka_unit_test(times_are_written),
+        cmocka_unit_test(times_are_read),
+        cmocka_unit_test(pauses_vary_around_the_given_time),
         cmocka_unit_test(deadlines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

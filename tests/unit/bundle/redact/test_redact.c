@@ -1108,7 +1108,7 @@ static bool has(const struct buf *b, const char *text)
 }
 
 /* Bytes that no rule reads: headers of gzip, fields that a profile does not have. */
-static void what_no_rule_reads(void **state)
+static void unknown_fields_of_a_profile_are_removed(void **state)
 {
     struct buf odd = odd_profile(), out, plain, again;
     assert_int_equal(redacted(*state, REDACT_PROFILE, odd.data, odd.len, &out), 6);
@@ -1148,7 +1148,7 @@ static void what_no_rule_reads(void **state)
 }
 
 /* Texts that are packed or have another encoding. */
-static void texts_in_other_forms(void **state)
+static void other_forms_of_a_secret_are_found(void **state)
 {
     static const char text[] = "password=sesame\nb\n", wide[] = "\xff\xfet\0o\0k\0e\0n\0=\0s\0e\0s\0\n\0";
     struct buf zipped = zip(text, sizeof text - 1, NULL), twice = zip(zipped.data, zipped.len, NULL), out;
@@ -1206,7 +1206,7 @@ static void long_lines(void **state)
 }
 
 /* A megabyte that was made to be looked at again and again. If it is, this test does not end. */
-static void hostile_repetition(void **state)
+static void repeated_secrets_take_no_extra_time(void **state)
 {
     enum { SIZE = 1 << 20 };
     static const struct {
@@ -1345,7 +1345,7 @@ static void ends_by(const char *dir, const struct stop *stop, enum err_kind kind
     buf_release(&profile);
 }
 
-static void stopped(void **state)
+static void cancellation_stops_a_search(void **state)
 {
     int fds[2];
     assert_int_equal(pipe(fds), 0);
@@ -1375,12 +1375,12 @@ int main(void)
         cmocka_unit_test(too_many_keys),
         cmocka_unit_test(spoiled_profiles),
         SCRATCH(members),
-        SCRATCH(what_no_rule_reads),
-        SCRATCH(texts_in_other_forms),
+        SCRATCH(unknown_fields_of_a_profile_are_removed),
+        SCRATCH(other_forms_of_a_secret_are_found),
         SCRATCH(long_lines),
-        SCRATCH(hostile_repetition),
+        SCRATCH(repeated_secrets_take_no_extra_time),
         SCRATCH(limits),
-        SCRATCH(stopped),
+        SCRATCH(cancellation_stops_a_search),
     };
     return cmocka_run_group_tests_name("redact", tests, NULL, NULL);
 }

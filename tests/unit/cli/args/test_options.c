@@ -113,7 +113,7 @@ static void repeated(void **state)
     means("--output a -o b", "o=b p=7 t=0 H= |");
 }
 
-static void the_rest(void **state)
+static void arguments_after_the_options(void **state)
 {
     (void)state;
     means("cpu --quiet heap", "q o=- p=7 t=0 H= | cpu heap");
@@ -125,7 +125,7 @@ static void the_rest(void **state)
     means("--output ''", "o= p=7 t=0 H= |");
 }
 
-static void slips(void **state)
+static void wrong_options_are_refused(void **state)
 {
     (void)state;
     static const char list[] = "the options are listed by --help";
@@ -173,7 +173,7 @@ static const struct option *find(const struct option *from, const char *name)
 
 /* Each group of a command's help begins at an option that the command has, in the order of its table, and the
  * first group at the first option; a group that refers to another command finds its options there. */
-static void groups_fit_their_tables(void **state)
+static void groups_match_their_tables(void **state)
 {
     (void)state;
     const struct command *c;
@@ -196,12 +196,12 @@ static void groups_fit_their_tables(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(groups_fit_their_tables),
+        cmocka_unit_test(groups_match_their_tables),
         cmocka_unit_test(every_type),
         cmocka_unit_test(letters),
         cmocka_unit_test(repeated),
-        cmocka_unit_test(the_rest),
-        cmocka_unit_test(slips),
+        cmocka_unit_test(arguments_after_the_options),
+        cmocka_unit_test(wrong_options_are_refused),
         cmocka_unit_test(bad_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,7 +61,7 @@ static struct capture_outcome outcome_of(const char *states)
 
 #define ALL " fetches what is missing"
 
-static void every_ending(void **state)
+static void every_outcome_has_an_exit_code(void **state)
 {
     (void)state;
     static const struct {
@@ -134,7 +134,7 @@ static void late_signals(void **state)
 }
 
 /* What earlier runs have counts for the bundle of this one. */
-static void resumed(void **state)
+static void a_resumed_capture_has_an_exit_code(void **state)
 {
     (void)state;
     struct capture_outcome e = outcome_of("d");
@@ -148,7 +148,8 @@ static void resumed(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_ending), cmocka_unit_test(signals),
-                                       cmocka_unit_test(late_signals), cmocka_unit_test(resumed)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_outcome_has_an_exit_code),
+                                       cmocka_unit_test(signals), cmocka_unit_test(late_signals),
+                                       cmocka_unit_test(a_resumed_capture_has_an_exit_code)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

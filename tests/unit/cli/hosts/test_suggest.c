@@ -22,7 +22,7 @@ static struct err failure(const char *hint, bool unreached)
     return err;
 }
 
-static void the_command(void **state)
+static void the_hint_has_the_command(void **state)
 {
     (void)state;
     const struct host ours = {.name = host_name, .address = address},
@@ -74,7 +74,7 @@ static void the_command(void **state)
     }
 }
 
-static void no_command(void **state)
+static void some_errors_have_no_command(void **state)
 {
     (void)state;
     static char much[400];
@@ -104,8 +104,8 @@ static void no_command(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_command),
-        cmocka_unit_test(no_command),
+        cmocka_unit_test(the_hint_has_the_command),
+        cmocka_unit_test(some_errors_have_no_command),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,7 +32,7 @@ static char *list(void)
     return text;
 }
 
-static void the_document_has_the_table(void **state)
+static void the_document_lists_every_flag(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -101,7 +101,7 @@ static void flags_are_read_as_go_reads_them(void **state)
     assert_int_equal(PARSE(&o, &err, "-top", "--help"), PPROF_HELPED);
 }
 
-static void wrong_flags_are_said(void **state)
+static void wrong_flags_are_errors(void **state)
 {
     (void)state;
     static const struct {
@@ -144,7 +144,7 @@ static void wrong_flags_are_said(void **state)
     }
 }
 
-static void what_contradicts_is_said(void **state)
+static void contradictory_flags_are_errors(void **state)
 {
     (void)state;
     struct pprof_options o;
@@ -167,7 +167,7 @@ static void what_contradicts_is_said(void **state)
     assert_string_equal(err.msg, "no profile source specified");
 }
 
-static void urls_are_made_of_what_is_said(void **state)
+static void urls_are_made_of_the_source_and_flags(void **state)
 {
     (void)state;
     static const struct {
@@ -203,9 +203,11 @@ static void urls_are_made_of_what_is_said(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_document_has_the_table),    cmocka_unit_test(flags_are_read_as_go_reads_them),
-        cmocka_unit_test(wrong_flags_are_said),          cmocka_unit_test(what_contradicts_is_said),
-        cmocka_unit_test(urls_are_made_of_what_is_said),
+        cmocka_unit_test(the_document_lists_every_flag),
+        cmocka_unit_test(flags_are_read_as_go_reads_them),
+        cmocka_unit_test(wrong_flags_are_errors),
+        cmocka_unit_test(contradictory_flags_are_errors),
+        cmocka_unit_test(urls_are_made_of_the_source_and_flags),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

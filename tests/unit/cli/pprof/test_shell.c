@@ -54,7 +54,7 @@ static void wrong(const char *line, const char *msg)
     shell_command_release(&c);
 }
 
-static void wrong_commands_are_told(void **state)
+static void wrong_commands_are_errors(void **state)
 {
     (void)state;
     wrong("bogus", "unrecognized command: \"bogus\"");
@@ -81,7 +81,7 @@ static void take_spoiled(void *ctx, const struct spoiled *s)
     shell_command_release(&c);
 }
 
-static void spoiled_commands_are_judged(void **state)
+static void damaged_commands_are_safe(void **state)
 {
     (void)state;
     static const char line[] = "list10 f.*\t-cum 12 a\xe2\x80\x83-b\xc2\xa0>out > x";
@@ -147,7 +147,7 @@ static const char *assign(struct fixture *f, const char *line)
     return rc < 0 ? err.msg : "";
 }
 
-static void options_stick(void **state)
+static void options_keep_their_values(void **state)
 {
     struct fixture *f = *state;
     struct report_settings *r = &f->options.report;
@@ -167,7 +167,7 @@ static void options_stick(void **state)
     assert_string_equal(r->sample_index, "alloc_space");
 }
 
-static void wrong_values_are_told(void **state)
+static void wrong_values_are_errors(void **state)
 {
     struct fixture *f = *state;
     assert_string_equal(assign(f, "focus"), "please specify a value, e.g. focus=<val>");
@@ -194,7 +194,7 @@ static void take_spoiled_assignment(void *ctx, const struct spoiled *s)
         assert_true(is_one && err.kind != ERR_NONE);
 }
 
-static void spoiled_assignments_are_judged(void **state)
+static void damaged_assignments_are_safe(void **state)
 {
     static const char *const lines[] = {"divide_by = 1.5e1 //: x", "sample_index=inuse_space", "lines=true"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
@@ -232,7 +232,7 @@ static void completed(const struct fixture *f, const char *line, const char *old
     buf_release(&text);
 }
 
-static void words_are_completed(void **state)
+static void the_tab_key_completes_words(void **state)
 {
     const struct fixture *f = *state;
     completed(f, "tr", "tr", NULL); /* traces, tree, trim, ... */
@@ -254,13 +254,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(commands_are_read),
-        cmocka_unit_test(wrong_commands_are_told),
-        cmocka_unit_test(spoiled_commands_are_judged),
-        cmocka_unit_test_setup_teardown(options_stick, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(wrong_values_are_told, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(spoiled_assignments_are_judged, set_up, tear_down),
+        cmocka_unit_test(wrong_commands_are_errors),
+        cmocka_unit_test(damaged_commands_are_safe),
+        cmocka_unit_test_setup_teardown(options_keep_their_values, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(wrong_values_are_errors, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(damaged_assignments_are_safe, set_up, tear_down),
         cmocka_unit_test_setup_teardown(options_are_listed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(words_are_completed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_tab_key_completes_words, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

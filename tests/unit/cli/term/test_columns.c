@@ -48,7 +48,7 @@ static void cut(void **state)
 }
 
 /* Whatever the bytes are, what is said to fit does. */
-static void never_more(void **state)
+static void a_line_never_exceeds_its_width(void **state)
 {
     (void)state;
     char text[5] = "";
@@ -146,8 +146,8 @@ static void page(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(counted),    cmocka_unit_test(cut),
-                                       cmocka_unit_test(never_more), cmocka_unit_test(folds),
-                                       cmocka_unit_test(page),       cmocka_unit_test(rows_below)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counted), cmocka_unit_test(cut),  cmocka_unit_test(a_line_never_exceeds_its_width),
+        cmocka_unit_test(folds),   cmocka_unit_test(page), cmocka_unit_test(rows_below)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

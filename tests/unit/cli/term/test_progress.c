@@ -241,7 +241,7 @@ static void tiny_screens(void **state)
         }
 }
 
-static void nothing_new_is_not_drawn(void **state)
+static void unchanged_lines_are_not_redrawn(void **state)
 {
     (void)state;
     struct show s;
@@ -257,7 +257,7 @@ static void nothing_new_is_not_drawn(void **state)
     show_release(&s);
 }
 
-static void waiting(void **state)
+static void a_waiting_item_is_shown(void **state)
 {
     (void)state;
     struct show s;
@@ -281,7 +281,7 @@ static void waiting(void **state)
     show_release(&s);
 }
 
-static void a_cost_is_said_once_before(void **state)
+static void a_cost_is_printed_once_before_the_start(void **state)
 {
     (void)state;
     struct show s;
@@ -315,7 +315,7 @@ static void tell_finding(struct show *s)
     progress_service(&s->progress, &t, &service);
 }
 
-static void notes_are_for_the_verbose(void **state)
+static void notes_are_printed_with_v_only(void **state)
 {
     (void)state;
     struct show s;
@@ -359,7 +359,7 @@ static void a_finding_on_the_service_is_printed_once(void **state)
     show_release(&s);
 }
 
-static void quiet_says_errors_with_their_hints(void **state)
+static void q_prints_errors_with_their_hints(void **state)
 {
     (void)state;
     struct show s;
@@ -413,7 +413,7 @@ static void steps(void **state)
 }
 
 /* While somebody types nothing is drawn or said; afterwards everything is. */
-static void pauses_for_a_question(void **state)
+static void a_question_pauses_the_live_lines(void **state)
 {
     (void)state;
     struct show s;
@@ -444,14 +444,14 @@ int main(void)
         cmocka_unit_test(fifty_targets_on_a_small_screen),
         cmocka_unit_test(three_targets_on_a_small_screen),
         cmocka_unit_test(tiny_screens),
-        cmocka_unit_test(nothing_new_is_not_drawn),
-        cmocka_unit_test(waiting),
-        cmocka_unit_test(a_cost_is_said_once_before),
-        cmocka_unit_test(notes_are_for_the_verbose),
+        cmocka_unit_test(unchanged_lines_are_not_redrawn),
+        cmocka_unit_test(a_waiting_item_is_shown),
+        cmocka_unit_test(a_cost_is_printed_once_before_the_start),
+        cmocka_unit_test(notes_are_printed_with_v_only),
         cmocka_unit_test(a_finding_on_the_service_is_printed_once),
-        cmocka_unit_test(quiet_says_errors_with_their_hints),
+        cmocka_unit_test(q_prints_errors_with_their_hints),
         cmocka_unit_test(steps),
-        cmocka_unit_test(pauses_for_a_question),
+        cmocka_unit_test(a_question_pauses_the_live_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -152,7 +152,7 @@ static void test_long_bad_profile(void **state)
 }
 
 /* A profile that is whole keeps its numbers, whatever stands behind it. */
-static void test_behind_the_profile(void **state)
+static void test_bytes_after_the_profile(void **state)
 {
     (void)state;
     struct buf gz = BUF_INIT(4096);
@@ -198,7 +198,7 @@ static void expect_gzip_bad(const void *p, size_t n, const char *msg)
 }
 
 /* First that it is no profile, and what it looks like. */
-static void test_no_profile(void **state)
+static void test_other_types(void **state)
 {
     (void)state;
     static const char noise[] = "\x71\x01\x80\xff\x00\x13\x9c";
@@ -427,9 +427,9 @@ int main(void)
         cmocka_unit_test(test_profile),
         cmocka_unit_test(test_bad_profile),
         cmocka_unit_test(test_long_bad_profile),
-        cmocka_unit_test(test_behind_the_profile),
+        cmocka_unit_test(test_bytes_after_the_profile),
         cmocka_unit_test(test_wrong_answer),
-        cmocka_unit_test(test_no_profile),
+        cmocka_unit_test(test_other_types),
         cmocka_unit_test(test_pages),
         cmocka_unit_test(test_beginning),
         cmocka_unit_test(test_trace),

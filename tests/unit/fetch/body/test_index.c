@@ -165,7 +165,7 @@ static void test_length(void **state)
     }
 }
 
-static void test_none(void **state)
+static void test_other_pages(void **state)
 {
     (void)state;
     expect_none("");
@@ -263,7 +263,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_versions), cmocka_unit_test(test_lenient),        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_length),   cmocka_unit_test(test_none),           cmocka_unit_test(test_find),
+        cmocka_unit_test(test_length),   cmocka_unit_test(test_other_pages),    cmocka_unit_test(test_find),
         cmocka_unit_test(test_large),    cmocka_unit_test(test_cuts_and_flips),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

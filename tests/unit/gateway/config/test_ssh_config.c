@@ -172,7 +172,7 @@ static void authentication(void **state)
     ssh_config_release(&c);
 }
 
-static void the_rest_is_read(void **state)
+static void other_options_are_read(void **state)
 {
     (void)state;
     struct ssh_config c;
@@ -207,7 +207,7 @@ static void policy_is(const char *value, enum host_key_policy expected)
     ssh_config_release(&c);
 }
 
-static void policies(void **state)
+static void host_key_policies(void **state)
 {
     (void)state;
     policy_is("true", HOST_KEY_STRICT);
@@ -230,7 +230,7 @@ static void only_openssh_is(const char *line, const char *expected)
     ssh_config_release(&c);
 }
 
-static void what_only_openssh_does(void **state)
+static void options_that_need_openssh_are_found(void **state)
 {
     (void)state;
     only_openssh_is("pkcs11provider /usr/lib/p11.so", "PKCS11Provider");
@@ -482,7 +482,7 @@ static void ssh_that_hangs(void **state)
     contains(err.hint, p->config);
 }
 
-static void settings_win(void **state)
+static void settings_of_the_inventory_override(void **state)
 {
     struct place *p = *state;
     struct ssh_config c;
@@ -648,7 +648,7 @@ static void proxy_commands(void **state)
 }
 
 /* The command line's word wins over the configuration's, at the host itself: nobody else sees what comes. */
-static void who_says_that_it_is_compressed(void **state)
+static void compression_of_each_hop(void **state)
 {
     struct place *p = *state;
     static const struct {
@@ -674,7 +674,7 @@ static void who_says_that_it_is_compressed(void **state)
 }
 
 /* How to go about SSH holds for every hop, who the target is for the target. */
-static void what_jump_hosts_inherit(void **state)
+static void options_that_jump_hosts_inherit(void **state)
 {
     struct place *p = *state;
     configure(p, "Host *\n User u\n");
@@ -701,7 +701,7 @@ static void what_jump_hosts_inherit(void **state)
     route_release(&r);
 }
 
-static void words_of_via(void **state)
+static void values_of_via(void **state)
 {
     (void)state;
     enum ssh_via via = SSH_VIA_UNSET;
@@ -720,7 +720,7 @@ static void words_of_via(void **state)
     assert_int_equal(via, SSH_VIA_OPENSSH);
 }
 
-static void exactly_eight_jumps(void **state)
+static void eight_jumps_are_allowed(void **state)
 {
     struct place *p = *state;
     configure(p, "Host *\n User u\n");
@@ -728,7 +728,7 @@ static void exactly_eight_jumps(void **state)
           "u@h1:22 u@h2:22 u@h3:22 u@h4:22 u@h5:22 u@h6:22 u@h7:22 u@h8:22 u@t:22");
 }
 
-static void the_command_line_wins(void **state)
+static void the_command_line_overrides(void **state)
 {
     struct place *p = *state;
     configure(p, "Host *\n User u\n");
@@ -769,9 +769,9 @@ int main(void)
         cmocka_unit_test(proxies),
         cmocka_unit_test(the_connection_hash),
         cmocka_unit_test(authentication),
-        cmocka_unit_test(the_rest_is_read),
-        cmocka_unit_test(policies),
-        cmocka_unit_test(what_only_openssh_does),
+        cmocka_unit_test(other_options_are_read),
+        cmocka_unit_test(host_key_policies),
+        cmocka_unit_test(options_that_need_openssh_are_found),
         cmocka_unit_test(paths_with_blanks),
         cmocka_unit_test(agents),
         cmocka_unit_test(none_means_nothing),
@@ -779,16 +779,16 @@ int main(void)
         cmocka_unit_test(cut_and_flipped),
         IN_PLACE(a_real_run),
         IN_PLACE(ssh_that_hangs),
-        IN_PLACE(settings_win),
+        IN_PLACE(settings_of_the_inventory_override),
         IN_PLACE(failures_of_ssh),
         IN_PLACE(jumps),
         IN_PLACE(bad_jumps),
-        IN_PLACE(exactly_eight_jumps),
+        IN_PLACE(eight_jumps_are_allowed),
         IN_PLACE(proxy_commands),
-        IN_PLACE(what_jump_hosts_inherit),
-        IN_PLACE(who_says_that_it_is_compressed),
-        cmocka_unit_test(words_of_via),
-        IN_PLACE(the_command_line_wins),
+        IN_PLACE(options_that_jump_hosts_inherit),
+        IN_PLACE(compression_of_each_hop),
+        cmocka_unit_test(values_of_via),
+        IN_PLACE(the_command_line_overrides),
         cmocka_unit_test(direct_routes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

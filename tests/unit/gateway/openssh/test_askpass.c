@@ -153,7 +153,7 @@ static void kinds_of_questions(void **state)
 }
 
 /* A key waits for its touch, whether anybody can be told or not. */
-static void nobody_is_told(void **state)
+static void a_touch_prompt_needs_no_observer(void **state)
 {
     struct askpass a = made(*state);
     struct login_options options = {.limits = {.cancel_fd = -1}, .ask_ms = GATEWAY_ASK_MS};
@@ -191,7 +191,7 @@ static void no_answer(void **state)
 
 /* A server may have an ssh that does not label its questions ask in ssh's own words: then what was typed for
  * a key is not its answer, and the question names the host. */
-static void a_server_asks_like_ssh(void **state)
+static void a_server_that_imitates_sshs_prompt_gets_no_passphrase(void **state)
 {
     struct keyring *keyring = NULL;
     struct err err = ERR_INIT;
@@ -361,7 +361,7 @@ static void a_passphrase_is_asked_for_once(void **state)
     keyring_free(keyring);
 }
 
-static void an_answer_that_led_nowhere_is_forgotten(void **state)
+static void a_wrong_answer_is_forgotten(void **state)
 {
     struct keyring *keyring = NULL;
     struct err err = ERR_INIT;
@@ -408,7 +408,7 @@ static void host_keys_are_not_asked_about(void **state)
 }
 
 /* What somebody else sends there, of the same user. */
-static void what_is_no_question(void **state)
+static void damaged_questions_are_refused(void **state)
 {
     static const struct {
         const char *bytes;
@@ -433,7 +433,7 @@ static void what_is_no_question(void **state)
     askpass_release(&a);
 }
 
-static void nobody_listens(void **state)
+static void without_a_listener_the_helper_fails(void **state)
 {
     struct secret answer = {.len = 0};
     struct err err = ERR_INIT;
@@ -448,16 +448,16 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SCRATCH(a_passphrase),
         SCRATCH(kinds_of_questions),
-        SCRATCH(nobody_is_told),
+        SCRATCH(a_touch_prompt_needs_no_observer),
         SCRATCH(no_answer),
         SCRATCH(host_keys_are_not_asked_about),
         SCRATCH(a_passphrase_is_asked_for_once),
-        SCRATCH(an_answer_that_led_nowhere_is_forgotten),
-        SCRATCH(a_server_asks_like_ssh),
+        SCRATCH(a_wrong_answer_is_forgotten),
+        SCRATCH(a_server_that_imitates_sshs_prompt_gets_no_passphrase),
         SCRATCH(a_name_that_is_cut_short),
         SCRATCH(a_password),
-        SCRATCH(what_is_no_question),
-        SCRATCH(nobody_listens),
+        SCRATCH(damaged_questions_are_refused),
+        SCRATCH(without_a_listener_the_helper_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

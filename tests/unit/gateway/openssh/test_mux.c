@@ -42,7 +42,7 @@ static void requests(void **state)
     buf_release(&b);
 }
 
-static void a_request_too_long_is_none(void **state)
+static void a_request_that_is_too_long_is_refused(void **state)
 {
     (void)state;
     struct buf b = BUF_INIT(20);
@@ -83,7 +83,7 @@ static void answers(void **state)
     assert_string_equal(m.reason, "no?[m");
 }
 
-static void what_is_no_answer(void **state)
+static void invalid_answers_are_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -146,7 +146,7 @@ static int listen_at(const char *path)
     return fd;
 }
 
-static void nobody_there(void **state)
+static void a_missing_master_is_an_error(void **state)
 {
     struct mux m;
     struct err err = ERR_INIT;
@@ -173,7 +173,7 @@ static void nobody_there(void **state)
 }
 
 /* The path is ours, and who listens there is not. Only root can be somebody else for a moment. */
-static void somebody_else_there(void **state)
+static void a_master_of_another_user_is_refused(void **state)
 {
     if (geteuid() != 0)
         skip();
@@ -208,7 +208,7 @@ static struct mux told(const char *dir, const char *name, const char *p, size_t 
     return m;
 }
 
-static void messages_come_in_pieces(void **state)
+static void messages_may_arrive_in_pieces(void **state)
 {
     static const char hello_and_alive[] = "\0\0\0\x08\0\0\0\1\0\0\0\4\0\0\0\x0c\x80\0\0\5\0\0\0\1\0\0\0\x09";
     struct mux_message got;
@@ -240,7 +240,7 @@ static void another_version(void **state)
     fd_close(&master);
 }
 
-static void silence(void **state)
+static void a_silent_master_times_out(void **state)
 {
     struct mux_message got;
     struct err err = ERR_INIT;
@@ -256,7 +256,7 @@ static void silence(void **state)
     fd_close(&master);
 }
 
-static void descriptors_are_handed_over(void **state)
+static void descriptors_are_passed(void **state)
 {
     struct err err = ERR_INIT;
     int master, pipe[2];
@@ -293,16 +293,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(requests),
-        cmocka_unit_test(a_request_too_long_is_none),
+        cmocka_unit_test(a_request_that_is_too_long_is_refused),
         cmocka_unit_test(answers),
-        cmocka_unit_test(what_is_no_answer),
+        cmocka_unit_test(invalid_answers_are_refused),
         cmocka_unit_test(cut_and_flipped),
-        SCRATCH(nobody_there),
-        SCRATCH(somebody_else_there),
-        SCRATCH(messages_come_in_pieces),
+        SCRATCH(a_missing_master_is_an_error),
+        SCRATCH(a_master_of_another_user_is_refused),
+        SCRATCH(messages_may_arrive_in_pieces),
         SCRATCH(another_version),
-        SCRATCH(silence),
-        SCRATCH(descriptors_are_handed_over),
+        SCRATCH(a_silent_master_times_out),
+        SCRATCH(descriptors_are_passed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

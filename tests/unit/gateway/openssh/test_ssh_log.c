@@ -64,7 +64,7 @@ static void a_version_becomes_printable(void **state)
 }
 
 /* The warnings are of one line each; where an address is added to a host that is known, that is not new. */
-static void a_host_that_is_new(void **state)
+static void a_new_host_is_recorded(void **state)
 {
     (void)state;
     static const struct {
@@ -95,7 +95,7 @@ static void a_host_that_is_new(void **state)
 }
 
 /* As a server can have them written, by the name of its questions (RFC 4256). */
-static void what_the_server_has_ssh_say(void **state)
+static void text_of_the_server_changes_no_facts(void **state)
 {
     (void)state;
     struct gateway_hop hop = {.port = 0};
@@ -147,7 +147,7 @@ static void byte_by_byte(void **state)
     free(l);
 }
 
-static void how_the_user_was_let_in(void **state)
+static void the_method_of_authentication_is_read(void **state)
 {
     (void)state;
     static const struct {
@@ -178,7 +178,7 @@ static void how_the_user_was_let_in(void **state)
     }
 }
 
-static void why_it_failed(void **state)
+static void the_reason_of_a_failure_is_read(void **state)
 {
     (void)state;
     static const struct {
@@ -254,7 +254,7 @@ static void why_it_failed(void **state)
 }
 
 /* Of what leads to the server, ssh's own line names the host. The log only shows that nothing came. */
-static void why_a_jump_failed(void **state)
+static void the_reason_of_a_jumps_failure_is_read(void **state)
 {
     (void)state;
     static const struct {
@@ -315,7 +315,7 @@ static void why_a_jump_failed(void **state)
 #define PUBLICKEY "debug1: Next authentication method: publickey\r\n"
 #define ACCEPTS "debug1: Server accepts key: /an agent/k ED25519-SK SHA256:fVRc explicit"
 
-static void why_it_takes_so_long(void **state)
+static void the_reason_of_a_delay_is_read(void **state)
 {
     (void)state;
     static const struct {
@@ -346,7 +346,7 @@ static void why_it_takes_so_long(void **state)
 }
 
 /* What others say is no fact about the host, and no cause where the log has one. */
-static void others_are_not_believed(void **state)
+static void lines_of_other_programs_are_ignored(void **state)
 {
     (void)state;
     static const char banner[] =
@@ -372,7 +372,7 @@ static void others_are_not_believed(void **state)
 }
 
 /* Before it has a log there is only standard error. */
-static void how_it_was_called(void **state)
+static void an_unknown_ssh_option_is_a_usage_error(void **state)
 {
     (void)state;
     static const char said[] = "command-line: line 0: Bad configuration option: logverbose\r\n";
@@ -384,7 +384,7 @@ static void how_it_was_called(void **state)
     free(l);
 }
 
-static void channels_that_are_refused(void **state)
+static void refused_channels_are_read(void **state)
 {
     (void)state;
     static const char said[] =
@@ -420,7 +420,7 @@ static void channels_that_are_refused(void **state)
     free(l);
 }
 
-static void channels_that_are_opened(void **state)
+static void opened_channels_are_read(void **state)
 {
     (void)state;
     struct ssh_log *l = new_log(
@@ -436,7 +436,7 @@ static void channels_that_are_opened(void **state)
     free(l);
 }
 
-static void much_is_bounded(void **state)
+static void the_log_has_a_limit(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -479,19 +479,19 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_login),
         cmocka_unit_test(a_version_becomes_printable),
-        cmocka_unit_test(a_host_that_is_new),
-        cmocka_unit_test(what_the_server_has_ssh_say),
+        cmocka_unit_test(a_new_host_is_recorded),
+        cmocka_unit_test(text_of_the_server_changes_no_facts),
         cmocka_unit_test(which_ssh_labels_logins),
         cmocka_unit_test(byte_by_byte),
-        cmocka_unit_test(how_the_user_was_let_in),
-        cmocka_unit_test(why_it_failed),
-        cmocka_unit_test(why_it_takes_so_long),
-        cmocka_unit_test(why_a_jump_failed),
-        cmocka_unit_test(others_are_not_believed),
-        cmocka_unit_test(how_it_was_called),
-        cmocka_unit_test(channels_that_are_refused),
-        cmocka_unit_test(channels_that_are_opened),
-        cmocka_unit_test(much_is_bounded),
+        cmocka_unit_test(the_method_of_authentication_is_read),
+        cmocka_unit_test(the_reason_of_a_failure_is_read),
+        cmocka_unit_test(the_reason_of_a_delay_is_read),
+        cmocka_unit_test(the_reason_of_a_jumps_failure_is_read),
+        cmocka_unit_test(lines_of_other_programs_are_ignored),
+        cmocka_unit_test(an_unknown_ssh_option_is_a_usage_error),
+        cmocka_unit_test(refused_channels_are_read),
+        cmocka_unit_test(opened_channels_are_read),
+        cmocka_unit_test(the_log_has_a_limit),
         cmocka_unit_test(cut_and_flipped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,7 +22,7 @@ static void picked(const char *ours, const char *allowed, const char *expected)
     free(list);
 }
 
-static void what_is_picked(void **state)
+static void the_algorithm_that_ssh_would_choose_is_chosen(void **state)
 {
     (void)state;
     picked("c,b,a", NULL, "c,a");
@@ -50,7 +50,7 @@ static struct algorithms proposed(const struct ssh_config *config)
     return a;
 }
 
-static void what_is_offered(void **state)
+static void the_offer_follows_the_configuration(void **state)
 {
     (void)state;
     struct algorithms a = proposed(&(struct ssh_config){0});
@@ -81,7 +81,7 @@ static void what_is_offered(void **state)
     algorithms_release(&a);
 }
 
-static void nothing_is_left_to_offer(void **state)
+static void an_empty_offer_is_an_error(void **state)
 {
     (void)state;
     char unknown[] = "x25519-of-tomorrow,x448-of-tomorrow";
@@ -139,7 +139,7 @@ static void read_back(const char *before)
     buf_release(&b);
 }
 
-static void what_a_server_says_is_read(void **state)
+static void the_servers_offer_is_read(void **state)
 {
     (void)state;
     read_back("SSH-2.0-OpenSSH_9.2\r\n");
@@ -162,7 +162,7 @@ static void spoiled(void *ctx, const struct spoiled *s)
     algorithms_release(&a);
 }
 
-static void what_a_server_says_is_not_trusted(void **state)
+static void a_hostile_offer_is_safe(void **state)
 {
     (void)state;
     struct buf b = greeting("SSH-2.0-x\r\n", usual);
@@ -204,7 +204,7 @@ static void compared(int which, const char *theirs, const char *msg)
     buf_release(&other);
 }
 
-static void no_agreement_is_explained(void **state)
+static void a_missing_common_algorithm_is_explained(void **state)
 {
     (void)state;
     compared(0, usual[0], NULL);
@@ -223,12 +223,12 @@ static void no_agreement_is_explained(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_picked),
-        cmocka_unit_test(what_is_offered),
-        cmocka_unit_test(nothing_is_left_to_offer),
-        cmocka_unit_test(what_a_server_says_is_read),
-        cmocka_unit_test(what_a_server_says_is_not_trusted),
-        cmocka_unit_test(no_agreement_is_explained),
+        cmocka_unit_test(the_algorithm_that_ssh_would_choose_is_chosen),
+        cmocka_unit_test(the_offer_follows_the_configuration),
+        cmocka_unit_test(an_empty_offer_is_an_error),
+        cmocka_unit_test(the_servers_offer_is_read),
+        cmocka_unit_test(a_hostile_offer_is_safe),
+        cmocka_unit_test(a_missing_common_algorithm_is_explained),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

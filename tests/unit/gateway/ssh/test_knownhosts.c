@@ -170,7 +170,7 @@ static void markers(void **state)
     free(path);
 }
 
-static void garbage_between(void **state)
+static void invalid_lines_are_skipped(void **state)
 {
     static const char *const garbage[] = {"nonsense",
                                           "alpha",
@@ -256,7 +256,7 @@ static void a_lookup_that_fails(void **state)
 
 /* ---- the parser ---------------------------------------------------------------------------------------- */
 
-static void what_was_printed_is_read(void **state)
+static void a_written_line_is_read_back(void **state)
 {
     (void)state;
     struct known_hosts k = {0};
@@ -401,7 +401,7 @@ static enum known_status status_of(const char *text, int key, unsigned line)
     return status;
 }
 
-static void the_strongest_line_decides(void **state)
+static void a_revoked_line_precedes_a_good_one(void **state)
 {
     (void)state;
     char *text = text_of("# Host a found: line 2\na %s\n# Host a found: line 3 CA\n@cert-authority a %s\n"
@@ -421,7 +421,7 @@ static void the_strongest_line_decides(void **state)
 }
 
 /* What is known under the bare name is another server's, unless it is the same key. */
-static void the_bare_name(void **state)
+static void a_name_without_its_port(void **state)
 {
     char *text = text_of("alpha %s\n[beta]:2222 %s\nbeta %s\n@revoked gamma %s\n", keys[ED].line,
                          keys[P256].line, keys[ED].line, keys[RSA].line);
@@ -450,7 +450,7 @@ static void the_bare_name(void **state)
     free(path);
 }
 
-static void an_authority_is_no_key(void **state)
+static void an_authority_is_not_a_host_key(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -622,7 +622,7 @@ static void a_last_line_without_its_end(void **state)
     free(path);
 }
 
-static void where_nothing_can_be_written(void **state)
+static void an_unwritable_file_is_reported(void **state)
 {
     struct err err = ERR_INIT;
     refused(add("/dev/null", "alpha", 22, ED, false, &err), &err, ERR_FAILED, "/dev/null is no regular file");
@@ -642,7 +642,7 @@ static void where_nothing_can_be_written(void **state)
 
 /* Where the path is a link or a second name of a file: that of the user's own known hosts is appended to, as
  * ssh does; nothing else is written, made or waited for. */
-static void links_and_fifos(void **state)
+static void links_and_fifos_are_not_written(void **state)
 {
     struct err err = ERR_INIT;
     char *known = text_of("%s/own", (char *)*state), *link = text_of("%s/link", (char *)*state);
@@ -741,7 +741,7 @@ static void *write_some(void *ctx)
     return NULL;
 }
 
-static void many_at_once(void **state)
+static void concurrent_writers_lose_no_line(void **state)
 {
     struct writer writers[AT_ONCE];
     pthread_t threads[AT_ONCE];
@@ -777,27 +777,27 @@ int main(void)
         cmocka_unit_test(patterns),
         cmocka_unit_test(ports),
         cmocka_unit_test(markers),
-        cmocka_unit_test(garbage_between),
+        cmocka_unit_test(invalid_lines_are_skipped),
         cmocka_unit_test(several_files),
         cmocka_unit_test(a_lookup_that_fails),
-        cmocka_unit_test(what_was_printed_is_read),
+        cmocka_unit_test(a_written_line_is_read_back),
         cmocka_unit_test(cut_and_flipped),
         cmocka_unit_test(a_known_key_is_trusted),
-        cmocka_unit_test(the_strongest_line_decides),
-        cmocka_unit_test(the_bare_name),
+        cmocka_unit_test(a_revoked_line_precedes_a_good_one),
+        cmocka_unit_test(a_name_without_its_port),
         cmocka_unit_test(a_key_of_another_type_is_refused),
         cmocka_unit_test(an_unknown_key_is_refused),
-        cmocka_unit_test(an_authority_is_no_key),
+        cmocka_unit_test(an_authority_is_not_a_host_key),
         cmocka_unit_test(a_changed_key_is_refused),
         cmocka_unit_test(a_revoked_key_is_refused),
         cmocka_unit_test(known_types_are_preferred),
         cmocka_unit_test(new_hosts_are_written),
         cmocka_unit_test(new_hosts_are_hashed),
         cmocka_unit_test(a_last_line_without_its_end),
-        cmocka_unit_test(where_nothing_can_be_written),
-        cmocka_unit_test(links_and_fifos),
+        cmocka_unit_test(an_unwritable_file_is_reported),
+        cmocka_unit_test(links_and_fifos_are_not_written),
         cmocka_unit_test(a_lock_that_is_held),
-        cmocka_unit_test(many_at_once),
+        cmocka_unit_test(concurrent_writers_lose_no_line),
     };
     return cmocka_run_group_tests(tests, make_keys, forget_keys);
 }

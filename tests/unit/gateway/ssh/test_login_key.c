@@ -69,7 +69,7 @@ static void all_differ(char **keys, size_t n)
         free(keys[i]);
 }
 
-static void one_difference(void **state)
+static void any_difference_makes_another_login(void **state)
 {
     (void)state;
     static char value[] = "value", nothing[] = "";
@@ -104,7 +104,7 @@ static void one_difference(void **state)
 }
 
 /* What stands in one field cannot be read as two. */
-static void no_field_runs_into_another(void **state)
+static void fields_are_separated(void **state)
 {
     (void)state;
     static char a[] = "a", ab[] = "a\n1:b", b[] = "b", ba[] = "b\n1:a";
@@ -121,7 +121,7 @@ static void no_field_runs_into_another(void **state)
     all_differ(keys, sizeof keys / sizeof *keys);
 }
 
-static void the_hops_before(void **state)
+static void earlier_hops_are_part_of_the_login(void **state)
 {
     (void)state;
     static char bastion[] = "bastion", other[] = "other";
@@ -154,9 +154,9 @@ static void the_same_login(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_difference),
-        cmocka_unit_test(no_field_runs_into_another),
-        cmocka_unit_test(the_hops_before),
+        cmocka_unit_test(any_difference_makes_another_login),
+        cmocka_unit_test(fields_are_separated),
+        cmocka_unit_test(earlier_hops_are_part_of_the_login),
         cmocka_unit_test(the_same_login),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,7 +46,7 @@ static const struct expected cases[] = {
      "way"},
 };
 
-static void each_end_has_its_words(void **state)
+static void each_end_has_its_message(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -58,7 +58,7 @@ static void each_end_has_its_words(void **state)
     }
 }
 
-static void a_version_may_still_come(void **state)
+static void a_missing_version_line_may_still_arrive(void **state)
 {
     (void)state;
     static const char *const hopeful[] = {"",        "S",     "SSH-",          "SSH-1.", "welcome\r\nSS",
@@ -91,7 +91,7 @@ static void take(void *ctx, const struct spoiled *s)
     }
 }
 
-static void spoiled(void **state)
+static void damaged_greetings_are_safe(void **state)
 {
     (void)state;
     spoil("welcome\r\n" VERSION, strlen("welcome\r\n" VERSION), take, NULL);
@@ -101,10 +101,10 @@ static void spoiled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_end_has_its_words),
-        cmocka_unit_test(a_version_may_still_come),
+        cmocka_unit_test(each_end_has_its_message),
+        cmocka_unit_test(a_missing_version_line_may_still_arrive),
         cmocka_unit_test(lines_without_end_are_no_server),
-        cmocka_unit_test(spoiled),
+        cmocka_unit_test(damaged_greetings_are_safe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,7 +73,7 @@ static void the_users_shell(void **state)
     free(shell);
 }
 
-static void what_it_complains_of(void **state)
+static void its_error_output_is_reported(void **state)
 {
     (void)state;
     int fd = -1;
@@ -90,7 +90,7 @@ static void what_it_complains_of(void **state)
 }
 
 /* Nobody listens to what it says while all goes well. */
-static void one_that_talks_much_goes_on(void **state)
+static void a_proxy_with_much_error_output_goes_on(void **state)
 {
     (void)state;
     int fd = -1;
@@ -104,7 +104,7 @@ static void one_that_talks_much_goes_on(void **state)
     fd_close(&fd);
 }
 
-static void it_ends_with_all_it_started(void **state)
+static void all_its_processes_end(void **state)
 {
     char *path = text_of("%s/pid", (char *)*state),
          *command = text_of("sh -c 'sleep 60 & echo $! >%s; wait'", path);
@@ -135,7 +135,7 @@ static void it_ends_with_all_it_started(void **state)
 }
 
 /* One that closes its connection goes a moment later; one that only listens to us does not. */
-static void its_own_end_is_seen(void **state)
+static void the_end_of_a_proxy_is_detected(void **state)
 {
     (void)state;
     int fd = -1, code = -1;
@@ -158,9 +158,12 @@ static void its_own_end_is_seen(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bytes_both_ways),      SCRATCH(the_users_shell),
-        cmocka_unit_test(what_it_complains_of), cmocka_unit_test(one_that_talks_much_goes_on),
-        SCRATCH(it_ends_with_all_it_started),   cmocka_unit_test(its_own_end_is_seen),
+        cmocka_unit_test(bytes_both_ways),
+        SCRATCH(the_users_shell),
+        cmocka_unit_test(its_error_output_is_reported),
+        cmocka_unit_test(a_proxy_with_much_error_output_goes_on),
+        SCRATCH(all_its_processes_end),
+        cmocka_unit_test(the_end_of_a_proxy_is_detected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,7 @@ static uint32_t start(int64_t rtt_ms)
     return w.size;
 }
 
-static void a_window_begins_with_what_a_fast_line_holds(void **state)
+static void a_window_begins_large_enough_for_a_fast_line(void **state)
 {
     (void)state;
     assert_int_equal(start(-1), WINDOW_LEAST);
@@ -47,7 +47,7 @@ static uint32_t after(int64_t rtt_ms, size_t rate, int64_t ms)
     return w.size;
 }
 
-static void a_window_grows_with_what_comes(void **state)
+static void a_window_grows_with_the_throughput(void **state)
 {
     (void)state;
     /* Short lines need no more, whatever their rate, nor do slow ones, nor those whose length nobody knows.
@@ -63,7 +63,7 @@ static void a_window_grows_with_what_comes(void **state)
     assert_int_equal(after(100, 100000, 90), WINDOW_START);
 }
 
-static void an_idle_time_does_not_count(void **state)
+static void idle_time_does_not_count(void **state)
 {
     (void)state;
     struct window w;
@@ -75,7 +75,7 @@ static void an_idle_time_does_not_count(void **state)
     assert_int_equal(w.size, WINDOW_MOST);
 }
 
-static void it_is_enlarged_when_a_quarter_is_used_up(void **state)
+static void a_window_is_adjusted_after_a_quarter(void **state)
 {
     (void)state;
     struct window w;
@@ -88,7 +88,7 @@ static void it_is_enlarged_when_a_quarter_is_used_up(void **state)
     assert_int_equal(window_enlargement(&w, UINT64_MAX), 0);
 }
 
-static void the_kernel_is_asked(void **state)
+static void the_kernels_round_trip_time_is_used(void **state)
 {
     (void)state;
     int pair[2];
@@ -115,11 +115,11 @@ static void the_kernel_is_asked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_window_begins_with_what_a_fast_line_holds),
-        cmocka_unit_test(a_window_grows_with_what_comes),
-        cmocka_unit_test(an_idle_time_does_not_count),
-        cmocka_unit_test(it_is_enlarged_when_a_quarter_is_used_up),
-        cmocka_unit_test(the_kernel_is_asked),
+        cmocka_unit_test(a_window_begins_large_enough_for_a_fast_line),
+        cmocka_unit_test(a_window_grows_with_the_throughput),
+        cmocka_unit_test(idle_time_does_not_count),
+        cmocka_unit_test(a_window_is_adjusted_after_a_quarter),
+        cmocka_unit_test(the_kernels_round_trip_time_is_used),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

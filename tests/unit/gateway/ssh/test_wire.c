@@ -57,7 +57,7 @@ static void bytes_go_both_ways(void **state)
     release(&e);
 }
 
-static void what_was_read_ahead_comes_first(void **state)
+static void bytes_read_ahead_come_first(void **state)
 {
     (void)state;
     struct ends e = connected();
@@ -80,7 +80,7 @@ static void what_was_read_ahead_comes_first(void **state)
     release(&e);
 }
 
-static void reading_has_a_bound(void **state)
+static void reading_has_a_limit(void **state)
 {
     (void)state;
     struct ends e = connected();
@@ -102,7 +102,7 @@ static void reading_has_a_bound(void **state)
     release(&e);
 }
 
-static void reading_ahead_is_bounded(void **state)
+static void reading_ahead_has_a_limit(void **state)
 {
     (void)state;
     struct ends e = connected();
@@ -166,7 +166,7 @@ static void congestion(void **state)
     release(&e);
 }
 
-static void sending_to_nobody(void **state)
+static void sending_to_a_closed_peer_fails(void **state)
 {
     (void)state;
     struct ends e = connected();
@@ -181,7 +181,7 @@ static void sending_to_nobody(void **state)
     release(&e);
 }
 
-static void the_clock_of_the_last_byte(void **state)
+static void the_time_of_the_last_byte_is_recorded(void **state)
 {
     (void)state;
     struct ends e = connected();
@@ -227,12 +227,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_go_both_ways),
-        cmocka_unit_test(what_was_read_ahead_comes_first),
-        cmocka_unit_test(reading_has_a_bound),
-        cmocka_unit_test(reading_ahead_is_bounded),
+        cmocka_unit_test(bytes_read_ahead_come_first),
+        cmocka_unit_test(reading_has_a_limit),
+        cmocka_unit_test(reading_ahead_has_a_limit),
         cmocka_unit_test(congestion),
-        cmocka_unit_test(sending_to_nobody),
-        cmocka_unit_test(the_clock_of_the_last_byte),
+        cmocka_unit_test(sending_to_a_closed_peer_fails),
+        cmocka_unit_test(the_time_of_the_last_byte_is_recorded),
         cmocka_unit_test(a_dead_wire),
         cmocka_unit_test(no_descriptor),
     };

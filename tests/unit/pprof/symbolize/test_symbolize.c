@@ -45,7 +45,7 @@ static const char places[] = "0x0000000000001139\n"
                              "_start\n"
                              "/src:x:-5\n";
 
-static void places_are_read(void **state)
+static void source_lines_are_read(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -69,7 +69,7 @@ static void places_are_read(void **state)
     free(frames.items);
 }
 
-static void no_places_are_made_up(void **state)
+static void invalid_answers_have_no_source_lines(void **state)
 {
     (void)state;
     static const char *const answers[] = {
@@ -181,7 +181,7 @@ static void take_names(void *ctx, const struct spoiled *s)
         assert_true(z.name.n <= s->n);
 }
 
-static void spoiled_answers_do_no_harm(void **state)
+static void damaged_answers_are_safe(void **state)
 {
     (void)state;
     spoil(places, sizeof places - 1, take_places, NULL);
@@ -240,14 +240,14 @@ static void shorten(void *ctx, const struct spoiled *s)
     }
 }
 
-static void spoiled_names_do_no_harm(void **state)
+static void damaged_names_are_safe(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof demangled / sizeof *demangled; i++)
         spoil(demangled[i].text, strlen(demangled[i].text), shorten, (void *)(uintptr_t)demangled[i].mangled);
 }
 
-static void only_mangled_names_are_asked_for(void **state)
+static void only_mangled_names_are_demangled(void **state)
 {
     (void)state;
     static const char *const plain[] = {"", "main.main", "_start", "Z1f", "_Z1f(int)", "_Z1f\n", "_", "__"};
@@ -334,7 +334,7 @@ static void elf_files_are_read(void **state)
     assert_string_equal(err.msg, "unrecognized binary format");
 }
 
-static void addresses_are_those_of_the_file(void **state)
+static void addresses_are_converted_to_the_files(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -396,7 +396,7 @@ static void take_elf(void *ctx, const struct spoiled *s)
     elf_release(&e);
 }
 
-static void spoiled_files_do_no_harm(void **state)
+static void damaged_files_are_safe(void **state)
 {
     (void)state;
     struct file f = small_file(ET_DYN);
@@ -532,7 +532,7 @@ static void write_file(char path[40])
     ok(file_write(path, &f, sizeof f, &err), &err);
 }
 
-static void a_binary_is_asked_once(void **state)
+static void each_binary_is_queried_once(void **state)
 {
     (void)state;
     struct err err;
@@ -582,7 +582,7 @@ static void without_addr2line_nm_has_names(void **state)
     unlink(path);
 }
 
-static void what_fails_is_said(void **state)
+static void failures_are_reported(void **state)
 {
     (void)state;
     struct err err;
@@ -610,7 +610,7 @@ static void what_fails_is_said(void **state)
     unlink(path);
 }
 
-static void a_server_is_asked(void **state)
+static void a_server_is_queried(void **state)
 {
     (void)state;
     struct err err;
@@ -698,7 +698,7 @@ static void a_server_may_fail(void **state)
     buf_release(&f.said);
 }
 
-static void words_that_are_none_are_said(void **state)
+static void unknown_words_are_reported(void **state)
 {
     (void)state;
     struct err err;
@@ -716,27 +716,27 @@ static void words_that_are_none_are_said(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(places_are_read),
-        cmocka_unit_test(no_places_are_made_up),
+        cmocka_unit_test(source_lines_are_read),
+        cmocka_unit_test(invalid_answers_have_no_source_lines),
         cmocka_unit_test(symbols_are_found),
         cmocka_unit_test(answers_are_read),
-        cmocka_unit_test(spoiled_answers_do_no_harm),
+        cmocka_unit_test(damaged_answers_are_safe),
         cmocka_unit_test(names_are_shortened),
-        cmocka_unit_test(spoiled_names_do_no_harm),
-        cmocka_unit_test(only_mangled_names_are_asked_for),
+        cmocka_unit_test(damaged_names_are_safe),
+        cmocka_unit_test(only_mangled_names_are_demangled),
         cmocka_unit_test(elf_files_are_read),
         cmocka_unit_test(repeated_headers_are_bounded),
-        cmocka_unit_test(addresses_are_those_of_the_file),
+        cmocka_unit_test(addresses_are_converted_to_the_files),
         cmocka_unit_test(addresses_of_other_files_are_refused),
-        cmocka_unit_test(spoiled_files_do_no_harm),
+        cmocka_unit_test(damaged_files_are_safe),
         cmocka_unit_test(only_regular_files_are_opened),
-        cmocka_unit_test(a_binary_is_asked_once),
+        cmocka_unit_test(each_binary_is_queried_once),
         cmocka_unit_test(without_addr2line_nm_has_names),
-        cmocka_unit_test(what_fails_is_said),
-        cmocka_unit_test(a_server_is_asked),
+        cmocka_unit_test(failures_are_reported),
+        cmocka_unit_test(a_server_is_queried),
         cmocka_unit_test(very_many_mappings),
         cmocka_unit_test(a_server_may_fail),
-        cmocka_unit_test(words_that_are_none_are_said),
+        cmocka_unit_test(unknown_words_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
