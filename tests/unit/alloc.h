@@ -1,7 +1,5 @@
-/*
- * Allocations that fail when a test says so. The linker sends our own objects' calls here (--wrap in the
- * Makefile), jansson's come by its hook. One test program includes this, and runs in one thread.
- */
+/* Allocations that fail on request. The linker redirects the calls of profgrab's objects (--wrap in the
+ * Makefile), a hook those of jansson. A test program that includes this runs in one thread. */
 #ifndef TESTS_UNIT_ALLOC_H
 #define TESTS_UNIT_ALLOC_H
 
@@ -15,10 +13,10 @@
 #include "base/base.h"
 
 static struct {
-    size_t nth;  /* the one to fail, from 1; 0: none, and none is counted */
+    size_t nth;  /* the one to fail, counted from 1; 0: none fails and none is counted */
     size_t seen; /* since it was set */
     bool failed;
-    bool json_works; /* jansson's do not fail */
+    bool json_works; /* jansson's allocations do not fail */
 } alloc;
 
 static bool alloc_fails(void)
@@ -67,7 +65,7 @@ char *__wrap_strndup(const char *s, size_t n)
     return alloc_fails() ? NULL : __real_strndup(s, n);
 }
 
-/* As asprintf(3) warns: after a failure the pointer holds anything. */
+/* As asprintf(3) warns: after a failure the pointer is undefined. */
 #define ALLOC_ASPRINTF(ret, fmt)                                                                             \
     do {                                                                                                     \
         va_list ap;                                                                                          \
@@ -84,7 +82,7 @@ int __wrap_asprintf(char **ret, const char *fmt, ...)
     ALLOC_ASPRINTF(ret, fmt);
 }
 
-/* What asprintf becomes under _FORTIFY_SOURCE. */
+/* asprintf's name under _FORTIFY_SOURCE. */
 int __wrap___asprintf_chk(char **ret, int flag, const char *fmt, ...)
 {
     (void)flag;
@@ -104,13 +102,12 @@ static void *alloc_for_json(size_t n)
         fail_msg(__VA_ARGS__);                                                                               \
     } while (0)
 
-/* What a walk calls: does the work once, judges nothing, leaves nothing behind. 0 or -1 as it came. */
+/* A walk calls it repeatedly: does the work once, asserts nothing, frees everything. Returns the work's 0
+ * or -1. */
 typedef int alloc_work_fn(void *ctx, struct err *err);
 
-/*
- * Fails the first allocation, then the second, and so on until none is reached. Each failure must come out as
- * "out of memory"; `optional` says how many may be without consequence. Returns how many were failed.
- */
+/* Fails the first allocation, then the second, and so on until none fails. Each failure must give "out of
+ * memory"; at most `optional` of them may have no effect. Returns the number of failures. */
 static size_t alloc_walk(alloc_work_fn *work, void *ctx, size_t optional)
 {
     for (size_t nth = 1;; nth++) {
@@ -137,7 +134,7 @@ static size_t alloc_walk(alloc_work_fn *work, void *ctx, size_t optional)
     }
 }
 
-/* Suspends and resumes, for what belongs to the test and not to the work. */
+/* Suspends and resumes, for allocations of the test itself. */
 static size_t alloc_pause(void)
 {
     size_t nth = alloc.nth;

@@ -1,4 +1,4 @@
-/* A capture to pack, and what the ways of reading a bundle say of it. */
+/* A capture to pack, and the results of the functions that read a bundle. */
 #ifndef TESTS_UNIT_CAPTURE_H
 #define TESTS_UNIT_CAPTURE_H
 
@@ -85,7 +85,7 @@ static inline void capture_release(struct capture *c)
     manifest_free(c->m);
 }
 
-/* A bundle called b.tar.gz; returns its path. */
+/* A bundle named b.tar.gz; returns its path. */
 static inline char *packed(const char *dir)
 {
     struct capture c;

@@ -1,4 +1,4 @@
-/* Profiles for tests: spelled byte by byte, or made up at random. */
+/* Profiles for tests, encoded byte by byte or made at random. */
 #ifndef TESTS_UNIT_PROFILE_MAKE_H
 #define TESTS_UNIT_PROFILE_MAKE_H
 
@@ -114,7 +114,7 @@ static inline void made_parts(struct profile *p, uint64_t *seed)
     }
 }
 
-/* As a file may have it: a label that says nothing is none. */
+/* As in a file: a label without a value has none. */
 static inline struct profile_label made_label(struct profile *p, uint64_t *seed)
 {
     struct profile_label l = {.key = made_string(p, seed), .is_number = made_below(seed, 2)};
@@ -144,7 +144,7 @@ static inline void made_sample(struct profile *p, uint64_t *seed)
     assert_int_equal(profile_add_sample(p, stack, depth, values, labels, n_labels, &err), 0);
 }
 
-/* A profile of everything there can be. */
+/* A profile with every kind of content. */
 static inline struct profile *made_profile(uint64_t seed)
 {
     struct err err = ERR_INIT;

@@ -1,4 +1,4 @@
-/* Profiles for tests: a few stacks, spelled by the names of their functions. */
+/* Profiles for tests: a few stacks, given by the names of their functions. */
 #ifndef TESTS_UNIT_PROFILE_STACKS_H
 #define TESTS_UNIT_PROFILE_STACKS_H
 
@@ -67,7 +67,7 @@ static inline void cpu(struct profile *p, const char *stack, int64_t samples)
     sample(p, stack, (const int64_t[]){samples, samples * 10000000}, "carol");
 }
 
-/* That many samples of main.hot below main.main, the rest of a hundred in main.cold. */
+/* That many samples of main.hot below main.main, the rest of a hundred of main.cold. */
 static inline struct profile *hot_profile(int64_t hot, int64_t of)
 {
     struct profile *p = cpu_profile();

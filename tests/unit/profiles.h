@@ -8,10 +8,10 @@
 struct bytes {
     const void *p;
     size_t n;
-    size_t times; /* that they were given */
+    size_t times; /* number of calls */
 };
 
-/* A profile_source_fn: in pieces that end in the middle of things. */
+/* A profile_source_fn whose pieces end in the middle of fields. */
 static inline int give_bytes(void *ctx, gunzip_sink_fn *take, void *take_ctx, struct err *err)
 {
     struct bytes *b = ctx;
@@ -35,7 +35,7 @@ static inline int keep_bytes(void *ctx, const void *p, size_t n, struct err *err
     return buf_check(ctx, "it", err);
 }
 
-/* As a copy's profiles are redacted: into `ret`. */
+/* Redacts as a copy does, into `ret`. */
 static inline int relabel(struct bytes *in, struct buf *ret, uint64_t *ret_labels, struct err *err)
 {
     struct profile_relabelled went;

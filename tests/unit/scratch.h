@@ -1,5 +1,4 @@
-/* A directory of one's own for a test, and plain files in it. Everything fails the test that does not work.
- */
+/* A test's own directory, and plain files in it. Every failure fails the test. */
 #ifndef TESTS_UNIT_SCRATCH_H
 #define TESTS_UNIT_SCRATCH_H
 
@@ -29,15 +28,15 @@ static inline int scratch_teardown(void **state)
     return rc;
 }
 
-/* Writes a file below the directory; returns its path, which the caller frees. Not by file_write, whose fsync
- * would cost thousands of small tests their time. */
+/* Writes a file below the directory; returns its path, which the caller frees. Does not use file_write,
+ * whose fsync would slow down thousands of small tests. */
 static inline char *scratch_file(const char *dir, const char *name, const void *p, size_t n)
 {
     char *path = file_join(dir, name);
     assert_non_null(path);
     FILE *f = fopen(path, "w");
     assert_non_null(f);
-    assert_int_equal(fchmod(fileno(f), 0600), 0); /* whatever the umask */
+    assert_int_equal(fchmod(fileno(f), 0600), 0); /* under any umask */
     assert_int_equal(fwrite(p, 1, n, f), n);
     assert_int_equal(fclose(f), 0);
     return path;
@@ -59,7 +58,7 @@ static inline unsigned scratch_mode(const char *path)
     return st.st_mode & 07777;
 }
 
-/* How many entries a directory has. */
+/* The number of entries of a directory. */
 static inline size_t scratch_count(const char *dir)
 {
     size_t n = 0;

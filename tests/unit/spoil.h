@@ -1,7 +1,5 @@
-/*
- * A valid object cut at every length and flipped at every bit. Each time a parser gets a copy of exactly that
- * size on the heap, so that a sanitizer sees a byte too far.
- */
+/* Cuts a valid object at every length and flips every bit. Each time a parser gets a heap copy of exactly
+ * that size, so that a sanitizer reports reading beyond it. */
 #ifndef TESTS_UNIT_SPOIL_H
 #define TESTS_UNIT_SPOIL_H
 
@@ -14,7 +12,7 @@ struct spoiled {
     const char *p;
     size_t n;
     bool cut;  /* else one bit is flipped */
-    size_t at; /* the length it is cut to, or the byte that is flipped */
+    size_t at; /* the length after the cut, or the byte that is flipped */
 };
 typedef void spoil_fn(void *ctx, const struct spoiled *s);
 
@@ -28,7 +26,7 @@ static inline char *spoiled_text(const struct spoiled *s)
 
 static inline void spoil_once(const char *p, struct spoiled s, unsigned mask, spoil_fn *take, void *ctx)
 {
-    /* One byte in front as well, since malloc's own alignment is no test of anybody's. */
+    /* One byte precedes it, so that the parser does not get malloc's alignment. */
     char *copy = malloc(s.n + 1);
     assert_non_null(copy);
     memcpy(copy + 1, p, s.n);

@@ -1,4 +1,4 @@
-/* Tarballs as others might make them: built with libarchive, member by member. */
+/* Tarballs of other programs, built with libarchive, member by member. */
 #ifndef TESTS_UNIT_TARBALL_H
 #define TESTS_UNIT_TARBALL_H
 
@@ -11,7 +11,7 @@ struct tarball {
     const char *path;
     const char *text; /* NULL: none */
     unsigned type;    /* 0: AE_IFREG */
-    const char *link; /* where a symbolic or hard link points to */
+    const char *link; /* the target of a symbolic or hard link */
     bool hard;
 };
 

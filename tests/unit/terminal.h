@@ -1,8 +1,5 @@
-/*
- * A terminal small enough to be right: printing, \r, \n (as a terminal driver passes it on, with a carriage
- * return), scrolling, and the three control sequences that the live block uses. Anything else fails the test.
- * Included after cmocka.
- */
+/* A small terminal: printing, \r, \n (which the terminal driver turns into \r\n), scrolling, and the three
+ * control sequences that the live block uses. Any other sequence fails the test. Included after cmocka. */
 #ifndef TESTS_UNIT_TERMINAL_H
 #define TESTS_UNIT_TERMINAL_H
 
@@ -14,8 +11,8 @@
 struct terminal {
     size_t rows, columns, row, column;
     char cells[TERMINAL_MAX][TERMINAL_MAX];
-    size_t wraps;    /* lines that were longer than the screen is wide */
-    size_t drawings; /* pieces of output that went up or back to the beginning of a line */
+    size_t wraps;    /* lines longer than the screen's width */
+    size_t drawings; /* pieces of output that moved up or to the beginning of a line */
 };
 
 static inline void terminal_init(struct terminal *t, size_t rows, size_t columns)
@@ -33,7 +30,7 @@ static inline void terminal_down(struct terminal *t)
     t->row = t->rows - 1;
 }
 
-/* What stands behind ESC [; returns how many bytes that is. */
+/* Executes the sequence after ESC [; returns its length. */
 static inline size_t terminal_control(struct terminal *t, const char *p)
 {
     char *end = NULL;
@@ -80,7 +77,7 @@ static inline void terminal_feed(struct terminal *t, const char *p)
     }
 }
 
-/* The row without the blanks at its end; valid until the next call. */
+/* The row without trailing blanks; valid until the next call. */
 static inline const char *terminal_row(struct terminal *t, size_t row)
 {
     size_t n = t->columns;

@@ -1,7 +1,6 @@
-/*
- * Every parser and builder with its first, second, third, ... allocation failing: each time it says that
- * there is no memory, leaves its outputs alone and leaks nothing (the sanitized build looks for that).
- */
+/* Runs every parser and builder with its first, second, third, ... allocation failing: each time it
+ * reports a lack of memory, leaves its outputs unchanged and leaks nothing (the sanitized build checks
+ * that). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -184,7 +183,7 @@ static void addresses(void **state)
     assert_int_equal(alloc_walk(read_address, text, 0), 5);
 }
 
-/* A fresh inventory for every try, since what a selection makes belongs to it. */
+/* A new inventory for every attempt. */
 static struct inventory *fresh_inventory(void)
 {
     struct inventory *inv = NULL;
@@ -289,7 +288,7 @@ static int read_found_groups(void *ctx, struct err *err)
     return rc;
 }
 
-/* From the section to services with names. */
+/* From the section to named services. */
 static int discover(void *ctx, struct err *err)
 {
     static const char text[] =
@@ -357,7 +356,7 @@ static int read_ssh_config(void *ctx, struct err *err)
         alloc_untouched(&c, sizeof c);
         return rc;
     }
-    /* Nothing may be left unexpanded for want of memory. */
+    /* No token may stay unexpanded for lack of memory. */
     assert_string_equal(c.login.identity_files.items[1], "/some/place/id");
     assert_string_equal(c.login.agent, "/some/place");
     ssh_config_release(&c);
@@ -462,7 +461,7 @@ static int read_known_hosts(void *ctx, struct err *err)
     const struct input *in = ctx;
     struct known_hosts k = {0};
     int rc = known_hosts_parse(&k, "file", in->p, err);
-    /* A line that was passed over might have been the one that revokes a key. */
+    /* A skipped line might be the one that revokes a key. */
     assert_true(rc < 0 || k.n == 2);
     known_hosts_release(&k);
     return rc;
@@ -491,7 +490,7 @@ static void ssh_data(void **state)
     assert_true(walk_seed(read_known_hosts, CORPUS "sshwire/known-revoked", 1, 0) >= 5);
 }
 
-/* What cannot be written down whole is not written at all. */
+/* A key that cannot be written as a whole is not written. */
 static int add_known_host(void *ctx, struct err *err)
 {
     static unsigned char key[] = {0, 0, 0, 11, 's', 's', 'h', '-', 'e', 'd', '2', '5', '5', '1', '9'};
@@ -591,7 +590,7 @@ static int decrypt_by(const struct sealing *s, int fd, struct err *err)
     return rc;
 }
 
-/* Encrypted and decrypted again. */
+/* Encrypts and decrypts. */
 static int seal(void *ctx, struct err *err)
 {
     const struct sealing *s = ctx;
@@ -761,7 +760,7 @@ static void plans(void **state)
     assert_true(alloc_walk(read_requests, &words, 0) >= 2);
     assert_int_equal(request_parse(&words, &p.requests, NULL), 0);
     assert_int_equal(index_parse(page.data, page.len, &p.index, NULL), 0);
-    /* The one sentence about goroutines may get lost. */
+    /* The only sentence about goroutines may be lost. */
     assert_true(alloc_walk(make_plan, &p, 1) >= 2);
     index_release(&p.index);
     request_release(&p.requests);
@@ -853,14 +852,14 @@ static void manifests(void **state)
     assert_true(alloc_walk(build_manifest, NULL, 0) > 150);
 }
 
-/* Reads it, what was asked for too, and has another run go on with it. */
+/* Reads it with its request, and merges another run. */
 static int load_manifest(void *ctx, struct err *err)
 {
     static const struct manifest_info now = {.name = "b-2", .version = "1", .user = "u", .started = WHEN};
     const struct input *in = ctx;
     struct manifest *m = NULL;
     struct manifest_asked asked = {0};
-    /* Its parser has other words for having no memory. */
+    /* Its parser has another message for a lack of memory. */
     alloc.json_works = true;
     int rc = manifest_load(in->p, in->n, &m, err);
     alloc.json_works = false;
@@ -884,7 +883,7 @@ static void loaded_manifests(void **state)
     assert_true(walk_seed(load_manifest, CORPUS "manifest/asked", 0, 0) > 150);
 }
 
-/* Packs a capture made for it, which stays when that fails. */
+/* Packs a capture, which stays if that fails. */
 static int pack(void *ctx, struct err *err)
 {
     const char *dir = ctx;
@@ -898,7 +897,7 @@ static int pack(void *ctx, struct err *err)
     int rc = bundle_pack(c.w, c.m, -1, &path, err);
     nth = alloc_pause();
     if (rc < 0) {
-        /* Under its own name or a temporary one, there is no bundle; what was collected is there. */
+        /* No bundle exists under its own name or a temporary one; the collected items do. */
         alloc_untouched(&path, sizeof path);
         assert_int_equal(scratch_count(dir), 1);
         assert_true(file_exists(work));
@@ -991,7 +990,7 @@ static void reading(void **state)
     assert_int_equal(file_mkdir(below, NULL), 0);
     struct extraction x = {.path = path, .below = below};
     assert_int_equal(strlist_split(&x.members, "file-03,local/*", NULL), 0);
-    /* Where jansson has no memory for a text it reads, it cuts it short and says nothing. */
+    /* Without memory, jansson cuts a text silently. */
     alloc.json_works = true;
     assert_true(alloc_walk(verify, path, 0) > 10);
     alloc.json_works = false;
@@ -1086,14 +1085,14 @@ static int inspect_key(void *ctx, struct err *err)
         alloc_untouched(&k, sizeof k);
         return -1;
     }
-    /* A public half that was not read for want of memory would be missing here. */
+    /* A public key that was not read for lack of memory would be missing here. */
     assert_true(k.blob.n > 0);
     keyfile_release(&k);
     return 0;
 }
 
-/* A key in each form that shows its public half: itself, FILE.pub beside a form that hides it, a FILE that is
- * no key or does not exist, and a public key itself. */
+/* A key in each form of its public key: in the file itself, in FILE.pub beside it, with a FILE that is not
+ * a key or is missing, and a public key itself. */
 static void key_files(void **state)
 {
     const char *dir = *state;
@@ -1135,7 +1134,7 @@ static void relabelling(void **state)
     assert_true(walk_seed(relabel_seed, CORPUS "sign/profile", 1, 0) > 5);
 }
 
-/* Nothing is left of a copy that failed. */
+/* No file of a failed copy is left. */
 static int copy(void *ctx, struct err *err)
 {
     struct bundle_copy *how = ctx;
@@ -1183,7 +1182,7 @@ static void copying(void **state)
 
 /* ---- hand-offs ----------------------------------------------------------------------------------------- */
 
-/* All steps of a dry run; nobody is asked. */
+/* All steps of a dry run; no question is asked. */
 static int hand_over(void *ctx, struct err *err)
 {
     struct handoff_options options = {.cancel_fd = -1, .dry_run = true};
@@ -1195,7 +1194,7 @@ static void handoffs(void **state)
 {
     char name[] = "work", one[] = "one", *list[] = {one}, url[] = "https://tracker.example";
     char *path = scratch_file(*state, "b.age", "age-encryption.org/v1\n", 22);
-    /* Where it reads, jansson does not tell a lack of memory from a mistake of the text's. */
+    /* For this text, jansson does not distinguish a lack of memory from a syntax error. */
     alloc.json_works = true;
     for (const struct tracker_kind *const *kind = handoff_tracker_kinds; *kind; kind++) {
         struct tracker tracker = {.name = name, .kind = *kind, .url = url};
@@ -1229,7 +1228,7 @@ static int forget_bytes(void *ctx, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-/* Reads a profile, and a second time to have something to put together with it. */
+/* Reads a profile twice, to merge the two. */
 static int use_profiles(void *ctx, struct err *err)
 {
     const struct input *in = ctx;
@@ -1301,7 +1300,7 @@ static int answer_symbols(void *ctx, const char *source, struct str addresses, s
     return buf_check(ret, "names", err);
 }
 
-/* A profile from a server, all of whose places have no name. */
+/* A profile of a server without any names. */
 static int name_places(void *ctx, struct err *err)
 {
     struct profile *p = profile_new(err);
@@ -1372,9 +1371,10 @@ static void goroutines(void **state)
     assert_true(walk_seed(read_goroutines, "tests/fuzz/corpus/goroutines/grouped", 0, 0) > 5);
 }
 
-/* ---- the words ----------------------------------------------------------------------------------------- */
+/* ---- findings -------------------------------------------------------------------------------------------
+ */
 
-/* A profile and a dump on two hosts, so that everything is said twice. */
+/* A profile and a dump on two hosts, so that everything occurs twice. */
 static int say_words(void *ctx, struct err *err)
 {
     static const char dump[] = "goroutine 1 [select]:\nmain.f()\n\t/a.go:1\n";
@@ -1421,7 +1421,7 @@ static int forget(void *ctx, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-/* A page of a seed, folded on the way. */
+/* A page of a seed, folded. */
 static int make_page(void *ctx, struct err *err)
 {
     const struct input *in = ctx;

@@ -1,4 +1,4 @@
-/* What several tests need: judging an error, running a helper program. Included after cmocka. */
+/* Helpers of several tests: comparing an error, running a program. Included after cmocka. */
 #ifndef TESTS_UNIT_UNIT_H
 #define TESTS_UNIT_UNIT_H
 
@@ -40,7 +40,7 @@ __attribute__((format(printf, 1, 2))) static inline char *text_of(const char *fm
     return buf_take(&b);
 }
 
-/* Runs a program that must end well; what it wrote. The caller releases it. */
+/* Runs a program that must succeed; returns its output, which the caller releases. */
 static inline struct buf output_of(const char *const argv[])
 {
     struct proc_limits limits = {.timeout_ms = 60000, .cancel_fd = -1, .max_output = 1u << 20};

@@ -20,10 +20,10 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-/* ---- a directory with an outside ------------------------------------------------------------------------
+/* ---- a directory and its surroundings -------------------------------------------------------------------
  */
 
-/* TOP/inside, which is opened, and TOP/outside with a file that nothing may touch. */
+/* TOP/inside, which is opened, and TOP/outside with a file that no operation may change. */
 struct world {
     char *inside, *outside, *precious;
     struct beneath b;
@@ -156,7 +156,7 @@ static const struct {
                   {"sync", beneath_sync}};
 enum { OPERATIONS = sizeof operations / sizeof *operations };
 
-/* Links at the first, the middle and, to a directory, the last component but one: absolute, relative and
+/* Links as the first, a middle and (to a directory) the last component but one: absolute, relative and
  * through others. */
 static void no_operation_goes_through_a_link(void **state)
 {
@@ -175,7 +175,7 @@ static void no_operation_goes_through_a_link(void **state)
         put_link(&w, "away", "again");
         put_link(&w, "..", "up");
         put_link(&w, ".", "self");
-        /* Within the directory: RESOLVE_BENEATH alone follows it. */
+        /* Within the directory: only RESOLVE_BENEATH follows it. */
         ok(beneath_mkdirs(&w.b, "HOST1", &err), &err);
         free(scratch_file(w.inside, "HOST1/own", "own", 3));
         put_link(&w, "HOST1", "HOST2");
@@ -193,7 +193,7 @@ static void no_operation_goes_through_a_link(void **state)
     }
 }
 
-/* A link as the last component is not followed: it is refused, or is itself what is meant. */
+/* A link as the last component is not followed: the call fails or operates on the link. */
 static void a_link_at_the_end_is_not_followed(void **state)
 {
     for (int by_steps = 0; by_steps < 2; by_steps++) {
@@ -215,7 +215,7 @@ static void a_link_at_the_end_is_not_followed(void **state)
         ok(beneath_stat(&w.b, "link", &st, &err), &err);
         assert_true(S_ISLNK(st.st_mode));
         assert_true(beneath_exists(&w.b, "dead"));
-        /* Replaced, moved and removed is the link. */
+        /* The link itself is replaced, moved and removed. */
         ok(beneath_write(&w.b, "link", "new", 3, &err), &err);
         is(&w, "link", "new");
         ok(beneath_rename_new(&w.b, "dir", "moved", &err), &err);
@@ -278,7 +278,7 @@ static void only_regular_files_are_opened(void **state)
     world_close(&w);
 }
 
-/* ---- what is made ---------------------------------------------------------------------------------------
+/* ---- new files ------------------------------------------------------------------------------------------
  */
 
 static void a_written_file_is_read_back(void **state)
@@ -370,7 +370,7 @@ static size_t names_of(int fd)
     return st.st_nlink;
 }
 
-/* It is nowhere to be seen until it is named, and never under a name that is taken. */
+/* It has no name until it is linked, and never replaces a file. */
 static void nameless_files(void **state)
 {
     struct world w;
@@ -392,7 +392,7 @@ static void nameless_files(void **state)
         is(&w, "new", "abc");
     }
     fd_close(&fd);
-    /* What has a name, or had one, cannot be named so. */
+    /* A file that has or had a name cannot be linked again. */
     fd = beneath_open(&w.b, "taken", &err);
     assert_false(beneath_can_name(fd));
     assert_int_equal(beneath_name(&w.b, fd, "other", &err), -1);
@@ -401,7 +401,7 @@ static void nameless_files(void **state)
     world_close(&w);
 }
 
-/* Two at a time, each under a name of its own that starts as it should and says nothing of the process. */
+/* Two at a time have different names with the given prefix, and without the pid. */
 static void temporary_files(void **state)
 {
     struct world w;
@@ -501,7 +501,7 @@ static void a_walk_lists_every_entry_up_to_its_limits(void **state)
 /* ---- without openat2 ------------------------------------------------------------------------------------
  */
 
-/* From here on openat2 fails with that errno, as under a filter that does not know it. */
+/* Afterwards openat2 fails with that errno, as under a seccomp filter of an old container. */
 static int refuse_openat2(int number)
 {
     struct sock_filter code[] = {
@@ -514,7 +514,7 @@ static int refuse_openat2(int number)
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
-/* In a process of its own, which the filter ends with. */
+/* In a child process, because the filter cannot be removed. */
 static void a_kernel_without_openat2_is_supported(void **state)
 {
     static const int numbers[] = {ENOSYS, EPERM};

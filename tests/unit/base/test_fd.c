@@ -1,4 +1,4 @@
-/* Descriptors: waiting with a deadline and a way out, writing all of it. */
+/* Descriptors: waiting with a deadline and a cancel descriptor, complete writes. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -96,7 +96,7 @@ static void waiting_can_be_cancelled(void **state)
     assert_int_equal(write(cancel[1], "", 1), 1);
     assert_true(fd_cancelled(cancel[0]));
     refused(fd_wait(pair[0], POLLIN, CLOCK_NEVER, cancel[0], &err), &err, ERR_CANCELLED, "interrupted");
-    /* It wins over a descriptor that is ready, and stays. */
+    /* Cancellation takes precedence over a ready descriptor, and stays readable. */
     refused(fd_wait(pair[0], POLLOUT, CLOCK_NEVER, cancel[0], &err), &err, ERR_CANCELLED, "interrupted");
     refused(fd_wait(-1, 0, CLOCK_NEVER, cancel[0], &err), &err, ERR_CANCELLED, "interrupted");
     close_both(pair);
@@ -169,7 +169,7 @@ static void everything_is_written(void **state)
     free(much);
 }
 
-/* Nobody reads the pipe: what has room goes, then it waits, and ends when it is to. */
+/* Nobody reads the pipe: the writer fills it, waits, and ends when cancelled. */
 static void a_write_can_be_cancelled(void **state)
 {
     enum { MUCH = 1 << 20 };
@@ -196,8 +196,7 @@ static void a_write_can_be_cancelled(void **state)
     free(much);
 }
 
-/* A file of so many bytes, read into a buffer of at most so many: as many as had room, and whether that was
- * all. */
+/* Reads a file of some size into a buffer of some capacity: returns what fits, and whether that was all. */
 static void read_back(size_t size, size_t max, bool fits)
 {
     struct buf all = BUF_INIT(max);
@@ -255,7 +254,7 @@ static bool rings(int fd)
     return fd_wait(fd, POLLIN, clock_deadline(0), -1, NULL) == 0;
 }
 
-/* Also by so much that no more goes in. */
+/* Also after the pipe behind it is full. */
 static void a_rung_pipe_is_readable_until_it_is_drained(void **state)
 {
     (void)state;
@@ -272,7 +271,7 @@ static void a_rung_pipe_is_readable_until_it_is_drained(void **state)
     close_both(fds);
 }
 
-/* A path that fills it to the last byte but the NUL, and one byte more. */
+/* A path that fits exactly with its NUL, and one that is a byte longer. */
 static void paths_of_sockets_have_a_maximum_length(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Files: modes whatever the umask says, nothing overwritten, links not followed. */
+/* Files: modes under every umask, no overwriting, links not followed. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -66,7 +66,7 @@ static void an_existing_file_is_not_replaced(void **state)
     msg = text_of("cannot create the directory %s: File exists", path);
     refused(file_mkdir(path, &err), &err, ERR_EXISTS, msg);
     free(msg);
-    /* A symbolic link is a name too, also one that leads nowhere. */
+    /* A symbolic link takes a name too, even a dangling one. */
     char *link = text_of("%s/link", (char *)*state);
     assert_int_equal(symlink("nowhere", link), 0);
     assert_int_equal(file_create(link, &err), -1);
@@ -84,7 +84,7 @@ static void writing_replaces_the_file(void **state)
     int old = open(path, O_RDONLY);
     ok(file_write(path, "second", 6, &err), &err);
     file_is(path, "second");
-    /* Who has the old one open still has all of it. */
+    /* A descriptor of the old file still reads all of it. */
     char text[32] = "";
     assert_int_equal(read(old, text, sizeof text), 17);
     assert_string_equal(text, "first, and longer");
@@ -215,7 +215,7 @@ static void removal_does_not_follow_links(void **state)
     free(dead);
 }
 
-/* Through links of the user's own, unlike base/beneath.h. */
+/* The user's own links are followed, unlike in base/beneath.h. */
 static void missing_parent_directories_are_made(void **state)
 {
     struct err err = ERR_INIT;

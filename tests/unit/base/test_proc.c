@@ -1,4 +1,4 @@
-/* Child processes: what they say, how they end, and what they do not inherit. */
+/* Child processes: their output, how they end, and what they do not inherit. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -58,7 +58,7 @@ static void output_and_exit_codes(void **state)
     says("printf 'a\\n\\033[31mb' >&2; echo o; exit 255", 255, "o\n", "a ?[31mb");
     says("kill -TERM $$", 128 + SIGTERM, "", "");
     says("kill -KILL $$", 128 + SIGKILL, "", "");
-    /* No input, and no terminal's. */
+    /* Standard input is empty, not the terminal. */
     says("cat; echo end", 0, "end\n", "");
     /* A child that closes its output early still has an exit code. */
     says("exec >&- 2>&-; sleep 0.05; exit 7", 7, "", "");
@@ -118,7 +118,7 @@ static void a_deadline_ends_a_program(void **state)
     }
 }
 
-/* Waits until a file holds something. */
+/* Waits until a file contains the text. */
 static struct buf wait_for_file(const char *path)
 {
     for (int64_t deadline = clock_deadline(20000); clock_now() < deadline;) {
@@ -137,7 +137,7 @@ static bool runs(pid_t pid)
     char path[64];
     struct buf b = BUF_INIT(4096);
     snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
-    /* A zombie whom nobody collects is over too. */
+    /* A zombie has ended too. */
     bool there = file_read(path, &b, NULL) == 0 && !strstr(buf_str(&b), ") Z");
     buf_release(&b);
     return there;
@@ -197,7 +197,7 @@ static void a_missing_program(void **state)
 {
     struct proc_result r;
     struct err err = ERR_INIT;
-    /* A directory in PATH that may not be looked into would change the words. */
+    /* A directory in PATH without permission would change the message. */
     setenv("PATH", "/usr/bin:/bin", 1);
     refused(proc_run((const char *const[]){"profgrab-no-such-program", NULL}, &usual, &r, &err), &err,
             ERR_NOT_FOUND, "cannot start profgrab-no-such-program: No such file or directory");
@@ -249,7 +249,7 @@ static void signals_have_their_defaults(void **state)
         sigaction(numbers[i], &was[i], NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     assert_true(mask_of(buf_str(&out), "SigBlk:\t") == 0);
-    /* 32 and 33 are glibc's own; its posix_spawn leaves them ignored until threads want them. */
+    /* 32 and 33 are glibc's own; its posix_spawn leaves them ignored. */
     assert_true((mask_of(buf_str(&out), "SigIgn:\t") & ~0x180000000ull) == 0);
     assert_true(mask_of(buf_str(&out), "SigCgt:\t") == 0);
     buf_release(&out);
@@ -319,7 +319,7 @@ static void variables_are_added_to_the_environment(void **state)
     free(path);
 }
 
-/* Who ends the one ends the other. */
+/* Killing the group ends both. */
 static void a_child_joins_the_group_of_another(void **state)
 {
     (void)state;
@@ -350,7 +350,7 @@ static void the_end_of_a_child_is_detected(void **state)
     kill(pid, SIGKILL);
     for (int i = 0; i < 1000 && !proc_ended(pid, NULL); i++)
         fd_wait(-1, 0, clock_deadline(5), -1, NULL);
-    /* It was only looked at: it can still be collected. */
+    /* The check does not collect it. */
     assert_true(proc_ended(pid, &code));
     assert_int_equal(code, 128 + SIGKILL);
     assert_int_equal(proc_end(pid), 128 + SIGKILL);
@@ -414,7 +414,7 @@ static int make_more_room_than_there_is(void *ctx)
     return setrlimit(RLIMIT_NOFILE, &limit) < 0 || fd_make_room(300) != 200;
 }
 
-/* They are for us alone: a child has what we were started with, if only a moment after it has begun. */
+/* These signal settings are profgrab's own: a child has the original ones soon after it has begun. */
 static void further_descriptors_are_inherited(void **state)
 {
     (void)state;
@@ -436,7 +436,8 @@ static void further_descriptors_are_inherited(void **state)
     assert_int_equal(code, 0);
 }
 
-/* ---- copies within limits ------------------------------------------------------------------------------ */
+/* ---- confined children ----------------------------------------------------------------------------------
+ */
 
 static const struct proc_confines confines = {
     .memory = 64u << 20, .cpu_ms = 60000, .wall_ms = 60000, .cancel_fd = -1, .max_result = 1000};
@@ -510,7 +511,7 @@ static int wait_for_ever(void *ctx, struct buf *ret, struct err *err)
     return 0;
 }
 
-/* SIGKILL cannot be survived, and no sanitizer takes it for its own. */
+/* SIGKILL cannot be handled, not even by a sanitizer. */
 static int be_killed(void *ctx, struct buf *ret, struct err *err)
 {
     (void)ctx, (void)ret, (void)err;
@@ -594,7 +595,8 @@ static int run_one_that_is_interrupted(void *ctx)
     return proc_run_confined(interrupt_oneself, ctx, &confines, NULL, NULL) < 0;
 }
 
-/* A handler here has been called by the terminal already; without one, this process ends as the copy did. */
+/* With a handler, the terminal has signalled this process too; without one, this process ends like the
+ * child. */
 static void a_signal_to_the_child_interrupts_the_parent(void **state)
 {
     (void)state;
@@ -610,7 +612,8 @@ static void a_signal_to_the_child_interrupts_the_parent(void **state)
     sigaction(SIGINT, &before, NULL);
 }
 
-/* ---- programs within limits ---------------------------------------------------------------------------- */
+/* ---- programs within limits -----------------------------------------------------------------------------
+ */
 
 static int run_bounded(const char *script, const struct proc_limits *limits, struct proc_result *ret,
                        struct err *err)

@@ -1,4 +1,4 @@
-/* Secrets: where they are read from, what is refused, and that nothing of them is left or said. */
+/* Secrets: their sources, refusals, and that no copy of them is left or printed. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -55,7 +55,7 @@ static void gives(enum secret_source source, const char *where, const char *expe
     secret_wipe(&s);
 }
 
-/* Refused with these words, with nothing written to where the secret would have gone. */
+/* Refused with this message, and the output is untouched. */
 static void is_refused(enum secret_source source, const char *where, const char *msg, const char *hint)
 {
     struct secret s, before;
@@ -174,7 +174,7 @@ static void files_of_others_are_refused(void **state)
     }
     assert_int_equal(chmod(path, 0600), 0);
     gives(SECRET_FILE, path, "t0ken");
-    /* Only root can give a file away. */
+    /* Only root can change a file's owner. */
     if (geteuid() == 0) {
         char *msg = text_of("%s belongs to neither you nor root", path);
         assert_int_equal(chown(path, 12345, (gid_t)-1), 0);
@@ -246,7 +246,7 @@ static void a_command_can_be_ended(void **state)
     secret_ref_release(&ref);
 }
 
-/* Every kind of failure that has the secret at hand, and no word of it in the error. */
+/* Every failure that occurs with the secret in memory: no error contains it. */
 static void no_error_contains_the_secret(void **state)
 {
     static const char token[] = "hunter2hunter2";
@@ -275,9 +275,9 @@ static void no_error_contains_the_secret(void **state)
     free(path);
 }
 
-/* The sanitizers keep freed memory, and more of it than could be looked through. */
+/* The sanitizers keep freed memory, more than can be searched. */
 #if defined(__linux__) && !defined(UNDER_SANITIZER)
-/* "hotcocoamilk", as it may stand here without being found. */
+/* "hotcocoamilk" in a form that the search does not find. */
 #define ENCODED "ubgpbpbnzvyx"
 
 static bool holds_it(const volatile char *p)
@@ -288,7 +288,7 @@ static bool holds_it(const volatile char *p)
     return true;
 }
 
-/* How often it stands anywhere in what this process can write to. */
+/* How often it occurs in the writable memory of this process. */
 static size_t left_in_memory(void)
 {
     size_t found = 0;
@@ -307,7 +307,7 @@ static size_t left_in_memory(void)
     return found;
 }
 
-/* Nothing stays behind, neither of a file nor of a command that says it bit by bit, nor of a refused one. */
+/* No copy is left: of a file, of a command that prints it in pieces, of a refused secret. */
 static void no_copy_is_left(void **state)
 {
     char *path = file_join(*state, "token"), *command = text_of("cat %s; sleep 0.05; printf %%0400d 7", path);
@@ -351,7 +351,7 @@ static void a_missing_variable_file_or_command_is_an_error(void **state)
     is_refused(SECRET_NONE, "", "nothing says where the secret is", "");
 }
 
-/* In a child, since it holds for the rest of a process's life. */
+/* In a child, because it cannot be undone. */
 static void the_process_is_protected(void **state)
 {
     (void)state;
@@ -451,7 +451,7 @@ static void a_file_of_another_user_is_refused(void **state)
     line_refused(*state, ERR_USAGE, "is neither a file nor a pipe");
     line_refused("/dev/null", ERR_USAGE, "is neither a file nor a pipe");
     line_refused("/none", ERR_USAGE, "cannot open /none: No such file or directory");
-    /* Nobody writes into it; then somebody does, and stays. */
+    /* Nobody writes to it; later a writer does, and keeps it open. */
     assert_int_equal(mkfifo(fifo, 0600), 0);
     line_refused(fifo, ERR_TIMEOUT, "fifo");
     int fd = open(fifo, O_RDWR | O_CLOEXEC);

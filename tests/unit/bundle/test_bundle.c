@@ -1,4 +1,4 @@
-/* Bundles: packed, listed, verified, extracted; packing that fails; files that were changed. */
+/* Bundles: packed, listed, verified, extracted; packing that fails; changed files. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -16,7 +16,8 @@
 #include "tests/unit/tarball.h"
 #include "base/banned.h"
 
-/* ---- the good way ------------------------------------------------------------------------------------ */
+/* ---- success --------------------------------------------------------------------------------------------
+ */
 
 static int stop(void *ctx, const struct bundle_member *m, struct err *err)
 {
@@ -82,7 +83,7 @@ static void round_trip_under_a_closed_umask(void **state)
     umask(before);
 }
 
-/* What tar(1) and others see: owners, modes, and no time in the gzip header. */
+/* The view of tar(1): owners, modes, and no time in the gzip header. */
 static void headers_name_no_user(void **state)
 {
     char *path = packed(*state);
@@ -195,7 +196,7 @@ static void extraction_overwrites_nothing(void **state)
 
 /* ---- packing that fails ------------------------------------------------------------------------------ */
 
-/* Packing fails, leaves no temporary, and everything collected stays where it was. */
+/* Packing fails, leaves no temporary file, and every collected item stays in its place. */
 static void pack_fails(struct capture *c, const char *dir, enum err_kind kind, const char *msg)
 {
     struct err err = ERR_INIT;
@@ -241,7 +242,7 @@ static void a_full_disk_loses_nothing(void **state)
     pack_fails(&c, dir, ERR_LOCAL_IO, msg);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     signal(SIGXFSZ, handler);
-    /* With room, the same capture packs. */
+    /* With enough space the same capture packs. */
     char *path = NULL;
     struct err err = ERR_INIT;
     must(bundle_pack(c.w, c.m, -1, &path, &err), &err);
@@ -300,8 +301,8 @@ static void files_must_match_the_manifest(void **state)
     capture_release(&c);
 }
 
-/* The directory of a host made a link once the work directory is open: nothing of what it leads to is read,
- * though it holds the very files. */
+/* A host's directory replaced by a link after the work directory was opened: no file behind the link is
+ * read, even an identical one. */
 static void a_link_in_place_of_a_file_is_not_packed(void **state)
 {
     const char *dir = *state;
@@ -326,8 +327,8 @@ struct shrinker {
     bool done;
 };
 
-/* Whether some file that we have open, and that has no name or another's, has so many bytes: the bundle in
- * the making. */
+/* True if this process has an open file of that size without a name, or with a temporary one: the bundle
+ * during packing. */
 static bool packing_has_written(const char *but, off_t least)
 {
     struct stat file, st;
@@ -338,7 +339,7 @@ static bool packing_has_written(const char *but, off_t least)
     return false;
 }
 
-/* Truncates the file once its packing has begun. */
+/* Truncates the file after its packing has begun. */
 static void *shrink(void *ctx)
 {
     struct shrinker *s = ctx;
@@ -375,10 +376,11 @@ static void a_file_that_shrinks_while_it_is_packed(void **state)
     capture_release(&c);
 }
 
-/* ---- bundles others changed -------------------------------------------------------------------------- */
+/* ---- changed bundles ------------------------------------------------------------------------------------
+ */
 
-/* Packs `from` again as `to`: `edit` may change a member's bytes (returning how many there are), drop it (-1)
- * or, called with a NULL path at the end, add more. */
+/* Packs `from` again as `to`: `edit` may change a member's bytes (and returns their number), drop the
+ * member (-1) or, called with a NULL path at the end, add more. */
 typedef long edit_fn(struct archive *to, const char *path, char *bytes, long n);
 
 static void repack(const char *from, const char *to, edit_fn *edit)

@@ -1,4 +1,4 @@
-/* What anybody may send in place of a bundle, on each way of reading one. */
+/* Hostile files in place of a bundle, for each function that reads one. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -14,8 +14,8 @@
 #include "tests/unit/tarball.h"
 #include "base/banned.h"
 
-/* All four ways of reading refuse the file (bundle_manifest, which stops early, only if `manifest`), nothing
- * is extracted, and they all say the same. */
+/* All four reading functions refuse the file with the same message (bundle_manifest, which stops early,
+ * only if `manifest`), and nothing is extracted. */
 static void refused(const char *dir, const char *path, bool manifest, const char *why)
 {
     struct err errs[4] = {ERR_INIT, ERR_INIT, ERR_INIT, ERR_INIT};
@@ -55,7 +55,7 @@ static void hostile_members(void **state)
     static const struct {
         struct tarball members[4];
         const char *why;
-        bool manifest; /* bundle_manifest, which stops early, meets it as well */
+        bool manifest; /* bundle_manifest, which stops early, refuses it as well */
     } cases[] = {
         {{FIRST, {.path = "/b/x", .text = "x"}}, "the path \"/b/x\" is not safe: it has a slash at", false},
         {{FIRST, {.path = "/tmp/x", .text = "x"}}, "the path \"/tmp/x\" is not safe", false},
@@ -109,7 +109,7 @@ static void hostile_members(void **state)
     free(path);
 }
 
-/* A terabyte of nothing, told in a few bytes. */
+/* A sparse terabyte in a few bytes. */
 static void files_with_holes(void **state)
 {
     const char *dir = *state;
@@ -131,7 +131,7 @@ static void files_with_holes(void **state)
     free(path);
 }
 
-/* Files that pretend to be directories, and directories nobody announced. */
+/* Files with a directory's type or name, and directories that the manifest does not list. */
 static void unusual_but_harmless_members_are_accepted(void **state)
 {
     const char *dir = *state;
@@ -228,7 +228,7 @@ static void cut_anywhere(void **state)
         free(scratch_file(dir, "cut.tar.gz", whole.data, i));
         refused(dir, cut, false, " is cut: it ends in the middle of its data");
     }
-    /* Junk behind it, zeros as well. */
+    /* Bytes after it, zeros as well. */
     buf_add(&whole, "\0\0\0", 3);
     free(scratch_file(dir, "cut.tar.gz", whole.data, whole.len));
     refused(dir, cut, false, " is damaged: incorrect header check");
@@ -237,7 +237,7 @@ static void cut_anywhere(void **state)
     free(path);
 }
 
-/* The tar inside cut, the gzip around it whole. */
+/* The tar is cut, and the gzip around it is whole. */
 static void cut_inside(void **state)
 {
     const char *dir = *state;
@@ -249,7 +249,7 @@ static void cut_inside(void **state)
         path = gzipped(dir, tar, i);
         struct bundle_summary sum = {0};
         struct err err = ERR_INIT;
-        /* The zeros a tar ends in are many: the last cuts are harmless. */
+        /* A tar ends in many zeros, so the last cuts are harmless. */
         if (bundle_verify(path, NULL, &sum, &err) == 0)
             assert_int_equal(sum.intact, 3);
         else if (!strstr(err.msg, "cut"))
@@ -261,8 +261,8 @@ static void cut_inside(void **state)
     free(path);
 }
 
-/* Every flip is found, unless the same tar comes out: some bytes of the gzip header say nothing, and in a run
- * of equal bytes one distance is as good as another. */
+/* Every flip is found, unless the same tar results: some bytes of the gzip header have no effect, and in a
+ * run of equal bytes any distance is right. */
 static void flipped_anywhere(void **state)
 {
     const char *dir = *state;
@@ -297,8 +297,8 @@ static void flipped_anywhere(void **state)
     free(path);
 }
 
-/* The tar itself flipped: the gzip around it is right, so that libarchive gets to see it. Extracting costs
- * more than all else here, and goes through the same door, so only some are. */
+/* The tar is flipped and the gzip around it is right, so that libarchive reads it. Extraction is the
+ * slowest function and uses the same reader, so it gets only some. */
 static void flipped_inside(void **state)
 {
     const char *dir = *state;
@@ -307,7 +307,7 @@ static void flipped_inside(void **state)
     size_t size = inflate_all(path, tar, sizeof tar);
     size_t n = size;
     free(path);
-    while (n > 0 && tar[n - 1] == 0) /* what pads the end is not looked at */
+    while (n > 0 && tar[n - 1] == 0) /* the padding at the end is not flipped */
         n--;
     for (size_t i = 0; i < n; i++) {
         struct bundle_summary sum;
@@ -328,7 +328,7 @@ static void flipped_inside(void **state)
 
 /* ---- limits ------------------------------------------------------------------------------------------ */
 
-/* A bundle of a manifest and `mib` MiB of zeros behind it, each MiB a gzip member of its own. */
+/* A bundle of a manifest followed by `mib` MiB of zeros, each MiB a gzip member of its own. */
 static char *with_zeros(const char *dir, unsigned mib)
 {
     enum { MIB = 1 << 20 };
@@ -409,7 +409,7 @@ static void tar_header(char header[512], const char *name, char type, unsigned s
     tar_checksum(header);
 }
 
-/* Each member is few bytes of the bundle and asks for a dozen directories of its own. */
+/* Each member takes few bytes of the bundle and requires a dozen directories of its own. */
 static void too_many_directories(void **state)
 {
     const char *dir = *state;
@@ -431,8 +431,8 @@ static void too_many_directories(void **state)
     free(path);
 }
 
-/* A GNU sparse map puts the one byte of a file behind eight gigabytes of nothing. The file's stated size is
- * one byte, so that libarchive does not report the map. */
+/* A GNU sparse map places a file's only byte after a hole of eight gigabytes. The stated size is one byte,
+ * so libarchive does not report the map. */
 static void holes_after_the_size_are_refused(void **state)
 {
     const char *dir = *state;
@@ -452,7 +452,7 @@ static void holes_after_the_size_are_refused(void **state)
     free(tar);
 }
 
-/* A tar header that keeps asking for more: a GNU sparse map (format 1.0) of a million holes. */
+/* A tar header that needs more and more bytes: a GNU sparse map (format 1.0) of a million holes. */
 static void endless_headers(void **state)
 {
     const char *dir = *state;

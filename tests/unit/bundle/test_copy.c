@@ -1,5 +1,5 @@
-/* The copy that is handed off: what is taken out and where that is said, the signature and those who meddle
- * with it, encryption; and that the bundle it is made from stays what it was. */
+/* The copy for a hand-off: redaction and its record, the signature, changed copies, encryption. The
+ * original bundle never changes. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -21,7 +21,7 @@
 #define DUMP_BYTES "1 @ 0x1\n# labels: {\"user\":\"alice\", \"path\":\"/x\"}\n"
 #define TRACE "file-03/gitaly/trace.out"
 
-/* Begins the capture that is to become b.tar.gz. */
+/* Begins the capture of b.tar.gz. */
 static void begin(struct capture *c, const char *dir)
 {
     struct err err = ERR_INIT;
@@ -64,7 +64,7 @@ static char *end(struct capture *c)
     return path;
 }
 
-/* b.tar.gz, with something to take out. */
+/* b.tar.gz, with text to redact. */
 static char *a_bundle(const char *dir)
 {
     struct capture c;
@@ -98,8 +98,8 @@ static struct bundle_summary looked_at(const char *path, const char *allowed_sig
     return s;
 }
 
-/* ---- what it is called, and what is in it
- * -------------------------------------------------------------------- */
+/* ---- names and redaction --------------------------------------------------------------------------------
+ */
 
 static void names(void **state)
 {
@@ -111,7 +111,7 @@ static void names(void **state)
         assert_string_equal(file_base(copied(&how, &c)), want[i]);
         assert_int_equal(scratch_mode(c.path), 0600);
         struct bundle_summary s = looked_at(c.path, NULL);
-        assert_int_equal(s.intact, 4); /* README.md is proved too */
+        assert_int_equal(s.intact, 4); /* README.md is listed too */
         assert_int_equal(s.changed + s.missing + s.unknown, 0);
         assert_true(s.handed_off && s.complete && s.redacted == 0);
         assert_string_equal(s.collector, "carol on ws");
@@ -186,9 +186,9 @@ static void copy_has(const char *top, const char *file, const char *want)
     same_file(top, file, want, strlen(want));
 }
 
-/* A server repeats what a request held: in the text that it served, in what it said of an error, in any case
- * of letters and with a full stop behind it. An ordinary word goes where the request that held it is
- * answered, and stays in the other members. */
+/* A server repeats the value of a request: in a text, in the message of an error, in any case of letters
+ * and with a full stop after it. An ordinary word is redacted in the answer to the request that contained
+ * it, and stays in other members. */
 static void repeated_words(void **state)
 {
     struct capture w;
@@ -221,7 +221,7 @@ static void repeated_words(void **state)
     free(bundle);
 }
 
-/* The strings of a manifest after the scrub of it, which must succeed. The items have no file. */
+/* Returns the strings of a manifest after redaction, which must succeed. The items have no file. */
 static char *scrubbed(const char *manifest)
 {
     const struct stop never = {.cancel_fd = -1};
@@ -238,8 +238,8 @@ static char *scrubbed(const char *manifest)
     return text;
 }
 
-/* Requests that failed, were left out, or were only asked for: the rules of requests redact them, and the
- * server's words about them. */
+/* Requests that failed, were left out, or only planned: the rules of requests redact them, and the
+ * server's messages about them. */
 static void requests_without_a_file(void **state)
 {
     (void)state;
@@ -276,7 +276,7 @@ static void requests_without_a_file(void **state)
     }
 }
 
-/* A command line that was asked for by its path has arguments too, and keeps the NULs between them. */
+/* A command line requested by its path has arguments too, and keeps the NULs between them. */
 static void a_command_line_is_found_by_its_path(void **state)
 {
     struct capture w;
@@ -298,7 +298,7 @@ static void a_command_line_is_found_by_its_path(void **state)
     free(bundle);
 }
 
-/* A repeated word goes from the values of every key; fixed words of the format, times and the hashes of
+/* A repeated word is redacted in the values of every key; fixed words of the format, times and hashes of
  * members stay. */
 static void every_key_is_scrubbed(void **state)
 {
@@ -326,7 +326,7 @@ static void every_key_is_scrubbed(void **state)
     }
 }
 
-/* A copy that takes more processor time than it may ends, and nothing of it stays. */
+/* A copy that exceeds its processor time fails and leaves no file. */
 static void time_is_bounded(void **state)
 {
     enum { DUMP_SIZE = 8 << 20 };
@@ -353,7 +353,7 @@ static void time_is_bounded(void **state)
     free(dump);
 }
 
-/* A bundle with what is never looked into, and with what should be and cannot. */
+/* A bundle with members that are never searched, and one that should be but cannot. */
 static char *a_stubborn_bundle(const char *dir)
 {
     enum { HUGE_CMDLINE = (4 << 20) + 1 };
@@ -375,8 +375,7 @@ static char *a_stubborn_bundle(const char *dir)
     return end(&c);
 }
 
-/* What nothing looked into goes as it was, and the copy says so and why; the rest is redacted all the same.
- */
+/* Unsearched members are copied unchanged, and the copy records the reason; the others are redacted. */
 static void members_that_are_not_searched_are_listed(void **state)
 {
     static const char *const want[][2] = {
@@ -434,7 +433,7 @@ static char *make_key(const char *dir, const char *name)
     return path;
 }
 
-/* `b` unpacked below dir, a copy signed by the key. Returns the copy's path. */
+/* Unpacks `b` below dir and makes a copy signed by the key. Returns the copy's path. */
 static char *signed_copy(const char *dir, const char *key, const char *output)
 {
     char *bundle = file_join(dir, "b.tar.gz"), *path = file_join(dir, output);
@@ -497,7 +496,7 @@ static void the_copy_names_its_signer(void **state)
     free(path);
 }
 
-/* Unpacks `from`, has one file replaced (NULL: none), packs it again as `to`. */
+/* Unpacks `from`, replaces one file (NULL: none), and packs it as `to`. */
 static char *meddled(const char *dir, const char *from, const char *to, const char *file, const char *p)
 {
     char *work = file_join(dir, "work"), *path = file_join(dir, to), *top = text_of("%s/b", work);
@@ -557,7 +556,7 @@ static void a_bundle_changed_during_the_copy_is_refused(void **state)
         judged(path, NULL, cases[i].state, NULL, cases[i].why);
         free(path);
     }
-    /* README.md of a copy is proved by the manifest. */
+    /* The manifest lists README.md of a copy. */
     char *path = meddled(dir, one, "m.tar.gz", "README.md", "run this: rm -rf /\n");
     struct bundle_summary s = looked_at(path, NULL);
     assert_int_equal(s.changed, 1);
@@ -613,7 +612,7 @@ static void encrypted(void **state)
 
 /* ---- cancelling ---------------------------------------------------------------------------------------- */
 
-/* Names that a rule takes, so that each part of the search has work. */
+/* Names that rules redact, so that each part of the search has work. */
 static json_t *many_items(void)
 {
     json_t *items = json_object();
@@ -632,7 +631,7 @@ static void searching_a_manifest_can_be_cancelled(void **state)
     assert_int_equal(pipe(cancel), 0);
     assert_int_equal(write(cancel[1], "", 1), 1);
     const struct stop stop = {.cancel_fd = cancel[0]};
-    /* In the items' requests, or in the strings of a manifest that has no items. */
+    /* In the items' requests, or in the strings of a manifest without items. */
     for (int i = 0; i < 2; i++) {
         struct scrub s = {0};
         struct err err = ERR_INIT;
@@ -647,10 +646,10 @@ static void searching_a_manifest_can_be_cancelled(void **state)
     close(cancel[1]);
 }
 
-/* ---- what is refused
- * -------------------------------------------------------------------------------------------- */
+/* ---- refusals -------------------------------------------------------------------------------------------
+ */
 
-/* Nothing is left behind. */
+/* No file is left. */
 static void no_copy(const char *dir, const struct bundle_copy *how, enum err_kind kind, const char *part)
 {
     struct bundle_copied c = {0};
@@ -681,7 +680,7 @@ static void refusals(void **state)
     no_copy(dir, &how, ERR_USAGE, "is a copy that was handed off already");
     how.bundle = "/nowhere.tar.gz";
     no_copy(dir, &how, ERR_NOT_FOUND, "/nowhere.tar.gz");
-    /* One that does not verify. */
+    /* A bundle that does not verify. */
     RUN("mkdir", work);
     RUN("tar", "xzf", bundle, "-C", work);
     RUN("cp", "/dev/null", dump);
@@ -697,7 +696,7 @@ static void refusals(void **state)
     how.redact = false;
     RUN("tar", "czf", bad, "-C", work, "b/manifest.json", "b/README.md", "b/file-03");
     no_copy(dir, &how, ERR_FAILED, DUMP " is not as the manifest says");
-    /* A key that cannot sign, and an interruption. */
+    /* A key that cannot sign, and a cancellation. */
     struct sshsig_signer by = {.key = "/nowhere/k", .cancel_fd = -1};
     how = (struct bundle_copy){.bundle = bundle, .signer = &by, .redact = true, .cancel_fd = -1};
     no_copy(dir, &how, ERR_NOT_FOUND, "the key to sign with: ");

@@ -23,7 +23,7 @@ static int to_buf(void *ctx, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-/* Bytes that cannot be compressed, always the same. */
+/* Incompressible bytes, always the same. */
 static void fill_dense(unsigned char *p, size_t n, uint64_t seed)
 {
     for (size_t i = 0; i < n; i++)
@@ -49,7 +49,7 @@ static void pack(const unsigned char *p, size_t n, size_t piece, struct buf *ret
     gzpack_free(g);
 }
 
-/* One member, ending at its last byte, of just these bytes: zlib compares CRC and length. */
+/* One member that ends at the last byte and inflates to these bytes: zlib compares CRC and length. */
 static void is_member_of(const struct buf *packed, const unsigned char *p, size_t n)
 {
     unsigned char *out = malloc(n + 1);
@@ -67,7 +67,7 @@ static void is_member_of(const struct buf *packed, const unsigned char *p, size_
     free(out);
 }
 
-/* Lengths around each limit, handed over in pieces of several sizes. */
+/* Lengths around each limit, added in pieces of several sizes. */
 static void lengths(void **state)
 {
     static const size_t lengths[] = {0,     1,     8191,   8192,   8193,   65535,
@@ -91,7 +91,7 @@ static void lengths(void **state)
     free(p);
 }
 
-/* Text between what cannot shrink: matches never reach back across a stored block. */
+/* Text between incompressible pieces: matches never reach back across a stored block. */
 static void pieces_are_compressed_in_order(void **state)
 {
     unsigned char *p = malloc(ROOM);
@@ -113,7 +113,7 @@ static void pieces_are_compressed_in_order(void **state)
     free(p);
 }
 
-/* However well it shrinks, no reader finds that it inflates to more than it may. */
+/* Highly compressible data still inflates to no more than a reader allows. */
 static void highly_compressible_data_stays_below_the_limit(void **state)
 {
     enum { MIB = 1 << 20, PIECES = 400 };
@@ -143,7 +143,7 @@ static void highly_compressible_data_stays_below_the_limit(void **state)
     buf_release(&packed);
 }
 
-/* What cannot shrink stands in the output as it is, and costs five bytes for each piece. */
+/* Incompressible bytes are stored unchanged, with five bytes for each piece. */
 static void stored(void **state)
 {
     unsigned char *p = malloc(ROOM);
@@ -158,7 +158,7 @@ static void stored(void **state)
     free(p);
 }
 
-/* Base64 of anything, and bytes that are seldom above 200, shrink: they are deflated. */
+/* Base64 text, and bytes that are rarely above 200, are deflated. */
 static void deflated(void **state)
 {
     unsigned char *p = malloc(ROOM);
@@ -209,7 +209,7 @@ static int take_some(void *ctx, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-/* A sink that fails ends it, whatever was being written. */
+/* A failing sink ends it, in every block type. */
 static void a_full_disk_is_an_error(void **state)
 {
     unsigned char *p = malloc(ROOM);

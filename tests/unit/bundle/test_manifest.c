@@ -1,4 +1,4 @@
-/* The manifest and the README against golden files, hostile strings, and reading manifests from anywhere. */
+/* The manifest and the README against golden files, with hostile strings, and reading foreign manifests. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -335,7 +335,7 @@ static int count_file(void *ctx, const struct items_file *file, struct err *err)
     return 0;
 }
 
-/* Everything a foreign manifest goes through. */
+/* All functions that use a foreign manifest. */
 static int digest(const char *p, size_t n, size_t *ret_files, struct err *err)
 {
     json_t *root = NULL;
@@ -357,7 +357,7 @@ static void foreign_manifests(void **state)
 {
     (void)state;
     static const struct {
-        const char *text, *msg; /* NULL: fine */
+        const char *text, *msg; /* NULL: valid */
         size_t files;
     } cases[] = {
         {HEAD "\"hosts\": []}", NULL, 0},
@@ -394,7 +394,7 @@ static void foreign_manifests(void **state)
     }
 }
 
-/* The README trusts no manifest, not even one that did not come through manifest_add_*. */
+/* The README trusts no manifest, not even one that was not made by manifest_add_*. */
 static void the_readme_of_a_foreign_manifest(void **state)
 {
     (void)state;
@@ -418,7 +418,7 @@ static void the_readme_of_a_foreign_manifest(void **state)
     json_decref(root);
 }
 
-/* What reads well under `less` too, and once. */
+/* Readable under `less` too, and without repetitions. */
 static void the_readme_repeats_nothing(void **state)
 {
     (void)state;
@@ -462,7 +462,7 @@ static void too_many_values(void **state)
         memcpy(text + i, "{},", 3);
     assert_int_equal(items_parse(text, n, &root, &err), -1);
     assert_string_equal(err.msg, "manifest.json is too large: it would take more than 234.9 MB of memory");
-    /* In a string they are not values. */
+    /* Inside a string they are not values. */
     text[0] = '"';
     assert_int_equal(items_parse(text, n, &root, &err), -1);
     assert_string_equal(err.msg, "manifest.json holds a string of more than 1.0 MB");
@@ -519,7 +519,7 @@ static void digest_spoiled(void *ctx, const struct spoiled *s)
 {
     size_t files = 0, whole = *(const size_t *)ctx;
     int rc = digest(s->p, s->n, &files, NULL);
-    /* Behind the last brace there is only the end of the line. */
+    /* After the last brace there is only the newline. */
     if (s->cut && s->n + 1 < whole)
         assert_int_equal(rc, -1);
 }
@@ -535,7 +535,7 @@ static void cut_and_flipped_everywhere(void **state)
     buf_release(&text);
 }
 
-/* ---- read back, to go on with it --------------------------------------------------------------------------
+/* ---- load and continue ----------------------------------------------------------------------------------
  */
 
 static int reload(const char *text, size_t n, struct manifest **ret, struct err *err)
@@ -591,7 +591,7 @@ static struct manifest *reloaded(const struct manifest *m)
     return again;
 }
 
-/* Nothing of it is lost but how it went and ended. */
+/* Only the result of the run is lost. */
 static void loaded_is_what_was_saved(void **state)
 {
     (void)state;
@@ -621,7 +621,7 @@ static void loaded_is_what_was_saved(void **state)
     manifest_free(m);
 }
 
-/* The keys behind `asked`, and of the run's own what they hold. */
+/* The keys of `asked`, and the run's own keys for them. */
 static char *keys_of(const struct manifest *m)
 {
     struct buf text = BUF_INIT(1000);
@@ -643,14 +643,14 @@ static char *keys_of(const struct manifest *m)
     return keys;
 }
 
-/* A deadline that was reached is not that of whoever goes on; profiles that were in step still are. */
+/* A reached deadline belongs to the earlier run; the skew of profiles begun together is kept. */
 static void each_run_has_its_result(void **state)
 {
     (void)state;
     static const struct {
         struct manifest_run run;
         const char *keys;
-        int targets; /* in step */
+        int targets; /* begun together */
     } cases[] = {
         {{0}, " finished interrupted complete sync hosts files", 9},
         {{.retries = 2}, " finished interrupted complete retries=2 sync hosts files", 9},
@@ -711,7 +711,7 @@ static void the_request_is_recorded(void **state)
     manifest_free(m);
 }
 
-/* A host that was down, a service planned anew, an item that came: in the place of what is known of them. */
+/* A host that was down, a service planned again, an item that arrived: they replace the known record. */
 static void added_records_replace_loaded_ones(void **state)
 {
     (void)state;
@@ -735,7 +735,7 @@ static void added_records_replace_loaded_ones(void **state)
     must(manifest_add_host(again, &(struct manifest_host){.name = "file-04"}, &err), &err);
     must(manifest_add_service(again, &service, &err), &err);
     assert_false(manifest_has_all(again, "file-03", "gitaly"));
-    /* Of what is not planned any more the files stay, and what never came goes. */
+    /* Files of items that are no longer planned stay; items without a file are removed. */
     json_t *host = NULL, *found = NULL;
     must(manifest_find_host(again, "file-03", &host, &err), &err);
     must(manifest_find_service(host, "gitaly", &found, &err), &err);
@@ -769,7 +769,7 @@ static json_t *service_of(const struct manifest *m, const char *host, const char
     return service;
 }
 
-/* `before`, with that error, is what there is now. Takes it over. */
+/* Merges `before`, with that error. */
 static void same_but_error(json_t *before, const char *error, const json_t *now)
 {
     json_object_set_new(before, "error", json_string(error));
@@ -777,7 +777,7 @@ static void same_but_error(json_t *before, const char *error, const json_t *now)
     json_decref(before);
 }
 
-/* Down, or interrupted before they were opened: how the good files came is not lost. */
+/* Down, or interrupted before it was opened: the route by which the good files arrived is kept. */
 static void an_item_that_failed_again_keeps_its_file(void **state)
 {
     (void)state;
@@ -793,14 +793,14 @@ static void an_item_that_failed_again_keeps_its_file(void **state)
     before = json_deep_copy(service_of(again, "file-03", "gitaly"));
     must(manifest_add_service(again, &silent, &err), &err);
     same_but_error(before, "silent", service_of(again, "file-03", "gitaly"));
-    /* Of what was never reached, what is known by now. */
+    /* For a host that was never reached, the latest facts. */
     before = json_deep_copy(host_of(again, "file-04"));
     must(manifest_add_host(
              again, &(struct manifest_host){.name = "file-04", .address = "10.0.0.4", .error = "lost"}, &err),
          &err);
     json_object_set_new(before, "address", json_string("10.0.0.4"));
     same_but_error(before, "lost", host_of(again, "file-04"));
-    /* In the order of docs/formats.md still. */
+    /* Still in the order of docs/formats.md. */
     struct manifest *third = reloaded(again);
     struct buf text = BUF_INIT(1 << 20);
     must(manifest_print(third, &text, &err), &err);
@@ -808,7 +808,7 @@ static void an_item_that_failed_again_keeps_its_file(void **state)
     assert_true(strstr(buf_str(&text), "\"error\": \"down\"") < strstr(buf_str(&text), "\"services\""));
     buf_release(&text);
     manifest_free(third);
-    /* What is reached is as it was reached. */
+    /* A reached host has the facts of this run. */
     must(manifest_add_host(again, &(struct manifest_host){.name = "file-03", .address = "moved"}, &err),
          &err);
     must(manifest_add_service(again, &(struct manifest_service){.host = "file-03", .name = "gitaly"}, &err),
@@ -820,7 +820,7 @@ static void an_item_that_failed_again_keeps_its_file(void **state)
     manifest_free(m);
 }
 
-/* A host that is resumed alone has no other beside it that it could be found to be the same as. */
+/* A host that is resumed alone cannot be found to duplicate another one. */
 static void verdicts_of_a_host_are_kept_by_rule(void **state)
 {
     (void)state;
@@ -848,7 +848,7 @@ static void verdicts_of_a_host_are_kept_by_rule(void **state)
     manifest_free(m);
 }
 
-/* Whether README.md has it. */
+/* Whether README.md contains it. */
 static void says(const struct manifest *m, const char *what, bool expected)
 {
     json_t *root = manifest_json(m);
@@ -882,7 +882,7 @@ static void the_second_item_of_a_pair_is_marked(void **state)
     manifest_free(m);
 }
 
-/* Two services of a host, of which one has all. */
+/* Two services of a host, one of them complete. */
 static struct manifest *half_a_host(void)
 {
     static const struct manifest_planned planned[] = {{"heap", NULL, 0}};
@@ -908,7 +908,7 @@ static struct manifest *half_a_host(void)
     return m;
 }
 
-/* What counts is what is there, not what became of the last try. */
+/* The existing file counts, not the result of the last attempt. */
 static void a_complete_target_has_no_error(void **state)
 {
     (void)state;
@@ -1023,7 +1023,7 @@ static void targets_are_grouped_each_once(void **state)
 {
     (void)state;
     static const struct {
-        const char *text, *msg; /* NULL: fine */
+        const char *text, *msg; /* NULL: valid */
     } cases[] = {
         {ASKED(""), NULL},
         {ASKED(TARGET("a", "s") ", " TARGET("a", "t") ", " TARGET("b", "s")), NULL},
@@ -1070,8 +1070,8 @@ static void loaded_cut_and_flipped_everywhere(void **state)
     manifest_free(m);
 }
 
-/* ---- held against the files
- * -------------------------------------------------------------------------------- */
+/* ---- comparison with the files --------------------------------------------------------------------------
+ */
 
 static void note_changed(void *ctx, const char *path, const char *what)
 {
@@ -1141,7 +1141,7 @@ static void files_that_changed(void **state)
     free(larger);
     assert_string_equal(buf_str(&kept), "larger one");
     buf_release(&kept);
-    /* What it says now is so: a second look changes nothing. */
+    /* A second comparison changes nothing. */
     buf_clear(&said);
     must(manifest_compare(again, w, -1, note_changed, &said, &err), &err);
     assert_string_equal(buf_str(&said), "");
@@ -1153,7 +1153,7 @@ static void files_that_changed(void **state)
     workdir_free(w);
 }
 
-/* What a disk or a server does not show now may be as good as ever; what is not there, is not. */
+/* A file that cannot be read now may still be good; a missing one is not. */
 static void unreadable_files_are_reported(void **state)
 {
     static const struct {
@@ -1189,7 +1189,7 @@ static void unreadable_files_are_reported(void **state)
 
 #define SCRATCH(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
 
-/* Hosts and services come as they are ready, and stand as they were asked for; others behind them. */
+/* Hosts and services are added as they finish, and saved in the requested order; others follow. */
 static void items_are_in_the_requested_order(void **state)
 {
     static const char *const came[][2] = {{"c", "x"}, {"extra", "x"}, {"a", "y"},
@@ -1272,8 +1272,7 @@ static bool is_required(const json_t *schema, const char *key)
     return false;
 }
 
-/* The schema has these keys, in this order, with the same types and descriptions, and no others but `more`.
- */
+/* The schema has exactly these keys in this order, with the same types and descriptions, and `more`. */
 static void is_documented(const json_t *schema, const struct json_row *table, const char *more)
 {
     void *at = json_object_iter(json_object_get(schema, "properties"));

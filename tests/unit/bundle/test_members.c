@@ -1,4 +1,4 @@
-/* Many members of a bundle, in any order: what they are, and how many passes they take. */
+/* Many members of a bundle in any order: their content, and the number of passes. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -88,7 +88,7 @@ static void expect_failure(struct bundle_members *m, const char *name, const cha
     buf_release(&bytes);
 }
 
-/* Wants and reads all of these; returns how many passes that took. */
+/* Requests and reads all of these; returns the number of passes. */
 static size_t passes_of(const char *path, const size_t *numbers, size_t n, size_t size)
 {
     struct bundle_members *m = want(path, numbers, n);
@@ -129,7 +129,7 @@ static void large_members_take_one_pass_in_the_archives_order(void **state)
     free(path);
 }
 
-/* What waits has at most BUNDLE_AHEAD_MAX bytes, and each pass brings so many. */
+/* At most BUNDLE_AHEAD_MAX bytes wait, so each pass reads that many. */
 static void large_members_take_few_passes_in_any_order(void **state)
 {
     size_t numbers[100], most = 100 * MB / BUNDLE_AHEAD_MAX + 2;
@@ -183,7 +183,7 @@ static void members_out_of_order_take_a_pass_each(void **state)
     expect(m, 2, 100);
     expect(m, 9, 100);
     assert_int_equal(n_passes, 1);
-    /* Its place is past, and this one was never wanted: each takes a pass. */
+    /* Its place has passed, and the other was never requested: each takes a pass. */
     expect(m, 1, 100);
     expect(m, 5, 100);
     assert_int_equal(n_passes, 3);
@@ -209,7 +209,7 @@ static void a_member_that_is_too_large(void **state)
     free(path);
 }
 
-/* Members before the damage are read, and the others take no pass each. */
+/* Members before the damage are read; the others take no pass each. */
 static void a_damaged_archive(void **state)
 {
     size_t numbers[100], some = 0;
@@ -227,7 +227,7 @@ static void a_damaged_archive(void **state)
             struct err err = ERR_INIT;
             int rc = bundle_members_read(m, name_of(numbers[i]), &bytes, &err);
             assert_true(rc == 0 || strstr(err.msg, "b.tar.gz"));
-            /* Backwards: from the first good one on, all are. */
+            /* Backwards: after the first good one, all are good. */
             assert_true(rc == 0 || good == 0);
             good += rc == 0;
             buf_release(&bytes);

@@ -88,7 +88,7 @@ static void taken_default_names_get_numbers(void **state)
     free(scratch_file(dir, "profgrab-file-03-2026-11-21T07-48-00Z-3.tar.gz", "x", 1));
     struct workdir *third = make(dir);
     assert_string_equal(workdir_name(third), "profgrab-file-03-2026-11-21T07-48-00Z-4");
-    /* The attempt on -3 left nothing behind. */
+    /* The attempt at -3 left no file. */
     assert_int_equal(scratch_count(dir), 4);
     workdir_free(first);
     workdir_free(second);
@@ -109,7 +109,7 @@ static void taken_chosen_names_are_refused(void **state)
     char *partial = file_join(dir, "other.partial");
     msg = format("%s exists already: the run that works in it has not ended, or was killed", partial);
     refuse(other, "s", ERR_EXISTS, msg);
-    /* Which of a grab and of `bundle create` has left it is not known, and only the former is resumed. */
+    /* Either a grab or `bundle create` may have left it, and only a grab can be resumed. */
     struct workdir *w = NULL;
     struct err err = ERR_INIT;
     assert_int_equal(workdir_new(other, "s", WHEN, &w, &err), -1);
@@ -204,7 +204,7 @@ static void impossible_names_are_refused(void **state)
     assert_int_equal(scratch_count(dir), 0);
 }
 
-/* Root may write anywhere, so it plays nobody. */
+/* Root may write anywhere, so it skips this test. */
 static void an_unwritable_directory_is_named(void **state)
 {
     const char *dir = *state;
@@ -262,8 +262,8 @@ static void names_are_locked_between_processes(void **state)
     assert_int_equal(scratch_count(dir), CHILDREN);
 }
 
-/* ---- one that an earlier run left
- * --------------------------------------------------------------------------- */
+/* ---- a directory left by an earlier run -----------------------------------------------------------------
+ */
 
 static int reopen(const char *path, struct workdir **ret, struct err *err)
 {
@@ -293,7 +293,7 @@ static void a_work_directory_is_locked_during_use(void **state)
     free(path);
 }
 
-/* However it ends. */
+/* Whether it exits or is killed. */
 static void the_lock_ends_with_its_process(void **state)
 {
     struct workdir *w = make(*state), *again = NULL;
@@ -348,7 +348,7 @@ static void other_directories_are_refused(void **state)
     free(link);
 }
 
-/* Names of one file, `n` of them in the work directory and `outside` beyond it. */
+/* Names of one file, `n` of them in the work directory and `outside` elsewhere. */
 static void put_names(const char *work, const char *dir, int n, bool outside)
 {
     char *first = scratch_file(work, "name-0", "x", 1);
@@ -394,7 +394,8 @@ static void foreign_entries_are_refused(void **state)
         assert_int_equal(file_remove(entry, NULL), 0);
         free(entry);
     }
-    /* All names of a file in it: a kill amid a rename leaves two. One elsewhere: the file may be anything. */
+    /* All its names are in the directory: a kill during a rename leaves two. With one elsewhere it may be
+     * any file. */
     put_names(deep, dir, 2, false);
     assert_int_equal(reopen(path, &w, &err), 0);
     workdir_free(w);
@@ -410,7 +411,7 @@ static void foreign_entries_are_refused(void **state)
     free(path);
 }
 
-/* A stranger's directory costs no more than these bounds. */
+/* A stranger's directory takes no more than these limits. */
 static void a_work_directory_is_bounded(void **state)
 {
     char *path = file_join(*state, "x.partial"), *deep = strdup(path);
@@ -440,7 +441,7 @@ static void a_work_directory_is_bounded(void **state)
     free(path);
 }
 
-/* Reading takes time by the size of a file, whatever it takes on disk. */
+/* Reading takes time by the size of a file, even if it takes no disk space. */
 static void sparse_files_are_bounded(void **state)
 {
     char *path = file_join(*state, "x.partial"), *first = file_join(path, "first"),

@@ -1,5 +1,5 @@
-/* Whole captures in one process: from a request to a bundle, beside each other, each with its own observer. A
- * server in this process plays the services; the hosts are direct, so no ssh is needed. */
+/* Whole captures in one process, in parallel, each with its own observer. A server in this process acts as
+ * the services; routes are direct, so no ssh is needed. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -367,7 +367,7 @@ static void a_capture_that_cannot_begin_has_an_error(void **state)
 
 /* ---- saving -------------------------------------------------------------------------------------------- */
 
-/* A disk that is slow: while the manifest is written, an item of the other service must be able to arrive. */
+/* While the manifest is written slowly, an item of the other service must be able to arrive. */
 static struct {
     atomic_bool armed; /* the next save of this thread waits: */
     pthread_t thread;
@@ -404,7 +404,7 @@ static void on_saving_event(void *ctx, const struct capture_event *e)
     }
 }
 
-/* The item before a profile that takes time is always saved. */
+/* The item before a timed profile is always saved. */
 static void a_slow_disk_delays_no_other_item(void **state)
 {
     struct server early, late;

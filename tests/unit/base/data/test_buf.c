@@ -162,7 +162,7 @@ static void long_messages_are_cut(void **state)
         err_wrap(&err, "%s", "context");
         size_t whole = strlen(err.msg);
         assert_true(whole < sizeof err.msg && whole >= inner);
-        /* As long as the cause fits it stays whole. */
+        /* A cause that fits is not cut. */
         if (n < 500)
             assert_int_equal(err.msg[whole - 1], '!');
     }

@@ -30,7 +30,7 @@ static void test_context_and_hint(void **state)
     assert_int_equal(err_wrap(NULL, "nor here"), -1);
 }
 
-/* Words of a server that fill the whole message do not push out who said them. */
+/* A server's message that fills the whole error does not push out its context. */
 static void test_long_words(void **state)
 {
     (void)state;
@@ -42,7 +42,7 @@ static void test_long_words(void **state)
     err_wrap(&err, "file-03: gitaly: heap");
     assert_int_equal(strncmp(err.msg, "file-03: gitaly: heap: yyyy", 27), 0);
     assert_int_equal(strlen(err.msg), sizeof err.msg - 1);
-    /* A context that is long itself gives way, but not wholly. */
+    /* A long context is cut as well, but not completely. */
     err_wrap(&err, "%s", words);
     assert_int_equal(strspn(err.msg, "y"), 160);
     assert_non_null(strstr(err.msg, ": file-03: gitaly: heap: "));

@@ -1,4 +1,4 @@
-/* Finding among numbered things, also things that an attacker chose. */
+/* The search in a table of numbered objects, also objects that an attacker chose. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -18,7 +18,7 @@ struct numbers {
     struct finder f;
     uint64_t *items;
     size_t n;
-    size_t looked; /* how often two were compared */
+    size_t looked; /* number of comparisons */
 };
 
 struct wanted {
@@ -38,7 +38,7 @@ static uint32_t find(struct numbers *n, uint64_t v)
     return finder_find(&n->f, finder_mix(finder_seed(&n->f), v), is_wanted, &(struct wanted){n, v});
 }
 
-/* Adds those that `step` lies between, and finds each again. */
+/* Adds the numbers at intervals of `step`, and finds each again. */
 static void fill(struct numbers *n, size_t count, uint64_t step)
 {
     struct err err = ERR_INIT;
@@ -61,7 +61,7 @@ static void done(struct numbers *n)
     finder_release(&n->f);
 }
 
-/* Numbers that are alike in half their bits are as far from each other as any. */
+/* Numbers that share half their bits are spread like any others. */
 static void chosen(void **state)
 {
     (void)state;
@@ -73,7 +73,7 @@ static void chosen(void **state)
     }
 }
 
-/* What has one hash in one table has not in another. */
+/* Names with equal hashes in one table have different ones in another. */
 static void seeds(void **state)
 {
     struct finder a = {0}, b = {0};
@@ -82,7 +82,7 @@ static void seeds(void **state)
     assert_true(finder_seed(&a) != finder_seed(&b));
 }
 
-/* FNV-1a, 64 bits: the table of names had this hash, which has no seed. */
+/* FNV-1a, 64 bits: an earlier table of names had this hash, which has no seed. */
 static uint64_t fnv(const char *s)
 {
     uint64_t h = UINT64_C(14695981039346656037);
@@ -93,7 +93,7 @@ static uint64_t fnv(const char *s)
 
 enum { CHOSEN = 500, CHOSEN_MASK = 1023 };
 
-/* Names that all begin their search at one slot of a table without a seed. */
+/* Names whose searches all begin at one slot of a table without a seed. */
 static void choose_names(char names[CHOSEN][16])
 {
     for (unsigned i = 0, n = 0; n < CHOSEN; i++) {
@@ -102,7 +102,7 @@ static void choose_names(char names[CHOSEN][16])
     }
 }
 
-/* How many different slots the names' searches begin at. */
+/* The number of different slots at which the names' searches begin. */
 static size_t count_slots(const struct names *t)
 {
     static bool seen[CHOSEN_MASK + 1];
@@ -127,7 +127,7 @@ static void fill_names(struct names *t, char names[CHOSEN][16])
         assert_ptr_equal(names_get(t, names[i]), names[i]);
 }
 
-/* Names chosen against one hash are spread by the next table's seed, also where case does not count. */
+/* The next table's seed spreads names that collide in this one, also without regard to case. */
 static void chosen_names(void **state)
 {
     static char names[CHOSEN][16];
@@ -146,7 +146,7 @@ static void chosen_names(void **state)
     names_release(&folded);
 }
 
-/* Another process draws other seeds: what collides in one run does not in the next. */
+/* Another process has other seeds: names that collide in one run do not in the next. */
 static void processes(void **state)
 {
     struct err err = ERR_INIT;

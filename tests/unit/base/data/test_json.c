@@ -1,5 +1,5 @@
-/* JSON within limits: the estimate of a tree's memory is never below what jansson takes, and what is beyond a
- * limit is refused before a tree is built. */
+/* JSON within limits: the estimate of a tree's memory is never below jansson's allocations, and a text
+ * beyond a limit is refused before a tree is built. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -19,7 +19,7 @@
 
 static size_t allocated, most;
 
-/* With the eight bytes in front of each block. */
+/* Including eight bytes of malloc for each block. */
 static void *count_malloc(size_t n)
 {
     void *p = malloc(n);
@@ -41,8 +41,8 @@ static const struct json_form roomy = {.what = "it",
                                        .any = true,
                                        .repeated_keys = true};
 
-/* Parses while allocations are counted: the estimate holds, and a form that allows less refuses the text and
- * allocates nothing. */
+/* Parses while allocations are counted: they are at most the estimate, and a lower limit refuses the text
+ * without an allocation. */
 static void holds(const char *name, const struct buf *text)
 {
     struct json_measure m = json_measure(buf_str(text), text->len);

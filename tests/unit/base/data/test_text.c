@@ -1,4 +1,4 @@
-/* Words and times: hostile text, names, numbers, durations, nearest names, UTC. */
+/* Text and times: hostile text, names, numbers, durations, nearest names, UTC. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 static void shows(const char *src, size_t n, const char *wanted)
 {
     char dst[256];
-    /* Exactly n bytes, so that reading behind them is noticed. */
+    /* Exactly n bytes, so that a sanitizer reports reading beyond them. */
     char *copy = malloc(n ? n : 1);
     assert_non_null(copy);
     memcpy(copy, src, n);
@@ -80,7 +80,7 @@ static void invalid_utf8_is_not_shown(void **state)
     SHOWS("\xf8\x88\x80\x80\x80", "?????");
 }
 
-/* Whatever the capacity, the result fits, ends, and holds only whole characters. */
+/* For each capacity the result fits, ends with NUL, and contains only whole characters. */
 static void first_clauses_and_suffixes(void **state)
 {
     (void)state;

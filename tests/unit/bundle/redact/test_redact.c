@@ -1,5 +1,4 @@
-/* Redaction: command lines as people write them, labels in dumps and in profiles, whatever else a profile's
- * strings are used for. */
+/* Redaction: command lines, labels in dumps and profiles, other strings of a profile, requests. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -21,12 +20,12 @@
 /* ---- command lines ----------------------------------------------------------------------------------------
  */
 
-/* Arguments stand with a bar between them. */
+/* Arguments are separated by a bar. */
 static void cmdlines(void **state)
 {
     (void)state;
     static const struct {
-        const char *in, *out; /* NULL: as it was */
+        const char *in, *out; /* NULL: unchanged */
     } cases[] = {
         {"/usr/bin/x|--password=hunter2", "/usr/bin/x|--password=[redacted]"},
         {"x|-password|hunter2|y", "x|-password|[redacted]|y"},
@@ -54,7 +53,7 @@ static void cmdlines(void **state)
         {"x|a,eyJhbGciOiJIUzI1NiJ9.e30.abc,b", "x|a,[redacted],b"},
         {"x|my_ghp_0123456789abcdef0123", NULL},
         {"x|--password=[redacted]", NULL},
-        /* JSON and its like as an argument. */
+        /* JSON and similar forms as an argument. */
         {"x|{\"password\":\"x\"}", "x|{\"password\":\"[redacted]\"}"},
         {"x|--data={\"token\": \"x y\", \"page\": \"2\"}",
          "x|--data={\"token\": \"[redacted]\", \"page\": \"2\"}"},
@@ -94,7 +93,7 @@ static void cmdlines(void **state)
         {"x|postgres://u:[redacted]@host/db", NULL},
         {"x|a:b/c@d", NULL},
         {"x||--secret||", "x||--secret||"},
-        /* USER:PASSWORD, options that Redis and Windows know, a value that begins with a dash. */
+        /* USER:PASSWORD, options of Redis and Windows, a value that begins with a dash. */
         {"curl|-u|user:sesame|h", "curl|-u|user:[redacted]|h"},
         {"curl|--user|user:a b:c", "curl|--user|user:[redacted]"},
         {"x|--basic-auth=user:sesame", "x|--basic-auth=user:[redacted]"},
@@ -129,14 +128,14 @@ static void cmdlines(void **state)
     }
 }
 
-/* Each rule of docs/formats.md strikes, by its name, and only where it should. */
+/* Each rule of docs/formats.md redacts under its name, and only where it should. */
 static void rules(void **state)
 {
     (void)state;
 #define RANDOM "Zm9vYmFyMTIzNDU2Nzg5MA"
     static const struct {
         const char *argument;
-        int rule; /* -1: it stays */
+        int rule; /* -1: unchanged */
     } cases[] = {
         {"--db-password=x", REDACT_OPTION},
         {"--dbPasswd=x", REDACT_OPTION},
@@ -227,7 +226,7 @@ static void label_keys(void **state)
     assert_true(redact_wants_label(NULL, "a\0b", 3));
 }
 
-/* Nothing of a secret is left however the rest of the line is damaged. */
+/* No part of a secret stays, however the rest of the line is damaged. */
 static void spoiled_line(void *ctx, const struct spoiled *s)
 {
     (void)ctx;
@@ -254,7 +253,7 @@ static void spoiled_lines(void **state)
 /* ---- texts ------------------------------------------------------------------------------------------------
  */
 
-/* What becomes of one line; a second time nothing more goes. */
+/* The result for one line; a second redaction changes nothing. */
 static void becomes(const char *in, const char *want)
 {
     struct buf b = BUF_INIT(4096), again = BUF_INIT(4096);
@@ -270,12 +269,12 @@ static void becomes(const char *in, const char *want)
     buf_release(&again);
 }
 
-/* How programs print what they are configured with, and how requests are written inside of others. */
+/* Forms in which programs print their configuration, and requests inside other text. */
 static void texts(void **state)
 {
     (void)state;
     static const struct {
-        const char *in, *out; /* NULL: as it was */
+        const char *in, *out; /* NULL: unchanged */
     } cases[] = {
         {"map[password:x1 page:2 token:x2]", "map[password:[redacted] page:2 token:[redacted]]"},
         {"&{Token:x1 Name:n Secret:x2}", "&{Token:[redacted] Name:n Secret:[redacted]}"},
@@ -493,12 +492,12 @@ static void texts(void **state)
         becomes(cases[i].in, cases[i].out ? cases[i].out : cases[i].in);
 }
 
-/* What a line says of the next one. */
+/* A line that announces a value on the next one. */
 static void lines(void **state)
 {
     (void)state;
     static const struct {
-        const char *in, *out; /* NULL: as it was */
+        const char *in, *out; /* NULL: unchanged */
     } cases[] = {
         {"- name: DB_PASSWORD\n  value: sesame\n- name: A\n  value: b\n",
          "- name: DB_PASSWORD\n  value: [redacted]\n- name: A\n  value: b\n"},
@@ -559,7 +558,7 @@ static void lines(void **state)
     }
 }
 
-/* In the path of a request a word is a secret too. */
+/* In the path of a request a word counts as a secret too. */
 static void requests(void **state)
 {
     (void)state;
@@ -571,7 +570,7 @@ static void requests(void **state)
         {"GET /x/token/refresh", "GET /x/token/refresh"},
         {"GET /run/secrets/db", "GET /run/secrets/db"},
         {"GET /debug/pprof/heap", "GET /debug/pprof/heap"},
-        /* A value reaches to the next parameter. */
+        /* A value extends to the next parameter. */
         {"GET /x?token=p4$w!x9&a=b", "GET /x?token=[redacted]&a=b"},
         {"GET /x?token=ab,cd,ef#a", "GET /x?token=[redacted]#a"},
         {"GET /x?token=ses;ame b", "GET /x?token=[redacted] b"},
@@ -590,9 +589,8 @@ static void requests(void **state)
     }
 }
 
-/* Of a private key the lines go, and not what stands behind it; of one that has no end no more than a key
- * has.
- */
+/* Of a private key all lines are removed, and the text after it stays; without an end line, at most as
+ * many lines as a key has. */
 static void private_keys(void **state)
 {
     (void)state;
@@ -622,7 +620,7 @@ static void private_keys(void **state)
     }
 }
 
-/* ---- words that are repeated -----------------------------------------------------------------------------
+/* ---- repeated words -------------------------------------------------------------------------------------
  */
 
 static void repeats(void **state)
@@ -631,7 +629,7 @@ static void repeats(void **state)
     static const char *const learned[] = {"c75de8c1b7c3ae", "abcde",       "pin-1234", "ab", "12",
                                           "heap",           "a%2Fse5ame-x"};
     static const struct {
-        const char *in, *strong, *weak; /* NULL: as it was */
+        const char *in, *strong, *weak; /* NULL: unchanged */
     } cases[] = {
         {"trailing period: c75de8c1b7c3ae.", "trailing period: [redacted].", NULL},
         {"C75DE8C1B7C3AE", "[redacted]", NULL},
@@ -665,7 +663,7 @@ static void repeats(void **state)
     redact_words_release(&words);
 }
 
-/* Values of requests that are no words are found whole, wherever they are repeated and in any form. */
+/* Request values that are not words are found as a whole, wherever they are repeated and in any form. */
 static void repeated_values(void **state)
 {
     (void)state;
@@ -723,7 +721,7 @@ static void repeated_values(void **state)
 /* ---- dumps
  * ------------------------------------------------------------------------------------------------- */
 
-/* What becomes of a text that comes in pieces of that size. */
+/* The result for a text that arrives in pieces of that size. */
 static void dumped(const char *in, const struct strlist *more, size_t piece, const char *out, bool changed)
 {
     struct buf b = BUF_INIT(4096);
@@ -759,7 +757,7 @@ static void dumps(void **state)
         {"# labels: {\"odd \"user\":\"x\"}", "# labels: {\"odd \"user\":\"[redacted]\"}"},
         {"# labels: {\"path\":\"\\\\\", \"user\":\"x\"}",
          "# labels: {\"path\":\"\\\\\", \"user\":\"[redacted]\"}"},
-        /* What was cut. */
+        /* Cut lines. */
         {"# labels: {\"user\":\"ali", "# labels: {\"user\":\"[redacted]"},
         {"# labels: {\"user\":\"ali\n# labels: {\"path\":\"x\"}",
          "# labels: {\"user\":\"[redacted]\n# labels: {\"path\":\"x\"}"},
@@ -876,7 +874,7 @@ static void profiles(void **state)
     assert_int_equal(p->n_string_table, STRINGS + 1);
     assert_int_equal(p->time_nanos, 5);
     perftools__profiles__profile__free_unpacked(p, NULL);
-    /* A second time there is nothing left to do but to write it again. */
+    /* A second redaction only writes it again. */
     struct buf again = BUF_INIT(65536);
     struct bytes second = {after.data, after.len, 0};
     ok(relabel(&second, &again, &labels, &err), &err);
@@ -896,7 +894,7 @@ static uint64_t relabelled_in(const struct buf *b, size_t *ret_times, struct buf
     return labels;
 }
 
-/* The table of strings stands behind the samples, or before them; and what has no such label is read once. */
+/* The table of strings is after the samples, or before them; a profile without such a label is read once. */
 static void passes(void **state)
 {
     (void)state;
@@ -942,7 +940,7 @@ static void too_many_keys(void **state)
     struct buf b = a_profile(), out = BUF_INIT(1 << 20);
     uint64_t labels = 0;
     for (unsigned i = 0; i <= 300; i++) {
-        /* A sample with one value and one label, whose key is the string behind it. */
+        /* A sample with one value and one label, whose key is the string after it. */
         unsigned key = i + STRINGS;
         const unsigned char sample[] = {
             0x12, 10, 0x12, 1, 1, 0x1a, 5, 0x08, (unsigned char)(key | 0x80), (unsigned char)(key >> 7),
@@ -989,7 +987,7 @@ static void spoiled_profiles(void **state)
 
 static const struct stop never = {.cancel_fd = -1};
 
-/* What became of a file of these bytes; its new ones in *ret. -1: err says why. */
+/* The result for a file of these bytes, with its new bytes in *ret. -1: err has the reason. */
 static int redacted_by(const char *dir, struct redact_work work, const void *p, size_t n,
                        struct redact_tally *tally, struct buf *ret, struct err *err)
 {
@@ -1035,7 +1033,7 @@ static void members(void **state)
     assert_int_equal(redacted(*state, REDACT_CMDLINE, "x\0--token=t", 11, &out), 1);
     assert_memory_equal(out.data, "x\0--token=[redacted]", 20);
     buf_release(&out);
-    /* Lines that cross the pieces in which they are read. */
+    /* Lines that cross the boundaries of pieces. */
     struct buf dump = BUF_INIT(4 << 20);
     for (int i = 0; i < 5000; i++)
         buf_addf(&dump, "%d @ 0x1 0x2\n# labels: {\"user\":\"u%d\"}\n", i, i);
@@ -1068,7 +1066,7 @@ static struct buf zip(const void *p, size_t n, const char *name)
     return b;
 }
 
-/* A profile without labels that go, with a field 100 in it and in each of its messages. */
+/* A profile without labels to redact, with a field 100 in it and in each of its messages. */
 static struct buf odd_profile(void)
 {
     static const char unknown[] = "\xa2\x06\x0etoken=sesame-x";
@@ -1107,7 +1105,7 @@ static bool has(const struct buf *b, const char *text)
     return memmem(b->data, b->len, text, strlen(text));
 }
 
-/* Bytes that no rule reads: headers of gzip, fields that a profile does not have. */
+/* Bytes that no rule reads: headers of gzip, unknown fields of a profile. */
 static void unknown_fields_of_a_profile_are_removed(void **state)
 {
     struct buf odd = odd_profile(), out, plain, again;
@@ -1135,7 +1133,7 @@ static void unknown_fields_of_a_profile_are_removed(void **state)
     assert_false(has(&out, "sesame"));
     assert_true(out.len > 100);
     buf_release(&out);
-    /* That of a second member. */
+    /* The header of a second member. */
     struct buf two = zip("a\n", 2, NULL), second = zip("b\n", 2, "token=sesame");
     buf_add(&two, second.data, second.len);
     assert_int_equal(redacted(*state, REDACT_DUMP, two.data, two.len, &out), 1);
@@ -1147,7 +1145,7 @@ static void unknown_fields_of_a_profile_are_removed(void **state)
         buf_release(all[i]);
 }
 
-/* Texts that are packed or have another encoding. */
+/* Texts that are compressed or have another encoding. */
 static void other_forms_of_a_secret_are_found(void **state)
 {
     static const char text[] = "password=sesame\nb\n", wide[] = "\xff\xfet\0o\0k\0e\0n\0=\0s\0e\0s\0\n\0";
@@ -1185,7 +1183,7 @@ static void other_forms_of_a_secret_are_found(void **state)
     buf_release(&twice);
 }
 
-/* A line of a dump, and a value in it, may be as long as they like. */
+/* A dump's line, and a value in it, may have any length. */
 static void long_lines(void **state)
 {
     enum { SIZE = 3 << 20 };
@@ -1205,7 +1203,8 @@ static void long_lines(void **state)
     buf_release(&out);
 }
 
-/* A megabyte that was made to be looked at again and again. If it is, this test does not end. */
+/* A megabyte of text that invites repeated searching. If it is searched repeatedly, this test does not
+ * end. */
 static void repeated_secrets_take_no_extra_time(void **state)
 {
     enum { SIZE = 1 << 20 };
@@ -1289,14 +1288,14 @@ static void repeated_secrets_take_no_extra_time(void **state)
     }
 }
 
-/* What cannot be looked into is told from what failed here. */
+/* An unsearchable member is distinguished from a failure here. */
 static void limits(void **state)
 {
     enum { CMDLINE = 4 << 20, FIELD = 16 << 20 };
     static char zeros[FIELD + 64];
     struct buf profile = a_profile(), out;
     struct redact_tally tally = {{0}};
-    /* Field 16 of a profile, which nobody knows, that says it has so many bytes. */
+    /* Field 16 of a profile, an unknown one, with a length of so many bytes. */
     static const unsigned char head[] = {0x82, 0x01, 0x80, 0x80, 0x80, 0x08};
     struct buf huge = BUF_INIT(2 * FIELD);
     buf_add(&huge, head, sizeof head);
@@ -1305,7 +1304,7 @@ static void limits(void **state)
         enum redact_form form;
         const void *p;
         size_t n;
-        const char *why; /* NULL: that goes */
+        const char *why; /* NULL: redacted */
     } cases[] = {
         {REDACT_CMDLINE, zeros, CMDLINE, NULL},
         {REDACT_CMDLINE, zeros, CMDLINE + 1, "the command line is larger than 4194304 bytes"},
@@ -1331,7 +1330,7 @@ static void limits(void **state)
     buf_release(&profile);
 }
 
-/* Each form ends by `stop` with that kind of error. */
+/* Each form is ended by `stop` with that kind of error. */
 static void ends_by(const char *dir, const struct stop *stop, enum err_kind kind)
 {
     struct buf profile = a_profile(), out;

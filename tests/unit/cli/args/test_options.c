@@ -1,4 +1,4 @@
-/* Options: every type, every way to write them, and every slip. */
+/* Options: every type, every form, and every error. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -47,7 +47,7 @@ static int parse(const char *line, struct options *o, struct strlist *rest, stru
     return options_parse(table, &(struct arguments){argc, argv}, o, rest, err);
 }
 
-/* All that was understood, in one line. */
+/* All parsed values in one line. */
 static void means(const char *line, const char *wanted)
 {
     struct options o;
@@ -119,7 +119,7 @@ static void arguments_after_the_options(void **state)
     means("cpu --quiet heap", "q o=- p=7 t=0 H= | cpu heap");
     means("cpu=30s - ''", "o=- p=7 t=0 H= | cpu=30s - ");
     means("a -- --quiet -q --", "o=- p=7 t=0 H= | a --quiet -q --");
-    /* What an option wants is taken as it is. */
+    /* The value of an option is taken unchanged. */
     means("--output --quiet -o --", "o=-- p=7 t=0 H= |");
     means("--output=", "o= p=7 t=0 H= |");
     means("--output ''", "o= p=7 t=0 H= |");
@@ -133,7 +133,7 @@ static void wrong_options_are_refused(void **state)
     wrong("--hots=a", "unknown option \"--hots=a\"", "did you mean --host? the options are listed by --help");
     wrong("--xyzzy", "unknown option \"--xyzzy\"", list);
     wrong("--=x", "unknown option \"--=x\"", list);
-    /* No abbreviations: they would change their meaning with every new option. */
+    /* No abbreviations: new options would change their meaning. */
     wrong("--out x", "unknown option \"--out\"", "did you mean --output? the options are listed by --help");
     wrong("-x", "unknown option \"-x\"", list);
     wrong("-qx", "unknown option \"-x\"", list);
@@ -163,7 +163,7 @@ static void bad_numbers(void **state)
           "");
 }
 
-/* The option of that name, from `from` on. */
+/* The option of that name, searched from `from` on. */
 static const struct option *find(const struct option *from, const char *name)
 {
     while (from->name && strcmp(from->name, name) != 0)
@@ -171,8 +171,8 @@ static const struct option *find(const struct option *from, const char *name)
     return from->name ? from : NULL;
 }
 
-/* Each group of a command's help begins at an option that the command has, in the order of its table, and the
- * first group at the first option; a group that refers to another command finds its options there. */
+/* Each group of a command's help begins at an option of the command, in the order of its table, the first
+ * group at the first option; a group that refers to another command finds its options there. */
 static void groups_match_their_tables(void **state)
 {
     (void)state;

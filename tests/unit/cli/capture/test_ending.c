@@ -1,4 +1,4 @@
-/* How a run ends: exit code, last line and hint follow from the states of its items alone. */
+/* The exit code, last line and hint of a run depend only on the states of its items. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,9 +31,8 @@ static void add_failure(struct capture_outcome *o, enum err_kind kind)
     counts_add_failure(&o->counts, &err);
 }
 
-/* One letter for each item or failure:
- * w whole, d damaged, D damaged for good, m missing, n never there, l left out, h a host or service, u an
- * unknown kind. */
+/* One letter for each item or failure: w whole, d damaged, D damaged for good, m missing, n not available,
+ * l left out, h a host or service, u an unknown kind. */
 static struct capture_outcome outcome_of(const char *states)
 {
     struct capture_outcome e = {.end = CAPTURE_NOTHING};
@@ -67,7 +66,7 @@ static void every_outcome_has_an_exit_code(void **state)
     static const struct {
         const char *states;
         int code;
-        const char *line, *hint; /* of what has a bundle and is not complete */
+        const char *line, *hint; /* if there is a bundle that is not complete */
     } rows[] = {
         {"w", EXIT_OK, NULL, NULL},
         {"www", EXIT_OK, NULL, NULL},
@@ -109,7 +108,7 @@ static void every_outcome_has_an_exit_code(void **state)
     }
 }
 
-/* A signal decides the code, whatever had come; nothing is complete then. */
+/* A signal determines the code, even if all items arrived; the run is not complete. */
 static void signals(void **state)
 {
     (void)state;
@@ -122,7 +121,7 @@ static void signals(void **state)
     }
 }
 
-/* A signal that came only after the bundle was packed has cost nothing; one that ended the packing has. */
+/* A signal after the bundle was packed changes nothing; one during the packing does. */
 static void late_signals(void **state)
 {
     (void)state;
@@ -133,14 +132,14 @@ static void late_signals(void **state)
     assert_int_equal(ending_code(&e, 0), EXIT_NOTHING);
 }
 
-/* What earlier runs have counts for the bundle of this one. */
+/* The items of earlier runs count for the bundle of this one. */
 static void a_resumed_capture_has_an_exit_code(void **state)
 {
     (void)state;
     struct capture_outcome e = outcome_of("d");
     e.counts.whole = 3;
     assert_int_equal(ending_code(&e, 0), EXIT_PARTIAL);
-    /* No new bundle: nothing came. */
+    /* No new bundle, because no item arrived. */
     e = outcome_of("m");
     e.counts.whole = 3;
     assert_int_equal(ending_code(&e, 0), EXIT_NOTHING);

@@ -1,4 +1,4 @@
-/* The flags of `profgrab pprof`: how they are read, and that docs/pprof.md has all of them. */
+/* The flags of `profgrab pprof`: how they are parsed, and that docs/pprof.md lists all of them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,7 +55,7 @@ static void the_document_lists_every_flag(void **state)
     buf_release(&renewed);
 }
 
-/* What stands on a command line behind `pprof`; what was said on stderr is not looked at. */
+/* The command line after `pprof`; the messages on stderr are ignored. */
 #define PARSE(o, err, ...) parse((const char *const[]){__VA_ARGS__, NULL}, o, err)
 
 static enum pprof_parsed parse(const char *const *words, struct pprof_options *o, struct err *err)
@@ -173,7 +173,7 @@ static void urls_are_made_of_the_source_and_flags(void **state)
     static const struct {
         const char *source;
         long seconds;
-        const char *url; /* NULL: it is none */
+        const char *url; /* NULL: not a URL */
         long timeout;
     } cases[] = {
         {"localhost:80", 0, "http://localhost:80/debug/pprof/profile", 60},

@@ -1,4 +1,4 @@
-/* The shell of pprof: what lines mean, which options stick, what words are completed to. */
+/* The shell of pprof: meaning of lines, persistent options, completion. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 /* ---- commands --------------------------------------------------------------------------------------------
  */
 
-/* What a line does to options in which nothing else is set. */
+/* The effect of a line on options without other settings. */
 static void meant(const char *line, enum pprof_output wanted, long nodecount, const char *focus,
                   const char *ignore, const char *output)
 {
@@ -136,7 +136,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Assigns; what was wrong about it, or "". */
+/* Assigns; returns the error, or "". */
 static const char *assign(struct fixture *f, const char *line)
 {
     static struct err err;
@@ -218,7 +218,7 @@ static void options_are_listed(void **state)
 /* ---- completion ------------------------------------------------------------------------------------------
  */
 
-/* NULL: it is not completed. */
+/* NULL: no completion. */
 static void completed(const struct fixture *f, const char *line, const char *old, const char *expected)
 {
     struct buf text = BUF_INIT(1000);

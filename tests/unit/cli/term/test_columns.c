@@ -1,4 +1,4 @@
-/* Display columns: what a terminal makes of UTF-8. */
+/* Display columns of UTF-8 on a terminal. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,15 +39,15 @@ static void cut(void **state)
     fits("abc", 2, 2);
     fits("abc", 3, 3);
     fits("abc", 9, 3);
-    /* Never in the middle of a character, and a wide one that does not fit leaves a column free. */
+    /* Never in the middle of a character; a wide one that does not fit leaves a column empty. */
     fits("\xc3\xbc\xc3\xbc", 1, 2);
     fits("a\xe4\xb8\xad", 2, 1);
     fits("a\xe4\xb8\xad", 3, 4);
-    /* A mark stays with what it stands on. */
+    /* A combining mark stays with its character. */
     fits("u\xcc\x88x", 1, 3);
 }
 
-/* Whatever the bytes are, what is said to fit does. */
+/* For any bytes, a text that is reported to fit does fit. */
 static void a_line_never_exceeds_its_width(void **state)
 {
     (void)state;
@@ -79,13 +79,13 @@ static void folds(void **state)
     folded("one two three", (struct columns_fold){.width = 7}, "one two\nthree");
     folded("one two three", (struct columns_fold){.width = 7, .column = 3, .indent = 3},
            "one\n   two\n   three");
-    /* A word that is too long stands alone; an empty line stays. */
+    /* A word that is too long has its own line; an empty line stays. */
     folded("a longerthanthat b", (struct columns_fold){.width = 5}, "a\nlongerthanthat\nb");
     folded("a\nb\n\nc", (struct columns_fold){.width = 80, .indent = 2}, "a b\n\n  c");
     folded("", (struct columns_fold){.width = 80}, "");
 }
 
-/* A cell that has no room beside the others stands below them; one that has some is cut there. */
+/* A cell without space beside the others is moved below them; one with some space is cut there. */
 static void rows_of(size_t width, bool below, const char *expected)
 {
     struct rows rows = {.columns = "lrl", .below = below};
@@ -117,7 +117,7 @@ static void rows_below(void **state)
             "file-04: gitaly       -  heap: HTTP 404: Un...\n");
 }
 
-/* Out of a terminal: 80, or what COLUMNS says where that is less. */
+/* Without a terminal: 80, or COLUMNS if that is less. */
 static void page(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* What people see while it runs: the live lines on a terminal of our own, and the plain lines elsewhere. */
+/* The live lines on a simulated terminal, and the plain lines elsewhere. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 
 #define TARGETS 50
 
-/* A run that is shown on a terminal of that size, or without one (rows 0), with its hosts and services. */
+/* A run shown on a terminal of that size, or without one (rows 0), with its hosts and services. */
 struct show {
     struct progress progress;
     struct terminal terminal;
@@ -51,7 +51,7 @@ static void show_release(struct show *s)
     free(s->said);
 }
 
-/* Lets the terminal take what was said since. */
+/* Feeds the terminal the latest output. */
 static void shown(struct show *s)
 {
     fflush(s->out);
@@ -71,7 +71,7 @@ static void row_is(struct show *s, size_t row, const char *text)
     assert_string_equal(terminal_row(&s->terminal, row), text);
 }
 
-/* Everything that was said, without a terminal. */
+/* All output without a terminal. */
 static void said(struct show *s, const char *text)
 {
     fflush(s->out);
@@ -83,7 +83,7 @@ static struct target target(struct show *s, size_t i)
     return (struct target){.host = &s->hosts[i], .service = &s->service};
 }
 
-/* Half a second beyond, so that a slow machine does not see the next one. */
+/* Half a second more, so that the figure is the same on a slow machine. */
 static void at(struct show *s, size_t i, const char *kind, int64_t seconds, uint64_t bytes)
 {
     struct target t = target(s, i);
@@ -121,7 +121,7 @@ static void one_target(void **state)
     at(&s, 3, "cpu", 12, 4200);
     draw(&s);
     row_is(&s, 1, "file-03: gitaly: cpu 12s of 30s, 18s left, 4.2 kB, item 2 of 3");
-    /* Longer than designed: there is nothing left to count. */
+    /* Longer than planned: no remaining time is shown. */
     at(&s, 3, "cpu", 31, 4200);
     draw(&s);
     row_is(&s, 1, "file-03: gitaly: cpu 31s of 30s, 4.2 kB, item 2 of 3");
@@ -143,7 +143,7 @@ static void three_targets(void **state)
     draw(&s);
     row_is(&s, 0, "file-00: gitaly: cpu 5s of 30s, 25s left, item 2 of 3");
     row_is(&s, 2, "file-02: gitaly: cpu 5s of 30s, 25s left, item 2 of 3");
-    /* A plain line comes above the block; the target in the middle keeps its place. */
+    /* A plain line is above the block; the target in the middle keeps its place. */
     got(&s, 1, "cpu");
     draw(&s);
     row_is(&s, 0, "profgrab: file-01: gitaly: cpu: 1.6 kB in 4ms");
@@ -154,7 +154,7 @@ static void three_targets(void **state)
     draw(&s);
     row_is(&s, 2, "file-01: gitaly: trace 2s, item 2 of 3");
     row_is(&s, 3, "file-02: gitaly: cpu 5s of 30s, 25s left, item 2 of 3");
-    /* At the end nothing of it is left. */
+    /* At the end no live line is left. */
     progress_end(&s.progress);
     row_is(&s, 0, "profgrab: file-01: gitaly: cpu: 1.6 kB in 4ms");
     for (size_t row = 1; row < 24; row++)
@@ -163,7 +163,7 @@ static void three_targets(void **state)
     show_release(&s);
 }
 
-/* More than the screen takes, drawn over and over while plain lines scroll it. */
+/* More than fits on the screen, redrawn again and again while plain lines scroll it. */
 static void crowd(unsigned rows, unsigned columns, const char *first, const char *more)
 {
     struct show s;
@@ -181,7 +181,7 @@ static void crowd(unsigned rows, unsigned columns, const char *first, const char
         at(&s, 0, "cpu", second, 0);
         draw(&s);
     }
-    /* The lines that were said are all there, the block below them. */
+    /* All printed lines are there, with the block below them. */
     row_is(&s, rows - 1, more);
     row_is(&s, 0, "profgrab: file-00: no");
     row_is(&s, 1, "profgrab: file-00: no");
@@ -223,7 +223,7 @@ static void three_targets_on_a_small_screen(void **state)
     show_release(&s);
 }
 
-/* On a screen of one row there is still one line, and it never goes above the screen. */
+/* A screen of one row has one line, and nothing is drawn above the screen. */
 static void tiny_screens(void **state)
 {
     (void)state;
@@ -269,7 +269,7 @@ static void a_waiting_item_is_shown(void **state)
     draw(&s);
     row_is(&s, 0, "file-00: gitaly: cpu waiting: another profile is being taken, item 1 of 2");
     show_release(&s);
-    /* In a log it is said when it begins to wait, and when it goes on. */
+    /* In a log, the beginning and the end of a wait are lines. */
     show_init(&s, 0, 0, false, false);
     t = target(&s, 0);
     for (int i = 0; i < 4; i++) {
@@ -412,7 +412,7 @@ static void steps(void **state)
     show_release(&s);
 }
 
-/* While somebody types nothing is drawn or said; afterwards everything is. */
+/* While a person types, nothing is drawn or printed; afterwards everything is. */
 static void a_question_pauses_the_live_lines(void **state)
 {
     (void)state;

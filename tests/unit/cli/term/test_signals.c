@@ -1,4 +1,5 @@
-/* The second signal leaves at once and says where things are. Each case is a child: handlers are global. */
+/* The second signal ends the process at once, and prints where the files are. Each case is a child:
+ * handlers are global. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,14 +14,14 @@
 
 #include "cli/term/signals.h"
 
-/* Runs `child` with its stderr in a pipe; returns its wait status and what it said. */
+/* Runs `child` with its stderr in a pipe; returns its wait status and its output. */
 static int in_child(void (*child)(void), char *said, size_t cap)
 {
     int fds[2];
     assert_int_equal(fd_pipe(fds, NULL), 0);
     pid_t pid = fork();
     if (pid == 0) {
-        /* Who runs the tests in the background may have them ignored. */
+        /* Tests in the background may have them ignored. */
         signal(SIGINT, SIG_DFL);
         signal(SIGTERM, SIG_DFL);
         signal(SIGHUP, SIG_DFL);
