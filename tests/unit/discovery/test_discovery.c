@@ -1,4 +1,4 @@
-/* Sources of services: what they say, and what becomes of it. */
+/* Sources of services: reading their answers, and the services that result. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -17,7 +17,8 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-/* ---- what they say ------------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------------------
+ */
 
 static int read_in_pieces(enum source_kind kind, size_t piece, const char *p, size_t n, struct discovered *f,
                           struct err *err)
@@ -46,7 +47,7 @@ static void assert_found(const struct discovered *f, const char *expected)
     buf_release(&b);
 }
 
-/* Whatever the pieces, the same. */
+/* The same result for pieces of any size. */
 static void says(enum source_kind kind, const char *text, const char *expected)
 {
     static const size_t pieces[] = {1, 2, 7, 100000};
@@ -119,7 +120,7 @@ static void answers_that_are_not_prometheus(void **state)
     fails(SOURCE_PROMETHEUS, "{\"a\":[\"\n\"]}", "it is not JSON, at byte 8");
 }
 
-/* Nothing grows with what is passed over, and there is an end to depth. */
+/* Skipped values take no memory, and their depth is limited. */
 static void deep_and_long(void **state)
 {
     (void)state;
@@ -173,7 +174,7 @@ static void star(void *ctx, char *text)
         memset(p, '*', strlen(ctx));
 }
 
-/* However long a text is, it is masked before it is cut or refused. */
+/* A text of any length is masked before it is cut or refused. */
 static void secrets_are_masked_in_errors(void **state)
 {
     (void)state;
@@ -259,7 +260,7 @@ static void labels_of_other_forms(void **state)
     discovered_release(&f);
 }
 
-/* A source that says very many is bounded: the first ones count, and one note says so. */
+/* A source with very many targets is limited: the first ones count, and one note reports it. */
 static void labels_are_bounded(void **state)
 {
     (void)state;
@@ -300,7 +301,7 @@ static void a_cached_answer_is_read_back(void **state)
     discovered_release(&again);
 }
 
-/* Whatever happens to it, it is refused or understood; and nothing is read behind its end. */
+/* Any damaged answer is refused or understood, and no byte after its end is read. */
 static void take_spoiled(void *ctx, const struct spoiled *s)
 {
     enum source_kind kind = *(enum source_kind *)ctx;
@@ -338,7 +339,7 @@ static void damaged_answers_are_safe(void **state)
 
 /* ---- files --------------------------------------------------------------------------------------------- */
 
-/* As Parca's documentation shows one, with three jobs. */
+/* The form of Parca's documentation, with three jobs. */
 static const char parca_yaml[] = "object_storage:\n"
                                  "  bucket:\n"
                                  "    type: \"FILESYSTEM\"\n"
@@ -474,7 +475,8 @@ static void bad_configs(void **state)
     refuses_config("a: &x 1\n", "c.yml:1:4: anchors and aliases are not allowed");
 }
 
-/* ---- what becomes of it -------------------------------------------------------------------------------- */
+/* ---- services -------------------------------------------------------------------------------------------
+ */
 
 #define HEAD                                                                                                 \
     "version: 1\n"                                                                                           \
@@ -583,7 +585,7 @@ static void targets_are_matched_to_hosts_of_the_inventory_only(void **state)
             (struct discovered_counts){.n = 3, .placed = 2, .strange = 1},
             "file-03/a-b-c file-03.example:1 /debug/pprof; " BY_HAND
             "six/a-b-c 2001:db8::7:2 /debug/pprof; ");
-    /* Without a job it is called after the source; what the inventory says by hand stays. */
+    /* Without a job the source's name is used; services of the inventory stay. */
     becomes("  - { http_sd: 'http://x/', name: found }\n", "[{\"targets\":[\"file-03.example:1\"]}]",
             (struct discovered_counts){.n = 1, .placed = 1},
             "file-03/found file-03.example:1 /debug/pprof; " BY_HAND);
@@ -612,7 +614,7 @@ static void targets_match_hosts_by_an_expression(void **state)
             (struct discovered_counts){.n = 1, .placed = 1}, BY_HAND "six/a a.six.b:1 /debug/pprof; ");
 }
 
-/* A secret goes where the inventory says: to a host's own address, or to a destination it names. */
+/* The inventory decides on a secret: it is for a host's own address, or for a destination that it names. */
 static void secrets(void **state)
 {
     (void)state;
@@ -648,7 +650,7 @@ static void targets_on_loopback_belong_to_the_sources_host(void **state)
     found_free(w);
 }
 
-/* Names do not depend on who was heard first, or in which order. */
+/* Names do not depend on the order of the sources. */
 static void several_ports_of_one_job_have_names_with_ports(void **state)
 {
     (void)state;
@@ -660,7 +662,7 @@ static void several_ports_of_one_job_have_names_with_ports(void **state)
         becomes(ANY, orders[i], (struct discovered_counts){.n = i ? 2 : 3, .placed = i ? 2 : 3},
                 "file-03/a-9 file-03.example:9 /debug/pprof; file-03/a-10 file-03.example:10 "
                 "/debug/pprof; " BY_HAND);
-    /* A job that is called what one of several came to be called. */
+    /* A job whose name equals a generated name of another one. */
     becomes(ANY,
             "[{\"targets\":[\"file-03.example:9\",\"file-03.example:10\"],\"labels\":{\"job\":\"a\"}},"
             "{\"targets\":[\"file-03.example:99\"],\"labels\":{\"job\":\"a-9\"}}]",
@@ -722,7 +724,7 @@ static void discovered_services_are_selected_by_name(void **state)
     found_free(w);
 }
 
-/* Of one name and port on several addresses each has a number, which goes around a name that is taken. */
+/* Services of one name and port on several addresses get numbers, which skip taken names. */
 static void many_targets_of_one_name_and_port(void **state)
 {
     (void)state;
@@ -815,12 +817,12 @@ static void sources(void **state)
     asked_at(w, "prometheus", "p.example", 443, "/prom/api/v1/targets?state=active");
     asked_at(w, "prometheus:http://p:9090", "p", 9090, "/api/v1/targets?state=active");
     asked_at(w, "q", "q", 80, "/api/v1/targets?state=active");
-    /* As it is written in the entry, whose file is meant. */
+    /* As written in the entry that names the file. */
     ok(targets_find_source(w->inventory, &w->targets, "parca:tests/unit/unit.h", &use, &err), &err);
     assert_ptr_equal(use->source, all[3]);
     inventory_sources(w->inventory, &n);
     assert_int_equal(n, 4);
-    /* What people copy from their browser. */
+    /* An address copied from a browser. */
     asked_at(w, "prometheus:http://[::1]:9090/targets?search=", "::1", 9090, "/api/v1/targets?state=active");
     asked_at(w, "http_sd:http://x/sd?env=a", "x", 80, "/sd?env=a");
     asked_at(w, "http_sd:http://x", "x", 80, "/");
@@ -837,7 +839,8 @@ static void sources(void **state)
     found_free(w);
 }
 
-/* ---- kept answers -------------------------------------------------------------------------------------- */
+/* ---- cached answers -------------------------------------------------------------------------------------
+ */
 
 static const struct source *kept_source(struct inventory *inv)
 {
@@ -855,7 +858,7 @@ static void keep_one(const struct source *s)
     discovered_release(&f);
 }
 
-/* The one file there; a new string. */
+/* The only file there; a new string. */
 static char *kept_file(const char *dir)
 {
     char *below = file_join(dir, "cache/profgrab"), *ret = NULL;
@@ -897,7 +900,7 @@ static void an_answer_is_cached(void **state)
     assert_found(&f, "a h 1; ");
     assert_true(f.at == 1700000000000);
     discovered_release(&f);
-    /* Who asks makes a difference. */
+    /* The connection is part of the key. */
     not_used(kept_source(other), "nothing is kept");
     char *path = kept_file(*state), *dir = file_dir(path);
     assert_int_equal(scratch_mode(path), 0600);
@@ -981,7 +984,7 @@ static void a_cached_answer_belongs_to_one_connection(void **state)
     struct inventory *inv = inventory_of(ANY);
     struct source s = *kept_source(inv);
     struct err err = ERR_INIT;
-    /* The settings are the inventory's in the first half of the table, the command line's in the second. */
+    /* In the first half of the table the settings are the inventory's, in the second the command line's. */
     for (size_t kept = 0; kept < 2 * N; kept++) {
         struct host host = {.name = name, .address = address, .ssh = hosts[kept < N ? kept : 0]};
         s.through = &host;

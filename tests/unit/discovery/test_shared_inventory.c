@@ -1,5 +1,5 @@
-/* Selections and discoveries run side by side on one inventory, whose memory is read-only meanwhile: this
- * program's allocations while the inventory is loaded come from pages that are then protected. */
+/* Selections and discoveries run in parallel on one inventory, whose memory is read-only meanwhile: while
+ * the inventory is loaded, this program allocates from pages that are then protected. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -92,7 +92,7 @@ char *__wrap_strdup(const char *s)
     return __wrap_strndup(s, strlen(s));
 }
 
-/* The arena goes as a whole. */
+/* The arena is freed as a whole. */
 void __wrap_free(void *p)
 {
     if (!is_in_arena(p))

@@ -1,4 +1,5 @@
-/* The barrier: everybody begins at one instant, nobody waits for who is gone, or for longer than was said. */
+/* The barrier: all seats begin at one instant; none waits for a seat that left, or longer than the
+ * deadline. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -19,7 +20,7 @@
 struct guest {
     struct barrier_seat seat;
     pthread_t thread;
-    int64_t after_ms; /* it comes so late */
+    int64_t after_ms; /* when it arrives */
     unsigned rounds;
     int64_t at[3];
     bool late[3];
@@ -175,7 +176,7 @@ static void cancelling_ends_the_wait(void **state)
     fd_close(&fds[1]);
 }
 
-/* Alone at the instant; many around it, within the window. */
+/* A single seat begins at the instant; many are spread over the window. */
 static void each_seat_has_a_turn_within_the_window(void **state)
 {
     struct guest guests[MANY];

@@ -1,4 +1,4 @@
-/* Budgets, what is tried again, the run's deadline, and how far profiles missed the common instant. */
+/* Budgets, retries, the run's deadline, and the skew of profiles begun together. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -34,7 +34,7 @@ static struct plan plan_of(const char *words)
     return p;
 }
 
-/* What of the plan for these words is left out, each by its reason on a line. */
+/* The items that the budget leaves out of this plan, each with its reason on a line. */
 static void leaves_out(struct budget *b, const char *words, const char *expected)
 {
     struct plan p = plan_of(words);
@@ -56,13 +56,13 @@ static void a_time_budget_is_used_in_the_plans_order(void **state)
     budget_init(&b, &grab);
     leaves_out(&b, "cpu=10,trace=5,mutex=1,heap",
                "trace: left out: 5s of profiling, and the budget's 12s leave 1s\n");
-    /* What the process was asked for already counts, also for its other services. */
+    /* Time already used by the process counts, also for its other services. */
     leaves_out(&b, "cpu=2,trace=1,heap", "cpu: left out: 2s of profiling, and the budget's 12s leave 1s\n");
     leaves_out(&b, "trace=0.5", "trace: left out: 500ms of profiling, and the budget's 12s leave 0s\n");
     budget_release(&b);
 }
 
-/* The process is profiled again by each attempt; what it has not to be asked for any more costs nothing. */
+/* Each attempt profiles the process again; an item already collected costs nothing. */
 static void each_attempt_uses_the_time_budget(void **state)
 {
     (void)state;
@@ -93,7 +93,7 @@ static void bytes_are_estimated_before_the_fetch(void **state)
     leaves_out(&b, "heap,cpu=1,trace=5",
                "trace: left out: about 5.0 MB, and the budget's 3.0 MB leave 3.0 MB\n");
     ok(budget_take(&b, 2500000, &err), &err);
-    /* Not what was expected counts then, but what came. */
+    /* The received bytes count then, not the estimate. */
     leaves_out(&b, "heap,trace=1", "trace: left out: about 1.0 MB, and the budget's 3.0 MB leave 499.5 kB\n");
     budget_release(&b);
 }
@@ -115,7 +115,7 @@ static void bytes_are_counted_as_they_arrive(void **state)
     budget_release(&b);
 }
 
-/* Who went beyond it leaves nothing for the next. */
+/* An item that exceeded the budget leaves nothing for the next. */
 static void a_cut_item_uses_the_whole_budget(void **state)
 {
     (void)state;
@@ -142,7 +142,7 @@ static void without_a_budget_there_is_no_limit(void **state)
     budget_release(&b);
 }
 
-/* Whatever is asked for again profiles the process again. */
+/* Each attempt profiles the process again. */
 static void a_retry_uses_the_budget_too(void **state)
 {
     (void)state;
@@ -164,7 +164,8 @@ static void a_retry_uses_the_budget_too(void **state)
     budget_release(&b);
 }
 
-/* ---- what passes --------------------------------------------------------------------------------------- */
+/* ---- retries --------------------------------------------------------------------------------------------
+ */
 
 static bool passes(enum err_kind kind, int http_status)
 {
@@ -211,7 +212,7 @@ static void tell_nobody(void *ctx, const struct host *host, const struct service
         fd_ring(*(int *)ctx);
 }
 
-/* What is said in the end of an item that gave 503 each time. */
+/* The final error of an item with a 503 at each attempt. */
 static void gives_up(struct fetch_grab *grab, struct deadline *d, int *ring, unsigned attempts,
                      const char *msg)
 {
@@ -239,7 +240,7 @@ static void the_reason_for_no_retry_is_reported(void **state)
     gives_up(&grab, NULL, NULL, 2, "HTTP 503; so it was 3 times");
     gives_up(&grab, NULL, &fds[1], 1, "HTTP 503; so it was 2 times; then interrupted");
     gives_up(&grab, NULL, NULL, 0, "HTTP 503; then interrupted");
-    /* Who had no other attempt anyway was not interrupted. */
+    /* Without another attempt there was nothing to interrupt. */
     gives_up(&grab, NULL, NULL, 2, "HTTP 503; so it was 3 times");
     fd_close(&fds[0]);
     fd_close(&fds[1]);
@@ -338,7 +339,8 @@ static void a_question_ends_with_the_run(void **state)
     deadline_release(&d);
 }
 
-/* ---- how many descriptors ------------------------------------------------------------------------------ */
+/* ---- number of descriptors ------------------------------------------------------------------------------
+ */
 
 static size_t descriptors_of(const char *words, bool concurrent)
 {
@@ -365,11 +367,12 @@ static void parallel_items_have_a_connection_each(void **state)
     assert_int_equal(descriptors_of("cpu,trace,mutex=5,heap,allocs", true), one + 3 * each);
 }
 
-/* ---- in step ------------------------------------------------------------------------------------------- */
+/* ---- --sync ---------------------------------------------------------------------------------------------
+ */
 
 static const int64_t instant = INT64_C(1760000000000);
 
-/* An item that says it began so much later than the instant. */
+/* An item that began so much later than the instant. */
 static struct fetch_item began(struct sync *s, enum kind_rank rank, int64_t later_ms, int64_t clock_skew_ms)
 {
     struct sync_start start = {.at = 1, .utc = instant};
@@ -395,9 +398,9 @@ static void the_skew_is_read_from_the_profile(void **state)
     struct sync s = sync_of_one();
     assert_int_equal(began(&s, RANK_CPU, 7, 0).sync_skew_ms, 7);
     assert_int_equal(began(&s, RANK_CPU, -7, 900).sync_skew_ms, -7);
-    /* A delta is dated by its end. */
+    /* The time in a delta profile is its end. */
     assert_int_equal(began(&s, RANK_DELTA, 5003, 0).sync_skew_ms, 3);
-    /* Seconds are the clock's. */
+    /* Wall-clock seconds. */
     assert_int_equal(began(&s, RANK_CPU, 60120, 60000).sync_skew_ms, 120);
     assert_int_equal(s.n, 3);
     sync_release(&s);

@@ -1,4 +1,4 @@
-/* fetch/finding.c: each rule says its sentence where it applies, and nothing where it does not. */
+/* fetch/finding.c: each rule adds its sentence if it applies, and nothing otherwise. */
 #include "fetch/finding.h"
 
 #include <setjmp.h>
@@ -218,7 +218,7 @@ static void skew(void **state)
     }
 }
 
-/* Every finding that other code adds has one row. */
+/* Every finding of other code has one row. */
 static void every_finding_has_a_text(void **state)
 {
     (void)state;
@@ -234,7 +234,7 @@ static void every_finding_has_a_text(void **state)
     findings_release(&l);
 }
 
-/* The table is what the documentation is made of: complete, and without a name or a number twice. */
+/* The documentation is made of the table: complete, and without repeated names or numbers. */
 static void the_table(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* The plan: every kind and form becomes the right request and file, in the right order. */
+/* The plan: the request and the file of every kind and form, and their order. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -34,7 +34,7 @@ static struct index_page index_of(const char *rows)
     return page;
 }
 
-/* The profiles that Go's own index lists, and two of the program's own. */
+/* The profiles of Go's own index, and two of the program's own. */
 static const char go[] =
     "allocs 10,block 0,cmdline 0,goroutine 42,heap 10,mutex 0,profile 0,symbol 0,threadcreate 8,"
     "trace 0,team/queue 3,my-profile 1,goroutineleak 0";
@@ -81,7 +81,7 @@ static void planned(const char *words, const char *rows, const char *wanted)
     planned_for(&usual, words, rows, wanted);
 }
 
-/* The one item that comes of a word. */
+/* The only item planned for a word. */
 static struct plan_item item_of(const char *word)
 {
     struct plan p;
@@ -103,7 +103,7 @@ static void becomes(const char *word, const char *target, const char *file, enum
     assert_int_equal(item.timed_ms, timed_ms);
 }
 
-/* The later one of a pair does not take the name of a profile of the program's own. */
+/* The second of a pair does not take the file name of a custom profile. */
 static void the_second_of_a_pair_has_its_own_name(void **state)
 {
     (void)state;
@@ -155,7 +155,7 @@ static void every_kind_and_form(void **state)
     becomes("/debug/vars", "/debug/vars", "debug-vars", BODY_RAW, 0);
 }
 
-/* A path that is a profile's own is checked as that profile; one that is a page's may be a page. */
+/* A profile's own path is checked as that profile; a page's path may serve a page. */
 static void paths_of_profiles(void **state)
 {
     (void)state;
@@ -195,11 +195,11 @@ static void absent_kinds(void **state)
     /* Without a page nothing is known. */
     planned("fgprof,allocs", NULL,
             "/debug/pprof/allocs > allocs.pb.gz\n/debug/fgprof?seconds=30 > fgprof.pb.gz\n");
-    /* Where a page lists it, it is there, below the path; `all` leaves it to whoever names it. */
+    /* If a page lists it, it is available; `all` includes it only if it is named. */
     planned("fgprof=7", "heap 1,fgprof 0", "/debug/pprof/fgprof?seconds=7 > fgprof.pb.gz\n");
     planned("all", "heap 1,fgprof 0,profile 0",
             "/debug/pprof/heap > heap.pb.gz\n/debug/pprof/profile?seconds=30 > cpu.pb.gz\n");
-    /* Beside the path the inventory knows better than the page. */
+    /* Outside the path the inventory is right, not the page. */
     char path[] = "/debug/pprof", own[] = "fgprof=5s", other[] = "fg";
     char *kinds[] = {own}, *others[] = {other};
     struct service s = {.path = path, .kinds = {.items = kinds, .n = 1}};
@@ -223,7 +223,7 @@ static void items_keep_the_users_arguments(void **state)
     assert_string_equal(item.kind, "team/queue");
 }
 
-/* Snapshots, then what disturbs, deltas, cpu, trace; within each as the user wrote it. */
+/* Snapshots, then intrusive kinds, deltas, cpu, trace; within each in the user's order. */
 static void the_order(void **state)
 {
     (void)state;
@@ -244,7 +244,7 @@ static void the_order(void **state)
         "/debug/pprof/trace?seconds=5 > trace.out\n");
 }
 
-/* A raw path may be a profile that takes its time: it comes where such a profile does. */
+/* A raw path may take time like a timed profile, so it has that place. */
 static void timed_paths(void **state)
 {
     (void)state;
@@ -282,7 +282,7 @@ static void sets(void **state)
             "/debug/pprof/team%2Fqueue > team-queue.pb.gz\n"
             "/debug/pprof/my-profile > my-profile.pb.gz\n"
             "/debug/pprof/profile?seconds=30 > cpu.pb.gz\n");
-    /* What costs or reveals more comes only by name. */
+    /* Kinds that cost or reveal more are only fetched by name. */
     planned("all,cmdline", "heap 1,cmdline 0,goroutineleak 0,trace 0,symbol 0,profile 0",
             "/debug/pprof/heap > heap.pb.gz\n"
             "/debug/pprof/cmdline > cmdline.txt\n"
@@ -312,7 +312,7 @@ static void names_do_not_collide(void **state)
             "/debug/pprof/profile?seconds=1 > cpu.pb.gz\n"
             "/debug/pprof/profile?seconds=2 > cpu-2.pb.gz\n"
             "/debug/pprof/profile?seconds=3 > cpu-3.pb.gz\n");
-    /* A raw path's ending is not known before it has come. */
+    /* The format of a raw path is unknown before it has arrived. */
     planned("mutex=text,/mutex,/mutex.txt", go,
             "/debug/pprof/mutex?debug=1 > mutex.txt\n"
             "/mutex > mutex-2*\n"
@@ -339,7 +339,7 @@ static void many_goroutines_are_grouped(void **state)
             "! the process has 10001 goroutines, more than 10000: their text is grouped by stack, since a "
             "full dump "
             "would stop it for long\n");
-    /* Who asks for it by name gets it. */
+    /* A kind requested by name is fetched. */
     planned("goroutines=text", "goroutine 5000000", "/debug/pprof/goroutine?debug=2 > goroutines.txt\n");
     static const char unknown[] =
         "/debug/pprof/goroutine > goroutines.pb.gz\n"
@@ -405,7 +405,7 @@ static void unknown_kinds(void **state)
     unknown("gorutines", NULL, "gorutines",
             "did you mean \"goroutines\"? the target has no index page to find other profiles by");
     unknown("xyzzy", NULL, "xyzzy", "the target has no index page to find other profiles by");
-    /* An index too long for a hint is cut, not the message. */
+    /* A long index is cut in the hint, not in the message. */
     struct buf rows = BUF_INIT(100000);
     for (int i = 0; i < 1000; i++)
         buf_addf(&rows, "%sprofile-number-%d 1", i ? "," : "", i);
@@ -416,7 +416,7 @@ static void unknown_kinds(void **state)
     buf_release(&rows);
 }
 
-/* Whatever a name is, its file stays in its directory and its request on its line. */
+/* For any name, the file stays in its directory and the request is one line. */
 static void hostile_names(void **state)
 {
     (void)state;
@@ -451,7 +451,7 @@ static void long_names(void **state)
     assert_string_equal(p.items[0].target, name);
     assert_true(strlen(p.items[0].file) <= 130);
     plan_release(&p);
-    /* The longest name an index can hold, all of it escaped but every second letter. */
+    /* The longest name of an index, with every second letter escaped. */
     snprintf(rows, sizeof rows, "%.127s 1", name + 1);
     name[128] = '\0';
     ok(plan_with(&usual, name + 1, rows, &p, &err), &err);
@@ -505,7 +505,7 @@ static void estimates_without_an_index(void **state)
     assert_int_equal(estimated("cpu=30", NULL), estimated("cpu=30", go));
 }
 
-/* An index may say anything. */
+/* The counts of an index may be any numbers. */
 static void estimates_stay_below_the_limit(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* The words for kinds: every kind and form, sets, slips. */
+/* The words for kinds: every kind and form, sets, errors. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -100,7 +100,7 @@ static void sets(void **state)
     means("incident", "cpu bare 30000,trace bare 5000,heap bare,goroutines bare");
     means("all", "cpu bare 30000,all");
     means("heap,all", "heap bare,cpu bare 30000,all");
-    /* What was named comes first, and a set adds no kind that was named in any form. */
+    /* Named kinds are first, and a set adds no kind that was named in any form. */
     means("default,mutex", "mutex bare,cpu bare 30000,heap bare,goroutines bare");
     means("all,cpu=5s", "cpu bare 5000,all");
     means("default,heap=gc,goroutines=text", "heap gc,goroutines text,cpu bare 30000");
@@ -126,7 +126,7 @@ static void custom_kinds_and_paths(void **state)
     means("/debug/vars", "/debug/vars? bare");
     means("/debug/pprof/heap?gc=1&x=y", "/debug/pprof/heap?gc=1&x=y? bare");
     means("/", "/? bare");
-    /* Matched as it is written. */
+    /* Case counts. */
     means("CPU", "CPU? bare");
 }
 
@@ -147,7 +147,7 @@ static void wrong_words_are_refused(void **state)
     wrong("heap,cpu=x", "kind \"cpu\" does not take \"x\"", "it takes a duration such as 30s");
 }
 
-/* Go would read these as its default of thirty seconds. */
+/* Go would use its default of thirty seconds for these. */
 static void ambiguous_durations_are_refused(void **state)
 {
     (void)state;
@@ -209,7 +209,7 @@ static void how_long_it_takes(void **state)
     the_longest("cpu=6m,mutex=10s", 360000);
 }
 
-/* The help has a row for each kind and set, and every kind in it can be asked for. */
+/* The help has a row for each kind and set, and every kind in it is accepted. */
 static void shrink(const char *words, bool expected)
 {
     struct request_list l = {0};

@@ -1,4 +1,4 @@
-/* Profiles held against each other: two sides, two snapshots, hosts of one service. Figures worked out by
+/* Comparisons of profiles: two sides, two snapshots, hosts of one service. All figures were computed by
  * hand. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@
 
 #include "base/banned.h"
 
-/* ---- looking ---------------------------------------------------------------------------------------------
+/* ---- helpers --------------------------------------------------------------------------------------------
  */
 
 static int64_t sum_of(const struct profile *p, size_t type)
@@ -86,7 +86,7 @@ static void comparison_of_cpu(void **state)
     finish(&s);
     assert_int_equal(s.n_types, 2);
     assert_int_equal(comparison_basis_of(&s, 1), COMPARISON_SHARE);
-    /* Labels are gone: samples of the same stack are one. */
+    /* Without labels, samples of the same stack are one. */
     assert_int_equal(s.all->n_samples, 2);
     assert_int_equal(sum_of(s.all, comparison_column(&s, 0, COMPARISON_TARGET)), 1000);
     assert_int_equal(sum_of(s.all, comparison_column(&s, 0, COMPARISON_BASELINE)), 1000);
@@ -102,7 +102,7 @@ static void comparison_of_cpu(void **state)
     comparison_release(&s);
 }
 
-/* 41 % of 50 samples and 25 % of 50 may be the same; of 2,000 they are not. */
+/* 41 % and 25 % of 50 samples may be the same; of 2,000 they are not. */
 static void comparison_by_chance(void **state)
 {
     (void)state;
@@ -119,7 +119,7 @@ static void comparison_by_chance(void **state)
     }
 }
 
-/* More stacks than a side has room for: main.f0 to main.f63, three deep. */
+/* More stacks than a side can take: main.f0 to main.f63, three deep. */
 static struct profile *crowded_profile(void)
 {
     struct err err = ERR_INIT;
@@ -136,7 +136,7 @@ static struct profile *crowded_profile(void)
     return p;
 }
 
-/* A side that is full costs those that still come nothing, and the other side has its own room. */
+/* A full side does not affect later profiles of the other side, which has its own limit. */
 static void comparisons_of_full_profiles(void **state)
 {
     struct comparison s = {0};
@@ -149,7 +149,7 @@ static void comparisons_of_full_profiles(void **state)
         assert_int_equal(comparison_add(&s, COMPARISON_TARGET, p, &err), -1);
         assert_int_equal(err.kind, ERR_FAILED);
         profile_free(p);
-        /* It is not put together anew for each. */
+        /* It is not merged again for each. */
         if (whole)
             assert_ptr_equal(s.of[COMPARISON_TARGET].parts[COMPARISON_PARTS - 1], whole);
         whole = s.of[COMPARISON_TARGET].parts[COMPARISON_PARTS - 1];
@@ -162,7 +162,7 @@ static void comparisons_of_full_profiles(void **state)
     comparison_release(&s);
 }
 
-/* A caller that has 12 points more than elsewhere, of which its callee has 9.7. */
+/* A caller that exceeds the other side by 12 points, of which its callee has 9.7. */
 static struct profile *served_profile(bool more)
 {
     struct profile *p = cpu_profile();
@@ -172,7 +172,7 @@ static struct profile *served_profile(bool more)
     return p;
 }
 
-/* What is not worth saying itself does not silence its caller. */
+/* A callee below the threshold does not hide its caller. */
 static void comparison_of_a_caller(void **state)
 {
     struct comparison s = {0};
@@ -188,7 +188,7 @@ static void comparison_of_a_caller(void **state)
     comparison_release(&s);
 }
 
-/* As large as a hostile profile says. */
+/* As large as in a hostile profile. */
 static void comparison_at_the_limits(void **state)
 {
     struct comparison s = {0};
@@ -216,7 +216,7 @@ static struct profile *delay_profile(int64_t locked)
     return p;
 }
 
-/* Both are said, each by its name. */
+/* Both are reported by name. */
 static void comparison_of_block_and_mutex(void **state)
 {
     static const char *const kinds[] = {"mutex", "block"};
@@ -242,7 +242,7 @@ static void comparison_of_block_and_mutex(void **state)
     findings_release(&all);
 }
 
-/* A difference of two heaps is no heap. */
+/* The difference of two heaps is not a heap. */
 static void comparison_of_differences(void **state)
 {
     struct comparison s = {0};
@@ -261,7 +261,7 @@ static void comparison_of_differences(void **state)
     comparison_release(&s);
 }
 
-/* Three healthy processes are one, of which each counts. */
+/* Three healthy processes count as one, each with a third. */
 static void comparison_of_several(void **state)
 {
     struct comparison s = {0};
@@ -307,7 +307,7 @@ static void comparisons_of_different_types(void **state)
     comparison_release(&s);
 }
 
-/* As many stacks, each another; at most 2^18. */
+/* So many different stacks; at most 2^18. */
 static struct profile *large_profile(size_t stacks)
 {
     struct err err = ERR_INIT;
@@ -324,7 +324,7 @@ static struct profile *large_profile(size_t stacks)
     return p;
 }
 
-/* Who was read first leaves room for the other side. */
+/* The profile read first leaves space for the other side. */
 static void comparisons_have_a_limit_each(void **state)
 {
     struct comparison s = {0};
@@ -332,7 +332,7 @@ static void comparisons_have_a_limit_each(void **state)
     struct profile *p = hot_profile(1, 2);
     (void)state;
     add(&s, COMPARISON_TARGET, large_profile(150000));
-    /* The same once more takes no room. */
+    /* The same stacks again take no space. */
     add(&s, COMPARISON_TARGET, large_profile(150000));
     add(&s, COMPARISON_TARGET, large_profile(1 << 18));
     assert_int_equal(comparison_add(&s, COMPARISON_TARGET, p, &err), -1);
@@ -345,7 +345,7 @@ static void comparisons_have_a_limit_each(void **state)
     comparison_release(&s);
 }
 
-/* However they are put together, every value is there once. */
+/* However they are merged, every value is there once. */
 static void comparison_of_many(void **state)
 {
     struct comparison s = {0};
@@ -369,7 +369,7 @@ static json_t *parsed(struct buf *b)
     return root;
 }
 
-/* Values of both stand at the same nodes, and no label's does. */
+/* Values of both sides are at the same nodes, without values of labels. */
 static void comparison_on_the_page(void **state)
 {
     struct comparison s = {0};
@@ -415,7 +415,7 @@ static struct findings words_of_growth(const struct growth *g)
     return w;
 }
 
-/* Allocations are what came in between, memory in use may shrink. */
+/* Allocations are those in between; memory in use may shrink. */
 static void growth_of_a_heap(void **state)
 {
     struct profile *before = heap_profile(SECOND), *now = heap_profile(61 * SECOND);
@@ -445,7 +445,7 @@ static void growth_of_a_heap(void **state)
     growth_release(&g);
 }
 
-/* What has grown no more than by chance, and what has grown everywhere, is no leak. */
+/* Growth within chance, and equal growth everywhere, are not leaks. */
 static void growth_without_a_function(void **state)
 {
     struct profile *before = heap_profile(SECOND), *now = heap_profile(61 * SECOND);
@@ -475,7 +475,7 @@ static void growth_without_a_function(void **state)
     growth_release(&g);
 }
 
-/* Smaller counters, in all or of many stacks; a little less by rounding is none. */
+/* Smaller counters, in all or many stacks; a slight decrease by rounding does not count. */
 static void restarts(void **state)
 {
     static const struct {
@@ -595,7 +595,7 @@ static void one_of_five_differs(void **state)
     fleet_release(&h);
 }
 
-/* What more than half of the hosts do is at the median, though others do nothing of it. */
+/* If more than half of the hosts do it, it is the median, even if the others do none of it. */
 static void a_difference_of_most_hosts_is_no_outlier(void **state)
 {
     static const char *const names[] = {"file-01", "file-02", "file-03", "file-04", "file-05"};
@@ -627,7 +627,7 @@ static void a_caller_differs(void **state)
     fleet_release(&h);
 }
 
-/* Of hosts that have something else is not said that they have less. */
+/* A host that does something else is not reported to do less. */
 static void cores_of_any_size(void **state)
 {
     static const char *const names[] = {"a", "b", "c", "d", "e", "f"};
@@ -654,8 +654,7 @@ static void cores_of_any_size(void **state)
     }
 }
 
-/* Whatever chance makes of hosts that all do the same: of few samples and of many, of three hosts and of
- * thirty. */
+/* Chance differences of similar hosts: with few samples and many, of three hosts and of thirty. */
 static void similar_hosts_have_no_difference(void **state)
 {
     uint64_t seed = 7;
@@ -678,7 +677,7 @@ static void similar_hosts_have_no_difference(void **state)
     }
 }
 
-/* A group whose hosts are all different has no outlier, and two hosts are no group. */
+/* A group whose hosts all differ has no outlier, and two hosts are no group. */
 static void two_hosts_are_not_a_group(void **state)
 {
     static const int64_t spread[] = {100, 300, 500, 700, 900};
@@ -702,7 +701,7 @@ static void two_hosts_are_not_a_group(void **state)
     fleet_release(&h);
 }
 
-/* What changed in a time is not what was held; the heap that comes later is. */
+/* An allocation rate is not memory in use; the later heap is compared. */
 static void heaps_and_differences(void **state)
 {
     struct fleet h = {0};
@@ -723,7 +722,7 @@ static void heaps_and_differences(void **state)
     fleet_release(&h);
 }
 
-/* Of one host more than one figure may be far from the rest. */
+/* One host may differ in more than one figure. */
 static void one_host_exceeds_the_others_in_two_figures(void **state)
 {
     struct fleet h = {0};

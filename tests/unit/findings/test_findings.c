@@ -1,5 +1,4 @@
-/* The sentences on profiles: each rule on both sides of its threshold, the order of what is said, hostile
- * names. */
+/* Findings on profiles: each rule on both sides of its threshold, their order, hostile names. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -92,10 +91,10 @@ static struct profile *delay_profile(void)
     return profile_of((const char *const[]){"contentions", "count", "delay", "nanoseconds", NULL});
 }
 
-/* ---- what is said ---------------------------------------------------------------------------------------
+/* ---- findings -------------------------------------------------------------------------------------------
  */
 
-/* Adds what there is to say of a profile, which is freed. */
+/* Adds the findings on a profile, which is freed. */
 static void add(struct findings *w, struct profile *p, const struct finding_subject *s)
 {
     struct err err = ERR_INIT;
@@ -135,7 +134,7 @@ static void assert_said(const struct findings *w, const char *rule, const char *
 /* ---- CPU ------------------------------------------------------------------------------------------------
  */
 
-/* So many of 1000 samples have such a stack: 10 s of CPU time in 10 s. */
+/* So many of 1000 samples have this stack: 10 s of CPU time in 10 s. */
 static struct findings of_thousand(const char *stack, int64_t samples)
 {
     struct profile *p = cpu_profile();
@@ -147,7 +146,7 @@ static struct findings of_thousand(const char *stack, int64_t samples)
 static void cpu_thresholds(void **state)
 {
     (void)state;
-    /* Two standard errors above the threshold, and not. */
+    /* Two standard errors above the threshold, and less. */
     static const struct {
         const char *rule, *stack;
         int64_t below, above;
@@ -221,7 +220,7 @@ static void cpu_sentences(void **state)
     findings_release(&w);
 }
 
-/* What has a buffer is no finding, however much it is. */
+/* Buffered writes are no finding, in any amount. */
 static void cpu_exceptions(void **state)
 {
     (void)state;
@@ -242,7 +241,7 @@ static void cpu_exceptions(void **state)
     }
 }
 
-/* A share of next to nothing says nothing, nor does one of a few samples. */
+/* A share close to zero gives no finding, nor does one of a few samples. */
 static void cpu_of_few_samples(void **state)
 {
     (void)state;
@@ -328,7 +327,7 @@ static void heap(void **state)
 
 #define SERVED "net/http.HandlerFunc.ServeHTTP net/http.(*conn).serve"
 
-/* What taking profiles cost is told as that, and no function of the service has it. */
+/* The cost of taking profiles is reported as such, and no function of the service gets it. */
 static void profilers(void **state)
 {
     (void)state;
@@ -356,7 +355,7 @@ static void profilers(void **state)
     for (size_t i = 0; i < w.n; i++)
         assert_null(strstr(w.items[i].text, blame));
     findings_release(&w);
-    /* Where nothing else allocated, that is all there is to say; below a tenth it is not worth a word. */
+    /* If nothing else allocated, it is the only finding; below a tenth it is none. */
     p = heap_profile();
     add_sample(p, "runtime/pprof.StartCPUProfile net/http/pprof.Profile " SERVED,
                (const int64_t[]){2, 2000, 0, 0});
@@ -373,7 +372,7 @@ static void profilers(void **state)
     findings_release(&w);
 }
 
-/* CPU: neither a suspect nor the hottest function, nor half of a caller. */
+/* CPU: it is neither a suspect nor the hottest function nor a part of a caller. */
 static void profilers_time(void **state)
 {
     (void)state;
@@ -399,7 +398,7 @@ static void profilers_time(void **state)
                 "30 %",
                 "main.work");
     findings_release(&w);
-    /* The handler of a CPU profile sleeps meanwhile, which is no waiting of the service's. */
+    /* The handler of a CPU profile sleeps, which is not a wait of the service. */
     struct finding_subject s = one;
     s.kind = "block";
     p = delay_profile();
@@ -557,7 +556,7 @@ static void goroutine_growth(void **state)
 /* ---- the list -------------------------------------------------------------------------------------------
  */
 
-/* On several hosts: which one; the same on others in a few words; of many, the heaviest. */
+/* On several hosts, the host is named; equal findings are shortened; of many, the heaviest stay. */
 static void many_hosts(void **state)
 {
     (void)state;
@@ -582,7 +581,7 @@ static void many_hosts(void **state)
     findings_release(&w);
 }
 
-/* Every suspect there can be of one service, and the rest of the facts: no more than there is room for. */
+/* All suspects of one service and the other facts: no more than the maximum. */
 static void the_number_of_findings_is_limited(void **state)
 {
     (void)state;
@@ -612,7 +611,7 @@ static void the_number_of_findings_is_limited(void **state)
     findings_release(&w);
 }
 
-/* Both forms of one service's goroutines say it once; local files each for themselves. */
+/* Both forms of one service's goroutines give one finding; local files one each. */
 static void repeated_findings_are_merged(void **state)
 {
     (void)state;
@@ -659,7 +658,7 @@ static void hostile(void **state)
     assert_true(text_is_visible(w.items[0].file));
     assert_true(text_is_visible(w.items[0].host));
     assert_true(strlen(w.items[0].text) < 800);
-    assert_null(w.items[0].look); /* nobody looks for 20 kB */
+    assert_null(w.items[0].look); /* 20 kB are not worth a command */
     findings_release(&w);
     p = cpu_profile();
     add_cpu(p, "main.\xe2\x80\xae", 100);
@@ -700,7 +699,7 @@ static void origins_of_functions(void **state)
         assert_int_equal(functions_origin_of(str_of(rows[i].name)), rows[i].origin);
 }
 
-/* Every rule says where it comes from, and fills what its sentence leaves open. */
+/* Every rule names its source, and fills all gaps of its sentence. */
 static void table(void **state)
 {
     (void)state;
@@ -710,7 +709,7 @@ static void table(void **state)
         assert_true(r->id && r->sentence && r->evidence && r->look && r->source && r->apply);
         assert_true(*finding_topic_name(r->topic));
         assert_true(r->threshold || r->percent > 0);
-        assert_true((r->severity == FINDING_SUSPECT) == (n < 22)); /* those come first */
+        assert_true((r->severity == FINDING_SUSPECT) == (n < 22)); /* suspects are first */
         for (size_t i = 0; i < n; i++)
             assert_string_not_equal(r->id, findings_rule(i)->id);
     }

@@ -1,5 +1,4 @@
-/* Dumps of goroutines in their three forms: what is one group, what is cut, and what hostile ones may hold.
- */
+/* Dumps of goroutines in their three forms: groups, cut dumps, hostile content. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -124,7 +123,7 @@ static void grouped(void **state)
     assert_str(label->text, "{\"tenant\":\"t0\"}");
     assert_int_equal(label->count, 3);
     assert_int_equal(g->labels[label->next].count, 2);
-    /* What is the runtime's on both ends is left out. */
+    /* The runtime's frames at both ends are left out. */
     assert_int_equal(g->groups[1].n_frames, 2);
     assert_frame(g->frames[g->groups[1].frame_at], "main.take", "/src/main.go:164");
     goroutines_free(g);
@@ -206,7 +205,7 @@ static void growth_between_forms(void **state)
     goroutines_free(g);
 }
 
-/* Many groups, and more labels in one of them than are kept. */
+/* Many groups, and more labels in one of them than the maximum. */
 static void many(void **state)
 {
     (void)state;
@@ -278,7 +277,8 @@ static void other_files_are_refused(void **state)
     assert_null(g);
 }
 
-/* ---- spoiled ------------------------------------------------------------------------------------------- */
+/* ---- damaged --------------------------------------------------------------------------------------------
+ */
 
 static void try_spoiled(void *ctx, const struct spoiled *s)
 {
@@ -304,7 +304,7 @@ static void damaged_dumps_are_safe(void **state)
     spoil(proto, sizeof proto - 1, try_spoiled, NULL);
 }
 
-/* Calls `add` n times, and reads what came of it: refused with that message. */
+/* Calls `add` n times and reads the result, which is refused with that message. */
 static void refuses_many(const char *head, void (*add)(struct buf *to, unsigned i), unsigned n,
                          const char *message)
 {
@@ -350,7 +350,7 @@ static void too_large_dumps_are_refused(void **state)
     refuses_many("", add_stack_of_many, 17, "a: the stacks of the dump have more than 1000000 frames");
 }
 
-/* What a state has behind commas is read part by part, whatever is between them. */
+/* The parts of a state between commas are read one by one, with any text between them. */
 static void states_of_many_parts(void **state)
 {
     struct goroutines *g = read_one("goroutine 1 [a,, ,\t, 7 minutes ,b, 3 minutesx,]:\nmain.main()\n\n");

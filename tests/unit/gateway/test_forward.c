@@ -1,4 +1,4 @@
-/* Forwards on a direct route: what is carried, counted and told, and every way to end. */
+/* Forwards on a direct route: traffic, counts, events, and every way to end. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -202,7 +202,7 @@ static void many_at_once(void **state)
         close(far[i]);
     }
     stopped(r);
-    /* Nobody is forgotten, whenever they ended. */
+    /* Every connection is counted, whenever it ended. */
     assert_int_equal(r->n, 32);
     rig_free(r);
 }
@@ -234,7 +234,7 @@ static void stopping_ends_open_connections(void **state)
     assert_int_equal(r->n, 2);
     assert_int_equal(r->events[1].kind, FORWARD_ENDED);
     assert_int_equal(r->events[1].sent, 5);
-    /* The listener is the caller's still. */
+    /* The caller still owns the listener. */
     close(knock(r));
     close(near);
     close(far);
@@ -270,7 +270,7 @@ static void no_descriptor_left(void **state)
     int late = knock(r), later = opened_at_the_far_end(r);
     close(later);
     close(late);
-    /* Room for the caller's own socket, not for accepting it. */
+    /* A descriptor is left for the caller's own socket, not for accepting it. */
     tight = before;
     tight.rlim_cur = (rlim_t)next + 1;
     close(next);

@@ -29,14 +29,15 @@
 #define FLOOD_SIZE (64u << 20)
 #define LONG_MS 30000
 
-/* ---- the far end --------------------------------------------------------------------------------------- */
+/* ---- the remote end -------------------------------------------------------------------------------------
+ */
 
 enum manner {
-    ECHO,      /* sends back what comes, until its end */
-    GREET,     /* says "bye", shuts its half, then counts what comes */
+    ECHO,      /* sends all received bytes back, until the end */
+    GREET,     /* sends "bye", shuts its half, then counts the received bytes */
     DEAF,      /* never reads */
-    TURN_AWAY, /* says "go away" once something came, and closes without reading it */
-    FLOOD,     /* sends more than fits anywhere without reading, then resets the connection */
+    TURN_AWAY, /* sends "go away" after the first bytes, and closes without reading them */
+    FLOOD,     /* sends more than any buffer takes without reading, then resets the connection */
 };
 
 /* A server on 127.0.0.1 with a thread for each connection. */
@@ -75,7 +76,7 @@ static void greet(struct server *s, int fd)
         atomic_fetch_add(&s->got, (size_t)n);
 }
 
-/* Sends as much as is taken within a while, then resets. */
+/* Sends as much as is accepted within a while, then resets. */
 static void flood(int fd)
 {
     static const char chunk[8192];
@@ -105,7 +106,7 @@ static void *serve(void *ctx)
     case FLOOD:
         flood(c->fd);
         break;
-    case TURN_AWAY: /* closing with something unread is a reset */
+    case TURN_AWAY: /* closing with unread bytes is a reset */
         fd_wait(c->fd, POLLIN, clock_deadline(5000), -1, NULL);
         fd_write_all(c->fd, "go away", strlen("go away"), NULL);
         break;
@@ -176,7 +177,8 @@ static unsigned closed_port(void)
     return port;
 }
 
-/* ---- our end ------------------------------------------------------------------------------------------- */
+/* ---- the local end --------------------------------------------------------------------------------------
+ */
 
 static struct gateway *opened_with(const struct gateway_options *options)
 {
@@ -184,7 +186,7 @@ static struct gateway *opened_with(const struct gateway_options *options)
     struct err err = ERR_INIT;
     struct route route = {.direct = true, .address = strdup("127.0.0.1")};
     ok(gateway_open(&route, options, &gw, &err), &err);
-    /* It is the gateway's. */
+    /* The gateway owns it. */
     assert_null(route.address);
     return gw;
 }
@@ -236,7 +238,7 @@ static void send_text(int fd, const char *text)
     ok(fd_write_all(fd, text, strlen(text), &err), &err);
 }
 
-/* Exactly this text comes next. */
+/* Exactly this text arrives next. */
 static void receives(int fd, const char *text)
 {
     char got[100] = "";
@@ -258,7 +260,7 @@ static void ends(int fd)
     assert_int_equal(read(fd, &c, 1), 0);
 }
 
-/* Says something, hears it, says that this was all, and hears the end. */
+/* Sends and receives a text, closes its half, and receives the end. */
 static void converses(int fd)
 {
     send_text(fd, "hello");
@@ -291,7 +293,7 @@ static void *send_much(void *ctx)
     return NULL;
 }
 
-/* Eight megabytes there and back at once, all of them as they were. */
+/* Eight megabytes in both directions at once, unchanged. */
 static void carries_much(int fd)
 {
     pthread_t thread;
@@ -323,7 +325,8 @@ static void waits_without_spinning(void)
     assert_in_range(busy_within(500), 0, 200);
 }
 
-/* ---- carrying ------------------------------------------------------------------------------------------ */
+/* ---- traffic --------------------------------------------------------------------------------------------
+ */
 
 static void a_dialled_connection(void **state)
 {
@@ -421,7 +424,8 @@ static void localhost_is_the_address(void **state)
     server_free(s);
 }
 
-/* ---- what cannot be carried ---------------------------------------------------------------------------- */
+/* ---- failures -------------------------------------------------------------------------------------------
+ */
 
 static void a_refused_port(void **state)
 {
@@ -443,7 +447,7 @@ static void a_refused_port(void **state)
     gateway_close(gw);
 }
 
-/* A port whose queue of connections is full, so that more of them get no answer. */
+/* A port with a full queue of connections, so that further ones get no answer. */
 static void a_silent_port(void **state)
 {
     (void)state;
@@ -502,7 +506,7 @@ static void a_reset_reaches_the_client(void **state)
     struct err err = ERR_INIT;
     static char chunk[65536];
     int fd = connected(l);
-    /* Takes nothing until the far end has given up: then some of it is lost for good. */
+    /* Reads nothing until the remote end has given up: then some of it is lost. */
     waits_without_spinning();
     size_t got = 0;
     for (ssize_t n; (n = read(fd, chunk, sizeof chunk)) > 0;)
@@ -514,7 +518,7 @@ static void a_reset_reaches_the_client(void **state)
     server_free(s);
 }
 
-/* What a service says before it closes is its reason: it is read although it listens no more. */
+/* A service's last text before it closes is the reason: it is read even after the reset. */
 static void bytes_before_the_close_are_read(void **state)
 {
     (void)state;
@@ -536,7 +540,8 @@ static void bytes_before_the_close_are_read(void **state)
     server_free(s);
 }
 
-/* ---- the listener's privacy ---------------------------------------------------------------------------- */
+/* ---- access to listeners --------------------------------------------------------------------------------
+ */
 
 static void a_process_of_another_user_is_refused(void **state)
 {
@@ -553,7 +558,7 @@ static void a_process_of_another_user_is_refused(void **state)
         if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) < 0)
             _exit(2);
         (void)!send(fd, "x", 1, MSG_NOSIGNAL);
-        /* A reset, when the byte came first, or just the end. */
+        /* A reset if the byte arrived first, or just the end. */
         _exit(read(fd, &c, 1) <= 0 ? 0 : 1);
     }
     int status = -1;
@@ -591,7 +596,8 @@ static void sockets_are_private_and_removed(void **state)
     unsetenv("XDG_RUNTIME_DIR");
 }
 
-/* The first place that exists, leaves room for a socket's path and means the same to a shell. */
+/* The first directory that exists, has space for a socket's path, and contains no special character of a
+ * shell. */
 static void a_directory_for_sockets_is_chosen(void **state)
 {
     struct err err = ERR_INIT;
@@ -618,7 +624,7 @@ static void a_directory_for_sockets_is_chosen(void **state)
     ok(unix_socket_directory(LISTENER_ROOM, &dir, &err), &err);
     assert_null(strchr(dir, '%'));
     free(odd);
-    /* One byte more than there is room for. */
+    /* One byte more than the maximum. */
     setenv("XDG_RUNTIME_DIR", *state, 1);
     unsetenv("TMPDIR");
     size_t room = sizeof((struct sockaddr_un *)0)->sun_path - strlen(dir);
@@ -665,7 +671,7 @@ static void *listen_beside(void *ctx)
     return NULL;
 }
 
-/* Services of one host listen from threads of their own. */
+/* The services of one host listen from threads of their own. */
 static void many_listeners_at_once(void **state)
 {
     (void)state;
@@ -691,9 +697,10 @@ static void many_listeners_at_once(void **state)
     server_free(s);
 }
 
-/* ---- the end, and waiting for it ----------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------------------
+ */
 
-/* Fills a connection until nothing more is taken. */
+/* Fills a connection until it accepts no more. */
 static void stuff(int fd)
 {
     static const char chunk[65536];
@@ -735,7 +742,7 @@ static void a_remote_end_that_does_not_read_causes_no_spinning(void **state)
     waits_without_spinning();
     stuff(fd);
     waits_without_spinning();
-    /* Nobody is here any more, and there is still something to be sent. */
+    /* Both ends are closed, and there are still bytes to send. */
     fd_close(&fd);
     waits_without_spinning();
     gateway_close(gw);
@@ -757,7 +764,7 @@ static void a_local_end_that_does_not_read_causes_no_spinning(void **state)
     server_free(s);
 }
 
-/* With no descriptor left a connection waits, the thread does too, and both go on once there is one. */
+/* Without a free descriptor a connection waits without load, and goes on once there is one. */
 static void no_descriptor_left(void **state)
 {
     (void)state;
@@ -765,7 +772,7 @@ static void no_descriptor_left(void **state)
     struct gateway *gw = opened();
     struct gateway_listener *l = listening(gw, s->port);
     converses(connected(l));
-    /* Until what that left behind is closed. */
+    /* Until the remains of that connection are closed. */
     for (int i = 0; i < 100; i++)
         fd_wait(-1, 0, clock_deadline(2), -1, NULL);
     struct rlimit before, tight;

@@ -1,5 +1,5 @@
-/* The steps of opening a route, as far as they go without an SSH server: which are told, in which order, and
- * that the last one carries the error. */
+/* The steps of opening a route, without an SSH server: which are reported, in which order, and that the
+ * last one has the error. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -19,7 +19,8 @@
 
 #define LONG_MS 30000
 
-/* ---- who is told --------------------------------------------------------------------------------------- */
+/* ---- observer -------------------------------------------------------------------------------------------
+ */
 
 struct told {
     struct gateway_step steps[8];
@@ -49,7 +50,8 @@ static void is_step(const struct told *t, size_t i, enum gateway_step_kind kind,
     assert_int_equal(t->steps[i].failure != NULL, i + 1 == t->n);
 }
 
-/* ---- where it leads ------------------------------------------------------------------------------------ */
+/* ---- destinations ---------------------------------------------------------------------------------------
+ */
 
 /* A socket on 127.0.0.1 that listens, or only holds the port. */
 static int bound(bool listens, unsigned *port)
@@ -66,7 +68,7 @@ static int bound(bool listens, unsigned *port)
     return fd;
 }
 
-/* Says something that is not SSH to the first that connects, and hangs up. */
+/* Sends bytes that are not SSH to the first connection, and closes it. */
 static void *greet(void *ctx)
 {
     int fd = fd_accept(*(int *)ctx);
@@ -156,7 +158,7 @@ static void a_port_without_ssh_is_a_step(void **state)
     free(msg);
 }
 
-/* The look-up comes before the handshake, and is a matter of the host key. */
+/* The search of known hosts precedes the handshake, as a part of the host key's step. */
 static void known_hosts_that_cannot_be_read(void **state)
 {
     unsigned port = 0;
@@ -214,7 +216,7 @@ static void peers(void **state)
         &err);
     ok(fd, &err);
     assert_string_equal(connect_ip(fd, peer), "127.0.0.1");
-    /* What leads through another hop has none. */
+    /* A hop behind another one has no step of its own. */
     ok(fd_socketpair(pair, &err), &err);
     assert_string_equal(connect_ip(pair[0], peer), "");
     assert_string_equal(connect_ip(listener, peer), "");

@@ -1,4 +1,4 @@
-/* Unix sockets as destinations, reached directly: missing, with paths of every length. */
+/* Unix sockets as destinations of a direct route: missing ones, and paths of every length. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -57,7 +57,7 @@ static int accepted(int listener)
     return fd;
 }
 
-/* What one end says, the other hears, and then that this was all. */
+/* One end sends, the other one receives it and then the end. */
 static void says(int from, int to, const char *text)
 {
     char got[100] = "";
@@ -89,7 +89,7 @@ static void a_socket_is_dialled(void **state)
     int listener = far_end(path), fd = -1;
     ok(gateway_dial(gw, &to, &fd, &err), &err);
     converse(fd, accepted(listener));
-    /* Host and port say nothing then, not even that they are ours. */
+    /* Host and port are not printed, because they mean nothing. */
     to = (struct destination){.host = "localhost", .port = 1, .unix_path = path};
     ok(gateway_dial(gw, &to, &fd, &err), &err);
     converse(fd, accepted(listener));
@@ -106,7 +106,7 @@ static void a_remote_socket_can_be_listened_for(void **state)
     struct err err = ERR_INIT;
     int listener = far_end(path);
     ok(gateway_listen(gw, &(struct destination){.unix_path = path}, &l, &err), &err);
-    /* The path may go. */
+    /* The file may be removed. */
     memset(path, 'x', strlen(path));
     free(path);
     for (int i = 0; i < 2; i++) {
@@ -138,7 +138,7 @@ static void a_missing_socket(void **state)
     not_dialled(path, msg);
     free(path);
     free(msg);
-    /* One that is left over from a process that ended. */
+    /* A socket of a process that ended. */
     path = text_of("%s/left.sock", (char *)*state);
     msg = text_of("%s: cannot connect: Connection refused", path);
     int listener = far_end(path);

@@ -1,5 +1,4 @@
-/* Addresses to listen on: what is understood, what is refused, and what sockets do to files that are there.
- */
+/* Addresses to listen on: accepted and refused ones, and existing files at a socket's path. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -16,7 +15,8 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-/* ---- words --------------------------------------------------------------------------------------------- */
+/* ---- parsing --------------------------------------------------------------------------------------------
+ */
 
 static void reads(const char *text, const char *name, const char *reach, bool private)
 {
@@ -94,7 +94,7 @@ static void refused_addresses_have_hints(void **state)
     assert_int_equal(strlen(a.path), sizeof a.path - 1);
 }
 
-/* Whatever becomes of it, what is accepted can be said and read again. */
+/* Any accepted address can be printed and parsed again. */
 static void take_spoiled(void *ctx, const struct spoiled *s)
 {
     struct local_address a, again;
@@ -171,7 +171,7 @@ static void a_port(void **state)
     assert_memory_equal(from, "127.0.0.1:", 10);
     close(fd);
     close(accepted);
-    /* Ours again at once, though a connection of its still lingers. */
+    /* The port can be bound again at once, although one of its connections lingers. */
     struct local_address again = l.address;
     local_release(&l);
     local_release(&l);
@@ -208,7 +208,7 @@ static void an_abandoned_socket_is_replaced(void **state)
     assert_true(file_exists(path));
     struct local_listener l = listening(text);
     close(connected_to(path));
-    /* What is another's stays. */
+    /* Other files stay. */
     local_release(&old);
     close(connected_to(path));
     local_release(&l);
@@ -226,7 +226,7 @@ static void other_files_are_not_replaced(void **state)
     struct buf b = scratch_read(path);
     assert_string_equal(buf_str(&b), "mine");
     buf_release(&b);
-    /* Nor is one behind a link looked at. */
+    /* Nor is the target of a link examined. */
     char *link = file_join(*state, "link");
     assert_int_equal(symlink(path, link), 0);
     snprintf(a.path, sizeof a.path, "%s", link);

@@ -68,14 +68,14 @@ static void fill(struct login_queues *queues, const char *address, int n)
         ok(login_queue_enter(queues, address, -1, &err), &err);
 }
 
-/* Whether one more is let in at once; then it is inside. */
+/* Whether one more login is admitted at once; it then holds a place. */
 static bool is_full(struct login_queues *queues, const char *address)
 {
     int stop[2] = {-1, -1};
     struct err err = ERR_INIT;
     ok(fd_pipe(stop, &err), &err);
     fd_close(&stop[1]);
-    /* Cancelled already: whoever has to wait comes back at once. */
+    /* Cancelled already, so a caller that would have to wait returns at once. */
     int rc = login_queue_enter(queues, address, stop[0], &err);
     if (rc < 0)
         assert_int_equal(err.kind, ERR_CANCELLED);
@@ -90,7 +90,7 @@ static void each_address_has_its_own_queue(void **state)
     fill(queues, "a port 22", PLACES);
     assert_true(is_full(queues, "a port 22"));
     assert_false(is_full(queues, "b port 22"));
-    /* Whoever gave up waiting holds nothing. */
+    /* A caller that gave up waiting holds no place. */
     login_queue_leave(queues, "a port 22", false);
     assert_false(is_full(queues, "a port 22"));
     assert_true(is_full(queues, "a port 22"));

@@ -1,4 +1,4 @@
-/* The parts of a hand-off that ask nobody: what may go where, text made inert, paths. */
+/* The parts of a hand-off without requests: decisions on plain text, escaping, paths. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -16,7 +16,8 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-/* ---- what may go where --------------------------------------------------------------------------------- */
+/* ---- decisions on plain text ----------------------------------------------------------------------------
+ */
 
 #define NEW .existing = false
 #define OLD .existing = true
@@ -28,11 +29,11 @@ static void who_can_read_decides_about_plain_text(void **state)
         struct facts facts;
         bool goes, needs_note;
     } rows[] = {
-        /* Encrypted goes anywhere. */
+        /* An encrypted bundle may go anywhere. */
         {{READERS_ANYONE, NEW, .encrypted = true}, true, true},
         {{READERS_UNKNOWN, OLD, .encrypted = true}, true, true},
         {{READERS_ANYONE, OLD, .confidential = true, .encrypted = true}, true, false},
-        /* Plain text goes to members alone, and on an issue that exists only if that is confidential. */
+        /* Plain text may only go to members, and on an existing issue only if that is confidential. */
         {{READERS_TEAM, NEW}, true, true},
         {{READERS_TEAM, OLD}, false, true},
         {{READERS_TEAM, OLD, .confidential = true}, true, false},
@@ -42,7 +43,7 @@ static void who_can_read_decides_about_plain_text(void **state)
         {{READERS_ANYONE, OLD, .confidential = true}, false, false},
         {{READERS_UNKNOWN, NEW}, false, true},
         {{READERS_UNKNOWN, OLD, .confidential = true}, false, false},
-        /* Unless the user says that he knows. */
+        /* Unless the user confirms it. */
         {{READERS_ANYONE, NEW, .plaintext_i_know = true}, true, true},
         {{READERS_UNKNOWN, OLD, .plaintext_i_know = true}, true, true},
     };
@@ -74,7 +75,8 @@ static void refusals_have_reasons(void **state)
     contains(err.hint, "--plaintext-i-know");
 }
 
-/* ---- text made inert ----------------------------------------------------------------------------------- */
+/* ---- escaping -------------------------------------------------------------------------------------------
+ */
 
 typedef void escape_fn(struct buf *out, const char *text);
 
@@ -109,7 +111,7 @@ static void plain(void **state)
     becomes(escape_plain, "a\nb\n", "\n  a\n  b\n");
 }
 
-/* Whatever a host says: no line begins with a slash, no fence or block is closed before its end. */
+/* For any text of a host: no line begins with a slash, no fence or block is closed before its end. */
 static void holds(const char *block, const char *begin, const char *end)
 {
     size_t n = strlen(block), e = strlen(end);
@@ -141,7 +143,7 @@ static void any_bytes_are_escaped_safely(void **state)
         memcpy(closing + fence, "\n", 2);
         holds(buf_str(&md), "\n```", closing);
         closing[fence] = '\0';
-        /* The fence stands twice: where it opens and where it closes. */
+        /* The fence occurs twice: at the opening and the closing. */
         const char *second = strstr(buf_str(&md) + 1 + fence, closing);
         assert_ptr_equal(second, buf_str(&md) + md.len - fence - 1);
         escape_redmine(&tx, text);
@@ -175,7 +177,7 @@ static int collect(void *ctx, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-/* Byte by byte, which any other cut is made of. */
+/* Byte by byte, which covers any other split. */
 static int content_of(const char *p, size_t n, struct buf *out, struct err *err)
 {
     struct content c = {.take = collect, .ctx = out};
@@ -247,7 +249,8 @@ static void encoding(void **state)
     buf_release(&b);
 }
 
-/* ---- what has left ------------------------------------------------------------------------------------- */
+/* ---- data that left -------------------------------------------------------------------------------------
+ */
 
 static void the_data_that_left_is_reported(void **state)
 {

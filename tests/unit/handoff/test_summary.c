@@ -1,5 +1,4 @@
-/* What a note on an issue says of a bundle: every line whole, and where not all of them have room, a word of
- * it. */
+/* The summary of a bundle in an issue's note: whole lines only, and a mark if it was cut. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -19,10 +18,10 @@
 
 /* What there is to say of a bundle. */
 struct told {
-    size_t services, verdicts; /* of one host that could be reached; verdicts of its first service */
-    size_t failed;             /* hosts that could not */
+    size_t services, verdicts; /* services of the reachable host; verdicts of its first service */
+    size_t failed;             /* unreachable hosts */
     const char *reason;
-    const char *down; /* why there was no more of the one that could be reached */
+    const char *down; /* why the reachable host has no more */
 };
 
 static char *a_bundle(const char *dir, const struct told *t)
@@ -117,7 +116,7 @@ static void a_long_summary_is_cut(void **state)
     free(s);
 }
 
-/* Kinds that came in several forms are told apart, and a finding of two services stands there once. */
+/* Kinds in several forms are distinguished, and a finding on two services is listed once. */
 static void repeated_lines_are_merged(void **state)
 {
     (void)state;

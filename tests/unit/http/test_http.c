@@ -55,7 +55,7 @@ static void origins(void **state)
         assert_false(url_origin_same(others[i][0], others[i][1]));
 }
 
-/* Where a stored file may be fetched from when the tracker says so. */
+/* The tracker may redirect a stored file's download to these places. */
 static void redirects_to_plain_http_are_refused_except_on_loopback(void **state)
 {
     (void)state;
@@ -130,7 +130,7 @@ static void headers_are_wiped(void **state)
     http_free(h);
     curl_global_cleanup();
     assert_int_equal(freed_with_token, 0);
-    /* The watch itself: a list that is freed as it is does show. */
+    /* The check itself: a list that is freed without wiping is detected. */
     assert_int_equal(
         curl_global_init_mem(CURL_GLOBAL_DEFAULT, malloc, watching_free, realloc, plain_strdup, calloc),
         CURLE_OK);
@@ -142,7 +142,7 @@ static void headers_are_wiped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(headers_are_wiped), /* first: libcurl takes its allocator once */
+        cmocka_unit_test(headers_are_wiped), /* first, because libcurl takes its allocator once */
         cmocka_unit_test(tokens_go_over_tls),
         cmocka_unit_test(origins),
         cmocka_unit_test(redirects_to_plain_http_are_refused_except_on_loopback),

@@ -1,4 +1,4 @@
-/* Labels, exclusions, samples, limits, and names that are one machine. */
+/* Labels, exclusions, samples, limits, and names of one machine. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -195,7 +195,7 @@ static void a_limit_refuses(void **state)
     selects((struct asked){.groups = "storage", .max_hosts = 1, .exclude = "file-[02-06]"}, "file-01");
 }
 
-/* Which hosts a sample of three has, as bits; in order, each once. */
+/* The hosts in a sample of three, as bits; in order, each once. */
 static unsigned sample_once(struct inventory *inv)
 {
     struct targets t = {0};
@@ -215,7 +215,7 @@ static unsigned sample_once(struct inventory *inv)
     return taken;
 }
 
-/* That one of the six is never taken, or that all samples are one, would happen once in 2 to the 100th. */
+/* By chance one of the six is never taken, or all samples are equal, only once in 2 to the 100th. */
 static void a_sample_is_random(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* The inventory file: what is read, how it is refused, where it is looked for. */
+/* The inventory file: valid and invalid content, and the places where it is searched. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -256,7 +256,7 @@ static void yaml_is_refused(void **state)
 
 #define COLUMNS_HINT "the keys of one mapping stand in one column, and so do the items of one list"
 
-/* libyaml's words are explained, and the line is shown. */
+/* libyaml's messages are explained, and the line is shown. */
 static void syntax_is_explained(void **state)
 {
     (void)state;
@@ -283,7 +283,7 @@ static void syntax_is_explained(void **state)
             "put quotes around the value");
 }
 
-/* `port:` in the column of the services' names is one mistake with one meaning. */
+/* `port:` in the column of the services' names is one mistake with one message. */
 static void a_setting_in_the_column_of_names(void **state)
 {
     (void)state;
@@ -295,12 +295,12 @@ static void a_setting_in_the_column_of_names(void **state)
     refuses("version: 1\nhosts:\n  a:\n  address: b\n  services: []\n",
             "inv.yaml:4:3: \"address\" is a setting, but stands in the column of the hosts' names",
             "indent it below the name of its host:\nhosts:\n  NAME:\n    address: ...");
-    /* A service may be called like a setting. */
+    /* A service may have the name of a setting. */
     inventory_free(
         parse("version: 1\nservices: { port: { port: 1 } }\nhosts: { ssh: { services: [port] } }\n"));
 }
 
-/* A list in the place of a mapping: the lines it should be, with the file's own name. */
+/* A list in place of a mapping: the hint has the correct lines, with the file's own name. */
 static void lists_instead_of_mappings_are_explained(void **state)
 {
     (void)state;
@@ -321,7 +321,7 @@ static void lists_instead_of_mappings_are_explained(void **state)
             "names, without \"- \":\ngroups:\n  storage: [HOST, HOST]");
 }
 
-/* All mistakes of the text, a line each, must be these. */
+/* These are all mistakes of the text, a line each. */
 static void has_mistakes(const char *text, const char *expected)
 {
     struct inventory *inv = NULL;
@@ -410,7 +410,7 @@ static void top_level_keys_are_checked(void **state)
     refuses("version: 1\ngroups: x\n", "inv.yaml:2:9: groups must be a mapping of groups", "");
 }
 
-/* What is refused of one service, `column` counting within its settings. */
+/* The refusal of one service, `column` counting within its settings. */
 static void service_refuses(const char *settings, size_t column, const char *message, const char *hint)
 {
     char text[512], expected[512];
@@ -587,7 +587,7 @@ static void two_secrets_are_refused(void **state)
         }
 }
 
-/* What would be a secret is shown by no message. */
+/* No message shows a text that would be a secret. */
 static void secrets_themselves_are_refused(void **state)
 {
     (void)state;
@@ -614,7 +614,7 @@ static void secrets_themselves_are_refused(void **state)
     }
 }
 
-/* What is refused of one host. */
+/* The refusal of one host. */
 static void host_refuses(const char *settings, size_t column, const char *message, const char *hint)
 {
     char text[512], expected[512];
@@ -798,7 +798,7 @@ static void ten_thousand_hosts(void **state)
     print_message("10,000 hosts, %zu bytes: %lld ms\n", text.len, (long long)took);
     inventory_hosts(inv, &n);
     assert_int_equal(n, 10000);
-    /* Far above what it takes, far below what anything quadratic would; sanitizers and a busy machine too. */
+    /* Far more than needed, far less than quadratic time; also for sanitizers and on a busy machine. */
     assert_in_range(took, 0, 3000);
     inventory_free(inv);
     buf_release(&text);
@@ -836,8 +836,8 @@ static void too_large(void **state)
     free(text);
 }
 
-/* Short pieces that take the most memory for a byte of the file. The message names the place that was too
- * much: it lies on the second line, within the file. */
+/* Short pieces that take the most memory for each byte of the file. The message names the place where the
+ * limit was exceeded, on the second line. */
 static void too_much_memory(void **state)
 {
     (void)state;
@@ -867,7 +867,7 @@ static void too_much_memory(void **state)
     }
 }
 
-/* The table that finds repeated keys counts too. The tree without it is small enough. */
+/* The table that finds repeated keys counts too. The tree alone is small enough. */
 static void too_many_keys(void **state)
 {
     (void)state;
@@ -948,7 +948,7 @@ static void load_checks_the_file(void **state)
         assert_string_equal(err.hint, expected);
     }
     assert_int_equal(chmod(path, 0644), 0);
-    /* Only root can give a file away. */
+    /* Only root can change a file's owner. */
     if (geteuid() == 0) {
         assert_int_equal(chown(path, 12345, (gid_t)-1), 0);
         assert_int_equal(inventory_load(path, NULL, &inv, &err), -1);

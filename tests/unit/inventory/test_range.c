@@ -99,7 +99,7 @@ static void long_name(void **state)
     refuses(text, "a name is longer than 1024 bytes");
 }
 
-/* Whatever is cut or flipped, it must neither crash nor yield more than was allowed. */
+/* Any cut or flipped range must neither crash nor yield more names than allowed. */
 static void expand_spoiled(void *ctx, const struct spoiled *s)
 {
     (void)ctx;

@@ -1,4 +1,4 @@
-/* From what the user asked for to targets. */
+/* From the user's selection to targets. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -92,7 +92,7 @@ static void refuses(struct inventory *inv, struct asked asked, const char *messa
     targets_release(&t);
 }
 
-/* Shorthands: what stands in `struct asked`. */
+/* Shorthands for members of `struct asked`. */
 #define HOSTS(...)                                                                                           \
     (struct asked)                                                                                           \
     {                                                                                                        \
@@ -160,7 +160,7 @@ static void a_port_makes_a_service(void **state)
     assert_string_equal(t.items[0].host->name, "db.example");
     assert_string_equal(t.items[0].host->address, "ops@db.example");
     assert_false(t.items[0].host->direct);
-    /* Asked for again, it is the same; and it does not become a host of the file. */
+    /* Selecting it again gives the same, and does not add it to the inventory. */
     assert_int_equal(run(inv, &WITH_PORT(8080, "ops@db.example"), &t, NULL), 0);
     assert_int_equal(t.n, 2);
     assert_ptr_equal(t.items[1].host, t.items[0].host);
@@ -215,7 +215,7 @@ static void a_socket_makes_a_service(void **state)
     inventory_free(inv);
 }
 
-/* Equal descriptions mean one service, others get a name of their own. The inventory's names are taken. */
+/* Equal descriptions are one service, others get names of their own, which avoid the inventory's. */
 static void names_of_adhoc_services_are_unique(void **state)
 {
     (void)state;
@@ -373,7 +373,7 @@ static void unknown_names(void **state)
     inventory_free(inv);
 }
 
-/* The name is where the profiles go. */
+/* The name is a directory of the bundle. */
 static void two_hosts_of_one_name(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* The inventory's trackers, teams and self: what is read, and how it is refused. */
+/* The inventory's trackers, teams and self: valid and invalid settings. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

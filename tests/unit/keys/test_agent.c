@@ -82,7 +82,7 @@ static void unusual_answers_are_handled(void **state)
     struct buf b = listing(4, 3);
     no_list(b.data, b.len, cut);
     buf_release(&b);
-    /* A flood of keys is bounded. */
+    /* The number of keys is limited. */
     struct agent a = {.fd = -1};
     b = listing(1000, 1000);
     ok(agent_parse_keys(&a, b.data, b.len, NULL), NULL);
@@ -109,7 +109,7 @@ static void cut_and_flipped(void **state)
     buf_release(&b);
 }
 
-/* Has an agent sign that answers with these bytes, whatever it is asked. */
+/* Signs with an agent that answers every request with these bytes. */
 static int sign_answered_as(const char *algorithm, const char *p, size_t n, struct ssh_blob *ret,
                             struct err *err)
 {
@@ -146,7 +146,7 @@ static int sign_with(struct agent *a, size_t key, const struct ssh_blob *data, i
     return agent_sign(a, &request, ret, err);
 }
 
-/* Old agents, and some that are not OpenSSH's, do not know the flags. */
+/* Old agents, and some other implementations, ignore the flags. */
 static void an_agent_that_signs_with_sha1(void **state)
 {
     (void)state;
@@ -190,7 +190,7 @@ static void signatures_cut_and_flipped(void **state)
 
 /* ---- a real one ---------------------------------------------------------------------------------------- */
 
-/* The agent of the test that runs; it ends with it, whatever comes of the test. */
+/* The agent of the running test; it ends with the test, even a failed one. */
 static struct {
     char *socket;
     pid_t pid;
@@ -205,7 +205,7 @@ static int real_setup(void **state)
     const char *argv[] = {"ssh-agent", "-D", "-a", real.socket, NULL};
     if (proc_start(argv, (int[]){-1, -1, -1}, &real.pid, &err) < 0)
         return -1;
-    /* The socket is there before the agent listens on it. */
+    /* The socket exists before the agent listens on it. */
     struct agent a;
     int rc = -1;
     for (int i = 0; i < 4000 && rc < 0; i++) {
@@ -300,7 +300,7 @@ static void a_real_agent_refuses(void **state)
 
 /* ---- those that misbehave ------------------------------------------------------------------------------ */
 
-/* A socket that behaves like an agent as far as `script` says. */
+/* A socket that behaves like an agent up to the end of `script`. */
 struct rogue {
     char *path;
     int listener, connection;
@@ -389,7 +389,7 @@ static void *answer_once(void *ctx)
     return NULL;
 }
 
-/* What it answers too late must not be taken for the answer to the next question. */
+/* A late answer must not be taken for the answer to the next question. */
 static void late_answers_are_discarded(void **state)
 {
     struct rogue r = rogue_start(*state);

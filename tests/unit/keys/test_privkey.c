@@ -1,5 +1,4 @@
-/* Private keys and certificates as ssh-keygen writes them: opened, their public half, their signatures,
- * spoiled. */
+/* Private keys and certificates of ssh-keygen: opened, their public keys, their signatures, damaged. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -50,7 +49,7 @@ static struct privkey *opened(const char *path, const char *passphrase, struct e
     return k;
 }
 
-/* Whether it is the public half of the file beside it. */
+/* Whether it is the public key of the file beside it. */
 static void same_public(const struct privkey *k, const char *path)
 {
     struct ssh_blob mine = {0}, theirs = {0};
@@ -101,8 +100,8 @@ static void passphrases(void **state)
     }
 }
 
-/* OpenSSH's own form: every cipher it offers for it, other numbers of rounds, a passphrase that is longer
- * than a block of the hash and not ASCII. */
+/* OpenSSH's own format: every cipher, other numbers of rounds, a passphrase that is longer than a block of
+ * the hash and not ASCII. */
 static void ciphers(void **state)
 {
     static const struct {
@@ -131,7 +130,8 @@ static void ciphers(void **state)
     }
 }
 
-/* Signatures are judged by sshd in 41-auth.bats; here their form, and that the name chooses the hash. */
+/* sshd verifies signatures in 41-auth.bats; here only their format is checked, and that the name
+ * determines the hash. */
 static void signatures(void **state)
 {
     static const char *const names[] = {"rsa-sha2-512", "rsa-sha2-256", "ssh-rsa"};

@@ -1,4 +1,4 @@
-/* SSH's data types, base64, fingerprints, and the look at private key files, with keys made by ssh-keygen. */
+/* SSH's data types, base64, fingerprints, and the inspection of private key files made by ssh-keygen. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -159,7 +159,7 @@ struct made {
     const char *options[14];
     const char *type; /* as the file shows it */
     bool encrypted;
-    bool hidden; /* the file does not show its public half */
+    bool hidden; /* the file does not show its public key */
 };
 
 static const struct made keys[] = {
@@ -180,7 +180,7 @@ static const struct made keys[] = {
     {"pkcs8-secret", {"-t", "ecdsa", "-N", "secret", "-m", "PKCS8"}, "", true, true},
 };
 
-/* The .pub tells what the file hides. */
+/* The .pub file has the hidden public key. */
 static void inspect_both_ways(const char *path, const struct made *made)
 {
     struct keyfile with = {0}, without = {0};
@@ -244,7 +244,7 @@ static void an_invalid_public_key_file_is_ignored(void **state)
     free(pub);
 }
 
-/* What ssh takes for the public half of a key that an agent holds. */
+/* What ssh takes for the public key of a key in an agent. */
 static void a_public_key_file(void **state)
 {
     static const struct {
@@ -327,7 +327,7 @@ static void other_blobs_are_not_keys(void **state)
            "this is not base64");
     no_key("-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n",
            "not an OpenSSH private key");
-    /* "openssh-key-v1" and its NUL, and nothing more */
+    /* "openssh-key-v1" with its NUL only */
     no_key("-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEA\n-----END OPENSSH PRIVATE KEY-----\n",
            "the OpenSSH private key is damaged");
     struct keyfile k = {0};

@@ -1,4 +1,4 @@
-/* Which profiles of a bundle are compared, whatever the page has room for. */
+/* The comparison of a bundle's profiles, independent of the page's limit. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -68,7 +68,7 @@ static void draw(struct page_builder *d, size_t i, struct profile *p)
     "{\"name\":\"" host "\",\"against\":" against ",\"services\":[{\"name\":\"gitaly\",\"items\":[{"         \
     "\"kind\":\"cpu\",\"status\":\"ok\",\"file\":\"" host "/cpu\",\"profile\":{}}]}]}"
 
-/* Who comes last has nothing of the page, yet is one of the healthy; who cannot be read is counted. */
+/* The last host is not on the full page, but counts as healthy; an unreadable one is counted. */
 static void a_full_page_has_both_sides(void **state)
 {
     static const char manifest[] =
@@ -99,7 +99,7 @@ static void a_full_page_has_both_sides(void **state)
 #define HEAP_OF(pair)                                                                                        \
     "{\"kind\":\"heap\",\"status\":\"ok\",\"pair\":" pair ",\"file\":\"" pair "\",\"profile\":{}}"
 
-/* The first of two that failed, and was fetched when the run went on, is the later one. */
+/* The first of a pair failed and was fetched by resume, so it is the later one now. */
 static void a_pair_is_put_in_order(void **state)
 {
     static const char manifest[] =
@@ -125,7 +125,7 @@ static void a_pair_is_put_in_order(void **state)
     }
 }
 
-/* Of a manifest that somebody else made. */
+/* A manifest of another program. */
 static void text_dumps_of_two_snapshots_are_reported(void **state)
 {
     static const char manifest[] =
@@ -185,7 +185,7 @@ static void a_copy_leaves_out_a_file_that_kills_the_child(void **state)
     int fd = fileno(spool);
     assert_int_equal(write(fd, "before", 6), 6);
     ok(page_build_copy(&coming, fd, &err), &err);
-    /* What stood in front of the page is there, and one page behind it. */
+    /* The bytes before the page are there, followed by one page. */
     assert_int_equal(pread(fd, text, 6, 0), 6);
     assert_string_equal(text, "before");
     off_t size = lseek(fd, 0, SEEK_END);

@@ -1,4 +1,4 @@
-/* Call trees and the page: sums whatever is folded, JSON that parses whatever the names are. */
+/* Call trees and the page: sums under folding, valid JSON for all names. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,7 +55,7 @@ static uint32_t function(struct profile *p, const char *name, const char *file)
     return (uint32_t)p->n_functions - 1;
 }
 
-/* A place where those functions are, the innermost first. */
+/* A location with these functions, the innermost first. */
 static uint32_t location(struct profile *p, const uint32_t *functions, uint32_t n)
 {
     struct err err = ERR_INIT;
@@ -108,7 +108,8 @@ static uint64_t profile_sum(const struct profile *p, size_t type)
 /* ---- call trees ------------------------------------------------------------------------------------------
  */
 
-/* Sums, preorder, and references that lie within. Returns how many nodes were folded into. */
+/* Checks sums, preorder, and references within the tree. Returns the number of nodes that others were
+ * folded into. */
 static size_t expect_tree(const struct profile *p, const struct flame *f, size_t most)
 {
     size_t smaller = 0;
@@ -131,7 +132,7 @@ static size_t expect_tree(const struct profile *p, const struct flame *f, size_t
     return smaller;
 }
 
-/* Of the default type, with all that it calls. */
+/* The default type, with all its callees. */
 static int64_t weight(const struct flame *f, size_t node)
 {
     uint64_t sum = 0;
@@ -199,7 +200,7 @@ static void the_heaviest_are_first(void **state)
     profile_free(p);
 }
 
-/* In one go, and in many while it grows. */
+/* In one step, and in many while it grows. */
 static void folding_keeps_sums(void **state)
 {
     static const size_t most[] = {3, 4, 10, 100, 1000, 5000};
@@ -208,7 +209,7 @@ static void folding_keeps_sums(void **state)
         struct profile *p = grown_profile(5000, 7 + i);
         struct flame *f = drawn(p, most[i]);
         assert_true(expect_tree(p, f, most[i]) > 0);
-        /* The room is used, but for what callers of folded ones may need. */
+        /* The limit is used, except for callers of folded nodes. */
         assert_true(f->n_nodes >= most[i] / 2);
         flame_free(f);
         profile_free(p);
@@ -231,7 +232,7 @@ static void light_nodes_are_folded(void **state)
     assert_true(str_is(profile_str(p, f->functions[f->function[1]].name), "main.heavy"));
     assert_true(str_is(profile_str(p, f->functions[f->function[2]].name), "main.f500"));
     assert_int_equal(f->self[2], 1000);
-    /* Functions that no node has are gone. */
+    /* Functions without a node are removed. */
     assert_true(f->n_functions <= 3);
     flame_free(f);
     profile_free(p);
@@ -387,7 +388,7 @@ static json_t *profile_json(struct profile *p)
     return root;
 }
 
-/* What the page relies on. */
+/* The page's script relies on these. */
 static void expect_profile(const struct profile *p, const json_t *root)
 {
     const json_t *nodes = json_object_get(root, "nodes"), *functions = json_object_get(root, "functions");
@@ -608,7 +609,7 @@ static void a_page_holds_its_entries_as_data(void **state)
     assert_true(json_is_null(json_object_get(json_array_get(summary, 1), "data")));
     assert_string_equal(json_string_value(json_object_get(json_object_get(root, "manifest"), "reason")),
                         "</script>");
-    /* One script runs, two hold data; nothing else begins or ends an element there. */
+    /* One script runs, two contain data; the text begins or ends no other element. */
     assert_int_equal(count(&out, "<script"), 3);
     assert_int_equal(count(&out, "</script"), 3);
     assert_int_equal(count(&out, "<img"), 0);
@@ -651,7 +652,7 @@ static int full(void *ctx, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-/* Whatever does not fit, the sink's own words come back. */
+/* For any page that does not fit, the error is the sink's. */
 static void a_full_disk_is_an_error(void **state)
 {
     (void)state;

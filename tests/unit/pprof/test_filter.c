@@ -1,5 +1,5 @@
-/* What focus, ignore, hide and the rest leave of a small profile; asked of `go tool pprof` where it can be.
- */
+/* The effect of focus, ignore, hide and the other filters on a small profile; compared with `go tool
+ * pprof` where possible. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -48,10 +48,8 @@ static void add_sample(struct profile *p, const uint32_t *stack, size_t depth, c
     ok(profile_add_sample(p, stack, depth, &value, l, n, &err), &err);
 }
 
-/*
- * Leaf first: malloc < inlined,caller < main; helper(int) < main; malloc alone, of a library.
- * The first has k=v1 and 2 kB, the second k=v2 and 8 kB, the third nothing.
- */
+/* Leaf first: malloc < inlined,caller < main; helper(int) < main; malloc alone, in a library. The first
+ * has k=v1 and 2 kB, the second k=v2 and 8 kB, the third no label. */
 static struct profile *make(void)
 {
     struct err err = ERR_INIT;
@@ -77,7 +75,7 @@ static struct profile *make(void)
     return p;
 }
 
-/* All samples, as `leaf<inlined,caller<main{k=v1}` and a blank behind each. */
+/* All samples, as `leaf<inlined,caller<main{k=v1}`, each followed by a blank. */
 static const char *told(const struct profile *p, struct buf *b)
 {
     for (size_t i = 0; i < p->n_samples; i++) {
@@ -105,7 +103,7 @@ static void hear(void *ctx, const char *line)
     buf_addf(b, "%s;", line);
 }
 
-/* What is left, what was said, and the error, if there was one. */
+/* The remaining samples, the messages, and the error if there was one. */
 static void expect(const struct report_settings *settings, const char *left, const char *said)
 {
     struct err err = ERR_INIT;
@@ -160,7 +158,7 @@ static void frames_are_removed_by_name(void **state)
     expect(WITH(.show_from = "libc"), "malloc{k}{size} malloc ", "");
     expect(WITH(.show_from = "nothing"), "", "ShowFrom expression matched no samples;");
     expect(WITH(.prune_from = "caller"), "caller<main{k}{size} " B C, "");
-    /* Parameters are no part of a name here. */
+    /* Parameters are not part of a name here. */
     expect(WITH(.prune_from = "^(helper|main)$"), "main{k}{size} " B C, "");
 }
 
@@ -178,7 +176,7 @@ static void samples_are_removed_by_label(void **state)
     expect(WITH(.tagfocus = "size=:4kb"), A, "tagfocus:Interpreted ':4kb' as range, not regexp;");
     expect(WITH(.tagignore = "2kb"), B C, "tagignore:Interpreted '2kb' as range, not regexp;");
     expect(WITH(.tagfocus = "1kb:8kb"), A B, "tagfocus:Interpreted '1kb:8kb' as range, not regexp;");
-    /* Units that cannot be compared make no range. */
+    /* Units that cannot be compared give no range. */
     expect(WITH(.tagfocus = "1kb:8ms"), "", "TagFocus expression matched no samples;");
     expect(WITH(.tagfocus = "99999999999999999999kb"),
            "failed to parse int 99999999999999999999: value out of range", "");
@@ -219,7 +217,7 @@ static void drop_frames_of_a_profile_applies(void **state)
     static const struct {
         const char *drop, *keep, *left;
     } cases[] = {{"malloc", NULL, "inlined,caller<main{k}{size} " B C},
-                 {"mall", NULL, A B C}, /* all of a name, not a part */
+                 {"mall", NULL, A B C}, /* the whole name, not a part */
                  {".*", "malloc|main|helper", "main{k}{size} " B C},
                  {"inlined", NULL, "caller<main{k}{size} " B C},
                  {"helper|malloc", "helper", "inlined,caller<main{k}{size} " B C},
@@ -251,7 +249,7 @@ static struct profile *make_with_names(size_t n, const char *drop)
     return p;
 }
 
-/* Each name takes little; all together take more than one profile may. */
+/* Each name takes few steps; all together take more than one profile may. */
 static void a_profile_has_one_budget_for_its_own_expressions(void **state)
 {
     (void)state;
@@ -362,7 +360,7 @@ static void other_files_are_shown_only_on_request(void **state)
     expect_source(source, NULL, NULL);
     expect_source(other, NULL, NULL);
     expect_source(secret, sub, "secret does not look");
-    /* Looked for above the search path too, but not asked for. */
+    /* Found above the search path too, but not requested. */
     expect_source("secret", sub, "secret does not look");
     expect_source("secret", dir, NULL);
     expect_source("link.go", dir, NULL);

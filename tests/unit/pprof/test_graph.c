@@ -1,4 +1,4 @@
-/* Graphs, trees, tags and pictures of small profiles whose every number can be followed by hand. */
+/* Graphs, trees, tags and pictures of small profiles with numbers computed by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -130,7 +130,7 @@ static void test_counts(void **state)
     assert_node(&g, "a", 0, 12);
     assert_node(&g, "b", 9, 12);
     assert_node(&g, "c", 3, 3);
-    assert_int_equal(g.n_order, 3); /* d has nothing to show */
+    assert_int_equal(g.n_order, 3); /* d has no value to show */
     connect_graph(&g);
     assert_int_equal(edge(&g, "a", "b")->weight, 12);
     assert_int_equal(edge(&g, "b", "c")->weight, 3);
@@ -154,7 +154,7 @@ static void test_residual_edges(void **state)
     assert_false(edge(&g, "a", "b")->residual);
     struct err err = ERR_INIT;
     assert_int_equal(graph_drop_redundant(&g, &err), 0);
-    assert_null(edge(&g, "a", "c")); /* b leads there as well */
+    assert_null(edge(&g, "a", "c")); /* b is on the path as well */
     assert_non_null(edge(&g, "b", "c"));
     assert_int_equal(graph_drop_edges(&g, 11), 2);
     assert_null(edge(&g, "a", "b"));
@@ -183,7 +183,7 @@ static void test_inlining(void **state)
     profile_free(p);
 }
 
-/* A sample counts once for a call, as it is where it stands nearest to the root. */
+/* A sample counts once for a call, with the attributes of the call nearest to the root. */
 static void test_inlined_once(void **state)
 {
     (void)state;
@@ -198,7 +198,7 @@ static void test_inlined_once(void **state)
     profile_free(p);
 }
 
-/* What is inlined into a place that is not kept is a call from further out. */
+/* A function inlined into a removed one is called from further out. */
 static void test_inlined_into_nothing(void **state)
 {
     (void)state;
@@ -215,7 +215,7 @@ static void test_inlined_into_nothing(void **state)
     profile_free(p);
 }
 
-/* Stacks deeper than any piece in which they are taken. */
+/* Stacks longer than any block in which they are processed. */
 static void test_deep_stacks(void **state)
 {
     (void)state;
@@ -251,7 +251,7 @@ static void test_negative_values(void **state)
     sample(p, "c a", 2, NULL, 0);
     struct graph g = graph(p, &(struct graph_options){.drop_negative = true});
     assert_int_equal(g.n_order, 1);
-    connect_graph(&g); /* what is not shown still is there */
+    connect_graph(&g); /* hidden nodes still exist */
     assert_int_equal(edge(&g, "a", "c")->weight, 2);
     graph_release(&g);
     profile_free(p);
@@ -287,7 +287,7 @@ static void test_trees(void **state)
     profile_free(p);
 }
 
-/* Many stacks: two threads count what one does, and edges come in the same order. */
+/* Many stacks: two threads give the same result as one, with edges in the same order. */
 static void test_two_threads(void **state)
 {
     (void)state;
@@ -315,7 +315,7 @@ static void test_two_threads(void **state)
     profile_free(p);
 }
 
-/* Whether of the calls into a node that are at least so heavy none were inlined, some, or all. */
+/* Whether none, some or all of the heavy calls into a node were inlined. */
 static int inlining(const struct graph *g, size_t n, int64_t least)
 {
     bool some = false, all = true;
@@ -348,7 +348,7 @@ static void assert_same_inlining(struct profile *p, unsigned threads, int64_t le
     graph_release(&some);
 }
 
-/* When edges matter only for what is inlined, some are left out, and none that heavy ones need to say it. */
+/* If edges only matter for inlining, light ones are left out, and all that heavy ones depend on stay. */
 static void test_only_inlined(void **state)
 {
     (void)state;
@@ -528,7 +528,7 @@ static void test_callgrind(void **state)
     profile_free(p);
 }
 
-/* A stack that is there twice is one line; recursion and inlined calls stay; what ends a name is replaced. */
+/* Equal stacks are one line; recursion and inlined calls stay; separators in names are replaced. */
 static void test_folded(void **state)
 {
     struct report_settings settings = REPORT_SETTINGS_INIT;
@@ -571,7 +571,7 @@ static void test_speedscope(void **state)
     profile_free(p);
 }
 
-/* Names may hold what aligns a table: the rest stays aligned, and nothing takes long. */
+/* Names may contain column separators: the rest stays aligned, and the time is linear. */
 static void test_hostile_tables(void **state)
 {
     struct err err = ERR_INIT;

@@ -1,4 +1,4 @@
-/* Regular expressions: what Go 1.26 says of each, asked with its package regexp. */
+/* Regular expressions: the results of Go 1.26's package regexp. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #include "tests/unit/spoil.h"
 #include "base/banned.h"
 
-/* Which of them match, 1 or 0 each, is what stands beside a pattern; or `!` and why it is none. */
+/* Beside each pattern: which texts match, 1 or 0 each; or `!` and the error. */
 static const char *const texts[] = {
     "",         "a",        "A",    "b",        "aa",       "ab",
     "aaa",      "a\n",      "a\nb", "\n",       "main.foo", "runtime.mallocgc",
@@ -219,7 +219,7 @@ static const struct row {
     {"(?:|)", "1111111111111111111111111111111111"},
     {"|", "1111111111111111111111111111111111"},
     {"||a", "1111111111111111111111111111111111"},
-    /* What says nothing may stand between an operand and its repeat, and between two repeats. */
+    /* Empty groups may be between an operand and its repeat, and between two repeats. */
     {"^a(?i)*$", "1100101000000000000000000000000000"},
     {"a(?i)+B", "0000010000000000000000000001000000"},
     {"^a(?i){2}$", "0000100000000000000000000000000000"},
@@ -261,7 +261,7 @@ static const struct row {
 
 enum { TOLD = 1100 };
 
-/* What regex_new and regex_matches make of a pattern, as the rows have it. */
+/* Compares regex_new and regex_matches of a pattern with the rows. */
 static const char *judge(struct str pattern, char dst[TOLD])
 {
     static const char prefix[] = "error parsing regexp: ";
@@ -298,7 +298,7 @@ static void judge_spoiled(void *ctx, const struct spoiled *s)
     judge((struct str){s->p, s->n}, got);
 }
 
-/* Another pattern or none, and never more than its own bytes are looked at. */
+/* With another pattern or none, only the pattern's own bytes are read. */
 static void damaged_patterns_are_safe(void **state)
 {
     (void)state;
@@ -344,7 +344,7 @@ static void exceeding_the_budget_is_an_error(void **state)
     assert_int_equal(regex_check(r, &err), -1);
     assert_non_null(strstr(err.msg, "takes too long"));
     assert_non_null(strstr(err.hint, "repeats within repeats"));
-    /* Nothing is told after that. */
+    /* No result after that. */
     assert_false(regex_matches(r, STR("b")));
     regex_free(r);
 }
@@ -395,7 +395,7 @@ static void expressions_share_a_budget(void **state)
     assert_true(before < 1000);
     assert_true(regex_matches(one, STR("main.f")));
     assert_int_equal(1000 - before, before - budget.left);
-    /* A long text makes each step cost more. */
+    /* In a long text each step costs more. */
     memset(text, 'm', sizeof text);
     memcpy(text, "main.f", 6);
     before -= budget.left;

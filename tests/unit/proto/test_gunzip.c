@@ -167,8 +167,8 @@ static void test_every_cut(void **state)
     buf_release(&gz);
 }
 
-/* A flip may hit what gzip does not check (the time, the system, the bits that fill up the last byte of the
- * deflated data); the text is then the same. */
+/* A flip may hit bits that gzip does not check (the time, the system, the padding of the last deflated
+ * byte); the text is then the same. */
 static void test_every_flip(void **state)
 {
     (void)state;

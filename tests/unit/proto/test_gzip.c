@@ -1,4 +1,4 @@
-/* Gzip as it is written: bit by bit, in one member or several, with a thread's help or without. */
+/* Writing gzip: the same bytes in one member or several, with a second thread or without. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-/* Not all alike, and not all different. */
+/* Neither all alike nor all different. */
 static unsigned char *sample(size_t n)
 {
     uint64_t seed = 77;
@@ -26,7 +26,7 @@ static unsigned char *sample(size_t n)
     return p;
 }
 
-/* Writes n bytes in pieces of so many. */
+/* Writes n bytes in pieces of that size. */
 static void write_pieces(const unsigned char *p, size_t n, size_t piece, struct buf *to)
 {
     struct err err = ERR_INIT;
@@ -38,7 +38,7 @@ static void write_pieces(const unsigned char *p, size_t n, size_t piece, struct 
     gzip_writer_free(w);
 }
 
-/* Inflates all: how many members that were. */
+/* Inflates all; returns the number of members. */
 static size_t inflate(const struct buf *from, unsigned char *to, size_t n)
 {
     struct err err = ERR_INIT;
@@ -80,7 +80,7 @@ static void one_member(void **state)
     comes_back(GZIP_MEMBER, 65536, 1);
 }
 
-/* More than there is room for at once, in pieces that end with a member, and in pieces larger than one. */
+/* More than fits at once, in pieces that end with a member, and in pieces larger than one. */
 static void members(void **state)
 {
     (void)state;
@@ -103,7 +103,7 @@ static void one_processor(void **state)
     assert_false(pays);
 }
 
-/* Takes so many members. */
+/* Accepts so many members. */
 static int take_some(void *ctx, const void *p, size_t n, struct err *err)
 {
     size_t *left = ctx;
@@ -131,7 +131,7 @@ static void failing_sink(void **state)
     free(plain);
 }
 
-/* One that is given up in the middle. */
+/* A stream that is released in the middle. */
 static void a_cancelled_stream_ends(void **state)
 {
     (void)state;

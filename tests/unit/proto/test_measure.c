@@ -38,7 +38,7 @@ static void test_labels(void **state)
     assert_label(3, "count", "auto", "3");
     assert_label(3, "widgets", "minimum", "3");
     assert_label(3, "widgets", "widgets", "3widgets");
-    assert_label(5, "bytes", "seconds", "5B"); /* of another type: the type's own */
+    assert_label(5, "bytes", "seconds", "5B"); /* of another type: the type's own unit is used */
     assert_label(INT64_MIN, "count", "count", "-9223372036854775808");
 }
 
@@ -74,8 +74,7 @@ static void test_percentages(void **state)
     assert_percentage(1, 100000000, "1e-06%");
 }
 
-/* What printf makes of it is what it must be: numbers of all sizes, and halves between two that can be shown.
- */
+/* The output equals printf's: numbers of all sizes, and halves between two printable values. */
 static void as_printf_label(int64_t value)
 {
     char text[MEASURE_TEXT], expected[MEASURE_TEXT];

@@ -1,7 +1,5 @@
-/*
- * Reading and writing profiles: against protobuf-c in both directions, all fields of made-up profiles; what
- * is spelled oddly but allowed; what is wrong, with google/pprof's words; cut and flipped.
- */
+/* Reading and writing profiles: compared with protobuf-c in both directions on all fields; unusual but
+ * valid encodings; errors with google/pprof's messages; cut and flipped. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -161,7 +159,7 @@ static void matches_protobuf_c(void **state)
         assert_non_null(pb);
         same_profile(p, pb);
 
-        /* It packs every list, however short. */
+        /* protobuf-c packs every list, even a short one. */
         struct buf packed = BUF_INIT((size_t)1 << 20);
         size_t n = perftools__profiles__profile__get_packed_size(pb);
         uint8_t *bytes = malloc(n + 1);
@@ -170,7 +168,7 @@ static void matches_protobuf_c(void **state)
         struct profile *again = parsed(bytes, n);
         same_profile(again, pb);
 
-        /* What was read is written as it was. */
+        /* A profile that was read is written unchanged. */
         struct buf b2 = written(again);
         assert_int_equal(b.len, b2.len);
         assert_memory_equal(b.data, b2.data, b.len);
@@ -184,7 +182,8 @@ static void matches_protobuf_c(void **state)
     }
 }
 
-/* ---- spellings ----------------------------------------------------------------------------------------- */
+/* ---- encodings ------------------------------------------------------------------------------------------
+ */
 
 /* One sample of main.f, 7 samples, everything in the order given: s(amples), t(ypes), l(ocations),
  * f(unctions), n(ames). */
@@ -234,7 +233,7 @@ static void fields_may_have_any_order(void **state)
     }
 }
 
-/* Lists packed, not, and both in one sample; unknown fields of each type; IDs of 64 bits. */
+/* Lists packed, unpacked, and both in one sample; unknown fields of each type; IDs of 64 bits. */
 static void unusual_encodings_are_read(void **state)
 {
     (void)state;
@@ -266,7 +265,7 @@ static void unusual_encodings_are_read(void **state)
     buf_release(&b);
 }
 
-/* Equal strings are one; a text label's number is dropped; a label that says nothing is none. */
+/* Equal strings are one; a text label's number is dropped; a label without a value is dropped. */
 static void labels_and_strings(void **state)
 {
     (void)state;
@@ -293,7 +292,8 @@ static void labels_and_strings(void **state)
     buf_release(&b);
 }
 
-/* ---- what is wrong ------------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------------------
+ */
 
 static void refuses(struct buf *b, const char *why)
 {
@@ -400,7 +400,7 @@ static void gzip_is_read(void **state)
     gz.len -= 3;
     refuses(&gz, damaged);
     add_member(&gz, plain.data, plain.len);
-    /* It says that it is 4 GB large. */
+    /* Its trailer claims 4 GB. */
     memset(gz.data + gz.len - 4, 0xff, 4);
     refuses(&gz, damaged);
     buf_release(&gz);
@@ -471,12 +471,12 @@ static void many_sample_types(void **state)
     }
 }
 
-/* A few bytes each, for which columns would take ten times as much and more. */
+/* A few bytes each, whose columns would take ten times as much or more. */
 static void memory_is_limited(void **state)
 {
     (void)state;
     static const struct {
-        unsigned outer; /* the message that holds them all; 0: the profile */
+        unsigned outer; /* the message that contains them all; 0: the profile */
         const char *bytes;
         size_t n;
     } rows[] = {
@@ -527,7 +527,8 @@ static void written_gzip(void **state)
     profile_free(p);
 }
 
-/* ---- spoiled ------------------------------------------------------------------------------------------- */
+/* ---- damaged --------------------------------------------------------------------------------------------
+ */
 
 static void read_spoiled(void *ctx, const struct spoiled *s)
 {
@@ -564,8 +565,8 @@ static void damaged_profiles_are_safe(void **state)
     assert_true(fine > 0);
 }
 
-/* A sink that has enough. */
-/* A string of that many bytes, and n messages that are all alike. */
+/* A sink that is full. */
+/* A string of that many bytes, and n equal messages. */
 static void spell_long(struct buf *b, size_t bytes)
 {
     char *s = malloc(bytes);
@@ -636,7 +637,7 @@ static void many_long_comments(struct buf *b, unsigned n)
         spell_number(b, 13, 3);
 }
 
-/* A few bytes that mean much text are refused, and fewer of them are not. */
+/* Few bytes that refer to much text are refused; fewer of them are accepted. */
 static void repeated_text_is_limited(void **state)
 {
     static const struct {

@@ -1,7 +1,5 @@
-/*
- * A profile of so many samples that two threads read a half each: the same comes of it as when one thread
- * reads all, the messages of what is wrong too. Where only one processor is ours both are read by one thread.
- */
+/* A profile large enough for two threads with a half each: the result equals that of one thread, also in
+ * error messages. On one processor, one thread reads both halves. */
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,9 +14,9 @@
 
 enum { BLOCKS = 240, BLOCK = 1000, TALL = 70000, MAX_DEPTH = 12 };
 
-/* A sample that is not like the others. */
+/* A sample that differs from the others. */
 struct odd {
-    size_t at; /* in front of which block of samples; 0: nowhere */
+    size_t at; /* index of the block of samples after it; 0: none */
     const char *bytes;
     size_t n;
 };
@@ -70,7 +68,7 @@ static struct buf large(size_t n_locations, bool gaps, bool strings_first, const
     return b;
 }
 
-/* What is written of it again, or what is said of it. */
+/* The bytes written again, or the error. */
 static struct buf outcome(const struct buf *b)
 {
     struct err err = ERR_INIT;
@@ -123,8 +121,8 @@ static void two_halves_equal_the_whole(void **state)
 #define STRAY "\x08\x7f\x10\x01", 4
 #define BROKEN "\x0a\x02\x01\x80\x10\x01", 6
 
-/* Of what is wrong in both halves the first is told; what is broken before anything was given back is taken
- * for another form. */
+/* Of errors in both halves the first one is reported; one before any output makes it look like another
+ * format. */
 static void invalid_profiles_are_refused(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Profiles merged, scaled, compared: what google/pprof makes of the same. */
+/* Profiles merged, scaled, compared as by google/pprof. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -26,7 +26,7 @@ static void add_type(struct profile *p, const char *type, const char *unit)
     ok(profile_add_sample_type(p, t, &err), &err);
 }
 
-/* Adds a place of that name and address, in the mapping, and a sample of it. */
+/* Adds a location of that name and address in the mapping, and a sample of it. */
 static void add(struct profile *p, const char *name, uint64_t address, const int64_t *values)
 {
     struct err err = ERR_INIT;
@@ -69,7 +69,7 @@ static void map(struct profile *p, uint64_t start)
     ok(profile_add_mapping(p, &m, &err), &err);
 }
 
-/* The same place in a program that was loaded elsewhere is one place; what is new comes behind. */
+/* The same location in a relocated program is one; new ones are appended. */
 static void equal_samples(void **state)
 {
     (void)state;
@@ -90,8 +90,8 @@ static void equal_samples(void **state)
     profile_free(b);
 }
 
-/* What comes to nothing goes, and what only it referred to. */
-/* Stacks of 1 to 3 frames, a label on every third; beginning anew after as many as there are places. */
+/* Samples whose values become zero are removed, with everything only they refer to. */
+/* Stacks of 1 to 3 frames, a label on every third; starting again after the last location. */
 static void add_tree(struct profile *p, uint32_t places, size_t samples)
 {
     struct err err = ERR_INIT;
@@ -107,7 +107,7 @@ static void add_tree(struct profile *p, uint32_t places, size_t samples)
     }
 }
 
-/* More places than two bytes number, which the new profile learns in the middle of a stack. */
+/* More locations than two bytes number, which the new profile reaches in the middle of a stack. */
 static void many_profiles(void **state)
 {
     (void)state;
@@ -178,7 +178,7 @@ static void headers(void **state)
     profile_free(b);
 }
 
-/* A profile merged with itself is itself with twice the values; merging it again changes nothing. */
+/* A profile merged with itself has twice the values; merging it again changes nothing. */
 static void generated_profiles_are_merged(void **state)
 {
     (void)state;
@@ -236,7 +236,7 @@ static void common_types(void **state)
     assert_int_equal(b->n_sample_types, 2);
     assert_memory_equal(b->values, ((int64_t[]){3, 1, 6, 4}), 4 * sizeof(int64_t));
     assert_true(str_is(profile_str(b, b->default_sample_type), "samples"));
-    /* One that was as it should be keeps its default. */
+    /* A profile without changes keeps its default. */
     assert_int_equal(a->default_sample_type, 0);
     a->sample_types[0].type = a->sample_types[1].type = intern(a, "other");
     refused(profile_common_types(both, 2, &err), &err, ERR_FAILED,
@@ -248,7 +248,7 @@ static void common_types(void **state)
     profile_free(b);
 }
 
-/* Only what was multiplied counts when it is asked whether anything is left. */
+/* Only multiplied values count for the decision whether anything is left. */
 static void scaled(void **state)
 {
     (void)state;
@@ -302,7 +302,7 @@ static void labelled(void **state)
     profile_free(p);
 }
 
-/* The finest unit of each type; one profile alone is left as it is. */
+/* The finest unit of each type; a single profile is unchanged. */
 static void combined(void **state)
 {
     (void)state;

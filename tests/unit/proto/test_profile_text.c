@@ -1,4 +1,4 @@
-/* The text forms of Go's runtime and of what was before it. */
+/* The text formats of Go's runtime and of its predecessors. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -53,7 +53,7 @@ static void counts(void **state)
     assert_int_equal(p->samples[0].depth, 3);
     assert_int_equal(p->locations[0].address, 0x46e6c0);
     assert_int_equal(profile_frame(p, &p->samples[1], 0), profile_frame(p, p->samples, 1));
-    /* Go says nothing of mappings: one is made. */
+    /* Go's text has no mappings: one is made. */
     assert_int_equal(p->n_mappings, 1);
     assert_int_equal(p->mappings[0].limit, UINT64_MAX);
     struct str drop = profile_str(p, p->drop_frames);
@@ -64,7 +64,7 @@ static void counts(void **state)
     profile_free(p);
 }
 
-/* The probability of an allocation of 1024 bytes to be seen at a rate of 4096 is 1 - exp(-1/4). */
+/* An allocation of 1024 bytes is sampled with probability 1 - exp(-1/4) at a rate of 4096. */
 static const char heap[] = "heap profile: 3: 3072 [5: 5120] @ heap/8192\n"
                            "3: 3072 [5: 5120] @ 0x401001 0x402001\n"
                            "0: 0 [0: 0] @ 0x401001\n"
@@ -83,7 +83,7 @@ static void heaps(void **state)
     assert_memory_equal(p->values, ((int64_t[]){22, 23146, 13, 13887}), 4 * sizeof(int64_t));
     assert_true(p->labels[0].is_number && p->labels[0].num == 1024 && p->labels[0].unit == 0);
     is(p, p->labels[0].key, "bytes");
-    /* A size of 0 is no reason to leave it out. */
+    /* A size of 0 does not remove a sample. */
     assert_true(p->samples[1].n_labels == 1 && p->labels[1].num == 0);
     is(p, p->keep_frames, "runtime\\.panic|runtime\\.reflectcall|runtime\\.call[0-9]*");
     profile_free(p);
@@ -138,7 +138,7 @@ static void thread_stacks(void **state)
     assert_int_equal(p->n_locations, 3);
     assert_int_equal(p->locations[0].address, 0x1000);
     assert_int_equal(p->locations[1].address, 0x2000);
-    /* The program first, not executable ones left out, $build replaced. */
+    /* The program first, non-executable mappings left out, $build replaced. */
     assert_int_equal(p->n_mappings, 2);
     is(p, p->mappings[0].file, "/bin/x");
     is(p, p->mappings[0].build_id, "abc");
@@ -215,7 +215,7 @@ static void invalid_texts_are_refused(void **state)
             "number: 0x12345678901234567");
 }
 
-/* Lines that a search by trial would take for ever: none of them matches. */
+/* Lines on which backtracking would take exponential time: none of them matches. */
 static void long_lines(void **state)
 {
     (void)state;

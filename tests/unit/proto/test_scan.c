@@ -1,7 +1,5 @@
-/*
- * The profile scanner against protobuf-c: whatever it accepts protobuf-c unpacks, and its summary is what the
- * unpacked profile says, however the profile is spelled and in whatever pieces it arrives.
- */
+/* The profile scanner compared with protobuf-c: each accepted profile is unpacked by protobuf-c too, with
+ * the same summary, for any encoding and any split into pieces. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -27,7 +25,7 @@ typedef Perftools__Profiles__Function pb_function;
 
 /* ---- random profiles ----------------------------------------------------------------------------------- */
 
-/* Where a random profile's messages live and die together. */
+/* The arena of a random profile's messages. */
 struct arena {
     char *data;
     size_t len, cap;
@@ -62,7 +60,7 @@ static size_t below(struct arena *a, size_t n)
     return (size_t)(rnd(a) >> 11) % n;
 }
 
-/* Of any magnitude, so that varints of all lengths come up. */
+/* Of any magnitude, so that varints of all lengths occur. */
 static uint64_t any_number(struct arena *a)
 {
     uint64_t n = rnd(a);
@@ -81,7 +79,7 @@ static char *any_string(struct arena *a)
     return s;
 }
 
-/* An array of n new messages, in the shape protobuf-c wants. */
+/* An array of n new messages, as protobuf-c needs it. */
 static void *many(struct arena *a, size_t n, size_t size, void (*init)(void *))
 {
     void **items = take(a, n * sizeof *items);
@@ -199,7 +197,8 @@ static pb_profile *any_profile(struct arena *a, size_t size)
     return p;
 }
 
-/* ---- a second encoder, for the spellings protobuf-c does not write ------------------------------------- */
+/* ---- a second encoder, for encodings that protobuf-c does not write -------------------------------------
+ */
 
 static void put_varint(struct buf *b, uint64_t v)
 {
@@ -316,7 +315,8 @@ static void spell(struct buf *b, const pb_profile *p, unsigned spelling)
         put_types(b, p);
 }
 
-/* ---- what is expected ---------------------------------------------------------------------------------- */
+/* ---- expectations ---------------------------------------------------------------------------------------
+ */
 
 /* Feeds in pieces of 1 to `most` bytes and finishes. */
 static int scan(const void *p, size_t n, size_t most, struct profile_summary *ret, struct err *err)
@@ -331,7 +331,7 @@ static int scan(const void *p, size_t n, size_t most, struct profile_summary *re
         size_t piece = most == 1 ? 1 : 1 + below(&dice, most);
         if (piece > n - i || most == SIZE_MAX)
             piece = n - i;
-        /* A copy of its own, so that reading outside the piece is noticed. */
+        /* A copy, so that a sanitizer reports reading beyond the piece. */
         char *copy = malloc(piece);
         assert_non_null(copy);
         memcpy(copy, bytes + i, piece);
@@ -406,7 +406,7 @@ static void expect_numbers(const pb_profile *p, const struct profile_summary *su
     }
 }
 
-/* If the scanner accepts these bytes, protobuf-c must, and say the same. */
+/* If the scanner accepts these bytes, protobuf-c must accept them with the same content. */
 static bool expect_agreement(const void *bytes, size_t n, size_t most)
 {
     struct profile_summary sum = {0};
@@ -472,7 +472,7 @@ static void test_random(void **state)
     }
 }
 
-/* One with everything in it, small enough to be broken everywhere. */
+/* A profile with every field, small enough to be damaged everywhere. */
 static void small_profile(struct buf *b, unsigned spelling)
 {
     struct arena a;
@@ -639,7 +639,7 @@ static void test_bad_profiles(void **state)
     buf_release(&b);
 }
 
-/* After a failure every call says it again, whatever comes. */
+/* After a failure every call returns the same error. */
 static void test_sticky(void **state)
 {
     (void)state;
@@ -716,7 +716,7 @@ static void test_names(void **state)
     put_many_strings(&b);
     put_bytes(&b, 1, type, 5);
     expect_type(&b, "?", "string 3");
-    /* The index that was said first is not the one that counts, nor the string that passed for it. */
+    /* The last index counts, and only a real string. */
     buf_clear(&b);
     put_bytes(&b, 1, "\x08\xcf\x0f\x08\x03\x10\xcf\x0f\x10\xce\x0f\x10\xcf\x0f", 14);
     put_many_strings(&b);
@@ -724,7 +724,7 @@ static void test_names(void **state)
     buf_release(&b);
 }
 
-/* Only the first mapping's build id counts, even when it has none. */
+/* Only the first mapping's build id counts, even if it has none. */
 static void test_build_id(void **state)
 {
     (void)state;

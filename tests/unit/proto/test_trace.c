@@ -1,8 +1,6 @@
-/*
- * Whether a trace is whole: hand-made ones of both formats, each way one can be wrong with its exact words,
- * and real ones cut and flipped everywhere. The real ones are of a program that does next to nothing between
- * trace.Start and trace.Stop, built with -trimpath: tests/data/trace/go-VERSION.
- */
+/* Whether a trace is whole: hand-made ones of both formats, each error with its exact message, and real
+ * ones cut and flipped everywhere. The real ones are of a program that does almost nothing between
+ * trace.Start and trace.Stop, built with -trimpath: tests/data/trace/go-VERSION. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -34,7 +32,7 @@ static int scan(const void *p, size_t n, size_t piece, struct trace_summary *ret
     return rc;
 }
 
-/* The judgement of it whole, which pieces of 1 and 7 bytes must agree with. */
+/* The result for the whole trace; pieces of 1 and 7 bytes must give the same. */
 static int judge(const void *p, size_t n, struct trace_summary *ret, struct err *err)
 {
     static const size_t pieces[] = {1, 7};
@@ -68,7 +66,7 @@ static void broken(const struct buf *b, const char *msg)
     assert_int_equal(err.kind, ERR_FAILED);
 }
 
-/* A trace of the pieces of bytes given as literals, and the words it is refused with; NULL: it is whole. */
+/* A trace of the pieces of bytes given as literals, and its error; NULL: it is whole. */
 #define TRACE(literal, msg) expect(literal, sizeof(literal) - 1, msg)
 
 static void expect(const char *p, size_t n, const char *msg)
@@ -133,9 +131,9 @@ static void test_batches(void **state)
     TRACE(HEADER("23") CLOCK("\5") STRINGS("\5") EXPERIMENT("\5") CLOCK("\6") STRINGS("\6"), NULL);
     TRACE(HEADER("25") SYNC("\1") STRINGS("\1") SYNC("\2") STRINGS("\2"), NULL);
     TRACE(HEADER("26") SYNC("\1") EVENTS("\1") STRINGS("\1") END SYNC("\2") STRINGS("\2") END, NULL);
-    /* A generation's number may be any where the end of the one before is marked. */
+    /* A generation may have any number if the end of the previous one is marked. */
     TRACE(HEADER("26") SYNC("\1") STRINGS("\1") END SYNC("\7") STRINGS("\7") END, NULL);
-    /* Nothing in it. */
+    /* Empty. */
     TRACE(HEADER("22") CLOCK("\1") "\x01\x01\x07\x01\x00" STRINGS("\1"), NULL);
 }
 
@@ -182,14 +180,14 @@ static void test_generations(void **state)
           "at byte 45: the generation that ends here lacks its clock's frequency");
     TRACE(HEADER("22") CLOCK("\1") CLOCK("\2"),
           "at byte 24: the generation that ends here lacks its strings");
-    /* The clock of another version. */
+    /* The clock event of another version. */
     TRACE(HEADER("25") CLOCK("\1") STRINGS("\1"),
           "cut off after 36 bytes: the trace lacks its clock's frequency");
     TRACE(HEADER("23") SYNC("\1") STRINGS("\1"),
           "cut off after 37 bytes: the trace lacks its clock's frequency");
     TRACE(HEADER("26") SYNC("\1") END, "at byte 25: the generation that ends here lacks its strings");
     TRACE(HEADER("26") END, "at byte 16: the generation that ends here lacks its clock's frequency");
-    /* What an experiment writes is its own business. */
+    /* The content of an experiment is not checked. */
     TRACE(HEADER("23") CLOCK("\1") EXPERIMENT("\1"), "cut off after 33 bytes: the trace lacks its strings");
 }
 
@@ -211,7 +209,7 @@ static void test_cut_batches(void **state)
     TRACE(HEADER("19"), "the trace has nothing behind its header");
 }
 
-/* As large as a batch may be. */
+/* The maximum size of a batch. */
 static void test_large_batch(void **state)
 {
     (void)state;
@@ -330,7 +328,7 @@ static void test_sticky(void **state)
 
 /* ---- real traces --------------------------------------------------------------------------------------- */
 
-/* `cuts`: how many of its cuts pass, since they fall between two events behind the clock's frequency, up
+/* `cuts`: how many cuts are accepted, because they fall between two events after the clock's frequency, up
  * to 1.21. */
 static const struct real {
     const char *name;
@@ -381,7 +379,7 @@ static void judge_spoiled(void *ctx, const struct spoiled *s)
     tally->flips += !s->cut;
 }
 
-/* Most flips hit what is inside a batch or an argument, which nobody looks at. */
+/* Most flips hit the inside of a batch or an argument, which is not checked. */
 static void test_spoiled_reals(void **state)
 {
     (void)state;
@@ -395,7 +393,7 @@ static void test_spoiled_reals(void **state)
     }
 }
 
-/* Where one generation has ended and the next has not begun, a trace is as whole as a shorter one. */
+/* Between the end of one generation and the start of the next, a cut trace equals a shorter one. */
 static void test_generations_cut(void **state)
 {
     (void)state;

@@ -1,8 +1,6 @@
-/*
- * The age format: its alphabets, armor, headers and chunks; who can be a recipient and who an identity. What
- * is made here is read here; tests/e2e/52-age.bats has age itself read and write, and the format's own
- * vectors.
- */
+/* The age format: alphabets, armor, headers and chunks; valid recipients and identities. These tests read
+ * what they write; tests/e2e/52-age.bats exchanges files with age itself and runs the format's own
+ * vectors. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -23,7 +21,7 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-/* The pair that the format's specification shows. */
+/* The pair of the format's specification. */
 #define SECRET "AGE-SECRET-KEY-1GFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPQ4EGAEX"
 #define PUBLIC "age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj"
 
@@ -72,7 +70,7 @@ static void bech32_spoiled(void *ctx, const struct spoiled *s)
     unsigned char key[32];
     (void)ctx;
     bool fits = bech32_decode(s->p, s->n, "age", key, sizeof key) == 0;
-    /* Its checksum finds every change of one character, but for the case of a key that is one letter. */
+    /* Its checksum finds every change of one character, except for a key of one letter. */
     assert_false(fits);
 }
 
@@ -123,7 +121,7 @@ static struct age_recipients *recipients(const char *text)
     return r;
 }
 
-/* n bytes that say where they are. */
+/* n bytes, each derived from its position. */
 static unsigned char *plain(size_t n)
 {
     unsigned char *p = malloc(n + 1);
@@ -153,7 +151,7 @@ static char *encrypted(const char *dir, const struct age_recipients *to, bool ar
     return path;
 }
 
-/* What can be read of a file, in pieces of `step`; `whole`: its end was genuine. */
+/* The readable part of a file, in pieces of `step`; `whole`: its end was authentic. */
 struct outcome {
     bool whole;
     size_t n;
@@ -171,7 +169,7 @@ static struct outcome decrypted(const char *path, struct age_identities *by, siz
     if (age_reader_open(fd, by, &r, &o.err) == 0)
         while ((n = age_reader_read(r, chunk, step, &o.err)) > 0) {
             assert_true((size_t)n <= step);
-            assert_memory_equal(chunk, want + o.n, (size_t)n); /* whatever comes is genuine */
+            assert_memory_equal(chunk, want + o.n, (size_t)n); /* every returned byte is authentic */
             o.n += (size_t)n;
         }
     o.whole = n == 0;
@@ -203,7 +201,7 @@ static void sizes(void **state)
     age_identities_free(by);
 }
 
-/* Writes n bytes in the place of a file, and reads it. */
+/* Overwrites a file with n bytes, and reads it. */
 static struct outcome decrypted_bytes(const char *path, const void *p, size_t n, struct age_identities *by)
 {
     FILE *f = fopen(path, "w");
@@ -213,7 +211,7 @@ static struct outcome decrypted_bytes(const char *path, const void *p, size_t n,
     return decrypted(path, by, 65536);
 }
 
-/* Nothing that was cut, extended, or had its chunks exchanged or repeated is whole. */
+/* A file that was cut, extended, or had chunks exchanged or repeated is not whole. */
 static void rearranged(void **state)
 {
     struct age_recipients *to = recipients(PUBLIC);
@@ -231,7 +229,7 @@ static void rearranged(void **state)
     }
     static const struct {
         int order[5]; /* of the four chunks; -1: no more */
-        size_t n;     /* what is genuine before it ends */
+        size_t n;     /* authentic bytes before the error */
     } rows[] = {{{1, 0, 2, 3, -1}, 0},
                 {{0, 2, 1, 3, -1}, 65536},
                 {{0, 1, 3, -1}, 131072},
@@ -267,7 +265,7 @@ struct spoiling {
     bool armor;
 };
 
-/* Armor is tolerant of one thing: white space around it. */
+/* Armor allows one deviation: white space around it. */
 static void file_spoiled(void *ctx, const struct spoiled *s)
 {
     struct spoiling *x = ctx;
@@ -293,7 +291,8 @@ static void files_spoiled(void **state)
     age_identities_free(by);
 }
 
-/* ---- who can be a recipient ---------------------------------------------------------------------------- */
+/* ---- recipients -----------------------------------------------------------------------------------------
+ */
 
 /* An Ed25519 key of these 32 bytes. The caller frees it. */
 static char *ed25519_line(const unsigned char raw[32])
@@ -349,8 +348,8 @@ static void refused_recipients(void **state)
     age_recipients_free(r);
 }
 
-/* Points that no honest key has: y = 1 (nothing to divide by), y beyond the field, y that is on no point; and
- * y = 0, of low order: what is agreed with it would be known to everybody. */
+/* Points that no honest key has: y = 1 (division by zero), y beyond the field, y of no point; and y = 0,
+ * of low order: its shared secret would be public. */
 static void bad_points(void **state)
 {
     unsigned char bytes[32] = {1}, beyond[32], two[32] = {2}, zero[32] = {0};
@@ -435,7 +434,8 @@ static void a_passphrase_must_be_the_only_recipient(void **state)
     age_recipients_free(r);
 }
 
-/* ---- who can be an identity ---------------------------------------------------------------------------- */
+/* ---- identities -----------------------------------------------------------------------------------------
+ */
 
 static void refused_identities(void **state)
 {
@@ -475,7 +475,7 @@ static void refused_identities(void **state)
     age_identities_free(i);
 }
 
-/* Answers out of a list, and counts. */
+/* Answers from a list, and counts. */
 struct person {
     const char *const *answers;
     size_t asked;
@@ -505,7 +505,7 @@ static struct age_identities *asking(struct person *p)
     return i;
 }
 
-/* Asked for only when a file has its stanza, once, up to three times when it is wrong. */
+/* The passphrase is asked for only if a file has its stanza, once, and up to three times if it is wrong. */
 static void ssh_keys(void **state)
 {
     static const char *const types[] = {"ed25519", "rsa"};
@@ -557,7 +557,7 @@ static void ssh_keys(void **state)
     }
 }
 
-/* The file with n stanzas before its own: they name the same RSA key, and no key opens them. */
+/* The file with n stanzas before its own: they name the same RSA key, but no key opens them. */
 static char *with_decoys(const char *dir, const char *path, int n)
 {
     static const char row[] = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n";
@@ -580,7 +580,7 @@ static char *with_decoys(const char *dir, const char *path, int n)
     return decoyed;
 }
 
-/* A try of an RSA key takes milliseconds: a header of a thousand such stanzas would take a minute. */
+/* One attempt with an RSA key takes milliseconds: a header of a thousand such stanzas would take a minute. */
 static void few_stanzas_of_an_rsa_key_are_tried(void **state)
 {
     struct err err = ERR_INIT;
@@ -609,7 +609,7 @@ static void few_stanzas_of_an_rsa_key_are_tried(void **state)
 
 /* ---- passphrases --------------------------------------------------------------------------------------- */
 
-/* A file with a passphrase, made by hand: what is public costs a second each time. */
+/* A file with a passphrase, made by hand, because a normal work factor takes a second each time. */
 static char *with_passphrase(const char *dir, const char *name, const char *passphrase, const char *text)
 {
     unsigned char file_key[AGE_FILE_KEY] = {1, 2, 3}, nonce[AGE_NONCE] = {4}, sealed[1000];
@@ -631,8 +631,8 @@ static char *with_passphrase(const char *dir, const char *name, const char *pass
     return path;
 }
 
-/* A stranger chooses scrypt's cost. It is told before a passphrase is asked for, and before any memory is
- * taken; age's own cost is not. */
+/* A stranger chooses scrypt's work factor. A high one is refused before a passphrase is asked for and
+ * before memory is allocated; age's own is accepted. */
 static void scrypt_work_factors_are_limited(void **state)
 {
     static const struct {
@@ -703,7 +703,7 @@ static void encrypted_identities(void **state)
     assert_string_equal(p.prompts, "sealed': \n");
     age_identities_free(i);
     free(sealed);
-    /* What is in it is no identity: nothing of it is told. */
+    /* Its content is not an identity, and is not printed. */
     sealed = with_passphrase(*state, "sealed", "secret", "my diary\n");
     p = (struct person){.answers = (const char *const[]){"secret", NULL}};
     i = asking(&p);
@@ -757,7 +757,7 @@ static void headers(void **state)
     spoil(GOOD, strlen(GOOD), header_spoiled, NULL);
 }
 
-/* The number of stanzas is bounded, and so is a body of a kind nobody knows. */
+/* The number of stanzas is limited, and so is the body of an unknown kind. */
 static void large_headers(void **state)
 {
     struct buf b = BUF_INIT(8 << 20);

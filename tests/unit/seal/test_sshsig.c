@@ -1,5 +1,5 @@
-/* Signatures: ours judged by ssh-keygen, ssh-keygen's judged by us, both spoiled; FIDO keys made by hand; who
- * may sign. */
+/* Signatures: ours verified by ssh-keygen, ssh-keygen's verified by us, both damaged; FIDO keys made by
+ * hand; allowed signers. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -48,7 +48,7 @@ static struct sshsig parsed(const char *armor)
     return s;
 }
 
-/* Whether `ssh-keygen -Y check-novalidate` takes it. */
+/* Whether `ssh-keygen -Y check-novalidate` accepts it. */
 static bool keygen_takes(const char *directory, const char *armor)
 {
     char *sig = scratch_file(directory, "taken.sig", armor, strlen(armor));
@@ -119,7 +119,7 @@ static void signatures_of_ssh_keygen_are_verified(void **state)
     free(sig);
 }
 
-/* The same form, to the byte, where the signature is the same each time. */
+/* The same bytes, for deterministic signatures. */
 static void same_as_ssh_keygen(void **state)
 {
     char *path = make_key(*state, &kinds[0], ""), *text = scratch_file(*state, "m", message, strlen(message));
@@ -138,7 +138,7 @@ static void same_as_ssh_keygen(void **state)
 
 /* ---- FIDO ---------------------------------------------------------------------------------------------- */
 
-/* PROTOCOL.u2f: what such a key signs is a hash of its application, the flags, the counter, a hash of the
+/* PROTOCOL.u2f: such a key signs a hash of its application, the flags, the counter, and a hash of the
  * data. */
 static struct ssh_blob fido_sign(EVP_PKEY *key, const char *name, const struct ssh_blob *data)
 {
@@ -204,7 +204,7 @@ static void a_fido_key(void **state)
     free(armor);
 }
 
-/* Only an agent could. */
+/* Only an agent could sign. */
 static void a_fido_key_without_an_agent(void **state)
 {
     EVP_PKEY *key = EVP_PKEY_Q_keygen(NULL, NULL, "ED25519");
@@ -299,7 +299,7 @@ static void unusual_keys_are_handled(void **state)
     refuses_key(short_rsa, ERR_UNSUPPORTED, "an RSA key of 1024 bits proves nothing");
     refuses_key(missing, ERR_NOT_FOUND, missing);
     refuses_key("ssh-ed25519 AAAA!", ERR_FAILED, "this is not base64");
-    /* A public half whose private one is elsewhere, or another's. */
+    /* A public key whose private key is missing or another one. */
     assert_int_equal(remove(key), 0);
     refuses_key(pub, ERR_NOT_FOUND, "there is no SSH agent, and there is no file ");
     assert_int_equal(rename(short_rsa, key), 0);
@@ -316,7 +316,7 @@ static void unusual_keys_are_handled(void **state)
     free(short_rsa);
 }
 
-/* ---- spoiled --------------------------------------------------------------------------------------------
+/* ---- damaged --------------------------------------------------------------------------------------------
  */
 
 static void check_spoiled(void *ctx, const struct spoiled *spoiled)
@@ -327,7 +327,7 @@ static void check_spoiled(void *ctx, const struct spoiled *spoiled)
         assert_null(s.key.data);
         return;
     }
-    /* What can still be read is not genuine; or only its last line end is missing. */
+    /* A readable one is not genuine, unless only its last newline is missing. */
     if (sshsig_check(&s, message, strlen(message), NULL) == 0)
         if (spoiled->at + 1 < strlen(good))
             fail_msg("%s at %zu of %zu: %.*s", spoiled->cut ? "cut" : "flipped", spoiled->at, strlen(good),
@@ -374,7 +374,7 @@ static void unusual_armor_is_handled(void **state)
     }
 }
 
-/* ---- who may sign ----------------------------------------------------------------------------------------
+/* ---- allowed signers ------------------------------------------------------------------------------------
  */
 
 struct allowed {

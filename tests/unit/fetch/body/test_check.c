@@ -1,4 +1,4 @@
-/* Verdicts on bodies: good ones, each kind of bad one with its exact words, cuts and flips. */
+/* Checks of bodies: good ones, each kind of bad one with its exact message, cuts and flips. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -21,7 +21,7 @@ static const char profile[] = "\x0a\x04\x08\x01\x10\x02"
                               "\x32\x00\x32\x03"
                               "cpu\x32\x02ns\x48\x7b";
 #define PROFILE_SIZE (sizeof profile - 1)
-/* Of one generation, with a batch for its clock and one for its strings. */
+/* One generation, with a batch for its clock and one for its strings. */
 static const char trace[] = "go 1.22 trace\0\0\0"
                             "\x01\x01\x07\x64\x02\x08\x05"
                             "\x01\x01\x07\x64\x01\x04";
@@ -135,7 +135,7 @@ static void test_bad_profile(void **state)
     buf_release(&gz);
 }
 
-/* Larger than what is kept of the beginning: the scanner's words stand, whatever follows. */
+/* Larger than the stored beginning: the scanner's message stays the same, whatever follows. */
 static void test_long_bad_profile(void **state)
 {
     (void)state;
@@ -151,7 +151,7 @@ static void test_long_bad_profile(void **state)
     buf_release(&gz);
 }
 
-/* A profile that is whole keeps its numbers, whatever stands behind it. */
+/* A whole profile keeps its numbers, whatever follows it. */
 static void test_bytes_after_the_profile(void **state)
 {
     (void)state;
@@ -197,7 +197,7 @@ static void expect_gzip_bad(const void *p, size_t n, const char *msg)
     buf_release(&gz);
 }
 
-/* First that it is no profile, and what it looks like. */
+/* The message says first that it is not a profile, then what it looks like. */
 static void test_other_types(void **state)
 {
     (void)state;
@@ -207,7 +207,7 @@ static void test_other_types(void **state)
                "this is not a profile: at byte 0: field 14 of the profile has wire type 1");
     expect_gzip_bad(noise, sizeof noise - 1,
                     "this is not a profile: at byte 0: field 14 of the profile has wire type 1");
-    /* Fields that no profile has may be of any type: what follows them ends in the middle. */
+    /* Unknown fields may be of any type: the field after them ends in the middle. */
     expect_bad(BODY_PPROF, "\xfa\x01\x7f\x80", 4,
                "this is not a profile: cut off inside the profile after 4 bytes");
     expect_bad(BODY_PPROF, "\x0a\x04\x08\x01\x10\x02", 6, "this is not a profile: it has no strings");
@@ -234,14 +234,14 @@ static void test_other_types(void **state)
                8, "this is an ELF file, not a profile");
     expect_bad(BODY_PPROF, "PK\3\4\0\0", 6, "this is a zip archive, not a profile");
     expect_bad(BODY_TEXT, "\x1f\x8b\x08\0\0\0\0\0\0\0", 10, "this is gzip data, not plain text");
-    /* One that is damaged is a profile all the same. */
+    /* A damaged profile is still recognized as a profile. */
     assert_int_equal(check(BODY_PPROF, profile, PROFILE_SIZE - 1, 5, &result, NULL), -1);
     assert_false(result.other);
     assert_int_equal(check(BODY_PPROF, noise, sizeof noise - 1, 5, &result, NULL), -1);
     assert_true(result.other);
 }
 
-/* What a path serves may be anything but a page, unless it is a page's. */
+/* A raw path may serve anything but a page, unless the path is a page's. */
 static void test_pages(void **state)
 {
     (void)state;
@@ -258,7 +258,7 @@ static void test_pages(void **state)
     expect_good(BODY_RAW, "{}", 2);
 }
 
-/* Remote text goes into messages printable and cut. */
+/* Remote text in messages is printable and cut. */
 static void test_beginning(void **state)
 {
     (void)state;
@@ -310,7 +310,7 @@ static void test_text(void **state)
     expect_bad(BODY_TEXT, "ab\0", 3, "this is no text: byte 2 is a NUL");
 }
 
-/* net/http/pprof's stack dumps end at 64 MiB without a word. */
+/* net/http/pprof's stack dumps end at 64 MiB without a mark. */
 static void test_server_cut(void **state)
 {
     (void)state;
@@ -353,7 +353,7 @@ static void check_spoiled(void *ctx, const struct spoiled *s)
         assert_true(result.has_profile);
 }
 
-/* No cut of a gzip file is good; a flip is only where it does not change the profile. */
+/* No cut of a gzip file is good; a flip is good only if it does not change the profile. */
 static void check_spoiled_gzip(void *ctx, const struct spoiled *s)
 {
     struct check_result result;
@@ -388,7 +388,7 @@ static void test_cuts_and_flips(void **state)
     buf_release(&gz);
 }
 
-/* A profile behind so many gzip members of 3 MiB each, fields that no reader knows. */
+/* A profile after so many gzip members of 3 MiB each, of unknown fields. */
 static int check_inflating(size_t members, struct err *err)
 {
     struct buf gz = BUF_INIT(65536), last = BUF_INIT(4096), unknown = BUF_INIT((size_t)4 << 20);

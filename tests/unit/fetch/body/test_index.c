@@ -1,4 +1,4 @@
-/* The index page: what Go's versions and other routers serve, pages that mean harm, cuts and flips. */
+/* The index page: forms of Go's versions and of other routers, hostile pages, cuts and flips. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 
 #include "base/banned.h"
 
-/* Parses a copy of exactly n bytes, so that reading behind the page is noticed. */
+/* Parses a copy of exactly n bytes, so that a sanitizer reports reading beyond them. */
 static int parse(const char *page, size_t n, struct index_page *ret, struct err *err)
 {
     char *copy = malloc(n + 1);
@@ -25,7 +25,7 @@ static int parse(const char *page, size_t n, struct index_page *ret, struct err 
     return rc;
 }
 
-/* `name=count` of every entry, with blanks between. */
+/* `name=count` of every entry, separated by blanks. */
 static void expect(const char *page, const char *entries)
 {
     struct index_page index = {0};
@@ -85,9 +85,9 @@ static void test_lenient(void **state)
     expect("<td>1</td><td><a href='/debug/pprof/x.org/pprof/y'>", "x.org/pprof/y=1");
     expect("<td>1</td><td><a href='heap?debug=1&token=a'>", "heap=1");
     expect("<td>1</td><td><a href='./heap#x'>", "heap=1");
-    /* The first of a name counts. */
+    /* The first of equal names counts. */
     expect("<td>1<td><a href=heap><td>2<td><a href=heap><td>3<td><a href=mutex>", "heap=1 mutex=3");
-    /* What is no row does not hide the one behind it. */
+    /* Text that is not a row does not hide the row after it. */
     expect("<td>1<td>2<td><a href=heap>", "heap=2");
     expect("<td>1<td <td>7<td><a href=heap>", "heap=7");
     expect("<td>1<td><a href=heap<td>7<td><a href=mutex>", "mutex=7");
@@ -198,7 +198,7 @@ static void test_find(void **state)
     index_release(&index);
 }
 
-/* Many rows, and pages made to keep a parser busy: they must end at once. */
+/* Many rows, and pages that could keep a parser busy: they must end at once. */
 static void test_large(void **state)
 {
     (void)state;
@@ -223,7 +223,7 @@ static void test_large(void **state)
     buf_release(&page);
 }
 
-/* Whatever is left of the page, the names in it stay harmless. */
+/* In any damaged page the names stay harmless. */
 static void expect_harmless(const char *page, size_t n)
 {
     struct index_page index = {0};

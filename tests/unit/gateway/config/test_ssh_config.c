@@ -1,7 +1,5 @@
-/*
- * What ssh says of a host, and the way there. The runs of ssh here are all `ssh -G`, with -F: it connects to
- * nothing and reads nobody's own configuration.
- */
+/* Settings of ssh for a host, and its route. Each run of ssh here is `ssh -G` with -F: it connects to
+ * nothing and reads no configuration of the user. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -19,7 +17,7 @@
 #include "tests/unit/spoil.h"
 #include "tests/unit/unit.h"
 
-/* In the form of OpenSSH 9.2, a part of its lines. */
+/* A part of the output of OpenSSH 9.2. */
 static const char printed[] = "user ops\n"
                               "hostname file-03.example\n"
                               "port 2222\n"
@@ -116,7 +114,7 @@ static void proxies(void **state)
     ssh_config_release(&c);
 }
 
-/* ssh's own expansion of %C is in the paths that it does expand. */
+/* ssh's own expansion of %C is in the paths that it expands. */
 static void hash_is(const char *lines, const char *input)
 {
     struct ssh_config c;
@@ -267,7 +265,7 @@ static void paths_are(const char *value, const char *first, const char *second)
     ssh_config_release(&c);
 }
 
-/* ssh prints them with blanks between, and quotes none. */
+/* ssh separates them by blanks, without quotes. */
 static void paths_with_blanks(void **state)
 {
     (void)state;
@@ -452,7 +450,7 @@ static void a_real_run(void **state)
     assert_string_equal(c.host_key.files.items[0], known);
     assert_null(c.login.agent);
     assert_string_equal(c.connect.jump, "bastion");
-    /* What is expanded here is what ssh itself makes of it. */
+    /* Expansions here are compared with ssh's own. */
     char *named = strdup(c.connect.control_path);
     ssh_config_release(&c);
     touch(named);
@@ -467,7 +465,7 @@ static void a_real_run(void **state)
     free(known);
 }
 
-/* Match exec runs what the user wrote there, also what never ends. */
+/* Match exec runs the user's command, even one that never ends. */
 static void ssh_that_hangs(void **state)
 {
     struct place *p = *state;
@@ -606,7 +604,7 @@ static void route_refuses(const struct place *p, const char *jump, const char *m
 static void bad_jumps(void **state)
 {
     struct place *p = *state;
-    /* Without the HostName ssh would notice this by itself. */
+    /* Without the HostName ssh itself would report this. */
     configure(p, "Host bastion\n HostName 192.0.2.1\nHost *\n ProxyJump bastion\n");
     route_refuses(p, "", "more than 8 jump hosts in a row", ENDLESS);
     configure(p, "Host a\n ProxyJump b\nHost b\n ProxyJump a\n");
@@ -626,7 +624,7 @@ static struct route resolved(const struct place *p, const struct ssh_settings *o
     return r;
 }
 
-/* Only what is dialled first can be reached by a command; ssh sets aside those of the hosts behind it. */
+/* Only the first dialled hop can use a proxy command; ssh ignores those of the hosts behind it. */
 static void proxy_commands(void **state)
 {
     struct place *p = *state;
@@ -647,13 +645,13 @@ static void proxy_commands(void **state)
     route_release(&r);
 }
 
-/* The command line's word wins over the configuration's, at the host itself: nobody else sees what comes. */
+/* The command line overrides the configuration at the host itself only. */
 static void compression_of_each_hop(void **state)
 {
     struct place *p = *state;
     static const struct {
         enum ssh_compress asked;
-        bool first, second; /* of hosts whose configuration says yes and nothing */
+        bool first, second; /* of hosts with Compression yes and without */
     } cases[] = {
         {SSH_COMPRESS_AUTO, true, false}, {SSH_COMPRESS_YES, true, true}, {SSH_COMPRESS_NO, true, false}};
     configure(p, "Host one\n Compression yes\nHost *\n User u\n");
@@ -673,7 +671,7 @@ static void compression_of_each_hop(void **state)
     route_release(&r);
 }
 
-/* How to go about SSH holds for every hop, who the target is for the target. */
+/* The limits are for every hop, the target's own settings for the target. */
 static void options_that_jump_hosts_inherit(void **state)
 {
     struct place *p = *state;

@@ -1,4 +1,4 @@
-/* Both sides of the questions that an ssh asks. */
+/* Both sides of the questions of an ssh process. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -16,7 +16,7 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-/* The person. */
+/* The person who answers. */
 struct person {
     const char *answer; /* NULL: fails with `kind` */
     enum err_kind kind;
@@ -61,7 +61,7 @@ static void *run_program(void *ctx)
     return NULL;
 }
 
-/* Has one question put and served; what askpass_serve said. */
+/* Sends one question and serves it; returns askpass_serve's result. */
 static int put_with(struct askpass *a, const struct login_options *options, struct program *program,
                     struct err *err)
 {
@@ -109,16 +109,16 @@ static void a_passphrase(void **state)
     assert_string_equal(person.prompt, "Enter passphrase for key '?[2J/k':");
     assert_string_equal(person.key, "?[2J/k");
     assert_false(person.again);
-    /* The same ssh asks the same. */
+    /* The same ssh asks again. */
     program.answer.len = 0;
     ok(put(&a, &person, &program, &err), &err);
     assert_true(person.again);
     assert_int_equal(person.asked, 2);
-    /* What else it asks is for no key, whatever it says. */
+    /* Its other questions are not about keys, whatever their text. */
     program.prompt = "(ann@host) Enter passphrase for key '/k': ";
     ok(put(&a, &person, &program, &err), &err);
     assert_string_equal(person.key, "");
-    /* Why there was no answer is remembered, with the key. */
+    /* The reason for a missing answer is stored with the key. */
     person.answer = NULL;
     person.kind = ERR_NOT_FOUND;
     program.prompt = "Enter passphrase for key '/k': ";
@@ -138,7 +138,7 @@ static void kinds_of_questions(void **state)
     } cases[] = {{NULL, ASK_HIDDEN, 0},
                  {"confirm", ASK_SHOWN, 0},
                  {"anything", ASK_HIDDEN, 0},
-                 /* Nothing is answered; it only stands until it is over. */
+                 /* No answer is expected; the prompt stays until the touch. */
                  {"none", ASK_TELL, -1}};
     struct askpass a = made(*state);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -152,7 +152,7 @@ static void kinds_of_questions(void **state)
     askpass_release(&a);
 }
 
-/* A key waits for its touch, whether anybody can be told or not. */
+/* A key waits for its touch even if nobody can be informed. */
 static void a_touch_prompt_needs_no_observer(void **state)
 {
     struct askpass a = made(*state);
@@ -189,8 +189,8 @@ static void no_answer(void **state)
     askpass_release(&a);
 }
 
-/* A server may have an ssh that does not label its questions ask in ssh's own words: then what was typed for
- * a key is not its answer, and the question names the host. */
+/* A server may send ssh's own prompt to an ssh that does not label questions: a passphrase of a key is no
+ * answer to it, and the question names the host. */
 static void a_server_that_imitates_sshs_prompt_gets_no_passphrase(void **state)
 {
     struct keyring *keyring = NULL;
@@ -222,7 +222,7 @@ static void a_server_that_imitates_sshs_prompt_gets_no_passphrase(void **state)
     assert_string_equal(person.prompt, "file-04: Enter passphrase for key '/k':");
     assert_string_equal(person.key, "");
     assert_int_equal(person.asked, 2);
-    /* No server can ask where only keys are asked for. */
+    /* No server can ask if only keys are asked for. */
     struct login_options keys_only = other;
     keys_only.ask_keys_only = true;
     ok(put_with(&a, &keys_only, &program, &err), &err);
@@ -232,7 +232,7 @@ static void a_server_that_imitates_sshs_prompt_gets_no_passphrase(void **state)
     keyring_free(keyring);
 }
 
-/* ssh prints only the beginning of a long name, which two keys may have in common. */
+/* ssh prints only the beginning of a long name, which two keys may share. */
 static void a_name_that_is_cut_short(void **state)
 {
     struct keyring *keyring = NULL;
@@ -258,8 +258,7 @@ static void a_name_that_is_cut_short(void **state)
     keyring_free(keyring);
 }
 
-/* Two hosts may have one address in common: the question names the inventory's host, and no answer is kept.
- */
+/* Two hosts may share one address: the question names the inventory's host, and no answer is stored. */
 static void a_password(void **state)
 {
     struct keyring *keyring = NULL;
@@ -287,7 +286,7 @@ static void a_password(void **state)
     keyring_free(keyring);
 }
 
-/* What one ssh asks for and serves, of those of one run. */
+/* The questions of one ssh of a run, and its server. */
 struct asking {
     struct askpass a;
     struct login_options options;
@@ -340,7 +339,7 @@ static void a_passphrase_is_asked_for_once(void **state)
     pthread_t thread;
     serve(&first);
     answered(&first, "wrong");
-    /* The other waits for what comes of it. */
+    /* The other one waits for the result. */
     ok(thread_start(&thread, serve, &second, &err), &err);
     person.answer = "hush";
     serve(&first);
@@ -350,7 +349,7 @@ static void a_passphrase_is_asked_for_once(void **state)
     pthread_join(thread, NULL);
     answered(&second, "hush");
     assert_int_equal(person.asked, 2);
-    /* What was right there is wrong here: this one's person has the say. */
+    /* An answer that was right there is wrong here, so this one asks the person. */
     person.answer = "other";
     serve(&second);
     answered(&second, "other");
@@ -376,7 +375,7 @@ static void a_wrong_answer_is_forgotten(void **state)
     serve(&second);
     refused(second.program.rc, &second.program.err, ERR_NOT_FOUND, "nobody answers");
     assert_int_equal(person.asked, 1);
-    /* Who declined once has declined for all. */
+    /* A declined question is declined for all. */
     serve(&third);
     refused(third.program.rc, &third.program.err, ERR_NOT_FOUND, "nobody answers");
     assert_int_equal(person.asked, 1);
@@ -388,7 +387,7 @@ static void a_wrong_answer_is_forgotten(void **state)
     keyring_free(keyring);
 }
 
-/* Trust in a host key is nobody's to give here. */
+/* Nobody can confirm a host key here. */
 static void host_keys_are_not_asked_about(void **state)
 {
     static const char *const prompts[] = {
@@ -407,7 +406,7 @@ static void host_keys_are_not_asked_about(void **state)
     askpass_release(&a);
 }
 
-/* What somebody else sends there, of the same user. */
+/* Messages of other programs of the same user. */
 static void damaged_questions_are_refused(void **state)
 {
     static const struct {

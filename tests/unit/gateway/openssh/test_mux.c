@@ -1,4 +1,4 @@
-/* OpenSSH's multiplexing protocol: messages, and connections to masters that behave and misbehave. */
+/* OpenSSH's multiplexing protocol: messages, and connections to good and bad masters. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -69,7 +69,7 @@ static void answers(void **state)
     (void)state;
     struct mux_message m = parsed(BYTES("\0\0\0\x08\0\0\0\1\0\0\0\4"));
     assert_true(m.type == MUX_HELLO && m.number == 4 && m.id == 0);
-    /* With an extension, of which there are none yet. */
+    /* With an extension, although none is defined yet. */
     m = parsed(BYTES("\0\0\0\x12\0\0\0\1\0\0\0\4\0\0\0\1x\0\0\0\1y"));
     assert_true(m.type == MUX_HELLO && m.number == 4);
     m = parsed(BYTES("\0\0\0\x0c\x80\0\0\5\0\0\0\1\0\0\4\xd2"));
@@ -118,7 +118,7 @@ static void take_spoiled(void *ctx, const struct spoiled *s)
     size_t used = 99;
     int rc = mux_parse(s->p, s->n, &m, &used, &err);
     if (s->cut) {
-        /* The rest has to come yet. */
+        /* The rest has not arrived yet. */
         assert_true(rc == 0 && used == 0 && m.type == 77);
     } else if (rc == 0) {
         assert_true(used <= s->n);
@@ -172,7 +172,7 @@ static void a_missing_master_is_an_error(void **state)
     free(link);
 }
 
-/* The path is ours, and who listens there is not. Only root can be somebody else for a moment. */
+/* The path is ours, and the listener belongs to another user. Only root can change the user for a moment. */
 static void a_master_of_another_user_is_refused(void **state)
 {
     if (geteuid() != 0)
@@ -193,7 +193,7 @@ static void a_master_of_another_user_is_refused(void **state)
     free(path);
 }
 
-/* Connects, and has the master say these bytes. */
+/* Connects to a master that sends these bytes. */
 static struct mux told(const char *dir, const char *name, const char *p, size_t n, int *ret_master)
 {
     struct mux m;
@@ -282,7 +282,7 @@ static void descriptors_are_passed(void **state)
     fd_close(&handed);
     fd_close(&pipe[0]);
     fd_close(&pipe[1]);
-    /* Nobody is left to be asked. */
+    /* The master is gone. */
     fd_close(&master);
     mux_put_hello(&m.out);
     refused(mux_send(&m, &err), &err, ERR_FAILED, "the master connection takes no requests");

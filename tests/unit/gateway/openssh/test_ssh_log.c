@@ -1,4 +1,4 @@
-/* What is understood of ssh's own words; they were taken down from OpenSSH 9.2 and shortened. */
+/* Reading ssh's log; the lines are from OpenSSH 9.2, shortened. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -63,7 +63,7 @@ static void a_version_becomes_printable(void **state)
     free(l);
 }
 
-/* The warnings are of one line each; where an address is added to a host that is known, that is not new. */
+/* Each warning is one line; an address added to a known host does not make it new. */
 static void a_new_host_is_recorded(void **state)
 {
     (void)state;
@@ -82,7 +82,7 @@ static void a_new_host_is_recorded(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct gateway_hop hop = {.port = 0};
         struct ssh_log *l = new_log(cases[i].said);
-        /* What goes by standard error may be a jump host's. */
+        /* Lines on standard error may be a jump host's. */
         struct ssh_log *other = new_log("");
         ssh_log_feed(other, SSH_STDERR, cases[i].said, strlen(cases[i].said));
         ssh_log_describe(other, &hop);
@@ -94,7 +94,7 @@ static void a_new_host_is_recorded(void **state)
     }
 }
 
-/* As a server can have them written, by the name of its questions (RFC 4256). */
+/* A server can cause these lines, by the name of its questions (RFC 4256). */
 static void text_of_the_server_changes_no_facts(void **state)
 {
     (void)state;
@@ -212,7 +212,7 @@ static void the_reason_of_a_failure_is_read(void **state)
          ERR_BUSY, "the server closed the connection before it said anything"},
         {"debug1: Remote protocol version 2.0, remote software version x\r\nConnection reset by h port 2\r\n",
          ERR_BUSY, "the server reset the connection"},
-        /* Who was judged is not asked to come back later. */
+        /* A refused login is not retried later. */
         {"debug1: Remote protocol version 2.0, remote software version x\r\n"
          "debug1: Authentications that can continue: publickey\r\nConnection closed by h port 2\r\n",
          ERR_FAILED, "the server closed the connection"},
@@ -253,7 +253,7 @@ static void the_reason_of_a_failure_is_read(void **state)
     }
 }
 
-/* Of what leads to the server, ssh's own line names the host. The log only shows that nothing came. */
+/* If the connection fails, ssh's own line names the host; the log only shows that nothing arrived. */
 static void the_reason_of_a_jumps_failure_is_read(void **state)
 {
     (void)state;
@@ -275,7 +275,7 @@ static void the_reason_of_a_jumps_failure_is_read(void **state)
         {"kex_exchange_identification: read: Connection reset by peer\r\nConnection reset by 192.0.2.1 port "
          "22\r\n",
          ERR_BUSY, "what leads to the server: Connection reset by 192.0.2.1 port 22"},
-        /* Of two jump hosts the first. */
+        /* Of two jump hosts, the first. */
         {"kex_exchange_identification: Connection closed by remote host\r\nConnection closed by 192.0.2.1 "
          "port 22\r\nkex_exchange_identification: Connection closed by remote host\r\nConnection closed by "
          "UNKNOWN port 65535\r\n",
@@ -297,7 +297,7 @@ static void the_reason_of_a_jumps_failure_is_read(void **state)
          ERR_HOST_KEY, "jump: host key is revoked"},
         {"Host key verification failed.\r\n", ERR_HOST_KEY,
          "what leads to the server: host key is not known"},
-        /* The jump host let us through: what it said before was a banner, and it is the server that went. */
+        /* The jump host forwarded the connection: its earlier text was a banner, and the server closed. */
         {"Authorized use only\r\nAuthenticated to jump ([192.0.2.1]:22) using \"publickey\".\r\n", ERR_BUSY,
          "the server closed the connection before it said anything"},
     };
@@ -345,7 +345,7 @@ static void the_reason_of_a_delay_is_read(void **state)
     }
 }
 
-/* What others say is no fact about the host, and no cause where the log has one. */
+/* Lines of others are no facts about the host, and no cause if the log has one. */
 static void lines_of_other_programs_are_ignored(void **state)
 {
     (void)state;
@@ -371,7 +371,7 @@ static void lines_of_other_programs_are_ignored(void **state)
     free(l);
 }
 
-/* Before it has a log there is only standard error. */
+/* Before the log begins there is only standard error. */
 static void an_unknown_ssh_option_is_a_usage_error(void **state)
 {
     (void)state;
@@ -410,7 +410,7 @@ static void refused_channels_are_read(void **state)
     assert_true(ssh_log_refusal(l, &third, why, sizeof why));
     assert_false(ssh_log_refusal(l, &other, why, sizeof why));
     assert_int_equal(l->complaints[SSH_LOG].n, 0);
-    /* A number that is used again is the latest channel's. */
+    /* A number that is used again belongs to the latest channel. */
     for (unsigned i = 0; i < 3 * SSH_LOG_CHANNELS; i++)
         ssh_log_feed(l, SSH_LOG, said, strcspn(said, "\n") + 1 + strcspn(strchr(said, '\n') + 1, "\n") + 1);
     static const char again[] = "channel 2: open failed: connect failed: x\r\n";

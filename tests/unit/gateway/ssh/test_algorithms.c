@@ -1,4 +1,4 @@
-/* What is offered to a server, what it offers, and what is said where the two have nothing in common. */
+/* Algorithms offered to a server, the server's offer, and the message if the two have none in common. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -28,14 +28,14 @@ static void the_algorithm_that_ssh_would_choose_is_chosen(void **state)
     picked("c,b,a", NULL, "c,a");
     picked("c,b,a", "a,b,c", "c,a");
     picked("c,b,a", "a", "a");
-    /* No name is taken for another that begins like it. */
+    /* A name is not confused with a longer one. */
     picked("ab", "a", "a");
     picked("a", "ab,abc", "ab");
     picked("", NULL, "");
     picked("b", NULL, "");
     picked("c", "", "");
     picked("c", "nobody-knows-it", "");
-    /* What the user allows beyond ours comes last, but no certificates. */
+    /* Algorithms that the user adds are last, without certificates. */
     picked("c", "old,c,c-cert-v01@openssh.com", "c,old");
 }
 
@@ -66,7 +66,7 @@ static void the_offer_follows_the_configuration(void **state)
         assert_null(strstr(a.lists[i], "md5"));
     }
     algorithms_release(&a);
-    /* The configuration narrows it and widens it; RSA with SHA-1 is not offered unless it says so. */
+    /* The configuration narrows and widens the offer; RSA with SHA-1 is only offered if it is configured. */
     char keys[] = "ssh-ed25519,ssh-ed25519-cert-v01@openssh.com,rsa-sha2-512",
          cbc[] = "aes128-cbc,aes256-ctr";
     a = proposed(&(struct ssh_config){.algorithms.host_keys = keys, .algorithms.ciphers = cbc});
@@ -99,7 +99,7 @@ static void an_empty_offer_is_an_error(void **state)
     libssh2_session_free(ssh);
 }
 
-/* What a server says first: `before`, then SSH_MSG_KEXINIT with these lists. */
+/* The server's first bytes: `before`, then SSH_MSG_KEXINIT with these lists. */
 static struct buf greeting(const char *before, const char *const lists[ALGORITHM_LISTS])
 {
     struct buf payload = BUF_INIT(8192), all = BUF_INIT(8192);
@@ -169,7 +169,7 @@ static void a_hostile_offer_is_safe(void **state)
     size_t whole = b.len;
     spoil(b.data, b.len, spoiled, &whole);
     buf_release(&b);
-    /* Lists that end behind the message, in bytes that are there. */
+    /* Lists that extend beyond the message, into bytes that exist. */
     struct algorithms a = {0};
     struct err err = ERR_INIT;
     char bytes[200] = "SSH-2.0-x\n\0\0\0\x1c\4\x14"

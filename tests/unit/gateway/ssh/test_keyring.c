@@ -1,4 +1,4 @@
-/* Passphrases that are asked for once: who asks, who waits, what the others get. */
+/* Passphrases that are asked for once: one caller asks, the others wait and get the answer. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -65,7 +65,7 @@ static void declined_and_failed(void **state)
     err_set(&declined, ERR_NOT_FOUND, "no answer was given");
     ok(take(k, "key", &s, &err), &err);
     keyring_settle(k, "key", NULL, &failed);
-    ok(take(k, "key", &s, &err), &err); /* the next one may try */
+    ok(take(k, "key", &s, &err), &err); /* the next caller may try */
     assert_int_equal(s.len, 0);
     keyring_settle(k, "key", NULL, &declined);
     for (int i = 0; i < 2; i++)
@@ -103,7 +103,7 @@ static void waiting_ends(void **state)
     keyring_free(k);
 }
 
-/* Many threads: one asks at a time, the first in vain; all others are told. */
+/* Many threads: one asks at a time, the first without success; all others get the answer. */
 struct crowd {
     struct keyring *k;
     atomic_int asked, asking, told;

@@ -1,4 +1,4 @@
-/* Known hosts: what ssh-keygen -F finds in files of every kind, and the judgement over it. */
+/* Known hosts: the matches of ssh-keygen -F in files of every kind, and the decision on them. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -16,7 +16,7 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-/* Two public keys of each type, as known_hosts has them: made once. */
+/* Two public keys of each type, in the format of known_hosts: made once. */
 enum { ED, ED_OTHER, P256, P384, P521, RSA, N_KEYS };
 static struct {
     const char *type, *bits;
@@ -150,7 +150,7 @@ static void ports(void **state)
     finds(path, "alpha", 2222, ED, 1, KNOWN_PLAIN);
     finds(path, "alpha", 22, P256, 2, KNOWN_PLAIN);
     finds(path, "alpha", 0, P256, 2, KNOWN_PLAIN);
-    /* A port nothing is known of: the host's own line counts, as with ssh. */
+    /* A port without a line: the host's own line counts, as with ssh. */
     finds(path, "alpha", 2223, P256, 2, KNOWN_PLAIN);
     finds(path, "beta", 2222, P384, 3, KNOWN_PLAIN);
     free(text);
@@ -304,7 +304,8 @@ static void cut_and_flipped(void **state)
     free(text);
 }
 
-/* ---- the judgement ------------------------------------------------------------------------------------- */
+/* ---- decisions ------------------------------------------------------------------------------------------
+ */
 
 static struct known_hosts parsed(const char *text)
 {
@@ -314,7 +315,7 @@ static struct known_hosts parsed(const char *text)
     return k;
 }
 
-/* Judges a key by what `ssh-keygen -F` printed. A NULL msg: it is trusted. */
+/* Decides on a key by the output of `ssh-keygen -F`. A NULL msg: it is trusted. */
 static void judged(const char *text, int key, const char *msg, const char *hint)
 {
     struct strlist files = {0};
@@ -362,7 +363,7 @@ static void an_unknown_key_is_refused(void **state)
                   keys[P521].fingerprint);
     refused(known_hosts_check(&none, &keys[P521].blob, "far", &files, &err), &err, ERR_HOST_KEY, msg);
     free(msg);
-    /* Those files that exist were looked into. */
+    /* Existing files were searched. */
     char *first = scratch_file(*state, "one", "", 0), *second = scratch_file(*state, "two", "", 0);
     ok(strlist_add(&files, "/home/ann/.ssh/known_hosts", NULL), NULL);
     ok(strlist_add(&files, first, NULL), NULL);
@@ -420,7 +421,7 @@ static void a_revoked_line_precedes_a_good_one(void **state)
     free(text);
 }
 
-/* What is known under the bare name is another server's, unless it is the same key. */
+/* A line under the bare name belongs to another server, unless it has the same key. */
 static void a_name_without_its_port(void **state)
 {
     char *text = text_of("alpha %s\n[beta]:2222 %s\nbeta %s\n@revoked gamma %s\n", keys[ED].line,
@@ -467,7 +468,7 @@ static void an_authority_is_not_a_host_key(void **state)
     assert_string_equal(err.hint, "OpenSSH can: --via openssh");
     known_hosts_release(&k);
     free(text);
-    /* With a key beside it there is something to go by. */
+    /* With a key beside it the host can be checked. */
     text = text_of("# Host a found: line 1 CA\n@cert-authority a %s\n# Host a found: line 2\na %s\n",
                    keys[ED].line, keys[RSA].line);
     k = parsed(text);
@@ -497,14 +498,14 @@ static void a_revoked_key_is_refused(void **state)
     char *msg =
         text_of("far port 22: host key ssh-ed25519 %s is revoked by /etc/known:9", keys[ED].fingerprint);
     const char *hint = "whoever revoked it can say why, and which key the host has now";
-    /* Wherever the line that trusts it stands. */
+    /* In any position relative to the line that trusts it. */
     char *before = text_of("# Host a found: line 9 REVOKED\n@revoked a %s\n# Host a found: line 10\na %s\n",
                            keys[ED].line, keys[ED].line);
     char *behind = text_of("# Host a found: line 8\na %s\n# Host a found: line 9 REVOKED\n@revoked a %s\n",
                            keys[ED].line, keys[ED].line);
     judged(before, ED, msg, hint);
     judged(behind, ED, msg, hint);
-    /* Another key's revocation says nothing about this one. */
+    /* Another key's revocation does not matter. */
     char *other = text_of("# Host a found: line 8\na %s\n# Host a found: line 9 REVOKED\n@revoked a %s\n",
                           keys[ED].line, keys[ED_OTHER].line);
     judged(other, ED, NULL, NULL);
@@ -534,7 +535,7 @@ static void known_types_are_preferred(void **state)
     preferred(text, "ecdsa-sha2-nistp384,rsa-sha2-512,rsa-sha2-256,ssh-rsa,ssh-ed25519,ecdsa-sha2-nistp256,"
                     "ecdsa-sha2-nistp521");
     free(text);
-    /* What is revoked or an authority's is nothing to look forward to. */
+    /* A revoked key or an authority's is not preferred. */
     text = text_of("@revoked a %s\n@cert-authority a %s\na %s\n", keys[P256].line, keys[P384].line,
                    keys[P521].line);
     preferred(text, "ecdsa-sha2-nistp521,ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,rsa-sha2-512,"
@@ -578,7 +579,7 @@ static void new_hosts_are_written(void **state)
     file_is(path, text);
     finds(path, "alpha", 22, ED, 1, KNOWN_PLAIN);
     finds(path, "beta", 2222, P256, 2, KNOWN_PLAIN);
-    /* Known by now: nothing is written twice, and another key not at all. */
+    /* It is known now: nothing is written twice, and another key not at all. */
     ok(add(path, "alpha", 22, ED, true, &err), &err);
     assert_int_equal(add(path, "alpha", 22, ED_OTHER, false, &err), -1);
     assert_int_equal(err.kind, ERR_HOST_KEY);
@@ -640,8 +641,8 @@ static void an_unwritable_file_is_reported(void **state)
     free(path);
 }
 
-/* Where the path is a link or a second name of a file: that of the user's own known hosts is appended to, as
- * ssh does; nothing else is written, made or waited for. */
+/* The path is a link or a second name of a file: the user's own known hosts are appended to, as ssh does;
+ * any other file is not written, made or waited for. */
 static void links_and_fifos_are_not_written(void **state)
 {
     struct err err = ERR_INIT;
@@ -681,7 +682,7 @@ static void links_and_fifos_are_not_written(void **state)
     msg = text_of("%s is no regular file", link);
     refused(add(link, "alpha", 22, ED, false, &err), &err, ERR_FAILED, msg);
     free(msg);
-    /* Nor is one read: ssh-keygen would wait. */
+    /* Nor is a FIFO read: ssh-keygen would wait. */
     struct known_hosts k = {0};
     struct strlist files = {0};
     ok(strlist_add(&files, fifo, &err), &err);
@@ -720,7 +721,7 @@ static void a_lock_that_is_held(void **state)
     free(path);
 }
 
-/* One of several that write at once: hosts of its own, and one that all have. */
+/* One of several concurrent writers: its own hosts, and one that all share. */
 #define AT_ONCE 8
 #define EACH 3
 struct writer {

@@ -1,4 +1,4 @@
-/* Two logins that differ in one thing have different keys; passwords and sessions are kept by these. */
+/* Logins that differ in one thing have different keys, under which passwords and sessions are stored. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -25,7 +25,7 @@ static char *key_of_config(const struct ssh_config *config)
     return key_of(&hop);
 }
 
-/* Every string and number in which configurations may differ, by its place. */
+/* Every string and number that may differ between configurations, by its place. */
 #define AT(field) offsetof(struct ssh_config, field)
 static const size_t texts[] = {
     AT(user),
@@ -103,7 +103,7 @@ static void any_difference_makes_another_login(void **state)
     all_differ(keys, n);
 }
 
-/* What stands in one field cannot be read as two. */
+/* The content of one field cannot be read as two. */
 static void fields_are_separated(void **state)
 {
     (void)state;
@@ -138,7 +138,7 @@ static void earlier_hops_are_part_of_the_login(void **state)
     all_differ(keys, sizeof keys / sizeof *keys);
 }
 
-/* The name that the user types for it, timeouts and compression are no part of a login. */
+/* The user's name for the host, timeouts and compression are not part of a login. */
 static void the_same_login(void **state)
 {
     (void)state;

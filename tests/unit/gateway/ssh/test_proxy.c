@@ -1,4 +1,4 @@
-/* ProxyCommand's child: its bytes, its words, its end. */
+/* ProxyCommand's child: its bytes, its error output, its end. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -46,7 +46,7 @@ static void bytes_both_ways(void **state)
     fd_close(&fd);
 }
 
-/* The user's shell reads it, with exec in front, as with ssh. */
+/* The user's shell runs it, with exec in front, as with ssh. */
 static void the_users_shell(void **state)
 {
     char *said = text_of("%s/said", (char *)*state), text[64];
@@ -89,7 +89,7 @@ static void its_error_output_is_reported(void **state)
     fd_close(&fd);
 }
 
-/* Nobody listens to what it says while all goes well. */
+/* Its error output is not read while all goes well. */
 static void a_proxy_with_much_error_output_goes_on(void **state)
 {
     (void)state;
@@ -124,7 +124,7 @@ static void all_its_processes_end(void **state)
     proxy_end(p);
     char text[4];
     struct pollfd ready = {.fd = fd, .events = POLLIN};
-    /* Both held the other end. */
+    /* Both had the other end open. */
     assert_int_equal(poll(&ready, 1, 20000), 1);
     say_all(fd, text, sizeof text);
     assert_string_equal(text, "");
@@ -134,7 +134,7 @@ static void all_its_processes_end(void **state)
     free(path);
 }
 
-/* One that closes its connection goes a moment later; one that only listens to us does not. */
+/* One that closes its connection ends a moment later; one that only reads from us does not. */
 static void the_end_of_a_proxy_is_detected(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* The receive window: how it grows on which line, and what the kernel says of a line's length. */
+/* The receive window: its growth by the line, and the kernel's round-trip time. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-/* What a window begins with. */
+/* The initial size of a window. */
 static uint32_t start(int64_t rtt_ms)
 {
     struct window w;
@@ -31,7 +31,7 @@ static void a_window_begins_large_enough_for_a_fast_line(void **state)
     assert_int_equal(start(INT64_MAX), WINDOW_START);
 }
 
-/* A line on which `rate` bytes a millisecond arrive, for so long, taken 64 kB at a time. */
+/* A line on which `rate` bytes a millisecond arrive, for so long, read 64 kB at a time. */
 static uint32_t after(int64_t rtt_ms, size_t rate, int64_t ms)
 {
     struct window w;
@@ -50,16 +50,15 @@ static uint32_t after(int64_t rtt_ms, size_t rate, int64_t ms)
 static void a_window_grows_with_the_throughput(void **state)
 {
     (void)state;
-    /* Short lines need no more, whatever their rate, nor do slow ones, nor those whose length nobody knows.
-     */
+    /* Short lines need no more at any rate, nor do slow ones, nor those with an unknown round-trip time. */
     assert_int_equal(after(0, 500000, 1000), WINDOW_LEAST);
     assert_int_equal(after(-1, 500000, 1000), WINDOW_LEAST);
     assert_int_equal(after(1, 500000, 1000), WINDOW_LEAST);
     assert_int_equal(after(50, 10000, 1000), start(50));
-    /* Twice of what a round trip brings, within the limit. */
+    /* Twice the bytes of a round trip, within the limit. */
     assert_in_range(after(50, 100000, 1000), 9000000, 11000000);
     assert_int_equal(after(100, 500000, 1000), WINDOW_MOST);
-    /* Nothing before the first round trip is over. */
+    /* No change before the end of the first round trip. */
     assert_int_equal(after(100, 100000, 90), WINDOW_START);
 }
 
@@ -84,7 +83,7 @@ static void a_window_is_adjusted_after_a_quarter(void **state)
     assert_int_equal(window_enlargement(&w, WINDOW_LEAST / 4 * 3), 0);
     assert_int_equal(window_enlargement(&w, WINDOW_LEAST / 4 * 3 - 1), WINDOW_LEAST / 4 + 1);
     assert_int_equal(window_enlargement(&w, 0), WINDOW_LEAST);
-    /* More may be left than there should be. */
+    /* More may be left than expected. */
     assert_int_equal(window_enlargement(&w, UINT64_MAX), 0);
 }
 

@@ -1,4 +1,4 @@
-/* The wire between libssh2 and a descriptor: order, congestion, the end, and being cut off. */
+/* The wire between libssh2 and a descriptor: order, congestion, the end, and a lost connection. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -91,7 +91,7 @@ static void reading_has_a_limit(void **state)
     assert_int_equal(wire_recv(&e.w, got + 3, 4), 4);
     assert_int_equal(wire_recv(&e.w, got + 7, 4), -EAGAIN);
     assert_int_equal(e.w.given, 7);
-    /* What was read ahead is given out all the same: nobody would ask again for it. */
+    /* Bytes read ahead are still returned, because they cannot be read again. */
     wire_fill(&e.w);
     assert_int_equal(wire_recv(&e.w, got + 7, 4), 3);
     assert_string_equal(got, "abcdefghij");
@@ -172,7 +172,7 @@ static void sending_to_a_closed_peer_fails(void **state)
     struct ends e = connected();
     char got[8];
     fd_close(&e.far);
-    /* SIGPIPE would end the test. What cannot be sent is noticed with the next call. */
+    /* SIGPIPE would end the test. A failed write is reported by the next call. */
     assert_int_equal(wire_send(&e.w, "x", 1), 1);
     assert_int_equal(e.w.error, EPIPE);
     assert_int_equal(wire_send(&e.w, "x", 1), -EPIPE);

@@ -1,4 +1,4 @@
-/* Symbolizing: what programs and servers answer, what an ELF file says, and what becomes of a profile. */
+/* Symbolizing: answers of programs and servers, ELF files, and the resulting profile. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -192,7 +192,7 @@ static void damaged_answers_are_safe(void **state)
 /* ---- names ----------------------------------------------------------------------------------------------
  */
 
-/* What c++filt makes of names, and what upstream shows. */
+/* c++filt's forms of names, and upstream's. */
 static const struct {
     const char *mangled, *text;
     enum demangle mode;
@@ -344,7 +344,7 @@ static void addresses_are_converted_to_the_files(void **state)
     } cases[] = {{ET_DYN, 0x7f0000001000, 0x7f0000003000, 0x1000, 0x7f0000001234, 0x7f0000000000},
                  {ET_DYN, 0x7f0000000000, 0x7f0000003000, 0, 0x7f0000002000, 0x7f0000000000},
                  {ET_EXEC, 0x401000, 0x403000, 0x1000, 0x401234, 0},
-                 /* What a program that was moved looks like. */
+                 /* A relocated program. */
                  {ET_EXEC, 0x801000, 0x803000, 0x1000, 0x801234, 0x400000},
                  /* No mapping at all, as in old profiles of Go. */
                  {ET_EXEC, 0, 0, 0, 0x401234, 0},
@@ -403,7 +403,7 @@ static void damaged_files_are_safe(void **state)
     spoil(&f, sizeof f, take_elf, NULL);
 }
 
-/* Headers may name the same bytes of the file again and again: reading those is bounded for all of them. */
+/* Headers may name the same bytes of the file repeatedly: all of them share one limit. */
 static void repeated_headers_are_bounded(void **state)
 {
     (void)state;
@@ -413,7 +413,7 @@ static void repeated_headers_are_bounded(void **state)
     struct elf e;
     unsigned char *bytes = calloc(1, sizeof f + NOTES);
     assert_non_null(bytes);
-    /* A million bytes of other notes stand before the build ID, which is not looked for behind them. */
+    /* A million bytes of other notes precede the build ID, which is then not found. */
     f.segments[0] = (Elf64_Phdr){.p_type = PT_NOTE, .p_offset = sizeof f, .p_filesz = NOTES, .p_align = 4};
     memcpy(bytes, &f, sizeof f);
     ok(read_bytes(bytes, sizeof f + NOTES, &e, &err), &err);
@@ -447,13 +447,13 @@ static void only_regular_files_are_opened(void **state)
 /* ---- a profile ------------------------------------------------------------------------------------------
  */
 
-/* Programs and a server that are none, and what they were asked. */
+/* Simulated programs and a simulated server, with their inputs. */
 struct fake {
     const char *answers[SYMBOLIZE_CXXFILT_P + 1]; /* NULL: there is no such program */
     const char *symbols;
     char inputs[SYMBOLIZE_CXXFILT_P + 1][200], asked[200];
     struct buf said;
-    enum err_kind wrong; /* of every run */
+    enum err_kind wrong; /* returned by every run */
     int runs, posts;
 };
 
@@ -490,7 +490,7 @@ static void fake_say(void *ctx, const char *line)
     buf_addc(&f->said, '\n');
 }
 
-/* Two places of a file that exists, ours, at its own addresses. */
+/* Two locations of an existing file of ours, at its own addresses. */
 static struct profile *two_places(const char *file)
 {
     struct err err = ERR_INIT;
@@ -522,7 +522,7 @@ static void symbolize_with(struct profile *p, const char *mode, const struct sym
     assert_int_equal(symbolize(p, mode, sources ? sources : &none, &tools, err), expected);
 }
 
-/* Writes the small file where a profile can name it. */
+/* Writes the small file to the path that the profile names. */
 static void write_file(char path[40])
 {
     struct err err = ERR_INIT;
@@ -552,7 +552,7 @@ static void each_binary_is_queried_once(void **state)
     is_str(name_at(p, 1), "f");
     assert_int_equal(p->n_functions, 2);
     assert_true(p->mappings[0].has_functions && p->mappings[0].has_line_numbers && !p->locations[0].folded);
-    /* Now there is nothing to look up. */
+    /* Now every name is known. */
     f.runs = 0;
     symbolize_with(p, NULL, NULL, &f, 0, &err);
     assert_int_equal(f.runs, 0);
@@ -618,9 +618,9 @@ static void a_server_is_queried(void **state)
     struct symbolize_sources sources = {0};
     ok(symbolize_collect(p, "http://host/debug/pprof/heap", &sources, &err), &err);
     is_str(profile_str(p, p->mappings[0].file), "http://host/debug/pprof/heap");
-    /* Where profiles were put together, the mapping may have moved. */
+    /* In a merged profile, the mapping may have moved. */
     sources.items[0].start = 0x501000;
-    /* Names of addresses that nobody asked for cost nothing. */
+    /* Names of other addresses are ignored. */
     struct fake f = {.symbols = "0x501100 one\n0x501200 one\n0x501100 two\n0x501300 three\n0x501400 four\n"};
     symbolize_with(p, NULL, &sources, &f, 0, &err);
     assert_string_equal(f.asked, "http://host/debug/pprof/heap|0x501100+0x501200");
@@ -635,7 +635,7 @@ static void a_server_is_queried(void **state)
     buf_release(&f.said);
 }
 
-/* A profile of few bytes may map one binary any number of times. */
+/* A small profile may map one binary any number of times. */
 static void very_many_mappings(void **state)
 {
     (void)state;
