@@ -119,7 +119,7 @@ static void redirects(void **state)
 }
 
 /* A server that goes by the name of its Host header or its certificate sends us there. */
-static void redirects_to_its_other_names(void **state)
+static void redirects_to_other_names_of_the_service(void **state)
 {
     (void)state;
     char target[100];
@@ -144,7 +144,7 @@ static void redirects_to_its_other_names(void **state)
 }
 
 /* Who does not trust the other's certificate will not the next time. */
-static void tls_that_does_not_pass(void **state)
+static void tls_errors_have_hints(void **state)
 {
     (void)state;
     static const enum http_failure never[] = {HTTP_FAILURE_CERTIFICATE, HTTP_FAILURE_AUTHORITIES,
@@ -236,7 +236,7 @@ static const char *held_by(const char *dump)
     return whole.who;
 }
 
-static void holders(void **state)
+static void users_of_the_profiler_are_named(void **state)
 {
     (void)state;
     static const char http[] = "1 @ 0x4 0x5\n#\t0x4\truntime/pprof.x+0x1\t/src/x.go:1\n"
@@ -296,12 +296,12 @@ int main(void)
         cmocka_unit_test(urls),
         cmocka_unit_test(shown_urls),
         cmocka_unit_test(redirects),
-        cmocka_unit_test(redirects_to_its_other_names),
+        cmocka_unit_test(redirects_to_other_names_of_the_service),
         cmocka_unit_test(answers),
         cmocka_unit_test(pages),
-        cmocka_unit_test(holders),
+        cmocka_unit_test(users_of_the_profiler_are_named),
         cmocka_unit_test(go_versions),
-        cmocka_unit_test(tls_that_does_not_pass),
+        cmocka_unit_test(tls_errors_have_hints),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
