@@ -1,6 +1,5 @@
-/* fetch/endpoint.c, answer.c, html.c, profiler_owner.c and proto/go_version.c: what is asked, and what
- * answers mean.
- */
+/* fetch/endpoint.c, answer.c, html.c, profiler_owner.c and proto/go_version.c: requests and the meaning of
+ * answers. */
 #include "fetch/endpoint.h"
 
 #include <setjmp.h>
@@ -118,7 +117,7 @@ static void redirects(void **state)
     }
 }
 
-/* A server that goes by the name of its Host header or its certificate sends us there. */
+/* A server may redirect to the name of its Host header or of its certificate. */
 static void redirects_to_other_names_of_the_service(void **state)
 {
     (void)state;
@@ -143,7 +142,7 @@ static void redirects_to_other_names_of_the_service(void **state)
                      -1);
 }
 
-/* Who does not trust the other's certificate will not the next time. */
+/* An untrusted certificate is not transient. */
 static void tls_errors_have_hints(void **state)
 {
     (void)state;
@@ -252,7 +251,7 @@ static void users_of_the_profiler_are_named(void **state)
     assert_null(tracer.who);
     profiler_owner_feed(&tracer, agent, strlen(agent));
     assert_non_null(tracer.who);
-    /* A line longer than is kept hides nothing behind it. */
+    /* A line longer than the buffer does not hide the text after it. */
     static char large[5000];
     memset(large, 'x', sizeof large - 1);
     snprintf(large + 2000, sizeof large - 2000, "\n%s", agent);

@@ -1,5 +1,5 @@
-/* What is done about items that fail, come in halves, wait for each other or have been there before: with
- * items that do as they are told. */
+/* The fetches of one service: items that fail, arrive damaged, wait for each other or were collected
+ * before. The transfers are simulated. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -14,36 +14,37 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-/* Longer than any of these tests takes that does not wait for it. */
+/* Longer than any of these tests, unless it waits for it. */
 #define LONG_MS 3000
 
-/* ---- what stands in for services ----------------------------------------------------------------------- */
+/* ---- simulated transfers --------------------------------------------------------------------------------
+ */
 
-/* What an attempt at an item brings; 0 bytes: no file. */
+/* The result of an attempt at an item; 0 bytes: no file. */
 struct attempt {
     enum fetch_status status;
     size_t bytes;
     enum err_kind kind;
-    bool cancels; /* whoever runs the program has enough of it */
+    bool cancels; /* cancels the run */
 };
 
 static struct {
-    pthread_mutex_t mutex; /* of what side threads write */
+    pthread_mutex_t mutex; /* of members that side threads write */
     const struct attempt *attempts;
     size_t n_attempts;
-    unsigned fetched;   /* how often anything was asked for */
-    unsigned connects;  /* connections beside the run's own */
-    bool unreachable;   /* there are none */
-    unsigned pages;     /* how often the index page was */
-    int64_t page_ms;    /* how long that takes */
-    bool endless;       /* it has no end */
+    unsigned fetched;   /* number of requests */
+    unsigned connects;  /* connections besides the run's own */
+    bool unreachable;   /* connecting fails */
+    unsigned pages;     /* requests of the index page */
+    int64_t page_ms;    /* duration of each */
+    bool endless;       /* the page never ends */
     int cancel[2];      /* the run's  */
-    bool cancel_waits;  /* whoever waits for something is interrupted */
+    bool cancel_waits;  /* a waiting item cancels the run */
     const char *locked; /* a file that cannot be opened */
-    unsigned waits;     /* how often it was told that an item waits */
-    char items[2000];   /* what the observer was told, a line each */
-    char beside[400];   /* what each was said to be taken beside */
-    unsigned late;      /* of these */
+    unsigned waits;     /* number of waiting events */
+    char items[2000];   /* the items that the observer got, one per line */
+    char beside[400];   /* the parallel items of each */
+    unsigned late;      /* number of late items */
     struct err last;    /* of the last item */
     char findings[400]; /* of its rules */
 } world;
@@ -93,7 +94,7 @@ int __wrap_beneath_open(const struct beneath *b, const char *path, struct err *e
                                                       : __real_beneath_open(b, path, err);
 }
 
-/* What begins with "secret" has one; what begins with a question mark cannot be read. */
+/* A name with "secret" contains one; a name with a question mark cannot be read. */
 int __wrap_transfer_reflected(const struct transfer *t, int fd, bool *ret_reflected);
 int __wrap_transfer_reflected(const struct transfer *t, int fd, bool *ret_reflected)
 {
@@ -119,7 +120,7 @@ int64_t __wrap_transfer_round_trip(const struct transfer *t)
     return 0;
 }
 
-/* The index page, the one thing that is asked for beside items. */
+/* The index page, the only request besides items. */
 int __wrap_transfer_get(struct transfer *t, const char *target, const struct http_get *get,
                         struct http_response *ret, struct err *err);
 int __wrap_transfer_get(struct transfer *t, const char *target, const struct http_get *get,
@@ -177,7 +178,8 @@ void __wrap_item_fetch(struct transfer *t, const struct plan_item *plan, const s
     pthread_mutex_unlock(&world.mutex);
 }
 
-/* ---- who is told --------------------------------------------------------------------------------------- */
+/* ---- observer -------------------------------------------------------------------------------------------
+ */
 
 static void on_item(void *ctx, const struct target *target, const struct fetch_item *item)
 {
@@ -245,7 +247,7 @@ struct stage {
     struct plan_item items[6];
 };
 
-/* A run below the directory; what is to be otherwise is changed before it begins. */
+/* A run below the directory; a test changes its options before it begins. */
 static void begin(struct stage *s, const char *directory)
 {
     struct err err = ERR_INIT;
@@ -271,7 +273,7 @@ static void begin(struct stage *s, const char *directory)
     ok(beneath_mkdirs(&s->work, s->run.directory, &err), &err);
 }
 
-/* In step with so many processes, of which this is one. */
+/* With --sync and so many processes, of which this is one. */
 static void in_step(struct stage *s, size_t seats)
 {
     struct err err = ERR_INIT;
@@ -290,7 +292,7 @@ static struct plan_item *plan(struct stage *s, const char *kind, int64_t timed_m
     return item;
 }
 
-/* The later one. */
+/* Returns the second one. */
 static struct plan_item *plan_pair(struct stage *s, const char *kind)
 {
     size_t i = s->run.plan.n;
@@ -329,7 +331,7 @@ static void end(struct stage *s)
         world.n_attempts = sizeof all_ / sizeof *all_;                                                       \
     } while (0)
 
-/* How large a file of the service is, -1: it is not there. */
+/* The size of a file of the service; -1: it does not exist. */
 static int64_t size_of(const struct stage *s, const char *name)
 {
     char path[1200];
@@ -345,7 +347,7 @@ static void put(const struct stage *s, const char *name, const char *text)
     free(scratch_file(s->work.name, path, text, strlen(text)));
 }
 
-/* How many files the service has. */
+/* The number of the service's files. */
 static size_t files(const struct stage *s)
 {
     char path[1200];
@@ -353,7 +355,8 @@ static size_t files(const struct stage *s)
     return scratch_count(path);
 }
 
-/* ---- again --------------------------------------------------------------------------------------------- */
+/* ---- retries --------------------------------------------------------------------------------------------
+ */
 
 static void the_larger_of_two_damaged_bodies_is_kept(void **state)
 {
@@ -366,7 +369,7 @@ static void the_larger_of_two_damaged_bodies_is_kept(void **state)
     assert_int_equal(size_of(&s, "trace.bin.damaged"), 400);
     assert_int_equal(files(&s), 1);
     contains(world.last.msg, "attempt 1 failed; so it was 2 times");
-    /* It did not come at the second attempt. */
+    /* The second attempt failed. */
     assert_string_equal(world.findings, "");
     end(&s);
 }
@@ -449,7 +452,8 @@ static void a_new_session_uses_budgeted_time_too(void **state)
     end(&s);
 }
 
-/* ---- in step ------------------------------------------------------------------------------------------- */
+/* ---- --sync ---------------------------------------------------------------------------------------------
+ */
 
 static void one_of_several_parallel_items_waits_for_all(void **state)
 {
@@ -469,7 +473,7 @@ static void one_of_several_parallel_items_waits_for_all(void **state)
     end(&s);
 }
 
-/* The one that failed to wait did so for all. */
+/* Its failed wait counts for all. */
 static void an_item_that_cannot_wait_begins_at_once(void **state)
 {
     struct stage s;
@@ -564,7 +568,8 @@ static void small_quick_items_measure_the_round_trip(void **state)
     }
 }
 
-/* ---- the later one of a pair --------------------------------------------------------------------------- */
+/* ---- the second of a pair -------------------------------------------------------------------------------
+ */
 
 static void the_second_of_a_pair_waits(void **state)
 {
@@ -589,7 +594,7 @@ static void an_item_that_is_not_fetched_is_not_waited_for(void **state)
     snprintf(plan_pair(&s, "heap")->left_out, 100, "left out: it is too large");
     plan_pair(&s, "allocs");
     plan_pair(&s, "block");
-    /* Nothing came of the first, nor is there budget for anything from then on. */
+    /* The first one failed, and the budget is used up from then on. */
     ATTEMPTS({FETCH_OK, 10, ERR_NONE, false}, {FETCH_FAILED, 0, ERR_NOT_FOUND, false});
     s.run.plan.n = 4;
     tells(&s, "heap: ok, 10\nheap later: left out, 0\nallocs: failed, 0\nallocs later: ok, 10\n");
@@ -628,7 +633,8 @@ static void the_wait_can_be_interrupted(void **state)
     end(&s);
 }
 
-/* ---- what an earlier run left -------------------------------------------------------------------------- */
+/* ---- files of an earlier run ----------------------------------------------------------------------------
+ */
 
 static void recovered_items_need_no_connection(void **state)
 {
@@ -690,8 +696,8 @@ static void a_file_with_the_secret_is_removed_and_an_unreadable_one_stays(void *
     end(&s);
 }
 
-/* The service's directory made a link after the work directory was looked through: what it leads to is
- * neither taken nor moved, removed or written. */
+/* The service's directory becomes a link after the work directory was checked: the link's target is not
+ * taken, moved, removed or written. */
 static void the_target_of_a_link_does_not_change(void **state)
 {
     struct fetch_planned heap = {.kind = "heap", .argument = ""};
@@ -726,7 +732,7 @@ static void the_target_of_a_link_does_not_change(void **state)
     free(place);
 }
 
-/* Of a service that wants a secret, what was set aside was looked at; half a body was not. */
+/* For a service with a secret, a file set aside was checked; half a body was not. */
 static void checked_files_are_recovered_without_the_host(void **state)
 {
     struct service secret = service;
@@ -747,7 +753,7 @@ static void checked_files_are_recovered_without_the_host(void **state)
     assert_int_equal(fetch_find_left(&s.work, &closed, &cpu, &found, &err), -1);
     assert_int_equal(err.kind, ERR_NOT_FOUND);
     assert_int_equal(size_of(&s, "cpu.pb.gz.part"), 19);
-    /* Of one that wants none, both would be. */
+    /* For a service without a secret, both are kept. */
     secret.auth.secret.source = SECRET_NONE;
     ok(fetch_find_left(&s.work, &closed, &cpu, &found, &err), &err);
     assert_int_equal(found.bytes, 19);
