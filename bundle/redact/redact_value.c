@@ -164,8 +164,10 @@ static bool ends_encoded(struct str s, size_t at, const struct redact_prefix *l)
  * it. */
 static size_t parameter_length(struct str s, size_t at, const struct redact_prefix *l, size_t most)
 {
-    size_t n = 0;
-    if (!l->request && at < s.n && redact_is_quote(s.p[at]))
+    size_t n = 0, quote = at;
+    while (quote < s.n && s.p[quote] == '\\')
+        quote++;
+    if (!l->request && quote < s.n && redact_is_quote(s.p[quote])) /* the value begins behind it */
         return 0;
     while (at + n < s.n && n < most && !ends_parameter(s, at + n, l) &&
            (!l->encoded || !ends_encoded(s, at + n, l)))
@@ -208,7 +210,8 @@ static size_t word_length(struct str s, size_t at, size_t most)
 /* Whether the value is a parameter of a URL, which may contain commas, semicolons and quotes. */
 static bool is_parameter(const struct redact_prefix *l)
 {
-    return l->encoded || (l->parameter && l->sign == '=' && !l->entity && (l->request || !l->quote));
+    bool in_url = l->encoded || (l->parameter && l->sign == '=' && !l->entity);
+    return in_url && (l->request || !l->quote);
 }
 
 static size_t value_length(struct str s, size_t at, const struct redact_prefix *l, size_t most)

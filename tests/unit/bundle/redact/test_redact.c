@@ -436,6 +436,7 @@ static void texts(void **state)
          "{\"u\":\"/x?token=[redacted]\\u0026n=1\"} <a href=/x?token=[redacted]>d</a>"},
         {"{\\\"u\\\":\\\"/x?token=ab,c\\\"}", "{\\\"u\\\":\\\"/x?token=[redacted]\\\"}"},
         {"/a?next=%2Fy%3Ftoken%3Dab,c%26n=1 b", "/a?next=%2Fy%3Ftoken%3D[redacted]%26n=1 b"},
+        {"token%3D\\\"ses ame\\\" b", "token%3D\\\"[redacted]\\\" b"},
         /* Other words between the name and the value of a pair. */
         {"<input name=\"password\" type=\"hidden\" value=\"sesame\">",
          "<input name=\"password\" type=\"hidden\" value=\"[redacted]\">"},
