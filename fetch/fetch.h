@@ -171,11 +171,15 @@ char *fetch_service_url(const struct service *service, char *dst, size_t cap);
 
 /*
  * Examines a local file (`bundle create`) as a fetched body: hash, size, and findings. Derives item->kind
- * from content and name; never sets FETCH_FAILED. -1 if the file is not readable. `fd` is the file, open at
- * its beginning; `path` is its name in messages. Copies the bytes to copy_fd unless it is -1. The caller
- * closes both descriptors.
+ * from content and name; never sets FETCH_FAILED. -1 if the file is not readable; ERR_CANCELLED.
  */
-int fetch_examine_file(int fd, const char *path, int copy_fd, struct fetch_item *ret, struct err *err);
+struct fetch_local_file {
+    int fd;           /* open at its beginning; the caller closes it, and the next */
+    int copy_fd;      /* receives a copy of the bytes; -1: none */
+    int cancel_fd;    /* -1: it cannot be cancelled */
+    const char *path; /* for messages, and for the kind */
+};
+int fetch_examine_file(const struct fetch_local_file *file, struct fetch_item *ret, struct err *err);
 
 void fetch_item_release(struct fetch_item *item);
 

@@ -336,21 +336,25 @@ static void set_kind_of_file(struct fetch_item *item, enum body_format format)
     snprintf(item->kind, sizeof item->kind, "%s", kind);
 }
 
-int fetch_examine_file(int fd, const char *path, int copy_fd, struct fetch_item *ret, struct err *err)
+int fetch_examine_file(const struct fetch_local_file *file, struct fetch_item *ret, struct err *err)
 {
     struct fetch_item item = {.status = FETCH_OK};
-    struct sink sink = {.fd = copy_fd, .path = "the copy"};
+    struct sink sink = {.fd = file->copy_fd, .path = "the copy"};
     char chunk[65536];
     int rc = -1;
-    ssize_t n = read(fd, chunk, sizeof chunk);
-    enum body_format format = guess_format(path, (const unsigned char *)chunk, n > 0 ? (size_t)n : 0);
+    ssize_t n = read(file->fd, chunk, sizeof chunk);
+    enum body_format format = guess_format(file->path, (const unsigned char *)chunk, n > 0 ? (size_t)n : 0);
     if (n >= 0 && sink_open(&sink, format, err) < 0)
         goto out;
-    for (; n != 0; n = read(fd, chunk, sizeof chunk)) {
+    for (; n != 0; n = read(file->fd, chunk, sizeof chunk)) {
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0) {
-            err_sys(err, "cannot read %s", path);
+            err_sys(err, "cannot read %s", file->path);
+            goto out;
+        }
+        if (fd_cancelled(file->cancel_fd)) {
+            err_set(err, ERR_CANCELLED, "interrupted");
             goto out;
         }
         if (feed_sink(&sink, chunk, (size_t)n, err) < 0)

@@ -43,17 +43,12 @@ static char *member_name(const char *path)
     return name;
 }
 
-/* A file to copy: `fd` is open at its beginning. */
-struct source_file {
-    int fd;
-    const char *path; /* for messages */
-};
-
-/* Copies a file to `name` in the bundle. Fails if the name is taken; the user must rename the file. */
-static int add_copy(struct creation *c, const struct source_file *from, const char *name, struct err *err)
+/* Copies a file to `name` in the bundle, and sets the descriptor of the copy. Fails if the name is taken; the
+ * user must rename the file. */
+static int add_copy(struct creation *c, struct fetch_local_file *from, const char *name, struct err *err)
 {
     struct fetch_item item = {0};
-    int rc = -1, fd = -1;
+    int rc = -1;
     if (fd_cancelled(signals_cancel_fd()))
         return err_set(err, ERR_CANCELLED, "interrupted; nothing was written");
     if (confined_check(&c->checking, from->path, err) < 0)
@@ -64,8 +59,8 @@ static int add_copy(struct creation *c, const struct source_file *from, const ch
         err_nomem(err);
         goto out;
     }
-    if (beneath_mkdirs(files, dir, err) < 0 || (fd = beneath_create(files, name, err)) < 0 ||
-        fetch_examine_file(from->fd, from->path, fd, &item, err) < 0)
+    if (beneath_mkdirs(files, dir, err) < 0 || (from->copy_fd = beneath_create(files, name, err)) < 0 ||
+        fetch_examine_file(from, &item, err) < 0)
         goto out;
     snprintf(item.file, sizeof item.file, "%s", name);
     if (item.status != FETCH_OK) {
@@ -76,13 +71,13 @@ static int add_copy(struct creation *c, const struct source_file *from, const ch
     rc = record_item(c->manifest, NULL, &item, err);
     c->n++;
 out:
-    fd_close(&fd);
+    fd_close(&from->copy_fd);
     fetch_item_release(&item);
     free(dir);
     return rc;
 }
 
-static int add_file(struct creation *c, const struct source_file *from, const char *below, struct err *err)
+static int add_file(struct creation *c, struct fetch_local_file *from, const char *below, struct err *err)
 {
     char *name = member_name(below);
     int rc = name ? add_copy(c, from, name, err) : err_nomem(err);
@@ -102,7 +97,7 @@ static int add_entry(void *ctx, const char *below, const struct stat *st, struct
     if (S_ISDIR(st->st_mode))
         return 0;
     char *path = file_join(x->directory.name, below);
-    struct source_file from = {.fd = -1, .path = path};
+    struct fetch_local_file from = {.fd = -1, .copy_fd = -1, .cancel_fd = signals_cancel_fd(), .path = path};
     int rc = -1;
     if (!path)
         err_nomem(err);
@@ -134,7 +129,8 @@ static int add_below(struct creation *c, const char *path, struct err *err)
     struct stat st;
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         return add_directory(c, path, err);
-    struct source_file from = {.fd = file_open(path, err), .path = path};
+    struct fetch_local_file from = {
+        .fd = file_open(path, err), .copy_fd = -1, .cancel_fd = signals_cancel_fd(), .path = path};
     int rc = from.fd < 0 ? -1 : add_file(c, &from, file_base(path), err);
     fd_close(&from.fd);
     return rc;
@@ -164,7 +160,9 @@ static int create_from(struct creation *c, const struct strlist *rest, char **re
     struct err undrawn = ERR_INIT;
     if (page_build_workdir(c->manifest, c->work, signals_cancel_fd(), &undrawn) < 0)
         talk(BUNDLE_REPORT " could not be made, and the bundle goes without it: %s", undrawn.msg);
-    return bundle_pack(c->work, c->manifest, signals_cancel_fd(), ret_path, err);
+    if (bundle_pack(c->work, c->manifest, signals_cancel_fd(), ret_path, err) < 0)
+        return err_hint(err, "no bundle was written; the files are unchanged");
+    return 0;
 }
 
 /* A bundle of bundles would hide their files from every command that reads bundles. */

@@ -21,7 +21,8 @@ static inline int work_add_file(struct manifest *m, const struct workdir *w, con
     int to = -1, fd = file_open(from, err);
     int rc = fd < 0 || (to = beneath_create(files, name, err)) < 0 ? -1 : 0;
     if (rc == 0)
-        rc = fetch_examine_file(fd, from, to, &item, err);
+        rc = fetch_examine_file(
+            &(struct fetch_local_file){.fd = fd, .copy_fd = to, .cancel_fd = -1, .path = from}, &item, err);
     snprintf(item.file, sizeof item.file, "%s", name);
     if (rc == 0)
         rc = record_item(m, NULL, &item, err);

@@ -603,15 +603,20 @@ teardown() {
     e2e_teardown
 }
 
-# interrupted_at STRACE-OPTION...: runs a grab into b.tar.gz, with the signals and delays that strace injects. Sets `took`, the
-# time from the first SIGINT to the end of the program, in milliseconds.
+# interrupted_at STRACE-OPTION...: runs a grab into b.tar.gz, with the signals and delays that strace injects.
 interrupted_at() {
     [[ $profgrab_program == */gcc/* || $profgrab_program == */clang/* ]] || skip 'strace and sanitizers exclude each other'
     rm -rf b.tar.gz b.partial b
     run --separate-stderr strace -f -ttt -o trace "$@" "$profgrab_program" -q -i inventory.yaml --host here -o b.tar.gz heap
+    took_at_most_2_s "$*"
+}
+
+# By the trace, the program ended within 2 s of its first SIGINT.
+took_at_most_2_s() { # LABEL
+    local took
     took=$(awk '/--- SIGINT/ && !began { began = $2 } /\+\+\+ (exited|killed)/ { end = $2 } END { if (!began) exit 1; printf "%d\n", (end - began) * 1000 }' trace) ||
-        fail_run "no signal was sent: $*"
-    ((took < 2000)) || fail_run "it took $took ms: $*"
+        fail_run "no signal was sent: $1"
+    ((took < 2000)) || fail_run "it took $took ms: $1"
 }
 
 @test "SIGINT while the page is drawn or the bundle is written: the whole bundle exists within 2 s" {
@@ -645,4 +650,17 @@ interrupted_at() {
     run --separate-stderr "$profgrab_program" resume -q -i inventory.yaml b.partial
     assert_status 0
     "$profgrab_program" bundle verify b.tar.gz >/dev/null
+}
+
+@test "SIGINT while bundle create copies a large file: it exits within 2 s, and leaves nothing" {
+    [[ $profgrab_program == */gcc/* || $profgrab_program == */clang/* ]] || skip 'strace and sanitizers exclude each other'
+    head -c 6000000 /dev/urandom >large.bin
+    # Each piece of 64 kB takes 0.1 s to read, of 92.
+    run --separate-stderr strace -f -ttt -o trace -P "$PWD/large.bin" -P "$PWD/b.partial/files/large.bin" -e trace=read,write \
+        -e inject=write:signal=SIGINT:when=3 -e inject=read:delay_enter=100000 "$profgrab_program" bundle create -o b.tar.gz large.bin
+    took_at_most_2_s 'bundle create'
+    assert_status 130
+    refute_stderr_has 'is kept in'
+    assert_stderr_has 'interrupted'
+    assert_equal "$(compgen -G 'b.*')" ''
 }
