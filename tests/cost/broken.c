@@ -1,4 +1,5 @@
-/* Parsers that the runner must find: one in quadratic time, one in cubic, one that takes too much memory. */
+/* Parsers that the runner must find: two in quadratic time, one of which refuses large inputs, one in cubic,
+ * one that takes too much memory. */
 #include "tests/cost/cost.h"
 
 #include <stdlib.h>
@@ -17,6 +18,13 @@ static void trim_at_commas(const char *p, size_t n)
             end--;
         sink += end;
     }
+}
+
+/* Has limits that large inputs exceed, but takes long for inputs within them. */
+static void trim_a_limited_number(const char *p, size_t n)
+{
+    if (n < (128 << 10))
+        trim_at_commas(p, n < (32 << 10) ? n / 64 : n);
 }
 
 /* Asks each comma about all pairs of a hundredth of the others. */
@@ -41,6 +49,7 @@ static const struct cost_grammar commas[] = {{"commas", "", ", ", "", NULL, 0}, 
 
 const struct cost_parser cost_broken_parsers[] = {
     {"a quadratic parser", trim_at_commas, commas, 1, 1u << 20},
+    {"a quadratic parser with limits", trim_a_limited_number, commas, 1, 0},
     {"a cubic parser", compare_all, commas, 1, 1u << 20},
     {"a hungry parser", take_memory, commas, 30, 0},
     {0},

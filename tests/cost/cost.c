@@ -8,7 +8,8 @@
  * alone. A doubling that takes too long is measured again with more runs. A doubling may also take longer
  * because memory no longer fits a cache, or because a limit of the program comes into force there. The next
  * two doublings do not then, but those of a parser that is quadratic do: so they are measured in its place.
- * The process counts no instructions, because virtual machines rarely have the counters that
+ * A parser that is quadratic up to a limit and refuses larger inputs fails, unless it takes little until
+ * then. The process counts no instructions, because virtual machines rarely have the counters that
  * perf_event_open(2) needs.
  *
  * Memory is the child's peak of resident memory over what it had before the parser ran
@@ -44,6 +45,8 @@
 /* The doublings behind a slow one are measured in its place if its larger input takes less than this. A
  * quadratic parser takes 16 times as long for those. */
 #define MOST_MOVE_NS INT64_C(200000000)
+/* What a parser whose doublings are slow may take for an input, when it refuses larger ones sooner. */
+#define MOST_REFUSED_NS INT64_C(100000000)
 /* Reading input that is not in a cache takes about as long. */
 #define FAST_NS_A_BYTE 4
 /* Inputs that take long are parsed no more often than this allows. */
@@ -55,11 +58,13 @@
 
 /* What is known of a parser and an input: a child fills one part of it. */
 struct result {
-    size_t n;      /* bytes of the smallest input that was compared */
-    int64_t ns[3]; /* of n, 2n and 4n */
-    int at;        /* the one of the three that a child measures */
-    double growth; /* of the slower doubling; 0: the parser is as fast as memory */
-    double memory; /* bytes for each byte of MEMORY_BYTES */
+    size_t n;        /* bytes of the smallest input that was compared */
+    int64_t ns[3];   /* of n, 2n and 4n */
+    int at;          /* the one of the three that a child measures */
+    int64_t slowest; /* ns of any input, also of those that larger ones replaced */
+    double growth;   /* of the slower doubling; 0: the parser is as fast as memory */
+    double memory;   /* bytes for each byte of MEMORY_BYTES */
+    bool slow;       /* a doubling took too long */
     bool compared;
 };
 
@@ -265,6 +270,14 @@ static int time_three(const struct cost_parser *parser, const struct cost_gramma
     return 0;
 }
 
+static void note_slow(struct result *r)
+{
+    for (int i = 0; i < 3; i++) {
+        r->slowest = r->ns[i] > r->slowest ? r->ns[i] : r->slowest;
+        r->slow |= i > 0 && (double)r->ns[i] > COST_MOST_GROWTH * (double)r->ns[i - 1];
+    }
+}
+
 /* How the time grows from r->n on. The three take turns, so that all of them meet the same load, and the
  * least time of each counts: one turn is enough, or as many as it takes to be sure. */
 static int compare(const struct cost_parser *parser, const struct cost_grammar *g, struct result *r)
@@ -276,6 +289,7 @@ static int compare(const struct cost_parser *parser, const struct cost_grammar *
          rc == 0 && r->growth > COST_MOST_GROWTH && turn < TURNS_IN_DOUBT && cpu_ns() - start < MOST_TURNS_NS;
          turn++)
         rc = time_three(parser, g, r);
+    note_slow(r);
     return rc;
 }
 
@@ -284,6 +298,14 @@ static size_t behind_slow(const struct result *r)
 {
     bool second = (double)r->ns[2] > COST_MOST_GROWTH * (double)r->ns[1];
     return r->n * (second ? 4 : 2);
+}
+
+/* Whether the largest input is fast only because it is refused. */
+static bool is_refused_late(const struct cost_grammar *g, const struct result *r)
+{
+    int64_t most = g->least_ms * INT64_C(1000000);
+    return r->slow && r->slowest > 2 * r->ns[2] &&
+           r->slowest > (most > MOST_REFUSED_NS ? most : MOST_REFUSED_NS);
 }
 
 static int measure(const struct cost_parser *parser, const struct cost_grammar *g, struct result *r)
@@ -314,6 +336,8 @@ static const char *judge(const struct cost_parser *parser, const struct cost_gra
         return died;
     if (r->compared && r->growth > COST_MOST_GROWTH)
         return "twice the input takes too long";
+    if (r->compared && is_refused_late(g, r))
+        return "it takes too long, and refuses larger inputs sooner";
     if (in_child(measure_memory, parser, g, r) < 0)
         return died;
     return r->memory > parser->most_memory ? "it takes too much memory" : NULL;

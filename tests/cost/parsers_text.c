@@ -188,6 +188,18 @@ static void check_body(const char *p, size_t n)
 
 #define HEAP "heap profile: 1: 1 [1: 1] @ heap/1\n"
 #define MAPS "--- Memory map: ---\n"
+
+/* Half of it is addresses, half is mappings, none of which has one of these. */
+static void make_addresses_and_mappings(struct buf *to, size_t n)
+{
+    buf_adds(to, HEAP);
+    for (unsigned i = 0; to->len < n / 2; i++)
+        buf_addf(to, "1: 1 [1: 1] @ 0x%x\n", 0xf0000001 + i * 2);
+    buf_adds(to, MAPS);
+    for (unsigned i = 1; to->len < n; i++)
+        buf_addf(to, "%x-%x r-xp 1 0:0 0 /a\n", i * 32, i * 32 + 16);
+}
+
 static const struct cost_grammar legacy[] = {
     {"heap samples", HEAP, "1: 1 [1: 1] @ 0x\1\n", "", NULL, 0},
     {"long heap samples", HEAP, "1: 1 [1: 1] @ 0x1 0x2 0x3 0x4 0x5 0x6 0x7 0x8 0x9 0xa 0xb 0xc 0xd 0xe\n", "",
@@ -205,6 +217,7 @@ static const struct cost_grammar legacy[] = {
     {"threads", "--- threadz 1 ---\n\n", "--- Thread \1 (name: a/1) stack: ---\n0x1\n", "", NULL, 0},
     {"names of threads", "--- threadz 1 ---\n\n--- Thread 1 (name: ", "a/1) stack: ---/1", "", NULL, 0},
     {"mappings", HEAP "1: 1 [1: 1] @ 0x1\n" MAPS, "\1-\1 r-xp 0 0:0 0 /a\n", "", NULL, 0},
+    {"addresses and mappings", "", "", "", make_addresses_and_mappings, 0},
     {"attributes of mappings", HEAP MAPS "a=bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb\n", "$a$a$a$a$a$a$a$a\n", "",
      NULL, 0},
     {"log lines", HEAP MAPS, "a:1] a:1] a:1] a:1] a:1] a:1] [\n", "", NULL, 0},
