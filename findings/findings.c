@@ -52,9 +52,10 @@ static int tally_all(const struct finding_case *c, struct tally *ret)
 {
     const struct profile *p = c->profile;
     bool cpu = c->topic == FINDING_TOPIC_CPU;
-    return tally_make(ret, c->filter, tally_type(p, cpu ? "cpu" : "delay", "nanoseconds"),
-                      tally_type(p, cpu ? "samples" : "contentions", "count"), &(struct tally_choice){0},
-                      c->err);
+    return tally_make(ret, c->filter,
+                      (struct tally_types){tally_type(p, cpu ? "cpu" : "delay", "nanoseconds"),
+                                           tally_type(p, cpu ? "samples" : "contentions", "count")},
+                      &(struct tally_choice){0}, c->err);
 }
 
 int findings_add_profile(struct findings *w, const struct profile *p, const struct finding_subject *subject,

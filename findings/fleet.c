@@ -143,9 +143,13 @@ static int keep_shares(struct fleet *h, const struct tally *t, enum fleet_of of,
 
 /* ---- profiles ------------------------------------------------------------------------------------------ */
 
-/* The column that gives the figure of a profile, and the figure; TALLY_NONE for a kind that is not
- * compared. */
-static size_t column_of(const struct profile *p, enum fleet_of *ret)
+/* The sample type that gives a figure, and the figure. */
+struct column {
+    size_t type; /* TALLY_NONE for a kind of profile that is not compared */
+    enum fleet_of of;
+};
+
+static struct column column_of(const struct profile *p)
 {
     static const struct {
         const char *type, *unit;
@@ -155,11 +159,11 @@ static size_t column_of(const struct profile *p, enum fleet_of *ret)
                    {"inuse_space", "bytes", FLEET_HEAP, false, true},
                    {"goroutine", "count", FLEET_GOROUTINES, false, true},
                    {"alloc_space", "bytes", FLEET_ALLOCATED, true, false}};
-    size_t found = TALLY_NONE;
-    for (size_t i = 0; i < sizeof columns / sizeof *columns && found == TALLY_NONE; i++) {
+    struct column found = {TALLY_NONE, FLEET_CPU};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns && found.type == TALLY_NONE; i++) {
         if (p->duration_ns > 0 ? columns[i].within : columns[i].at_once)
-            found = tally_type(p, columns[i].type, columns[i].unit);
-        *ret = columns[i].of;
+            found.type = tally_type(p, columns[i].type, columns[i].unit);
+        found.of = columns[i].of;
     }
     return found;
 }
@@ -177,37 +181,35 @@ static void set_value(struct fleet_figure *f, enum fleet_of of, const struct tal
     f->known = true;
 }
 
-static int add_tally(struct fleet *h, struct fleet_figure *f, enum fleet_of of, const struct profile *p,
-                     size_t column, struct err *err)
+static int add_tally(struct fleet *h, struct fleet_figure *f, const struct column *c, const struct profile *p,
+                     struct err *err)
 {
     struct stack_filter filter = {0};
     struct tally t = {0};
     int rc = stack_filter_init(&filter, p, NULL, 0, err);
     if (rc == 0)
-        rc = tally_make(&t, &filter, column, tally_type(p, "samples", "count"), &(struct tally_choice){0},
-                        err);
-    if (rc == 0 && of != FLEET_ALLOCATED)
-        rc = keep_shares(h, &t, of, f, err);
+        rc = tally_make(&t, &filter, (struct tally_types){c->type, tally_type(p, "samples", "count")},
+                        &(struct tally_choice){0}, err);
+    if (rc == 0 && c->of != FLEET_ALLOCATED)
+        rc = keep_shares(h, &t, c->of, f, err);
     if (rc == 0)
-        set_value(f, of, &t);
+        set_value(f, c->of, &t);
     tally_release(&t);
     stack_filter_release(&filter);
     return rc;
 }
 
-int fleet_add(struct fleet *h, const char *host, bool is_baseline, const char *file, const struct profile *p,
-              struct err *err)
+int fleet_add(struct fleet *h, const struct fleet_member *from, const struct profile *p, struct err *err)
 {
     struct fleet_host *row = NULL;
-    enum fleet_of of = FLEET_CPU;
-    size_t column = column_of(p, &of);
-    if (column == TALLY_NONE || find_row(h, host, is_baseline, &row, err) < 0)
-        return column == TALLY_NONE ? 0 : -1;
-    struct fleet_figure *f = &row->of[of];
+    const struct column column = column_of(p);
+    if (column.type == TALLY_NONE || find_row(h, from->host, from->is_baseline, &row, err) < 0)
+        return column.type == TALLY_NONE ? 0 : -1;
+    struct fleet_figure *f = &row->of[column.of];
     if (f->known)
         return 0;
     free(f->file);
     free(f->shares);
-    *f = (struct fleet_figure){.file = strdup(file)};
-    return f->file ? add_tally(h, f, of, p, column, err) : err_nomem(err);
+    *f = (struct fleet_figure){.file = strdup(from->file)};
+    return f->file ? add_tally(h, f, &column, p, err) : err_nomem(err);
 }

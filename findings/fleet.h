@@ -67,10 +67,16 @@ struct fleet {
         with_shares[FLEET_OF]; /* the number of hosts with a value, and with enough samples for shares */
 };
 
+/* The origin of a profile. */
+struct fleet_member {
+    const char *host;
+    bool is_baseline;
+    const char *file;
+};
+
 /* Adds a profile of a host. Ignores other kinds, and the second profile of a kind. A difference over time
  * gives only the allocation in a second. */
-int fleet_add(struct fleet *h, const char *host, bool is_baseline, const char *file, const struct profile *p,
-              struct err *err);
+int fleet_add(struct fleet *h, const struct fleet_member *from, const struct profile *p, struct err *err);
 void fleet_release(struct fleet *h);
 
 /* Compares the hosts. Call it after all fleet_add. */

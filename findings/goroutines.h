@@ -88,8 +88,13 @@ enum goroutine_form goroutines_form(struct str dump);
  * ERR_FAILED: the named dump is no dump of goroutines, empty or too large. ERR_UNSUPPORTED: it is a profile
  * of another kind. Time and memory grow with the input.
  */
-int goroutines_read(const struct str *dumps, const char *const *names, size_t n, uint64_t max_bytes,
-                    struct goroutines **ret, struct err *err);
+struct goroutines_input {
+    const struct str *dumps;
+    const char *const *names; /* of the dumps, for errors */
+    size_t n;
+    uint64_t max_bytes;
+};
+int goroutines_read(const struct goroutines_input *from, struct goroutines **ret, struct err *err);
 void goroutines_free(struct goroutines *g);
 
 #endif

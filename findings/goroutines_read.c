@@ -15,9 +15,10 @@ static int read_dump(struct goroutines *g, size_t i, struct str bytes, uint64_t 
     return 0;
 }
 
-int goroutines_read(const struct str *dumps, const char *const *names, size_t n, uint64_t max_bytes,
-                    struct goroutines **ret, struct err *err)
+int goroutines_read(const struct goroutines_input *from, struct goroutines **ret, struct err *err)
 {
+    const struct str *dumps = from->dumps;
+    size_t n = from->n;
     struct goroutines *g = goroutines_new(err);
     if (!g)
         return -1;
@@ -27,8 +28,8 @@ int goroutines_read(const struct str *dumps, const char *const *names, size_t n,
     g->store->frames_only = n == 2 && g->dumps[0].form != g->dumps[1].form;
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < n; i++)
-        if ((rc = read_dump(g, i, dumps[i], max_bytes, err)) < 0)
-            err_wrap(err, "%s", names[i]);
+        if ((rc = read_dump(g, i, dumps[i], from->max_bytes, err)) < 0)
+            err_wrap(err, "%s", from->names[i]);
     if (rc == 0)
         rc = goroutines_finish(g, err);
     if (rc < 0)

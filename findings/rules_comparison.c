@@ -37,7 +37,8 @@ static int side_pair_make(struct side_pair *b, struct finding_case *c, const cha
         size_t column = comparison_column(s, at, (enum comparison_side)side);
         size_t beside =
             counts_at < s->n_types ? comparison_column(s, counts_at, (enum comparison_side)side) : TALLY_NONE;
-        if (tally_make(&b->of[side], c->filter, column, beside, &(struct tally_choice){0}, c->err) < 0)
+        if (tally_make(&b->of[side], c->filter, (struct tally_types){column, beside},
+                       &(struct tally_choice){0}, c->err) < 0)
             return -1;
         b->scale[side] = comparison_scale(s, at, (enum comparison_side)side);
     }
@@ -282,13 +283,18 @@ int rule_comparison_goroutines(struct finding_case *c, const struct finding_rule
     return rc;
 }
 
+/* A counter of a process: its sample type and unit, the type of its events, and what the hosts did. */
+struct counter {
+    const char *type, *unit, *counts, *verb;
+};
+
 /* {0} hosts and verb, {1} share, {2} function, {3} other hosts, {4} their share, {5} profile. */
-static int add_counter_finding(struct finding_case *c, const struct finding_rule *rule, const char *type,
-                               const char *unit, const char *counts, const char *verb)
+static int add_counter_finding(struct finding_case *c, const struct finding_rule *rule,
+                               const struct counter *of)
 {
     struct finding_values finding = {.names_host = true};
     struct side_pair b;
-    int rc = side_pair_make(&b, c, type, unit, counts);
+    int rc = side_pair_make(&b, c, of->type, of->unit, of->counts);
     /* Compare shares, whether the counters cover a time or the whole process. */
     for (int side = COMPARISON_TARGET; side <= COMPARISON_BASELINE && rc == 0 && b.found; side++)
         b.scale[side] = 1 / (double)b.of[side].total;
@@ -296,7 +302,7 @@ static int add_counter_finding(struct finding_case *c, const struct finding_rule
     if (rc == 0 && is_counted(&b))
         d = find_most_more(c, rule, &b, false, is_share_reported);
     if (d.name) {
-        write_hosts(c, &finding, verb, verb);
+        write_hosts(c, &finding, of->verb, of->verb);
         rules_name_delay(c, &finding, 5);
         rc = add_share_finding(c, rule, &finding, d);
     }
@@ -306,10 +312,11 @@ static int add_counter_finding(struct finding_case *c, const struct finding_rule
 
 int rule_comparison_allocated(struct finding_case *c, const struct finding_rule *rule)
 {
-    return add_counter_finding(c, rule, "alloc_space", "bytes", "alloc_objects", "allocated");
+    return add_counter_finding(c, rule,
+                               &(struct counter){"alloc_space", "bytes", "alloc_objects", "allocated"});
 }
 
 int rule_comparison_waits(struct finding_case *c, const struct finding_rule *rule)
 {
-    return add_counter_finding(c, rule, "delay", "nanoseconds", "contentions", "waited");
+    return add_counter_finding(c, rule, &(struct counter){"delay", "nanoseconds", "contentions", "waited"});
 }

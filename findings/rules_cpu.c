@@ -25,7 +25,8 @@ static double busy_cores(const struct finding_case *c)
 static int tally_chosen(struct finding_case *c, const char *const *in, const char *const *out,
                         struct tally *t)
 {
-    return tally_make(t, c->filter, c->all->type, c->all->counts, &(struct tally_choice){in, out}, c->err);
+    return tally_make(t, c->filter, (struct tally_types){c->all->type, c->all->counts},
+                      &(struct tally_choice){in, out}, c->err);
 }
 
 static double share_chosen(const struct finding_case *c, const char *const *in, const char *const *out)

@@ -27,8 +27,8 @@ static int snapshots_make(struct snapshots *t, struct finding_case *c, const cha
     *t = (struct snapshots){.found = at < g->n_types};
     for (size_t when = GROWTH_BEFORE; when <= GROWTH_NOW && t->found; when++) {
         size_t beside = counts_at < g->n_types ? when * g->n_types + counts_at : TALLY_NONE;
-        if (tally_make(&t->of[when], c->filter, when * g->n_types + at, beside, &(struct tally_choice){0},
-                       c->err) < 0)
+        if (tally_make(&t->of[when], c->filter, (struct tally_types){when * g->n_types + at, beside},
+                       &(struct tally_choice){0}, c->err) < 0)
             return -1;
     }
     return 0;

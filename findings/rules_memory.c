@@ -35,8 +35,8 @@ static int add_heap_finding(struct finding_case *c, const struct finding_rule *r
     size_t type = tally_type(p, bytes, "bytes");
     if (type == TALLY_NONE)
         return 0;
-    int rc =
-        tally_make(&t, c->filter, type, tally_type(p, objects, "count"), &(struct tally_choice){0}, c->err);
+    int rc = tally_make(&t, c->filter, (struct tally_types){type, tally_type(p, objects, "count")},
+                        &(struct tally_choice){0}, c->err);
     if (rc == 0 && t.total > 0) {
         write_most(&t, &finding);
         rc = finding.look.n > 0 ? finding_case_add(c, rule, &finding) : 0;

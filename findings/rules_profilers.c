@@ -14,7 +14,8 @@ static int add_heap_findings(struct finding_case *c, const struct finding_rule *
         size_t type = tally_type(c->profile, types[i].type, "bytes");
         if (type == TALLY_NONE)
             continue;
-        rc = tally_make(&t, c->filter, type, TALLY_NONE, &(struct tally_choice){0}, c->err);
+        rc = tally_make(&t, c->filter, (struct tally_types){type, TALLY_NONE}, &(struct tally_choice){0},
+                        c->err);
         if (rc == 0)
             rc = rules_add_profilers(
                 c, rule,

@@ -207,16 +207,16 @@ int64_t tally_sum(const struct tally *like, const struct tally_choice *choice)
     return total;
 }
 
-int tally_make(struct tally *t, const struct stack_filter *s, size_t type, size_t counts,
+int tally_make(struct tally *t, const struct stack_filter *s, struct tally_types types,
                const struct tally_choice *choice, struct err *err)
 {
     const struct profile *p = s->profile;
-    *t = (struct tally){.filter = s, .profile = p, .type = type, .counts = counts};
+    *t = (struct tally){.filter = s, .profile = p, .type = types.values, .counts = types.counts};
     t->of = calloc(profile_n_strings(p) + 1, sizeof *t->of);
     if (!t->of)
         return err_nomem(err);
     for (size_t i = 0; i < p->n_samples; i++) {
-        int64_t value = value_of(t, i, type), objects = value_of(t, i, counts);
+        int64_t value = value_of(t, i, t->type), objects = value_of(t, i, t->counts);
         if ((value == 0 && objects == 0) || !is_chosen(s, i, choice))
             continue;
         add_saturated(&t->total, value);

@@ -57,8 +57,13 @@ struct tally_choice {
     const char *const *in, *const *out;
 };
 
+/* Sample types: of the values, and of their number or TALLY_NONE. */
+struct tally_types {
+    size_t values, counts;
+};
+
 /* Counts the chosen samples. Negative values count as zero. Call tally_release even after a failure. */
-int tally_make(struct tally *t, const struct stack_filter *s, size_t type, size_t counts,
+int tally_make(struct tally *t, const struct stack_filter *s, struct tally_types types,
                const struct tally_choice *choice, struct err *err);
 /* The sum of the chosen samples' values. */
 int64_t tally_sum(const struct tally *like, const struct tally_choice *choice);

@@ -11,7 +11,7 @@ const struct page_limits page_limits_asked = {256000000, UINT64_C(2) << 30,
                                               "inflates to more than 256 MB: `profgrab pprof` shows it"};
 
 int page_builder_init(struct page_builder *d, const struct page_limits *limits, struct str manifest,
-                      page_sink_fn *sink, void *ctx, struct err *err)
+                      const struct page_output *to, struct err *err)
 {
     *d = (struct page_builder){.limits = limits, .by_path = json_object()};
     if (!d->by_path)
@@ -23,7 +23,7 @@ int page_builder_init(struct page_builder *d, const struct page_limits *limits, 
     if (page_builder_list(d, err) < 0 || page_builder_compare_plan(d, err) < 0)
         return -1;
     uint64_t kept = page_builder_compares(d) ? limits->page / PAGE_RESERVED_PART : 0;
-    return page_writer_new(sink, ctx, limits->page - kept, &d->page, err);
+    return page_writer_new(to->sink, to->ctx, limits->page - kept, &d->page, err);
 }
 
 void page_builder_release(struct page_builder *d)
@@ -129,7 +129,8 @@ static int draw_dump(struct page_builder *d, const struct page_file *f, const st
     struct goroutines *g = NULL;
     struct err why = ERR_INIT;
     struct str dump = {buf_str(bytes), bytes->len};
-    int rc = goroutines_read(&dump, &f->entry.file, 1, d->limits->profile, &g, &why);
+    int rc =
+        goroutines_read(&(struct goroutines_input){&dump, &f->entry.file, 1, d->limits->profile}, &g, &why);
     if (rc == 0)
         rc = page_builder_add_dump(d, f, g, &why);
     goroutines_free(g);

@@ -61,7 +61,7 @@ void page_builder_apply_progress(struct page_builder *d, struct page_progress *p
 /* Lists the files of the manifest (empty: none), and begins the page. Call page_builder_release even after a
  * failure. */
 int page_builder_init(struct page_builder *d, const struct page_limits *limits, struct str manifest,
-                      page_sink_fn *sink, void *ctx, struct err *err);
+                      const struct page_output *to, struct err *err);
 void page_builder_release(struct page_builder *d);
 
 /* Fills `files` from the manifest. */

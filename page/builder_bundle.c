@@ -52,7 +52,7 @@ int page_build_bundle(const char *path, struct age_identities *by, const struct 
     char *manifest = NULL;
     if (bundle_manifest(path, by, &manifest, err) < 0)
         return -1;
-    int rc = page_builder_init(&d, &page_limits_asked, str_of(manifest), to->sink, to->ctx, err);
+    int rc = page_builder_init(&d, &page_limits_asked, str_of(manifest), to, err);
     /* Free the text early: it may have 64 MB, and its tree more. */
     free(manifest);
     page_builder_apply_progress(&d, to->progress);
@@ -83,7 +83,8 @@ static int draw_copy(void *ctx, struct buf *ret, struct err *err)
     struct coming *c = ctx;
     struct page_builder d = {0};
     (void)ret;
-    int rc = page_builder_init(&d, &page_limits_capture, c->bundle->manifest, write_to_file, &c->fd, err);
+    int rc = page_builder_init(&d, &page_limits_capture, c->bundle->manifest,
+                               &(struct page_output){.sink = write_to_file, .ctx = &c->fd}, err);
     page_builder_apply_progress(&d, c->progress);
     if (rc == 0)
         rc = c->bundle->visit(c->bundle, &(struct bundle_visitor){wants_member, draw_member, &d}, err);
@@ -139,7 +140,8 @@ int page_manifest(const char *path, struct age_identities *by, struct page_progr
     char *manifest = NULL, *with = NULL;
     if (bundle_manifest(path, by, &manifest, err) < 0)
         return -1;
-    int rc = page_builder_init(&d, &page_limits_asked, str_of(manifest), discard_bytes, NULL, err);
+    int rc = page_builder_init(&d, &page_limits_asked, str_of(manifest),
+                               &(struct page_output){.sink = discard_bytes, .ctx = NULL}, err);
     free(manifest);
     page_builder_apply_progress(&d, progress);
     if (rc == 0 && !d.has_summary) {

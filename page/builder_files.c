@@ -22,7 +22,8 @@ static int draw_dump(struct page_builder *d, struct page_file *f, struct str byt
 {
     struct goroutines *g = NULL;
     struct err why = ERR_INIT;
-    if (goroutines_read(&bytes, &f->entry.file, 1, d->limits->profile, &g, &why) < 0) {
+    if (goroutines_read(&(struct goroutines_input){&bytes, &f->entry.file, 1, d->limits->profile}, &g, &why) <
+        0) {
         if (goroutines_form(bytes) == GOROUTINES_PROFILE)
             return 0;
         if (err)
@@ -85,7 +86,7 @@ int page_build_files(const struct page_files *files, const struct page_output *t
     snprintf(name, sizeof name, "%zu files", names->n);
     struct page_bundle b = {.name = names->n == 1 ? files->title(names->items[0]) : name,
                             .made = clock_format(made, sizeof made, clock_utc())};
-    int rc = page_builder_init(&d, &page_limits_asked, STR(""), to->sink, to->ctx, err);
+    int rc = page_builder_init(&d, &page_limits_asked, STR(""), to, err);
     for (size_t i = 0; rc == 0 && i < names->n; i++) {
         if ((to->progress && to->progress->without == i + 1) || page_progress_is_over(to->progress))
             continue;

@@ -40,8 +40,8 @@ int page_fleet_add(struct page_builder *d, const struct page_file *f, const stru
 {
     if (f->member == 0)
         return 0;
-    return fleet_add(&d->comparisons->groups[f->member - 1].hosts, f->entry.host, f->is_baseline,
-                     f->entry.file, p, err);
+    return fleet_add(&d->comparisons->groups[f->member - 1].hosts,
+                     &(struct fleet_member){f->entry.host, f->is_baseline, f->entry.file}, p, err);
 }
 
 /* Groups with baseline hosts are covered by the side comparison. */

@@ -143,7 +143,7 @@ static int add_goroutine_findings(struct page_builder *d, const struct page_pair
         dumps[i] = (struct str){buf_str(&pair->bytes[i]), pair->bytes[i].len};
         names[i] = pair->of[i]->entry.file;
     }
-    int rc = goroutines_read(dumps, names, 2, d->limits->profile, &g, &why);
+    int rc = goroutines_read(&(struct goroutines_input){dumps, names, 2, d->limits->profile}, &g, &why);
     if (rc == 0)
         rc = findings_add_goroutines(&d->findings, g, &subject, &why);
     goroutines_free(g);

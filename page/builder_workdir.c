@@ -93,7 +93,7 @@ static int draw_in_child(void *ctx, struct buf *ret, struct err *err)
     int rc = manifest_print(k->manifest, &manifest, err);
     if (rc == 0)
         rc = page_builder_init(&d, &page_limits_capture, (struct str){buf_str(&manifest), manifest.len},
-                               write_output, &k->output, err);
+                               &(struct page_output){.sink = write_output, .ctx = &k->output}, err);
     if (rc == 0)
         rc = draw_directory(&d, workdir_files(k->w), err);
     if (rc == 0)

@@ -182,11 +182,10 @@ static int64_t scale_value(const struct job *j, int64_t value)
 static int write_calls(struct callgrind *c, uint32_t node)
 {
     const struct graph *g = c->g;
-    uint32_t *edges = NULL;
-    size_t n = 0;
-    int rc = graph_edges(g, node, false, &edges, &n, c->j->err);
-    for (size_t i = 0; i < n && rc == 0; i++) {
-        const struct edge *e = &g->edges[edges[i]];
+    struct graph_edges calls = {NULL, 0};
+    int rc = graph_edges(g, node, false, &calls, c->j->err);
+    for (size_t i = 0; i < calls.n && rc == 0; i++) {
+        const struct edge *e = &g->edges[calls.items[i]];
         const struct node_info *callee = &g->nodes[e->to].info;
         rc = write_name(c, "cfl=", &c->files, callee->file);
         if (rc == 0)
@@ -195,7 +194,7 @@ static int write_calls(struct callgrind *c, uint32_t node)
         write_address(c, callee->address);
         out_format(c->j->out, " %" PRId64 "\n* * %" PRId64 "\n", callee->line, scale_value(c->j, e->weight));
     }
-    free(edges);
+    free(calls.items);
     return rc;
 }
 

@@ -93,15 +93,20 @@ static void add_filters(const struct job *j, struct heading *to)
     }
 }
 
-/* Adds a line about dropped nodes or edges. */
-static void add_dropped(const struct job *j, size_t n, const char *what, const char *by, double fraction,
-                        struct heading *to)
+/* The nodes or edges that are dropped, because their value is at most that fraction of the total. */
+struct dropped {
+    size_t n;
+    const char *what, *value;
+    double fraction;
+};
+
+static void add_dropped(const struct job *j, const struct dropped *d, struct heading *to)
 {
     char cutoff[MEASURE_TEXT];
-    job_label(j, cutoff, measure_abs(profile_integer((double)j->total * fraction)));
-    if (n == 0)
+    job_label(j, cutoff, measure_abs(profile_integer((double)j->total * d->fraction)));
+    if (d->n == 0)
         return;
-    buf_addf(&to->text, "Dropped %zu %s%s (%s <= %s)", n, what, n > 1 ? "s" : "", by, cutoff);
+    buf_addf(&to->text, "Dropped %zu %s%s (%s <= %s)", d->n, d->what, d->n > 1 ? "s" : "", d->value, cutoff);
     end_line(to);
 }
 
@@ -127,8 +132,8 @@ static void add_report(const struct job *j, const struct graph *g, bool picture,
     add_shown(j, g, to);
     if (j->total == 0)
         return;
-    add_dropped(j, j->nodes_dropped, "node", "cum", j->nodefraction, to);
-    add_dropped(j, picture ? j->edges_dropped : 0, "edge", "freq", j->edgefraction, to);
+    add_dropped(j, &(struct dropped){j->nodes_dropped, "node", "cum", j->nodefraction}, to);
+    add_dropped(j, &(struct dropped){picture ? j->edges_dropped : 0, "edge", "freq", j->edgefraction}, to);
     if (g->n_order && g->n_order < j->nodes_before) {
         buf_addf(&to->text, "Showing top %zu nodes out of %zu", g->n_order, j->nodes_before);
         end_line(to);

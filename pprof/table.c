@@ -54,14 +54,12 @@ static int end_line(struct cut *c, struct err *err)
     return 0;
 }
 
-static int add_cell(struct cut *c, struct str text, size_t at, size_t escaped, bool ends_line,
-                    struct err *err)
+static int add_cell(struct cut *c, struct cell cell, struct err *err)
 {
     if (array_reserve((void **)&c->cells, &c->cap_cells, c->n_cells + 1, sizeof *c->cells, err) < 0)
         return -1;
-    c->cells[c->n_cells++] = (struct cell){
-        .at = at, .n = text.n, .columns = out_columns(text) - 2 * escaped, .ends_line = ends_line};
-    return ends_line ? end_line(c, err) : 0;
+    c->cells[c->n_cells++] = cell;
+    return cell.ends_line ? end_line(c, err) : 0;
 }
 
 /* *ret: the bytes up to the end of the last line; all bytes if `last`. */
@@ -79,7 +77,8 @@ static int cut_cells(struct cut *c, struct str text, bool last, size_t *ret, str
         bool cell = line || byte == '\t' || byte == '\v';
         if (escape || !cell || (!line && c->n_cells - c->line >= TABLE_COLUMNS))
             continue;
-        if (add_cell(c, (struct str){text.p + begin, i - begin}, begin, escaped, line, err) < 0)
+        size_t columns = out_columns((struct str){text.p + begin, i - begin}) - 2 * escaped;
+        if (add_cell(c, (struct cell){begin, i - begin, columns, 0, line}, err) < 0)
             return -1;
         c->n_above = byte == '\f' ? 0 : c->n_above;
         begin = i + 1;
@@ -89,7 +88,8 @@ static int cut_cells(struct cut *c, struct str text, bool last, size_t *ret, str
     if (!last || begin == text.n)
         return 0;
     *ret = text.n;
-    return add_cell(c, (struct str){text.p + begin, text.n - begin}, begin, escaped, true, err);
+    size_t columns = out_columns((struct str){text.p + begin, text.n - begin}) - 2 * escaped;
+    return add_cell(c, (struct cell){begin, text.n - begin, columns, 0, true}, err);
 }
 
 static void write_cells(const struct cut *c, struct str text, struct out *out)

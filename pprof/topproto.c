@@ -43,7 +43,7 @@ static int add_node(struct top *t, const struct node *n)
     return find_node_function(t, &n->info, &line.function) < 0 ||
                    profile_add_location(t->to, &l, &line, j->err) < 0
                ? -1
-               : profile_add_sample(t->to, &at, 1, values, NULL, 0, j->err);
+               : profile_add_sample(t->to, &(struct profile_new_sample){&at, 1, values, NULL, 0}, j->err);
 }
 
 static int add_header(struct top *t)

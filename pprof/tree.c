@@ -37,12 +37,11 @@ static void write_share(struct tree *t, int64_t value, int64_t total)
 static int write_edges(struct tree *t, uint32_t node, bool in)
 {
     const struct graph *g = t->g;
-    uint32_t *edges = NULL;
-    size_t n = 0;
-    if (graph_edges(g, node, in, &edges, &n, t->j->err) < 0)
+    struct graph_edges edges = {NULL, 0};
+    if (graph_edges(g, node, in, &edges, t->j->err) < 0)
         return -1;
-    for (size_t i = 0; i < n; i++) {
-        const struct edge *e = &g->edges[edges[i]];
+    for (size_t i = 0; i < edges.n; i++) {
+        const struct edge *e = &g->edges[edges.items[i]];
         write_value(t, 50, e->weight);
         write_share(t, e->weight, node_cum(&g->nodes[node]));
         buf_clear(&t->name);
@@ -51,7 +50,7 @@ static int write_edges(struct tree *t, uint32_t node, bool in)
         out_add(t->j->out, buf_str(&t->name), t->name.len);
         out_text(t->j->out, e->inlined ? " (inline)\n" : "\n");
     }
-    free(edges);
+    free(edges.items);
     return 0;
 }
 

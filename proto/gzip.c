@@ -35,10 +35,9 @@ void gzip_free(struct gzip *g)
     free(g);
 }
 
-enum gzip_result gzip_inflate(struct gzip *g, const void *p, size_t n, void *to, size_t room, size_t *ret_in,
-                              size_t *ret_out)
+enum gzip_result gzip_inflate(struct gzip *g, struct gzip_member *m)
 {
-    switch (libdeflate_gzip_decompress_ex(g->d, p, n, to, room, ret_in, ret_out)) {
+    switch (libdeflate_gzip_decompress_ex(g->d, m->p, m->n, m->to, m->room, &m->used, &m->made)) {
     case LIBDEFLATE_SUCCESS:
         return GZIP_DONE;
     case LIBDEFLATE_INSUFFICIENT_SPACE:
@@ -103,27 +102,26 @@ static uInt piece_size(size_t n)
     return n < UINT_MAX ? (uInt)n : UINT_MAX;
 }
 
-enum gzip_result gzip_inflate(struct gzip *g, const void *p, size_t n, void *to, size_t room, size_t *ret_in,
-                              size_t *ret_out)
+enum gzip_result gzip_inflate(struct gzip *g, struct gzip_member *m)
 {
     z_stream *z = &g->z;
     size_t in = 0, out = 0;
     int rc = inflateReset(z);
     while (rc == Z_OK) {
-        uInt fed = piece_size(n - in), free_now = piece_size(room - out);
-        z->next_in = (unsigned char *)(uintptr_t)p + in;
+        uInt fed = piece_size(m->n - in), free_now = piece_size(m->room - out);
+        z->next_in = (unsigned char *)(uintptr_t)m->p + in;
         z->avail_in = fed;
-        z->next_out = (unsigned char *)to + out;
+        z->next_out = (unsigned char *)m->to + out;
         z->avail_out = free_now;
         rc = inflate(z, Z_NO_FLUSH);
         in += fed - z->avail_in;
         out += free_now - z->avail_out;
     }
-    *ret_in = in;
-    *ret_out = out;
+    m->used = in;
+    m->made = out;
     if (rc == Z_STREAM_END)
         return GZIP_DONE;
-    return rc == Z_BUF_ERROR && out == room ? GZIP_NO_ROOM : GZIP_DAMAGED;
+    return rc == Z_BUF_ERROR && out == m->room ? GZIP_NO_ROOM : GZIP_DAMAGED;
 }
 
 static int deflate_all(z_stream *z, const void *p, size_t n, unsigned char *to, size_t room)

@@ -16,9 +16,15 @@ struct gzip;
 struct gzip *gzip_new(struct err *err);
 void gzip_free(struct gzip *g);
 
-/* Inflates one member. Returns the bytes used from p and the bytes written. */
-enum gzip_result gzip_inflate(struct gzip *g, const void *p, size_t n, void *to, size_t room, size_t *ret_in,
-                              size_t *ret_out);
+/* Inflates one member from the n bytes at p. */
+struct gzip_member {
+    const void *p;
+    size_t n;
+    void *to;
+    size_t room;
+    size_t used, made; /* set by gzip_inflate: the bytes used from p, and the bytes written */
+};
+enum gzip_result gzip_inflate(struct gzip *g, struct gzip_member *m);
 
 /*
  * Compresses everything into one member without a time in its header, about as large as Go's gzip makes it.

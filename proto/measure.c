@@ -84,31 +84,27 @@ static const struct unit *find_largest(const struct unit_type *type, double v)
     return ret;
 }
 
-static bool convert_value(const struct unit_type *type, int64_t value, const struct alias *from,
-                          struct str to, double *ret, struct str *ret_unit)
+/* Converts a value in the type's smallest unit. */
+static double convert_value(const struct unit_type *type, double v, struct str to, struct str *ret_unit)
 {
-    const struct unit *unit = unit_named(type, from);
-    if (!unit)
-        return false;
-    double v = (double)value * unit->factor;
     bool any = str_is(to, "minimum") || str_is(to, "auto");
     struct alias alias = alias_of(to);
     const struct unit *wanted = any ? find_largest(type, v) : unit_named(type, &alias);
-    *ret = v / (wanted ? wanted->factor : type->other_factor);
     *ret_unit = str_of(wanted ? wanted->name : type->other);
-    return true;
+    return v / (wanted ? wanted->factor : type->other_factor);
 }
 
 double measure_scale(int64_t value, struct str from, struct str to, struct str *ret_unit)
 {
     static const char *const dull[] = {"count", "sample", "unit", "minimum", "auto"};
-    double v = 0;
     if (value < 0 && value != INT64_MIN)
         return -measure_scale(-value, from, to, ret_unit);
     struct alias alias = alias_of(from);
-    for (size_t i = 0; i < sizeof unit_types / sizeof *unit_types; i++)
-        if (convert_value(&unit_types[i], value, &alias, to, &v, ret_unit))
-            return v;
+    for (size_t i = 0; i < sizeof unit_types / sizeof *unit_types; i++) {
+        const struct unit *unit = unit_named(&unit_types[i], &alias);
+        if (unit)
+            return convert_value(&unit_types[i], (double)value * unit->factor, to, ret_unit);
+    }
     *ret_unit = to;
     for (size_t i = 0; i < sizeof dull / sizeof *dull; i++)
         if (str_is(to, dull[i]))

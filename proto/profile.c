@@ -130,23 +130,22 @@ static int add_stack(struct profile *p, const uint32_t *stack, size_t depth, str
     return 0;
 }
 
-int profile_add_sample(struct profile *p, const uint32_t *stack, size_t depth, const int64_t *values,
-                       const struct profile_label *labels, size_t n_labels, struct err *err)
+int profile_add_sample(struct profile *p, const struct profile_new_sample *from, struct err *err)
 {
+    size_t n = p->n_sample_types, n_labels = from->n_labels;
     struct profile_sample sample = {.stack_at = (uint32_t)p->n_stack,
-                                    .depth = (uint32_t)depth,
+                                    .depth = (uint32_t)from->depth,
                                     .label_at = (uint32_t)p->n_labels,
                                     .n_labels = (uint32_t)n_labels};
-    size_t n = p->n_sample_types;
     if (n_labels > UINT32_MAX - p->n_labels)
         return err_set(err, ERR_FAILED, "more than %u labels", UINT32_MAX);
     if (GROW(p, samples, p->n_samples, 1) < 0 || GROW(p, values, p->n_samples * n, n) < 0 ||
-        GROW(p, labels, p->n_labels, n_labels) < 0 || add_stack(p, stack, depth, err) < 0)
+        GROW(p, labels, p->n_labels, n_labels) < 0 || add_stack(p, from->stack, from->depth, err) < 0)
         return -1;
     if (n)
-        memcpy(p->values + p->n_samples * n, values, n * sizeof *values);
+        memcpy(p->values + p->n_samples * n, from->values, n * sizeof *from->values);
     if (n_labels)
-        memcpy(p->labels + p->n_labels, labels, n_labels * sizeof *labels);
+        memcpy(p->labels + p->n_labels, from->labels, n_labels * sizeof *from->labels);
     p->n_labels += n_labels;
     p->samples[p->n_samples++] = sample;
     return 0;

@@ -167,8 +167,14 @@ int profile_default_type(const struct profile *p, size_t *ret, struct err *err);
  * values. A location's lines are copied.
  */
 int profile_add_sample_type(struct profile *p, struct profile_value_type type, struct err *err);
-int profile_add_sample(struct profile *p, const uint32_t *stack, size_t depth, const int64_t *values,
-                       const struct profile_label *labels, size_t n_labels, struct err *err);
+struct profile_new_sample {
+    const uint32_t *stack; /* indices of locations, the leaf first */
+    size_t depth;
+    const int64_t *values;
+    const struct profile_label *labels;
+    size_t n_labels;
+};
+int profile_add_sample(struct profile *p, const struct profile_new_sample *from, struct err *err);
 int profile_add_location(struct profile *p, const struct profile_location *location,
                          const struct profile_line *lines, struct err *err);
 int profile_add_function(struct profile *p, const struct profile_function *function, struct err *err);

@@ -328,7 +328,9 @@ static int merge_sample(struct merger *m, const struct pending *from)
     if (at == FINDER_NONE)
         return finder_add(&m->samples, from->hash, m->err) < 0
                    ? -1
-                   : profile_add_sample(m->to, stack, s->depth, values, labels, s->n_labels, m->err);
+                   : profile_add_sample(
+                         m->to, &(struct profile_new_sample){stack, s->depth, values, labels, s->n_labels},
+                         m->err);
     int64_t *to = m->to->values + at * n;
     for (size_t i = 0; i < n; i++)
         to[i] = (int64_t)((uint64_t)to[i] + (uint64_t)values[i]);

@@ -50,7 +50,8 @@ int text_add_sample(struct text_reader *r, const int64_t *values, const struct p
 {
     size_t depth = r->depth;
     r->depth = 0;
-    return profile_add_sample(r->p, r->stack, depth, values, label, label != NULL, r->err);
+    return profile_add_sample(
+        r->p, &(struct profile_new_sample){r->stack, depth, values, label, label != NULL}, r->err);
 }
 
 int text_add_type(struct text_reader *r, const char *type, const char *unit)

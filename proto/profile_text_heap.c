@@ -80,23 +80,30 @@ static int read_number(struct text_reader *r, struct str line, struct str digits
                    text_printable(number, sizeof number, digits.p, digits.n));
 }
 
-/* Objects and bytes of one kind, and the size of one of them. */
-static int read_pair(struct text_reader *r, const struct heap *h, struct str line, const struct str digits[2],
-                     const char *what, int64_t values[2], int64_t *block)
+/* Objects and bytes of one kind: their digits, and their place among the sample's values. */
+struct pair {
+    const char *what;
+    struct str count, size;
+    int64_t *values;
+};
+
+/* *block: the size of one object. */
+static int read_pair(struct text_reader *r, const struct heap *h, struct str line, const struct pair *of,
+                     int64_t *block)
 {
     int64_t count = 0, size = 0;
-    if (read_number(r, line, digits[0], &count) < 0 || read_number(r, line, digits[1], &size) < 0)
+    if (read_number(r, line, of->count, &count) < 0 || read_number(r, line, of->size, &size) < 0)
         return -1;
     if (count == 0 && size != 0)
-        return err_set(r->err, ERR_FAILED, "%s count was 0 but %s bytes was %lld", what, what,
+        return err_set(r->err, ERR_FAILED, "%s count was 0 but %s bytes was %lld", of->what, of->what,
                        (long long)size);
     if (count != 0) {
         *block = count == -1 ? (int64_t) - (uint64_t)size : size / count;
         if (h->sampled)
             scale_sample(&count, &size, h->rate);
     }
-    values[0] = count;
-    values[1] = size;
+    of->values[0] = count;
+    of->values[1] = size;
     return 0;
 }
 
@@ -109,11 +116,11 @@ static int read_sample(struct text_reader *r, const struct heap *h, struct str l
         return r->err->kind == ERR_NONE
                    ? err_set(r->err, ERR_FAILED, "unexpected number of sample values: got 0, want 6")
                    : -1;
-    const struct str inuse[2] = {r->groups[1], r->groups[2]}, allocs[2] = {r->groups[3], r->groups[4]};
+    const struct pair allocs = {"allocation", r->groups[3], r->groups[4], values},
+                      inuse = {"inuse", r->groups[1], r->groups[2], values + (h->has_allocs ? 2 : 0)};
     struct str stack = r->groups[5];
-    if ((h->has_allocs && read_pair(r, h, line, allocs, "allocation", values, &label.num) < 0) ||
-        read_pair(r, h, line, inuse, "inuse", values + (h->has_allocs ? 2 : 0), &label.num) < 0 ||
-        text_push_all(r, stack, true, line) < 0 ||
+    if ((h->has_allocs && read_pair(r, h, line, &allocs, &label.num) < 0) ||
+        read_pair(r, h, line, &inuse, &label.num) < 0 || text_push_all(r, stack, true, line) < 0 ||
         profile_intern(r->p, "bytes", strlen("bytes"), &label.key, r->err) < 0)
         return -1;
     return text_add_sample(r, values, &label);

@@ -64,17 +64,17 @@ static int enlarge_region(struct region *r, uint64_t max_bytes, struct err *err)
     return 0;
 }
 
-/* Inflates one member at *p and moves *p to its end. */
-static int inflate_member(struct gzip *g, const unsigned char **p, const unsigned char *end,
-                          uint64_t max_bytes, struct region *r, struct err *err)
+/* Inflates the first member and removes it from `rest`. */
+static int inflate_member(struct gzip *g, struct str *rest, uint64_t max_bytes, struct region *r,
+                          struct err *err)
 {
-    size_t in = 0, out = 0;
     for (;;) {
-        size_t room = r->mapped - REGION_BEHIND - r->n;
-        switch (gzip_inflate(g, *p, (size_t)(end - *p), r->p + r->n, room, &in, &out)) {
+        struct gzip_member m = {
+            .p = rest->p, .n = rest->n, .to = r->p + r->n, .room = r->mapped - REGION_BEHIND - r->n};
+        switch (gzip_inflate(g, &m)) {
         case GZIP_DONE:
-            *p += in;
-            r->n += out;
+            *rest = (struct str){rest->p + m.used, rest->n - m.used};
+            r->n += m.made;
             return r->n > max_bytes ? set_size_error(max_bytes, err) : 0;
         case GZIP_NO_ROOM:
             if (enlarge_region(r, max_bytes, err) < 0)
@@ -101,11 +101,11 @@ static size_t guess_size(const unsigned char *p, size_t n, uint64_t max_bytes)
 static int inflate_all(const unsigned char *p, size_t n, uint64_t max_bytes, struct region *r,
                        struct err *err)
 {
-    const unsigned char *end = p + n;
+    struct str rest = {(const char *)p, n};
     struct gzip *g = gzip_new(err);
     int rc = g ? 0 : -1;
-    while (rc == 0 && p < end)
-        rc = inflate_member(g, &p, end, max_bytes, r, err);
+    while (rc == 0 && rest.n > 0)
+        rc = inflate_member(g, &rest, max_bytes, r, err);
     gzip_free(g);
     return rc;
 }

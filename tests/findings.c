@@ -28,7 +28,7 @@ static int add_goroutines(struct findings *w, char *paths, const struct finding_
         names[n++] = path;
     }
     if (rc == 0)
-        rc = goroutines_read(dumps, names, n, MOST, &g, err);
+        rc = goroutines_read(&(struct goroutines_input){dumps, names, n, MOST}, &g, err);
     if (rc == 0)
         rc = findings_add_goroutines(w, g, s, err);
     goroutines_free(g);

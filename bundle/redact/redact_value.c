@@ -109,14 +109,6 @@ static size_t bracket_length(struct str s, size_t at, size_t most)
     }
 }
 
-size_t redact_length_until(struct str s, size_t at, const char *stops, size_t most)
-{
-    size_t n = 0;
-    while (at + n < s.n && n < most && (!s.p[at + n] || !strchr(stops, s.p[at + n])))
-        n++;
-    return n;
-}
-
 /* The length of a value of HTML or of a request up to the entity that closes the quote, or up to a tag. */
 static size_t entity_length(struct str s, size_t at, const char *entity, size_t most)
 {

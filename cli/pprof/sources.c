@@ -79,10 +79,9 @@ static int begin_program(int *ret_cancel_fd, struct err *err)
     return 0;
 }
 
-static int run_program(void *ctx, enum symbolize_program program, const char *file, struct str input,
-                       struct buf *ret, struct err *err)
+static int run_program(void *ctx, const struct symbolize_call *call, struct buf *ret, struct err *err)
 {
-    return programs_run(&((struct loading *)ctx)->programs, program, file, input, ret, err);
+    return programs_run(&((struct loading *)ctx)->programs, call, ret, err);
 }
 
 static int post_addresses(void *ctx, const char *source, struct str addresses, struct buf *ret,

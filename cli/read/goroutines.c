@@ -259,7 +259,7 @@ static int read_dumps(const struct strlist *files, struct buf bytes[2], struct g
         dumps[i] = (struct str){buf_str(&bytes[i]), bytes[i].len};
         names[i] = files->items[i];
     }
-    int rc = goroutines_read(dumps, names, files->n, bytes[0].max, &g, &why);
+    int rc = goroutines_read(&(struct goroutines_input){dumps, names, files->n, bytes[0].max}, &g, &why);
     for (size_t i = 0; i < files->n; i++)
         if ((rc < 0 || g->dumps[i].form != GOROUTINES_PROFILE) &&
             input_check_dump(names[i], &bytes[i], rc == 0, err) < 0) {

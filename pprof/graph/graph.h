@@ -123,9 +123,12 @@ int graph_drop_redundant(struct graph *g, struct err *err);
 bool graph_has_edges(const struct graph *g, uint32_t first, bool in);
 /* Sorts the heaviest first, then by name. */
 int graph_sort_edges(const struct graph *g, uint32_t *edges, size_t n, struct err *err);
-/* The edges into or out of a node, sorted as above. The caller frees *ret. */
-int graph_edges(const struct graph *g, uint32_t node, bool in, uint32_t **ret, size_t *ret_n,
-                struct err *err);
+/* The edges into or out of a node, sorted as above. The caller frees ret->items. */
+struct graph_edges {
+    uint32_t *items;
+    size_t n;
+};
+int graph_edges(const struct graph *g, uint32_t node, bool in, struct graph_edges *ret, struct err *err);
 
 /* Adds a place's name: "0000000000401000 main.f /src/f.go:12". */
 void node_name(const struct graph *g, const struct node_info *info, struct buf *to);

@@ -36,16 +36,13 @@ static bool is_redundant(struct search *s, uint32_t edge)
 /* Removes redundant edges into a node, the lightest first, up to the first edge that is a real call. */
 static int remove_redundant(struct search *s, struct graph *g, uint32_t node, struct err *err)
 {
-    uint32_t *edges = NULL;
-    size_t n = 0;
-    if (graph_edges(g, node, true, &edges, &n, err) < 0)
+    struct graph_edges in = {NULL, 0};
+    if (graph_edges(g, node, true, &in, err) < 0)
         return -1;
-    while (n > 0 && g->edges[edges[n - 1]].residual) {
-        n--;
-        if (is_redundant(s, edges[n]))
-            g->edges[edges[n]].gone = true;
-    }
-    free(edges);
+    for (size_t i = in.n; i > 0 && g->edges[in.items[i - 1]].residual; i--)
+        if (is_redundant(s, in.items[i - 1]))
+            g->edges[in.items[i - 1]].gone = true;
+    free(in.items);
     return 0;
 }
 

@@ -137,7 +137,7 @@ int graph_sort_edges(const struct graph *g, uint32_t *edges, size_t n, struct er
     return 0;
 }
 
-int graph_edges(const struct graph *g, uint32_t node, bool in, uint32_t **ret, size_t *ret_n, struct err *err)
+int graph_edges(const struct graph *g, uint32_t node, bool in, struct graph_edges *ret, struct err *err)
 {
     uint32_t first = in ? g->nodes[node].first_in : g->nodes[node].first_out;
     size_t n = 0;
@@ -154,7 +154,6 @@ int graph_edges(const struct graph *g, uint32_t node, bool in, uint32_t **ret, s
         free(edges);
         return -1;
     }
-    *ret = edges;
-    *ret_n = n;
+    *ret = (struct graph_edges){edges, n};
     return 0;
 }

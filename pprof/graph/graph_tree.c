@@ -58,10 +58,10 @@ static int add_node(struct tree_growth *t, uint64_t key, uint64_t hash, uint32_t
     return 0;
 }
 
-/* Finds or makes the node of a place below its caller, which may be GRAPH_NONE. */
-static int find_node(struct tree_growth *t, uint32_t caller, uint32_t place, bool inlined, uint32_t *ret,
-                     struct err *err)
+/* Moves *node from a caller, which may be GRAPH_NONE, to the node of a place below it. Makes it if needed. */
+static int find_node(struct tree_growth *t, uint32_t *node, uint32_t place, bool inlined, struct err *err)
 {
+    uint32_t caller = *node;
     uint64_t key = (uint64_t)(caller + 1) << 32 | place; /* GRAPH_NONE becomes 0 */
     uint64_t hash = finder_mix(finder_seed(&t->by_key), key);
     uint32_t at = finder_find(&t->by_key, hash, is_wanted, &(struct wanted){t, key});
@@ -71,7 +71,7 @@ static int find_node(struct tree_growth *t, uint32_t caller, uint32_t place, boo
             (caller != GRAPH_NONE && add_edge(t, caller, inlined, err) < 0))
             return -1;
     }
-    *ret = at;
+    *node = at;
     return 0;
 }
 
@@ -88,16 +88,21 @@ static void count_node(struct tree_growth *t, uint32_t at, int64_t w, int64_t di
     e->inlined = e->inlined && inlined;
 }
 
-static int add_stack(struct tree_growth *t, const struct profile_sample *s, int64_t w, int64_t div,
-                     uint32_t *ret, struct err *err)
+/* Adds the stack of a sample, unless its weight is 0. *ret: the node of its leaf, or GRAPH_NONE. */
+static int add_stack(struct tree_growth *t, size_t sample, uint32_t *ret, struct err *err)
 {
     const struct graph *g = t->g;
+    const struct profile_sample *s = &g->profile->samples[sample];
+    int64_t w = 0, div = 0;
     uint32_t node = GRAPH_NONE;
+    *ret = GRAPH_NONE;
+    if (!graph_weight(g, sample, &w, &div))
+        return 0;
     for (size_t i = s->depth; i-- > 0;) {
         uint32_t location = profile_frame(g->profile, s, i);
         size_t first = g->frame_at[location], outermost = g->frame_at[location + 1] - 1;
         for (size_t at = outermost + 1; at-- > first;) {
-            if (find_node(t, node, g->frames[at], at != outermost, &node, err) < 0)
+            if (find_node(t, &node, g->frames[at], at != outermost, err) < 0)
                 return -1;
             count_node(t, node, w, div, at != outermost);
         }
@@ -117,12 +122,9 @@ static int add_samples(struct tree_growth *t, struct err *err)
     g->leaves = malloc((p->n_samples + 1) * sizeof *g->leaves);
     if (!g->leaves)
         return err_nomem(err);
-    for (size_t i = 0; i < p->n_samples; i++) {
-        int64_t w = 0, div = 0;
-        g->leaves[i] = GRAPH_NONE;
-        if (graph_weight(g, i, &w, &div) && add_stack(t, &p->samples[i], w, div, &g->leaves[i], err) < 0)
+    for (size_t i = 0; i < p->n_samples; i++)
+        if (add_stack(t, i, &g->leaves[i], err) < 0)
             return -1;
-    }
     g->order = malloc((t->n_nodes + 1) * sizeof *g->order);
     return g->order ? 0 : err_nomem(err);
 }

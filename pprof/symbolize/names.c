@@ -107,10 +107,10 @@ static int write_names(const struct namer *n, struct buf *to)
 static int run_cxxfilt(const struct namer *n, const struct buf *names, struct buf *answer)
 {
     struct err why = ERR_INIT;
-    enum symbolize_program program =
-        n->mode->demangle == DEMANGLE_FULL ? SYMBOLIZE_CXXFILT : SYMBOLIZE_CXXFILT_P;
-    if (names->len == 0 ||
-        n->tools->run(n->tools->ctx, program, NULL, (struct str){names->data, names->len}, answer, &why) == 0)
+    const struct symbolize_call call = {.program = n->mode->demangle == DEMANGLE_FULL ? SYMBOLIZE_CXXFILT
+                                                                                      : SYMBOLIZE_CXXFILT_P,
+                                        .input = {names->data, names->len}};
+    if (names->len == 0 || n->tools->run(n->tools->ctx, &call, answer, &why) == 0)
         return 0;
     if (why.kind == ERR_CANCELLED || answer->starved)
         return err_set(n->err, why.kind, "%s", why.msg);

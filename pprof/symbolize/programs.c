@@ -123,20 +123,28 @@ static struct proc_limits limits_for(struct programs *p, const char *file, struc
         .cpu_ms = (int64_t)ms - p->spent_ms};
 }
 
-/* Runs a program. Any exit code is a success, a signal is a failure. */
-static int run_limited(struct programs *p, const char *const argv[], struct str input,
-                       const struct proc_limits *limits, struct proc_result *ret, struct err *err)
+struct command {
+    const char *const *argv;
+    const char *operand; /* the file in argv, or NULL */
+    struct str input;
+    size_t most; /* bytes of output */
+};
+
+/* Any exit code is a success, a signal is a failure. */
+static int run_limited(struct programs *p, const struct command *c, struct proc_result *ret, struct err *err)
 {
+    const struct proc_limits limits = limits_for(p, c->operand, c->input, c->most);
+    const char *const *argv = c->argv;
     struct proc_result r;
     int fd = -1;
-    if (limits->cpu_ms <= 0)
+    if (limits.cpu_ms <= 0)
         return err_set(err, ERR_LIMIT,
                        "%s is not run: the programs before it took %" PRId64 " s of processor time",
                        file_base(argv[0]), p->spent_ms / 1000);
-    if (input.n && (fd = write_input(input, err)) < 0)
+    if (c->input.n && (fd = write_input(c->input, err)) < 0)
         return -1;
     int64_t before = children_cpu_ms();
-    int rc = proc_run_on(argv, fd, limits, &r, err);
+    int rc = proc_run_on(argv, fd, &limits, &r, err);
     p->spent_ms += children_cpu_ms() - before;
     fd_close(&fd);
     if (rc < 0)
@@ -148,7 +156,7 @@ static int run_limited(struct programs *p, const char *const argv[], struct str 
     proc_result_release(&r);
     if (r.exit_code == 128 + SIGXCPU)
         return err_set(err, ERR_LIMIT, "%s takes more than %" PRId64 " s of processor time",
-                       file_base(argv[0]), (limits->cpu_ms + 999) / 1000);
+                       file_base(argv[0]), (limits.cpu_ms + 999) / 1000);
     return err_set(err, ERR_LIMIT, "%s was ended by signal %d", file_base(argv[0]), r.exit_code - 128);
 }
 
@@ -159,12 +167,11 @@ static char *path_operand(const char *file)
     return file && asprintf(&path, "%s%s", *file == '-' ? "./" : "", file) >= 0 ? path : NULL;
 }
 
-int programs_run(void *ctx, enum symbolize_program program, const char *file, struct str input,
-                 struct buf *ret, struct err *err)
+int programs_run(void *ctx, const struct symbolize_call *call, struct buf *ret, struct err *err)
 {
     struct programs *p = ctx;
     struct proc_result result = {.exit_code = -1};
-    char *path = find_program(p, program), *operand = path_operand(file);
+    char *path = find_program(p, call->program), *operand = path_operand(call->file);
     const char *const commands[][6] = {
         [SYMBOLIZE_ADDR2LINE] = {path, "-aif", "-e", operand, NULL},
         [SYMBOLIZE_NM] = {path, "--numeric-sort", "--print-size", "--format=posix", operand, NULL},
@@ -172,15 +179,14 @@ int programs_run(void *ctx, enum symbolize_program program, const char *file, st
         [SYMBOLIZE_CXXFILT_P] = {path, "-p", NULL}};
     int rc = -1;
     if (!path)
-        err_set(err, ERR_NOT_FOUND, "%s is not installed", program_names[program]);
-    else if (file && !operand)
+        err_set(err, ERR_NOT_FOUND, "%s is not installed", program_names[call->program]);
+    else if (call->file && !operand)
         err_nomem(err);
-    else if (p->begin(&p->cancel_fd, err) == 0) {
-        struct proc_limits limits = limits_for(p, operand, input, ret->max);
-        rc = run_limited(p, commands[program], input, &limits, &result, err);
-    }
+    else if (p->begin(&p->cancel_fd, err) == 0)
+        rc = run_limited(p, &(struct command){commands[call->program], operand, call->input, ret->max},
+                         &result, err);
     if (rc == 0) {
-        if (program != SYMBOLIZE_NM || result.exit_code == 0) {
+        if (call->program != SYMBOLIZE_NM || result.exit_code == 0) {
             buf_release(ret);
             *ret = result.out;
             result.out = (struct buf)BUF_INIT(ret->max);

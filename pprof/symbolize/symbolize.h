@@ -18,13 +18,19 @@ enum symbolize_program {
     SYMBOLIZE_CXXFILT_P, /* `c++filt -p`: the same, without parameters */
 };
 
+/* A program to run, on a file (NULL: none) and with that input. */
+struct symbolize_call {
+    enum symbolize_program program;
+    const char *file;
+    struct str input;
+};
+
 /*
- * Runs a program on a file (NULL: none) with that input, and appends its output to an empty buffer. Returns 0
- * for any exit code, but a failed nm gives no output. ERR_NOT_FOUND: the program is missing. ERR_CANCELLED:
- * the user cancelled. Other errors: no usable output.
+ * Runs the program, and appends its output to an empty buffer. Returns 0 for any exit code, but a failed nm
+ * gives no output. ERR_NOT_FOUND: the program is missing. ERR_CANCELLED: the user cancelled. Other errors: no
+ * usable output.
  */
-typedef int symbolize_run_fn(void *ctx, enum symbolize_program program, const char *file, struct str input,
-                             struct buf *ret, struct err *err);
+typedef int symbolize_run_fn(void *ctx, const struct symbolize_call *call, struct buf *ret, struct err *err);
 /* Asks the server that sent a profile for names. The addresses are `0x…+0x…`. */
 typedef int symbolize_post_fn(void *ctx, const char *source, struct str addresses, struct buf *ret,
                               struct err *err);
@@ -87,7 +93,6 @@ struct programs {
 };
 
 /* A symbolize_run_fn; ctx is a struct programs. */
-int programs_run(void *ctx, enum symbolize_program program, const char *file, struct str input,
-                 struct buf *ret, struct err *err);
+int programs_run(void *ctx, const struct symbolize_call *call, struct buf *ret, struct err *err);
 
 #endif

@@ -302,16 +302,23 @@ static void report_failure(const struct lookup *l, const struct profile_mapping 
 
 /* Runs a program. Only a cancellation is an error; any other failure means no names, with the reason in
  * *ret_why. */
-static int run_program(struct lookup *l, enum symbolize_program program, const char *file, struct str input,
-                       struct buf *ret, struct err *ret_why)
+static int run_program(struct lookup *l, const struct symbolize_call *call, struct buf *ret,
+                       struct err *ret_why)
 {
-    if (l->tools->run(l->tools->ctx, program, file, input, ret, ret_why) == 0)
+    if (l->tools->run(l->tools->ctx, call, ret, ret_why) == 0)
         return 0;
     if (ret_why->kind == ERR_CANCELLED || ret->starved)
         return err_set(l->err, ret_why->kind, "%s", ret_why->msg);
     buf_clear(ret);
     return 0;
 }
+
+/* The file of a mapping. */
+struct binary {
+    uint32_t mapping;
+    const char *path;
+    uint64_t base; /* addresses of the profile are that much larger than those of the file */
+};
 
 static int write_addresses(const struct lookup *l, uint32_t mapping, uint64_t base, struct buf *to)
 {
@@ -322,39 +329,38 @@ static int write_addresses(const struct lookup *l, uint32_t mapping, uint64_t ba
 }
 
 /* *why: the reason why there is no output. */
-static int ask_addr2line(struct lookup *l, uint32_t mapping, const char *file, uint64_t base,
-                         const struct nm *nm, struct err *why)
+static int ask_addr2line(struct lookup *l, const struct binary *b, const struct nm *nm, struct err *why)
 {
     struct buf input = BUF_INIT(OUTPUT_MAX), places = BUF_INIT(OUTPUT_MAX);
-    int rc = write_addresses(l, mapping, base, &input);
+    int rc = write_addresses(l, b->mapping, b->base, &input);
     why->kind = ERR_NONE;
+    const struct symbolize_call call = {SYMBOLIZE_ADDR2LINE, b->path, {buf_str(&input), input.len}};
     if (rc == 0)
-        rc =
-            run_program(l, SYMBOLIZE_ADDR2LINE, file, (struct str){buf_str(&input), input.len}, &places, why);
+        rc = run_program(l, &call, &places, why);
     if (rc == 0)
-        rc = set_places(l, mapping, base, (struct str){buf_str(&places), places.len}, nm);
+        rc = set_places(l, b->mapping, b->base, (struct str){buf_str(&places), places.len}, nm);
     buf_release(&input);
     buf_release(&places);
     return rc;
 }
 
 /* Without addr2line, or with -symbolize=fastlocal, only nm's table gives names of functions. */
-static int name_locations(struct lookup *l, uint32_t mapping, const char *file, uint64_t base)
+static int name_locations(struct lookup *l, const struct binary *b)
 {
     struct buf symbols = BUF_INIT(OUTPUT_MAX);
     struct nm nm = {0};
     struct err no_nm = ERR_INIT, no_places = {.kind = ERR_NOT_FOUND};
-    int rc = run_program(l, SYMBOLIZE_NM, file, STR(""), &symbols, &no_nm);
+    int rc = run_program(l, &(struct symbolize_call){SYMBOLIZE_NM, b->path, STR("")}, &symbols, &no_nm);
     if (rc == 0)
-        rc = nm_read((struct str){buf_str(&symbols), symbols.len}, base, &nm, l->err);
+        rc = nm_read((struct str){buf_str(&symbols), symbols.len}, b->base, &nm, l->err);
     if (rc == 0 && !l->mode->fast)
-        rc = ask_addr2line(l, mapping, file, base, &nm, &no_places);
+        rc = ask_addr2line(l, b, &nm, &no_places);
     if (rc == 0 && no_places.kind == ERR_NOT_FOUND)
-        rc = set_symbols(l, mapping, &nm);
+        rc = set_symbols(l, b->mapping, &nm);
     /* Beside addr2line, nm only corrects names. */
     const struct err *why = no_places.kind == ERR_NOT_FOUND ? &no_nm : &no_places;
     if (rc == 0 && why->kind != ERR_NONE)
-        report_failure(l, &l->profile->mappings[mapping], why->msg);
+        report_failure(l, &l->profile->mappings[b->mapping], why->msg);
     nm_release(&nm);
     buf_release(&symbols);
     return rc;
@@ -398,7 +404,7 @@ static int name_from_file(struct lookup *l, uint32_t mapping, const char *path, 
     if (id.n && e.build_id[0] && !str_is(id, e.build_id))
         report_failure(l, m, "build ID mismatch");
     else if (elf_base(&e, m, address, &base, NULL) == 0)
-        rc = name_locations(l, mapping, path, base);
+        rc = name_locations(l, &(struct binary){mapping, path, base});
     elf_release(&e);
     return rc;
 }

@@ -550,7 +550,7 @@ static void group(const char *p, size_t n)
     struct str dump = {p, n};
     struct goroutines *g = NULL;
     struct err err = ERR_INIT;
-    if (goroutines_read(&dump, &name, 1, MOST_INFLATED, &g, &err) == 0)
+    if (goroutines_read(&(struct goroutines_input){&dump, &name, 1, MOST_INFLATED}, &g, &err) == 0)
         goroutines_free(g);
 }
 
@@ -600,7 +600,7 @@ static void compare_peers(const char *p, size_t n)
     struct findings w = FINDINGS_INIT;
     struct profile *profile = parsed(p, n);
     for (size_t i = 0; profile && i < sizeof hosts / sizeof *hosts; i++)
-        (void)fleet_add(&h, hosts[i], false, "f", profile, NULL);
+        (void)fleet_add(&h, &(struct fleet_member){hosts[i], false, "f"}, profile, NULL);
     if (fleet_compare(&h, NULL) == 0)
         (void)findings_add_fleet(&w, &h, &subject, NULL);
     findings_release(&w);

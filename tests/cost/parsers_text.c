@@ -70,7 +70,7 @@ static void read_dump(const char *p, size_t n)
     struct str dump = {p, n};
     struct goroutines *g = NULL;
     struct err err = ERR_INIT;
-    if (goroutines_read(&dump, &name, 1, MOST_INFLATED, &g, &err) == 0)
+    if (goroutines_read(&(struct goroutines_input){&dump, &name, 1, MOST_INFLATED}, &g, &err) == 0)
         goroutines_free(g);
 }
 
@@ -80,7 +80,7 @@ static void read_two_dumps(const char *p, size_t n)
     struct str dumps_of[] = {{p, n}, {p, n}};
     struct goroutines *g = NULL;
     struct err err = ERR_INIT;
-    if (goroutines_read(dumps_of, names, 2, MOST_INFLATED, &g, &err) == 0)
+    if (goroutines_read(&(struct goroutines_input){dumps_of, names, 2, MOST_INFLATED}, &g, &err) == 0)
         goroutines_free(g);
 }
 
@@ -93,7 +93,7 @@ static void draw_dump(const char *p, size_t n)
     struct err err = ERR_INIT;
     struct findings w = FINDINGS_INIT;
     struct buf out = BUF_INIT(PAGE_MAX_ENTRY);
-    if (goroutines_read(&dump, &name, 1, MOST_INFLATED, &g, &err) < 0)
+    if (goroutines_read(&(struct goroutines_input){&dump, &name, 1, MOST_INFLATED}, &g, &err) < 0)
         return;
     (void)findings_add_goroutines(&w, g, &subject, NULL);
     (void)findings_finish(&w, NULL);

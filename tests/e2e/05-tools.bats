@@ -189,7 +189,7 @@ C
     done
 }
 
-@test "check-cycles fails on a cycle of files in a clean folder, and names the functions" {
+@test "check-cycles fails on a cycle of files in a folder, and names the functions" {
     cd "$tree"
     mkdir -p keys
     echo 'FOLDERS := keys' >Makefile

@@ -131,7 +131,7 @@ static void on_peers(const uint8_t *p, size_t n, struct findings *w, const struc
     struct err err = ERR_INIT;
     struct profile *profile = parsed(p, n);
     for (const char *hosts = "a\0b\0c\0"; profile && *hosts; hosts += 2)
-        if (fleet_add(&h, hosts, false, "a/b.pb.gz", profile, &err) < 0)
+        if (fleet_add(&h, &(struct fleet_member){hosts, false, "a/b.pb.gz"}, profile, &err) < 0)
             fuzz_expect_err(&err);
     if (fleet_compare(&h, &err) < 0 || findings_add_fleet(w, &h, subject, &err) < 0)
         fuzz_expect_err(&err);
@@ -162,7 +162,7 @@ static void on_dumps(const uint8_t *p, size_t n, size_t n_dumps)
     struct findings w = FINDINGS_INIT;
     struct goroutines *g = NULL;
     struct err err = ERR_INIT;
-    if (goroutines_read(dumps, names, n_dumps, 1 << 20, &g, &err) < 0)
+    if (goroutines_read(&(struct goroutines_input){dumps, names, n_dumps, 1 << 20}, &g, &err) < 0)
         return;
     if (findings_add_goroutines(&w, g, &s, &err) < 0)
         fuzz_expect_err(&err);

@@ -31,7 +31,7 @@ static void read_dumps(const struct str *dumps, size_t n)
     static const char *const names[] = {"a", "b"};
     struct goroutines *g = NULL;
     struct err err = ERR_INIT;
-    if (goroutines_read(dumps, names, n, 1 << 20, &g, &err) == 0)
+    if (goroutines_read(&(struct goroutines_input){dumps, names, n, 1 << 20}, &g, &err) == 0)
         expect_whole(g);
     else
         fuzz_expect_err(&err);

@@ -72,7 +72,8 @@ static void write_dump(const uint8_t *p, size_t n)
     struct goroutines *g = NULL;
     struct buf b = BUF_INIT(PAGE_MAX_ENTRY);
     struct err err = ERR_INIT;
-    if (goroutines_read(&dump, &name, 1, 1 << 20, &g, &err) == 0 && page_data_goroutines(g, &b, &err) == 0)
+    if (goroutines_read(&(struct goroutines_input){&dump, &name, 1, 1 << 20}, &g, &err) == 0 &&
+        page_data_goroutines(g, &b, &err) == 0)
         expect_data(&b);
     goroutines_free(g);
     buf_release(&b);

@@ -41,7 +41,8 @@ static int draw(struct str manifest, struct str file, struct buf *page)
     struct buf bytes = BUF_INIT(file.n + 1);
     struct err err = ERR_INIT;
     buf_add(&bytes, file.p, file.n);
-    int rc = page_builder_init(&d, &limits, manifest, to_buf, page, &err);
+    int rc =
+        page_builder_init(&d, &limits, manifest, &(struct page_output){.sink = to_buf, .ctx = page}, &err);
     if (rc == 0)
         rc = draw_files(&d, &bytes, &err);
     if (rc == 0)

@@ -38,7 +38,7 @@ static void add_name(struct profile *p, struct str name, uint32_t *stack)
     int64_t value = 1;
     for (size_t i = 0; i < depth; i++)
         stack[i] = (uint32_t)(depth - 1 - i);
-    assert(profile_add_sample(p, stack, depth, &value, NULL, 0, NULL) == 0);
+    assert(profile_add_sample(p, &(struct profile_new_sample){stack, depth, &value, NULL, 0}, NULL) == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)

@@ -141,7 +141,8 @@ static inline void made_sample(struct profile *p, uint64_t *seed)
         values[i] = made_below(seed, 3) ? (int64_t)made_number(seed) : 0;
     for (size_t i = 0; i < n_labels; i++)
         labels[i] = made_label(p, seed);
-    assert_int_equal(profile_add_sample(p, stack, depth, values, labels, n_labels, &err), 0);
+    assert_int_equal(
+        profile_add_sample(p, &(struct profile_new_sample){stack, depth, values, labels, n_labels}, &err), 0);
 }
 
 /* A profile with every kind of content. */

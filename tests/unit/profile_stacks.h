@@ -50,7 +50,9 @@ static inline void sample(struct profile *p, const char *stack, const int64_t *v
         locations[depth++] = found;
     }
     struct profile_label of = {.key = intern(p, "user"), .str = intern(p, label ? label : "x")};
-    ok(profile_add_sample(p, locations, depth, values, &of, label ? 1 : 0, &err), &err);
+    ok(profile_add_sample(p, &(struct profile_new_sample){locations, depth, values, &of, label ? 1 : 0},
+                          &err),
+       &err);
     free(copy);
 }
 

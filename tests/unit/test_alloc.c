@@ -1284,10 +1284,9 @@ static void reports(void **state)
 
 /* ---- names of a profile -------------------------------------------------------------------------------- */
 
-static int answer_names(void *ctx, enum symbolize_program program, const char *file, struct str input,
-                        struct buf *ret, struct err *err)
+static int answer_names(void *ctx, const struct symbolize_call *call, struct buf *ret, struct err *err)
 {
-    (void)ctx, (void)program, (void)file, (void)input;
+    (void)ctx, (void)call;
     buf_adds(ret, "a::b<int>::c\n");
     return buf_check(ret, "names", err);
 }
@@ -1358,7 +1357,7 @@ static int read_goroutines(void *ctx, struct err *err)
     static const char *const names[] = {"a", "b"};
     struct str dumps[] = {{in->p, in->n / 2}, {in->p, in->n}};
     struct goroutines *g = NULL;
-    int rc = goroutines_read(dumps, names, 2, 1 << 20, &g, err);
+    int rc = goroutines_read(&(struct goroutines_input){dumps, names, 2, 1 << 20}, &g, err);
     assert_true((rc == 0) == (g != NULL));
     goroutines_free(g);
     return rc;
@@ -1382,7 +1381,7 @@ static int say_words(void *ctx, struct err *err)
     struct str dumps[] = {str_of(dump)};
     struct findings w = FINDINGS_INIT;
     struct goroutines *g = NULL;
-    int rc = goroutines_read(dumps, names, 1, 1 << 20, &g, err);
+    int rc = goroutines_read(&(struct goroutines_input){dumps, names, 1, 1 << 20}, &g, err);
     for (int i = 0; i < 2 && rc == 0; i++) {
         struct finding_subject s = {.host = i ? "a" : "b", .service = "s", .kind = "mutex", .file = "f"};
         rc = findings_add_profile(&w, ctx, &s, err);
@@ -1410,7 +1409,9 @@ static void words(void **state)
     assert_int_equal(profile_add_function(p, &(struct profile_function){.id = 1, .name = name}, &err), 0);
     struct profile_location l = {.id = 1, .mapping = PROFILE_NONE, .n_lines = 1};
     assert_int_equal(profile_add_location(p, &l, &(struct profile_line){0}, &err), 0);
-    assert_int_equal(profile_add_sample(p, &(uint32_t){0}, 1, &(int64_t){5}, NULL, 0, &err), 0);
+    assert_int_equal(
+        profile_add_sample(p, &(struct profile_new_sample){&(uint32_t){0}, 1, &(int64_t){5}, NULL, 0}, &err),
+        0);
     assert_true(alloc_walk(say_words, p, 0) > 20);
     profile_free(p);
 }

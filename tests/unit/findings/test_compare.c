@@ -131,7 +131,9 @@ static struct profile *crowded_profile(void)
     }
     for (uint32_t i = 0; i < 64 * 64 * 64; i++) {
         const uint32_t stack[] = {i % 64, i / 64 % 64, i / 4096};
-        ok(profile_add_sample(p, stack, 3, (const int64_t[]){1, 10000000}, NULL, 0, &err), &err);
+        ok(profile_add_sample(
+               p, &(struct profile_new_sample){stack, 3, (const int64_t[]){1, 10000000}, NULL, 0}, &err),
+           &err);
     }
     return p;
 }
@@ -319,7 +321,9 @@ static struct profile *large_profile(size_t stacks)
     }
     for (uint32_t i = 0; i < stacks; i++) {
         const uint32_t stack[] = {i % 64, i / 64 % 64, i / 4096};
-        ok(profile_add_sample(p, stack, 3, (const int64_t[]){1, 10000000}, NULL, 0, &err), &err);
+        ok(profile_add_sample(
+               p, &(struct profile_new_sample){stack, 3, (const int64_t[]){1, 10000000}, NULL, 0}, &err),
+           &err);
     }
     return p;
 }
@@ -553,7 +557,7 @@ static void growth_within_one_nanosecond(void **state)
 static void add_host(struct fleet *h, const char *name, struct profile *p)
 {
     struct err err = ERR_INIT;
-    ok(fleet_add(h, name, false, "file", p, &err), &err);
+    ok(fleet_add(h, &(struct fleet_member){name, false, "file"}, p, &err), &err);
     profile_free(p);
 }
 

@@ -53,7 +53,7 @@ static void add_sample(struct profile *p, const char *stack, const int64_t *valu
     assert_non_null(copy);
     for (char *at = strtok_r(copy, " ", &rest); at; at = strtok_r(NULL, " ", &rest))
         locations[depth++] = location(p, at);
-    ok(profile_add_sample(p, locations, depth, values, NULL, 0, &err), &err);
+    ok(profile_add_sample(p, &(struct profile_new_sample){locations, depth, values, NULL, 0}, &err), &err);
     free(copy);
 }
 
@@ -459,7 +459,9 @@ static struct findings of_dumps(struct buf *dumps, size_t n)
     struct str texts[2];
     for (size_t i = 0; i < n; i++)
         texts[i] = (struct str){buf_str(&dumps[i]), dumps[i].len};
-    ok(goroutines_read(texts, (const char *const[]){"a", "b"}, n, 1 << 20, &g, &err), &err);
+    ok(goroutines_read(&(struct goroutines_input){texts, (const char *const[]){"a", "b"}, n, 1 << 20}, &g,
+                       &err),
+       &err);
     ok(findings_add_goroutines(&w, g, &one, &err), &err);
     ok(findings_finish(&w, &err), &err);
     goroutines_free(g);

@@ -64,7 +64,7 @@ static struct goroutines *read_two(struct str a, struct str b, size_t n)
     struct str dumps[] = {a, b};
     struct goroutines *g = NULL;
     struct err err = ERR_INIT;
-    if (goroutines_read(dumps, names, n, 1 << 20, &g, &err) < 0)
+    if (goroutines_read(&(struct goroutines_input){dumps, names, n, 1 << 20}, &g, &err) < 0)
         fail_msg("%s", err.msg);
     return g;
 }
@@ -267,12 +267,12 @@ static void other_files_are_refused(void **state)
     struct goroutines *g = NULL;
     struct err err = ERR_INIT;
     struct str dump = {cpu, sizeof cpu - 1};
-    assert_int_equal(goroutines_read(&dump, names, 1, 1000, &g, &err), -1);
+    assert_int_equal(goroutines_read(&(struct goroutines_input){&dump, names, 1, 1000}, &g, &err), -1);
     assert_string_equal(err.msg, "some.file: this is a profile, but not of goroutines");
     assert_int_equal(err.kind, ERR_UNSUPPORTED);
     err = (struct err)ERR_INIT;
     dump = STR("hello\n");
-    assert_int_equal(goroutines_read(&dump, names, 1, 1000, &g, &err), -1);
+    assert_int_equal(goroutines_read(&(struct goroutines_input){&dump, names, 1, 1000}, &g, &err), -1);
     assert_string_equal(err.msg, "some.file: not a dump of goroutines");
     assert_null(g);
 }
@@ -287,7 +287,7 @@ static void try_spoiled(void *ctx, const struct spoiled *s)
     struct goroutines *g = NULL;
     struct err err = ERR_INIT;
     (void)ctx;
-    if (goroutines_read(&dump, names, 1, 1 << 20, &g, &err) == 0) {
+    if (goroutines_read(&(struct goroutines_input){&dump, names, 1, 1 << 20}, &g, &err) == 0) {
         uint64_t sum = 0;
         for (size_t i = 0; i < g->n_groups; i++)
             sum += g->groups[i].count[1];
@@ -316,7 +316,7 @@ static void refuses_many(const char *head, void (*add)(struct buf *to, unsigned 
     for (unsigned i = 0; i < n; i++)
         add(&text, i);
     struct str dump = {buf_str(&text), text.len};
-    assert_int_equal(goroutines_read(&dump, &name, 1, 1 << 20, &g, &err), -1);
+    assert_int_equal(goroutines_read(&(struct goroutines_input){&dump, &name, 1, 1 << 20}, &g, &err), -1);
     assert_string_equal(err.msg, message);
     buf_release(&text);
 }

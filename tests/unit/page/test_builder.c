@@ -29,7 +29,9 @@ static void begin(struct page_builder *d, const struct page_limits *limits, cons
                   struct buf *page)
 {
     struct err err = ERR_INIT;
-    ok(page_builder_init(d, limits, str_of(manifest), to_buf, page, &err), &err);
+    ok(page_builder_init(d, limits, str_of(manifest), &(struct page_output){.sink = to_buf, .ctx = page},
+                         &err),
+       &err);
 }
 
 static void end(struct page_builder *d, struct page_bundle *b)

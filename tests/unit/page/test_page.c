@@ -72,7 +72,7 @@ static uint32_t location(struct profile *p, const uint32_t *functions, uint32_t 
 static void sample(struct profile *p, const uint32_t *stack, size_t depth, const int64_t *values)
 {
     struct err err = ERR_INIT;
-    ok(profile_add_sample(p, stack, depth, values, NULL, 0, &err), &err);
+    ok(profile_add_sample(p, &(struct profile_new_sample){stack, depth, values, NULL, 0}, &err), &err);
 }
 
 /* A tree that is wide and deep, with values of any sign. */
@@ -469,7 +469,7 @@ static json_t *dump_json(const char *text)
     struct str dump = str_of(text);
     const char *name = "dump";
     struct buf b = BUF_INIT(64 << 20);
-    ok(goroutines_read(&dump, &name, 1, 1 << 20, &g, &err), &err);
+    ok(goroutines_read(&(struct goroutines_input){&dump, &name, 1, 1 << 20}, &g, &err), &err);
     ok(page_data_goroutines(g, &b, &err), &err);
     json_t *root = parsed(&b);
     goroutines_free(g);

@@ -45,7 +45,7 @@ static void add_sample(struct profile *p, const uint32_t *stack, size_t depth, c
 {
     struct err err = ERR_INIT;
     int64_t value = 1;
-    ok(profile_add_sample(p, stack, depth, &value, l, n, &err), &err);
+    ok(profile_add_sample(p, &(struct profile_new_sample){stack, depth, &value, l, n}, &err), &err);
 }
 
 /* Leaf first: malloc < inlined,caller < main; helper(int) < main; malloc alone, in a library. The first

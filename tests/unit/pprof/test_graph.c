@@ -59,7 +59,9 @@ static void sample(struct profile *p, const char *stack, int64_t value, const st
     assert_non_null(copy);
     for (char *at = strtok_r(copy, " ", &rest); at; at = strtok_r(NULL, " ", &rest))
         locations[depth++] = location(p, at);
-    assert_int_equal(profile_add_sample(p, locations, depth, &value, labels, n_labels, &err), 0);
+    assert_int_equal(
+        profile_add_sample(p, &(struct profile_new_sample){locations, depth, &value, labels, n_labels}, &err),
+        0);
     free(copy);
 }
 

@@ -46,11 +46,10 @@ static size_t inflate(const struct buf *from, unsigned char *to, size_t n)
     size_t members = 0, at = 0, made = 0;
     assert_non_null(g);
     while (at < from->len) {
-        size_t in = 0, out = 0;
-        assert_int_equal(gzip_inflate(g, from->data + at, from->len - at, to + made, n - made, &in, &out),
-                         GZIP_DONE);
-        at += in;
-        made += out;
+        struct gzip_member m = {.p = from->data + at, .n = from->len - at, .to = to + made, .room = n - made};
+        assert_int_equal(gzip_inflate(g, &m), GZIP_DONE);
+        at += m.used;
+        made += m.made;
         members++;
     }
     assert_int_equal(made, n);

@@ -37,7 +37,7 @@ static void add(struct profile *p, const char *name, uint64_t address, const int
         .id = at + 1, .address = address, .n_lines = 1, .mapping = p->n_mappings ? 0 : PROFILE_NONE};
     ok(profile_add_function(p, &f, &err), &err);
     ok(profile_add_location(p, &l, &line, &err), &err);
-    ok(profile_add_sample(p, &at, 1, values, NULL, 0, &err), &err);
+    ok(profile_add_sample(p, &(struct profile_new_sample){&at, 1, values, NULL, 0}, &err), &err);
 }
 
 /* Of two sample types, cpu and samples. */
@@ -103,7 +103,10 @@ static void add_tree(struct profile *p, uint32_t places, size_t samples)
     for (size_t i = 0; i < samples; i++) {
         uint32_t at = (uint32_t)i % places, stack[] = {at, places - 1 - at, 0};
         label.str = at % 2 ? label.key : 0;
-        ok(profile_add_sample(p, stack, 1 + at % 3, (int64_t[]){1, 10}, &label, at % 3 == 0, &err), &err);
+        ok(profile_add_sample(
+               p, &(struct profile_new_sample){stack, 1 + at % 3, (int64_t[]){1, 10}, &label, at % 3 == 0},
+               &err),
+           &err);
     }
 }
 
@@ -292,7 +295,9 @@ static void labelled(void **state)
                                            {.key = k, .str = intern(p, "older")},
                                            {.key = intern(p, "l"), .str = k}};
     add(p, "f", 1, (int64_t[]){1, 1});
-    ok(profile_add_sample(p, (uint32_t[]){0}, 1, (int64_t[]){1, 1}, labels, 4, &err), &err);
+    ok(profile_add_sample(p, &(struct profile_new_sample){(uint32_t[]){0}, 1, (int64_t[]){1, 1}, labels, 4},
+                          &err),
+       &err);
     ok(profile_set_label(p, "k", "new", &err), &err);
     ok(profile_check(p, &err), &err);
     assert_int_equal(p->samples[0].n_labels, 1);

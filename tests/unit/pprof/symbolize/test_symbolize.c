@@ -457,13 +457,13 @@ struct fake {
     int runs, posts;
 };
 
-static int fake_run(void *ctx, enum symbolize_program program, const char *file, struct str input,
-                    struct buf *ret, struct err *err)
+static int fake_run(void *ctx, const struct symbolize_call *call, struct buf *ret, struct err *err)
 {
     struct fake *f = ctx;
+    enum symbolize_program program = call->program;
     f->runs++;
-    snprintf(f->inputs[program], sizeof f->inputs[program], "%s|%.*s", file ? file : "", (int)input.n,
-             input.p);
+    snprintf(f->inputs[program], sizeof f->inputs[program], "%s|%.*s", call->file ? call->file : "",
+             (int)call->input.n, call->input.p);
     if (f->wrong)
         return err_set(err, f->wrong, "it went wrong");
     if (!f->answers[program])
