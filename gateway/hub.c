@@ -134,14 +134,19 @@ static bool is_idle(const struct hub *h)
     return idle;
 }
 
-/* Fails the links with a broken stream. The session is alive; only their connections have ended. */
-static void fail_broken_links(struct hub *h)
+/* Fails the links with a broken stream. The session is alive; only their connections have ended. Returns true
+ * if there was one: its stream is to be closed. */
+static bool fail_broken_links(struct hub *h)
 {
     struct err why = ERR_INIT;
+    bool any = false;
     failure_set(FAILURE_FORWARD_CUT, FAILURE_DETAILS(NULL), &why);
     for (struct link *l = h->links; l; l = l->next)
-        if (l->broken)
+        if (l->broken) {
             link_fail(l, &why);
+            any = true;
+        }
+    return any;
 }
 
 /* Returns the entry of the carrier for poll(2). */
@@ -236,7 +241,7 @@ static void *run_loop(void *ctx)
         check_carrier(h);
         open_queue_check(h);
         hub_note_idle(h, is_idle(h));
-        fail_broken_links(h);
+        busy = fail_broken_links(h) || busy;
         if (!busy)
             wait_for_work(h);
     }

@@ -98,6 +98,30 @@ static void a_socket_is_dialled(void **state)
     free(path);
 }
 
+/* The far end sees at once that the near one has left, also behind data that nobody has read yet. */
+static void ends_with_the_near_end(void **state)
+{
+    char *path = text_of("%s/app.sock", (char *)*state), got[16];
+    struct destination to = {.unix_path = path};
+    struct gateway *gw = opened();
+    struct err err = ERR_INIT;
+    int listener = far_end(path);
+    for (int i = 0; i < 20; i++) {
+        int near = -1, far;
+        ok(gateway_dial(gw, &to, &near, &err), &err);
+        far = accepted(listener);
+        if (i % 2)
+            ok(fd_write_all(near, "bye", 3, &err), &err);
+        fd_close(&near);
+        for (ssize_t n = 1; n > 0; n = read(far, got, sizeof got))
+            ok(fd_wait(far, POLLIN, clock_deadline(LONG_MS), -1, &err), &err);
+        fd_close(&far);
+    }
+    gateway_close(gw);
+    fd_close(&listener);
+    free(path);
+}
+
 static void a_remote_socket_can_be_listened_for(void **state)
 {
     char *path = text_of("%s/app.sock", (char *)*state);
@@ -187,6 +211,7 @@ int main(void)
     signal(SIGPIPE, SIG_IGN);
     const struct CMUnitTest tests[] = {
         SCRATCH(a_socket_is_dialled),
+        SCRATCH(ends_with_the_near_end),
         SCRATCH(a_remote_socket_can_be_listened_for),
         SCRATCH(a_missing_socket),
         SCRATCH(paths_of_the_longest_length),
