@@ -11,12 +11,13 @@
 
 /* ---- the connection ------------------------------------------------------------------------------------ */
 
-/* A discovery source gives its scrape address; the service may listen on loopback only. */
+/* A discovery source gives its scrape address; the service may listen on loopback only. Then the connection
+ * is refused at once; one without an answer has other causes. */
 static void add_discovered_hint(const struct service_run *run, struct err *err)
 {
     const struct service *service = run->target->service;
-    if (!service->source || service->unix_path || address_is_loopback(service->host) ||
-        !strstr(err->msg, "cannot connect to"))
+    bool refused = err->unreached && err->kind == ERR_FAILED;
+    if (!service->source || service->unix_path || address_is_loopback(service->host) || !refused)
         return;
     err_hint(err,
              "%s says %s; if the service listens on loopback alone, name under `service:` of the source a "

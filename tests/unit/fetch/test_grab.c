@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -126,11 +127,59 @@ static void observers_may_be_missing(void **state)
     run_minimal(&(struct fetch_observer){0});
 }
 
+/* ---- a service of a discovery source ------------------------------------------------------------------- */
+
+static void note_hint(void *ctx, const struct target *target, const struct fetch_service *s)
+{
+    char *hint = ctx;
+    (void)target;
+    assert_non_null(s->failure);
+    snprintf(hint, sizeof s->failure->hint, "%s", s->failure->hint);
+}
+
+/* The hint for a service at 0.0.0.0, which is this machine and not loopback. */
+static void get_hint(unsigned port, char hint[static 512])
+{
+    static char name[] = "h", address[] = "127.0.0.1", path[] = "/debug/pprof", service_name[] = "s",
+                any[] = "0.0.0.0", source_name[] = "prometheus";
+    struct source source = {.name = source_name};
+    struct source_use use = {.source = &source};
+    struct host host = {.name = name, .address = address, .direct = true};
+    struct service service = {.name = service_name, .host = any, .port = port, .path = path, .source = &use};
+    struct target items[] = {{.host = &host, .service = &service}};
+    struct targets targets = {.items = items, .n = 1};
+    struct fetch_observer observer = {.ctx = hint, .service = note_hint};
+    struct fetch_grab grab = {
+        .targets = &targets, .access = {.timeout_ms = 100, .cancel_fd = -1}, .observer = &observer};
+    struct err err = ERR_INIT;
+    ok(fetch_plan(&grab, &err), &err);
+}
+
+/* Only a refused connection means that the service may listen on loopback alone. */
+static void hints_at_loopback_if_refused(void **state)
+{
+    (void)state;
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_ANY)};
+    socklen_t n = sizeof at;
+    char hint[512];
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&at, n), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &n), 0);
+    get_hint(ntohs(at.sin_port), hint);
+    contains(hint, "prometheus says 0.0.0.0; if the service listens on loopback alone");
+    /* The kernel accepts, and nobody answers. */
+    assert_int_equal(listen(fd, 8), 0);
+    get_hint(ntohs(at.sin_port), hint);
+    assert_null(strstr(hint, "loopback"));
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kinds_may_be_missing),
         cmocka_unit_test(observers_may_be_missing),
+        cmocka_unit_test(hints_at_loopback_if_refused),
     };
     return cmocka_run_group_tests(tests, start, stop);
 }
