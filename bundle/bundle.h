@@ -12,7 +12,6 @@
 #define BUNDLE_BUNDLE_H
 
 #include "bundle/archive.h"
-#include "bundle/contents.h"
 #include "bundle/copy.h"
 #include "bundle/manifest.h"
 #include "bundle/workdir.h"

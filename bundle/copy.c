@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "bundle/bundle.h"
-#include "bundle/fields.h"
 #include "bundle/items.h"
+#include "bundle/json_rows.h"
 #include "bundle/path.h"
 #include "bundle/reader.h"
 #include "bundle/readme.h"
@@ -114,28 +114,41 @@ static int read_manifest(struct copying *c, struct err *err)
     return err_hint(err, "take the bundle it was made from, or hand it on as it is: profgrab bundle encrypt");
 }
 
-static void put_recipients(struct fields *f, const struct age_recipients *to)
+/* A string as in the rest of the manifest; NULL without memory. */
+static json_t *new_string(const char *s)
+{
+    char shown[JSON_ROWS_TEXT_SIZE];
+    return json_string(json_rows_show(shown, s));
+}
+
+/* Sets a key, unless its text is unknown. */
+static int put_string(json_t *object, const char *key, const char *s)
+{
+    return s && *s ? json_object_set_new(object, key, new_string(s)) : 0;
+}
+
+static int put_recipients(json_t *handoff, const struct age_recipients *to)
 {
     if (!to)
-        return;
+        return 0;
     json_t *list = json_array();
-    for (size_t i = 0; i < age_recipients_count(to); i++)
-        if (json_array_append_new(list, fields_string(age_recipients_name(to, i))) < 0)
-            f->failed = true;
-    fields_put(f, "recipients", list);
+    int rc = json_object_set_new(handoff, "recipients", list);
+    for (size_t i = 0; rc == 0 && i < age_recipients_count(to); i++)
+        rc = json_array_append_new(list, new_string(age_recipients_name(to, i)));
+    return rc;
 }
 
 /* Adds the key `handoff`. Redacts our own strings before listing the redactions, because the list counts
  * them. */
 static int put_handoff(struct copying *c, struct err *err)
 {
-    struct fields f = fields_new();
-    fields_time(&f, "time", c->now);
-    fields_text(&f, "user", c->how->user);
-    fields_text(&f, "workstation", c->how->workstation);
-    put_recipients(&f, c->how->to);
-    json_t *handoff = fields_take(&f);
-    if (json_object_set_new(c->root, "handoff", handoff) < 0)
+    char time[64];
+    json_t *handoff = json_object();
+    if (json_object_set_new(c->root, "handoff", handoff) < 0 ||
+        put_string(handoff, "time", clock_format_millis(time, sizeof time, c->now)) < 0 ||
+        put_string(handoff, "user", c->how->user) < 0 ||
+        put_string(handoff, "workstation", c->how->workstation) < 0 ||
+        put_recipients(handoff, c->how->to) < 0)
         return err_nomem(err);
     if (!c->how->redact)
         return 0;
@@ -153,8 +166,12 @@ static int renew_readme(struct copying *c, struct err *err)
 {
     char hex[SHA256_HEX];
     buf_clear(&c->readme);
+    struct manifest *m = NULL;
     struct sha256 *hash = sha256_new(err);
-    int rc = hash ? readme_write(c->root, &c->readme, err) : -1;
+    int rc = hash ? manifest_read_json(c->root, &m, err) : -1;
+    if (rc == 0)
+        rc = readme_write(m, &c->readme, err);
+    manifest_free(m);
     if (rc == 0) {
         sha256_add(hash, c->readme.data, c->readme.len);
         rc = sha256_hex(hash, hex, err);

@@ -23,10 +23,10 @@ struct extraction {
     struct beneath files; /* the top directory; its fd is -1 until it is made */
     char *top;            /* its path, for the caller; NULL before, and when restoring */
     const struct strlist *wanted;
-    bool *met;           /* the entries of `wanted` that have matched */
-    struct err taken;    /* ERR_EXISTS: the top directory exists; only `met` is still computed */
-    const json_t *paths; /* when restoring: the wanted files, with their times */
-    uint64_t room;       /* bytes that may still be written */
+    bool *met;                       /* the entries of `wanted` that have matched */
+    struct err taken;                /* ERR_EXISTS: the top directory exists; only `met` is still computed */
+    const struct manifest *manifest; /* when restoring: the wanted files, with their times */
+    uint64_t room;                   /* bytes that may still be written */
     uint64_t max_bytes;
     size_t whole; /* completely written files */
 };
@@ -49,7 +49,7 @@ static int make_top(struct extraction *x, struct err *err)
 /* Whether a member is wanted: by its path, a glob, or a directory above it. */
 static bool is_wanted(struct extraction *x, const char *path)
 {
-    bool wanted = x->paths ? json_object_get(x->paths, path) != NULL : !x->wanted || x->wanted->n == 0;
+    bool wanted = x->manifest ? manifest_has_path(x->manifest, path) : !x->wanted || x->wanted->n == 0;
     for (size_t i = 0; x->wanted && i < x->wanted->n; i++)
         if (fnmatch(x->wanted->items[i], path, FNM_LEADING_DIR) == 0)
             wanted = x->met[i] = true;
@@ -91,7 +91,7 @@ static int write_member(struct extraction *x, const struct reader_member *m, str
         return err_nomem(err);
     int fd = beneath_create(&x->files, path, err);
     int rc = fd < 0 ? -1 : copy_member(x, path, fd, err);
-    if (rc == 0 && x->paths)
+    if (rc == 0 && x->manifest)
         set_time(fd, mtime);
     /* Some file systems report a full disk only here. */
     if (fd >= 0 && close(fd) < 0 && rc == 0)
@@ -126,7 +126,7 @@ static int ensure_top(struct extraction *x, struct err *err)
 
 static int extract_member(struct extraction *x, const struct reader_member *m, struct err *err)
 {
-    bool wanted = *m->path && !(m->is_dir && (x->paths || names_members(x))) && is_wanted(x, m->path);
+    bool wanted = *m->path && !(m->is_dir && (x->manifest || names_members(x))) && is_wanted(x, m->path);
     if ((wanted || !names_members(x)) && ensure_top(x, err) < 0)
         return -1;
     if (!wanted || x->files.fd < 0)
@@ -221,7 +221,7 @@ out:
 
 int bundle_restore(const struct bundle_restore *how, struct err *ret_damage, struct err *err)
 {
-    struct extraction x = {.paths = how->manifest->paths, .room = RESTORE_MAX, .max_bytes = RESTORE_MAX};
+    struct extraction x = {.manifest = how->manifest, .room = RESTORE_MAX, .max_bytes = RESTORE_MAX};
     struct err why = ERR_INIT;
     if (reader_open(how->path, NULL, &x.r, err) < 0)
         return -1;

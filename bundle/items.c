@@ -63,14 +63,18 @@ static int add_chunk(const char *p, size_t n, void *ctx)
 int items_print(const json_t *root, struct buf *ret, struct err *err)
 {
     int printed = json_dump_callback(root, add_chunk, ret, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
-    buf_addc(ret, '\n');
-    if (buf_check(ret, PATH_MANIFEST, err) < 0)
+    return printed < 0 && !ret->failed ? err_nomem(err) : items_end_text(ret, err);
+}
+
+int items_end_text(struct buf *text, struct err *err)
+{
+    buf_addc(text, '\n');
+    if (buf_check(text, PATH_MANIFEST, err) < 0)
         return -1;
-    if (printed < 0)
-        return err_nomem(err);
     struct err why = ERR_INIT;
-    return json_check(&manifest_form, ret->data, ret->len, &why) < 0 ? err_set(err, ERR_LIMIT, "%s", why.msg)
-                                                                     : 0;
+    return json_check(&manifest_form, text->data, text->len, &why) < 0
+               ? err_set(err, ERR_LIMIT, "%s", why.msg)
+               : 0;
 }
 
 /* Approximate results of json_measure for a service with its host, and for an item, in manifests of real
@@ -94,31 +98,40 @@ static bool is_sha256(const char *s)
     return s && strlen(s) == SHA256_HEX - 1 && strspn(s, "0123456789abcdef") == SHA256_HEX - 1;
 }
 
+static int check_file(const struct items_file *f, struct err *err)
+{
+    if (path_check(f->path, err) < 0)
+        return err_wrap(err, "%s", PATH_MANIFEST);
+    if (strcmp(f->path, PATH_MANIFEST) == 0 || strcmp(f->path, PATH_README) == 0 ||
+        strcmp(f->path, PATH_SIGNATURE) == 0)
+        return err_set(err, ERR_FAILED, "%s is malformed: it describes %s", PATH_MANIFEST, f->path);
+    if (!is_sha256(f->sha256))
+        return err_set(err, ERR_FAILED, "%s is malformed: size or SHA-256 of %s is missing", PATH_MANIFEST,
+                       f->path);
+    return 0;
+}
+
 int items_file(const json_t *item, struct items_file *ret, struct err *err)
 {
     const json_t *bytes = json_object_get(item, "bytes");
     struct items_file f = {.path = json_string_value(json_object_get(item, "file")),
-                           .sha256 = json_string_value(json_object_get(item, "sha256"))};
+                           .bytes = (uint64_t)json_integer_value(bytes)};
+    /* Without a size, the hash counts as missing. */
+    if (json_is_integer(bytes) && json_integer_value(bytes) >= 0)
+        f.sha256 = json_string_value(json_object_get(item, "sha256"));
     if (!f.path)
         return err_set(err, ERR_FAILED, "%s is malformed: \"file\" is not a string", PATH_MANIFEST);
-    if (path_check(f.path, err) < 0)
-        return err_wrap(err, "%s", PATH_MANIFEST);
-    if (strcmp(f.path, PATH_MANIFEST) == 0 || strcmp(f.path, PATH_README) == 0 ||
-        strcmp(f.path, PATH_SIGNATURE) == 0)
-        return err_set(err, ERR_FAILED, "%s is malformed: it describes %s", PATH_MANIFEST, f.path);
-    if (!is_sha256(f.sha256) || !json_is_integer(bytes) || json_integer_value(bytes) < 0)
-        return err_set(err, ERR_FAILED, "%s is malformed: size or SHA-256 of %s is missing", PATH_MANIFEST,
-                       f.path);
-    f.bytes = (uint64_t)json_integer_value(bytes);
+    if (check_file(&f, err) < 0)
+        return -1;
     *ret = f;
     return 0;
 }
 
-int items_own_file(const json_t *item, struct items_file *ret, struct err *err)
+int items_check_own_file(const struct items_file *file, struct err *err)
 {
-    if (items_file(item, ret, err) < 0)
+    if (check_file(file, err) < 0)
         return -1;
-    return strcmp(ret->path, PATH_REPORT) != 0
+    return strcmp(file->path, PATH_REPORT) != 0
                ? 0
                : err_set(err, ERR_FAILED, "%s is malformed: an item's file is %s", PATH_MANIFEST,
                          PATH_REPORT);
@@ -131,7 +144,8 @@ static int each_of_list(const json_t *items, items_item_fn *each, void *ctx, str
         struct items_file file;
         if (!json_object_get(item, "file"))
             continue;
-        if (items_own_file(item, &file, err) < 0 || each(ctx, item, &file, err) != 0)
+        if (items_file(item, &file, err) < 0 || items_check_own_file(&file, err) < 0 ||
+            each(ctx, item, &file, err) != 0)
             return -1;
     }
     return 0;

@@ -1,4 +1,4 @@
-/* Reads the manifest back as JSON: for pack, verify and the README. */
+/* The manifest as JSON: for copies, verify, and reading it. */
 #ifndef BUNDLE_ITEMS_H
 #define BUNDLE_ITEMS_H
 
@@ -10,6 +10,10 @@
  * with 8 items each takes about 90 MB. */
 #define ITEMS_MAX_MEMORY ((size_t)224 << 20)
 
+/* The most memory for the lists of a manifest's structs. The largest real manifest takes less than a quarter.
+ */
+#define ITEMS_MAX_LISTS ((size_t)64 << 20)
+
 /* Parses n bytes of a manifest from anywhere. Guarantees an object of our format and version whose hosts and
  * files are lists; nothing below them. */
 int items_parse(const char *text, size_t n, json_t **ret, struct err *err);
@@ -17,6 +21,8 @@ int items_parse(const char *text, size_t n, json_t **ret, struct err *err);
 /* Writes the manifest's text into an initialised buffer. ERR_LIMIT for a manifest that items_parse would
  * refuse: never write a bundle that this program cannot read. */
 int items_print(const json_t *root, struct buf *ret, struct err *err);
+/* Ends a manifest's text that was written into the buffer, with the same errors. */
+int items_end_text(struct buf *text, struct err *err);
 
 /* The file of an item. */
 struct items_file {
@@ -28,8 +34,8 @@ struct items_file {
 /* Reads the file of an item or of the report: a valid path that is not reserved, a well-formed size and hash;
  * else ERR_FAILED. */
 int items_file(const json_t *item, struct items_file *ret, struct err *err);
-/* The same for an item only; refuses the report's path. */
-int items_own_file(const json_t *item, struct items_file *ret, struct err *err);
+/* Checks the file of an item in the same way; refuses the report's path too. */
+int items_check_own_file(const struct items_file *file, struct err *err);
 
 /* Calls `each` for the report, then for every item with a file, as JSON, to read or change. */
 typedef int items_item_fn(void *ctx, json_t *item, const struct items_file *file, struct err *err);

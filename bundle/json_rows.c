@@ -193,47 +193,42 @@ static unsigned find_word(const char *text, const char *const *words)
     return i;
 }
 
-static int take_budget(size_t *budget, size_t n, size_t size, struct err *err)
+/* Makes a list of n entries, and sets the row's members. */
+static char *new_list(const struct json_row *row, void *to, size_t n, struct arena *a)
 {
-    if (n > *budget / size)
-        return err_set(err, ERR_FAILED, PATH_MANIFEST " would take too much memory");
-    *budget -= n * size;
-    return 0;
-}
-
-/* Fills the entries of a list. The caller releases them even if reading fails early. */
-static int read_entries(const json_t *list, const struct json_row *row, char *entries, size_t *budget,
-                        struct err *err)
-{
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *value = json_array_get(list, i);
-        char *entry = entries + i * row->inside_size;
-        if (row->type == ROW_TEXTS)
-            *(const char **)(void *)entry = json_string_value(value);
-        else if (json_rows_read(value, row->inside, entry, budget, err) < 0)
-            return -1;
+    char *entries = arena_alloc(a, n * row->inside_size);
+    if (entries) {
+        memcpy(find_member(to, row->at), &entries, sizeof entries);
+        memcpy(find_member(to, row->count - 1), &n, sizeof n);
     }
-    return 0;
+    return entries;
 }
 
-static int read_list(const json_t *list, const struct json_row *row, void *to, size_t *budget,
+static int read_list(const json_t *list, const struct json_row *row, void *to, struct json_rows_lists *lists,
                      struct err *err)
 {
     size_t n = json_array_size(list);
     if (n == 0)
         return 0;
-    if (take_budget(budget, n, row->inside_size, err) < 0)
-        return -1;
-    char *entries = calloc(n, row->inside_size);
+    if (n > lists->left / row->inside_size)
+        return err_set(err, ERR_FAILED, PATH_MANIFEST " would take too much memory");
+    lists->left -= n * row->inside_size;
+    char *entries = new_list(row, to, n, lists->arena);
     if (!entries)
         return err_nomem(err);
-    memcpy(find_member(to, row->at), &entries, sizeof entries);
-    memcpy(find_member(to, row->count - 1), &n, sizeof n);
-    return read_entries(list, row, entries, budget, err);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *value = json_array_get(list, i);
+        char *entry = entries + i * row->inside_size;
+        if (row->type == ROW_TEXTS)
+            *(const char **)(void *)entry = json_string_value(value);
+        else if (json_rows_read(value, row->inside, entry, lists, err) < 0)
+            return -1;
+    }
+    return 0;
 }
 
-static int read_value(const json_t *value, const struct json_row *row, void *to, size_t *budget,
-                      struct err *err)
+static int read_value(const json_t *value, const struct json_row *row, void *to,
+                      struct json_rows_lists *lists, struct err *err)
 {
     const char *text = json_string_value(value);
     int64_t number = json_integer_value(value);
@@ -264,150 +259,127 @@ static int read_value(const json_t *value, const struct json_row *row, void *to,
         memcpy(find_member(to, row->at), &flag, sizeof flag);
         return 0;
     case ROW_OBJECT:
-        return json_rows_read(value, row->inside, to, budget, err);
+        return json_rows_read(value, row->inside, find_member(to, row->at), lists, err);
     case ROW_OBJECTS:
     case ROW_TEXTS:
         break;
     }
-    return read_list(value, row, to, budget, err);
+    return read_list(value, row, to, lists, err);
 }
 
-int json_rows_read(const json_t *object, const struct json_row *table, void *to, size_t *budget,
-                   struct err *err)
+int json_rows_read(const json_t *object, const struct json_row *table, void *to,
+                   struct json_rows_lists *lists, struct err *err)
 {
-    for (const struct json_row *row = table; row->key; row++) {
+    const struct json_row *row = table;
+    bool outer_has_other = lists->has_other;
+    size_t known = 0;
+    lists->has_other = false;
+    for (; row->key; row++) {
         const json_t *value = json_object_get(object, row->key);
+        known += value && !row->again;
         if (value && row->presence_flag)
             *(bool *)find_member(to, row->presence_flag - 1) = true;
         /* An unknown word must differ from the first one, also where the key is missing. */
-        if ((value || row->type == ROW_WORD) && (row->bound || row->type == ROW_OBJECT) &&
-            read_value(value, row, to, budget, err) < 0)
+        if ((value || row->type == ROW_WORD) && read_value(value, row, to, lists, err) < 0)
             return -1;
     }
+    bool has_other = lists->has_other || json_object_size(object) > known;
+    if (has_other && row->bound)
+        memcpy(find_member(to, row->at), &object, sizeof object);
+    /* Without a member for them, the keys belong to the object around this one. */
+    lists->has_other = outer_has_other || (has_other && !row->bound);
     return 0;
 }
 
-static void release_list(const struct json_row *row, void *of)
+/* ---- copying ------------------------------------------------------------------------------------------- */
+
+char *json_rows_show(char dst[JSON_ROWS_TEXT_SIZE], const char *s)
 {
-    char *entries;
-    size_t n;
-    memcpy(&entries, find_member(of, row->at), sizeof entries);
-    memcpy(&n, find_member(of, row->count - 1), sizeof n);
-    for (size_t i = 0; entries && row->type == ROW_OBJECTS && i < n; i++)
-        json_rows_release(row->inside, entries + i * row->inside_size);
-    free(entries);
+    enum { MAX = 4096, ELLIPSIS = 8 };
+    size_t n = strlen(s);
+    return text_printable(dst, (n < MAX ? n : MAX - ELLIPSIS) + ELLIPSIS, s, n);
 }
 
-void json_rows_release(const struct json_row *table, void *of)
+static const char *copy_bytes(const char *s, struct arena *a)
 {
-    for (const struct json_row *row = table; row->key; row++)
-        if (row->type == ROW_OBJECT)
-            json_rows_release(row->inside, of);
-        else if (row->bound && (row->type == ROW_OBJECTS || row->type == ROW_TEXTS))
-            release_list(row, of);
+    size_t size = strlen(s) + 1;
+    char *copy = arena_alloc(a, size);
+    return copy ? memcpy(copy, s, size) : NULL;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------- */
-
-/* Whether the key is written although its value is 0. */
-static bool is_zero_written(const struct json_row *row, const void *from)
+const char *json_rows_text(const char *s, struct arena *a)
 {
-    if (row->presence_flag)
-        return *(const bool *)find_place(from, row->presence_flag);
-    const char *other = row->zero_if_set ? find_place(from, row->zero_if_set) : NULL;
-    for (size_t i = 0; other && i < row->zero_if_set_size; i++)
-        if (other[i])
-            return true;
-    return row->write_if_zero;
+    char shown[JSON_ROWS_TEXT_SIZE];
+    return copy_bytes(json_rows_show(shown, s), a);
 }
 
-static void write_number(const struct json_row *row, const void *from, struct fields *to)
+/* *ret is NULL for NULL, and for an empty text that is not kept. */
+static int copy_text(const struct json_row *row, const char *text, const char **ret, struct arena *a)
 {
-    uint64_t value = 0;
-    unsigned narrow = 0;
-    if (row->size == sizeof value)
-        memcpy(&value, find_place(from, row->at + 1), sizeof value);
-    else
-        memcpy(&narrow, find_place(from, row->at + 1), sizeof narrow);
-    value += narrow;
-    if (row->presence_flag ? !is_zero_written(row, from) : value == 0 && !is_zero_written(row, from))
-        return;
-    if (row->type == ROW_NUMBER)
-        fields_number(to, row->key, (int64_t)value);
-    else
-        fields_count(to, row->key, value);
+    *ret = NULL;
+    if (!text || (!*text && !row->needed && !row->write_if_zero && !row->keep_empty))
+        return 0;
+    *ret = row->type == ROW_PATH ? copy_bytes(text, a) : json_rows_text(text, a);
+    return *ret ? 0 : -1;
 }
 
-static void write_list(const struct json_row *row, const void *from, struct fields *to)
+static int copy_list(const struct json_row *row, const void *from, void *to, struct arena *a, struct err *err)
 {
     const char *entries;
     size_t n;
     memcpy(&entries, find_place(from, row->at + 1), sizeof entries);
     memcpy(&n, find_place(from, row->count), sizeof n);
-    if (n == 0 && !row->write_if_zero)
-        return;
-    json_t *list = json_array();
+    if (n == 0)
+        return 0;
+    char *copies = new_list(row, to, n, a);
+    if (!copies)
+        return err_nomem(err);
     for (size_t i = 0; i < n; i++) {
-        const char *entry = entries + i * row->inside_size;
-        struct fields one = fields_new();
-        json_rows_write(row->inside, entry, &one);
-        fields_append(to, list, &one);
+        const void *entry = entries + i * row->inside_size;
+        void *copy = copies + i * row->inside_size;
+        if (row->type == ROW_TEXTS &&
+            !(*(const char **)copy = json_rows_text(*(const char *const *)entry, a)))
+            return err_nomem(err);
+        if (row->type == ROW_OBJECTS && json_rows_copy(row->inside, entry, copy, a, err) < 0)
+            return -1;
     }
-    fields_put(to, row->key, list);
+    return 0;
 }
 
-static void write_text(const struct json_row *row, const char *text, struct fields *to)
-{
-    if (row->type == ROW_PATH && text)
-        fields_put(to, row->key, json_string(text));
-    else if (row->write_if_zero)
-        fields_put(to, row->key, fields_string(text));
-    else
-        fields_text(to, row->key, text);
-}
-
-static void write_value(const struct json_row *row, const void *from, struct fields *to)
+static int copy_value(const struct json_row *row, const void *from, void *to, struct arena *a,
+                      struct err *err)
 {
     const void *member = find_place(from, row->at + 1);
-    struct fields inner;
     switch (row->type) {
     case ROW_TEXT:
     case ROW_NAME:
     case ROW_PATH:
-        write_text(row, *(const char *const *)member, to);
-        break;
+        return copy_text(row, *(const char *const *)member, find_member(to, row->at), a) < 0 ? err_nomem(err)
+                                                                                             : 0;
+    case ROW_OBJECT:
+        return json_rows_copy(row->inside, member, find_member(to, row->at), a, err);
+    case ROW_OBJECTS:
+    case ROW_TEXTS:
+        return copy_list(row, from, to, a, err);
     case ROW_WORD:
-        fields_put(to, row->key, json_string(row->words[*(const unsigned *)member]));
-        break;
     case ROW_TIME:
-        fields_time(to, row->key, *(const int64_t *)member);
-        break;
     case ROW_NUMBER:
     case ROW_COUNT:
-        write_number(row, from, to);
-        break;
     case ROW_FLAG:
-        if (*(const bool *)member)
-            fields_put(to, row->key, json_true());
-        break;
-    case ROW_OBJECT:
-        if (!is_zero_written(row, from))
-            break;
-        inner = fields_new();
-        json_rows_write(row->inside, from, &inner);
-        fields_nest(to, row->key, &inner);
-        break;
-    case ROW_OBJECTS:
-        write_list(row, from, to);
-        break;
-    case ROW_TEXTS: /* no row of a struct that is written */
         break;
     }
+    memcpy(find_member(to, row->at), member, row->size);
+    return 0;
 }
 
-void json_rows_write(const struct json_row *table, const void *from, struct fields *to)
+int json_rows_copy(const struct json_row *table, const void *from, void *to, struct arena *a, struct err *err)
 {
-    for (const struct json_row *row = table; row->key; row++)
-        if (!row->again)
-            write_value(row, from, to);
+    for (const struct json_row *row = table; row->key; row++) {
+        if (row->presence_flag)
+            *(bool *)find_member(to, row->presence_flag - 1) =
+                *(const bool *)find_place(from, row->presence_flag);
+        if (!row->again && copy_value(row, from, to, a, err) < 0)
+            return -1;
+    }
+    return 0;
 }

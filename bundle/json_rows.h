@@ -1,9 +1,9 @@
 /*
- * Tables of rows that describe the keys of a JSON object and the members of a struct: one row checks, reads
- * and writes a key.
+ * Tables of rows that describe the keys of a JSON object and the members of a struct: one row checks, reads,
+ * copies and prints a key.
  *
  * json_rows_check is strict, for a manifest that will be changed. json_rows_read accepts any JSON: a value of
- * another type counts as missing. Both ignore keys without a row.
+ * another type counts as missing.
  */
 #ifndef BUNDLE_JSON_ROWS_H
 #define BUNDLE_JSON_ROWS_H
@@ -13,37 +13,43 @@
 #include <stddef.h>
 
 #include "base/base.h"
-#include "bundle/fields.h"
+#include "bundle/arena.h"
 
 enum row_type {
     ROW_TEXT,
     ROW_NAME,    /* a text that can be a directory's name */
-    ROW_PATH,    /* a text that is written unchanged */
+    ROW_PATH,    /* a text that is copied unchanged */
     ROW_WORD,    /* a text of `words`; the member is an enum */
-    ROW_TIME,    /* a text; the member is int64_t, UTC milliseconds */
+    ROW_TIME,    /* a text; the member is int64_t, UTC milliseconds, 0: unknown */
     ROW_NUMBER,  /* an integer; the member is int64_t */
     ROW_COUNT,   /* an integer from 0 to `most`; the member is unsigned, or an int that is never negative */
-    ROW_FLAG,    /* the member is bool; only true is written */
-    ROW_OBJECT,  /* an object with the keys of `inside`; its members are in the same struct */
+    ROW_FLAG,    /* the member is bool */
+    ROW_OBJECT,  /* an object with the keys of `inside`; its members are in the same struct or, with a
+                    member, in that inner struct */
     ROW_OBJECTS, /* a list of such objects; the member is an array of structs, with `count` */
     ROW_TEXTS,   /* a list of texts; the member is an array of strings, with `count` */
 };
 
-/* A key that an object may have. The last row of a table has no key. */
+/*
+ * A key that an object may have. The last row of a table has no key; its member (ROWS_END_SOURCE) is the
+ * object from which the struct was read, if that has keys without a row: they are printed back. Else NULL.
+ */
 struct json_row {
     const char *key;
     enum row_type type;
     bool needed;                          /* json_rows_check fails without the key */
-    bool write_if_zero;                   /* 0 and an empty list are written */
+    bool write_if_zero;                   /* 0, false, and an empty text or list are printed; NULL never is */
+    bool keep_empty;                      /* an empty text differs from a missing one */
     bool bound;                           /* the row has a member: `at` and `size` are set */
-    bool again;                           /* another row writes the key: this row only reads it */
+    bool again;                           /* another row has the key: this row only reads it */
     bool skip_check;                      /* json_rows_check ignores it */
     size_t at, size;                      /* the member */
     size_t presence_flag;                 /* ROW_AT of a bool: the key is present; 0: none */
     size_t count;                         /* ROW_AT of a list's length, a size_t */
-    size_t zero_if_set, zero_if_set_size; /* ROW_AT of another member: if that is not 0, 0 is written too */
+    size_t zero_if_set, zero_if_set_size; /* ROW_AT of another member: if that is not 0, 0 is printed too. An
+                                             object is printed only if that is not 0 */
     const struct json_row *inside;        /* of ROW_OBJECT and ROW_OBJECTS */
-    size_t inside_size;                   /* the size of one struct of ROW_OBJECTS */
+    size_t inside_size;                   /* the size of one entry of a list */
     const char *const *words;             /* the last is NULL */
     json_int_t most;                      /* the largest number, or length of a list; 0: any */
     const char *doc;                      /* the description in docs/formats.md; NULL: none */
@@ -52,7 +58,11 @@ struct json_row {
     {                                                                                                        \
         .key = NULL                                                                                          \
     }
-/* The member of a struct that a row reads and writes. */
+#define ROWS_END_SOURCE(type)                                                                                \
+    {                                                                                                        \
+        .key = NULL, ROW_MEMBER(type, source)                                                                \
+    }
+/* The member of a struct that a row reads and prints. */
 #define ROW_MEMBER(type, member)                                                                             \
     .bound = true, .at = offsetof(type, member), .size = sizeof((type *)0)->member
 #define ROW_AT(type, member) (offsetof(type, member) + 1)
@@ -61,18 +71,30 @@ struct json_row {
  * `hosts[2].services[0].name`. */
 int json_rows_check(const json_t *object, const struct json_row *table, struct err *err);
 
-/*
- * Fills the members of the struct at `to`, which is zeroed, from `object` (NULL: nothing). Strings belong to
- * the object. *budget is the number of bytes that lists may take; ERR_FAILED beyond. The caller calls
- * json_rows_release in any case.
- */
-int json_rows_read(const json_t *object, const struct json_row *table, void *to, size_t *budget,
+/* Takes the lists of structs that are read. */
+struct json_rows_lists {
+    struct arena *arena;
+    size_t left;    /* the number of bytes that more lists may take */
+    bool has_other; /* json_rows_read has found keys without a row */
+};
+
+/* Fills the members of the struct at `to`, which is zeroed, from `object` (NULL: nothing). Strings belong to
+ * the object. ERR_FAILED if the lists take too much memory. */
+int json_rows_read(const json_t *object, const struct json_row *table, void *to,
+                   struct json_rows_lists *lists, struct err *err);
+
+/* Copies the struct's members into the arena and the struct at `to`. Makes texts printable, and an empty text
+ * NULL unless its row keeps it. After a failure, `to` is invalid. */
+int json_rows_copy(const struct json_row *table, const void *from, void *to, struct arena *a,
                    struct err *err);
 
-/* Frees the lists of the struct. */
-void json_rows_release(const struct json_row *table, void *of);
+/* Makes a text printable, on one line, at most 4 kB, as json_rows_copy does. Returns dst. */
+#define JSON_ROWS_TEXT_SIZE 4104
+char *json_rows_show(char dst[JSON_ROWS_TEXT_SIZE], const char *s);
+/* The same in the arena. NULL without memory. */
+const char *json_rows_text(const char *s, struct arena *a);
 
-/* Adds the keys of the struct at `from`, in the order of the table. */
-void json_rows_write(const struct json_row *table, const void *from, struct fields *to);
+/* Appends the struct as JSON, its keys in the order of the table. All its texts must be UTF-8. */
+void json_rows_print(const struct json_row *table, const void *from, struct buf *to);
 
 #endif

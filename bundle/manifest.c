@@ -1,49 +1,24 @@
 /*
- * Records become JSON as they are added (manifest_records.c, manifest_item.c). The keys of the whole run
- * (manifest_run.c) are added when the manifest is assembled, so that all keys are in the documented order. In
- * a loaded manifest (manifest_load.c) a record replaces the one before.
+ * A manifest is a struct that its readers read directly. Records are copied into it as they are added
+ * (manifest_add.c), or read from JSON (manifest_load.c); in a loaded manifest a record replaces the one
+ * before. All its memory is freed together.
  */
 #include "bundle/manifest_inside.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "bundle/items.h"
+#include "bundle/manifest_rows.h"
 #include "bundle/path.h"
-#include "bundle/fields.h"
 #include "base/banned.h"
 
-static json_t *head_json(const struct manifest_info *info)
-{
-    struct fields tool = fields_new();
-    fields_put(&tool, "name", json_string("profgrab"));
-    fields_text(&tool, "version", info->version);
-    struct fields who = fields_new();
-    fields_text(&who, "user", info->user);
-    fields_text(&who, "workstation", info->workstation);
-    struct fields head = fields_new();
-    fields_put(&head, "format", json_string("profgrab-bundle"));
-    fields_number(&head, "version", 1);
-    fields_put(&head, "name", fields_string(info->name));
-    fields_nest(&head, "tool", &tool);
-    fields_nest(&head, "collector", &who);
-    fields_text(&head, "reason", info->reason);
-    fields_time(&head, "started", info->started);
-    return fields_take(&head);
-}
-
-int manifest_new(const struct manifest_info *info, struct manifest **ret, struct err *err)
+int manifest_alloc(struct manifest **ret, struct err *err)
 {
     struct manifest *m = calloc(1, sizeof *m);
-    if (!m)
-        return err_nomem(err);
-    m->head = head_json(info);
-    m->hosts = json_array();
-    m->files = json_array();
-    m->by_name = json_object();
-    m->paths = json_object();
-    if (!m->head || !m->hosts || !m->files || !m->by_name || !m->paths) {
-        manifest_free(m);
+    if (m)
+        m->index = calloc(1, sizeof *m->index);
+    if (!m || !m->index) {
+        free(m);
         return err_nomem(err);
     }
     *ret = m;
@@ -54,51 +29,121 @@ void manifest_free(struct manifest *m)
 {
     if (!m)
         return;
-    json_decref(m->head);
-    json_decref(m->hosts);
-    json_decref(m->files);
-    json_decref(m->run);
-    json_decref(m->summary);
-    json_decref(m->report);
-    json_decref(m->by_name);
-    json_decref(m->paths);
+    arena_release(&m->index->arena);
+    json_decref(m->index->source);
+    names_release(&m->index->hosts);
+    names_release(&m->index->paths);
+    free(m->index);
     free(m);
+}
+
+/* NULL for a time that is not known. */
+static const char *format_time(char *dst, size_t cap, int64_t utc_ms)
+{
+    return utc_ms > 0 ? clock_format_millis(dst, cap, utc_ms) : NULL;
+}
+
+int manifest_new(const struct manifest_info *info, struct manifest **ret, struct err *err)
+{
+    char started[64];
+    const struct manifest head = {.format = "profgrab-bundle",
+                                  .version = 1,
+                                  .name = info->name,
+                                  .tool = "profgrab",
+                                  .tool_version = info->version,
+                                  .user = info->user,
+                                  .workstation = info->workstation,
+                                  .reason = info->reason,
+                                  .started = format_time(started, sizeof started, info->started)};
+    struct manifest *m = NULL;
+    if (manifest_alloc(&m, err) < 0)
+        return -1;
+    if (json_rows_copy(manifest_rows, &head, m, &m->index->arena, err) < 0) {
+        manifest_free(m);
+        return -1;
+    }
+    *ret = m;
+    return 0;
+}
+
+int manifest_resume(struct manifest *m, const struct manifest_info *now, struct err *err)
+{
+    char time[64];
+    const struct manifest_resumption run = {.time = format_time(time, sizeof time, now->started),
+                                            .version = now->version,
+                                            .user = now->user,
+                                            .workstation = now->workstation};
+    struct arena *a = &m->index->arena;
+    struct manifest_resumption *list = arena_alloc(a, (m->n_resumed + 1) * sizeof *list);
+    const char *name = json_rows_text(now->name, a);
+    if (!list || !name)
+        return err_nomem(err);
+    if (m->n_resumed)
+        memcpy(list, m->resumed, m->n_resumed * sizeof *list);
+    if (json_rows_copy(manifest_resumed_rows, &run, &list[m->n_resumed], a, err) < 0)
+        return -1;
+    m->resumed = list;
+    m->n_resumed++;
+    m->name = name;
+    return 0;
+}
+
+void manifest_set_run(struct manifest *m, const struct manifest_run *run)
+{
+    const struct manifest_run before = m->run;
+    m->run = *run;
+    if (run->sync_at > 0)
+        return;
+    m->run.sync_at = before.sync_at;
+    m->run.sync_targets = before.sync_targets;
+    m->run.sync_late = before.sync_late;
+    m->run.has_sync_skew = before.has_sync_skew;
+    m->run.sync_p50_ms = before.sync_p50_ms;
+    m->run.sync_p95_ms = before.sync_p95_ms;
+    m->run.sync_max_ms = before.sync_max_ms;
+}
+
+int manifest_set_summary(struct manifest *m, const struct manifest_sentence *sentences, size_t n,
+                         struct err *err)
+{
+    struct manifest_sentence *list = arena_alloc(&m->index->arena, n * sizeof *list);
+    if (!list)
+        return err_nomem(err);
+    for (size_t i = 0; i < n; i++)
+        if (json_rows_copy(manifest_sentence_rows, &sentences[i], &list[i], &m->index->arena, err) < 0)
+            return -1;
+    m->summary = list;
+    m->n_summary = n;
+    return 0;
+}
+
+int manifest_set_report(struct manifest *m, uint64_t bytes, const char *sha256, struct err *err)
+{
+    const char *copy = json_rows_text(sha256, &m->index->arena);
+    if (!copy)
+        return err_nomem(err);
+    m->report = (struct manifest_report){.file = PATH_REPORT, .bytes = bytes, .sha256 = copy};
+    return 0;
 }
 
 int manifest_finish(struct manifest *m, int64_t finished, bool interrupted, bool complete, struct err *err)
 {
-    if (m->finished)
+    char time[64];
+    if (m->index->finished)
         return err_set(err, ERR_FAILED, "the manifest is finished already");
-    m->finished = finished;
+    const char *at = json_rows_text(clock_format_millis(time, sizeof time, finished), &m->index->arena);
+    if (!at)
+        return err_nomem(err);
+    m->index->finished = true;
+    m->finished = at;
     m->interrupted = interrupted;
     m->complete = complete;
-    return manifest_forget_errors(m, err) < 0 ? -1 : manifest_order(m, err);
-}
-
-json_t *manifest_json(const struct manifest *m)
-{
-    struct fields root = {.o = json_copy(m->head)};
-    /* Without memory for a key, jansson omits it from the copy. */
-    root.failed = json_object_size(root.o) != json_object_size(m->head);
-    fields_time(&root, "finished", m->finished);
-    fields_put(&root, "interrupted", json_boolean(m->interrupted));
-    fields_put(&root, "complete", json_boolean(m->complete));
-    const char *key = NULL;
-    json_t *value = NULL;
-    json_object_foreach(m->run, key, value) fields_put(&root, key, json_incref(value));
-    if (json_array_size(m->summary) > 0)
-        fields_put(&root, "summary", json_incref(m->summary));
-    fields_put(&root, "hosts", json_incref(m->hosts));
-    fields_put(&root, "files", json_incref(m->files));
-    if (m->report)
-        fields_put(&root, "report", json_incref(m->report));
-    return fields_take(&root);
+    manifest_forget_errors(m);
+    return manifest_order(m, err);
 }
 
 int manifest_print(const struct manifest *m, struct buf *ret, struct err *err)
 {
-    json_t *root = manifest_json(m);
-    int rc = root ? items_print(root, ret, err) : err_nomem(err);
-    json_decref(root);
-    return rc;
+    json_rows_print(manifest_rows, m, ret);
+    return items_end_text(ret, err);
 }

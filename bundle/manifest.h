@@ -10,19 +10,17 @@
 #include "bundle/manifest_records.h"
 #include "bundle/workdir.h"
 
-struct manifest;
+/* ---- reading ------------------------------------------------------------------------------------------- */
 
-int manifest_new(const struct manifest_info *info, struct manifest **ret, struct err *err);
-void manifest_free(struct manifest *m);
-int manifest_add_host(struct manifest *m, const struct manifest_host *h, struct err *err);
-int manifest_add_service(struct manifest *m, const struct manifest_service *s, struct err *err);
-int manifest_add_item(struct manifest *m, const struct manifest_item *i, struct err *err);
-int manifest_set_asked(struct manifest *m, const struct manifest_asked *asked, struct err *err);
-/* ERR_NOT_FOUND with the reason if the manifest lacks the request; ERR_FAILED if it names a target twice, or
- * does not group targets by host. The caller releases the lists; strings outside of `kinds` and `against`
- * belong to the manifest. */
-int manifest_get_asked(const struct manifest *m, struct manifest_asked *ret, struct err *err);
-void manifest_asked_release(struct manifest_asked *a);
+/*
+ * Reads the text of a manifest from anywhere, for everything that shows or draws a bundle: a value of an
+ * unexpected type counts as missing, and any string may be NULL. ERR_FAILED for other text, and for a
+ * manifest that would take too much memory.
+ */
+int manifest_read(const char *text, size_t n, struct manifest **ret, struct err *err);
+/* Reads a parsed manifest (bundle_manifest_parse), of which it keeps a reference. The caller must not change
+ * the JSON before manifest_free. */
+int manifest_read_json(struct json_t *root, struct manifest **ret, struct err *err);
 
 /*
  * Reads a manifest back, to add to it. Checks it strictly, because it may be from anywhere: our version, each
@@ -36,11 +34,40 @@ void manifest_asked_release(struct manifest_asked *a);
  */
 int manifest_load(const char *text, size_t n, struct manifest **ret, struct err *err);
 
-/* The name of its bundle. */
-const char *manifest_name(const struct manifest *m);
+void manifest_free(struct manifest *m);
 
+/* ---- building ------------------------------------------------------------------------------------------ */
+
+int manifest_new(const struct manifest_info *info, struct manifest **ret, struct err *err);
+int manifest_add_host(struct manifest *m, const struct manifest_host *h, struct err *err);
+int manifest_add_service(struct manifest *m, const struct manifest_service *s, struct err *err);
+int manifest_add_item(struct manifest *m, const struct manifest_item *i, struct err *err);
+int manifest_set_asked(struct manifest *m, const struct manifest_asked *asked, struct err *err);
 /* Records who resumes the run: the name, the version, the collector and the time of `now`. */
 int manifest_resume(struct manifest *m, const struct manifest_info *now, struct err *err);
+/* Without sync_at, the values of `sync_` of an earlier run stay. */
+void manifest_set_run(struct manifest *m, const struct manifest_run *run);
+/* Replaces the sentences set before. */
+int manifest_set_summary(struct manifest *m, const struct manifest_sentence *sentences, size_t n,
+                         struct err *err);
+/* BUNDLE_REPORT exists in the work directory and must be packed. */
+#define BUNDLE_REPORT "report.html"
+int manifest_set_report(struct manifest *m, uint64_t bytes, const char *sha256, struct err *err);
+/* Ends it: `interrupted` by the user or a signal; `complete`: it contains all requested items. */
+int manifest_finish(struct manifest *m, int64_t finished, bool interrupted, bool complete, struct err *err);
+
+/* Writes JSON into an initialised buffer. ERR_LIMIT for a manifest that this program would not read. */
+int manifest_print(const struct manifest *m, struct buf *ret, struct err *err);
+/* Writes manifest.json into the work directory, replacing an earlier one. */
+int manifest_save(const struct manifest *m, const struct workdir *w, struct err *err);
+/* The same for a text that manifest_print made: it needs no lock on the manifest. */
+int manifest_save_text(const struct buf *text, const struct workdir *w, struct err *err);
+
+/* ---- a loaded manifest --------------------------------------------------------------------------------- */
+
+/* Whether `asked` can be repeated: ERR_NOT_FOUND with the reason if the manifest lacks it; ERR_FAILED if it
+ * names a target twice, or does not group targets by host. */
+int manifest_check_asked(const struct manifest *m, struct err *err);
 
 /*
  * Compares a loaded manifest with the files of its work directory. A changed file is renamed to NAME.damaged
@@ -64,7 +91,7 @@ bool manifest_has(const struct manifest *m, const struct manifest_wanted *item, 
  * its host. false also if the plan is unknown. */
 bool manifest_has_all(const struct manifest *m, const char *host, const char *service);
 /* The planned items of the service that are neither good nor have a damaged file: a new array, which the
- * caller frees. Its strings belong to the manifest until the service is added again. */
+ * caller frees. Its strings belong to the manifest. */
 int manifest_unrecorded(const struct manifest *m, const char *host, const char *service,
                         struct manifest_planned **ret, size_t *ret_n, struct err *err);
 /* The number of files that it names. */
@@ -73,23 +100,5 @@ size_t manifest_n_files(const struct manifest *m);
 uint64_t manifest_n_bytes(const struct manifest *m);
 /* The number of good items: complete, and with a file. */
 size_t manifest_n_whole(const struct manifest *m);
-
-/* Replaces the values set before. */
-int manifest_set_run(struct manifest *m, const struct manifest_run *run, struct err *err);
-
-/* Replaces the sentences set before. */
-int manifest_set_summary(struct manifest *m, const struct manifest_sentence *sentences, size_t n,
-                         struct err *err);
-/* BUNDLE_REPORT exists in the work directory and must be packed. */
-#define BUNDLE_REPORT "report.html"
-int manifest_set_report(struct manifest *m, uint64_t bytes, const char *sha256, struct err *err);
-/* Ends it: `interrupted` by the user or a signal; `complete`: it contains all requested items. */
-int manifest_finish(struct manifest *m, int64_t finished, bool interrupted, bool complete, struct err *err);
-/* Writes JSON into an initialised buffer. */
-int manifest_print(const struct manifest *m, struct buf *ret, struct err *err);
-/* Writes manifest.json into the work directory, replacing an earlier one. */
-int manifest_save(const struct manifest *m, const struct workdir *w, struct err *err);
-/* The same for a text that manifest_print made: it needs no lock on the manifest. */
-int manifest_save_text(const struct buf *text, const struct workdir *w, struct err *err);
 
 #endif

@@ -1,205 +1,121 @@
 /* The request of a run: the manifest's key `asked`. */
 #include "bundle/manifest_inside.h"
 
-#include <stdlib.h>
+#include <string.h>
 
-#include "bundle/fields.h"
+#include "bundle/manifest_rows.h"
 #include "base/banned.h"
-
-/* ---- written ------------------------------------------------------------------------------------------- */
-
-static void put_texts(struct fields *r, const char *key, const struct strlist *texts)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < texts->n; i++)
-        if (json_array_append_new(list, fields_string(texts->items[i])) < 0)
-            r->failed = true;
-    fields_put(r, key, list);
-}
-
-static void put_targets(struct fields *r, const struct manifest_asked *asked)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < asked->n_targets; i++) {
-        struct fields target = fields_new();
-        fields_put(&target, "host", fields_string(asked->targets[i].host));
-        fields_put(&target, "service", fields_string(asked->targets[i].service));
-        fields_text(&target, "address", asked->targets[i].address);
-        fields_append(r, list, &target);
-    }
-    fields_put(r, "targets", list);
-}
-
-static void put_sample(struct fields *r, const struct manifest_asked *asked)
-{
-    struct fields sample = fields_new();
-    fields_count(&sample, "of", asked->sample_of);
-    fields_count(&sample, "taken", asked->sample_taken);
-    fields_nest(r, "sample", &sample);
-}
 
 int manifest_set_asked(struct manifest *m, const struct manifest_asked *asked, struct err *err)
 {
-    struct fields r = fields_new();
-    put_texts(&r, "kinds", &asked->kinds);
-    put_targets(&r, asked);
-    if (asked->port)
-        fields_number(&r, "port", asked->port);
-    fields_text(&r, "unix", asked->unix_path);
-    /* "" is the root, not the default path. */
-    if (asked->path)
-        fields_put(&r, "path", fields_string(asked->path));
-    if (asked->https)
-        fields_put(&r, "https", json_true());
-    if (asked->against.n)
-        put_texts(&r, "against", &asked->against);
-    if (asked->pair_ms)
-        fields_number(&r, "pair_ms", asked->pair_ms);
-    if (asked->sample_of)
-        put_sample(&r, asked);
-    json_t *made = fields_take(&r);
-    return !made || json_object_set_new(m->head, "asked", made) < 0 ? err_nomem(err) : 0;
+    struct manifest_asked made = {0};
+    if (json_rows_copy(manifest_asked_rows, asked, &made, &m->index->arena, err) < 0)
+        return -1;
+    m->asked = made;
+    m->has_asked = true;
+    return 0;
 }
 
 /* ---- the order ----------------------------------------------------------------------------------------- */
 
-/* Moves `value` to the end of the sorted part; `at` is the length of that part. */
-static int move_to_sorted(json_t *list, json_t *value, size_t *at)
+/* Moves the service to the end of the sorted part; `at` is the length of that part. */
+static void move_to_sorted(struct manifest_host *host, struct manifest_service *service, size_t *at)
 {
-    size_t i = *at;
-    while (i < json_array_size(list) && json_array_get(list, i) != value)
-        i++;
-    if (i == json_array_size(list))
-        return 0;
-    json_incref(value);
-    int rc = json_array_remove(list, i);
-    return json_array_insert_new(list, (*at)++, value) < 0 ? -1 : rc;
+    const struct manifest_service moved = *service;
+    struct manifest_service *to = &host->services[*at];
+    if (service < to)
+        return;
+    memmove(to + 1, to, (size_t)(service - to) * sizeof *to);
+    *to = moved;
+    ++*at;
+}
+
+/* Sorts the services of the host of target number `from`. Returns the number of the next host's target. */
+static size_t order_services(const struct manifest_asked *asked, size_t from, struct manifest_host *host)
+{
+    const char *name = asked->targets[from].host;
+    size_t i = from, sorted = 0;
+    for (; i < asked->n_targets && strcmp(asked->targets[i].host, name) == 0; i++) {
+        struct manifest_service *service = manifest_find_service(host, asked->targets[i].service);
+        if (service)
+            move_to_sorted(host, service, &sorted);
+    }
+    return i;
 }
 
 int manifest_order(struct manifest *m, struct err *err)
 {
-    json_t *target, *last = NULL;
-    size_t i, hosts = 0, services = 0;
-    json_array_foreach(json_object_get(json_object_get(m->head, "asked"), "targets"), i, target)
-    {
-        json_t *host = NULL, *service = NULL;
-        if (manifest_find_host(m, json_string_value(json_object_get(target, "host")), &host, err) < 0)
-            return -1;
-        if (!host)
-            continue;
-        if (host != last)
-            services = 0;
-        if (host != last && move_to_sorted(m->hosts, host, &hosts) < 0)
-            return err_nomem(err);
-        last = host;
-        if (manifest_find_service(host, json_string_value(json_object_get(target, "service")), &service,
-                                  err) < 0)
-            return -1;
-        if (service && move_to_sorted(json_object_get(host, "services"), service, &services) < 0)
-            return err_nomem(err);
-    }
-    return 0;
-}
-
-/* ---- read ---------------------------------------------------------------------------------------------- */
-
-static const char *get_text(const json_t *o, const char *key)
-{
-    return json_string_value(json_object_get(o, key));
-}
-
-static int read_texts(const json_t *list, struct strlist *ret, struct err *err)
-{
-    int rc = 0;
-    for (size_t i = 0; rc == 0 && i < json_array_size(list); i++)
-        rc = strlist_add(ret, json_string_value(json_array_get(list, i)), err);
-    return rc;
-}
-
-/* The set of the requested services of a host; creates it on first use. */
-static json_t *services_asked(json_t *by_host, const char *host)
-{
-    json_t *known = json_object_get(by_host, host);
-    if (known)
-        return known;
-    known = json_object();
-    return json_object_set_new(by_host, host, known) < 0 ? NULL : known;
-}
-
-/* Checks that the targets are grouped by host and unique. */
-static int check_targets(const json_t *list, struct err *err)
-{
-    json_t *by_host = json_object(), *last = NULL;
-    int rc = by_host ? 0 : err_nomem(err);
-    for (size_t i = 0; rc == 0 && i < json_array_size(list); i++) {
-        const json_t *one = json_array_get(list, i);
-        const char *host = get_text(one, "host"), *service = get_text(one, "service");
-        json_t *known = json_object_get(by_host, host), *services = services_asked(by_host, host);
-        if (!services)
-            rc = err_nomem(err);
-        else if (json_object_get(services, service))
-            rc = err_set(err, ERR_FAILED, "%.100s: %.100s is asked for twice", host, service);
-        else if (known && known != last)
-            rc = err_set(err, ERR_FAILED, "%.100s is asked for again behind other hosts", host);
-        else if (json_object_set_new(services, service, json_true()) < 0)
-            rc = err_nomem(err);
-        last = services;
-    }
-    json_decref(by_host);
-    return rc;
-}
-
-static int read_targets(const json_t *list, struct manifest_asked *ret, struct err *err)
-{
-    size_t n = json_array_size(list);
-    if (check_targets(list, err) < 0)
-        return -1;
-    ret->targets = calloc(n + 1, sizeof *ret->targets);
-    if (!ret->targets)
+    struct manifest_host *sorted = arena_alloc(&m->index->arena, m->n_hosts * sizeof *sorted);
+    size_t *indices = arena_alloc(&m->index->arena, m->n_hosts * sizeof *indices), n = 0;
+    if (!sorted || !indices)
         return err_nomem(err);
-    for (size_t i = 0; i < n; i++) {
-        const json_t *one = json_array_get(list, i);
-        ret->targets[ret->n_targets++] = (struct manifest_target){.host = get_text(one, "host"),
-                                                                  .service = get_text(one, "service"),
-                                                                  .address = get_text(one, "address")};
+    for (size_t i = 0; i < m->asked.n_targets;) {
+        struct manifest_host *host = manifest_find_host(m, m->asked.targets[i].host);
+        i = order_services(&m->asked, i, host);
+        if (host && host->name) {
+            sorted[n++] = *host;
+            host->name = NULL; /* it is sorted */
+        }
     }
-    return 0;
+    for (size_t i = 0; i < m->n_hosts; i++)
+        if (m->hosts[i].name)
+            sorted[n++] = m->hosts[i];
+    m->hosts = sorted;
+    m->cap_hosts = n;
+    return manifest_index_hosts(m, indices, err);
 }
 
-static int unknown_error(const struct manifest *m, struct err *err)
+/* ---- the check ----------------------------------------------------------------------------------------- */
+
+struct seen_targets {
+    struct names hosts, pairs;
+    struct arena arena; /* the names of the pairs */
+};
+
+/* The target as HOST/SERVICE; no name contains a slash. NULL without memory. */
+static const char *join_names(const struct manifest_target *t, struct arena *a)
 {
-    if (json_array_size(m->files) > 0)
+    size_t n = strlen(t->host), m = strlen(t->service);
+    char *pair = arena_alloc(a, n + 1 + m + 1);
+    if (!pair)
+        return NULL;
+    memcpy(pair, t->host, n);
+    pair[n] = '/';
+    memcpy(pair + n + 1, t->service, m);
+    return pair;
+}
+
+/* Checks a target, and adds it to the seen ones. */
+static int check_target(const struct manifest_target *t, bool same_host, struct seen_targets *seen,
+                        struct err *err)
+{
+    const char *pair = join_names(t, &seen->arena);
+    if (!pair)
+        return err_nomem(err);
+    if (names_get(&seen->pairs, pair))
+        return err_set(err, ERR_FAILED, "%.100s: %.100s is asked for twice", t->host, t->service);
+    if (!same_host && names_get(&seen->hosts, t->host))
+        return err_set(err, ERR_FAILED, "%.100s is asked for again behind other hosts", t->host);
+    return names_set(&seen->hosts, t->host, t, err) < 0 ? -1 : names_set(&seen->pairs, pair, t, err);
+}
+
+int manifest_check_asked(const struct manifest *m, struct err *err)
+{
+    const struct manifest_target *targets = m->asked.targets;
+    struct seen_targets seen = {0};
+    int rc = 0;
+    if (!m->has_asked && m->n_files > 0)
         return err_set(err, ERR_NOT_FOUND, "it is made of local files: nothing was asked of any host");
-    err_set(err, ERR_NOT_FOUND, "it does not say what was asked for, so nobody knows what is missing");
-    return err_hint(err, "it may come from an older profgrab: collect anew");
-}
-
-int manifest_get_asked(const struct manifest *m, struct manifest_asked *ret, struct err *err)
-{
-    const json_t *o = json_object_get(m->head, "asked");
-    if (!o)
-        return unknown_error(m, err);
-    struct manifest_asked a = {
-        .port = (unsigned)json_integer_value(json_object_get(o, "port")),
-        .unix_path = get_text(o, "unix"),
-        .path = get_text(o, "path"),
-        .https = json_is_true(json_object_get(o, "https")),
-        .pair_ms = json_integer_value(json_object_get(o, "pair_ms")),
-    };
-    if (read_texts(json_object_get(o, "kinds"), &a.kinds, err) < 0 ||
-        read_texts(json_object_get(o, "against"), &a.against, err) < 0 ||
-        read_targets(json_object_get(o, "targets"), &a, err) < 0) {
-        manifest_asked_release(&a);
-        return -1;
+    if (!m->has_asked) {
+        err_set(err, ERR_NOT_FOUND, "it does not say what was asked for, so nobody knows what is missing");
+        return err_hint(err, "it may come from an older profgrab: collect anew");
     }
-    *ret = a;
-    return 0;
-}
-
-void manifest_asked_release(struct manifest_asked *a)
-{
-    strlist_release(&a->kinds);
-    strlist_release(&a->against);
-    free(a->targets);
-    *a = (struct manifest_asked){0};
+    for (size_t i = 0; rc == 0 && i < m->asked.n_targets; i++) {
+        bool same_host = i > 0 && strcmp(targets[i - 1].host, targets[i].host) == 0;
+        rc = check_target(&targets[i], same_host, &seen, err);
+    }
+    names_release(&seen.hosts);
+    names_release(&seen.pairs);
+    arena_release(&seen.arena);
+    return rc;
 }

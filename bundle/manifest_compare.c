@@ -8,8 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "bundle/fields.h"
-#include "bundle/items.h"
+#include "bundle/json_rows.h"
 #include "bundle/path.h"
 #include "base/banned.h"
 
@@ -51,11 +50,6 @@ static int examine_file(const struct comparison *c, const char *path, struct fac
     return rc < 0 ? err_wrap(err, "%s", path) : 0;
 }
 
-static bool is_same(const struct facts *now, const struct items_file *file)
-{
-    return now->there && now->is.bytes == file->bytes && strcmp(now->is.hex, file->sha256) == 0;
-}
-
 /* ---- changes ------------------------------------------------------------------------------------------- */
 
 /* Renames the file to its damaged name, unless a larger file has that name. */
@@ -69,100 +63,104 @@ static int set_aside(const struct comparison *c, const char *path, const char *d
     return beneath_rename(c->files, path, damaged, err);
 }
 
-static void set_failure(json_t *item, struct fields *change, const char *status, const char *error)
+/* Changes the item: it has no file any more. */
+static int drop_file(struct comparison *c, struct manifest_item *item, enum manifest_status status,
+                     const char *error, struct err *err)
 {
-    static const char *const gone[] = {"file", "bytes", "sha256", "profile", "verdicts"};
-    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
-        json_object_del(item, gone[i]);
-    fields_put(change, "status", json_string(status));
-    fields_put(change, "error", fields_string(error));
+    if (manifest_remove_path(c->m, item->file, err) < 0)
+        return -1;
+    manifest_set_status(item, status);
+    item->error = error;
+    item->file = NULL;
+    item->bytes = 0;
+    item->sha256 = NULL;
+    item->has_profile = false;
+    item->verdicts = NULL;
+    item->n_verdicts = 0;
+    return 0;
 }
 
-static int apply_change(struct comparison *c, json_t *item, struct fields *change, const char *file,
-                        struct err *err)
+static int record_missing(struct comparison *c, struct manifest_item *item, struct err *err)
 {
-    json_t *made = fields_take(change);
-    int rc = !made || json_object_update(item, made) < 0 ||
-             (file && json_object_set_new(c->m->paths, file, json_true()) < 0);
-    json_decref(made);
-    return rc ? err_nomem(err) : 0;
+    c->changed(c->ctx, item->file, "is missing");
+    return drop_file(c, item, MANIFEST_FAILED, "its file was not there any more", err);
 }
 
-static int record_missing(struct comparison *c, json_t *item, const char *path, struct err *err)
-{
-    struct fields change = fields_new();
-    c->changed(c->ctx, path, "is missing");
-    json_object_del(c->m->paths, path);
-    set_failure(item, &change, "failed", "its file was not there any more");
-    return apply_change(c, item, &change, NULL, err);
-}
-
-static int record_damaged(struct comparison *c, json_t *item, const char *path, const char *file,
+/* `file`: the name that the changed file has now. */
+static int record_damaged(struct comparison *c, struct manifest_item *item, const char *file,
                           const struct facts *now, struct err *err)
 {
-    struct fields change = fields_new();
-    const char *what = "is not the file that was collected";
-    c->changed(c->ctx, path, what);
-    json_object_del(c->m->paths, path);
-    set_failure(item, &change, "damaged", "the file was changed after it was collected");
-    fields_put(&change, "file", json_string(file));
-    fields_count(&change, "bytes", now->is.bytes);
-    fields_put(&change, "sha256", json_string(now->is.hex));
-    return apply_change(c, item, &change, file, err);
+    const char *name = json_rows_text(file, &c->m->index->arena),
+               *sha256 = json_rows_text(now->is.hex, &c->m->index->arena);
+    c->changed(c->ctx, item->file, "is not the file that was collected");
+    if (!name || !sha256)
+        return err_nomem(err);
+    if (drop_file(c, item, MANIFEST_DAMAGED, "the file was changed after it was collected", err) < 0 ||
+        manifest_add_path(c->m, name, err) < 0)
+        return -1;
+    item->file = name;
+    item->bytes = now->is.bytes;
+    item->sha256 = sha256;
+    return 0;
 }
 
-/* The path with .damaged appended, or unchanged if the item was damaged before. */
-static char *damaged_name(const json_t *item, const char *path)
+/* The file's path with .damaged appended, or unchanged if the item was damaged before. */
+static char *damaged_name(const struct manifest_item *item)
 {
-    bool good = strcmp(json_string_value(json_object_get(item, "status")), "ok") == 0;
     char *name = NULL;
-    return asprintf(&name, "%s%s", path, good ? ".damaged" : "") < 0 ? NULL : name;
+    return asprintf(&name, "%s%s", item->file, item->status == MANIFEST_OK ? ".damaged" : "") < 0 ? NULL
+                                                                                                  : name;
 }
 
-static int record_changed(struct comparison *c, json_t *item, const char *path, const struct facts *found,
+static int record_changed(struct comparison *c, struct manifest_item *item, const struct facts *found,
                           struct err *err)
 {
+    const char *path = item->file;
     struct facts now = *found;
-    char *name = damaged_name(item, path);
+    char *name = damaged_name(item);
     int rc = -1;
     if (!name)
         err_nomem(err);
     else if (strcmp(name, path) == 0)
-        rc = record_damaged(c, item, path, name, &now, err);
-    else if (json_object_get(c->m->paths, name))
+        rc = record_damaged(c, item, name, &now, err);
+    else if (manifest_has_path(c->m, name))
         err_set(err, ERR_FAILED, PATH_MANIFEST " is malformed: it describes both %s and %s", path, name);
     else if (path_check(name, err) == 0 && set_aside(c, path, name, found->is.bytes, err) == 0 &&
              examine_file(c, name, &now, err) == 0)
-        rc = record_damaged(c, item, path, name, &now, err);
+        rc = record_damaged(c, item, name, &now, err);
     free(name);
     return rc;
 }
 
-static int compare_item(void *ctx, json_t *item, const struct items_file *file, struct err *err)
+static int compare_item(struct comparison *c, struct manifest_item *item, struct err *err)
 {
-    struct comparison *c = ctx;
     struct facts now;
     if (fd_cancelled(c->cancel_fd))
         return err_set(err, ERR_CANCELLED, "interrupted");
-    /* The change frees the item's own string. */
-    char *path = strdup(file->path);
-    int rc = -1;
-    if (!path)
-        err_nomem(err);
-    else if (examine_file(c, path, &now, err) == 0)
-        rc = is_same(&now, file) ? 0
-             : now.there         ? record_changed(c, item, path, &now, err)
-                                 : record_missing(c, item, path, err);
-    free(path);
-    return rc;
+    if (examine_file(c, item->file, &now, err) < 0)
+        return -1;
+    if (now.there && now.is.bytes == item->bytes && strcmp(now.is.hex, item->sha256) == 0)
+        return 0;
+    return now.there ? record_changed(c, item, &now, err) : record_missing(c, item, err);
+}
+
+static int compare_items(struct comparison *c, struct manifest_item *items, size_t n, struct err *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (items[i].file && compare_item(c, &items[i], err) < 0)
+            return -1;
+    return 0;
 }
 
 int manifest_compare(struct manifest *m, const struct workdir *w, int cancel_fd, manifest_changed_fn *changed,
                      void *ctx, struct err *err)
 {
     struct comparison c = {m, workdir_files(w), cancel_fd, changed, ctx};
-    json_t *root = json_pack("{s:O, s:O}", "hosts", m->hosts, "files", m->files);
-    int rc = root ? items_each_item(root, compare_item, &c, err) : err_nomem(err);
-    json_decref(root);
-    return rc;
+    for (size_t i = 0; i < m->n_hosts; i++)
+        for (size_t k = 0; k < m->hosts[i].n_services; k++) {
+            const struct manifest_service *s = &m->hosts[i].services[k];
+            if (compare_items(&c, s->items, s->n_items, err) < 0)
+                return -1;
+        }
+    return compare_items(&c, m->files, m->n_files, err);
 }

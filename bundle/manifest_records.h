@@ -8,8 +8,15 @@
 
 #include "base/base.h"
 
-/* Strings may be NULL if unknown; the manifest then omits the key. All are copied; text from a remote host is
- * made printable. Times are UTC milliseconds; 0 means unknown. */
+/*
+ * Strings may be NULL if unknown; the manifest then omits the key. All are copied when added; text from a
+ * remote host is made printable. Times are UTC milliseconds; 0 means unknown.
+ *
+ * `source`, where a struct has it, is the JSON that the struct was read from, if that has keys which this
+ * version does not know; they are printed back. Else NULL.
+ */
+
+struct json_t;
 
 struct manifest_info {
     const char *name; /* the bundle's */
@@ -29,13 +36,16 @@ struct manifest_hop {
     const char *host_key_type;
     const char *host_key;       /* SHA256:base64 */
     const char *authentication; /* the method: "agent ssh-ed25519 SHA256:...", "key ~/.ssh/id_ed25519" */
+    const struct json_t *source;
 };
 
 struct manifest_verdict {
     const char *rule; /* "cpu-share" */
     const char *text;
+    const struct json_t *source;
 };
 
+/* A list of hosts, services or items has room for `cap_` entries; the lists of a caller have none. */
 struct manifest_host {
     const char *name;
     const char *address;
@@ -46,23 +56,27 @@ struct manifest_host {
     const char *error; /* why nothing, or after a resume nothing more, could be fetched */
     const struct manifest_verdict *verdicts;
     size_t n_verdicts;
-    const struct manifest_service *services; /* only when read */
-    size_t n_services;
+    struct manifest_service *services;
+    size_t n_services, cap_services;
+    const struct json_t *source;
 };
 
 struct manifest_offer {
     const char *name;
-    int64_t count; /* -1: not known */
+    bool has_count;
+    int64_t count;
+    const struct json_t *source;
 };
 
 struct manifest_planned {
     const char *kind;
     const char *argument;
     unsigned pair; /* as in an item */
+    const struct json_t *source;
 };
 
 struct manifest_service {
-    const char *host; /* the name of a host added before */
+    const char *host; /* to add it: the name of a host added before */
     const char *name;
     const char *url;                     /* as its host sees it */
     const struct manifest_offer *offers; /* of the index page */
@@ -71,14 +85,15 @@ struct manifest_service {
     int64_t clock_skew_ms;                  /* the target's clock minus ours */
     const struct manifest_planned *planned; /* in the order in which they are fetched */
     size_t n_planned;
-    uint64_t estimate_bytes; /* estimated bytes of all items */
-    int64_t profiled_ms;     /* how long the process profiles itself */
+    uint64_t estimate_bytes; /* with a plan: estimated bytes of all items */
+    int64_t profiled_ms;     /* with a plan: how long the process profiles itself */
     const char *error;       /* why planning failed */
     const struct manifest_verdict *verdicts;
     size_t n_verdicts;
-    const char *go_version;            /* only when read: of its items, the most precise one */
-    const struct manifest_item *items; /* only when read */
-    size_t n_items;
+    struct manifest_item *items;
+    size_t n_items, cap_items;
+    const char *go_version; /* of its items, the most precise one */
+    const struct json_t *source;
 };
 
 enum manifest_status {
@@ -94,11 +109,13 @@ struct manifest_sample_type {
     const char *type;
     const char *unit;
     int64_t total;
+    const struct json_t *source;
 };
 
 struct manifest_item {
-    const char *host;
-    const char *service; /* NULL in a bundle of local files, as is host */
+    const char *host, *service; /* to add it: its service; NULL for a local file */
+    const char *go_version; /* to add it: the Go version of the program, as far as the item shows it; copied
+                               to its service: "1.22", ">= 1.21" */
     const char *kind;
     const char *argument; /* of KIND=ARGUMENT */
     unsigned pair;        /* of a pair: 1 for the first, 2 for the later one; else 0 */
@@ -121,11 +138,10 @@ struct manifest_item {
     const struct manifest_sample_type *sample_types;
     size_t n_sample_types;
     int64_t profile_duration_ns;
-    const char *go_version; /* the Go version of the program, as far as the item shows it; copied to its
-                               service: "1.22", ">= 1.21" */
     const struct manifest_verdict *verdicts;
     size_t n_verdicts;
-    const char *status_text; /* only when read: the word in the manifest */
+    const char *status_text; /* the word in the manifest; set when it is added or read */
+    const struct json_t *source;
 };
 
 /*
@@ -135,22 +151,23 @@ struct manifest_item {
 struct manifest_target {
     const char *host, *service;
     const char *address; /* of a host outside the inventory, as ssh accepts it; NULL: see the inventory */
+    const struct json_t *source;
 };
 struct manifest_asked {
     struct strlist kinds; /* the separate words; empty: each service's own */
-    struct manifest_target *targets;
+    const struct manifest_target *targets;
     size_t n_targets; /* grouped by host, each pair once */
     unsigned port;    /* of a service outside the inventory; 0: none. As in struct selection */
     const char *unix_path;
     const char *path;
     bool https;
-    struct strlist against;         /* names of the healthy hosts */
-    int64_t pair_ms;                /* 0: no pairs */
-    size_t sample_of, sample_taken; /* the number of hosts to choose from, and of those chosen; 0: no sample.
-                                       For people: not read back */
+    struct strlist against; /* names of the healthy hosts */
+    int64_t pair_ms;        /* 0: no pairs */
+    size_t sample_of,
+        sample_taken; /* the number of hosts to choose from, and of those chosen; 0: no sample */
 };
 
-/* The limits of a whole run and its results; 0 if not set. Replaces the values set before. */
+/* The limits of a whole run and its results; 0 if not set. */
 struct manifest_run {
     int64_t deadline_ms;
     bool deadline_reached; /* items were given up because of it */
@@ -164,12 +181,78 @@ struct manifest_run {
     int64_t sync_p50_ms, sync_p95_ms, sync_max_ms;
 };
 
-/* The summary's sentences: each call replaces those set before. */
 struct manifest_sentence {
     const char *rule; /* "gc-share" */
     const char *text;
     const char *file; /* of the item that shows it */
     const char *look; /* a function to look at */
+};
+
+/* The page of the bundle; `file` is NULL if there is none. */
+struct manifest_report {
+    const char *file;
+    uint64_t bytes;
+    const char *sha256;
+};
+
+/* A later run that fetched missing items. */
+struct manifest_resumption {
+    const char *time; /* as in the manifest */
+    const char *version, *user, *workstation;
+    const struct json_t *source;
+};
+
+struct manifest_redaction {
+    const char *file;
+    const char *rule;
+    int64_t count;
+};
+
+struct manifest_unsearched {
+    const char *file;
+    const char *reason;
+};
+
+/* In a copy: its hand-off. */
+struct manifest_handoff {
+    const char *time; /* as in the manifest */
+    const char *user, *workstation;
+    const char *const *recipients;
+    size_t n_recipients;
+    bool has_redactions; /* it was searched for secrets */
+    const struct manifest_redaction *redactions;
+    size_t n_redactions;
+    const struct manifest_unsearched *unsearched;
+    size_t n_unsearched;
+};
+
+/* The whole manifest, which everyone may read. bundle/manifest.h makes and changes it. */
+struct manifest {
+    const char *format; /* "profgrab-bundle" */
+    unsigned version;   /* of the format */
+    const char *name;
+    const char *tool, *tool_version; /* the program */
+    const char *user;                /* who collected it */
+    const char *workstation;
+    const char *reason;
+    const char *started, *finished; /* as in the manifest */
+    bool interrupted, complete;
+    bool has_asked;
+    struct manifest_asked asked;
+    const struct manifest_resumption *resumed;
+    size_t n_resumed;
+    struct manifest_run run;
+    const struct manifest_sentence *summary;
+    size_t n_summary;
+    struct manifest_host *hosts;
+    size_t n_hosts, cap_hosts;
+    struct manifest_item *files; /* local ones */
+    size_t n_files, cap_files;
+    struct manifest_report report;
+    bool has_handoff; /* it is a copy */
+    struct manifest_handoff handoff;
+    const struct json_t *source;
+    struct manifest_index *index; /* of bundle/ */
 };
 
 #endif

@@ -1,56 +1,81 @@
-/* One row for each key of a manifest. */
 #include "bundle/manifest_rows.h"
 
-#include "bundle/contents.h"
-#include "bundle/manifest_inside.h"
 #include "base/banned.h"
 
-#define STORE_IN(member) ROW_MEMBER(struct ROW_STRUCT, member)
-#define OFFSET_OF(member) ROW_AT(struct ROW_STRUCT, member)
-#define ENTRIES_OF(type) .inside_size = sizeof(struct type)
+/* The rows of a table are about the struct ROW_STRUCT. IN: a member; LIST: one with its length n_MEMBER. */
+#define IN(member) ROW_MEMBER(struct ROW_STRUCT, member)
+#define LIST(member)                                                                                         \
+    ROW_MEMBER(struct ROW_STRUCT, member), .count = ROW_AT(struct ROW_STRUCT, n_##member),                   \
+                                           .inside_size = sizeof *((struct ROW_STRUCT *)0)->member
+/* A list of strings. */
+#define TEXTS(list)                                                                                          \
+    ROW_MEMBER(struct ROW_STRUCT, list.items), .count = ROW_AT(struct ROW_STRUCT, list.n),                   \
+                                               .inside_size = sizeof(char *)
+#define IF(flag) .presence_flag = ROW_AT(struct ROW_STRUCT, flag)
+#define ZERO_IF(member)                                                                                      \
+    .zero_if_set = ROW_AT(struct ROW_STRUCT, member),                                                        \
+    .zero_if_set_size = sizeof((struct ROW_STRUCT *)0)->member
+#define ALWAYS .needed = true, .write_if_zero = true
+
+static const char argument_doc[] = "the argument of KIND=ARGUMENT";
 
 /* ---- parts of hosts, services and items ---------------------------------------------------------------- */
 
 #define ROW_STRUCT manifest_verdict
 static const struct json_row verdict[] = {
-    {.key = "rule", .type = ROW_TEXT, .needed = true, .write_if_zero = true, STORE_IN(rule)},
-    {.key = "text", .type = ROW_TEXT, .needed = true, .write_if_zero = true, STORE_IN(text)},
-    ROWS_END};
+    {.key = "rule",
+     .type = ROW_TEXT,
+     ALWAYS,
+     IN(rule),
+     .doc = "the name of the finding; docs/captures.md lists them"},
+    {.key = "text", .type = ROW_TEXT, ALWAYS, IN(text), .doc = "the sentence"},
+    ROWS_END_SOURCE(struct ROW_STRUCT)};
 #undef ROW_STRUCT
+#define VERDICTS                                                                                             \
+    {                                                                                                        \
+        .key = "verdicts", .type = ROW_OBJECTS, .inside = verdict, LIST(verdicts),                           \
+        .doc = "findings, in sentences"                                                                      \
+    }
 
 #define ROW_STRUCT manifest_hop
-static const struct json_row hop[] = {{.key = "address", .type = ROW_TEXT, STORE_IN(address)},
-                                      {.key = "port", .type = ROW_COUNT, .most = 65535, STORE_IN(port)},
-                                      {.key = "user", .type = ROW_TEXT, STORE_IN(user)},
-                                      {.key = "via", .type = ROW_TEXT, STORE_IN(via)},
-                                      {.key = "host_key_type", .type = ROW_TEXT, STORE_IN(host_key_type)},
-                                      {.key = "host_key", .type = ROW_TEXT, STORE_IN(host_key)},
-                                      {.key = "host_key_new", .type = ROW_FLAG, STORE_IN(host_key_new)},
-                                      {.key = "authentication", .type = ROW_TEXT, STORE_IN(authentication)},
-                                      ROWS_END};
+static const struct json_row hop[] = {
+    {.key = "address", .type = ROW_TEXT, IN(address)},
+    {.key = "port", .type = ROW_COUNT, .most = 65535, IN(port)},
+    {.key = "user", .type = ROW_TEXT, IN(user)},
+    {.key = "via",
+     .type = ROW_TEXT,
+     IN(via),
+     .doc = "the SSH implementation: libssh2, or an ssh of the workstation"},
+    {.key = "host_key_type", .type = ROW_TEXT, IN(host_key_type)},
+    {.key = "host_key", .type = ROW_TEXT, IN(host_key), .doc = "the fingerprint: SHA256:base64"},
+    {.key = "host_key_new",
+     .type = ROW_FLAG,
+     IN(host_key_new),
+     .doc = "true if the key was unknown and accepted (--accept-new)"},
+    {.key = "authentication", .type = ROW_TEXT, IN(authentication), .doc = "the authentication method"},
+    ROWS_END_SOURCE(struct ROW_STRUCT)};
 #undef ROW_STRUCT
 
-static const struct json_row offer[] = {
-    {.key = "name", .type = ROW_TEXT, .needed = true}, {.key = "count", .type = ROW_COUNT}, ROWS_END};
+#define ROW_STRUCT manifest_offer
+static const struct json_row offer[] = {{.key = "name", .type = ROW_TEXT, .needed = true, IN(name)},
+                                        {.key = "count", .type = ROW_COUNT, IN(count), IF(has_count)},
+                                        ROWS_END_SOURCE(struct ROW_STRUCT)};
+#undef ROW_STRUCT
 
 #define ROW_STRUCT manifest_planned
-static const struct json_row planned[] = {{.key = "kind", .type = ROW_TEXT, .needed = true, STORE_IN(kind)},
-                                          {.key = "argument", .type = ROW_TEXT, STORE_IN(argument)},
-                                          {.key = "pair", .type = ROW_COUNT, .most = 2, STORE_IN(pair)},
-                                          ROWS_END};
+static const struct json_row planned[] = {
+    {.key = "kind", .type = ROW_TEXT, .needed = true, IN(kind)},
+    {.key = "argument", .type = ROW_TEXT, IN(argument), .doc = argument_doc},
+    {.key = "pair", .type = ROW_COUNT, .most = 2, IN(pair)},
+    ROWS_END_SOURCE(struct ROW_STRUCT)};
 #undef ROW_STRUCT
 
 #define ROW_STRUCT manifest_sample_type
 static const struct json_row sample_type[] = {
-    {.key = "type", .type = ROW_TEXT, .needed = true, .write_if_zero = true, STORE_IN(type)},
-    {.key = "unit", .type = ROW_TEXT, .needed = true, .write_if_zero = true, STORE_IN(unit)},
-    {.key = "total",
-     .type = ROW_NUMBER,
-     .needed = true,
-     .write_if_zero = true,
-     STORE_IN(total),
-     .doc = "the sum over all samples"},
-    ROWS_END};
+    {.key = "type", .type = ROW_TEXT, ALWAYS, IN(type)},
+    {.key = "unit", .type = ROW_TEXT, ALWAYS, IN(unit)},
+    {.key = "total", .type = ROW_NUMBER, ALWAYS, IN(total), .doc = "the sum over all samples"},
+    ROWS_END_SOURCE(struct ROW_STRUCT)};
 #undef ROW_STRUCT
 
 /* ---- items --------------------------------------------------------------------------------------------- */
@@ -64,75 +89,55 @@ const char *const manifest_statuses[] = {[MANIFEST_OK] = "ok",
 
 #define ROW_STRUCT manifest_item
 static const struct json_row profile[] = {
-    {.key = "samples", .type = ROW_COUNT, .needed = true, .write_if_zero = true, STORE_IN(samples)},
-    {.key = "sample_types",
-     .type = ROW_OBJECTS,
-     .needed = true,
-     .write_if_zero = true,
-     .inside = sample_type,
-     ENTRIES_OF(manifest_sample_type),
-     STORE_IN(sample_types),
-     .count = OFFSET_OF(n_sample_types)},
-    {.key = "duration_ns", .type = ROW_COUNT, STORE_IN(profile_duration_ns)},
+    {.key = "samples", .type = ROW_COUNT, ALWAYS, IN(samples)},
+    {.key = "sample_types", .type = ROW_OBJECTS, ALWAYS, .inside = sample_type, LIST(sample_types)},
+    {.key = "duration_ns", .type = ROW_COUNT, IN(profile_duration_ns)},
     ROWS_END};
 
 /* items_file() (bundle/items.c) checks names, sizes and hashes of files. */
 const struct json_row manifest_item_rows[] = {
-    {.key = "kind", .type = ROW_TEXT, .needed = true, .write_if_zero = true, STORE_IN(kind)},
-    {.key = "argument", .type = ROW_TEXT, STORE_IN(argument), .doc = "the argument of KIND=ARGUMENT"},
+    {.key = "kind", .type = ROW_TEXT, ALWAYS, IN(kind)},
+    {.key = "argument", .type = ROW_TEXT, IN(argument), .doc = argument_doc},
     {.key = "pair",
      .type = ROW_COUNT,
      .most = 2,
-     STORE_IN(pair),
+     IN(pair),
      .doc = "--pair: the first or the second snapshot"},
-    {.key = "late", .type = ROW_FLAG, STORE_IN(late), .doc = "it started after the common start instant"},
+    {.key = "late", .type = ROW_FLAG, IN(late), .doc = "it started after the common start instant"},
     {.key = "sync_skew_ms",
      .type = ROW_NUMBER,
-     STORE_IN(sync_skew_ms),
-     .presence_flag = OFFSET_OF(has_sync_skew),
+     IN(sync_skew_ms),
+     IF(has_sync_skew),
      .doc = "its start minus the common start; exact to a second if clock_skew_ms is 2 s or more"},
-    {.key = "request", .type = ROW_TEXT, STORE_IN(request)},
+    {.key = "request", .type = ROW_TEXT, IN(request)},
     {.key = "status",
      .type = ROW_WORD,
      .needed = true,
      .words = manifest_statuses,
-     STORE_IN(status),
+     IN(status),
      .doc = "damaged: the body failed its checks; failed: nothing usable arrived; interrupted: cancelled; "
             "left-out: beyond the budget"},
-    {.key = "status", .type = ROW_TEXT, .again = true, STORE_IN(status_text)},
-    {.key = "error", .type = ROW_TEXT, STORE_IN(error), .doc = "the reason if it is not ok"},
-    {.key = "server_words", .type = ROW_TEXT, STORE_IN(server_words), .doc = "the server's message"},
+    {.key = "status", .type = ROW_TEXT, .again = true, IN(status_text)},
+    {.key = "error", .type = ROW_TEXT, IN(error), .doc = "the reason if it is not ok"},
+    {.key = "server_words", .type = ROW_TEXT, IN(server_words), .doc = "the server's message"},
     {.key = "file",
      .type = ROW_PATH,
      .skip_check = true,
-     STORE_IN(file),
+     IN(file),
      .doc = "below HOST/SERVICE for an item of a service"},
-    {.key = "http_status", .type = ROW_COUNT, STORE_IN(http_status)},
-    {.key = "content_type", .type = ROW_TEXT, STORE_IN(content_type)},
-    {.key = "started", .type = ROW_TIME, STORE_IN(started)},
-    {.key = "duration_ms",
-     .type = ROW_NUMBER,
-     STORE_IN(duration_ms),
-     .zero_if_set = OFFSET_OF(started),
-     .zero_if_set_size = sizeof(int64_t)},
-    {.key = "bytes",
-     .type = ROW_COUNT,
-     STORE_IN(bytes),
-     .zero_if_set = OFFSET_OF(file),
-     .zero_if_set_size = sizeof(char *)},
-    {.key = "sha256", .type = ROW_TEXT, .skip_check = true, STORE_IN(sha256)},
+    {.key = "http_status", .type = ROW_COUNT, IN(http_status)},
+    {.key = "content_type", .type = ROW_TEXT, IN(content_type)},
+    {.key = "started", .type = ROW_TIME, IN(started)},
+    {.key = "duration_ms", .type = ROW_NUMBER, IN(duration_ms), ZERO_IF(started)},
+    {.key = "bytes", .type = ROW_COUNT, IN(bytes), ZERO_IF(file)},
+    {.key = "sha256", .type = ROW_TEXT, .skip_check = true, IN(sha256)},
     {.key = "profile",
      .type = ROW_OBJECT,
      .inside = profile,
-     .presence_flag = OFFSET_OF(has_profile),
+     IF(has_profile),
      .doc = "the header of a pprof profile"},
-    {.key = "verdicts",
-     .type = ROW_OBJECTS,
-     .inside = verdict,
-     ENTRIES_OF(manifest_verdict),
-     STORE_IN(verdicts),
-     .count = OFFSET_OF(n_verdicts)},
-    ROWS_END};
+    VERDICTS,
+    ROWS_END_SOURCE(struct ROW_STRUCT)};
 #undef ROW_STRUCT
 
 /* ---- services and hosts -------------------------------------------------------------------------------- */
@@ -141,226 +146,331 @@ const struct json_row manifest_item_rows[] = {
 enum { MAX_SERVICES = 1024, MAX_ITEMS = 256 };
 
 #define ROW_STRUCT manifest_service
-static const struct json_row estimate[] = {{.key = "bytes", .type = ROW_COUNT, STORE_IN(estimate_bytes)},
-                                           {.key = "profiled_ms", .type = ROW_COUNT, STORE_IN(profiled_ms)},
-                                           ROWS_END};
+static const struct json_row estimate[] = {
+    {.key = "bytes", .type = ROW_COUNT, .write_if_zero = true, IN(estimate_bytes)},
+    {.key = "profiled_ms",
+     .type = ROW_COUNT,
+     .write_if_zero = true,
+     IN(profiled_ms),
+     .doc = "the time of profiling"},
+    ROWS_END};
 
-static const struct json_row service[] = {{.key = "name", .type = ROW_NAME, .needed = true, STORE_IN(name)},
-                                          {.key = "url", .type = ROW_TEXT, STORE_IN(url)},
-                                          {.key = "offers", .type = ROW_OBJECTS, .inside = offer},
-                                          {.key = "clock_skew_ms",
-                                           .type = ROW_NUMBER,
-                                           STORE_IN(clock_skew_ms),
-                                           .presence_flag = OFFSET_OF(has_clock_skew)},
-                                          {.key = "go_version", .type = ROW_TEXT, STORE_IN(go_version)},
-                                          {.key = "error", .type = ROW_TEXT, STORE_IN(error)},
-                                          {.key = "verdicts",
-                                           .type = ROW_OBJECTS,
-                                           .inside = verdict,
-                                           ENTRIES_OF(manifest_verdict),
-                                           STORE_IN(verdicts),
-                                           .count = OFFSET_OF(n_verdicts)},
-                                          {.key = "planned",
-                                           .type = ROW_OBJECTS,
-                                           .inside = planned,
-                                           .most = MAX_ITEMS,
-                                           ENTRIES_OF(manifest_planned),
-                                           STORE_IN(planned),
-                                           .count = OFFSET_OF(n_planned)},
-                                          {.key = "estimate", .type = ROW_OBJECT, .inside = estimate},
-                                          {.key = "items",
-                                           .type = ROW_OBJECTS,
-                                           .needed = true,
-                                           .inside = manifest_item_rows,
-                                           .most = MAX_ITEMS,
-                                           ENTRIES_OF(manifest_item),
-                                           STORE_IN(items),
-                                           .count = OFFSET_OF(n_items)},
-                                          ROWS_END};
+const struct json_row manifest_service_rows[] = {
+    {.key = "name", .type = ROW_NAME, .needed = true, IN(name)},
+    {.key = "url", .type = ROW_TEXT, IN(url), .doc = "the address as seen from the SSH host"},
+    {.key = "offers",
+     .type = ROW_OBJECTS,
+     .inside = offer,
+     LIST(offers),
+     .doc = "the profiles of the index page"},
+    {.key = "clock_skew_ms",
+     .type = ROW_NUMBER,
+     IN(clock_skew_ms),
+     IF(has_clock_skew),
+     .doc = "the service's clock minus the workstation's"},
+    {.key = "planned",
+     .type = ROW_OBJECTS,
+     .inside = planned,
+     .most = MAX_ITEMS,
+     LIST(planned),
+     .doc = "the planned items, in order"},
+    {.key = "estimate",
+     .type = ROW_OBJECT,
+     .inside = estimate,
+     ZERO_IF(n_planned),
+     .doc = "the rough estimate before fetching"},
+    {.key = "error",
+     .type = ROW_TEXT,
+     IN(error),
+     .doc = "the reason why no item was planned; in a resumed capture: no further item"},
+    VERDICTS,
+    {.key = "items",
+     .type = ROW_OBJECTS,
+     ALWAYS,
+     .inside = manifest_item_rows,
+     .most = MAX_ITEMS,
+     LIST(items)},
+    {.key = "go_version",
+     .type = ROW_TEXT,
+     IN(go_version),
+     .doc = "the Go version, from the profiles: 1.22, or a bound such as >= 1.21"},
+    ROWS_END_SOURCE(struct ROW_STRUCT)};
 #undef ROW_STRUCT
 
 #define ROW_STRUCT manifest_host
-static const struct json_row host[] = {{.key = "name", .type = ROW_NAME, .needed = true, STORE_IN(name)},
-                                       {.key = "address", .type = ROW_TEXT, STORE_IN(address)},
-                                       {.key = "route", .type = ROW_TEXT, STORE_IN(route)},
-                                       {.key = "hops",
-                                        .type = ROW_OBJECTS,
-                                        .inside = hop,
-                                        ENTRIES_OF(manifest_hop),
-                                        STORE_IN(hops),
-                                        .count = OFFSET_OF(n_hops)},
-                                       {.key = "error", .type = ROW_TEXT, STORE_IN(error)},
-                                       {.key = "against", .type = ROW_FLAG, STORE_IN(against)},
-                                       {.key = "verdicts",
-                                        .type = ROW_OBJECTS,
-                                        .inside = verdict,
-                                        ENTRIES_OF(manifest_verdict),
-                                        STORE_IN(verdicts),
-                                        .count = OFFSET_OF(n_verdicts)},
-                                       {.key = "services",
-                                        .type = ROW_OBJECTS,
-                                        .needed = true,
-                                        .inside = service,
-                                        .most = MAX_SERVICES,
-                                        ENTRIES_OF(manifest_service),
-                                        STORE_IN(services),
-                                        .count = OFFSET_OF(n_services)},
-                                       ROWS_END};
+const struct json_row manifest_host_rows[] = {
+    {.key = "name", .type = ROW_NAME, .needed = true, IN(name), .doc = "the name in the inventory"},
+    {.key = "address", .type = ROW_TEXT, IN(address)},
+    {.key = "route", .type = ROW_TEXT, IN(route)},
+    {.key = "against", .type = ROW_FLAG, IN(against), .doc = "a healthy host for comparison"},
+    {.key = "hops",
+     .type = ROW_OBJECTS,
+     .inside = hop,
+     LIST(hops),
+     .doc = "the jump hosts, the nearest first"},
+    {.key = "error",
+     .type = ROW_TEXT,
+     IN(error),
+     .doc = "the reason why no item was fetched; in a resumed capture: no further item"},
+    VERDICTS,
+    {.key = "services",
+     .type = ROW_OBJECTS,
+     ALWAYS,
+     .inside = manifest_service_rows,
+     .most = MAX_SERVICES,
+     LIST(services)},
+    ROWS_END_SOURCE(struct ROW_STRUCT)};
 #undef ROW_STRUCT
 
 /* ---- the request and the run --------------------------------------------------------------------------- */
 
 #define ROW_STRUCT manifest_resumption
-static const struct json_row resumption[] = {{.key = "time", .type = ROW_TEXT, STORE_IN(time)},
-                                             {.key = "name", .type = ROW_TEXT},
-                                             {.key = "version", .type = ROW_TEXT},
-                                             {.key = "user", .type = ROW_TEXT, STORE_IN(user)},
-                                             {.key = "workstation", .type = ROW_TEXT, STORE_IN(workstation)},
-                                             ROWS_END};
+const struct json_row manifest_resumed_rows[] = {
+    {.key = "time", .type = ROW_TEXT, .write_if_zero = true, IN(time)},
+    {.key = "version", .type = ROW_TEXT, IN(version), .doc = "the version of profgrab"},
+    {.key = "user", .type = ROW_TEXT, IN(user)},
+    {.key = "workstation", .type = ROW_TEXT, IN(workstation)},
+    ROWS_END_SOURCE(struct ROW_STRUCT)};
 #undef ROW_STRUCT
 
-static const struct json_row target[] = {{.key = "host", .type = ROW_NAME, .needed = true},
-                                         {.key = "service", .type = ROW_NAME, .needed = true},
-                                         {.key = "address", .type = ROW_TEXT},
-                                         ROWS_END};
+#define ROW_STRUCT manifest_target
+static const struct json_row target[] = {{.key = "host", .type = ROW_NAME, .needed = true, IN(host)},
+                                         {.key = "service", .type = ROW_NAME, .needed = true, IN(service)},
+                                         {.key = "address",
+                                          .type = ROW_TEXT,
+                                          IN(address),
+                                          .doc = "the argument of --host, for a host outside the inventory"},
+                                         ROWS_END_SOURCE(struct ROW_STRUCT)};
+#undef ROW_STRUCT
 
-static const struct json_row sample[] = {{.key = "of", .type = ROW_COUNT, .needed = true},
-                                         {.key = "taken", .type = ROW_COUNT, .needed = true},
-                                         ROWS_END};
-
-static const struct json_row asked[] = {
-    {.key = "kinds", .type = ROW_TEXTS, .needed = true},
-    {.key = "targets", .type = ROW_OBJECTS, .needed = true, .inside = target},
-    {.key = "port", .type = ROW_COUNT, .most = 65535},
-    {.key = "unix", .type = ROW_TEXT},
-    {.key = "path", .type = ROW_TEXT},
-    {.key = "https", .type = ROW_FLAG},
-    {.key = "against", .type = ROW_TEXTS},
-    {.key = "pair_ms", .type = ROW_COUNT, .most = INT64_C(24) * 3600 * 1000},
-    {.key = "sample", .type = ROW_OBJECT, .inside = sample},
+#define ROW_STRUCT manifest_asked
+static const struct json_row sample[] = {
+    {.key = "of", .type = ROW_COUNT, ALWAYS, IN(sample_of), .doc = "the number of hosts to choose from"},
+    {.key = "taken", .type = ROW_COUNT, ALWAYS, IN(sample_taken)},
     ROWS_END};
 
-static const struct json_row budget[] = {
-    {.key = "bytes", .type = ROW_COUNT}, {.key = "profiled_ms", .type = ROW_COUNT}, ROWS_END};
+const struct json_row manifest_asked_rows[] = {
+    {.key = "kinds",
+     .type = ROW_TEXTS,
+     ALWAYS,
+     TEXTS(kinds),
+     .doc = "the words of the command line; empty: each service's own kinds"},
+    {.key = "targets",
+     .type = ROW_OBJECTS,
+     ALWAYS,
+     .inside = target,
+     LIST(targets),
+     .doc = "in order, grouped by host"},
+    {.key = "port",
+     .type = ROW_COUNT,
+     .most = 65535,
+     IN(port),
+     .doc = "this and the next three: the options of a service without an inventory"},
+    {.key = "unix", .type = ROW_TEXT, IN(unix_path)},
+    /* "" is the root, not the default path. */
+    {.key = "path", .type = ROW_TEXT, .keep_empty = true, IN(path)},
+    {.key = "https", .type = ROW_FLAG, IN(https)},
+    {.key = "against", .type = ROW_TEXTS, TEXTS(against), .doc = "the healthy hosts"},
+    {.key = "pair_ms", .type = ROW_COUNT, .most = INT64_C(24) * 3600 * 1000, IN(pair_ms)},
+    {.key = "sample", .type = ROW_OBJECT, .inside = sample, ZERO_IF(sample_of)},
+    ROWS_END};
+#undef ROW_STRUCT
 
-static const struct json_row skew[] = {{.key = "p50", .type = ROW_COUNT, .needed = true},
-                                       {.key = "p95", .type = ROW_COUNT, .needed = true},
-                                       {.key = "max", .type = ROW_COUNT, .needed = true},
+#define ROW_STRUCT manifest_run
+static const struct json_row budget[] = {
+    {.key = "bytes", .type = ROW_COUNT, IN(budget_bytes)},
+    {.key = "profiled_ms", .type = ROW_COUNT, IN(budget_ms), .doc = "the maximum time of profiling"},
+    ROWS_END};
+
+static const struct json_row skew[] = {{.key = "p50", .type = ROW_COUNT, ALWAYS, IN(sync_p50_ms)},
+                                       {.key = "p95", .type = ROW_COUNT, ALWAYS, IN(sync_p95_ms)},
+                                       {.key = "max", .type = ROW_COUNT, ALWAYS, IN(sync_max_ms)},
                                        ROWS_END};
 
-static const struct json_row sync_rows[] = {{.key = "at", .type = ROW_TEXT, .needed = true},
-                                            {.key = "targets", .type = ROW_COUNT, .needed = true},
-                                            {.key = "late", .type = ROW_COUNT, .needed = true},
-                                            {.key = "skew_ms", .type = ROW_OBJECT, .inside = skew},
-                                            ROWS_END};
+static const struct json_row sync_rows[] = {
+    {.key = "at", .type = ROW_TIME, ALWAYS, IN(sync_at), .doc = "the first start instant"},
+    {.key = "targets", .type = ROW_COUNT, ALWAYS, IN(sync_targets), .doc = "the number of processes"},
+    {.key = "late",
+     .type = ROW_COUNT,
+     ALWAYS,
+     IN(sync_late),
+     .doc = "the number of processes that started late"},
+    {.key = "skew_ms",
+     .type = ROW_OBJECT,
+     .inside = skew,
+     IF(has_sync_skew),
+     .doc =
+         "the distance from the start instant by the targets' clocks, without late profiles and clocks that "
+         "are 2 s or more off"},
+    ROWS_END};
+#undef ROW_STRUCT
 
 /* ---- the whole ----------------------------------------------------------------------------------------- */
 
 #define ROW_STRUCT manifest_sentence
-static const struct json_row sentence[] = {{.key = "rule", .type = ROW_TEXT, STORE_IN(rule)},
-                                           {.key = "text", .type = ROW_TEXT, STORE_IN(text)},
-                                           {.key = "file", .type = ROW_TEXT, STORE_IN(file)},
-                                           {.key = "look", .type = ROW_TEXT, STORE_IN(look)},
-                                           ROWS_END};
+const struct json_row manifest_sentence_rows[] = {
+    {.key = "rule",
+     .type = ROW_TEXT,
+     .write_if_zero = true,
+     IN(rule),
+     .doc = "the name of the finding; docs/reading.md lists them"},
+    {.key = "text", .type = ROW_TEXT, .write_if_zero = true, IN(text), .doc = "the sentence"},
+    {.key = "file", .type = ROW_TEXT, IN(file), .doc = "the file with the figure"},
+    {.key = "look", .type = ROW_TEXT, IN(look), .doc = "the function to look at"},
+    ROWS_END};
+#undef ROW_STRUCT
+
+#define ROW_STRUCT manifest_report
+static const struct json_row report[] = {
+    {.key = "file", .type = ROW_PATH, .write_if_zero = true, IN(file)},
+    {.key = "bytes", .type = ROW_COUNT, .write_if_zero = true, IN(bytes)},
+    {.key = "sha256", .type = ROW_TEXT, .write_if_zero = true, IN(sha256)},
+    ROWS_END};
 #undef ROW_STRUCT
 
 #define ROW_STRUCT manifest_redaction
-static const struct json_row redaction[] = {{.key = "file", .type = ROW_TEXT, STORE_IN(file)},
-                                            {.key = "rule", .type = ROW_TEXT, STORE_IN(rule)},
-                                            {.key = "count", .type = ROW_NUMBER, STORE_IN(count)},
-                                            ROWS_END};
+static const struct json_row redaction[] = {
+    {.key = "file", .type = ROW_TEXT, .write_if_zero = true, IN(file)},
+    {.key = "rule", .type = ROW_TEXT, .write_if_zero = true, IN(rule)},
+    {.key = "count",
+     .type = ROW_NUMBER,
+     .write_if_zero = true,
+     IN(count),
+     .doc = "the number of removed values"},
+    ROWS_END};
 #undef ROW_STRUCT
 
 #define ROW_STRUCT manifest_unsearched
-static const struct json_row unsearched[] = {{.key = "file", .type = ROW_TEXT, STORE_IN(file)},
-                                             {.key = "reason", .type = ROW_TEXT, STORE_IN(reason)},
-                                             ROWS_END};
+static const struct json_row unsearched[] = {
+    {.key = "file", .type = ROW_TEXT, .write_if_zero = true, IN(file)},
+    {.key = "reason", .type = ROW_TEXT, .write_if_zero = true, IN(reason)},
+    ROWS_END};
 #undef ROW_STRUCT
 
-#define ROW_STRUCT manifest_contents
-static const struct json_row tool[] = {
-    {.key = "name", .type = ROW_TEXT}, {.key = "version", .type = ROW_TEXT, STORE_IN(version)}, ROWS_END};
-
-static const struct json_row collector[] = {{.key = "user", .type = ROW_TEXT, STORE_IN(user)},
-                                            {.key = "workstation", .type = ROW_TEXT, STORE_IN(workstation)},
-                                            ROWS_END};
-
+/* bundle/copy.c adds these keys to the JSON of a copy. */
+#define ROW_STRUCT manifest_handoff
 static const struct json_row handoff[] = {
-    {.key = "time", .type = ROW_TEXT, STORE_IN(sent)},
-    {.key = "user", .type = ROW_TEXT, STORE_IN(sender)},
-    {.key = "workstation", .type = ROW_TEXT, STORE_IN(sender_workstation)},
+    {.key = "time", .type = ROW_TEXT, .write_if_zero = true, IN(time)},
+    {.key = "user", .type = ROW_TEXT, IN(user), .doc = "USER on WORKSTATION"},
+    {.key = "workstation", .type = ROW_TEXT, IN(workstation)},
     {.key = "recipients",
      .type = ROW_TEXTS,
-     .inside_size = sizeof(const char *),
-     STORE_IN(recipients),
-     .count = OFFSET_OF(n_recipients)},
+     LIST(recipients),
+     .doc = "the recipients: age1..., TYPE SHA256:..., passphrase"},
     {.key = "redactions",
      .type = ROW_OBJECTS,
      .inside = redaction,
-     ENTRIES_OF(manifest_redaction),
-     STORE_IN(redactions),
-     .count = OFFSET_OF(n_redactions),
-     .presence_flag = OFFSET_OF(has_redactions)},
+     LIST(redactions),
+     IF(has_redactions),
+     .doc = "missing without redaction"},
     {.key = "unsearched",
      .type = ROW_OBJECTS,
      .inside = unsearched,
-     ENTRIES_OF(manifest_unsearched),
-     STORE_IN(unsearched),
-     .count = OFFSET_OF(n_unsearched)},
+     LIST(unsearched),
+     .doc = "files that redaction did not search"},
     ROWS_END};
+#undef ROW_STRUCT
 
-static const struct json_row nothing[] = {ROWS_END};
+#define ROW_STRUCT manifest
+static const struct json_row tool[] = {{.key = "name", .type = ROW_TEXT, .write_if_zero = true, IN(tool)},
+                                       {.key = "version", .type = ROW_TEXT, IN(tool_version)},
+                                       ROWS_END};
+
+static const struct json_row collector[] = {{.key = "user", .type = ROW_TEXT, IN(user)},
+                                            {.key = "workstation", .type = ROW_TEXT, IN(workstation)},
+                                            ROWS_END};
 
 const struct json_row manifest_rows[] = {
-    {.key = "name", .type = ROW_NAME, .needed = true, STORE_IN(name)},
+    {.key = "format", .type = ROW_TEXT, .write_if_zero = true, IN(format)},
+    {.key = "version", .type = ROW_COUNT, .write_if_zero = true, IN(version)},
+    {.key = "name", .type = ROW_NAME, .needed = true, IN(name), .doc = "the name of the top directory"},
     {.key = "tool", .type = ROW_OBJECT, .needed = true, .inside = tool},
-    {.key = "collector", .type = ROW_OBJECT, .needed = true, .inside = collector},
-    {.key = "reason", .type = ROW_TEXT, STORE_IN(reason)},
-    {.key = "started", .type = ROW_TEXT, STORE_IN(started)},
-    {.key = "finished", .type = ROW_TEXT, .skip_check = true, STORE_IN(finished)},
-    {.key = "interrupted", .type = ROW_FLAG, .skip_check = true, STORE_IN(interrupted)},
-    {.key = "complete", .type = ROW_FLAG, .skip_check = true, STORE_IN(complete)},
-    {.key = "asked", .type = ROW_OBJECT, .inside = asked},
+    {.key = "collector",
+     .type = ROW_OBJECT,
+     .needed = true,
+     .inside = collector,
+     .doc = "the user and the workstation"},
+    {.key = "reason", .type = ROW_TEXT, IN(reason), .doc = "the text of --reason"},
+    {.key = "started", .type = ROW_TEXT, IN(started)},
+    {.key = "asked",
+     .type = ROW_OBJECT,
+     .inside = manifest_asked_rows,
+     IN(asked),
+     IF(has_asked),
+     .doc = "the request of the first run, for resume. It never has the route to a host"},
     {.key = "resumed",
      .type = ROW_OBJECTS,
-     .inside = resumption,
-     ENTRIES_OF(manifest_resumption),
-     STORE_IN(resumed),
-     .count = OFFSET_OF(n_resumed)},
-    {.key = "retries", .type = ROW_COUNT},
-    {.key = "deadline_ms", .type = ROW_COUNT},
-    {.key = "deadline_reached", .type = ROW_FLAG},
-    {.key = "budget", .type = ROW_OBJECT, .inside = budget},
-    {.key = "sync", .type = ROW_OBJECT, .inside = sync_rows},
+     .inside = manifest_resumed_rows,
+     LIST(resumed),
+     .doc = "the later runs that fetched missing items, in order"},
+    {.key = "finished",
+     .type = ROW_TEXT,
+     .skip_check = true,
+     IN(finished),
+     .doc = "missing during the capture"},
+    {.key = "interrupted",
+     .type = ROW_FLAG,
+     .write_if_zero = true,
+     .skip_check = true,
+     IN(interrupted),
+     .doc = "by the user or a signal"},
+    {.key = "complete",
+     .type = ROW_FLAG,
+     .write_if_zero = true,
+     .skip_check = true,
+     IN(complete),
+     .doc = "it has every requested item"},
+    {.key = "retries",
+     .type = ROW_COUNT,
+     IN(run.retries),
+     .doc = "the maximum of retries; absent: none. This and the next three are those of the latest run"},
+    {.key = "deadline_ms",
+     .type = ROW_COUNT,
+     IN(run.deadline_ms),
+     .doc = "the deadline of the run; absent: none"},
+    {.key = "deadline_reached",
+     .type = ROW_FLAG,
+     IN(run.deadline_reached),
+     ZERO_IF(run.deadline_ms),
+     .doc = "an item is missing because of the deadline"},
+    {.key = "budget",
+     .type = ROW_OBJECT,
+     .inside = budget,
+     IN(run),
+     .doc = "the budget of each process; absent: none"},
+    {.key = "sync",
+     .type = ROW_OBJECT,
+     .inside = sync_rows,
+     IN(run),
+     ZERO_IF(run.sync_at),
+     .doc = "the common start of timed profiles; absent: without --sync. In a resumed capture, that of the "
+            "latest run with --sync"},
     {.key = "summary",
      .type = ROW_OBJECTS,
      .skip_check = true,
-     .inside = sentence,
-     ENTRIES_OF(manifest_sentence),
-     STORE_IN(summary),
-     .count = OFFSET_OF(n_summary)},
-    {.key = "hosts",
-     .type = ROW_OBJECTS,
-     .needed = true,
-     .inside = host,
-     ENTRIES_OF(manifest_host),
-     STORE_IN(hosts),
-     .count = OFFSET_OF(n_hosts)},
+     .inside = manifest_sentence_rows,
+     LIST(summary),
+     .doc = "findings on the profiles, the most important first"},
+    {.key = "hosts", .type = ROW_OBJECTS, ALWAYS, .inside = manifest_host_rows, LIST(hosts)},
     {.key = "files",
      .type = ROW_OBJECTS,
-     .needed = true,
+     ALWAYS,
      .inside = manifest_item_rows,
-     ENTRIES_OF(manifest_item),
-     STORE_IN(files),
-     .count = OFFSET_OF(n_files)},
+     LIST(files),
+     .doc = "items without a host: local files"},
     {.key = "report",
      .type = ROW_OBJECT,
      .skip_check = true,
-     .inside = nothing,
-     .presence_flag = OFFSET_OF(has_report)},
+     .inside = report,
+     IN(report),
+     ZERO_IF(report.file),
+     .doc = "the page, if there is one"},
     {.key = "handoff",
      .type = ROW_OBJECT,
      .skip_check = true,
      .inside = handoff,
-     .presence_flag = OFFSET_OF(has_handoff)},
-    ROWS_END};
+     IN(handoff),
+     IF(has_handoff),
+     .doc = "in a copy only"},
+    ROWS_END_SOURCE(struct ROW_STRUCT)};
+#undef ROW_STRUCT

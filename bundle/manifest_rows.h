@@ -1,21 +1,22 @@
 /*
- * The tables of the manifest: a row for each key. docs/formats.md has the schema for other programs; a unit
- * test compares it with these rows.
+ * The tables of the manifest: a row for each key checks, reads, copies, prints and documents it.
+ * docs/formats.md has the schema for other programs; a unit test compares it with these rows.
  */
 #ifndef BUNDLE_MANIFEST_ROWS_H
 #define BUNDLE_MANIFEST_ROWS_H
 
-#include "bundle/manifest.h"
 #include "bundle/json_rows.h"
+#include "bundle/manifest.h"
 
-/* struct manifest_item. A row checks, reads, writes and documents a key of each item. */
-extern const struct json_row manifest_item_rows[];
+extern const struct json_row manifest_rows[];          /* struct manifest */
+extern const struct json_row manifest_host_rows[];     /* struct manifest_host */
+extern const struct json_row manifest_service_rows[];  /* struct manifest_service */
+extern const struct json_row manifest_item_rows[];     /* struct manifest_item */
+extern const struct json_row manifest_asked_rows[];    /* struct manifest_asked */
+extern const struct json_row manifest_resumed_rows[];  /* struct manifest_resumption */
+extern const struct json_row manifest_sentence_rows[]; /* struct manifest_sentence */
 
-/* Reads one item, as manifest_read does. Strings belong to the JSON. */
-int manifest_item_read(const json_t *item, struct manifest_item *ret, struct err *err);
-void manifest_item_release(struct manifest_item *i);
-
-/* struct manifest_contents: the whole manifest. The rows only check and read. */
-extern const struct json_row manifest_rows[];
+/* The names of an item's status, by enum manifest_status; the last is NULL. */
+extern const char *const manifest_statuses[];
 
 #endif

@@ -119,12 +119,12 @@ static int put_item(void *ctx, const struct items_file *file, struct err *err)
     return put_dirs_above(p, file->path, err) < 0 ? -1 : put_file(p, file->path, file, err);
 }
 
-static int put_all(struct packer *p, const json_t *root, struct err *err)
+static int put_all(struct packer *p, const struct manifest *m, struct err *err)
 {
     if (put_dir(p, "", err) < 0 || put_file(p, PATH_MANIFEST, NULL, err) < 0 ||
         put_file(p, PATH_README, NULL, err) < 0)
         return -1;
-    return items_each_file(root, put_item, p, err);
+    return manifest_each_file(m, put_item, p, err);
 }
 
 static int write_to_file(void *ctx, const void *p, size_t n, struct err *err)
@@ -132,14 +132,14 @@ static int write_to_file(void *ctx, const void *p, size_t n, struct err *err)
     return fd_write_all(atomic_file_fd(ctx), p, n, err);
 }
 
-static int write_tar(const struct workdir *w, const json_t *root, int cancel_fd, struct atomic_file *new_file,
-                     struct err *err)
+static int write_tar(const struct workdir *w, const struct manifest *m, int cancel_fd,
+                     struct atomic_file *new_file, struct err *err)
 {
     struct packer p = {.w = w, .cancel_fd = cancel_fd, .give_up = CLOCK_NEVER, .dirs = json_object()};
     const struct writer_output to = {workdir_name(w), workdir_bundle(w), write_to_file, new_file};
     int rc = p.dirs ? writer_open(&to, &p.tar, err) : err_nomem(err);
     if (rc == 0)
-        rc = put_all(&p, root, err);
+        rc = put_all(&p, m, err);
     if (rc == 0)
         rc = writer_finish(p.tar, err);
     json_decref(p.dirs);
@@ -167,13 +167,13 @@ static int name_bundle(const struct workdir *w, struct atomic_file *new_file, ch
 
 /* Writes the bundle. On failure, removes the bundle and keeps the work directory, so that only one copy
  * remains. */
-static int write_bundle(const struct workdir *w, const json_t *root, int cancel_fd, char **ret_path,
+static int write_bundle(const struct workdir *w, const struct manifest *m, int cancel_fd, char **ret_path,
                         struct err *err)
 {
     struct atomic_file *new_file = NULL;
     int rc = atomic_file_new_in(workdir_place(w), workdir_bundle(w), &new_file, err);
     if (rc == 0)
-        rc = write_tar(w, root, cancel_fd, new_file, err);
+        rc = write_tar(w, m, cancel_fd, new_file, err);
     if (rc == 0)
         rc = atomic_file_sync(new_file, err);
     if (rc == 0)
@@ -182,11 +182,11 @@ static int write_bundle(const struct workdir *w, const json_t *root, int cancel_
     return rc;
 }
 
-static int save_readme(const struct workdir *w, json_t *root, struct err *err)
+static int save_readme(const struct workdir *w, const struct manifest *m, struct err *err)
 {
     struct buf text = BUF_INIT(MAX_README);
     int rc = -1;
-    if (readme_write(root, &text, err) == 0)
+    if (readme_write(m, &text, err) == 0)
         rc = beneath_write(workdir_files(w), PATH_README, text.data, text.len, err);
     buf_release(&text);
     return rc;
@@ -205,13 +205,8 @@ int manifest_save(const struct manifest *m, const struct workdir *w, struct err 
 int bundle_pack(struct workdir *w, const struct manifest *m, int cancel_fd, char **ret_path, struct err *err)
 {
     char *path = NULL;
-    json_t *root = manifest_json(m);
-    int rc = root ? 0 : err_nomem(err);
-    if (rc == 0 && (save_readme(w, root, err) < 0 || manifest_save(m, w, err) < 0 ||
-                    write_bundle(w, root, cancel_fd, &path, err) < 0))
-        rc = -1;
-    json_decref(root);
-    if (rc < 0)
+    if (save_readme(w, m, err) < 0 || manifest_save(m, w, err) < 0 ||
+        write_bundle(w, m, cancel_fd, &path, err) < 0)
         return err_hint(err, "everything collected is kept in %s", workdir_path(w));
     /* The bundle is safe: ignore a failure to remove the work directory. */
     workdir_remove(w);

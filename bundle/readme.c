@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "bundle/bundle.h"
-#include "bundle/fields.h"
+#include "bundle/json_rows.h"
 #include "bundle/path.h"
 #include "bundle/redact/redact.h"
 #include "base/banned.h"
@@ -51,7 +51,7 @@ static bool has_text(const char *s)
  * back from a disk may not be. */
 static void add_text(struct buf *b, const char *words)
 {
-    char s[FIELDS_MAX_TEXT + 8];
+    char s[JSON_ROWS_TEXT_SIZE];
     text_printable(s, sizeof s, or_empty(words), strlen(or_empty(words)));
     for (size_t i = 0; s[i]; i++) {
         size_t n = plain_mark(s + i);
@@ -83,7 +83,7 @@ static void add_verdicts(struct buf *b, const struct manifest_verdict *verdicts,
 /* Refers to a finding that the page already contains, by its first words. */
 static void add_reference(struct buf *b, const char *words)
 {
-    char first[FIELDS_MAX_TEXT + 8];
+    char first[JSON_ROWS_TEXT_SIZE];
     snprintf(first, sizeof first, "%.*s", (int)text_first_clause(words), words);
     add_text(b, first);
     buf_adds(b, ", as above");
@@ -119,7 +119,7 @@ static void each_of_list(struct visit *v, const struct manifest_item *items, siz
         visit(v, &items[i]);
 }
 
-static void each_item(struct visit *v, const struct manifest_contents *m, visit_fn *visit)
+static void each_item(struct visit *v, const struct manifest *m, visit_fn *visit)
 {
     for (size_t i = 0; i < m->n_hosts; i++)
         for (size_t k = 0; k < m->hosts[i].n_services; k++) {
@@ -135,7 +135,7 @@ static void each_item(struct visit *v, const struct manifest_contents *m, visit_
 /* ---- the parts of the page --------------------------------------------------------------------------- */
 
 /* Adds what the profiles show, as in the manifest, with the file to look at. */
-static void add_summary(struct buf *b, const struct manifest_contents *m)
+static void add_summary(struct buf *b, const struct manifest *m)
 {
     buf_adds(b, m->n_summary > 0 ? "\n## What the profiles show\n\n" : "");
     for (size_t i = 0; i < m->n_summary; i++) {
@@ -147,7 +147,7 @@ static void add_summary(struct buf *b, const struct manifest_contents *m)
 }
 
 /* Lists the users who resumed the run, with the times. */
-static void add_resumed(struct buf *b, const struct manifest_contents *m)
+static void add_resumed(struct buf *b, const struct manifest *m)
 {
     for (size_t i = 0; i < m->n_resumed; i++) {
         buf_adds(b, "- Resumed");
@@ -176,7 +176,7 @@ static bool is_whole_host(const struct manifest_host *host)
 }
 
 /* Lists what is not complete. With many hosts, first adds the number of affected hosts. */
-static void add_not_complete(struct buf *b, const struct manifest_contents *m)
+static void add_not_complete(struct buf *b, const struct manifest *m)
 {
     size_t n = m->n_hosts, whole = 0;
     for (size_t i = 0; i < n; i++)
@@ -187,13 +187,13 @@ static void add_not_complete(struct buf *b, const struct manifest_contents *m)
     buf_adds(b, "see \"What is missing\" below\n");
 }
 
-static void add_head(struct buf *b, const struct manifest_contents *m)
+static void add_head(struct buf *b, const struct manifest *m)
 {
     buf_adds(b, "# ");
     add_text(b, m->name);
     buf_adds(b, "\n\n");
     buf_adds(b, "Performance profiles of running services, collected by profgrab");
-    add_labelled(b, " ", m->version);
+    add_labelled(b, " ", m->tool_version);
     buf_adds(b, ".\n\n**Confidential.** Profiles name functions, files, hosts and builds; goroutine dumps, "
                 "traces and labels may\nshow what the service was working on. Hand them on only to those who "
                 "are to read them.\n\n");
@@ -212,54 +212,54 @@ static void add_head(struct buf *b, const struct manifest_contents *m)
         add_not_complete(b, m);
 }
 
-static void add_recipients(struct buf *b, const struct manifest_contents *m)
+static void add_recipients(struct buf *b, const struct manifest *m)
 {
-    for (size_t i = 0; i < m->n_recipients; i++) {
+    for (size_t i = 0; i < m->handoff.n_recipients; i++) {
         buf_adds(b, i == 0 ? "- Encrypted to " : ", ");
-        add_text(b, m->recipients[i]);
+        add_text(b, m->handoff.recipients[i]);
     }
-    buf_adds(b, m->n_recipients > 0 ? "\n" : "");
+    buf_adds(b, m->handoff.n_recipients > 0 ? "\n" : "");
 }
 
-static void add_unsearched(struct buf *b, const struct manifest_contents *m)
+static void add_unsearched(struct buf *b, const struct manifest *m)
 {
-    for (size_t i = 0; i < m->n_unsearched; i++) {
+    for (size_t i = 0; i < m->handoff.n_unsearched; i++) {
         buf_adds(b, "- Not searched: ");
-        add_text(b, m->unsearched[i].file);
+        add_text(b, m->handoff.unsearched[i].file);
         buf_adds(b, ": ");
-        add_text(b, m->unsearched[i].reason);
+        add_text(b, m->handoff.unsearched[i].reason);
         buf_adds(b, "\n");
     }
 }
 
-static void add_redactions(struct buf *b, const struct manifest_contents *m)
+static void add_redactions(struct buf *b, const struct manifest *m)
 {
-    if (m->n_redactions == 0)
+    if (m->handoff.n_redactions == 0)
         return;
     buf_adds(b, "\n| file | what went | how often |\n|---|---|---:|\n");
-    for (size_t i = 0; i < m->n_redactions; i++) {
+    for (size_t i = 0; i < m->handoff.n_redactions; i++) {
         buf_adds(b, "| ");
-        add_text(b, m->redactions[i].file);
+        add_text(b, m->handoff.redactions[i].file);
         buf_adds(b, " | ");
-        add_text(b, m->redactions[i].rule);
-        buf_addf(b, " | %lld |\n", (long long)m->redactions[i].count);
+        add_text(b, m->handoff.redactions[i].rule);
+        buf_addf(b, " | %lld |\n", (long long)m->handoff.redactions[i].count);
     }
 }
 
 /* For a copy, adds its sender, its recipients, and the changes to collected files. */
-static void add_handoff(struct buf *b, const struct manifest_contents *m)
+static void add_handoff(struct buf *b, const struct manifest *m)
 {
     if (!m->has_handoff)
         return;
     buf_adds(b, "\n## Handed off\n\n");
-    add_labelled(b, "- At ", m->sent);
-    add_labelled(b, ", by ", m->sender);
-    add_labelled(b, has_text(m->sender) ? " on " : ", on ", m->sender_workstation);
+    add_labelled(b, "- At ", m->handoff.time);
+    add_labelled(b, ", by ", m->handoff.user);
+    add_labelled(b, has_text(m->handoff.user) ? " on " : ", on ", m->handoff.workstation);
     buf_adds(b, "\n");
     add_recipients(b, m);
-    if (!m->has_redactions)
+    if (!m->handoff.has_redactions)
         buf_adds(b, "- Every file is as it was collected\n");
-    else if (m->n_redactions == 0)
+    else if (m->handoff.n_redactions == 0)
         buf_adds(b, "- Searched for secrets: none was found\n");
     else
         buf_adds(b, "- What looked like a secret was replaced by [redacted], see below\n");
@@ -386,7 +386,7 @@ static void visit_missing(struct visit *v, const struct manifest_item *item)
         add_missing(v, item, or_empty(item->error));
 }
 
-static void add_all_missing(struct buf *b, const struct manifest_contents *m)
+static void add_all_missing(struct buf *b, const struct manifest *m)
 {
     struct visit v = {.b = b};
     buf_adds(b, "\n## What is missing\n\n");
@@ -443,7 +443,7 @@ static void add_command(struct buf *b, const char *command, const char *name, co
 }
 
 /* Commands for the directory of the bundle's file. A copy's file name differs after its download. */
-static void add_commands(struct buf *b, const struct manifest_contents *m)
+static void add_commands(struct buf *b, const struct manifest *m)
 {
     struct examples e = {.v.b = b};
     each_item(&e.v, m, visit_example);
@@ -452,7 +452,7 @@ static void add_commands(struct buf *b, const struct manifest_contents *m)
     char file[300];
     snprintf(file, sizeof file, copy || top != name ? "BUNDLE" : "%s.tar.gz", name);
     buf_adds(b, "\n## Reading on\n\n");
-    if (m->has_report)
+    if (m->report.file)
         buf_adds(b, "All of it, drawn: open `" PATH_REPORT "` in a browser. It loads nothing.\n\n");
     if (copy || top != name)
         buf_adds(b,
@@ -474,7 +474,7 @@ static void add_commands(struct buf *b, const struct manifest_contents *m)
     buf_adds(b, "\nEverything else is text. `" PATH_MANIFEST "` says how each file was made.\n");
 }
 
-static void write_page(const struct manifest_contents *m, struct buf *ret)
+static void write_page(const struct manifest *m, struct buf *ret)
 {
     add_head(ret, m);
     add_summary(ret, m);
@@ -492,22 +492,18 @@ static void write_page(const struct manifest_contents *m, struct buf *ret)
     add_commands(ret, m);
 }
 
-int readme_write(json_t *root, struct buf *ret, struct err *err)
+int readme_write(const struct manifest *m, struct buf *ret, struct err *err)
 {
-    struct manifest_contents *m = NULL;
-    if (manifest_read_json(root, &m, err) < 0)
-        return -1;
     write_page(m, ret);
-    manifest_contents_free(m);
     return buf_check(ret, PATH_README, err);
 }
 
 int bundle_readme(const char *manifest, struct buf *ret, struct err *err)
 {
-    json_t *root = NULL;
-    if (bundle_manifest_parse(manifest, strlen(manifest), &root, err) < 0)
+    struct manifest *m = NULL;
+    if (manifest_read(manifest, strlen(manifest), &m, err) < 0)
         return -1;
-    int rc = readme_write(root, ret, err);
-    json_decref(root);
+    int rc = readme_write(m, ret, err);
+    manifest_free(m);
     return rc;
 }

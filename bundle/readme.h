@@ -2,12 +2,10 @@
 #ifndef BUNDLE_README_H
 #define BUNDLE_README_H
 
-#include <jansson.h>
+#include "bundle/manifest.h"
 
-#include "base/base.h"
-
-/* Adds the text for the manifest `root` to an initialised buffer. Escapes untrusted text for Markdown and
- * never begins a line with it. */
-int readme_write(json_t *root, struct buf *ret, struct err *err);
+/* Adds the text for a manifest to an initialised buffer. Escapes untrusted text for Markdown and never begins
+ * a line with it. */
+int readme_write(const struct manifest *m, struct buf *ret, struct err *err);
 
 #endif

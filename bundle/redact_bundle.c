@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bundle/fields.h"
 #include "bundle/items.h"
 #include "bundle/manifest_rows.h"
 #include "bundle/path.h"
@@ -227,16 +226,21 @@ static int redact_file(struct redacting *s, json_t *item, const char *path, enum
 static int redact_stored_member(struct redacting *s, const struct reader_member *m, struct err *err)
 {
     json_t *item = json_object_get(s->out.items, m->path);
-    struct manifest_item facts;
+    struct arena arena = {0};
+    struct json_rows_lists lists = {.arena = &arena, .left = ITEMS_MAX_LISTS};
+    struct manifest_item facts = {0};
     struct items_file file;
     const char *why = NULL;
     /* The report is drawn again. */
     if (!item || strcmp(m->path, PATH_REPORT) == 0)
         return 0;
-    if (items_file(item, &file, err) < 0 || manifest_item_read(item, &facts, err) < 0)
+    if (items_file(item, &file, err) < 0)
+        return -1;
+    int rc = json_rows_read(item, manifest_item_rows, &facts, &lists, err);
+    arena_release(&arena);
+    if (rc < 0)
         return -1;
     enum redact_form form = choose_form(&facts, &why);
-    manifest_item_release(&facts);
     if (form == REDACT_NOTHING)
         return list_unsearched(s, file.path, why, err);
     if (file.bytes != m->size)

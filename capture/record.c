@@ -10,12 +10,6 @@
 
 #define HOPS_MAX 9
 
-/* NULL for an empty string: the manifest then leaves the key out. */
-static const char *known(const char *s)
-{
-    return s && *s ? s : NULL;
-}
-
 void record_collector(struct record_collector *ret)
 {
     char text[4096];
@@ -33,9 +27,9 @@ int record_new(const char *name, const char *reason, int64_t started, struct man
     record_collector(&who);
     struct manifest_info info = {.name = name,
                                  .version = PROFGRAB_VERSION,
-                                 .user = known(who.user),
-                                 .workstation = known(who.workstation),
-                                 .reason = known(reason),
+                                 .user = who.user,
+                                 .workstation = who.workstation,
+                                 .reason = reason,
                                  .started = started};
     return manifest_new(&info, ret, err);
 }
@@ -46,8 +40,8 @@ int record_resumed(struct manifest *m, const char *name, struct err *err)
     record_collector(&who);
     struct manifest_info info = {.name = name,
                                  .version = PROFGRAB_VERSION,
-                                 .user = known(who.user),
-                                 .workstation = known(who.workstation),
+                                 .user = who.user,
+                                 .workstation = who.workstation,
                                  .started = clock_utc()};
     return manifest_resume(m, &info, err);
 }
@@ -74,19 +68,21 @@ int record_asked(struct manifest *m, const struct capture_request *request, stru
                                    .pair_ms = request->options.pair_ms,
                                    .sample_of = targets->sampled_of,
                                    .sample_taken = targets->sampled_of ? targets_hosts(targets) : 0};
-    asked.targets = calloc(targets->n + 1, sizeof *asked.targets);
+    struct manifest_target *list = calloc(targets->n + 1, sizeof *list);
     int rc = -1;
-    for (size_t i = 0; asked.targets && i < targets->n; i++) {
+    for (size_t i = 0; list && i < targets->n; i++) {
         const struct host *host = targets->items[i].host;
-        asked.targets[i] = (struct manifest_target){host->name, targets->items[i].service->name,
-                                                    host->adhoc ? host->address : NULL};
+        list[i] = (struct manifest_target){.host = host->name,
+                                           .service = targets->items[i].service->name,
+                                           .address = host->adhoc ? host->address : NULL};
     }
-    if (!asked.targets)
+    asked.targets = list;
+    if (!list)
         err_nomem(err);
     else if (name_against(request->against, &asked.against, err) == 0)
         rc = manifest_set_asked(m, &asked, err);
     strlist_release(&asked.against);
-    free(asked.targets);
+    free(list);
     return rc;
 }
 
@@ -95,7 +91,7 @@ static struct manifest_verdict *verdicts_of(const struct findings *l)
 {
     struct manifest_verdict *verdicts = calloc(l->n + 1, sizeof *verdicts);
     for (size_t i = 0; verdicts && i < l->n; i++)
-        verdicts[i] = (struct manifest_verdict){l->items[i].rule->id, l->items[i].text};
+        verdicts[i] = (struct manifest_verdict){.rule = l->items[i].rule->id, .text = l->items[i].text};
     return verdicts;
 }
 
@@ -132,7 +128,8 @@ static struct manifest_planned *planned_of(const struct fetch_service *s, struct
     struct manifest_planned *planned = calloc(s->n_items + 1, sizeof *planned);
     for (size_t i = 0; planned && i < s->n_items; i++) {
         const struct fetch_planned *item = &s->planned[i];
-        planned[i] = (struct manifest_planned){item->kind, known(item->argument), item->pair};
+        planned[i] =
+            (struct manifest_planned){.kind = item->kind, .argument = item->argument, .pair = item->pair};
         if (item->left_out || item->already_collected)
             continue;
         record->estimate_bytes += item->bytes;
@@ -164,7 +161,8 @@ int record_service(struct manifest *m, const struct target *target, const struct
                                       .n_verdicts = s->findings->n};
     struct manifest_planned *planned = planned_of(s, &record);
     for (size_t i = 0; offers && i < s->n_offers; i++)
-        offers[i] = (struct manifest_offer){.name = s->offers[i].name, .count = s->offers[i].count};
+        offers[i] = (struct manifest_offer){
+            .name = s->offers[i].name, .has_count = s->offers[i].count >= 0, .count = s->offers[i].count};
     if (offers && verdicts && planned)
         rc = manifest_add_service(m, &record, err);
     else
@@ -175,25 +173,7 @@ int record_service(struct manifest *m, const struct target *target, const struct
     return rc;
 }
 
-static enum manifest_status status_of(enum fetch_status status)
-{
-    switch (status) {
-    case FETCH_OK:
-        return MANIFEST_OK;
-    case FETCH_DAMAGED:
-        return MANIFEST_DAMAGED;
-    case FETCH_INTERRUPTED:
-        return MANIFEST_INTERRUPTED;
-    case FETCH_LEFT_OUT:
-        return MANIFEST_LEFT_OUT;
-    case FETCH_FAILED:
-        break;
-    }
-    return MANIFEST_FAILED;
-}
-
-int record_run(struct manifest *m, const struct fetch_options *options, const struct fetch_outcome *o,
-               struct err *err)
+void record_run(struct manifest *m, const struct fetch_options *options, const struct fetch_outcome *o)
 {
     struct manifest_run run = {.deadline_ms = options->deadline_ms,
                                .deadline_reached = o->out_of_time,
@@ -207,8 +187,14 @@ int record_run(struct manifest *m, const struct fetch_options *options, const st
                                .sync_p50_ms = o->sync_p50_ms,
                                .sync_p95_ms = o->sync_p95_ms,
                                .sync_max_ms = o->sync_max_ms};
-    return manifest_set_run(m, &run, err);
+    manifest_set_run(m, &run);
 }
+
+static const enum manifest_status statuses[] = {[FETCH_OK] = MANIFEST_OK,
+                                                [FETCH_DAMAGED] = MANIFEST_DAMAGED,
+                                                [FETCH_FAILED] = MANIFEST_FAILED,
+                                                [FETCH_INTERRUPTED] = MANIFEST_INTERRUPTED,
+                                                [FETCH_LEFT_OUT] = MANIFEST_LEFT_OUT};
 
 int record_item(struct manifest *m, const struct target *target, const struct fetch_item *item,
                 struct err *err)
@@ -219,32 +205,33 @@ int record_item(struct manifest *m, const struct target *target, const struct fe
     if (!verdicts)
         return err_nomem(err);
     for (size_t i = 0; i < p->n_types; i++)
-        types[i] = (struct manifest_sample_type){p->types[i].type, p->types[i].unit, p->types[i].total};
+        types[i] = (struct manifest_sample_type){
+            .type = p->types[i].type, .unit = p->types[i].unit, .total = p->types[i].total};
     struct manifest_item record = {.host = target ? target->host->name : NULL,
                                    .service = target ? target->service->name : NULL,
                                    .kind = item->kind,
-                                   .argument = known(item->argument),
+                                   .argument = item->argument,
                                    .pair = item->pair,
                                    .late = item->late,
                                    .has_sync_skew = item->has_sync_skew,
                                    .sync_skew_ms = item->sync_skew_ms,
-                                   .request = known(item->request),
-                                   .status = status_of(item->status),
+                                   .request = item->request,
+                                   .status = statuses[item->status],
                                    .error = item->status == FETCH_OK ? NULL : item->err.msg,
-                                   .server_words = known(item->server_words),
-                                   .file = known(item->file),
+                                   .server_words = item->server_words,
+                                   .file = item->file,
                                    .http_status = item->http_status,
-                                   .content_type = known(item->content_type),
+                                   .content_type = item->content_type,
                                    .started = item->started,
                                    .duration_ms = item->duration_ms,
                                    .bytes = item->bytes,
-                                   .sha256 = known(item->sha256),
+                                   .sha256 = item->sha256,
                                    .has_profile = item->has_profile,
                                    .samples = p->samples,
                                    .sample_types = types,
                                    .n_sample_types = p->n_types,
                                    .profile_duration_ns = p->duration_ns,
-                                   .go_version = known(item->go_version),
+                                   .go_version = item->go_version,
                                    .verdicts = verdicts,
                                    .n_verdicts = item->findings.n};
     int rc = manifest_add_item(m, &record, err);

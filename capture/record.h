@@ -30,8 +30,7 @@ int record_host(struct manifest *m, const struct record_host *record, struct err
 int record_service(struct manifest *m, const struct target *target, const struct fetch_service *s,
                    struct err *err);
 /* The settings and the outcome of the run as a whole. */
-int record_run(struct manifest *m, const struct fetch_options *options, const struct fetch_outcome *o,
-               struct err *err);
+void record_run(struct manifest *m, const struct fetch_options *options, const struct fetch_outcome *o);
 /* `target` is NULL for a local file. */
 int record_item(struct manifest *m, const struct target *target, const struct fetch_item *item,
                 struct err *err);

@@ -19,7 +19,7 @@ static void send_event(const struct capture_observer *observer, const struct cap
 
 static int load_manifest(struct capture_earlier *e, const char *text, size_t n, struct err *err)
 {
-    if (manifest_load(text, n, &e->manifest, err) < 0 || manifest_get_asked(e->manifest, &e->asked, err) < 0)
+    if (manifest_load(text, n, &e->manifest, err) < 0 || manifest_check_asked(e->manifest, err) < 0)
         return err_wrap(err, "%s", e->path);
     return 0;
 }
@@ -47,8 +47,7 @@ static int read_manifest(struct capture_earlier *e, struct err *err)
 /* Its files go into a new work directory: the bundle stays unchanged. */
 static int open_bundle(struct capture_earlier *e, struct err *err)
 {
-    if (read_manifest(e, err) < 0 ||
-        workdir_beside(e->path, manifest_name(e->manifest), e->output, &e->work, err) < 0)
+    if (read_manifest(e, err) < 0 || workdir_beside(e->path, e->manifest->name, e->output, &e->work, err) < 0)
         return -1;
     const struct bundle_restore how = {
         .path = e->path, .manifest = e->manifest, .work = e->work, .cancel_fd = e->cancel_fd};
@@ -90,7 +89,6 @@ void capture_earlier_release(struct capture_earlier *e)
 {
     if (e->is_bundle && e->work && !e->begun)
         workdir_remove(e->work);
-    manifest_asked_release(&e->asked);
     manifest_free(e->manifest);
     workdir_free(e->work);
     targets_release(&e->targets);
@@ -108,15 +106,15 @@ static bool is_missing(const struct capture_earlier *e, const struct manifest_ta
 size_t capture_earlier_count_missing(const struct capture_earlier *e)
 {
     size_t n = 0;
-    for (size_t i = 0; i < e->asked.n_targets; i++)
-        n += is_missing(e, &e->asked.targets[i]);
+    for (size_t i = 0; i < e->manifest->asked.n_targets; i++)
+        n += is_missing(e, &e->manifest->asked.targets[i]);
     return n;
 }
 
 int capture_earlier_name_hosts(const struct capture_earlier *e, struct strlist *hosts, struct err *err)
 {
-    for (size_t i = 0; i < e->asked.n_targets; i++) {
-        const struct manifest_target *t = &e->asked.targets[i];
+    for (size_t i = 0; i < e->manifest->asked.n_targets; i++) {
+        const struct manifest_target *t = &e->manifest->asked.targets[i];
         const char *name = t->address ? t->address : t->host;
         if (!strlist_has(hosts, name) && strlist_add(hosts, name, err) < 0)
             return -1;
@@ -137,7 +135,7 @@ static bool has_service(const struct inventory *inv, const char *name)
 static int select_service(const struct capture_earlier *e, const struct inventory *inventory,
                           const char *service, struct selection *sel, struct err *err)
 {
-    const struct manifest_asked *a = &e->asked;
+    const struct manifest_asked *a = &e->manifest->asked;
     if (has_service(inventory, service) || (!a->port && !a->unix_path))
         return strlist_add(&sel->services, service, err);
     sel->port = a->port;
@@ -195,8 +193,8 @@ int capture_earlier_choose_targets(struct capture_earlier *e, const struct inven
                                    struct err *err)
 {
     struct err first = ERR_INIT;
-    for (size_t i = 0; i < e->asked.n_targets; i++) {
-        const struct manifest_target *t = &e->asked.targets[i];
+    for (size_t i = 0; i < e->manifest->asked.n_targets; i++) {
+        const struct manifest_target *t = &e->manifest->asked.targets[i];
         struct err why = ERR_INIT;
         if (!is_missing(e, t) || add_target(e, inventory, t, &why) == 0)
             continue;
@@ -220,7 +218,7 @@ static int note_against(struct capture_earlier *e, struct err *err)
 {
     struct targets *against = &e->against;
     for (size_t i = 0; i < e->targets.n; i++) {
-        if (!strlist_has(&e->asked.against, e->targets.items[i].host->name))
+        if (!strlist_has(&e->manifest->asked.against, e->targets.items[i].host->name))
             continue;
         if (array_reserve((void **)&against->items, &against->cap, against->n + 1, sizeof *against->items,
                           err) < 0)
@@ -297,8 +295,8 @@ enum capture_end capture_resume(struct capture_earlier *e, const struct capture_
     *ret = (struct capture_outcome){.end = CAPTURE_NOT_STARTED};
     request.targets = &e->targets;
     request.against = &e->against;
-    request.kinds = &e->asked.kinds;
-    request.options.pair_ms = e->asked.pair_ms;
+    request.kinds = &e->manifest->asked.kinds;
+    request.options.pair_ms = e->manifest->asked.pair_ms;
     request.access.cancel_fd = e->cancel_fd;
     /* The report of the earlier run must not be in the new bundle. */
     if (beneath_remove(workdir_files(e->work), BUNDLE_REPORT, err) < 0 ||

@@ -21,7 +21,6 @@ struct capture_earlier {
     bool is_bundle;                          /* else a work directory */
     struct workdir *work;
     struct manifest *manifest;
-    struct manifest_asked asked;
     struct err damage;      /* of the bundle's archive; ERR_NONE: it is intact */
     struct targets targets; /* those that are not complete; owns the discovered services */
     struct targets against; /* those of them on healthy hosts */

@@ -216,8 +216,7 @@ static int pack(struct run *r, char **ret_path, struct err *err)
     if (manifest_finish(manifest, clock_utc(), r->outcome->cancelled, complete, err) < 0)
         return -1;
     r->fetched.out_of_time = r->fetched.out_of_time && !complete;
-    if (record_run(manifest, &r->request->options, &r->fetched, err) < 0)
-        return -1;
+    record_run(manifest, &r->request->options, &r->fetched);
     draw_page(r);
     /* A cancellation that has ended the fetching must not end the packing too. */
     int cancel_fd = r->outcome->cancelled ? -1 : r->request->access.cancel_fd;

@@ -37,7 +37,7 @@ static void add_line(struct unfinished_summary *s, struct buf *line)
 }
 
 /* Adds the sentences on the profiles, in the order of the manifest. */
-static void add_sentences(struct unfinished_summary *s, const struct manifest_contents *m)
+static void add_sentences(struct unfinished_summary *s, const struct manifest *m)
 {
     for (size_t i = 0; i < m->n_summary; i++) {
         const char *file = text_or_empty(m->summary[i].file);
@@ -48,7 +48,7 @@ static void add_sentences(struct unfinished_summary *s, const struct manifest_co
     }
 }
 
-static void add_head(struct unfinished_summary *s, const struct manifest_contents *m)
+static void add_head(struct unfinished_summary *s, const struct manifest *m)
 {
     struct buf line = BUF_INIT(MAX_TEXT);
     buf_addf(&line, "Collected by %s on %s, %s to %s UTC.\n", text_or_empty(m->user),
@@ -130,7 +130,7 @@ static void add_host(struct unfinished_summary *s, const struct manifest_host *h
         add_service(s, text_or_empty(host->name), &host->services[i]);
 }
 
-static int summarize_contents(const struct manifest_contents *m, char **ret, struct err *err)
+static int summarize_contents(const struct manifest *m, char **ret, struct err *err)
 {
     struct unfinished_summary s = {.text = BUF_INIT(MAX_TEXT + sizeof CUT)};
     struct buf line = BUF_INIT(100);
@@ -167,11 +167,11 @@ static const char *choose_commands(bool encrypted)
 
 static int summarize_text(const char *manifest, char **ret, struct err *err)
 {
-    struct manifest_contents *m = NULL;
+    struct manifest *m = NULL;
     if (manifest_read(manifest, strlen(manifest), &m, err) < 0)
         return -1;
     int rc = summarize_contents(m, ret, err);
-    manifest_contents_free(m);
+    manifest_free(m);
     return rc;
 }
 

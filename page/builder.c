@@ -33,7 +33,7 @@ void page_builder_release(struct page_builder *d)
     free(d->files);
     page_builder_compare_release(d);
     json_decref(d->by_path);
-    manifest_contents_free(d->manifest);
+    manifest_free(d->manifest);
     json_decref(d->root);
     findings_release(&d->findings);
     page_writer_free(d->page);

@@ -41,7 +41,7 @@ struct page_builder {
     const struct page_limits *limits;
     struct page_writer *page;
     json_t *root;                       /* the manifest as JSON; NULL: none */
-    struct manifest_contents *manifest; /* the same, typed */
+    struct manifest *manifest; /* the same, typed */
     struct page_file *files;
     size_t n, cap;
     json_t *by_path; /* the index in `files`, by the file's path */

@@ -97,7 +97,7 @@ static int add_files(struct page_builder *d, const struct item_list *l, struct e
 
 int page_builder_list(struct page_builder *d, struct err *err)
 {
-    const struct manifest_contents *m = d->manifest;
+    const struct manifest *m = d->manifest;
     if (!m)
         return 0;
     for (size_t i = 0; i < m->n_hosts; i++)

@@ -71,13 +71,13 @@ static int check_bundle(const char *path, struct err *err)
         return refuse_encrypted(path, err);
     if (bundle_manifest(path, NULL, &text, err) < 0)
         return -1;
-    struct manifest_contents *manifest = NULL;
+    struct manifest *manifest = NULL;
     int rc = manifest_read(text, strlen(text), &manifest, err);
     if (rc < 0)
         err_wrap(err, "%s", path);
     else if (manifest->has_handoff)
         rc = refuse_copy(path, err);
-    manifest_contents_free(manifest);
+    manifest_free(manifest);
     free(text);
     return rc;
 }

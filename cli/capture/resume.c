@@ -158,7 +158,7 @@ static void print_targets(const struct resume *r)
 {
     enum { SHOWN = 12, LONGEST = 400 };
     const struct targets *t = &r->earlier.targets;
-    const struct manifest_asked *asked = &r->earlier.asked;
+    const struct manifest_asked *asked = &r->earlier.manifest->asked;
     struct buf names = BUF_INIT((t->n + SHOWN + asked->kinds.n) * LONGEST), place = BUF_INIT(names.max);
     size_t shown = 0, hosts = 0;
     bool outside = false;
@@ -197,7 +197,7 @@ static int prepare_resume(struct resume *r, struct err *err)
     if (find && resolve_sources(&o->target, r->inventory, &e->targets, err) < 0)
         return -1;
     if (capture_earlier_choose_targets(e, r->inventory, err) < 0 || recover_files(r, err) < 0 ||
-        (e->targets.n > 0 && capture_check_kinds(&e->asked.kinds, &e->targets, o->yes, err) < 0))
+        (e->targets.n > 0 && capture_check_kinds(&e->manifest->asked.kinds, &e->targets, o->yes, err) < 0))
         return -1;
     /* Start profiles that will be compared at the same time. */
     o->fetch.options.sync |= e->against.n > 0;
@@ -220,7 +220,7 @@ static int run_targets(struct resume *r, struct err *err)
         return exit_status_of(err);
     const struct capture_command command = {
         .request = {.targets = targets,
-                    .kinds = &r->earlier.asked.kinds,
+                    .kinds = &r->earlier.manifest->asked.kinds,
                     .access = target_access(&o->target, &ssh, prompt),
                     .options = fetch_options_of(&o->fetch, o->target.parallel)},
         .earlier = &r->earlier,
@@ -231,7 +231,7 @@ static int run_targets(struct resume *r, struct err *err)
         .quiet = o->quiet,
         .verbose = o->verbose};
     const struct confirm sure = {.targets = targets,
-                                 .kinds = &r->earlier.asked.kinds,
+                                 .kinds = &r->earlier.manifest->asked.kinds,
                                  .yes = o->yes,
                                  .wait_ms = o->target.ask_timeout_ms};
     print_targets(r);

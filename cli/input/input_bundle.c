@@ -221,7 +221,7 @@ static int add_entry(struct input_entries *all, const struct manifest_item *item
     return ok ? 0 : err_nomem(err);
 }
 
-static int add_all(struct input_entries *all, const struct manifest_contents *m, struct err *err)
+static int add_all(struct input_entries *all, const struct manifest *m, struct err *err)
 {
     for (size_t i = 0; i < m->n_hosts; i++)
         for (size_t k = 0; k < m->hosts[i].n_services; k++) {
@@ -274,7 +274,7 @@ int input_bundle_entries(const char *bundle, struct input_keys *keys, struct inp
 {
     struct age_identities *by;
     char *manifest = NULL;
-    struct manifest_contents *contents = NULL;
+    struct manifest *contents = NULL;
     if (identities_for(bundle, keys, &by, err) < 0)
         return -1;
     if (bundle_manifest(bundle, by, &manifest, err) < 0)
@@ -284,7 +284,7 @@ int input_bundle_entries(const char *bundle, struct input_keys *keys, struct inp
         rc = add_all(ret, contents, err);
     if (rc == 0)
         rc = mark_texts(ret, err);
-    manifest_contents_free(contents);
+    manifest_free(contents);
     free(manifest);
     return rc;
 }

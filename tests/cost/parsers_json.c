@@ -89,13 +89,11 @@ static const struct cost_grammar manifests[] = {
 static void load_manifest(const char *p, size_t n)
 {
     struct manifest *m = NULL;
-    struct manifest_asked asked = {0};
     struct buf text = BUF_INIT((size_t)256 << 20);
     if (manifest_load(p, n, &m, NULL) < 0)
         return;
-    (void)manifest_get_asked(m, &asked, NULL);
+    (void)manifest_check_asked(m, NULL);
     (void)manifest_print(m, &text, NULL);
-    manifest_asked_release(&asked);
     buf_release(&text);
     manifest_free(m);
 }
@@ -114,7 +112,10 @@ static void write_readme(const char *p, size_t n)
     size_t total = 0;
     if (items_parse(p, n, &root, NULL) < 0)
         return;
-    (void)readme_write(root, &text, NULL);
+    struct manifest *m = NULL;
+    if (manifest_read_json(root, &m, NULL) == 0)
+        (void)readme_write(m, &text, NULL);
+    manifest_free(m);
     (void)items_each_file(root, count_file, &total, NULL);
     buf_release(&text);
     json_decref(root);

@@ -20,7 +20,10 @@ static int check_file(void *ctx, const struct items_file *file, struct err *err)
 static void check_readme(json_t *root)
 {
     struct buf text = BUF_INIT(64 << 20);
-    (void)readme_write(root, &text, NULL);
+    struct manifest *m = NULL;
+    if (manifest_read_json(root, &m, NULL) == 0)
+        (void)readme_write(m, &text, NULL);
+    manifest_free(m);
     assert(!text.failed && strlen(buf_str(&text)) == text.len);
     assert(fuzz_is_quiet(buf_str(&text), true));
     json_t *judged = json_stringn(buf_str(&text), text.len);
@@ -29,24 +32,38 @@ static void check_readme(json_t *root)
     buf_release(&text);
 }
 
+/* The text is as jansson prints it. */
+static void check_print(const struct buf *text)
+{
+    json_t *root = NULL;
+    struct buf again = BUF_INIT(64 << 20);
+    assert(items_parse(buf_str(text), text->len, &root, NULL) == 0);
+    assert(items_print(root, &again, NULL) == 0);
+    assert(strcmp(buf_str(&again), buf_str(text)) == 0);
+    buf_release(&again);
+    json_decref(root);
+}
+
 /* One that is gone on with: what it asks for are names, and it can be written again. */
 static void check_load(const uint8_t *p, size_t n)
 {
     struct manifest *m = NULL, *again = NULL;
-    struct manifest_asked asked = {0};
-    struct buf text = BUF_INIT(64 << 20);
+    struct buf text = BUF_INIT(64 << 20), once_more = BUF_INIT(64 << 20);
     struct err err = ERR_INIT;
     if (manifest_load((const char *)p, n, &m, &err) < 0) {
         fuzz_expect_err(&err);
         return;
     }
-    if (manifest_get_asked(m, &asked, &err) == 0)
-        for (size_t i = 0; i < asked.n_targets; i++)
-            assert(!strchr(asked.targets[i].host, '/') && !strchr(asked.targets[i].service, '/'));
+    if (manifest_check_asked(m, &err) == 0)
+        for (size_t i = 0; i < m->asked.n_targets; i++)
+            assert(!strchr(m->asked.targets[i].host, '/') && !strchr(m->asked.targets[i].service, '/'));
     assert(manifest_print(m, &text, NULL) == 0);
+    check_print(&text);
     assert(manifest_load(buf_str(&text), text.len, &again, NULL) == 0);
     assert(manifest_n_files(m) == manifest_n_files(again));
-    manifest_asked_release(&asked);
+    assert(manifest_print(again, &once_more, NULL) == 0);
+    assert(strcmp(buf_str(&once_more), buf_str(&text)) == 0);
+    buf_release(&once_more);
     manifest_free(m);
     manifest_free(again);
     buf_release(&text);

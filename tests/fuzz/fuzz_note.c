@@ -96,7 +96,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     if (items_parse(text, strlen(text), &root, &err) < 0) {
         fuzz_expect_err(&err);
     } else {
-        (void)readme_write(root, &readme, NULL);
+        struct manifest *m = NULL;
+        if (manifest_read_json(root, &m, NULL) == 0)
+            (void)readme_write(m, &readme, NULL);
+        manifest_free(m);
         assert(!readme.failed && readme.len <= FACTOR * n + LEAST && fuzz_is_quiet(buf_str(&readme), true));
         expect_inactive(buf_str(&readme));
         assert(summary_read(text, n % 2, &d, &err) == 0);

@@ -772,12 +772,19 @@ static void plans(void **state)
 
 static int fill_manifest(struct manifest *m, struct err *err)
 {
-    static const struct manifest_hop hop = {"a", 22, true, "u", "libssh2", "ssh-ed25519", "SHA256:x", "key"};
+    static const struct manifest_hop hop = {.address = "a",
+                                            .port = 22,
+                                            .host_key_new = true,
+                                            .user = "u",
+                                            .via = "libssh2",
+                                            .host_key_type = "ssh-ed25519",
+                                            .host_key = "SHA256:x",
+                                            .authentication = "key"};
     static const struct manifest_host host = {
         .name = "h", .address = "a", .route = "ssh", .hops = &hop, .n_hops = 1, .error = "e"};
-    static const struct manifest_offer offer = {"heap", 3};
-    static const struct manifest_verdict verdict = {"rule", "text"};
-    static const struct manifest_planned planned = {"heap", "gc", 1};
+    static const struct manifest_offer offer = {.name = "heap", .has_count = true, .count = 3};
+    static const struct manifest_verdict verdict = {.rule = "rule", .text = "text"};
+    static const struct manifest_planned planned = {.kind = "heap", .argument = "gc", .pair = 1};
     static const struct manifest_service service = {.host = "h",
                                                     .name = "s",
                                                     .url = "http://x",
@@ -790,7 +797,7 @@ static int fill_manifest(struct manifest *m, struct err *err)
                                                     .error = "e",
                                                     .verdicts = &verdict,
                                                     .n_verdicts = 1};
-    static const struct manifest_sample_type type = {"cpu", "nanoseconds", 1};
+    static const struct manifest_sample_type type = {.type = "cpu", .unit = "nanoseconds", .total = 1};
     static const char sha256[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
     static const struct manifest_item items[] = {{.host = "h",
                                                   .service = "s",
@@ -824,8 +831,7 @@ static int fill_manifest(struct manifest *m, struct err *err)
                                                 .sync_at = WHEN,
                                                 .has_sync_skew = true}};
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++)
-        if (manifest_set_run(m, &runs[i], err) < 0)
-            return -1;
+        manifest_set_run(m, &runs[i]);
     return manifest_finish(m, WHEN, false, true, err);
 }
 
@@ -838,10 +844,10 @@ static int build_manifest(void *ctx, struct err *err)
     if (manifest_new(&info, &m, err) < 0)
         return -1;
     int rc = fill_manifest(m, err);
-    json_t *root = rc == 0 ? manifest_json(m) : NULL;
-    if (rc == 0 && !root)
-        rc = err_nomem(err);
-    json_decref(root);
+    struct buf text = BUF_INIT(1 << 20);
+    if (rc == 0)
+        rc = manifest_print(m, &text, err);
+    buf_release(&text);
     manifest_free(m);
     return rc;
 }
@@ -849,7 +855,7 @@ static int build_manifest(void *ctx, struct err *err)
 static void manifests(void **state)
 {
     (void)state;
-    assert_true(alloc_walk(build_manifest, NULL, 0) > 150);
+    assert_true(alloc_walk(build_manifest, NULL, 0) > 60);
 }
 
 /* Reads it with its request, and merges another run. */
@@ -858,21 +864,19 @@ static int load_manifest(void *ctx, struct err *err)
     static const struct manifest_info now = {.name = "b-2", .version = "1", .user = "u", .started = WHEN};
     const struct input *in = ctx;
     struct manifest *m = NULL;
-    struct manifest_asked asked = {0};
     /* Its parser has another message for a lack of memory. */
     alloc.json_works = true;
     int rc = manifest_load(in->p, in->n, &m, err);
     alloc.json_works = false;
     if (rc < 0)
         return -1;
-    rc = manifest_get_asked(m, &asked, err);
+    rc = manifest_check_asked(m, err);
     if (rc == 0)
-        rc = manifest_set_asked(m, &asked, err);
+        rc = manifest_set_asked(m, &m->asked, err);
     if (rc == 0)
         rc = manifest_resume(m, &now, err);
     if (rc == 0)
         rc = fill_manifest(m, err);
-    manifest_asked_release(&asked);
     manifest_free(m);
     return rc;
 }
@@ -880,7 +884,7 @@ static int load_manifest(void *ctx, struct err *err)
 static void loaded_manifests(void **state)
 {
     (void)state;
-    assert_true(walk_seed(load_manifest, CORPUS "manifest/asked", 0, 0) > 150);
+    assert_true(walk_seed(load_manifest, CORPUS "manifest/asked", 0, 0) > 80);
 }
 
 /* Packs a capture, which stays if that fails. */

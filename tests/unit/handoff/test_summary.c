@@ -41,7 +41,7 @@ static char *a_bundle(const char *dir, const struct told *t)
     ok(manifest_new(&info, &c.m, &err), &err);
     ok(manifest_add_host(c.m, &host, &err), &err);
     for (size_t i = 0; i < t->verdicts; i++)
-        verdicts[i] = (struct manifest_verdict){"rule", text_of("verdict %zu.", i)};
+        verdicts[i] = (struct manifest_verdict){.rule = "rule", .text = text_of("verdict %zu.", i)};
     for (size_t i = 0; i < t->services; i++) {
         struct manifest_service s = {.host = "file-03", .name = name, .verdicts = verdicts};
         s.n_verdicts = i == 0 ? t->verdicts : 0;

@@ -1,0 +1,17 @@
+/* Memory that is freed all at once. All 0 is an empty arena. */
+#ifndef BUNDLE_ARENA_H
+#define BUNDLE_ARENA_H
+
+#include <stddef.h>
+
+struct arena_block;
+struct arena {
+    struct arena_block *last;
+};
+
+/* n bytes, zeroed; NULL without memory. */
+void *arena_alloc(struct arena *a, size_t n);
+
+void arena_release(struct arena *a);
+
+#endif

@@ -1,0 +1,111 @@
+/* Finds the hosts, services, items and files of a manifest. */
+#include "bundle/manifest_inside.h"
+
+#include <string.h>
+
+#include "bundle/json_rows.h"
+#include "base/banned.h"
+
+struct manifest_host *manifest_find_host(const struct manifest *m, const char *name)
+{
+    char shown[JSON_ROWS_TEXT_SIZE];
+    const size_t *at = names_get(&m->index->hosts, json_rows_show(shown, name));
+    return at ? &m->hosts[*at] : NULL;
+}
+
+struct manifest_service *manifest_find_service(const struct manifest_host *host, const char *name)
+{
+    char shown[JSON_ROWS_TEXT_SIZE];
+    json_rows_show(shown, name);
+    for (size_t i = 0; host && i < host->n_services; i++)
+        if (strcmp(host->services[i].name, shown) == 0)
+            return &host->services[i];
+    return NULL;
+}
+
+/* Whether a stored text is that of `wanted`, perhaps after making it printable. */
+static bool is_same_text(const char *stored, const char *wanted)
+{
+    char shown[JSON_ROWS_TEXT_SIZE];
+    if (!stored || !wanted)
+        return str_equal(str_of(stored), str_of(wanted));
+    return strcmp(stored, wanted) == 0 || strcmp(stored, json_rows_show(shown, wanted)) == 0;
+}
+
+bool manifest_is_same_item(const struct manifest_item *item, const struct manifest_planned *like)
+{
+    return item->pair == like->pair && is_same_text(item->kind, like->kind) &&
+           is_same_text(item->argument, like->argument);
+}
+
+struct manifest_item *manifest_find_item(struct manifest_item *items, size_t n,
+                                         const struct manifest_planned *like, manifest_fits_fn *fits)
+{
+    for (size_t i = 0; i < n; i++)
+        if ((!fits || fits(&items[i])) && manifest_is_same_item(&items[i], like))
+            return &items[i];
+    return NULL;
+}
+
+int manifest_index_hosts(struct manifest *m, size_t *indices, struct err *err)
+{
+    for (size_t i = 0; i < m->n_hosts; i++) {
+        indices[i] = i;
+        if (names_set(&m->index->hosts, m->hosts[i].name, &indices[i], err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- files --------------------------------------------------------------------------------------------- */
+
+/* The values of index.paths. */
+static const char is_path = 1, no_path = 0;
+
+bool manifest_has_path(const struct manifest *m, const char *path)
+{
+    return names_get(&m->index->paths, path) == &is_path;
+}
+
+int manifest_add_path(struct manifest *m, const char *path, struct err *err)
+{
+    bool is_new = !manifest_has_path(m, path);
+    if (names_set(&m->index->paths, path, &is_path, err) < 0)
+        return -1;
+    m->index->n_paths += is_new;
+    return 0;
+}
+
+int manifest_remove_path(struct manifest *m, const char *path, struct err *err)
+{
+    bool is_known = manifest_has_path(m, path);
+    if (is_known && names_set(&m->index->paths, path, &no_path, err) < 0)
+        return -1;
+    m->index->n_paths -= is_known;
+    return 0;
+}
+
+static int each_of_list(const struct manifest_item *items, size_t n, items_file_fn *each, void *ctx,
+                        struct err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct items_file file = {items[i].file, items[i].bytes, items[i].sha256};
+        if (file.path && each(ctx, &file, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int manifest_each_file(const struct manifest *m, items_file_fn *each, void *ctx, struct err *err)
+{
+    const struct items_file report = {m->report.file, m->report.bytes, m->report.sha256};
+    if (report.path && each(ctx, &report, err) != 0)
+        return -1;
+    for (size_t i = 0; i < m->n_hosts; i++)
+        for (size_t k = 0; k < m->hosts[i].n_services; k++) {
+            const struct manifest_service *s = &m->hosts[i].services[k];
+            if (each_of_list(s->items, s->n_items, each, ctx, err) < 0)
+                return -1;
+        }
+    return each_of_list(m->files, m->n_files, each, ctx, err);
+}
