@@ -16,6 +16,7 @@
 #include "page/data.h"
 #include "findings/fleet.h"
 #include "pprof/pprof.h"
+#include "pprof/symbolize/symbolize.h"
 #include "findings/findings.h"
 #include "findings/comparison.h"
 #include "tests/unit/profile_make.h"
@@ -554,6 +555,76 @@ static void group(const char *p, size_t n)
         goroutines_free(g);
 }
 
+/* Locations of one mapping, without names. */
+static void make_unnamed(struct buf *to, size_t n)
+{
+    begin(to);
+    SPELL(to, MAPPING, 1, 1, 2, 1, 3, (uint64_t)1 << 40);
+    for (uint64_t id = 1; to->len < n; id++)
+        SPELL(to, LOCATION, 1, id, 2, 1, 3, id * 16);
+}
+
+/* Functions with mangled names. */
+static void make_mangled(struct buf *to, size_t n)
+{
+    begin(to);
+    for (unsigned i = 0; to->len < n; i++) {
+        add_string(to, "_ZN1a1bIiE1cEv", i);
+        SPELL(to, FUNCTION, 1, i + 1, 2, N_STRINGS + i, 3, N_STRINGS + i, 4, FILE_NAME);
+        add_location(to, i + 1, i + 1, 1);
+    }
+}
+
+static const struct cost_grammar nameless[] = {
+    {"locations without names", NULL, NULL, NULL, make_unnamed, 0},
+    {"mangled names", NULL, NULL, NULL, make_mangled, 0},
+    {0},
+};
+
+static void forget_line(void *ctx, const char *line)
+{
+    (void)ctx, (void)line;
+}
+
+/* Answers with a mangled name for each address. */
+static int name_addresses(void *ctx, const char *source, struct str addresses, struct buf *ret,
+                          struct err *err)
+{
+    struct str rest = addresses;
+    (void)ctx, (void)source;
+    while (rest.n > 0) {
+        const char *plus = memchr(rest.p, '+', rest.n);
+        size_t one = plus ? (size_t)(plus - rest.p) : rest.n;
+        buf_add(ret, rest.p, one);
+        buf_adds(ret, " _ZN1a1bIiE1cEv\n");
+        rest.p += one + (plus != NULL);
+        rest.n -= one + (plus != NULL);
+    }
+    return buf_check(ret, "names", err);
+}
+
+/* Answers each line with a name that has template arguments. */
+static int name_lines(void *ctx, enum symbolize_program program, const char *file, struct str input,
+                      struct buf *ret, struct err *err)
+{
+    (void)ctx, (void)program, (void)file;
+    for (size_t i = 0; i < input.n; i++)
+        if (input.p[i] == '\n')
+            buf_adds(ret, "a::b<c<int>, d<int> >::e<int>(f<int>)\n");
+    return buf_check(ret, "names", err);
+}
+
+static void name_places(const char *p, size_t n)
+{
+    struct symbolize_sources sources = {0};
+    const struct symbolize_tools tools = {.run = name_lines, .post = name_addresses, .say = forget_line};
+    struct profile *profile = parsed(p, n);
+    if (profile && symbolize_collect(profile, "http://h/debug/pprof/heap", &sources, NULL) == 0)
+        (void)symbolize(profile, "remote:demangle=full:force", &sources, &tools, NULL);
+    symbolize_sources_release(&sources);
+    profile_free(profile);
+}
+
 static void compare_sides(const char *p, size_t n)
 {
     const struct finding_subject subject = {
@@ -635,6 +706,7 @@ const struct cost_parser cost_profile_parsers[] = {
     {"page_data_profile", draw, profiles, 18, 4u << 20},
     {"findings_add_profile", find, profiles, 7, 4u << 20},
     {"goroutines_read of a profile", group, profiles, 46, 4u << 20},
+    {"symbolize", name_places, nameless, 20, 4u << 20},
     {"sides", compare_sides, profiles, 23, 4u << 20},
     {"growth", compare_growth, profiles, 24, 4u << 20},
     {"peers", compare_peers, profiles, 9, 4u << 20},

@@ -987,6 +987,37 @@ static int extract(void *ctx, struct err *err)
     return rc;
 }
 
+/* Reads each member in the archive's order, and one again, so that bytes also wait in memory. */
+static int read_members(void *ctx, struct err *err)
+{
+    const struct bundle_wanted *wanted = ctx;
+    struct bundle_members *m;
+    alloc_mark(&m, sizeof m);
+    if (bundle_members_new(wanted, &m, err) < 0) {
+        alloc_untouched(&m, sizeof m);
+        return -1;
+    }
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < wanted->members.n; i++) {
+        struct buf bytes = BUF_INIT(1 << 20);
+        rc = bundle_members_read(m, wanted->members.items[i], &bytes, err);
+        assert_true(rc < 0 || bytes.len > 0);
+        buf_release(&bytes);
+    }
+    bundle_members_free(m);
+    return rc;
+}
+
+static void members(void **state)
+{
+    char *path = packed(*state);
+    struct bundle_wanted wanted = {.path = path, .most = 1 << 20};
+    assert_int_equal(strlist_split(&wanted.members, "README.md,manifest.json,README.md", NULL), 0);
+    assert_true(alloc_walk(read_members, &wanted, 0) > 10);
+    strlist_release(&wanted.members);
+    free(path);
+}
+
 static void reading(void **state)
 {
     const char *dir = *state;
@@ -1132,10 +1163,45 @@ static int relabel_seed(void *ctx, struct err *err)
     return rc;
 }
 
+/* Takes a letter out of each string. */
+static bool rewrite_string(void *ctx, const char *text, size_t n, struct buf *ret)
+{
+    (void)ctx;
+    if (n == 0)
+        return false;
+    if (ret)
+        buf_add(ret, text, n - 1);
+    return true;
+}
+
+static int rewrite_seed(void *ctx, struct err *err)
+{
+    const struct input *in = ctx;
+    struct bytes bytes = {in->p, in->n, 0};
+    struct buf out = BUF_INIT(1 << 20);
+    struct profile_relabelled went;
+    const struct profile_relabel how = {.wanted = wants_label,
+                                        .rewrite = rewrite_string,
+                                        .text = REDACTED,
+                                        .source = give_bytes,
+                                        .source_ctx = &bytes,
+                                        .sink = keep_bytes,
+                                        .sink_ctx = &out};
+    alloc_mark(&went, sizeof went);
+    int rc = profile_relabel(&how, &went, err);
+    if (rc < 0)
+        alloc_untouched(&went, sizeof went);
+    else
+        assert_true(went.strings > 0);
+    buf_release(&out);
+    return rc;
+}
+
 static void relabelling(void **state)
 {
     (void)state;
     assert_true(walk_seed(relabel_seed, CORPUS "sign/profile", 1, 0) > 5);
+    assert_true(walk_seed(rewrite_seed, CORPUS "sign/profile", 1, 0) > 5);
 }
 
 /* No file of a failed copy is left. */
@@ -1513,6 +1579,7 @@ int main(void)
         cmocka_unit_test(loaded_manifests),
         SCRATCH(packing),
         SCRATCH(reading),
+        SCRATCH(members),
         SCRATCH(workdirs),
         SCRATCH(handoffs),
     };
