@@ -604,12 +604,11 @@ static int name_addresses(void *ctx, const char *source, struct str addresses, s
 }
 
 /* Answers each line with a name that has template arguments. */
-static int name_lines(void *ctx, enum symbolize_program program, const char *file, struct str input,
-                      struct buf *ret, struct err *err)
+static int name_lines(void *ctx, const struct symbolize_call *call, struct buf *ret, struct err *err)
 {
-    (void)ctx, (void)program, (void)file;
-    for (size_t i = 0; i < input.n; i++)
-        if (input.p[i] == '\n')
+    (void)ctx;
+    for (size_t i = 0; i < call->input.n; i++)
+        if (call->input.p[i] == '\n')
             buf_adds(ret, "a::b<c<int>, d<int> >::e<int>(f<int>)\n");
     return buf_check(ret, "names", err);
 }
