@@ -1,11 +1,10 @@
-#include "http/http.h"
+#include "http/client.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "http/client.h"
 #include "http/url_origin.h"
 #include "base/banned.h"
 
