@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "bundle/bundle.h"
 #include "page/page.h"
@@ -91,11 +92,35 @@ struct copying {
     struct beneath directory;
 };
 
+/* A file with several names may be from elsewhere if others could put a name of it into its directory. The
+ * owner of a directory may link files of their own. */
+static int refuse_foreign_link(const struct copying *x, const char *below, const struct stat *st,
+                               struct err *err)
+{
+    struct stat parent;
+    char *dir = file_dir(below);
+    int rc = dir ? beneath_stat(&x->directory, file_base(below) == below ? "" : dir, &parent, err)
+                 : err_nomem(err);
+    free(dir);
+    if (rc < 0)
+        return -1;
+    bool owned = parent.st_uid == geteuid() || parent.st_uid == st->st_uid;
+    if (owned && !(parent.st_mode & (S_IWGRP | S_IWOTH)))
+        return 0;
+    err_set(err, ERR_FAILED,
+            "%s/%s has several names (hard links) in a directory that others can write: it may be "
+            "a file from elsewhere",
+            x->directory.name, below);
+    return err_hint(err, "copy the directory, or name the file itself");
+}
+
 static int add_entry(void *ctx, const char *below, const struct stat *st, struct err *err)
 {
     struct copying *x = ctx;
     if (S_ISDIR(st->st_mode))
         return 0;
+    if (S_ISREG(st->st_mode) && st->st_nlink > 1 && refuse_foreign_link(x, below, st, err) < 0)
+        return -1;
     char *path = file_join(x->directory.name, below);
     struct fetch_local_file from = {.fd = -1, .copy_fd = -1, .cancel_fd = signals_cancel_fd(), .path = path};
     int rc = -1;

@@ -484,3 +484,25 @@ EOF
     grep -q ssh- elsewhere/known
     [[ -L $known ]]
 }
+
+@test "bundle create copies hard links of the user's own directory, and refuses those that others may have made" {
+    mkdir -p mine/sub shared/sub own/open
+    echo private >private
+    chmod 755 mine mine/sub shared/sub own
+    chmod 777 shared own/open
+    for link in mine/a mine/sub/b shared/a own/open/b; do ln private "$link"; done
+    echo x >shared/sub/single
+    run_profgrab bundle create -o mine.tar.gz mine
+    assert_status 0
+    assert_equal "$(tar xzOf mine.tar.gz mine/files/a mine/files/sub/b)" $'private\nprivate'
+    for dir in shared own; do
+        run_profgrab bundle create -o refused.tar.gz "$dir"
+        assert_status 1
+        assert_stderr_has 'has several names (hard links) in a directory that others can write'
+        assert_equal "$(ls -d refused*)" ''
+    done
+    # One name alone is no link, and a file that the user names is meant.
+    rm shared/a
+    run_profgrab bundle create -o single.tar.gz shared own/open/b
+    assert_status 0
+}
