@@ -110,21 +110,22 @@ static void add_configuration(struct buf *b, const char *file, struct err *failu
 
 /*
  * ssh passes only -F to the ssh of a jump host. So our own file has the settings before the user's
- * configuration: ssh uses the first value. The file that the user named is copied, because ssh checks the
- * mode of included files. *ret is the file's name; the caller frees it.
+ * configuration: ssh uses the first value. The host's own policy for host keys is in the arguments, which its
+ * jump hosts do not see: only --accept-new applies to them. The file that the user named is copied, because
+ * ssh checks the mode of included files. *ret is the file's name; the caller frees it.
  */
-static int write_configuration(const struct openssh *o, const char *file, const struct strlist *settings,
-                               char **ret, struct err *err)
+static int write_configuration(const struct openssh *o, const struct ssh_settings *asked,
+                               const struct strlist *settings, char **ret, struct err *err)
 {
     struct buf b = BUF_INIT(1 << 20), user = BUF_INIT(1 << 20);
     struct err failure = ERR_INIT;
     int fd = -1, rc = -1;
     char *path = file_join(o->directory, "config");
-    buf_adds(&b, "Host *\n");
+    buf_addf(&b, "Host *\n    StrictHostKeyChecking %s\n", asked->accept_new ? "accept-new" : "yes");
     for (size_t i = 0; i < settings->n; i++)
         buf_addf(&b, "    %s\n", settings->items[i]);
     buf_adds(&b, "Host *\n");
-    add_configuration(&user, file, &failure);
+    add_configuration(&user, asked->config, &failure);
     buf_add(&b, buf_str(&user), user.len);
     if (failure.kind != ERR_NONE)
         *err = failure;
@@ -150,7 +151,7 @@ static void add_file(const struct openssh *o, const struct ssh_config *config, c
     const char *file = config->asked.config;
     char *ours = NULL;
     if ((config->asked.jump || config->connect.jump) && failure->kind == ERR_NONE &&
-        write_configuration(o, file, settings, &ours, failure) == 0)
+        write_configuration(o, &config->asked, settings, &ours, failure) == 0)
         file = ours;
     if (file) {
         add_argument(ret, failure, "-F");

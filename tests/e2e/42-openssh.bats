@@ -230,6 +230,51 @@ END
     assert_stderr_has "[127.0.0.1]:$RIG_PORT_jump: HOST KEY HAS CHANGED"
 }
 
+@test "no forwarding and no command of the configuration is used, neither for the host nor for its jump host" {
+    local evil=("PermitLocalCommand yes" "LocalCommand touch $PWD/local-command" 'RemoteCommand echo remote-command' 'ForwardAgent yes'
+        'ForwardX11 yes' 'ForwardX11Trusted yes' 'Tunnel yes' "LocalForward 127.0.0.1:$(rig_free_port) 127.0.0.1:1"
+        "RemoteForward $(rig_free_port) 127.0.0.1:1" "DynamicForward 127.0.0.1:$(rig_free_port)" 'StrictHostKeyChecking ask' 'ControlPersist yes' 'UpdateHostKeys yes') host setting
+    behind_bastion "${evil[@]}"
+    # The host itself has the same lines.
+    printf '%s\n' 'Host *' "${evil[@]}" >>"$SSH_CONFIG"
+    # Writes down what ssh makes of the arguments and the file of each connection.
+    mkdir bin
+    cat >bin/ssh <<END
+#!/bin/bash
+if [[ " \$* " != *' -G '* && " \$* " == *' -F '* ]]; then
+    for ((i = 1; i < \$#; i++)); do [[ \${!i} != -F ]] || { next=\$((i + 1)) file=\${!next}; }; done
+    $(command -v ssh) -G "\$@" >>$PWD/effective-mine
+    $(command -v ssh) -F "\$file" -G bastion >>$PWD/effective-bastion
+fi
+exec $(command -v ssh) "\$@"
+END
+    chmod +x bin/ssh
+    PATH=$PWD/bin:$PATH run_via mine
+    assert_status 0
+    for host in mine bastion; do
+        for setting in 'clearallforwardings yes' 'permitlocalcommand no' 'forwardagent no' 'forwardx11 no' 'tunnel false' \
+            'stricthostkeychecking true' 'controlpersist no' 'updatehostkeys false'; do
+            grep -qx "$setting" "effective-$host" || fail "$host: no $setting: $(grep "^${setting% *}" "effective-$host")"
+            ! grep "^${setting% *} " "effective-$host" | grep -vqx "$setting" || fail "$host: not only $setting"
+        done
+        ! grep -E '^(local|remote|dynamic)forward |^remotecommand ' "effective-$host" | grep -v '^remotecommand none$' || fail "$host forwards"
+    done
+    [[ ! -e local-command ]] || fail 'the local command ran'
+}
+
+@test "the host's own policy for host keys does not apply to its jump host" {
+    local policy
+    for policy in no accept-new; do
+        : >known
+        behind_bastion "UserKnownHostsFile $PWD/known"
+        sed -i "1a StrictHostKeyChecking $policy" "$SSH_CONFIG"
+        run_via mine
+        assert_status 1
+        assert_stderr_has 'host key is not known'
+        assert_equal "$(wc -c <known)" 0
+    done
+}
+
 @test "directories for sockets may have long or unusual paths" {
     local deep
     # The path has room for a socket's name, but not for the longer one that ssh binds first.
