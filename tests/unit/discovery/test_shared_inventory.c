@@ -163,7 +163,8 @@ static bool discover(const struct inventory *inv, struct targets *t)
         struct discovered_counts counts = {0};
         struct source_use *use = NULL;
         ok = targets_use_source(t, sources[i], &use, NULL) == 0 &&
-             discovered_parse_groups("sd.yml", groups, sizeof groups - 1, &f, NULL) == 0 &&
+             discovered_parse(&(struct discovered_file){"sd.yml", NULL, SOURCE_FILE_SD, STR(groups)}, &f,
+                              NULL) == 0 &&
              discovery_add(&d, use, &f, &counts, NULL) == 0 && counts.n == 6 && counts.placed == 4 + i;
         discovered_release(&f);
     }
