@@ -18,8 +18,9 @@ struct question {
     const char *prompt; /* printable, one or more lines */
     const char *key;    /* the private key, or the file, that the passphrase opens; else NULL */
     bool again;         /* the previous answer was wrong */
-    bool fresh;         /* the person chooses a new passphrase: do not use a cached answer */
-    int64_t deadline;   /* clock_now() at which waiting for the answer ends */
+    bool fresh; /* do not use or keep an answer of the keyring: the person chooses a new passphrase, or the
+                   caller uses the keyring itself */
+    int64_t deadline; /* clock_now() at which waiting for the answer ends */
 };
 
 /* Asks the person. Several threads may call it at the same time. Returns -1 with ERR_NOT_FOUND if it cannot

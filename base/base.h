@@ -23,6 +23,7 @@
 #include "base/confined.h"
 #include "base/fd.h"
 #include "base/file.h"
+#include "base/keyring.h"
 #include "base/proc.h"
 #include "base/secret.h"
 #include "base/sha256.h"

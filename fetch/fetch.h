@@ -75,10 +75,11 @@ struct fetch_access {
     int64_t connect_timeout_ms;     /* for each step of opening a host: ssh's configuration, a connection, the
                                        handshake, authentication; 0: FETCH_CONNECT_TIMEOUT_MS or timeout_ms, the
                                        lesser */
-    int64_t ask_ms;                 /* as in gateway_options; so are the next four */
+    int64_t ask_ms;                 /* as in gateway_options; so are the next five */
     const char *askpass;
     ask_fn *ask; /* called without the observer's lock */
     void *ask_ctx;
+    struct keyring *keyring;
     bool ask_keys_only;
     int cancel_fd; /* readable: stop fetching; -1 for none */
 };

@@ -111,6 +111,7 @@ static struct gateway_options gateway_options_of(const struct fetch_grab *grab)
                           : clock_least(grab->access.timeout_ms, FETCH_CONNECT_TIMEOUT_MS);
     return (struct gateway_options){.ask = grab->access.ask,
                                     .ask_ctx = grab->access.ask_ctx,
+                                    .keyring = grab->access.keyring,
                                     .ask_keys_only = grab->access.ask_keys_only,
                                     .askpass = grab->access.askpass,
                                     .ask_ms = grab->access.ask_ms,

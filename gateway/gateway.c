@@ -117,7 +117,7 @@ static struct login_options fill_options(const struct gateway_options *o)
                    .step_timeout_ms = o->step_timeout_ms,
                    .keepalive_ms = o->keepalive_ms,
                    .silence_ms = o->silence_ms ? o->silence_ms : 3 * o->keepalive_ms},
-        .keyring = o->pool ? o->pool->keyring : NULL,
+        .keyring = o->keyring,
         .step = o->step,
         .step_ctx = o->step_ctx,
         .host = o->host,

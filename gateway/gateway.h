@@ -40,8 +40,8 @@
 
 struct gateway;
 
-/* State that the gateways of one run share: sessions to jump hosts, passphrases that the user typed, and a
- * limit of concurrent logins at one address. Thread-safe. Must outlive its gateways. */
+/* State that the gateways of one run share: sessions to jump hosts, and a limit of concurrent logins at one
+ * address. Thread-safe. Must outlive its gateways. */
 struct gateway_pool;
 int gateway_pool_new(struct gateway_pool **ret, struct err *err);
 void gateway_pool_free(struct gateway_pool *pool);
@@ -60,8 +60,9 @@ struct gateway_options {
                          questions have only the address */
     ask_fn *ask;      /* NULL: nobody can answer */
     void *ask_ctx;
-    bool ask_keys_only; /* ask only for the passphrases of private keys */
-    int64_t ask_ms;     /* the limit for one answer or one touch of a key; 0: GATEWAY_ASK_MS */
+    struct keyring *keyring; /* the answers; must outlive the gateway. NULL: they are not remembered */
+    bool ask_keys_only;      /* ask only for the passphrases of private keys */
+    int64_t ask_ms;          /* the limit for one answer or one touch of a key; 0: GATEWAY_ASK_MS */
     /*
      * The program that asks for our own ssh and ends it after us (askpass.h, reaper.h): profgrab itself, if
      * its main handles those names. NULL: ssh's questions get no answer, and our ssh survives if we are

@@ -9,8 +9,7 @@ int gateway_pool_new(struct gateway_pool **ret, struct err *err)
     struct gateway_pool *pool = calloc(1, sizeof *pool);
     if (!pool)
         return err_nomem(err);
-    if (keyring_new(&pool->keyring, err) < 0 || login_queues_new(&pool->queues, err) < 0 ||
-        session_pools_new(&pool->sessions, err) < 0) {
+    if (login_queues_new(&pool->queues, err) < 0 || session_pools_new(&pool->sessions, err) < 0) {
         gateway_pool_free(pool);
         return -1;
     }
@@ -24,6 +23,5 @@ void gateway_pool_free(struct gateway_pool *pool)
         return;
     session_pools_free(pool->sessions);
     login_queues_free(pool->queues);
-    keyring_free(pool->keyring);
     free(pool);
 }

@@ -5,10 +5,8 @@
 #include "gateway/gateway.h"
 #include "gateway/login_queue.h"
 #include "gateway/session_pool.h"
-#include "gateway/ssh/keyring.h"
 
 struct gateway_pool {
-    struct keyring *keyring;
     struct login_queues *queues;
     struct session_pools *sessions; /* to jump hosts */
 };

@@ -69,6 +69,7 @@ struct grab {
     int argc; /* words of the command line, including options */
     struct strlist words, kinds;
     struct inventory *inventory;
+    struct prompt prompt;
     struct targets targets; /* including those on healthy hosts */
     struct targets against; /* only those on healthy hosts */
     char subject[300];      /* names the bundle */
@@ -235,7 +236,7 @@ static void add_wrong_word(const struct grab *g, struct err *err)
 static int find_targets(struct grab *g, struct err *err)
 {
     struct err why = ERR_INIT;
-    if (resolve_targets(&g->options.target, &g->inventory, &g->targets, &why) == 0)
+    if (resolve_targets(&g->options.target, &g->prompt, &g->inventory, &g->targets, &why) == 0)
         return 0;
     bool judged = why.kind == ERR_USAGE && g->inventory && !inventory_path(g->inventory);
     if (judged && check_words(g, err) < 0)
@@ -358,9 +359,9 @@ static int confirm_and_capture(struct grab *g, const struct capture_request *req
 static int run_targets(struct grab *g, struct err *err)
 {
     struct grab_options *o = &g->options;
-    struct prompt *prompt = NULL;
+    struct prompt *prompt = &g->prompt;
     struct ssh_settings ssh;
-    if (signals_install(err) < 0 || target_prompt(&o->target, &prompt, err) < 0)
+    if (signals_install(err) < 0 || target_prompt(&o->target, prompt, err) < 0)
         return exit_status_of(err);
     const struct capture_request request = {.targets = &g->targets,
                                             .against = &g->against,
@@ -389,6 +390,7 @@ static void release_grab(struct grab *g)
     strlist_release(&g->options.against);
     fetch_options_release(&g->options.fetch);
     target_options_release(&g->options.target);
+    prompt_release(&g->prompt);
     delivery_options_release(&g->options.handover);
 }
 
@@ -396,6 +398,7 @@ static int run_grab(int argc, char **argv, struct err *err)
 {
     struct grab g = {.options = {.target = TARGET_OPTIONS_INIT}, .argc = argc};
     int code = EXIT_USAGE;
+    prompt_init(&g.prompt);
     if (options_parse(options, &(struct arguments){argc, argv}, &g.options, &g.words, err) == 0 &&
         check_options(&g, err) == 0)
         code = prepare_grab(&g, err) < 0 ? exit_status_of(err) : run_targets(&g, err);

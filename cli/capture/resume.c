@@ -60,6 +60,7 @@ struct resume {
     struct capture_earlier earlier;
     struct confined_budget checking; /* of the files that an earlier run left */
     struct inventory *inventory;
+    struct prompt prompt;
     bool handed;
     struct delivery handover;
     struct result result;
@@ -194,7 +195,7 @@ static int prepare_resume(struct resume *r, struct err *err)
         return -1;
     if ((find || r->handed) && target_load(&o->target, &r->inventory, err) < 0)
         return -1;
-    if (find && resolve_sources(&o->target, r->inventory, &e->targets, err) < 0)
+    if (find && resolve_sources(&o->target, &r->prompt, r->inventory, &e->targets, err) < 0)
         return -1;
     if (capture_earlier_choose_targets(e, r->inventory, err) < 0 || recover_files(r, err) < 0 ||
         (e->targets.n > 0 && capture_check_kinds(&e->manifest->asked.kinds, &e->targets, o->yes, err) < 0))
@@ -214,9 +215,9 @@ static int run_targets(struct resume *r, struct err *err)
 {
     struct resume_options *o = &r->options;
     const struct targets *targets = &r->earlier.targets;
-    struct prompt *prompt = NULL;
+    struct prompt *prompt = &r->prompt;
     struct ssh_settings ssh;
-    if (target_prompt(&o->target, &prompt, err) < 0)
+    if (target_prompt(&o->target, prompt, err) < 0)
         return exit_status_of(err);
     const struct capture_command command = {
         .request = {.targets = targets,
@@ -242,14 +243,15 @@ static int run_targets(struct resume *r, struct err *err)
 static int hand_over_unchanged(struct resume *r, int code, struct err *err)
 {
     struct resume_options *o = &r->options;
-    struct capture_command command = {.result = &r->result,
+    struct capture_command command = {.prompt = &r->prompt,
+                                      .result = &r->result,
                                       .handover = &r->handover,
                                       .target = &o->target,
                                       .quiet = o->quiet,
                                       .verbose = o->verbose};
     if (target_load(&o->target, &r->inventory, err) < 0 ||
         delivery_prepare(&o->handover, r->inventory, signals_cancel_fd(), &r->handover, err) < 0 ||
-        target_prompt(&o->target, &command.prompt, err) < 0)
+        target_prompt(&o->target, &r->prompt, err) < 0)
         return exit_status_of(err);
     return capture_command_hand_over(&command, code);
 }
@@ -294,6 +296,7 @@ static void release_resume(struct resume *r)
     inventory_free(r->inventory);
     strlist_release(&r->words);
     target_options_release(&r->options.target);
+    prompt_release(&r->prompt);
     delivery_options_release(&r->options.handover);
     fetch_options_release(&r->options.fetch);
 }
@@ -302,6 +305,7 @@ static int run_resume(int argc, char **argv, struct err *err)
 {
     struct resume r = {.options = {.target = TARGET_OPTIONS_INIT}};
     int code = EXIT_USAGE;
+    prompt_init(&r.prompt);
     if (options_parse(options, &(struct arguments){argc, argv}, &r.options, &r.words, err) == 0 &&
         check_options(&r, err) == 0)
         code = resume_run(&r, err);

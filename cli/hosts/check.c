@@ -343,15 +343,15 @@ static bool mark_bad_services(struct doctor *d)
     return bad;
 }
 
-static int probe_targets(struct check_options *o, const struct targets *targets, struct err *err)
+static int probe_targets(struct check_options *o, struct prompt *prompt, const struct targets *targets,
+                         struct err *err)
 {
     struct doctor d = {.options = o};
     struct ssh_settings ssh;
     struct fetch_observer observer = {
         .ctx = &d, .opening = on_opening, .host = on_host, .service = on_service, .step = on_step};
-    struct prompt *prompt = NULL;
     int code = EXIT_NOTHING;
-    if (signals_install(err) < 0 || target_prompt(&o->target, &prompt, err) < 0)
+    if (signals_install(err) < 0 || target_prompt(&o->target, prompt, err) < 0)
         return exit_status_of(err);
     target_say(targets);
     if (make_reports(&d, targets, err) < 0)
@@ -383,19 +383,22 @@ static int run_check(int argc, char **argv, struct err *err)
     struct strlist rest = {0};
     struct targets targets = {0};
     struct inventory *inventory = NULL;
+    struct prompt prompt;
     int code = EXIT_USAGE;
+    prompt_init(&prompt);
     if (options_parse(options, &(struct arguments){argc, argv}, &o, &rest, err) < 0 ||
         target_alone(&o.target, &rest, "check", err) < 0)
         goto out;
-    if (resolve_targets(&o.target, &inventory, &targets, err) < 0)
+    if (resolve_targets(&o.target, &prompt, &inventory, &targets, err) < 0)
         code = exit_status_of(err);
     else
-        code = probe_targets(&o, &targets, err);
+        code = probe_targets(&o, &prompt, &targets, err);
 out:
     targets_release(&targets);
     inventory_free(inventory);
     strlist_release(&rest);
     target_options_release(&o.target);
+    prompt_release(&prompt);
     return code;
 }
 

@@ -78,9 +78,9 @@ static int query_source(void *ctx, const struct source *s, struct discovered *re
 {
     struct source_run *r = ctx;
     struct ssh_settings ssh;
-    struct prompt *prompt = NULL;
+    struct prompt *prompt = r->command->prompt;
     struct fetch_observer observer = {.opening = on_opening, .host = on_host, .step = on_step};
-    if (set_up(r, err) < 0 || target_prompt(r->command->options, &prompt, err) < 0)
+    if (set_up(r, err) < 0 || target_prompt(r->command->options, prompt, err) < 0)
         return -1;
     struct fetch_grab grab = target_grab(r->command->options, NULL, &ssh, prompt);
     grab.observer = &observer;

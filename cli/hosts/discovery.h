@@ -8,8 +8,9 @@
 /* The input of discovery for a command. */
 struct discovery_command {
     const struct inventory *inventory;
-    struct targets *targets;        /* receives the services */
-    struct target_options *options; /* opens hosts by them */
+    struct targets *targets;              /* receives the services */
+    const struct target_options *options; /* opens hosts by them */
+    struct prompt *prompt;                /* the command's */
     enum discovery_when when;
     bool verbose; /* print also which targets are left out, and which content is not supported */
 };

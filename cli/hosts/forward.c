@@ -185,7 +185,7 @@ static int open_and_forward(struct run *r, const struct targets *targets, struct
 {
     struct gateway_pool *pool = NULL;
     struct gateway *gw = NULL;
-    if (target_prompt(&r->command->target, &r->prompt, err) < 0)
+    if (target_prompt(&r->command->target, r->prompt, err) < 0)
         return -1;
     int rc = gateway_global_init(err);
     if (rc < 0)
@@ -209,9 +209,11 @@ static int open_and_forward(struct run *r, const struct targets *targets, struct
     return rc;
 }
 
-static int run_targets(struct forward_command *c, const struct targets *targets, struct err *err)
+static int run_targets(struct forward_command *c, struct prompt *prompt, const struct targets *targets,
+                       struct err *err)
 {
     struct run r = {.command = c,
+                    .prompt = prompt,
                     .talk = {.host = targets->items[0].host,
                              .way = &c->target,
                              .quiet = c->quiet,
@@ -247,7 +249,9 @@ static int run_forward(int argc, char **argv, struct err *err)
     struct strlist rest = {0};
     struct targets targets = {0};
     struct inventory *inventory = NULL;
+    struct prompt prompt;
     int code = EXIT_USAGE;
+    prompt_init(&prompt);
     if (options_parse(options, &(struct arguments){argc, argv}, &c, &rest, err) < 0 ||
         target_alone(&c.target, &rest, "forward", err) < 0)
         goto out;
@@ -255,16 +259,17 @@ static int run_forward(int argc, char **argv, struct err *err)
         err_set(err, ERR_USAGE, "--quiet and --verbose cannot both be");
         goto out;
     }
-    if (resolve_targets(&c.target, &inventory, &targets, err) < 0)
+    if (resolve_targets(&c.target, &prompt, &inventory, &targets, err) < 0)
         code = exit_status_of(err);
     else
-        code = run_targets(&c, &targets, err);
+        code = run_targets(&c, &prompt, &targets, err);
 out:
     targets_release(&targets);
     inventory_free(inventory);
     strlist_release(&rest);
     strlist_release(&c.listen);
     target_options_release(&c.target);
+    prompt_release(&prompt);
     return code;
 }
 

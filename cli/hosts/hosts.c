@@ -300,10 +300,10 @@ static int list_hosts(const struct hosts_options *o, const struct inventory *inv
     return rc;
 }
 
-static int list_inventory(struct hosts_options *o, const struct inventory *inventory, const char *pattern,
-                          size_t *ret_failed, struct err *err)
+static int list_inventory(struct hosts_options *o, const struct discovery_command *sources,
+                          const char *pattern, size_t *ret_failed, struct err *err)
 {
-    struct targets t = {0};
+    const struct inventory *inventory = sources->inventory;
     int rc = 0;
     if (o->groups || o->teams) {
         print_names(o->groups ? inventory_group_name : inventory_team_name, inventory);
@@ -312,27 +312,15 @@ static int list_inventory(struct hosts_options *o, const struct inventory *inven
     if (o->labels)
         return print_labels(inventory, err);
     if (!o->names)
-        rc =
-            discovery_apply(&(struct discovery_command){inventory, &t, &o->target, choose_discovery(o), true},
-                            ret_failed, err);
+        rc = discovery_apply(sources, ret_failed, err);
     if (rc == 0 && !o->services)
-        rc = list_hosts(o, inventory, &t, pattern, err);
+        rc = list_hosts(o, inventory, sources->targets, pattern, err);
     else if (rc == 0) {
         const char *name;
         print_names(inventory_service_name, inventory);
-        for (size_t i = 0; (name = targets_discovered_name(&t, i)); i++)
+        for (size_t i = 0; (name = targets_discovered_name(sources->targets, i)); i++)
             printf("%s\n", name);
     }
-    targets_release(&t);
-    return rc;
-}
-
-static int list_from(struct hosts_options *o, const struct inventory *inventory, struct err *err)
-{
-    struct targets t = {0};
-    int rc = hosts_from(&(struct discovery_command){inventory, &t, &o->target, choose_discovery(o), true},
-                        o->from, o->json, err);
-    targets_release(&t);
     return rc;
 }
 
@@ -369,19 +357,30 @@ static int run_hosts(int argc, char **argv, struct err *err)
     struct hosts_options o = {.target = TARGET_OPTIONS_INIT};
     struct strlist rest = {0};
     struct inventory *inventory = NULL;
+    struct targets targets = {0};
+    struct prompt prompt;
     size_t failed = 0;
+    prompt_init(&prompt);
     int rc = options_parse(options, &(struct arguments){argc, argv}, &o, &rest, err);
     if (rc == 0)
         rc = check_options(&o, &rest, err);
     if (rc == 0)
         rc = load_inventory(&o, &inventory, err);
+    const struct discovery_command sources = {.inventory = inventory,
+                                              .targets = &targets,
+                                              .options = &o.target,
+                                              .prompt = &prompt,
+                                              .when = choose_discovery(&o),
+                                              .verbose = true};
     if (rc == 0 && o.from)
-        rc = list_from(&o, inventory, err);
+        rc = hosts_from(&sources, o.from, o.json, err);
     else if (rc == 0)
-        rc = list_inventory(&o, inventory, rest.n ? rest.items[0] : NULL, &failed, err);
+        rc = list_inventory(&o, &sources, rest.n ? rest.items[0] : NULL, &failed, err);
+    targets_release(&targets);
     inventory_free(inventory);
     strlist_release(&rest);
     target_options_release(&o.target);
+    prompt_release(&prompt);
     return rc < 0 ? exit_status_of(err) : failed && !o.services ? EXIT_PARTIAL : EXIT_OK;
 }
 

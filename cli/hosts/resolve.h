@@ -4,13 +4,13 @@
 
 #include "cli/hosts/target.h"
 
-/* Loads the inventory and resolves the selection, with discovery if the selection needs it. `t` is empty
- * before. The caller releases both, also on failure. */
-int resolve_targets(struct target_options *o, struct inventory **ret_inventory, struct targets *t,
-                    struct err *err);
+/* Loads the inventory and resolves the selection, with discovery if the selection needs it. `prompt` asks if
+ * a source is behind a host. `t` is empty before. The caller releases both, also on failure. */
+int resolve_targets(struct target_options *o, struct prompt *prompt, struct inventory **ret_inventory,
+                    struct targets *t, struct err *err);
 
 /* Sets the selection's source (--from), and adds the services of the sources to `t`. */
-int resolve_sources(struct target_options *o, const struct inventory *inventory, struct targets *t,
-                    struct err *err);
+int resolve_sources(struct target_options *o, struct prompt *prompt, const struct inventory *inventory,
+                    struct targets *t, struct err *err);
 
 #endif

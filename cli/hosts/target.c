@@ -117,7 +117,4 @@ void target_say(const struct targets *targets)
 void target_options_release(struct target_options *o)
 {
     selection_release(&o->selection);
-    if (o->has_prompt)
-        prompt_release(&o->prompt);
-    o->has_prompt = false;
 }

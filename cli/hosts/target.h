@@ -23,10 +23,8 @@ struct target_options {
     enum ssh_via ssh_via;       /* `via`, parsed by resolve_targets; likewise the members below */
     enum ssh_compress ssh_compress;
     bool batch;
-    const char *from;     /* the source of services of this run; NULL: none */
-    bool refresh;         /* query the inventory's sources without the cache */
-    struct prompt prompt; /* from target_prompt */
-    bool has_prompt;
+    const char *from; /* the source of services of this run; NULL: none */
+    bool refresh;     /* query the inventory's sources without the cache */
 };
 #define TARGET_OPTIONS_INIT                                                                                  \
     {                                                                                                        \
@@ -233,9 +231,9 @@ void target_options_release(struct target_options *o);
 /* Parses the options' words, and loads the inventory. */
 int target_load(struct target_options *o, struct inventory **ret_inventory, struct err *err);
 
-/* Returns the prompt of the whole run, which asks the user for each secret once. The options own it. The
- * first call reads --passphrase-file, and may wait for its writer. */
-int target_prompt(struct target_options *o, struct prompt **ret, struct err *err);
+/* Gives --batch and --passphrase-file to the command's prompt. A command has one prompt for its whole run and
+ * calls this before it opens hosts. The first call reads the file, and may wait for its writer. */
+int target_prompt(const struct target_options *o, struct prompt *prompt, struct err *err);
 
 /* The SSH settings of the command line. The options own the strings. */
 struct ssh_settings target_ssh(const struct target_options *o);

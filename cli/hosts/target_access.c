@@ -6,18 +6,13 @@
 #include "cli/term/talk.h"
 #include "base/banned.h"
 
-int target_prompt(struct target_options *o, struct prompt **ret, struct err *err)
+int target_prompt(const struct target_options *o, struct prompt *prompt, struct err *err)
 {
     int64_t wait_ms = o->ask_timeout_ms ? o->ask_timeout_ms : GATEWAY_ASK_MS;
-    *ret = &o->prompt;
-    if (o->has_prompt)
-        return 0;
-    prompt_init(&o->prompt);
-    o->prompt.batch = o->batch;
-    o->has_prompt = !o->passphrase_file || prompt_use_file(&o->prompt, o->passphrase_file, wait_ms, err) == 0;
-    if (!o->has_prompt)
-        prompt_release(&o->prompt);
-    return o->has_prompt ? 0 : -1;
+    prompt->batch = o->batch;
+    return o->passphrase_file && !prompt->passphrase_file
+               ? prompt_use_file(prompt, o->passphrase_file, wait_ms, err)
+               : 0;
 }
 
 struct ssh_settings target_ssh(const struct target_options *o)
@@ -40,6 +35,7 @@ struct fetch_access target_access(const struct target_options *o, struct ssh_set
                                  .ask_ms = o->ask_timeout_ms,
                                  .ask = o->batch && !o->passphrase_file ? NULL : prompt_ask,
                                  .ask_ctx = prompt,
+                                 .keyring = prompt->keyring,
                                  .ask_keys_only = o->batch};
 }
 

@@ -16,22 +16,6 @@
 #include "cli/term/standard_streams.h"
 #include "base/banned.h"
 
-/* A list, not an array: realloc would leave copies of secrets in freed memory. */
-struct prompt_answer {
-    struct prompt_answer *next;
-    char *key;
-    struct secret secret;
-};
-
-static void free_answer(struct prompt_answer **at)
-{
-    struct prompt_answer *a = *at;
-    *at = a->next;
-    secret_wipe(&a->secret);
-    free(a->key);
-    free(a);
-}
-
 /* The path of the running program, with links resolved, as a new string; NULL if it is unknown. */
 static char *find_own_path(void)
 {
@@ -52,14 +36,15 @@ void prompt_init(struct prompt *p)
 {
     *p = (struct prompt){.program = find_own_path()};
     pthread_mutex_init(&p->mutex, NULL);
+    /* Without memory nothing is remembered. */
+    keyring_new(&p->keyring, NULL);
 }
 
 void prompt_release(struct prompt *p)
 {
     free(p->program);
     secret_wipe(&p->passphrase);
-    while (p->answers)
-        free_answer(&p->answers);
+    keyring_free(p->keyring);
     pthread_mutex_destroy(&p->mutex);
 }
 
@@ -189,7 +174,7 @@ static int run_askpass(const struct question *q, struct secret *ret, struct err 
     return rc;
 }
 
-/* ---- questions and cached answers ---------------------------------------------------------------------- */
+/* ---- questions ----------------------------------------------------------------------------------------- */
 
 static int ask_user(const struct question *q, struct secret *ret, struct err *err)
 {
@@ -207,36 +192,9 @@ static int ask_user(const struct question *q, struct secret *ret, struct err *er
     return rc;
 }
 
-/* Two spellings of a file's path give one name. */
-static char *name_of(const char *key)
+static int ask_alone(struct prompt *p, const struct question *q, struct secret *ret, struct err *err)
 {
-    char *path = realpath(key, NULL);
-    return path ? path : strdup(key);
-}
-
-/* Returns the link to the cached answer; it points to NULL if there is none. */
-static struct prompt_answer **find_answer(struct prompt *p, const char *name)
-{
-    struct prompt_answer **at = &p->answers;
-    while (*at && strcmp((*at)->key, name) != 0)
-        at = &(*at)->next;
-    return at;
-}
-
-/* Takes ownership of the name. Without memory the answer is not cached. */
-static void cache_answer(struct prompt *p, char *name, const struct secret *answer)
-{
-    struct prompt_answer *a = calloc(1, sizeof *a);
-    if (!a) {
-        free(name);
-        return;
-    }
-    *a = (struct prompt_answer){.next = p->answers, .key = name, .secret = *answer};
-    p->answers = a;
-}
-
-static int ask_paused(struct prompt *p, const struct question *q, struct secret *ret, struct err *err)
-{
+    pthread_mutex_lock(&p->mutex);
     if (p->pause)
         p->pause(p->ctx);
     *ret = (struct secret){0};
@@ -245,39 +203,55 @@ static int ask_paused(struct prompt *p, const struct question *q, struct secret 
         secret_wipe(ret);
     if (p->resume)
         p->resume(p->ctx);
+    pthread_mutex_unlock(&p->mutex);
+    return rc;
+}
+
+/* Takes the answer from the keyring. *ret is empty if the user must be asked. A login that got no answer does
+ * not answer for a signature. */
+static int take_answer(struct prompt *p, const struct question *q, const char *name, struct secret *ret,
+                       struct err *err)
+{
+    struct keyring_wait wait = {.deadline = q->deadline, .cancel_fd = signals_cancel_fd()};
+    struct err why = ERR_INIT;
+    if (q->again)
+        keyring_forget(p->keyring, name);
+    int rc = keyring_take(p->keyring, name, &wait, ret, &why);
+    if (rc < 0 && why.kind == ERR_NOT_FOUND) {
+        keyring_forget(p->keyring, name);
+        why = (struct err)ERR_INIT;
+        rc = keyring_take(p->keyring, name, &wait, ret, &why);
+    }
+    if (rc < 0)
+        *err = why;
     return rc;
 }
 
 static int ask_once(struct prompt *p, const struct question *q, struct secret *ret, struct err *err)
 {
-    char *name = name_of(q->key);
+    char *name = keyring_file_name(q->key);
     if (!name)
         return err_nomem(err);
-    struct prompt_answer **at = find_answer(p, name);
-    if (*at && !q->again) {
-        *ret = (*at)->secret;
-        free(name);
-        return 0;
+    int rc = take_answer(p, q, name, ret, err);
+    if (rc == 0 && ret->len == 0) {
+        rc = ask_alone(p, q, ret, err);
+        /* An empty answer means that the user does not know the passphrase. */
+        keyring_settle(p->keyring, name, rc == 0 && ret->len > 0 ? ret : NULL, NULL);
     }
-    if (*at)
-        free_answer(at);
-    int rc = ask_paused(p, q, ret, err);
-    /* An empty answer means that the user does not know the passphrase. */
-    if (rc == 0 && ret->len > 0)
-        cache_answer(p, name, ret);
-    else
-        free(name);
+    free(name);
     return rc;
 }
 
 static void print_notice(struct prompt *p, const struct question *q)
 {
     size_t n = strlen(q->prompt);
+    pthread_mutex_lock(&p->mutex);
     if (p->pause)
         p->pause(p->ctx);
     fprintf(stderr, "%s%s", q->prompt, n && q->prompt[n - 1] == '\n' ? "" : "\n");
     if (p->resume)
         p->resume(p->ctx);
+    pthread_mutex_unlock(&p->mutex);
 }
 
 int prompt_ask(void *ctx, const struct question *q, struct secret *ret, struct err *err)
@@ -289,12 +263,10 @@ int prompt_ask(void *ctx, const struct question *q, struct secret *ret, struct e
         return answer_from_file(p, q, ret, err);
     if (p->batch && q->kind != ASK_TELL)
         return err_set(err, ERR_NOT_FOUND, "there is nobody to ask for it");
-    pthread_mutex_lock(&p->mutex);
     if (q->kind == ASK_TELL)
         print_notice(p, q);
     else
-        rc = q->key && !q->fresh ? ask_once(p, q, ret, &why) : ask_paused(p, q, ret, &why);
-    pthread_mutex_unlock(&p->mutex);
+        rc = q->key && !q->fresh ? ask_once(p, q, ret, &why) : ask_alone(p, q, ret, &why);
     if (rc < 0 && why.kind == ERR_TIMEOUT)
         err_set(&why, ERR_TIMEOUT, "nobody answered in time");
     if (rc < 0 && err)

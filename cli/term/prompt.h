@@ -5,8 +5,9 @@
  * The terminal does not echo the answer to a hidden question. Its settings are restored in every case, also
  * after SIGTSTP or an interrupt. An interrupt ends the question.
  *
- * The user types a private key's passphrase once per run: the login and the signature share it. The last
- * answer is cached until a caller reports it as wrong (question.again).
+ * The prompt owns the run's keyring: the user types a secret once, and logins, signatures and opened files
+ * share it. The keyring has an answer until a caller reports it as wrong (question.again). Logins use the
+ * keyring themselves, because they know which answer was right.
  */
 #ifndef CLI_TERM_PROMPT_H
 #define CLI_TERM_PROMPT_H
@@ -14,7 +15,6 @@
 #include "base/base.h"
 #include "gateway/gateway.h"
 
-struct prompt_answer;
 struct prompt {
     /* Called before and after a question, so that progress does not draw over it; may be NULL. */
     void (*pause)(void *ctx);
@@ -23,8 +23,8 @@ struct prompt {
     bool batch;                  /* never ask the user */
     const char *passphrase_file; /* NULL: ask the user */
     struct secret passphrase;    /* the file's first line */
-    struct prompt_answer *answers;
-    char *program; /* profgrab's path: ssh asks through it (cli/main.c); NULL: unknown */
+    struct keyring *keyring;     /* NULL: nothing is remembered */
+    char *program;               /* profgrab's path: ssh asks through it (cli/main.c); NULL: unknown */
     pthread_mutex_t mutex;
 };
 

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "gateway/ssh/failure.h"
-#include "gateway/ssh/keyring.h"
 #include "base/banned.h"
 
 #ifndef MSG_NOSIGNAL
@@ -151,11 +150,12 @@ static int find_answer(const struct login_options *options, char kind, const cha
 void askpass_settle(struct askpass *a, const struct login_options *options, bool right)
 {
     if (a->pending)
-        keyring_settle(options->keyring, a->question, right && a->given.len > 0 ? &a->given : NULL, NULL);
+        keyring_settle(options->keyring, a->name, right && a->given.len > 0 ? &a->given : NULL, NULL);
     a->pending = false;
     secret_wipe(&a->given);
     free(a->question);
-    a->question = NULL;
+    free(a->name);
+    a->question = a->name = NULL;
 }
 
 static const char passphrase_for[] = "Enter passphrase for key ";
@@ -186,33 +186,47 @@ static struct str parse_key_name(const char *words)
 static int take_from_keyring(struct askpass *a, const struct login_options *options, const char *words,
                              struct secret *ret, struct err *err)
 {
+    struct str file = parse_key_name(words);
+    char path[KEY_NAME_MAX + 1];
+    struct keyring_wait wait = {.deadline = clock_deadline(2 * options->ask_ms),
+                                .cancel_fd = options->limits.cancel_fd};
     /* ssh continues with the next key, so the last answer was right. */
     askpass_settle(a, options, true);
     a->question = strdup(words);
     if (!a->question)
         return err_nomem(err);
-    if (parse_key_name(words).n >= KEY_NAME_MAX)
+    if (file.n >= KEY_NAME_MAX)
         return 0;
-    if (keyring_take(options->keyring, words, clock_deadline(2 * options->ask_ms), options->limits.cancel_fd,
-                     ret, err) < 0)
+    snprintf(path, sizeof path, "%.*s", (int)file.n, file.p);
+    a->name = keyring_file_name(path);
+    if (!a->name)
+        return err_nomem(err);
+    if (keyring_take(options->keyring, a->name, &wait, ret, err) < 0)
         return -1;
     a->pending = ret->len == 0;
     return 0;
 }
 
+/* A question that ssh asks through us. */
+struct ssh_question {
+    const char *words;
+    unsigned long asker; /* the process of that ssh */
+};
+
 /* ssh repeats its question after a wrong answer. The keyring's passphrase is then wrong too: ask the user. */
-static int find_passphrase(struct askpass *a, const struct login_options *options, const char *words,
-                           unsigned long asker, struct secret *ret, struct err *err)
+static int find_passphrase(struct askpass *a, const struct login_options *options,
+                           const struct ssh_question *question, struct secret *ret, struct err *err)
 {
+    const char *words = question->words;
     struct err why = ERR_INIT;
     char key[200], prompt[1024];
     struct str name = parse_key_name(words);
     struct question q = {.kind = ASK_HIDDEN,
                          .prompt = text_printable(prompt, sizeof prompt, words, strlen(words)),
                          .key = text_printable(key, sizeof key, name.p, name.n),
-                         .fresh = name.n >= KEY_NAME_MAX};
-    q.again = a->question && strcmp(a->question, words) == 0 && a->asker == asker;
-    a->asker = asker;
+                         .fresh = true};
+    q.again = a->question && strcmp(a->question, words) == 0 && a->asker == question->asker;
+    a->asker = question->asker;
     int rc = q.again ? 0 : take_from_keyring(a, options, words, ret, &why);
     if (rc == 0 && ret->len > 0)
         return 0;
@@ -221,7 +235,7 @@ static int find_passphrase(struct askpass *a, const struct login_options *option
         if (rc == 0)
             a->given = *ret;
         else if (a->pending)
-            keyring_settle(options->keyring, words, NULL, &why);
+            keyring_settle(options->keyring, a->name, NULL, &why);
         a->pending = a->pending && rc == 0;
     }
     if (rc == 0)
@@ -235,17 +249,19 @@ int askpass_serve(struct askpass *a, const struct login_options *options, struct
 {
     struct buf question = BUF_INIT(QUESTION_MAX);
     struct secret secret = {.len = 0};
+    struct ssh_question asked;
     char prompt[1024], kind = '\0', *words = NULL;
     int rc = 1, fd = fd_accept(a->listener);
     if (fd < 0 || !unix_socket_peer_is_same_user(fd) ||
         read_question(fd, options->limits.cancel_fd, &question, NULL) < 0 || question.len < 2)
         goto out;
     kind = question.data[0];
-    unsigned long asker = strtoul(question.data + 1, &words, 10);
+    asked.asker = strtoul(question.data + 1, &words, 10);
     if (*words++ != ' ')
         goto out;
+    asked.words = words;
     text_printable(prompt, sizeof prompt, words, strlen(words));
-    rc = is_passphrase(a, options, kind, words) ? find_passphrase(a, options, words, asker, &secret, err)
+    rc = is_passphrase(a, options, kind, words) ? find_passphrase(a, options, &asked, &secret, err)
                                                 : find_answer(options, kind, prompt, &secret, err);
     if (kind != 'n')
         send_answer(fd, rc == 0 ? &secret : NULL);

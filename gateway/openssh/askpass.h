@@ -31,6 +31,7 @@ struct askpass {
 
     /* The passphrase that this ssh requested last; others may need it too (keyring.h). */
     char *question;      /* NULL: none yet */
+    char *name;          /* of that passphrase in the keyring */
     unsigned long asker; /* the number of the asking ssh; the ssh of a jump host asks itself */
     bool pending;        /* the keyring waits for the result */
     struct secret given;

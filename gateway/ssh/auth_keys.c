@@ -233,14 +233,16 @@ static int open_with(void *ctx, const struct secret *secret, bool *ret_fits, str
 
 static int open_locked(struct auth *a, const char *path, struct opening *o, struct err *err)
 {
-    char name[4200], shown[500], login[AUTH_LOGIN_NAME], text[1300];
-    snprintf(name, sizeof name, "key %s", path);
+    char shown[500], login[AUTH_LOGIN_NAME], text[1300], *name = keyring_file_name(path);
+    if (!name)
+        return err_nomem(err);
     snprintf(text, sizeof text, "Passphrase for the key %s, to log in as %s: ",
              text_printable(shown, sizeof shown, path, strlen(path)), auth_login_name(a, login));
     struct secret_prompt prompt = {
         .name = name, .prompt = text, .key = path, .tries = PASSPHRASE_TRIES, .ctx = o, .check = open_with};
     struct err why = ERR_INIT;
     int rc = auth_try_secrets(a, &prompt, &why);
+    free(name);
     if (rc < 0 && why.kind == ERR_NOT_FOUND)
         err_wrap(&why, "it has a passphrase");
     if (rc < 0 && err)

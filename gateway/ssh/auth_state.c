@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gateway/ssh/keyring.h"
 #include "base/banned.h"
 
 /* ---- notes --------------------------------------------------------------------------------------------- */
@@ -130,7 +129,7 @@ int auth_ask(struct auth *a, const struct question *question, struct secret *ret
 static int ask_until_right(struct auth *a, const struct secret_prompt *prompt, struct secret *ret,
                            struct err *err)
 {
-    struct question q = {.kind = ASK_HIDDEN, .prompt = prompt->prompt, .key = prompt->key};
+    struct question q = {.kind = ASK_HIDDEN, .prompt = prompt->prompt, .key = prompt->key, .fresh = true};
     for (unsigned i = 0; i < prompt->tries; i++) {
         bool fits = false;
         secret_wipe(ret);
@@ -157,8 +156,9 @@ int auth_try_secrets(struct auth *a, const struct secret_prompt *prompt, struct 
     bool fits = false;
     int64_t began = clock_now();
     /* The login that asks may need this long for all tries. */
-    int rc = keyring_take(keyring, prompt->name, clock_deadline(4 * a->options->ask_ms),
-                          session_cancel_fd(a->s), &answer, &why);
+    struct keyring_wait wait = {.deadline = clock_deadline(4 * a->options->ask_ms),
+                                .cancel_fd = session_cancel_fd(a->s)};
+    int rc = keyring_take(keyring, prompt->name, &wait, &answer, &why);
     a->deadline += clock_now() - began;
     if (rc == 0 && answer.len > 0) {
         rc = prompt->check(prompt->ctx, &answer, &fits, &why);

@@ -18,7 +18,6 @@ struct ssh_limits {
 struct proc_limits ssh_limits_program(const struct ssh_limits *limits);
 
 /* The options of gateway_open with their defaults filled in, as logins need them. */
-struct keyring;
 struct login_options {
     struct ssh_limits limits;
     struct keyring *keyring;                                  /* NULL: passphrases are not remembered */

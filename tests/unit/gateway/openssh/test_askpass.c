@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "gateway/gateway.h"
-#include "gateway/ssh/keyring.h"
+#include "base/keyring.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 

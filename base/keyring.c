@@ -3,14 +3,16 @@
  * waiting callers. Each waits at its own copy of the read end, so that no caller waits at a closed and reused
  * descriptor.
  */
-#include "gateway/ssh/keyring.h"
+#include "base/keyring.h"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fd.h"
 #include "base/banned.h"
 
 struct entry {
@@ -26,6 +28,15 @@ struct keyring {
     struct entry *entries;
     size_t n, cap;
 };
+
+char *keyring_file_name(const char *path)
+{
+    char *name = NULL, *real = realpath(path, NULL);
+    if (asprintf(&name, "file %s", real ? real : path) < 0)
+        name = NULL;
+    free(real);
+    return name;
+}
 
 int keyring_new(struct keyring **ret, struct err *err)
 {
@@ -121,7 +132,7 @@ static int check_entry(struct keyring *k, const char *name, struct secret *ret, 
     return 0;
 }
 
-int keyring_take(struct keyring *k, const char *name, int64_t deadline, int cancel_fd, struct secret *ret,
+int keyring_take(struct keyring *k, const char *name, const struct keyring_wait *wait, struct secret *ret,
                  struct err *err)
 {
     *ret = (struct secret){0};
@@ -132,7 +143,7 @@ int keyring_take(struct keyring *k, const char *name, int64_t deadline, int canc
         pthread_mutex_unlock(&k->mutex);
         if (rc < 0 || bell < 0)
             return rc;
-        rc = fd_wait(bell, POLLIN, deadline, cancel_fd, err);
+        rc = fd_wait(bell, POLLIN, wait->deadline, wait->cancel_fd, err);
         fd_close(&bell);
         if (rc < 0)
             return err_wrap(err, "waiting for an answer that another host asked for");
@@ -157,6 +168,19 @@ void keyring_settle(struct keyring *k, const char *name, const struct secret *fo
         }
         fd_close(&e->bell[0]);
         fd_close(&e->bell[1]);
+    }
+    pthread_mutex_unlock(&k->mutex);
+}
+
+void keyring_forget(struct keyring *k, const char *name)
+{
+    if (!k)
+        return;
+    pthread_mutex_lock(&k->mutex);
+    struct entry *e = find_entry(k, name);
+    if (e && e->state != ASKING) {
+        e->state = UNKNOWN;
+        secret_wipe(&e->secret);
     }
     pthread_mutex_unlock(&k->mutex);
 }

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "gateway/ssh/keyring.h"
+#include "base/keyring.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
@@ -25,7 +25,7 @@ static struct keyring *made(void)
 
 static int take(struct keyring *k, const char *name, struct secret *ret, struct err *err)
 {
-    return keyring_take(k, name, clock_deadline(20000), -1, ret, err);
+    return keyring_take(k, name, &(struct keyring_wait){clock_deadline(20000), -1}, ret, err);
 }
 
 static void remembered(void **state)
@@ -94,10 +94,11 @@ static void waiting_ends(void **state)
     int fds[2];
     ok(fd_pipe(fds, &err), &err);
     ok(take(k, "key", &s, &err), &err);
-    assert_int_equal(keyring_take(k, "key", clock_deadline(20), -1, &s, &err), -1);
+    assert_int_equal(keyring_take(k, "key", &(struct keyring_wait){clock_deadline(20), -1}, &s, &err), -1);
     assert_int_equal(err.kind, ERR_TIMEOUT);
     fd_close(&fds[1]);
-    assert_int_equal(keyring_take(k, "key", clock_deadline(20000), fds[0], &s, &err), -1);
+    assert_int_equal(keyring_take(k, "key", &(struct keyring_wait){clock_deadline(20000), fds[0]}, &s, &err),
+                     -1);
     assert_int_equal(err.kind, ERR_CANCELLED);
     fd_close(&fds[0]);
     keyring_free(k);
@@ -145,12 +146,55 @@ static void one_asks_for_all(void **state)
     keyring_free(c.k);
 }
 
+static void a_wrong_secret_is_forgotten(void **state)
+{
+    (void)state;
+    struct keyring *k = made();
+    struct secret s = {.len = 0}, typed = {.text = "wrong", .len = 5};
+    struct err err = ERR_INIT, declined = {.kind = ERR_NOT_FOUND, .msg = "no answer"};
+    keyring_forget(k, "key");
+    ok(take(k, "key", &s, &err), &err);
+    keyring_forget(k, "key"); /* the caller that asks is not affected */
+    keyring_settle(k, "key", &typed, NULL);
+    ok(take(k, "key", &s, &err), &err);
+    assert_string_equal(s.text, "wrong");
+    keyring_forget(k, "key");
+    ok(take(k, "key", &s, &err), &err);
+    assert_int_equal(s.len, 0);
+    keyring_settle(k, "key", NULL, &declined);
+    assert_int_equal(take(k, "key", &s, &err), -1);
+    keyring_forget(k, "key");
+    ok(take(k, "key", &s, &err), &err);
+    assert_int_equal(s.len, 0);
+    keyring_settle(k, "key", NULL, NULL);
+    keyring_forget(NULL, "key");
+    keyring_free(k);
+}
+
+static void two_spellings_of_a_path_are_one_file(void **state)
+{
+    (void)state;
+    char *plain = keyring_file_name("/etc/passwd"), *other = keyring_file_name("/etc/../etc/./passwd"),
+         *none = keyring_file_name("/nowhere/../key"), *same = keyring_file_name("/nowhere/../key");
+    assert_string_equal(plain, other);
+    assert_string_equal(none, same);
+    assert_string_not_equal(plain, none);
+    free(plain);
+    free(other);
+    free(none);
+    free(same);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(remembered),        cmocka_unit_test(declined_and_failed),
-        cmocka_unit_test(without_a_keyring), cmocka_unit_test(waiting_ends),
+        cmocka_unit_test(remembered),
+        cmocka_unit_test(declined_and_failed),
+        cmocka_unit_test(without_a_keyring),
+        cmocka_unit_test(waiting_ends),
         cmocka_unit_test(one_asks_for_all),
+        cmocka_unit_test(a_wrong_secret_is_forgotten),
+        cmocka_unit_test(two_spellings_of_a_path_are_one_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
