@@ -243,8 +243,8 @@ static int renew_page(struct copying *c, struct err *err)
 static int make_signature(struct copying *c, struct err *err)
 {
     struct sshsig s = {0};
-    if (sshsig_sign(c->how->signer, BUNDLE_NAMESPACE, c->manifest.data, c->manifest.len, &c->signature, err) <
-            0 ||
+    if (sshsig_sign(c->how->signer, BUNDLE_NAMESPACE, (struct str){c->manifest.data, c->manifest.len},
+                    &c->signature, err) < 0 ||
         sshsig_parse(c->signature, strlen(c->signature), &s, err) < 0)
         return -1;
     snprintf(c->sum.fingerprint, sizeof c->sum.fingerprint, "%s", s.fingerprint);

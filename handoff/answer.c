@@ -201,16 +201,15 @@ int job_ask(struct job *j, const struct http_request *request, int status, json_
     return 0;
 }
 
-int job_send(struct job *j, const struct http_request *request, json_t *body, int status, json_t **ret,
-             struct err *err)
+int job_send(struct job *j, const struct job_change *change, json_t **ret, struct err *err)
 {
-    char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
-    json_decref(body);
+    char *text = change->body ? json_dumps(change->body, JSON_COMPACT) : NULL;
+    json_decref(change->body);
     if (!text)
         return err_nomem(err);
-    struct http_request with = *request;
+    struct http_request with = change->request;
     with.json = text;
-    int rc = job_ask(j, &with, status, ret, err);
+    int rc = job_ask(j, &with, change->status, ret, err);
     free(text);
     return rc;
 }

@@ -154,8 +154,10 @@ static int create_issue(struct job *j, const char *title, const char *descriptio
     if (json_array_size(j->assignees))
         body = json_with(body, "assignee_ids", json_incref(j->assignees));
     job_path(path, sizeof path, API "/projects/%s/issues", j->project);
-    if (job_send(j, REQUEST(.method = "POST", .path = path, .dry = "{\"iid\":\"ISSUE\"}"), body, 201, &o,
-                 err) < 0)
+    if (job_send(j,
+                 CHANGE(.request = {.method = "POST", .path = path, .dry = "{\"iid\":\"ISSUE\"}"},
+                        .body = body, .status = 201),
+                 &o, err) < 0)
         return -1;
     int rc = json_id(j, o, "iid", j->issue, err);
     j->unknown = rc < 0;
@@ -313,8 +315,10 @@ static int post_note(struct job *j, const char *text, struct err *err)
     json_t *o = NULL;
     json_t *body = json_pack("{s:s, s:b}", "body", text, "internal", 1);
     job_path(path, sizeof path, API "/projects/%s/issues/%s/notes", j->project, j->issue);
-    if (job_send(j, REQUEST(.method = "POST", .path = path, .dry = "{\"id\":\"NOTE\"}"), body, 201, &o, err) <
-        0)
+    if (job_send(j,
+                 CHANGE(.request = {.method = "POST", .path = path, .dry = "{\"id\":\"NOTE\"}"}, .body = body,
+                        .status = 201),
+                 &o, err) < 0)
         return -1;
     int rc = json_id(j, o, "id", j->note, err);
     j->unknown = rc < 0;
@@ -358,8 +362,10 @@ static int write_note(struct job *j, const char *text, struct err *err)
     if (!*j->note)
         return post_note(j, text, err);
     job_path(path, sizeof path, API "/projects/%s/issues/%s/notes/%s", j->project, j->issue, j->note);
-    return job_send(j, REQUEST(.method = "PUT", .path = path), json_pack("{s:s}", "body", text), 200, NULL,
-                    err);
+    return job_send(j,
+                    CHANGE(.request = {.method = "PUT", .path = path},
+                           .body = json_pack("{s:s}", "body", text), .status = 200),
+                    NULL, err);
 }
 
 const struct tracker_type tracker_gitlab = {

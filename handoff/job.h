@@ -104,9 +104,14 @@ const struct tracker_type *tracker_type_of(const struct tracker_kind *kind);
  * releases *ret with json_decref.
  */
 int job_ask(struct job *j, const struct http_request *request, int status, json_t **ret, struct err *err);
-/* job_ask with `body`, whose reference it takes; a NULL body means out of memory. */
-int job_send(struct job *j, const struct http_request *request, json_t *body, int status, json_t **ret,
-             struct err *err);
+/* job_ask with a JSON body. */
+struct job_change {
+    struct http_request request;
+    json_t *body; /* job_send takes the reference; NULL: out of memory */
+    int status;   /* the expected one */
+};
+#define CHANGE(...) (&(const struct job_change){__VA_ARGS__})
+int job_send(struct job *j, const struct job_change *change, json_t **ret, struct err *err);
 int job_get(struct job *j, const char *path, const char *dry, json_t **ret, struct err *err);
 /* Fetches a file into a sink, also from a store to which the tracker redirects. */
 struct job_sink {

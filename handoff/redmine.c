@@ -155,8 +155,11 @@ static int create_issue(struct job *j, const char *title, const char *descriptio
         issue = json_with(issue, "assigned_to_id", json_string(j->assignee));
     json_t *body = issue ? json_pack("{s:o}", "issue", issue) : NULL;
     if (job_send(j,
-                 REQUEST(.method = "POST", .path = "/issues.json", .dry = "{\"issue\":{\"id\":\"ISSUE\"}}"),
-                 body, 201, &o, err) < 0)
+                 CHANGE(.request = {.method = "POST",
+                                    .path = "/issues.json",
+                                    .dry = "{\"issue\":{\"id\":\"ISSUE\"}}"},
+                        .body = body, .status = 201),
+                 &o, err) < 0)
         return -1;
     int rc = json_id(j, json_object_get(o, "issue"), "id", j->issue, err);
     j->unknown = rc < 0;
@@ -188,8 +191,10 @@ static int put_note(struct job *j, const char *text, bool with_file, struct err 
                           json_pack("[{s:s, s:s, s:s}]", "token", j->stored.token, "filename",
                                     j->attachment.name, "content_type", "application/octet-stream"));
     job_path(path, sizeof path, "/issues/%s.json", j->issue);
-    return job_send(j, REQUEST(.method = "PUT", .path = path),
-                    issue ? json_pack("{s:o}", "issue", issue) : NULL, 204, NULL, err);
+    return job_send(j,
+                    CHANGE(.request = {.method = "PUT", .path = path},
+                           .body = issue ? json_pack("{s:o}", "issue", issue) : NULL, .status = 204),
+                    NULL, err);
 }
 
 /* Finds the newest note with that text, because the answer to a new note does not contain its number. */

@@ -80,19 +80,20 @@ static int exclude_pattern(struct exclusion *x, const char *pattern, struct err 
 }
 
 static int exclude_hosts(const struct scope *s, const struct strlist *patterns, bool known,
-                         const struct host **hosts, size_t *n, struct err *err)
+                         struct host_list *hosts, struct err *err)
 {
-    struct exclusion x = {.scope = s, .hosts = hosts, .n = *n, .known = known, .names = {.fold = true}};
+    struct exclusion x = {
+        .scope = s, .hosts = hosts->items, .n = hosts->n, .known = known, .names = {.fold = true}};
     size_t kept = 0;
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < patterns->n; i++)
         rc = exclude_pattern(&x, patterns->items[i], err);
-    for (size_t i = 0; rc == 0 && i < *n; i++)
-        if (!names_get(&x.names, hosts[i]->name))
-            hosts[kept++] = hosts[i];
+    for (size_t i = 0; rc == 0 && i < hosts->n; i++)
+        if (!names_get(&x.names, hosts->items[i]->name))
+            hosts->items[kept++] = hosts->items[i];
     names_release(&x.names);
     if (rc == 0)
-        *n = kept;
+        hosts->n = kept;
     return rc;
 }
 
@@ -103,13 +104,13 @@ static int exclude_hosts(const struct scope *s, const struct strlist *patterns, 
  * (Knuth, The Art of Computer Programming 2, 3.4.2, algorithm S). With 64 random bits the bias of the
  * remainder is negligible.
  */
-static void take_sample(const struct host **hosts, size_t *n, size_t wanted)
+static void take_sample(struct host_list *hosts, size_t wanted)
 {
     size_t taken = 0;
     for (size_t i = 0; taken < wanted; i++)
-        if (finder_random() % (*n - i) < wanted - taken)
-            hosts[taken++] = hosts[i];
-    *n = taken;
+        if (finder_random() % (hosts->n - i) < wanted - taken)
+            hosts->items[taken++] = hosts->items[i];
+    hosts->n = taken;
 }
 
 static int refuse_number(size_t n, unsigned most, struct err *err)
@@ -120,39 +121,40 @@ static int refuse_number(size_t n, unsigned most, struct err *err)
 
 /* ---- all filters --------------------------------------------------------------------------------------- */
 
-static int filter(const struct scope *s, const struct selection *sel, const struct host **hosts, size_t *n,
+static int filter(const struct scope *s, const struct selection *sel, struct host_list *hosts,
                   struct err *err)
 {
-    if (sel->labels.n && labels_filter(s, &sel->labels, hosts, n, err) < 0)
+    if (sel->labels.n && labels_filter(s, &sel->labels, hosts, err) < 0)
         return -1;
-    size_t before = *n;
-    if (sel->exclude.n && exclude_hosts(s, &sel->exclude, false, hosts, n, err) < 0)
+    size_t before = hosts->n;
+    if (sel->exclude.n && exclude_hosts(s, &sel->exclude, false, hosts, err) < 0)
         return -1;
-    if (before > 0 && *n == 0)
+    if (before > 0 && hosts->n == 0)
         return err_set(err, ERR_USAGE, "no host is left: what is excluded is all that is selected");
     return 0;
 }
 
 int inventory_filter(const struct inventory *inv, const struct targets *t, const struct selection *sel,
-                     const struct host **hosts, size_t *n, struct err *err)
+                     struct host_list *hosts, struct err *err)
 {
     const struct scope s = scope_of(inv, t);
-    return filter(&s, sel, hosts, n, err);
+    return filter(&s, sel, hosts, err);
 }
 
 int filter_hosts(const struct scope *s, const struct selection *sel, struct hostset *hosts,
                  size_t *ret_sampled_of, struct err *err)
 {
-    size_t n = hosts->n, of = 0;
-    if (filter(s, sel, hosts->items, &n, err) < 0)
+    struct host_list kept = {hosts->items, hosts->n};
+    size_t of = 0;
+    if (filter(s, sel, &kept, err) < 0)
         return -1;
-    if (sel->sample && sel->sample < n) {
-        of = n;
-        take_sample(hosts->items, &n, sel->sample);
+    if (sel->sample && sel->sample < kept.n) {
+        of = kept.n;
+        take_sample(&kept, sel->sample);
     }
-    if (sel->max_hosts && n > sel->max_hosts)
-        return refuse_number(n, sel->max_hosts, err);
-    hosts->n = n;
+    if (sel->max_hosts && kept.n > sel->max_hosts)
+        return refuse_number(kept.n, sel->max_hosts, err);
+    hosts->n = kept.n;
     *ret_sampled_of = of;
     return 0;
 }
@@ -161,18 +163,18 @@ int targets_exclude(const struct inventory *inv, struct targets *t, size_t from,
                     const struct strlist *exclude, struct err *err)
 {
     const struct scope s = scope_of(inv, t);
-    const struct host **hosts = calloc(t->n - from + 1, sizeof *hosts);
-    size_t n = 0, kept = from;
-    if (!hosts)
+    struct host_list hosts = {.items = calloc(t->n - from + 1, sizeof *hosts.items)};
+    size_t kept = from;
+    if (!hosts.items)
         return err_nomem(err);
     for (size_t i = from; i < t->n; i++)
-        if (n == 0 || hosts[n - 1] != t->items[i].host)
-            hosts[n++] = t->items[i].host;
-    int rc = exclude_hosts(&s, exclude, true, hosts, &n, err);
+        if (hosts.n == 0 || hosts.items[hosts.n - 1] != t->items[i].host)
+            hosts.items[hosts.n++] = t->items[i].host;
+    int rc = exclude_hosts(&s, exclude, true, &hosts, err);
     /* Both are in the same order. */
     for (size_t i = from, at = 0; rc == 0 && i < t->n;) {
         const struct host *host = t->items[i].host;
-        bool stays = at < n && hosts[at] == host;
+        bool stays = at < hosts.n && hosts.items[at] == host;
         at += stays;
         for (; i < t->n && t->items[i].host == host; i++)
             if (stays)
@@ -180,6 +182,6 @@ int targets_exclude(const struct inventory *inv, struct targets *t, size_t from,
     }
     if (rc == 0)
         t->n = kept;
-    free(hosts);
+    free(hosts.items);
     return rc;
 }

@@ -187,20 +187,20 @@ static int check_label(const struct scope *s, const char *text, struct err *err)
     return each_label(s, is_label, &w, err) == 1 ? 0 : refuse_label(s, &w, err);
 }
 
-int labels_filter(const struct scope *s, const struct strlist *labels, const struct host **hosts, size_t *n,
+int labels_filter(const struct scope *s, const struct strlist *labels, struct host_list *hosts,
                   struct err *err)
 {
     size_t kept = 0;
     for (size_t i = 0; i < labels->n; i++)
         if (check_label(s, labels->items[i], err) < 0)
             return -1;
-    for (size_t i = 0; i < *n; i++)
-        if (is_labelled(s, hosts[i], labels))
-            hosts[kept++] = hosts[i];
-    if (*n > 0 && kept == 0) {
-        err_set(err, ERR_USAGE, "none of the %zu hosts has the labels asked for", *n);
+    for (size_t i = 0; i < hosts->n; i++)
+        if (is_labelled(s, hosts->items[i], labels))
+            hosts->items[kept++] = hosts->items[i];
+    if (hosts->n > 0 && kept == 0) {
+        err_set(err, ERR_USAGE, "none of the %zu hosts has the labels asked for", hosts->n);
         return err_hint(err, "several names must all be there, several values of one name are alternatives");
     }
-    *n = kept;
+    hosts->n = kept;
     return 0;
 }

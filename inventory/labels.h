@@ -10,7 +10,7 @@ bool labels_match(const struct host *host, const struct service *service, const 
 
 /* Keeps, in place and in order, the hosts with the labels, or with a discovered service that has them.
  * ERR_USAGE for a label that no host has, and if none of the hosts remains. */
-int labels_filter(const struct scope *s, const struct strlist *labels, const struct host **hosts, size_t *n,
+int labels_filter(const struct scope *s, const struct strlist *labels, struct host_list *hosts,
                   struct err *err);
 
 #endif

@@ -21,12 +21,17 @@ int match_expand(const char *pattern, struct strlist *ret, struct err *err)
     return range_expand(pattern, match_is_glob(pattern) ? MAX_GLOBS : INVENTORY_MAX_HOSTS, ret, err);
 }
 
-static int match_glob(const struct scope *s, const char *glob, int how, struct hostset *into, bool *ret_found,
+struct glob {
+    const char *pattern;
+    int how; /* FNM_CASEFOLD, or 0 */
+};
+
+static int match_glob(const struct scope *s, const struct glob *glob, struct hostset *into, bool *ret_found,
                       struct err *err)
 {
     const struct host *host;
     for (size_t i = 0; (host = scope_host_at(s, i)); i++) {
-        if (fnmatch(glob, host->name, FNM_NOESCAPE | how) != 0)
+        if (fnmatch(glob->pattern, host->name, FNM_NOESCAPE | glob->how) != 0)
             continue;
         *ret_found = true;
         if (hostset_add(into, host, err) < 0)
@@ -45,7 +50,7 @@ int match_name(const struct scope *s, const char *name, struct hostset *into, bo
         return hostset_add(into, host, err);
     }
     for (int how = 0; match_is_glob(name) && !found && how < 2; how++)
-        if (match_glob(s, name, how ? FNM_CASEFOLD : 0, into, &found, err) < 0)
+        if (match_glob(s, &(struct glob){name, how ? FNM_CASEFOLD : 0}, into, &found, err) < 0)
             return -1;
     *ret_found = found;
     return 0;

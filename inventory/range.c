@@ -75,40 +75,46 @@ static int read_span(const struct expansion *x, const char **p, struct span *ret
     return 0;
 }
 
-static int expand_rest(struct expansion *x, const char *rest, const char *done, int ranges, struct err *err);
+/* A name of which a part is expanded. */
+struct partial {
+    const char *done;
+    const char *rest;
+    int ranges; /* the number of ranges in `done` */
+};
 
-static int expand_span(struct expansion *x, const struct span *s, const char *rest, const char *done,
-                       int ranges, struct err *err)
+static int expand_rest(struct expansion *x, const struct partial *name, struct err *err);
+
+/* Expands one span; name->rest is behind its bracket. */
+static int expand_span(struct expansion *x, const struct span *s, const struct partial *name, struct err *err)
 {
     int rc = 0;
     struct buf b = BUF_INIT(2 * MAX_BYTES);
     for (unsigned v = s->from; rc == 0 && v <= s->to; v++) {
         buf_clear(&b);
-        buf_addf(&b, "%s%0*u", done, s->width, v);
+        buf_addf(&b, "%s%0*u", name->done, s->width, v);
         rc = buf_check(&b, "the name", err);
         if (rc == 0)
-            rc = expand_rest(x, rest, buf_str(&b), ranges, err);
+            rc = expand_rest(x, &(struct partial){buf_str(&b), name->rest, name->ranges + 1}, err);
     }
     buf_release(&b);
     return rc;
 }
 
-/* Expands the range at `inside`, which is after an opening bracket. */
-static int expand_bracket(struct expansion *x, const char *inside, const char *done, int ranges,
-                          struct err *err)
+/* Expands the range at name->rest, which is after an opening bracket. */
+static int expand_bracket(struct expansion *x, const struct partial *name, struct err *err)
 {
-    const char *close = strchr(inside, ']');
+    const char *close = strchr(name->rest, ']');
     if (!close)
         return refuse_range(x, err, "\"]\" is missing");
-    if (ranges == MAX_RANGES)
+    if (name->ranges == MAX_RANGES)
         return refuse_range(x, err, "more than 8 ranges");
-    for (const char *p = inside;; p++) {
+    for (const char *p = name->rest;; p++) {
         struct span s = {0};
         if (read_span(x, &p, &s, err) < 0)
             return -1;
         if (*p != ',' && *p != ']')
             return refuse_range(x, err, "numbers are separated by \",\" or \"-\"");
-        if (expand_span(x, &s, close + 1, done, ranges + 1, err) < 0)
+        if (expand_span(x, &s, &(struct partial){name->done, close + 1, name->ranges}, err) < 0)
             return -1;
         if (*p == ']')
             return 0;
@@ -127,18 +133,18 @@ static const char *literal_end(const char *s)
     }
 }
 
-/* Adds every name that begins with `done` and continues with `rest`. */
-static int expand_rest(struct expansion *x, const char *rest, const char *done, int ranges, struct err *err)
+/* Adds every name that begins with name->done and continues with name->rest. */
+static int expand_rest(struct expansion *x, const struct partial *name, struct err *err)
 {
     int rc = -1;
-    const char *end = literal_end(rest);
+    const char *end = literal_end(name->rest);
     struct buf b = BUF_INIT(2 * MAX_BYTES);
-    buf_adds(&b, done);
-    buf_add(&b, rest, (size_t)(end - rest));
+    buf_adds(&b, name->done);
+    buf_add(&b, name->rest, (size_t)(end - name->rest));
     if (buf_check(&b, "the name", err) < 0)
         goto out;
     if (*end == '[')
-        rc = expand_bracket(x, end + 1, buf_str(&b), ranges, err);
+        rc = expand_bracket(x, &(struct partial){buf_str(&b), end + 1, name->ranges}, err);
     else if (*end)
         refuse_range(x, err, "\"]\" without \"[\"");
     else if (x->names.n == x->max)
@@ -156,7 +162,8 @@ int range_expand(const char *text, size_t max, struct strlist *ret, struct err *
     if (strlen(text) > MAX_BYTES)
         return err_set(err, ERR_USAGE, "a name is longer than %d bytes", MAX_BYTES);
     /* A fast path: nearly no name has brackets, and an inventory has thousands. */
-    int rc = strpbrk(text, "[]") ? expand_rest(&x, text, "", 0, err) : strlist_add(&x.names, text, err);
+    int rc = strpbrk(text, "[]") ? expand_rest(&x, &(struct partial){"", text, 0}, err)
+                                 : strlist_add(&x.names, text, err);
     if (rc < 0) {
         strlist_release(&x.names);
         return -1;

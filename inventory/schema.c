@@ -222,12 +222,12 @@ static bool consists_of(const char *text, const char *also)
     return !*text;
 }
 
-int schema_chars(const struct schema *s, const struct yaml_node *value, const char *also, const char *what,
+int schema_chars(const struct schema *s, const struct yaml_node *value, const struct schema_chars *chars,
                  char **ret, struct err *err)
 {
     if (value->kind == YAML_SCALAR && !is_null_or_flag(value) &&
-        (!consists_of(value->text, also) || strlen(value->text) > SCHEMA_CHARS_MAX))
-        return refuse_value(s, value, what, err);
+        (!consists_of(value->text, chars->also) || strlen(value->text) > SCHEMA_CHARS_MAX))
+        return refuse_value(s, value, chars->what, err);
     return schema_text(s, value, ret, err);
 }
 

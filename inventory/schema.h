@@ -57,9 +57,13 @@ int schema_name(const struct schema *s, const struct yaml_node *key, const char 
 int schema_text(const struct schema *s, const struct yaml_node *value, char **ret, struct err *err);
 
 #define SCHEMA_CHARS_MAX 259 /* a DNS name and a port */
-/* Reads text of letters, digits and the characters of `also`, with a maximum length; `what` describes it in
- * the message. */
-int schema_chars(const struct schema *s, const struct yaml_node *value, const char *also, const char *what,
+/* Text of letters, digits and the characters of `also`; `what` describes it in messages. */
+struct schema_chars {
+    const char *also;
+    const char *what;
+};
+/* Reads such text, with a maximum length. */
+int schema_chars(const struct schema *s, const struct yaml_node *value, const struct schema_chars *chars,
                  char **ret, struct err *err);
 
 /* Reads text for ssh: without blanks and without a leading `-`. */

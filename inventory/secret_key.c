@@ -14,14 +14,15 @@ static bool is_variable(const char *name)
 }
 
 int secret_key_read(const struct schema *s, const struct yaml_node *value, enum secret_source source,
-                    const struct yaml_node **at, struct secret_ref *ret, struct err *err)
+                    struct secret_place *place, struct err *err)
 {
-    if (*at) {
-        yaml_tree_err(s->tree, value->key, err, "\"%s\" and \"%s\" are two secrets", (*at)->key->text,
+    struct secret_ref *ret = place->ref;
+    if (place->key) {
+        yaml_tree_err(s->tree, value->key, err, "\"%s\" and \"%s\" are two secrets", place->key->key->text,
                       value->key->text);
         return err_hint(err, "keep one of them");
     }
-    *at = value;
+    place->key = value;
     ret->source = source;
     if (source == SECRET_FILE)
         return schema_path(s, value, &ret->where, err);

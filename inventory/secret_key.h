@@ -4,9 +4,15 @@
 
 #include "inventory/schema.h"
 
-/* Reads the value of such a key into `ret`. *at is the earlier such key, or NULL; it becomes this one. No
- * message shows the value, because it may be a misplaced secret. */
+/* A secret of a mapping while it is read. */
+struct secret_place {
+    const struct yaml_node *key; /* the key that was read; NULL: none yet */
+    struct secret_ref *ref;      /* receives the place */
+};
+
+/* Reads the value of such a key. Refuses a second one. No message shows the value, because it may be a
+ * misplaced secret. */
 int secret_key_read(const struct schema *s, const struct yaml_node *value, enum secret_source source,
-                    const struct yaml_node **at, struct secret_ref *ret, struct err *err);
+                    struct secret_place *place, struct err *err);
 
 #endif

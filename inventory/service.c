@@ -72,13 +72,14 @@ static int read_host(const struct schema *s, const struct yaml_node *value, void
     struct entry *e = into;
     e->host = value;
     e->service->host_named = true;
-    return schema_chars(s, value, "._-:", "a host's name or IP address", &e->service->host, err);
+    return schema_chars(s, value, &(struct schema_chars){"._-:", "a host's name or IP address"},
+                        &e->service->host, err);
 }
 
 static int read_host_header(const struct schema *s, const struct yaml_node *value, void *into,
                             struct err *err)
 {
-    return schema_chars(s, value, "._-:[]", "a host's name, with :port where needed",
+    return schema_chars(s, value, &(struct schema_chars){"._-:[]", "a host's name, with :port where needed"},
                         &((struct entry *)into)->service->host_header, err);
 }
 

@@ -13,7 +13,7 @@
 struct entry {
     struct service_auth *auth;
     const struct yaml_node *user;
-    const struct yaml_node *secret;
+    struct secret_place secret;
 };
 
 static bool is_bearer(const struct yaml_node *secret)
@@ -38,19 +38,19 @@ static int read_user(const struct schema *s, const struct yaml_node *value, void
 static int read_env(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
-    return secret_key_read(s, value, SECRET_ENV, &e->secret, &e->auth->secret, err);
+    return secret_key_read(s, value, SECRET_ENV, &e->secret, err);
 }
 
 static int read_file(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
-    return secret_key_read(s, value, SECRET_FILE, &e->secret, &e->auth->secret, err);
+    return secret_key_read(s, value, SECRET_FILE, &e->secret, err);
 }
 
 static int read_command(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
-    return secret_key_read(s, value, SECRET_COMMAND, &e->secret, &e->auth->secret, err);
+    return secret_key_read(s, value, SECRET_COMMAND, &e->secret, err);
 }
 
 static const struct schema_key keys[] = {
@@ -82,18 +82,19 @@ static int no_secret(const struct schema *s, const struct yaml_node *value, cons
 int service_auth_read(const struct schema *s, const struct yaml_node *value, struct service_auth *ret,
                       struct err *err)
 {
-    struct entry e = {.auth = ret};
+    struct entry e = {.auth = ret, .secret = {.ref = &ret->secret}};
     if (schema_map(s, value, "settings", err) < 0 || schema_settings(s, value, keys, &e, err) < 0)
         return -1;
-    if (!e.secret)
+    if (!e.secret.key)
         return no_secret(s, value, &e, err);
-    if (e.user && is_bearer(e.secret)) {
-        yaml_tree_err(s->tree, e.user->key, err, "\"user\" has no meaning with \"%s\"", e.secret->key->text);
+    if (e.user && is_bearer(e.secret.key)) {
+        yaml_tree_err(s->tree, e.user->key, err, "\"user\" has no meaning with \"%s\"",
+                      e.secret.key->key->text);
         return err_hint(err, "a token goes without a user; a user has " PASSWORD_KEYS);
     }
-    if (!e.user && !is_bearer(e.secret)) {
-        yaml_tree_err(s->tree, e.secret->key, err, "\"%s\" has no meaning without \"user\"",
-                      e.secret->key->text);
+    if (!e.user && !is_bearer(e.secret.key)) {
+        yaml_tree_err(s->tree, e.secret.key->key, err, "\"%s\" has no meaning without \"user\"",
+                      e.secret.key->key->text);
         return err_hint(err,
                         "add \"user: NAME\"; a token goes under bearer_env, bearer_file or bearer_command");
     }

@@ -29,7 +29,8 @@ static int read_key(const struct schema *s, const struct yaml_node *value, void 
 static int read_server_name(const struct schema *s, const struct yaml_node *value, void *into,
                             struct err *err)
 {
-    return schema_chars(s, value, "._-", "a host's name", &((struct entry *)into)->tls->server_name, err);
+    return schema_chars(s, value, &(struct schema_chars){"._-", "a host's name"},
+                        &((struct entry *)into)->tls->server_name, err);
 }
 
 static int read_insecure(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)

@@ -121,28 +121,30 @@ static const struct source *find_place(const struct sources *l, enum source_kind
     return NULL;
 }
 
-/* Creates a source. Takes ownership of the place, also on failure. `others` are the sources of the inventory.
- */
-static int create_source(const struct sources *others, struct created *c, enum source_kind kind, char *place,
-                         const struct source **ret, struct err *err)
+/* Creates a source. Takes ownership of the place, also on failure. */
+static int create_source(enum source_kind kind, char *place, struct source **ret, struct err *err)
 {
     struct source *s = calloc(1, sizeof *s);
     if (!s) {
         free(place);
         return err_nomem(err);
     }
-    s->kind = kind;
-    s->max_age_ms = SOURCE_MAX_AGE_MS;
-    s->place = place;
-    if ((source_kind_has_url(kind) && source_set_url(s, place, err) < 0) ||
-        source_give_name(others, &c->sources, s, err) < 0) {
-        source_free(s);
-        return err_wrap(err, "%s", source_kind_name(kind));
-    }
-    if (sources_add(&c->sources, s, err) < 0)
-        return -1;
+    *s = (struct source){.kind = kind, .max_age_ms = SOURCE_MAX_AGE_MS, .place = place};
     *ret = s;
     return 0;
+}
+
+/* Completes a new source and adds it. Takes ownership of it, also on failure. `others` are the sources of the
+ * inventory. */
+static int add_source(const struct sources *others, struct created *c, struct source *s, struct err *err)
+{
+    if ((source_kind_has_url(s->kind) && source_set_url(s, s->place, err) < 0) ||
+        source_give_name(others, &c->sources, s, err) < 0) {
+        err_wrap(err, "%s", source_kind_name(s->kind));
+        source_free(s);
+        return -1;
+    }
+    return sources_add(&c->sources, s, err);
 }
 
 static int find_or_create_place(const struct inventory *inv, struct created *c, const char *text,
@@ -160,10 +162,15 @@ static int find_or_create_place(const struct inventory *inv, struct created *c, 
     const struct source *s = find_place(&inv->sources, kind, place);
     if (!s)
         s = find_place(&c->sources, kind, place);
-    if (!s)
-        return create_source(&inv->sources, c, kind, place, ret, err);
-    free(place);
-    *ret = s;
+    if (s) {
+        free(place);
+        *ret = s;
+        return 0;
+    }
+    struct source *made = NULL;
+    if (create_source(kind, place, &made, err) < 0 || add_source(&inv->sources, c, made, err) < 0)
+        return -1;
+    *ret = made;
     return 0;
 }
 

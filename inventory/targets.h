@@ -71,10 +71,16 @@ int inventory_select(const struct inventory *inv, const struct selection *sel, s
 int inventory_match(const struct inventory *inv, const char *pattern, const struct host ***ret, size_t *ret_n,
                     struct err *err);
 
+/* Hosts that another object owns. */
+struct host_list {
+    const struct host **items;
+    size_t n;
+};
+
 /* Keeps only the hosts that pass the selection's labels and exclusions, in place and in order; `t` (may be
  * NULL) has the discovered services. Errors as in inventory_select. */
 int inventory_filter(const struct inventory *inv, const struct targets *t, const struct selection *sel,
-                     const struct host **hosts, size_t *n, struct err *err);
+                     struct host_list *hosts, struct err *err);
 
 /* Removes from number `from` on the targets of hosts that an earlier selection's exclusions match, in order.
  * The exclusions may match none or all of them. */

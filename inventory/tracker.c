@@ -16,7 +16,7 @@ struct entry {
     struct tracker *tracker;
     const struct yaml_node *kind;
     const struct yaml_node *url;
-    const struct yaml_node *token;
+    struct secret_place token;
 };
 
 #define KINDS_TEXT 200
@@ -109,20 +109,20 @@ static int read_url(const struct schema *s, const struct yaml_node *value, void 
 static int read_token_env(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
-    return secret_key_read(s, value, SECRET_ENV, &e->token, &e->tracker->token, err);
+    return secret_key_read(s, value, SECRET_ENV, &e->token, err);
 }
 
 static int read_token_file(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
-    return secret_key_read(s, value, SECRET_FILE, &e->token, &e->tracker->token, err);
+    return secret_key_read(s, value, SECRET_FILE, &e->token, err);
 }
 
 static int read_token_command(const struct schema *s, const struct yaml_node *value, void *into,
                               struct err *err)
 {
     struct entry *e = into;
-    return secret_key_read(s, value, SECRET_COMMAND, &e->token, &e->tracker->token, err);
+    return secret_key_read(s, value, SECRET_COMMAND, &e->token, err);
 }
 
 static int read_ca(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
@@ -150,7 +150,7 @@ static int check_keys(const struct schema *s, const struct entry *e, const struc
         yaml_tree_err(s->tree, key, err, "tracker \"%s\" has no \"%s\"", key->text, e->kind ? "url" : "kind");
         return err_hint(err, "it needs kind: %s, and url: https://HOST", list_kinds(s, "", names));
     }
-    if (!e->token) {
+    if (!e->token.key) {
         yaml_tree_err(s->tree, key, err, "tracker \"%s\" does not say where its token is", key->text);
         return err_hint(err, "add token_env, token_file or token_command");
     }
@@ -171,6 +171,7 @@ static int read_one(const struct schema *s, const struct yaml_node *value, struc
         return err_nomem(err);
     }
     inv->trackers.items[inv->trackers.n++] = e.tracker;
+    e.token.ref = &e.tracker->token;
     if (schema_settings(s, value, keys, &e, err) < 0 || check_keys(s, &e, value->key, err) < 0)
         return -1;
     return names_add(&inv->tracker_names, e.tracker->name, e.tracker, err);

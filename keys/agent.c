@@ -19,13 +19,21 @@ enum { REQUEST_IDENTITIES = 11, IDENTITIES_ANSWER = 12, SIGN_REQUEST = 13, SIGN_
 #define MSG_NOSIGNAL 0
 #endif
 
+struct transfer {
+    char *p;
+    size_t n;
+    bool sending;
+};
+
 /* Sends or receives exactly n bytes. */
-static int transfer_bytes(struct agent *a, char *p, size_t n, bool sending, int64_t deadline, struct err *err)
+static int transfer_bytes(struct agent *a, const struct transfer *t, int64_t deadline, struct err *err)
 {
+    char *p = t->p;
+    size_t n = t->n;
     while (n > 0) {
-        if (fd_wait(a->fd, sending ? POLLOUT : POLLIN, deadline, a->cancel_fd, err) < 0)
+        if (fd_wait(a->fd, t->sending ? POLLOUT : POLLIN, deadline, a->cancel_fd, err) < 0)
             return err_wrap(err, "the SSH agent");
-        ssize_t moved = sending ? send(a->fd, p, n, MSG_NOSIGNAL) : recv(a->fd, p, n, 0);
+        ssize_t moved = t->sending ? send(a->fd, p, n, MSG_NOSIGNAL) : recv(a->fd, p, n, 0);
         if (moved < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
         if (moved < 0)
@@ -44,16 +52,16 @@ static int send_message(struct agent *a, const struct buf *message, int64_t dead
         return -1;
     uint32_t n = (uint32_t)message->len;
     char size[4] = {(char)(n >> 24), (char)(n >> 16), (char)(n >> 8), (char)n};
-    if (transfer_bytes(a, size, 4, true, deadline, err) < 0)
+    if (transfer_bytes(a, &(struct transfer){size, 4, true}, deadline, err) < 0)
         return -1;
-    return transfer_bytes(a, message->data, message->len, true, deadline, err);
+    return transfer_bytes(a, &(struct transfer){message->data, message->len, true}, deadline, err);
 }
 
 static int receive_message(struct agent *a, struct buf *message, int64_t deadline, struct err *err)
 {
     char size[4];
     uint32_t n = 0;
-    if (transfer_bytes(a, size, 4, false, deadline, err) < 0)
+    if (transfer_bytes(a, &(struct transfer){size, 4, false}, deadline, err) < 0)
         return -1;
     struct ssh_reader r = {(const unsigned char *)size, 4};
     ssh_read_u32(&r, &n);
@@ -62,7 +70,7 @@ static int receive_message(struct agent *a, struct buf *message, int64_t deadlin
     char *answer = malloc(n);
     if (!answer)
         return err_nomem(err);
-    int rc = transfer_bytes(a, answer, n, false, deadline, err);
+    int rc = transfer_bytes(a, &(struct transfer){answer, n, false}, deadline, err);
     buf_clear(message);
     if (rc == 0)
         buf_add(message, answer, n);

@@ -139,7 +139,7 @@ static int next_chunk(struct age_reader *r, unsigned char *to, size_t *ret_n, st
         return r->ended ? 0 : expect_end(r, err);
     if (age_input_read(r->in, r->sealed, sizeof r->sealed, &n, err) < 0)
         return -1;
-    if (age_stream_open(r->stream, r->sealed, n, to, &r->last, err) < 0)
+    if (age_stream_open(r->stream, (struct age_bytes){r->sealed, n}, to, &r->last, err) < 0)
         return -1;
     *ret_n = n - AGE_TAG;
     return r->last && *ret_n == 0 ? expect_end(r, err) : 0;

@@ -55,11 +55,13 @@ static bool set_nonce(struct age_stream *s, bool last, bool seal)
     return EVP_CipherInit_ex(s->context, NULL, NULL, NULL, nonce, seal) == 1;
 }
 
-int age_stream_seal(struct age_stream *s, const void *p, size_t n, bool last, void *ret, struct err *err)
+int age_stream_seal(struct age_stream *s, struct age_bytes chunk, bool last, void *ret, struct err *err)
 {
+    size_t n = chunk.n;
     unsigned char *out = ret;
     int len = 0;
-    if (!set_nonce(s, last, true) || (n > 0 && EVP_EncryptUpdate(s->context, out, &len, p, (int)n) != 1) ||
+    if (!set_nonce(s, last, true) ||
+        (n > 0 && EVP_EncryptUpdate(s->context, out, &len, chunk.p, (int)n) != 1) ||
         EVP_EncryptFinal_ex(s->context, out + n, &len) != 1 ||
         EVP_CIPHER_CTX_ctrl(s->context, EVP_CTRL_AEAD_GET_TAG, AGE_TAG, out + n) != 1) {
         ERR_clear_error();
@@ -78,8 +80,10 @@ static bool open_chunk(struct age_stream *s, bool last, const unsigned char *p, 
            EVP_DecryptFinal_ex(s->context, out + n, &len) == 1;
 }
 
-int age_stream_open(struct age_stream *s, const void *p, size_t n, void *ret, bool *ret_last, struct err *err)
+int age_stream_open(struct age_stream *s, struct age_bytes sealed, void *ret, bool *ret_last, struct err *err)
 {
+    const unsigned char *p = sealed.p;
+    size_t n = sealed.n;
     if (n < AGE_TAG)
         return err_set(err, ERR_FAILED, "it is cut");
     n -= AGE_TAG;

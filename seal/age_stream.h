@@ -18,12 +18,12 @@ int age_stream_new(const unsigned char file_key[AGE_FILE_KEY], const unsigned ch
 void age_stream_free(struct age_stream *s);
 
 /* Encrypts the next chunk of at most AGE_CHUNK bytes. `ret` needs room for AGE_TAG more. */
-int age_stream_seal(struct age_stream *s, const void *p, size_t n, bool last, void *ret, struct err *err);
+int age_stream_seal(struct age_stream *s, struct age_bytes chunk, bool last, void *ret, struct err *err);
 
-/* Decrypts the next chunk: n bytes with its tag, at most AGE_SEALED. `ret` receives n - AGE_TAG bytes,
+/* Decrypts the next chunk with its tag, at most AGE_SEALED bytes. `ret` receives AGE_TAG bytes less,
  * authenticated or wiped. *ret_last: it is the last chunk. ERR_FAILED: it was changed, or is another chunk.
  * */
-int age_stream_open(struct age_stream *s, const void *p, size_t n, void *ret, bool *ret_last,
+int age_stream_open(struct age_stream *s, struct age_bytes sealed, void *ret, bool *ret_last,
                     struct err *err);
 
 #endif

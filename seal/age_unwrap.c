@@ -134,11 +134,11 @@ static int announce_cost(const struct age_identities *i, const struct age_stanza
 }
 
 static int unwrap_scrypt(const struct age_identities *i, const struct age_stanza *stanza, const char *prompt,
-                         const char *what, unsigned char ret_file_key[AGE_FILE_KEY], struct err *err)
+                         unsigned char ret_file_key[AGE_FILE_KEY], struct err *err)
 {
     struct scrypt s = {.stanza = stanza, .cancel_fd = i->cancel_fd};
-    struct riddle riddle = {.prompt = prompt, .what = what, .fits = try_passphrase, .ctx = &s};
-    int rc = announce_cost(i, stanza, what, err);
+    struct riddle riddle = {.prompt = prompt, .what = "it", .fits = try_passphrase, .ctx = &s};
+    int rc = announce_cost(i, stanza, riddle.what, err);
     if (rc == 0)
         rc = ask_passphrase(i, &riddle, err);
     if (rc == 0)
@@ -170,7 +170,7 @@ static int decrypt_sealed(struct age_identities *i, const char *path, int fd, st
         return -1;
     const struct age_stanza *first = &age_reader_header(r)->stanzas[0];
     int rc = first->kind == AGE_SCRYPT
-                 ? unwrap_scrypt(i, first, prompt, "it", file_key, err)
+                 ? unwrap_scrypt(i, first, prompt, file_key, err)
                  : err_set(err, ERR_FAILED, "it is encrypted, but not with a passphrase");
     if (rc == 0)
         rc = age_reader_start(r, file_key, err);
@@ -318,7 +318,7 @@ int age_identities_unwrap(struct age_identities *i, const struct age_header *h,
     struct search q = {.by = i ? i : &none, .header = h, .why = ERR_INIT};
     int rc = 0;
     if (h->stanzas[0].kind == AGE_SCRYPT && i && i->ask)
-        return unwrap_scrypt(i, &h->stanzas[0], "Enter passphrase: ", "it", ret_file_key, err);
+        return unwrap_scrypt(i, &h->stanzas[0], "Enter passphrase: ", ret_file_key, err);
     if (try_all(&q, 0, false, err) < 0 || try_all(&q, 0, true, err) < 0 ||
         (has_kind(h, AGE_X25519) && try_sealed(&q, err) < 0))
         rc = -1;

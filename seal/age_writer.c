@@ -64,7 +64,7 @@ static int put_chunk(struct age_writer *w, const void *p, size_t n, bool last, s
     if (w->begin.len && age_output_write(&w->out, w->begin.data, w->begin.len, err) < 0)
         return -1;
     buf_clear(&w->begin);
-    if (age_stream_seal(w->stream, p, n, last, w->sealed, err) < 0)
+    if (age_stream_seal(w->stream, (struct age_bytes){p, n}, last, w->sealed, err) < 0)
         return -1;
     return age_output_write(&w->out, w->sealed, n + AGE_TAG, err);
 }

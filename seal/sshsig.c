@@ -15,14 +15,14 @@ enum { VERSION = 1, LINE = 70 /* columns, as ssh-keygen wraps it */ };
 
 /* ---- making ---- */
 
-int sshsig_signed_data(const char *namespace, bool sha256, const void *p, size_t n, struct ssh_blob *ret,
+int sshsig_signed_data(const char *namespace, bool sha256, struct str message, struct ssh_blob *ret,
                        struct err *err)
 {
     unsigned char digest[EVP_MAX_MD_SIZE];
     unsigned size = 0;
     struct buf b = BUF_INIT(1024);
     const char *name = sha256 ? "sha256" : "sha512";
-    if (EVP_Digest(p, n, digest, &size, sha256 ? EVP_sha256() : EVP_sha512(), NULL) != 1)
+    if (EVP_Digest(message.p, message.n, digest, &size, sha256 ? EVP_sha256() : EVP_sha512(), NULL) != 1)
         return err_nomem(err);
     buf_adds(&b, PREAMBLE);
     ssh_put_string(&b, namespace, strlen(namespace));
@@ -214,7 +214,7 @@ void sshsig_release(struct sshsig *s)
 int sshsig_check(const struct sshsig *s, const void *p, size_t n, struct err *err)
 {
     struct ssh_blob data = {0};
-    if (sshsig_signed_data(s->namespace, s->sha256, p, n, &data, err) < 0)
+    if (sshsig_signed_data(s->namespace, s->sha256, (struct str){p, n}, &data, err) < 0)
         return -1;
     int rc = pubkey_verify(&s->key, &s->signature, &data, err);
     ssh_blob_release(&data);

@@ -33,7 +33,7 @@ struct sshsig_signer {
 };
 
 /*
- * Signs n bytes. If the agent has the key, it signs. Otherwise the private key in FILE signs (for FILE.pub
+ * Signs a message. If the agent has the key, it signs. Otherwise the private key in FILE signs (for FILE.pub
  * that is FILE), and its passphrase is asked for up to three times. *ret: the armored text as `ssh-keygen -Y
  * sign` writes it, a new string.
  *
@@ -41,7 +41,7 @@ struct sshsig_signer {
  * the private half, or nobody enters the passphrase. If no file can sign, the message gives the agent's
  * error.
  */
-int sshsig_sign(const struct sshsig_signer *by, const char *namespace, const void *p, size_t n, char **ret,
+int sshsig_sign(const struct sshsig_signer *by, const char *namespace, struct str message, char **ret,
                 struct err *err);
 
 /* Checks in advance what sshsig_sign needs: a key that can sign, and a private half in a file or an agent

@@ -34,14 +34,13 @@ static int make_directory(struct inquiry *q, struct err *err)
     return 0;
 }
 
-static int write_file(struct inquiry *q, const char *name, const void *p, size_t n, char **ret,
-                      struct err *err)
+static int write_file(struct inquiry *q, const char *name, struct str text, char **ret, struct err *err)
 {
     *ret = file_join(q->directory, name);
     if (!*ret)
         return err_nomem(err);
     int fd = file_create(*ret, err);
-    int rc = fd < 0 ? -1 : fd_write_all(fd, p, n, err);
+    int rc = fd < 0 ? -1 : fd_write_all(fd, text.p, text.n, err);
     fd_close(&fd);
     return rc;
 }
@@ -52,9 +51,10 @@ static int refuse_key(const struct inquiry *q, const char *complaint, struct err
                    *complaint ? complaint : "ssh-keygen says no more");
 }
 
-/* Runs ssh-keygen to verify the signature for a principal. *ret_complaint: its error. */
-static int try_principal(const struct inquiry *q, const char *principal, bool *ret_good, char *ret_complaint,
-                         size_t cap, struct err *err)
+#define COMPLAINT_TEXT 300
+/* Runs ssh-keygen to verify the signature for a principal. ret_complaint: its error. */
+static int try_principal(const struct inquiry *q, const char *principal, bool *ret_good,
+                         char ret_complaint[static COMPLAINT_TEXT], struct err *err)
 {
     const char *argv[] = {"ssh-keygen",        "-Y", "verify",     "-f", q->file, "-I", principal, "-n",
                           q->claim->namespace, "-s", q->signature, NULL};
@@ -65,7 +65,7 @@ static int try_principal(const struct inquiry *q, const char *principal, bool *r
     if (rc < 0)
         return -1;
     *ret_good = r.exit_code == 0;
-    text_printable(ret_complaint, cap, r.complaint, strlen(r.complaint));
+    text_printable(ret_complaint, COMPLAINT_TEXT, r.complaint, strlen(r.complaint));
     proc_result_release(&r);
     return 0;
 }
@@ -73,14 +73,14 @@ static int try_principal(const struct inquiry *q, const char *principal, bool *r
 /* Tries each principal of the output, one per line. */
 static int try_principals(const struct inquiry *q, const char *names, char **ret, struct err *err)
 {
-    char complaint[300] = "";
+    char complaint[COMPLAINT_TEXT] = "";
     bool good = false;
     for (int i = 0; *names && i < PRINCIPALS_MAX; i++) {
         size_t n = strcspn(names, "\n");
         char *name = strndup(names, n), shown[300];
         if (!name)
             return err_nomem(err);
-        int rc = n > 0 ? try_principal(q, name, &good, complaint, sizeof complaint, err) : 0;
+        int rc = n > 0 ? try_principal(q, name, &good, complaint, err) : 0;
         text_printable(shown, sizeof shown, name, n);
         free(name);
         if (rc < 0)
@@ -97,9 +97,8 @@ static int try_principals(const struct inquiry *q, const char *names, char **ret
 static int find_principal(struct inquiry *q, char **ret, struct err *err)
 {
     struct proc_result r;
-    if (make_directory(q, err) < 0 ||
-        write_file(q, "sig", q->claim->armor, strlen(q->claim->armor), &q->signature, err) < 0 ||
-        write_file(q, "message", q->claim->p, q->claim->n, &q->message, err) < 0)
+    if (make_directory(q, err) < 0 || write_file(q, "sig", str_of(q->claim->armor), &q->signature, err) < 0 ||
+        write_file(q, "message", (struct str){q->claim->p, q->claim->n}, &q->message, err) < 0)
         return -1;
     const char *argv[] = {"ssh-keygen", "-Y", "find-principals", "-f", q->file, "-s", q->signature, NULL};
     if (proc_run(argv, &q->limits, &r, err) < 0) {

@@ -6,7 +6,7 @@
 
 /* Builds the data that a key signs: the preamble, the namespace, the hash's name and the message's hash.
  * `ret` is a new blob. */
-int sshsig_signed_data(const char *namespace, bool sha256, const void *p, size_t n, struct ssh_blob *ret,
+int sshsig_signed_data(const char *namespace, bool sha256, struct str message, struct ssh_blob *ret,
                        struct err *err);
 
 /* Formats the signature as armored text, a new string. */

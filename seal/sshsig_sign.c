@@ -274,13 +274,13 @@ static void signing_release(struct signing *s)
     free(s->private);
 }
 
-int sshsig_sign(const struct sshsig_signer *by, const char *namespace, const void *p, size_t n, char **ret,
+int sshsig_sign(const struct sshsig_signer *by, const char *namespace, struct str message, char **ret,
                 struct err *err)
 {
     struct signing s = {.by = by};
     int rc = find_key(&s, err);
     if (rc == 0)
-        rc = sshsig_signed_data(namespace, false, p, n, &s.data, err);
+        rc = sshsig_signed_data(namespace, false, message, &s.data, err);
     if (rc == 0)
         rc = sign_and_check(&s, namespace, ret, err);
     signing_release(&s);

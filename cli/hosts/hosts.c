@@ -291,12 +291,11 @@ static enum discovery_when choose_discovery(const struct hosts_options *o)
 static int list_hosts(const struct hosts_options *o, const struct inventory *inventory,
                       const struct targets *t, const char *pattern, struct err *err)
 {
-    const struct host **hosts = NULL;
-    size_t n = 0;
-    int rc = inventory_match(inventory, pattern, &hosts, &n, err);
-    if (rc == 0 && (rc = inventory_filter(inventory, t, &o->target.selection, hosts, &n, err)) == 0)
-        rc = print_hosts(o, t, (const struct host *const *)hosts, n, err);
-    free(hosts);
+    struct host_list hosts = {0};
+    int rc = inventory_match(inventory, pattern, &hosts.items, &hosts.n, err);
+    if (rc == 0 && (rc = inventory_filter(inventory, t, &o->target.selection, &hosts, err)) == 0)
+        rc = print_hosts(o, t, (const struct host *const *)hosts.items, hosts.n, err);
+    free(hosts.items);
     return rc;
 }
 

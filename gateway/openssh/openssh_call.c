@@ -160,12 +160,14 @@ static void add_file(const struct openssh *o, const struct ssh_config *config, c
     free(ours);
 }
 
-int openssh_call(const struct openssh *o, const struct ssh_config *config,
-                 const struct login_options *options, bool ask, struct strlist *ret, struct err *err)
+int openssh_call_arguments(const struct openssh_call *call, struct strlist *ret, struct err *err)
 {
+    const struct openssh *o = call->o;
+    const struct ssh_config *config = call->config;
+    const struct login_options *options = call->options;
     struct err failure = ERR_INIT;
     struct strlist settings = {0};
-    choose_settings(config, options, ask, &settings, &failure);
+    choose_settings(config, options, call->ask, &settings, &failure);
     add_argument(ret, &failure, "ssh");
     add_argument(ret, &failure, "-v");
     add_argument(ret, &failure, "-E");

@@ -35,10 +35,15 @@ int openssh_directory(struct openssh *o, struct err *err);
 /* Opens the control connection and sends an alive check: *ret_pid is the master's process. */
 int openssh_greet(struct openssh *o, int cancel_fd, uint32_t *ret_pid, struct err *err);
 
-/* Builds the arguments for our own ssh, whose master socket and log are in o->directory. `ask`: the user can
- * answer. */
-int openssh_call(const struct openssh *o, const struct ssh_config *config,
-                 const struct login_options *options, bool ask, struct strlist *ret, struct err *err);
+/* A call of our own ssh, whose master socket and log are in o->directory. */
+struct openssh_call {
+    const struct openssh *o;
+    const struct ssh_config *config;
+    const struct login_options *options;
+    bool ask; /* the user can answer */
+};
+/* Builds its arguments. */
+int openssh_call_arguments(const struct openssh_call *call, struct strlist *ret, struct err *err);
 
 /* Reads the new output of its ssh. */
 void openssh_hear(struct openssh *o);

@@ -192,9 +192,12 @@ static int log_in(struct login *in, const struct ssh_config *config, struct err 
     struct strlist arguments = {0};
     int64_t step = in->options->limits.step_timeout_ms;
     int rc = prepare_files(in, err);
+    const struct openssh_call call = {.o = in->o,
+                                      .config = config,
+                                      .options = in->options,
+                                      .ask = in->options->ask && in->ask.listener >= 0};
     if (rc == 0)
-        rc = openssh_call(in->o, config, in->options, in->options->ask && in->ask.listener >= 0, &arguments,
-                          err);
+        rc = openssh_call_arguments(&call, &arguments, err);
     if (rc == 0)
         rc = start_ssh(in->o, &arguments, &in->ask, err);
     strlist_release(&arguments);

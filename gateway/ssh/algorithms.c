@@ -91,24 +91,30 @@ char *algorithms_pick(const char *ours, const char *allowed, const char *const *
     return list;
 }
 
-static int propose_list(LIBSSH2_SESSION *ssh, int method, const char *ours, const char *allowed, char **ret,
-                        struct err *err)
+struct proposal {
+    int method;          /* libssh2's number, an index of names */
+    const char *ours;    /* in our order */
+    const char *allowed; /* by the configuration; NULL: all of ours */
+};
+
+static int propose_list(LIBSSH2_SESSION *ssh, const struct proposal *p, char **ret, struct err *err)
 {
     const char **supported = NULL;
-    int n = libssh2_session_supported_algs(ssh, method, &supported);
-    char *list = algorithms_pick(ours, allowed, supported, n > 0 ? (size_t)n : 0);
+    int n = libssh2_session_supported_algs(ssh, p->method, &supported);
+    char *list = algorithms_pick(p->ours, p->allowed, supported, n > 0 ? (size_t)n : 0);
     if (n > 0)
         libssh2_free(ssh, (void *)(uintptr_t)supported);
     if (!list)
         return err_nomem(err);
     *ret = list;
     if (!*list)
-        return failure_set(FAILURE_CONFIGURED_BEYOND_LIBSSH2,
-                           FAILURE_DETAILS(names[method], allowed ? allowed : ours, libssh2_version(0)), err);
+        return failure_set(
+            FAILURE_CONFIGURED_BEYOND_LIBSSH2,
+            FAILURE_DETAILS(names[p->method], p->allowed ? p->allowed : p->ours, libssh2_version(0)), err);
     /* Pass only supported names: libssh2 1.10 drops the others with an overlapping memcpy. */
-    if (libssh2_session_method_pref(ssh, method, list) != 0)
+    if (libssh2_session_method_pref(ssh, p->method, list) != 0)
         return failure_set(FAILURE_ALGORITHMS_REFUSED,
-                           FAILURE_DETAILS(libssh2_version(0), names[method], list), err);
+                           FAILURE_DETAILS(libssh2_version(0), names[p->method], list), err);
     return 0;
 }
 
@@ -121,7 +127,7 @@ int algorithms_propose(LIBSSH2_SESSION *ssh, const struct ssh_config *config, co
         config->algorithms.ciphers,       config->algorithms.macs,      config->algorithms.macs};
     struct algorithms a = {0};
     for (int i = 0; i < ALGORITHM_LISTS; i++)
-        if (propose_list(ssh, i, ours[i], allowed[i], &a.lists[i], err) < 0) {
+        if (propose_list(ssh, &(struct proposal){i, ours[i], allowed[i]}, &a.lists[i], err) < 0) {
             algorithms_release(&a);
             return -1;
         }

@@ -71,9 +71,17 @@ static void write_where(struct session *s, char dst[static WHERE_TEXT])
     snprintf(dst, WHERE_TEXT, "%s port %u", session_facts(s)->address, session_facts(s)->port);
 }
 
-static int judge_host_key(struct session *s, const struct ssh_config *config, const struct known_hosts *known,
-                          const struct ssh_blob *key, struct host_key_finding *ret, struct err *err)
+/* The key that a server showed, and the known keys of the host. */
+struct shown_key {
+    const struct ssh_blob *key;
+    const struct known_hosts *known;
+};
+
+static int judge_host_key(struct session *s, const struct ssh_config *config, const struct shown_key *shown,
+                          struct host_key_finding *ret, struct err *err)
 {
+    const struct ssh_blob *key = shown->key;
+    const struct known_hosts *known = shown->known;
     const struct known_key *line = NULL;
     char where[WHERE_TEXT];
     enum known_status status = known_hosts_judge(known, key, &line);
@@ -106,7 +114,7 @@ int host_key_check(struct session *s, const struct ssh_config *config, const str
     }
     ssh_blob_type(&key, facts->host_key_type, sizeof facts->host_key_type);
     ssh_blob_fingerprint(&key, facts->host_key);
-    int rc = judge_host_key(s, config, known, &key, &finding, err);
+    int rc = judge_host_key(s, config, &(struct shown_key){&key, known}, &finding, err);
     if (rc == 0) {
         facts->host_key_new = finding.is_new;
         *ret = finding;

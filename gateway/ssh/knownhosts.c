@@ -41,11 +41,11 @@ static int read_key(const struct field *type, const struct field *base64, struct
 }
 
 /* Parses one line of a known_hosts file: [marker] names type base64 [comment]. */
-static int parse_line(struct known_hosts *k, const char *file, unsigned number, const char *line, size_t n,
+static int parse_line(struct known_hosts *k, const char *file, unsigned number, struct str line,
                       struct err *err)
 {
     struct field field[4];
-    size_t fields = split_line(line, n, field);
+    size_t fields = split_line(line.p, line.n, field);
     bool marked = fields > 0 && field[0].p[0] == '@';
     size_t at = marked ? 2 : 1;
     struct known_key key = {.line = number};
@@ -76,7 +76,7 @@ int known_hosts_parse(struct known_hosts *k, const char *file, const char *text,
             const char *found = memmem(p, n, " found: line ", 13);
             if (found)
                 number = (unsigned)strtoul(found + 13, NULL, 10);
-        } else if (parse_line(k, file, number, p, n, err) < 0) {
+        } else if (parse_line(k, file, number, (struct str){p, n}, err) < 0) {
             return -1;
         }
         p += n + (p[n] == '\n');
@@ -130,21 +130,22 @@ static bool has_key(const struct known_hosts *k)
     return false;
 }
 
-int known_hosts_find(const struct strlist *files, const char *host, unsigned port,
-                     const struct proc_limits *limits, struct known_hosts *ret, struct err *err)
+int known_hosts_find(const struct strlist *files, struct known_name name, const struct proc_limits *limits,
+                     struct known_hosts *ret, struct err *err)
 {
     struct known_hosts k = {0};
-    char name[300];
+    char with_port[300];
+    bool other_port = name.port != 0 && name.port != 22;
     int rc = 0;
-    if (port != 0 && port != 22) {
-        snprintf(name, sizeof name, "[%s]:%u", host, port);
-        rc = find_name(files, name, limits, &k, err);
+    if (other_port) {
+        snprintf(with_port, sizeof with_port, "[%s]:%u", name.host, name.port);
+        rc = find_name(files, with_port, limits, &k, err);
     }
     if (rc == 0 && !has_key(&k)) {
         size_t before = k.n;
-        rc = find_name(files, host, limits, &k, err);
+        rc = find_name(files, name.host, limits, &k, err);
         for (size_t i = before; i < k.n; i++)
-            k.items[i].portless = port != 0 && port != 22;
+            k.items[i].portless = other_port;
     }
     if (rc < 0)
         known_hosts_release(&k);

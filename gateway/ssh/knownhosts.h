@@ -27,10 +27,16 @@ struct known_hosts {
     size_t cap;
 };
 
+/* The name of a server in the files. */
+struct known_name {
+    const char *host;
+    unsigned port; /* 0: the name alone */
+};
+
 /* Collects all keys of the host from the files: of `[host]:port` unless the port is 22 (or 0), and if that
  * has no key, of the bare host, like OpenSSH. Skips missing files. */
-int known_hosts_find(const struct strlist *files, const char *host, unsigned port,
-                     const struct proc_limits *limits, struct known_hosts *ret, struct err *err);
+int known_hosts_find(const struct strlist *files, struct known_name name, const struct proc_limits *limits,
+                     struct known_hosts *ret, struct err *err);
 void known_hosts_release(struct known_hosts *k);
 
 /* Parses the output of `ssh-keygen -F` for one file and adds its keys. Skips lines that it cannot parse. */

@@ -78,10 +78,11 @@ static int find_known_keys(struct login_attempt *t, struct err *err)
 {
     const struct ssh_config *c = t->config;
     struct proc_limits limits = ssh_limits_program(&t->login->hop->options->limits);
-    bool alias = c->host_key.alias != NULL;
+    struct known_name name = {c->hostname, c->port};
+    if (c->host_key.alias)
+        name = (struct known_name){c->host_key.alias, 0};
     steps_begin(t->login->steps, GATEWAY_HOST_KEY);
-    if (known_hosts_find(&c->host_key.files, alias ? c->host_key.alias : c->hostname, alias ? 0 : c->port,
-                         &limits, &t->known, err) < 0)
+    if (known_hosts_find(&c->host_key.files, name, &limits, &t->known, err) < 0)
         return steps_end(t->login->steps, -1, err);
     if (known_hosts_usable(&t->known, err) < 0)
         return steps_end(t->login->steps, -1, err);

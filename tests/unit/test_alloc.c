@@ -1090,7 +1090,7 @@ static int make_signature(void *ctx, struct err *err)
     struct sshsig_signer by = {.key = ctx, .cancel_fd = -1};
     char *armor;
     alloc_mark(&armor, sizeof armor);
-    int rc = sshsig_sign(&by, "x", "message", 7, &armor, err);
+    int rc = sshsig_sign(&by, "x", STR("message"), &armor, err);
     if (rc < 0)
         alloc_untouched(&armor, sizeof armor);
     else

@@ -534,7 +534,7 @@ static void a_bundle_changed_during_the_copy_is_refused(void **state)
     where[0] = 'd';
     struct sshsig_signer by = {.key = key, .cancel_fd = -1};
     char *for_git = NULL, *right = member(dir, one, "manifest.json");
-    ok(sshsig_sign(&by, "git", right, strlen(right), &for_git, NULL), NULL);
+    ok(sshsig_sign(&by, "git", str_of(right), &for_git, NULL), NULL);
     char *huge = calloc(1, 20000);
     for (int i = 0; i < 19999; i++)
         huge[i] = 'A';

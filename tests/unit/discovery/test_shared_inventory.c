@@ -190,17 +190,16 @@ static bool use_once(const struct inventory *inv)
     struct targets t = {0};
     struct selection from = {0};
     struct strlist labels = {0};
-    const struct host **hosts = NULL;
-    size_t n = 0;
+    struct host_list hosts = {0};
     bool ok = discover(inv, &t);
     /* gitaly on 20 hosts; on file-01 and file-02 also three of web, and three of the template. */
     ok = ok && select_targets(inv, &t, (struct selection){0}, "file-*", NULL) == 20 + 3 + 3;
     ok = ok && select_targets(inv, &t, (struct selection){0}, "file-01,file-02", "file-02") == 3;
     ok = ok && select_targets(inv, &t, (struct selection){.port = 80}, "ops@db.example,bare", NULL) == 2;
     ok = ok && select_targets(inv, &t, (struct selection){.unix_path = "/run/a"}, "bare", NULL) == 1;
-    ok = ok && inventory_match(inv, "storage", &hosts, &n, NULL) == 0 && n == 20;
+    ok = ok && inventory_match(inv, "storage", &hosts.items, &hosts.n, NULL) == 0 && hosts.n == 20;
     ok = ok && strlist_split(&from.labels, "env=prod", NULL) == 0 &&
-         inventory_filter(inv, &t, &from, hosts, &n, NULL) == 0 && n == 20;
+         inventory_filter(inv, &t, &from, &hosts, NULL) == 0 && hosts.n == 20;
     ok = ok && inventory_labels(inv, &labels, NULL) == 0 && labels.n == 1;
     strlist_release(&from.labels);
     ok = ok && strlist_split(&from.hosts, "ops@new.example", NULL) == 0 &&
@@ -209,7 +208,7 @@ static bool use_once(const struct inventory *inv)
          strcmp(from.source->source->name, "http_sd-3") == 0;
     selection_release(&from);
     strlist_release(&labels);
-    free(hosts);
+    free(hosts.items);
     targets_release(&t);
     return ok;
 }

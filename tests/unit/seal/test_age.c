@@ -623,7 +623,7 @@ static char *with_passphrase(const char *dir, const char *name, const char *pass
     ok(age_header_finish(&b, file_key, &err), &err);
     buf_add(&b, nonce, sizeof nonce);
     ok(age_stream_new(file_key, nonce, &stream, &err), &err);
-    ok(age_stream_seal(stream, text, strlen(text), true, sealed, &err), &err);
+    ok(age_stream_seal(stream, (struct age_bytes){text, strlen(text)}, true, sealed, &err), &err);
     buf_add(&b, sealed, strlen(text) + AGE_TAG);
     age_stream_free(stream);
     char *path = scratch_file(dir, name, b.data, b.len);

@@ -36,7 +36,7 @@ static char *sign_with(const struct sshsig_signer *by)
 {
     struct err err = ERR_INIT;
     char *armor = NULL;
-    ok(sshsig_sign(by, SPACE, message, strlen(message), &armor, &err), &err);
+    ok(sshsig_sign(by, SPACE, str_of(message), &armor, &err), &err);
     return armor;
 }
 
@@ -182,7 +182,7 @@ static void a_fido_key(void **state)
     EVP_PKEY *key = EVP_PKEY_Q_keygen(NULL, NULL, "ED25519");
     struct ssh_blob public = fido_public(key, name), data = {0};
     struct err err = ERR_INIT;
-    ok(sshsig_signed_data(SPACE, false, message, strlen(message), &data, &err), &err);
+    ok(sshsig_signed_data(SPACE, false, str_of(message), &data, &err), &err);
     struct ssh_blob signature = fido_sign(key, name, &data);
     char *armor = NULL;
     ok(sshsig_armor(SPACE, &public, &signature, &armor, &err), &err);
@@ -215,7 +215,7 @@ static void a_fido_key_without_an_agent(void **state)
     struct sshsig_signer by = {.key = buf_str(&line), .cancel_fd = -1};
     struct err err = ERR_INIT;
     char *armor = NULL;
-    assert_int_equal(sshsig_sign(&by, SPACE, message, strlen(message), &armor, &err), -1);
+    assert_int_equal(sshsig_sign(&by, SPACE, str_of(message), &armor, &err), -1);
     assert_int_equal(err.kind, ERR_NOT_FOUND);
     contains(err.msg, "there is no SSH agent, and only an agent can use a FIDO key");
     assert_null(armor);
@@ -260,7 +260,7 @@ static void passphrases(void **state)
             .key = path, .ask = answer, .ask_ctx = &p, .ask_ms = 1000, .cancel_fd = -1};
         struct err err = ERR_INIT;
         char *armor = NULL;
-        int rc = sshsig_sign(&by, SPACE, message, strlen(message), &armor, &err);
+        int rc = sshsig_sign(&by, SPACE, str_of(message), &armor, &err);
         assert_int_equal(rc, cases[i].msg ? -1 : 0);
         if (cases[i].msg)
             contains(err.msg, cases[i].msg);
@@ -270,7 +270,7 @@ static void passphrases(void **state)
     struct sshsig_signer by = {.key = path, .cancel_fd = -1};
     struct err err = ERR_INIT;
     char *armor = NULL;
-    assert_int_equal(sshsig_sign(&by, SPACE, message, strlen(message), &armor, &err), -1);
+    assert_int_equal(sshsig_sign(&by, SPACE, str_of(message), &armor, &err), -1);
     contains(err.msg, "it has a passphrase, and there is nobody to ask for it");
     free(path);
 }
@@ -283,7 +283,7 @@ static void refuses_key(const char *key, enum err_kind kind, const char *part)
     struct sshsig_signer by = {.key = key, .cancel_fd = -1};
     struct err err = ERR_INIT;
     char *armor = NULL;
-    assert_int_equal(sshsig_sign(&by, SPACE, message, strlen(message), &armor, &err), -1);
+    assert_int_equal(sshsig_sign(&by, SPACE, str_of(message), &armor, &err), -1);
     assert_int_equal(err.kind, kind);
     contains(err.msg, part);
     assert_null(armor);

@@ -62,7 +62,7 @@ static struct known_hosts find_in(const struct strlist *files, const char *host,
 {
     struct known_hosts k = {0};
     struct err err = ERR_INIT;
-    ok(known_hosts_find(files, host, port, &limits, &k, &err), &err);
+    ok(known_hosts_find(files, (struct known_name){host, port}, &limits, &k, &err), &err);
     return k;
 }
 
@@ -228,7 +228,7 @@ static void a_lookup_that_fails(void **state)
     char *tool = text_of("%s/ssh-keygen", (char *)*state), *msg;
     ok(strlist_add(&files, path, NULL), NULL);
     setenv("PATH", *state, 1);
-    int missing = known_hosts_find(&files, "alpha", 22, &limits, &k, &err);
+    int missing = known_hosts_find(&files, (struct known_name){"alpha", 22}, &limits, &k, &err);
     setenv("PATH", before, 1);
     refused(missing, &err, ERR_NOT_FOUND, "cannot start ssh-keygen: No such file or directory");
     assert_string_equal(err.hint, "install OpenSSH's client tools (Debian: openssh-client)");
@@ -237,12 +237,13 @@ static void a_lookup_that_fails(void **state)
     char *with = text_of("%s:%s", (char *)*state, before);
     setenv("PATH", with, 1);
     soon.timeout_ms = 100;
-    refused(known_hosts_find(&files, "alpha", 22, &soon, &k, &err), &err, ERR_TIMEOUT,
+    refused(known_hosts_find(&files, (struct known_name){"alpha", 22}, &soon, &k, &err), &err, ERR_TIMEOUT,
             "ssh-keygen: it did not end in time");
     ok(file_write(tool, "#!/bin/sh\necho it hurts >&2; exit 255\n", 38, &err), &err);
     assert_int_equal(chmod(tool, 0700), 0);
     msg = text_of("ssh-keygen cannot read %s: it hurts", path);
-    refused(known_hosts_find(&files, "alpha", 22, &limits, &k, &err), &err, ERR_FAILED, msg);
+    refused(known_hosts_find(&files, (struct known_name){"alpha", 22}, &limits, &k, &err), &err, ERR_FAILED,
+            msg);
     setenv("PATH", before, 1);
     assert_null(k.items);
     unlink(tool);
@@ -686,7 +687,7 @@ static void links_and_fifos_are_not_written(void **state)
     struct known_hosts k = {0};
     struct strlist files = {0};
     ok(strlist_add(&files, fifo, &err), &err);
-    assert_int_equal(known_hosts_find(&files, "alpha", 22, &limits, &k, &err), -1);
+    assert_int_equal(known_hosts_find(&files, (struct known_name){"alpha", 22}, &limits, &k, &err), -1);
     contains(err.msg, "are no regular file");
     strlist_release(&files);
     char *all[] = {known, link, precious, made, fifo};
