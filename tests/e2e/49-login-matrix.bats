@@ -273,6 +273,17 @@ assert_apart() { # THING QUESTIONS GIVEN
 
 # ---- the same login -------------------------------------------------------------------------------------------
 
+@test "a password that a source needs is not asked for again for the capture" {
+    local any="config: $PWD/config, port: $RIG_PORT_any"
+    hosts_are "address: 127.0.0.1, ssh: { $any }" "address: other.example, ssh: { $any }" \
+        "{ http_sd: 'http://127.0.0.1:$RIG_PORT_source/sd.json', through: one, host: one }"
+    rm -rf cache
+    run_hosts --via libssh2 --host one heap
+    assert_status 0
+    assert_equal "$(wc -l <asked)" 1
+    assert_equal "$(received | uniq -c | sed 's/^ *//; s/pw-one/P/; s/pw-two/P/')" '2 ann P'
+}
+
 @test "one login under two host names is asked for once" {
     local any="config: $PWD/config, port: $RIG_PORT_any" parallel names
     for names in '127.0.0.1 127.0.0.1' 'same-1 same-2'; do
