@@ -14,7 +14,7 @@ DESTDIR ?=
 
 # The folders of the house, ground floor first. tools/check-layers holds the arrows between them.
 FOLDERS := base/data base http keys seal proto findings inventory gateway/config gateway/ssh gateway/openssh gateway fetch/body fetch discovery bundle/redact bundle pprof/symbolize pprof/graph pprof page handoff capture cli/term cli/args cli/input cli/pprof cli/hosts cli/bundle cli/capture cli/read cli
-PACKAGES := libssh2 libcurl openssl zlib libpcre2-8 yaml-0.1 jansson libarchive libedit
+PACKAGES := libssh2 libcurl openssl zlib libpcre2-8 yaml-0.1 jansson libarchive libedit libutf8proc
 
 # Builds are the same wherever the tree lies; gcov wants to find its files again.
 reproducible := $(if $(filter coverage,$(SAN)),,-ffile-prefix-map='$(CURDIR)=.')

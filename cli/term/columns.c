@@ -5,68 +5,39 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <utf8proc.h>
 
 #include "cli/term/standard_streams.h"
 #include "base/banned.h"
 
-/* Decodes the character at s. Returns its length; a truncated or malformed one counts as one byte. */
-static size_t decode_character(const char *s, uint32_t *ret)
+/* Decodes the character at s. Returns its length; a truncated or malformed one counts as one byte of one
+ * column, and so does a control character, which no terminal receives from us. */
+static size_t decode_character(const char *s, size_t *ret_columns)
 {
-    const unsigned char *p = (const unsigned char *)s;
-    size_t n = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : p[0] >= 0xc2 ? 2 : 1;
-    uint32_t c = n == 1 ? p[0] : p[0] & (0xffu >> (n + 1));
-    for (size_t i = 1; i < n; i++) {
-        if ((p[i] & 0xc0) != 0x80) {
-            *ret = p[0];
-            return 1;
-        }
-        c = c << 6 | (p[i] & 0x3f);
-    }
-    *ret = c;
-    return n;
-}
-
-/* Width 0: Unicode's combining marks of the scripts that are likely in host names and Go symbols; a missing
- * mark only makes a line shorter than necessary. Width 2: East Asian Width W and F, and all emoji blocks. */
-static size_t character_width(uint32_t c)
-{
-    static const struct {
-        uint32_t from, to;
-        size_t columns;
-    } ranges[] = {
-        {0x300, 0x36f, 0},     {0x483, 0x489, 0},     {0x591, 0x5bd, 0},     {0x64b, 0x65f, 0},
-        {0x1100, 0x115f, 2},   {0x1ab0, 0x1aff, 0},   {0x1dc0, 0x1dff, 0},   {0x20d0, 0x20f0, 0},
-        {0x231a, 0x23ff, 2},   {0x25fd, 0x27bf, 2},   {0x2b00, 0x2bff, 2},   {0x2e80, 0x303e, 2},
-        {0x3041, 0xa4cf, 2},   {0xa960, 0xa97f, 2},   {0xac00, 0xd7a3, 2},   {0xf900, 0xfaff, 2},
-        {0xfe20, 0xfe2f, 0},   {0xfe30, 0xfe6f, 2},   {0xff00, 0xff60, 2},   {0xffe0, 0xffe6, 2},
-        {0x16fe0, 0x18aff, 2}, {0x1aff0, 0x1b2ff, 2}, {0x1f000, 0x1faff, 2}, {0x20000, 0x3fffd, 2},
-    };
-    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
-        if (c >= ranges[i].from && c <= ranges[i].to)
-            return ranges[i].columns;
-    return 1;
+    utf8proc_int32_t c = -1;
+    utf8proc_ssize_t n = utf8proc_iterate((const utf8proc_uint8_t *)s, -1, &c);
+    *ret_columns = n < 1 || c < ' ' ? 1 : (size_t)utf8proc_charwidth(c);
+    return n < 1 ? 1 : (size_t)n;
 }
 
 size_t columns_of(const char *s)
 {
-    size_t columns = 0;
-    uint32_t c = 0;
-    for (; *s; s += decode_character(s, &c)) {
-        decode_character(s, &c);
-        columns += character_width(c);
+    size_t columns = 0, width = 0;
+    while (*s) {
+        s += decode_character(s, &width);
+        columns += width;
     }
     return columns;
 }
 
 size_t columns_fit(const char *s, size_t columns)
 {
-    size_t at = 0, taken = 0;
-    uint32_t c = 0;
+    size_t at = 0, width = 0;
     while (s[at]) {
-        size_t n = decode_character(s + at, &c);
-        if (taken + character_width(c) > columns)
+        size_t n = decode_character(s + at, &width);
+        if (width > columns)
             break;
-        taken += character_width(c);
+        columns -= width;
         at += n;
     }
     return at;

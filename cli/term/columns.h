@@ -7,8 +7,7 @@
 
 #include "base/base.h"
 
-/* The width of printable UTF-8. An invalid byte counts as one column. If terminals disagree on a character,
- * its larger width counts, so that fitting text fits on all of them. */
+/* The width of printable UTF-8, as Unicode has it (utf8proc). An invalid byte counts as one column. */
 size_t columns_of(const char *s);
 
 /* The maximum width of a line: that of a terminal without its last column, else 0 (no limit). */
