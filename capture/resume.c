@@ -249,11 +249,18 @@ static int recover_target(struct recovery *r, const struct target *t, struct err
         struct fetch_planned wanted = {.kind = planned[i].kind,
                                        .argument = planned[i].argument ? planned[i].argument : "",
                                        .pair = planned[i].pair};
+        const struct fetch_left left = {
+            .directory = workdir_files(e->work), .target = t, .item = &wanted, .cancel_fd = e->cancel_fd};
         struct fetch_item item;
+        struct err missing = ERR_INIT;
         rc = r->may_check(r->ctx, dir, r->bytes, err);
         r->bytes = 0;
-        if (rc < 0 || fetch_find_left(workdir_files(e->work), t, &wanted, &item, NULL) < 0)
+        if (rc < 0)
+            break;
+        if (fetch_find_left(&left, &item, &missing) < 0) {
+            rc = missing.kind == ERR_CANCELLED ? err_set(err, ERR_CANCELLED, "%s", missing.msg) : 0;
             continue;
+        }
         r->bytes = item.bytes;
         rc = record_item(e->manifest, t, &item, err);
         fetch_item_release(&item);

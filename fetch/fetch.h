@@ -160,10 +160,16 @@ int fetch_get(const struct fetch_grab *grab, const struct fetch_get_request *r, 
 /*
  * Finds the unrecorded files of an item after a killed run: a complete file, or the largest partial one,
  * renamed to NAME.damaged. Opens no connection. ERR_NOT_FOUND if there is none. Ignores a partial body of a
- * service with a secret, because the body may repeat it. The caller releases *ret.
+ * service with a secret, because the body may repeat it. ERR_CANCELLED leaves the files as they are. The
+ * caller releases *ret.
  */
-int fetch_find_left(const struct beneath *directory, const struct target *target,
-                    const struct fetch_planned *item, struct fetch_item *ret, struct err *err);
+struct fetch_left {
+    const struct beneath *directory; /* the work directory */
+    const struct target *target;
+    const struct fetch_planned *item;
+    int cancel_fd; /* -1: none */
+};
+int fetch_find_left(const struct fetch_left *left, struct fetch_item *ret, struct err *err);
 
 /* The address of a service, as its host sees it: its URL, or `unix:PATH` and the URL's path. */
 char *fetch_service_url(const struct service *service, char *dst, size_t cap);

@@ -252,8 +252,8 @@ out:
 
 /* ---- files of an earlier run --------------------------------------------------------------------------- */
 
-/* Feeds a whole file to the sink. */
-static int feed_file(struct sink *s, int fd, struct err *err)
+/* Feeds the rest of a file to the sink. */
+static int feed_file(struct sink *s, int fd, int cancel_fd, struct err *err)
 {
     char chunk[65536];
     ssize_t n;
@@ -262,6 +262,8 @@ static int feed_file(struct sink *s, int fd, struct err *err)
             continue;
         if (n < 0)
             return err_sys(err, "cannot read %s", s->path);
+        if (fd_cancelled(cancel_fd))
+            return err_set(err, ERR_CANCELLED, "interrupted");
         if (feed_sink(s, chunk, (size_t)n, err) < 0)
             return -1;
     }
@@ -269,12 +271,12 @@ static int feed_file(struct sink *s, int fd, struct err *err)
 }
 
 /* Computes the hash of a file. With a format, also checks the file and fills in the facts of its content. */
-static int examine_file(const struct item_context *context, enum body_format format, struct fetch_item *item,
-                        struct err *err)
+static int examine_file(const struct item_context *context, enum body_format format, int cancel_fd,
+                        struct fetch_item *item, struct err *err)
 {
     struct sink sink = {.fd = -1, .path = item->file};
     int rc = -1, fd = beneath_open(context->work, item->file, err);
-    if (fd >= 0 && sink_open(&sink, format, err) == 0 && feed_file(&sink, fd, err) == 0) {
+    if (fd >= 0 && sink_open(&sink, format, err) == 0 && feed_file(&sink, fd, cancel_fd, err) == 0) {
         rc = sink_finish(&sink, item, true, err);
         item->bytes = sink.size;
     }
@@ -284,15 +286,16 @@ static int examine_file(const struct item_context *context, enum body_format for
 }
 
 int item_adopt(const struct plan_item *plan, const struct item_context *context, const char *name,
-               struct fetch_item *ret)
+               struct fetch_item *ret, struct err *err)
 {
     static const struct http_response none = {0};
-    struct err err = ERR_INIT;
     *ret = (struct fetch_item){.status = FETCH_OK};
     init_item(ret, plan);
     snprintf(ret->file, sizeof ret->file, "%s/%s", context->directory, name);
-    if (examine_file(context, plan->format, ret, &err) < 0 || ret->bytes == 0)
+    if (examine_file(context, plan->format, context->cancel_fd, ret, err) < 0)
         return -1;
+    if (ret->bytes == 0)
+        return err_set(err, ERR_FAILED, "%s is empty", ret->file);
     fetch_finding_check(&ret->findings, &(struct evidence){.item = ret, .plan = plan, .response = &none});
     fetch_finding_add(&ret->findings, FETCH_FINDING_ADOPTED, NULL, NULL, NULL);
     return 0;
@@ -300,7 +303,7 @@ int item_adopt(const struct plan_item *plan, const struct item_context *context,
 
 int item_measure_file(const struct item_context *context, struct fetch_item *ret, struct err *err)
 {
-    return examine_file(context, BODY_ANY, ret, err);
+    return examine_file(context, BODY_ANY, -1, ret, err);
 }
 
 void fetch_item_release(struct fetch_item *item)

@@ -15,6 +15,7 @@ struct item_context {
     struct budget *budget;      /* of the process */
     int64_t waited_ms;          /* the time spent waiting for somebody else's profile */
     const char *beside;         /* the kinds fetched at the same time; NULL for none */
+    int cancel_fd;              /* ends the check of a file of an earlier run; -1: none */
     void *progress_ctx;
     void (*progress)(void *progress_ctx, uint64_t bytes, int64_t elapsed_ms);
     void (*ready)(void *progress_ctx); /* called right before the request */
@@ -26,12 +27,13 @@ void item_fetch(struct transfer *t, const struct plan_item *plan, const struct i
 
 /*
  * Adopts a file that an earlier run left under the item's final name, `name` below the directory: checks it
- * like a body. -1 if the check fails; the caller releases `ret` in both cases.
+ * like a body. -1 if the check fails, or ERR_CANCELLED; the caller releases `ret` in every case.
  */
 int item_adopt(const struct plan_item *plan, const struct item_context *context, const char *name,
-               struct fetch_item *ret);
+               struct fetch_item *ret, struct err *err);
 
-/* Sets size and hash of a damaged file in `ret`. -1 if the file is not readable. */
+/* Sets size and hash of a damaged file in `ret`, also after a cancellation, because the file is kept. -1 if
+ * the file is not readable. */
 int item_measure_file(const struct item_context *context, struct fetch_item *ret, struct err *err);
 
 /* The possible endings of a raw path's file, one for each content type; NULL after the last. */

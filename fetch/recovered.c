@@ -82,8 +82,9 @@ static void save_all_as_earlier(const struct plan_item *plan, const struct item_
     free(earlier_path);
 }
 
+/* err: ERR_CANCELLED, or what the last file that was tried lacks. */
 static bool adopt_complete_file(const struct plan_item *plan, const struct item_context *context,
-                                struct fetch_item *ret)
+                                struct fetch_item *ret, struct err *err)
 {
     char name[sizeof plan->file + 8];
     const char *ending;
@@ -94,9 +95,11 @@ static bool adopt_complete_file(const struct plan_item *plan, const struct item_
         if (!there)
             continue;
         snprintf(name, sizeof name, "%s%s", plan->file, ending);
-        if (item_adopt(plan, context, name, ret) == 0)
+        if (item_adopt(plan, context, name, ret, err) == 0)
             return true;
         fetch_item_release(ret);
+        if (err->kind == ERR_CANCELLED)
+            return false;
     }
     return false;
 }
@@ -104,7 +107,8 @@ static bool adopt_complete_file(const struct plan_item *plan, const struct item_
 bool recovered_take(const struct plan_item *plan, const struct item_context *context,
                     const struct transfer *t, struct fetch_item *ret)
 {
-    if (adopt_complete_file(plan, context, ret))
+    struct err err = ERR_INIT;
+    if (adopt_complete_file(plan, context, ret, &err))
         return true;
     save_all_as_earlier(plan, context, t);
     return false;
@@ -178,8 +182,11 @@ static int find_files(const struct plan_item *plan, const struct item_context *c
                       struct fetch_item *ret, struct err *err)
 {
     static const struct err killed = {.kind = ERR_FAILED, .msg = "the run that fetched it was killed"};
-    if (adopt_complete_file(plan, context, ret))
+    struct err unfit = ERR_INIT;
+    if (adopt_complete_file(plan, context, ret, &unfit))
         return 0;
+    if (unfit.kind == ERR_CANCELLED)
+        return err_set(err, ERR_CANCELLED, "%s", unfit.msg);
     /* If the service uses a secret, accept only a file that an earlier run has checked (NAME.earlier). */
     if (!secret)
         save_all_as_earlier(plan, context, NULL);
@@ -191,21 +198,21 @@ static int find_files(const struct plan_item *plan, const struct item_context *c
     return err_set(err, ERR_NOT_FOUND, "nothing is left of it");
 }
 
-int fetch_find_left(const struct beneath *directory, const struct target *target,
-                    const struct fetch_planned *item, struct fetch_item *ret, struct err *err)
+int fetch_find_left(const struct fetch_left *left, struct fetch_item *ret, struct err *err)
 {
     char below[600];
-    struct item_context context = {.work = directory, .directory = below};
+    const struct service *service = left->target->service;
+    struct item_context context = {.work = left->directory, .directory = below, .cancel_fd = left->cancel_fd};
     struct plan plan = {0};
-    snprintf(below, sizeof below, "%s/%s", target->host->name, target->service->name);
-    if (plan_again(target->service, item, &plan, err) < 0)
+    snprintf(below, sizeof below, "%s/%s", left->target->host->name, service->name);
+    if (plan_again(service, left->item, &plan, err) < 0)
         return -1;
     size_t i = 0;
-    while (i < plan.n && !is_planned_item(&plan.items[i], item))
+    while (i < plan.n && !is_planned_item(&plan.items[i], left->item))
         i++;
-    int rc = i < plan.n ? find_files(&plan.items[i], &context,
-                                     target->service->auth.secret.source != SECRET_NONE, ret, err)
-                        : err_set(err, ERR_NOT_FOUND, "nothing is left of it");
+    int rc = i < plan.n
+                 ? find_files(&plan.items[i], &context, service->auth.secret.source != SECRET_NONE, ret, err)
+                 : err_set(err, ERR_NOT_FOUND, "nothing is left of it");
     plan_release(&plan);
     return rc;
 }

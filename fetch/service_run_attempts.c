@@ -65,6 +65,7 @@ static void fetch_when_free(struct worker *w, struct fetch_item *item)
                                    .max_bytes = run->context->grab->options.max_bytes,
                                    .budget = run->context->budget,
                                    .beside = w->concurrent_kinds,
+                                   .cancel_fd = run->context->grab->access.cancel_fd,
                                    .progress_ctx = w,
                                    .progress = worker_report_progress,
                                    .ready = worker_await_start};

@@ -108,7 +108,9 @@ static void fetch_one(struct worker *w)
 {
     struct service_run *run = w->run;
     struct fetch_item item;
-    struct item_context place = {.work = run->context->grab->directory, .directory = run->directory};
+    struct item_context place = {.work = run->context->grab->directory,
+                                 .directory = run->directory,
+                                 .cancel_fd = run->context->grab->access.cancel_fd};
     const struct transfer *transfer = w->transfer ? w->transfer : run->transfer;
     if (worker_planned(w)->already_collected)
         return;

@@ -636,6 +636,14 @@ static void the_wait_can_be_interrupted(void **state)
 /* ---- files of an earlier run ----------------------------------------------------------------------------
  */
 
+static int find_left(struct stage *s, const struct target *of, const struct fetch_planned *item,
+                     struct fetch_item *ret, struct err *err)
+{
+    const struct fetch_left left = {
+        .directory = &s->work, .target = of, .item = item, .cancel_fd = s->grab.access.cancel_fd};
+    return fetch_find_left(&left, ret, err);
+}
+
 static void recovered_items_need_no_connection(void **state)
 {
     struct stage s;
@@ -713,7 +721,7 @@ static void the_target_of_a_link_does_not_change(void **state)
         free(scratch_file(outside, names[i], "precious", 8));
     assert_int_equal(rmdir(place), 0);
     assert_int_equal(symlink("../outside", place), 0);
-    assert_int_equal(fetch_find_left(&s.work, &target, &heap, &found, &err), -1);
+    assert_int_equal(find_left(&s, &target, &heap, &found, &err), -1);
     assert_int_equal(err.kind, ERR_NOT_FOUND);
     s.observer.have = have_nothing;
     plan(&s, "trace", 10);
@@ -733,6 +741,29 @@ static void the_target_of_a_link_does_not_change(void **state)
 }
 
 /* For a service with a secret, a file set aside was checked; half a body was not. */
+static void a_cancelled_check_leaves_the_file_as_it_is(void **state)
+{
+    struct fetch_planned heap = {.kind = "heap", .argument = ""};
+    struct fetch_item found;
+    struct err err = ERR_INIT;
+    struct stage s;
+    int pipe_fds[2];
+    begin(&s, *state);
+    assert_int_equal(pipe(pipe_fds), 0);
+    assert_int_equal(write(pipe_fds[1], "x", 1), 1);
+    int cancel_fd = s.grab.access.cancel_fd;
+    s.grab.access.cancel_fd = pipe_fds[0];
+    put(&s, "heap.pb.gz", "a whole one");
+    assert_int_equal(find_left(&s, &target, &heap, &found, &err), -1);
+    assert_int_equal(err.kind, ERR_CANCELLED);
+    assert_int_equal(size_of(&s, "heap.pb.gz"), 11);
+    assert_int_equal(files(&s), 1);
+    s.grab.access.cancel_fd = cancel_fd;
+    close(pipe_fds[0]);
+    close(pipe_fds[1]);
+    end(&s);
+}
+
 static void checked_files_are_recovered_without_the_host(void **state)
 {
     struct service secret = service;
@@ -745,17 +776,17 @@ static void checked_files_are_recovered_without_the_host(void **state)
     secret.auth.secret.source = SECRET_ENV;
     put(&s, "heap.pb.gz.earlier", "most of one");
     put(&s, "cpu.pb.gz.part", "nobody looked at it");
-    ok(fetch_find_left(&s.work, &closed, &heap, &found, &err), &err);
+    ok(find_left(&s, &closed, &heap, &found, &err), &err);
     assert_int_equal(found.status, FETCH_DAMAGED);
     assert_int_equal(found.bytes, 11);
     fetch_item_release(&found);
     assert_int_equal(size_of(&s, "heap.pb.gz.damaged"), 11);
-    assert_int_equal(fetch_find_left(&s.work, &closed, &cpu, &found, &err), -1);
+    assert_int_equal(find_left(&s, &closed, &cpu, &found, &err), -1);
     assert_int_equal(err.kind, ERR_NOT_FOUND);
     assert_int_equal(size_of(&s, "cpu.pb.gz.part"), 19);
     /* For a service without a secret, both are kept. */
     secret.auth.secret.source = SECRET_NONE;
-    ok(fetch_find_left(&s.work, &closed, &cpu, &found, &err), &err);
+    ok(find_left(&s, &closed, &cpu, &found, &err), &err);
     assert_int_equal(found.bytes, 19);
     fetch_item_release(&found);
     end(&s);
@@ -784,6 +815,7 @@ int main(void)
         SCRATCH(a_file_set_aside_before_the_kill_is_found),
         SCRATCH(a_file_with_the_secret_is_removed_and_an_unreadable_one_stays),
         SCRATCH(the_target_of_a_link_does_not_change),
+        SCRATCH(a_cancelled_check_leaves_the_file_as_it_is),
         SCRATCH(checked_files_are_recovered_without_the_host),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
