@@ -265,7 +265,7 @@ static int read_source(const struct secret_ref *ref, const struct proc_limits *l
     case SECRET_NONE:
         break;
     }
-    return err_set(err, ERR_USAGE, "nothing says where the secret is");
+    return err_set(err, ERR_USAGE, "the place of the secret is missing");
 }
 
 int secret_read(const struct secret_ref *ref, const struct proc_limits *limits, struct secret *ret,

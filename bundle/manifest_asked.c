@@ -107,7 +107,7 @@ int manifest_check_asked(const struct manifest *m, struct err *err)
     if (!m->has_asked && m->n_files > 0)
         return err_set(err, ERR_NOT_FOUND, "it is made of local files: nothing was asked of any host");
     if (!m->has_asked) {
-        err_set(err, ERR_NOT_FOUND, "it does not say what was asked for, so nobody knows what is missing");
+        err_set(err, ERR_NOT_FOUND, "it does not contain the request, so its missing items are not known");
         return err_hint(err, "it may come from an older profgrab: collect anew");
     }
     for (size_t i = 0; rc == 0 && i < m->asked.n_targets; i++) {

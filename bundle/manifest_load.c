@@ -40,7 +40,7 @@ static int refuse_copy(const json_t *root, struct err *err)
         return 0;
     err_set(err, ERR_FAILED,
             "it is a copy that was handed off, not all of which need be as it was collected");
-    return err_hint(err, "whoever handed it off has the bundle that it was made of");
+    return err_hint(err, "its sender has the bundle that it was made from");
 }
 
 static int add_path(void *ctx, const struct items_file *file, struct err *err)

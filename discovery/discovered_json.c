@@ -162,7 +162,7 @@ static int on_prometheus_value(void *ctx, size_t which, enum json_cut_kind kind,
                    ? 0
                    : refuse_value("status", "that of a Prometheus", err);
     case PROM_ERROR:
-        return err_set(err, ERR_FAILED, "it says: %s",
+        return err_set(err, ERR_FAILED, "it reports: %s",
                        text_printable(shown, sizeof shown, text, strlen(text)));
     case PROM_POOL:
         return set_text(&r->pool, text, err);

@@ -16,7 +16,7 @@ static int feed_answer(void *ctx, const void *p, size_t n, struct err *err)
     a->bytes += n;
     if (a->bytes > SOURCE_MAX_BYTES) {
         err_set(err, ERR_FAILED, "its answer is larger than %zu MiB", SOURCE_MAX_BYTES >> 20);
-        return err_hint(err, "is that the right address? it should say targets, and nothing else");
+        return err_hint(err, "is that the right address? its answer should list targets, and nothing else");
     }
     return discovered_reader_feed(a->reader, p, n, err);
 }
@@ -33,10 +33,10 @@ static int add_hint(const struct source *s, int status, const struct discovered_
                     struct err *err)
 {
     if ((status == 401 || status == 403) && s->ask->auth.secret.source == SECRET_NONE)
-        return err_hint(err, "it wants to know who asks: set `auth:` in its entry under `discovery`");
+        return err_hint(err, "it requires authentication: set `auth:` in its entry under `discovery`");
     if (status == 404)
-        return err_hint(err, "nothing is there at %.200s: a %s behind a path has that in its URL",
-                        s->ask->path, source_kind_name(s->kind));
+        return err_hint(err, "nothing exists at %.200s: a %s behind a path has that in its URL", s->ask->path,
+                        source_kind_name(s->kind));
     if (status == 200 && discovered_reader_is_malformed(reader))
         return err_hint(err, "is that the right URL, or a login page in front of it?");
     return -1;

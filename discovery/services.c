@@ -221,7 +221,7 @@ static int refuse_loopback(const struct inventory *inv, const struct source_use 
     while (!is_meant(s, &f->jobs[t->job]))
         t++;
     err_set(err, ERR_USAGE,
-            "its targets are on loopback (%s port %u, job \"%s\"), and it does not say of which host",
+            "its targets are on loopback (%s port %u, job \"%s\"), and it does not name their host",
             t->address, t->port, f->jobs[t->job].name);
     if (s->line == 0 || use->only)
         return err_hint(err, "--from with a single --host NAME says on which host they listen");

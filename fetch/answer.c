@@ -25,7 +25,7 @@ static const struct meaning {
      "the program's http.Server has a WriteTimeout shorter than the profile: ask for a shorter one"},
     {400, ERR_FAILED, "HTTP request to an HTTPS server",
      "it speaks TLS: set `scheme: https` for the service in the inventory"},
-    {401, ERR_FAILED, NULL, "it wants to know who asks: set `auth:` for the service in the inventory"},
+    {401, ERR_FAILED, NULL, "it requires authentication: set `auth:` for the service in the inventory"},
     {403, ERR_FAILED, NULL,
      "does it want `auth:`, a certificate of ours (`tls:`) or another `host_header:` in the inventory?"},
     {404, ERR_NOT_FOUND, "Unknown profile", "this program has no such profile"},

@@ -69,7 +69,7 @@ int budget_take(struct budget *b, uint64_t n, struct err *err)
     pthread_mutex_unlock(&b->mutex);
     if (fits)
         return 0;
-    err_set(err, ERR_FAILED, "its body is larger than what the budget of %s left for it: the rest was left",
+    err_set(err, ERR_FAILED, "its body is larger than the rest of the budget of %s: it was cut",
             text_bytes(most, sizeof most, all));
     return err_hint(err, "--budget bytes=SIZE takes more");
 }
@@ -98,6 +98,6 @@ int budget_check(struct budget *b, struct err *err)
     pthread_mutex_unlock(&b->mutex);
     if (left)
         return 0;
-    return err_set(err, ERR_FAILED, "left out: what came before took all of the budget's %s",
+    return err_set(err, ERR_FAILED, "left out: earlier items used all of the budget's %s",
                    text_bytes(most, sizeof most, all));
 }

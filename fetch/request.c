@@ -299,7 +299,7 @@ int fetch_check_pair(const struct strlist *words, struct err *err)
     request_release(&l);
     if (any)
         return 0;
-    err_set(err, ERR_USAGE, "there is nothing to take twice among the kinds");
+    err_set(err, ERR_USAGE, "none of the kinds can be taken twice");
     const struct kind *k;
     for (size_t i = 0; (k = kind_at(i)); i++)
         if (k->pairs)

@@ -51,7 +51,7 @@ static void append_text(struct err *why, const char *more)
 static bool give_up(const struct retry *r, const char *reason, struct err *why)
 {
     char times[60];
-    snprintf(times, sizeof times, "so it was %u times", r->attempts + 1);
+    snprintf(times, sizeof times, "it failed %u times", r->attempts + 1);
     if (r->attempts > 0)
         append_text(why, times);
     if (reason)

@@ -34,8 +34,9 @@ static void report_profiler_owner(struct worker *w, int64_t waited_ms, struct fe
     if (who)
         err_hint(&item->err, "held by %s: wait for it, or have it stopped", who);
     else
-        err_hint(&item->err, "somebody else (a colleague, a continuous profiler) is at it in this process: "
-                             "wait and repeat");
+        err_hint(&item->err,
+                 "another client (a colleague, a continuous profiler) uses the profiler of this process: "
+                 "wait and repeat");
 }
 
 /* Waits before the next attempt. A timeout is the normal end of the pause. Returns false after a
@@ -84,7 +85,7 @@ static void fetch_when_free(struct worker *w, struct fetch_item *item)
         return;
     }
     item->status = FETCH_INTERRUPTED;
-    err_set(&item->err, ERR_CANCELLED, "interrupted while somebody else held the profiler");
+    err_set(&item->err, ERR_CANCELLED, "interrupted while another client held the profiler");
 }
 
 /* ---- a lost session ------------------------------------------------------------------------------------ */

@@ -76,8 +76,8 @@ static int not_http_error(const struct service *service, struct err *err)
 {
     /* A retry would not help either. */
     if (service->unix_path)
-        return err_set(err, ERR_DENIED, "what answers on %s does not speak HTTP", service->unix_path);
-    err_set(err, ERR_DENIED, "what answers on port %u does not speak HTTP", service->port);
+        return err_set(err, ERR_DENIED, "the listener on %s does not speak HTTP", service->unix_path);
+    err_set(err, ERR_DENIED, "the listener on port %u does not speak HTTP", service->port);
     return err_hint(err, "is the port right?%s",
                     service->adhoc ? "" : " `profgrab hosts` shows what the inventory says");
 }

@@ -106,7 +106,7 @@ static int set_busy_error(const struct http_answer *a, struct err *err)
     char waited[64];
     format_waiting(a, waited, sizeof waited);
     if (*a->asked_wait)
-        err_set(err, ERR_BUSY, "HTTP 429: too many requests%s; it asks to come back in %s s", waited,
+        err_set(err, ERR_BUSY, "HTTP 429: too many requests%s; it accepts the next one in %s s", waited,
                 a->asked_wait);
     else
         err_set(err, ERR_BUSY, "HTTP 429: too many requests%s", waited);
@@ -243,7 +243,7 @@ int job_fetch(struct job *j, const char *path, const struct job_sink *sink, stru
     if (rc == 0 && !j->options->dry_run && a.status != 200)
         rc = set_fetch_error(j, &a, err);
     if (rc < 0 && *a.elsewhere)
-        err_wrap(err, "the store %s, where the tracker sends whoever fetches a file", a.elsewhere);
+        err_wrap(err, "the store %s, to which the tracker redirects downloads", a.elsewhere);
     http_answer_release(&a);
     return rc < 0 ? err_wrap(err, "it cannot be fetched back to be compared") : 0;
 }

@@ -19,7 +19,7 @@ static int digit_of(char c)
 
 static int set_base64_error(struct err *err)
 {
-    return err_set(err, ERR_FAILED, "what the tracker tells of the file is no base64");
+    return err_set(err, ERR_FAILED, "the tracker's copy of the file is not base64");
 }
 
 /* Passes on the bytes of four digits: three, less one for each `=`. */
@@ -105,7 +105,8 @@ int content_add(struct content *c, const void *p, size_t n, struct err *err)
 
 int content_end(const struct content *c, struct err *err)
 {
-    return c->at == CONTENT_DONE ? 0
-                                 : err_set(err, ERR_FAILED, "the tracker does not tell the file's content%s",
-                                           c->at == CONTENT_INSIDE ? " to its end" : "");
+    return c->at == CONTENT_DONE
+               ? 0
+               : err_set(err, ERR_FAILED, "the tracker does not return the file's content%s",
+                         c->at == CONTENT_INSIDE ? " to its end" : "");
 }

@@ -256,7 +256,7 @@ static int verify_file(struct job *j, struct err *err)
     receipt_release(&receipt);
     if (rc < 0 || is_comment(j, transaction, &internal, err) < 0)
         return -1;
-    return internal ? 0 : err_set(err, ERR_FAILED, "the tracker did not take it for a comment");
+    return internal ? 0 : err_set(err, ERR_FAILED, "the tracker did not accept it as a comment");
 }
 
 static int append_text(void *ctx, const void *p, size_t n, struct err *err)

@@ -143,7 +143,7 @@ static int upload_file(struct job *j, const struct step_report *report, struct e
 static int verify_file(struct job *j, const struct step_report *report, struct err *err)
 {
     if (j->type->verify(j, err) < 0) {
-        err_hint(err, "what was stored is not what was sent, or nobody can tell: no note refers to it");
+        err_hint(err, "the stored file is another one, or cannot be compared: no note refers to it");
         return -1;
     }
     REPORT(report, "%llu bytes, SHA-256 %s", (unsigned long long)j->attachment.size, j->attachment.sha256);
@@ -194,7 +194,8 @@ static int read_note(struct job *j, const struct step_report *report, struct err
     if (j->type->read_note(j, &internal, err) < 0)
         return -1;
     if (!decide_words(&j->facts, internal)) {
-        err_set(err, ERR_DENIED, "the note is not internal: whoever reads the %s reads the summary",
+        err_set(err, ERR_DENIED,
+                "the note is not internal: everybody with access to the %s could read the summary",
                 j->type->issue);
         return err_hint(err, "remove the note: %s", j->result->issue_url);
     }
@@ -291,7 +292,7 @@ static int fail_step(struct job *j, enum handoff_step step, struct err *err)
         raise_left(r, HANDOFF_LEFT_PART);
     if (unknown) {
         raise_left(r, steps[step].unknown);
-        err_wrap(err, "all was sent, and whether it was done is not known");
+        err_wrap(err, "all was sent, and the result is not known");
         err_hint(err, "look at %s before you repeat it",
                  *r->issue_url     ? r->issue_url
                  : *j->project_url ? j->project_url

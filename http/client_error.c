@@ -51,7 +51,7 @@ int http_set_error(const struct http *h, enum http_failure failure, struct err *
         return err_set(err, ERR_TIMEOUT, "no connection: %s",
                        text_printable(shown, sizeof shown, words, strlen(words)));
     case HTTP_FAILURE_NOT_HTTP:
-        return err_set(err, ERR_FAILED, "what answers there does not speak HTTP");
+        return err_set(err, ERR_FAILED, "the listener there does not speak HTTP");
     default:
         return err_set(err, ERR_FAILED, "%s", text_printable(shown, sizeof shown, words, strlen(words)));
     }

@@ -130,7 +130,7 @@ static int filter(const struct scope *s, const struct selection *sel, struct hos
     if (sel->exclude.n && exclude_hosts(s, &sel->exclude, false, hosts, err) < 0)
         return -1;
     if (before > 0 && hosts->n == 0)
-        return err_set(err, ERR_USAGE, "no host is left: what is excluded is all that is selected");
+        return err_set(err, ERR_USAGE, "no host is left: all selected hosts are excluded");
     return 0;
 }
 

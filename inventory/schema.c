@@ -287,7 +287,7 @@ int schema_no_secret(const struct schema *s, const struct yaml_node *value, void
     holds_secret(s, value, err);
     return err_hint(
         err,
-        "secrets never stand in the inventory; say where it is: auth: { %s_file: FILE }, or %s_env "
+        "secrets are not allowed in the inventory; name their place: auth: { %s_file: FILE }, or %s_env "
         "with a variable, or %s_command",
         password ? "user: NAME, password" : "bearer", password ? "password" : "bearer",
         password ? "password" : "bearer");
@@ -297,7 +297,7 @@ int schema_no_token(const struct schema *s, const struct yaml_node *value, void 
 {
     (void)into;
     holds_secret(s, value, err);
-    return err_hint(err, "secrets never stand in the inventory; say where it is: token_file: FILE, or "
+    return err_hint(err, "secrets are not allowed in the inventory; name their place: token_file: FILE, or "
                          "token_env with a variable, or token_command");
 }
 

@@ -153,7 +153,7 @@ static int hint_failed_source(const struct scope *s, struct err *err)
 {
     if (s->created->failures.n == 0)
         return -1;
-    return err_hint(err, "it may be one that was to be found: %.300s", s->created->failures.items[0]);
+    return err_hint(err, "it may be one that a source could not list: %.300s", s->created->failures.items[0]);
 }
 
 static int refuse_service(const struct scope *s, const char *name, struct err *err)
@@ -171,7 +171,7 @@ static int refuse_service(const struct scope *s, const char *name, struct err *e
 static int refuse_unlisted(const struct source *s, const char *name, struct err *err)
 {
     char shown[120];
-    err_set(err, ERR_USAGE, "%s says of no service \"%s\" on these hosts", s->name,
+    err_set(err, ERR_USAGE, "%s lists no service \"%s\" on these hosts", s->name,
             text_printable(shown, sizeof shown, name, strlen(name)));
     return err_hint(err, "`profgrab hosts --from %s:%s` lists its targets", source_kind_name(s->kind),
                     s->place);
@@ -203,7 +203,7 @@ static int refuse_labels(const struct inventory *inv, struct err *err)
 /* Reports that no host is named: a source lists ports, not hosts to log in to. */
 static int refuse_missing_hosts(const struct source *s, struct err *err)
 {
-    err_set(err, ERR_USAGE, "no host is named: a source says which ports there are, not which hosts to open");
+    err_set(err, ERR_USAGE, "no host is named: a source defines ports, not the hosts to open");
     return err_hint(err, "add --host NAME[,...]; `profgrab hosts --from %s:%s` lists its targets",
                     source_kind_name(s->kind), s->place);
 }
@@ -271,9 +271,10 @@ static int add_chosen(const struct resolving *r, struct targets *t, const struct
         return 0;
     if (c->service)
         return labels_match(host, NULL, labels) ? add_target(t, host, c->service, err) : 0;
-    err_set(err, ERR_USAGE, "host \"%s\" has no service \"%s\": it was only found on others", host->name,
-            c->name);
-    return err_hint(err, "--exclude %s leaves it out; `profgrab hosts` shows where it was found", host->name);
+    err_set(err, ERR_USAGE, "host \"%s\" has no service \"%s\": sources list it only for other hosts",
+            host->name, c->name);
+    return err_hint(err, "--exclude %s leaves it out; `profgrab hosts` shows the services of each host",
+                    host->name);
 }
 
 static int refuse_host_without_services(const struct scope *s, const struct host *host, struct err *err)
@@ -305,7 +306,7 @@ static int add_from_source(const struct resolving *r, struct targets *t, const s
             return -1;
     if (t->n > before || (!sel->hosts.n && !sel->groups.n))
         return 0;
-    err_set(err, ERR_USAGE, "%s says of no %s on host \"%s\"", source->name,
+    err_set(err, ERR_USAGE, "%s lists no %s on host \"%s\"", source->name,
             chosen->n ? "such service" : "service", host->name);
     return err_hint(err,
                     "`profgrab hosts --from %s:%s` lists its targets: a target belongs to the host whose "

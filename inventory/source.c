@@ -108,7 +108,7 @@ static char *request_path(enum source_kind kind, const char *path)
 static int refuse_url(struct err *err)
 {
     err_set(err, ERR_USAGE, "it must be http://HOST[:PORT][/PATH] or https://...");
-    return err_hint(err, "who asks goes under `auth:`, never into the URL");
+    return err_hint(err, "credentials belong under `auth:`, never into the URL");
 }
 
 /* Parses the URL strictly, because a secret may be sent there: no other parser may read it in another way. */
@@ -199,7 +199,7 @@ static int read_service(const struct schema *s, const struct yaml_node *value, v
     if (!source->service->unix_path)
         return 0;
     yaml_tree_err(s->tree, value, err, "service \"%s\" listens on a Unix socket", source->service->name);
-    return err_hint(err, "what is found are ports: name a service with \"port\"");
+    return err_hint(err, "a source defines ports: name a service with \"port\"");
 }
 
 static int read_host_name(const struct schema *s, const struct yaml_node *value, const struct host **ret,

@@ -226,7 +226,7 @@ int targets_select_source(const struct inventory *inv, struct targets *t, const 
     struct source_use *use = NULL;
     if (sel->port || sel->unix_path) {
         err_set(err, ERR_USAGE, "--from and a port or a Unix socket are both given");
-        return err_hint(err, "--from SOURCE says which ports there are");
+        return err_hint(err, "--from SOURCE defines the ports");
     }
     if (targets_find_source(inv, t, text, &use, err) < 0)
         return -1;

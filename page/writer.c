@@ -180,7 +180,7 @@ static int write_data(struct page_writer *p, const struct buf *data, struct err 
     free(gzip);
     int rc = buf_check(&b, "the entry", err);
     if (rc == 0 && p->written + b.len > p->max_bytes)
-        rc = err_set(err, ERR_FAILED, "the page has no room for it");
+        rc = err_set(err, ERR_FAILED, "the page is full");
     if (rc == 0)
         rc = write_bytes(p, b.data, b.len, err);
     buf_release(&b);

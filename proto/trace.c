@@ -460,7 +460,7 @@ static int check_whole(const struct trace_scan *s, struct err *err)
     if (s->place == HEADER)
         return trace_header(s->header, (size_t)s->at, &minor, err);
     if (s->at == TRACE_HEADER_SIZE)
-        return err_set(err, ERR_FAILED, "the trace has nothing behind its header");
+        return err_set(err, ERR_FAILED, "the trace has nothing after its header");
     if (places[s->place].inside)
         return err_set(err, ERR_FAILED, "cut off inside %s after %llu bytes", places[s->place].inside,
                        (unsigned long long)s->at);

@@ -125,7 +125,7 @@ static int expect_end(struct age_reader *r, struct err *err)
     if (age_input_read(r->in, &c, 1, &n, err) < 0)
         return -1;
     if (n > 0)
-        return err_set(err, ERR_FAILED, "it was changed: something stands behind its end");
+        return err_set(err, ERR_FAILED, "it was changed: there is data after its end");
     r->ended = true;
     return 0;
 }

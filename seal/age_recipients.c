@@ -224,7 +224,7 @@ static int add_line(struct age_recipients *r, const char *line, struct err *err)
         return add_ssh(r, &second, &third, err);
     if (second.n > 0 && !has_prefix(&first, "age1"))
         return err_set(err, ERR_USAGE, "it is no recipient: neither age1... nor an SSH key");
-    return second.n > 0 ? err_set(err, ERR_USAGE, "something stands behind the age1 key")
+    return second.n > 0 ? err_set(err, ERR_USAGE, "there is text after the age1 key")
                         : add_age(r, &first, err);
 }
 
@@ -339,14 +339,14 @@ static int wrap_file_key(const struct age_recipient *r, const unsigned char file
     case AGE_OTHER:
         break;
     }
-    return err_set(err, ERR_FAILED, "a recipient of no kind");
+    return err_set(err, ERR_FAILED, "a recipient of an unknown kind");
 }
 
 int age_recipients_wrap(const struct age_recipients *r, const unsigned char file_key[AGE_FILE_KEY],
                         struct buf *header, struct err *err)
 {
     if (r->n == 0)
-        return err_set(err, ERR_USAGE, "there is nobody to encrypt to");
+        return err_set(err, ERR_USAGE, "there is no recipient");
     for (size_t i = 0; i < r->n; i++)
         if (wrap_file_key(r->items[i], file_key, header, err) < 0)
             return err_wrap(err, "%s", r->items[i]->name);

@@ -63,7 +63,7 @@ const CLASSES = ['runtime', 'standard', 'native', 'more', 'less', 'muchMore', 's
 
 /**
  * The Go package of a function, as its symbol has it, with what the linker escapes undone. Assembly of the runtime
- * has none in its symbols: its file tells.
+ * has none in its symbols, so its file decides.
  */
 export function packageOf(name, place = '') {
     const bracket = name.indexOf('[');
@@ -75,7 +75,7 @@ export function packageOf(name, place = '') {
     return path.includes('%') ? path.replaceAll('%2e', '.') : path;
 }
 
-/** To whom a package belongs: "runtime", "standard", "native", or the module, as far as its path shows it. */
+/** The owner of a package: "runtime", "standard", "native", or the module, as far as its path shows it. */
 export function ownerOf(path) {
     if (path === '') return 'native';
     const parts = path.split('/');
@@ -119,7 +119,7 @@ function mixed(a, b, share) {
 
 const packed = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 
-/** All colours of a theme as canvas pixels: plain, faint (where something else is searched), and the rest. */
+/** All colours of a theme as canvas pixels: plain, faint (while another function is searched), and the others. */
 export function paletteOf(theme) {
     const dark = theme === 'dark';
     const hues = HUES[theme];

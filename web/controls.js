@@ -1,9 +1,9 @@
-// What stands above a profile's graph: its sample types, search, filters, and which way up.
+// The controls above a profile's graph: sample types, search, filters, and direction.
 
 import { cut, element, visible } from './text.js';
 import { titleOf } from './kinds.js';
 
-/** Of what a service may call its own sample type. */
+/** The maximum length shown of a sample type's name. */
 const LONGEST_TYPE = 40;
 
 let fieldsMade = 0;
@@ -81,7 +81,7 @@ export function makeControls(profile, entry, go, { back, reset }) {
     return { node, update, say, searchBox: search.field };
 }
 
-// Go puts what matters most last, as pprof takes it then.
+// Go lists the most important type last, and pprof shows that one first.
 function inOrder(types, first) {
     return first === types.length - 1 ? [...types].reverse() : types;
 }

@@ -1,4 +1,4 @@
-// What the page was given: the bundle's description, and each profile packed until somebody looks at it.
+// The page's data: the bundle's description, and each profile, compressed until it is opened.
 
 import { makeTree, ROOT, SMALLER } from './tree.js';
 import { makeTrie, descend, grown } from './merge.js';
@@ -24,7 +24,7 @@ async function unpacked(id) {
     const bytes = bytesOf(document.getElementById(id).textContent.trim());
     const { readable, writable } = new DecompressionStream('gzip');
     const writer = writable.getWriter();
-    // Whether the bytes are good is seen where they come out.
+    // Damaged bytes cause an error here, where they are read.
     writer.write(bytes).catch(() => {});
     writer.close().catch(() => {});
     return new Response(readable).json();

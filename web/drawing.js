@@ -41,7 +41,7 @@ export function paint(context, scene, view) {
     ancestors(scene, depths, width, lines, labels);
     below(scene, depths, width, lines, labels, NARROWEST_LABEL * view.ratio);
     const { canvas } = context;
-    // Setting a size clears the canvas, and every row is written whole: not for nothing.
+    // Setting a size clears the canvas, so only a changed size is set.
     if (canvas.width !== width) canvas.width = width;
     if (canvas.height !== height) canvas.height = height;
     const yOf = (depth) => Math.round(((up ? rows - 1 - depth : depth) * ROW - view.top) * view.ratio);
@@ -72,7 +72,7 @@ function below(scene, [top, bottom], width, lines, labels, narrowest) {
     const { weight } = figures;
     const scale = weight[zoom] > 0 ? width / weight[zoom] : 0;
     const least = scale ? 0.5 / scale : Infinity;
-    // At each depth, where the next node begins.
+    // Where the next node begins, at each depth.
     const next = new Float64Array(bottom + 2);
     for (let i = zoom; i < end[zoom];) {
         const d = depth[i];

@@ -1,5 +1,5 @@
-// A flame graph (root below) or icicle (root above) with pointer and keyboard. It draws what it is shown; whoever
-// made it decides what a click does. Only the visible part is a canvas: it stays in place while its box scrolls.
+// A flame graph (root below) or icicle (root above) with pointer and keyboard. It draws the scene of show(); activate()
+// decides what a click does. Only the visible part is a canvas: it stays in place while its box scrolls.
 
 import { element } from './text.js';
 import { beginOf, heaviestChild, neighbour, nodeAt } from './tree.js';

@@ -1,4 +1,4 @@
-// Goroutines by their states and by their stacks: how many stand where, since when, and who started them.
+// Goroutines by their states and by their stacks: how many wait where, since when, and their creators.
 
 import { count, element, plural, stranger } from './text.js';
 import { percentage } from './units.js';

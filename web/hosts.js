@@ -1,4 +1,4 @@
-// Hosts of one service side by side, and who differs from the rest.
+// Hosts of one service in one table, with those that differ from the rest.
 
 import { count, element, plural, stranger } from './text.js';
 import { measured, percentage } from './units.js';

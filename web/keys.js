@@ -24,7 +24,7 @@ function listOf(rows) {
     );
 }
 
-/** searchBox(): the field that / goes to, or null. Returns {open()}. */
+/** searchBox(): the field that the key / focuses, or null. Returns {open()}. */
 export function makeHelp(searchBox) {
     let box = null;
     const open = () => {

@@ -1,4 +1,4 @@
-// Whose code the colours are, the most costly first. A click searches for it.
+// The modules of the colours, the most costly first. A click searches for one.
 
 import { element, stranger } from './text.js';
 import { percentage } from './units.js';

@@ -1,4 +1,4 @@
-// Where the reader is, in the URL's fragment: it survives a reload, goes back and forward, and can be sent along.
+// The shown view, stored in the URL's fragment: it survives a reload, works with back and forward, and can be sent to others.
 //   v: overview or an entry's id; t: sample type, its number or name; z: the zoomed node; up: root below; s, f, i: search, focus, ignore;
 //   fn: the function whose callers and callees are shown; g: a state of goroutines
 

@@ -1,4 +1,4 @@
-// The page: what it is told to show, by its URL, out of what it was given.
+// The page: it shows the view that its URL names.
 
 import { element, later, stranger, visible } from './text.js';
 import { makeStore, readBundle } from './data.js';
@@ -11,7 +11,7 @@ import { questionOf } from './kinds.js';
 import { onPlace, readPlace, writePlace } from './location.js';
 import { drawThumbnails } from './thumbnails.js';
 
-/** Who waits longer for a large profile sees at least the page around it, ms. */
+/** After this time in ms the page around a large profile is shown without it. */
 const LONG_WAIT = 300;
 
 performance.mark('profgrab:started');
@@ -31,7 +31,7 @@ const made = { overview: null };
 function repaint() {
     if (!shown.view) return;
     shown.view.repaint();
-    // On paper the overview comes first, whatever is shown.
+    // On paper the overview is first, whatever is shown on the screen.
     if (shown.id === 'overview') return;
     front.replaceChildren(...(theme.onPaper() && bundle.manifest ? [overviewOnce().node] : []));
 }

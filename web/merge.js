@@ -1,4 +1,4 @@
-// Trees made from others: who calls a function and what it calls, and goroutines by their stacks.
+// Trees built from other trees: the callers and callees of a function, and goroutines by their stacks.
 
 import { makeTree, SMALLER } from './tree.js';
 
@@ -72,7 +72,7 @@ function outermost(tree, fn) {
     return found;
 }
 
-/** Whoever calls the function, upwards: its root is the function, what is below a node are its callers. */
+/** The callers of a function: the root is the function, the children of a node are its callers. */
 export function callersOf(tree, figures, fn, nFunctions) {
     const columns = columnsOf(figures);
     const trie = makeTrie(nFunctions, fn, columns.length);
@@ -88,7 +88,7 @@ export function callersOf(tree, figures, fn, nFunctions) {
     return grown(trie);
 }
 
-/** What the function calls. */
+/** The callees of a function. */
 export function calleesOf(tree, figures, fn, nFunctions) {
     const columns = columnsOf(figures);
     const trie = makeTrie(nFunctions, fn, columns.length);

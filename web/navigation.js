@@ -1,4 +1,4 @@
-// The list of everything there is to look at, by host and service.
+// The list of all entries, by host and service.
 
 import { count, element, stranger, visible } from './text.js';
 import { inOrderOfDistance, isOutlier } from './hosts.js';
@@ -79,7 +79,7 @@ export function makeNavigation(bundle) {
     wide.addEventListener('change', adapt);
     adapt();
 
-    // What the reader has opened stays open.
+    // Groups that the reader has opened stay open.
     let opened = null;
 
     function update(id) {

@@ -1,4 +1,4 @@
-// The first page: what was found, what there is to look at, and what was collected from where.
+// The first page: the findings, the list of entries, and the collected items with their hosts.
 
 import { count, cut, element, plural, stranger, visible } from './text.js';
 import { lasting, measured } from './units.js';

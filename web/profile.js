@@ -204,10 +204,10 @@ export function makeProfileView(entry, profile, go, theme, more = {}) {
 
     const figure = (value) => (sides ? signed(value, unit()) : `${measured(value, unit())} (${percentage(value, sum())})`);
 
-    /** What stands in a frame, other than its value and share. */
+    /** The text of a frame, besides its value and share. */
     const textOf = ({ total }) => (sides ? (at) => signed(total[at], unit()) : null);
 
-    /** What is said of a node, in pieces. */
+    /** The description of a node, in pieces. */
     function textsOf({ total, self, here, there }, at) {
         if (sides) return sideTexts(entry, unit(), here.total[at], there.total[at]);
         return [figure(total[at]), `itself ${figure(self[at])}`];

@@ -1,4 +1,4 @@
-// One function between those who call it, above, and what it calls, below.
+// One function with its callers above and its callees below.
 
 import { element, stranger } from './text.js';
 import { pathTo } from './tree.js';

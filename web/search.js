@@ -6,7 +6,7 @@ import { count } from './text.js';
 const MOST_MS = 150;
 const LONGEST_NAME = 20000;
 
-/** A name as a pattern that matches it alone. */
+/** Returns a pattern that matches only this name. */
 export function exactly(name) {
     return `^${name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}$`;
 }

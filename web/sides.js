@@ -1,5 +1,5 @@
-// Two sides of one kind: what the sick processes show and the healthy ones, in one tree. A frame is as wide as both are on
-// average; its colour says who has more of it.
+// Two sides of one kind: the sick and the healthy processes in one tree. A frame is as wide as both are on
+// average; its colour shows which side has more.
 
 import { cut, element, visible } from './text.js';
 import { lasting, measured } from './units.js';
@@ -10,7 +10,7 @@ import { SIDE_COLOURS } from './colours.js';
 /** Of what both have together, the part by which they differ: less is the same to the eye, more is much. */
 const SAME = 0.1;
 const MUCH = 0.5;
-/** A share below is none: what is left of adding up. */
+/** A smaller share counts as none: it is a rounding error. */
 const NOTHING = 5e-6;
 const LONGEST_SIDE = 60;
 
@@ -20,7 +20,7 @@ const BASES = {
     process: 'of a process',
 };
 
-/** What values of a type are, once they were made comparable. */
+/** The unit of a type's values after they were made comparable. */
 export function unitOf(unit, basis) {
     if (basis === 'share') return 'share';
     return basis === 'second' ? `${unit}/s` : unit;
@@ -81,7 +81,7 @@ export function signed(value, unit) {
 
 const sideName = (entry, side) => cut(visible(entry[side] || side), LONGEST_SIDE);
 
-/** Rows for whoever points at something: what either side has of it. */
+/** Rows of the tip: the value of each side. */
 export function sideTexts(entry, unit, here, there) {
     return [
         `${sideName(entry, 'here')}: ${measured(here, unit)}`,
@@ -90,7 +90,7 @@ export function sideTexts(entry, unit, here, there) {
     ];
 }
 
-/** What is said above the graph. */
+/** The sentence above the graph. */
 export function sideFacts(entry, { basis, of }, type, unit, figures) {
     const facts = [BASES[basis[type]]];
     if (basis[type] !== 'share') facts.push(...sideTexts(entry, unit, figures.here.total[0], figures.there.total[0]));

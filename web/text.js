@@ -32,7 +32,7 @@ export function element(tag, attributes = {}, ...children) {
     return node;
 }
 
-/** A stranger's name: isolated, cut where it is too long, with the whole of it for whoever points at it. */
+/** A stranger's name: isolated, cut if it is too long, with the whole name as its tip. */
 export function stranger(text, tag = 'bdi', attributes = {}) {
     const whole = visible(text);
     const shown = cut(whole);

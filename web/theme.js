@@ -1,4 +1,4 @@
-// Light or dark: as the system says, until the reader says otherwise. Paper is always light.
+// Light or dark: as in the system, until the reader chooses. Paper is always light.
 
 import { paletteOf } from './colours.js';
 import { element } from './text.js';

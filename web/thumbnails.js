@@ -1,4 +1,4 @@
-// Small pictures of the profiles on the overview, drawn one at a time while nobody waits for anything.
+// Small pictures of the profiles on the overview, drawn one at a time while the browser is idle.
 
 import { colourOf } from './colours.js';
 import { weigh } from './tree.js';
@@ -21,7 +21,7 @@ export async function drawThumbnails(canvases, open, palette, wanted) {
     for (const [id, canvas] of canvases) {
         await idle();
         if (!wanted() || !canvas.isConnected) return;
-        // One that is not there is said where it is opened.
+        // The view reports a profile that cannot be read.
         if (document.getElementById(id)?.textContent.length > LARGEST) continue;
         const profile = await open(id).catch(() => null);
         if (profile) drawSmall(canvas, profile, palette);

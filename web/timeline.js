@@ -1,4 +1,4 @@
-// When what was collected: a bar for each item, a row for each service.
+// The time of each collection: a bar for each item, a row for each service.
 
 import { element, stranger, visible } from './text.js';
 import { lasting } from './units.js';

@@ -1,6 +1,6 @@
 // The tree of calls, as flat arrays in preorder: 50,000 nodes cost some megabytes and no objects.
 
-/** Functions of nodes that are none. */
+/** Function numbers of nodes without a function. */
 export const ROOT = -1;
 export const SMALLER = -2;
 

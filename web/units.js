@@ -2,7 +2,7 @@
 
 import { cut, visible } from './text.js';
 
-/** Of a unit that a service made up. */
+/** The maximum length shown of an unknown unit. */
 const LONGEST_UNIT = 20;
 
 const SCALES = [

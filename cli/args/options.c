@@ -52,7 +52,7 @@ static int set_value(const struct parser *p, const struct option *o, const char 
         return 0;
     case OPTION_ONE:
         if (*(const char **)place)
-            return err_set(err, ERR_USAGE, "--%s is there twice, and takes one %s", o->name, o->argument);
+            return err_set(err, ERR_USAGE, "--%s is given twice, but takes one %s", o->name, o->argument);
         *(const char **)place = value;
         return 0;
     case OPTION_TEXT:

@@ -39,7 +39,7 @@ static const struct option options[] = {
 
 static int refuse_copy(const char *path, struct err *err)
 {
-    err_set(err, ERR_USAGE, "%s is a copy that was handed over already", path);
+    err_set(err, ERR_USAGE, "%s is a copy that was handed off already", path);
     return err_hint(err,
                     "take the bundle it was made from; `profgrab bundle encrypt %s` makes a file for "
                     "others of it as it is",
@@ -93,7 +93,7 @@ static int prepare_delivery(const struct attach_options *o, const struct strlist
     if (delivery_wanted(&o->handover, &wanted, err) < 0)
         return -1;
     if (!wanted) {
-        err_set(err, ERR_USAGE, "attach: to whom?");
+        err_set(err, ERR_USAGE, "attach: no recipient or place is given");
         return err_hint(err, "--for TEAM, a team of the inventory, or --to TRACKER:PROJECT");
     }
     if (inventory_file_load(o->inventory, ret_inventory, err) < 0 ||

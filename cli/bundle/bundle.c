@@ -269,7 +269,7 @@ static int refuse_verb(const char *name, struct err *err)
 static int run_verb(const struct bundle_options *o, struct strlist *words, struct err *err)
 {
     if (words->n == 0) {
-        err_set(err, ERR_USAGE, "bundle: do what?");
+        err_set(err, ERR_USAGE, "bundle: no verb is given");
         return err_hint(err, "there are list, verify, extract, create, encrypt and decrypt");
     }
     struct strlist rest = {.items = words->items + 1, .n = words->n - 1};

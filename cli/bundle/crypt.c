@@ -60,7 +60,7 @@ static int add_recipients(const struct seal_options *o, struct age_recipients *r
         return err_set(err, ERR_USAGE, "--passphrase and --encrypt-to exclude each other");
     if (o->passphrase || age_recipients_count(r) > 0)
         return 0;
-    err_set(err, ERR_USAGE, "bundle encrypt: to whom?");
+    err_set(err, ERR_USAGE, "bundle encrypt: no recipient is given");
     return err_hint(err, "give --encrypt-to RECIPIENT, an age1... or SSH public key or a file of them, such "
                          "as ~/.ssh/*.pub, or --passphrase");
 }
@@ -87,7 +87,7 @@ static int default_output(const struct seal_options *o, bool encrypt, char **ret
     size_t n = strlen(o->file), ending = strlen(ENDING);
     bool named = n > ending && strcmp(o->file + n - ending, ENDING) == 0;
     if (strcmp(o->file, "-") == 0 || (!encrypt && !named)) {
-        err_set(err, ERR_USAGE, "what shall be the name of what is written?");
+        err_set(err, ERR_USAGE, "no name of the output is given");
         return err_hint(err, "-o FILE, or -o - for standard output");
     }
     *ret = encrypt ? join_text(o->file, ENDING) : strndup(o->file, n - ending);
@@ -265,7 +265,7 @@ static int decrypt_file(struct job *j, struct age_identities *by, struct err *er
         rc = copy_decrypted(j, r, err);
     age_reader_free(r);
     if (rc < 0 && !j->path && err->kind != ERR_CANCELLED)
-        return err_hint(err, "what was written before is genuine, but not the whole");
+        return err_hint(err, "the part already written is genuine, but not the whole");
     return rc < 0 ? -1 : finish_job(j, err);
 }
 

@@ -71,7 +71,7 @@ static void print_unsearchable(const struct bundle_copied *c)
     if (c->undrawn.kind != ERR_NONE)
         talk("the copy has no report.html: %s", c->undrawn.msg);
     for (size_t i = 0; i < c->unsearchable.n; i++)
-        talk("not searched for secrets, and handed over as it is: %s", c->unsearchable.items[i]);
+        talk("not searched for secrets, and handed off unchanged: %s", c->unsearchable.items[i]);
 }
 
 /* The most that may have left the workstation once a step has begun. */
@@ -245,7 +245,7 @@ static void print_failure(const struct delivery *d, const struct delivery_result
     if (*r->handoff.issue_url)
         talk("the issue is %s", r->handoff.issue_url);
     if (r->copy)
-        talk("what was handed over is %s", r->copy);
+        talk("the copy that was handed off is %s", r->copy);
 }
 
 int handoff_command(const struct delivery *d, const struct handoff_run *run, struct handoff_report *ret)

@@ -169,7 +169,7 @@ void capture_command_print_earlier(void *ctx, const struct capture_event *e)
 {
     (void)ctx;
     if (e->kind == CAPTURE_EARLIER_DAMAGED)
-        talk("%s: what came before is taken, as far as it is whole", e->failure->msg);
+        talk("%s: the earlier part is kept, as far as it is whole", e->failure->msg);
     if (e->kind == CAPTURE_EARLIER_CHANGED)
         talk("%s %s: it is to be fetched again", e->path, e->difference);
     if (e->kind == CAPTURE_EARLIER_UNKNOWN)
@@ -234,7 +234,7 @@ static int print_bundle(const struct capture_command *c, const struct capture_ou
     const char *path = o->bundle;
     struct result *result = c->result;
     if (o->cancelled)
-        talk("interrupted: the bundle holds what was collected until then");
+        talk("interrupted: the bundle has the items collected until then");
     if (o->counts.damaged + o->counts.missing > 0) {
         struct err line = ERR_INIT;
         struct buf resume = BUF_INIT(LINE_MAX_BYTES);
@@ -286,7 +286,7 @@ int capture_command_hand_over(const struct capture_command *c, int code)
                                     .silent = c->result->wanted};
     signals_bundles(false);
     if (signals_received()) {
-        err_set(&handed->why, ERR_CANCELLED, "it was not handed over, since you interrupted");
+        err_set(&handed->why, ERR_CANCELLED, "it was not handed off, because you interrupted");
         talk("%s", handed->why.msg);
         handoff_print_repeat(c->handover, &run, handed);
         /* Not `code`: a signal after the bundle was packed stops only the hand-off. */

@@ -39,7 +39,7 @@ int fetch_options_check_sync(const struct fetch_option_words *w, unsigned parall
                              const struct targets *targets, struct err *err)
 {
     if (w->options.sync_deadline_ms > 0 && !w->options.sync)
-        return err_set(err, ERR_USAGE, "--sync-deadline means nothing without --sync");
+        return err_set(err, ERR_USAGE, "--sync-deadline needs --sync");
     return capture_check_sync(w->options.sync, parallel, targets, err);
 }
 

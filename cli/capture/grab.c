@@ -288,7 +288,7 @@ static int check_options(struct grab *g, struct err *err)
     if (!target_is_given(&o->target))
         return refuse_missing_host(&g->words, g->words.n < (size_t)g->argc, err);
     if (o->quiet && o->verbose)
-        return err_set(err, ERR_USAGE, "--quiet and --verbose cannot both be");
+        return err_set(err, ERR_USAGE, "--quiet and --verbose cannot both be given");
     return fetch_options_check(&o->fetch, err);
 }
 

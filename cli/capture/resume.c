@@ -77,7 +77,7 @@ static int check_options(struct resume *r, struct err *err)
     r->result.wanted = o->json;
     r->result.handing = r->handed;
     if (o->quiet && o->verbose)
-        return err_set(err, ERR_USAGE, "--quiet and --verbose cannot both be");
+        return err_set(err, ERR_USAGE, "--quiet and --verbose cannot both be given");
     if (r->words.n != 1) {
         err_set(err, ERR_USAGE, "resume takes one work directory or bundle");
         return err_hint(err, "profgrab resume NAME.partial, or NAME.tar.gz");

@@ -98,7 +98,7 @@ static void print_warning(void *ctx, const struct source *s, enum discovery_warn
     if (warning == DISCOVERY_NOT_CACHED)
         talk("%s: its answer cannot be kept: %s", s->name, why->msg);
     else if (warning == DISCOVERY_OLD_ANSWER)
-        talk("%s: what it said %s ago is used, since it cannot be asked: %s", s->name,
+        talk("%s: its answer of %s ago is used, because it cannot be queried: %s", s->name,
              discovery_age(age, sizeof age, at), why->msg);
     else
         talk("%s: %s", s->name, why->msg);
@@ -115,7 +115,7 @@ static void print_loopback(const struct source_use *use, const struct discovered
     const struct source *s = use->source;
     if (counts->loopback == 0 || counts->loopback == counts->n)
         return;
-    talk("%s: %zu target%s on loopback, and nothing says of which host: %s does", s->name, counts->loopback,
+    talk("%s: %zu target%s on loopback, of an unknown host: %s names it", s->name, counts->loopback,
          counts->loopback == 1 ? " is" : "s are",
          s->line > 0 && !use->only ? "`host: NAME` in its entry" : "`--from` with a single `--host NAME`");
 }
@@ -135,7 +135,8 @@ static void print_missing(const struct source_run *r, const struct source_use *u
              r->listing ? "" : s->name, r->listing ? "" : "` shows them");
     print_loopback(use, counts);
     if (counts->withheld)
-        talk("%s: %zu target%s left out: a secret would go where only the source says; `host:` in service "
+        talk("%s: %zu target%s left out: a secret would be sent to an address that only the source defines; "
+             "`host:` in service "
              "\"%s\" "
              "says where it may go",
              s->name, counts->withheld, counts->withheld == 1 ? " is" : "s are",
@@ -160,7 +161,7 @@ static void print_failure(void *ctx, const struct source *s, const struct err *w
         return;
     err_wrap(&shown, "%s", s->name);
     talk_error(stderr, &shown);
-    talk("%s: what only it knows of is missing", s->name);
+    talk("%s: services that only it lists are missing", s->name);
 }
 
 static struct discovery_options options_of(struct source_run *r, const struct ssh_settings *ssh)

@@ -256,7 +256,7 @@ static int run_forward(int argc, char **argv, struct err *err)
         target_alone(&c.target, &rest, "forward", err) < 0)
         goto out;
     if (c.quiet && c.verbose) {
-        err_set(err, ERR_USAGE, "--quiet and --verbose cannot both be");
+        err_set(err, ERR_USAGE, "--quiet and --verbose cannot both be given");
         goto out;
     }
     if (resolve_targets(&c.target, &prompt, &inventory, &targets, err) < 0)

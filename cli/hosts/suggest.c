@@ -165,7 +165,8 @@ void suggest_view(const char *path)
     struct buf word = BUF_INIT(8192);
     shell_add_word(&word, path);
     if (isatty(STDERR_FILENO) && !word.failed)
-        talk("next: `profgrab view %s` draws it in a browser, `profgrab report --text %s` says what it shows",
-             buf_str(&word), buf_str(&word));
+        talk(
+            "next: `profgrab view %s` draws it in a browser, `profgrab report --text %s` prints its findings",
+            buf_str(&word), buf_str(&word));
     buf_release(&word);
 }

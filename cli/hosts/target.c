@@ -89,7 +89,7 @@ static void print_duplicates(const struct duplicate_hosts *t)
             t->n == 2 ? " and " : ", ", h[1]->name, t->n == 3 ? " and " : "", t->n == 3 ? h[2]->name : "",
             others, h[0]->address, t->n);
     if (t->n > 2)
-        err_hint(&line, "where they are a range of hosts, its address wants {name} in it");
+        err_hint(&line, "for a range of hosts, the address needs {name}");
     talk_error(stderr, &line);
 }
 

@@ -262,7 +262,7 @@ static int run_report(int argc, char **argv, struct err *err)
         rc = err_hint(err, "`profgrab view FILE...` draws single files");
     }
     if (rc == 0 && o.text && o.markdown)
-        rc = err_set(err, ERR_USAGE, "--text and --markdown cannot both be");
+        rc = err_set(err, ERR_USAGE, "--text and --markdown cannot both be given");
     if (rc == 0)
         rc = write_report(&o, words.items[0], err);
     strlist_release(&o.identities);

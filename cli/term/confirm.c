@@ -70,7 +70,7 @@ int confirm_many(const struct confirm *c, struct prompt *prompt, struct err *err
         if (prompt_has_terminal(prompt)) {
             rc = ask_to_continue(what, prompt, c->wait_ms, err);
         } else {
-            err_set(err, ERR_USAGE, "%s: that many are not profiled without a yes", what);
+            err_set(err, ERR_USAGE, "%s: so many are profiled only after a confirmation", what);
             rc = err_hint(err, "add --yes if you mean it; --sample N, --label and --exclude make it fewer");
         }
     }

@@ -102,7 +102,7 @@ static int refuse_token(const char *p, struct err *err)
     char shown[16];
     err_set(err, ERR_FAILED, "ssh knows no \"%s\" in a ProxyCommand or ProxyJump",
             text_printable(shown, sizeof shown, p, p[1] ? 2 : 1));
-    return err_hint(err, "write %%%% for a per cent sign; ssh_config(5) lists what may stand there (TOKENS)");
+    return err_hint(err, "write %%%% for a per cent sign; ssh_config(5) lists the allowed ones (TOKENS)");
 }
 
 /*

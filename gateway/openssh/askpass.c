@@ -324,7 +324,7 @@ int askpass_ask(const char *name, const char *hint, const char *prompt, struct s
     if (make_address(directory, &address, err) < 0 || (fd = fd_socket(AF_UNIX, err)) < 0)
         goto out;
     if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0)
-        err_sys(err, "cannot reach %s, which whoever started ssh listens on", address.sun_path);
+        err_sys(err, "cannot reach %s, on which the program that started ssh listens", address.sun_path);
     else if (send_question(fd, hint, prompt, err) == 0)
         rc = read_answer(fd, ret, err);
 out:

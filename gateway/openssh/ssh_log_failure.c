@@ -27,13 +27,13 @@ static const char *latest_complaint(const struct ssh_log_complaints *c)
 /* ---- host keys ----------------------------------------------------------------------------------------- */
 
 /* Extracts the host from "No TYPE host key is known for NAME and ...", "Host key for NAME has changed and
- * ..." or "The TYPE host key for NAME is marked as revoked.". Returns dst, or "what leads to the server". */
+ * ..." or "The TYPE host key for NAME is marked as revoked.". Returns dst, or "the proxy or jump host". */
 static char *name_host_on_route(const struct ssh_log_complaints *c, char *dst, size_t cap)
 {
     static const char *const around[][2] = {{"host key is known for ", " and "},
                                             {"ost key for ", " has changed "},
                                             {"ost key for ", " is marked as revoked"}};
-    snprintf(dst, cap, "what leads to the server");
+    snprintf(dst, cap, "the proxy or jump host");
     for (size_t i = 0; i < sizeof around / sizeof *around; i++) {
         const char *line = complaint_with(c, around[i][0]);
         const char *name = line ? strstr(line, around[i][0]) + strlen(around[i][0]) : NULL;

@@ -74,14 +74,14 @@ static const struct row {
                                  "does an SSH server listen there? `ssh -G` shows the address and port that "
                                  "your configuration says"},
     [FAILURE_PROXY_SAYS] = {ERR_FAILED, false, "the proxy command says \"{}\"", PROXY_HINT},
-    [FAILURE_PROXY_ENDED] = {ERR_FAILED, false, "the proxy command ended with exit code {}, without a word",
-                             PROXY_HINT},
-    [FAILURE_PROXY_CLOSED] = {ERR_FAILED, false, "the proxy command closed the connection without a word",
+    [FAILURE_PROXY_ENDED] = {ERR_FAILED, false,
+                             "the proxy command ended with exit code {}, without a message", PROXY_HINT},
+    [FAILURE_PROXY_CLOSED] = {ERR_FAILED, false, "the proxy command closed the connection without a message",
                               PROXY_HINT},
     /* {} is the latest line of ssh or of another program on the route. */
-    [FAILURE_ROUTE_UNKNOWN] = {ERR_FAILED, false, "what leads to the server failed: {}", NULL},
-    [FAILURE_ROUTE_BUSY] = {ERR_BUSY, false, "what leads to the server: {}", CLOSED_HINT},
-    [FAILURE_ROUTE] = {ERR_FAILED, false, "what leads to the server: {}", NULL},
+    [FAILURE_ROUTE_UNKNOWN] = {ERR_FAILED, false, "the proxy or jump host failed: {}", NULL},
+    [FAILURE_ROUTE_BUSY] = {ERR_BUSY, false, "the proxy or jump host: {}", CLOSED_HINT},
+    [FAILURE_ROUTE] = {ERR_FAILED, false, "the proxy or jump host: {}", NULL},
     [FAILURE_SSH_NOT_THERE] = {ERR_TIMEOUT, true, "ssh did not reach the server within {}",
                                "is the host up, and does this workstation reach its network (VPN, "
                                "firewall)?"},
@@ -172,7 +172,7 @@ static const struct row {
                                  "--ask-timeout"},
     [FAILURE_TOUCH_MISSING] = {ERR_TIMEOUT, false, "nobody touched the key",
                                "its token blinks when it waits for a touch; --ask-timeout says how long"},
-    [FAILURE_SSH_SILENT] = {ERR_FAILED, false, "ssh ended without a word", NULL},
+    [FAILURE_SSH_SILENT] = {ERR_FAILED, false, "ssh ended without a message", NULL},
     [FAILURE_SSH_SAYS] = {ERR_FAILED, false, "ssh says: {}", NULL},
     [FAILURE_QUESTIONS_ENDLESS] = {ERR_FAILED, false, "keyboard-interactive: the server asks without end",
                                    NULL},
@@ -183,7 +183,8 @@ static const struct row {
     [FAILURE_NOBODY_ANSWERS] = {ERR_NOT_FOUND, false, "nobody answers", NULL},
     [FAILURE_NO_ANSWER] = {ERR_NOT_FOUND, false, "no answer was given", NULL},
     [FAILURE_ANSWERS_WRONG] = {ERR_NOT_FOUND, false, "none of {} answers was right", NULL},
-    [FAILURE_ANSWER_WRONG_HERE] = {ERR_NOT_FOUND, false, "what was right elsewhere is not right here", NULL},
+    [FAILURE_ANSWER_WRONG_HERE] = {ERR_NOT_FOUND, false, "the answer for another host is not right here",
+                                   NULL},
     [FAILURE_SIGNING_UNKNOWN] = {ERR_FAILED, false, "libssh2 wants something unknown to be signed", NULL},
     [FAILURE_NO_CERTIFICATE] = {ERR_FAILED, false, "this is no certificate", NULL},
     [FAILURE_CERTIFICATE_DAMAGED] = {ERR_FAILED, false, "the certificate is damaged", NULL},
@@ -259,7 +260,7 @@ static const struct row {
 
     /* The master connection of ssh(1). {} is the path of its socket. */
     [FAILURE_MASTER_NO_SOCKET] = {ERR_NOT_FOUND, false, "{} is no socket of yours", NULL},
-    [FAILURE_MASTER_OF_OTHERS] = {ERR_NOT_FOUND, false, "at {} somebody else listens", NULL},
+    [FAILURE_MASTER_OF_OTHERS] = {ERR_NOT_FOUND, false, "another user listens at {}", NULL},
     [FAILURE_MASTER_NOT_ALIVE] = {ERR_FAILED, false,
                                   "the master connection at {} does not say that it is alive", NULL},
     [FAILURE_MASTER_ENDED] = {ERR_LOST, false, "the master connection{} has ended", NULL},

@@ -191,7 +191,7 @@ static int lock_file(int fd, const char *path, int64_t deadline, int cancel_fd, 
         if (errno != EWOULDBLOCK)
             return err_sys(err, "cannot lock %s", path);
         if (clock_poll_timeout(deadline) == 0)
-            return err_set(err, ERR_TIMEOUT, "somebody else holds the lock of %s", path);
+            return err_set(err, ERR_TIMEOUT, "another process holds the lock of %s", path);
         struct err why = ERR_INIT;
         fd_wait(-1, 0, clock_deadline(clock_jitter(LOCK_PAUSE_MS)), cancel_fd, &why);
         if (why.kind == ERR_CANCELLED) {
@@ -260,7 +260,7 @@ static int append_line(int fd, const struct known_addition *a, struct err *err)
         if (n < 0)
             rc = err_sys(err, "cannot write %s", a->file);
         else if ((size_t)n < b.len)
-            rc = err_set(err, ERR_LOCAL_IO, "cannot write %s: there is no room", a->file);
+            rc = err_set(err, ERR_LOCAL_IO, "cannot write %s: there is no space", a->file);
     }
     buf_release(&b);
     return rc;

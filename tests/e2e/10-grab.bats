@@ -50,7 +50,7 @@ print(eval(sys.argv[2]))' "$dir/manifest.json" "$1"
     with_pty --stdout out -- "$profgrab_program" --ssh-config "$SSH_CONFIG" --host file-03 --service caddy heap
     assert_status 0
     assert_stdout_has "$next"
-    assert_stdout_has "\`profgrab report --text $(<out)\` says what it shows"
+    assert_stdout_has "\`profgrab report --text $(<out)\` prints its findings"
     with_pty --stdout out -- "$profgrab_program" --ssh-config "$SSH_CONFIG" -q --host file-03 --service caddy heap
     assert_status 0
     [[ $output != *"$next"* ]]

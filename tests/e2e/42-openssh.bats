@@ -205,12 +205,12 @@ open(name, 'w').write(target + 'Host bastion' + bastion.replace(f'IdentityFile "
 END
     run_via mine
     assert_status 1
-    assert_stderr_has "what leads to the server: $RIG_USER@127.0.0.1: Permission denied (publickey"
+    assert_stderr_has "the proxy or jump host: $RIG_USER@127.0.0.1: Permission denied (publickey"
     refute_stderr_has 'the server let nobody in'
     behind_bastion 'Port 1'
     run_via mine
     assert_status 1
-    assert_stderr_has 'what leads to the server: ssh: connect to host 127.0.0.1 port 1: Connection refused'
+    assert_stderr_has 'the proxy or jump host: ssh: connect to host 127.0.0.1 port 1: Connection refused'
 }
 
 @test "--accept-new applies to jump hosts too, but never disables checking" {
@@ -296,7 +296,7 @@ END
     run_via mine --timeout 2s
     assert_status 1
     refute_stderr_has 'debug1'
-    refute_stderr_has 'without a word'
+    refute_stderr_has 'without a message'
 }
 
 @test "a server that accepts and stays silent is reported" {

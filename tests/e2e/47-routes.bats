@@ -242,7 +242,7 @@ EOF
     rig_alias mute sshd 'ProxyCommand sh -c "exit 3"'
     run_profgrab --host mute --port "$RIG_PORT_rude" heap
     assert_status 1
-    assert_stderr_has 'the proxy command ended with exit code 3, without a word'
+    assert_stderr_has 'the proxy command ended with exit code 3, without a message'
     refute_stderr_has MaxStartups
     rig_alias curt sshd 'ProxyCommand sh -c "echo no such gate >&2; exit 1"'
     run_profgrab --host curt --port "$RIG_PORT_rude" heap

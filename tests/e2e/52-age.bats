@@ -228,7 +228,7 @@ SCRIPT
     echo hello >plain
     run_profgrab bundle encrypt plain
     assert_status 2
-    assert_stderr_has 'to whom?'
+    assert_stderr_has 'no recipient is given'
     assert_stderr_has 'such as ~/.ssh/*.pub'
     ssh-keygen -q -t ecdsa -N '' -f ecdsa
     run_profgrab bundle encrypt --encrypt-to ecdsa.pub plain

@@ -470,8 +470,8 @@ YAML
     chmod 600 inventory.yaml
     run_profgrab attach odd.tar.gz -q -i inventory.yaml --for mailed
     assert_status 0
-    assert_stderr_has 'not searched for secrets, and handed over as it is: files/cmdline.txt: the command line is larger than 4194304 bytes'
-    assert_stderr_has 'not searched for secrets, and handed over as it is: files/cpu.pb.gz: at byte '
+    assert_stderr_has 'not searched for secrets, and handed off unchanged: files/cmdline.txt: the command line is larger than 4194304 bytes'
+    assert_stderr_has 'not searched for secrets, and handed off unchanged: files/cpu.pb.gz: at byte '
     refute_stderr_has 'files/trace.out'
     rm odd.tar.gz.age
     run_profgrab attach odd.tar.gz -i inventory.yaml --for mailed

@@ -95,7 +95,7 @@ json() {
         --group all --label profiling
     run_profgrab --group canary --exclude 'm-0[1-2]'
     assert_status 2
-    assert_stderr_has 'no host is left: what is excluded is all that is selected'
+    assert_stderr_has 'no host is left: all selected hosts are excluded'
     run_profgrab --group all --exclude 'x*'
     assert_status 2
     assert_stderr_has 'nothing to exclude: no host matches "x*"'
@@ -135,7 +135,7 @@ json() {
     run_profgrab hosts
     assert_status 0
     assert_stderr_has 'profgrab: m-01, m-02 and 3 more have one address, 127.0.0.1: one process is asked 5 times'
-    assert_stderr_has 'hint: where they are a range of hosts, its address wants {name} in it'
+    assert_stderr_has 'hint: for a range of hosts, the address needs {name}'
     run_profgrab hosts --names
     assert_stderr ''
     run_profgrab --host m-02,other -o two.tar.gz
@@ -237,7 +237,7 @@ P
     for kind in cpu=1s trace=1s mutex=1s goroutines=text; do
         run_profgrab --group all heap "$kind"
         assert_status 2
-        assert_stderr_has "profgrab: $kind on 12 targets, 12 hosts (m-01 ... m-12): that many are not profiled without a yes"
+        assert_stderr_has "profgrab: $kind on 12 targets, 12 hosts (m-01 ... m-12): so many are profiled only after a confirmation"
         assert_stderr_has 'hint: add --yes if you mean it'
         nothing_opened
     done
@@ -256,7 +256,7 @@ P
     assert_status 3
     run_profgrab resume "$output"
     assert_status 2
-    assert_stderr_has 'cpu=1s on 12 targets, 12 hosts (m-01 ... m-12): that many are not profiled without a yes'
+    assert_stderr_has 'cpu=1s on 12 targets, 12 hosts (m-01 ... m-12): so many are profiled only after a confirmation'
 }
 
 @test "the question on a terminal accepts y; any other answer opens nothing" {

@@ -109,11 +109,11 @@ print(o["source"]["kind"], len(o["targets"]), *(t["address"] for t in o["targets
     unset PROFGRAB_INVENTORY
     run_profgrab --from t.json heap
     assert_status 2
-    assert_stderr_has 'no host is named: a source says which ports there are, not which hosts to open'
+    assert_stderr_has 'no host is named: a source defines ports, not the hosts to open'
     assert_stderr_has 'hint: add --host NAME'
     run_profgrab --from t.json --host sick-01 --service far heap
     assert_status 2
-    assert_stderr_has 'file_sd says of no service "far" on these hosts'
+    assert_stderr_has 'file_sd lists no service "far" on these hosts'
     run_profgrab --from t.json --host sick-01 --port 1 heap
     assert_status 2
     run_profgrab --from nosuch.json --host sick-01 heap
@@ -194,7 +194,7 @@ print([(s["name"], s.get("labels")) for h in json.load(sys.stdin) for s in h["se
     # The remote host does not know the name; the target on loopback counts here.
     run_profgrab --from t.json --dry-run heap
     assert_stdout_has 'file-03  rude'
-    assert_stderr_has '1 target is on loopback, and nothing says of which host: `--from` with a single `--host NAME` does'
+    assert_stderr_has '1 target is on loopback, of an unknown host: `--from` with a single `--host NAME` names it'
     run_profgrab --from t.json --host file-03 --dry-run heap
     assert_stdout_has near
     refute_stderr_has 'nothing says of which host'
@@ -325,7 +325,7 @@ W
     TOKEN=wrong run_profgrab hosts --refresh
     assert_status 0
     assert_stdout_has 'storage:9236 (prometheus'
-    assert_stderr_has 's ago is used, since it cannot be asked: HTTP 401'
+    assert_stderr_has 's ago is used, because it cannot be queried: HTTP 401'
     refute_stderr_has wrong
     # Make the cached answer an hour older than the limit of 5 minutes.
     python3 - "${kept[0]}" <<'PY'
@@ -336,7 +336,7 @@ with open(sys.argv[1], "wb") as f:
     f.write(b"profgrab discovery 1 " + at + b" " + hashlib.sha256(at + b"\0" + body).hexdigest().encode() + b"\n" + body)
 PY
     TOKEN=wrong run_profgrab hosts
-    assert_stderr_has 'what it said 1h ago is used'
+    assert_stderr_has 'its answer of 1h ago is used'
     assert_stdout_has 'storage:9236 (prometheus, 1h)'
     run_profgrab hosts
     refute_stderr_has 'ago is used'
@@ -369,9 +369,9 @@ PY
     assert_status 3
     assert_stdout_has 'byhand:2'
     assert_stderr_has 'prometheus: HTTP 401: no'
-    assert_stderr_has 'hint: it wants to know who asks: set `auth:` in its entry under `discovery`'
+    assert_stderr_has 'hint: it requires authentication: set `auth:` in its entry under `discovery`'
     run_profgrab --host laptop heap
-    assert_stderr_has 'prometheus: what only it knows of is missing'
+    assert_stderr_has 'prometheus: services that only it lists are missing'
     # A service with a port in the inventory needs no source.
     run_profgrab --host laptop --port "$RIG_PORT_node_exporter" heap -o out.tar.gz
     assert_status 0
@@ -379,7 +379,7 @@ PY
     run_profgrab --host file-03 heap
     assert_status 2
     assert_stderr_has 'host "file-03" has no services'
-    assert_stderr_has 'it may be one that was to be found: prometheus: HTTP 401'
+    assert_stderr_has 'it may be one that a source could not list: prometheus: HTTP 401'
     # Names for completion cause no request.
     run_profgrab hosts --services
     assert_status 0
@@ -465,7 +465,7 @@ Y
     with_sources '{ parca: parca.yaml }'
     run_profgrab hosts
     assert_status 3
-    assert_stderr_has 'parca: its targets are on loopback (127.0.0.1 port 6060, job "one"), and it does not say of which host'
+    assert_stderr_has 'parca: its targets are on loopback (127.0.0.1 port 6060, job "one"), and it does not name their host'
     assert_stderr_has 'hint: add `host: NAME` to its entry under `discovery`'
     run_profgrab --host file-03 heap
     assert_status 2
@@ -502,11 +502,11 @@ Y
     printf 'Host *\n  Port 1\n  HostName 127.0.0.1\n' >ours
     run_profgrab hosts -F "$PWD/ours" --batch --refresh
     assert_status 0
-    assert_stderr_has 'far: what it said'
+    assert_stderr_has 'far: its answer of'
     assert_stderr_has 'file-04'
     # A cached answer through another ssh configuration is not used.
     cp ours others
     run_profgrab hosts -F "$PWD/others" --batch --refresh
     assert_status 3
-    refute_stderr_has 'far: what it said'
+    refute_stderr_has 'far: its answer of'
 }

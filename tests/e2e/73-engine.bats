@@ -137,7 +137,7 @@ ran_within() { # SECONDS: since $began
     assert_stderr_has 'all 4 hosts are opened at once, and --parallel 2 allows fewer'
     run_profgrab --host file-01 --sync-deadline 2s cpu=1s
     assert_status 2
-    assert_stderr_has '--sync-deadline means nothing without --sync'
+    assert_stderr_has '--sync-deadline needs --sync'
 }
 
 # ---- --retries ------------------------------------------------------------------------------------------------
@@ -161,7 +161,7 @@ ran_within() { # SECONDS: since $began
     write_fleet flaky=9-b cutting=9-b
     run_profgrab --host file-flaky-9-b,file-cutting-9-b --retries 1 heap
     assert_status 1
-    assert_stderr_has 'heap: HTTP 503: try again later; so it was 2 times'
+    assert_stderr_has 'heap: HTTP 503: try again later; it failed 2 times'
     look '[(i["status"], i.get("file")) for h, s, i in items if s["name"] == "cutting-9-b"] == [("damaged", "file-cutting-9-b/cutting-9-b/heap.pb.gz.damaged")]'
     [[ $(tar tzf "$output") != *before* ]]
 }
@@ -180,7 +180,7 @@ ran_within() { # SECONDS: since $began
     run_profgrab --host gone,file-missing-heap,file-01 --retries 1 heap
     assert_status 3
     assert_stderr_has 'gone: retry: again in '
-    assert_stderr_has '; so it was 2 times'
+    assert_stderr_has '; it failed 2 times'
     refute_stderr_has 'missing-heap: retry'
     assert_stderr_has 'HTTP 404'
     run_profgrab --batch --host barred --retries 3 heap

@@ -406,7 +406,7 @@ EOF
     assert_says 'looking: project ops/public: the answer is larger than 1048576 bytes' '' "$nothing"
     spoil '^POST .*/issues$' html
     hand ops/public
-    assert_says 'making the issue: all was sent, and whether it was done is not known: HTTP 200, and no JSON' \
+    assert_says 'making the issue: all was sent, and the result is not known: HTTP 200, and no JSON' \
         "look at $url/ops/public before you repeat it" "$empty"
     assert_nothing_sensitive
 }
@@ -428,7 +428,7 @@ EOF
 @test "429 with a longer wait than allowed is reported at once" {
     spoil '^POST .*/issues$' later-text 3600
     hand ops/public
-    assert_says 'making the issue: HTTP 429: too many requests; it asks to come back in 3600 s' 'repeat it later' "$nothing"
+    assert_says 'making the issue: HTTP 429: too many requests; it accepts the next one in 3600 s' 'repeat it later' "$nothing"
 }
 
 @test "a file refused after the upload is reported as sent, encrypted or not" {
@@ -464,12 +464,12 @@ EOF
     assert_status 0
     spoil '^POST .*/uploads$' 502
     hand ops/public
-    assert_says 'uploading: all was sent, and whether it was done is not known: HTTP 502: the tracker failed: a web page: 502 Bad Gateway' \
+    assert_says 'uploading: all was sent, and the result is not known: HTTP 502: the tracker failed: a web page: 502 Bad Gateway' \
         "look at $url/ops/public/-/issues/4 before you repeat it" 'the encrypted bundle may be with the tracker; the summary is not'
     assert_equal "$(requests | grep -c '^POST .*/uploads 502')" 1
     spoil '^POST .*/issues$' 500
     hand ops/public
-    assert_says 'making the issue: all was sent, and whether it was done is not known: HTTP 500' '' "$empty"
+    assert_says 'making the issue: all was sent, and the result is not known: HTTP 500' '' "$empty"
 }
 
 @test "a redirect to another host is reported and not followed, and does not get the token" {
@@ -510,7 +510,7 @@ EOF
         control -X POST "$control/reset"
         spoil '^POST .*/uploads$' "$how"
         hand ops/public
-        assert_says 'uploading: all was sent, and whether it was done is not known: it closed the connection without an answer' \
+        assert_says 'uploading: all was sent, and the result is not known: it closed the connection without an answer' \
             "look at $url/ops/public/-/issues/3 before you repeat it" 'the encrypted bundle may be with the tracker; the summary is not'
         assert_equal "$(requests | grep -c '^POST .*/uploads')" 1
         assert_no_words
@@ -521,7 +521,7 @@ EOF
 @test "a new issue whose answer was lost is not made twice" {
     spoil '^POST .*/issues$' lost
     hand ops/public
-    assert_says 'making the issue: all was sent, and whether it was done is not known' "look at $url/ops/public before" "$empty"
+    assert_says 'making the issue: all was sent, and the result is not known' "look at $url/ops/public before" "$empty"
     assert_equal "$(state 'len(s["ops/public"]["issues"])')" 3
     assert_nothing_sensitive
 }
@@ -529,7 +529,7 @@ EOF
 @test "a silent tracker and an unreachable one are reported" {
     spoil '^POST .*/issues$' silent
     hand ops/public --silence 700
-    assert_says 'making the issue: all was sent, and whether it was done is not known: no answer: nothing came for 700ms' '' "$empty"
+    assert_says 'making the issue: all was sent, and the result is not known: no answer: nothing came for 700ms' '' "$empty"
     url=http://127.0.0.1:1
     hand ops/public
     assert_says 'looking: Failed to connect' '' "$nothing"
@@ -538,7 +538,7 @@ EOF
 @test "a file stored short or changed is found, and no note refers to it" {
     spoil '^POST .*/uploads$' truncate
     hand ops/public
-    assert_says 'verifying: the tracker stored 150011 of 300022 bytes' 'what was stored is not what was sent' \
+    assert_says 'verifying: the tracker stored 150011 of 300022 bytes' 'the stored file is another one' \
         'the encrypted bundle is with the tracker; the summary is not'
     assert_no_words
     spoil '^POST .*/uploads$' flip
@@ -624,7 +624,7 @@ EOF
     kill -TERM "$pid"
     wait "$pid" && rc=0 || rc=$?
     assert_equal "$rc" 143
-    grep -q 'lab: uploading: all was sent, and whether it was done is not known: interrupted' log || fail "$(cat log)"
+    grep -q 'lab: uploading: all was sent, and the result is not known: interrupted' log || fail "$(cat log)"
     grep -q 'the encrypted bundle may be with the tracker; the summary is not' log || fail "$(cat log)"
     grep -q "hint: look at $url/ops/public/-/issues/3 before you repeat it" log || fail "$(cat log)"
     grep -q 'again: profgrab attach ' log || fail "$(cat log)"
@@ -697,8 +697,8 @@ EOF
         control -X POST "$control/reset"
         spoil '^GET .*/uploads/' bucket "$how"
         hand ops/private
-        assert_says "verifying: ${words//STORE/the store http://127.0.0.1:$BUCKET_gitlab, where the tracker sends whoever fetches a file}" \
-            'what was stored is not what was sent, or nobody can tell: no note refers to it' "$stored"
+        assert_says "verifying: ${words//STORE/the store http://127.0.0.1:$BUCKET_gitlab, to which the tracker redirects downloads}" \
+            'the stored file is another one, or cannot be compared: no note refers to it' "$stored"
         refute_stderr_has X-Amz
         refute_stderr_has password
         assert_no_words
@@ -729,7 +729,7 @@ EOF
     stub stranger -ca "$RIG_DIR/stranger.pem"
     spoil '^GET .*/uploads/' bucket "https://127.0.0.1:$BUCKET_stranger"
     hand ops/private --ca "$RIG_DIR/ca.pem"
-    assert_says "verifying: it cannot be fetched back to be compared: the store https://127.0.0.1:$BUCKET_stranger, where the tracker sends whoever fetches a file: its TLS certificate is not accepted" \
+    assert_says "verifying: it cannot be fetched back to be compared: the store https://127.0.0.1:$BUCKET_stranger, to which the tracker redirects downloads: its TLS certificate is not accepted" \
         '' "$stored"
     assert_equal "$(control "http://127.0.0.1:$CONTROL_stranger/log")" ''
     rig_end stranger

@@ -154,7 +154,7 @@ json_handoff() {
 @test "attach reports bad arguments before it makes anything, with exit code 2" {
     make_bundle
     for bad in '--for gitalyy|no team "gitalyy"|did you mean "gitaly"' '--to nowhere:a/b|no tracker "nowhere"|' '--to lab|no place|TRACKER:PROJECT' \
-        '--to lab:ops/private#x|no place|' '--to lab:#3|no place|' '--title hello|no meaning without --for|' '|to whom|--for TEAM' \
+        '--to lab:ops/private#x|no place|' '--to lab:#3|no place|' '--title hello|no meaning without --for|' '|no recipient or place is given|--for TEAM' \
         '--for gitaly --encrypt-to missing.txt|missing.txt|'; do
         IFS='|' read -r words message hint <<<"$bad"
         # shellcheck disable=SC2086 # several words
@@ -395,9 +395,9 @@ refuse() {
 
 @test "a second --for or --to is refused, and a missing inventory is reported" {
     make_bundle
-    refuse '--for gitaly --for mailed' '--for is there twice'
+    refuse '--for gitaly --for mailed' '--for is given twice'
     refuse '--for gitaly,mailed' '--for takes one team' 'each gets an issue of its own'
-    refuse '--to lab:ops/private --to lab:ops/public' '--to is there twice'
+    refuse '--to lab:ops/private --to lab:ops/public' '--to is given twice'
     refuse "--for gitaly --title= " 'lab: the title is empty'
     run --separate-stderr "$profgrab_program" attach "$bundle" --for gitaly
     assert_status 2
@@ -417,7 +417,7 @@ refuse() {
     bundle=copy.tar.gz
     attach --for gitaly
     assert_status 2
-    assert_stderr_has 'profgrab: copy.tar.gz is a copy that was handed over already'
+    assert_stderr_has 'profgrab: copy.tar.gz is a copy that was handed off already'
     assert_stderr_has 'hint: take the bundle it was made from;'
     refute_requested .
 }

@@ -312,7 +312,7 @@ rt_as() {
     spoil '/transaction/' rewrite '"Comment"=>"Correspond"'
     hand "$RT_TOKEN_manager" rt "$front" Incidents
     assert_status 4
-    assert_stderr_has 'verifying: the tracker did not take it for a comment'
+    assert_stderr_has 'verifying: the tracker did not accept it as a comment'
     control -X POST "$control/reset"
     control -X POST -G "$control/fault" --data-urlencode 'on=/transaction/' --data-urlencode do=rewrite \
         --data-urlencode 'arg="Comment"=>"Correspond"' --data-urlencode after=1

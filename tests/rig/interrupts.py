@@ -42,7 +42,7 @@ LEFT = [
     (r"the encrypted bundle is with the tracker; the summary is not$", {"issues": 1, "uploads": 1, "notes": 0}, True),
     (r"the encrypted bundle is with the tracker; the summary may be$", {"issues": 1, "uploads": 1}, True),
     (r"the encrypted bundle is with the tracker, and so is the summary$", {"issues": 1, "uploads": 1, "notes": 1}, True),
-    (r"it was not handed over, since you interrupted$", {"issues": 0, "uploads": 0, "notes": 0}, False),
+    (r"it was not handed off, because you interrupted$", {"issues": 0, "uploads": 0, "notes": 0}, False),
 ]
 
 

@@ -120,7 +120,7 @@ FAULTS = [
     ("404", "", True, "HTTP 404: there is none"),
     ("413", "", True, "HTTP 413: too large"),
     ("422", "", True, "HTTP 422: refused: title is too long"),
-    ("later-text", "3600", True, "HTTP 429: too many requests; it asks to come back in 3600 s"),
+    ("later-text", "3600", True, "HTTP 429: too many requests; it accepts the next one in 3600 s"),
     ("later-json", "", True, "HTTP 429: too many requests"),
     ("500", "", False, "HTTP 500: the tracker failed"),
     ("html", "", False, "no JSON: a web page: Sign in|stored|content"),

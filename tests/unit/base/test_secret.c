@@ -348,7 +348,7 @@ static void wiped(void **state)
 static void a_missing_variable_file_or_command_is_an_error(void **state)
 {
     (void)state;
-    is_refused(SECRET_NONE, "", "nothing says where the secret is", "");
+    is_refused(SECRET_NONE, "", "the place of the secret is missing", "");
 }
 
 /* In a child, because it cannot be undone. */

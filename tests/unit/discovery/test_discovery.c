@@ -109,7 +109,7 @@ static void answers_that_are_not_prometheus(void **state)
     fails(SOURCE_PROMETHEUS, PROMETHEUS("1"), "a target in it is not a mapping");
     fails(SOURCE_PROMETHEUS, PROMETHEUS("{\"scrapeUrl\":5}"),
           "data.activeTargets[].scrapeUrl in it is not text");
-    fails(SOURCE_PROMETHEUS, "{\"status\":\"error\",\"error\":\"too\\u001b many\"}", "it says: too? many");
+    fails(SOURCE_PROMETHEUS, "{\"status\":\"error\",\"error\":\"too\\u001b many\"}", "it reports: too? many");
     fails(SOURCE_PROMETHEUS, "{\"status\":\"success\",\"data\":{\"activeTar",
           "it ends in the middle, after 38 bytes");
     fails(SOURCE_PROMETHEUS, "{\"a\":tru\"e}", "it is not JSON, at byte 9");
@@ -643,9 +643,8 @@ static void targets_on_loopback_belong_to_the_sources_host(void **state)
     struct found *w = found_of(ANY);
     struct discovered_counts d = {0};
     struct err err = ERR_INIT;
-    refused(
-        discover(w, 0, groups, &d, &err), &err, ERR_USAGE,
-        "its targets are on loopback (127.0.0.1 port 6060, job \"a\"), and it does not say of which host");
+    refused(discover(w, 0, groups, &d, &err), &err, ERR_USAGE,
+            "its targets are on loopback (127.0.0.1 port 6060, job \"a\"), and it does not name their host");
     contains(err.hint, "add `host: NAME`");
     found_free(w);
 }
@@ -708,8 +707,9 @@ static void discovered_services_are_selected_by_name(void **state)
     selects(w, "file-04", NULL, "file-04/gitaly:9236 file-04/web:7 ");
     selects(w, "six", "gitaly", "six/gitaly:9236 ");
     selects(w, "six", "web",
-            "host \"six\" has no service \"web\": it was only found on others | --exclude six leaves it out; "
-            "`profgrab hosts` shows where it was found");
+            "host \"six\" has no service \"web\": sources list it only for other hosts | --exclude six "
+            "leaves it out; "
+            "`profgrab hosts` shows the services of each host");
     assert_string_equal(targets_discovered_name(&w->targets, 0), "gitaly-1");
     assert_string_equal(targets_discovered_name(&w->targets, 1), "gitaly-2");
     assert_string_equal(targets_discovered_name(&w->targets, 2), "web");
@@ -718,9 +718,9 @@ static void discovered_services_are_selected_by_name(void **state)
     size_t n = 0;
     ok(targets_source_failed(&w->targets, inventory_sources(w->inventory, &n)[0], "no answer", &err), &err);
     selects(w, "six", NULL,
-            "host \"six\" has no services | it may be one that was to be found: http_sd: no answer");
+            "host \"six\" has no services | it may be one that a source could not list: http_sd: no answer");
     selects(w, "file-04", "wob",
-            "unknown service \"wob\" | it may be one that was to be found: http_sd: no answer");
+            "unknown service \"wob\" | it may be one that a source could not list: http_sd: no answer");
     found_free(w);
 }
 

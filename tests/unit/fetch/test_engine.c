@@ -109,9 +109,9 @@ static void bytes_are_counted_as_they_arrive(void **state)
     ok(budget_check(&b, &err), &err);
     ok(budget_take(&b, 1, &err), &err);
     refused(budget_check(&b, &err), &err, ERR_FAILED,
-            "left out: what came before took all of the budget's 1.0 kB");
+            "left out: earlier items used all of the budget's 1.0 kB");
     refused(budget_take(&b, 1, &err), &err, ERR_FAILED,
-            "its body is larger than what the budget of 1.0 kB left for it: the rest was left");
+            "its body is larger than the rest of the budget of 1.0 kB: it was cut");
     budget_release(&b);
 }
 
@@ -237,17 +237,17 @@ static void the_reason_for_no_retry_is_reported(void **state)
     struct err err = ERR_INIT;
     ok(fd_pipe_nonblocking(fds, &err), &err);
     struct fetch_grab grab = {.access.cancel_fd = fds[0], .options.retries = 2}, within;
-    gives_up(&grab, NULL, NULL, 2, "HTTP 503; so it was 3 times");
-    gives_up(&grab, NULL, &fds[1], 1, "HTTP 503; so it was 2 times; then interrupted");
+    gives_up(&grab, NULL, NULL, 2, "HTTP 503; it failed 3 times");
+    gives_up(&grab, NULL, &fds[1], 1, "HTTP 503; it failed 2 times; then interrupted");
     gives_up(&grab, NULL, NULL, 0, "HTTP 503; then interrupted");
     /* Without another attempt there was nothing to interrupt. */
-    gives_up(&grab, NULL, NULL, 2, "HTTP 503; so it was 3 times");
+    gives_up(&grab, NULL, NULL, 2, "HTTP 503; it failed 3 times");
     fd_close(&fds[0]);
     fd_close(&fds[1]);
     grab = (struct fetch_grab){.access.cancel_fd = -1, .options = {.retries = 2, .deadline_ms = 20}};
     ok(deadline_init(&d, &grab, &within, &err), &err);
     gives_up(&within, &d, NULL, 0, "HTTP 503; then the run's deadline of 20ms was over");
-    gives_up(&within, &d, NULL, 1, "HTTP 503; so it was 2 times; then the run's deadline of 20ms was over");
+    gives_up(&within, &d, NULL, 1, "HTTP 503; it failed 2 times; then the run's deadline of 20ms was over");
     deadline_release(&d);
 }
 

@@ -169,7 +169,7 @@ static void circumstances(void **state)
         "html-page: this is an HTML page: perhaps of a login, not what was asked for\n"
         "reconnected: fetched over a new connection, since the one before had closed: it may come "
         "from another process than what was fetched before\n"
-        "waited: somebody else was profiling this process: it could begin only after 3s\n"
+        "waited: another client was profiling this process: it could begin only after 3s\n"
         "beside: taken at the same time as trace, block: each shows the other's work too\n");
     item.bytes = 0;
     item.status = FETCH_FAILED;

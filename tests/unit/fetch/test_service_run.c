@@ -368,7 +368,7 @@ static void the_larger_of_two_damaged_bodies_is_kept(void **state)
     tells(&s, "trace: damaged, 400\n");
     assert_int_equal(size_of(&s, "trace.bin.damaged"), 400);
     assert_int_equal(files(&s), 1);
-    contains(world.last.msg, "attempt 1 failed; so it was 2 times");
+    contains(world.last.msg, "attempt 1 failed; it failed 2 times");
     /* The second attempt failed. */
     assert_string_equal(world.findings, "");
     end(&s);
@@ -431,7 +431,7 @@ static void each_attempt_uses_budgeted_time(void **state)
     tells(&s, "heap: ok, 10\ncpu: failed, 0\n");
     assert_int_equal(world.fetched, 4);
     assert_string_equal(world.last.msg,
-                        "attempt 4 failed; so it was 2 times; not tried again: the budget's 70ms of "
+                        "attempt 4 failed; it failed 2 times; not tried again: the budget's 70ms of "
                         "profiling are used up");
     end(&s);
 }

@@ -197,14 +197,14 @@ static void contents(void **state)
         {"{ \"Filename\" : \"Content\", \"Content\" :\n \"aGVs\\nbG8=\\n\" , \"x\":\"%\"}", "hello", NULL},
         {"{\"a\":\"\\\"Content\\\":\",\"Contents\":\"x\",\"Content\":\"Pz8\\/\"}", "???", NULL},
         {"{\"Content\":\"\"}", "", NULL},
-        {"{\"Content\":\"aGVsbG8\"}", NULL, "what the tracker tells of the file is no base64"},
-        {"{\"Content\":\"aGV=bG8=\"}", NULL, "what the tracker tells of the file is no base64"},
-        {"{\"Content\":\"aGV\\u0073\"}", NULL, "what the tracker tells of the file is no base64"},
-        {"{\"Content\":\"====\"}", NULL, "what the tracker tells of the file is no base64"},
-        {"{\"Content\":\"aGVs", NULL, "the tracker does not tell the file's content to its end"},
-        {"{\"Content\":null}", NULL, "the tracker does not tell the file's content"},
-        {"<html>Content</html>", NULL, "the tracker does not tell the file's content"},
-        {"", NULL, "the tracker does not tell the file's content"},
+        {"{\"Content\":\"aGVsbG8\"}", NULL, "the tracker's copy of the file is not base64"},
+        {"{\"Content\":\"aGV=bG8=\"}", NULL, "the tracker's copy of the file is not base64"},
+        {"{\"Content\":\"aGV\\u0073\"}", NULL, "the tracker's copy of the file is not base64"},
+        {"{\"Content\":\"====\"}", NULL, "the tracker's copy of the file is not base64"},
+        {"{\"Content\":\"aGVs", NULL, "the tracker does not return the file's content to its end"},
+        {"{\"Content\":null}", NULL, "the tracker does not return the file's content"},
+        {"<html>Content</html>", NULL, "the tracker does not return the file's content"},
+        {"", NULL, "the tracker does not return the file's content"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct buf out = BUF_INIT(1000);

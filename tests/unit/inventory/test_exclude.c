@@ -170,7 +170,7 @@ static void invalid_exclusions_are_refused(void **state)
     refuses((struct asked){.groups = "storage", .exclude = "file-[3-1]"},
             "bad range in \"file-[3-1]\": it counts down", "");
     refuses((struct asked){.groups = "canary", .exclude = "file-* Web-1"},
-            "no host is left: what is excluded is all that is selected", "");
+            "no host is left: all selected hosts are excluded", "");
     refuses((struct asked){.hosts = "a.example", .port = 80, .exclude = "b.example"},
             "nothing to exclude: no host or group is named \"b.example\"", "did you mean \"a.example\"?");
 }

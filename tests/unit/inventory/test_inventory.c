@@ -592,9 +592,9 @@ static void secrets_themselves_are_refused(void **state)
 {
     (void)state;
     const char *token =
-        "secrets never stand in the inventory; say where it is: auth: { bearer_file: FILE }, or "
+        "secrets are not allowed in the inventory; name their place: auth: { bearer_file: FILE }, or "
         "bearer_env with a variable, or bearer_command";
-    const char *password = "secrets never stand in the inventory; say where it is: auth: { user: NAME, "
+    const char *password = "secrets are not allowed in the inventory; name their place: auth: { user: NAME, "
                            "password_file: FILE }, or password_env with a variable, or password_command";
     service_refuses("{ auth: { token: hunter2 } }", 11, "\"token\" would hold the secret itself", token);
     service_refuses("{ auth: { bearer: hunter2 } }", 11, "\"bearer\" would hold the secret itself", token);

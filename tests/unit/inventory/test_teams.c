@@ -157,7 +157,7 @@ static void trackers_are_checked(void **state)
     tracker_refuses("{ kind: jira }", 9, "kind must be \"gitlab\", \"redmine\" or \"rt\"", "");
     tracker_refuses(
         "{ token: glpat-hunter2 }", 3, "\"token\" would hold the secret itself",
-        "secrets never stand in the inventory; say where it is: token_file: FILE, or token_env with a "
+        "secrets are not allowed in the inventory; name their place: token_file: FILE, or token_env with a "
         "variable, or token_command");
     tracker_refuses("{ token_env: glpat-hunter2 }", 14,
                     "token_env must be the name of an environment variable",

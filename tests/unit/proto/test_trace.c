@@ -205,8 +205,8 @@ static void test_cut_batches(void **state)
     TRACE(HEADER("22") "\x01\x01\x07\x01\x02\x08", "cut off inside a batch after 22 bytes");
     TRACE("go 1.26 tr", "cut off inside the header of a trace after 10 bytes");
     TRACE("", "cut off inside the header of a trace after 0 bytes");
-    TRACE(HEADER("22"), "the trace has nothing behind its header");
-    TRACE(HEADER("19"), "the trace has nothing behind its header");
+    TRACE(HEADER("22"), "the trace has nothing after its header");
+    TRACE(HEADER("19"), "the trace has nothing after its header");
 }
 
 /* The maximum size of a batch. */
@@ -303,7 +303,7 @@ static void test_unknown_versions(void **state)
     TRACE(HEADER("27") "\xff\xfe anything", NULL);
     TRACE(HEADER("20") "x", NULL);
     TRACE("go 1.5 trace\0\0\0\0x", NULL);
-    TRACE(HEADER("27"), "the trace has nothing behind its header");
+    TRACE(HEADER("27"), "the trace has nothing after its header");
     TRACE(HEADER("2x") "x", "this is no execution trace: it begins with \"go 1.2x trace???\"");
 }
 

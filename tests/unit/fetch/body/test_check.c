@@ -283,7 +283,7 @@ static void test_trace(void **state)
     expect_good(BODY_TRACE, trace, sizeof trace - 1);
     expect_bad(BODY_TRACE, trace, sizeof trace - 2, "cut off inside a batch after 28 bytes");
     expect_bad(BODY_TRACE, trace, 23, "cut off after 23 bytes: the trace lacks its strings");
-    expect_bad(BODY_TRACE, trace, 16, "the trace has nothing behind its header");
+    expect_bad(BODY_TRACE, trace, 16, "the trace has nothing after its header");
     expect_bad(BODY_TRACE, trace, 15, "cut off inside the header of a trace after 15 bytes");
     expect_bad(BODY_TRACE, trace, 10, "cut off inside the header of a trace after 10 bytes");
     expect_bad(BODY_TRACE, trace, 2, "cut off inside the header of a trace after 2 bytes");

@@ -180,7 +180,7 @@ static void a_master_of_another_user_is_refused(void **state)
     struct mux m;
     struct err err = ERR_INIT;
     char *path = text_of("%s/handed-over", (char *)*state),
-         *expected = text_of("at %s somebody else listens", path);
+         *expected = text_of("another user listens at %s", path);
     int listener = listen_at(path);
     assert_int_equal(seteuid(65534), 0);
     int rc = listen(listener, 4);

@@ -186,7 +186,7 @@ static void the_reason_of_a_failure_is_read(void **state)
         enum err_kind kind;
         const char *msg;
     } cases[] = {
-        {"", ERR_FAILED, "ssh ended without a word"},
+        {"", ERR_FAILED, "ssh ended without a message"},
         {"ann@h: Permission denied (publickey,password).\r\n", ERR_DENIED,
          "the server let nobody in with what was offered; it takes: publickey,password"},
         {"sign_and_send_pubkey: signing failed for ED25519-SK \"/k\" from agent: device not found\r\n"
@@ -268,22 +268,22 @@ static void the_reason_of_a_jumps_failure_is_read(void **state)
         {"channel 0: open failed: connect failed: Connection refused\r\nstdio forwarding failed\r\n",
          ERR_FAILED, "a jump host cannot connect to the next host: Connection refused"},
         {"ssh: Could not resolve hostname nix: Name or service not known\r\n", ERR_FAILED,
-         "what leads to the server: ssh: Could not resolve hostname nix: Name or service not known"},
-        {"nc: out of luck\n", ERR_FAILED, "what leads to the server failed: nc: out of luck"},
+         "the proxy or jump host: ssh: Could not resolve hostname nix: Name or service not known"},
+        {"nc: out of luck\n", ERR_FAILED, "the proxy or jump host failed: nc: out of luck"},
         {"ann@jump: Permission denied (publickey).\r\n", ERR_DENIED,
-         "what leads to the server: ann@jump: Permission denied (publickey)."},
+         "the proxy or jump host: ann@jump: Permission denied (publickey)."},
         {"kex_exchange_identification: read: Connection reset by peer\r\nConnection reset by 192.0.2.1 port "
          "22\r\n",
-         ERR_BUSY, "what leads to the server: Connection reset by 192.0.2.1 port 22"},
+         ERR_BUSY, "the proxy or jump host: Connection reset by 192.0.2.1 port 22"},
         /* Of two jump hosts, the first. */
         {"kex_exchange_identification: Connection closed by remote host\r\nConnection closed by 192.0.2.1 "
          "port 22\r\nkex_exchange_identification: Connection closed by remote host\r\nConnection closed by "
          "UNKNOWN port 65535\r\n",
-         ERR_BUSY, "what leads to the server: Connection closed by 192.0.2.1 port 22"},
+         ERR_BUSY, "the proxy or jump host: Connection closed by 192.0.2.1 port 22"},
         {"debug1: Authentications that can continue: publickey\r\nConnection closed by 192.0.2.1 port 22\r\n",
-         ERR_FAILED, "what leads to the server: Connection closed by 192.0.2.1 port 22"},
+         ERR_FAILED, "the proxy or jump host: Connection closed by 192.0.2.1 port 22"},
         {"ssh: connect to host jump port 22: Connection timed out\r\n", ERR_TIMEOUT,
-         "what leads to the server: ssh: connect to host jump port 22: Connection timed out"},
+         "the proxy or jump host: ssh: connect to host jump port 22: Connection timed out"},
         {"No ED25519 host key is known for [jump]:2222 and you have requested strict checking.\r\n"
          "Host key verification failed.\r\n",
          ERR_HOST_KEY,
@@ -295,8 +295,7 @@ static void the_reason_of_a_jumps_failure_is_read(void **state)
          ERR_HOST_KEY, "jump: HOST KEY HAS CHANGED; ssh says: Offending ED25519 key in /k:1"},
         {"The ED25519 host key for jump is marked as revoked.\r\nHost key verification failed.\r\n",
          ERR_HOST_KEY, "jump: host key is revoked"},
-        {"Host key verification failed.\r\n", ERR_HOST_KEY,
-         "what leads to the server: host key is not known"},
+        {"Host key verification failed.\r\n", ERR_HOST_KEY, "the proxy or jump host: host key is not known"},
         /* The jump host forwarded the connection: its earlier text was a banner, and the server closed. */
         {"Authorized use only\r\nAuthenticated to jump ([192.0.2.1]:22) using \"publickey\".\r\n", ERR_BUSY,
          "the server closed the connection before it said anything"},
@@ -450,7 +449,7 @@ static void the_log_has_a_limit(void **state)
     assert_string_equal(err.msg, "ssh says: complaint");
     ssh_log_settle(l);
     assert_int_equal(ssh_log_failure(l, "", &err), -1);
-    assert_string_equal(err.msg, "ssh ended without a word");
+    assert_string_equal(err.msg, "ssh ended without a message");
     free(l);
 }
 

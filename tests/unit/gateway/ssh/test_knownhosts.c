@@ -699,7 +699,7 @@ static void a_lock_that_is_held(void **state)
 {
     struct err err = ERR_INIT;
     char *path = scratch_file(*state, "held", "", 0),
-         *msg = text_of("somebody else holds the lock of %s", path);
+         *msg = text_of("another process holds the lock of %s", path);
     int fd = open(path, O_RDONLY | O_CLOEXEC), ends[2];
     assert_int_equal(flock(fd, LOCK_EX), 0);
     struct known_addition a = {.file = path, .host = "alpha", .key = &keys[ED].blob};
