@@ -75,9 +75,13 @@ int manifest_check_asked(const struct manifest *m, struct err *err);
  * Calls `changed` for each of them with the result. ERR_CANCELLED by cancel_fd (or -1). After an error do not
  * save the manifest: a file that could not be read may be good.
  */
-typedef void manifest_changed_fn(void *ctx, const char *path, const char *what);
-int manifest_compare(struct manifest *m, const struct workdir *w, int cancel_fd, manifest_changed_fn *changed,
-                     void *ctx, struct err *err);
+struct manifest_comparison {
+    const struct workdir *work;
+    int cancel_fd;
+    void (*changed)(void *ctx, const char *path, const char *what);
+    void *ctx;
+};
+int manifest_compare(struct manifest *m, const struct manifest_comparison *how, struct err *err);
 
 struct manifest_wanted {
     const char *host, *service, *kind;
@@ -90,10 +94,14 @@ bool manifest_has(const struct manifest *m, const struct manifest_wanted *item, 
 /* Whether all planned items of the service are present and good, regardless of later errors of the service or
  * its host. false also if the plan is unknown. */
 bool manifest_has_all(const struct manifest *m, const char *host, const char *service);
-/* The planned items of the service that are neither good nor have a damaged file: a new array, which the
- * caller frees. Its strings belong to the manifest. */
+/* The planned items of the service that are neither good nor have a damaged file. The caller frees
+ * ret->items; their strings belong to the manifest. */
+struct manifest_planned_list {
+    struct manifest_planned *items;
+    size_t n;
+};
 int manifest_unrecorded(const struct manifest *m, const char *host, const char *service,
-                        struct manifest_planned **ret, size_t *ret_n, struct err *err);
+                        struct manifest_planned_list *ret, struct err *err);
 /* The number of files that it names. */
 size_t manifest_n_files(const struct manifest *m);
 /* The total bytes of those files, as recorded in the manifest. */

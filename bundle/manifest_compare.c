@@ -15,9 +15,7 @@
 struct comparison {
     struct manifest *m;
     const struct beneath *files;
-    int cancel_fd;
-    manifest_changed_fn *changed;
-    void *ctx;
+    const struct manifest_comparison *how;
 };
 
 /* The current state of a file. */
@@ -45,7 +43,7 @@ static int examine_file(const struct comparison *c, const char *path, struct fac
     if (fd < 0)
         return -1;
     ret->there = true;
-    int rc = sha256_file(fd, 0, c->cancel_fd, &ret->is, err);
+    int rc = sha256_file(fd, 0, c->how->cancel_fd, &ret->is, err);
     fd_close(&fd);
     return rc < 0 ? err_wrap(err, "%s", path) : 0;
 }
@@ -82,7 +80,7 @@ static int drop_file(struct comparison *c, struct manifest_item *item, enum mani
 
 static int record_missing(struct comparison *c, struct manifest_item *item, struct err *err)
 {
-    c->changed(c->ctx, item->file, "is missing");
+    c->how->changed(c->how->ctx, item->file, "is missing");
     return drop_file(c, item, MANIFEST_FAILED, "its file was not there any more", err);
 }
 
@@ -92,7 +90,7 @@ static int record_damaged(struct comparison *c, struct manifest_item *item, cons
 {
     const char *name = json_rows_text(file, &c->m->index->arena),
                *sha256 = json_rows_text(now->is.hex, &c->m->index->arena);
-    c->changed(c->ctx, item->file, "is not the file that was collected");
+    c->how->changed(c->how->ctx, item->file, "is not the file that was collected");
     if (!name || !sha256)
         return err_nomem(err);
     if (drop_file(c, item, MANIFEST_DAMAGED, "the file was changed after it was collected", err) < 0 ||
@@ -135,7 +133,7 @@ static int record_changed(struct comparison *c, struct manifest_item *item, cons
 static int compare_item(struct comparison *c, struct manifest_item *item, struct err *err)
 {
     struct facts now;
-    if (fd_cancelled(c->cancel_fd))
+    if (fd_cancelled(c->how->cancel_fd))
         return err_set(err, ERR_CANCELLED, "interrupted");
     if (examine_file(c, item->file, &now, err) < 0)
         return -1;
@@ -152,10 +150,9 @@ static int compare_items(struct comparison *c, struct manifest_item *items, size
     return 0;
 }
 
-int manifest_compare(struct manifest *m, const struct workdir *w, int cancel_fd, manifest_changed_fn *changed,
-                     void *ctx, struct err *err)
+int manifest_compare(struct manifest *m, const struct manifest_comparison *how, struct err *err)
 {
-    struct comparison c = {m, workdir_files(w), cancel_fd, changed, ctx};
+    struct comparison c = {m, workdir_files(how->work), how};
     for (size_t i = 0; i < m->n_hosts; i++)
         for (size_t k = 0; k < m->hosts[i].n_services; k++) {
             const struct manifest_service *s = &m->hosts[i].services[k];

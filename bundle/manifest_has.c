@@ -71,7 +71,7 @@ void manifest_forget_errors(struct manifest *m)
 }
 
 int manifest_unrecorded(const struct manifest *m, const char *host, const char *service,
-                        struct manifest_planned **ret, size_t *ret_n, struct err *err)
+                        struct manifest_planned_list *ret, struct err *err)
 {
     const struct manifest_service *s = find_service(m, host, service);
     size_t n_planned = s ? s->n_planned : 0, n = 0;
@@ -81,8 +81,7 @@ int manifest_unrecorded(const struct manifest *m, const char *host, const char *
     for (size_t i = 0; i < n_planned; i++)
         if (!manifest_find_item(s->items, s->n_items, &s->planned[i], has_file))
             all[n++] = s->planned[i];
-    *ret = all;
-    *ret_n = n;
+    *ret = (struct manifest_planned_list){all, n};
     return 0;
 }
 

@@ -72,15 +72,25 @@ static void on_changed(void *ctx, const char *path, const char *difference)
                                 .kind = CAPTURE_EARLIER_CHANGED, .path = path, .difference = difference});
 }
 
+static int compare_files(struct capture_earlier *e, size_t *ret_changed, struct err *err)
+{
+    struct bundle_changes changes = {.observer = e->observer};
+    const struct manifest_comparison how = {
+        .work = e->work, .cancel_fd = e->cancel_fd, .changed = on_changed, .ctx = &changes};
+    int rc = manifest_compare(e->manifest, &how, err);
+    *ret_changed = changes.changed;
+    return rc;
+}
+
 int capture_earlier_open(struct capture_earlier *e, struct err *err)
 {
-    struct bundle_changes comparison = {.observer = e->observer};
     struct stat st;
+    size_t changed = 0;
     e->is_bundle = stat(e->path, &st) < 0 || !S_ISDIR(st.st_mode);
     int rc = e->is_bundle ? open_bundle(e, err) : open_directory(e, err);
     if (rc == 0)
-        rc = manifest_compare(e->manifest, e->work, e->cancel_fd, on_changed, &comparison, err);
-    if (rc == 0 && comparison.changed > 0)
+        rc = compare_files(e, &changed, err);
+    if (rc == 0 && changed > 0)
         rc = manifest_save(e->manifest, e->work, err);
     return rc;
 }
@@ -240,15 +250,14 @@ struct recovery {
 static int recover_target(struct recovery *r, const struct target *t, struct err *err)
 {
     struct capture_earlier *e = r->earlier;
-    struct manifest_planned *planned = NULL;
-    size_t n = 0;
+    struct manifest_planned_list planned = {0};
     char dir[600];
     snprintf(dir, sizeof dir, "%s/%s/%s", e->path, t->host->name, t->service->name);
-    int rc = manifest_unrecorded(e->manifest, t->host->name, t->service->name, &planned, &n, err);
-    for (size_t i = 0; rc == 0 && i < n; i++) {
-        struct fetch_planned wanted = {.kind = planned[i].kind,
-                                       .argument = planned[i].argument ? planned[i].argument : "",
-                                       .pair = planned[i].pair};
+    int rc = manifest_unrecorded(e->manifest, t->host->name, t->service->name, &planned, err);
+    for (size_t i = 0; rc == 0 && i < planned.n; i++) {
+        const struct manifest_planned *p = &planned.items[i];
+        struct fetch_planned wanted = {
+            .kind = p->kind, .argument = p->argument ? p->argument : "", .pair = p->pair};
         const struct fetch_left left = {
             .directory = workdir_files(e->work), .target = t, .item = &wanted, .cancel_fd = e->cancel_fd};
         struct fetch_item item;
@@ -265,7 +274,7 @@ static int recover_target(struct recovery *r, const struct target *t, struct err
         rc = record_item(e->manifest, t, &item, err);
         fetch_item_release(&item);
     }
-    free(planned);
+    free(planned.items);
     return rc;
 }
 

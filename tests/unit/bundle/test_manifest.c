@@ -982,18 +982,17 @@ static void a_complete_target_has_no_error(void **state)
         .host = "h", .service = "lacks", .kind = "heap", .file = "h/lacks/heap.pb.gz", .sha256 = SHA_A};
     for (size_t whole = 0; whole < 2; whole++) {
         struct manifest *m = half_a_host(), *again = reloaded(m);
-        struct manifest_planned *left = NULL;
+        struct manifest_planned_list left = {0};
         struct err err = ERR_INIT;
-        size_t n = 0;
         must(manifest_add_host(again, &(struct manifest_host){.name = "h", .error = "down"}, &err), &err);
         must(manifest_add_service(
                  again, &(struct manifest_service){.host = "h", .name = "lacks", .error = "silent"}, &err),
              &err);
         assert_true(manifest_has_all(again, "h", "has"));
         assert_false(manifest_has_all(again, "h", "lacks"));
-        must(manifest_unrecorded(again, "h", "lacks", &left, &n, &err), &err);
-        assert_int_equal(n, 1);
-        free(left);
+        must(manifest_unrecorded(again, "h", "lacks", &left, &err), &err);
+        assert_int_equal(left.n, 1);
+        free(left.items);
         if (whole)
             must(manifest_add_item(again, &heap, &err), &err);
         assert_int_equal(manifest_has_all(again, "h", "lacks"), whole);
@@ -1143,6 +1142,13 @@ static void note_changed(void *ctx, const char *path, const char *what)
     buf_addf(b, "%s %s\n", path, what);
 }
 
+static int compare(struct manifest *m, const struct workdir *w, struct buf *ret_changes, struct err *err)
+{
+    const struct manifest_comparison how = {
+        .work = w, .cancel_fd = -1, .changed = note_changed, .ctx = ret_changes};
+    return manifest_compare(m, &how, err);
+}
+
 static void add_stored(struct manifest *m, const struct workdir *w, const char *kind, const char *bytes,
                        bool damaged)
 {
@@ -1188,7 +1194,7 @@ static void files_that_changed(void **state)
     must(file_remove(gone, &err), &err);
     free(gone);
     struct manifest *again = reloaded(m);
-    must(manifest_compare(again, w, -1, note_changed, &said, &err), &err);
+    must(compare(again, w, &said, &err), &err);
     assert_string_equal(buf_str(&said), "changed.bin is not the file that was collected\n"
                                         "gone.bin is missing\n"
                                         "larger.bin is not the file that was collected\n"
@@ -1207,7 +1213,7 @@ static void files_that_changed(void **state)
     buf_release(&kept);
     /* A second comparison changes nothing. */
     buf_clear(&said);
-    must(manifest_compare(again, w, -1, note_changed, &said, &err), &err);
+    must(compare(again, w, &said, &err), &err);
     assert_string_equal(buf_str(&said), "");
     assert_int_equal(manifest_n_files(again), 4);
     json_decref(root);
@@ -1237,7 +1243,7 @@ static void unreadable_files_are_reported(void **state)
         struct buf said = BUF_INIT(4096);
         must(manifest_add_item(m, &item, &err), &err);
         struct manifest *again = reloaded(m);
-        int rc = manifest_compare(again, w, -1, note_changed, &said, &err);
+        int rc = compare(again, w, &said, &err);
         assert_int_equal(rc, cases[i].msg ? -1 : 0);
         assert_int_equal(said.len == 0, cases[i].msg != NULL);
         assert_int_equal(manifest_n_files(again), cases[i].msg ? 1 : 0);
