@@ -48,26 +48,18 @@ void out_text(struct out *o, const char *s)
 }
 
 /* The length of the character at p; 1 if it is invalid. */
-static size_t character_length(const unsigned char *p, size_t n)
+static size_t character_length(const char *p, size_t n)
 {
-    size_t length = p[0] < 0xc2 ? 1 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 1;
-    if (length == 1 || length > n)
-        return 1;
-    unsigned char low = p[0] == 0xe0 ? 0xa0 : p[0] == 0xf0 ? 0x90 : 0x80;
-    unsigned char high = p[0] == 0xed ? 0x9f : p[0] == 0xf4 ? 0x8f : 0xbf;
-    if (p[1] < low || p[1] > high)
-        return 1;
-    for (size_t i = 2; i < length; i++)
-        if ((p[i] & 0xc0) != 0x80)
-            return 1;
-    return length;
+    uint32_t c;
+    size_t length = text_decode(p, n, &c);
+    return length ? length : 1;
 }
 
 size_t out_columns(struct str s)
 {
     size_t columns = 0;
     for (size_t at = 0; at < s.n; columns++)
-        at += character_length((const unsigned char *)s.p + at, s.n - at);
+        at += character_length(s.p + at, s.n - at);
     return columns;
 }
 
@@ -76,7 +68,7 @@ void out_json(struct out *o, struct str s)
     out_text(o, "\"");
     for (size_t at = 0, n; at < s.n; at += n) {
         const unsigned char *c = (const unsigned char *)s.p + at;
-        n = character_length(c, s.n - at);
+        n = character_length(s.p + at, s.n - at);
         if (*c < ' ')
             out_format(o, "\\u%04x", *c);
         else if (n == 1 && *c >= 0x80)

@@ -73,29 +73,9 @@ static void begin_operand(struct parser *p, size_t from, unsigned copies)
 
 /* ---- characters ---------------------------------------------------------------------------------------- */
 
-/* Decodes one character of UTF-8. Returns its length, or 0 if it is invalid. */
-static size_t decode_rune(const char *s, const char *end, uint32_t *ret)
-{
-    const unsigned char *p = (const unsigned char *)s;
-    size_t have = (size_t)(end - s), n = p[0] < 0x80 ? 1 : p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
-    uint32_t rune = n == 1 ? p[0] : p[0] & (0xffu >> (n + 1));
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    if (p[0] >= 0xf8 || (p[0] >= 0x80 && p[0] < 0xc2) || n > have)
-        return 0;
-    for (size_t i = 1; i < n; i++) {
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-        rune = rune << 6 | (p[i] & 0x3f);
-    }
-    if (rune < least[n] || rune > MAX_RUNE || (rune >= 0xd800 && rune < 0xe000))
-        return 0;
-    *ret = rune;
-    return n;
-}
-
 static int next_rune(struct parser *p, uint32_t *ret)
 {
-    size_t n = decode_rune(p->at, p->end, ret);
+    size_t n = text_decode(p->at, (size_t)(p->end - p->at), ret);
     if (n == 0)
         return set_error(p, "invalid UTF-8", p->at, p->end);
     p->at += n;

@@ -7,10 +7,9 @@
 
 #include "base/banned.h"
 
-/* Decodes one UTF-8 character of at most n bytes. Returns its length, or 0 if it is malformed (also overlong
- * forms, surrogates and anything above U+10FFFF; RFC 3629). */
-static size_t utf8_decode(const unsigned char *p, size_t n, uint32_t *ret)
+size_t text_decode(const char *s, size_t n, uint32_t *ret)
 {
+    const unsigned char *p = (const unsigned char *)s;
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     if (p[0] < 0x80) {
         *ret = p[0];
@@ -56,7 +55,7 @@ static bool is_blank(unsigned char c)
 static size_t printable_length(const unsigned char *p, size_t n, size_t *ret_step)
 {
     uint32_t c = 0;
-    size_t step = utf8_decode(p, n, &c);
+    size_t step = text_decode((const char *)p, n, &c);
     *ret_step = step ? step : 1;
     return c >= 0x20 && !is_hidden(c) ? step : 0;
 }
@@ -97,14 +96,13 @@ char *text_printable(char *dst, size_t cap, const char *src, size_t n)
 
 bool text_is_visible(const char *s)
 {
-    const unsigned char *p = (const unsigned char *)s;
     size_t n = strlen(s);
     while (n > 0) {
-        uint32_t c = *p;
-        size_t step = c >= 0x20 && c < 0x7f ? 1 : utf8_decode(p, n, &c);
+        uint32_t c = 0;
+        size_t step = text_decode(s, n, &c);
         if (step == 0 || c < 0x20 || is_hidden(c))
             return false;
-        p += step;
+        s += step;
         n -= step;
     }
     return true;

@@ -18,6 +18,10 @@
  */
 char *text_printable(char *dst, size_t cap, const char *src, size_t n);
 
+/* Decodes the UTF-8 character at the beginning of n bytes, n > 0. Returns its length, or 0 if it is malformed
+ * (also overlong forms, surrogates and anything above U+10FFFF; RFC 3629), and leaves *ret unchanged. */
+size_t text_decode(const char *s, size_t n, uint32_t *ret);
+
 /* Whether s is safe to show unchanged: UTF-8 without control characters and without characters that reorder
  * or hide text. */
 bool text_is_visible(const char *s);

@@ -10,6 +10,33 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
+static void decodes_utf8(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t length;
+        uint32_t c;
+    } cases[] = {
+        {"a", 1, 'a'},
+        {"\xc3\xa9", 2, 0xe9},
+        {"\xe2\x82\xac", 3, 0x20ac},
+        {"\xf4\x8f\xbf\xbf", 4, 0x10ffff},
+        {"\xf4\x90\x80\x80", 0, 0}, /* above U+10FFFF */
+        {"\xed\xa0\x80", 0, 0},     /* a surrogate */
+        {"\xc0\x80", 0, 0},         /* overlong */
+        {"\xe0\x80\x80", 0, 0},
+        {"\xe2\x82", 0, 0}, /* cut */
+        {"\x80", 0, 0},
+        {"\xff", 0, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint32_t c = 0;
+        assert_int_equal(text_decode(cases[i].text, strlen(cases[i].text), &c), cases[i].length);
+        assert_int_equal(c, cases[i].c);
+    }
+}
+
 static void shows(const char *src, size_t n, const char *wanted)
 {
     char dst[256];
@@ -453,6 +480,7 @@ static void a_text_is_split_into_entries(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(decodes_utf8),
         cmocka_unit_test(good_text_passes),
         cmocka_unit_test(white_space_becomes_one_blank),
         cmocka_unit_test(controls_are_not_shown),
