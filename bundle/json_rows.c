@@ -276,7 +276,7 @@ int json_rows_read(const json_t *object, const struct json_row *table, void *to,
     lists->has_other = false;
     for (; row->key; row++) {
         const json_t *value = json_object_get(object, row->key);
-        known += value && !row->again;
+        known += value && !row->read_only;
         if (value && row->presence_flag)
             *(bool *)find_member(to, row->presence_flag - 1) = true;
         /* An unknown word must differ from the first one, also where the key is missing. */
@@ -378,7 +378,7 @@ int json_rows_copy(const struct json_row *table, const void *from, void *to, str
         if (row->presence_flag)
             *(bool *)find_member(to, row->presence_flag - 1) =
                 *(const bool *)find_place(from, row->presence_flag);
-        if (!row->again && copy_value(row, from, to, a, err) < 0)
+        if (!row->read_only && copy_value(row, from, to, a, err) < 0)
             return -1;
     }
     return 0;

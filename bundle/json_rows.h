@@ -41,7 +41,7 @@ struct json_row {
     bool write_if_zero;                   /* 0, false, and an empty text or list are printed; NULL never is */
     bool keep_empty;                      /* an empty text differs from a missing one */
     bool bound;                           /* the row has a member: `at` and `size` are set */
-    bool again;                           /* another row has the key: this row only reads it */
+    bool read_only;                       /* another row checks and prints the key */
     bool skip_check;                      /* json_rows_check ignores it */
     size_t at, size;                      /* the member */
     size_t presence_flag;                 /* ROW_AT of a bool: the key is present; 0: none */

@@ -118,7 +118,7 @@ static bool is_printed(const struct json_row *row, const void *from)
     case ROW_TEXT:
     case ROW_NAME:
     case ROW_PATH:
-        return *(const char *const *)member && !row->again;
+        return *(const char *const *)member && !row->read_only;
     case ROW_WORD:
         return row->words[*(const unsigned *)member];
     case ROW_OBJECT:

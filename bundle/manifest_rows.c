@@ -117,7 +117,7 @@ const struct json_row manifest_item_rows[] = {
      IN(status),
      .doc = "damaged: the body failed its checks; failed: nothing usable arrived; interrupted: cancelled; "
             "left-out: beyond the budget"},
-    {.key = "status", .type = ROW_TEXT, .again = true, IN(status_text)},
+    {.key = "status", .type = ROW_TEXT, .read_only = true, IN(status_text)},
     {.key = "error", .type = ROW_TEXT, IN(error), .doc = "the reason if it is not ok"},
     {.key = "server_words", .type = ROW_TEXT, IN(server_words), .doc = "the server's message"},
     {.key = "file",

@@ -120,7 +120,7 @@ void mux_put_hello(struct buf *b)
     end_message(b, at);
 }
 
-void mux_put_plain(struct buf *b, enum mux_type type, uint32_t id)
+void mux_put_request(struct buf *b, enum mux_type type, uint32_t id)
 {
     size_t at = begin_message(b, type);
     ssh_put_u32(b, id);

@@ -36,8 +36,8 @@ int mux_parse(const void *p, size_t n, struct mux_message *ret, size_t *ret_used
 
 /* Each appends a whole request to b. */
 void mux_put_hello(struct buf *b);
-/* MUX_ALIVE_CHECK, MUX_TERMINATE. */
-void mux_put_plain(struct buf *b, enum mux_type type, uint32_t id);
+/* A request without parameters: MUX_ALIVE_CHECK, MUX_TERMINATE. */
+void mux_put_request(struct buf *b, enum mux_type type, uint32_t id);
 /* Two descriptors must follow, each with mux_send_fd: the one that the master reads, then the one that it
  * writes. */
 void mux_put_stdio_forward(struct buf *b, uint32_t id, const char *host, unsigned port);

@@ -50,7 +50,7 @@ bool openssh_is_gone(struct openssh *o)
 
 uint32_t openssh_ask(struct openssh *o)
 {
-    mux_put_plain(&o->control.out, MUX_ALIVE_CHECK, ++o->asked);
+    mux_put_request(&o->control.out, MUX_ALIVE_CHECK, ++o->asked);
     if (mux_send(&o->control, NULL) < 0)
         o->lost = true;
     return o->asked;
@@ -78,7 +78,7 @@ int openssh_greet(struct openssh *o, int cancel_fd, uint32_t *ret_pid, struct er
     if (mux_connect(&o->control, o->path, err) < 0)
         return -1;
     mux_put_hello(&o->control.out);
-    mux_put_plain(&o->control.out, MUX_ALIVE_CHECK, 0);
+    mux_put_request(&o->control.out, MUX_ALIVE_CHECK, 0);
     if (mux_send(&o->control, err) < 0 ||
         mux_wait(&o->control, clock_deadline(ALIVE_MS), cancel_fd, &m, err) < 0)
         return -1;
@@ -171,7 +171,7 @@ bool openssh_ended(struct openssh *o, struct err *exit_error)
 static void end_own(struct openssh *o)
 {
     if (o->control.fd >= 0 && !openssh_is_gone(o)) {
-        mux_put_plain(&o->control.out, MUX_TERMINATE, ++o->asked);
+        mux_put_request(&o->control.out, MUX_TERMINATE, ++o->asked);
         int64_t deadline = clock_deadline(LEAVE_MS);
         struct mux_message m;
         if (mux_send(&o->control, NULL) == 0)

@@ -59,7 +59,7 @@ static int check_types(struct session *s, const struct known_hosts *known, struc
 {
     for (size_t i = 0; i < known->n; i++) {
         const struct known_key *k = &known->items[i];
-        if (k->marker == KNOWN_PLAIN && !can_ask_for(s, k->type))
+        if (k->marker == KNOWN_MARKER_NONE && !can_ask_for(s, k->type))
             return set_type_error(k, err);
     }
     return 0;

@@ -54,8 +54,8 @@ static int parse_line(struct known_hosts *k, const char *file, unsigned number, 
     if (!key.blob.data)
         return 0;
     if (marked) /* any other marker is @cert-authority */
-        key.marker =
-            field[0].n == 8 && strncmp(field[0].p, "@revoked", 8) == 0 ? KNOWN_REVOKED : KNOWN_AUTHORITY;
+        key.marker = field[0].n == 8 && strncmp(field[0].p, "@revoked", 8) == 0 ? KNOWN_MARKER_REVOKED
+                                                                                : KNOWN_MARKER_AUTHORITY;
     key.file = strdup(file);
     if (!key.file || array_reserve((void **)&k->items, &k->cap, k->n + 1, sizeof *k->items, err) < 0) {
         free(key.file);
@@ -125,7 +125,7 @@ static int find_name(const struct strlist *files, const char *name, const struct
 static bool has_key(const struct known_hosts *k)
 {
     for (size_t i = 0; i < k->n; i++)
-        if (k->items[i].marker == KNOWN_PLAIN)
+        if (k->items[i].marker == KNOWN_MARKER_NONE)
             return true;
     return false;
 }
@@ -167,7 +167,7 @@ void known_hosts_release(struct known_hosts *k)
 static const struct known_key *find_authority(const struct known_hosts *k)
 {
     for (size_t i = 0; i < k->n; i++)
-        if (k->items[i].marker == KNOWN_AUTHORITY)
+        if (k->items[i].marker == KNOWN_MARKER_AUTHORITY)
             return &k->items[i];
     return NULL;
 }
@@ -194,9 +194,9 @@ static enum known_status judge_line(const struct known_key *known, const struct 
                                     const char *type)
 {
     bool equal = ssh_blob_equal(&known->blob, key);
-    if (known->marker == KNOWN_REVOKED)
-        return equal ? KNOWN_REFUSED : KNOWN_NEW;
-    if (known->marker == KNOWN_AUTHORITY)
+    if (known->marker == KNOWN_MARKER_REVOKED)
+        return equal ? KNOWN_REVOKED : KNOWN_NEW;
+    if (known->marker == KNOWN_MARKER_AUTHORITY)
         return KNOWN_NEW;
     if (equal)
         return KNOWN_TRUSTED;
@@ -242,7 +242,7 @@ static int refuse_new(const struct known_hosts *k, const char *offered, const ch
     const struct known_key *authority = find_authority(k), *other = has_key(k) ? k->items : NULL;
     char looked[200], searched[210], place[PLACE];
     snprintf(searched, sizeof searched, ", %s", name_files(files, looked, sizeof looked));
-    while (other && other->marker != KNOWN_PLAIN)
+    while (other && other->marker != KNOWN_MARKER_NONE)
         other++;
     enum failure f = authority ? FAILURE_KEY_UNKNOWN_OR_SIGNED
                      : other   ? FAILURE_KEY_UNKNOWN_AT_PORT
@@ -294,7 +294,7 @@ int known_hosts_check(const struct known_hosts *k, const struct ssh_blob *key, c
         return refuse_changed(k, line, offered, where, err);
     case KNOWN_TRUSTED:
         return 0;
-    case KNOWN_REFUSED:
+    case KNOWN_REVOKED:
         break;
     }
     return failure_set(FAILURE_KEY_REVOKED,
@@ -311,7 +311,8 @@ char *known_hosts_preference(const struct known_hosts *k, char *dst, size_t cap)
         for (size_t t = 0; t < sizeof types / sizeof *types && len < cap; t++) {
             bool has = false;
             for (size_t i = 0; i < k->n; i++)
-                has = has || (k->items[i].marker == KNOWN_PLAIN && strcmp(k->items[i].type, types[t]) == 0);
+                has = has ||
+                      (k->items[i].marker == KNOWN_MARKER_NONE && strcmp(k->items[i].type, types[t]) == 0);
             if (has != (known == 1))
                 continue;
             /* RSA host keys also have newer algorithm names, where libssh2 supports them. */

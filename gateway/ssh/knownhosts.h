@@ -10,7 +10,7 @@
 #include "base/base.h"
 #include "keys/keys.h"
 
-enum known_marker { KNOWN_PLAIN, KNOWN_REVOKED, KNOWN_AUTHORITY };
+enum known_marker { KNOWN_MARKER_NONE, KNOWN_MARKER_REVOKED, KNOWN_MARKER_AUTHORITY };
 
 struct known_key {
     enum known_marker marker;
@@ -48,7 +48,7 @@ enum known_status {
     KNOWN_OTHER_TYPES, /* only keys of other types; OpenSSH treats that as a changed key */
     KNOWN_CHANGED,
     KNOWN_TRUSTED,
-    KNOWN_REFUSED, /* the key is revoked */
+    KNOWN_REVOKED, /* the key is revoked */
 };
 
 /* Compares the key with the files. *ret (may be NULL) is the deciding line, NULL for a new host. A different

@@ -118,8 +118,8 @@ static void check_trust(const struct known_hosts *k, const struct ssh_blob *key)
     bool plain = false, revoked = false;
     for (size_t i = 0; i < k->n; i++) {
         bool equal = ssh_blob_equal(&k->items[i].blob, key);
-        plain = plain || (equal && k->items[i].marker == KNOWN_PLAIN);
-        revoked = revoked || (equal && k->items[i].marker == KNOWN_REVOKED);
+        plain = plain || (equal && k->items[i].marker == KNOWN_MARKER_NONE);
+        revoked = revoked || (equal && k->items[i].marker == KNOWN_MARKER_REVOKED);
     }
     int rc = known_hosts_check(k, key, "here", &files, &err);
     assert(rc == (plain && !revoked ? 0 : -1));

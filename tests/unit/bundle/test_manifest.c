@@ -1396,7 +1396,7 @@ static void is_documented(const json_t *defs, const json_t *schema, const struct
     assert_non_null(keys);
     json_object_foreach(keys, key, known)
     {
-        while (row->again)
+        while (row->read_only)
             row++;
         if (row->key && strcmp(row->key, key) == 0)
             key_is_documented(defs, schema, key, row++);

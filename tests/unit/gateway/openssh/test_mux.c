@@ -31,7 +31,7 @@ static void requests(void **state)
     struct buf b = BUF_INIT(1000);
     mux_put_hello(&b);
     is_bytes(&b, BYTES("\0\0\0\x08\0\0\0\1\0\0\0\4"));
-    mux_put_plain(&b, MUX_ALIVE_CHECK, 7);
+    mux_put_request(&b, MUX_ALIVE_CHECK, 7);
     is_bytes(&b, BYTES("\0\0\0\x08\x10\0\0\4\0\0\0\7"));
     mux_put_stdio_forward(&b, 1, "a.b", 6060);
     is_bytes(&b, BYTES("\0\0\0\x17\x10\0\0\x08\0\0\0\1\0\0\0\0\0\0\0\3"

@@ -103,11 +103,11 @@ static void plain_lines(void **state)
                          "gamma %s\r\n\tdelta   %s\n",
                          keys[ED].line, keys[P256].line, keys[RSA].line);
     char *path = scratch_file(*state, "plain", text, strlen(text));
-    finds(path, "alpha", 22, ED, 3, KNOWN_PLAIN);
-    finds(path, "beta.example", 0, ED, 3, KNOWN_PLAIN);
-    finds(path, "192.0.2.7", 22, ED, 3, KNOWN_PLAIN);
-    finds(path, "gamma", 22, P256, 4, KNOWN_PLAIN);
-    finds(path, "delta", 22, RSA, 5, KNOWN_PLAIN);
+    finds(path, "alpha", 22, ED, 3, KNOWN_MARKER_NONE);
+    finds(path, "beta.example", 0, ED, 3, KNOWN_MARKER_NONE);
+    finds(path, "192.0.2.7", 22, ED, 3, KNOWN_MARKER_NONE);
+    finds(path, "gamma", 22, P256, 4, KNOWN_MARKER_NONE);
+    finds(path, "delta", 22, RSA, 5, KNOWN_MARKER_NONE);
     finds_nothing(path, "epsilon", 22);
     finds_nothing(path, "alph", 22);
     free(text);
@@ -121,8 +121,8 @@ static void hashed_lines(void **state)
     RUN("ssh-keygen", "-q", "-H", "-f", path);
     struct buf hashed = scratch_read(path);
     assert_null(strstr(buf_str(&hashed), "alpha"));
-    finds(path, "alpha", 22, ED, 1, KNOWN_PLAIN);
-    finds(path, "beta", 2222, P521, 2, KNOWN_PLAIN);
+    finds(path, "alpha", 22, ED, 1, KNOWN_MARKER_NONE);
+    finds(path, "beta", 2222, P521, 2, KNOWN_MARKER_NONE);
     finds_nothing(path, "beta", 22);
     buf_release(&hashed);
     free(text);
@@ -133,8 +133,8 @@ static void patterns(void **state)
 {
     char *text = text_of("*.example.net,!bad.example.net,db-? %s\n", keys[ED].line);
     char *path = scratch_file(*state, "patterns", text, strlen(text));
-    finds(path, "a.example.net", 22, ED, 1, KNOWN_PLAIN);
-    finds(path, "db-7", 22, ED, 1, KNOWN_PLAIN);
+    finds(path, "a.example.net", 22, ED, 1, KNOWN_MARKER_NONE);
+    finds(path, "db-7", 22, ED, 1, KNOWN_MARKER_NONE);
     finds_nothing(path, "bad.example.net", 22);
     finds_nothing(path, "example.net", 22);
     finds_nothing(path, "db-77", 22);
@@ -147,12 +147,12 @@ static void ports(void **state)
     char *text =
         text_of("[alpha]:2222 %s\nalpha %s\nbeta %s\n", keys[ED].line, keys[P256].line, keys[P384].line);
     char *path = scratch_file(*state, "ports", text, strlen(text));
-    finds(path, "alpha", 2222, ED, 1, KNOWN_PLAIN);
-    finds(path, "alpha", 22, P256, 2, KNOWN_PLAIN);
-    finds(path, "alpha", 0, P256, 2, KNOWN_PLAIN);
+    finds(path, "alpha", 2222, ED, 1, KNOWN_MARKER_NONE);
+    finds(path, "alpha", 22, P256, 2, KNOWN_MARKER_NONE);
+    finds(path, "alpha", 0, P256, 2, KNOWN_MARKER_NONE);
     /* A port without a line: the host's own line counts, as with ssh. */
-    finds(path, "alpha", 2223, P256, 2, KNOWN_PLAIN);
-    finds(path, "beta", 2222, P384, 3, KNOWN_PLAIN);
+    finds(path, "alpha", 2223, P256, 2, KNOWN_MARKER_NONE);
+    finds(path, "beta", 2222, P384, 3, KNOWN_MARKER_NONE);
     free(text);
     free(path);
 }
@@ -162,8 +162,8 @@ static void markers(void **state)
     char *text = text_of("@revoked alpha %s\n@cert-authority *.ca %s\n@Revoked beta %s\n", keys[ED].line,
                          keys[P256].line, keys[RSA].line);
     char *path = scratch_file(*state, "markers", text, strlen(text));
-    finds(path, "alpha", 22, ED, 1, KNOWN_REVOKED);
-    finds(path, "x.ca", 22, P256, 2, KNOWN_AUTHORITY);
+    finds(path, "alpha", 22, ED, 1, KNOWN_MARKER_REVOKED);
+    finds(path, "x.ca", 22, P256, 2, KNOWN_MARKER_AUTHORITY);
     finds_nothing(path, "beta", 22);
     finds_nothing(path, "@revoked", 22);
     free(text);
@@ -185,7 +185,7 @@ static void invalid_lines_are_skipped(void **state)
     for (size_t i = 0; i < sizeof garbage / sizeof *garbage; i++) {
         char *text = text_of("%s\nalpha %s\n%s\n", garbage[i], keys[ED].line, garbage[i]);
         char *path = scratch_file(*state, "garbage", text, strlen(text));
-        finds(path, "alpha", 22, ED, 2, KNOWN_PLAIN);
+        finds(path, "alpha", 22, ED, 2, KNOWN_MARKER_NONE);
         finds_nothing(path, "beta", 22);
         free(text);
         free(path);
@@ -269,7 +269,8 @@ static void a_written_line_is_read_back(void **state)
     ok(known_hosts_parse(&k, "file", text, &err), &err);
     assert_int_equal(k.n, 3);
     static const unsigned lines[] = {7, 12, 20};
-    static const enum known_marker marks[] = {KNOWN_PLAIN, KNOWN_REVOKED, KNOWN_AUTHORITY};
+    static const enum known_marker marks[] = {KNOWN_MARKER_NONE, KNOWN_MARKER_REVOKED,
+                                              KNOWN_MARKER_AUTHORITY};
     static const int which[] = {ED, P256, RSA};
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(k.items[i].line, lines[i]);
@@ -413,7 +414,7 @@ static void a_revoked_line_precedes_a_good_one(void **state)
                          keys[ED].line);
     assert_int_equal(status_of(text, ED, 6), KNOWN_TRUSTED);
     assert_int_equal(status_of(text, ED_OTHER, 6), KNOWN_CHANGED);
-    assert_int_equal(status_of(text, P256, 5), KNOWN_REFUSED);
+    assert_int_equal(status_of(text, P256, 5), KNOWN_REVOKED);
     assert_int_equal(status_of(text, P521, 2), KNOWN_OTHER_TYPES);
     assert_int_equal(status_of("", ED, 0), KNOWN_NEW);
     free(text);
@@ -446,7 +447,7 @@ static void a_name_without_its_port(void **state)
     assert_int_equal(known_hosts_judge(&k, &keys[ED].blob, NULL), KNOWN_OTHER_TYPES);
     known_hosts_release(&k);
     k = find(path, "gamma", 2222);
-    assert_int_equal(known_hosts_judge(&k, &keys[RSA].blob, NULL), KNOWN_REFUSED);
+    assert_int_equal(known_hosts_judge(&k, &keys[RSA].blob, NULL), KNOWN_REVOKED);
     known_hosts_release(&k);
     free(text);
     free(path);
@@ -578,8 +579,8 @@ static void new_hosts_are_written(void **state)
     char *text = text_of("alpha %s\n[beta]:2222 %s\n[::1]:2222 %s\nalias %s\n", keys[ED].line,
                          keys[P256].line, keys[RSA].line, keys[P521].line);
     file_is(path, text);
-    finds(path, "alpha", 22, ED, 1, KNOWN_PLAIN);
-    finds(path, "beta", 2222, P256, 2, KNOWN_PLAIN);
+    finds(path, "alpha", 22, ED, 1, KNOWN_MARKER_NONE);
+    finds(path, "beta", 2222, P256, 2, KNOWN_MARKER_NONE);
     /* It is known now: nothing is written twice, and another key not at all. */
     ok(add(path, "alpha", 22, ED, true, &err), &err);
     assert_int_equal(add(path, "alpha", 22, ED_OTHER, false, &err), -1);
@@ -590,7 +591,7 @@ static void new_hosts_are_written(void **state)
     file_is(path, text);
     /* The same host at another port is another server. */
     ok(add(path, "alpha", 2022, ED_OTHER, false, &err), &err);
-    finds(path, "alpha", 2022, ED_OTHER, 5, KNOWN_PLAIN);
+    finds(path, "alpha", 2022, ED_OTHER, 5, KNOWN_MARKER_NONE);
     free(text);
     free(dir);
     free(path);
@@ -606,8 +607,8 @@ static void new_hosts_are_hashed(void **state)
     assert_null(strcasestr(buf_str(&text), "alpha"));
     assert_null(strstr(buf_str(&text), "beta"));
     assert_int_equal(strncmp(buf_str(&text), "|1|", 3), 0);
-    finds(path, "alpha", 22, ED, 1, KNOWN_PLAIN);
-    finds(path, "beta", 2222, P384, 2, KNOWN_PLAIN);
+    finds(path, "alpha", 22, ED, 1, KNOWN_MARKER_NONE);
+    finds(path, "beta", 2222, P384, 2, KNOWN_MARKER_NONE);
     finds_nothing(path, "beta", 22);
     buf_release(&text);
     free(path);
@@ -618,8 +619,8 @@ static void a_last_line_without_its_end(void **state)
     struct err err = ERR_INIT;
     char *text = text_of("beta %s", keys[RSA].line), *path = scratch_file(*state, "cut", text, strlen(text));
     ok(add(path, "alpha", 22, ED, false, &err), &err);
-    finds(path, "beta", 22, RSA, 1, KNOWN_PLAIN);
-    finds(path, "alpha", 22, ED, 2, KNOWN_PLAIN);
+    finds(path, "beta", 22, RSA, 1, KNOWN_MARKER_NONE);
+    finds(path, "alpha", 22, ED, 2, KNOWN_MARKER_NONE);
     free(text);
     free(path);
 }
@@ -653,11 +654,11 @@ static void links_and_fifos_are_not_written(void **state)
     ok(add(known, "alpha", 22, ED, false, &err), &err);
     assert_int_equal(symlink(known, link), 0);
     ok(add(link, "beta", 22, ED, false, &err), &err);
-    finds(known, "beta", 22, ED, 2, KNOWN_PLAIN);
+    finds(known, "beta", 22, ED, 2, KNOWN_MARKER_NONE);
     assert_int_equal(unlink(link), 0);
     assert_int_equal(linkat(AT_FDCWD, known, AT_FDCWD, link, 0), 0);
     ok(add(link, "gamma", 22, ED, false, &err), &err);
-    finds(known, "gamma", 22, ED, 3, KNOWN_PLAIN);
+    finds(known, "gamma", 22, ED, 3, KNOWN_MARKER_NONE);
     assert_int_equal(unlink(link), 0);
 
     char *msg = text_of("%s is a link to a file that is not your known hosts", link);
@@ -715,7 +716,7 @@ static void a_lock_that_is_held(void **state)
     file_is(path, "");
     fd_close(&fd);
     ok(known_hosts_add(&a, &limits, &err), &err);
-    finds(path, "alpha", 22, ED, 1, KNOWN_PLAIN);
+    finds(path, "alpha", 22, ED, 1, KNOWN_MARKER_NONE);
     fd_close(&ends[0]);
     fd_close(&ends[1]);
     free(msg);
