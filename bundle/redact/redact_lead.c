@@ -245,7 +245,9 @@ static bool read_name(struct redact_search *search, size_t at, struct redact_pre
         before < begin || begin == 0 || strchr("{,[(", s.p[before - 1]) || is_slash_option(s, begin);
     l->first_on_line = begin == 0 || s.p[begin - 1] == '\t' || s.p[begin - 1] == '\n';
     l->first_word = before == 0;
-    l->parameter = begin > 0 && (strchr("?&", s.p[begin - 1]) || redact_is_before(s, begin, "&amp;"));
+    l->in_path = search->request && begin > 0 && s.p[begin - 1] == ';';
+    l->parameter =
+        l->in_path || (begin > 0 && (strchr("?&", s.p[begin - 1]) || redact_is_before(s, begin, "&amp;")));
     if (end > 0 && (s.p[end - 1] == ']' || (begin > 0 && strchr("%\\", s.p[begin - 1]))))
         decode_name(search, end, l);
     read_string_around(s, begin, l);

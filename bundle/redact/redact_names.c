@@ -47,10 +47,12 @@ static const char *const not_pass[] = {"bypass",   "compass",   "encompass", "ov
                                        "trespass", "underpass", "multipass", "onepass",  "singlepass",
                                        "twopass",  "perpass",   "eachpass",  "firstpass"};
 
-/* Parameters of requests with secret values, and common parameters of profiles and pages. */
+/* Parameters with secret values, those with secret values only in profgrab's own requests, and common
+ * parameters of profiles and pages. */
 static const char *const secret_parameters[] = {"sig",  "signature", "code",      "jwt",  "otp",
                                                 "totp", "pin",       "session",   "sid",  "ticket",
                                                 "hmac", "assertion", "sessionid", "csrf", "xsrf"};
+static const char *const keys_in_requests[] = {"key", "auth"};
 static const char *const known_parameters[] = {"seconds", "debug", "gc",     "rate",  "depth", "limit",
                                                "page",    "n",     "format", "level", "start", "end",
                                                "from",    "until", "to",     "time",  "step",  "since"};
@@ -330,7 +332,7 @@ static struct str decode_percent(struct str v, char dst[RANDOM_MOST])
     return (struct str){dst, n};
 }
 
-bool redact_is_secret_parameter(struct str name, struct str value)
+bool redact_is_secret_parameter(struct str name, struct str value, bool in_request)
 {
     char normal[NAME_MAX_LENGTH * 2];
     struct str n = {normal, normalize_name(name, normal)};
@@ -339,6 +341,8 @@ bool redact_is_secret_parameter(struct str name, struct str value)
     for (size_t i = 0; i < sizeof secret_parameters / sizeof *secret_parameters; i++)
         if (has_word(n, secret_parameters[i]))
             return true;
+    if (in_request && is_one_of(name, keys_in_requests, sizeof keys_in_requests / sizeof *keys_in_requests))
+        return true;
     for (size_t i = 0; i < sizeof known_parameters / sizeof *known_parameters; i++)
         if (str_is(n, known_parameters[i]))
             return false;

@@ -18,8 +18,9 @@ static inline bool redact_is_name_byte(char c)
 }
 
 /* Whether to redact the value of a request's parameter: names that mean a secret only here (`sig`, `code`),
- * and random values of unknown names. */
-bool redact_is_secret_parameter(struct str name, struct str value);
+ * and random values of unknown names. in_request: the text is a request of profgrab, in which `key` and
+ * `auth` mean a secret of any form too. */
+bool redact_is_secret_parameter(struct str name, struct str value, bool in_request);
 
 /* Eight bytes or more in which letters and digits alternate more than in words: `c75de8c1b7c3ae`. */
 bool redact_looks_random(struct str v);

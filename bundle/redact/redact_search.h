@@ -99,6 +99,7 @@ struct redact_prefix {
     char sign;        /* `=`, `:`, `,`, or a blank after an option, or a tab after the first word of a line */
     bool encoded;     /* the sign and the end of the value are percent-encoded */
     bool parameter;   /* of a request */
+    bool in_path;     /* a parameter behind a semicolon, of a component of a request's path */
     bool request;     /* the string is a request */
     bool name_quoted; /* as in JSON */
     bool space_after_sign;   /* a blank follows the sign */

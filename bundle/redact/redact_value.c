@@ -123,7 +123,8 @@ static size_t entity_length(struct str s, size_t at, const char *entity, size_t 
 }
 
 /* Whether the URL around a parameter ends at `at`, or the parameter does. In a request only `&`, `#` and a
- * blank end it. In another text the string or the tag around the URL ends too. */
+ * blank end it, and a parameter in the path also `;`, `/` and `?`. In another text the string or the tag
+ * around the URL ends too. */
 static bool ends_parameter(struct str s, size_t at, const struct redact_prefix *l)
 {
     enum { MOST_NESTED = 8 };
@@ -131,7 +132,7 @@ static bool ends_parameter(struct str s, size_t at, const struct redact_prefix *
     char c = s.p[at];
     size_t begin = at;
     if (l->request)
-        return c != '\0' && strchr(" \t&#", c);
+        return c != '\0' && strchr(l->in_path ? " \t&#;/?" : " \t&#", c);
     if (c != '\0' && strchr(" \t\r\n&<>", c))
         return true;
     while (at < s.n && s.p[at] == '\\' && at - begin < MOST_NESTED)
@@ -379,11 +380,11 @@ static void read_user_password(struct redact_search *search, size_t at, const st
 }
 
 /* Whether the value of a request's parameter, or the first of several values in it, is a secret. */
-static bool is_secret_parameter(enum redact_name verdict, struct str name, struct str value)
+static bool is_secret_parameter(enum redact_name verdict, const struct redact_prefix *l, struct str value)
 {
     struct str first = {value.p, redact_length_until(value, 0, ";,\"'", value.n)};
-    return redact_is_secret(verdict, first) || redact_is_secret_parameter(name, value) ||
-           redact_is_secret_parameter(name, first);
+    return redact_is_secret(verdict, first) || redact_is_secret_parameter(l->name, value, l->request) ||
+           redact_is_secret_parameter(l->name, first, l->request);
 }
 
 size_t redact_value_length(struct redact_search *search, size_t at)
@@ -401,9 +402,9 @@ size_t redact_value_length(struct redact_search *search, size_t at)
         read_user_password(search, at, &l);
     if (verdict == REDACT_HARMLESS && !l.parameter && !plural && !is_p && part == REDACT_NO_PAIR)
         return 0;
-    struct str name = l.name, first = {s.p + at, value_length(s, at, &l, REDACT_RANDOM_MOST)};
+    struct str first = {s.p + at, value_length(s, at, &l, REDACT_RANDOM_MOST)};
     bool is_secret = redact_is_secret(verdict, first) ||
-                     (l.parameter && is_secret_parameter(verdict, name, first)) ||
+                     (l.parameter && is_secret_parameter(verdict, &l, first)) ||
                      (plural && contains_text(&l, first) && redact_is_secret(REDACT_SECRET, first)) ||
                      (is_p && redact_is_password_of_p(first));
     if (!is_secret && part != REDACT_NO_PAIR && first.n > 0)

@@ -580,12 +580,20 @@ static void requests(void **state)
         {"/x?odd=c75de8c1b7c3ae,x&ids=a,b", "/x?odd=[redacted]&ids=a,b"},
         {"/x?next=%2Fy%3Ftoken%3Dbee9,f%26page%3D2&z=1", "/x?next=%2Fy%3Ftoken%3D[redacted]%26page%3D2&z=1"},
         {"/x/token/p4$w,x9;y/z", "/x/token/[redacted]/z"},
+        /* A key of an API, also a short one, and parameters of a path's component. */
+        {"GET /x?key=sesame&seconds=5", "GET /x?key=[redacted]&seconds=5"},
+        {"GET /x?a=b&auth=sesame", "GET /x?a=b&auth=[redacted]"},
+        {"GET /x?sort_key=name&keys=a", NULL},
+        {"GET /x;jsessionid=sesame", "GET /x;jsessionid=[redacted]"},
+        {"GET /x;v=1;sid=ses,ame;w=2/y?a=b", "GET /x;v=1;sid=[redacted];w=2/y?a=b"},
+        {"GET /x;token=p4$w/y?a=b", "GET /x;token=[redacted]/y?a=b"},
+        {"GET /x;v=1;w=2?seconds=5", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct buf b = BUF_INIT(4096);
         struct redact_tally tally = {{0}};
         redact_text(str_of(cases[i].in), &(struct redact_into){.out = &b, .tally = &tally, .request = true});
-        assert_string_equal(buf_str(&b), cases[i].out);
+        assert_string_equal(buf_str(&b), cases[i].out ? cases[i].out : cases[i].in);
         buf_release(&b);
     }
 }
