@@ -1,5 +1,5 @@
-// Colours of functions by their packages: the runtime grey, the standard library blue, everything else by its
-// module, out of hues that people with any colour blindness tell apart (after Paul Tol's light scheme).
+// The colour of a function follows its package: grey for the runtime, blue for the standard library, else a hue
+// for each module. Readers with any colour blindness can distinguish the hues (after Paul Tol's light scheme).
 
 const STANDARD = new Set(
     (
@@ -9,7 +9,7 @@ const STANDARD = new Set(
     ).split(' '),
 );
 
-/** Where a module's path has three parts. */
+/** Hosts on which a module's path has three parts. */
 const WITH_OWNERS = new Set(['bitbucket.org', 'golang.org', 'codeberg.org', 'sr.ht']);
 
 const SHADES = 3;
@@ -62,8 +62,8 @@ const HUES = {
 const CLASSES = ['runtime', 'standard', 'native', 'more', 'less', 'muchMore', 'someMore', 'muchLess', 'someLess'];
 
 /**
- * The Go package of a function, as its symbol has it, with what the linker escapes undone. Assembly of the runtime
- * has none in its symbols, so its file decides.
+ * The Go package in a function's symbol, without the linker's escapes. Symbols of the runtime's assembly have no
+ * package, so the source file decides.
  */
 export function packageOf(name, place = '') {
     const bracket = name.indexOf('[');
@@ -100,10 +100,10 @@ export function colourOf(path) {
     return hue * SHADES + (hashOf(path) % SHADES);
 }
 
-/** Of differences: more than before stands out. */
+/** The colours of a difference: a stronger one for more than before. */
 export const COLOUR_MORE = CLASSES.indexOf('more') * SHADES + 1;
 export const COLOUR_LESS = CLASSES.indexOf('less') * SHADES + 1;
-/** Of two sides: how much more stands out as well. */
+/** The colours of two sides: a stronger one for a larger difference. */
 export const SIDE_COLOURS = Object.fromEntries(
     ['muchMore', 'someMore', 'muchLess', 'someLess', 'runtime'].map((name) => [name, CLASSES.indexOf(name) * SHADES + 1]),
 );
@@ -119,7 +119,7 @@ function mixed(a, b, share) {
 
 const packed = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 
-/** All colours of a theme as canvas pixels: plain, faint (while another function is searched), and the others. */
+/** All colours of a theme as canvas pixels: plain, faint (functions that a search does not match), and the others. */
 export function paletteOf(theme) {
     const dark = theme === 'dark';
     const hues = HUES[theme];

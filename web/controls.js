@@ -34,19 +34,19 @@ export function makeControls(profile, entry, go, { back, reset }) {
     const search = makeField(
         'Search',
         'name or pattern',
-        timed((text) => go({ s: text }, false), 'search'),
+        withMeasure((text) => go({ s: text }, false), 'search'),
     );
     const focus = makeField('Focus', 'only stacks with…', (text) => go({ f: text }, false));
     const ignore = makeField('Ignore', 'no stacks with…', (text) => go({ i: text }, false));
     const button = (text, title, click) => element('button', { type: 'button', title, on: { click } }, text);
-    const turn = button('', 'the other way up', () => go({ up: turn.dataset.up === '1' ? '' : '1' }, false));
+    const turn = button('', 'turn the graph upside down', () => go({ up: turn.dataset.up === '1' ? '' : '1' }, false));
     const notice = element('p', { class: 'notice', role: 'status' });
     const filters = element('details', { class: 'filters' }, element('summary', {}, 'Filter'), focus.node, ignore.node);
     const node = element(
         'div',
         { class: 'controls' },
         types.length > 1
-            ? element('div', { class: 'choices', role: 'group', 'aria-label': 'Sample type' }, inOrder(types, profile.type))
+            ? element('div', { class: 'choices', role: 'group', 'aria-label': 'Sample type' }, inDisplayOrder(types, profile.type))
             : null,
         search.node,
         filters,
@@ -54,7 +54,7 @@ export function makeControls(profile, entry, go, { back, reset }) {
             'div',
             { class: 'moves' },
             turn,
-            button('Back', 'to where you were before (Backspace)', back),
+            button('Back', 'back to the previous view (Backspace)', back),
             button('Reset', 'no zoom, no search, no filter (0)', reset),
         ),
         notice,
@@ -82,11 +82,11 @@ export function makeControls(profile, entry, go, { back, reset }) {
 }
 
 // Go lists the most important type last, and pprof shows that one first.
-function inOrder(types, first) {
+function inDisplayOrder(types, first) {
     return first === types.length - 1 ? [...types].reverse() : types;
 }
 
-function timed(work, name) {
+function withMeasure(work, name) {
     return (value) => {
         const started = performance.now();
         work(value);

@@ -1,11 +1,11 @@
 // The page's data: the bundle's description, and each profile, compressed until it is opened.
 
 import { makeTree, ROOT, SMALLER } from './tree.js';
-import { makeTrie, descend, grown } from './merge.js';
+import { makeTrie, descend, treeOfTrie } from './merge.js';
 import { packageOf } from './colours.js';
 import { sidesOf, unitOf } from './sides.js';
 
-/** How many unpacked profiles are kept: each costs some megabytes, and unpacking again some milliseconds. */
+/** The number of cached profiles: each takes some megabytes, and unpacking it again some milliseconds. */
 const KEPT = 2;
 
 export function readBundle() {
@@ -20,24 +20,24 @@ function bytesOf(base64) {
     return bytes;
 }
 
-async function unpacked(id) {
+async function unpack(id) {
     const bytes = bytesOf(document.getElementById(id).textContent.trim());
     const { readable, writable } = new DecompressionStream('gzip');
     const writer = writable.getWriter();
-    // Damaged bytes cause an error here, where they are read.
+    // Response reports damaged bytes below, so the writer's error is dropped.
     writer.write(bytes).catch(() => {});
     writer.close().catch(() => {});
     return new Response(readable).json();
 }
 
-/** Unpacks an entry by its id; read(entry, raw) parses its data. Keeps the last few. */
+/** Unpacks an entry by its id; read(entry, raw) parses its data. Caches the last few entries. */
 export function makeStore(bundle, read) {
     const kept = new Map();
     return async (id) => {
         const known = kept.get(id);
         if (known) return known;
         const entry = bundle.data.find((candidate) => candidate.id === id);
-        const raw = await unpacked(id);
+        const raw = await unpack(id);
         const made = read(entry, raw);
         kept.set(id, made);
         if (kept.size > KEPT) kept.delete(kept.keys().next().value);
@@ -52,7 +52,7 @@ export function profileOf(raw) {
     const file = new Int32Array(functions.file);
     const line = new Int32Array(functions.line);
     const { depth, function: fn, self } = raw.nodes;
-    const nameOf = namer((i) => strings[name[i]]);
+    const nameOf = makeNameOf((i) => strings[name[i]]);
     const placeOf = (i) => (i < 0 || !strings[file[i]] ? '' : strings[file[i]] + (line[i] ? `:${line[i]}` : ''));
     return {
         types: raw.types,
@@ -61,7 +61,7 @@ export function profileOf(raw) {
         nFunctions: name.length,
         nameOf,
         placeOf,
-        packageOf: packager(name.length, nameOf, placeOf),
+        packageOf: makePackageOf(name.length, nameOf, placeOf),
         tree: makeTree(
             new Int32Array(depth),
             new Int32Array(fn),
@@ -70,7 +70,7 @@ export function profileOf(raw) {
     };
 }
 
-/** Two sides: a profile whose tree has the values of here, and both trees beside. */
+/** Two sides: a profile with the values of the side `here`, plus the trees of both sides. */
 export function comparisonOf(raw) {
     const profile = profileOf({ ...raw, duration_ns: 0, nodes: { ...raw.nodes, self: raw.nodes.here } });
     const sides = sidesOf(raw, profile.tree);
@@ -78,7 +78,7 @@ export function comparisonOf(raw) {
     return { ...profile, types, tree: sides.here, sides };
 }
 
-function namer(nameOf) {
+function makeNameOf(nameOf) {
     return (i) => {
         if (i === ROOT) return 'all';
         if (i === SMALLER) return 'smaller calls';
@@ -86,13 +86,13 @@ function namer(nameOf) {
     };
 }
 
-// Most names have their package in them: the place, which is put together, is asked for where one has not.
-function packager(nFunctions, nameOf, placeOf) {
+// Most names contain their package. Only the others need the place, because building it costs time.
+function makePackageOf(nFunctions, nameOf, placeOf) {
     const known = new Array(nFunctions);
     return (i) => (known[i] ??= packageOf(nameOf(i)) || packageOf(nameOf(i), placeOf(i)));
 }
 
-/** A dump of goroutines: its groups, and the same as a profile whose stacks begin where goroutines do. */
+/** A dump of goroutines: its groups, and a profile built from their stacks. */
 export function goroutinesOf(raw) {
     const { strings, frames, groups } = raw;
     const numbers = new Map();
@@ -111,7 +111,7 @@ export function goroutinesOf(raw) {
         trie.values[0][node] += group.count;
     }
     if (raw.hidden.goroutines) trie.values[0][descend(trie, 0, SMALLER)] += raw.hidden.goroutines;
-    const nameOf = namer((i) => strings[frames.function[firstFrame[i]]]);
+    const nameOf = makeNameOf((i) => strings[frames.function[firstFrame[i]]]);
     const placeOf = (i) => (i < 0 ? '' : strings[frames.place[firstFrame[i]]]);
     return {
         types: [{ type: 'goroutine', unit: 'count' }],
@@ -120,8 +120,8 @@ export function goroutinesOf(raw) {
         nFunctions: numbers.size,
         nameOf,
         placeOf,
-        packageOf: packager(numbers.size, nameOf, placeOf),
-        tree: grown(trie),
+        packageOf: makePackageOf(numbers.size, nameOf, placeOf),
+        tree: treeOfTrie(trie),
         groups,
         form: raw.form,
         total: raw.total,

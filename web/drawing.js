@@ -1,18 +1,18 @@
-// Frames on a canvas. Each row of frames is one line of pixels, written once and repeated down the row's
-// height: what is drawn costs as much as the screen has pixels, however many calls lie behind them.
+// Draws frames on a canvas. We write one line of pixels for each row of frames and repeat it down the row's height,
+// so the cost depends on the size of the screen, not on the number of calls.
 
 import { visible, cut } from './text.js';
-import { measured, percentage } from './units.js';
+import { formatValue, percentage } from './units.js';
 
 /** Height of a row, CSS pixels. */
 export const ROW = 20;
 const FONT = '12px system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif';
 const NARROWEST_LABEL = 26;
-/** Of letters in a name on average, at least and usually, CSS pixels. */
+/** The width of a letter in CSS pixels: the least average of a name, and the usual one. */
 const NARROW_LETTER = 4.5;
 const WIDE_LETTER = 6.3;
 
-/** The depth of the lowest frame below the zoomed one that is half a pixel wide, or wider. */
+/** The depth of the deepest frame under the zoomed one that is at least half a pixel wide. */
 export function deepestVisible({ tree, figures, zoom }, width) {
     const least = (figures.weight[zoom] / width) * 0.5;
     let depth = tree.depth[zoom];
@@ -26,7 +26,7 @@ export function deepestVisible({ tree, figures, zoom }, width) {
 
 /**
  * scene: {tree, figures, zoom, up, rows, marked, palette, colourOf, nameOf, unit, whole, textOf(node) or null}. view: {width, height, top,
- * ratio}: of the canvas and how far it is scrolled, in CSS pixels, and device pixels in one of them.
+ * ratio}: the canvas's size and scroll position in CSS pixels, and the device pixels in each CSS pixel.
  */
 export function paint(context, scene, view) {
     const { palette, up, rows } = scene;
@@ -38,15 +38,15 @@ export function paint(context, scene, view) {
     const n = Math.max(0, depths[1] - depths[0] + 1);
     const lines = new Uint32Array(width * n).fill(palette.ground);
     const labels = [];
-    ancestors(scene, depths, width, lines, labels);
-    below(scene, depths, width, lines, labels, NARROWEST_LABEL * view.ratio);
+    drawAncestors(scene, depths, width, lines, labels);
+    drawSubtree(scene, depths, width, lines, labels, NARROWEST_LABEL * view.ratio);
     const { canvas } = context;
-    // Setting a size clears the canvas, so only a changed size is set.
+    // Setting a size clears the canvas, so we set only a changed size.
     if (canvas.width !== width) canvas.width = width;
     if (canvas.height !== height) canvas.height = height;
     const yOf = (depth) => Math.round(((up ? rows - 1 - depth : depth) * ROW - view.top) * view.ratio);
     repeatDown(context, lines, width, depths, yOf, view.ratio, scene);
-    write(context, scene, labels, yOf, view.ratio);
+    writeLabels(context, scene, labels, yOf, view.ratio);
 }
 
 function pixelOf({ palette, colourOf, marked, tree }, node) {
@@ -56,7 +56,7 @@ function pixelOf({ palette, colourOf, marked, tree }, node) {
     return (marked ? palette.faint : palette.plain)[colourOf(fn, node)];
 }
 
-function ancestors(scene, depths, width, lines, labels) {
+function drawAncestors(scene, depths, width, lines, labels) {
     const { tree, zoom } = scene;
     for (let i = tree.parent[zoom]; i >= 0; i = tree.parent[i]) {
         const row = tree.depth[i] - depths[0];
@@ -66,13 +66,13 @@ function ancestors(scene, depths, width, lines, labels) {
     }
 }
 
-function below(scene, [top, bottom], width, lines, labels, narrowest) {
+function drawSubtree(scene, [top, bottom], width, lines, labels, narrowest) {
     const { tree, figures, zoom, palette } = scene;
     const { depth, end } = tree;
     const { weight } = figures;
     const scale = weight[zoom] > 0 ? width / weight[zoom] : 0;
     const least = scale ? 0.5 / scale : Infinity;
-    // Where the next node begins, at each depth.
+    // The position of the next node at each depth.
     const next = new Float64Array(bottom + 2);
     for (let i = zoom; i < end[zoom];) {
         const d = depth[i];
@@ -96,7 +96,7 @@ function below(scene, [top, bottom], width, lines, labels, narrowest) {
     }
 }
 
-// From the top to the bottom, since with a fractional ratio a row's gap may reach into the next row.
+// Draws from top to bottom, because with a fractional ratio a row's gap may overlap the next row.
 function repeatDown(context, lines, width, [first, last], yOf, ratio, { up, palette }) {
     if (!width) return;
     const strip = context.createImageData(width, Math.ceil(ROW * ratio));
@@ -110,7 +110,7 @@ function repeatDown(context, lines, width, [first, last], yOf, ratio, { up, pale
     }
 }
 
-function write(context, scene, labels, yOf, ratio) {
+function writeLabels(context, scene, labels, yOf, ratio) {
     const { tree, figures, palette, marked, nameOf } = scene;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.font = FONT;
@@ -129,7 +129,7 @@ function write(context, scene, labels, yOf, ratio) {
         if (room - used < 110) continue;
         context.globalAlpha *= 0.62;
         const total = figures.total[node];
-        const text = scene.textOf ? scene.textOf(node) : `${measured(total, scene.unit)} · ${percentage(total, scene.whole)}`;
+        const text = scene.textOf ? scene.textOf(node) : `${formatValue(total, scene.unit)} · ${percentage(total, scene.whole)}`;
         context.fillText(text, left + used + 10, y);
     }
     context.globalAlpha = 1;
@@ -138,8 +138,8 @@ function write(context, scene, labels, yOf, ratio) {
 const SIZES = new Map();
 const MOST_SIZES = 4000;
 
-// Measuring costs more than drawing.
-function sizes(context, name) {
+// Measuring a text takes longer than drawing it, so we cache the widths.
+function measureName(context, name) {
     const known = SIZES.get(name);
     if (known) return known;
     if (SIZES.size >= MOST_SIZES) SIZES.clear();
@@ -149,13 +149,13 @@ function sizes(context, name) {
     return made;
 }
 
-/** As much of a name as there is room for: whole, without its path, or cut. Returns the width it took. */
+/** Draws the part of a name that fits: the whole name, the name without its path, or a cut name. Returns its width. */
 function writeName(context, name, x, y, room) {
     let perLetter = WIDE_LETTER;
     let whole = name;
-    // Where it cannot fit it is not measured.
+    // A name that cannot fit is not measured.
     if (name.length * NARROW_LETTER <= room) {
-        const [shown, width] = sizes(context, name);
+        const [shown, width] = measureName(context, name);
         if (width <= room) {
             context.fillText(shown, x, y);
             return width;

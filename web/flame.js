@@ -1,5 +1,5 @@
-// A flame graph (root below) or icicle (root above) with pointer and keyboard. It draws the scene of show(); activate()
-// decides what a click does. Only the visible part is a canvas: it stays in place while its box scrolls.
+// A flame graph (root at the bottom) or icicle (root at the top) with pointer and keyboard. It draws the scene of
+// show(). A click calls activate(). The canvas covers only the visible part and stays in place while its box scrolls.
 
 import { element } from './text.js';
 import { beginOf, heaviestChild, neighbour, nodeAt } from './tree.js';
@@ -7,9 +7,9 @@ import { deepestVisible, paint, ROW } from './drawing.js';
 import { hideTip, showTip } from './tip.js';
 
 /**
- * options: label; share: of the window's height that it may have; activate(node), select(node); tip(node): nodes for
- * the tip; key(event, node): true if it was of use.
- * Returns {node, show(scene), again(), select(node), focus()}.
+ * options: label; share: the largest part of the window's height that the graph takes; activate(node), select(node);
+ * tip(node): the elements of the tip; key(event, node): true if it handled the key.
+ * Returns {node, show(scene), redraw(), select(node), focus()}.
  */
 export function makeFlame(options) {
     const canvas = element('canvas', {
@@ -25,14 +25,14 @@ export function makeFlame(options) {
     const context = canvas.getContext('2d', { alpha: false, willReadFrequently: true });
     let scene = null;
     let chosen = 0;
-    // What layout says is kept here: asking for it in the midst of changes costs more than the drawing.
+    // Cached layout: reading it from the browser between changes takes longer than drawing.
     let width = 0;
     let height = 0;
     let top = 0;
     let canvasHeight = 0;
     let hasFocus = false;
 
-    function again() {
+    function redraw() {
         if (!scene || !width) return;
         const ratio = Math.max(1, Math.min(devicePixelRatio || 1, 3));
         paint(context, scene, { width, height: canvasHeight, top, ratio });
@@ -45,8 +45,8 @@ export function makeFlame(options) {
         height = Math.max(ROW, Math.min(scene.rows * ROW, tallest));
         space.style.height = `${scene.rows * ROW}px`;
         box.style.height = `${height}px`;
-        // A canvas that grows or shrinks is made anew, which takes longer than to draw on it: what is too much of it
-        // is clipped, but on paper.
+        // Resizing a canvas reallocates it, which takes longer than drawing. So the canvas never shrinks, and its box
+        // clips it; on paper it has the exact height.
         canvasHeight = document.documentElement.dataset.paper === 'yes' ? height : Math.max(height, Math.min(canvasHeight, tallest));
         canvas.style.height = `${canvasHeight}px`;
     }
@@ -67,12 +67,12 @@ export function makeFlame(options) {
         hoverMark.hidden = true;
         if (turned) scrollTo(yOf(scene.zoom) - (scene.up ? height - ROW * 2 : ROW));
         else scrollTo(top);
-        again();
+        redraw();
     }
 
     const yOf = (node) => (scene.up ? scene.rows - 1 - scene.tree.depth[node] : scene.tree.depth[node]) * ROW;
 
-    function edges(node) {
+    function edgesOf(node) {
         const { tree, figures, zoom } = scene;
         if (node <= zoom && tree.end[node] >= tree.end[zoom]) return [0, width];
         const scale = width / figures.weight[zoom];
@@ -83,12 +83,12 @@ export function makeFlame(options) {
     function place(mark, node) {
         mark.hidden = node < 0;
         if (node < 0) return;
-        const [left, right] = edges(node);
+        const [left, right] = edgesOf(node);
         mark.style.transform = `translate(${Math.round(left)}px, ${yOf(node)}px)`;
         mark.style.width = `${Math.max(3, Math.round(right - left) - 1)}px`;
     }
 
-    function under(event) {
+    function nodeUnder(event) {
         if (!scene) return -1;
         const bounds = box.getBoundingClientRect();
         const row = Math.floor((event.clientY - bounds.top + top) / ROW);
@@ -102,21 +102,21 @@ export function makeFlame(options) {
         const y = yOf(node);
         if (y < top) scrollTo(y);
         if (y + ROW > top + height) scrollTo(y + ROW - height);
-        again();
+        redraw();
         options.select(node);
     }
 
-    function toward(key) {
+    function nodeToward(key) {
         const { tree, figures, zoom, up } = scene;
         if (key === 'ArrowLeft') return neighbour(tree, figures, chosen, -1, zoom);
         if (key === 'ArrowRight') return neighbour(tree, figures, chosen, 1, zoom);
         if (key === 'Home') return 0;
         if (key !== 'ArrowUp' && key !== 'ArrowDown') return null;
-        return (key === 'ArrowUp') === up ? onPath(chosen) : tree.parent[chosen];
+        return (key === 'ArrowUp') === up ? childOnPath(chosen) : tree.parent[chosen];
     }
 
-    // Above the zoomed frame only those that lead to it are there to go to.
-    function onPath(node) {
+    // Above the zoomed frame the graph has only its callers.
+    function childOnPath(node) {
         const { tree, figures, zoom } = scene;
         if (tree.depth[node] >= tree.depth[zoom]) return heaviestChild(tree, figures, node);
         let next = zoom;
@@ -126,7 +126,7 @@ export function makeFlame(options) {
 
     canvas.addEventListener('keydown', (event) => {
         if (!scene || event.ctrlKey || event.metaKey || event.altKey) return;
-        const to = toward(event.key);
+        const to = nodeToward(event.key);
         if (to === null && event.key !== 'Enter') {
             if (options.key && options.key(event, chosen)) event.preventDefault();
             return;
@@ -136,7 +136,7 @@ export function makeFlame(options) {
         else if (to >= 0) select(to);
     });
     canvas.addEventListener('pointermove', (event) => {
-        const node = under(event);
+        const node = nodeUnder(event);
         place(hoverMark, node);
         canvas.classList.toggle('over', node >= 0);
         if (node < 0) hideTip();
@@ -147,7 +147,7 @@ export function makeFlame(options) {
         hideTip();
     });
     canvas.addEventListener('click', (event) => {
-        const node = under(event);
+        const node = nodeUnder(event);
         if (node < 0) return;
         hideTip();
         chosen = node;
@@ -168,7 +168,7 @@ export function makeFlame(options) {
         () => {
             if (box.scrollTop === top) return;
             top = box.scrollTop;
-            again();
+            redraw();
         },
         { passive: true },
     );
@@ -179,5 +179,5 @@ export function makeFlame(options) {
         if (scene) show(scene);
     }).observe(box);
 
-    return { node: box, show, again, select, focus: () => canvas.focus({ preventScroll: true }) };
+    return { node: box, show, redraw, select, focus: () => canvas.focus({ preventScroll: true }) };
 }

@@ -1,6 +1,6 @@
-// Goroutines by their states and by their stacks: how many wait where, since when, and their creators.
+// Goroutines by state and by stack: their number, their waiting times and their creators.
 
-import { count, element, plural, stranger } from './text.js';
+import { count, element, plural, untrusted } from './text.js';
 import { percentage } from './units.js';
 import { findFunctions } from './search.js';
 import { ownerOf, packageOf } from './colours.js';
@@ -11,7 +11,7 @@ const FRAMES_AT_ONCE = 40;
 const ORDERS = { many: 'Most first', long: 'Longest wait first' };
 
 function waitText([min, median, max]) {
-    if (!max) return 'less than a minute, or not said';
+    if (!max) return 'less than a minute, or unknown';
     if (min === max) return `${plural(max, 'minute')}`;
     return `${count(min)} to ${plural(max, 'minute')}, half over ${count(median)}`;
 }
@@ -55,7 +55,7 @@ export function makeGoroutines(dump, go) {
             'button',
             { type: 'button', class: 'state', 'aria-pressed': String(place.g === state), on: { click } },
             element('b', {}, count(number)),
-            state ? stranger(state) : element('span', {}, 'state not said'),
+            state ? untrusted(state) : element('span', {}, 'unknown state'),
             bar,
         );
     }
@@ -101,7 +101,7 @@ export function makeGoroutines(dump, go) {
                 element('b', { class: 'number' }, count(group.count)),
                 element('small', {}, percentage(group.count, sum)),
                 element('span', { class: 'where' }, inner < 0 ? '(no frames)' : nameParts(dump.frameName(inner))),
-                state ? stranger(state, 'span', { class: 'tag' }) : null,
+                state ? untrusted(state, 'span', { class: 'tag' }) : null,
                 group.wait && group.wait[2] ? element('span', { class: 'wait' }, waitText(group.wait)) : null,
                 bar,
             ),
@@ -125,7 +125,7 @@ export function makeGoroutines(dump, go) {
     }
 
     function frameNode(frame, tag) {
-        return element(tag, {}, nameParts(dump.frameName(frame)), ' ', stranger(dump.framePlace(frame), 'small'));
+        return element(tag, {}, nameParts(dump.frameName(frame)), ' ', untrusted(dump.framePlace(frame), 'small'));
     }
 
     return { states: states.length > 1 ? chips : null, stacks, update };
@@ -140,7 +140,7 @@ function statesOf(dump) {
     return [...numbers].map(([state, number]) => ({ state, number })).sort((a, b) => b.number - a.number);
 }
 
-/** The innermost frame that is not the runtime's or the standard library's: it says more than sync.(*Mutex).Lock. */
+/** The innermost frame outside the runtime and the standard library: it explains more than sync.(*Mutex).Lock. */
 function firstOwn(dump, group) {
     const own = group.frames.find((frame) => !['runtime', 'standard'].includes(ownerOf(packageOf(dump.frameName(frame)))));
     return own ?? group.frames[0] ?? -1;

@@ -1,16 +1,16 @@
-// Hosts of one service in one table, with those that differ from the rest.
+// One table for the hosts of a service. It marks the hosts that differ from the others.
 
-import { count, element, plural, stranger } from './text.js';
-import { measured, percentage } from './units.js';
+import { count, element, plural, untrusted } from './text.js';
+import { formatValue, percentage } from './units.js';
 import { linkTo } from './location.js';
-import { exactly } from './search.js';
+import { patternOfName } from './search.js';
 
 const ROWS_AT_ONCE = 50;
 const FIGURES = [
     { key: 'cpu', title: 'CPU', hint: 'cores busy', text: (value) => `${value.toFixed(value < 0.1 ? 3 : 2)} cores` },
-    { key: 'heap', title: 'Heap in use', hint: 'at the last finished collection', text: (value) => measured(value, 'bytes') },
-    { key: 'allocated', title: 'Allocated', hint: 'in a second', text: (value) => `${measured(value, 'bytes')}/s` },
-    { key: 'goroutines', title: 'Goroutines', hint: 'there were', text: (value) => count(value) },
+    { key: 'heap', title: 'Heap in use', hint: 'at the last finished collection', text: (value) => formatValue(value, 'bytes') },
+    { key: 'allocated', title: 'Allocated', hint: 'each second', text: (value) => `${formatValue(value, 'bytes')}/s` },
+    { key: 'goroutines', title: 'Goroutines', hint: 'at the time of the dump', text: (value) => count(value) },
 ];
 const OF = { cpu: 'its CPU time', heap: 'its heap', goroutines: 'its goroutines' };
 
@@ -24,7 +24,7 @@ const distance = ({ differs }) => (differs ? Math.abs(differs.share - differs.me
 /** Whether a host is far from its group, in a function's share or in a figure. */
 export const isOutlier = (host) => Boolean(host.differs && host.differs.outlier) || FIGURES.some(({ key }) => host[key] && host[key].exceeds);
 
-/** Outliers first, then those that differ most. */
+/** Outliers first, then the hosts with the largest difference. */
 export function inOrderOfDistance(hosts) {
     return [...hosts].sort((a, b) => isOutlier(b) - isOutlier(a) || distance(b) - distance(a));
 }
@@ -49,8 +49,8 @@ function groupNode(group, number, data) {
     return element(
         'section',
         { class: 'hosts', 'aria-labelledby': title },
-        element('h2', { id: title }, 'Side by side: ', stranger(group.service), ` on ${plural(hosts.length, 'host')}`),
-        element('p', { class: 'quiet' }, outliers ? `${plural(outliers, 'host')} differ${outliers === 1 ? 's' : ''} from the group` : 'none differs from the group beyond doubt'),
+        element('h2', { id: title }, 'Side by side: ', untrusted(group.service), ` on ${plural(hosts.length, 'host')}`),
+        element('p', { class: 'quiet' }, outliers ? `${plural(outliers, 'host')} differ${outliers === 1 ? 's' : ''} from the group` : 'no host clearly differs from the group'),
         element('table', {}, headNode(columns), body, footNode(group, columns)),
         more,
     );
@@ -73,7 +73,7 @@ function hostRow(host, columns, files) {
         element(
             'th',
             { scope: 'row' },
-            stranger(host.host),
+            untrusted(host.host),
             outlier ? element('span', { class: 'tag' }, 'differs') : null,
             host.against ? element('small', {}, ' healthy') : null,
         ),
@@ -94,9 +94,9 @@ function differenceCell(host, files) {
     const { differs } = host;
     if (!differs) return element('td', { 'data-title': 'Differs most in' }, '–');
     const id = files.get(host[differs.in] && host[differs.in].file);
-    const name = stranger(differs.function, differs.outlier ? 'strong' : 'bdi');
+    const name = untrusted(differs.function, differs.outlier ? 'strong' : 'bdi');
     const of = `: ${percentage(differs.share, 1)} of ${OF[differs.in]}, ${percentage(differs.median, 1)} at the median`;
-    const place = { v: id, t: differs.in === 'heap' ? 'inuse_space' : '', s: exactly(differs.function) };
+    const place = { v: id, t: differs.in === 'heap' ? 'inuse_space' : '', s: patternOfName(differs.function) };
     return element('td', { 'data-title': 'Differs most in' }, id ? element('a', { href: linkTo(place) }, name) : name, of);
 }
 

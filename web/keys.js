@@ -1,10 +1,10 @@
-// Keys that work everywhere, and the box that lists them all.
+// The keys of the whole page, and the box that lists all keys.
 
 import { element } from './text.js';
 
 const KEYS_OF_GRAPH = [
-    ['←  →', 'the frame beside'],
-    ['↑  ↓', 'who called it, what it calls'],
+    ['←  →', 'the neighbouring frame'],
+    ['↑  ↓', 'the caller, the heaviest callee'],
     ['Enter', 'zoom to the frame'],
     ['Backspace, Esc', 'back'],
     ['0', 'reset'],
@@ -54,12 +54,12 @@ function makeBox() {
         element('h2', { id: 'help-title' }, 'Keys'),
         element('p', { class: 'quiet' }, 'Everywhere'),
         listOf(KEYS_OF_PAGE),
-        element('p', { class: 'quiet' }, 'In a graph, once it has the focus'),
+        element('p', { class: 'quiet' }, 'In a graph that has the focus'),
         listOf(KEYS_OF_GRAPH),
         element(
             'p',
             { class: 'quiet' },
-            'A pattern is a regular expression: . * + ? | ( ) [ ] ^ $ \\d \\w \\s. Small letters match both cases.',
+            'A pattern is a regular expression: . * + ? | ( ) [ ] ^ $ \\d \\w \\s. Without capitals it matches both cases.',
         ),
         close,
     );

@@ -1,6 +1,6 @@
-// The modules of the colours, the most costly first. A click searches for one.
+// The modules and their colours, the most costly first. A click searches for the module.
 
-import { element, stranger } from './text.js';
+import { element, untrusted } from './text.js';
 import { percentage } from './units.js';
 import { COLOUR_LESS, COLOUR_MORE, ownerOf } from './colours.js';
 
@@ -45,7 +45,7 @@ export function makeLegend(profile, go) {
 
     function item({ owner, value, fn }, whole, palette, colourOf) {
         const swatch = swatchOf(palette.css[colourOf(fn)]);
-        const title = TITLES[owner] ? element('span', {}, TITLES[owner]) : stranger(owner, 'bdi');
+        const title = TITLES[owner] ? element('span', {}, TITLES[owner]) : untrusted(owner, 'bdi');
         const pattern = PATTERNS[owner] ?? `^${owner.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}[./]`;
         const click = () => go({ s: pattern }, true);
         const inside = [swatch, title, element('small', {}, percentage(value, whole))];

@@ -1,12 +1,12 @@
-// The shown view, stored in the URL's fragment: it survives a reload, works with back and forward, and can be sent to others.
-//   v: overview or an entry's id; t: sample type, its number or name; z: the zoomed node; up: root below; s, f, i: search, focus, ignore;
-//   fn: the function whose callers and callees are shown; g: a state of goroutines
+// The URL's fragment stores the view, so that a reload, back, forward and a shared link show it again.
+//   v: overview or an entry's id; t: sample type, its number or name; z: the zoomed node; up: root at the bottom;
+//   s, f, i: search, focus, ignore; fn: the function with its callers and callees; g: a state of goroutines
 
 const KEYS = ['v', 't', 'z', 'up', 's', 'f', 'i', 'fn', 'g'];
 
 const own = { written: null, pending: 0 };
 
-/** A link to a place. */
+/** Returns a link to a place. */
 export function linkTo(place) {
     const pairs = new URLSearchParams();
     for (const key of KEYS) if (place[key]) pairs.set(key, place[key]);
@@ -19,7 +19,7 @@ export function readPlace() {
 }
 
 /**
- * step: the reader can come back to where they were; otherwise the place is only corrected, a moment later, since
+ * With `step`, adds the place to the browser's history. Otherwise replaces the current place, after a delay, because
  * the browser takes longer to write a URL than we take to draw.
  */
 export function writePlace(place, step) {
@@ -36,12 +36,12 @@ export function writePlace(place, step) {
     );
 }
 
-/** A number of a place: a whole one below n, or -1. Links may be old, or made by hand. */
+/** Parses a number of a place: an integer below n, else -1. A link may be old or edited by hand. */
 export function placeNumber(text, n) {
     return /^\d{1,9}$/.test(text) && Number(text) < n ? Number(text) : -1;
 }
 
-/** Calls back when the reader moves by a link or their history, and not for what the page wrote itself. */
+/** Calls moved(place) when the reader follows a link or uses the history, but not after writePlace(). */
 export function onPlace(moved) {
     addEventListener('hashchange', () => {
         const place = readPlace();

@@ -1,6 +1,6 @@
-// The page: it shows the view that its URL names.
+// The page shows the view that its URL names.
 
-import { element, later, stranger, visible } from './text.js';
+import { element, debounce, untrusted, visible } from './text.js';
 import { makeStore, readBundle } from './data.js';
 import { makeTheme } from './theme.js';
 import { makeHelp } from './keys.js';
@@ -11,7 +11,7 @@ import { questionOf } from './kinds.js';
 import { onPlace, readPlace, writePlace } from './location.js';
 import { drawThumbnails } from './thumbnails.js';
 
-/** After this time in ms the page around a large profile is shown without it. */
+/** If the first view takes longer, in ms, the page appears without it. */
 const LONG_WAIT = 300;
 
 performance.mark('profgrab:started');
@@ -25,31 +25,31 @@ const front = element('section', { class: 'papers', 'aria-hidden': 'true' });
 const paper = element('section', { class: 'papers', 'aria-hidden': 'true' });
 const navigation = makeNavigation(bundle);
 const help = makeHelp(() => shown.view && shown.view.searchBox);
-const papers = new Map();
-const made = { overview: null };
+const paperTables = new Map();
+const cached = { overview: null };
 
 function repaint() {
     if (!shown.view) return;
     shown.view.repaint();
-    // On paper the overview is first, whatever is shown on the screen.
+    // A printed page starts with the overview, also if the screen shows another view.
     if (shown.id === 'overview') return;
     front.replaceChildren(...(theme.onPaper() && bundle.manifest ? [overviewOnce().node] : []));
 }
 
 function overviewOnce() {
-    made.overview ||= makeOverview(bundle);
-    return made.overview;
+    cached.overview ||= makeOverview(bundle);
+    return cached.overview;
 }
 
-// What is not seen at first comes when what is seen is there: on paper the overview and each table that was open.
-const drawRest = later(() => {
+// Draws the invisible parts after the visible ones: thumbnails, and for paper the table of each opened profile.
+const drawRest = debounce(() => {
     const { id, view } = shown;
     if (id === 'overview') return thumbnails();
-    if (view.paper) papers.set(id, view.paper());
-    return paper.replaceChildren(...papers.values());
+    if (view.paper) paperTables.set(id, view.paper());
+    return paper.replaceChildren(...paperTables.values());
 }, 200);
 
-/** Where the reader wants to go: anything unknown leads to the overview, a page of one profile to that. */
+/** Returns the requested entry's id. The default is the overview, or the only profile of a page without a manifest. */
 function wantedOf(place) {
     const drawable = bundle.data.filter((entry) => entry.id);
     if (drawable.some((entry) => entry.id === place.v)) return place.v;
@@ -71,7 +71,7 @@ async function show(place) {
         return put(viewOf(entry).make(entry, content, go, theme.palette), entry, shown.place);
     } catch (e) {
         if (shown.id !== id) return undefined;
-        const node = element('p', { class: 'error' }, `this cannot be drawn: its data is damaged or missing in this file (${visible(e.message)})`);
+        const node = element('p', { class: 'error' }, `cannot draw this entry: its data is damaged or missing in this file (${visible(e.message)})`);
         return put({ node, update() {}, repaint() {}, searchBox: null }, entry, place);
     }
 }
@@ -81,7 +81,7 @@ function put(view, entry, place) {
     shown.view = view;
     main.replaceChildren(...(entry ? [entryHead(entry), view.node].filter(Boolean) : [overviewOnce().node]));
     document.title = `${entry ? visible(entry.title).slice(0, 100) : 'Overview'} · ${visible(bundle.name).slice(0, 100)}`;
-    if (isFirst) raise();
+    if (isFirst) addFrame();
     else scrollTo(0, 0);
     view.update(place);
     performance.mark('profgrab:drawn');
@@ -94,11 +94,11 @@ function entryHead(entry) {
         'header',
         { class: 'head' },
         element('p', { class: 'question' }, questionOf(entry) || ''),
-        element('h1', {}, stranger(entry.title)),
+        element('h1', {}, untrusted(entry.title)),
         element(
             'p',
             { class: 'facts' },
-            facts.map((fact) => stranger(fact, 'span')),
+            facts.map((fact) => untrusted(fact, 'span')),
         ),
         findingsOf(bundle, entry.id),
     );
@@ -115,8 +115,8 @@ function thumbnails() {
     drawThumbnails(overviewOnce().thumbnails, open, theme.palette(), () => shown.id === 'overview');
 }
 
-/** What stands around all views, and the first of them: together, since each alone would be laid out and drawn by itself. */
-function raise() {
+/** Adds the page's frame together with the first view, so that the browser computes the layout once. */
+function addFrame() {
     if (main.isConnected) return;
     const skip = (event) => {
         event.preventDefault();
@@ -144,5 +144,5 @@ function raise() {
 
 theme.apply();
 onPlace(show);
-setTimeout(raise, LONG_WAIT);
+setTimeout(addFrame, LONG_WAIT);
 await show(readPlace());

@@ -5,7 +5,7 @@ import { makeTree, SMALLER } from './tree.js';
 const MOST_NODES = 50000;
 const DEEPEST = 1000;
 
-/** A tree to which stacks are added one by one; equal beginnings are shared. Its values are of one type, or of more. */
+/** A tree to which stacks are added one by one. Stacks share equal beginnings. Each node has a value of each type. */
 export function makeTrie(nFunctions, rootFunction, types = 1) {
     return {
         nFunctions: nFunctions + 3,
@@ -16,7 +16,7 @@ export function makeTrie(nFunctions, rootFunction, types = 1) {
     };
 }
 
-/** The node below another for a function, made where it is missing; the node itself once there are too many. */
+/** Returns the child of a node for a function. Creates a missing child; returns the node itself if the tree is full. */
 export function descend(trie, node, fn) {
     const key = node * trie.nFunctions + fn + 2;
     const known = trie.below.get(key);
@@ -29,8 +29,8 @@ export function descend(trie, node, fn) {
     return made;
 }
 
-/** The trie as a tree in preorder, the heaviest first. */
-export function grown(trie) {
+/** Converts the trie to a tree in preorder, heavy siblings first. */
+export function treeOfTrie(trie) {
     const n = trie.fn.length;
     const total = Float64Array.from({ length: n }, (_, i) => trie.values.reduce((sum, values) => sum + Math.abs(values[i]), 0));
     for (let i = n - 1; i > 0; i--) total[trie.parent[i]] += total[i];
@@ -58,10 +58,10 @@ export function grown(trie) {
     return makeTree(depth, fn, self);
 }
 
-/** Of two sides (weighSides) each is a type of its own: what both do alike is no difference, and yet there. */
+/** For two sides (weighSides), one type for each side: calls that are equal on both sides must stay visible. */
 const columnsOf = (figures) => (figures.here ? [figures.here, figures.there] : [figures]);
 
-/** The calls of a function that are not within another call of it. */
+/** The calls of a function that are not inside another call of the same function. */
 function outermost(tree, fn) {
     const found = [];
     for (let i = 0; i < tree.n;) {
@@ -85,7 +85,7 @@ export function callersOf(tree, figures, fn, nFunctions) {
         }
         columns.forEach(({ total }, type) => (trie.values[type][node] += total[i]));
     }
-    return grown(trie);
+    return treeOfTrie(trie);
 }
 
 /** The callees of a function. */
@@ -102,5 +102,5 @@ export function calleesOf(tree, figures, fn, nFunctions) {
             add(path[level], i);
         }
     }
-    return grown(trie);
+    return treeOfTrie(trie);
 }

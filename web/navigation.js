@@ -1,15 +1,15 @@
 // The list of all entries, by host and service.
 
-import { count, element, stranger, visible } from './text.js';
+import { count, element, untrusted, visible } from './text.js';
 import { inOrderOfDistance, isOutlier } from './hosts.js';
 import { linkTo } from './location.js';
 
-/** More groups than these are folded away but for the one that is shown. */
+/** With more groups than these, only the group of the current view is open. */
 const FEW = 8;
 
 const keyOf = (host, service) => JSON.stringify([host || '', service || '']);
 
-/** The entries by host and service: what differs between hosts is of none of them and comes first, then hosts that differ. */
+/** Groups the entries by host and service: first the comparisons of two sides, then outliers, then the other hosts. */
 function groupsOf({ data, groups: peers }) {
     const groups = new Map();
     const outliers = (peers || []).flatMap(({ service, hosts }) =>
@@ -31,14 +31,14 @@ function groupsOf({ data, groups: peers }) {
 
 function groupHead({ entries: [first], isOutlier: differs }) {
     return [
-        stranger(first.host || ''),
+        untrusted(first.host || ''),
         ' ',
-        stranger(first.service || '', 'b'),
+        untrusted(first.service || '', 'b'),
         differs ? element('span', { class: 'tag' }, 'differs') : null,
     ];
 }
 
-/** Returns {node, update(the id that is shown)}. */
+/** Returns {node, update(id of the current view)}. */
 export function makeNavigation(bundle) {
     const links = new Map();
     const link = (id, place, ...inside) => {
@@ -48,11 +48,11 @@ export function makeNavigation(bundle) {
     };
     const lineOf = (entry) =>
         entry.id
-            ? link(entry.id, { v: entry.id }, stranger(labelOf(entry)))
+            ? link(entry.id, { v: entry.id }, untrusted(labelOf(entry)))
             : element(
                   'li',
                   { class: 'none', title: visible(entry.why || '') },
-                  stranger(labelOf(entry)),
+                  untrusted(labelOf(entry)),
                   ' ',
                   element('small', {}, 'not drawn'),
               );

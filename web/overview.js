@@ -1,18 +1,18 @@
 // The first page: the findings, the list of entries, and the collected items with their hosts.
 
-import { count, cut, element, plural, stranger, visible } from './text.js';
-import { lasting, measured } from './units.js';
+import { count, cut, element, plural, untrusted, visible } from './text.js';
+import { formatDuration, formatValue } from './units.js';
 import { comparedFirst, questionOf } from './kinds.js';
-import { exactly } from './search.js';
+import { patternOfName } from './search.js';
 import { linkTo } from './location.js';
 import { timelineOf } from './timeline.js';
 import { hostsOf } from './hosts.js';
 
 const MOST_CARDS = 30;
-/** Where a sentence is about another sample type than the one that is shown first. */
+/** The sample type of a finding, if it is not the profile's default type. */
 const TYPE_OF_RULE = { __proto__: null, 'heap-allocated': 'alloc_space', 'against-allocated': 'alloc_space', 'allocated-between': 'alloc_space' };
 
-/** Returns {node, thumbnails}: the canvases that wait for a drawing, by the entry's id. */
+/** Returns {node, thumbnails}. The thumbnails are empty canvases by the entry's id. */
 export function makeOverview(bundle) {
     const { manifest } = bundle;
     const thumbnails = new Map();
@@ -54,7 +54,7 @@ function headOf({ name, manifest, made, tool }, rows) {
         const services = rows.filter((row) => row.from.name).length;
         if (services) facts.push(`${plural(manifest.hosts.length, 'host')}, ${plural(services, 'service')}`);
         const took = Date.parse(manifest.finished) - Date.parse(manifest.started);
-        if (took >= 0) facts.push(`took ${lasting(took)}`);
+        if (took >= 0) facts.push(`took ${formatDuration(took)}`);
     }
     const who =
         manifest && manifest.collector
@@ -64,31 +64,31 @@ function headOf({ name, manifest, made, tool }, rows) {
     return element(
         'header',
         { class: 'head' },
-        element('h1', {}, stranger(name)),
-        manifest && manifest.reason ? stranger(manifest.reason, 'p', { class: 'reason' }) : null,
+        element('h1', {}, untrusted(name)),
+        manifest && manifest.reason ? untrusted(manifest.reason, 'p', { class: 'reason' }) : null,
         element(
             'p',
             { class: 'facts' },
             when ? element('time', { datetime: when }, `${when.slice(0, 10)} ${when.slice(11, 19)} UTC`) : null,
             facts.map((fact, i) => element('span', { class: i === 0 && !manifest.complete ? 'warn' : null }, fact)),
-            who ? element('span', {}, 'by ', stranger(who)) : null,
-            tool ? stranger(tool, 'span') : null,
+            who ? element('span', {}, 'by ', untrusted(who)) : null,
+            tool ? untrusted(tool, 'span') : null,
         ),
     );
 }
 
-/** A figure and its sign stay on one line. */
-function unbroken(sentence) {
+/** Keeps a figure and its percent sign on one line. */
+function keepPercentSigns(sentence) {
     return sentence.replaceAll(' %', '\u00a0%');
 }
 
-/** The sentences about one entry, for its own page; null if there are none. */
+/** The findings on one entry, for its own page, or null. */
 export function findingsOf({ summary, data }, id) {
     const about = (summary || []).filter((finding) => typeof finding.data === 'number' && data[finding.data].id === id);
     if (!about.length) return null;
     const sentences = about.map(({ rule, text, look }) => {
-        const link = look ? element('a', { href: linkTo({ v: id, t: TYPE_OF_RULE[rule], s: exactly(look) }) }, 'show it') : null;
-        return element('li', {}, stranger(unbroken(text)), ' ', link);
+        const link = look ? element('a', { href: linkTo({ v: id, t: TYPE_OF_RULE[rule], s: patternOfName(look) }) }, 'show it') : null;
+        return element('li', {}, untrusted(keepPercentSigns(text)), ' ', link);
     });
     return element('ul', { class: 'findings' }, sentences);
 }
@@ -97,10 +97,10 @@ function summaryOf({ summary, data }) {
     if (!summary || !summary.length) return null;
     const sentences = summary.map(({ rule, text, data: at, look }) => {
         const entry = typeof at === 'number' ? data[at] : null;
-        const sentence = element('bdi', {}, cut(visible(unbroken(text)), 2000));
+        const sentence = element('bdi', {}, cut(visible(keepPercentSigns(text)), 2000));
         if (!entry || !entry.id) return element('li', {}, sentence);
-        const place = { v: entry.id, t: TYPE_OF_RULE[rule], s: look ? exactly(look) : '' };
-        return element('li', {}, sentence, ' ', element('a', { href: linkTo(place) }, 'look: ', stranger(entry.title)));
+        const place = { v: entry.id, t: TYPE_OF_RULE[rule], s: look ? patternOfName(look) : '' };
+        return element('li', {}, sentence, ' ', element('a', { href: linkTo(place) }, 'look: ', untrusted(entry.title)));
     });
     return element(
         'section',
@@ -122,9 +122,9 @@ function cardsOf({ data }, thumbnails) {
             element(
                 'a',
                 { class: 'card', href: linkTo({ v: entry.id }) },
-                element('span', { class: 'question' }, questionOf(entry) || stranger(entry.kind)),
+                element('span', { class: 'question' }, questionOf(entry) || untrusted(entry.kind)),
                 canvas,
-                element('span', { class: 'of' }, stranger(entry.title)),
+                element('span', { class: 'of' }, untrusted(entry.title)),
             ),
         );
     });
@@ -151,7 +151,7 @@ function collectedOf({ manifest, data }, rows) {
     return element(
         'section',
         { class: 'collected', 'aria-labelledby': 'collected-title' },
-        element('h2', { id: 'collected-title' }, 'What was collected'),
+        element('h2', { id: 'collected-title' }, 'Collected items'),
         hosts,
         files.length ? hostNode(local, files, data) : null,
     );
@@ -168,13 +168,13 @@ function hostNode(host, rows, data) {
         element(
             'div',
             {},
-            element('h3', {}, stranger(host.name)),
-            element('p', { class: 'facts' }, stranger([host.route, way].filter(Boolean).join(': '), 'span')),
+            element('h3', {}, untrusted(host.name)),
+            element('p', { class: 'facts' }, untrusted([host.route, way].filter(Boolean).join(': '), 'span')),
         ),
         element(
             'div',
             {},
-            host.error ? stranger(host.error, 'p', { class: 'error' }) : null,
+            host.error ? untrusted(host.error, 'p', { class: 'error' }) : null,
             rows.map((row) => serviceNode(row, data)),
         ),
     );
@@ -189,12 +189,12 @@ function serviceNode({ service, items, from }, data) {
             ? element(
                   'h4',
                   {},
-                  stranger(service),
+                  untrusted(service),
                   ' ',
-                  facts.map((fact) => stranger(fact, 'small')),
+                  facts.map((fact) => untrusted(fact, 'small')),
               )
             : null,
-        from.error ? stranger(from.error, 'p', { class: 'error' }) : null,
+        from.error ? untrusted(from.error, 'p', { class: 'error' }) : null,
         verdictsOf(from.verdicts),
         items.length ? itemsTable(items, data) : null,
     );
@@ -205,12 +205,12 @@ function verdictsOf(verdicts) {
     return element(
         'ul',
         { class: 'verdicts' },
-        verdicts.map((verdict) => stranger(verdict.text, 'li')),
+        verdicts.map((verdict) => untrusted(verdict.text, 'li')),
     );
 }
 
 function itemsTable(items, data) {
-    const heads = ['Item', 'Status', 'Size', 'What it says'];
+    const heads = ['Item', 'Status', 'Size', 'Messages'];
     return element(
         'table',
         { class: 'items' },
@@ -236,10 +236,10 @@ function itemRow(item, data) {
     const asked = (item.argument ? `${item.kind}=${item.argument}` : item.kind) + (item.pair === 2 ? ', later' : '');
     const title = item.request || !item.file ? asked : item.file.slice(item.file.lastIndexOf('/') + 1);
     const words = [
-        item.error ? stranger(item.error, 'p', { class: 'error' }) : null,
-        item.server_words ? stranger(item.server_words, 'q') : null,
+        item.error ? untrusted(item.error, 'p', { class: 'error' }) : null,
+        item.server_words ? untrusted(item.server_words, 'q') : null,
         verdictsOf(item.verdicts),
-        entry && entry.why ? stranger(entry.why, 'p', { class: 'quiet' }) : null,
+        entry && entry.why ? untrusted(entry.why, 'p', { class: 'quiet' }) : null,
     ];
     return element(
         'tr',
@@ -247,10 +247,10 @@ function itemRow(item, data) {
         element(
             'td',
             {},
-            entry && entry.id ? element('a', { href: linkTo({ v: entry.id }) }, stranger(title)) : stranger(title),
+            entry && entry.id ? element('a', { href: linkTo({ v: entry.id }) }, untrusted(title)) : untrusted(title),
         ),
-        element('td', {}, stranger(item.status, 'span', { class: `status ${visible(item.status)}` })),
-        element('td', { class: 'size' }, item.bytes === undefined ? '' : measured(item.bytes, 'bytes')),
+        element('td', {}, untrusted(item.status, 'span', { class: `status ${visible(item.status)}` })),
+        element('td', { class: 'size' }, item.bytes === undefined ? '' : formatValue(item.bytes, 'bytes')),
         element('td', {}, words),
     );
 }

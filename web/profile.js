@@ -1,8 +1,9 @@
-// One profile: its flame graph or icicle, and its functions in a table; or one function with callers and callees.
+// The view of a profile: its flame graph or icicle and its table of functions, or one function with its callers and
+// callees.
 
-import { copyText, count, cut, element, later, stranger, visible } from './text.js';
-import { lasting, measured, percentage } from './units.js';
-import { byFunction, kept, pathTo, sumOf, weigh } from './tree.js';
+import { copyText, count, cut, element, debounce, untrusted, visible } from './text.js';
+import { formatDuration, formatValue, percentage } from './units.js';
+import { byFunction, selectNodes, pathTo, sumOf, weigh } from './tree.js';
 import { COLOUR_LESS, COLOUR_MORE, colourOf } from './colours.js';
 import { findFunctions } from './search.js';
 import { makeFlame } from './flame.js';
@@ -10,13 +11,13 @@ import { makeTop, nameParts, paperTable } from './top.js';
 import { makeControls } from './controls.js';
 import { makeLegend } from './legend.js';
 import { makeSandwich } from './sandwich.js';
-import { sideColour, sideColumns, sideFacts, sideLegend, sidesByFunction, sideTexts, signed, weighMerged, weighSides } from './sides.js';
+import { sideColour, sideColumns, sideFacts, sideLegend, sidesByFunction, sideTexts, formatSigned, weighMerged, weighSides } from './sides.js';
 import { titleOf } from './kinds.js';
 import { placeNumber } from './location.js';
 
 /**
- * entry: of the bundle's data; go(changes, step): moves within the page; theme(): the palette; more: {before, after}:
- * nodes around the graph. Returns {node, update(place), repaint(), searchBox, paper()}.
+ * entry: an entry of the bundle's data; go(changes, step): changes the place; theme(): returns the palette; more:
+ * {before, after}: elements around the graph. Returns {node, update(place), repaint(), searchBox, paper()}.
  */
 export function makeProfileView(entry, profile, go, theme, more = {}) {
     const { tree, sides } = profile;
@@ -46,12 +47,12 @@ export function makeProfileView(entry, profile, go, theme, more = {}) {
     const legend = makeLegend(profile, go);
     let sandwich = null;
     const detail = element('div', { class: 'detail' });
-    const said = element('p', { class: 'aside', role: 'status' });
+    const status = element('p', { class: 'aside', role: 'status' });
     const functions = element('section', { class: 'functions' }, element('h2', {}, 'Functions'), top.node);
-    const graph = element('section', { class: 'graph', 'aria-label': 'Flame graph' }, flame.node, detail, legend.node, said);
+    const graph = element('section', { class: 'graph', 'aria-label': 'Flame graph' }, flame.node, detail, legend.node, status);
     const about = element('p', { class: 'about' });
     const whole = element('div', { class: 'whole' }, more.before, graph, more.after, functions);
-    const drawRest = later(() => {
+    const drawRest = debounce(() => {
         if (!node.isConnected) return;
         if (state.tableStale && !whole.hidden) top.show(context());
         state.tableStale = state.tableStale && whole.hidden;
@@ -86,7 +87,7 @@ export function makeProfileView(entry, profile, go, theme, more = {}) {
     const zoomOf = (place) => Math.max(0, placeNumber(place.z, tree.n));
 
     function update(place) {
-        // By number or, in links of the overview, by name.
+        // Links of the overview name the type; other links have its number.
         const named = profile.types.findIndex((candidate) => candidate.type === place.t);
         const asked = named >= 0 ? named : placeNumber(place.t, profile.types.length);
         const type = asked >= 0 ? asked : profile.type;
@@ -94,15 +95,15 @@ export function makeProfileView(entry, profile, go, theme, more = {}) {
         const refigured = type !== state.type || filters !== state.filters;
         const searched = state.place === null || place.s !== state.search;
         Object.assign(state, { place, type, filters, search: place.s });
-        if (refigured) refigure(place);
+        if (refigured) updateFigures(place);
         if (searched) state.found = findFunctions(profile, place.s);
         state.marked = state.found && !state.found.error ? state.found.marked : null;
         const fn = placeNumber(place.fn, profile.nFunctions);
         whole.hidden = fn >= 0;
         if (sandwich || fn >= 0) sandwichOnce().node.hidden = fn < 0;
         controls.update(place, type, notice());
-        if (refigured) tellAbout();
-        // Drawing comes last: it asks for the width, and with it for the layout of all that was changed.
+        if (refigured) describeType();
+        // Draw last: reading the width makes the browser compute the layout of all changes.
         if (fn >= 0) sandwich.show(fn, state.figures, context());
         else drawWhole();
         state.tableStale ||= refigured || searched;
@@ -118,16 +119,16 @@ export function makeProfileView(entry, profile, go, theme, more = {}) {
         return sandwich;
     }
 
-    function refigure(place) {
+    function updateFigures(place) {
         const focus = findFunctions(profile, place.f);
         const ignore = findFunctions(profile, place.i);
         state.filterError = (focus && focus.error) || (ignore && ignore.error);
         const usable = (found) => (found && !found.error ? found.marked : null);
-        const keep = kept(tree, usable(focus), usable(ignore));
+        const keep = selectNodes(tree, usable(focus), usable(ignore));
         const weighed = (only) => (sides ? weighSides(sides, state.type, only) : weigh(tree, state.type, only));
         state.figures = weighed(keep);
         state.functions = null;
-        // Shares are of the whole profile, whatever is filtered; of a difference, of all that changed.
+        // Shares refer to the whole profile, also with a filter. Shares of a difference refer to the sum of all changes.
         state.sum = (keep ? weighed(null) : state.figures).weight[0];
     }
 
@@ -141,11 +142,11 @@ export function makeProfileView(entry, profile, go, theme, more = {}) {
         flame.show(scene());
     }
 
-    function tellAbout() {
+    function describeType() {
         const [title, hint] = titleOf(entry, profile.types[state.type].type);
         const facts = sides ? sideFacts(entry, sides, state.type, unit(), state.figures) : factsOf();
         about.replaceChildren(
-            stranger(title, 'b'),
+            untrusted(title, 'b'),
             hint ? `: ${hint}` : '',
             element(
                 'span',
@@ -157,13 +158,13 @@ export function makeProfileView(entry, profile, go, theme, more = {}) {
 
     function factsOf() {
         const { negative, total } = state.figures;
-        const change = `${measured(Math.abs(total[0]), unit())} ${total[0] < 0 ? 'less' : 'more'}`;
-        const all = measured(sum(), unit());
+        const change = `${formatValue(Math.abs(total[0]), unit())} ${total[0] < 0 ? 'less' : 'more'}`;
+        const all = formatValue(sum(), unit());
         const facts = [negative ? `${change}, of ${all} that changed` : `${all} in all`];
-        const took = lasting(profile.durationNs / 1e6);
+        const took = formatDuration(profile.durationNs / 1e6);
         if (profile.durationNs) facts.push(entry.from === 'growth' ? `between two snapshots ${took} apart` : `taken for ${took}`);
         if (entry.from === 'growth' && profile.durationNs)
-            facts.push(`${negative ? signed(total[0] / (profile.durationNs / 1e9), unit()) : measured(sum() / (profile.durationNs / 1e9), unit())} a second`);
+            facts.push(`${negative ? formatSigned(total[0] / (profile.durationNs / 1e9), unit()) : formatValue(sum() / (profile.durationNs / 1e9), unit())} a second`);
         const cores =
             !negative && unit() === 'nanoseconds' && entry.kind === 'cpu' && profile.durationNs
                 ? sum() / profile.durationNs
@@ -202,12 +203,12 @@ export function makeProfileView(entry, profile, go, theme, more = {}) {
         return `${count(state.found.found)} function${state.found.found === 1 ? '' : 's'}, ${figure(held)}`;
     }
 
-    const figure = (value) => (sides ? signed(value, unit()) : `${measured(value, unit())} (${percentage(value, sum())})`);
+    const figure = (value) => (sides ? formatSigned(value, unit()) : `${formatValue(value, unit())} (${percentage(value, sum())})`);
 
-    /** The text of a frame, besides its value and share. */
-    const textOf = ({ total }) => (sides ? (at) => signed(total[at], unit()) : null);
+    /** A function that returns the text of a frame, or null for its value and share. */
+    const textOf = ({ total }) => (sides ? (at) => formatSigned(total[at], unit()) : null);
 
-    /** The description of a node, in pieces. */
+    /** The texts that describe a node. */
     function textsOf({ total, self, here, there }, at) {
         if (sides) return sideTexts(entry, unit(), here.total[at], there.total[at]);
         return [figure(total[at]), `itself ${figure(self[at])}`];
@@ -215,7 +216,7 @@ export function makeProfileView(entry, profile, go, theme, more = {}) {
 
     const textsAt = (at) => textsOf(state.figures, at);
 
-    /** The same of a function, with all that it calls. */
+    /** The texts that describe a function, including its callees. */
     function factsOfFunction({ flat, cum, here, there }, fn) {
         if (sides) return sideTexts(entry, unit(), here[fn], there[fn]);
         return [`with all it calls ${figure(cum[fn])}`, `itself ${figure(flat[fn])}`];
@@ -224,7 +225,7 @@ export function makeProfileView(entry, profile, go, theme, more = {}) {
     function tipNodes(fn, texts) {
         const name = element('strong', {}, ...nameParts(profile.nameOf(fn)));
         const place = profile.placeOf(fn);
-        return [name, ...texts.map((text) => element('span', {}, text)), place ? stranger(place, 'small') : null].filter(Boolean);
+        return [name, ...texts.map((text) => element('span', {}, text)), place ? untrusted(place, 'small') : null].filter(Boolean);
     }
 
     const tipOf = (fn, texts) => tipNodes(fn, sides ? texts : [texts.join(', ')]);
@@ -237,7 +238,7 @@ export function makeProfileView(entry, profile, go, theme, more = {}) {
         detail.replaceChildren(
             element('strong', {}, ...nameParts(profile.nameOf(fn))),
             ...texts.map((text) => element('span', {}, text)),
-            stranger(profile.placeOf(fn), 'span', { class: 'path' }),
+            untrusted(profile.placeOf(fn), 'span', { class: 'path' }),
             element(
                 'span',
                 { class: 'actions' },
@@ -246,14 +247,14 @@ export function makeProfileView(entry, profile, go, theme, more = {}) {
             ),
         );
         const name = cut(visible(profile.nameOf(fn)), 200);
-        said.textContent = `${name}, ${texts.join(', ')}, depth ${tree.depth[at]}`;
+        status.textContent = `${name}, ${texts.join(', ')}, depth ${tree.depth[at]}`;
     }
 
     async function copy(functions) {
         const names = functions.filter((fn) => fn >= 0).map((fn) => profile.nameOf(fn));
         const done = await copyText(names.reverse().join('\n'));
         controls.say(
-            done ? 'the stack is on the clipboard, the innermost call first' : 'the browser does not let this page copy',
+            done ? 'the stack is on the clipboard, the innermost call first' : 'the browser does not allow this page to copy',
         );
     }
 

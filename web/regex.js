@@ -1,6 +1,6 @@
-// Regular expressions in time linear in the text, which JavaScript's own are not: a page must not hang since a
-// name from a host and a pattern from a person do not get along. RE2's way: an automaton without a way back,
-// its states made as they are met. Letters of a pattern without capitals match both cases.
+// Regular expressions in time linear in the text. JavaScript's own can take exponential time, so that a host's name and
+// a reader's pattern could hang the page. Like RE2, we use a deterministic automaton and create its states on demand.
+// A pattern without capitals matches both cases.
 
 const MOST_INSTRUCTIONS = 2000;
 const MOST_STATES = 500;
@@ -43,7 +43,7 @@ const ESCAPED = {
     v: [[11, 11]],
 };
 
-/** Reads a pattern into a tree of nodes; throws an Error with a sentence about what it does not know. */
+/** Parses a pattern into a tree of nodes. Throws an Error that names invalid or unsupported syntax. */
 function parsePattern(pattern) {
     let at = 0;
     let depth = 0;
@@ -64,7 +64,7 @@ function parsePattern(pattern) {
         if (!more()) throw new Error('a \\ at the end escapes nothing');
         const c = pattern[at++];
         if (Object.hasOwn(ESCAPED, c)) return ESCAPED[c];
-        if (/[A-Za-z0-9]/.test(c)) throw new Error(`\\${c} is not known here`);
+        if (/[A-Za-z0-9]/.test(c)) throw new Error(`\\${c} is not supported`);
         return [[c.charCodeAt(0), c.charCodeAt(0)]];
     }
 
@@ -99,9 +99,9 @@ function parsePattern(pattern) {
     function group() {
         if (pattern[at] === '?') {
             if (pattern.startsWith('?:', at)) at += 2;
-            else throw new Error('of (?…) only (?:…) is known here');
+            else throw new Error('(?…) is not supported, except (?:…)');
         }
-        if (++depth > 100) throw new Error('too many ( within another');
+        if (++depth > 100) throw new Error('groups are nested too deeply');
         const inside = alternatives();
         if (pattern[at] !== ')') throw new Error('a ( is not closed');
         at++;
@@ -155,11 +155,11 @@ function parsePattern(pattern) {
     }
 
     const tree = alternatives();
-    if (more()) throw new Error('a ) was never opened');
+    if (more()) throw new Error('a ) has no (');
     return tree;
 }
 
-/** Instructions: {set, next} takes a character, {next, or} goes both ways, {assert, next} looks, {match}. */
+/** Instructions: {set, next} reads a character, {next, or} branches, {assert, next} tests a position, {match}. */
 function instructionsOf(node, next, code) {
     const add = (instruction) => {
         if (code.length >= MOST_INSTRUCTIONS) throw new Error('the pattern is too large');
@@ -187,7 +187,7 @@ function instructionsOf(node, next, code) {
     return start;
 }
 
-function followed(code, starts, where) {
+function followEmptySteps(code, starts, where) {
     const seen = new Set();
     const todo = [...starts];
     while (todo.length) {
@@ -201,22 +201,22 @@ function followed(code, starts, where) {
     return seen;
 }
 
-function within(ranges, c) {
+function containsCode(ranges, c) {
     return ranges.some(([low, high]) => c >= low && c <= high);
 }
 
-/** Of each ASCII character a number; characters that no set of the pattern tells apart have the same. */
+/** A class number for each ASCII character. Two characters share a class if every set contains both or neither. */
 function classesOf(code) {
     const sets = code.filter((instruction) => instruction.set).map((instruction) => instruction.set);
     const numbers = new Map();
     return Uint8Array.from({ length: ASCII }, (_, c) => {
-        const key = sets.map((set) => (within(set, c) ? 1 : 0)).join('');
+        const key = sets.map((set) => (containsCode(set, c) ? 1 : 0)).join('');
         if (!numbers.has(key)) numbers.set(key, numbers.size);
         return numbers.get(key);
     });
 }
 
-// Apart from the rest, so that what a browser learns of it for one pattern serves the next.
+// A function outside linearTest(), so that the browser optimises it once for all patterns.
 function run(machine, text) {
     const { classes } = machine;
     let state = machine.first();
@@ -227,7 +227,7 @@ function run(machine, text) {
     return state.matches || state.matchesAtEnd || (text === '' && machine.matchesNothing());
 }
 
-/** A test of texts: (text) => boolean. Throws an Error that says what is wrong with the pattern. */
+/** Returns a test (text) => boolean. Throws an Error that describes the pattern's fault. */
 export function linearTest(pattern) {
     const code = [{ match: true }];
     const start = instructionsOf(parsePattern(pattern), 0, code);
@@ -247,7 +247,7 @@ export function linearTest(pattern) {
         const made = {
             list,
             matches: members.has(0),
-            matchesAtEnd: followed(code, list, { end: true }).has(0),
+            matchesAtEnd: followEmptySteps(code, list, { end: true }).has(0),
             next: new Array(ASCII).fill(null),
         };
         known.set(key, made);
@@ -255,14 +255,14 @@ export function linearTest(pattern) {
     }
 
     function step(state, c) {
-        const starts = state.list.filter((i) => code[i].set && within(code[i].set, c)).map((i) => code[i].next);
-        const next = stateOf(followed(code, [...starts, start], {}));
+        const starts = state.list.filter((i) => code[i].set && containsCode(code[i].set, c)).map((i) => code[i].next);
+        const next = stateOf(followEmptySteps(code, [...starts, start], {}));
         if (c < ASCII) state.next[classes[c]] = next;
         return next;
     }
 
     function first() {
-        begin ||= stateOf(followed(code, [start], { start: true }));
+        begin ||= stateOf(followEmptySteps(code, [start], { start: true }));
         return begin;
     }
 
@@ -270,7 +270,7 @@ export function linearTest(pattern) {
         classes,
         first,
         step,
-        matchesNothing: () => followed(code, [start], { start: true, end: true }).has(0),
+        matchesNothing: () => followEmptySteps(code, [start], { start: true, end: true }).has(0),
     };
     return (text) => run(machine, text);
 }

@@ -1,37 +1,39 @@
-// One function with its callers above and its callees below.
+// The view of one function, with its callers above and its callees below.
 
-import { element, stranger } from './text.js';
+import { element, untrusted } from './text.js';
 import { pathTo } from './tree.js';
 import { calleesOf, callersOf } from './merge.js';
 import { makeFlame } from './flame.js';
 import { nameParts } from './top.js';
-import { exactly } from './search.js';
+import { patternOfName } from './search.js';
 
 /**
- * tools: weighed(a tree of callers or callees), colourOf(its figures), a function of a function and a node; textOf(figures), the
- * same of a node, or null; textsOf(figures, node), what is said of it; factsOf(figures by function, fn), tipOf(fn, texts), theme(), copy(functions), go(changes, step).
+ * tools: weighed(tree) returns the figures of a tree of callers or callees; colourOf(figures) returns a function (fn, node) of
+ * the colour, textOf(figures) a function (node) of a frame's text, or null; textsOf(figures, node) and factsOf(figures by
+ * function, fn) return descriptions; tipOf(fn, texts) the elements of the tip; theme() the palette; copy(functions);
+ * go(changes, step).
  */
 export function makeSandwich(profile, tools) {
     const { go } = tools;
     const title = element('h2', {});
     const facts = element('p', { class: 'facts' });
-    const callers = half('Callers', 'who calls it');
-    const callees = half('Callees', 'what it calls');
-    const said = element('p', { class: 'aside', role: 'status' });
+    const callers = makeHalf('Callers', 'functions that call it');
+    const callees = makeHalf('Callees', 'functions that it calls');
+    const status = element('p', { class: 'aside', role: 'status' });
     const close = element('button', { type: 'button', on: { click: () => go({ fn: '' }, true) } }, 'Whole graph');
     const find = element('button', { type: 'button' }, 'Search it in the graph');
-    find.addEventListener('click', () => go({ fn: '', s: exactly(profile.nameOf(shown.fn)) }, true));
+    find.addEventListener('click', () => go({ fn: '', s: patternOfName(profile.nameOf(shown.fn)) }, true));
     const node = element(
         'section',
         { class: 'sandwich', 'aria-label': 'Callers and callees' },
         element('div', { class: 'sandwich-head' }, title, facts, element('p', { class: 'actions' }, close, find)),
         callers.node,
         callees.node,
-        said,
+        status,
     );
     const shown = { fn: -1, figures: null, context: null };
 
-    function half(name, hint) {
+    function makeHalf(name, hint) {
         const made = { tree: null, figures: null };
         made.flame = makeFlame({
             label: `${name}: ${hint}`,
@@ -41,7 +43,7 @@ export function makeSandwich(profile, tools) {
                 if (fn >= 0 && fn !== shown.fn) go({ fn: String(fn) }, true);
             },
             select: (at) => {
-                said.textContent = [profile.nameOf(made.tree.fn[at]).slice(0, 200), ...tools.textsOf(made.figures, at)].join(', ');
+                status.textContent = [profile.nameOf(made.tree.fn[at]).slice(0, 200), ...tools.textsOf(made.figures, at)].join(', ');
             },
             tip: (at) => tools.tipOf(made.tree.fn[at], tools.textsOf(made.figures, at)),
             key: (event, at) => {
@@ -75,12 +77,12 @@ export function makeSandwich(profile, tools) {
         const place = profile.placeOf(fn);
         facts.replaceChildren(
             ...tools.factsOf(context.figures, fn).map((fact) => element('span', {}, fact)),
-            place ? stranger(place, 'span', { class: 'path' }) : '',
+            place ? untrusted(place, 'span', { class: 'path' }) : '',
         );
         fill(callers, callersOf(profile.tree, whole, fn, profile.nFunctions));
         fill(callees, calleesOf(profile.tree, whole, fn, profile.nFunctions));
-        callers.empty.textContent = callers.tree.n > 1 ? '' : 'nobody: stacks begin with it';
-        callees.empty.textContent = callees.tree.n > 1 ? '' : 'nothing that was seen';
+        callers.empty.textContent = callers.tree.n > 1 ? '' : 'none: stacks begin with this function';
+        callees.empty.textContent = callees.tree.n > 1 ? '' : 'none in this profile';
         return repaint();
     }
 

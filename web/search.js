@@ -1,4 +1,4 @@
-// Which functions of a profile a pattern matches.
+// Finds the functions of a profile that match a pattern.
 
 import { linearTest } from './regex.js';
 import { count } from './text.js';
@@ -7,39 +7,39 @@ const MOST_MS = 150;
 const LONGEST_NAME = 20000;
 
 /** Returns a pattern that matches only this name. */
-export function exactly(name) {
+export function patternOfName(name) {
     return `^${name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}$`;
 }
 
-/** What exactly() made a pattern of; null for any other pattern. */
-function nameIn(pattern) {
+/** Returns the name from which patternOfName() made the pattern; null for any other pattern. */
+function nameOfPattern(pattern) {
     const made = pattern.match(/^\^((?:[^\\^$.*+?()[\]{}|]|\\[\\^$.*+?()[\]{}|])*)\$$/);
     return made && made[1].replace(/\\(.)/g, '$1');
 }
 
-function testOf(pattern) {
-    const wanted = nameIn(pattern);
-    // A long name would be too large a pattern.
+function makeTest(pattern) {
+    const wanted = nameOfPattern(pattern);
+    // The pattern of a long name would exceed the limit of instructions.
     if (wanted !== null) {
         const isCased = /[A-Z]/.test(wanted);
         return { test: (name) => name === wanted || (!isCased && name.toLowerCase() === wanted) };
     }
-    // Without signs of its own a pattern is a text, and looking for that is native code.
+    // A pattern without metacharacters is a plain text; the browser's own search is the fastest for it.
     if (!/[\\^$.*+?()[\]{}|]/.test(pattern)) return new RegExp(pattern, /[A-Z]/.test(pattern) ? '' : 'i');
     const test = linearTest(pattern);
     return { test };
 }
 
 /**
- * {marked, found, error}: of each function 1 where its name matches; error is a sentence for the reader.
- * Nothing is searched for with an empty pattern: null.
+ * Returns {marked, found, error}: 1 for each function whose name matches, the number of matches, and a sentence for the
+ * reader. Returns null for an empty pattern.
  */
 export function findFunctions(profile, pattern) {
     if (pattern === '') return null;
     const marked = new Uint8Array(profile.nFunctions);
     let test;
     try {
-        test = testOf(pattern);
+        test = makeTest(pattern);
     } catch (e) {
         return { marked, found: 0, error: e.message };
     }

@@ -1,13 +1,13 @@
-// Two sides of one kind: the sick and the healthy processes in one tree. A frame is as wide as both are on
-// average; its colour shows which side has more.
+// Compares two sides of one kind, the sick and the healthy processes, in one tree. A frame's width is the mean of both
+// sides; its colour shows the side with more.
 
 import { cut, element, visible } from './text.js';
-import { lasting, measured } from './units.js';
+import { formatDuration, formatValue } from './units.js';
 import { swatchOf } from './legend.js';
 import { byFunction, weigh } from './tree.js';
 import { SIDE_COLOURS } from './colours.js';
 
-/** Of what both have together, the part by which they differ: less is the same to the eye, more is much. */
+/** The difference as a part of the sum of both sides: below SAME they count as equal, from MUCH on as very different. */
 const SAME = 0.1;
 const MUCH = 0.5;
 /** A smaller share counts as none: it is a rounding error. */
@@ -15,9 +15,9 @@ const NOTHING = 5e-6;
 const LONGEST_SIDE = 60;
 
 const BASES = {
-    share: 'shares of all that each side has of it',
-    second: 'of a process in a second',
-    process: 'of a process',
+    share: 'shares of all that each side has',
+    second: 'for one process and one second',
+    process: 'for one process',
 };
 
 /** The unit of a type's values after they were made comparable. */
@@ -26,7 +26,7 @@ export function unitOf(unit, basis) {
     return basis === 'second' ? `${unit}/s` : unit;
 }
 
-/** The sides of an entry's data: trees of the same nodes, with the values of one side each. */
+/** The sides of an entry's data: two trees with the same nodes, each with the values of one side. */
 export function sidesOf(raw, tree) {
     const [here, there] = raw.scale.map((scales, side) => ({
         ...tree,
@@ -35,7 +35,7 @@ export function sidesOf(raw, tree) {
     return { here, there, basis: raw.basis, of: raw.sides };
 }
 
-/** As weigh() has it: what here has more than there; widths are the mean of both. With both sides' own figures beside. */
+/** Figures like weigh(): values are here minus there, widths are the mean. Adds the figures of each side. */
 export function weighSides({ here, there }, type, keep = null) {
     const [a, b] = [here, there].map((tree) => weigh(tree, type, keep));
     const less = (x, y) => x.map((value, i) => value - y[i]);
@@ -50,13 +50,13 @@ export function weighSides({ here, there }, type, keep = null) {
     };
 }
 
-/** The same of a tree that was made of both (callersOf, calleesOf): its types are the sides. */
+/** The same figures for a tree that callersOf() or calleesOf() made of both sides: its types are the sides. */
 export function weighMerged(tree) {
     const [here, there] = tree.self.map((self) => ({ ...tree, self: [self] }));
     return weighSides({ here, there }, 0);
 }
 
-/** Of each function the differences, and what either side has with all that it calls. */
+/** The differences of each function, and its cumulative values on each side. */
 export function sidesByFunction(tree, figures, nFunctions) {
     const here = byFunction(tree, figures.here, nFunctions);
     const there = byFunction(tree, figures.there, nFunctions);
@@ -74,8 +74,8 @@ export function sideColour({ here, there }, at) {
 }
 
 /** A difference with its sign. */
-export function signed(value, unit) {
-    const text = measured(unit === 'share' && Math.abs(value) < NOTHING ? 0 : Math.abs(value), unit);
+export function formatSigned(value, unit) {
+    const text = formatValue(unit === 'share' && Math.abs(value) < NOTHING ? 0 : Math.abs(value), unit);
     return /^0(%|\/|$)/.test(text) ? text : `${value < 0 ? '−' : '+'}${text}`;
 }
 
@@ -84,9 +84,9 @@ const sideName = (entry, side) => cut(visible(entry[side] || side), LONGEST_SIDE
 /** Rows of the tip: the value of each side. */
 export function sideTexts(entry, unit, here, there) {
     return [
-        `${sideName(entry, 'here')}: ${measured(here, unit)}`,
-        `${sideName(entry, 'there')}: ${measured(there, unit)}`,
-        `difference ${signed(here - there, unit)}`,
+        `${sideName(entry, 'here')}: ${formatValue(here, unit)}`,
+        `${sideName(entry, 'there')}: ${formatValue(there, unit)}`,
+        `difference ${formatSigned(here - there, unit)}`,
     ];
 }
 
@@ -96,7 +96,7 @@ export function sideFacts(entry, { basis, of }, type, unit, figures) {
     if (basis[type] !== 'share') facts.push(...sideTexts(entry, unit, figures.here.total[0], figures.there.total[0]));
     for (const [i, side] of ['here', 'there'].entries()) {
         const { processes, left_out: left, duration_ns: duration } = of[i];
-        const took = duration ? `, taken for ${lasting(duration / 1e6 / processes)}` : '';
+        const took = duration ? `, taken for ${formatDuration(duration / 1e6 / processes)}` : '';
         const some = left ? `, ${left} left out` : '';
         facts.push(`${sideName(entry, side)}: ${processes === 1 ? 'one process' : `${processes} processes`}${some}${took}`);
     }
@@ -120,10 +120,10 @@ export function sideLegend(entry, palette) {
 /** The columns of the table of functions. */
 export function sideColumns(entry) {
     return [
-        { key: 'there', at: 'flat', title: 'There', hint: `${sideName(entry, 'there')}, with all it calls`, of: 'there', text: measured },
-        { key: 'here', at: 'flatShare', title: 'Here', hint: `${sideName(entry, 'here')}, with all it calls`, of: 'here', text: measured },
-        { key: 'flat', at: 'cum', title: 'Itself', hint: 'the difference in the function itself', of: 'flat', text: signed },
-        { key: 'cum', at: 'cumShare', title: 'More', hint: 'the difference, with all it calls', of: 'cum', text: signed, bar: true },
+        { key: 'there', at: 'flat', title: 'There', hint: `${sideName(entry, 'there')}, with all it calls`, of: 'there', text: formatValue },
+        { key: 'here', at: 'flatShare', title: 'Here', hint: `${sideName(entry, 'here')}, with all it calls`, of: 'here', text: formatValue },
+        { key: 'flat', at: 'cum', title: 'Itself', hint: 'the difference in the function itself', of: 'flat', text: formatSigned },
+        { key: 'cum', at: 'cumShare', title: 'More', hint: 'the difference, with all it calls', of: 'cum', text: formatSigned, bar: true },
         { key: 'name', at: 'name', title: 'Function' },
     ];
 }

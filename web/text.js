@@ -1,26 +1,26 @@
-// Text of strangers in the page: put in as text only, and what would reorder or hide is shown as an escape.
+// Untrusted text in the page. We insert it as text only and show characters that reorder or hide text as escapes.
 
 const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
 
-/** Marks upon one letter cannot be broken into lines, and reach into the lines beside: no language heaps more than four. */
+/** Many combining marks on one letter cover the neighbouring lines. No language uses more than four. */
 const HEAPED = /(\p{M}{4})\p{M}+/gu;
 
 export const LONGEST_SHOWN = 300;
 
-/** The same text with every character that has no width, or that turns the direction, written out, and no heaps of marks. */
+/** Escapes characters that have no width or change the text's direction, and cuts long runs of combining marks. */
 export function visible(text) {
     const written = String(text).replace(HIDDEN, (c) => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
     return written.replace(HEAPED, '$1…');
 }
 
-/** At most n characters: names may have 10,000, and the end of one says more than its middle. */
+/** Cuts a text to n characters: names may have 10,000. Keeps its end, which identifies a name better than its middle. */
 export function cut(text, n = LONGEST_SHOWN) {
     if (text.length <= n) return text;
     const tail = Math.floor(n / 3);
     return text.slice(0, n - tail - 1) + '…' + text.slice(text.length - tail);
 }
 
-/** An element. Of the attributes, `on` holds listeners; children are nodes or text; null is passed over. */
+/** Creates an element. The attribute `on` has the listeners by event. Children are nodes or text; null is ignored. */
 export function element(tag, attributes = {}, ...children) {
     const node = document.createElement(tag);
     for (const [name, value] of Object.entries(attributes)) {
@@ -32,8 +32,8 @@ export function element(tag, attributes = {}, ...children) {
     return node;
 }
 
-/** A stranger's name: isolated, cut if it is too long, with the whole name as its tip. */
-export function stranger(text, tag = 'bdi', attributes = {}) {
+/** An untrusted name: isolated from the text around it, and cut if it is too long; then its tip has the whole name. */
+export function untrusted(text, tag = 'bdi', attributes = {}) {
     const whole = visible(text);
     const shown = cut(whole);
     return element(tag, { title: shown === whole ? null : whole, ...attributes }, shown);
@@ -59,13 +59,13 @@ export function plural(n, one, many = one + 's') {
     return `${count(n)} ${n === 1 ? one : many}`;
 }
 
-/** 12,345: groups of three whatever the reader's language, since the page is in English. */
+/** 12,345: groups of three digits in every locale, because the page is in English. */
 export function count(n) {
     return String(Math.round(n)).replace(/\B(?=(\d{3})+(?!\d))/g, ',');
 }
 
-/** Work that is done once the page has shown what it has, and once for any number of calls until then. */
-export function later(work, ms = 30) {
+/** Returns a function that runs `work` after a delay. Calls during the delay restart it. */
+export function debounce(work, ms = 30) {
     let pending = 0;
     return () => {
         clearTimeout(pending);

@@ -1,4 +1,4 @@
-// Light or dark: as in the system, until the reader chooses. Paper is always light.
+// Light or dark: the system's setting until the reader chooses one. Paper is always light.
 
 import { paletteOf } from './colours.js';
 import { element } from './text.js';
@@ -32,7 +32,7 @@ export function makeTheme(changed) {
         try {
             localStorage.setItem('profgrab-theme', chosen);
         } catch {
-            // A page of file:// may have no storage: the choice then lasts as long as the page.
+            // A page of file:// may have no storage: then a reload forgets the choice.
         }
         apply();
     }

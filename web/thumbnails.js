@@ -16,7 +16,7 @@ const idle = () =>
         window.requestIdleCallback ? requestIdleCallback(resolve, { timeout: 2000 }) : setTimeout(resolve, 30),
     );
 
-/** canvases: by id; open(id): the profile; wanted(): false once the reader has gone elsewhere. */
+/** canvases: by id; open(id): resolves to the profile; wanted(): false after the reader has left the overview. */
 export async function drawThumbnails(canvases, open, palette, wanted) {
     for (const [id, canvas] of canvases) {
         await idle();
@@ -41,7 +41,7 @@ function drawSmall(canvas, profile, palette) {
     const scale = width / weight[0];
     const rows = Math.min(ROWS, deepestVisible({ tree, figures: { weight }, zoom: 0 }, width / 2));
     const row = Math.min(height / Math.max(1, rows), TALLEST_ROW * devicePixelRatio);
-    // At each depth, where the next node begins.
+    // The position of the next node at each depth.
     const next = new Float64Array(ROWS + 2);
     for (let i = 1; i < tree.n;) {
         const depth = tree.depth[i];

@@ -1,11 +1,11 @@
 // The time of each collection: a bar for each item, a row for each service.
 
-import { element, stranger, visible } from './text.js';
-import { lasting } from './units.js';
+import { element, untrusted, visible } from './text.js';
+import { formatDuration } from './units.js';
 
 const timeOf = (text) => (text ? Date.parse(text) : NaN);
 
-/** rows: [{host, service, items}]. Returns an element, or null where no times are known. */
+/** rows: [{host, service, items}]. Returns an element, or null if no item has a time. */
 export function timelineOf(rows) {
     const timed = rows
         .map((row) => ({ ...row, items: row.items.filter((item) => Number.isFinite(timeOf(item.started))) }))
@@ -30,9 +30,9 @@ function ticksOf(span) {
     );
     const ticks = [];
     for (let at = 0; step && at <= span; at += step) {
-        const text = lasting(at);
+        const text = formatDuration(at);
         const tick = element('span', {}, text);
-        // The last one's words do not reach beyond the end.
+        // The last label must not exceed the scale.
         tick.style.left = `min(${(at / span) * 100}%, 100% - ${text.length * 0.62}em)`;
         ticks.push(tick);
     }
@@ -41,10 +41,10 @@ function ticksOf(span) {
 
 function rowNode({ host, service, items }, from, span) {
     const bars = items.map((item) => {
-        const lasted = lasting(item.duration_ms || 0);
+        const lasted = formatDuration(item.duration_ms || 0);
         const hasRoom = (item.duration_ms || 0) / span > 0.06;
         const begun = timeOf(item.started) - from;
-        const text = `${visible(item.kind)}: ${item.status}, after ${lasting(begun)}, took ${lasted}`;
+        const text = `${visible(item.kind)}: ${item.status}, after ${formatDuration(begun)}, took ${lasted}`;
         const bar = element(
             'li',
             { class: `span ${visible(item.status)}`, title: text },
@@ -57,7 +57,7 @@ function rowNode({ host, service, items }, from, span) {
     return element(
         'div',
         { class: 'lane' },
-        element('p', {}, stranger(host), ' ', stranger(service, 'b')),
+        element('p', {}, untrusted(host), ' ', untrusted(service, 'b')),
         element('ul', {}, bars),
     );
 }

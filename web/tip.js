@@ -4,7 +4,7 @@ import { element } from './text.js';
 
 const box = element('div', { class: 'tip', 'aria-hidden': 'true', hidden: true });
 
-/** Shows nodes beside a place of the window, inside it. */
+/** Shows nodes beside a point of the window, inside the window. */
 export function showTip(x, y, ...nodes) {
     box.replaceChildren(...nodes);
     if (!box.isConnected) document.body.append(box);

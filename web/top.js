@@ -1,18 +1,18 @@
-// The functions of a profile in a table, sorted by any column. Only the rows that are seen exist: a million
-// functions cost as much as thirty.
+// The table of a profile's functions, sorted by any column. Only the visible rows are elements, so a million functions
+// cost as much as thirty.
 
-import { count, element, stranger } from './text.js';
-import { measured, percentage } from './units.js';
+import { count, element, untrusted } from './text.js';
+import { formatValue, percentage } from './units.js';
 import { packageOf } from './colours.js';
 import { swatchOf } from './legend.js';
 
 const ROW_HEIGHT = 30;
-/** Browsers cut off elements that are much higher. */
+/** The largest height of an element: browsers cut off much higher ones. */
 const HIGHEST = 12e6;
 const COLUMNS = [
-    { key: 'flat', at: 'flat', title: 'Flat', hint: 'in the function itself', of: 'flat', text: measured },
+    { key: 'flat', at: 'flat', title: 'Flat', hint: 'in the function itself', of: 'flat', text: formatValue },
     { key: 'flatShare', at: 'flatShare', title: 'Flat %', of: 'flat', text: share, bar: true },
-    { key: 'cum', at: 'cum', title: 'Cum', hint: 'with all it calls', of: 'cum', text: measured },
+    { key: 'cum', at: 'cum', title: 'Cum', hint: 'with all it calls', of: 'cum', text: formatValue },
     { key: 'cumShare', at: 'cumShare', title: 'Cum %', of: 'cum', text: share, bar: true },
     { key: 'name', at: 'name', title: 'Function' },
 ];
@@ -21,16 +21,16 @@ function share(value, unit, whole) {
     return percentage(value, whole);
 }
 
-/** A function's name in two voices: the path of its package quiet, what it is called clear. */
+/** A function's name in two parts: the path of its package in a pale colour, then the name. */
 export function nameParts(name) {
     const path = packageOf(name);
-    if (!path || !name.startsWith(path)) return [stranger(name, 'b')];
+    if (!path || !name.startsWith(path)) return [untrusted(name, 'b')];
     const tail = path.lastIndexOf('/') + 1;
-    const shown = tail ? [stranger(name.slice(0, tail), 'span', { class: 'path' })] : [];
-    return [...shown, stranger(name.slice(tail), 'b')];
+    const shown = tail ? [untrusted(name.slice(0, tail), 'span', { class: 'path' })] : [];
+    return [...shown, untrusted(name.slice(tail), 'b')];
 }
 
-/** The numbers of the functions that are in the table, in its order. */
+/** The numbers of the table's functions, in the table's order. */
 export function ordered(figures, nameOf, sort, marked) {
     const { flat, cum } = figures;
     const own = figures[sort.key] || cum;
@@ -47,8 +47,8 @@ export function ordered(figures, nameOf, sort, marked) {
 }
 
 /**
- * open(fn): the reader wants to see a function closer. columns: {key, at: the place it has, title, hint, of: which figures,
- * text(value, unit, whole), bar: whether the share is drawn}. Returns {node, show(content)}.
+ * open(fn): called when the reader clicks a function. columns: {key, at: its CSS class, title, hint, of: the key of its figures,
+ * text(value, unit, whole), bar: whether the cell draws the share}. Returns {node, show(content)}.
  */
 export function makeTop(open, columns = COLUMNS, first = 'flat') {
     const sort = { key: first, down: true };
@@ -161,7 +161,7 @@ export function paperTable(figures, profile, unit, whole, title, columns = COLUM
                     'tr',
                     {},
                     cells(fn).map((cell) => element('td', {}, cell)),
-                    element('td', {}, stranger(profile.nameOf(fn))),
+                    element('td', {}, untrusted(profile.nameOf(fn))),
                 ),
             ),
         ),

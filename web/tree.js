@@ -1,4 +1,4 @@
-// The tree of calls, as flat arrays in preorder: 50,000 nodes cost some megabytes and no objects.
+// The tree of calls as flat arrays in preorder: 50,000 nodes take some megabytes and no objects.
 
 /** Function numbers of nodes without a function. */
 export const ROOT = -1;
@@ -9,7 +9,7 @@ export function makeTree(depth, fn, self) {
     const n = depth.length;
     const parent = new Int32Array(n);
     const end = new Int32Array(n);
-    // The path to the node before, which ends where the next one leaves it.
+    // The path to the previous node. A node ends where the next node leaves its subtree.
     const path = new Int32Array(n + 1);
     let deepest = 0;
     parent[0] = -1;
@@ -24,8 +24,8 @@ export function makeTree(depth, fn, self) {
     return { n, depth, fn, self, parent, end };
 }
 
-/** Of each node, 1 if its stack has one of the functions marked in focus (null: any) and none of ignore. */
-export function kept(tree, focus, ignore) {
+/** For each node, 1 if its stack has a function marked in `focus` (null: any function) and none marked in `ignore`. */
+export function selectNodes(tree, focus, ignore) {
     if (!focus && !ignore) return null;
     const { n, fn, parent } = tree;
     const state = new Uint8Array(n);
@@ -40,8 +40,8 @@ export function kept(tree, focus, ignore) {
 }
 
 /**
- * What the nodes weigh in one sample type. total: with all below it; weight: the same of absolute values, as
- * widths are drawn (a difference has both signs). Where a node begins follows from them (beginOf).
+ * The figures of the nodes for one sample type. self: the node alone; total: with its subtree; weight: the total of
+ * absolute values, which is the drawn width (a difference has both signs). beginOf() computes a node's position.
  */
 export function weigh(tree, type, keep = null) {
     const { n, parent } = tree;
@@ -58,7 +58,7 @@ export function weigh(tree, type, keep = null) {
     return { self, total, weight, negative };
 }
 
-/** Flat and cumulative values of each function; a function that calls itself counts once a stack. */
+/** Flat and cumulative values of each function. A recursive function counts once in each stack. */
 export function byFunction(tree, figures, nFunctions) {
     const flat = new Float64Array(nFunctions);
     const cum = new Float64Array(nFunctions);
@@ -78,7 +78,7 @@ export function byFunction(tree, figures, nFunctions) {
     return { flat, cum };
 }
 
-/** What the nodes whose functions are marked hold together, nothing counted twice. */
+/** The sum of all subtrees of marked functions. Nested subtrees count once. */
 export function sumOf(tree, figures, marked) {
     let sum = 0;
     for (let i = 0; i < tree.n;) {
@@ -96,7 +96,7 @@ export function pathTo(tree, node) {
     return path.reverse();
 }
 
-/** Where a node begins, from where another begins that it is in, in units of weight. */
+/** The start of a node, relative to the start of its ancestor `root`, in units of weight. */
 export function beginOf(tree, { weight }, root, node) {
     let x = 0;
     let at = root;
@@ -107,7 +107,7 @@ export function beginOf(tree, { weight }, root, node) {
     return x;
 }
 
-/** The node at that depth which covers a place, or -1. The place is counted from where the zoomed node begins. */
+/** The node of this depth that covers a place, or -1. The place is relative to the start of the zoomed node. */
 export function nodeAt(tree, { weight }, zoom, depth, place) {
     let node = zoom;
     while (tree.depth[node] > depth) node = tree.parent[node];
@@ -122,7 +122,7 @@ export function nodeAt(tree, { weight }, zoom, depth, place) {
     return node;
 }
 
-/** The nearest sibling or cousin with a weight at the same depth, before (-1) or behind (1), or -1. */
+/** The nearest node of the same depth with a weight, to the left (-1) or right (1), or -1. */
 export function neighbour(tree, figures, node, direction, root) {
     const depth = tree.depth[node];
     const from = direction > 0 ? tree.end[node] : node - 1;
@@ -131,7 +131,7 @@ export function neighbour(tree, figures, node, direction, root) {
     return -1;
 }
 
-/** The heaviest call made by this node, or -1. */
+/** The heaviest child of a node, or -1. */
 export function heaviestChild(tree, { weight }, node) {
     let best = -1;
     for (let i = node + 1; i < tree.end[node]; i = tree.end[i])

@@ -44,10 +44,10 @@ function grouped(value) {
     return text.replace(/^(-?\d+)/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ','));
 }
 
-/** 1500000000 nanoseconds: "1.50s". Counts have no unit, and thousands are set apart. */
-export function measured(value, unit) {
+/** 1500000000 nanoseconds: "1.50s". A count has no unit and a comma between thousands. */
+export function formatValue(value, unit) {
     if (unit === 'share') return percentage(value, 1);
-    if (unit.endsWith('/s')) return `${measured(value, unit.slice(0, -2))}/s`;
+    if (unit.endsWith('/s')) return `${formatValue(value, unit.slice(0, -2))}/s`;
     const known = scaleOf(unit);
     if (!known) {
         const dull = ['', 'count', 'sample', 'samples', 'unit', 'minimum', 'auto'].includes(unit.toLowerCase());
@@ -61,7 +61,7 @@ export function measured(value, unit) {
     return text === '0' || text === '-0' ? '0' : text + name;
 }
 
-/** The share of a whole: "12.34%", and with fewer digits the less they matter. */
+/** The share of a whole: "12.34%". Shares below 1% have two significant digits. */
 export function percentage(value, whole) {
     const ratio = whole ? Math.abs(value / whole) * 100 : 0;
     const sign = whole && value / whole < 0 ? '-' : '';
@@ -70,8 +70,8 @@ export function percentage(value, whole) {
     return ratio === 0 ? '0%' : `${sign}${Number(ratio.toPrecision(2))}%`;
 }
 
-/** How long something took, for people: 30 s, 1 min 5 s, 2 h 3 min. */
-export function lasting(ms) {
+/** A duration: 30 s, 1 min 5 s, 2 h 3 min. */
+export function formatDuration(ms) {
     if (ms < 1000) return `${Math.round(ms)} ms`;
     if (ms < 59950) return `${Math.round(ms / 100) / 10} s`;
     const seconds = Math.round(ms / 1000);

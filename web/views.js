@@ -16,7 +16,7 @@ export function viewOf(entry) {
     return VIEWS[entry.form];
 }
 
-/** The flame graph of a dump, between its states and its stacks. */
+/** The flame graph of a dump, with its states above and its stacks below. */
 function makeGoroutinesView(entry, content, go, palette) {
     const goroutines = makeGoroutines(content, go);
     const around = { before: goroutines.states, after: goroutines.stacks };

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { linearTest } from '../../web/regex.js';
-import { exactly, findFunctions } from '../../web/search.js';
+import { patternOfName, findFunctions } from '../../web/search.js';
 
 const PATTERNS = [
     '(Read|Write)\\d+$',
@@ -102,10 +102,10 @@ test('functions are found by text, whatever the case, and exactly', () => {
     const found = (pattern) => [...findFunctions(profileOfNames(names), pattern).marked].join('');
     assert.equal(found('read'), '1110');
     assert.equal(found('Read'), '1010');
-    for (let i = 0; i < names.length; i++) assert.equal(found(exactly(names[i]))[i], '1');
-    assert.equal(found(exactly('main.Read')), '1000');
+    for (let i = 0; i < names.length; i++) assert.equal(found(patternOfName(names[i]))[i], '1');
+    assert.equal(found(patternOfName('main.Read')), '1000');
     const long = ['f(*)'.repeat(2000), 'f(*)'.repeat(2001)];
-    assert.deepEqual([...findFunctions(profileOfNames(long), exactly(long[0])).marked], [1, 0]);
+    assert.deepEqual([...findFunctions(profileOfNames(long), patternOfName(long[0])).marked], [1, 0]);
     assert.equal(findFunctions(profileOfNames(names), ''), null);
     assert.match(findFunctions(profileOfNames(names), '(').error, /not closed/);
 });

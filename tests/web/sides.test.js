@@ -5,10 +5,10 @@ import { test } from 'node:test';
 import { comparisonOf } from '../../web/data.js';
 import { inOrderOfDistance } from '../../web/hosts.js';
 import { comparedFirst, questionOf, titleOf } from '../../web/kinds.js';
-import { sideColour, sidesByFunction, signed, weighMerged, weighSides } from '../../web/sides.js';
+import { sideColour, sidesByFunction, formatSigned, weighMerged, weighSides } from '../../web/sides.js';
 import { SIDE_COLOURS } from '../../web/colours.js';
 import { calleesOf, callersOf } from '../../web/merge.js';
-import { measured } from '../../web/units.js';
+import { formatValue } from '../../web/units.js';
 
 // all: main.main calls hot and cold; here 100 samples, there 300.
 const RAW = {
@@ -70,12 +70,12 @@ test('colours say who has more, and how much more', () => {
 });
 
 test('units of what was made comparable, with signs', () => {
-    assert.equal(measured(0.41, 'share'), '41.00%');
-    assert.equal(measured(2048, 'bytes/s'), '2kB/s');
-    assert.equal(signed(0.38, 'share'), '+38.00%');
-    assert.equal(signed(-1e-12, 'share'), '0%');
-    assert.equal(signed(-1024, 'bytes'), '−1kB');
-    assert.equal(signed(0, 'bytes/s'), '0/s');
+    assert.equal(formatValue(0.41, 'share'), '41.00%');
+    assert.equal(formatValue(2048, 'bytes/s'), '2kB/s');
+    assert.equal(formatSigned(0.38, 'share'), '+38.00%');
+    assert.equal(formatSigned(-1e-12, 'share'), '0%');
+    assert.equal(formatSigned(-1024, 'bytes'), '−1kB');
+    assert.equal(formatSigned(0, 'bytes/s'), '0/s');
 });
 
 test('outliers come first, then who differs most', () => {

@@ -6,7 +6,7 @@ import {
     beginOf,
     byFunction,
     heaviestChild,
-    kept,
+    selectNodes,
     makeTree,
     neighbour,
     nodeAt,
@@ -52,7 +52,7 @@ test('a function that calls itself counts once', () => {
 
 test('focus and ignore take whole stacks', () => {
     const tree = small();
-    const total = (focus, ignore) => weigh(tree, 0, kept(tree, focus, ignore)).total[0];
+    const total = (focus, ignore) => weigh(tree, 0, selectNodes(tree, focus, ignore)).total[0];
     assert.equal(total(null, null), 31);
     assert.equal(total([0, 1, 0], null), 6);
     assert.equal(total(null, [0, 0, 1]), 7);

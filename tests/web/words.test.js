@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { lasting, measured, percentage } from '../../web/units.js';
+import { formatDuration, formatValue, percentage } from '../../web/units.js';
 import { colourOf, ownerOf, packageOf, paletteOf } from '../../web/colours.js';
 import { count, cut, plural, visible } from '../../web/text.js';
 import { linkTo } from '../../web/location.js';
@@ -30,7 +30,7 @@ test('values as pprof writes them', () => {
         [1234567, 'count', '1,234,567'],
         [5, 'widgets', '5 widgets'],
     ];
-    for (const [value, unit, text] of rows) assert.equal(measured(value, unit), text);
+    for (const [value, unit, text] of rows) assert.equal(formatValue(value, unit), text);
 });
 
 test('shares and times', () => {
@@ -39,12 +39,12 @@ test('shares and times', () => {
     assert.equal(percentage(1, 1000), '0.1%');
     assert.equal(percentage(-1, 4), '-25.00%');
     assert.equal(percentage(1, 0), '0%');
-    assert.equal(lasting(250), '250 ms');
-    assert.equal(lasting(30000), '30 s');
-    assert.equal(lasting(65000), '1 min 5 s');
-    assert.equal(lasting(119940), '2 min 0 s');
-    assert.equal(lasting(59999), '1 min 0 s');
-    assert.equal(lasting(3723000), '1 h 2 min');
+    assert.equal(formatDuration(250), '250 ms');
+    assert.equal(formatDuration(30000), '30 s');
+    assert.equal(formatDuration(65000), '1 min 5 s');
+    assert.equal(formatDuration(119940), '2 min 0 s');
+    assert.equal(formatDuration(59999), '1 min 0 s');
+    assert.equal(formatDuration(3723000), '1 h 2 min');
     assert.equal(count(1234567), '1,234,567');
     assert.equal(plural(1, 'host'), '1 host');
     assert.equal(plural(2000, 'host'), '2,000 hosts');
