@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-/* Whether the address, a number or `localhost`, is this host's own: 127.0.0.0/8 or ::1. */
+/* Returns whether the address, a number or `localhost`, is this host's own: 127.0.0.0/8 or ::1. */
 bool address_is_loopback(const char *address);
 
 #endif

@@ -19,12 +19,12 @@ struct atomic_file;
  * that must know earlier checks it. */
 int atomic_file_new(const char *path, struct atomic_file **ret, struct err *err);
 
-/* Like atomic_file_new, in an open directory: only the last component of `path` counts. The atomic file
+/* Works like atomic_file_new, in an open directory: only the last component of `path` counts. The atomic file
  * duplicates the descriptor. */
 int atomic_file_new_in(const struct beneath *directory, const char *path, struct atomic_file **ret,
                        struct err *err);
 
-/* The descriptor to write to; the atomic file closes it. */
+/* Returns the descriptor to write to; the atomic file closes it. */
 int atomic_file_fd(const struct atomic_file *d);
 
 /* Calls fsync on the file. */
@@ -34,7 +34,7 @@ int atomic_file_sync(struct atomic_file *d, struct err *err);
  * is taken; the caller may then try another one. */
 int atomic_file_name(struct atomic_file *d, const char *path, struct err *err);
 
-/* Like atomic_file_name. If `path`, which ends in `ending`, is taken, tries `-2`, `-3`, ... before that
+/* Works like atomic_file_name. If `path`, which ends in `ending`, is taken, tries `-2`, `-3`, ... before that
  * ending. *ret_path is the name, a new string. */
 int atomic_file_name_free(struct atomic_file *d, const char *path, const char *ending, char **ret_path,
                           struct err *err);
@@ -43,7 +43,7 @@ int atomic_file_name_free(struct atomic_file *d, const char *path, const char *e
  * followed. The file keeps its mode. A directory of that name is an error. */
 int atomic_file_replace(struct atomic_file *d, const char *path, struct err *err);
 
-/* Closes the atomic file and removes it if it has no name. NULL is fine. */
+/* Closes the atomic file and removes it if it has no name. Accepts NULL. */
 void atomic_file_free(struct atomic_file *d);
 
 #endif

@@ -5,20 +5,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The monotonic clock. Only differences are meaningful. */
+/* Returns the time of the monotonic clock. Only differences are meaningful. */
 int64_t clock_now(void);
 
-/* A deadline `ms` from now; CLOCK_NEVER for a negative ms. */
+/* Returns the deadline `ms` from now, or CLOCK_NEVER for a negative ms. */
 int64_t clock_deadline(int64_t ms);
 #define CLOCK_NEVER INT64_MAX
 
-/* The earlier of two instants, the shorter of two durations. */
+/* Returns the earlier of two instants, the shorter of two durations. */
 int64_t clock_least(int64_t a, int64_t b);
 
-/* The timeout for poll(2): milliseconds until the deadline, 0 if it has passed, -1 for CLOCK_NEVER. */
+/* Returns the timeout for poll(2): milliseconds until the deadline, 0 if it has passed, -1 for CLOCK_NEVER.
+ */
 int clock_poll_timeout(int64_t deadline);
 
-/* Milliseconds since 1970 in UTC. */
+/* Returns the UTC time in milliseconds since 1970. */
 int64_t clock_utc(void);
 
 /* Formats `2026-11-21T07:48:00Z`; clock_format_millis adds milliseconds. cap >= 32. Returns dst. */
@@ -31,8 +32,8 @@ int clock_parse(const char *text, int64_t *ret_utc_ms);
 /* `2026-11-21T07-48-00Z`: without colons, for file names. */
 char *clock_format_file(char *dst, size_t cap, int64_t utc_ms);
 
-/* A random duration between 0.5 and 1.5 times `ms`, so that clients that wait for the same thing do not retry
- * together. */
+/* Returns a random duration between 0.5 and 1.5 times `ms`, so that clients that wait for the same thing do
+ * not retry together. */
 int64_t clock_jitter(int64_t ms);
 
 #endif

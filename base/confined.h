@@ -13,8 +13,8 @@
 #define CONFINED_TIME_MS INT64_C(10000)
 #define CONFINED_TIME_MAX_MS INT64_C(600000)
 
-/* The limits for so many bytes of input. There is no limit of wall time, because the reader of standard
- * output may be slow. The caller adds the kept descriptors and the room for a result. */
+/* Returns the limits for so many bytes of input. There is no limit of wall time, because the reader of
+ * standard output may be slow. The caller adds the kept descriptors and the room for a result. */
 struct proc_confines confined_limits(uint64_t bytes, int cancel_fd);
 
 /*
@@ -31,7 +31,7 @@ void confined_begin(uint64_t bytes, struct confined_budget *ret);
 /* Raises the limits for so many more bytes of input. */
 void confined_add(struct confined_budget *b, uint64_t bytes);
 
-/* The rest of the budget for a child, but at least 1 s and 16 MB, so that it can report an error. */
+/* Returns the rest of the budget for a child, but at least 1 s and 16 MB, so that it can report an error. */
 struct proc_confines confined_rest(const struct confined_budget *b, int cancel_fd);
 
 /* ERR_LIMIT with `name` in front once three quarters of the time are spent: one more input and a report need
@@ -44,8 +44,8 @@ int confined_check(const struct confined_budget *b, const char *name, struct err
 void confined_hold(const struct confined_budget *b, uint64_t *ret_before);
 int confined_release(const struct confined_budget *b, uint64_t before, int rc, const char *name,
                      struct err *err);
-/* The limit of processor time to copy a bundle of so many bytes: 8 s, and 1 s for each MB. The other 2 s of
- * confined_limits are for reading the manifest before and the copy afterwards. */
+/* Returns the limit of processor time to copy a bundle of so many bytes: 8 s, and 1 s for each MB. The other
+ * 2 s of confined_limits are for reading the manifest before and the copy afterwards. */
 int64_t confined_copy_ms(uint64_t bytes);
 
 /* The work of a child, and the name of the file that it reads. */

@@ -15,23 +15,23 @@
 #include "base/data/buf.h"
 #include "base/data/err.h"
 
-/* A pipe: [0] to read, [1] to write. */
+/* Creates a pipe: [0] to read, [1] to write. */
 int fd_pipe(int fds[2], struct err *err);
 
-/* A pipe with two non-blocking ends. */
+/* Creates a pipe with two non-blocking ends. */
 int fd_pipe_nonblocking(int fds[2], struct err *err);
 /* fd_ring makes the read end of such a pipe readable; fd_drain empties it. */
 void fd_ring(int fd);
 void fd_drain(int fd);
 
-/* A connected pair of stream sockets. */
+/* Creates a connected pair of stream sockets. */
 int fd_socketpair(int fds[2], struct err *err);
 
-/* A stream socket of the address family. */
+/* Creates a stream socket of the address family. Returns the descriptor or -1. */
 int fd_socket(int family, struct err *err);
 
-/* The address of a Unix socket, for bind(2) and connect(2). ERR_FAILED if the path is longer than the system
- * allows: 107 bytes, 103 on macOS. */
+/* Fills in the address of a Unix socket, for bind(2) and connect(2). ERR_FAILED if the path is longer than
+ * the system allows: 107 bytes, 103 on macOS. */
 int fd_unix_address(const char *path, struct sockaddr_un *ret, struct err *err);
 
 /* Accepts a connection. Returns -1 with accept(2)'s errno. */
@@ -56,25 +56,26 @@ void fd_close(int *fd);
  */
 int fd_wait(int fd, short events, int64_t deadline, int cancel_fd, struct err *err);
 
-/* Whether cancel_fd (or -1) is readable now. */
+/* Returns whether cancel_fd (or -1) is readable now. */
 bool fd_cancelled(int cancel_fd);
 
 /* Writes all n bytes and waits if needed. */
 int fd_write_all(int fd, const void *p, size_t n, struct err *err);
 
-/* Like fd_write_all, but returns ERR_CANCELLED once cancel_fd (or -1) is readable, even if nobody reads the
- * pipe. Bytes already written stay. The descriptor may be blocking; its mode is unchanged. */
+/* Works like fd_write_all, but returns ERR_CANCELLED once cancel_fd (or -1) is readable, even if nobody reads
+ * the pipe. Bytes already written stay. The descriptor may be blocking; its mode is unchanged. */
 int fd_write_or_cancel(int fd, const void *p, size_t n, int cancel_fd, struct err *err);
 
-/* Like fd_write_or_cancel, but once cancel_fd is readable it still writes as long as the descriptor accepts
- * bytes without waiting. ERR_CANCELLED only if it would have to wait. */
+/* Works like fd_write_or_cancel, but once cancel_fd is readable it still writes as long as the descriptor
+ * accepts bytes without waiting. ERR_CANCELLED only if it would have to wait. */
 int fd_write_or_leave(int fd, const void *p, size_t n, int cancel_fd, struct err *err);
 
 /* Appends everything up to end-of-file to `ret`. Returns -1 with read(2)'s errno. buf_check reports whether
  * all of it fitted. */
 int fd_read_all(int fd, struct buf *ret);
 
-/* The lock around spawning if close-on-exec is not atomic. On other systems these do nothing. */
+/* Take and release the lock around spawning, on systems where close-on-exec is not atomic. On other systems
+ * these do nothing. */
 void fd_spawn_lock(void);
 void fd_spawn_unlock(void);
 

@@ -60,7 +60,7 @@ bool file_exists(const char *path);
  * Returns NULL without memory. The caller frees it. */
 char *file_join(const char *dir, const char *name);
 
-/* The part after the last slash. */
+/* Returns the part after the last slash. */
 const char *file_base(const char *path);
 
 /* Returns a new string: the part before the last slash, `.` without a slash, `/` for the root. */

@@ -40,7 +40,7 @@ int proc_run(const char *const argv[], const struct proc_limits *limits, struct 
              struct err *err);
 void proc_result_release(struct proc_result *r);
 
-/* Like proc_run, with `input` as its standard input. The caller keeps the descriptor. */
+/* Works like proc_run, with `input` as its standard input. The caller keeps the descriptor. */
 int proc_run_on(const char *const argv[], int input, const struct proc_limits *limits,
                 struct proc_result *ret, struct err *err);
 
@@ -61,8 +61,8 @@ struct proc_setting {
 int proc_start_with(const char *const argv[], const struct proc_setting *setting, const int fds[3],
                     pid_t *ret, struct err *err);
 
-/* Whether a child of proc_start has ended by itself, and its exit code as in proc_result (NULL: not wanted).
- * The caller must still call proc_end. */
+/* Returns whether a child of proc_start has ended by itself. The pointer receives its exit code as in
+ * proc_result (NULL: not wanted). The caller must still call proc_end. */
 bool proc_ended(pid_t pid, int *ret_exit_code);
 
 /* Waits for a child that is about to end by itself, and reaps it. Returns its exit code as in proc_result. */
@@ -104,10 +104,10 @@ struct proc_confines {
 /* Fills `ret` with the result for the parent. Returns 0, or -1 with an error that the parent returns. */
 typedef int proc_confined_fn(void *ctx, struct buf *ret, struct err *err);
 
-/* Bytes of private memory that this process has mapped. */
+/* Returns the number of bytes of private memory that this process has mapped. */
 uint64_t proc_memory_in_use(void);
 
-/* CPU time of this process and its ended children, in milliseconds. */
+/* Returns the CPU time of this process and its ended children, in milliseconds. */
 int64_t proc_cpu_ms(void);
 
 /* Limits the private memory of this process: allocations beyond `most` bytes fail until the caller restores
@@ -130,10 +130,10 @@ void proc_limit_memory(uint64_t most, uint64_t *ret_before);
 int proc_run_confined(proc_confined_fn *body, void *ctx, const struct proc_confines *limits, struct buf *ret,
                       struct err *err);
 
-/* Whether a path is an executable regular file. */
+/* Returns whether a path is an executable regular file. */
 bool proc_is_program(const char *path);
-/* The path of a program in the absolute directories of PATH; a relative one may contain
- * untrusted files. Returns a new string, or NULL. */
+/* Searches the absolute directories of PATH for a program: relative ones may contain untrusted files. Returns
+ * its path, a new string, or NULL. */
 char *proc_find_program(const char *name);
 
 #endif

@@ -20,10 +20,10 @@ struct stop stop_new(int cancel_fd, int64_t cpu_ms);
  * input, at most some hundred kB. */
 int stop_check(const struct stop *s, struct err *err);
 
-/* The remaining processor time in milliseconds, at least 1; 0: no limit. */
+/* Returns the remaining processor time in milliseconds, at least 1; 0: no limit. */
 int64_t stop_left(const struct stop *s);
 
-/* Whether the processor time is used up. */
+/* Returns whether the processor time is used up. */
 bool stop_is_late(const struct stop *s);
 
 #endif

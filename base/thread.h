@@ -10,7 +10,7 @@
 /* Stack size in bytes. A thousand hosts need a thousand threads. Sanitizers need more and get the default. */
 #define THREAD_STACK (256u * 1024)
 
-/* Whether a second thread could run in parallel: this process may use two processors. */
+/* Returns whether a second thread could run in parallel: this process may use two processors. */
 bool thread_pays(void);
 
 int thread_start(pthread_t *ret, void *(*run)(void *), void *ctx, struct err *err);

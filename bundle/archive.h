@@ -31,8 +31,8 @@ int bundle_pack(struct workdir *w, const struct manifest *m, int cancel_fd, char
 #define BUNDLE_MAX_DIRECTORIES 400000
 #define BUNDLE_MAX_MANIFEST (64u << 20)
 
-/* Whether one bundle has room for this many services and items in total: 0, or ERR_USAGE with the possible
- * number. An estimate before a run; writing checks the manifest itself. */
+/* Checks whether one bundle has room for this many services and items in total: 0, or ERR_USAGE with the
+ * possible number. An estimate before a run; writing checks the manifest itself. */
 int bundle_check_room(size_t services, size_t items, struct err *err);
 
 struct bundle_member {
@@ -81,10 +81,10 @@ struct bundle_summary {
     /* The rest is text of the manifest, printable: only the signature vouches for it. */
     char collector[256]; /* USER on WORKSTATION */
     char collected[64];  /* the time, UTC */
-    bool handed_off;     /* it is a copy for a hand-off */
+    bool handed_off;     /* the bundle is a copy for a hand-off */
     char sender[256];
     char sent[64];
-    struct strlist recipients; /* who can decrypt it */
+    struct strlist recipients; /* the recipients that can decrypt it */
     size_t redacted;           /* changed members */
 };
 void bundle_summary_release(struct bundle_summary *s);
@@ -163,8 +163,8 @@ struct bundle_wanted {
     struct strlist members;    /* in the order of reading; may repeat. Copied */
 };
 int bundle_members_new(const struct bundle_wanted *wanted, struct bundle_members **ret, struct err *err);
-/* As bundle_member_bytes. The caller may skip places of the order; a member outside the rest of the order is
- * read in a separate pass. */
+/* Works like bundle_member_bytes. The caller may skip places of the order; a member outside the rest of the
+ * order is read in a separate pass. */
 int bundle_members_read(struct bundle_members *m, const char *name, struct buf *ret, struct err *err);
 /* Closes the archive. The next read begins a new pass. */
 void bundle_members_pause(struct bundle_members *m);
@@ -174,7 +174,7 @@ void bundle_members_free(struct bundle_members *m);
  * same identities, also in a copy of this process, do not prompt. */
 int bundle_unlock(const char *path, struct age_identities *by, struct err *err);
 
-/* The text of manifest.json: the caller frees it. */
+/* Reads the text of manifest.json. *ret is a new string, which the caller frees. */
 int bundle_manifest(const char *path, struct age_identities *by, char **ret, struct err *err);
 /* Parses the manifest's text with jansson. Guarantees our format and version, and that `hosts` and `files`
  * are lists; nothing else. ERR_FAILED for other text, and for a manifest that would take too much memory. The

@@ -9,7 +9,7 @@ struct arena {
     struct arena_block *last;
 };
 
-/* n bytes, zeroed; NULL without memory. */
+/* Returns n zeroed bytes, or NULL without memory. */
 void *arena_alloc(struct arena *a, size_t n);
 
 void arena_release(struct arena *a);

@@ -33,11 +33,11 @@ typedef int bundle_draw_fn(const struct bundle_coming *bundle, int fd, struct er
 
 /* How to make a copy. */
 struct bundle_copy {
-    const char *bundle; /* the path of the local bundle, which is only read */
+    const char *bundle; /* the path of the local bundle, which stays unchanged */
     /* The path of the copy, ending in .tar.gz or, encrypted, .tar.gz.age; ERR_EXISTS if it exists. NULL:
      * beside the bundle, `NAME-handoff.tar.gz` or `NAME.tar.gz.age`, with `-2`, `-3`, ... if that exists. */
     const char *output;
-    const char *user, *workstation;     /* the user who hands it off; may be NULL */
+    const char *user, *workstation;     /* the name of the user who hands it off; may be NULL */
     bool redact;                        /* secrets, values of labels: docs/formats.md, "Redaction" */
     bundle_draw_fn *draw;               /* makes report.html of a redacted copy; NULL: no page */
     const void *draw_ctx;               /* for `draw` */
@@ -65,12 +65,12 @@ struct bundle_copied {
 };
 
 /*
- * Makes the copy. Compares each member with the manifest, so that no bundle with a wrong hash is handed off.
+ * Makes the copy. Compares each member with the manifest, so that the copy has no file with a wrong hash.
  * Redaction needs disk space beside the copy for the changed members and the largest one. The manifest gets a
- * `handoff`, README.md is rewritten, and with `redact` so is report.html; manifest and README.md record who
- * hands off what to whom. Signs the copy, then encrypts it. After a failure no file is left. A member that
- * redaction cannot search (too large, or of another format) is copied unchanged and listed in the manifest,
- * README.md and *ret; the user decides who gets the copy.
+ * `handoff`, README.md is rewritten, and with `redact` so is report.html; manifest and README.md record the
+ * user, the copy and the recipients. Signs the copy, then encrypts it. After a failure no file is left. A
+ * member that redaction cannot search (too large, or of another format) is copied unchanged and listed in the
+ * manifest, README.md and *ret; the user decides who gets the copy.
  *
  * ERR_LIMIT: it needs more than cpu_ms, or inflates to more than a bundle of its size can. ERR_USAGE: the
  * bundle is such a copy already. If signing fails: as in sshsig_sign.

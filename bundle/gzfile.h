@@ -16,14 +16,14 @@
 struct gzfile;
 
 /*
- * The most bytes to which a bundle of `size` bytes may inflate: 256 MiB plus 64 times its size. deflate
- * reaches 1032 times, profiles reach 10 and dumps of goroutines 50. gzpack.c keeps each bundle below this
- * bound, so a bundle above it is damaged or hostile.
+ * Returns the most bytes to which a bundle of `size` bytes may inflate: 256 MiB plus 64 times its size.
+ * deflate reaches 1032 times, profiles reach 10 and dumps of goroutines 50. gzpack.c keeps each bundle below
+ * this bound, so a bundle above it is damaged or hostile.
  */
 uint64_t gzfile_most(uint64_t size);
 
-/* Decrypts an encrypted file with the identities `by` (NULL: none). ERR_NOT_FOUND if there is no such file,
- * or it is encrypted to others; ERR_FAILED if it is not gzip. */
+/* Opens a gzip file. Decrypts an encrypted one with the identities `by` (NULL: none). ERR_NOT_FOUND if there
+ * is no such file, or it is encrypted to others; ERR_FAILED if it is not gzip. */
 int gzfile_open(const char *path, struct age_identities *by, struct gzfile **ret, struct err *err);
 void gzfile_free(struct gzfile *g);
 

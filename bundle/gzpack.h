@@ -26,7 +26,7 @@ int gzpack_new(gzpack_sink_fn *sink, void *ctx, struct gzpack **ret, struct err 
 int gzpack_add(struct gzpack *g, const void *p, size_t n, struct err *err);
 /* Writes the end of the member. */
 int gzpack_finish(struct gzpack *g, struct err *err);
-/* Frees it, finished or not. NULL is allowed. */
+/* Frees it, finished or not. Accepts NULL. */
 void gzpack_free(struct gzpack *g);
 
 #endif

@@ -91,7 +91,7 @@ int json_rows_copy(const struct json_row *table, const void *from, void *to, str
 /* Makes a text printable, on one line, at most 4 kB, as json_rows_copy does. Returns dst. */
 #define JSON_ROWS_TEXT_SIZE 4104
 char *json_rows_show(char dst[JSON_ROWS_TEXT_SIZE], const char *s);
-/* The same in the arena. NULL without memory. */
+/* Does the same in the arena. NULL without memory. */
 const char *json_rows_text(const char *s, struct arena *a);
 
 /* Appends the struct as JSON, its keys in the order of the table. All its texts must be UTF-8. */

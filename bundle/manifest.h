@@ -43,7 +43,7 @@ int manifest_add_host(struct manifest *m, const struct manifest_host *h, struct 
 int manifest_add_service(struct manifest *m, const struct manifest_service *s, struct err *err);
 int manifest_add_item(struct manifest *m, const struct manifest_item *i, struct err *err);
 int manifest_set_asked(struct manifest *m, const struct manifest_asked *asked, struct err *err);
-/* Records who resumes the run: the name, the version, the collector and the time of `now`. */
+/* Records the collector that resumes the run: the name, the version, the collector and the time of `now`. */
 int manifest_resume(struct manifest *m, const struct manifest_info *now, struct err *err);
 /* Without sync_at, the values of `sync_` of an earlier run stay. */
 void manifest_set_run(struct manifest *m, const struct manifest_run *run);
@@ -60,13 +60,13 @@ int manifest_finish(struct manifest *m, int64_t finished, bool interrupted, bool
 int manifest_print(const struct manifest *m, struct buf *ret, struct err *err);
 /* Writes manifest.json into the work directory, replacing an earlier one. */
 int manifest_save(const struct manifest *m, const struct workdir *w, struct err *err);
-/* The same for a text that manifest_print made: it needs no lock on the manifest. */
+/* Does the same for a text that manifest_print made: it needs no lock on the manifest. */
 int manifest_save_text(const struct buf *text, const struct workdir *w, struct err *err);
 
 /* ---- a loaded manifest --------------------------------------------------------------------------------- */
 
-/* Whether `asked` can be repeated: ERR_NOT_FOUND with the reason if the manifest lacks it; ERR_FAILED if it
- * names a target twice, or does not group targets by host. */
+/* Checks whether `asked` can be repeated: ERR_NOT_FOUND with the reason if the manifest lacks it; ERR_FAILED
+ * if it names a target twice, or does not group targets by host. */
 int manifest_check_asked(const struct manifest *m, struct err *err);
 
 /*
@@ -88,11 +88,11 @@ struct manifest_wanted {
     const char *argument; /* NULL or "": none */
     unsigned pair;
 };
-/* Whether that item is present and good. *ret_started (may be NULL) is its time in UTC milliseconds, 0 if
- * unknown. */
+/* Returns whether the manifest has that item complete and good. *ret_started (may be NULL) is its time in UTC
+ * milliseconds, 0 if unknown. */
 bool manifest_has(const struct manifest *m, const struct manifest_wanted *item, int64_t *ret_started);
-/* Whether all planned items of the service are present and good, regardless of later errors of the service or
- * its host. false also if the plan is unknown. */
+/* Returns whether all planned items of the service are present and good, regardless of later errors of the
+ * service or its host. false also if the plan is unknown. */
 bool manifest_has_all(const struct manifest *m, const char *host, const char *service);
 /* The planned items of the service that are neither good nor have a damaged file. The caller frees
  * ret->items; their strings belong to the manifest. */
@@ -102,11 +102,11 @@ struct manifest_planned_list {
 };
 int manifest_unrecorded(const struct manifest *m, const char *host, const char *service,
                         struct manifest_planned_list *ret, struct err *err);
-/* The number of files that it names. */
+/* Returns the number of files that the manifest names. */
 size_t manifest_n_files(const struct manifest *m);
-/* The total bytes of those files, as recorded in the manifest. */
+/* Returns the total bytes of those files, as recorded in the manifest. */
 uint64_t manifest_n_bytes(const struct manifest *m);
-/* The number of good items: complete, and with a file. */
+/* Returns the number of good items: complete, and with a file. */
 size_t manifest_n_whole(const struct manifest *m);
 
 #endif

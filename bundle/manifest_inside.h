@@ -1,4 +1,4 @@
-/* What the files of bundle/manifest*.c share. */
+/* The structs and functions that the files of bundle/manifest*.c share. */
 #ifndef BUNDLE_MANIFEST_INSIDE_H
 #define BUNDLE_MANIFEST_INSIDE_H
 
@@ -18,14 +18,14 @@ struct manifest_index {
     bool finished;
 };
 
-/* An empty manifest with its index. */
+/* Creates an empty manifest with its index. */
 int manifest_alloc(struct manifest **ret, struct err *err);
 
 /* Finds the host of that name, or the service of that name on it, by the printable form of the name. NULL:
  * there is none. */
 struct manifest_host *manifest_find_host(const struct manifest *m, const char *name);
 struct manifest_service *manifest_find_service(const struct manifest_host *host, const char *name);
-/* Whether an item has the kind, argument and pair of `like`. */
+/* Returns whether an item has the kind, argument and pair of `like`. */
 bool manifest_is_same_item(const struct manifest_item *item, const struct manifest_planned *like);
 /* The first such item of a list that also passes `fits` (NULL: any); NULL if there is none. */
 typedef bool manifest_fits_fn(const struct manifest_item *item);

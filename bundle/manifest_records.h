@@ -53,7 +53,7 @@ struct manifest_host {
     bool against;      /* a healthy host, for comparison */
     const struct manifest_hop *hops;
     size_t n_hops;
-    const char *error; /* why nothing, or after a resume nothing more, could be fetched */
+    const char *error; /* the reason why nothing, or after a resume nothing more, could be fetched */
     const struct manifest_verdict *verdicts;
     size_t n_verdicts;
     struct manifest_service *services;
@@ -157,7 +157,7 @@ struct manifest_asked {
     struct strlist kinds; /* the separate words; empty: each service's own */
     const struct manifest_target *targets;
     size_t n_targets; /* grouped by host, each pair once */
-    unsigned port;    /* of a service outside the inventory; 0: none. As in struct selection */
+    unsigned port;    /* the port of a service outside the inventory; 0: none. As in struct selection */
     const char *unix_path;
     const char *path;
     bool https;
@@ -170,12 +170,12 @@ struct manifest_asked {
 /* The limits of a whole run and its results; 0 if not set. */
 struct manifest_run {
     int64_t deadline_ms;
-    bool deadline_reached; /* items were given up because of it */
+    bool deadline_reached; /* the run gave up items because of it */
     uint64_t budget_bytes; /* from one process */
     int64_t budget_ms;     /* for one process */
     unsigned retries;
-    int64_t sync_at; /* when the timed profiles were released; 0: not synchronised. Then an earlier run's
-                        value of this and the next two members stays */
+    int64_t sync_at; /* the time at which the timed profiles were released; 0: not synchronised, and an
+                        earlier run's values of this and the next two members stay */
     size_t sync_targets, sync_late;
     bool has_sync_skew;
     int64_t sync_p50_ms, sync_p95_ms, sync_max_ms;
@@ -232,7 +232,7 @@ struct manifest {
     unsigned version;   /* of the format */
     const char *name;
     const char *tool, *tool_version; /* the program */
-    const char *user;                /* who collected it */
+    const char *user;                /* the collector */
     const char *workstation;
     const char *reason;
     const char *started, *finished; /* as in the manifest */
@@ -249,7 +249,7 @@ struct manifest {
     struct manifest_item *files; /* local ones */
     size_t n_files, cap_files;
     struct manifest_report report;
-    bool has_handoff; /* it is a copy */
+    bool has_handoff; /* the bundle is a copy */
     struct manifest_handoff handoff;
     const struct json_t *source;
     struct manifest_index *index; /* of bundle/ */

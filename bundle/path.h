@@ -13,9 +13,9 @@
 enum { PATH_MAX_DEPTH = 32 };
 
 /*
- * 0 if `path` is relative, consists of printable ASCII without a backslash, has at most 1024 bytes and 32
- * components, and no component is empty, `.`, `..` or longer than 255 bytes. Otherwise ERR_FAILED with the
- * reason.
+ * Returns 0 if `path` is relative, consists of printable ASCII without a backslash, has at most 1024 bytes
+ * and 32 components, and no component is empty, `.`, `..` or longer than 255 bytes. Otherwise ERR_FAILED with
+ * the reason.
  */
 int path_check(const char *path, struct err *err);
 

@@ -21,17 +21,19 @@ struct reader_member {
     int64_t mtime; /* seconds */
 };
 
-/* `by` decrypts an encrypted bundle (NULL: none). Cancelling the identities also ends reading. */
+/* Opens a bundle. `by` decrypts an encrypted one (NULL: none). Cancelling the identities also ends reading.
+ */
 int reader_open(const char *path, struct age_identities *by, struct reader **ret, struct err *err);
 void reader_free(struct reader *r);
 
-/* From now on `stop`, which is copied, ends reading and skipping. */
+/* Copies `stop`, which from now on ends reading and skipping. */
 void reader_stop_by(struct reader *r, const struct stop *stop);
 
-/* The next member, NULL at the end of a complete archive: a cut or damaged archive is an error. */
+/* Reads the next member. *ret is NULL at the end of a complete archive; a cut or damaged archive is an error.
+ */
 int reader_next(struct reader *r, const struct reader_member **ret, struct err *err);
 
-/* Like reader_next, for files only. */
+/* Works like reader_next, for files only. */
 int reader_next_file(struct reader *r, const struct reader_member **ret, struct err *err);
 
 /* Reads from the member; *ret_n is 0 at the member's end. */
@@ -43,7 +45,7 @@ int reader_read_all(struct reader *r, struct buf *ret, struct err *err);
 /* Advances to manifest.json and reads it (at most BUNDLE_MAX_MANIFEST bytes) into an initialised buffer. */
 int reader_manifest(struct reader *r, struct buf *ret, struct err *err);
 
-/* The name of the top directory; NULL before the first member. */
+/* Returns the name of the top directory; NULL before the first member. */
 const char *reader_top(const struct reader *r);
 
 #endif

@@ -64,7 +64,7 @@ int redact_bundle_read(struct redact_bundle_bytes *b, char *p, size_t cap, size_
 int redact_bundle_replace(struct redact_bundle *s, json_t *item, const char *path, off_t begin,
                           struct err *err);
 
-/* The items of the manifest by the paths of their files. NULL with err. */
+/* Returns the items of the manifest by the paths of their files. NULL with err. */
 json_t *redact_bundle_items(const json_t *root, struct err *err);
 
 #endif

@@ -1,4 +1,5 @@
-/* The part of verify on who made a bundle: the signature, and the manifest's own statements. */
+/* The part of verify that reports the author of a bundle: the signature, and the manifest's own statements.
+ */
 #ifndef BUNDLE_SIGNATURE_H
 #define BUNDLE_SIGNATURE_H
 

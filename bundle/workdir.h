@@ -20,15 +20,15 @@ struct workdir;
 int workdir_new(const char *output, const char *subject, int64_t utc_ms, struct workdir **ret,
                 struct err *err);
 /*
- * The same for resuming an existing bundle: beside it, or in the directory `output`, under the first free
- * name: its own, or `-2`, `-3`, ... appended. `name` is used if the file is not called NAME.tar.gz.
+ * Does the same for resuming an existing bundle: beside it, or in the directory `output`, under the first
+ * free name: its own, or `-2`, `-3`, ... appended. `name` is used if the file is not called NAME.tar.gz.
  */
 int workdir_beside(const char *bundle, const char *name, const char *output, struct workdir **ret,
                    struct err *err);
 
 /*
  * Opens a work directory of an earlier run. ERR_FAILED if it is not one: its name is not NAME.partial, it
- * belongs to somebody else, others can write it, it has no manifest, or an entry at any depth is a link, a
+ * belongs to another user, others can write it, it has no manifest, or an entry at any depth is a link, a
  * FIFO, a device or another user's. ERR_LOCAL_IO if it does not exist or cannot be opened. *ret_manifest: the
  * manifest's text, in an initialised buffer.
  *
@@ -51,8 +51,8 @@ void workdir_free(struct workdir *w);
  * workdir_beside created for it, if they are empty. */
 void workdir_remove(struct workdir *w);
 
-/* The open directory: its files are opened, made, renamed and removed through this. Valid as long as the
- * handle. */
+/* Returns the open directory, through which callers open, create, rename and remove its files. Valid as long
+ * as the handle. */
 const struct beneath *workdir_files(const struct workdir *w);
 const char *workdir_path(const struct workdir *w);   /* of NAME.partial, only for messages */
 const char *workdir_name(const struct workdir *w);   /* NAME */

@@ -4,7 +4,7 @@
 
 #include "bundle/bundle.h"
 
-/* The directory that contains NAME.partial, and later NAME.tar.gz. */
+/* Returns the directory that contains NAME.partial, and later NAME.tar.gz. */
 const struct beneath *workdir_place(const struct workdir *w);
 
 /*
@@ -17,7 +17,7 @@ const struct beneath *workdir_place(const struct workdir *w);
  */
 int workdir_inspect(const struct beneath *directory, const char *use, struct err *err);
 
-/* Whether the user chose the name; a default one may get a number. */
+/* Returns whether the user chose the name; a default one may get a number. */
 bool workdir_is_chosen(const struct workdir *w);
 
 #endif

@@ -1,4 +1,5 @@
-/* `--against`: the baseline hosts, from which a capture takes the same at the same time for comparison. */
+/* `--against`: the baseline hosts. A capture fetches the same items from them at the same time, for
+ * comparison. */
 #ifndef CAPTURE_AGAINST_H
 #define CAPTURE_AGAINST_H
 
@@ -11,10 +12,9 @@ struct against {
 };
 
 /*
- * Resolves the words to the baseline targets: on each of these hosts the services that the targets in `all`
- * have too, which the selection selected. Leaves out hosts that are
- * selected already. Adds the baseline targets to `all`, and a list of them to *ret; `all` owns them.
- * ERR_USAGE if a host has nothing to compare, or none is left.
+ * Resolves the words to the baseline targets: on each baseline host, the services that the selected targets
+ * in `all` have too. Leaves out hosts that are selected already. Adds the baseline targets to `all`, and a
+ * list of them to *ret; `all` owns them. ERR_USAGE if a host has nothing to compare, or none is left.
  */
 int against_resolve(const struct against *a, struct targets *all, struct targets *ret, struct err *err);
 

@@ -2,9 +2,9 @@
  * One capture, from a request to a bundle: opens the hosts, plans, fetches, finishes the manifest, draws the
  * page and packs the bundle.
  *
- * A capture prints nothing, reads no signal and knows no exit code: it sends events to an observer, asks
- * questions through the request's callbacks, ends early when a descriptor becomes readable, and returns what
- * came of it. One process may run several captures at once.
+ * A capture prints nothing, handles no signals and chooses no exit code: it sends events to an observer, asks
+ * questions through the request's callbacks, ends early when a descriptor becomes readable, and returns its
+ * outcome. One process may run several captures at once.
  */
 #ifndef CAPTURE_CAPTURE_H
 #define CAPTURE_CAPTURE_H
@@ -34,7 +34,7 @@ int capture_check_sync(bool sync, unsigned parallel, const struct targets *targe
 
 /* ---- the run ------------------------------------------------------------------------------------------- */
 
-/* Whether the bundle has everything requested. */
+/* Returns whether the bundle has everything requested. */
 bool capture_is_complete(const struct capture_outcome *o);
 void capture_outcome_release(struct capture_outcome *o);
 

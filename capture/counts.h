@@ -5,9 +5,9 @@
 #include "fetch/fetch.h"
 
 struct capture_counts {
-    size_t whole;     /* complete items; of a resumed run, those of the earlier runs too */
-    size_t damaged;   /* items of which a damaged body was kept */
-    size_t missing;   /* items, services and hosts of which nothing was kept */
+    size_t whole;     /* complete items; in a resumed run also those of the earlier runs */
+    size_t damaged;   /* items with a damaged body in the bundle */
+    size_t missing;   /* items, services and hosts without any file in the bundle */
     size_t permanent; /* of damaged and missing: a retry cannot succeed, so resume cannot fetch them */
     size_t unusable;  /* of missing: the request itself is wrong, such as an unknown kind */
 };

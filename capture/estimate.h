@@ -1,4 +1,4 @@
-/* The dry run of a capture: what it would open and fetch, and the cost. */
+/* The dry run of a capture: the hosts and items that it would open and fetch, and their cost. */
 #ifndef CAPTURE_ESTIMATE_H
 #define CAPTURE_ESTIMATE_H
 
@@ -29,7 +29,7 @@ struct estimate {
     uint64_t bytes;
     int64_t profiled_ms; /* how long the process profiles itself */
     int64_t takes_ms;    /* from the first request to the end of the last */
-    struct err failure;  /* why nothing would be fetched; ERR_NONE */
+    struct err failure;  /* the reason why nothing would be fetched; ERR_NONE: none */
 };
 
 struct estimate_total {

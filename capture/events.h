@@ -8,10 +8,10 @@
 #include "inventory/inventory.h"
 
 enum capture_end {
-    CAPTURE_NOT_STARTED, /* err has the reason; nothing was fetched */
-    CAPTURE_NOTHING,     /* nothing was collected, so there is no new bundle */
+    CAPTURE_NOT_STARTED, /* the capture fetched nothing; err has the reason */
+    CAPTURE_NOTHING,     /* the capture collected nothing, so there is no new bundle */
     CAPTURE_NOT_PACKED,  /* err has the reason; everything collected is in the work directory */
-    CAPTURE_PACKED,      /* there is a bundle; capture_is_complete tells whether it has everything */
+    CAPTURE_PACKED,      /* there is a bundle; capture_is_complete returns whether it has everything */
 };
 
 struct capture_outcome {
@@ -24,20 +24,21 @@ struct capture_outcome {
 };
 
 enum capture_event_kind {
-    CAPTURE_EARLIER_DAMAGED, /* the archive of an earlier bundle is damaged: resume uses what is intact */
-    CAPTURE_EARLIER_CHANGED, /* a file of an earlier run differs from its manifest: it is fetched again */
-    CAPTURE_EARLIER_UNKNOWN, /* a target of an earlier run is not in this inventory: it is not fetched */
+    CAPTURE_EARLIER_DAMAGED, /* the archive of an earlier bundle is damaged: resume uses its intact files */
+    CAPTURE_EARLIER_CHANGED, /* a file of an earlier run differs from its manifest: resume fetches it again */
+    CAPTURE_EARLIER_UNKNOWN, /* a target of an earlier run is not in this inventory: resume does not fetch it
+                              */
     CAPTURE_BEGUN,           /* there is a work directory */
     CAPTURE_FEWER_HOSTS,     /* the limit of open files allows fewer hosts at a time */
     CAPTURE_OPENING,         /* a host is about to be opened */
-    CAPTURE_HOST,            /* it is open, or failed */
+    CAPTURE_HOST,            /* the host is open, or failed */
     CAPTURE_STEP,            /* a step before or between the profiles, at its end */
     CAPTURE_SERVICE,         /* a service was planned, or failed */
     CAPTURE_ESTIMATE,        /* the cost for each process, by the first plan; only if the cost matters */
     CAPTURE_ITEM,            /* an item was fetched, or failed */
     CAPTURE_PROGRESS,        /* an item is being fetched */
     CAPTURE_FETCHED,         /* no thread fetches any more */
-    CAPTURE_NO_PAGE,         /* report.html could not be made: the bundle goes without it */
+    CAPTURE_NO_PAGE,         /* report.html could not be made: the bundle has none */
     CAPTURE_BUNDLED,         /* the bundle is complete on disk */
 };
 

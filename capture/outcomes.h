@@ -8,7 +8,7 @@ struct outcome {
     const struct target *target;
     bool planned; /* the number of requested items is known */
     size_t asked; /* requested items that no earlier run has collected */
-    size_t got;   /* those of them that are complete */
+    size_t got;   /* the number of complete items among them */
     size_t failures;
     uint64_t bytes;       /* of the complete items */
     int64_t began, ended; /* clock_now(): before its host was opened, after its last event; 0: not yet */
@@ -22,19 +22,19 @@ struct outcomes {
     struct outcome *items; /* one for each target */
 };
 
-/* The targets must live as long. */
+/* Creates an outcome for each target. The targets must outlive the outcomes. */
 int outcomes_new(struct outcomes *t, const struct targets *targets, struct err *err);
 void outcomes_release(struct outcomes *t);
 
-/* The events of fetch_observer. */
+/* Record the events of fetch_observer. */
 void outcomes_opening(struct outcomes *t, const struct host *host);
 void outcomes_host(struct outcomes *t, const struct host *host, const struct err *failure);
 void outcomes_service(struct outcomes *t, const struct target *target, const struct fetch_service *s);
 void outcomes_item(struct outcomes *t, const struct target *target, const struct fetch_item *item);
 
-/* Whether everything requested of the target is complete. */
+/* Returns whether everything requested of the target is complete. */
 bool outcome_is_whole(const struct outcome *t);
-/* The duration of the capture of the target, in milliseconds. */
+/* Returns the duration of the capture of the target, in milliseconds. */
 int64_t outcome_took(const struct outcome *t);
 
 #endif

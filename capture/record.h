@@ -6,14 +6,14 @@
 #include "capture/request.h"
 #include "fetch/fetch.h"
 
-/* The person who collects; empty if not known. */
+/* The name of the person who collects; empty if unknown. */
 struct record_collector {
     char user[256];
     char workstation[256];
 };
 void record_collector(struct record_collector *ret);
 
-/* A new manifest with its collector. */
+/* Creates a manifest with its collector. */
 int record_new(const char *name, const char *reason, int64_t started, struct manifest **ret, struct err *err);
 /* Another run continues the manifest, under that name. */
 int record_resumed(struct manifest *m, const char *name, struct err *err);
@@ -29,9 +29,9 @@ struct record_host {
 int record_host(struct manifest *m, const struct record_host *record, struct err *err);
 int record_service(struct manifest *m, const struct target *target, const struct fetch_service *s,
                    struct err *err);
-/* The settings and the outcome of the run as a whole. */
+/* Records the settings and the outcome of the run as a whole. */
 void record_run(struct manifest *m, const struct fetch_options *options, const struct fetch_outcome *o);
-/* `target` is NULL for a local file. */
+/* Records an item. `target` is NULL for a local file. */
 int record_item(struct manifest *m, const struct target *target, const struct fetch_item *item,
                 struct err *err);
 

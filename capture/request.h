@@ -6,9 +6,9 @@
 #include "fetch/fetch.h"
 #include "inventory/inventory.h"
 
-/* The caller owns everything in it; it must live until the capture's outcome is released. */
+/* The caller owns everything in the request, which must live until the capture's outcome is released. */
 struct capture_request {
-    const struct targets *targets;     /* grouped by host, those of `against` among them */
+    const struct targets *targets;     /* grouped by host; includes the targets of `against` */
     const struct targets *against;     /* the targets on healthy hosts; may be NULL */
     const struct strlist *kinds;       /* empty: each service's own, else the set `default` */
     const struct selection *selection; /* how the targets were selected, for the manifest */

@@ -1,7 +1,7 @@
 /*
  * Resuming an earlier run. Its manifest may come from anywhere: it supplies only names, kinds and places on
- * the far side, each checked like the command line's. How a host is reached comes from the user's inventory
- * and configuration.
+ * the far side, each checked like the command line's. The user's inventory and configuration determine how to
+ * reach a host.
  */
 #ifndef CAPTURE_RESUME_H
 #define CAPTURE_RESUME_H
@@ -22,42 +22,43 @@ struct capture_earlier {
     struct workdir *work;
     struct manifest *manifest;
     struct err damage;      /* of the bundle's archive; ERR_NONE: it is intact */
-    struct targets targets; /* those that are not complete; owns the discovered services */
-    struct targets against; /* those of them on healthy hosts */
+    struct targets targets; /* the targets that are not complete; owns the discovered services */
+    struct targets against; /* the targets among them on baseline hosts */
     size_t unknown;         /* targets that this inventory does not have */
     bool begun;             /* the work directory has the run's items */
 };
 
 /*
- * Opens the work directory, or unpacks the bundle into a new one beside it or in `output`; compares the files
- * with the manifest, and forgets those that differ. Events: CAPTURE_EARLIER_DAMAGED, CAPTURE_EARLIER_CHANGED.
+ * Opens the work directory, or unpacks the bundle into a new one beside it or in `output`. Compares the files
+ * with the manifest, and drops files that differ. Events: CAPTURE_EARLIER_DAMAGED, CAPTURE_EARLIER_CHANGED.
  */
 int capture_earlier_open(struct capture_earlier *e, struct err *err);
 /* Removes a work directory that capture_earlier_open made of a bundle, unless it has the run's items. */
 void capture_earlier_release(struct capture_earlier *e);
 
-/* The number of requested targets that are not complete. */
+/* Returns the number of requested targets that are not complete. */
 size_t capture_earlier_count_missing(const struct capture_earlier *e);
 /* Adds the names of all hosts to a list, for a source of services that must know them. */
 int capture_earlier_name_hosts(const struct capture_earlier *e, struct strlist *hosts, struct err *err);
 
-/* Finds the targets that are not complete in the inventory. A target that it does not have stays as it is,
- * with the event CAPTURE_EARLIER_UNKNOWN. -1 if it has none of a bundle's. */
+/* Finds the incomplete targets in the inventory. A target that the inventory lacks stays incomplete, with the
+ * event CAPTURE_EARLIER_UNKNOWN. -1 if the inventory has no target of a bundle. */
 int capture_earlier_choose_targets(struct capture_earlier *e, const struct inventory *inventory,
                                    struct err *err);
 
 /*
- * Records the files that the earlier run was killed before recording; before anything is opened, because a
- * host may be gone. Then drops the targets that are complete. Calls `may_check` (with its ctx) before it
- * checks a file in `directory`; `bytes` is the size of the file before that. -1 from it ends the search.
+ * Records the files that the earlier run could not record before it was killed. This precedes the first
+ * connection, because a host may have disappeared. Then drops the targets that are complete. Calls
+ * `may_check` (with its ctx) before it checks a file in `directory`; `bytes` is the size of the file before
+ * that. -1 from it ends the search.
  */
 int capture_earlier_recover(struct capture_earlier *e,
                             int (*may_check)(void *ctx, const char *directory, uint64_t bytes,
                                              struct err *err),
                             void *ctx, struct err *err);
 
-/* As capture_run, with the descriptor of `e`. Uses the targets, kinds and pairs of the earlier run instead of
- * the request's, and ignores its subject, output and reason. */
+/* Works like capture_run, with the descriptor of `e`. Uses the targets, kinds and pairs of the earlier run
+ * instead of the request's, and ignores its subject, output and reason. */
 enum capture_end capture_resume(struct capture_earlier *e, const struct capture_request *request,
                                 const struct capture_observer *observer, struct capture_outcome *ret,
                                 struct err *err);

@@ -13,7 +13,7 @@ struct run_place {
     bool resumed;       /* earlier runs have collected items: the directory stays unless it is packed */
     const char *bundle; /* an existing bundle with the same items, as good as the new one unless more is
                            fetched; NULL: none */
-    size_t missing;     /* targets that are known to be missing before the run */
+    size_t missing;     /* targets that are already missing before the run */
 };
 
 /* capture_run from the work directory on. The run uses up the directory and the manifest; the caller frees

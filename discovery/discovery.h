@@ -36,7 +36,7 @@ struct discovered_target {
     char *address; /* a name in lower case, or an IP address, without brackets */
     unsigned port;
     bool https;
-    /* From discovery_add: */
+    /* discovery_add sets these: */
     bool meant;                    /* its job is selected */
     const struct host *host;       /* its host; NULL: none */
     const struct service *service; /* its service there, perhaps the inventory's own; NULL: withheld. struct
@@ -66,7 +66,7 @@ int discovered_reader_new(enum source_kind kind, struct discovered *into, struct
 void discovered_reader_mask(struct discovered_reader *r, void (*mask)(void *ctx, char *text), void *ctx);
 int discovered_reader_feed(struct discovered_reader *r, const void *p, size_t n, struct err *err);
 int discovered_reader_end(struct discovered_reader *r, struct err *err);
-/* Whether the answer failed because it is not JSON. */
+/* Returns whether the answer failed because it is not JSON. */
 bool discovered_reader_is_malformed(const struct discovered_reader *r);
 void discovered_reader_free(struct discovered_reader *r);
 
@@ -80,7 +80,7 @@ struct discovered_file {
     enum source_kind kind;
     struct str text;
 };
-/* Its parser. ERR_FAILED or ERR_USAGE, with the place. */
+/* Parses the text of a configuration file. ERR_FAILED or ERR_USAGE, with the place. */
 int discovered_parse(const struct discovered_file *file, struct discovered *into, struct err *err);
 
 /* Writes targets in http_sd's form for discovered_reader, without paths and kinds. */
@@ -112,7 +112,7 @@ int discovery_cache_load(const struct source *source, const struct ssh_settings 
 struct discovered_counts {
     size_t n;        /* targets */
     size_t placed;   /* with a host */
-    size_t by_hand;  /* of those: the inventory has its own service of that name there */
+    size_t by_hand;  /* targets among them for which the inventory has its own service of that name */
     size_t loopback; /* without a host: on loopback, and the source has no `host` */
     size_t strange;  /* without a host: no host has their address */
     size_t withheld; /* the service's secret would go to an address that only the source vouches for */

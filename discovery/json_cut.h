@@ -27,19 +27,19 @@ struct json_cut;
 /* Called for each complete wanted value. `which` is the index of its path. -1 ends the parsing. */
 typedef int json_cut_fn(void *ctx, size_t which, enum json_cut_kind kind, const char *text, struct err *err);
 
-/* `paths` ends with NULL and must outlive the object. */
+/* Creates a parser. `paths` ends with NULL and must outlive the object. */
 int json_cut_new(const char *const *paths, json_cut_fn *tell, void *ctx, struct json_cut **ret,
                  struct err *err);
 void json_cut_free(struct json_cut *c);
 
-/* The key of the current value at a `*`; only valid during the callback. */
+/* Returns the key of the current value at a `*`; only valid during the callback. */
 const char *json_cut_key(const struct json_cut *c);
 
 /* Parses the next piece. ERR_FAILED for invalid JSON, with the byte's number; after a failure call only
  * json_cut_free. */
 int json_cut_feed(struct json_cut *c, const void *p, size_t n, struct err *err);
 
-/* Whether the input failed because it is not JSON. */
+/* Returns whether the input failed because it is not JSON. */
 bool json_cut_is_malformed(const struct json_cut *c);
 
 /* Ends the input: ERR_FAILED if the text is incomplete. */

@@ -11,12 +11,12 @@ struct answer {
     bool authenticated; /* the request had credentials */
 };
 
-/* Sets err: ERR_NOT_FOUND for 404, ERR_BUSY if somebody else uses the profiler, else ERR_FAILED. Returns
- * -1. */
+/* Sets err: ERR_NOT_FOUND for 404, ERR_BUSY if another client uses the profiler, else ERR_FAILED. Returns -1.
+ */
 int answer_error(const struct answer *a, const struct service *service, struct err *err);
 
-/* Whether a repeated request gets the same answer as long as the program does not change: the path does not
- * exist (404, 410, 501), or the request is wrong (400, 405). */
+/* Returns whether a repeated request gets the same answer as long as the program does not change: the path
+ * does not exist (404, 410, 501), or the request is wrong (400, 405). */
 bool answer_lasts(int status);
 
 /* Writes the words of an error page: the title of HTML, else its text. */

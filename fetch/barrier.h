@@ -25,8 +25,8 @@ struct barrier_seat {
     size_t order; /* among the seats that arrived in time at its last round, from 0 on */
 };
 
-/* `seats`: the number of participants. `patience_ms`: how long the first seat of a round waits. cancel_fd may
- * be -1. */
+/* Creates a barrier. `seats`: the number of participants. `patience_ms`: how long the first seat of a round
+ * waits. cancel_fd may be -1. */
 int barrier_new(size_t seats, int64_t patience_ms, int cancel_fd, struct barrier **ret, struct err *err);
 void barrier_free(struct barrier *b);
 
@@ -46,7 +46,7 @@ int barrier_arrive(struct barrier_seat *seat, int64_t lead_ms, int64_t *ret_at, 
 #define BARRIER_WINDOW_MS 20
 int64_t barrier_turn_ms(const struct barrier_seat *seat);
 
-/* The other seats no longer wait for this one. A second call does nothing. */
+/* Removes a seat: the other seats no longer wait for it. A second call does nothing. */
 void barrier_leave(struct barrier_seat *seat);
 
 /* The result of a round; all 0 for a round that never began. */

@@ -34,7 +34,7 @@ int budget_take(struct budget *b, uint64_t n, struct err *err);
  * budget has no time left for it. */
 int budget_repeat(struct budget *b, int64_t timed_ms, struct err *err);
 
-/* 0 if the budget has bytes left, else -1 with err. */
+/* Returns 0 if the budget has bytes left, else -1 with err. */
 int budget_check(struct budget *b, struct err *err);
 
 #endif

@@ -16,7 +16,7 @@ int credentials_load(const struct targets *targets, const struct proc_limits *li
                      struct err *err);
 void credentials_release(struct credentials *c);
 
-/* NULL for a service without a secret. */
+/* Returns the secret of a service, or NULL for a service without one. */
 const struct secret *credentials_find(const struct credentials *c, const struct service *service);
 
 #endif

@@ -13,7 +13,7 @@
 
 struct endpoint {
     const struct service *service;
-    const struct secret *secret; /* NULL: none is to be sent */
+    const struct secret *secret; /* NULL: the request sends none */
 };
 
 struct http_auth endpoint_auth(const struct endpoint *e);
@@ -29,7 +29,7 @@ char *endpoint_host(const struct service *service, char *dst, size_t cap);
  * names the destination, with the secret masked. */
 int endpoint_redirect(const struct endpoint *e, const char *url, char *dst, size_t cap, struct err *err);
 
-/* If the failure is one of TLS, sets err and returns true. `words`: libcurl's text on it. */
+/* Sets err and returns true if the failure is one of TLS. `words`: libcurl's text on it. */
 bool endpoint_tls_error(const struct service *service, enum http_failure failure, const char *words,
                         struct err *err);
 

@@ -1,7 +1,7 @@
 /*
  * Estimates the size of an item before its request: roughly, from its kind and the counts of the index page.
- * It tells kilobytes from gigabytes and supports a budget. The received body may be ten times smaller or
- * larger, most of all a trace, whose size depends on the load of the process.
+ * The estimate separates kilobytes from gigabytes and supports a budget. The received body may be ten times
+ * smaller or larger, most of all a trace, whose size depends on the load of the process.
  */
 #ifndef FETCH_ESTIMATE_H
 #define FETCH_ESTIMATE_H
@@ -11,11 +11,11 @@
 #include "fetch/body/index.h"
 #include "fetch/plan.h"
 
-/* The bytes of its body, never more than the item's limit. `index` is NULL if the service has none: then the
- * least size of such a body. */
+/* Returns the bytes of its body, never more than the item's limit. `index` is NULL if the service has none:
+ * then the least size of such a body. */
 uint64_t estimate_bytes(const struct plan_item *item, const struct index_page *index);
 
-/* The number of records in the index for its profile; -1: not known. */
+/* Returns the number of records in the index for its profile; -1: not known. */
 int64_t estimate_records(const struct plan_item *item, const struct index_page *index);
 
 #endif

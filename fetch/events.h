@@ -39,7 +39,7 @@ enum fetch_finding {
 int fetch_finding_add(struct findings *l, enum fetch_finding number, const char *first, const char *second,
                       struct err *err);
 
-/* Row i of the table of rules on items and services; NULL behind the last. */
+/* Returns row i of the table of rules on items and services; NULL behind the last. */
 const struct finding_rule *fetch_rule(size_t i);
 
 /* An item, fetched or not. All text is printable; unknown strings are empty. */
@@ -62,9 +62,9 @@ struct fetch_item {
         permanent; /* a retry cannot succeed: the service lacks the profile, or answers with another format */
     bool late;     /* with `sync`: it began after the others */
     bool has_sync_skew;
-    int64_t sync_skew_ms; /* how much later than the common instant it began, by its target's clock; if that
-                             clock is known to be 2 s or more off, its error is subtracted, and the result is
-                             good to about a second */
+    int64_t sync_skew_ms; /* the delay of its beginning after the common instant, by its target's clock; if
+                             the error of that clock is known and 2 s or more, it is subtracted, and the
+                             result is good to about a second */
     char sha256[SHA256_HEX];
     bool has_profile;
     struct profile_summary profile;
@@ -117,7 +117,7 @@ enum fetch_step_kind {
     FETCH_STEP_REQUEST,  /* any other request */
     FETCH_STEP_RETRY,    /* a failure before a retry: print a line */
 };
-/* The name of a step for output and JSON, as "handshake". */
+/* Returns the name of a step for output and JSON, as "handshake". */
 const char *fetch_step_name(enum fetch_step_kind kind);
 struct fetch_step {
     enum fetch_step_kind kind;
@@ -134,7 +134,7 @@ struct fetch_progress {
     const char *kind;
     uint64_t bytes;
     int64_t elapsed_ms;
-    int64_t timed_ms;    /* how long the server takes by design */
+    int64_t timed_ms;    /* the time that the server takes by design */
     const char *cost;    /* its cost for the process, reported before the fetch; NULL: none worth reporting */
     const char *waiting; /* the reason for waiting; NULL: it does not wait */
     bool usual;          /* the wait is normal: print no line for it */

@@ -25,11 +25,11 @@ struct fetch_kind_help {
     const char *argument; /* "[=30s]" or "" */
     const char *help;
 };
-/* Row i of the kinds and sets, for help and completions; -1 behind the last. */
+/* Fills in row i of the kinds and sets, for help and completions. Returns -1 behind the last. */
 int fetch_kind_help(size_t i, struct fetch_kind_help *ret);
 
-/* Whether a word is a kind of the table, with or without an argument, a set, or a path. Only the index page
- * of a service can resolve other words. */
+/* Returns whether a word is a kind of the table, with or without an argument, a set, or a path. Only the
+ * index page of a service can resolve other words. */
 bool fetch_is_kind(const char *word);
 /* Offers the names of kinds, their aliases and the sets. */
 void fetch_offer_kinds(struct nearest *near);
@@ -40,19 +40,21 @@ void fetch_offer_kinds(struct nearest *near);
  */
 int fetch_check_kinds(const struct strlist *words, int64_t *ret_longest_ms, struct err *err);
 
-/* The words that apply to a service: `words`, or its own if they are NULL or empty. Empty: the set `default`.
+/*
+ * Returns the words that apply to a service: `words`, or its own if they are NULL or empty. Empty: the set
+ * `default`.
  */
 const struct strlist *fetch_words(const struct strlist *words, const struct service *service);
 
-/* About how many items the words request of each service; `all` counts every kind of the table. */
+/* Counts about how many items the words request of each service; `all` counts every kind of the table. */
 int fetch_count_items(const struct strlist *words, size_t *ret, struct err *err);
 /* Ask the user to confirm longer profiles. */
 #define FETCH_LONG_MS (5 * 60 * INT64_C(1000))
 /* Adds the words, as "cpu=30s", for items that slow a process down or stop it, each once: cpu, traces,
  * deltas, other items that take time by design, and the full text of goroutines. */
 int fetch_costly(const struct strlist *words, struct strlist *into, struct err *err);
-/* Checks that a word is for a snapshot of which two show the change in between: heap, allocs, goroutines,
- * block, mutex. ERR_USAGE lists these. */
+/* Checks that each word names a kind of snapshot that can be one of a pair: heap, allocs, goroutines, block,
+ * mutex. ERR_USAGE lists these. */
 int fetch_check_pair(const struct strlist *words, struct err *err);
 
 /* The result of a run, beyond the observer's events. */
@@ -71,7 +73,7 @@ struct fetch_outcome {
 /* How to reach the hosts and their services. */
 struct fetch_access {
     const struct ssh_settings *ssh; /* the command line's, overriding the inventory's; may be NULL */
-    int64_t timeout_ms;             /* of silence, beyond the time that a profile takes by design */
+    int64_t timeout_ms;             /* the limit of silence, beyond the time that a profile takes by design */
     int64_t connect_timeout_ms;     /* for each step of opening a host: ssh's configuration, a connection, the
                                        handshake, authentication; 0: FETCH_CONNECT_TIMEOUT_MS or timeout_ms, the
                                        lesser */
@@ -113,11 +115,11 @@ struct fetch_grab {
 #define FETCH_PARALLEL 16
 #define FETCH_SYNC_DEADLINE_MS 30000
 
-/* The number of hosts that such a run opens at a time: `parallel`, or all with `sync`; at most the number of
- * hosts. */
+/* Returns the number of hosts that such a run opens at a time: `parallel`, or all with `sync`; at most the
+ * number of hosts. */
 size_t fetch_at_once(const struct fetch_grab *grab);
-/* About how many descriptors the run needs; and for how many hosts at a time `descriptors` are enough, from 1
- * to `parallel`. */
+/* fetch_descriptors returns about how many descriptors the run needs; fetch_affordable the number of hosts at
+ * a time for which `descriptors` are enough, from 1 to `parallel`. */
 size_t fetch_descriptors(const struct fetch_grab *grab);
 unsigned fetch_affordable(const struct fetch_grab *grab, size_t descriptors);
 
@@ -138,7 +140,7 @@ int fetch_plan(const struct fetch_grab *grab, struct err *err);
 int fetch_open(const struct fetch_grab *grab, const struct host *host, struct gateway_pool *pool,
                struct gateway **ret, struct err *err);
 
-/* One GET of a service's path, over its host. */
+/* One GET request for a path of a service, sent from its host. */
 struct fetch_get_request {
     const struct host *host;
     const struct service *service;
@@ -171,7 +173,7 @@ struct fetch_left {
 };
 int fetch_find_left(const struct fetch_left *left, struct fetch_item *ret, struct err *err);
 
-/* The address of a service, as its host sees it: its URL, or `unix:PATH` and the URL's path. */
+/* Returns the address of a service, as its host sees it: its URL, or `unix:PATH` and the URL's path. */
 char *fetch_service_url(const struct service *service, char *dst, size_t cap);
 
 /* ---- local files --------------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /*
- * Findings: plain sentences on an item or a service, so that nobody reads an empty mutex profile as "no
- * contention". One table of rules (findings/rule.h).
+ * Findings: plain sentences on an item or a service, so that a reader does not take an empty mutex profile
+ * for "no contention". One table of rules (findings/rule.h).
  */
 #ifndef FETCH_FINDING_H
 #define FETCH_FINDING_H
@@ -14,7 +14,7 @@ struct evidence {
     const struct fetch_item *item;
     const struct plan_item *plan;
     const struct http_response *response;
-    int64_t waited_ms;  /* until nobody else used the profiler */
+    int64_t waited_ms;  /* the time spent waiting until no other client used the profiler */
     const char *beside; /* the kinds fetched at the same time; NULL or empty for none */
 };
 

@@ -13,7 +13,7 @@ struct item_context {
     const char *directory;      /* HOST/SERVICE below it; exists */
     uint64_t max_bytes;         /* of a body; 0: the limit of its kind */
     struct budget *budget;      /* of the process */
-    int64_t waited_ms;          /* the time spent waiting for somebody else's profile */
+    int64_t waited_ms;          /* the time spent waiting for another client's profile */
     const char *beside;         /* the kinds fetched at the same time; NULL for none */
     int cancel_fd;              /* ends the check of a file of an earlier run; -1: none */
     void *progress_ctx;
@@ -36,16 +36,16 @@ int item_adopt(const struct plan_item *plan, const struct item_context *context,
  * the file is not readable. */
 int item_measure_file(const struct item_context *context, struct fetch_item *ret, struct err *err);
 
-/* The possible endings of a raw path's file, one for each content type; NULL after the last. */
+/* Returns possible ending i of a raw path's file, one for each content type; NULL after the last. */
 const char *item_ending(size_t i);
 
 /* Describes an item that is not fetched because of `why`. */
 void item_skip(const struct plan_item *plan, const struct err *why, struct fetch_item *ret);
 
-/* The same if the program lacks this profile. */
+/* Describes an item whose program lacks this profile. */
 void item_absent(const struct plan_item *plan, struct fetch_item *ret);
 
-/* The same if the budget is the reason. */
+/* Describes an item that the budget leaves out. */
 void item_leave_out(const struct plan_item *plan, const char *why, struct fetch_item *ret);
 
 #endif

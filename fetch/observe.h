@@ -14,7 +14,7 @@ struct observe {
     pthread_mutex_t mutex;
 };
 
-/* `observer` may be NULL. */
+/* Prepares the observer's calls. `observer` may be NULL. */
 void observe_init(struct observe *o, const struct fetch_observer *observer, struct deadline *deadline);
 void observe_release(struct observe *o);
 void observe_opening(struct observe *o, const struct host *host);
@@ -25,7 +25,8 @@ void observe_service(struct observe *o, const struct target *target, const struc
 void observe_item(struct observe *o, const struct target *target, struct fetch_item *item);
 void observe_step(struct observe *o, const struct host *host, const struct service *service,
                   const struct fetch_step *step);
-/* Whether the run resumes an earlier one; and whether that has the item (fetch_observer.have). */
+/* observe_resumes returns whether the run resumes an earlier one, observe_have whether that run has the item
+ * (fetch_observer.have). */
 bool observe_resumes(const struct observe *o);
 bool observe_have(struct observe *o, const struct target *target, const struct fetch_planned *item,
                   int64_t *ret_started);

@@ -42,9 +42,9 @@ struct plan {
 #define PLAN_TEXT_GOROUTINES 10000
 
 /*
- * `index` is NULL if the service has none; then the plan adds no costly item by guess. A kind missing from
- * both the table and the index is ERR_USAGE with the list of known kinds. A kind of the table that the index
- * should list but does not is planned as absent.
+ * Makes the plan of a service. `index` is NULL if the service has none; then the plan adds no costly item by
+ * guess. A kind missing from both the table and the index is ERR_USAGE with the list of known kinds. A kind
+ * of the table that the index should list but does not is planned as absent.
  */
 int plan_make(const struct service *service, const struct request_list *requests,
               const struct index_page *index, struct plan *ret, struct err *err);

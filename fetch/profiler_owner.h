@@ -1,4 +1,4 @@
-/* Names the user of the profiler, if it is not profgrab. */
+/* Finds the client that uses the profiler, if it is not profgrab. */
 #ifndef FETCH_PROFILER_OWNER_H
 #define FETCH_PROFILER_OWNER_H
 
@@ -12,7 +12,7 @@ const char *profiler_owner_find(struct transfer *t, const struct service *servic
 
 /* The same for the text of goroutine?debug=1, in pieces: *ret stays NULL until a match. */
 struct profiler_owner {
-    bool trace; /* what is in use: the tracer, else the CPU profiler */
+    bool trace; /* find the user of the tracer, else of the CPU profiler */
     const char *who;
     char line[512]; /* the current line, cut to size */
     size_t n;

@@ -10,7 +10,7 @@
 
 /*
  * True if a complete file exists: `ret` describes it, and no fetch is needed. Else sets the existing files
- * aside. `t` contains the secret that a partial body must not repeat; a file that repeats it is removed.
+ * aside. `t` has the secret: removes a file that repeats it.
  */
 bool recovered_take(const struct plan_item *plan, const struct item_context *context,
                     const struct transfer *t, struct fetch_item *ret);

@@ -25,7 +25,7 @@ struct request {
     char name[256];          /* as the user wrote it, without the argument; a raw path begins with a slash */
     char argument[32];       /* as the user wrote it; empty for none */
     enum request_form form;
-    int64_t timed_ms; /* how long the server takes by design; 0: a snapshot */
+    int64_t timed_ms; /* the time that the server takes by design; 0: a snapshot */
 };
 
 struct request_list {
@@ -39,10 +39,10 @@ struct request_list {
 int request_parse(const struct strlist *words, struct request_list *ret, struct err *err);
 void request_release(struct request_list *l);
 
-/* Whether the item is a snapshot that can be one of a pair. */
+/* Returns whether the item is a snapshot that can be one of a pair. */
 bool request_pairs(const struct request *w);
 
-/* Whether the list contains text or a trace, which compress well; profiles are compressed already. */
+/* Returns whether the list contains text or a trace, which compress well; profiles are compressed already. */
 bool request_compressible(const struct request_list *l);
 
 #endif

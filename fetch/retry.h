@@ -16,14 +16,14 @@ struct retry {
     const struct target *target; /* for a whole host: one of its targets */
     const char *what;            /* "heap"; NULL: the whole target */
     bool whole_host;
-    struct budget *budget; /* the limit for another attempt; NULL: none */
+    struct budget *budget; /* the limit for a retry; NULL: none */
     int64_t timed_ms;      /* the time for which each attempt profiles the process */
     unsigned attempts;     /* failed attempts that were retried */
     char before[120];      /* the reason of the first failure */
 };
 
-/* Whether a retry may succeed: no answer, a lost connection, a busy or failing service (5xx). False after a
- * refusal. `http_status` is 0 if there was no answer. */
+/* Returns whether a retry may succeed: no answer, a lost connection, a busy or failing service (5xx). False
+ * after a refusal. `http_status` is 0 if there was no answer. */
 bool retry_is_transient(const struct err *why, int http_status);
 
 /*
@@ -33,7 +33,7 @@ bool retry_is_transient(const struct err *why, int http_status);
  */
 bool retry_again(struct retry *r, struct err *why);
 
-/* Adds a finding if something succeeded only after a retry. `what` is the beginning of the sentence. */
+/* Adds a finding if the request succeeded only after a retry. `what` is the beginning of the sentence. */
 void retry_note(const struct retry *r, const char *what, struct findings *l);
 
 #endif

@@ -4,13 +4,13 @@
 
 #include "fetch/service_run.h"
 
-/* One of the functions below. `secret` is the service's, NULL for none. All report to the observer. */
+/* The type of the functions below. `secret` is the service's, NULL for none. All report to the observer. */
 typedef void service_fn(const struct service_context *context, const struct target *target,
                         const struct secret *secret);
 
 /* Plans, and fetches one item after the other. */
 service_fn service_grab;
-/* Plans, and fetches nothing. */
+/* Plans a service and fetches nothing. */
 service_fn service_plan;
 /* Connects, and checks for exposure. */
 service_fn service_probe;

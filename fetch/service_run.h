@@ -55,7 +55,7 @@ struct service_run {
     struct err stop;    /* the reason to fetch nothing more */
 };
 
-/* The address of a service, for the gateway. */
+/* Returns the address of a service, for the gateway. */
 struct destination service_run_destination(const struct service *service);
 
 /* Requests for pages have no reason to take long. */

@@ -36,7 +36,7 @@ void service_run_attempts(struct worker *w, struct fetch_item *ret);
 /* Waits at the barrier and sets w->start and w->one_way_ms; starts at once if waiting fails. */
 void worker_meet(struct worker *w);
 
-/* Whether item i begins together with the other targets' items. */
+/* Returns whether item i begins together with the other targets' items. */
 bool service_run_starts_together(const struct service_run *run, size_t i);
 
 /* Waits for the common start and counts the request: item_context's `ready`, with the worker as ctx. */

@@ -17,14 +17,14 @@ struct transfer;
 struct transfer_options {
     int cancel_fd;
     int64_t timeout_ms;          /* of silence, beyond `timed_ms` of the request */
-    const struct secret *secret; /* of the service; NULL: none. Must outlive the transfer. */
+    const struct secret *secret; /* the secret of the service; NULL: none. Must outlive the transfer. */
     /* Called after every request; may be NULL. */
     void (*answered)(void *ctx, const char *target, const struct http_response *response,
                      const struct err *failure);
     void *answered_ctx;
 };
 
-/* `service` is the one behind the listener; both must outlive the transfer. */
+/* Creates a transfer. `service` is the one behind the listener; both must outlive the transfer. */
 int transfer_new(struct gateway_listener *listener, const struct service *service,
                  const struct transfer_options *options, struct transfer **ret, struct err *err);
 void transfer_free(struct transfer *t);
@@ -38,16 +38,19 @@ void transfer_free(struct transfer *t);
 int transfer_get(struct transfer *t, const char *target, const struct http_get *get,
                  struct http_response *ret, struct err *err);
 
-/* Whether the connection ended within the answer, for a reason that neither the gateway nor TLS knows. */
+/*
+ * Returns whether the connection ended within the answer without an error of the gateway or of TLS.
+ */
 bool transfer_is_cut_off(const struct http_response *response);
 
-/* The shortest time until an answer began: after a small request about a round trip. -1: no answer yet. */
+/* Returns the shortest time until an answer began: after a small request about a round trip. -1: no answer
+ * yet. */
 int64_t transfer_round_trip(const struct transfer *t);
 
 /* Call this after the session was lost: the next connection then does not count as `reconnected`. */
 void transfer_expect_new_connection(struct transfer *t);
 
-/* Whether the file at fd, received from the service, contains its secret. -1: read error. */
+/* Checks whether the file at fd, received from the service, contains its secret. -1: read error. */
 int transfer_reflected(const struct transfer *t, int fd, bool *ret_reflected);
 
 /* Masks the service's secret in text that the service sent. */

@@ -27,7 +27,7 @@ enum comparison_basis { COMPARISON_SHARE, COMPARISON_SECOND, COMPARISON_PROCESS 
 
 struct comparison_half {
     size_t processes;
-    size_t left_out;     /* processes of this side that are not in it; set by the caller */
+    size_t left_out;     /* processes of this side without a profile in it; the caller sets it */
     size_t timed;        /* processes whose profiles have a duration */
     int64_t duration_ns; /* the sum of these durations */
     struct profile *parts[COMPARISON_PARTS]; /* the profiles so far: of one, two, four, … processes */
@@ -48,17 +48,17 @@ int comparison_add(struct comparison *s, enum comparison_side side, struct profi
 int comparison_finish(struct comparison *s, struct err *err);
 void comparison_release(struct comparison *s);
 
-/* Whether both sides have profiles. */
+/* Returns whether both sides have profiles. */
 bool comparison_has_both(const struct comparison *s);
 
-/* The column of a type and side in `all`. */
+/* Returns the column of a type and side in `all`. */
 static inline size_t comparison_column(const struct comparison *s, size_t type, enum comparison_side side)
 {
     return side * s->n_types + type;
 }
 
 enum comparison_basis comparison_basis_of(const struct comparison *s, size_t type);
-/* The factor that makes a value comparable; 0 for a side without values. */
+/* Returns the factor that makes a value comparable; 0 for a side without values. */
 double comparison_scale(const struct comparison *s, size_t type, enum comparison_side side);
 
 #endif

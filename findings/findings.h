@@ -43,7 +43,7 @@ int findings_add_restart(struct findings *w, const char *why, const struct findi
 int findings_add_fleet(struct findings *w, const struct fleet *h, const struct finding_subject *subject,
                        struct err *err);
 
-/* The input of the figure of the rule with that id; FINDING_FROM_ONE for an unknown id. */
+/* Returns the input of the figure of the rule with that id; FINDING_FROM_ONE for an unknown id. */
 enum finding_input findings_input_of(const char *id);
 
 /*

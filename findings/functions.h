@@ -12,8 +12,8 @@ enum functions_origin {
 };
 
 enum functions_origin functions_origin_of(struct str function);
-/* Whether a function is in a list that ends in NULL. An entry that ends in `*` matches every name with that
- * prefix. */
+/* Returns whether a function is in a list that ends in NULL. An entry that ends in `*` matches every name
+ * with that prefix. */
 bool functions_listed(struct str function, const char *const *list);
 
 /* Lists end in NULL. */

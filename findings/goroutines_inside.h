@@ -32,12 +32,12 @@ int goroutine_add_frame(struct goroutines *g, struct goroutine_frame frame, stru
 /* Adds the current goroutine to its group of this dump. */
 int goroutine_end(struct goroutines *g, size_t dump, struct err *err);
 
-/* An empty table, freed by goroutines_free. */
+/* Creates an empty table, which goroutines_free frees. */
 struct goroutines *goroutines_new(struct err *err);
 /* Sorts the groups. Call it once, after all goroutines. */
 int goroutines_finish(struct goroutines *g, struct err *err);
 
-/* The readers of the three forms. */
+/* Read the three forms of a dump. */
 int goroutines_read_stacks(struct goroutines *g, size_t dump, struct str text, struct err *err);
 int goroutines_read_grouped(struct goroutines *g, size_t dump, struct str text, struct err *err);
 int goroutines_read_profile(struct goroutines *g, size_t dump, struct str bytes, uint64_t max_bytes,

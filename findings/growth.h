@@ -25,7 +25,7 @@ struct growth {
 int growth_make(struct growth *g, struct profile *before, struct profile *now, struct err *err);
 void growth_release(struct growth *g);
 
-/* The evidence that the process was restarted, or NULL. */
+/* Returns the evidence that the process was restarted, or NULL. */
 const char *growth_restarted(const struct growth *g);
 
 /* Turns `both` into the growth, with n_types sample types, ready to draw. Its duration is the time between.

@@ -29,7 +29,7 @@ enum finding_topic {
     FINDING_TOPIC_NONE, /* no rule applies */
 };
 
-/* The name of a topic for documentation: "CPU", "two snapshots". */
+/* Returns the name of a topic for documentation: "CPU", "two snapshots". */
 const char *finding_topic_name(enum finding_topic topic);
 
 /* The input of a figure or a picture: one file, two sides of several files, or two snapshots. */

@@ -1,4 +1,6 @@
-/* The functions of the rules on profiles, and what several of them share. The table is in rules.c. */
+/* The functions of the rules on profiles, and the helpers that several of them share. The table is in
+ * rules.c.
+ */
 #ifndef FINDINGS_RULES_H
 #define FINDINGS_RULES_H
 
@@ -7,7 +9,7 @@
 #include "findings/stats.h"
 #include "findings/tally.h"
 
-/* The table, and the number of its rows. */
+/* Returns the table, and the number of its rows. */
 const struct finding_rule *rules_table(size_t *ret_n);
 
 finding_rule_fn rule_cpu_hot, rule_cpu_spread, rule_cpu_idle, rule_cpu_share, rule_cpu_gc;

@@ -15,7 +15,8 @@ void sentence_name(char dst[SENTENCE_ARGUMENT], struct str name);
 void sentence_bytes(char dst[SENTENCE_ARGUMENT], int64_t n);
 void sentence_count(char dst[SENTENCE_ARGUMENT], uint64_t n, const char *one, const char *many);
 void sentence_time(char dst[SENTENCE_ARGUMENT], int64_t ns);
-/* Writes ", and main.handle with all that it calls 80 %", or nothing if that function is `named` already. */
+/* Writes ", and main.handle with all that it calls 80 %", or nothing if the sentence names that function
+ * already (`named`). */
 void sentence_with_calls(char dst[SENTENCE_ARGUMENT], const struct tally *t, uint32_t named);
 
 #endif

@@ -4,21 +4,21 @@
 
 #include "proto/proto.h"
 
-/* A part of a whole; 0 if the whole is 0. */
+/* Returns a part of a whole; 0 if the whole is 0. */
 static inline double stats_share(int64_t part, int64_t whole)
 {
     return whole > 0 ? (double)part / (double)whole : 0;
 }
-/* One standard error of a share of n samples. It is not 0 for a share of 0, since one more sample could have
- * hit. */
+/* Returns one standard error of a share of n samples. It is not 0 for a share of 0, since one more sample
+ * could have hit. */
 double stats_error(double share, double n);
-/* The bytes that one sample of a heap stands for. */
+/* Returns the bytes that one sample of a heap stands for. */
 double stats_heap_rate(const struct profile *p);
-/* A computed figure as an integer, within the range of int64_t. */
+/* Returns a computed figure as an integer, within the range of int64_t. */
 int64_t stats_whole(double v);
-/* The growth in an hour, from the growth within a time; 0 if the time is unknown. */
+/* Returns the growth in an hour, from the growth within a time; 0 if the time is unknown. */
 double stats_per_hour(double grown, int64_t within_ns);
-/* Whether a share of n samples is at least a percentage after subtracting two standard errors. */
+/* Returns whether a share of n samples is at least a percentage after subtracting two standard errors. */
 bool stats_above(double share, uint64_t n, double percent);
 
 /* Functions whose difference is at least this part of the largest one count as equal. One of them is
@@ -29,8 +29,8 @@ struct stats_candidate {
     double covers; /* a share, or a value */
     struct str name;
 };
-/* Whether a explains more than b. A function outside the runtime explains more than one of the runtime.
- * Otherwise the one that covers less explains more. */
+/* Returns whether a explains more than b. A function outside the runtime explains more than one of the
+ * runtime. Otherwise the one that covers less explains more. */
 bool stats_explains_more(const struct stats_candidate *a, const struct stats_candidate *b);
 
 #endif

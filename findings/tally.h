@@ -65,15 +65,15 @@ struct tally_types {
 /* Counts the chosen samples. Negative values count as zero. Call tally_release even after a failure. */
 int tally_make(struct tally *t, const struct stack_filter *s, struct tally_types types,
                const struct tally_choice *choice, struct err *err);
-/* The sum of the chosen samples' values. */
+/* Returns the sum of the chosen samples' values. */
 int64_t tally_sum(const struct tally *like, const struct tally_choice *choice);
 void tally_release(struct tally *t);
 
-/* The index of the sample type with that name and unit, or TALLY_NONE. */
+/* Returns the index of the sample type with that name and unit, or TALLY_NONE. */
 size_t tally_type(const struct profile *p, const char *type, const char *unit);
 
-/* The function with the largest own or flat (of origin at_least or later), as a string; TALLY_NONE if all are
- * 0. */
+/* Returns the function with the largest own or flat (of origin at_least or later), as a string; TALLY_NONE if
+ * all are 0. */
 uint32_t tally_top_own(const struct tally *t);
 uint32_t tally_top_profilers(const struct tally *t);
 uint32_t tally_top_flat(const struct tally *t, enum functions_origin at_least);

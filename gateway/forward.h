@@ -27,7 +27,7 @@ struct forward_event {
     uint64_t sent;    /* bytes to the destination */
     uint64_t received;
     int64_t ms; /* how long the connection lasted, until the next attempt, or how long the session was lost */
-    const struct err *failure; /* why it ended, was lost or failed; NULL: no failure */
+    const struct err *failure; /* the reason why it ended, was lost or failed; NULL: no failure */
 };
 
 struct forward_options {

@@ -40,8 +40,8 @@
 
 struct gateway;
 
-/* State that the gateways of one run share: sessions to jump hosts, and a limit of concurrent logins at one
- * address. Thread-safe. Must outlive its gateways. */
+/* The state that the gateways of one run share: sessions to jump hosts, and a limit of concurrent logins at
+ * one address. Thread-safe. The pool must outlive its gateways. */
 struct gateway_pool;
 int gateway_pool_new(struct gateway_pool **ret, struct err *err);
 void gateway_pool_free(struct gateway_pool *pool);
@@ -58,7 +58,7 @@ struct gateway_options {
     void *step_ctx;
     const char *host; /* the user's name for the host, for questions; must outlive the gateway. NULL:
                          questions have only the address */
-    ask_fn *ask;      /* NULL: nobody can answer */
+    ask_fn *ask;      /* NULL: no user can answer */
     void *ask_ctx;
     struct keyring *keyring; /* the answers; must outlive the gateway. NULL: they are not remembered */
     bool ask_keys_only;      /* ask only for the passphrases of private keys */
@@ -112,8 +112,8 @@ int gateway_dial(struct gateway *gw, const struct destination *to, int *ret_fd, 
 /*
  * Makes the gateway fit for new connections. If its session has ended, or waits for a destination that does
  * not answer (libssh2 opens one connection at a time), a new session opens and takes the listeners. Open
- * connections stay on the old one. A fit gateway does not change. ERR_LOST from a connection means that this
- * call may help.
+ * connections stay on the old one. A fit gateway does not change. Call it after a connection that ended with
+ * ERR_LOST.
  */
 int gateway_renew(struct gateway *gw, struct err *err);
 

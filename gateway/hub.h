@@ -13,7 +13,7 @@
 
 struct hub;
 
-/* Starts the thread. It takes ownership of the carrier, also on failure, and copies the limits. */
+/* Starts the hub's thread. Takes ownership of the carrier, also on failure, and copies the limits. */
 int hub_start(struct carrier *carrier, const struct ssh_limits *limits, struct hub **ret, struct err *err);
 /* Ends all links and the carrier, joins the thread. Leaves its listeners. Accepts NULL. */
 void hub_stop(struct hub *h);

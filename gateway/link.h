@@ -29,7 +29,7 @@ struct link_flow {
     size_t from, to;
     uint64_t moved; /* bytes that the sink has accepted */
     bool ended;     /* the source is at its end */
-    bool passed;    /* the sink knows of the end */
+    bool passed;    /* the sink has been notified of the end */
 };
 
 struct link {
@@ -65,7 +65,7 @@ void link_fail(struct link *l, const struct err *why);
 /* Checks whether moving it makes libssh2 read from the session. */
 bool link_reads(const struct link *l);
 
-/* Fills its entries for poll(2), and takes their results. */
+/* Fill in the link's entries for poll(2), and process their results. */
 #define LINK_POLLS (1 + STREAM_POLLS)
 void link_poll(const struct link *l, struct pollfd ret[LINK_POLLS]);
 void link_polled(struct link *l, const struct pollfd polled[LINK_POLLS]);

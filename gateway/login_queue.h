@@ -13,11 +13,12 @@ int login_queues_new(struct login_queues **ret, struct err *err);
 /* Accepts NULL. */
 void login_queues_free(struct login_queues *all);
 
-/* Waits for a place at the address, first come, first served. It needs no deadline: the logins before it have
- * theirs. login_queue_leave frees the place. Without queues (NULL) there is no limit. */
+/* Waits for a place at the address, first come, first served. The wait needs no deadline, because each login
+ * before it has one. login_queue_leave frees the place. Without queues (NULL) there is no limit. */
 int login_queue_enter(struct login_queues *all, const char *address, int cancel_fd, struct err *err);
 
-/* `turned_away`: the server was too busy for this login, so the number of places decreases. */
+/* Frees the place. `turned_away`: the server was too busy for this login, so the number of places decreases.
+ */
 void login_queue_leave(struct login_queues *all, const char *address, bool turned_away);
 
 #endif

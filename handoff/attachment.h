@@ -1,4 +1,4 @@
-/* The file to hand off: opened once, hashed, and given a name that reveals nothing. */
+/* The file to hand off. This module opens it once, hashes it and gives it a name that reveals nothing. */
 #ifndef HANDOFF_ATTACHMENT_H
 #define HANDOFF_ATTACHMENT_H
 
@@ -28,7 +28,7 @@ struct receipt {
     uint64_t bytes;
 };
 int receipt_begin(struct receipt *r, struct err *err);
-/* For http_request.body; ctx: the receipt. */
+/* Receives a piece of the download, as http_request.body. ctx: the receipt. */
 int receipt_take(void *ctx, const void *p, size_t n, struct err *err);
 /* Ends the comparison: ERR_FAILED with the difference. */
 int receipt_judge(struct receipt *r, const struct attachment *c, struct err *err);

@@ -6,7 +6,7 @@
 
 #include "base/base.h"
 
-/* The people who can fetch an attachment whose address they have. */
+/* The people who can fetch an attachment if they have its address. */
 enum readers {
     READERS_UNKNOWN,   /* the tracker does not report it: the same as anyone */
     READERS_TEAM,      /* the members of the project */
@@ -25,13 +25,14 @@ struct facts {
 /* "readable by anyone". */
 const char *readers_text(enum readers readers);
 
-/* 0, or ERR_DENIED with a hint. `place` is its name in messages: "project ops". */
+/* Returns 0, or ERR_DENIED with a hint. `place` is its name in messages: "project ops". */
 int decide_bundle(const struct facts *f, const char *place, struct err *err);
 
-/* Whether outsiders can read the issue, so that an internal note must be read back before the upload. */
+/* Returns whether outsiders can read the issue, so that an internal note must be read back before the upload.
+ */
 bool decide_needs_note(const struct facts *f);
 
-/* Whether the summary may go into a note; `internal` was read back from it. */
+/* Returns whether the summary may go into a note; `internal` was read back from it. */
 bool decide_words(const struct facts *f, bool internal);
 
 #endif

@@ -2,7 +2,7 @@
  * The delivery of a bundle to a team: makes a copy of it (redacted, signed, encrypted) and attaches the copy
  * to an issue of the team's tracker. steps.h has the second half, the steps at the tracker.
  *
- * Nothing here prints: delivery_run reports what happens through callbacks.
+ * Nothing here prints: delivery_run reports its steps through callbacks.
  */
 #ifndef HANDOFF_DELIVERY_H
 #define HANDOFF_DELIVERY_H
@@ -36,7 +36,8 @@ struct delivery {
     struct strlist labels, assignees;
 };
 
-/* Whether the options request a delivery; ERR_USAGE (-1) for options that have no meaning without one. */
+/* Checks whether the options request a delivery; ERR_USAGE (-1) for options that have no meaning without one.
+ */
 int delivery_wanted(const struct delivery_options *o, bool *ret, struct err *err);
 
 /* Resolves team, place and recipients, and checks everything that needs no request: that the tracker's kind
@@ -49,7 +50,7 @@ void delivery_release(struct delivery *d);
 /* The callbacks may be NULL. */
 struct delivery_run {
     const char *bundle;
-    const char *user, *workstation; /* the user who hands it off; may be NULL */
+    const char *user, *workstation; /* the name of the user who hands it off; may be NULL */
     bundle_draw_fn *draw;           /* as in struct bundle_copy */
     const void *draw_ctx;
     int64_t copy_cpu_ms; /* limit for the processor time of the copy; 0: none */
@@ -61,7 +62,7 @@ struct delivery_run {
     void (*copied)(void *ctx, const struct bundle_copied *copy);
     /* Redaction has changed the title: `title` is the one that is sent. */
     void (*title_redacted)(void *ctx, const char *title);
-    /* As in struct handoff_options. */
+    /* The next three members are as in struct handoff_options. */
     void (*step)(void *ctx, enum handoff_step step, enum handoff_outcome outcome, const char *text);
     void (*waiting)(void *ctx, int64_t ms, const char *because);
     void (*would)(void *ctx, const struct http_would *would);
@@ -75,8 +76,8 @@ struct delivery_result {
 };
 void delivery_result_release(struct delivery_result *r);
 
-/* Runs it in the calling thread. -1: err has the reason; the bundle is unchanged, and *ret, which is filled
- * in in any case, reports how much has left the workstation. With a tracker, libcurl must have been
+/* Runs the delivery in the calling thread. On -1, err has the reason and the bundle is unchanged. *ret is
+ * always filled in; it reports the data that has left the workstation. With a tracker, libcurl must have been
  * initialised (http_global_init). */
 int delivery_run(const struct delivery *d, const struct delivery_run *run, struct delivery_result *ret,
                  struct err *err);

@@ -4,10 +4,10 @@
 
 #include "handoff/delivery.h"
 
-/* The signer, without a callback for questions; its key is NULL if the inventory names none. */
+/* Returns the signer, without a callback for questions; its key is NULL if the inventory names none. */
 struct sshsig_signer delivery_signer(const struct delivery *d, int cancel_fd);
 
-/* The request to the tracker, without the file and the note's text. */
+/* Returns the request to the tracker, without the file and the note's text. */
 struct handoff_request delivery_request(const struct delivery *d);
 
 /* Prefixes the error with the team that requires a signature. */

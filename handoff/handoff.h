@@ -1,10 +1,9 @@
 /*
  * Hand-offs: a bundle is attached to an issue of a team's tracker, where only the team can read it.
  *
- * delivery.h is the whole: it makes a copy of the bundle (redacted, signed, encrypted) and sends it.
- * steps.h sends a file to a tracker, step by step. summary.h writes the note on the issue.
- * Adding a tracker takes a file with its struct tracker_type, and a row in TRACKER_TYPES
- * (job.h).
+ * delivery.h runs a whole hand-off: it makes a copy of the bundle (redacted, signed, encrypted) and sends it.
+ * steps.h sends a file to a tracker, step by step. summary.h writes the note on the issue. Adding a tracker
+ * takes a file with its struct tracker_type, and a row in TRACKER_TYPES (job.h).
  *
  * Nothing in this folder prints. Output that repeats a tracker's text is printable, and no token is in it.
  */

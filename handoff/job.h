@@ -79,8 +79,8 @@ struct tracker_type {
     int (*read_note)(struct job *j, bool *ret_internal, struct err *err);
 };
 
-/* Asks again who can read the place and the issue. ERR_DENIED if that has changed since the hand-off began,
- * or since the flag of a new issue was read back. Call it before each attempt at an upload. */
+/* Requests the readers of the place and the issue again. ERR_DENIED if that has changed since the hand-off
+ * began, or since the flag of a new issue was read back. Call it before each attempt at an upload. */
 int job_look_again(struct job *j, struct err *err);
 /* Reads the flag again if the issue was confidential when it was read back; else *ret is false. */
 int job_read_flag(struct job *j, bool *ret, struct err *err);
@@ -123,8 +123,8 @@ int job_fetch(struct job *j, const char *path, const struct job_sink *sink, stru
 /* Fetches a file and compares it with the attachment. */
 int job_compare(struct job *j, const char *path, struct err *err);
 
-/* The flag that a dry run assumes: an existing issue is not confidential if the bundle is encrypted, because
- * that makes the most requests. */
+/* Returns the flag that a dry run assumes: an existing issue is not confidential if the bundle is encrypted,
+ * because that makes the most requests. */
 const char *job_dry_flag(const struct job *j);
 
 /* Formats a path; text arguments must be encoded already. Returns dst. */
@@ -134,14 +134,14 @@ char *job_path(char *dst, size_t cap, const char *fmt, ...) __attribute__((forma
 
 /* Reads the number under `key` as digits. A dry run may have a word in capitals instead. */
 int json_id(const struct job *j, const json_t *o, const char *key, char ret[static JOB_ID], struct err *err);
-/* The boolean under `key`; anything but true is false. */
+/* Returns the boolean under `key`; anything but true is false. */
 bool json_is_set(const json_t *o, const char *key);
 /* Copies the string under `key` into dst, printable and with the token masked, even if JSON escapes hide it;
  * "" if there is none. Returns dst. */
 char *json_line(const struct job *j, const json_t *o, const char *key, char *dst, size_t cap);
 /* Adds a value to the object; takes both references. NULL: out of memory, or an argument was NULL. */
 json_t *json_with(json_t *o, const char *key, json_t *value);
-/* An array of the list's strings. NULL: out of memory. */
+/* Returns an array of the list's strings. NULL: out of memory. */
 json_t *json_list(const struct strlist *l);
 
 #endif

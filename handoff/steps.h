@@ -38,7 +38,7 @@ struct handoff_request {
 };
 
 enum handoff_step {
-    HANDOFF_LOOK,      /* reads who can read the place and an existing issue */
+    HANDOFF_LOOK,      /* gets the readers of the place and of an existing issue */
     HANDOFF_DECIDE,    /* refuses a bundle in plain text if outsiders can read the place */
     HANDOFF_CREATE,    /* creates an issue with its flag and a neutral text */
     HANDOFF_READ_BACK, /* reads the flag that the tracker has stored */
@@ -59,7 +59,9 @@ enum handoff_outcome {
     HANDOFF_UNKNOWN, /* sent whole, no answer: it may have happened. profgrab does not repeat it. */
 };
 
-/* The most that has left this workstation when the run ended. Each value includes those before it. */
+/* The data that has left this workstation, at most, when the run ended. Each value includes the previous
+ * ones.
+ */
 enum handoff_left {
     HANDOFF_LEFT_NOTHING,
     HANDOFF_LEFT_ISSUE,        /* an issue or a note, neutral but for the user's title */
@@ -90,7 +92,7 @@ struct handoff_result {
 /* "look", "decide", ...; and "done", "unknown", ... */
 const char *handoff_step_name(enum handoff_step step);
 const char *handoff_outcome_name(enum handoff_outcome outcome);
-/* Writes a sentence for people, "nothing has left this workstation", into dst, and returns it. */
+/* Writes a sentence for people into dst, for example "nothing has left this workstation". Returns dst. */
 #define HANDOFF_LEFT_TEXT 200
 char *handoff_left_text(const struct handoff_result *r, char *dst, size_t cap);
 

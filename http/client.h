@@ -21,7 +21,7 @@ struct http_target {
     bool bare; /* a redirect has left the client's origin: send no token */
 };
 
-/* One attempt. ret->body is initialised; this sets the other members. */
+/* Sends the request once. ret->body is initialised; this function sets the other members. */
 int http_attempt(struct http *h, const struct http_request *request, const struct http_target *target,
                  struct http_answer *ret, struct err *err);
 

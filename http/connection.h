@@ -31,7 +31,7 @@ struct http_connection_options {
     struct http_auth auth;
     int cancel_fd;      /* readable: ends a request; -1: none */
     int64_t timeout_ms; /* of silence, beyond `timed_ms` of a request */
-    /* Whether the way to the server is still being opened: that time is no silence. */
+    /* Returns whether the path to the server is still opening: that time does not count as silence. */
     bool (*opens)(void *ctx);
     void *ctx;
 };
@@ -67,8 +67,8 @@ struct http_response {
     int64_t date;     /* the Date header as UTC milliseconds; 0 without one */
     int64_t date_at;  /* our clock at its arrival */
     bool reconnected; /* the request needed a new connection, though we had not closed the last one */
-    bool open_end; /* only the end of the connection ends the body: libcurl does not know whether it is whole
-                    */
+    bool open_end;    /* only the end of the connection ends the body, so libcurl cannot check that it is
+                         complete */
     enum http_failure failure;
 };
 
@@ -80,16 +80,19 @@ struct http_response {
 int http_connection_get(struct http_connection *c, const char *url, const struct http_get *get,
                         struct http_response *ret, struct err *err);
 
-/* The URL to which the last answer redirects, until the next request; NULL: it does not. */
+/* Returns the URL to which the last answer redirects, until the next request; NULL: it does not. */
 const char *http_connection_redirect(const struct http_connection *c);
 
-/* The last part of libcurl's text on the last request's failure, for a failure of TLS: OpenSSL's text. */
+/* Returns the last part of libcurl's text on the last request's failure, for a failure of TLS: OpenSSL's
+ * text.
+ */
 const char *http_connection_words(const struct http_connection *c);
 
-/* The shortest time until an answer began: after a small request about a round trip. -1: no answer yet. */
+/* Returns the shortest time until an answer began: after a small request about a round trip. -1: no answer
+ * yet. */
 int64_t http_connection_round_trip(const struct http_connection *c);
 
-/* The next connection does not count as `reconnected`: the caller knows that the last one is lost. */
+/* Excludes the next connection from `reconnected`, because the caller knows that the last one is lost. */
 void http_connection_expect_new(struct http_connection *c);
 
 #endif

@@ -40,13 +40,14 @@ struct http_exchange {
     int (*body)(void *ctx, const char *p, size_t n, struct err *err);
     /* About ten times a second. */
     void (*progress)(void *ctx);
-    /* Whether the way to the server is still being opened: that time is no silence of the server. */
+    /* Returns whether the path to the server is still opening: that time does not count as silence of the
+     * server. */
     bool (*opens)(void *ctx);
 
     /* The exchange sets these. */
     int64_t start;    /* clock_now() */
     int64_t first_ms; /* until the first byte of the answer; -1: there was none */
-    uint64_t moved;   /* bytes of the answer; the client adds those that it sends */
+    uint64_t moved;   /* bytes of the answer; the client adds the bytes that it sends */
     size_t headers_size;
     struct err failure; /* the error of a callback, also of the client's own ones */
 

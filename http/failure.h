@@ -8,7 +8,7 @@ enum http_failure {
     HTTP_FAILURE_BROKEN,    /* libcurl cannot go on */
     HTTP_FAILURE_CANCELLED, /* the cancel descriptor is readable */
     HTTP_FAILURE_LIMIT,     /* the whole exchange took too long */
-    HTTP_FAILURE_SILENCE,   /* nothing was received for too long */
+    HTTP_FAILURE_SILENCE,   /* no data arrived for too long */
     HTTP_FAILURE_TRICKLE,   /* too little was received or sent */
     HTTP_FAILURE_TIMEOUT,   /* libcurl's own limit: no connection in time */
     HTTP_FAILURE_HEADERS,   /* the headers are too large */

@@ -3,10 +3,10 @@
  * gateway, url.h any URL, and this header the API of a tracker.
  *
  * The client below has one origin, its own authorities and its token in one header. It speaks TLS, or plain
- * HTTP to loopback. It repeats a request only after a 429, which means that nothing happened, or if the
- * request is a GET. It follows redirects of a GET, at most three, within the origin, and sends the token
- * nowhere else. A GET with `elsewhere` may be redirected to another origin, without the token. Answers are
- * bounded. No output contains the token.
+ * HTTP to loopback. It repeats a request only if it is a GET, or after a 429, because the server has then not
+ * acted on it. It follows redirects of a GET, at most three, within the origin, and sends the token nowhere
+ * else. A GET with `elsewhere` may be redirected to another origin, without the token. Answers are bounded.
+ * No output contains the token.
  */
 #ifndef HTTP_HTTP_H
 #define HTTP_HTTP_H
@@ -36,7 +36,7 @@ struct http_options {
     const char *url;  /* the prefix of all paths: https://HOST[:PORT][/PATH], without a slash at the end */
     const char *ca;   /* PEM; NULL: the system's authorities */
     const char *auth; /* the header with the token as a format for one %s, such as "PRIVATE-TOKEN: %s" */
-    const struct secret *token; /* NULL in a dry run. Must outlive it. */
+    const struct secret *token; /* NULL in a dry run. Must outlive the client. */
     /* Sends nothing: `would` gets each request. */
     bool dry_run;
     int64_t connect_ms;  /* to connect, TLS included; 0: 20 s */

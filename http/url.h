@@ -11,7 +11,7 @@
 
 #include "base/base.h"
 
-/* The URL without its password, for output: a new string, or NULL. */
+/* Returns the URL without its password, for output: a new string, or NULL. */
 char *url_shown(const char *url);
 
 struct url_request {

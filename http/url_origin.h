@@ -15,15 +15,15 @@ struct url_origin {
     bool credentials; /* it contains a user name or a password */
 };
 
-/* The only error is a lack of memory. */
+/* Parses a URL. The only error is a lack of memory. */
 int url_origin_parse(const char *url, struct url_origin *ret, struct err *err);
 
-/* Whether scheme, host and port are the same (RFC 6454); a default port may be left out. */
+/* Returns whether scheme, host and port are the same (RFC 6454); a default port may be left out. */
 bool url_origin_same(const char *a, const char *b);
 
-/* Whether a file at `from` may be fetched from `to`, an address of another origin. It must be as safe: over
- * TLS, or on this workstation if `from` is there too. It must not contain a name or a password, because
- * libcurl would send them. */
+/* Returns whether a file at `from` may be fetched from `to`, an address of another origin. It must be as
+ * safe: over TLS, or on this workstation if `from` is there too. It must not contain a name or a password,
+ * because libcurl would send them. */
 bool url_origin_may_redirect(const char *from, const char *to);
 
 /* Write printable text into dst and return it: url_origin_text scheme, host and port; url_origin_strip the

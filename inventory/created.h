@@ -20,20 +20,20 @@ struct named {
 
 struct created {
     struct hosts hosts;       /* ad hoc hosts */
-    struct names by_address;  /* to those hosts */
+    struct names by_address;  /* maps addresses to those hosts */
     struct hosts named_hosts; /* ad hoc hosts that patterns match too (targets_select_source) */
-    struct names named;       /* to those hosts; ignores case */
+    struct names named;       /* maps names to those hosts; ignores case */
 
     struct services adhoc;      /* ad hoc services: port-N, unix-NAME */
     struct services discovered; /* of targets_own */
     struct names by_host;       /* host name to struct host_services */
-    struct names names;         /* to one discovered service of that name on some host; families too */
-    struct named only_names;    /* those names that no service of the inventory has */
+    struct names names;      /* maps names and families to one discovered service of that name on some host */
+    struct named only_names; /* the names among them that no service of the inventory has */
 
     struct sources sources; /* from KIND:PLACE */
     struct source_use **uses;
     size_t n_uses, cap_uses;
-    struct strlist failures; /* of sources: what may be missing, and why */
+    struct strlist failures; /* notes of sources on targets that may be missing, and why */
 };
 
 /* Creates t->created if it is missing. NULL without memory. */
@@ -46,14 +46,14 @@ struct scope {
 };
 struct scope scope_of(const struct inventory *inv, const struct targets *t);
 
-/* Host i: those of the inventory, then the named ones. NULL after the last. */
+/* Returns host i: first the hosts of the inventory, then the named ones. NULL after the last. */
 const struct host *scope_host_at(const struct scope *s, size_t i);
 const struct host *scope_find_host(const struct scope *s, const char *name);
 
-/* The service of that name, of the inventory or discovered on some host; NULL: none. */
+/* Returns the service of that name, of the inventory or discovered on some host; NULL: none. */
 const struct service *scope_find_service(const struct scope *s, const char *name);
 
-/* Service i of the host: its own, then the discovered ones. NULL after the last. */
+/* Returns service i of the host: first its own, then the discovered ones. NULL after the last. */
 const struct service *scope_service(const struct scope *s, const struct host *host, size_t i);
 
 #endif

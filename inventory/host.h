@@ -14,7 +14,7 @@ struct host {
     bool direct;   /* connect: direct; without SSH */
     bool adhoc;    /* not in the inventory: the user gave its address */
     struct ssh_settings ssh;
-    const struct service **services; /* those of the inventory; targets_service has discovered ones too */
+    const struct service **services; /* the inventory's own; targets_service adds others */
     size_t n_services;
     struct label *labels;
     size_t n_labels;

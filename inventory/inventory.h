@@ -49,31 +49,31 @@ struct inventory_options {
     /* The kinds of trackers that the file may name, handoff_tracker_kinds; ends with NULL and must outlive
      * the inventory. NULL: none. */
     const struct tracker_kind *const *tracker_kinds;
-    /* Receives at most MISTAKES_MAX mistakes; err is then the only one, or their number. NULL: reading ends
-     * at the first mistake. */
+    /* Receives at most MISTAKES_MAX mistakes; err is then the only mistake, or their number. NULL: reading
+     * ends at the first mistake. */
     struct mistakes *mistakes;
 };
 
 /*
  * Reads an inventory; a NULL path makes an empty one. Refuses (ERR_USAGE) a file that belongs to neither the
- * user nor root, or that others can write. Every error about its content is ERR_USAGE. NULL options have no
- * member set.
+ * user nor root, or that others can write. Every error about its content is ERR_USAGE. NULL options mean that
+ * no member is set.
  */
 int inventory_load(const char *path, const struct inventory_options *options, struct inventory **ret,
                    struct err *err);
-/* The same for bytes; `name` is for messages. */
+/* Does the same for bytes; `name` is for messages. */
 int inventory_parse(const char *name, struct str text, const struct inventory_options *options,
                     struct inventory **ret, struct err *err);
 void inventory_free(struct inventory *inv);
 
-/* All hosts, in the order of the file. */
+/* Returns all hosts, in the order of the file. */
 const struct host *const *inventory_hosts(const struct inventory *inv, size_t *ret_n);
-/* The name of group or service i of the file; NULL after the last. */
+/* Returns the name of group or service i of the file; NULL after the last. */
 const char *inventory_group_name(const struct inventory *inv, size_t i);
 const char *inventory_service_name(const struct inventory *inv, size_t i);
-/* Adds all labels of its hosts, as NAME=VALUE, each once. */
+/* Adds all labels of the inventory's hosts, as NAME=VALUE, each once. */
 int inventory_labels(const struct inventory *inv, struct strlist *ret, struct err *err);
-/* Its file; NULL for an empty one. */
+/* Returns the path of the inventory's file; NULL for an empty inventory. */
 const char *inventory_path(const struct inventory *inv);
 
 #endif

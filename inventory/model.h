@@ -66,9 +66,9 @@ struct inventory {
     struct trackers trackers;
     struct teams teams;
     struct self self;
-    struct names service_names;   /* to struct service; those of the file only */
+    struct names service_names;   /* maps names to struct service; only services of the file */
     struct names broken_services; /* while reading: services that are defined with a mistake */
-    struct names host_names;      /* to struct host; those of the file only; ignores case */
+    struct names host_names;      /* maps names to struct host; only hosts of the file; ignores case */
     struct names group_names;     /* to struct group */
     struct names tracker_names;   /* to struct tracker */
     struct names team_names;      /* to struct team */

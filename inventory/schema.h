@@ -16,7 +16,7 @@ struct schema {
     const struct yaml_node *services; /* the section of that name; NULL: none */
     const struct yaml_node *hosts;
     const struct tracker_kind *const *tracker_kinds; /* ends with NULL */
-    struct mistakes *mistakes;                       /* NULL: reading ends at the first one */
+    struct mistakes *mistakes;                       /* NULL: reading ends at the first mistake */
 };
 
 struct schema_key {
@@ -77,14 +77,14 @@ int schema_port(const struct schema *s, const struct yaml_node *value, unsigned 
 /* Reads `true` or `false`, and no other boolean of YAML. */
 int schema_flag(const struct schema *s, const struct yaml_node *value, bool *ret, struct err *err);
 
-/* Refuses a key that users set to a secret itself, and says where secrets belong. Such a key is never offered
- * as a hint. */
+/* Refuses a key that users set to a secret itself; the message names the right place of the secret. Such a
+ * key is never offered as a hint. */
 int schema_no_secret(const struct schema *s, const struct yaml_node *value, void *into, struct err *err);
 
-/* The same for a tracker's token. */
+/* Does the same for a tracker's token. */
 int schema_no_token(const struct schema *s, const struct yaml_node *value, void *into, struct err *err);
 
-/* The value's name for messages: its key, or "an entry" in a list. */
+/* Returns the value's name for messages: its key, or "an entry" in a list. */
 const char *schema_label(const struct yaml_node *value);
 
 /*

@@ -4,7 +4,7 @@
 
 #include "inventory/schema.h"
 
-/* Each reads its section into the inventory. Notes mistakes and continues (schema_note). */
+/* Each function reads its section into the inventory. Notes mistakes and continues (schema_note). */
 int service_read_all(const struct schema *s, const struct yaml_node *section, struct err *err);
 int host_read_all(const struct schema *s, const struct yaml_node *section, struct err *err);
 int group_read_all(const struct schema *s, const struct yaml_node *section, struct err *err);

@@ -36,7 +36,7 @@ struct service {
                      NULL: none */
     const struct source_use *source; /* the source that listed it (source.h); NULL: the inventory itself */
     char *host;                      /* destination as the far host sees it; "localhost" by default */
-    bool host_named;                 /* the inventory sets host, it is not the default */
+    bool host_named;                 /* the inventory sets host, instead of the default */
     unsigned port;                   /* 1 to 65535; 0 with a Unix socket */
     char *unix_path;                 /* a Unix socket on the far side instead of host and port; NULL: none */
     bool https;                      /* scheme: https */

@@ -16,7 +16,7 @@ enum source_kind {
     SOURCE_PARCA,          /* a parca.yaml */
     SOURCE_SCRAPE_CONFIGS, /* a prometheus.yml, or any file with its `scrape_configs` */
 };
-/* Its name in inventories and on the command line: "http_sd". */
+/* Returns its name in inventories and on the command line: "http_sd". */
 const char *source_kind_name(enum source_kind kind);
 
 #define SOURCE_MAX_AGE_MS (5 * 60 * INT64_C(1000))
@@ -49,7 +49,7 @@ struct inventory;
 struct selection;
 struct targets;
 
-/* All sources, in the order of the file. */
+/* Returns all sources, in the order of the file. */
 const struct source *const *inventory_sources(const struct inventory *inv, size_t *ret_n);
 
 /* Finds the first match of the source's pattern in an address and copies its first group, or all of it, to
@@ -61,8 +61,8 @@ int targets_use_source(struct targets *t, const struct source *source, struct so
                        struct err *err);
 
 /*
- * The same for the source with that name, or with the kind and place of `KIND:PLACE`. Creates a missing one
- * from `KIND:PLACE`; `t` owns it. A relative path begins at the working directory. ERR_USAGE on failure.
+ * Does the same for the source with that name, or with the kind and place of `KIND:PLACE`. Creates a missing
+ * one from `KIND:PLACE`; `t` owns it. A relative path begins at the working directory. ERR_USAGE on failure.
  */
 int targets_find_source(const struct inventory *inv, struct targets *t, const char *text,
                         struct source_use **ret, struct err *err);

@@ -11,7 +11,8 @@ int source_kind_parse(struct str name, enum source_kind *ret);
 /* Sets the source's request from its URL. ERR_USAGE. */
 int source_set_url(struct source *s, const char *url, struct err *err);
 
-/* The length of a URL's path without the path of one of Prometheus' own pages, because users copy those. */
+/* Returns the length of a URL's path without the path of one of Prometheus' own pages, because users copy
+ * those. */
 size_t source_length_without_page(const char *path, size_t n);
 
 /* Names a source KIND, KIND-2, KIND-3, ..., unless it has a name. The count of a kind continues after the

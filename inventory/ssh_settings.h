@@ -40,7 +40,7 @@ int ssh_via_parse(const char *what, const char *word, enum ssh_via *ret, struct 
 
 /* Copies the settings with their strings. */
 int ssh_settings_copy(const struct ssh_settings *s, struct ssh_settings *ret, struct err *err);
-/* For copies, and for settings that were read from an inventory. */
+/* Releases a copy, or settings that were read from an inventory. */
 void ssh_settings_release(struct ssh_settings *s);
 
 /* Returns the values of `over` (may be NULL) where set, else those of `under`. Owns nothing. */

@@ -98,20 +98,21 @@ bool label_is_asked(const struct strlist *asked, size_t i, struct str name, cons
 
 /* ---- services that are not in the inventory ------------------------------------------------------------ */
 
-/* Service i of the host: its own, then the discovered ones of `t`. NULL after the last. */
+/* Returns service i of the host: first its own, then the discovered ones of `t`. NULL after the last. */
 const struct service *targets_service(const struct targets *t, const struct host *host, size_t i);
 
-/* The name of discovered service i, each name once, without names of the inventory's own services; NULL after
- * the last. */
+/* Returns the name of discovered service i, each name once, without names of the inventory's own services;
+ * NULL after the last. */
 const char *targets_discovered_name(const struct targets *t, size_t i);
 
-/* The hosts that only a selection with a source named (targets_select_source). */
+/* Returns the hosts that only a selection with a source named (targets_select_source). */
 const struct host *const *targets_named_hosts(const struct targets *t, size_t *ret_n);
 
-/* The host of the inventory, or one of targets_named_hosts, by its name; NULL: none. `t` may be NULL. */
+/* Returns the host of the inventory, or one of targets_named_hosts, by its name; NULL: none. `t` may be NULL.
+ */
 const struct host *targets_find_host(const struct inventory *inv, const struct targets *t, const char *name);
 
-/* For discovery. targets_own takes ownership of a service, also on failure. targets_add_service makes it a
+/* For discovery: targets_own takes ownership of a service, also on failure. targets_add_service makes it a
  * service of the host, under its name and its family. */
 int targets_own(struct targets *t, struct service *service, struct err *err);
 int targets_add_service(const struct inventory *inv, struct targets *t, const struct host *host,

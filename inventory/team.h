@@ -50,13 +50,13 @@ struct team {
                       tracker; at most TRACKER_PROJECT_MAX bytes */
     struct strlist labels;
     struct strlist assignees;
-    bool signature_required; /* nothing is handed over without a signature */
+    bool signature_required; /* profgrab hands off no bundle without a signature */
 };
 
 /* The user that collects. */
 struct self {
     struct recipient_list recipients; /* added to every team's */
-    char *sign_with;                  /* a key file or its FILE.pub, absolute; NULL: nothing is signed */
+    char *sign_with;                  /* a key file or its FILE.pub, absolute; NULL: bundles are not signed */
 };
 
 struct inventory;
@@ -67,7 +67,7 @@ int inventory_tracker(const struct inventory *inv, const char *name, const struc
                       struct err *err);
 /* Never NULL; empty if the file has no such section. */
 const struct self *inventory_self(const struct inventory *inv);
-/* The name of team i of the file; NULL after the last. */
+/* Returns the name of team i of the file; NULL after the last. */
 const char *inventory_team_name(const struct inventory *inv, size_t i);
 
 #endif

@@ -41,8 +41,8 @@ struct agent_request {
 };
 int agent_sign(struct agent *a, const struct agent_request *request, struct ssh_blob *ret, struct err *err);
 
-/* Like agent_sign, but *ret is the complete wire format: the algorithm's name, the inner signature, and for a
- * FIDO key the flags and the counter. */
+/* Works like agent_sign, but *ret is the complete wire format: the algorithm's name, the inner signature, and
+ * for a FIDO key the flags and the counter. */
 int agent_sign_whole(struct agent *a, const struct agent_request *request, struct ssh_blob *ret,
                      struct err *err);
 

@@ -17,7 +17,7 @@ struct keylock {
 int keylock_open(const struct keylock *l, const struct passphrase *passphrase, struct ssh_blob *ret,
                  struct err *err);
 
-/* The rounds of the key derivation, which is its cost; 0 if unknown. */
+/* Returns the rounds of the key derivation, which is its cost; 0 if unknown. */
 unsigned keylock_rounds(const struct keylock *l);
 
 #endif

@@ -5,7 +5,7 @@
 #include "base/base.h"
 #include "keys/sshwire.h"
 
-/* The size in bits of an ssh-rsa key; 0 if it is malformed or of another type. */
+/* Returns the size in bits of an ssh-rsa key; 0 if it is malformed or of another type. */
 int oaep_bits(const struct ssh_blob *key);
 
 /* *ret is from malloc. */

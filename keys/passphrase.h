@@ -4,7 +4,7 @@
 
 #include "base/base.h"
 
-/* The file decides how long deriving the key takes, up to a minute, so it can be cancelled. */
+/* The file sets the cost of deriving the key, up to a minute, so the derivation can be cancelled. */
 struct passphrase {
     const struct secret *secret;
     int cancel_fd; /* once readable: ERR_CANCELLED; -1: none */

@@ -16,7 +16,7 @@ struct privkey;
 /* Parses a file's bytes. `passphrase` may be NULL. ERR_NOT_FOUND: the passphrase is wrong or missing. */
 int privkey_parse(const void *p, size_t n, const struct passphrase *passphrase, struct privkey **ret,
                   struct err *err);
-/* Wipes and frees. NULL is fine. */
+/* Wipes and frees. Accepts NULL. */
 void privkey_free(struct privkey *k);
 
 /* Encodes the public half in SSH's wire format, from malloc. */

@@ -13,7 +13,7 @@ struct page_limits {
     const char *too_large;
 };
 extern const struct page_limits page_limits_capture, page_limits_asked;
-/* One part in so many of the page's room is reserved for comparisons, which are written last. */
+/* The page reserves one part in so many of its size for comparisons, which it writes last. */
 #define PAGE_RESERVED_PART 8
 
 /* How a file is drawn. */
@@ -24,7 +24,7 @@ struct page_file {
     char *title;
     struct page_entry entry;
     unsigned how;    /* 0: not drawn */
-    const char *why; /* the reason if it is not drawn */
+    const char *why; /* the reason why it is not drawn */
     bool unsure;     /* it may be neither a profile nor a dump: skip it then */
     bool met;        /* it was read */
 
@@ -40,7 +40,7 @@ struct page_file {
 struct page_builder {
     const struct page_limits *limits;
     struct page_writer *page;
-    json_t *root;                       /* the manifest as JSON; NULL: none */
+    json_t *root;              /* the manifest as JSON; NULL: none */
     struct manifest *manifest; /* the same, typed */
     struct page_file *files;
     size_t n, cap;
@@ -51,7 +51,7 @@ struct page_builder {
     struct page_progress *progress; /* NULL: no progress is noted */
 };
 
-/* Whether the child has used its time for reading files. The caller then leaves out one more file. */
+/* Returns whether the child has used its time for reading files. The caller then leaves out one more file. */
 bool page_progress_is_over(struct page_progress *p);
 /* Notes which file is being read; NULL: none. */
 void page_builder_note_progress(struct page_builder *d, const struct page_file *f);
@@ -70,7 +70,8 @@ int page_builder_list(struct page_builder *d, struct err *err);
 /* Draws a file as `how` requires. A file that cannot be drawn gets an entry with the reason. */
 int page_builder_draw(struct page_builder *d, const struct page_file *f, const struct buf *bytes,
                       struct err *err);
-/* Whether an error is a fault of the file that was read, so that the page goes on without that file. */
+/* Returns whether an error is a fault of the file that was read, so that the page goes on without that file.
+ */
 static inline bool page_builder_is_file_error(const struct err *why)
 {
     return why->kind == ERR_FAILED || why->kind == ERR_LIMIT || why->kind == ERR_UNSUPPORTED;

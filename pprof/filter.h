@@ -9,7 +9,7 @@
 #include "pprof/job.h"
 #include "pprof/regex.h"
 
-/* Whether the name or the file of a line's function, or the location's mapping, matches. */
+/* Returns whether the name or the file of a line's function, or the location's mapping, matches. */
 bool filter_line(struct regex *r, const struct profile *p, const struct profile_line *line);
 bool filter_mapping(struct regex *r, const struct profile *p, const struct profile_location *l);
 
@@ -22,7 +22,7 @@ int filter_regex(struct job *j, const char *name, const char *value, struct rege
 
 /* A filter of samples by label: tagfocus and tagignore. */
 struct tagfilter;
-/* *ret is NULL without a value. Reports when a value is taken as a range. */
+/* Compiles a filter. *ret is NULL without a value. Reports when it reads a value as a range. */
 int tagfilter_new(struct job *j, const char *name, const char *value, struct tagfilter **ret);
 void tagfilter_free(struct tagfilter *f);
 bool tagfilter_matches(struct tagfilter *f, const struct job *j, const struct profile_sample *s);

@@ -38,7 +38,7 @@ struct graph_tags {
 int graph_tags_find(struct graph_tags *t, struct job *j, const struct graph *g, int64_t cutoff);
 void graph_tags_release(struct graph_tags *t);
 
-/* The number of a node's tags that have a flat value. */
+/* Returns the number of a node's tags that have a flat value. */
 size_t graph_tags_count(const struct graph_tags *t, uint32_t node);
 
 /* Sorts the heaviest first, by flat or by cum, then by name. */

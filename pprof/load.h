@@ -64,7 +64,7 @@ int load_profiles(const struct load_settings *s, const struct load_callbacks *ca
 /* Looks up names, removes frames that no report shows, and adds the comment. */
 int load_finish(struct load *l, const struct load_settings *s, const struct symbolize_tools *tools,
                 struct err *err);
-/* A caller that keeps the profile sets l->profile to NULL first. */
+/* Frees the loaded profiles. A caller that keeps the profile sets l->profile to NULL first. */
 void load_release(struct load *l);
 
 #endif

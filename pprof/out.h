@@ -21,7 +21,7 @@ void out_text(struct out *o, const char *s);
 void out_json(struct out *o, struct str s);
 /* Adds a string aligned to the right, like Go's %10s. A column is a character or an invalid byte. */
 void out_right(struct out *o, size_t columns, struct str s);
-/* The number of characters and invalid bytes. */
+/* Returns the number of characters and invalid bytes. */
 size_t out_columns(struct str s);
 /* Adds a short piece; cuts it at 1000 bytes. */
 void out_format(struct out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

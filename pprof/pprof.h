@@ -95,11 +95,11 @@ int report_combine(struct profile **profiles, size_t n, struct profile **ret, st
  * expressions, as upstream does. */
 int report_prune(struct profile *p, struct err *err);
 
-/* The index of the sample type with that name or number, by pprof's rules (NULL or empty: the profile's
+/* Finds the index of the sample type with that name or number, by pprof's rules (NULL or empty: the profile's
  * default). The errors are pprof's. */
 int report_sample_index(const struct profile *p, const char *index, size_t *ret, struct err *err);
 
-/* The first lines of a shell: the heading of a report. *ret_empty: the samples add up to 0. */
+/* Writes the first lines of a shell: the heading of a report. *ret_empty: the samples add up to 0. */
 int report_heading(const struct profile *p, const struct report_settings *settings,
                    const struct report_callbacks *callbacks, bool *ret_empty, struct err *err);
 

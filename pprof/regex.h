@@ -20,7 +20,7 @@
 struct regex_budget {
     uint64_t left;
 };
-/* The budgets for a profile's own expressions (drop_frames), and for the user's. Each grows with the
+/* Returns the budgets for a profile's own expressions (drop_frames), and for the user's. Each grows with the
  * profile's strings (the user's also with its labels), so that it suffices for ordinary expressions over
  * every name. 10 million steps take about a third of a second. */
 struct regex_budget regex_budget_own(const struct profile *p);
@@ -28,12 +28,12 @@ struct regex_budget regex_budget_asked(const struct profile *p);
 
 struct regex;
 
-/* The caller keeps the budget until regex_free. ERR_USAGE with Go's text ("error parsing regexp: missing
- * closing ): `a(`"). */
+/* Compiles a pattern. The caller keeps the budget until regex_free. ERR_USAGE with Go's text ("error parsing
+ * regexp: missing closing ): `a(`"). */
 int regex_new(struct str pattern, struct regex_budget *budget, struct regex **ret, struct err *err);
 void regex_free(struct regex *r);
 
-/* Whether the text has a match. Returns false after a failure, which regex_check reports. */
+/* Returns whether the text has a match. Returns false after a failure, which regex_check reports. */
 bool regex_matches(struct regex *r, struct str text);
 /* Does the same for a string of a profile, and caches the result. Always pass the same profile. */
 bool regex_matches_string(struct regex *r, const struct profile *p, uint32_t index);

@@ -27,7 +27,8 @@ int source_split(struct str text, struct source_lines *ret, struct err *err);
 
 struct sources;
 
-/* The caller keeps both paths valid. An empty search path means the current directory. */
+/* Creates the reader of source files. The caller keeps both paths valid. An empty search path means the
+ * current directory. */
 int sources_new(struct profile *p, const char *source_path, const char *trim_path, struct sources **ret,
                 struct err *err);
 void sources_free(struct sources *s);
@@ -37,8 +38,8 @@ void sources_free(struct sources *s);
 int sources_get(struct sources *s, uint32_t path, const struct source_lines **ret, const char **ret_wrong,
                 struct err *err);
 
-/* The end of a file's name that trim_path and source_path, lists of directories, leave: without the part that
- * depends on the machine that compiled the file. */
+/* Removes from a file's name the part that depends on the machine that compiled the file, by trim_path and
+ * source_path, lists of directories. Returns the rest. */
 struct str source_trim(struct str path, const char *trim_path, const char *source_path);
 
 #endif

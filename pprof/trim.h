@@ -1,4 +1,4 @@
-/* What a report leaves out: the smallest parts of its graph, and the start of the names of files. */
+/* Trims a report: removes the smallest parts of its graph, and the start of the names of files. */
 #ifndef PPROF_TRIM_H
 #define PPROF_TRIM_H
 

@@ -48,7 +48,8 @@ typedef int gzip_sink_fn(void *ctx, const void *p, size_t n, struct err *err);
 struct gzip_writer;
 struct gzip_writer *gzip_writer_new(gzip_sink_fn *sink, void *ctx, struct err *err);
 void gzip_writer_free(struct gzip_writer *w);
-/* A gzip_sink_fn with the writer as its context. After a failure call only gzip_writer_free. */
+/* Adds bytes to the stream; a gzip_sink_fn with the writer as its context. After a failure call only
+ * gzip_writer_free. */
 int gzip_writer_add(void *writer, const void *p, size_t n, struct err *err);
 int gzip_writer_end(struct gzip_writer *w, struct err *err);
 

@@ -10,8 +10,8 @@
 /* Processes the samples from begin to before end. */
 typedef int halves_fn(void *ctx, size_t begin, size_t end, struct err *err);
 
-/* Whether samples with so many locations on their stacks are worth two threads. threads 1 or 2 decides. 0
- * means: two for more than a few hundred thousand locations, if two processors are available. */
+/* Returns whether samples with so many locations on their stacks are worth two threads. threads 1 or 2
+ * decides. 0 means: two for more than a few hundred thousand locations, if two processors are available. */
 bool halves_pay(size_t n_locations, unsigned threads);
 
 /* Calls fn for the first half with `first` and for the second half with `second`, in parallel. With a NULL

@@ -28,10 +28,10 @@ struct id_map {
 void id_map_init(struct id_map *m, size_t n);
 void id_map_release(struct id_map *m);
 
-/* The index of an ID outside the consecutive row, or PROFILE_NONE. */
+/* Returns the index of an ID outside the consecutive row, or PROFILE_NONE. */
 uint32_t id_map_get_other(const struct id_map *m, uint64_t id);
 
-/* The index, or PROFILE_NONE. */
+/* Returns the index, or PROFILE_NONE. */
 static inline uint32_t id_map_get(const struct id_map *m, uint64_t id)
 {
     uint64_t row = id - m->first;

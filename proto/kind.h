@@ -64,15 +64,15 @@ struct kind {
 /* For a profile of the index or a raw path. */
 #define KIND_OTHER_MAX_MB 512
 
-/* Row i of the table, NULL after the last. */
+/* Returns row i of the table, NULL after the last. */
 const struct kind *kind_at(size_t i);
-/* The row with that name, alias or endpoint; NULL if there is none. `fgprof` also matches a kind outside the
- * service's path, for an index page that lists it. */
+/* Returns the row with that name, alias or endpoint; NULL if there is none. `fgprof` also matches a kind
+ * outside the service's path, for an index page that lists it. */
 const struct kind *kind_find(const char *name);
 const struct kind *kind_of_endpoint(const char *endpoint);
 
-/* The kind whose profiles have samples of this type: "cpu" of cpu, "contention" of block and mutex; NULL if
- * there is none. */
+/* Returns the kind whose profiles have samples of this type: "cpu" of cpu, "contention" of block and mutex;
+ * NULL if there is none. */
 const char *kind_of_sample_type(const char *sample_type);
 
 #endif

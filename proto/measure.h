@@ -17,7 +17,7 @@
  */
 double measure_scale(int64_t value, struct str from, struct str to, struct str *ret_unit);
 
-/* Whether two units are of one type, such as bytes or times. */
+/* Returns whether two units are of one type, such as bytes or times. */
 bool measure_compatible(struct str a, struct str b);
 
 /* Writes the scaled value as "1.50kB": at most two digits after the point; "0" without a unit. Cuts at the

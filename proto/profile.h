@@ -111,7 +111,7 @@ struct profile {
 struct profile *profile_new(struct err *err);
 void profile_free(struct profile *p);
 
-/* The location of a sample's frame; frame 0 is the leaf. */
+/* Returns the location of a sample's frame; frame 0 is the leaf. */
 static inline uint32_t profile_frame(const struct profile *p, const struct profile_sample *s, size_t frame)
 {
     uint32_t v;
@@ -149,22 +149,22 @@ static inline bool profile_walk_next(struct profile_walk *w, uint32_t *ret)
 /* Sets a frame to another existing location. */
 void profile_set_frame(struct profile *p, const struct profile_sample *s, size_t frame, uint32_t location);
 
-/* The string of an index, valid while the profile lives. */
+/* Returns the string of an index, valid while the profile lives. */
 struct str profile_str(const struct profile *p, uint32_t index);
-/* The number of strings: every index is smaller. */
+/* Returns the number of strings: every index is smaller. */
 size_t profile_n_strings(const struct profile *p);
-/* The index of the string; adds a copy if it is new. */
+/* Finds the index of the string; adds a copy if it is new. */
 int profile_intern(struct profile *p, const char *s, size_t n, uint32_t *ret, struct err *err);
-/* The index of the cleaned path (path_clean) of that string; adds it if it is new. */
+/* Finds the index of the cleaned path (path_clean) of that string; adds it if it is new. */
 int profile_clean_path(struct profile *p, uint32_t path, uint32_t *ret, struct err *err);
 
-/* The index of the sample type that reports show by default: the profile's own choice, else the last one.
- * ERR_FAILED if there are no types. */
+/* Finds the index of the sample type that reports show by default: the profile's own choice, else the last
+ * one. ERR_FAILED if there are no types. */
 int profile_default_type(const struct profile *p, size_t *ret, struct err *err);
 
 /*
- * These append. References must be valid; IDs are the caller's responsibility. A sample has n_sample_types
- * values. A location's lines are copied.
+ * Append to the columns. References must be valid; IDs are the caller's responsibility. A sample has
+ * n_sample_types values. A location's lines are copied.
  */
 int profile_add_sample_type(struct profile *p, struct profile_value_type type, struct err *err);
 struct profile_new_sample {
@@ -195,10 +195,10 @@ int profile_restack(struct profile *p, size_t sample, const uint32_t *stack, siz
  * profile: …", "malformed profile: …").
  */
 int profile_parse(const void *p, size_t n, uint64_t max_bytes, struct profile **ret, struct err *err);
-/* Like profile_parse, but releases the bytes once they are inflated, also on failure, so that a large file
- * and its profile are not in memory together. */
+/* Works like profile_parse, but releases the bytes once they are inflated, also on failure, so that a large
+ * file and its profile are not in memory together. */
 int profile_parse_buf(struct buf *bytes, uint64_t max_bytes, struct profile **ret, struct err *err);
-/* Whether parsing failed because the bytes are in no known form. */
+/* Returns whether parsing failed because the bytes are in no known form. */
 bool profile_is_unrecognized(const struct err *err);
 
 /* ---- changing and writing ---- */
@@ -209,7 +209,7 @@ bool profile_is_unrecognized(const struct err *err);
  * unchanged.
  */
 int profile_merge(struct profile *const *profiles, size_t n, struct profile **ret, struct err *err);
-/* Like profile_merge, but frees each source and sets it to NULL once it is merged. */
+/* Works like profile_merge, but frees each source and sets it to NULL once it is merged. */
 int profile_merge_all(struct profile **profiles, size_t n, struct profile **ret, struct err *err);
 /* Reduces each profile to the sample types that all have, in the order of the first. An error if there are
  * none. */

@@ -55,7 +55,7 @@ enum text_pattern_id {
     N_PATTERNS
 };
 
-/* Whether s contains the pattern; sets r->groups. Returns false if the match takes too many steps. */
+/* Returns whether s contains the pattern; sets r->groups. Returns false if the match takes too many steps. */
 bool text_match(struct text_reader *r, enum text_pattern_id id, struct str s);
 void text_match_release(struct text_reader *r);
 
@@ -64,7 +64,7 @@ bool text_int(struct str s, unsigned base, int64_t *ret);
 bool text_uint(struct str s, unsigned base, uint64_t *ret);
 
 bool text_contains(struct str s, const char *part);
-/* Whether the line has no data. */
+/* Returns whether the line has no data. */
 bool text_is_comment(struct str line);
 bool text_is_maps_sentinel(struct str line);
 

@@ -28,11 +28,11 @@
  */
 typedef int gunzip_sink_fn(void *ctx, const void *p, size_t n, struct err *err);
 struct gunzip;
-/* `max_bytes` limits the inflated size, against gzip bombs. */
+/* Creates an inflater. `max_bytes` limits the inflated size, against gzip bombs. */
 struct gunzip *gunzip_new(gunzip_sink_fn *sink, void *ctx, uint64_t max_bytes, struct err *err);
 void gunzip_free(struct gunzip *z);
 int gunzip_feed(struct gunzip *z, const void *p, size_t n, struct err *err);
-/* The number of gzip members so far: each has its own header. */
+/* Returns the number of gzip members so far: each has its own header. */
 unsigned gunzip_members(const struct gunzip *z);
 /* Checks that the file ended at the end of a member. */
 int gunzip_finish(struct gunzip *z, struct err *err);
@@ -81,9 +81,9 @@ struct profile_scan *profile_scan_new(struct err *err);
 void profile_scan_free(struct profile_scan *s);
 int profile_scan_feed(struct profile_scan *s, const void *p, size_t n, struct err *err);
 int profile_scan_finish(struct profile_scan *s, struct profile_summary *ret, struct err *err);
-/* Whether a sample type was read so far. Bytes without one are hardly a profile. */
+/* Returns whether a sample type was read so far. Bytes without one are hardly a profile. */
 bool profile_scan_has_type(const struct profile_scan *s);
-/* Whether a sample or a string was read so far. */
+/* Returns whether a sample or a string was read so far. */
 bool profile_scan_has_data(const struct profile_scan *s);
 
 /* Whether to replace the values of labels with that key. */

@@ -24,7 +24,7 @@ void strtab_release(struct strtab *t);
 /* Returns the number of the string and adds it if it is new. The caller keeps the bytes valid while the table
  * lives. */
 int strtab_refer(struct strtab *t, struct str s, uint32_t *ret, struct err *err);
-/* Like strtab_refer, but copies the bytes. */
+/* Works like strtab_refer, but copies the bytes. */
 int strtab_copy(struct strtab *t, struct str s, uint32_t *ret, struct err *err);
 
 #endif

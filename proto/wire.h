@@ -75,7 +75,7 @@ static inline size_t wire_short_number(const unsigned char *p, uint64_t *ret)
     return ends ? (unsigned)__builtin_ctz(ends) / 8 + 1 : 0;
 }
 
-/* The same for up to eight bytes: eight must be readable. */
+/* Does the same for up to eight bytes: eight must be readable. */
 static inline size_t wire_middle_number(const unsigned char *p, uint64_t *ret)
 {
     uint64_t v;
@@ -119,7 +119,7 @@ void wire_put_number(struct buf *b, uint64_t v);
 #define WIRE_NUMBER_SIZE 10
 #define WIRE_FIELD_SIZE 16
 
-/* These write to a place with enough room, and return the end. */
+/* These functions write to a place with enough room, and return the end. */
 static inline unsigned char *wire_write_number(unsigned char *to, uint64_t v)
 {
     for (; v >= 0x80; v >>= 7)
@@ -148,7 +148,7 @@ static inline unsigned char *wire_write_field(unsigned char *to, unsigned number
     return wire_write_number(to, v);
 }
 
-/* The size of a number in bytes. */
+/* Returns the size of a number in bytes. */
 static inline size_t wire_size(uint64_t v)
 {
     return (size_t)(70 - __builtin_clzll(v | 1)) / 7;

@@ -50,13 +50,14 @@ int age_recipients_add_any(struct age_recipients *r, const char *text, const cha
 int age_recipients_add_passphrase(struct age_recipients *r, const struct secret *passphrase, struct err *err);
 
 size_t age_recipients_count(const struct age_recipients *r);
-/* The name in the manifest: "age1…", "ssh-ed25519 SHA256:…", "passphrase". */
+/* Returns the name in the manifest: "age1…", "ssh-ed25519 SHA256:…", "passphrase". */
 const char *age_recipients_name(const struct age_recipients *r, size_t i);
 
 /* ---- writing ---- */
 
 struct age_writer;
-/* The caller keeps fd. The header is written with the first chunk. `armor`: write text (PEM-like, strict). */
+/* Starts an encrypted file. The caller keeps fd. The writer writes the header with the first chunk. `armor`:
+ * write text (PEM-like, strict). */
 int age_writer_open(int fd, const struct age_recipients *to, bool armor, struct age_writer **ret,
                     struct err *err);
 /* Sets the cancel descriptor (-1: none). Once it is readable, writing fails with ERR_CANCELLED, even while it
@@ -65,7 +66,7 @@ void age_writer_cancel(struct age_writer *w, int cancel_fd);
 int age_writer_write(struct age_writer *w, const void *p, size_t n, struct err *err);
 /* Writes the last chunk. Without it a reader cannot read the file to its end. */
 int age_writer_finish(struct age_writer *w, struct err *err);
-/* Wipes and frees the writer, finished or not. NULL is fine. */
+/* Wipes and frees the writer, finished or not. Accepts NULL. */
 void age_writer_free(struct age_writer *w);
 
 /* ---- identities ---- */
@@ -79,7 +80,7 @@ void age_identities_free(struct age_identities *i);
 /* Sets the cancel descriptor (-1: none). Once it is readable, reading with these identities fails with
  * ERR_CANCELLED, even while it waits for the writer of a pipe. */
 void age_identities_cancel(struct age_identities *i, int cancel_fd);
-/* The cancel descriptor, or -1; `i` may be NULL. */
+/* Returns the cancel descriptor, or -1; `i` may be NULL. */
 int age_identities_cancel_fd(const struct age_identities *i);
 /* Adds an age identity file (AGE-SECRET-KEY-1… and comments, optionally encrypted with a passphrase or
  * armored) or an SSH private key. */
@@ -87,7 +88,7 @@ int age_identities_add_file(struct age_identities *i, const char *path, struct e
 
 /* ---- reading ---- */
 
-/* Whether a file that starts with these bytes is in the age format, armored or not. */
+/* Returns whether a file that starts with these bytes is in the age format, armored or not. */
 bool age_is_encrypted(const void *p, size_t n);
 
 struct age_reader;

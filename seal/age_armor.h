@@ -17,7 +17,7 @@ void age_input_free(struct age_input *in);
 /* Reads n bytes. *ret_n is smaller only at the end of the file, after the end of the armor was checked. */
 int age_input_read(struct age_input *in, void *p, size_t n, size_t *ret_n, struct err *err);
 
-/* Whether the first n bytes of a file, after optional white space, start armor. */
+/* Returns whether the first n bytes of a file, after optional white space, start armor. */
 bool age_armor_begins(const char *p, size_t n);
 
 /* ---- writing ---- */

@@ -16,7 +16,7 @@ struct age_identity {
     struct ssh_blob key;           /* IDENTITY_SSH: its public half */
     unsigned char tag[AGE_SSH_TAG];
     struct privkey *opened; /* IDENTITY_SSH: set if it has no passphrase, or after the first use */
-    bool over;              /* IDENTITY_SEALED: its identities were added, or nobody could decrypt it */
+    bool over;              /* IDENTITY_SEALED: its identities were added, or it could not be decrypted */
 };
 
 struct age_identities {

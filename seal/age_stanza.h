@@ -1,13 +1,13 @@
 /*
- * One line of a header for each recipient: how its owner gets at the file key.
+ * A stanza: one line of a header for each recipient, with the file key wrapped for that recipient.
  *
  *     -> X25519 SHARE             its body: the file key, wrapped with what both agree on
  *     -> ssh-ed25519 TAG SHARE    the same, with the point of an SSH key
  *     -> ssh-rsa TAG              the file key, by RSA-OAEP
  *     -> scrypt SALT LOG-N        the file key, wrapped with what comes of a passphrase; alone in its header
  *
- * TAG is the beginning of the SSH key's SHA-256, so that its owner knows the stanza, as does everybody else
- * who has the public key.
+ * TAG is the beginning of the SSH key's SHA-256. The key's owner recognises the stanza by it, and so does
+ * everybody else who has the public key.
  */
 #ifndef SEAL_AGE_STANZA_H
 #define SEAL_AGE_STANZA_H
@@ -57,7 +57,7 @@ char *age_stanza_name(const struct age_stanza *s, char *dst, size_t cap);
 
 /* ---- one file for each kind: age_x25519.c, age_ssh.c, age_scrypt.c ---- */
 
-/* The tag of an SSH key in a stanza. */
+/* Computes the tag of an SSH key in a stanza. */
 int age_ssh_tag(const struct ssh_blob *key, unsigned char ret[AGE_SSH_TAG], struct err *err);
 
 /* Converts an ssh-ed25519 key to its X25519 point. ERR_USAGE if its bytes are no valid point. */
@@ -65,7 +65,7 @@ int age_ssh_point(const struct ssh_blob *key, unsigned char ret[AGE_KEY], struct
 /* Checks an RSA key for encryption: ERR_USAGE below 2048 bits, above AGE_RSA_BITS_MAX, or malformed. */
 int age_ssh_check_rsa(const struct ssh_blob *key, struct err *err);
 
-/* Each adds its stanza to the header. */
+/* Each function adds its stanza to the header. */
 int age_x25519_wrap(const unsigned char point[AGE_KEY], const unsigned char file_key[AGE_FILE_KEY],
                     struct buf *header, struct err *err);
 int age_ssh_wrap_ed25519(const struct ssh_blob *key, const unsigned char file_key[AGE_FILE_KEY],
@@ -88,7 +88,8 @@ int age_x25519_unwrap(const unsigned char secret[AGE_KEY], const struct age_stan
                       struct err *err);
 int age_ssh_unwrap(const struct privkey *private, const struct ssh_blob *key, const struct age_stanza *s,
                    struct age_opened *ret, struct err *err);
-/* The derivation runs in a copy of this process, so that it can be cancelled. */
+/* Unwraps the file key with a passphrase. The derivation runs in a copy of this process, so that it can be
+ * cancelled. */
 int age_scrypt_unwrap(const struct passphrase *passphrase, const struct age_stanza *s, struct age_opened *ret,
                       struct err *err);
 

@@ -14,15 +14,17 @@
 struct age_stream;
 int age_stream_new(const unsigned char file_key[AGE_FILE_KEY], const unsigned char nonce[AGE_NONCE],
                    struct age_stream **ret, struct err *err);
-/* Wipes and frees the stream. NULL is fine. */
+/* Wipes and frees the stream. Accepts NULL. */
 void age_stream_free(struct age_stream *s);
 
 /* Encrypts the next chunk of at most AGE_CHUNK bytes. `ret` needs room for AGE_TAG more. */
 int age_stream_seal(struct age_stream *s, struct age_bytes chunk, bool last, void *ret, struct err *err);
 
-/* Decrypts the next chunk with its tag, at most AGE_SEALED bytes. `ret` receives AGE_TAG bytes less,
- * authenticated or wiped. *ret_last: it is the last chunk. ERR_FAILED: it was changed, or is another chunk.
- * */
+/*
+ * Decrypts the next chunk with its tag, at most AGE_SEALED bytes. `ret` receives AGE_TAG bytes less,
+ * authenticated or wiped. *ret_last: this is the last chunk. ERR_FAILED: the chunk was changed, or is another
+ * one.
+ */
 int age_stream_open(struct age_stream *s, struct age_bytes sealed, void *ret, bool *ret_last,
                     struct err *err);
 

@@ -38,7 +38,7 @@ struct sshsig_signer {
  * sign` writes it, a new string.
  *
  * ERR_USAGE: `key` is no key, or of a kind that cannot sign. ERR_NOT_FOUND: neither the agent nor a file has
- * the private half, or nobody enters the passphrase. If no file can sign, the message gives the agent's
+ * the private half, or no user enters the passphrase. If no file can sign, the message gives the agent's
  * error.
  */
 int sshsig_sign(const struct sshsig_signer *by, const char *namespace, struct str message, char **ret,

@@ -52,7 +52,7 @@ void buf_consume(struct buf *b, size_t n);
 /* Returns 0, or -1 with "<what> is larger than N bytes" or "out of memory". */
 int buf_check(const struct buf *b, const char *what, struct err *err);
 
-/* The text as a C string, "" if the buffer is empty. Valid until the next change. */
+/* Returns the text as a C string, "" if the buffer is empty. Valid until the next change. */
 const char *buf_str(const struct buf *b);
 
 /* Moves the bytes to the caller, which frees them. NULL if the buffer failed or is empty. */

@@ -47,7 +47,7 @@ struct err {
 /* Sets the kind and the message, and clears the hint. Cuts a text too long for `msg`. */
 int err_set(struct err *err, enum err_kind kind, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* Like err_set, with `: ` and errno's text appended. The kind is ERR_LOCAL_IO. */
+/* Works like err_set, with `: ` and errno's text appended. The kind is ERR_LOCAL_IO. */
 int err_sys(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Sets "out of memory". */

@@ -32,10 +32,10 @@ struct finder {
 
 void finder_release(struct finder *f);
 
-/* An unpredictable number, never 0. */
+/* Returns an unpredictable number, never 0. */
 uint64_t finder_random(void);
 
-/* The start value of this table's hashes: random, and constant until finder_release. */
+/* Returns the start value of this table's hashes: random, and constant until finder_release. */
 uint64_t finder_seed(struct finder *f);
 
 /* Makes room for n things in total. Optional: finder_add grows the table. */
@@ -44,12 +44,12 @@ int finder_reserve(struct finder *f, size_t n, struct err *err);
 /* Whether the thing of that number equals the one that ctx describes. */
 typedef bool finder_equal_fn(const void *ctx, uint32_t number);
 
-/* The number of the thing, or FINDER_NONE. */
+/* Returns the number of the thing, or FINDER_NONE. */
 uint32_t finder_find(const struct finder *f, uint64_t hash, finder_equal_fn *equal, const void *ctx);
 /* Adds the next thing: its number is the count before. */
 int finder_add(struct finder *f, uint64_t hash, struct err *err);
 
-/* The half of a hash that a slot keeps; it also selects the first slot to probe. */
+/* Returns the half of a hash that a slot keeps; it also selects the first slot to probe. */
 static inline uint32_t finder_fold(uint64_t hash)
 {
     return (uint32_t)(hash >> 32);

@@ -32,10 +32,10 @@ int names_add(struct names *t, const char *name, const void *value, struct err *
 /* Adds a name or replaces its value. */
 int names_set(struct names *t, const char *name, const void *value, struct err *err);
 
-/* The value of a name, or NULL if the table does not contain it. */
+/* Returns the value of a name, or NULL if the table does not contain it. */
 const void *names_get(const struct names *t, const char *name);
 
-/* Whether two names are equal without regard to case: ASCII letters only, whatever the locale. */
+/* Returns whether two names are equal without regard to case: ASCII letters only, whatever the locale. */
 bool names_fold_equal(const char *a, const char *b);
 
 /* Offers every name to `near`, in the order they were added. */

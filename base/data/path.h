@@ -7,13 +7,13 @@
 
 #include "base/data/str.h"
 
-/* Whether a path is clean: not empty, no empty, "." or ".." element, and no trailing slash. */
+/* Returns whether a path is clean: not empty, no empty, "." or ".." element, and no trailing slash. */
 bool path_is_clean(struct str path);
 /* Writes the path without "//", "." and, where possible, "..". An empty path becomes ".". `to` has path.n + 2
  * bytes. Returns the length. */
 size_t path_clean(struct str path, char *to);
 
-/* The text after the last slash; "." for an empty path, "/" for a path of slashes. */
+/* Returns the text after the last slash; "." for an empty path, "/" for a path of slashes. */
 struct str path_base(struct str path);
 
 /* Iterates over a list of paths separated by colons. path_list starts it; an empty text is an empty list.

@@ -22,17 +22,17 @@ char *text_printable(char *dst, size_t cap, const char *src, size_t n);
  * (also overlong forms, surrogates and anything above U+10FFFF; RFC 3629), and leaves *ret unchanged. */
 size_t text_decode(const char *s, size_t n, uint32_t *ret);
 
-/* Whether s is safe to show unchanged: UTF-8 without control characters and without characters that reorder
- * or hide text. */
+/* Returns whether s is safe to show unchanged: UTF-8 without control characters and without characters that
+ * reorder or hide text. */
 bool text_is_visible(const char *s);
 
-/* Whether s is a name for messages, paths and inventories: letters, digits, `.`, `_`, `-`, starting with a
- * letter or digit, 1 to 253 bytes, neither `.` nor `..`. */
+/* Returns whether s is a name for messages, paths and inventories: letters, digits, `.`, `_`, `-`, starting
+ * with a letter or digit, 1 to 253 bytes, neither `.` nor `..`. */
 bool text_is_name(const char *s);
 
 bool text_ends_in(const char *s, const char *ending);
 
-/* The length of the text before the first "; " or ": " at byte 16 or later, or of the whole text. */
+/* Returns the length of the text before the first "; " or ": " at byte 16 or later, or of the whole text. */
 size_t text_first_clause(const char *s);
 
 /* Parses a decimal number of at most `max` without sign or blanks. Returns -1 for other text and leaves *ret

@@ -31,7 +31,7 @@ enum yaml_kind { YAML_SCALAR, YAML_LIST, YAML_MAP };
 struct yaml_node {
     enum yaml_kind kind;
     bool plain;                     /* a scalar without quotes, neither `|` nor `>` */
-    uint32_t line, column;          /* of its first character, from 1 */
+    uint32_t line, column;          /* position of its first character, from 1 */
     const char *text;               /* of a scalar */
     const struct yaml_node *key;    /* of a value in a mapping: its key */
     const struct yaml_node *before; /* of a key: the earlier equal key of its mapping; NULL: none */
@@ -41,10 +41,10 @@ struct yaml_node {
 
 struct yaml_tree;
 
-/* `name` is for messages. Copies the name and the texts. */
+/* Parses n bytes of YAML. `name` is for messages. Copies the name and the texts. */
 int yaml_tree_parse(const char *name, const void *p, size_t n, struct yaml_tree **ret, struct err *err);
-/* The same for an inventory. A repeated key is no error: the caller checks `before` of the keys. A syntax
- * error quotes its line, which in other people's files might contain a secret. */
+/* Does the same for an inventory. A repeated key is no error: the caller checks `before` of the keys. A
+ * syntax error quotes its line, which in other people's files might contain a secret. */
 int yaml_tree_parse_repeats(const char *name, const void *p, size_t n, struct yaml_tree **ret,
                             struct err *err);
 void yaml_tree_free(struct yaml_tree *t);
@@ -56,10 +56,10 @@ const char *yaml_tree_name(const struct yaml_tree *t);
 int yaml_tree_err(const struct yaml_tree *t, const struct yaml_node *at, struct err *err, const char *fmt,
                   ...) __attribute__((format(printf, 4, 5)));
 
-/* The error for a key whose `before` is set: names both places. */
+/* Sets the error for a key whose `before` is set: it names both places. Returns -1. */
 int yaml_tree_err_repeated(const struct yaml_tree *t, const struct yaml_node *key, struct err *err);
 
-/* The first repeated key in or below the node, in the order of the file; NULL: there is none. */
+/* Returns the first repeated key in or below the node, in the order of the file; NULL: there is none. */
 const struct yaml_node *yaml_tree_find_repeated(const struct yaml_node *node);
 
 /* Puts `FILE:LINE:COLUMN: ` in front of an error that is already set. */

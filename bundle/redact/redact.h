@@ -55,7 +55,7 @@ struct redact_into {
     bool request; /* the text is a request: its path may contain a secret */
 };
 
-/* One string or one line: a server's text, a request, a string of a manifest. */
+/* Redacts one string or one line: a server's text, a request, a string of a manifest. */
 void redact_text(struct str text, const struct redact_into *into);
 
 /* The verdicts of a line on values in later lines: `name: DB_PASSWORD` on the `value:` below, a cell of a
@@ -113,8 +113,8 @@ void redact_cmdline(const void *p, size_t n, struct buf *ret, struct redact_tall
 /* Redacts a command line into into->out, with the other members of `into`. */
 void redact_arguments(const void *p, size_t n, const struct redact_into *into);
 
-/* Whether to redact the values of labels with that key: a known key for people and secrets (user, email,
- * token, session, ...), or a match of `more`, globs; ignores case. `more` may be NULL. */
+/* Returns whether to redact the values of labels with that key: a known key for people and secrets (user,
+ * email, token, session, ...), or a match of `more`, globs; ignores case. `more` may be NULL. */
 bool redact_wants_label(const struct strlist *more, const char *key, size_t n);
 
 /*

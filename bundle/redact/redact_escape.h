@@ -14,11 +14,11 @@ struct redact_unit {
 /* Reads the escape at `at` (`\u0026`, `\x26`, `\/`, `&amp;`, `&#38;`, `%26`), or the byte there. */
 struct redact_unit redact_unit_read(struct str s, size_t at);
 
-/* Whether the text may contain an escape. */
+/* Returns whether the text may contain an escape. */
 bool redact_has_escapes(struct str s);
 
-/* The number of bytes at the beginning of `run`, a part of the text, that belong to an escape which begins
- * before it: 1 for the `n` of `\n`, 2 for `3D` in `%3D`; 0: none. */
+/* Returns the number of bytes at the beginning of `run`, a part of the text, that belong to an escape which
+ * begins before it: 1 for the `n` of `\n`, 2 for `3D` in `%3D`; 0: none. */
 size_t redact_escape_rest(struct str text, struct str run);
 
 #endif

@@ -7,7 +7,7 @@
 /* Ignores dashes before the name. */
 enum redact_name redact_judge_name(struct str name);
 
-/* Whether to redact a value, given the verdict on its name. */
+/* Returns whether to redact a value, given the verdict on its name. */
 bool redact_is_secret(enum redact_name verdict, struct str value);
 
 /* ASCII letters, digits and `_-.`: the bytes of names and tokens. */
@@ -17,39 +17,39 @@ static inline bool redact_is_name_byte(char c)
            c == '.';
 }
 
-/* Whether to redact the value of a request's parameter: names that mean a secret only here (`sig`, `code`),
- * and random values of unknown names. in_request: the text is a request of profgrab, in which `key` and
- * `auth` mean a secret of any form too. */
+/* Returns whether to redact the value of a request's parameter: names that mean a secret only here (`sig`,
+ * `code`), and random values of unknown names. in_request: the text is a request of profgrab, in which `key`
+ * and `auth` mean a secret of any form too. */
 bool redact_is_secret_parameter(struct str name, struct str value, bool in_request);
 
 /* Eight bytes or more in which letters and digits alternate more than in words: `c75de8c1b7c3ae`. */
 bool redact_looks_random(struct str v);
 
-/* One to five digits. */
+/* Returns whether the text is a port: one to five digits. */
 bool redact_is_port(struct str v);
 
-/* Whether to redact the value of `-p`: not a port, a path, a protocol or a list of addresses. */
+/* Returns whether to redact the value of `-p`: not a port, a path, a protocol or a list of addresses. */
 bool redact_is_password_of_p(struct str v);
 
-/* Whether an argument looks like an option, not like a value with a leading dash: its name begins with a
- * lower-case letter and does not look random, or is one letter. */
+/* Returns whether an argument looks like an option, not like a value with a leading dash: its name begins
+ * with a lower-case letter and does not look random, or is one letter. */
 bool redact_is_option(struct str argument);
 
 /* The role of a name in a pair such as {"name": "DB_PASSWORD", "value": "x"}. */
 enum redact_pair { REDACT_NO_PAIR, REDACT_PAIR_NAME, REDACT_PAIR_VALUE };
 enum redact_pair redact_pair_part(struct str name);
 
-/* The number of the word that a REDACT_PAIR_NAME is. */
+/* Returns the number of the word for a name that is REDACT_PAIR_NAME. */
 uint32_t redact_pair_number(struct str name);
 
-/* Whether the name means several secrets if its value contains text: `tokens`, `auths`. Otherwise it means
- * their number. */
+/* Returns whether the name means several secrets if its value contains text: `tokens`, `auths`. Otherwise it
+ * means their number. */
 bool redact_is_plural(struct str name);
 
-/* Whether the option accepts USER:PASSWORD: `-u`, `--user`, `--basic-auth`. */
+/* Returns whether the option accepts USER:PASSWORD: `-u`, `--user`, `--basic-auth`. */
 bool redact_is_user_option(struct str name);
 
-/* The offset of the password in USER:PASSWORD; 0: none, as in `1000:1000` and in a URL. */
+/* Returns the offset of the password in USER:PASSWORD; 0: none, as in `1000:1000` and in a URL. */
 size_t redact_user_password(struct str value);
 
 #endif

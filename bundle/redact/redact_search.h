@@ -39,16 +39,16 @@ static inline bool redact_is_quote(char c)
     return c == '"' || c == '\'' || c == '`';
 }
 
-/* Whether `text` ends right before `at`; ignores case. */
+/* Returns whether `text` ends right before `at`; ignores case. */
 bool redact_is_before(struct str s, size_t at, const char *text);
 
-/* The first of `texts` that ends right before `at`; NULL: none. */
+/* Returns the first of `texts` that ends right before `at`; NULL: none. */
 const char *redact_find_before(struct str s, size_t at, const char *const *texts, size_t n);
 
-/* The number of bytes from `at` to the first of `stops`, up to `most`. A NUL does not stop. */
+/* Returns the number of bytes from `at` to the first of `stops`, up to `most`. A NUL does not stop. */
 size_t redact_length_until(struct str s, size_t at, const char *stops, size_t most);
 
-/* Whether the quote at `at` ends a string: text from around the string follows it. */
+/* Returns whether the quote at `at` ends a string: text from around the string follows it. */
 bool redact_ends_string(struct str s, size_t at);
 
 /* ---- redact_url.c: addresses ---- */
@@ -57,39 +57,42 @@ bool redact_ends_string(struct str s, size_t at);
  * stores it in search->ahead. */
 void redact_url_read(struct redact_search *search, size_t at);
 
-/* The length of the password of `NAME:PASSWORD@` that begins at `at`, right after the colon; 0: none. */
+/* Returns the length of the password of `NAME:PASSWORD@` that begins at `at`, right after the colon; 0: none.
+ */
 size_t redact_url_password(struct redact_search *search, size_t at);
 
-/* The length of a secret in a path, after `/token/` or in a web hook; 0: none. */
+/* Returns the length of a secret in a path, after `/token/` or in a web hook; 0: none. */
 size_t redact_url_path(const struct redact_search *search, size_t at);
 
 /* ---- redact_value.c: values of names ---- */
 
-/* The length of the value of `NAME=VALUE`, `NAME: VALUE`, `"NAME":"VALUE"` or `--NAME VALUE`; 0: none to
- * redact. */
+/* Returns the length of the value of `NAME=VALUE`, `NAME: VALUE`, `"NAME":"VALUE"` or `--NAME VALUE`; 0: none
+ * to redact. */
 size_t redact_value_length(struct redact_search *search, size_t at);
 
-/* The length of the inside of brackets up to the bracket that closes *depth of them, or up to the end; at
- * most `most` bytes. Ignores brackets in strings. Updates *depth. */
+/* Returns the length of the inside of brackets up to the bracket that closes *depth of them, or up to the
+ * end; at most `most` bytes. Ignores brackets in strings. Updates *depth. */
 size_t redact_brackets_length(struct str s, size_t at, size_t *depth, size_t most);
 
-/* The bytes of a type before a bracket: `&main.T` of `&main.T{...}`, none of `{...}`. */
+/* Returns the bytes of a type before a bracket: `&main.T` of `&main.T{...}`, none of `{...}`. */
 size_t redact_type_length(struct str s, size_t at, size_t most);
 
 /* ---- redact_markup.c: XML and HTML ---- */
 
-/* The length of the text that begins at `at`, right after a tag; 0: do not redact. */
+/* Returns the length of the text that begins at `at`, right after a tag; 0: do not redact. */
 size_t redact_markup_length(struct redact_search *search, size_t at);
 
 /* ---- redact_carry.c: values on the line after their name ---- */
 
-/* The number of bytes before the name or the value of a line: blanks and the dashes of YAML lists. */
+/* Returns the number of bytes before the name or the value of a line: blanks and the dashes of YAML lists. */
 size_t redact_text_column(struct str line);
 
-/* Whether a value begins on the line after this one; `pair`: the verdict of the lines before on a `value`. */
+/* Checks whether a value begins on the line after this one; `pair`: the verdict of the lines before on a
+ * `value`. */
 struct redact_carry redact_carry_from(struct str line, enum redact_name pair);
 
-/* The part of the next line that is the value; empty: none. Updates *carry for the line after that. */
+/* Returns the part of the next line that is the value; empty: none. Updates *carry for the line after that.
+ */
 struct str redact_carry_value(struct redact_carry *carry, struct str line);
 
 /* ---- redact_lead.c: the text before a value ---- */
@@ -103,7 +106,7 @@ struct redact_prefix {
     bool request;     /* the string is a request */
     bool name_quoted; /* as in JSON */
     bool space_after_sign;   /* a blank follows the sign */
-    bool after_separator;    /* the name follows a bracket, a comma, a blank or nothing */
+    bool after_separator;    /* the name is at the beginning, or follows a bracket, a comma or a blank */
     bool first_on_line;      /* the name is the first word of a line or follows a tab */
     bool first_word;         /* only blanks are before the name */
     bool in_list;            /* the name begins a string of a list */
@@ -118,13 +121,13 @@ struct redact_prefix {
  * next call. */
 bool redact_prefix_read(struct redact_search *search, size_t at, struct redact_prefix *ret);
 
-/* The length of the encoded sign that ends before `at`; 0: none. */
+/* Returns the length of the encoded sign that ends before `at`; 0: none. */
 size_t redact_prefix_encoded_sign(struct str s, size_t at);
 
-/* A quote in another form that ends before `at`; NULL: none. */
+/* Returns a quote in another form that ends before `at`; NULL: none. */
 const char *redact_prefix_entity(struct str s, size_t at);
 
-/* The closing quote for an opening one. */
+/* Returns the closing quote for an opening one. */
 const char *redact_prefix_closing(const char *entity);
 
 #endif

@@ -40,7 +40,7 @@ int redact_words_learn(struct redact_words *w, struct str value, bool of_request
 /* Call this after the last value of a request is learned: makes whole values ready to be found. */
 int redact_words_link(struct redact_words *w, struct err *err);
 
-/* Whether the whole `run` is a word, weak or strong. */
+/* Returns whether the whole `run` is a word, weak or strong. */
 bool redact_words_has(const struct redact_words *w, struct str run);
 
 /* Adds the text to `ret` (NULL: only counts) with each word replaced, and counts these in *ret_n. The time is
@@ -53,7 +53,7 @@ struct redact_repeats {
 void redact_words_apply(const struct redact_repeats *which, struct str text, struct buf *ret,
                         uint64_t *ret_n);
 
-/* The same without the values that are learned whole, for text in which the caller has searched them. */
+/* Does the same without the values that are learned whole, for text in which the caller has searched them. */
 void redact_words_apply_words(const struct redact_repeats *which, struct str text, struct buf *ret,
                               uint64_t *ret_n);
 

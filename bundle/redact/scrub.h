@@ -32,16 +32,16 @@ struct scrub {
 int scrub_manifest(json_t *root, const json_t *items, const struct stop *stop, struct scrub *ret,
                    struct err *err);
 
-/* The same for an object that will be part of that manifest. */
+/* Does the same for an object that will be part of that manifest. */
 int scrub_object(struct scrub *s, json_t *object, struct err *err);
 
-/* Whether the member's request contained a secret; `path` is the old one. */
+/* Returns whether the member's request contained a secret; `path` is the old one. */
 bool scrub_held_secret(const struct scrub *s, const char *path);
 
 /* Writes the new path of a directory of members into an initialised buffer. */
 void scrub_directory(struct scrub *s, const char *path, struct buf *ret);
 
-/* The new name of the bundle. */
+/* Returns the new name of the bundle. */
 const char *scrub_name(struct scrub *s, const char *name);
 
 void scrub_release(struct scrub *s);

@@ -69,11 +69,11 @@ struct command_row {
 };
 extern const struct command_row command_table[];
 
-/* The command of row i, or NULL after the last. */
+/* Returns the command of row i, or NULL after the last. */
 const struct command *command_at(size_t i);
-/* The title of a group if row i is its first command; else NULL. */
+/* Returns the title of a group if row i is its first command; else NULL. */
 const char *command_group_at(size_t i);
-/* The command of that name, or NULL. */
+/* Returns the command of that name, or NULL. */
 const struct command *command_find(const char *name);
 
 #endif

@@ -8,7 +8,7 @@
 
 /* The value of an option. */
 enum completion_value {
-    VALUE_NONE, /* nothing: a flag */
+    VALUE_NONE, /* a flag without a value */
     VALUE_ANY,  /* cannot be completed */
     VALUE_FILE,
     VALUE_PROFILE, /* a file, or a bundle's member */
@@ -23,18 +23,20 @@ enum completion_value completion_value(const struct option *o);
 
 /* Option or flag i of a command. Returns false after the last. */
 bool completion_option(const struct command *c, size_t i, struct option *ret);
-/* The prefix of the names of its options: one dash or two. */
+/* Returns the prefix of the names of its options: one dash or two. */
 const char *completion_dashes(const struct command *c);
 
-/* The option of `profgrab hosts` that prints the names for one of the lists; NULL for another value. */
+/* Returns the option of `profgrab hosts` that prints the names for one of the lists; NULL for another value.
+ */
 const char *completion_lister(enum completion_value value);
 
-/* The options of `profgrab bundle list` that print the members a command accepts; NULL: it accepts only
- * files.
+/*
+ * Returns the options of `profgrab bundle list` that print the members a command accepts; NULL: it accepts
+ * only files.
  */
 const char *completion_members(enum command_words words);
 
-/* The words that the option accepts, separated by blanks; NULL for another value. */
+/* Returns the words that the option accepts, separated by blanks; NULL for another value. */
 const char *completion_words(const struct option *o);
 
 void completion_bash(FILE *out);

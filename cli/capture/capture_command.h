@@ -29,11 +29,11 @@ int capture_command_run(const struct capture_command *c, struct err *err);
  * `code` if it succeeds. */
 int capture_command_hand_over(const struct capture_command *c, int code);
 
-/* Prints an event of resume that comes before the run. A capture_observer's `event` without ctx. */
+/* Prints an event of resume before the run. A capture_observer's `event` without ctx. */
 void capture_command_print_earlier(void *ctx, const struct capture_event *event);
 
-/* The last output: the JSON result if it is wanted; else, if the bundle's path was not printed, a line on
- * stderr. Returns the exit code. */
+/* Prints the last output: the JSON result if it is wanted; else, if the bundle's path was not printed, a line
+ * on stderr. Returns the exit code. */
 int capture_command_end(struct result *result, int code, const struct err *failure);
 
 #endif

@@ -1,4 +1,5 @@
-/* `grab --dry-run`: prints what a capture would open and fetch, and the cost; fetches nothing. */
+/* `grab --dry-run`: prints the hosts and items that a capture would open and fetch, and their cost; fetches
+ * nothing. */
 #ifndef CLI_CAPTURE_DRY_RUN_H
 #define CLI_CAPTURE_DRY_RUN_H
 

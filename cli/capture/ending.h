@@ -4,7 +4,8 @@
 
 #include "capture/capture.h"
 
-/* The exit code (cli/term/exit.h) of a capture that was started; `signal` is the signal received, or 0. */
+/* Returns the exit code (cli/term/exit.h) of a capture that was started; `signal` is the signal received, or
+ * 0. */
 int ending_code(const struct capture_outcome *o, int signal);
 
 /* Sets err to the last line of a run with a bundle that is not complete; its hint is `resume_line`, a

@@ -6,8 +6,8 @@
 
 #include "capture/capture.h"
 
-/* Prints the complete targets first, many of them in one line unless `all`; then the others with what failed.
- * Cuts each row to the width of a terminal. */
+/* Prints the complete targets first, many of them in one line unless `all`; then the others with their
+ * failures. Cuts each row to the width of a terminal. */
 void outcome_table_print(const struct outcomes *t, bool all, FILE *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* From the options of a command to its targets. */
+/* Resolves the options of a command to its targets. */
 #ifndef CLI_HOSTS_RESOLVE_H
 #define CLI_HOSTS_RESOLVE_H
 

@@ -12,7 +12,7 @@ struct suggest_subject {
     const char *ssh_config;        /* the value of --ssh-config; NULL: not given */
 };
 
-/* Adds a command line that shows more about the failure; nothing if no command helps. */
+/* Adds a command line that shows more about the failure, or nothing if no command helps. */
 void suggest_command(const struct suggest_subject *s, enum fetch_step_kind kind, struct buf *ret);
 
 /*

@@ -209,10 +209,10 @@ struct target_options {
         TARGET_PARALLEL_ROW(type, member)
 // NOLINTEND(bugprone-macro-parentheses)
 
-/* Whether the options select a host by name, label or source. */
+/* Returns whether the options select a host by name, label or source. */
 bool target_is_given(const struct target_options *o);
 
-/* Whether a word, given as a kind or a host, names a regular file. */
+/* Returns whether a word, given as a kind or a host, names a regular file. */
 bool target_names_file(const char *word);
 /* Hints at the command that shows such a file. Returns -1. */
 int target_hint_file(const char *file, struct err *err);
@@ -235,10 +235,10 @@ int target_load(struct target_options *o, struct inventory **ret_inventory, stru
  * calls this before it opens hosts. The first call reads the file, and may wait for its writer. */
 int target_prompt(const struct target_options *o, struct prompt *prompt, struct err *err);
 
-/* The SSH settings of the command line. The options own the strings. */
+/* Returns the SSH settings of the command line. The options own the strings. */
 struct ssh_settings target_ssh(const struct target_options *o);
 
-/* The settings for opening hosts. `ssh` and `prompt` must outlive the result. */
+/* Returns the settings for opening hosts. `ssh` and `prompt` must outlive the result. */
 struct fetch_access target_access(const struct target_options *o, struct ssh_settings *ssh,
                                   struct prompt *prompt);
 /* Fills the members of fetch_grab that the resolved options determine; the caller sets the others. `ssh` and

@@ -12,17 +12,19 @@
 #include "bundle/bundle.h"
 #include "proto/proto.h"
 
-/* The most bytes of an inflated input: $PROFGRAB_PPROF_MAX, or 4 GiB. ERR_USAGE if the variable is no size.
+/*
+ * Reads the limit of the bytes of an inflated input: $PROFGRAB_PPROF_MAX, or 4 GiB. ERR_USAGE if the variable
+ * is no size.
  */
 int input_most(uint64_t *ret, struct err *err);
 
-/* Whether a name means an existing file, BUNDLE:MEMBER of an existing bundle, or standard input. */
+/* Returns whether a name means an existing file, BUNDLE:MEMBER of an existing bundle, or standard input. */
 bool input_is_here(const char *name);
 
-/* The size of the file on disk; for a member, the size of its bundle. 0: unknown. */
+/* Returns the size of the file on disk; for a member, the size of its bundle. 0: unknown. */
 uint64_t input_size(const char *name);
 
-/* The name without the directories of the file or bundle; points into `name`. */
+/* Returns the name without the directories of the file or bundle; points into `name`. */
 const char *input_title(const char *name);
 
 /* ---- encrypted bundles --------------------------------------------------------------------------------- */
@@ -38,14 +40,14 @@ struct input_keys {
 };
 void input_keys_release(struct input_keys *keys);
 
-/* Whether a file is encrypted in the age format, by its first bytes. */
+/* Returns whether a file is encrypted in the age format, by its first bytes. */
 bool input_is_encrypted(const char *path);
 
-/* Whether a file is a bundle, by its first bytes: a gzip'ed tarball, or encrypted. */
+/* Returns whether a file is a bundle, by its first bytes: a gzip'ed tarball, or encrypted. */
 bool input_is_bundle(const char *name);
 
-/* The path of the bundle in BUNDLE:MEMBER, as a new string, or NULL if no part before a colon is a file.
- * *ret_member points into the name. */
+/* Returns the path of the bundle in BUNDLE:MEMBER, as a new string, or NULL if no part before a colon is a
+ * file. *ret_member points into the name. */
 char *input_bundle_of(const char *name, const char **ret_member);
 
 /* Opens an encrypted bundle, or the one of BUNDLE:MEMBER, with the keys. Reading it later does not ask the
@@ -66,12 +68,12 @@ struct input_entries {
     struct input_entry *items;
     size_t n, cap;
 };
-/* The files of a bundle. The caller releases *ret, also after a failure. */
+/* Lists the files of a bundle. The caller releases *ret, also after a failure. */
 int input_entries(const char *bundle, struct input_keys *keys, struct input_entries *ret, struct err *err);
 void input_entries_release(struct input_entries *entries);
 
 enum input_content { INPUT_PROFILES, INPUT_DUMPS, INPUT_BOTH };
-/* Whether a file of a bundle is complete and has that content. */
+/* Returns whether a file of a bundle is complete and has that content. */
 bool input_entry_is(const struct input_entry *e, enum input_content content);
 /* The inputs that a command accepts. */
 struct input_wish {
@@ -113,7 +115,7 @@ int input_hint_type(const char *name, const void *p, size_t n, struct err *err);
 /* Parses the bytes of an input, and takes ownership of them. The errors are those of input_profile. */
 int input_parse(struct buf *bytes, const char *name, struct profile **ret, struct err *err);
 
-/* Whether the name means standard input. */
+/* Returns whether the name means standard input. */
 bool input_is_stdin(const char *name);
 
 /*
@@ -124,7 +126,9 @@ bool input_is_stdin(const char *name);
  */
 int input_announce(char *const *names, size_t n, struct input_keys *keys, struct err *err);
 
-/* Whether an error of a function above concerns that input alone, so that a command goes on with the others.
+/*
+ * Returns whether an error of a function above concerns that input alone, so that a command goes on with the
+ * others.
  */
 bool input_fault_is_own(const struct err *err);
 

@@ -18,9 +18,9 @@ struct pprof_flag {
     const char *note; /* the difference from upstream; NULL: none */
 };
 
-/* Row i, or NULL after the last. Rows of FORMAT are first, in the order of enum pprof_output. */
+/* Returns row i, or NULL after the last. Rows of FORMAT are first, in the order of enum pprof_output. */
 const struct pprof_flag *pprof_flag_at(size_t i);
-/* The row of that name, or NULL. */
+/* Returns the row of that name, or NULL. */
 const struct pprof_flag *pprof_flag_find(const char *name, size_t n);
 
 /* Parses a boolean as Go does (1, t, TRUE, ...). */

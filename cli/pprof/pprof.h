@@ -109,8 +109,8 @@ int pprof_can_make(const struct pprof_options *o, struct err *err);
 /* Writes the report to its output. Takes ownership of the profile. */
 int pprof_output(const struct pprof_options *o, struct profile *p, struct err *err);
 
-/* Whether an output is written directly: a FIFO, a device, /dev/stdout, /dev/fd/3. Other outputs are files,
- * which get their name once they are complete. */
+/* Returns whether an output is written directly: a FIFO, a device, /dev/stdout, /dev/fd/3. Other outputs are
+ * files, which get their name once they are complete. */
 bool pprof_is_stream(const char *output);
 
 /* The files that viewers show during a shell. */
@@ -119,8 +119,8 @@ struct pprof_session {
     struct strlist files;
     int64_t look_until; /* the time by which the last viewer has opened its file */
 };
-/* Like pprof_output, for a shell: does not change the profile, writes binary output to files, does not wait
- * for viewers. A failure with ERR_NONE was already printed. ERR_CANCELLED: Ctrl-C or cancel_fd ended the
+/* Works like pprof_output, for a shell: does not change the profile, writes binary output to files, does not
+ * wait for viewers. A failure with ERR_NONE was already printed. ERR_CANCELLED: Ctrl-C or cancel_fd ended the
  * report. */
 int pprof_output_again(const struct pprof_options *o, struct profile *p, struct pprof_session *session,
                        struct err *err);

@@ -8,12 +8,12 @@
 
 #include "base/base.h"
 
-/* The URL for a profile's request: with `?seconds=` if *seconds is positive, and with Go's handler for CPU
- * profiles if the URL has no path. If *seconds is not positive, it becomes the value in the URL. *ret: a new
- * string; untouched if the text is not a URL. */
+/* Makes the URL for a profile's request: with `?seconds=` if *seconds is positive, and with Go's handler for
+ * CPU profiles if the URL has no path. If *seconds is not positive, it becomes the value in the URL. *ret: a
+ * new string; untouched if the text is not a URL. */
 int profile_url_adjust(const char *text, long *seconds, char **ret, struct err *err);
 
-/* The URL of the symbols on the server of this profile: a new string, or NULL. */
+/* Returns the URL of the symbols on the server of this profile: a new string, or NULL. */
 char *profile_url_symbols(const char *profile);
 
 #endif

@@ -20,10 +20,10 @@ void shell_options_release(struct pprof_options *o);
 int shell_assign(struct pprof_options *o, const struct profile *p, struct str line, bool *ret_is_one,
                  struct err *err);
 
-/* Whether an option, or a value of one, has that name. */
+/* Returns whether an option, or a value of one, has that name. */
 bool shell_has_option(struct str name);
-/* The name of option i, or NULL after the last. Each is a flag, except `sort` and `granularity`: their values
- * are the flags of group *ret_choices. For the others that is OPTION. */
+/* Returns the name of option i, or NULL after the last. Each is a flag, except `sort` and `granularity`:
+ * their values are the flags of group *ret_choices. For the others that is OPTION. */
 const char *shell_option_at(size_t i, enum flag_group *ret_choices);
 
 /* Adds a line for each option, sorted by name, with its value. */
@@ -73,7 +73,7 @@ int shell_input_line(struct shell_input *in, const char *prompt, struct buf *lin
 /* Reads lines from the terminal, with history and completion. `in` must outlive the editor. */
 int shell_editor_new(struct shell_input *in, struct shell_editor **ret, struct err *err);
 void shell_editor_free(struct shell_editor *e);
-/* Like shell_input_line. */
+/* Works like shell_input_line. */
 int shell_editor_line(struct shell_editor *e, const char *prompt, struct buf *line, bool *ret_end,
                       struct err *err);
 

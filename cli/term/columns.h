@@ -7,13 +7,15 @@
 
 #include "base/base.h"
 
-/* The width of printable UTF-8, as Unicode has it (utf8proc). An invalid byte counts as one column. */
+/* Returns the width of printable UTF-8, as Unicode has it (utf8proc). An invalid byte counts as one column.
+ */
 size_t columns_of(const char *s);
 
-/* The maximum width of a line: that of a terminal without its last column, else 0 (no limit). */
+/* Returns the maximum width of a line: that of a terminal without its last column, else 0 (no limit). */
 size_t columns_line(FILE *out);
 
-/* The width for prose: at most 80. A narrower terminal limits it; without a terminal, $COLUMNS does. */
+/* Returns the width for prose: at most 80. A narrower terminal limits it; without a terminal, $COLUMNS does.
+ */
 size_t columns_page(FILE *out);
 
 struct columns_fold {
@@ -28,7 +30,7 @@ void columns_fold(struct buf *b, const char *text, const struct columns_fold *ho
 /* Prints the text, folded to columns_page(out), and a line feed. */
 void columns_wrap(FILE *out, const char *text, size_t column, size_t indent);
 
-/* The length in bytes of the longest prefix of s that fits into that many columns. */
+/* Returns the length in bytes of the longest prefix of s that fits into that many columns. */
 size_t columns_fit(const char *s, size_t columns);
 
 #endif

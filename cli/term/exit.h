@@ -19,7 +19,7 @@ struct exit_status_help {
 };
 int exit_status_help(size_t i, struct exit_status_help *ret);
 
-/* The code for a command that ended with this error. */
+/* Returns the exit code for a command that ended with this error. */
 int exit_status_of(const struct err *err);
 
 #endif

@@ -56,8 +56,8 @@ void progress_step(struct progress *p, const struct host *host, const struct ser
 /* Prints a plain line, unless quiet. */
 void progress_say(struct progress *p, const char *line);
 
-/* Wipes the live lines and holds output back until progress_resume, which prints it. Used during questions on
- * the terminal. Any thread may call both. */
+/* Wipes the live lines and delays output until progress_resume, which prints it. Used during questions on the
+ * terminal. Any thread may call both. */
 void progress_pause(struct progress *p);
 void progress_resume(struct progress *p);
 

@@ -20,14 +20,15 @@ struct screen {
     struct buf frame;       /* the last drawing */
 };
 
-/* `rows` and `columns`: the size to use instead of the terminal's; 0: query the terminal. */
+/* Prepares a screen. `rows` and `columns`: the size to use instead of the terminal's; 0: query the terminal.
+ */
 void screen_init(struct screen *s, FILE *out, unsigned rows, unsigned columns);
 void screen_release(struct screen *s);
 
-/* Whether `out` is a terminal that can move its cursor. */
+/* Returns whether `out` is a terminal that can move its cursor. */
 bool screen_is_live(FILE *out);
 
-/* The current maximum of lines and columns. */
+/* Sets the outputs to the current maximum of lines and columns. */
 void screen_room(const struct screen *s, size_t *ret_lines, size_t *ret_columns);
 
 /* Replaces the block by these lines. Writes nothing if they have not changed. */

@@ -13,10 +13,10 @@
 /* Installs the handlers, and ignores SIGPIPE. A second call does nothing. */
 int signals_install(struct err *err);
 
-/* The cancel descriptor, readable after a signal; -1 before signals_install. Never read from it. */
+/* Returns the cancel descriptor, readable after a signal; -1 before signals_install. Never read from it. */
 int signals_cancel_fd(void);
 
-/* The first signal received, or 0. */
+/* Returns the first signal received, or 0. */
 int signals_received(void);
 
 /* Sets the number of live lines at the bottom of stderr. The first signal wipes them before its message. */
@@ -24,7 +24,7 @@ void signals_live_lines(int n);
 
 /*
  * A terminal with an open question. SIGTSTP and an exit by a signal restore its normal settings; SIGCONT
- * writes the question again. Only one is held at a time. The struct must stay valid until
+ * writes the question again. Only one terminal is registered at a time. The struct must stay valid until
  * signals_hold_terminal(NULL).
  */
 struct signals_terminal {

@@ -11,16 +11,16 @@
 
 #include "base/base.h"
 
-/* Called once by main, before a command starts. Flushes `stdout`, then replaces `stdout` and `stderr` by
+/* main calls this once, before a command starts. Flushes `stdout`, then replaces `stdout` and `stderr` by
  * streams that also watch signals_cancel_fd. A second call does nothing. Keeps the streams if the system has
  * no custom streams, or without memory. */
 void standard_streams_watch(void);
 
-/* The descriptor of a stream. Use it instead of fileno, which fails for the streams of
+/* Returns the descriptor of a stream. Use it instead of fileno, which fails for the streams of
  * standard_streams_watch. */
 int standard_stream_fd(FILE *out);
 
-/* The size of a stream's terminal; 24 rows of 80 columns if it has none, or an unknown one. */
+/* Returns the size of a stream's terminal; 24 rows of 80 columns if it has none, or an unknown one. */
 struct winsize standard_stream_size(FILE *out);
 
 /* Writes all n bytes to a descriptor that the user or another program reads: standard output, stderr, a

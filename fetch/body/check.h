@@ -27,7 +27,7 @@ void check_free(struct check *c);
  * the error. -1 only if the check itself cannot go on (no memory). */
 int check_feed(struct check *c, const void *p, size_t n, struct err *err);
 
-/* 0 if the body is good, else -1 with ERR_FAILED and the reason. Fills *ret in both cases as far as
+/* Returns 0 if the body is good, else -1 with ERR_FAILED and the reason. Fills *ret in both cases as far as
  * possible. */
 int check_finish(struct check *c, struct check_result *ret, struct err *err);
 

@@ -8,10 +8,10 @@
 /* "JSON", "an execution trace", "text", "a zip archive": static; NULL if unknown. Does not recognise HTML. */
 const char *format_name(const char *p, size_t n);
 
-/* Whether the bytes are text: no control characters but white space, and not white space alone. */
+/* Returns whether the bytes are text: no control characters but white space, and not white space alone. */
 bool format_is_text(const char *p, size_t n);
 
-/* Whether this beginning of a body is that of an HTML page. */
+/* Returns whether this beginning of a body is that of an HTML page. */
 bool format_is_html(const char *p, size_t n);
 
 /* Writes the page's title, printable, into dst and returns it; "" if there is none. */

@@ -33,7 +33,7 @@ struct index_page {
 int index_parse(const void *p, size_t n, struct index_page *ret, struct err *err);
 void index_release(struct index_page *page);
 
-/* NULL if the page lacks that name. */
+/* Returns the entry of that name, or NULL if the page lacks it. */
 const struct index_entry *index_find(const struct index_page *page, const char *name);
 
 #endif

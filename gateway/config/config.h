@@ -76,7 +76,7 @@ struct ssh_config {
 };
 int ssh_config_resolve(const char *address, const struct ssh_settings *settings,
                        const struct proc_limits *limits, struct ssh_config *ret, struct err *err);
-/* Its parser, for the output of `ssh -G`; `address` is for the token %n. */
+/* Parses the output of `ssh -G`; `address` is for the token %n. */
 int ssh_config_parse(const char *address, const void *p, size_t n, struct ssh_config *ret, struct err *err);
 void ssh_config_release(struct ssh_config *c);
 

@@ -15,8 +15,8 @@ struct ssh_reading {
     bool hash_names_a_jump; /* this ssh's %C includes %j */
 };
 
-/* `r` is zero, or has the defaults for missing lines. Ignores unused keywords and those of other versions.
- * The caller releases `r`, also after a failure. */
+/* Reads the lines into `r`, which is zero or has the defaults for missing lines. Ignores unused keywords and
+ * those of other versions. The caller releases `r`, also after a failure. */
 int ssh_keywords_read(struct ssh_reading *r, const char *p, size_t n, struct err *err);
 
 /* Replaces *into by a copy of the value: NULL for "none". */

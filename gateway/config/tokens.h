@@ -26,8 +26,8 @@ struct tokens {
     const struct ssh_config *c;
 };
 
-/* `c` (with hostname, user, port, jump and alias) and `original` must outlive it. `hash_names_a_jump`: this
- * ssh's %C includes %j. Release it after a failure too. */
+/* Prepares the tokens' values. `c` (with hostname, user, port, jump and alias) and `original` must outlive
+ * `t`. `hash_names_a_jump`: this ssh's %C includes %j. Release it after a failure too. */
 int tokens_init(struct tokens *t, const struct ssh_config *c, const char *original, bool hash_names_a_jump,
                 struct err *err);
 void tokens_release(struct tokens *t);

@@ -24,7 +24,7 @@ enum mux_type {
 
 /* A master's answer. */
 struct mux_message {
-    enum mux_type type; /* one of those above */
+    enum mux_type type; /* one of the values above */
     uint32_t id;        /* of the request; 0 with MUX_HELLO */
     uint32_t number;    /* MUX_HELLO: the version; MUX_ALIVE: the master's process; else 0 */
     char reason[256];   /* MUX_PERMISSION_DENIED, MUX_FAILURE: printable; else "" */

@@ -28,8 +28,8 @@ int openssh_find(const struct ssh_config *config, const struct login_options *op
 int openssh_start(const struct ssh_config *config, const struct login_options *options,
                   struct gateway_hop *hop, struct openssh **ret, struct err *err);
 
-/* For the hub's thread: a descriptor to wait for (POLLIN), and a check for the end of the connection, which
- * sets *exit_error (ERR_LOST) and reads the log. */
+/* For the hub's thread. openssh_fd returns a descriptor to wait for (POLLIN). The other function checks for
+ * the end of the connection, sets *exit_error (ERR_LOST) and reads the log. */
 int openssh_fd(const struct openssh *o);
 bool openssh_ended(struct openssh *o, struct err *exit_error);
 

@@ -15,7 +15,7 @@ struct openssh {
     uint32_t asked; /* the numbers of alive checks sent and answered */
     uint32_t answered;
     char *directory;    /* private; NULL until the user's master needs one */
-    unsigned n_sockets; /* created in it */
+    unsigned n_sockets; /* created in that directory */
 
     /* These members belong to an ssh that profgrab started. */
     pid_t pid; /* 0: the master is the user's */

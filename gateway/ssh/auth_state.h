@@ -31,12 +31,12 @@ struct auth {
     struct err unsupported; /* why OpenSSH may succeed; ERR_NONE if it has no advantage */
     const char *unsure;     /* the method whose refusal is not yet certain; NULL: none */
     unsigned keys_refused;
-    bool would_ask;         /* a question was needed, but nobody can answer */
-    bool hung_up;           /* we closed the connection, because nobody can answer */
+    bool would_ask;         /* a method needed a question, but no user can answer */
+    bool hung_up;           /* we closed the connection, because no user can answer */
     struct auth_keys *keys; /* NULL until publickey is tried */
 };
 
-/* The methods. Another call continues where the last one ended. -1: the login has failed. */
+/* Try one method each. Another call continues where the last one ended. -1: the login has failed. */
 int auth_publickey(struct auth *a, enum auth_result *ret, struct err *err);
 int auth_keyboard_interactive(struct auth *a, enum auth_result *ret, struct err *err);
 int auth_password(struct auth *a, enum auth_result *ret, struct err *err);
@@ -74,7 +74,7 @@ bool auth_can_ask(struct auth *a);
 #define AUTH_LOGIN_NAME 700
 char *auth_login_name(const struct auth *a, char dst[AUTH_LOGIN_NAME]);
 
-/* Asks the user. ERR_NOT_FOUND: nobody can answer, or no answer. The caller wipes *ret. */
+/* Asks the user. ERR_NOT_FOUND: no user can answer, or none answered. The caller wipes *ret. */
 int auth_ask(struct auth *a, const struct question *question, struct secret *ret, struct err *err);
 
 /*

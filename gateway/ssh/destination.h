@@ -7,7 +7,7 @@
 
 /* Copies a destination with its strings. destination_release frees the copy. */
 int destination_copy(const struct destination *d, struct destination *ret, struct err *err);
-/* For copies only. */
+/* Releases a copy of a destination. */
 void destination_release(struct destination *d);
 
 #define DESTINATION_NAME 300

@@ -160,7 +160,7 @@ enum failure {
  * empty). Returns -1. */
 int failure_set(enum failure f, const char *const details[], struct err *err);
 #ifdef __clang_analyzer__
-/* As in base/data/err.h: the analyzer would follow paths on which it returns 0. */
+/* The static analyzer would follow paths on which failure_set returns 0, as in base/data/err.h. */
 #define failure_set(...) ERR_KNOWN((failure_set)(__VA_ARGS__))
 #endif
 

@@ -14,7 +14,7 @@ struct ssh_limits {
     int64_t silence_ms;      /* a session is dead after this time without data */
 };
 
-/* The limits of helper programs. */
+/* Returns the limits of helper programs. */
 struct proc_limits ssh_limits_program(const struct ssh_limits *limits);
 
 /* The options of gateway_open with their defaults filled in, as logins need them. */
@@ -24,7 +24,7 @@ struct login_options {
     void (*step)(void *ctx, const struct gateway_step *step); /* NULL: not called */
     void *step_ctx;
     const char *host; /* the user's name for the host; NULL: unknown */
-    ask_fn *ask;      /* NULL: nobody can answer */
+    ask_fn *ask;      /* NULL: no user can answer */
     void *ask_ctx;
     bool ask_keys_only;
     int64_t ask_ms;      /* the limit for one answer */
@@ -46,7 +46,9 @@ struct hop {
     const struct login_options *options;
     struct login_queues *queues;   /* NULL: logins are not limited */
     struct session_pool *sessions; /* of this hop */
-    /* Opens a connection from this hop; needed if it is the previous hop of another. Returns our end of it.
+    /*
+     * Opens a connection from this hop; needed if this hop is the previous hop of another. Returns our end of
+     * it.
      */
     int (*dial)(const struct hop *hop, const struct destination *to, int *ret_fd, struct err *err);
 };

@@ -5,8 +5,9 @@
 #include "base/base.h"
 #include "gateway/ssh/ssh.h"
 
-/* `text` is the answer from libssh2 or ssh. It contains "administratively prohibited" or "connect failed";
- * the server's own words may follow the latter. Returns -1. */
+/* Sets the error of a refused channel. `text` is the answer from libssh2 or ssh. It contains
+ * "administratively prohibited" or "connect failed"; the server's own words may follow the latter. Returns
+ * -1. */
 int open_failure_set(const struct destination *to, const char *text, struct err *err);
 
 #endif

@@ -8,7 +8,8 @@
 
 #include "base/base.h"
 
-/* With more bytes than this before the version line (RFC 4253 section 4.2), it is no SSH server. */
+/* A server that sends more bytes than this before the version line (RFC 4253 section 4.2) is no SSH server.
+ */
 #define PREAUTH_BEFORE_MAX 4096
 
 /* The end of the handshake. */

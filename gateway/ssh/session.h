@@ -39,7 +39,7 @@ void session_close(struct session *s);
 /* Passes the process behind the descriptor to the session, which ends it; NULL: none. */
 void session_set_proxy(struct session *s, struct proxy *proxy);
 
-/* The facts about the hop, for the files that find them out. */
+/* Returns the facts about the hop, for the files that collect them. */
 struct gateway_hop *session_facts(struct session *s);
 
 /* ---- the login ----------------------------------------------------------------------------------------- */
@@ -58,7 +58,7 @@ void session_describe(const struct session *s, char *dst, size_t cap);
 /* Sends the queued data, then waits until the session can make progress. */
 int session_wait(struct session *s, int64_t deadline, struct err *err);
 
-/* A deadline for one step of the login. */
+/* Returns a deadline for one step of the login. */
 int64_t session_deadline(const struct session *s);
 int session_cancel_fd(const struct session *s);
 struct proc_limits session_program_limits(const struct session *s);

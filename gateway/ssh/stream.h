@@ -41,14 +41,14 @@ struct stream {
 struct session;
 
 /*
- * An SSH channel of type direct-tcpip (RFC 4254 section 7.2), or direct-streamlocal@openssh.com (OpenSSH's
- * PROTOCOL file, section 2.4). Its window limits the data in flight and grows on a long line (window.h). Only
- * one channel of a session can be opening at a time; the others wait.
+ * Creates an SSH channel of type direct-tcpip (RFC 4254 section 7.2), or direct-streamlocal@openssh.com
+ * (OpenSSH's PROTOCOL file, section 2.4). Its window limits the data in flight and grows on a long line
+ * (window.h). Only one channel of a session can be opening at a time; the others wait.
  */
 struct stream *stream_channel(struct session *session, const struct destination *to, struct err *err);
 
-/* A TCP connection, or a connection to a local Unix socket. The lookup of the name is the only call here that
- * blocks. */
+/* Opens a TCP connection, or a connection to a local Unix socket. The lookup of the name is the only call
+ * here that blocks. */
 struct stream *stream_socket(const struct destination *to, int64_t deadline, int cancel_fd, struct err *err);
 
 #endif

@@ -21,7 +21,7 @@ struct window {
     uint32_t size;  /* in bytes */
     int64_t rtt_ms; /* 0: unknown or negligible; the window stays as it is */
     int64_t since;  /* clock_now() at the start of the current round trip */
-    uint64_t got;   /* bytes in it */
+    uint64_t got;   /* bytes in the window */
 };
 void window_init(struct window *w, int64_t rtt_ms, int64_t now);
 

@@ -48,7 +48,7 @@ void wire_flush(struct wire *w);
 /* Reads available data ahead, up to a small limit. */
 void wire_fill(struct wire *w);
 
-/* The poll(2) events to wait for. */
+/* Returns the poll(2) events to wait for. */
 short wire_events(const struct wire *w);
 
 /* Checks whether too much data is queued for the session to accept more. */

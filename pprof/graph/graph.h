@@ -86,7 +86,7 @@ void graph_release(struct graph *g);
 int graph_count(struct graph *g, struct err *err);
 /* Does the same for a call tree, whose nodes replace the places. */
 int graph_grow_tree(struct graph *g, struct err *err);
-/* A sample's value, and its divisor for means. Returns false if the sample has no weight. */
+/* Computes a sample's value, and its divisor for means. Returns false if the sample has no weight. */
 static inline bool graph_weight(const struct graph *g, size_t sample, int64_t *w, int64_t *div)
 {
     const int64_t *values = &g->profile->values[sample * g->profile->n_sample_types];
@@ -94,7 +94,7 @@ static inline bool graph_weight(const struct graph *g, size_t sample, int64_t *w
     *div = g->options.mean ? values[0] : 0;
     return *w != 0 || *div != 0;
 }
-/* Whether a node has a value to show. */
+/* Returns whether a node has a value to show. */
 static inline bool graph_shows(const struct graph *g, const struct node *n)
 {
     if (n->cum == 0 && n->flat == 0)
@@ -119,7 +119,7 @@ size_t graph_drop_edges(struct graph *g, int64_t cutoff);
 /* Removes residual edges that other paths make redundant. */
 int graph_drop_redundant(struct graph *g, struct err *err);
 
-/* Whether any edge of that list is shown. */
+/* Returns whether any edge of that list is shown. */
 bool graph_has_edges(const struct graph *g, uint32_t first, bool in);
 /* Sorts the heaviest first, then by name. */
 int graph_sort_edges(const struct graph *g, uint32_t *edges, size_t n, struct err *err);
@@ -137,7 +137,7 @@ int node_compare_names(const struct graph *g, const struct node_info *a, const s
 /* Compares all members; the last criterion of an order. */
 int node_compare_all(const struct graph *g, const struct node_info *a, const struct node_info *b);
 
-/* The value to show: the mean, if there is a divisor. */
+/* Returns the value to show: the mean, if there is a divisor. */
 int64_t node_flat(const struct node *n);
 int64_t node_cum(const struct node *n);
 

@@ -92,7 +92,7 @@ struct programs {
     uint64_t largest; /* bytes of a binary and its input so far */
 };
 
-/* A symbolize_run_fn; ctx is a struct programs. */
+/* Runs a program; a symbolize_run_fn. ctx is a struct programs. */
 int programs_run(void *ctx, const struct symbolize_call *call, struct buf *ret, struct err *err);
 
 #endif

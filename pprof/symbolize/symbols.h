@@ -75,7 +75,7 @@ struct nm {
 /* Ignores lines that are no symbols with a size. */
 int nm_read(struct str text, uint64_t base, struct nm *ret, struct err *err);
 void nm_release(struct nm *nm);
-/* The symbol at an address, or NULL. */
+/* Returns the symbol at an address, or NULL. */
 const struct nm_symbol *nm_find(const struct nm *nm, uint64_t address);
 
 /* One name in a symbol server's response. */
@@ -88,7 +88,7 @@ int symbolz_next(struct str *rest, struct symbolz *ret, struct err *err);
 
 /* ---- names --------------------------------------------------------------------------------------------- */
 
-/* Whether c++filt should demangle it. *ret is the part to pass (macOS adds a `_` in front). */
+/* Returns whether c++filt should demangle it. *ret is the part to pass (macOS adds a `_` in front). */
 bool demangle_wanted(struct str name, struct str *ret);
 /* Appends c++filt's output on a name, changed to upstream's form, to the buffer. The output must be of
  * c++filt for DEMANGLE_FULL, and of c++filt -p otherwise. */
