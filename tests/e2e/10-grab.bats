@@ -258,9 +258,9 @@ connections() {
         -e 's/.*sa_family=AF_UNIX, sun_path="([^"]+)".*/\1/p' "$1" | sort -u
 }
 
-@test "a grab connects only to the host's sshd" {
+@test "a grab connects only to the host's sshd, and listens only on a Unix socket in a private directory" {
     write_inventory
-    run strace -f -qq -e trace=connect -o calls "$profgrab_program" --ssh-config "$SSH_CONFIG" --host file-03 --service caddy heap
+    run strace -f -yy -qq -e trace=connect,bind,listen,mkdir,mkdirat -o calls "$profgrab_program" --ssh-config "$SSH_CONFIG" --host file-03 --service caddy heap
     assert_status 0
     local peer sshd=0
     while read -r peer; do
@@ -272,4 +272,8 @@ connections() {
         esac
     done < <(connections calls)
     ((sshd == 1))
+    grep -q ' listen(' calls || fail_run 'it listens nowhere'
+    ! grep ' listen(' calls | grep -v ' listen([0-9]*<UNIX' || fail_run 'it listens on no Unix socket'
+    peer=$(sed -nE 's/.* bind\(.*sun_path="([^"]+)\/[^"\/]+".*/\1/p' calls | sort -u)
+    grep -qE " mkdir(at)?\\(.*\"(.*/)?${peer##*/}\", 0700\\) += 0" calls || fail_run "no private directory: $peer"
 }

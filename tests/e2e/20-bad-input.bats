@@ -500,6 +500,16 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
     assert_stderr_has 'cannot write: File too large'
     run_profgrab bundle verify "$output"
     assert_status 0
+    # Each item has enough space, the bundle has not.
+    write_inventory big=9
+    run --separate-stderr bash -c "ulimit -f 10000; exec \"\$@\"" - "$profgrab_program" --ssh-config "$SSH_CONFIG" \
+        --host file-05 -o full.tar.gz heap allocs block mutex threadcreate
+    assert_status 1
+    assert_stderr_has 'full.tar.gz: cannot write: File too large'
+    assert_stderr_has 'hint: everything collected is in full.partial: make room, then `profgrab resume'
+    [[ -s full.partial/file-05/big-9/heap.pb.gz && -s full.partial/file-05/big-9/allocs.pb.gz && ! -e full.tar.gz ]]
+    run_profgrab resume -q full.partial
+    assert_status 0
     if [[ -w /dev/full ]]; then
         run --separate-stderr bash -c "\"\$@\" >/dev/full" - "$profgrab_program" version
         assert_status 1
@@ -536,7 +546,7 @@ END
 }
 
 @test "without space for the bundle the work directory stays, and the message names it" {
-    write_inventory big=6
+    write_inventory big=9
     run --separate-stderr bash -c "ulimit -f 6500; exec \"\$@\"" - "$profgrab_program" --ssh-config "$SSH_CONFIG" \
         --host file-05 heap allocs
     assert_status 1

@@ -115,17 +115,20 @@ PY
     grep -q 'not complete: 1 missing' log
 }
 
-@test "SIGTERM ends the run like Ctrl-C, with exit code 143" {
+@test "SIGTERM and SIGHUP end the run like Ctrl-C, with exit codes 143 and 129" {
     write_inventory
-    local i
-    "$profgrab_program" --ssh-config "$SSH_CONFIG" --host file-04 heap cpu >path 2>log 3>&- &
-    local pid=$!
-    for ((i = 0; i < 500; i++)); do ! grep -q 'taking 30s' log || break; sleep 0.02; done
-    kill -TERM "$pid"
-    status=0
-    wait "$pid" || status=$?
-    assert_status 143
-    "$profgrab_program" bundle verify "$(cat path)"
+    local i signal pid
+    for signal in TERM HUP; do
+        : >log
+        "$profgrab_program" --ssh-config "$SSH_CONFIG" --host file-04 heap cpu >path 2>log 3>&- &
+        pid=$!
+        for ((i = 0; i < 500; i++)); do ! grep -q 'taking 30s' log || break; sleep 0.02; done
+        kill -"$signal" "$pid"
+        status=0
+        wait "$pid" || status=$?
+        assert_status $((128 + $(kill -l "$signal")))
+        "$profgrab_program" bundle verify "$(cat path)"
+    done
 }
 
 @test "kill -9 leaves the work directory with a manifest; bundle create makes a bundle of it" {

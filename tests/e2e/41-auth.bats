@@ -664,8 +664,12 @@ as_ssh_does() { # works|refused FILE HOW
     host_with steps "IdentityFile $PWD/locked" 'IdentitiesOnly yes'
     trust locked steps
     answers correct-horse hunter2
-    run_mine -v --json
+    # The search below reads the arguments and variables of each program too. strace and sanitizers exclude each other.
+    local trace=()
+    [[ $profgrab_program != */gcc/* && $profgrab_program != */clang/* ]] || trace=(strace -f -v -s 100000 -e trace=execve -o calls)
+    run --separate-stderr "${trace[@]}" "$profgrab_program" --ssh-config "$config" --via libssh2 --host mine --port "$RIG_PORT_rude" -v --json heap
     assert_status 0
+    ((${#trace[@]} == 0)) || grep -q 'execve(.*"-G"' calls
     refute_stdout_has correct-horse
     refute_stderr_has correct-horse
     refute_stdout_has hunter2

@@ -357,6 +357,17 @@ s = socket.socket(socket.AF_UNIX); s.bind("live"); s.listen(); print("ready", fl
     kill "$pid"
     assert_status 0
     manifest | grep -q '"via": "libssh2'
+    ((EUID == 0)) || return 0
+    rm live
+    start_master mine
+    chown 64123 live
+    run_profgrab --host mine --port "$RIG_PORT_rude" heap
+    assert_status 0
+    manifest | grep -q '"via": "libssh2'
+    chown 0 live
+    run_profgrab --host mine --port "$RIG_PORT_rude" heap
+    assert_status 0
+    manifest | grep -q '"via": "the ssh -M'
 }
 
 @test "a master connection killed during a profile is replaced by profgrab's own ssh, and the profile is fetched again" {
@@ -386,8 +397,22 @@ s = socket.socket(socket.AF_UNIX); s.bind("live"); s.listen(); print("ready", fl
     grep -q 'taken again over a new SSH session' log || fail "$(cat log)"
 }
 
+descendants() { # PID
+    local child
+    for child in $(pgrep -P "$1"); do
+        echo "$child"
+        descendants "$child"
+    done
+}
+
+# The processes that exist.
+existing() { # PID...
+    local process
+    for process; do [[ ! -e /proc/$process ]] || echo "$process"; done
+}
+
 @test "a killed profgrab leaves no ssh process and no open socket" {
-    local i pid carrier left signal
+    local i pid carrier carriers left signal
     # After KILL no cleanup runs; the second of two TERMs ends at once.
     for signal in KILL TERM; do
         : >log # the one before had said it
@@ -396,16 +421,18 @@ s = socket.socket(socket.AF_UNIX); s.bind("live"); s.listen(); print("ready", fl
         for ((i = 0; i < 500; i++)); do ! grep -q 'taking 1m' log || break; sleep 0.02; done
         carrier=$(pgrep -P "$pid" ssh)
         [[ -n $carrier ]] || fail "$(cat log)"
+        mapfile -t carriers < <(echo "$carrier" && descendants "$carrier")
+        ((${#carriers[@]} > 1)) || fail 'ssh has no process for its jump hosts'
         kill -$signal "$pid"
         # The first one may have been enough.
         [[ $signal == KILL ]] || kill -$signal "$pid" 2>/dev/null || :
         wait "$pid" 2>/dev/null || :
         for ((i = 0; i < 500; i++)); do
             left=$(find "$XDG_RUNTIME_DIR" -path '*/profgrab-*/*' -name '[a-z]*')
-            if [[ ! -e /proc/$carrier && -z $left ]]; then break; fi
+            if [[ -z $(existing "${carriers[@]}") && -z $left ]]; then break; fi
             sleep 0.02
         done
-        [[ ! -e /proc/$carrier ]] || fail "ssh is left after SIG$signal"
+        [[ -z $(existing "${carriers[@]}") ]] || fail "ssh is left after SIG$signal"
         [[ -z $left ]] || fail "left after SIG$signal: $left"
         # The sockets of the services have numbers as names; nobody listens there.
         rm -rf "$XDG_RUNTIME_DIR"/profgrab-*
@@ -428,8 +455,13 @@ person_says() { # ANSWER
     host_with "IdentityFile $PWD/locked"
     sed -i "/client\/id_ed25519/d" "$SSH_CONFIG"
     person_says hush
-    run_profgrab --via openssh --host mine --port "$RIG_PORT_rude" heap allocs cpu=1s
+    # Arguments and variables of each program. strace and sanitizers exclude each other.
+    local trace=()
+    [[ $profgrab_program != */gcc/* && $profgrab_program != */clang/* ]] || trace=(strace -f -v -s 100000 -e trace=execve -o calls)
+    run --separate-stderr "${trace[@]}" "$profgrab_program" --ssh-config "$SSH_CONFIG" --via openssh --host mine --port "$RIG_PORT_rude" heap allocs cpu=1s
     assert_status 0
+    ((${#trace[@]} == 0)) || grep -q 'execve(.*/person"' calls
+    assert_equal "$(grep -rlaF hush . "$XDG_RUNTIME_DIR")" ./person
     assert_equal "$(cat asked)" "Enter passphrase for key '$PWD/locked':"
     refute_stderr_has hush
     run_profgrab bundle extract "$output"

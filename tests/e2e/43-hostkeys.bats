@@ -254,7 +254,7 @@ run_auto() {
     assert_stdout_has "known in $known line 2"
 }
 
-@test "StrictHostKeyChecking no trusts a new host, but not a changed key" {
+@test "StrictHostKeyChecking no trusts a new host, but not a changed or revoked key" {
     host_with "UserKnownHostsFile $known" 'StrictHostKeyChecking no'
     run_check
     assert_status 0
@@ -263,6 +263,11 @@ run_auto() {
     run_check
     assert_status 1
     assert_stdout_has 'HOST KEY HAS CHANGED'
+    printf '@revoked %s %s\n' "$name" "$key" >"$known"
+    run_check --accept-new
+    assert_status 1
+    assert_stdout_has "is revoked by $known:1"
+    assert_equal "$(wc -l <"$known")" 1
     host_with "UserKnownHostsFile $known" 'StrictHostKeyChecking yes'
     : >"$known"
     run_check

@@ -60,6 +60,14 @@ refute_secret() {
     assert_status 0
     assert_stderr_has 'its TLS certificate was not checked'
     assert_equal "$(manifest 'm["hosts"][0]["services"][0]["verdicts"][0]["rule"]')" tls-unchecked
+    # It applies to its own service only.
+    inventory "  app: { port: $RIG_PORT_rude_httpsself, scheme: https, tls: { insecure: true } }
+  other: { port: $RIG_PORT_rude_httpsself, scheme: https, host_header: other }"
+    sed -i 's/\[app\]/[app, other]/' "$PROFGRAB_INVENTORY"
+    run_profgrab --host file-03 heap
+    assert_status 3
+    assert_stderr_has 'other: '
+    assert_equal "$(manifest '[(s["name"], [i["status"] for i in s.get("items", [])]) for s in m["hosts"][0]["services"]]')" "[('app', ['ok']), ('other', [])]"
 }
 
 @test "server_name sets the name for TLS, and the Host header does not change" {
@@ -202,6 +210,18 @@ refute_secret() {
     run_profgrab --host here heap
     assert_status 2
     assert_stderr_has 'takes the place of the service'
+}
+
+@test "a proxy of the environment is not used for services" {
+    local host
+    inventory "  app: { port: $RIG_PORT_rude }"
+    for host in here file-03; do
+        http_proxy=http://127.0.0.1:1 HTTP_PROXY=http://127.0.0.1:1 all_proxy=http://127.0.0.1:1 no_proxy='' run_profgrab --host "$host" heap
+        assert_status 0
+    done
+    inventory "  app: { port: $RIG_PORT_rude_httpsself, scheme: https, tls: { insecure: true } }"
+    https_proxy=http://127.0.0.1:1 HTTPS_PROXY=http://127.0.0.1:1 all_proxy=http://127.0.0.1:1 no_proxy='' run_profgrab --host here heap
+    assert_status 0
 }
 
 @test "only redirects within the service are followed" {

@@ -357,10 +357,30 @@ SCRIPT
     assert_stdout_has interrupted
 }
 
-@test "Ctrl-C during standard input leaves no file" {
+@test "Ctrl-C or kill -9 during standard input leaves no file" {
     head -c 100000 /dev/zero >plain
     stall plain 100000 encrypt --encrypt-to "$RIG_DIR/id.pub" -o out
     assert_left plain
+    local command pid
+    head -c 300000 /dev/zero >plain
+    encrypt --encrypt-to "$RIG_DIR/id.pub" plain >/dev/null
+    for command in "encrypt --encrypt-to $RIG_DIR/id.pub" "decrypt -i $RIG_DIR/id.txt"; do
+        mkfifo pipe
+        # shellcheck disable=SC2086 # several words
+        "$profgrab_program" bundle $command -o out - <pipe >/dev/null 2>&1 3>&- &
+        pid=$!
+        exec 4>pipe
+        # More than the pipe has space for, so that some of it is read.
+        case $command in
+        encrypt*) head -c 250000 plain >&4 ;;
+        decrypt*) head -c 250000 plain.age >&4 ;;
+        esac
+        kill -KILL "$pid"
+        wait "$pid" || :
+        exec 4>&-
+        rm pipe
+        assert_left plain plain.age
+    done
 }
 
 @test "Ctrl-C while the input of decrypt stalls leaves no file: in the header, behind it, armored" {

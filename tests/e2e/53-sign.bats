@@ -283,6 +283,7 @@ trusted() {
     run ! grep -aqF -e "${fingerprint#SHA256:}" -e "$blob" -e SSHSIG -e carol b.tar.gz.age
     dir=$("$profgrab_program" bundle extract -i team b.tar.gz.age)
     allow carol key.pub >allowed
+    ssh-keygen -Y verify -f allowed -I carol -n profgrab-bundle -s "$dir/manifest.json.sig" <"$dir/manifest.json"
     for namespace in git file profgrab; do
         run ! ssh-keygen -Y verify -f allowed -I carol -n "$namespace" -s "$dir/manifest.json.sig" <"$dir/manifest.json"
     done

@@ -83,9 +83,10 @@ END
 @test "a profile with names causes no program, file lookup or request" {
     strace -o /dev/null true 2>/dev/null || skip 'nothing can be traced here'
     curl -sf "http://127.0.0.1:$RIG_PORT_node_exporter/debug/pprof/heap" >heap.pb.gz
-    run strace -f -o trace -e trace=execve,openat "$profgrab_program" pprof -top heap.pb.gz
+    run strace -f -o trace -e trace=execve,openat,connect "$profgrab_program" pprof -top heap.pb.gz
     assert_status 0
     assert_equal "$(grep -c execve trace)" 1
+    ! grep 'connect(.*sin' trace || fail_run 'it connected'
     [[ $(<trace) != *addr2line* && $(<trace) != *node_exporter* ]] || fail_run 'something was looked for'
 }
 

@@ -192,7 +192,7 @@ replace() { # PATH link|fifo|hard|socket|device|stranger
     local component kind words name
     for name in b.partial renamed; do
         for component in "$SERVICE/heap.pb.gz" "$SERVICE/allocs.pb.gz" file-03; do
-            for kind in link hard fifo stranger open; do
+            for kind in link hard fifo device stranger open; do
                 fresh
                 [[ -e place/b.partial/$component ]] || cp -a "$BASE/b.partial/$SERVICE/heap.pb.gz" "place/b.partial/$component"
                 [[ $kind != hard || ! -d place/b.partial/$component ]] || continue

@@ -281,6 +281,9 @@ elif kind == "changed":  # None of the files is what the manifest says.
         for i in range(250):
             put(f"h/{name}/{i}")
     hosts = [services("h", names, lambda name: [item(f"h/{name}/{i}", 1) for i in range(250)])]
+elif kind == "entries":  # With h, h/s and the manifest, 200,001.
+    for i in range(199998):
+        put(f"h/s/{i}")
 elif kind == "directories":  # All of them are, each in a directory of its own.
     for i in range(30000):
         put(f"h{i}/s/f")
@@ -317,12 +320,13 @@ PY
     place=$(mktemp -d -p /dev/shm 2>/dev/null) || place=$(mktemp -d -p "$PWD")
     printf 'version: 1\nservices: { s: { port: 1 } }\nhosts: { h: { connect: direct, address: 127.0.0.1, services: [s] } }\n' >inventory.yaml
     chmod 600 inventory.yaml
-    for kind in sparse holes changed directories hosts services items planned left deep braces text; do
+    for kind in sparse holes entries changed directories hosts services items planned left deep braces text; do
         stranger "$place/$kind.partial" "$kind"
         bounded resume -y -q -i inventory.yaml "$place/$kind.partial"
         case $kind in
         sparse) assert_stderr_has 'sparse.partial is not safe to resume: h/s/a in it is larger than 4 GiB, and no run makes such a file' ;;
         holes) assert_stderr_has 'in it is a sparse file, and the holes of the files come to more than 1 GiB' ;;
+        entries) assert_stderr_has 'has more than 200000 entries' ;;
         changed) assert_stderr_has 'no item arrived whole' ;;
         directories) assert_stderr_has '30000 items collected' ;;
         hosts) assert_stderr_has 'nothing was collected, so there is no bundle' ;;
@@ -363,6 +367,9 @@ PY
         bounded hosts -i inventory.yaml --from file_sd:t.json
     done
     assert_stderr_has 'it has more than 100000 targets'
+    head -c 67200000 /dev/zero | tr '\0' ' ' | cat - <(echo '[]') >t.json
+    bounded hosts -i inventory.yaml --from file_sd:t.json
+    assert_stderr_has 't.json is larger than 67108864 bytes'
     # The maximum number of targets at different ports, and of labels.
     python3 - >t.json <<'PY'
 import json
@@ -406,6 +413,9 @@ scrape_configs: {x: [|{a,b},|1300000|320000|]}
 scrape_configs: {x: [|[],|2600000|1780000|]}
 scrape_configs:|@-|4000000|1560000|
 SHAPES
+    head -c 8400000 /dev/zero | tr '\0' '\n' | cat - <(echo 'scrape_configs: []') >c.yml
+    bounded hosts -i inventory.yaml --from scrape_configs:c.yml
+    assert_stderr_has 'c.yml is larger than 8388608 bytes'
     # A configuration and a file of targets that it names are in memory together.
     many '[{targets: [' 'h:80,' 100000 '], labels: {job: j}}, {x: [' >part
     { cat part && many '' 'a,' 1350000 ']}]'; } >targets.yml

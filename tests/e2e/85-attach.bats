@@ -381,6 +381,12 @@ refuse() {
     refute_requested .
 }
 
+@test "a grab without --for requests nothing from a tracker" {
+    grab
+    assert_status 0
+    refute_requested .
+}
+
 @test "an interrupted grab is not handed off, and prints how to" {
     "$profgrab_program" --ssh-config "$SSH_CONFIG" -i inventory.yaml --host file-03 --for gitaly heap cpu=20s >out 2>log 3>&- &
     pid=$!

@@ -446,6 +446,13 @@ static void long_lines(void **state)
 static void a_file_of_another_user_is_refused(void **state)
 {
     char *path = scratch_file(*state, "line", "x\n", 2), *fifo = file_join(*state, "fifo");
+    if (geteuid() == 0) {
+        assert_int_equal(chmod(path, 0600), 0);
+        line_is(path, "x");
+        assert_int_equal(chown(path, 64123, (gid_t)-1), 0);
+        line_refused(path, ERR_USAGE, "belongs to neither you nor root");
+        assert_int_equal(chown(path, 0, (gid_t)-1), 0);
+    }
     assert_int_equal(chmod(path, 0640), 0);
     line_refused(path, ERR_USAGE, "is open to others than its owner");
     line_refused(*state, ERR_USAGE, "is neither a file nor a pipe");

@@ -280,6 +280,14 @@ static void labels_are_bounded(void **state)
     assert_int_equal(f.labels[0].n, 16);
     assert_int_equal(f.n_labels, SOURCE_MAX_LABELS / 16);
     assert_int_equal(f.notes.n, 1);
+    discovered_release(&f);
+    /* The longest value and a longer one. */
+    char wanted[300];
+    snprintf(wanted, sizeof wanted, "a 1: fine=%0200d; ", 0);
+    buf_clear(&b);
+    buf_addf(&b, "[{\"targets\":[\"a:1\"],\"labels\":{\"fine\":\"%0200d\",\"long\":\"%0201d\"}}]", 0, 0);
+    ok(read_in_pieces(SOURCE_HTTP_SD, 65536, b.data, b.len, &f, &err), &err);
+    assert_labels(&f, wanted);
     buf_release(&b);
     discovered_release(&f);
 }

@@ -454,6 +454,7 @@ struct fake {
     char inputs[SYMBOLIZE_CXXFILT_P + 1][200], asked[200];
     struct buf said;
     enum err_kind wrong; /* returned by every run */
+    size_t most;         /* bytes of the last answer */
     int runs, posts;
 };
 
@@ -476,6 +477,7 @@ static int fake_post(void *ctx, const char *source, struct str addresses, struct
 {
     struct fake *f = ctx;
     f->posts++;
+    f->most = ret->max;
     snprintf(f->asked, sizeof f->asked, "%s|%.*s", source, (int)addresses.n, addresses.p);
     if (!f->symbols)
         return err_set(err, ERR_FAILED, "no");
@@ -624,6 +626,7 @@ static void a_server_is_queried(void **state)
     struct fake f = {.symbols = "0x501100 one\n0x501200 one\n0x501100 two\n0x501300 three\n0x501400 four\n"};
     symbolize_with(p, NULL, &sources, &f, 0, &err);
     assert_string_equal(f.asked, "http://host/debug/pprof/heap|0x501100+0x501200");
+    assert_int_equal(f.most, ((size_t)1 << 20) + 2 * 4096);
     assert_int_equal(f.runs, 0);
     is_str(name_at(p, 0), "two");
     is_str(name_at(p, 1), "one");
@@ -636,6 +639,65 @@ static void a_server_is_queried(void **state)
 }
 
 /* A small profile may map one binary any number of times. */
+static void an_answer_for_many_addresses_is_bounded(void **state)
+{
+    (void)state;
+    struct err err;
+    struct profile *p = two_places("");
+    struct symbolize_sources sources = {0};
+    p->mappings[0].limit = 0x501000;
+    for (uint64_t i = 2; i < 40000; i++)
+        ok(profile_add_location(
+               p, &(struct profile_location){.id = i + 1, .address = 0x401200 + i, .folded = true}, NULL,
+               &err),
+           &err);
+    ok(symbolize_collect(p, "http://host/debug/pprof/heap", &sources, &err), &err);
+    struct fake f = {.symbols = "0x401100 one\n"};
+    symbolize_with(p, NULL, &sources, &f, 0, &err);
+    assert_int_equal(f.posts, 1);
+    assert_int_equal(f.most, (size_t)128 << 20);
+    symbolize_sources_release(&sources);
+    profile_free(p);
+    buf_release(&f.said);
+}
+
+/* A URL in a profile that did not come from there. */
+static void only_the_source_of_a_profile_is_queried(void **state)
+{
+    (void)state;
+    struct err err;
+    struct profile *p = two_places("http://host/debug/pprof/heap");
+    struct fake f = {.symbols = "0x401100 one\n"};
+    symbolize_with(p, "remote", NULL, &f, 0, &err);
+    assert_int_equal(f.posts, 0);
+    buf_release(&f.said);
+    symbolize_with(p, "remote:force", NULL, &f, 0, &err);
+    assert_int_equal(f.posts, 0);
+    profile_free(p);
+    buf_release(&f.said);
+}
+
+static void a_file_with_another_build_id_is_not_used(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    char path[40];
+    write_file(path);
+    static const char *const ids[] = {"abcdef01", "abcdef02"};
+    for (size_t i = 0; i < 2; i++) {
+        struct profile *p = two_places(path);
+        ok(profile_intern(p, ids[i], strlen(ids[i]), &p->mappings[0].build_id, &err), &err);
+        struct fake f = {.answers = {NULL, "main T 401100 10\n"}};
+        symbolize_with(p, "local", NULL, &f, 0, &err);
+        assert_int_equal(f.runs > 0, i == 0);
+        is_str(name_at(p, 0), i == 0 ? "main" : "");
+        assert_int_equal(strstr(buf_str(&f.said), "(build ID abcdef02): build ID mismatch") != NULL, i == 1);
+        profile_free(p);
+        buf_release(&f.said);
+    }
+    unlink(path);
+}
+
 static void very_many_mappings(void **state)
 {
     (void)state;
@@ -734,6 +796,9 @@ int main(void)
         cmocka_unit_test(without_addr2line_nm_has_names),
         cmocka_unit_test(failures_are_reported),
         cmocka_unit_test(a_server_is_queried),
+        cmocka_unit_test(an_answer_for_many_addresses_is_bounded),
+        cmocka_unit_test(only_the_source_of_a_profile_is_queried),
+        cmocka_unit_test(a_file_with_another_build_id_is_not_used),
         cmocka_unit_test(very_many_mappings),
         cmocka_unit_test(a_server_may_fail),
         cmocka_unit_test(unknown_words_are_reported),
