@@ -228,3 +228,25 @@ C
     [[ $status == 1 && $output == *'keys/a.c: six has more than five parameters'* && $output != *'five has more'* ]]
     [[ $output == *'gateway/ssh/session.c: on_disconnect has few parameters now'* ]]
 }
+
+# promise REFERENCES: a document with one promise.
+promise() {
+    printf '# Security\n\n- Nothing is lost. Tests: %s\n' "$1" >"$tree/security.md"
+    run "$tools/check-promises" "$tree/security.md"
+}
+
+@test "check-promises accepts the whole names of tests, several of one file, and fuzz targets without a name" {
+    promise '`test_finder.c` chosen_names; processes; `10-grab.bats` "a direct route uses no ssh";
+  "a host behind a jump host has its own session"; `fuzz_check.c`'
+    [[ $status == 0 && $output == *'ok 1 - promise: Nothing is lost.'* ]]
+}
+
+@test "check-promises fails on a missing file, a missing name, the beginning of a name, and a promise without tests" {
+    local reference
+    for reference in '`test_none.c` chosen_names' '`test_finder.c`' '`test_finder.c`; `fuzz_check.c`' '`test_finder.c` chosen_name' \
+        '`test_finder.c` chosen_names; nobody' '`10-grab.bats` "a direct route"' '`10-grab.bats` "a direct route uses no ssh"; "x y"' ''; do
+        promise "$reference"
+        echo "$output"
+        [[ $status == 1 && $output == *'not ok 1 - promise: Nothing is lost.'* ]]
+    done
+}
