@@ -1,11 +1,11 @@
 /*
- * What a hand-off sends, without the hand-off:
+ * Makes the copy that a hand-off sends, without the hand-off:
  *
  *     copy [-s KEY] [-e RECIPIENTS] [-l LABEL]... [-r] [-t MS] BUNDLE
  *
  * makes the copy beside it: signed with KEY, encrypted to the recipients of a file, redacted (-r) with
- * further labels; the SSH agent has so many milliseconds. Prints the copy's path, and on stderr what became
- * of it.
+ * further labels; -t is the SSH agent's timeout in milliseconds. Prints the copy's path, and a summary on
+ * stderr.
  */
 #include <stdio.h>
 #include <stdlib.h>

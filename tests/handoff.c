@@ -1,5 +1,5 @@
 /*
- * Hands one file over, for the tests of handoff/: what the command does, without an inventory.
+ * Hands one file over, for the tests of handoff/, like the command but without an inventory.
  *
  *     handoff [OPTION...] gitlab|redmine|rt URL PROJECT FILE       the token is in $TOKEN
  *
@@ -33,7 +33,7 @@ static void on_waiting(void *ctx, int64_t ms, const char *because)
     printf("waiting %lld %s\n", (long long)ms, because);
 }
 
-/* What Ctrl-C writes to, and --cancel-after. */
+/* The descriptor to which Ctrl-C and --cancel-after write. */
 struct canceller {
     const char *after;
     int fds[2];

@@ -1,12 +1,12 @@
 /*
- * Draws the page of a capture in this process and in the child that a grab starts for it, by turns, and
- * prints the medians in milliseconds of the clock: in this process, in the child, of the differences between
- * neighbours:
+ * Draws the page of a capture in this process and in the child that a grab starts for it, alternately, and
+ * prints the medians in milliseconds of wall-clock time: in this process, in the child, of the differences
+ * between neighbours:
  *
  *   child NAME.tar.gz ROUNDS FILE...
  *
- * This process has as much memory as a grab, since fork copies its page tables. The child is left out by
- * replacing proc_run_confined (--wrap, see the Makefile): its body then runs here, without limits.
+ * This process has as much memory as a grab, because fork copies its page tables. Replacing proc_run_confined
+ * avoids the child (--wrap, see the Makefile): its body then runs here, without limits.
  */
 #include <malloc.h>
 #include <stdlib.h>
@@ -18,10 +18,10 @@
 #include "tests/bench/work.h"
 #include "base/banned.h"
 
-/* What a grab has resident (docs/performance.md, Memory). */
+/* The resident memory of a grab (docs/performance.md, Memory). */
 #define GRAB_MEMORY ((size_t)17 << 20)
 
-static bool stays_here; /* one thread alone measures */
+static bool stays_here; /* only one thread measures */
 
 int __real_proc_run_confined(proc_confined_fn *body, void *ctx, const struct proc_confines *limits,
                              struct buf *ret, struct err *err);
@@ -44,7 +44,7 @@ static double now_ms(void)
     return (double)t.tv_sec * 1000 + (double)t.tv_nsec / 1e6;
 }
 
-/* Of this process and of the children that it has waited for. */
+/* The processor time of this process and of its finished children. */
 static double processor_ms(void)
 {
     struct rusage self, children;
@@ -67,7 +67,7 @@ static int draw(const struct workdir *w, char **files, size_t n, struct took *re
     struct manifest *m = NULL;
     if (work_fill(w, files, n, &m, err) < 0)
         return -1;
-    /* A grab draws once: its heap has no room left over from an earlier drawing. */
+    /* Returns free memory to the kernel, because a grab draws only once. */
     malloc_trim(0);
     double began = now_ms(), used = processor_ms();
     int rc = page_build_workdir(m, w, -1, err);
@@ -88,7 +88,7 @@ static double median(double *of, size_t n)
     return of[n / 2];
 }
 
-/* Of each round: of the clock and of the processor. */
+/* The wall-clock and processor time of each round. */
 struct times {
     double *here[2], *child[2], *more[2];
 };
@@ -122,7 +122,7 @@ static int measure(const struct workdir *w, char **words, size_t n, size_t round
         t.child[k] = room + rounds * (3 * k + 1);
         t.more[k] = room + rounds * (3 * k + 2);
     }
-    /* The first drawing loads what both need. */
+    /* The first drawing loads what both ways need, so it is not measured. */
     int rc = draw(w, words, n, &unused, err);
     for (size_t i = 0; rc == 0 && i < rounds; i++)
         rc = measure_round(w, words, n, i, &t, err);

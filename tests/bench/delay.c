@@ -1,12 +1,12 @@
 /*
  * A long line on one machine: `delay MS [MB_PER_SECOND]` makes two network namespaces, each with a tun
  * device, and carries packets between the two, each MS milliseconds late and at no more than that rate. It
- * says
+ * prints
  *
  *     near=PID far=PID
  *
  * on standard output, the processes whose namespaces these are (`nsenter -t PID -n COMMAND`; near has the
- * address 10.77.0.1, far 10.77.0.2), and goes on until its standard input ends. Nothing is left behind.
+ * address 10.77.0.1, far 10.77.0.2), and runs until its standard input ends. Nothing is left behind.
  *
  * A packet waits in one queue for each direction until it is due. At a limited rate packets leave one after
  * the other, and what would have to wait longer than QUEUE_MS for its turn is dropped, as routers do.
@@ -63,7 +63,7 @@ static void bring_up(int s, struct ifreq *r)
         give_up("cannot bring the device up");
 }
 
-/* In a namespace of its own: a tun device and loopback. */
+/* Creates a namespace with a tun device and loopback. */
 static int make_device(const char *own, const char *other)
 {
     if (unshare(CLONE_NEWNET) < 0)
@@ -151,13 +151,13 @@ struct packet {
     uint32_t at, n;
 };
 
-/* One direction. The bytes lie in a ring, a packet never across its end. */
+/* One direction. The bytes are in a ring buffer; a packet never crosses its end. */
 struct queue {
     int from, to;
     int64_t delay_ns, per_byte_ps;
-    int64_t free_at; /* when the line has sent what it was given */
+    int64_t free_at; /* when the line will have sent its packets */
     char *bytes;
-    size_t head; /* where the next packet goes */
+    size_t head; /* the place of the next packet */
     struct packet *packets;
     size_t first, n;
 };
@@ -169,7 +169,7 @@ static int64_t now_ns(void)
     return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-/* Where a whole packet fits, or -1: the queue is full. */
+/* Returns a place with room for a whole packet, or -1 if the queue is full. */
 static int64_t room(struct queue *q)
 {
     if (q->n == QUEUE_PACKETS)

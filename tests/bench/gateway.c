@@ -1,11 +1,11 @@
 /*
- * What `make bench-ssh` measures of the gateway itself, without the rest of a grab:
+ * Measures the gateway itself for `make bench-ssh`, without the rest of a grab:
  *
  *     gateway fetch SSH_CONFIG HOST PORT PATH    opens the route, gets the path over HTTP as a grab does and
- * throws the body away gateway hold SSH_CONFIG HOST N             opens N sessions from as many threads and
- * holds them all
+ * discards the body gateway hold SSH_CONFIG HOST N             opens N sessions from as many threads and
+ * keeps them open
  *
- * and says it in words for a program to read, `name=value`, milliseconds, bytes and kB.
+ * and prints the results as `name=value`, in milliseconds, bytes and kB.
  */
 #include <curl/curl.h>
 #include <errno.h>
@@ -138,7 +138,7 @@ static void hold(char *config, char *address, size_t n)
         holders[i].options.pool = pool;
         resolve(config, address, &holders[i].route);
     }
-    /* The first is there for what all share: its cost is not one session's. */
+    /* The first session pays for shared setup, so it is not counted. */
     hold_one(&holders[0]);
     long before = resident_kb();
     int64_t since = clock_now();

@@ -1,7 +1,7 @@
 /*
- * Writes a made-up profile to stdout: profile.proto, gzip'ed. What it looks like is that of a busy Go
- * service, whatever its size: a call tree whose branches are chosen unevenly, stacks of 5 to 60 locations, a
- * few call sites for each function, every fifth location with inlined calls.
+ * Writes a made-up profile to stdout: profile.proto, gzip'ed. It resembles a busy Go service, at any size: a
+ * call tree whose branches are chosen unevenly, stacks of 5 to 60 locations, a few call sites for each
+ * function, every fifth location with inlined calls.
  *
  *   generate KIND SAMPLES [SEED [FUNCTIONS]]     KIND: cpu, heap, or labels (cpu with a trace_id on a quarter
  * of the samples). Without FUNCTIONS there are as many as a program has that so many samples are taken of.

@@ -1,4 +1,4 @@
-/* Inflates a file in memory, and does nothing with it: what reading a profile costs at least. */
+/* Inflates a file in memory and discards it: the minimum cost of reading a profile. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /*
- * Packs files into a bundle and prints how long bundle_pack took, in seconds of the clock and of the
- * processor:
+ * Packs files into a bundle and prints how long bundle_pack took, in seconds of wall-clock and processor
+ * time:
  *
  *   pack NAME.tar.gz FILE...
  */

@@ -1,4 +1,4 @@
-/* A work directory as a capture leaves it, for programs that measure what comes then. */
+/* A work directory as a capture leaves it, for programs that measure the later steps. */
 #ifndef TESTS_BENCH_WORK_H
 #define TESTS_BENCH_WORK_H
 
@@ -8,7 +8,7 @@
 #include "capture/record.h"
 #include "fetch/fetch.h"
 
-/* Copies a file there as `bundle create` does, in the place of an earlier copy, and notes it in the manifest.
+/* Copies a file there as `bundle create` does, replacing an earlier copy, and adds it to the manifest.
  */
 static inline int work_add_file(struct manifest *m, const struct workdir *w, const char *from,
                                 struct err *err)
@@ -32,7 +32,7 @@ static inline int work_add_file(struct manifest *m, const struct workdir *w, con
     return rc;
 }
 
-/* A finished manifest of those files, which lie in the work directory then. The caller frees *ret. */
+/* A finished manifest of those files, which must be in the work directory. The caller frees *ret. */
 static inline int work_fill(const struct workdir *w, char **files, size_t n, struct manifest **ret,
                             struct err *err)
 {

@@ -1,5 +1,5 @@
-/* Parsers that the runner must find: two in quadratic time, one of which refuses large inputs, one in cubic,
- * one that takes too much memory. */
+/* Parsers that the runner must fail: two take quadratic time (one of them refuses large inputs), one takes
+ * cubic time, one takes too much memory. */
 #include "tests/cost/cost.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 static volatile size_t sink;
 
-/* Trims the whole rest at each comma, as the reader of goroutines' states once did. */
+/* Trims the whole rest at each comma, as an old parser of goroutines' states did. */
 static void trim_at_commas(const char *p, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -27,7 +27,7 @@ static void trim_a_limited_number(const char *p, size_t n)
         trim_at_commas(p, n < (32 << 10) ? n / 64 : n);
 }
 
-/* Asks each comma about all pairs of a hundredth of the others. */
+/* For each comma, visits all pairs of one hundredth of the others. */
 static void compare_all(const char *p, size_t n)
 {
     for (size_t i = 0; i < n; i++)

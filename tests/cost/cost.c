@@ -3,8 +3,8 @@
  *
  * Time is processor time of the child and of the programs that the parser runs, the least of several runs, so
  * that other load on the machine does not count. n is doubled from 4 kB on until a run takes COST_LEAST_MS,
- * and twice of what a tiny input takes; a parser that takes less for the largest input is too fast to be
- * compared. Inputs of n, 2n and 4n bytes are then parsed by turns, and each of the two doublings is judged
+ * and twice of what a tiny input takes; a parser that takes less for the largest input is too fast for a
+ * comparison. Inputs of n, 2n and 4n bytes are then parsed by turns, and each of the two doublings is judged
  * alone. A doubling that takes too long is measured again with more runs. A doubling may also take longer
  * because memory no longer fits a cache, or because a limit of the program comes into force there. The next
  * two doublings do not then, but those of a parser that is quadratic do: so they are measured in its place.
@@ -39,13 +39,13 @@
 #define MOST_SECONDS 300
 #define MOST_MEMORY ((rlim_t)3 << 30)
 #define SMALLEST ((size_t)4096)
-/* What a run takes for an input of this size is not the input's. */
+/* The time for an input of this size is overhead, not the input's cost. */
 #define TINY ((size_t)512)
 #define TURNS_IN_DOUBT 16
 /* The doublings behind a slow one are measured in its place if its larger input takes less than this. A
  * quadratic parser takes 16 times as long for those. */
 #define MOST_MOVE_NS INT64_C(200000000)
-/* What a parser whose doublings are slow may take for an input, when it refuses larger ones sooner. */
+/* The longest time of an input if the parser refuses larger inputs sooner. */
 #define MOST_REFUSED_NS INT64_C(100000000)
 /* Reading input that is not in a cache takes about as long. */
 #define FAST_NS_A_BYTE 4
@@ -56,7 +56,7 @@
 /* The input on which memory is measured. */
 #define MEMORY_BYTES ((size_t)1 << 20)
 
-/* What is known of a parser and an input: a child fills one part of it. */
+/* The measurements of a parser with an input. Each child fills one part. */
 struct result {
     size_t n;        /* bytes of the smallest input that was compared */
     int64_t ns[3];   /* of n, 2n and 4n */
@@ -119,7 +119,7 @@ static int64_t cpu_ns(void)
     return s * 1000000000 + t.tv_nsec + (children.ru_utime.tv_usec + children.ru_stime.tv_usec) * 1000;
 }
 
-/* Has the heap keep its memory, so that getting it from the kernel is no part of the second run's time. */
+/* Makes the heap keep its memory, so that the second run's time has no allocation from the kernel. */
 static void keep_memory(void)
 {
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
@@ -180,7 +180,7 @@ static double memory_of(const struct cost_parser *parser, const struct cost_gram
     return bytes;
 }
 
-/* The size from which on a run takes long enough. */
+/* The smallest size for which a run takes long enough. */
 static void find_size(const struct cost_parser *parser, const struct cost_grammar *g, struct result *r)
 {
     size_t most = (parser->most_bytes ? parser->most_bytes : COST_MOST_BYTES) / 4;
@@ -225,7 +225,7 @@ static void limit_child(void)
     alarm(MOST_SECONDS);
 }
 
-/* In a child, which may die of what it runs. 0, or -1 if it did. */
+/* Runs in a child, which the parser may crash. Returns 0, or -1 after a crash. */
 static int in_child(void (*work)(const struct cost_parser *, const struct cost_grammar *, struct result *),
                     const struct cost_parser *parser, const struct cost_grammar *g, struct result *r)
 {
@@ -249,8 +249,7 @@ static int in_child(void (*work)(const struct cost_parser *, const struct cost_g
 /* ---- growth -----------------------------------------------------------------------------------------------
  */
 
-/* How many times the time of an input its double takes, of the slower of the two doublings.
- * 0 for a parser that is as fast as memory. */
+/* The growth of the time in the slower of the two doublings; 0 for a parser that is as fast as memory. */
 static double growth_of(const int64_t ns[3], size_t n)
 {
     double first = (double)ns[1] / (double)ns[0], second = (double)ns[2] / (double)ns[1];
@@ -259,8 +258,8 @@ static double growth_of(const int64_t ns[3], size_t n)
     return first > second ? first : second;
 }
 
-/* Times each of the three inputs in a process of its own: the heap that one leaves in pieces is not the
- * other's. -1 if one died. */
+/* Times each of the three inputs in its own process, because a fragmented heap would slow down the next one.
+ * Returns -1 if a process died. */
 static int time_three(const struct cost_parser *parser, const struct cost_grammar *g, struct result *r)
 {
     for (r->at = 0; r->at < 3; r->at++)
@@ -278,8 +277,8 @@ static void note_slow(struct result *r)
     }
 }
 
-/* How the time grows from r->n on. The three take turns, so that all of them meet the same load, and the
- * least time of each counts: one turn is enough, or as many as it takes to be sure. */
+/* Measures the growth of the time from r->n on. The three inputs take turns, so that all run under the same
+ * load, and the least time of each counts: as many turns as a clear result needs. */
 static int compare(const struct cost_parser *parser, const struct cost_grammar *g, struct result *r)
 {
     int64_t start = cpu_ns();
@@ -293,14 +292,14 @@ static int compare(const struct cost_parser *parser, const struct cost_grammar *
     return rc;
 }
 
-/* The size at which the slow doubling ends: that of the second begins the comparison anew at 4n. */
+/* The size at which the slow doubling ends; a slow second doubling restarts the comparison at 4n. */
 static size_t behind_slow(const struct result *r)
 {
     bool second = (double)r->ns[2] > COST_MOST_GROWTH * (double)r->ns[1];
     return r->n * (second ? 4 : 2);
 }
 
-/* Whether the largest input is fast only because it is refused. */
+/* Returns whether the largest input is fast only because the parser refuses it. */
 static bool is_refused_late(const struct cost_grammar *g, const struct result *r)
 {
     int64_t most = g->least_ms * INT64_C(1000000);
@@ -310,7 +309,7 @@ static bool is_refused_late(const struct cost_grammar *g, const struct result *r
 
 static int measure(const struct cost_parser *parser, const struct cost_grammar *g, struct result *r)
 {
-    /* What is fast enough may be measured beyond the sizes that find_size looks at. */
+    /* A fast parser may be measured beyond the sizes that find_size tries. */
     size_t most = parser->most_bytes ? parser->most_bytes : COST_MOST_BYTES;
     if (in_child(find_size, parser, g, r) < 0)
         return -1;
@@ -329,7 +328,7 @@ static int measure(const struct cost_parser *parser, const struct cost_grammar *
 
 static const char died[] = "it died";
 
-/* The reason why it fails, or NULL. */
+/* Returns the reason of a failure, or NULL. */
 static const char *judge(const struct cost_parser *parser, const struct cost_grammar *g, struct result *r)
 {
     if (measure(parser, g, r) < 0)

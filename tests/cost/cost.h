@@ -1,7 +1,7 @@
 /*
- * What parsers cost: each is run on the worst inputs that its grammar has, at n, 2n and 4n bytes.
+ * The cost of parsers: each runs on the worst inputs of its grammar, at n, 2n and 4n bytes.
  *
- * The table of parsers says how many bytes of memory each may take for a byte of input. Twice the input may
+ * The table of parsers has the bytes of memory that each may take for a byte of input. Twice the input may
  * take at most COST_MOST_GROWTH times the processor time.
  */
 #ifndef TESTS_COST_COST_H
@@ -14,7 +14,7 @@
 
 #define COST_MOST_GROWTH 2.6
 
-/* An input of about n bytes: `head`, then `unit` as often as there is room, then `tail`. A byte 1 in `unit`
+/* An input of about n bytes: `head`, then `unit` as often as it fits, then `tail`. A byte 1 in `unit`
  * stands for the unit's number, in hexadecimal. `make`, if it is set, writes the input instead. */
 struct cost_grammar {
     const char *name;
@@ -24,22 +24,22 @@ struct cost_grammar {
     unsigned least_ms;
 };
 
-/* A parser. `run` parses the n bytes once, and gives back all memory; what it makes of them does not matter.
+/* A parser. `run` parses the n bytes once, and frees all memory; its result is ignored.
  * The byte at p[n] is 0. */
 struct cost_parser {
     const char *name;
     void (*run)(const char *p, size_t n);
     const struct cost_grammar *grammars; /* up to one without a name */
     double most_memory;                  /* bytes for each byte of an input of 1 MB */
-    size_t most_bytes;                   /* inputs are not made larger than this, at 4n; 0: COST_MOST_BYTES */
+    size_t most_bytes;                   /* the largest input, at 4n; 0: COST_MOST_BYTES */
 };
 
 #define COST_MOST_BYTES ((size_t)4 << 20)
-/* A run of n bytes takes at least this long, so that the clock and what a parser does once are no part of the
- * result. */
+/* A run of n bytes takes at least this long, so that the clock's resolution and a parser's setup do not
+ * affect the result. */
 #define COST_LEAST_MS 1
 
-/* Each up to one without a name. */
+/* Each table ends with a row without a name. */
 extern const struct cost_parser cost_text_parsers[];
 extern const struct cost_parser cost_json_parsers[];
 extern const struct cost_parser cost_ssh_parsers[];
@@ -47,7 +47,7 @@ extern const struct cost_parser cost_profile_parsers[];
 extern const struct cost_parser cost_archive_parsers[];
 extern const struct cost_parser cost_binary_parsers[];
 extern const struct cost_parser cost_answer_parsers[];
-/* A quadratic and a hungry one: the runner must fail them. */
+/* Slow and memory-hungry parsers that the runner must fail. */
 extern const struct cost_parser cost_broken_parsers[];
 
 #endif

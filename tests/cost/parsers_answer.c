@@ -1,6 +1,6 @@
 /*
- * What trackers answer. Whole hand-offs run against a tracker that answers as it should, but for the requests
- * that a parser's row names: those get the input. http_send is this file's (--wrap, see the Makefile).
+ * Answers of trackers. Whole hand-offs run against a tracker with valid answers, except for the requests that
+ * a parser's row names: those get the input. This file replaces http_send (--wrap, see the Makefile).
  */
 #include "tests/cost/cost.h"
 
@@ -22,7 +22,7 @@
 #define CARGO_BASE64 "YWdlLWVuY3J5cHRpb24ub3JnL3YxCm5vdCBtb3JlIHRoYW4gYSBiZWdpbm5pbmc="
 #define CARGO_SHA256 "ce022dc1832eba153db836d63feb4aa618e31930c68fd279e9b4fb797a36aa4e"
 
-/* Of all kinds of trackers, to any request. */
+/* A valid answer to any request, for all kinds of trackers. */
 #define ANSWER                                                                                               \
     "\"version\":\"15.0\",\"id\":1,\"iid\":1,\"visibility\":\"private\",\"confidential\":true,"              \
     "\"internal\":true,\"package_id\":1,\"Type\":\"Comment\",\"Queue\":{\"id\":1},"                          \
@@ -33,14 +33,14 @@
 static struct {
     const struct tracker_kind *kind;
     const char *path; /* requests with this in their path get the input */
-    int status;       /* with this status; 0: the one that is expected */
+    int status;       /* with this status; 0: the expected one */
     struct str input;
     unsigned requests; /* of the hand-off under way */
     char file[200];    /* its file's name */
-    bool stored;       /* RT has shown that it stored that */
+    bool stored;       /* RT has listed this attachment as stored */
 } tracker;
 
-/* A hand-off that sends more requests has let an answer decide how many. */
+/* The limit of requests: a hand-off that exceeds it lets an answer decide their number. */
 #define MOST_REQUESTS 500
 
 static bool is_kind(const char *name)
@@ -57,7 +57,7 @@ static int expected_status(const struct http_request *r)
     return 201;
 }
 
-/* What a tracker answers as it should. */
+/* The tracker's valid answer. */
 static void add_right_answer(const struct http_request *r, struct buf *to)
 {
     if (strstr(r->path, "/attachments?"))
@@ -76,8 +76,8 @@ static void add_right_answer(const struct http_request *r, struct buf *to)
         buf_adds(to, ISSUE "\"x\":1}}");
 }
 
-/* Whether the request gets the input. RT's first list of attachments has the file: what stands in the second
- * is looked through for the note. */
+/* Returns whether the request gets the input. RT's first list of attachments has the file; the hand-off
+ * searches the second one for the note. */
 static bool is_hostile(const struct http_request *r)
 {
     bool first_list = is_kind("rt") && strstr(r->path, "/attachments?") && !tracker.stored;
@@ -108,7 +108,7 @@ int __wrap_http_send(struct http *h, const struct http_request *r, struct http_a
     return rc;
 }
 
-/* A file that is there for as long as the process. */
+/* A file that exists as long as the process. */
 static const char *cargo_path(void)
 {
     static char path[64];
@@ -133,7 +133,7 @@ static void hand_off(const char *issue, bool encrypted)
                                       .encrypted = encrypted,
                                       .summary = "words",
                                       .assignees = {.items = people, .n = issue ? 0 : 1}};
-    /* All GitLab versions: what is larger than a byte goes into the package registry. */
+    /* All GitLab versions: files larger than a byte go to the package registry. */
     struct handoff_options options = {.cancel_fd = -1, .upload_max = 1};
     struct handoff_result result;
     struct err err = ERR_INIT;

@@ -1,4 +1,4 @@
-/* Archives and gzip: members of every kind, and bytes that inflate to a thousand times as many. */
+/* Archives and gzip: members of every kind, and bytes that inflate to a thousand times their number. */
 #include "tests/cost/cost.h"
 
 #include <stdio.h>
@@ -158,8 +158,7 @@ static void extract_archive(const char *p, size_t n)
 /* ---- gzip
  * ------------------------------------------------------------------------------------------------------- */
 
-/* Appends what deflate makes of the bytes: all of a gzip member, or, behind `z`'s first call, the next part
- * of it. */
+/* Appends the deflated bytes: a whole gzip member or, after the first call with `z`, its next part. */
 static void deflate_to(z_stream *z, const void *p, size_t n, int flush, struct buf *to)
 {
     unsigned char out[65536];
@@ -303,7 +302,7 @@ static void read_gzip_bundle(const char *p, size_t n)
     close(fd);
 }
 
-/* What inflates to a thousand times its size is parsed in small inputs. */
+/* Inputs that inflate to a thousand times their size stay small. */
 #define MOST_BOMB ((size_t)128 << 10)
 
 const struct cost_parser cost_archive_parsers[] = {

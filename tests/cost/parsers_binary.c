@@ -1,4 +1,4 @@
-/* Files of other people in binary formats: encrypted files, ELF files, execution traces. */
+/* Untrusted files in binary formats: encrypted files, ELF files, execution traces. */
 #include "tests/cost/cost.h"
 
 #include <elf.h>
@@ -15,7 +15,7 @@
 
 #include "base/banned.h"
 
-/* A file in memory with those bytes, to be read from its beginning. */
+/* A file in memory with those bytes, at offset 0. */
 static int file_of(const char *p, size_t n)
 {
     int fd = memfd_create("cost", MFD_CLOEXEC);
@@ -63,7 +63,7 @@ static void make_armored(struct buf *to, size_t n)
     encrypt(to, n > 1000 ? (n - 1000) / 4 * 3 : 0, true);
 }
 
-/* The last byte is not what was written. */
+/* Changes the last byte. */
 static void make_changed(struct buf *to, size_t n)
 {
     make_encrypted(to, n);
@@ -103,11 +103,11 @@ static void decrypt(const char *p, size_t n)
 /* ---- ELF files
  * -------------------------------------------------------------------------------------------------- */
 
-/* Bytes of notes, none of which is a build ID, and how many segments and sections there are: at most as many
- * as 16 bits can say. */
+/* The bytes of notes, none of them a build ID, and the numbers of segments and sections, which have 16 bits.
+ */
 struct shape {
     size_t notes, segments, sections;
-    bool named_text; /* each section is .text, and lies in no segment */
+    bool named_text; /* each section is .text and in no segment */
 };
 
 static void add_notes(struct buf *to, size_t n)

@@ -1,5 +1,4 @@
-/* JSON and YAML: manifests and what is made of them, sources of services down to named services, and
- * inventories. */
+/* JSON and YAML: manifests and their README, sources of services up to named services, and inventories. */
 #include "tests/cost/cost.h"
 
 #include <jansson.h>
@@ -138,7 +137,7 @@ static int add_to_page(void *ctx, const void *p, size_t n, struct err *err)
     return buf_check(ctx, "the page", err);
 }
 
-/* No file that the manifest names is there. */
+/* All files of the manifest are missing. */
 static void draw_manifest(const char *p, size_t n)
 {
     struct page_builder d = {0};
@@ -162,7 +161,8 @@ static void add_addresses(struct buf *to, size_t n)
     }
 }
 
-/* One job, one port, an address of loopback each: named NAME-PORT-2, NAME-PORT-3 and so on. */
+/* Targets of one job and one port, each at another loopback address: they get the names NAME-PORT-2,
+ * NAME-PORT-3 and so on. */
 static void make_equal_ports(struct buf *to, size_t n)
 {
     buf_adds(to, "[{\"targets\":[");
@@ -178,7 +178,7 @@ static void make_equal_addresses(struct buf *to, size_t n)
     buf_adds(to, "],\"labels\":{\"job\":\"web\"}}]");
 }
 
-/* Jobs whose names are those that other jobs' services get. */
+/* Jobs whose names equal the names of other jobs' services. */
 static void make_names_of_others(struct buf *to, size_t n)
 {
     buf_adds(to, "[{\"targets\":[");
@@ -246,12 +246,12 @@ static const struct cost_grammar configs[] = {
     {0},
 };
 
-/* Host h0 has the loopback's targets. */
+/* Host h0 has the targets on loopback. */
 static const char inventory_text[] = "version: 1\nservices: { s: { port: 1 } }\n"
                                      "hosts:\n  h0: { services: [s] }\n  h1: { services: [s] }\n"
                                      "discovery:\n  - { http_sd: 'http://x/', host: h0 }\n";
 
-/* From targets to services with names, and the names listed. */
+/* Makes named services from the targets and lists the names. */
 static void run_discovery(struct discovered *f)
 {
     struct inventory *inv = NULL;

@@ -1,5 +1,5 @@
-/* Profiles of every bad shape, and all that reads them: decoder, scan, merge, reports, the page, its
- * sentences. */
+/* Profiles of every bad shape for all their readers: decoder, scan, merge, reports, the page, the findings.
+ */
 #include "tests/cost/cost.h"
 
 #include <setjmp.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* For what profile_make.h has besides. */
+/* Silences warnings about unused functions of profile_make.h. */
 #include <cmocka.h>
 
 #include "bundle/redact/redact.h"
@@ -53,7 +53,7 @@ static void add_function(struct buf *to, uint64_t id, uint64_t name, uint64_t fi
     SPELL(to, FUNCTION, 1, id, 2, name, 4, file);
 }
 
-/* A location with a line of that function; none without one. */
+/* A location with a line of that function; without a function it has no line. */
 static void add_location(struct buf *to, uint64_t id, uint64_t function, uint64_t line)
 {
     struct buf inner = BUF_INIT(200);
@@ -216,7 +216,7 @@ static void make_long_name(struct buf *to, size_t n)
     }
 }
 
-/* Many names that are long and begin alike. */
+/* Many long names with equal beginnings. */
 static void make_long_names(struct buf *to, size_t n)
 {
     begin(to);
@@ -231,7 +231,7 @@ static void make_long_names(struct buf *to, size_t n)
     }
 }
 
-/* A name of brackets, blanks and slashes: what names are shortened by. */
+/* A name of brackets, blanks and slashes, at which names are shortened. */
 static void make_odd_name(struct buf *to, size_t n)
 {
     static const char odd[] = "((<{. :/[](anonymous namespace)operator()";
@@ -335,7 +335,7 @@ static void make_strings(struct buf *to, size_t n)
         spell_bytes(to, STRING, "", 0);
 }
 
-/* A pattern that goes back and forth, and names that make it. */
+/* A pattern that backtracks, and names that cause it. */
 static void make_drop_frames(struct buf *to, size_t n)
 {
     char name[200];

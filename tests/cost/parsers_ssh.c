@@ -1,4 +1,4 @@
-/* What the gateway and the seal read: ssh's settings and logs, keys, greetings, encrypted files, signatures.
+/* Parsers of gateway and seal: ssh's settings and logs, keys, greetings, encrypted files, signatures.
  */
 #include "tests/cost/cost.h"
 
@@ -126,7 +126,7 @@ static void put_number(struct buf *to, size_t n)
         buf_addc(to, (char)(n >> shift & 255));
 }
 
-/* As SSH has a string: its length, then its bytes. */
+/* A string in SSH's encoding: its length, then its bytes. */
 static void put_text(struct buf *to, const char *text)
 {
     put_number(to, strlen(text));
@@ -355,7 +355,7 @@ static void read_signature(const char *p, size_t n)
         sshsig_release(&s);
 }
 
-/* Genuine, of another message in the namespace of bundles. */
+/* A genuine signature of another message in the namespace of bundles. */
 static const char armor[] = "-----BEGIN SSH SIGNATURE-----\n"
                             "U1NIU0lHAAAAAQAAADMAAAALc3NoLWVkMjU1MTkAAAAgpgFTj5a8uHU1OiQ7DyI1lGKRCc\n"
                             "HDHmVVRStuxTdv/fAAAAAPcHJvZmdyYWItYnVuZGxlAAAAAAAAAAZzaGE1MTIAAABTAAAA\n"
@@ -426,7 +426,7 @@ static void check_rsa_signature(const char *p, size_t n)
     sshsig_release(&s);
 }
 
-/* ssh-keygen reads these; what it prints of them is ours to read. */
+/* ssh-keygen reads these; we parse its output. */
 static const struct cost_grammar allowed[] = {
     {"lines of the signer", "", "a\1@x " SIGNER "\n", "", NULL, 0},
     {"lines of others", "", "a@x " KEY "\n", "", NULL, 0},

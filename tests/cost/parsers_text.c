@@ -1,5 +1,4 @@
-/* Parsers of texts: dumps, pages, names, what other programs print, and what becomes part of a tracker's
- * note. */
+/* Parsers of texts: dumps, pages, names, output of other programs, and parts of a tracker's note. */
 #include "tests/cost/cost.h"
 
 #include <stdlib.h>
@@ -127,7 +126,7 @@ static void read_index(const char *p, size_t n)
         index_release(&page);
 }
 
-/* The plan for a service that offers these. */
+/* The plan for a service with these profiles. */
 static void plan_index(const char *p, size_t n)
 {
     char name[] = "s", host[] = "localhost", path[] = "/debug/pprof";
@@ -499,7 +498,7 @@ static void redact_words(const char *p, size_t n)
     buf_release(&to);
 }
 
-/* The input is what a request held, and the text from which its words go. */
+/* The input is both a request and the text from which its words are removed. */
 static void redact_repeats(const char *p, size_t n)
 {
     struct buf to = BUF_INIT(SIZE_MAX / 2);
@@ -515,7 +514,7 @@ static void redact_repeats(const char *p, size_t n)
     buf_release(&to);
 }
 
-/* The input in pieces of 100 bytes, each a value of a request, and the text from which these go. */
+/* Pieces of 100 bytes are the values of a request; the whole input is the text that repeats them. */
 static void redact_values(const char *p, size_t n)
 {
     enum { PIECE = 100 };
@@ -549,7 +548,7 @@ static const struct cost_grammar values[] = {
 
 static const struct stop never = {.cancel_fd = -1};
 
-/* One string of a manifest, and one hundred bytes of it after the other in a list. */
+/* One string of a manifest, and a list of its pieces of 100 bytes. */
 static void scrub_strings(const char *p, size_t n)
 {
     enum { PIECE = 100 };
@@ -565,7 +564,7 @@ static void scrub_strings(const char *p, size_t n)
     json_decref(root);
 }
 
-/* A member of a bundle, with a word that goes. */
+/* A member of a bundle with a word that is removed. */
 static void redact_text_member(const char *p, size_t n)
 {
     struct redact_words words;

@@ -1,7 +1,7 @@
 /*
- * What the age format has us read. The first byte chooses: `h` a header, `a` armor, `i` a file of identities,
- * `r` a line of recipients, anything else a whole file, for which there is an identity. Nothing here asks for
- * a passphrase, so none of scrypt's cost is paid.
+ * Parses everything of the age format. The first byte chooses: `h` a header, `a` armor, `i` a file of
+ * identities, `r` a line of recipients, anything else a whole file, which our identity can decrypt. Nothing
+ * here asks for a passphrase, so none of scrypt's cost is paid.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -44,7 +44,7 @@ static void header(const uint8_t *p, size_t n)
     age_header_release(&h);
 }
 
-/* However it is asked for, it is the same; and it can be no more than three quarters. */
+/* Whole and in pieces, the plaintext is equal; it has at most three quarters of the input's bytes. */
 static void armor(const uint8_t *p, size_t n)
 {
     size_t total[2] = {0, 0};

@@ -1,10 +1,9 @@
 /*
- * A tracker that answers anything: the input is what it says, one answer after the other with a NUL between
- * them, each a status of three digits, a blank and a body. The first byte chooses kind of tracker, issue and
- * encryption.
+ * A tracker that answers anything: the input is a list of answers with a NUL between them, each a status of
+ * three digits, a blank and a body. The first byte chooses kind of tracker, issue and encryption.
  *
- * Whatever it says: no token and nothing unprintable is in what people see, paths of requests are fit for
- * a request line, plain text goes only where the last answer said that members alone read, the words only
+ * With any answers, no token and nothing unprintable is in the texts for people, paths of requests are fit
+ * for a request line, plain text goes only where the last answer said that members alone read, the words only
  * into what was said to be confidential, and what changes something is sent once in a row.
  *
  * http_send is this file's (--wrap, see the Makefile).
@@ -23,7 +22,7 @@
 #define WORDS "words-that-tell"
 #define CARGO "age-encryption.org/v1\nnot more than a beginning"
 
-/* What is left of the input, and what was said so far. */
+/* The rest of the input, and the state of the earlier answers. */
 static struct tracker_says {
     const char *p, *end;
     bool encrypted, members_only, hidden;
@@ -44,7 +43,7 @@ static void expect_request(const struct http_request *r)
     assert(!r->json || !strstr(r->json, WORDS) || strcmp(r->method, "GET") != 0);
 }
 
-/* Who reads a place, and whether an issue or a note is hidden, in the words of any tracker. */
+/* The visibility of a project, an issue or a note, in the fields of any tracker. */
 static void learn(const struct http_request *r, const char *body, int status)
 {
     json_t *root = json_loads(body, JSON_REJECT_DUPLICATES, NULL);
@@ -75,7 +74,7 @@ int __wrap_http_send(struct http *h, const struct http_request *r, struct http_a
     char *body = n > 4 ? strndup(says.p + 4, n - 4) : strdup("");
     assert(body);
     *ret = (struct http_answer){.status = status, .sent = HTTP_SENT_WHOLE, .body = BUF_INIT(HTTP_ANSWER_MAX)};
-    /* As the real one does, so that only a token that JSON spells with escapes gets this far. */
+    /* Removes the token like the real http_send, so that only a token with JSON's escapes remains. */
     http_mask(h, body);
     text_printable(ret->location, sizeof ret->location, body, strlen(body));
     learn(r, body, status);

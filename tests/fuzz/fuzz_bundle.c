@@ -1,7 +1,7 @@
 /*
- * A bundle from anywhere, through every way of reading one. The first byte chooses what the others are: `z`
- * the file itself; anything else a tar, which is given right checksums and gzip'ed here, so that the search
- * does not end at those. With `x` it is extracted as well.
+ * An untrusted bundle, read by every reader. The first byte chooses the form of the others: `z`
+ * the file itself; anything else a tar, whose checksums we correct and which we gzip, because wrong checksums
+ * would stop every reader. With `x` it is extracted as well.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -17,7 +17,7 @@
 
 enum { BLOCK = 512, TAR_MAX = 1 << 16 };
 
-/* The checksum is the sum of the header's bytes, its own field taken as blanks (POSIX pax, ustar). */
+/* The checksum is the sum of the header's bytes, with blanks in place of its own field (POSIX pax, ustar). */
 static void mend_checksums(unsigned char *tar, size_t n)
 {
     for (size_t at = 0; at + BLOCK <= n; at += BLOCK) {
@@ -42,7 +42,7 @@ static size_t gzipped(const uint8_t *p, size_t n, unsigned char *ret, size_t cap
     memcpy(tar, p, n);
     mend_checksums(tar, n);
     z_stream z = {.next_in = tar, .avail_in = (uInt)n, .next_out = ret, .avail_out = (uInt)cap};
-    /* Stored, with the smallest tables: speed is what counts here. */
+    /* Stored with the smallest tables, for speed. */
     assert(deflateInit2(&z, 0, Z_DEFLATED, 9 + 16, 1, Z_DEFAULT_STRATEGY) == Z_OK);
     assert(deflate(&z, Z_FINISH) == Z_STREAM_END);
     deflateEnd(&z);
@@ -84,7 +84,7 @@ static void read_all_ways(const char *path)
     free(manifest);
 }
 
-/* Extracts into `below` of a directory in which nothing else may appear. */
+/* Extracts into `below`. Nothing else may appear in its parent directory. */
 static void extract(const char *path)
 {
     char room[] = "/dev/shm/profgrab-fuzz-XXXXXX", *below = NULL, *made = NULL;
@@ -99,7 +99,7 @@ static void extract(const char *path)
     } else {
         fuzz_expect_err(&err);
     }
-    /* Only the one directory was there, and now it is empty. */
+    /* The only directory was removed, so the parent is empty. */
     assert(rmdir(below) == 0 && lstat(room, &st) == 0 && st.st_nlink == 2 && rmdir(room) == 0);
     free(made);
     free(below);

@@ -1,6 +1,6 @@
 /*
- * Bodies of every format, which the first byte chooses. Fed whole and in pieces whose sizes come from the
- * bytes themselves: the judgement must not depend on how they arrive.
+ * Bodies of every format; the first byte chooses the format. The check gets the body whole, and in pieces
+ * whose sizes depend on the bytes: both results must be equal.
  */
 #include "tests/fuzz/fuzz.h"
 

@@ -1,4 +1,4 @@
-/* An attachment out of Request Tracker's answer: whole, and in pieces, is the same. */
+/* An attachment in Request Tracker's answer: parsing it whole and in pieces gives the same bytes. */
 #include "tests/fuzz/fuzz.h"
 
 #include "handoff/content.h"

@@ -1,6 +1,6 @@
 /*
- * The profile decoder. What it accepts is valid, is written, and reads as the same again; merged with itself
- * it is still valid.
+ * The profile decoder. An accepted profile is valid, and writing and reading it again gives an equal one;
+ * merged with itself it is still valid.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -38,7 +38,7 @@ static void check_merged(struct profile *p)
     profile_free(merged);
 }
 
-/* Reads what was written and writes it again. */
+/* Reads the written profile and writes it again. */
 static void write_again(const struct buf *written, struct buf *ret)
 {
     struct err err = ERR_INIT;
@@ -57,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     assert(profile_write(a, take, &once, &err) == 0);
     write_again(&once, &twice);
     write_again(&twice, &thrice);
-    /* The first writing may have labels without a value, as Go's has, which no reader takes for labels. */
+    /* The first writing may have labels without a value, as Go's profiles have; readers ignore them. */
     assert(twice.len == thrice.len && memcmp(buf_str(&twice), buf_str(&thrice), twice.len) == 0);
     check_merged(a);
     profile_free(a);

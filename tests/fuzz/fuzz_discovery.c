@@ -1,5 +1,5 @@
-/* What sources of services say. The first byte chooses the form; JSON comes in pieces whose length it says
- * too. */
+/* Answers of sources of services. The first byte chooses the form and the length of the pieces in which JSON
+ * is parsed. */
 #include "tests/fuzz/fuzz.h"
 
 #include "discovery/discovery.h"
@@ -54,7 +54,7 @@ static int read_pieces(enum source_kind kind, size_t piece, const uint8_t *p, si
     return rc;
 }
 
-/* What was accepted can be written, and is the same when it is read again. */
+/* Writing and reading an accepted answer again gives an equal one. */
 static void check_written(const struct discovered *f)
 {
     struct discovered again = {0};

@@ -1,8 +1,7 @@
 /*
- * Discovery to its end: what two sources say becomes services of hosts, with names. The first byte chooses
- * the form of the answer, and how many of its bytes the first source has; the second source has the rest.
- * What comes of it has unique names that are fit for paths, and the time it takes is in proportion to the
- * bytes.
+ * A whole discovery: the answers of two sources become named services of hosts. The first byte chooses
+ * the form of the answer, and how many of its bytes the first source has; the second source has the rest. The
+ * services have unique names that are valid in paths, and the time is proportional to the bytes.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -15,7 +14,7 @@
  * several times that. A run of 16 kB takes 10 to 50 ms. */
 #define MOST_NS INT64_C(700000000)
 
-/* All of loopback is host h0's. A service by hand has a name that others would get. */
+/* Host h0 has all of loopback. A service of the inventory has a name that discovery would choose. */
 static const char inventory_text[] =
     "version: 1\nservices:\n  web-80-2: { port: 1 }\n  web: { port: 2 }\n"
     "hosts:\n  h0: { services: [web-80-2] }\n  h1: { services: [web] }\n  h2: { address: 10.0.0.2 }\n"

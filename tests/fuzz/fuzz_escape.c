@@ -1,4 +1,4 @@
-/* Whatever a host said, on an issue: no line of it begins a line, no block ends before its end. */
+/* A host's text on an issue: none of its lines begins a line of the issue, and no block ends early. */
 #include "tests/fuzz/fuzz.h"
 
 #include "handoff/escape.h"

@@ -1,4 +1,4 @@
-/* The words on whatever a profile or a dump holds: few, in order, of the table, and fit to be shown. */
+/* The findings on any profile or dump: few, ordered, with rules of the table, and printable. */
 #include "tests/fuzz/fuzz.h"
 
 #include <math.h>
@@ -46,7 +46,7 @@ static void expect_findings(struct findings *w)
     findings_release(w);
 }
 
-/* Of two hosts: what is the same of both is said once. */
+/* Two hosts: a finding that is equal on both appears once. */
 static void on_profile(const uint8_t *p, size_t n, const char *kind)
 {
     struct findings w = FINDINGS_INIT;
@@ -70,7 +70,7 @@ static struct profile *parsed(const uint8_t *p, size_t n)
     return profile_parse(p, n, 1 << 20, &profile, &err) == 0 ? profile : NULL;
 }
 
-/* Outside of its strings JSON has no nan and no inf; units may be nanoseconds. */
+/* JSON has no nan and no inf outside strings. A string may be "nanoseconds". */
 static bool has_real_numbers(const struct buf *b)
 {
     bool in_string = false;
@@ -86,7 +86,7 @@ static bool has_real_numbers(const struct buf *b)
     return true;
 }
 
-/* The same on both sides, so that the types match. */
+/* Equal profiles on both sides, so that the types match. */
 static void on_sides(const uint8_t *p, size_t n, struct findings *w, const struct finding_subject *subject)
 {
     struct comparison s = {0};
@@ -152,7 +152,7 @@ static void on_several(const uint8_t *p, size_t n)
     expect_findings(&w);
 }
 
-/* As one dump, and as two of one process. */
+/* Checks one dump, and two dumps of one process. */
 static void on_dumps(const uint8_t *p, size_t n, size_t n_dumps)
 {
     static const char *const names[] = {"a", "b"};

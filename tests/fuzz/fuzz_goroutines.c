@@ -1,4 +1,4 @@
-/* Dumps of goroutines: one alone, and compared with its own first half. */
+/* Dumps of goroutines: a dump alone, and a comparison with its own first half. */
 #include "tests/fuzz/fuzz.h"
 
 #include "pprof/pprof.h"
@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-/* Every group's sum is the dump's, and nothing it refers to lies outside. */
+/* The groups' counts add up to the dump's, and every index is valid. */
 static void expect_whole(const struct goroutines *g)
 {
     uint64_t sum = 0, before = 0;

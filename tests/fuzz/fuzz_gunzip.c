@@ -1,4 +1,4 @@
-/* gunzip, whole and in pieces, against what one call of zlib makes of a single member. */
+/* Compares gunzip, whole and in pieces, with one call of zlib for a single member. */
 #include "tests/fuzz/fuzz.h"
 
 #include <zlib.h>
@@ -29,7 +29,7 @@ static int inflated(const uint8_t *p, size_t n, bool whole, struct buf *out)
         at += piece;
     }
     if (rc < 0) {
-        /* A failure stays, in the same words. */
+        /* A failure is sticky: later calls return the same message. */
         assert(gunzip_feed(z, "x", 1, &again) == -1 && strcmp(err.msg, again.msg) == 0);
         assert(gunzip_finish(z, &again) == -1 && strcmp(err.msg, again.msg) == 0);
     } else {
@@ -42,7 +42,7 @@ static int inflated(const uint8_t *p, size_t n, bool whole, struct buf *out)
     return rc;
 }
 
-/* Whether the bytes are one member and nothing else, and the same as `out`. */
+/* Returns whether the bytes are exactly one member that inflates to `out`. */
 static bool agrees(const uint8_t *p, size_t n, const struct buf *out)
 {
     static unsigned char room[OUT_MAX];

@@ -1,4 +1,4 @@
-/* The index page, and the plan that is made from it: names become files of ours and requests to the service.
+/* The index page and the plan made from it: names become our file names and requests to the service.
  */
 #include "tests/fuzz/fuzz.h"
 

@@ -1,11 +1,11 @@
-/* An inventory: whatever is accepted is fit for paths, for command lines of ssh and for requests. */
+/* An inventory: accepted values are valid in paths, in ssh's command lines and in requests. */
 #include "tests/fuzz/fuzz.h"
 
 #include "handoff/handoff.h"
 #include "inventory/inventory.h"
 #include "base/banned.h"
 
-/* Goes to ssh as one word that is no option. */
+/* The value reaches ssh as one word that is not an option. */
 static bool is_word(const char *s)
 {
     return !s || (*s && *s != '-' && !strpbrk(s, " \t\r\n"));
@@ -52,7 +52,7 @@ static void check_selection(struct inventory *inv, const struct host *first)
     strlist_release(&all.hosts);
 }
 
-/* What is refused at its first mistake is refused with all of them. */
+/* A reader that stops at the first mistake and one that reports all refuse the same inventories. */
 static void check_mistakes(const uint8_t *p, size_t n)
 {
     struct inventory *inv = NULL;

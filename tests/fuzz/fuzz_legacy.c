@@ -1,4 +1,4 @@
-/* The text forms of profiles: what is accepted is valid, and can be written and read again. */
+/* The text forms of profiles: an accepted profile is valid, and can be written and read again. */
 #include "tests/fuzz/fuzz.h"
 
 #include "proto/profile_store.h"

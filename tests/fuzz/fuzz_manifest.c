@@ -1,4 +1,4 @@
-/* A manifest from anywhere: the files it names stay below the bundle, and the README made of it is harmless.
+/* An untrusted manifest: its files stay below the bundle, and its README is harmless.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -44,7 +44,7 @@ static void check_print(const struct buf *text)
     json_decref(root);
 }
 
-/* One that is gone on with: what it asks for are names, and it can be written again. */
+/* A manifest to resume: its requested items are valid names, and it can be written again. */
 static void check_load(const uint8_t *p, size_t n)
 {
     struct manifest *m = NULL, *again = NULL;

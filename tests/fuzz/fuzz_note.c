@@ -1,6 +1,6 @@
 /*
- * README.md and the note of an issue, of a manifest from anywhere: nothing of it is active in Markdown, no
- * line of it begins a line, and both are bounded by the manifest.
+ * README.md and the note on an issue, made from an untrusted manifest: none of its text is active in
+ * Markdown, none of its lines begins a line, and the manifest's size bounds both.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -18,7 +18,7 @@ static bool begins(const char *line, const char *with)
     return strncmp(line, with, strlen(with)) == 0;
 }
 
-/* Lines that are ours from their first to their last byte. */
+/* Lines that have no text of the manifest. */
 static bool is_ours(const char *line)
 {
     static const char *const ours[] = {"**Confidential.** Profiles name ", "- **Not complete**",
@@ -30,7 +30,8 @@ static bool is_ours(const char *line)
     return begins(line, "    "); /* commands, of names and plain paths */
 }
 
-/* How many bars divide the cells of the line. What is escaped acts as nothing, and nothing else acts. */
+/* Counts the bars that divide the line's cells. Escaped characters are inactive, and no other character is
+ * active. */
 static size_t count_bars(const char *line, size_t n)
 {
     size_t bars = 0;
@@ -71,7 +72,7 @@ static void expect_inactive(const char *text)
     }
 }
 
-/* As fuzz_escape has it: the block is whole, and ends where it should. */
+/* Like fuzz_escape: the block is whole and ends at its own end. */
 static void expect_fenced(const char *summary)
 {
     struct buf md = BUF_INIT(8u << 20);

@@ -1,4 +1,4 @@
-/* What OpenSSH's ssh says. The first byte chooses: `m` a master's message, anything else its log. */
+/* Output of OpenSSH's ssh. The first byte chooses: `m` a master's message, anything else its log. */
 #include "tests/fuzz/fuzz.h"
 
 #include "gateway/openssh/mux.h"

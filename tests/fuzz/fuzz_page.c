@@ -1,4 +1,4 @@
-/* The page of whatever a profile or a dump holds: sums stay, and nothing in it is markup. */
+/* The page of any profile or dump: it keeps the sums, and no text of the input is markup. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
  * The page of a hostile manifest. The input is the manifest, a line `---`, and the bytes of every file that
- * the manifest names. What is drawn is one page: nothing of the input is markup in it, and the same input
- * makes the same page. What is refused says why.
+ * the manifest names. A drawn page has no markup from the input, and the same input gives the same page. A
+ * refusal has a reason.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -22,7 +22,7 @@ static int to_buf(void *ctx, const void *p, size_t n, struct err *err)
 
 static int draw_files(struct page_builder *d, const struct buf *bytes, struct err *err)
 {
-    /* Every other one is missing in the bundle. */
+    /* Every second file is missing in the bundle. */
     for (size_t i = 0; i < d->n && i < FILES_MAX; i++) {
         if (!d->files[i].how || i % 8 == 7)
             continue;

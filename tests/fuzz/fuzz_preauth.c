@@ -1,4 +1,4 @@
-/* The first bytes of a server, however the handshake ended. */
+/* The first bytes of a server, after a handshake with any result. */
 #include "tests/fuzz/fuzz.h"
 
 #include "gateway/ssh/preauth.h"

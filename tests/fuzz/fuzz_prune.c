@@ -7,7 +7,7 @@
 #include "pprof/filter.h"
 #include "base/banned.h"
 
-/* Fewer than a profile has, since they are slow under the sanitizers. */
+/* A smaller budget than a profile has, because steps are slow under the sanitizers. */
 enum { NAMES_MAX = 200, STEPS = 50000 };
 
 static struct str next_line(struct str *rest)
@@ -26,7 +26,7 @@ static uint32_t intern(struct profile *p, struct str s)
     return index;
 }
 
-/* One function, one place and one sample for each name; every stack has all that came before below it. */
+/* One function, one place and one sample for each name; every stack contains all earlier functions. */
 static void add_name(struct profile *p, struct str name, uint32_t *stack)
 {
     struct profile_function f = {.id = p->n_functions + 1, .name = intern(p, name)};
@@ -59,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct regex_budget budget = {STEPS};
     int rc = prune_own(p, &budget, &err);
     assert(budget.left <= STEPS);
-    /* What fails has spent the budget but for less than the dearest step. */
+    /* A failure leaves less of the budget than the most expensive step costs. */
     if (rc < 0)
         assert(err.kind == ERR_FAILED && err.hint[0] && budget.left <= 1 + n / 32);
     assert(p->n_functions == functions && p->n_samples == samples);

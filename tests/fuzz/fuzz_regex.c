@@ -1,6 +1,6 @@
 /*
- * A pattern, a line's end, and a text. What is a pattern must be one for PCRE2 as well, and say the same of
- * the text twice; what is none is refused in Go's words.
+ * A pattern, a line's end, and a text. PCRE2 must accept an accepted pattern, and matching the text twice
+ * gives the same result. The message for a refused pattern is Go's.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -16,11 +16,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     struct err err = ERR_INIT;
     struct regex_budget budget = {100000000};
     struct regex *r = NULL;
-    /* Steps are limited, but a limit's worth of them takes long under the sanitizers. */
+    /* Short inputs only: the allowed steps take long under the sanitizers. */
     if (length > 200 || text.n > 200)
         return 0;
     if (regex_new(pattern, &budget, &r, &err) < 0) {
-        /* A pattern in place of the words would be one that PCRE2 alone refused. */
+        /* A message without Go's text would mean that only PCRE2 refused the pattern. */
         assert(err.kind == ERR_USAGE && !r);
         assert(strncmp(err.msg, "error parsing regexp: ", 22) == 0 && err.msg[22] != '`');
         return 0;

@@ -1,6 +1,6 @@
 /*
- * A profile from anywhere, with a label and a string behind it that must go: nothing of them is in what is
- * written, each label that must go says [redacted], and a second time there is nothing left to take out.
+ * An untrusted profile with an added label and an added string that redaction must remove: the output has
+ * neither, each removed label reads [redacted], and a second redaction changes nothing.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -82,8 +82,8 @@ static size_t count_strings(const uint8_t *p, size_t n)
     return count;
 }
 
-/* Strings enough that no field of the input refers to those behind them, but by a chance that nobody can
- * learn; then a sample whose only label must go, and a string that a rule strikes. */
+/* So many strings that no field of the input refers to those behind them, except by chance; then a sample
+ * whose only label must go, and a string that a rule strikes. */
 static void plant(const uint8_t *p, size_t n, struct buf *b)
 {
     uint64_t hash = UINT64_C(14695981039346656037), at = count_strings(p, n);
@@ -115,7 +115,7 @@ static void expect_gone(const struct buf *out)
     assert(!memmem(out->data, out->len, WORD, strlen(WORD)));
 }
 
-/* The last string of the table is the one that all labels that went refer to. */
+/* All removed labels refer to the last string of the table. */
 static void expect_last_string(const struct buf *out)
 {
     struct wire w = wire_of(out->data, out->len);

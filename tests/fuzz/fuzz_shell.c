@@ -1,6 +1,6 @@
 /*
- * Lines typed at the shell of pprof, one after the other: assignments, commands, help, and what the last word
- * of each would be completed to. Nothing is made or run; options stick from line to line, as they do there.
+ * Lines typed at the shell of pprof, one after the other: assignments, commands, help, and completions of the
+ * last word. The target runs no report; options persist from line to line, as in the shell.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -16,7 +16,7 @@ static uint32_t string_of(struct profile *p, const char *s)
     return ret;
 }
 
-/* One whose names need care: they can be what completes a word, but not all may. */
+/* A profile with unusual names: only some of them are valid completions. */
 static struct profile *a_profile(void)
 {
     static const char *const functions[] = {"main.main", "runtime.mallocgc", "clear \033[2J", "a b",
@@ -44,7 +44,7 @@ static void try_completion(const struct profile *p, struct str line)
     buf_release(&to);
 }
 
-/* Messages hold what was typed: they are made fit for a terminal where they are said. */
+/* Messages contain the typed text; the code that prints them makes it printable. */
 static void expect_failure(const struct err *err)
 {
     assert(err->kind == ERR_USAGE && err->msg[0] && memchr(err->msg, '\0', sizeof err->msg));

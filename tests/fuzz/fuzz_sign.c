@@ -1,5 +1,5 @@
 /*
- * Signatures and what is taken out of a copy. The first byte chooses: `s` an armored signature, `b` a
+ * Signatures and the redaction of a copy. The first byte chooses: `s` an armored signature, `b` a
  * signature's body, armored here, `c` a command line, `d` lines of a goroutine dump, `p` a profile.
  */
 #include "tests/fuzz/fuzz.h"
@@ -36,7 +36,7 @@ static void body(const uint8_t *p, size_t n)
     buf_release(&b);
 }
 
-/* What was redacted once has nothing more to redact. */
+/* A second redaction changes nothing. */
 static void cmdline(const uint8_t *p, size_t n)
 {
     struct buf once = BUF_INIT(16 * n + 64), twice = BUF_INIT(256 * n + 1024);
@@ -74,7 +74,7 @@ static void scan(const struct buf *b)
     profile_scan_free(s);
 }
 
-/* What is written is a profile again. */
+/* The output is a valid profile. */
 static void profile(const uint8_t *p, size_t n)
 {
     struct buf b = BUF_INIT(16u << 20);

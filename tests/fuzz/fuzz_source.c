@@ -1,5 +1,5 @@
 /*
- * A source file's lines, and a name of a file with what is to be cut off it: a trim path, a search path and
+ * The lines of a source file, and the shortening of a file's name: a trim path, a search path and
  * the name, each to the end of a line.
  */
 #include "tests/fuzz/fuzz.h"
@@ -17,7 +17,7 @@ static void lines(struct str text)
     assert(source_split(text, &l, &err) == 0);
     const char *at = text.p;
     for (size_t i = 0; i < l.n; i++) {
-        /* In order, within the text, and no end of a line in any of them. */
+        /* The lines are in order, inside the text, and without line ends. */
         assert(l.items[i].p == at && l.items[i].n <= SOURCE_LINE_MAX);
         assert(!memchr(at, '\n', l.items[i].n));
         at += l.items[i].n;
@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     lines(text);
     char *trim = piece(&rest), *search = piece(&rest);
     struct str cut = source_trim(rest, trim, search);
-    /* What is left is the name's own end. */
+    /* The result is a suffix of the name. */
     assert(cut.n <= rest.n && cut.p + cut.n == rest.p + rest.n);
     free(trim);
     free(search);

@@ -1,4 +1,4 @@
-/* What `ssh -G` printed, in a surrounding that is always the same. */
+/* Output of `ssh -G`, with a fixed environment. */
 #include "tests/fuzz/fuzz.h"
 
 #include "gateway/config/config.h"
@@ -14,7 +14,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     return 0;
 }
 
-/* The tokens that are ours to expand are gone: none is left that ssh would have expanded. */
+/* No token remains that ssh would have expanded. */
 static void check_list(const struct strlist *l)
 {
     for (size_t i = 0; i < l->n; i++)
@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
         assert(c.connect.timeout_s <= INT32_MAX);
         assert(!c.login.agent || strcmp(c.login.agent, "none") != 0 || memmem(p, n, "$", 1));
         assert(!c.connect.jump || strcmp(c.connect.jump, "none") != 0);
-        /* ssh looks for "none" before it expands tokens: "none%k" may become a command of that name. */
+        /* ssh compares with "none" before it expands tokens: "none%k" may become a command of that name. */
         bool tokens = memchr(p, '%', n) != NULL;
         assert(!c.connect.proxy_command || tokens || strcmp(c.connect.proxy_command, "none") != 0);
         check_list(&c.login.identity_files);

@@ -1,7 +1,7 @@
 /*
- * What the gateway reads of SSH itself. The first byte chooses: `a` an agent's list of keys, `k` a private
- * key file, looked at and opened, `c` a certificate, `s` what a server says first, anything else the output
- * of `ssh-keygen -F`.
+ * The parsers of SSH's own data. The first byte chooses: `a` an agent's list of keys, `k` a private key file,
+ * inspected and opened, `c` a certificate, `s` a server's first bytes, anything else the output of
+ * `ssh-keygen -F`.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -56,7 +56,7 @@ static void server(const uint8_t *p, size_t n)
         total += strlen(a.lists[i]);
     }
     assert(total < n);
-    /* Whoever offers names agrees with itself. */
+    /* A list of names is consistent with itself. */
     bool all = true;
     for (int i = 0; i < ALGORITHM_LISTS; i++)
         all = all && a.lists[i][strspn(a.lists[i], ",")];
@@ -67,7 +67,7 @@ static void server(const uint8_t *p, size_t n)
     algorithms_release(&a);
 }
 
-/* Whether its passphrase would take long, which is for its owner to wait for. */
+/* Returns whether the key's derivation from a passphrase is too slow for a test. */
 static bool takes_long(const uint8_t *p, size_t n)
 {
     struct keyfile k = {0};
@@ -76,7 +76,7 @@ static bool takes_long(const uint8_t *p, size_t n)
     return takes;
 }
 
-/* What can be opened has a public half, and signs. */
+/* An opened key has a public half and can sign. */
 static void privkey(const uint8_t *p, size_t n)
 {
     if (takes_long(p, n))
@@ -110,7 +110,7 @@ static void certificate(const uint8_t *p, size_t n)
     certificate_release(&c);
 }
 
-/* Trust needs a plain line with this very key, and none that revokes it. */
+/* Trust requires an unmarked line with this key, and no line that revokes it. */
 static void check_trust(const struct known_hosts *k, const struct ssh_blob *key)
 {
     struct strlist files = {0};

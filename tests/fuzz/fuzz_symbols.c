@@ -1,4 +1,4 @@
-/* What addr2line, nm, c++filt and symbol servers answer, and ELF files: the first byte says which. */
+/* Output of addr2line, nm, c++filt and symbol servers, and ELF files; the first byte chooses one. */
 #include "tests/fuzz/fuzz.h"
 
 #include <fcntl.h>
@@ -51,7 +51,7 @@ static void read_server(struct str text)
         fuzz_expect_err(&err);
 }
 
-/* A mangled name, a line's end, and what c++filt makes of it. */
+/* A mangled name, a line's end, and c++filt's output for it. */
 static void shorten(struct str text)
 {
     const char *end = text.n ? memchr(text.p, '\n', text.n) : NULL;
@@ -66,7 +66,7 @@ static void shorten(struct str text)
     for (enum demangle mode = DEMANGLE_SIMPLE; mode < DEMANGLE_NONE; mode++) {
         struct buf to = BUF_INIT(1u << 22);
         demangle_shorten(mangled, name, mode, &to);
-        /* Nothing but a blank between angle brackets is ever added. */
+        /* Only blanks between angle brackets are added. */
         assert(!to.failed && to.len <= 2 * name.n);
         buf_release(&to);
     }

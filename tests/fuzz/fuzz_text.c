@@ -1,4 +1,4 @@
-/* Remote text made printable, into rooms of every size. */
+/* Makes remote text printable, in buffers of every size. */
 #include "tests/fuzz/fuzz.h"
 
 #include "fetch/answer.h"
@@ -27,7 +27,7 @@ static void printed_into(size_t cap, const char *src, size_t n)
     free(again);
 }
 
-/* The words of an error page, as they get into messages and manifests. */
+/* The text of an error page, for messages and manifests. */
 static void answered(const char *p, size_t n)
 {
     static const size_t caps[] = {1, 20, 512};

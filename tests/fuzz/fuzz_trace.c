@@ -1,4 +1,4 @@
-/* Execution traces, whole and in pieces whose sizes come from the bytes themselves. */
+/* Execution traces, whole and in pieces whose sizes depend on the bytes. */
 #include "tests/fuzz/fuzz.h"
 
 #include "proto/proto.h"
@@ -18,7 +18,7 @@ static int judge(const uint8_t *p, size_t n, bool whole, struct trace_summary *r
         at += piece;
     }
     if (rc < 0) {
-        /* A failure stays, in the same words. */
+        /* A failure is sticky: later calls return the same message. */
         assert(trace_scan_feed(s, "x", 1, &again) == -1 && strcmp(err->msg, again.msg) == 0);
         assert(trace_scan_finish(s, ret, &again) == -1 && strcmp(err->msg, again.msg) == 0);
     } else {
@@ -28,7 +28,7 @@ static int judge(const uint8_t *p, size_t n, bool whole, struct trace_summary *r
     return rc;
 }
 
-/* What was accepted begins with a header, and what was counted needs bytes: five a batch, two an event. */
+/* An accepted trace begins with a header. Each counted batch needs five bytes, each event two. */
 static void check_summary(const struct trace_summary *s, const uint8_t *p, size_t n)
 {
     unsigned minor = 0;

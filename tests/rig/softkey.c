@@ -1,10 +1,9 @@
 /*
- * A security key in software: what ssh's SecurityKeyProvider names, so that a test has a FIDO key that works
- * where there is no token. The interface is that of OpenSSH's sk-api.h, version 10; what is signed is in its
- * PROTOCOL.u2f.
+ * A security key in software, for ssh's SecurityKeyProvider: tests get a FIDO key without a hardware token.
+ * The interface is that of OpenSSH's sk-api.h, version 10; its PROTOCOL.u2f describes the signed data.
  *
- * The key handle, which ssh-keygen writes into the key's file, is the private key itself. A key made with
- * `-O verify-required` wants the PIN 1234. $SOFTKEY_TOUCH names a FIFO: who opens that to write touches the
+ * The key handle, which ssh-keygen writes into the key's file, is the private key itself. A key made with `-O
+ * verify-required` requires the PIN 1234. $SOFTKEY_TOUCH names a FIFO: who opens that to write touches the
  * key. Where none is named, it is touched at once.
  */
 #include <fcntl.h>
@@ -27,7 +26,7 @@ enum { SK_ECDSA = 0, SK_ED25519 = 1 };
 enum { SK_PRESENT = 0x01, SK_VERIFIED = 0x04 };
 enum { SK_ERR_GENERAL = -1, SK_ERR_UNSUPPORTED = -2, SK_ERR_PIN_REQUIRED = -3 };
 
-/* ssh frees it and all it points to. */
+/* ssh frees it and everything that it points to. */
 struct sk_enroll_response {
     uint8_t flags;
     uint8_t *public_key;
@@ -42,7 +41,7 @@ struct sk_enroll_response {
     size_t authdata_len;
 };
 
-/* As above. Of an Ed25519 signature sig_r is all. */
+/* ssh frees this too. An Ed25519 signature has only sig_r. */
 struct sk_sign_response {
     uint8_t flags;
     uint32_t counter;
@@ -78,10 +77,10 @@ int sk_load_resident_keys(const char *pin, struct sk_option **options, struct sk
 
 /* ---- the person ---------------------------------------------------------------------------------------- */
 
-/* Should nobody end ssh, which waits for this. */
+/* The longest wait, in case no test ends ssh, which waits for us. */
 enum { PATIENCE_S = 60 };
 
-/* As long as nobody opens the FIFO's other end. */
+/* Waits until a test opens the FIFO's other end. */
 static void wait_for_touch(void)
 {
     const char *fifo = getenv("SOFTKEY_TOUCH");

@@ -114,7 +114,7 @@ static inline void made_parts(struct profile *p, uint64_t *seed)
     }
 }
 
-/* As in a file: a label without a value has none. */
+/* Encodes a label as in a file: without a value, it has no value field. */
 static inline struct profile_label made_label(struct profile *p, uint64_t *seed)
 {
     struct profile_label l = {.key = made_string(p, seed), .is_number = made_below(seed, 2)};

@@ -69,7 +69,7 @@ static inline void cpu(struct profile *p, const char *stack, int64_t samples)
     sample(p, stack, (const int64_t[]){samples, samples * 10000000}, "carol");
 }
 
-/* That many samples of main.hot below main.main, the rest of a hundred of main.cold. */
+/* A hundred samples below main.main: that many of main.hot, the others of main.cold. */
 static inline struct profile *hot_profile(int64_t hot, int64_t of)
 {
     struct profile *p = cpu_profile();
@@ -88,7 +88,7 @@ static inline struct profile *heap_profile(int64_t time_ns)
     return p;
 }
 
-/* Allocated and in use, in objects of one megabyte. */
+/* A heap profile with objects of one megabyte, allocated and in use. */
 static inline void heap(struct profile *p, const char *stack, int64_t allocated, int64_t used)
 {
     sample(p, stack, (const int64_t[]){allocated, allocated * MB, used, used * MB}, NULL);

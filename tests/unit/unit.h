@@ -24,7 +24,7 @@ static inline void refused(int rc, const struct err *err, enum err_kind kind, co
 static inline void contains(const char *s, const char *part)
 {
     if (!strstr(s, part))
-        fail_msg("\"%s\" does not hold \"%s\"", s, part);
+        fail_msg("\"%s\" does not contain \"%s\"", s, part);
 }
 
 /* A new string, which the caller frees. */
