@@ -8,9 +8,11 @@
     ROW_MEMBER(struct ROW_STRUCT, member), .count = ROW_AT(struct ROW_STRUCT, n_##member),                   \
                                            .inside_size = sizeof *((struct ROW_STRUCT *)0)->member
 /* A list of strings. */
+// NOLINTBEGIN(bugprone-macro-parentheses): a member cannot stand in parentheses
 #define TEXTS(list)                                                                                          \
     ROW_MEMBER(struct ROW_STRUCT, list.items), .count = ROW_AT(struct ROW_STRUCT, list.n),                   \
                                                .inside_size = sizeof(char *)
+// NOLINTEND(bugprone-macro-parentheses)
 #define IF(flag) .presence_flag = ROW_AT(struct ROW_STRUCT, flag)
 #define ZERO_IF(member)                                                                                      \
     .zero_if_set = ROW_AT(struct ROW_STRUCT, member),                                                        \

@@ -59,7 +59,7 @@ static int send_message(struct agent *a, const struct buf *message, int64_t dead
 
 static int receive_message(struct agent *a, struct buf *message, int64_t deadline, struct err *err)
 {
-    char size[4];
+    char size[4] = {0};
     uint32_t n = 0;
     if (transfer_bytes(a, &(struct transfer){size, 4, false}, deadline, err) < 0)
         return -1;

@@ -213,7 +213,7 @@ static void print_session(struct forward_talk *t, const struct forward_event *e)
     else if (e->kind == FORWARD_BACK)
         talk("%s: connected again after %s", host, ms);
     else if (is_news(t->complaint, why) || t->verbose)
-        talk("%s: failed, is tried again in %s: %s", host, ms, why);
+        talk("%s: not connected; trying again in %s: %s", host, ms, why);
     if (e->kind != FORWARD_AGAIN)
         t->complaint[0] = '\0';
 }

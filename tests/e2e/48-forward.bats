@@ -389,7 +389,7 @@ sshd_again() { # NAME
     forward --host away-01 --port "$RIG_PORT_rude" --listen 0
     fetch --fail -o /dev/null "$url"
     sshd_ends away
-    until_true said 'that failed, and is tried again in '
+    until_true said 'not connected; trying again in '
     fetch --fail -o /dev/null "$url" 3>&- &
     local waits=$!
     sshd_again away
@@ -507,7 +507,7 @@ s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); print(s.getsockname()
     [[ ! -e sock && $output == *"profgrab: silent: 127.0.0.1 port $(cat port): "*interrupted* ]] || fail_run
     : >out
     (until_true grep -q . out && fetch --fail -o /dev/null --unix-socket sock http://localhost/debug/pprof/heap && sshd_ends stuck) 3>&- 4>&- &
-    with_pty --deadline 30 --stdout out --ctrl-c 'is tried again in' -- "$profgrab_program" forward \
+    with_pty --deadline 30 --stdout out --ctrl-c 'trying again in' -- "$profgrab_program" forward \
         --ssh-config "$SSH_CONFIG" --host stuck-01 --port "$RIG_PORT_rude" --listen "unix:$PWD/sock"
     wait
     assert_status 130

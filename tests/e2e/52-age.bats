@@ -201,7 +201,7 @@ SCRIPT
     cp plain.age sealed
     run_profgrab bundle decrypt -i "$RIG_DIR/id.txt" sealed
     assert_status 2
-    assert_stderr_has 'what shall be the name'
+    assert_stderr_has 'no name of the output is given'
     # A file that is not encrypted is reported as such first, with its type.
     run_profgrab bundle decrypt -i "$RIG_DIR/id.txt" plain
     assert_status 1

@@ -197,7 +197,7 @@ print([(s["name"], s.get("labels")) for h in json.load(sys.stdin) for s in h["se
     assert_stderr_has '1 target is on loopback, of an unknown host: `--from` with a single `--host NAME` names it'
     run_profgrab --from t.json --host file-03 --dry-run heap
     assert_stdout_has near
-    refute_stderr_has 'nothing says of which host'
+    refute_stderr_has 'of an unknown host'
     printf '[{"targets":["127.0.0.1:7"],"labels":{"job":"near"}}]' >near.json
     run_profgrab --from near.json --dry-run heap
     assert_status 2

@@ -285,9 +285,9 @@ ran_within() { # SECONDS: since $began
     run_profgrab --host file-big-5 --budget bytes=100kB heap allocs
     assert_status 1
     refute_stderr_has 'of profiling'
-    assert_stderr_has 'its body is larger than what the budget of 100.0 kB left for it'
+    assert_stderr_has 'its body is larger than the rest of the budget of 100.0 kB: it was cut'
     assert_stderr_has '--budget bytes=SIZE takes more'
-    assert_stderr_has 'allocs: left out: what came before took all of the budget'
+    assert_stderr_has 'allocs: left out: earlier items used all of the budget'
     look '[i["status"] for h, s, i in items] == ["damaged", "left-out"] and items[0][2]["bytes"] <= 100000'
 }
 

@@ -348,7 +348,7 @@ assert_complete() { # BUNDLE: extracts its files into $dir
     head -c $(($(stat -c %s "$whole") - 3000)) "$whole" >cut.tar.gz
     run_profgrab resume cut.tar.gz
     assert_status 0
-    assert_stderr_has 'what came before is taken'
+    assert_stderr_has 'the earlier part is kept'
     assert_complete "$output"
 }
 

@@ -66,7 +66,7 @@ PY
         "[('allocs', 2), ('allocs', 1), ('cpu', None), ('trace', None)]"
     run_profgrab --host file-07 --pair 1s cpu=1s goroutines=text mutex=1s
     assert_status 2
-    assert_stderr_has 'nothing to take twice'
+    assert_stderr_has 'none of the kinds can be taken twice'
     assert_stderr_has 'heap, allocs, goroutines, block, mutex'
 }
 

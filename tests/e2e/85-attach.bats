@@ -394,7 +394,7 @@ refuse() {
     kill -TERM "$pid"
     wait "$pid" && rc=0 || rc=$?
     assert_equal "$rc" 143
-    grep -q 'not handed over' log
+    grep -q 'not handed off' log
     grep -q 'again: profgrab attach ' log
     refute_requested .
 }
