@@ -28,9 +28,11 @@ int standard_stream_flush(FILE *out, struct err *err)
 static ssize_t write_or_leave(void *cookie, const char *p, size_t n)
 {
     struct err why = ERR_INIT;
+    errno = 0;
     if (standard_stream_write((int)(intptr_t)cookie, p, n, &why) == 0)
         return (ssize_t)n;
-    errno = EIO;
+    if (errno == 0)
+        errno = EIO;
     return 0;
 }
 

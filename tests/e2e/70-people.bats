@@ -233,6 +233,9 @@ json() {
     run --separate-stderr bash -c '"$@" >/dev/full' - "$profgrab_program" --ssh-config "$SSH_CONFIG" --json --host file-04 heap
     assert_status 3
     assert_stderr_has 'the bundle is profgrab-file-04-'
+    run --separate-stderr bash -c '"$@" >/dev/full' - "$profgrab_program" bundle list --json profgrab-file-04-*.tar.gz
+    assert_status 1
+    assert_stderr_has 'cannot write to standard output: No space left on device'
 }
 
 @test "every listing has --json as documented" {
