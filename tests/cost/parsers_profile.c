@@ -413,7 +413,7 @@ static int ignore(void *ctx, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-static void say(void *ctx, const char *line)
+static void ignore_line(void *ctx, const char *line)
 {
     (void)ctx, (void)line;
 }
@@ -485,7 +485,7 @@ static void prune(const char *p, size_t n)
 
 static void report(const char *p, size_t n, const struct report_settings *settings)
 {
-    const struct report_callbacks callbacks = {.sink = ignore, .say = say};
+    const struct report_callbacks callbacks = {.sink = ignore, .say = ignore_line};
     struct profile *profile = parsed(p, n);
     if (profile)
         (void)report_make(profile, settings, &callbacks, &(struct err){.kind = ERR_NONE});

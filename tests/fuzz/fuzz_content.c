@@ -4,7 +4,7 @@
 #include "handoff/content.h"
 #include "base/banned.h"
 
-static int take(void *ctx, const void *p, size_t n, struct err *err)
+static int append_piece(void *ctx, const void *p, size_t n, struct err *err)
 {
     (void)err;
     buf_add(ctx, p, n);
@@ -14,7 +14,7 @@ static int take(void *ctx, const void *p, size_t n, struct err *err)
 static int taken(const uint8_t *p, size_t n, bool whole, struct buf *out)
 {
     struct err err = ERR_INIT;
-    struct content c = {.take = take, .ctx = out};
+    struct content c = {.take = append_piece, .ctx = out};
     int rc = 0;
     for (size_t at = 0; rc == 0 && at < n;) {
         size_t piece = whole ? n : 1u + p[at] % 8;

@@ -9,7 +9,7 @@
 
 enum { MAX_BYTES = 1 << 22 };
 
-static int take(void *ctx, const void *p, size_t n, struct err *err)
+static int append_piece(void *ctx, const void *p, size_t n, struct err *err)
 {
     (void)err;
     buf_add(ctx, p, n);
@@ -43,7 +43,7 @@ static void write_again(const struct buf *written, struct buf *ret)
 {
     struct err err = ERR_INIT;
     struct profile *p = read(buf_str(written), written->len);
-    assert(p && profile_write(p, take, ret, &err) == 0);
+    assert(p && profile_write(p, append_piece, ret, &err) == 0);
     profile_free(p);
 }
 
@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     struct profile *a = read(p, n);
     if (!a)
         return 0;
-    assert(profile_write(a, take, &once, &err) == 0);
+    assert(profile_write(a, append_piece, &once, &err) == 0);
     write_again(&once, &twice);
     write_again(&twice, &thrice);
     /* The first writing may have labels without a value, as Go's profiles have; readers ignore them. */

@@ -8,7 +8,7 @@
 
 enum { OUT_MAX = 1 << 18 };
 
-static int take(void *ctx, const void *p, size_t n, struct err *err)
+static int append_piece(void *ctx, const void *p, size_t n, struct err *err)
 {
     (void)err;
     buf_add(ctx, p, n);
@@ -18,7 +18,7 @@ static int take(void *ctx, const void *p, size_t n, struct err *err)
 static int inflated(const uint8_t *p, size_t n, bool whole, struct buf *out)
 {
     struct err err = ERR_INIT, again = ERR_INIT;
-    struct gunzip *z = gunzip_new(take, out, OUT_MAX, &err);
+    struct gunzip *z = gunzip_new(append_piece, out, OUT_MAX, &err);
     assert(z);
     int rc = 0;
     for (size_t at = 0; rc == 0 && at < n;) {

@@ -4,7 +4,7 @@
 #include "proto/profile_store.h"
 #include "base/banned.h"
 
-static int take(void *ctx, const void *p, size_t n, struct err *err)
+static int append_piece(void *ctx, const void *p, size_t n, struct err *err)
 {
     (void)err;
     buf_add(ctx, p, n);
@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
         return 0;
     }
     assert(profile_check(a, &err) == 0);
-    assert(profile_write(a, take, &out, &err) == 0);
+    assert(profile_write(a, append_piece, &out, &err) == 0);
     assert(profile_parse(buf_str(&out), out.len, SIZE_MAX / 2, &b, &err) == 0);
     assert(b->n_samples == a->n_samples && b->n_locations == a->n_locations);
     profile_free(a);

@@ -15,7 +15,7 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-static struct keyring *made(void)
+static struct keyring *make_keyring(void)
 {
     struct keyring *k = NULL;
     struct err err = ERR_INIT;
@@ -23,7 +23,7 @@ static struct keyring *made(void)
     return k;
 }
 
-static int take(struct keyring *k, const char *name, struct secret *ret, struct err *err)
+static int take_secret(struct keyring *k, const char *name, struct secret *ret, struct err *err)
 {
     return keyring_take(k, name, &(struct keyring_wait){clock_deadline(20000), -1}, ret, err);
 }
@@ -31,14 +31,14 @@ static int take(struct keyring *k, const char *name, struct secret *ret, struct 
 static void remembered(void **state)
 {
     (void)state;
-    struct keyring *k = made();
+    struct keyring *k = make_keyring();
     struct secret s;
     struct err err = ERR_INIT;
     char name[20];
     /* More than one, so that it grows. */
     for (int i = 0; i < 20; i++) {
         snprintf(name, sizeof name, "key %d", i);
-        ok(take(k, name, &s, &err), &err);
+        ok(take_secret(k, name, &s, &err), &err);
         assert_int_equal(s.len, 0);
         s = (struct secret){.len = (size_t)snprintf(s.text, sizeof s.text, "answer %d", i)};
         snprintf(s.text, sizeof s.text, "answer %d", i);
@@ -48,7 +48,7 @@ static void remembered(void **state)
         char answer[20];
         snprintf(name, sizeof name, "key %d", i);
         snprintf(answer, sizeof answer, "answer %d", i);
-        ok(take(k, name, &s, &err), &err);
+        ok(take_secret(k, name, &s, &err), &err);
         assert_string_equal(s.text, answer);
         assert_int_equal(s.len, strlen(answer));
     }
@@ -58,18 +58,18 @@ static void remembered(void **state)
 static void declined_and_failed(void **state)
 {
     (void)state;
-    struct keyring *k = made();
+    struct keyring *k = make_keyring();
     struct secret s;
     struct err err = ERR_INIT, failed = ERR_INIT, declined = ERR_INIT;
     err_set(&failed, ERR_FAILED, "the session ended");
     err_set(&declined, ERR_NOT_FOUND, "no answer was given");
-    ok(take(k, "key", &s, &err), &err);
+    ok(take_secret(k, "key", &s, &err), &err);
     keyring_settle(k, "key", NULL, &failed);
-    ok(take(k, "key", &s, &err), &err); /* the next caller may try */
+    ok(take_secret(k, "key", &s, &err), &err); /* the next caller may try */
     assert_int_equal(s.len, 0);
     keyring_settle(k, "key", NULL, &declined);
     for (int i = 0; i < 2; i++)
-        refused(take(k, "key", &s, &err), &err, ERR_NOT_FOUND, "no answer was given");
+        refused(take_secret(k, "key", &s, &err), &err, ERR_NOT_FOUND, "no answer was given");
     keyring_free(k);
 }
 
@@ -78,7 +78,7 @@ static void without_a_keyring(void **state)
     (void)state;
     struct secret s = {.len = 5};
     for (int i = 0; i < 2; i++) {
-        ok(take(NULL, "key", &s, NULL), NULL);
+        ok(take_secret(NULL, "key", &s, NULL), NULL);
         assert_int_equal(s.len, 0);
         keyring_settle(NULL, "key", &s, NULL);
     }
@@ -88,12 +88,12 @@ static void without_a_keyring(void **state)
 static void waiting_ends(void **state)
 {
     (void)state;
-    struct keyring *k = made();
+    struct keyring *k = make_keyring();
     struct secret s;
     struct err err = ERR_INIT;
     int fds[2];
     ok(fd_pipe(fds, &err), &err);
-    ok(take(k, "key", &s, &err), &err);
+    ok(take_secret(k, "key", &s, &err), &err);
     assert_int_equal(keyring_take(k, "key", &(struct keyring_wait){clock_deadline(20), -1}, &s, &err), -1);
     assert_int_equal(err.kind, ERR_TIMEOUT);
     fd_close(&fds[1]);
@@ -116,7 +116,7 @@ static void *one_of_many(void *ctx)
     struct secret s, found = {.text = "open sesame", .len = 11};
     struct err failed = ERR_INIT;
     err_set(&failed, ERR_FAILED, "the session ended");
-    while (take(c->k, "key", &s, NULL) == 0) {
+    while (take_secret(c->k, "key", &s, NULL) == 0) {
         if (s.len > 0) {
             c->told += strcmp(s.text, "open sesame") == 0;
             break;
@@ -134,7 +134,7 @@ static void one_asks_for_all(void **state)
 {
     (void)state;
     enum { MANY = 16 };
-    struct crowd c = {.k = made()};
+    struct crowd c = {.k = make_keyring()};
     pthread_t threads[MANY];
     struct err err = ERR_INIT;
     for (int i = 0; i < MANY; i++)
@@ -149,22 +149,22 @@ static void one_asks_for_all(void **state)
 static void a_wrong_secret_is_forgotten(void **state)
 {
     (void)state;
-    struct keyring *k = made();
+    struct keyring *k = make_keyring();
     struct secret s = {.len = 0}, typed = {.text = "wrong", .len = 5};
     struct err err = ERR_INIT, declined = {.kind = ERR_NOT_FOUND, .msg = "no answer"};
     keyring_forget(k, "key");
-    ok(take(k, "key", &s, &err), &err);
+    ok(take_secret(k, "key", &s, &err), &err);
     keyring_forget(k, "key"); /* the caller that asks is not affected */
     keyring_settle(k, "key", &typed, NULL);
-    ok(take(k, "key", &s, &err), &err);
+    ok(take_secret(k, "key", &s, &err), &err);
     assert_string_equal(s.text, "wrong");
     keyring_forget(k, "key");
-    ok(take(k, "key", &s, &err), &err);
+    ok(take_secret(k, "key", &s, &err), &err);
     assert_int_equal(s.len, 0);
     keyring_settle(k, "key", NULL, &declined);
-    assert_int_equal(take(k, "key", &s, &err), -1);
+    assert_int_equal(take_secret(k, "key", &s, &err), -1);
     keyring_forget(k, "key");
-    ok(take(k, "key", &s, &err), &err);
+    ok(take_secret(k, "key", &s, &err), &err);
     assert_int_equal(s.len, 0);
     keyring_settle(k, "key", NULL, NULL);
     keyring_forget(NULL, "key");

@@ -39,7 +39,7 @@ static int shell(const char *script, const struct proc_limits *limits, struct pr
     return proc_run((const char *const[]){"sh", "-c", script, NULL}, limits, ret, err);
 }
 
-static void says(const char *script, int code, const char *out, const char *complaint)
+static void assert_script(const char *script, int code, const char *out, const char *complaint)
 {
     struct proc_result r;
     struct err err = ERR_INIT;
@@ -53,15 +53,15 @@ static void says(const char *script, int code, const char *out, const char *comp
 static void output_and_exit_codes(void **state)
 {
     (void)state;
-    says("exit 0", 0, "", "");
-    says("echo out; exit 3", 3, "out\n", "");
-    says("printf 'a\\n\\033[31mb' >&2; echo o; exit 255", 255, "o\n", "a ?[31mb");
-    says("kill -TERM $$", 128 + SIGTERM, "", "");
-    says("kill -KILL $$", 128 + SIGKILL, "", "");
+    assert_script("exit 0", 0, "", "");
+    assert_script("echo out; exit 3", 3, "out\n", "");
+    assert_script("printf 'a\\n\\033[31mb' >&2; echo o; exit 255", 255, "o\n", "a ?[31mb");
+    assert_script("kill -TERM $$", 128 + SIGTERM, "", "");
+    assert_script("kill -KILL $$", 128 + SIGKILL, "", "");
     /* Standard input is empty, not the terminal. */
-    says("cat; echo end", 0, "end\n", "");
+    assert_script("cat; echo end", 0, "end\n", "");
     /* A child that closes its output early still has an exit code. */
-    says("exec >&- 2>&-; sleep 0.05; exit 7", 7, "", "");
+    assert_script("exec >&- 2>&-; sleep 0.05; exit 7", 7, "", "");
 }
 
 static void arguments_are_not_for_a_shell(void **state)
@@ -430,7 +430,7 @@ static void further_descriptors_are_inherited(void **state)
     assert_int_equal(fd_make_room(130), 130);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &now), 0);
     assert_int_equal(now.rlim_cur, 130);
-    says("until [ `ulimit -Sn` = 100 ]; do :; done; echo ours", 0, "ours\n", "");
+    assert_script("until [ `ulimit -Sn` = 100 ]; do :; done; echo ours", 0, "ours\n", "");
     setrlimit(RLIMIT_NOFILE, &before);
     ok(proc_run_copy(make_more_room_than_there_is, NULL, -1, &code, &err), &err);
     assert_int_equal(code, 0);

@@ -16,7 +16,7 @@
 
 /* All four reading functions refuse the file with the same message (bundle_manifest, which stops early,
  * only if `manifest`), and nothing is extracted. */
-static void refused(const char *dir, const char *path, bool manifest, const char *why)
+static void assert_readers_refuse(const char *dir, const char *path, bool manifest, const char *why)
 {
     struct err errs[4] = {ERR_INIT, ERR_INIT, ERR_INIT, ERR_INIT};
     struct bundle_summary sum;
@@ -104,7 +104,7 @@ static void hostile_members(void **state)
         while (n < 4 && cases[i].members[n].path)
             n++;
         tarball_write(path, cases[i].members, n);
-        refused(dir, path, cases[i].manifest, cases[i].why);
+        assert_readers_refuse(dir, path, cases[i].manifest, cases[i].why);
     }
     free(path);
 }
@@ -127,7 +127,7 @@ static void files_with_holes(void **state)
     assert_int_equal(archive_write_data(a, "some", 4), 4);
     archive_entry_free(e);
     tarball_end(a);
-    refused(dir, path, false, "b/x in it is a file with holes");
+    assert_readers_refuse(dir, path, false, "b/x in it is a file with holes");
     free(path);
 }
 
@@ -190,18 +190,18 @@ static void not_a_bundle(void **state)
 {
     const char *dir = *state;
     char *path = scratch_file(dir, "x.tar.gz", "", 0);
-    refused(dir, path, true, "x.tar.gz is not a bundle: it is empty");
+    assert_readers_refuse(dir, path, true, "x.tar.gz is not a bundle: it is empty");
     free(path);
     path = scratch_file(dir, "x.tar.gz", "some text", 9);
-    refused(dir, path, true, "x.tar.gz is not a bundle: it is not gzip'ed");
+    assert_readers_refuse(dir, path, true, "x.tar.gz is not a bundle: it is not gzip'ed");
     free(path);
     path = gzipped(dir, "some text", 9);
-    refused(dir, path, true, "z.tar.gz is not a bundle, or cut or damaged: ");
+    assert_readers_refuse(dir, path, true, "z.tar.gz is not a bundle, or cut or damaged: ");
     free(path);
     path = gzipped(dir, "", 0);
-    refused(dir, path, true, "z.tar.gz is not a bundle, or cut or damaged: ");
+    assert_readers_refuse(dir, path, true, "z.tar.gz is not a bundle, or cut or damaged: ");
     free(path);
-    refused(dir, dir, true, "is not a regular file");
+    assert_readers_refuse(dir, dir, true, "is not a regular file");
     struct err err = ERR_INIT;
     assert_int_equal(bundle_list("/nowhere/x.tar.gz", NULL, add_member, NULL, &err), -1);
     assert_int_equal(err.kind, ERR_NOT_FOUND);
@@ -226,12 +226,12 @@ static void cut_anywhere(void **state)
     struct buf whole = scratch_read(path);
     for (size_t i = 1; i < whole.len; i++) {
         free(scratch_file(dir, "cut.tar.gz", whole.data, i));
-        refused(dir, cut, false, " is cut: it ends in the middle of its data");
+        assert_readers_refuse(dir, cut, false, " is cut: it ends in the middle of its data");
     }
     /* Bytes after it, zeros as well. */
     buf_add(&whole, "\0\0\0", 3);
     free(scratch_file(dir, "cut.tar.gz", whole.data, whole.len));
-    refused(dir, cut, false, " is damaged: incorrect header check");
+    assert_readers_refuse(dir, cut, false, " is damaged: incorrect header check");
     buf_release(&whole);
     free(cut);
     free(path);
@@ -257,7 +257,7 @@ static void cut_inside(void **state)
         free(path);
     }
     path = gzipped(dir, tar, 4096);
-    refused(dir, path, false, "cut");
+    assert_readers_refuse(dir, path, false, "cut");
     free(path);
 }
 
@@ -362,7 +362,7 @@ static void inflation_is_bounded(void **state)
     bundle_summary_release(&sum);
     free(path);
     path = with_zeros(dir, 300);
-    refused(dir, path, false, " kB and inflates to more than 28");
+    assert_readers_refuse(dir, path, false, " kB and inflates to more than 28");
     assert_int_equal(bundle_verify(path, NULL, &sum, &err), -1);
     assert_int_equal(err.kind, ERR_LIMIT);
     free(path);
@@ -447,7 +447,7 @@ static void holes_after_the_size_are_refused(void **state)
     tar_checksum(tar + FILE_AT);
     tar[DATA_AT] = 'x';
     char *path = gzipped(dir, tar, SIZE);
-    refused(dir, path, false, "b/x in it is a file with holes");
+    assert_readers_refuse(dir, path, false, "b/x in it is a file with holes");
     free(path);
     free(tar);
 }
@@ -469,7 +469,7 @@ static void endless_headers(void **state)
     for (size_t i = 8; i + 1 < MAP; i += 2)
         tar[1536 + i] = '0';
     char *path = gzipped(dir, tar, 3 * 512 + MAP);
-    refused(dir, path, true, "z.tar.gz is not a bundle: a header in it is too large");
+    assert_readers_refuse(dir, path, true, "z.tar.gz is not a bundle: a header in it is too large");
     free(path);
     free(tar);
 }

@@ -101,7 +101,7 @@ static struct bundle_summary looked_at(const char *path, const char *allowed_sig
 /* ---- names and redaction --------------------------------------------------------------------------------
  */
 
-static void names(void **state)
+static void copies_get_numbered_names(void **state)
 {
     static const char *const want[] = {"b-handoff.tar.gz", "b-handoff-2.tar.gz", "b-handoff-3.tar.gz"};
     char *bundle = a_bundle(*state);
@@ -734,7 +734,7 @@ int main(void)
         cmocka_unit_test(requests_without_a_file),
         cmocka_unit_test(every_key_is_scrubbed),
         SCRATCH(a_command_line_is_found_by_its_path),
-        SCRATCH(names),
+        SCRATCH(copies_get_numbered_names),
         SCRATCH(redaction),
         SCRATCH(repeated_words),
         SCRATCH(members_that_are_not_searched_are_listed),

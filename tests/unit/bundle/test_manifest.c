@@ -916,7 +916,7 @@ static void verdicts_of_a_host_are_kept_by_rule(void **state)
 }
 
 /* Whether README.md contains it. */
-static void says(const struct manifest *m, const char *what, bool expected)
+static void assert_readme(const struct manifest *m, const char *what, bool expected)
 {
     struct buf text = BUF_INIT(1 << 20);
     assert_int_equal(readme_write(m, &text, NULL), 0);
@@ -939,11 +939,11 @@ static void the_second_item_of_a_pair_is_marked(void **state)
     must(manifest_add_item(m, &heap, &err), &err);
     heap.pair = 2;
     must(manifest_add_item(m, &heap, &err), &err);
-    says(m,
-         "\n- file-03 gitaly heap=gc: failed: timeout\n"
-         "- file-03 gitaly heap=gc, later: failed: timeout\n",
-         true);
-    says(m, "\n| heap=gc | failed |  |  |  |  |\n| heap=gc, later | failed |  |  |  |  |\n", true);
+    assert_readme(m,
+                  "\n- file-03 gitaly heap=gc: failed: timeout\n"
+                  "- file-03 gitaly heap=gc, later: failed: timeout\n",
+                  true);
+    assert_readme(m, "\n| heap=gc | failed |  |  |  |  |\n| heap=gc, later | failed |  |  |  |  |\n", true);
     manifest_free(m);
 }
 
@@ -998,8 +998,8 @@ static void a_complete_target_has_no_error(void **state)
         assert_int_equal(manifest_has_all(again, "h", "lacks"), whole);
         must(manifest_finish(again, WHEN, false, whole, &err), &err);
         assert_int_equal(host_of(again, "h")->error == NULL, whole);
-        says(again, "\n### has\n", true);
-        says(again, "\n- h: down\n- h lacks: silent\n", !whole);
+        assert_readme(again, "\n### has\n", true);
+        assert_readme(again, "\n- h: down\n- h lacks: silent\n", !whole);
         assert_int_equal(service_of(again, "h", "lacks")->error == NULL, whole);
         manifest_free(again);
         manifest_free(m);

@@ -48,7 +48,7 @@ static void assert_found(const struct discovered *f, const char *expected)
 }
 
 /* The same result for pieces of any size. */
-static void says(enum source_kind kind, const char *text, const char *expected)
+static void assert_parsed(enum source_kind kind, const char *text, const char *expected)
 {
     static const size_t pieces[] = {1, 2, 7, 100000};
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
@@ -81,21 +81,23 @@ static void fails(enum source_kind kind, const char *text, const char *message)
 static void prometheus(void **state)
 {
     (void)state;
-    says(SOURCE_PROMETHEUS, PROMETHEUS(""), "");
-    says(SOURCE_PROMETHEUS,
-         PROMETHEUS(TARGET("gitaly", "http://File-03.example.:9236/metrics?a=b") ", " TARGET(
-             "tls", "https://[2001:DB8::7]:443/") "," TARGET("gitaly", "https://10.0.0.1/metrics")),
-         "gitaly file-03.example 9236; tls 2001:db8::7 443 https; gitaly 10.0.0.1 443 https; ");
-    says(SOURCE_PROMETHEUS, PROMETHEUS("{\"scrapePool\":\"p\",\"labels\":{},\"scrapeUrl\":\"http://h:1/\"}"),
-         "p h 1; ");
+    assert_parsed(SOURCE_PROMETHEUS, PROMETHEUS(""), "");
+    assert_parsed(SOURCE_PROMETHEUS,
+                  PROMETHEUS(TARGET("gitaly", "http://File-03.example.:9236/metrics?a=b") ", " TARGET(
+                      "tls", "https://[2001:DB8::7]:443/") "," TARGET("gitaly", "https://10.0.0.1/metrics")),
+                  "gitaly file-03.example 9236; tls 2001:db8::7 443 https; gitaly 10.0.0.1 443 https; ");
+    assert_parsed(SOURCE_PROMETHEUS,
+                  PROMETHEUS("{\"scrapePool\":\"p\",\"labels\":{},\"scrapeUrl\":\"http://h:1/\"}"),
+                  "p h 1; ");
     /* A key with a dot is no path, and an escaped one the same key. */
-    says(SOURCE_PROMETHEUS,
-         PROMETHEUS(
-             "{\"labels.job\":\"no\",\"labels\":{\"jo\\u0062\":\"yes\"},\"scrapeUrl\":\"http://h:1/\"}"),
-         "yes h 1; ");
-    says(SOURCE_PROMETHEUS, "{\"data\":{\"activeTargets\":null}}", "");
-    says(SOURCE_PROMETHEUS, PROMETHEUS(TARGET("a\\u001b[31mb\\n", "http://h h:1/")),
-         "(job \"a?[31mb\": \"http://h h:1/\" is no address)");
+    assert_parsed(
+        SOURCE_PROMETHEUS,
+        PROMETHEUS(
+            "{\"labels.job\":\"no\",\"labels\":{\"jo\\u0062\":\"yes\"},\"scrapeUrl\":\"http://h:1/\"}"),
+        "yes h 1; ");
+    assert_parsed(SOURCE_PROMETHEUS, "{\"data\":{\"activeTargets\":null}}", "");
+    assert_parsed(SOURCE_PROMETHEUS, PROMETHEUS(TARGET("a\\u001b[31mb\\n", "http://h h:1/")),
+                  "(job \"a?[31mb\": \"http://h h:1/\" is no address)");
 }
 
 static void answers_that_are_not_prometheus(void **state)
@@ -153,13 +155,13 @@ static void deep_and_long(void **state)
 static void http_sd(void **state)
 {
     (void)state;
-    says(SOURCE_HTTP_SD, "[]", "");
-    says(SOURCE_HTTP_SD,
-         "[{\"labels\":{\"job\":\"a\",\"__scheme__\":\"https\"},\"targets\":[\"h:1\",\"[::1]:2\"]},"
-         "{\"targets\":[\"h\"]}]",
-         "a h 1 https; a ::1 2 https;  h 80; ");
-    says(SOURCE_HTTP_SD, "null", "");
-    says(SOURCE_HTTP_SD, "[{\"targets\":null},{\"targets\":[\"h:1\"]}]", " h 1; ");
+    assert_parsed(SOURCE_HTTP_SD, "[]", "");
+    assert_parsed(SOURCE_HTTP_SD,
+                  "[{\"labels\":{\"job\":\"a\",\"__scheme__\":\"https\"},\"targets\":[\"h:1\",\"[::1]:2\"]},"
+                  "{\"targets\":[\"h\"]}]",
+                  "a h 1 https; a ::1 2 https;  h 80; ");
+    assert_parsed(SOURCE_HTTP_SD, "null", "");
+    assert_parsed(SOURCE_HTTP_SD, "[{\"targets\":null},{\"targets\":[\"h:1\"]}]", " h 1; ");
     fails(SOURCE_HTTP_SD, "nul", "it is not JSON");
     fails(SOURCE_HTTP_SD, "5", "what is in it is not a list of groups of targets");
     fails(SOURCE_HTTP_SD, "{}", "what is in it is not a list of groups of targets");

@@ -305,7 +305,7 @@ static struct plan_item *plan_pair(struct stage *s, const char *kind)
     return later;
 }
 
-static void tells(struct stage *s, const char *items)
+static void assert_items(struct stage *s, const char *items)
 {
     service_run_fetch(&s->run);
     assert_string_equal(world.items, items);
@@ -365,7 +365,7 @@ static void the_larger_of_two_damaged_bodies_is_kept(void **state)
     s.grab.options.retries = 1;
     plan(&s, "trace", 1000);
     ATTEMPTS({FETCH_DAMAGED, 400, ERR_FAILED, false}, {FETCH_DAMAGED, 10, ERR_FAILED, false});
-    tells(&s, "trace: damaged, 400\n");
+    assert_items(&s, "trace: damaged, 400\n");
     assert_int_equal(size_of(&s, "trace.bin.damaged"), 400);
     assert_int_equal(files(&s), 1);
     contains(world.last.msg, "attempt 1 failed; it failed 2 times");
@@ -382,7 +382,7 @@ static void a_later_larger_damaged_body_is_kept(void **state)
     plan(&s, "trace", 1000);
     ATTEMPTS({FETCH_DAMAGED, 10, ERR_FAILED, false}, {FETCH_FAILED, 0, ERR_TIMEOUT, false},
              {FETCH_DAMAGED, 400, ERR_FAILED, false});
-    tells(&s, "trace: damaged, 400\n");
+    assert_items(&s, "trace: damaged, 400\n");
     assert_int_equal(size_of(&s, "trace.bin.damaged"), 400);
     assert_int_equal(files(&s), 1);
     assert_string_equal(world.findings, "retried ");
@@ -396,7 +396,7 @@ static void a_whole_body_replaces_a_larger_damaged_one(void **state)
     s.grab.options.retries = 1;
     plan(&s, "trace", 1000);
     ATTEMPTS({FETCH_DAMAGED, 400, ERR_FAILED, false}, {FETCH_OK, 20, ERR_NONE, false});
-    tells(&s, "trace: ok, 20\n");
+    assert_items(&s, "trace: ok, 20\n");
     assert_int_equal(size_of(&s, "trace.bin"), 20);
     assert_int_equal(files(&s), 1);
     assert_string_equal(world.findings, "retried ");
@@ -409,7 +409,7 @@ static void a_new_session_keeps_the_larger_body_too(void **state)
     begin(&s, *state);
     plan(&s, "trace", 1000);
     ATTEMPTS({FETCH_DAMAGED, 400, ERR_LOST, false}, {FETCH_INTERRUPTED, 10, ERR_CANCELLED, true});
-    tells(&s, "trace: damaged, 400\n");
+    assert_items(&s, "trace: damaged, 400\n");
     assert_int_equal(size_of(&s, "trace.bin.damaged"), 400);
     assert_int_equal(files(&s), 1);
     assert_string_equal(world.findings, "");
@@ -428,7 +428,7 @@ static void each_attempt_uses_budgeted_time(void **state)
              {FETCH_FAILED, 0, ERR_FAILED, false}, {FETCH_FAILED, 0, ERR_FAILED, false},
              {FETCH_FAILED, 0, ERR_FAILED, false});
     budget_apply(&s.budget, &s.run.plan, NULL);
-    tells(&s, "heap: ok, 10\ncpu: failed, 0\n");
+    assert_items(&s, "heap: ok, 10\ncpu: failed, 0\n");
     assert_int_equal(world.fetched, 4);
     assert_string_equal(world.last.msg,
                         "attempt 4 failed; it failed 2 times; not tried again: the budget's 70ms of "
@@ -445,7 +445,7 @@ static void a_new_session_uses_budgeted_time_too(void **state)
     plan(&s, "cpu", 30);
     ATTEMPTS({FETCH_FAILED, 0, ERR_LOST, false});
     budget_apply(&s.budget, &s.run.plan, NULL);
-    tells(&s, "cpu: failed, 0\n");
+    assert_items(&s, "cpu: failed, 0\n");
     assert_int_equal(world.fetched, 1);
     assert_string_equal(world.last.msg,
                         "attempt 1 failed; not tried again: the budget's 50ms of profiling are used up");
@@ -506,7 +506,7 @@ static void an_already_collected_item_waits_for_nobody(void **state)
         s.observer.have = have_nothing;
         plan(&s, "cpu", 10)->already_collected = true;
         plan(&s, "trace", 10)->already_collected = true;
-        tells(&s, "");
+        assert_items(&s, "");
         assert_int_equal(world.pages, 0);
         assert_int_equal(s.seat.passed, 0);
         assert_true(s.seat.left);
@@ -526,7 +526,7 @@ static void a_second_attempt_begins_late(void **state)
     ATTEMPTS({FETCH_OK, 10, ERR_NONE, false}, {FETCH_FAILED, 0, ERR_BUSY, false},
              {FETCH_OK, 10, ERR_NONE, false}, {FETCH_FAILED, 0, ERR_TIMEOUT, false},
              {FETCH_OK, 10, ERR_NONE, false});
-    tells(&s, "cpu: ok, 10\nmutex: ok, 10\ntrace: ok, 10\n");
+    assert_items(&s, "cpu: ok, 10\nmutex: ok, 10\ntrace: ok, 10\n");
     assert_int_equal(world.late, 2);
     assert_string_equal(world.findings, "retried sync-late ");
     end(&s);
@@ -540,7 +540,7 @@ static void the_start_of_the_successful_attempt_counts(void **state)
     s.grab.options.retries = 1;
     plan(&s, "trace", 10);
     ATTEMPTS({FETCH_DAMAGED, 400, ERR_FAILED, false}, {FETCH_DAMAGED, 10, ERR_FAILED, false});
-    tells(&s, "trace: damaged, 400\n");
+    assert_items(&s, "trace: damaged, 400\n");
     assert_int_equal(world.late, 0);
     end(&s);
 }
@@ -562,7 +562,7 @@ static void small_quick_items_measure_the_round_trip(void **state)
         world.page_ms = cases[i].page_ms;
         world.endless = cases[i].endless;
         plan(&s, "cpu", 10);
-        tells(&s, "cpu: ok, 10\n");
+        assert_items(&s, "cpu: ok, 10\n");
         assert_int_equal(world.pages, cases[i].pages);
         end(&s);
     }
@@ -578,7 +578,7 @@ static void the_second_of_a_pair_waits(void **state)
     s.grab.options.pair_ms = 30;
     plan_pair(&s, "heap");
     int64_t began = clock_now();
-    tells(&s, "heap: ok, 10\nheap later: ok, 10\n");
+    assert_items(&s, "heap: ok, 10\nheap later: ok, 10\n");
     assert_true(clock_now() - began >= 30);
     assert_int_equal(world.waits, 1);
     end(&s);
@@ -597,14 +597,14 @@ static void an_item_that_is_not_fetched_is_not_waited_for(void **state)
     /* The first one failed, and the budget is used up from then on. */
     ATTEMPTS({FETCH_OK, 10, ERR_NONE, false}, {FETCH_FAILED, 0, ERR_NOT_FOUND, false});
     s.run.plan.n = 4;
-    tells(&s, "heap: ok, 10\nheap later: left out, 0\nallocs: failed, 0\nallocs later: ok, 10\n");
+    assert_items(&s, "heap: ok, 10\nheap later: left out, 0\nallocs: failed, 0\nallocs later: ok, 10\n");
     assert_int_equal(world.waits, 0);
     ok(budget_take(&s.budget, 1000, &err), &err);
     world.items[0] = '\0';
     s.items[4].began = clock_now();
     s.items[0] = s.items[5];
     s.run.plan.n = 1;
-    tells(&s, "block later: left out, 0\n");
+    assert_items(&s, "block later: left out, 0\n");
     assert_int_equal(world.waits, 0);
     end(&s);
 }
@@ -616,7 +616,7 @@ static void after_the_end_of_the_run_nothing_waits(void **state)
     s.grab.options.pair_ms = LONG_MS;
     plan_pair(&s, "heap");
     ATTEMPTS({FETCH_OK, 10, ERR_NONE, true});
-    tells(&s, "heap: ok, 10\nheap later: interrupted, 0\n");
+    assert_items(&s, "heap: ok, 10\nheap later: interrupted, 0\n");
     assert_int_equal(world.waits, 0);
     end(&s);
 }
@@ -628,7 +628,7 @@ static void the_wait_can_be_interrupted(void **state)
     s.grab.options.pair_ms = LONG_MS;
     plan_pair(&s, "heap");
     world.cancel_waits = true;
-    tells(&s, "heap: ok, 10\nheap later: interrupted, 0\n");
+    assert_items(&s, "heap: ok, 10\nheap later: interrupted, 0\n");
     assert_int_equal(world.waits, 1);
     end(&s);
 }
@@ -676,7 +676,7 @@ static void a_file_set_aside_before_the_kill_is_found(void **state)
     put(&s, "trace.bin.part", "a bit of");
     put(&s, "vars.json.before", "most of it");
     ATTEMPTS({FETCH_FAILED, 0, ERR_NOT_FOUND, false}, {FETCH_FAILED, 0, ERR_NOT_FOUND, false});
-    tells(&s, "trace: damaged, 11\nvars: damaged, 10\n");
+    assert_items(&s, "trace: damaged, 11\nvars: damaged, 10\n");
     assert_int_equal(size_of(&s, "trace.bin.damaged"), 11);
     assert_int_equal(size_of(&s, "vars.bin.damaged"), 10);
     assert_int_equal(files(&s), 2);
@@ -697,7 +697,7 @@ static void a_file_with_the_secret_is_removed_and_an_unreadable_one_stays(void *
     world.locked = "trace.bin.part";
     ATTEMPTS({FETCH_FAILED, 0, ERR_NOT_FOUND, false}, {FETCH_FAILED, 0, ERR_NOT_FOUND, false},
              {FETCH_FAILED, 0, ERR_NOT_FOUND, false});
-    tells(&s, "cpu: failed, 0\nmutex: failed, 0\ntrace: failed, 0\n");
+    assert_items(&s, "cpu: failed, 0\nmutex: failed, 0\ntrace: failed, 0\n");
     assert_int_equal(size_of(&s, "mutex.bin.part"), 14);
     assert_int_equal(size_of(&s, "trace.bin.part"), 11);
     assert_int_equal(files(&s), 2);
@@ -726,7 +726,7 @@ static void the_target_of_a_link_does_not_change(void **state)
     s.observer.have = have_nothing;
     plan(&s, "trace", 10);
     ATTEMPTS({FETCH_FAILED, 0, ERR_NOT_FOUND, false});
-    tells(&s, "trace: failed, 0\n");
+    assert_items(&s, "trace: failed, 0\n");
     assert_int_equal(scratch_count(outside), sizeof names / sizeof *names);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char *path = file_join(outside, names[i]);

@@ -29,7 +29,7 @@ static int64_t sum_of(const struct profile *p, size_t type)
     return sum;
 }
 
-static const struct finding *said(const struct findings *w, const char *rule)
+static const struct finding *find_finding(const struct findings *w, const char *rule)
 {
     for (size_t i = 0; i < w->n; i++)
         if (strcmp(w->items[i].rule->id, rule) == 0)
@@ -37,9 +37,9 @@ static const struct finding *said(const struct findings *w, const char *rule)
     return NULL;
 }
 
-static void assert_said(const struct findings *w, const char *rule, const char *text, const char *look)
+static void assert_finding(const struct findings *w, const char *rule, const char *text, const char *look)
 {
-    const struct finding *i = said(w, rule);
+    const struct finding *i = find_finding(w, rule);
     if (!i)
         fail_msg("nothing of %s", rule);
     assert_string_equal(i->text, text);
@@ -92,12 +92,12 @@ static void comparison_of_cpu(void **state)
     assert_int_equal(sum_of(s.all, comparison_column(&s, 0, COMPARISON_BASELINE)), 1000);
     assert_true(comparison_scale(&s, 0, COMPARISON_TARGET) == 0.001);
     struct findings w = words_of_sides(&s, "cpu");
-    assert_said(&w, "against-cpu",
-                "file-03 spends 41 % of the CPU time in main.hot, file-07 3.0 %; CPU was 100 % and 100 % "
-                "busy (100 % is "
-                "one core)",
-                "main.hot");
-    assert_null(said(&w, "against-alike"));
+    assert_finding(&w, "against-cpu",
+                   "file-03 spends 41 % of the CPU time in main.hot, file-07 3.0 %; CPU was 100 % and 100 % "
+                   "busy (100 % is "
+                   "one core)",
+                   "main.hot");
+    assert_null(find_finding(&w, "against-alike"));
     findings_release(&w);
     comparison_release(&s);
 }
@@ -112,8 +112,8 @@ static void comparison_by_chance(void **state)
         add(&s, COMPARISON_BASELINE, hot_profile(n * 25 / 100, n));
         finish(&s);
         struct findings w = words_of_sides(&s, "cpu");
-        assert_int_equal(said(&w, "against-cpu") != NULL, n == 2000);
-        assert_int_equal(said(&w, "against-alike") != NULL, n == 50);
+        assert_int_equal(find_finding(&w, "against-cpu") != NULL, n == 2000);
+        assert_int_equal(find_finding(&w, "against-alike") != NULL, n == 50);
         findings_release(&w);
         comparison_release(&s);
     }
@@ -183,9 +183,9 @@ static void comparison_of_a_caller(void **state)
     add(&s, COMPARISON_BASELINE, served_profile(false));
     finish(&s);
     struct findings w = words_of_sides(&s, "cpu");
-    assert_non_null(said(&w, "against-cpu"));
-    assert_string_equal(said(&w, "against-cpu")->look, "main.serve");
-    assert_null(said(&w, "against-alike"));
+    assert_non_null(find_finding(&w, "against-cpu"));
+    assert_string_equal(find_finding(&w, "against-cpu")->look, "main.serve");
+    assert_null(find_finding(&w, "against-alike"));
     findings_release(&w);
     comparison_release(&s);
 }
@@ -203,8 +203,8 @@ static void comparison_at_the_limits(void **state)
     }
     finish(&s);
     struct findings w = words_of_sides(&s, "heap");
-    assert_non_null(said(&w, "against-heap"));
-    assert_null(strstr(said(&w, "against-heap")->text, " -"));
+    assert_non_null(find_finding(&w, "against-heap"));
+    assert_null(strstr(find_finding(&w, "against-heap")->text, " -"));
     findings_release(&w);
     comparison_release(&s);
 }
@@ -258,7 +258,7 @@ static void comparison_of_differences(void **state)
     finish(&s);
     assert_int_equal(comparison_basis_of(&s, 3), COMPARISON_SECOND);
     struct findings w = words_of_sides(&s, "heap");
-    assert_null(said(&w, "against-heap"));
+    assert_null(find_finding(&w, "against-heap"));
     findings_release(&w);
     comparison_release(&s);
 }
@@ -283,9 +283,10 @@ static void comparison_of_several(void **state)
     assert_int_equal(comparison_basis_of(&s, 1), COMPARISON_SHARE);
     assert_int_equal(sum_of(s.all, comparison_column(&s, 2, COMPARISON_BASELINE)), 315);
     struct findings w = words_of_sides(&s, "heap");
-    assert_said(&w, "against-heap",
-                "file-03 holds 1000MB of memory from main.keep, file-07 100MB (of 1000MB and 105MB in use)",
-                "main.keep");
+    assert_finding(
+        &w, "against-heap",
+        "file-03 holds 1000MB of memory from main.keep, file-07 100MB (of 1000MB and 105MB in use)",
+        "main.keep");
     findings_release(&w);
     comparison_release(&s);
 }
@@ -432,14 +433,15 @@ static void growth_of_a_heap(void **state)
     assert_int_equal(g.between_ns, 60 * SECOND);
     assert_null(growth_restarted(&g));
     struct findings w = words_of_growth(&g);
-    assert_said(&w, "heap-growth",
-                "memory from main.leak has grown by 300MB (300 objects) within 1m, 17.58GB an hour at that "
-                "rate: a leak, "
-                "or what is still filling; heap in use was 150MB, then 440MB",
-                "main.leak");
-    assert_said(&w, "allocated-between", "310MB allocated within 1m, 5.17MB a second: main.leak 97 % of it",
-                "main.leak");
-    assert_null(said(&w, "heap-between"));
+    assert_finding(
+        &w, "heap-growth",
+        "memory from main.leak has grown by 300MB (300 objects) within 1m, 17.58GB an hour at that "
+        "rate: a leak, "
+        "or what is still filling; heap in use was 150MB, then 440MB",
+        "main.leak");
+    assert_finding(&w, "allocated-between",
+                   "310MB allocated within 1m, 5.17MB a second: main.leak 97 % of it", "main.leak");
+    assert_null(find_finding(&w, "heap-between"));
     findings_release(&w);
     growth_subtract(&g);
     assert_int_equal(g.both->n_sample_types, 4);
@@ -458,9 +460,9 @@ static void growth_without_a_function(void **state)
     heap(now, "main.a main.main", 101, 101);
     struct growth g = growth_between(before, now);
     struct findings w = words_of_growth(&g);
-    assert_null(said(&w, "heap-growth"));
-    assert_said(&w, "heap-between",
-                "heap in use went from 100MB to 101MB within 1m; most more in main.a, 1MB", "main.a");
+    assert_null(find_finding(&w, "heap-growth"));
+    assert_finding(&w, "heap-between",
+                   "heap in use went from 100MB to 101MB within 1m; most more in main.a, 1MB", "main.a");
     findings_release(&w);
     growth_release(&g);
 
@@ -474,7 +476,7 @@ static void growth_without_a_function(void **state)
     }
     g = growth_between(before, now);
     w = words_of_growth(&g);
-    assert_null(said(&w, "heap-growth"));
+    assert_null(find_finding(&w, "heap-growth"));
     findings_release(&w);
     growth_release(&g);
 }
@@ -545,8 +547,8 @@ static void growth_within_one_nanosecond(void **state)
     sample(now, "main.a", (const int64_t[]){INT64_MAX, INT64_MAX, 1, 1}, NULL);
     struct growth g = growth_between(before, now);
     struct findings w = words_of_growth(&g);
-    assert_non_null(said(&w, "allocated-between"));
-    assert_null(strchr(said(&w, "allocated-between")->text, '-'));
+    assert_non_null(find_finding(&w, "allocated-between"));
+    assert_null(strchr(find_finding(&w, "allocated-between")->text, '-'));
     findings_release(&w);
     growth_release(&g);
 }
@@ -591,7 +593,7 @@ static void one_of_five_differs(void **state)
     assert_true(h.rows[2].differs.outlier && h.rows[2].differs.of == FLEET_CPU);
     assert_true(h.rows[2].differs.share == 0.41 && h.rows[2].differs.median == 0.03);
     assert_true(h.median[FLEET_CPU] == 1);
-    assert_said(
+    assert_finding(
         &w, "host-differs",
         "file-03 differs from 4 other hosts: 41 % of its CPU time is in main.hot, 3.0 % at the median",
         "main.hot");
@@ -626,7 +628,7 @@ static void a_caller_differs(void **state)
         add_host(&h, names[i], served_profile(i == 2));
     struct findings w = words_of_peers(&h);
     assert_int_equal(outliers(&h), 1);
-    assert_string_equal(said(&w, "host-differs")->look, "main.serve");
+    assert_string_equal(find_finding(&w, "host-differs")->look, "main.serve");
     findings_release(&w);
     fleet_release(&h);
 }
@@ -652,7 +654,7 @@ static void cores_of_any_size(void **state)
             add_host(&h, names[i], p);
         }
         struct findings w = words_of_peers(&h);
-        assert_said(&w, "host-exceeds", says[round], "");
+        assert_finding(&w, "host-exceeds", says[round], "");
         findings_release(&w);
         fleet_release(&h);
     }
@@ -766,10 +768,11 @@ static void one_host_exceeds_the_others(void **state)
         add_host(&h, name, p);
     }
     struct findings w = words_of_peers(&h);
-    assert_said(&w, "host-exceeds",
-                "host3 differs from 3 other hosts: it holds 3.91GB of heap in use, 101.50MB of heap in use "
-                "at the median",
-                "");
+    assert_finding(
+        &w, "host-exceeds",
+        "host3 differs from 3 other hosts: it holds 3.91GB of heap in use, 101.50MB of heap in use "
+        "at the median",
+        "");
     page_data_group(&(struct page_group){"gitaly", &h}, &b);
     json_t *root = parsed(&b);
     const json_t *row = json_array_get(json_object_get(root, "hosts"), 3);

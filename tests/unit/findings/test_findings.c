@@ -114,7 +114,7 @@ static struct findings finding_topic(struct profile *p, const struct finding_sub
     return w;
 }
 
-static const struct finding *said(const struct findings *w, const char *rule)
+static const struct finding *find_finding(const struct findings *w, const char *rule)
 {
     for (size_t i = 0; i < w->n; i++)
         if (strcmp(w->items[i].rule->id, rule) == 0)
@@ -122,9 +122,9 @@ static const struct finding *said(const struct findings *w, const char *rule)
     return NULL;
 }
 
-static void assert_said(const struct findings *w, const char *rule, const char *text, const char *look)
+static void assert_finding(const struct findings *w, const char *rule, const char *text, const char *look)
 {
-    const struct finding *i = said(w, rule);
+    const struct finding *i = find_finding(w, rule);
     if (!i)
         fail_msg("nothing of %s", rule);
     assert_string_equal(i->text, text);
@@ -174,11 +174,11 @@ static void cpu_thresholds(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct findings w = of_thousand(rows[i].stack, rows[i].below);
-        if (said(&w, rows[i].rule))
+        if (find_finding(&w, rows[i].rule))
             fail_msg("%s: said of %d", rows[i].rule, (int)rows[i].below);
         findings_release(&w);
         w = of_thousand(rows[i].stack, rows[i].above);
-        const struct finding *item = said(&w, rows[i].rule);
+        const struct finding *item = find_finding(&w, rows[i].rule);
         if (!item)
             fail_msg("%s: not said of %d", rows[i].rule, (int)rows[i].above);
         assert_true((item->rule->severity == FINDING_SUSPECT));
@@ -201,16 +201,17 @@ static void cpu_sentences(void **state)
     add_cpu(p, "strconv.formatBits main.name main.build main.main", 250);
     struct findings w = finding_topic(p, &one);
     assert_int_equal(w.n, 3);
-    assert_said(
+    assert_finding(
         &w, "gc-share",
         "garbage collection took 30 % of the CPU time and another 5.0 % on processors that were idle; "
         "main.(*tree).add allocates most",
         "main.(*tree).add");
-    assert_said(&w, "allocation",
-                "allocating took 40 % of the CPU time (runtime.mallocgc): many allocations, 75 % of that in "
-                "main.(*tree).add",
-                "main.(*tree).add");
-    assert_said(
+    assert_finding(
+        &w, "allocation",
+        "allocating took 40 % of the CPU time (runtime.mallocgc): many allocations, 75 % of that in "
+        "main.(*tree).add",
+        "main.(*tree).add");
+    assert_finding(
         &w, "cpu-hot",
         "CPU was 100 % busy (100 % is one core): outside of Go's runtime strconv.formatBits used most "
         "itself, 25 %, and main.build with all that it calls 65 %",
@@ -235,7 +236,7 @@ static void cpu_exceptions(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct findings w = of_thousand(rows[i].stack, 900);
-        if (said(&w, rows[i].rule))
+        if (find_finding(&w, rows[i].rule))
             fail_msg("%s: said of %s", rows[i].rule, rows[i].stack);
         findings_release(&w);
     }
@@ -250,47 +251,49 @@ static void cpu_of_few_samples(void **state)
     add_cpu(p, "runtime.mallocgc main.f main.main", 40);
     struct findings w = finding_topic(p, &one);
     assert_int_equal(w.n, 1);
-    assert_said(&w, "cpu-spread",
-                "CPU was 1.3 % busy (100 % is one core): main.f used 100 % with all that it calls; 100 % "
-                "was spent in Go's runtime; no function of the service has more than 10 % itself; next: what "
-                "main.f calls (`profgrab pprof -peek`)",
-                "main.f");
+    assert_finding(
+        &w, "cpu-spread",
+        "CPU was 1.3 % busy (100 % is one core): main.f used 100 % with all that it calls; 100 % "
+        "was spent in Go's runtime; no function of the service has more than 10 % itself; next: what "
+        "main.f calls (`profgrab pprof -peek`)",
+        "main.f");
     findings_release(&w);
     p = cpu_profile();
     add_cpu(p, "runtime.mallocgc main.f main.main", 19);
     w = finding_topic(p, &one);
     assert_int_equal(w.n, 1);
-    assert_said(&w, "cpu-idle",
-                "the process used almost no CPU: 19 samples in 10s (1.9 % of one core), too few to say where",
-                "");
+    assert_finding(
+        &w, "cpu-idle",
+        "the process used almost no CPU: 19 samples in 10s (1.9 % of one core), too few to say where", "");
     findings_release(&w);
     p = cpu_profile();
     w = finding_topic(p, &one);
-    assert_non_null(said(&w, "cpu-idle"));
+    assert_non_null(find_finding(&w, "cpu-idle"));
     findings_release(&w);
     p = cpu_profile();
     add_cpu(p, "main.a main.main", 100);
     add_cpu(p, "runtime.memmove main.f main.main", 900);
     w = finding_topic(p, &one);
-    assert_non_null(said(&w, "cpu-hot"));
-    assert_null(said(&w, "cpu-spread"));
+    assert_non_null(find_finding(&w, "cpu-hot"));
+    assert_null(find_finding(&w, "cpu-spread"));
     findings_release(&w);
     p = cpu_profile();
     add_cpu(p, "main.a main.main", 99);
     add_cpu(p, "runtime.memmove main.f main.main", 901);
     w = finding_topic(p, &one);
-    assert_null(said(&w, "cpu-hot"));
-    assert_said(&w, "cpu-spread",
-                "CPU was 100 % busy (100 % is one core): main.f used 90 % with all that it calls; 90 % "
-                "was spent in Go's runtime; no function of the service has more than 10 % itself; next: what "
-                "main.f calls (`profgrab pprof -peek`)",
-                "main.f");
+    assert_null(find_finding(&w, "cpu-hot"));
+    assert_finding(
+        &w, "cpu-spread",
+        "CPU was 100 % busy (100 % is one core): main.f used 90 % with all that it calls; 90 % "
+        "was spent in Go's runtime; no function of the service has more than 10 % itself; next: what "
+        "main.f calls (`profgrab pprof -peek`)",
+        "main.f");
     findings_release(&w);
     p = cpu_profile();
     p->duration_ns = 0; /* not known */
     add_cpu(p, "main.f main.main", 20);
     w = finding_topic(p, &one);
-    assert_said(&w, "cpu-hot", "CPU: outside of Go's runtime main.f used most itself, 100 %", "main.f");
+    assert_finding(&w, "cpu-hot", "CPU: outside of Go's runtime main.f used most itself, 100 %", "main.f");
     findings_release(&w);
 }
 
@@ -307,18 +310,18 @@ static void heap(void **state)
     add_sample(p, "main.keep main.main", (const int64_t[]){10, 250000, 10, 250000});
     struct findings w = finding_topic(p, &one);
     assert_int_equal(w.n, 2);
-    assert_said(&w, "heap-in-use", "976.56kB of heap in use (110 objects): main.load allocated 75 % of it",
-                "main.load");
-    assert_said(&w, "heap-allocated",
-                "25.99MB allocated in all (1,235,577 objects): main.small 88 % of it, 19B at a time",
-                "main.small");
+    assert_finding(&w, "heap-in-use", "976.56kB of heap in use (110 objects): main.load allocated 75 % of it",
+                   "main.load");
+    assert_finding(&w, "heap-allocated",
+                   "25.99MB allocated in all (1,235,577 objects): main.small 88 % of it, 19B at a time",
+                   "main.small");
     findings_release(&w);
     p = heap_profile();
     p->duration_ns = 5 * SECOND; /* a difference */
     add_sample(p, "main.keep main.main", (const int64_t[]){10, 250000, 10, -250000});
     w = finding_topic(p, &one);
-    assert_null(said(&w, "heap-in-use"));
-    assert_non_null(said(&w, "heap-allocated"));
+    assert_null(find_finding(&w, "heap-in-use"));
+    assert_non_null(find_finding(&w, "heap-allocated"));
     findings_release(&w);
     w = finding_topic(heap_profile(), &one);
     assert_int_equal(w.n, 0);
@@ -350,8 +353,8 @@ static void profilers(void **state)
         w.items[2].text,
         "the profilers themselves caused 22 % of all that was allocated "
         "(runtime/pprof.StartCPUProfile): it is the cost of taking profiles, not of the service");
-    assert_said(&w, "heap-in-use", "3.91kB of heap in use (12 objects): main.load allocated 49 % of it",
-                "main.load");
+    assert_finding(&w, "heap-in-use", "3.91kB of heap in use (12 objects): main.load allocated 49 % of it",
+                   "main.load");
     for (size_t i = 0; i < w.n; i++)
         assert_null(strstr(w.items[i].text, blame));
     findings_release(&w);
@@ -368,7 +371,7 @@ static void profilers(void **state)
                (const int64_t[]){2, 99, 0, 0});
     add_sample(p, "main.load main.main", (const int64_t[]){10, 901, 0, 0});
     w = finding_topic(p, &one);
-    assert_null(said(&w, "profilers-heap"));
+    assert_null(find_finding(&w, "profilers-heap"));
     findings_release(&w);
 }
 
@@ -388,15 +391,16 @@ static void profilers_time(void **state)
     add_cpu(p, "main.work main.main", 300);
     struct findings w = finding_topic(p, &one);
     assert_int_equal(w.n, 2);
-    assert_said(
+    assert_finding(
         &w, "profilers-cpu",
         "the profilers themselves caused 70 % of the CPU time (runtime/pprof.profileWriter): it is the "
         "cost of taking profiles, not of the service",
         "runtime/pprof.profileWriter");
-    assert_said(&w, "cpu-hot",
-                "CPU was 100 % busy (100 % is one core): outside of Go's runtime main.work used most itself, "
-                "30 %",
-                "main.work");
+    assert_finding(
+        &w, "cpu-hot",
+        "CPU was 100 % busy (100 % is one core): outside of Go's runtime main.work used most itself, "
+        "30 %",
+        "main.work");
     findings_release(&w);
     /* The handler of a CPU profile sleeps, which is not a wait of the service. */
     struct finding_subject s = one;
@@ -406,10 +410,10 @@ static void profilers_time(void **state)
                (const int64_t[]){1, 30 * SECOND});
     add_sample(p, "runtime.chanrecv1 main.wait main.main", (const int64_t[]){1, 10 * SECOND});
     w = finding_topic(p, &s);
-    assert_non_null(said(&w, "profilers-block"));
-    assert_said(&w, "block-delay",
-                "goroutines waited 40s in all, 2 times, for each other; 25 % of it in main.wait",
-                "main.wait");
+    assert_non_null(find_finding(&w, "profilers-block"));
+    assert_finding(&w, "block-delay",
+                   "goroutines waited 40s in all, 2 times, for each other; 25 % of it in main.wait",
+                   "main.wait");
     findings_release(&w);
 }
 
@@ -422,7 +426,7 @@ static void delays(void **state)
     add_sample(p, "sync.(*Mutex).Unlock main.other main.main", (const int64_t[]){1, 1 * SECOND});
     s.kind = "mutex";
     struct findings w = finding_topic(p, &s);
-    assert_said(
+    assert_finding(
         &w, "mutex-delay",
         "goroutines waited 10s in all, 4,201 times, for locks; 90 % of it for those that main.update held",
         "main.update");
@@ -432,9 +436,9 @@ static void delays(void **state)
     add_sample(p, "runtime.chanrecv1 main.wait main.main", (const int64_t[]){2, 3 * SECOND});
     s = (struct finding_subject){.file = "block.pb.gz"};
     w = finding_topic(p, &s);
-    assert_said(&w, "block-delay",
-                "goroutines waited 3s in all within 5s, 2 times, for each other; 100 % of it in main.wait",
-                "main.wait");
+    assert_finding(&w, "block-delay",
+                   "goroutines waited 3s in all within 5s, 2 times, for each other; 100 % of it in main.wait",
+                   "main.wait");
     findings_release(&w);
     w = finding_topic(delay_profile(), &s);
     assert_int_equal(w.n, 0);
@@ -502,7 +506,7 @@ static void goroutine_thresholds(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct findings w = of_dump(rows[i].n, rows[i].state, rows[i].frames);
-        if ((said(&w, rows[i].rule) != NULL) != rows[i].is)
+        if ((find_finding(&w, rows[i].rule) != NULL) != rows[i].is)
             fail_msg("%s: %d of %s", rows[i].rule, rows[i].n, rows[i].state);
         findings_release(&w);
     }
@@ -513,22 +517,22 @@ static void goroutine_sentences(void **state)
     (void)state;
     struct findings w = of_dump(148, "chan receive, 47 minutes", POOL);
     assert_int_equal(w.n, 2);
-    assert_said(
+    assert_finding(
         &w, "leak-suspect",
         "148 goroutines stand in main.(*pool).wait (chan receive), half of them for 47 minutes or longer: a "
         "leak, or a pool with nothing to do",
         "main.(*pool).wait");
-    assert_said(&w, "goroutine-states",
-                "149 goroutines: 148 chan receive, 1 running; most in one place: 148 of them in "
-                "main.(*pool).wait; the "
-                "longest has waited 47 minutes",
-                "main.(*pool).wait");
+    assert_finding(&w, "goroutine-states",
+                   "149 goroutines: 148 chan receive, 1 running; most in one place: 148 of them in "
+                   "main.(*pool).wait; the "
+                   "longest has waited 47 minutes",
+                   "main.(*pool).wait");
     findings_release(&w);
     w = of_dump(1, "select", LOCK);
-    assert_said(&w, "goroutine-states", "2 goroutines: 1 running, 1 select", "main.main");
+    assert_finding(&w, "goroutine-states", "2 goroutines: 1 running, 1 select", "main.main");
     findings_release(&w);
     w = of_dump(12, "sync.RWMutex.RLock", LOCK);
-    assert_said(&w, "lock-waits", "12 goroutines wait for a lock in main.update", "main.update");
+    assert_finding(&w, "lock-waits", "12 goroutines wait for a lock in main.update", "main.update");
     findings_release(&w);
 }
 
@@ -546,11 +550,11 @@ static void goroutine_growth(void **state)
         spell(&dumps[1], 1, "running", "main.main()\n\t/main.go:1\n");
         spell(&dumps[1], rows[i].now, "select", POOL);
         struct findings w = of_dumps(dumps, 2);
-        assert_int_equal(said(&w, "goroutine-growth") != NULL, rows[i].is);
+        assert_int_equal(find_finding(&w, "goroutine-growth") != NULL, rows[i].is);
         if (i == 2)
-            assert_said(&w, "goroutine-growth",
-                        "100 goroutines more than before stand in main.(*pool).wait (500, then 600)",
-                        "main.(*pool).wait");
+            assert_finding(&w, "goroutine-growth",
+                           "100 goroutines more than before stand in main.(*pool).wait (500, then 600)",
+                           "main.(*pool).wait");
         findings_release(&w);
     }
 }
@@ -607,9 +611,9 @@ static void the_number_of_findings_is_limited(void **state)
     assert_string_equal(w.items[0].host, "file-39");
     assert_true((w.items[4].rule->severity == FINDING_SUSPECT));
     assert_false((w.items[5].rule->severity == FINDING_SUSPECT));
-    assert_non_null(said(&w, "cpu-hot"));
-    assert_non_null(said(&w, "heap-in-use"));
-    assert_non_null(said(&w, "heap-allocated"));
+    assert_non_null(find_finding(&w, "cpu-hot"));
+    assert_non_null(find_finding(&w, "heap-in-use"));
+    assert_non_null(find_finding(&w, "heap-allocated"));
     findings_release(&w);
 }
 

@@ -113,7 +113,7 @@ static void await(int fd)
 }
 
 /* The next event. */
-static void told(struct rig *r, size_t i, enum forward_event_kind kind)
+static void expect_event(struct rig *r, size_t i, enum forward_event_kind kind)
 {
     char c;
     await(r->told[0]);
@@ -167,7 +167,7 @@ static void bytes_of_a_connection_are_counted(void **state)
     (void)state;
     struct rig *r = started();
     int near = knock(r), far = opened_at_the_far_end(r);
-    told(r, 0, FORWARD_BEGUN);
+    expect_event(r, 0, FORWARD_BEGUN);
     passes(near, far, "hello");
     passes(far, near, "good morning");
     /* One half first: the other still carries. */
@@ -176,7 +176,7 @@ static void bytes_of_a_connection_are_counted(void **state)
     passes(far, near, "bye");
     close(far);
     ends(near);
-    told(r, 1, FORWARD_ENDED);
+    expect_event(r, 1, FORWARD_ENDED);
     assert_int_equal(r->events[1].sent, 5);
     assert_int_equal(r->events[1].received, 15);
     assert_string_equal(r->events[1].failure, "");
@@ -214,8 +214,8 @@ static void a_refused_connection_is_reported(void **state)
     local_release(&r->far);
     int near = knock(r);
     ends(near);
-    told(r, 0, FORWARD_BEGUN);
-    told(r, 1, FORWARD_ENDED);
+    expect_event(r, 0, FORWARD_BEGUN);
+    expect_event(r, 1, FORWARD_ENDED);
     contains(r->events[1].failure, "Connection refused");
     close(near);
     stopped(r);

@@ -58,7 +58,7 @@ static int accepted(int listener)
 }
 
 /* One end sends, the other one receives it and then the end. */
-static void says(int from, int to, const char *text)
+static void assert_transfer(int from, int to, const char *text)
 {
     char got[100] = "";
     struct err err = ERR_INIT;
@@ -74,8 +74,8 @@ static void says(int from, int to, const char *text)
 
 static void converse(int near, int far)
 {
-    says(near, far, "hello");
-    says(far, near, "hello yourself");
+    assert_transfer(near, far, "hello");
+    assert_transfer(far, near, "hello yourself");
     fd_close(&near);
     fd_close(&far);
 }

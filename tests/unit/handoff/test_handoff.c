@@ -112,7 +112,7 @@ static void plain(void **state)
 }
 
 /* For any text of a host: no line begins with a slash, no fence or block is closed before its end. */
-static void holds(const char *block, const char *begin, const char *end)
+static void assert_enclosed(const char *block, const char *begin, const char *end)
 {
     size_t n = strlen(block), e = strlen(end);
     assert_true(n > e && strcmp(block + n - e, end) == 0);
@@ -141,13 +141,13 @@ static void any_bytes_are_escaped_safely(void **state)
         char closing[256];
         memset(closing, '`', fence);
         memcpy(closing + fence, "\n", 2);
-        holds(buf_str(&md), "\n```", closing);
+        assert_enclosed(buf_str(&md), "\n```", closing);
         closing[fence] = '\0';
         /* The fence occurs twice: at the opening and the closing. */
         const char *second = strstr(buf_str(&md) + 1 + fence, closing);
         assert_ptr_equal(second, buf_str(&md) + md.len - fence - 1);
         escape_redmine(&tx, text);
-        holds(buf_str(&tx), "\n<pre>\n", "</pre>\n");
+        assert_enclosed(buf_str(&tx), "\n<pre>\n", "</pre>\n");
         assert_ptr_equal(strstr(buf_str(&tx), "</"), buf_str(&tx) + tx.len - 7);
         buf_release(&md);
         buf_release(&tx);

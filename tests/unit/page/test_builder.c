@@ -41,7 +41,7 @@ static void end(struct page_builder *d, struct page_bundle *b)
     ok(page_builder_finish(d, b, &err), &err);
 }
 
-static const char *said(const struct page_builder *d, const char *rule)
+static const char *finding_text(const struct page_builder *d, const char *rule)
 {
     for (size_t i = 0; i < d->findings.n; i++)
         if (strcmp(d->findings.items[i].rule->id, rule) == 0)
@@ -90,8 +90,9 @@ static void a_full_page_has_both_sides(void **state)
     ok(page_builder_draw(&d, &d.files[3], &broken, &err), &err);
     draw(&d, 4, hot_profile(30, 1000));
     end(&d, &b);
-    assert_has(said(&d, "against-cpu"), "sick-1, sick-2 spend 41 % of the CPU time in main.hot, well-1, "
-                                        "well-3 (1 left out) 3.0 %");
+    assert_has(finding_text(&d, "against-cpu"),
+               "sick-1, sick-2 spend 41 % of the CPU time in main.hot, well-1, "
+               "well-3 (1 left out) 3.0 %");
     assert_has(buf_str(&page), "\"gitaly cpu: sick-1, sick-2 against well-1, well-3 (1 left out)\"");
     page_builder_release(&d);
     buf_release(&page);
@@ -120,7 +121,7 @@ static void a_pair_is_put_in_order(void **state)
             draw(&d, (size_t)i, p);
         }
         end(&d, &b);
-        assert_has(said(&d, "heap-growth"),
+        assert_has(finding_text(&d, "heap-growth"),
                    "memory from main.leak has grown by 300MB (300 objects) within 1m");
         page_builder_release(&d);
         buf_release(&page);
@@ -143,7 +144,7 @@ static void text_dumps_of_two_snapshots_are_reported(void **state)
     buf_adds(&bytes, dump);
     ok(page_builder_draw(&d, &d.files[0], &bytes, &err), &err);
     end(&d, &b);
-    said(&d, "goroutine-states");
+    finding_text(&d, "goroutine-states");
     page_builder_release(&d);
     buf_release(&page);
     buf_release(&bytes);

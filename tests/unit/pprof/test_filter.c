@@ -76,7 +76,7 @@ static struct profile *make(void)
 }
 
 /* All samples, as `leaf<inlined,caller<main{k=v1}`, each followed by a blank. */
-static const char *told(const struct profile *p, struct buf *b)
+static const char *print_samples(const struct profile *p, struct buf *b)
 {
     for (size_t i = 0; i < p->n_samples; i++) {
         const struct profile_sample *s = &p->samples[i];
@@ -119,7 +119,7 @@ static void expect(const struct report_settings *settings, const char *left, con
     int rc = tagroots_add(&j);
     if (rc == 0)
         rc = filter_samples(&j);
-    assert_string_equal(rc < 0 ? err.msg : told(p, &b), left);
+    assert_string_equal(rc < 0 ? err.msg : print_samples(p, &b), left);
     assert_string_equal(buf_str(&words), said);
     free(j.label_units);
     profile_free(p);
@@ -231,7 +231,7 @@ static void drop_frames_of_a_profile_applies(void **state)
         p->drop_frames = intern(p, cases[i].drop);
         p->keep_frames = cases[i].keep ? intern(p, cases[i].keep) : 0;
         ok(report_prune(p, &err), &err);
-        assert_string_equal(told(p, &b), cases[i].left);
+        assert_string_equal(print_samples(p, &b), cases[i].left);
         profile_free(p);
         buf_release(&b);
     }

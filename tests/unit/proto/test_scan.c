@@ -39,7 +39,7 @@ static void arena_init(struct arena *a, uint64_t seed)
     assert_non_null(a->data);
 }
 
-static void *take(struct arena *a, size_t n)
+static void *take_memory(struct arena *a, size_t n)
 {
     assert_true(n <= a->cap - a->len - 16);
     void *p = a->data + a->len;
@@ -72,7 +72,7 @@ static char *any_string(struct arena *a)
     static const char *const pieces[] = {"runtime.", "main", "é", "\x1b[31m",
                                          " ",        "\xff", "/", "0123456789abcdef"};
     size_t n = below(a, 14);
-    char *s = take(a, 256);
+    char *s = take_memory(a, 256);
     size_t len = 0;
     for (size_t i = 0; i < n; i++)
         len += (size_t)snprintf(s + len, 256 - len, "%s", pieces[below(a, 8)]);
@@ -82,9 +82,9 @@ static char *any_string(struct arena *a)
 /* An array of n new messages, as protobuf-c needs it. */
 static void *many(struct arena *a, size_t n, size_t size, void (*init)(void *))
 {
-    void **items = take(a, n * sizeof *items);
+    void **items = take_memory(a, n * sizeof *items);
     for (size_t i = 0; i < n; i++) {
-        items[i] = take(a, size);
+        items[i] = take_memory(a, size);
         init(items[i]);
     }
     return items;
@@ -114,11 +114,11 @@ static void fill_samples(struct arena *a, pb_profile *p)
     for (size_t i = 0; i < p->n_sample; i++) {
         pb_sample *s = p->sample[i];
         s->n_location_id = below(a, 40);
-        s->location_id = take(a, s->n_location_id * sizeof *s->location_id);
+        s->location_id = take_memory(a, s->n_location_id * sizeof *s->location_id);
         for (size_t k = 0; k < s->n_location_id; k++)
             s->location_id[k] = any_number(a);
         s->n_value = p->n_sample_type;
-        s->value = take(a, s->n_value * sizeof *s->value);
+        s->value = take_memory(a, s->n_value * sizeof *s->value);
         for (size_t k = 0; k < s->n_value; k++)
             s->value[k] = (int64_t)any_number(a);
         s->n_label = below(a, 3);
@@ -160,11 +160,11 @@ static void fill_locations(struct arena *a, pb_profile *p)
 
 static pb_profile *any_profile(struct arena *a, size_t size)
 {
-    pb_profile *p = take(a, sizeof *p);
+    pb_profile *p = take_memory(a, sizeof *p);
     init_profile(p);
     p->n_string_table = 1 + below(a, 2 * size);
-    p->string_table = take(a, p->n_string_table * sizeof *p->string_table);
-    p->string_table[0] = take(a, 1);
+    p->string_table = take_memory(a, p->n_string_table * sizeof *p->string_table);
+    p->string_table[0] = take_memory(a, 1);
     for (size_t i = 1; i < p->n_string_table; i++)
         p->string_table[i] = any_string(a);
     p->n_sample_type = below(a, 8) ? 1 + below(a, 4) : 1 + below(a, PROFILE_MAX_SAMPLE_TYPES);
@@ -189,7 +189,7 @@ static pb_profile *any_profile(struct arena *a, size_t size)
     p->duration_nanos = (int64_t)any_number(a);
     p->period = (int64_t)any_number(a);
     p->n_comment = below(a, 3);
-    p->comment = take(a, p->n_comment * sizeof *p->comment);
+    p->comment = take_memory(a, p->n_comment * sizeof *p->comment);
     for (size_t i = 0; i < p->n_comment; i++)
         p->comment[i] = any_index(a, p);
     p->default_sample_type = any_index(a, p);

@@ -43,7 +43,7 @@ static const struct json_form roomy = {.what = "it",
 
 /* Parses while allocations are counted: they are at most the estimate, and a lower limit refuses the text
  * without an allocation. */
-static void holds(const char *name, const struct buf *text)
+static void assert_estimate(const char *name, const struct buf *text)
 {
     struct json_measure m = json_measure(buf_str(text), text->len);
     struct json_form tight = roomy;
@@ -89,7 +89,7 @@ static void the_estimate_is_never_below_the_memory(void **state)
         for (size_t k = 0; k < REPEATS; k++)
             buf_addf(&text, "%s%s", k ? "," : "", pieces[i]);
         buf_adds(&text, "]");
-        holds(pieces[i], &text);
+        assert_estimate(pieces[i], &text);
         buf_release(&text);
     }
 }
@@ -102,7 +102,7 @@ static void the_estimate_holds_for_large_objects_and_long_texts(void **state)
     for (unsigned i = 0; i < REPEATS; i++)
         buf_addf(&keys, "%s\"%x\":0", i ? "," : "", i);
     buf_adds(&keys, "}");
-    holds("keys", &keys);
+    assert_estimate("keys", &keys);
     buf_adds(&plain, "\"");
     buf_adds(&escaped, "\"");
     for (unsigned i = 0; i < REPEATS; i++) {
@@ -111,8 +111,8 @@ static void the_estimate_holds_for_large_objects_and_long_texts(void **state)
     }
     buf_adds(&plain, "\"");
     buf_adds(&escaped, "\"");
-    holds("plain", &plain);
-    holds("escaped", &escaped);
+    assert_estimate("plain", &plain);
+    assert_estimate("escaped", &escaped);
     buf_release(&keys);
     buf_release(&plain);
     buf_release(&escaped);

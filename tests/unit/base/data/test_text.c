@@ -165,7 +165,7 @@ static void every_byte_flipped_stays_printable(void **state)
     }
 }
 
-static void names(void **state)
+static void names_have_letters_digits_and_three_signs(void **state)
 {
     (void)state;
     static const char *const good[] = {"a", "9", "file-03", "A.b_c-d", "a..b", "a."};
@@ -489,7 +489,7 @@ int main(void)
         cmocka_unit_test(first_clauses_and_suffixes),
         cmocka_unit_test(long_text_ends_in_dots),
         cmocka_unit_test(every_byte_flipped_stays_printable),
-        cmocka_unit_test(names),
+        cmocka_unit_test(names_have_letters_digits_and_three_signs),
         cmocka_unit_test(numbers),
         cmocka_unit_test(a_text_is_split_into_entries),
         cmocka_unit_test(durations_are_read),

@@ -1298,7 +1298,7 @@ static void repeated_secrets_take_no_extra_time(void **state)
 }
 
 /* An unsearchable member is distinguished from a failure here. */
-static void limits(void **state)
+static void invalid_and_oversized_members_fail(void **state)
 {
     enum { CMDLINE = 4 << 20, FIELD = 16 << 20 };
     static char zeros[FIELD + 64];
@@ -1387,7 +1387,7 @@ int main(void)
         SCRATCH(other_forms_of_a_secret_are_found),
         SCRATCH(long_lines),
         SCRATCH(repeated_secrets_take_no_extra_time),
-        SCRATCH(limits),
+        SCRATCH(invalid_and_oversized_members_fail),
         SCRATCH(cancellation_stops_a_search),
     };
     return cmocka_run_group_tests_name("redact", tests, NULL, NULL);

@@ -72,7 +72,7 @@ static void row_is(struct show *s, size_t row, const char *text)
 }
 
 /* All output without a terminal. */
-static void said(struct show *s, const char *text)
+static void assert_output(struct show *s, const char *text)
 {
     fflush(s->out);
     assert_string_equal(s->said, text);
@@ -276,8 +276,8 @@ static void a_waiting_item_is_shown(void **state)
         now.waiting = i < 2 ? "another profile is being taken" : NULL;
         progress_under_way(&s.progress, &t, &now);
     }
-    said(&s, "profgrab: file-00: gitaly: cpu: waiting: another profile is being taken\n"
-             "profgrab: file-00: gitaly: cpu: taking 30s\n");
+    assert_output(&s, "profgrab: file-00: gitaly: cpu: waiting: another profile is being taken\n"
+                      "profgrab: file-00: gitaly: cpu: taking 30s\n");
     show_release(&s);
 }
 
@@ -291,16 +291,16 @@ static void a_cost_is_printed_once_before_the_start(void **state)
         struct target t = target(&s, 0);
         for (int i = 0; i < 3; i++)
             progress_under_way(&s.progress, &t, &now);
-        said(&s, rows ? "profgrab: file-00: gitaly: trace: slows it down\n"
-                      : "profgrab: file-00: gitaly: trace: slows it down\n"
-                        "profgrab: file-00: gitaly: trace: taking 5s\n");
+        assert_output(&s, rows ? "profgrab: file-00: gitaly: trace: slows it down\n"
+                               : "profgrab: file-00: gitaly: trace: slows it down\n"
+                                 "profgrab: file-00: gitaly: trace: taking 5s\n");
         show_release(&s);
     }
     show_init(&s, 24, 80, true, false);
     struct target t = target(&s, 0);
     progress_under_way(&s.progress, &t, &now);
     draw(&s);
-    said(&s, "");
+    assert_output(&s, "");
     show_release(&s);
 }
 
@@ -321,15 +321,15 @@ static void notes_are_printed_with_v_only(void **state)
     struct show s;
     show_init(&s, 0, 0, false, false);
     tell_finding(&s);
-    said(&s, "profgrab: file-00: gitaly: it is busy\n");
+    assert_output(&s, "profgrab: file-00: gitaly: it is busy\n");
     show_release(&s);
     show_init(&s, 0, 0, false, true);
     tell_finding(&s);
-    said(&s, "profgrab: file-00: gitaly: it is busy\nprofgrab: file-00: gitaly: by the way\n");
+    assert_output(&s, "profgrab: file-00: gitaly: it is busy\nprofgrab: file-00: gitaly: by the way\n");
     show_release(&s);
     show_init(&s, 0, 0, true, false);
     tell_finding(&s);
-    said(&s, "");
+    assert_output(&s, "");
     show_release(&s);
 }
 
@@ -350,12 +350,13 @@ static void a_finding_on_the_service_is_printed_once(void **state)
             items[i].findings = (struct findings){.items = both, .n = 2};
             progress_item(&s.progress, &t, &items[i]);
         }
-    said(&s, "profgrab: file-00: gitaly: heap: 0 B in 0s\nprofgrab: file-00: gitaly: heap: it is busy\n"
-             "profgrab: file-00: gitaly: heap: again\n"
-             "profgrab: file-00: gitaly: allocs: 0 B in 0s\nprofgrab: file-00: gitaly: allocs: it is busy\n"
-             "profgrab: file-01: gitaly: heap: 0 B in 0s\nprofgrab: file-01: gitaly: heap: it is busy\n"
-             "profgrab: file-01: gitaly: heap: again\n"
-             "profgrab: file-01: gitaly: allocs: 0 B in 0s\nprofgrab: file-01: gitaly: allocs: it is busy\n");
+    assert_output(
+        &s, "profgrab: file-00: gitaly: heap: 0 B in 0s\nprofgrab: file-00: gitaly: heap: it is busy\n"
+            "profgrab: file-00: gitaly: heap: again\n"
+            "profgrab: file-00: gitaly: allocs: 0 B in 0s\nprofgrab: file-00: gitaly: allocs: it is busy\n"
+            "profgrab: file-01: gitaly: heap: 0 B in 0s\nprofgrab: file-01: gitaly: heap: it is busy\n"
+            "profgrab: file-01: gitaly: heap: again\n"
+            "profgrab: file-01: gitaly: allocs: 0 B in 0s\nprofgrab: file-01: gitaly: allocs: it is busy\n");
     show_release(&s);
 }
 
@@ -369,11 +370,11 @@ static void q_prints_errors_with_their_hints(void **state)
     at(&s, 0, "cpu", 3, 0);
     got(&s, 0, "cpu");
     draw(&s);
-    said(&s, "");
+    assert_output(&s, "");
     err_set(&err, ERR_FAILED, "connection refused");
     err_hint(&err, "is it up?");
     progress_host(&s.progress, &s.hosts[0], NULL, &err);
-    said(&s, "profgrab: file-00: connection refused\nhint: is it up?\n");
+    assert_output(&s, "profgrab: file-00: connection refused\nhint: is it up?\n");
     show_release(&s);
 }
 
@@ -398,17 +399,17 @@ static void steps(void **state)
     err_set(&err, ERR_FAILED, "Connection refused");
     show_init(&s, 0, 0, false, false);
     progress_step(&s.progress, &s.hosts[0], NULL, &handshake);
-    said(&s, "");
+    assert_output(&s, "");
     show_release(&s);
     show_init(&s, 0, 0, false, true);
     progress_step(&s.progress, &s.hosts[0], NULL, &handshake);
     progress_step(&s.progress, &s.hosts[0], &s.service, &request);
     progress_step(&s.progress, &s.hosts[0], &s.service, &exposure);
     progress_step(&s.progress, &s.hosts[0], NULL, &failing);
-    said(&s, "profgrab: file-00: [hop 1/2] handshake: SSH-2.0-OpenSSH_9.2p1 in 12ms\n"
-             "profgrab: file-00: gitaly: GET /debug/pprof/heap: HTTP 200, 1.6 kB in 4ms\n"
-             "profgrab: file-00: gitaly: exposure: warning: open to all\n"
-             "profgrab: file-00: connection: 10.0.0.1 port 22: Connection refused, after 9ms\n");
+    assert_output(&s, "profgrab: file-00: [hop 1/2] handshake: SSH-2.0-OpenSSH_9.2p1 in 12ms\n"
+                      "profgrab: file-00: gitaly: GET /debug/pprof/heap: HTTP 200, 1.6 kB in 4ms\n"
+                      "profgrab: file-00: gitaly: exposure: warning: open to all\n"
+                      "profgrab: file-00: connection: 10.0.0.1 port 22: Connection refused, after 9ms\n");
     show_release(&s);
 }
 

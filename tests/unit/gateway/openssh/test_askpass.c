@@ -83,7 +83,7 @@ static int put(struct askpass *a, struct person *person, struct program *program
                     program, err);
 }
 
-static struct askpass made(const char *dir)
+static struct askpass make_askpass(const char *dir)
 {
     struct askpass a;
     struct err err = ERR_INIT;
@@ -94,7 +94,7 @@ static struct askpass made(const char *dir)
 
 static void a_passphrase(void **state)
 {
-    struct askpass a = made(*state);
+    struct askpass a = make_askpass(*state);
     struct person person = {.answer = "hush hush"};
     struct program program = {.prompt = "Enter passphrase for key '\x1b[2J/k':\n"};
     struct err err = ERR_INIT;
@@ -140,7 +140,7 @@ static void kinds_of_questions(void **state)
                  {"anything", ASK_HIDDEN, 0},
                  /* No answer is expected; the prompt stays until the touch. */
                  {"none", ASK_TELL, -1}};
-    struct askpass a = made(*state);
+    struct askpass a = make_askpass(*state);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct person person = {.answer = "yes", .question = -1};
         struct program program = {.hint = cases[i].hint, .prompt = "well?"};
@@ -155,7 +155,7 @@ static void kinds_of_questions(void **state)
 /* A key waits for its touch even if nobody can be informed. */
 static void a_touch_prompt_needs_no_observer(void **state)
 {
-    struct askpass a = made(*state);
+    struct askpass a = make_askpass(*state);
     struct login_options options = {.limits = {.cancel_fd = -1}, .ask_ms = GATEWAY_ASK_MS};
     struct program program = {.name = a.program, .hint = "none", .prompt = "touch it"};
     struct err err = ERR_INIT;
@@ -176,7 +176,7 @@ static void no_answer(void **state)
         enum err_kind kind;
         int rc;
     } cases[] = {{ERR_NOT_FOUND, 0}, {ERR_FAILED, 0}, {ERR_CANCELLED, -1}, {ERR_TIMEOUT, -1}};
-    struct askpass a = made(*state);
+    struct askpass a = make_askpass(*state);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct person person = {.kind = cases[i].kind};
         struct program program = {.prompt = "well?"};
@@ -196,7 +196,7 @@ static void a_server_that_imitates_sshs_prompt_gets_no_passphrase(void **state)
     struct keyring *keyring = NULL;
     struct err err = ERR_INIT;
     struct person person = {.answer = "hush"};
-    struct askpass a = made(*state);
+    struct askpass a = make_askpass(*state);
     struct program program = {.prompt = "Enter passphrase for key '/k': "};
     ok(keyring_new(&keyring, &err), &err);
     ok(put_with(&a,
@@ -238,7 +238,7 @@ static void a_name_that_is_cut_short(void **state)
     struct keyring *keyring = NULL;
     struct err err = ERR_INIT;
     struct person person = {.answer = "hush"};
-    struct askpass a = made(*state);
+    struct askpass a = make_askpass(*state);
     char prompt[200];
     snprintf(prompt, sizeof prompt, "Enter passphrase for key '/%099d': ", 0);
     struct program program = {.prompt = prompt};
@@ -264,7 +264,7 @@ static void a_password(void **state)
     struct keyring *keyring = NULL;
     struct err err = ERR_INIT;
     struct person person = {.answer = "first"};
-    struct askpass a = made(*state);
+    struct askpass a = make_askpass(*state);
     struct program program = {.prompt = "ann@10.0.0.5's password: "};
     ok(keyring_new(&keyring, &err), &err);
     struct login_options options = {.limits = {.cancel_fd = -1},
@@ -299,7 +299,7 @@ static struct asking asking(const char *dir, const char *name, struct keyring *k
     struct err err = ERR_INIT;
     char *own = text_of("%s/%s", dir, name);
     ok(file_mkdir(own, &err), &err);
-    struct asking s = {.a = made(own),
+    struct asking s = {.a = make_askpass(own),
                        .options = {.keyring = keyring,
                                    .limits = {.cancel_fd = -1},
                                    .ask_ms = GATEWAY_ASK_MS,
@@ -394,7 +394,7 @@ static void host_keys_are_not_asked_about(void **state)
         "The authenticity of host 'h' can't be established.\nAre you sure you want to continue connecting "
         "(yes/no/[fingerprint])? ",
         "Please type 'yes', 'no' or the fingerprint: "};
-    struct askpass a = made(*state);
+    struct askpass a = make_askpass(*state);
     for (size_t i = 0; i < 2; i++) {
         struct person person = {.answer = "yes"};
         struct program program = {.prompt = prompts[i]};
@@ -413,7 +413,7 @@ static void damaged_questions_are_refused(void **state)
         const char *bytes;
         size_t n;
     } cases[] = {{"", 0}, {"hno end", 7}, {"\0", 1}};
-    struct askpass a = made(*state);
+    struct askpass a = make_askpass(*state);
     struct person person = {.answer = "yes"};
     struct login_options options = {
         .limits = {.cancel_fd = -1}, .ask_ms = GATEWAY_ASK_MS, .ask = ask, .ask_ctx = &person};

@@ -194,7 +194,8 @@ static void a_master_of_another_user_is_refused(void **state)
 }
 
 /* Connects to a master that sends these bytes. */
-static struct mux told(const char *dir, const char *name, const char *p, size_t n, int *ret_master)
+static struct mux connect_to_bytes(const char *dir, const char *name, const char *p, size_t n,
+                                   int *ret_master)
 {
     struct mux m;
     struct err err = ERR_INIT;
@@ -214,7 +215,7 @@ static void messages_may_arrive_in_pieces(void **state)
     struct mux_message got;
     struct err err = ERR_INIT;
     int master;
-    struct mux m = told(*state, "m", hello_and_alive, 5, &master);
+    struct mux m = connect_to_bytes(*state, "m", hello_and_alive, 5, &master);
     assert_int_equal(mux_take(&m, &got, &err), 0);
     ok(fd_write_all(master, hello_and_alive + 5, 10, &err), &err);
     assert_int_equal(mux_take(&m, &got, &err), 1);
@@ -233,7 +234,7 @@ static void another_version(void **state)
     struct mux_message got;
     struct err err = ERR_INIT;
     int master;
-    struct mux m = told(*state, "m", BYTES("\0\0\0\x08\0\0\0\1\0\0\0\5"), &master);
+    struct mux m = connect_to_bytes(*state, "m", BYTES("\0\0\0\x08\0\0\0\1\0\0\0\5"), &master);
     refused(mux_wait(&m, clock_deadline(10000), -1, &got, &err), &err, ERR_FAILED,
             "the master connection speaks version 5 of its protocol, not 4");
     mux_close(&m);
@@ -245,7 +246,7 @@ static void a_silent_master_times_out(void **state)
     struct mux_message got;
     struct err err = ERR_INIT;
     int master, cancel[2];
-    struct mux m = told(*state, "m", "", 0, &master);
+    struct mux m = connect_to_bytes(*state, "m", "", 0, &master);
     refused(mux_wait(&m, clock_deadline(50), -1, &got, &err), &err, ERR_TIMEOUT, "timed out");
     ok(fd_pipe(cancel, &err), &err);
     ok(fd_write_all(cancel[1], "", 1, &err), &err);
@@ -260,7 +261,7 @@ static void descriptors_are_passed(void **state)
 {
     struct err err = ERR_INIT;
     int master, pipe[2];
-    struct mux m = told(*state, "m", "", 0, &master);
+    struct mux m = connect_to_bytes(*state, "m", "", 0, &master);
     ok(fd_pipe(pipe, &err), &err);
     mux_put_hello(&m.out);
     ok(mux_send(&m, &err), &err);

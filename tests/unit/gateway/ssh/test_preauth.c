@@ -81,7 +81,7 @@ static void lines_without_end_are_no_server(void **state)
     assert_int_equal(preauth_check(lines, sizeof lines, &err), 0);
 }
 
-static void take(void *ctx, const struct spoiled *s)
+static void parse_spoiled(void *ctx, const struct spoiled *s)
 {
     (void)ctx;
     for (enum preauth_end end = PREAUTH_CLOSED; end <= PREAUTH_FAILED; end++) {
@@ -94,8 +94,8 @@ static void take(void *ctx, const struct spoiled *s)
 static void damaged_greetings_are_safe(void **state)
 {
     (void)state;
-    spoil("welcome\r\n" VERSION, strlen("welcome\r\n" VERSION), take, NULL);
-    spoil("SSH-1.99-x\n", strlen("SSH-1.99-x\n"), take, NULL);
+    spoil("welcome\r\n" VERSION, strlen("welcome\r\n" VERSION), parse_spoiled, NULL);
+    spoil("SSH-1.99-x\n", strlen("SSH-1.99-x\n"), parse_spoiled, NULL);
 }
 
 int main(void)
