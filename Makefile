@@ -1,6 +1,6 @@
 # profgrab: `make` builds build/profgrab, `make check` tests, `make demo` shows the main job, `make help` lists the rest.
 #
-# Everything that is made lies under build/. SAN=1 builds with the address and undefined-behaviour sanitizers,
+# All output is under build/. SAN=1 builds with the address and undefined-behaviour sanitizers,
 # SAN=thread with the thread sanitizer, SAN=fuzz (clang) for libFuzzer, SAN=coverage (gcc) for gcov; each has a
 # directory of its own, so that they do not disturb each other. LIBSSH2=build/libssh2-1.11.1 takes the libssh2 installed
 # there (tools/build-libssh2 makes that one) in place of the system's, in a directory of its own as well.
@@ -34,7 +34,7 @@ sanitizers_thread := -fsanitize=thread -fno-omit-frame-pointer
 sanitizers_fuzz := -fsanitize=fuzzer-no-link$(comma)address$(comma)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 sanitizers_coverage := --coverage -fprofile-update=atomic
 sanitizers := $(sanitizers_$(SAN))
-# Whoever packages the program may define _FORTIFY_SOURCE as well; 3 also checks sizes known only at run time.
+# A packager may define _FORTIFY_SOURCE too; 3 also checks sizes known only at run time.
 hardening := $(if $(SAN),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3) -fstack-protector-strong -fPIC
 hardening += $(if $(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null)),-fcf-protection -fstack-clash-protection)
 
@@ -66,8 +66,8 @@ manual_sources := $(wildcard docs/man/*.[57])
 objects := $(sources:%.c=$(out)/%.o) $(page:.c=.o) $(manual:.c=.o)
 unit_sources := $(wildcard tests/unit/test_*.c tests/unit/*/test_*.c tests/unit/*/*/test_*.c)
 units := $(unit_sources:%.c=$(out)/%)
-# The thread sanitizer: where there are threads. The rest would take minutes in which there is nothing to find.
-# (test_bundle is not there: clang 14 loses its way over a directory that is closed after a file without a name.)
+# The thread sanitizer runs only tests with threads: the others would take minutes without a finding.
+# (test_bundle is left out: clang 14 reports a directory wrongly that is closed after an unnamed file.)
 ifeq ($(SAN),thread)
 units := $(filter $(addprefix %/test_,agent askpass barrier capture engine fd forward gateway gateway_steps gateway_unix graph gzip keyring \
     knownhosts mux login_queue profile_halves progress proc shared_inventory signals service_run wire),$(units))
@@ -94,7 +94,7 @@ $(out)/profgrab: $(out)/cli/main.o $(out)/libprofgrab.a
 	$(call say,link,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-# What is made from the program's own tables: the manual, and what shells complete.
+# Files made from the program's own tables: the manual and the shells' completions.
 share := $(out)/share
 pages := $(share)/man/man1/profgrab.1 $(share)/man/man5/profgrab-inventory.5 \
     $(patsubst docs/man/%,$(share)/man/man7/%,$(wildcard docs/man/*.7)) \
@@ -125,7 +125,7 @@ $(out)/libprofgrab.a: $(filter-out %/cli/main.o,$(objects))
 	$(call say,ar,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-# What is missing is said once, not by the compiler file by file.
+# Reports missing libraries once, before the compiler fails for each file.
 libraries:
 	@$(pkg_config) --exists --print-errors $(PACKAGES) || { echo "hint: make deps"; exit 1; }
 
@@ -161,21 +161,21 @@ $(out)/tests/unit/%: tests/unit/%.c $(out)/libprofgrab.a $(out)/proto/profile.pb
 	$(Q)$(CC) $(CPPFLAGS) $(CPPFLAGS_PACKAGES) $(CFLAGS) -MMD -MP $(LDFLAGS) -o $@ $< $(out)/proto/profile.pb-c.c \
 	    $(out)/libprofgrab.a $(LIBS) $(shell pkg-config --libs libprotobuf-c cmocka)
 
-# This one has items, ways to a service and its pages of its own, and pauses that take no time.
+# test_service_run replaces items, connections and pages, and its pauses take no time.
 $(out)/tests/unit/fetch/test_service_run: override LDFLAGS += $(addprefix -Wl$(comma)--wrap=,item_fetch service_run_connect gateway_renew \
     transfer_get transfer_reflected transfer_free transfer_round_trip transfer_expect_new_connection beneath_open clock_jitter)
 
-# This one has a slow disk.
+# test_capture simulates a slow disk.
 $(out)/tests/unit/capture/test_capture: override LDFLAGS += -Wl,--wrap=manifest_save_text
 
-# This one counts the passes over a bundle.
+# test_members counts the passes over a bundle.
 $(out)/tests/unit/bundle/test_members: override LDFLAGS += -Wl,--wrap=reader_open
 
-# This one protects the memory of an inventory.
+# test_shared_inventory write-protects the memory of an inventory.
 $(out)/tests/unit/discovery/test_shared_inventory: override LDFLAGS += $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc \
     strdup strndup free)
 
-# This one has our objects' allocations fail.
+# test_alloc makes our objects' allocations fail.
 $(out)/tests/unit/test_alloc: override LDFLAGS += $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc strdup strndup asprintf __asprintf_chk)
 
 units: $(units)
@@ -191,7 +191,7 @@ $(out)/tests/fuzz/%: tests/fuzz/%.c $(out)/libprofgrab.a
 	$(Q)$(CC) $(CPPFLAGS) $(CPPFLAGS_PACKAGES) $(CFLAGS) -MMD -MP $(LDFLAGS) -fsanitize=fuzzer -o $@ $< \
 	    $(out)/libprofgrab.a $(LIBS)
 
-# This one is the tracker.
+# fuzz_answer replaces the tracker.
 $(out)/tests/fuzz/fuzz_answer: override LDFLAGS += -Wl,--wrap=http_send
 
 fuzzers: $(fuzzers)
@@ -335,7 +335,7 @@ $(out)/bench/%: tests/bench/%.c $(out)/libprofgrab.a
 	$(call say,cc,$@)
 	$(Q)$(CC) $(CPPFLAGS) $(CPPFLAGS_PACKAGES) $(CFLAGS) -MMD -MP $(LDFLAGS) -o $@ $< $(out)/libprofgrab.a $(LIBS)
 
-# This one draws without a child too.
+# bench/child also draws without a child.
 $(out)/bench/child: override LDFLAGS += -Wl,--wrap=proc_run_confined
 
 # BENCH_ROWS="top-50 top-200": these, which take minutes; BENCH_ROUNDS=3: of each figure.

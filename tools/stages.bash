@@ -1,4 +1,4 @@
-# What tools/check, tools/check-long and tools/quick share: running stages, each with its time, and one closing line.
+# The shared part of tools/check, tools/check-long and tools/quick: running stages, each with its time, and one closing line.
 #
 # A stage that fails does not keep the later ones from running, unless they need what it makes. Tests write TAP
 # (`ok 1 - name`, `not ok 2 - name`) into the logs' directory; the closing line counts them.
