@@ -57,7 +57,7 @@ void secret_wipe(struct secret *s)
 
 static int refuse_long_text(const char *what, struct err *err)
 {
-    err_set(err, ERR_USAGE, "%s holds more than %d bytes", what, SECRET_MAX - 1);
+    err_set(err, ERR_USAGE, "%s contains more than %d bytes", what, SECRET_MAX - 1);
     return err_hint(err, HOW_IT_LOOKS);
 }
 
@@ -74,8 +74,8 @@ static int check_line(struct secret *s, const char *what, struct err *err)
         visible = visible && s->text[i] >= ' ' && s->text[i] <= '~';
     if (s->len && visible)
         return 0;
-    err_set(err, ERR_USAGE, "%s holds %s", what,
-            s->len ? "more than one line, or characters that no secret has" : "nothing");
+    err_set(err, ERR_USAGE, "%s %s", what,
+            s->len ? "contains more than one line, or characters that no secret has" : "is empty");
     return err_hint(err, HOW_IT_LOOKS);
 }
 
@@ -204,7 +204,7 @@ static int cut_line(const char *path, size_t n, struct secret *s, struct err *er
     if (s->len && !memchr(s->text, '\0', s->len))
         return 0;
     return err_set(err, ERR_USAGE, "the first line of %s %s", path,
-                   s->len ? "holds a NUL byte" : "holds nothing");
+                   s->len ? "contains a NUL byte" : "is empty");
 }
 
 int secret_read_line(const char *path, int64_t deadline, int cancel_fd, struct secret *ret, struct err *err)

@@ -150,7 +150,7 @@ static int place_beside(const char *bundle, const char *name, const char *output
     if (text_is_name(p->name) && strlen(p->name) <= MAX_NAME)
         return 0;
     err_set(err, ERR_USAGE, "another bundle cannot be called like %s", bundle);
-    return err_hint(err, "-o NAME" SUFFIX " says what it is to be called");
+    return err_hint(err, "-o NAME" SUFFIX " sets its name");
 }
 
 /* Makes a handle on `name` in `dir` and opens `dir`; creates nothing on disk. */
@@ -209,8 +209,7 @@ static int make_directory(struct workdir *w, struct err *err)
             return -1;
         err_set(err, ERR_EXISTS, "%s exists already: the run that works in it has not ended, or was killed",
                 w->path);
-        return err_hint(err,
-                        "what a killed grab has left, `profgrab resume` finishes; or choose another name");
+        return err_hint(err, "`profgrab resume` finishes the work of a killed grab; or choose another name");
     }
     if (!beneath_exists(&w->place, file_base(w->bundle)))
         return open_and_lock(w, err);
@@ -300,7 +299,7 @@ static int not_workdir_error(const char *path, const char *why, struct err *err)
 static const char *find_owner_fault(const struct stat *st)
 {
     if (st->st_uid != geteuid())
-        return "it belongs to somebody else";
+        return "it belongs to another user";
     return st->st_mode & (S_IWGRP | S_IWOTH) ? "others can write into it" : NULL;
 }
 

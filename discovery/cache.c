@@ -85,7 +85,7 @@ static int cache_open(bool make, struct cache *ret, struct err *err)
     c.dir.name = c.path;
     if (make ? file_mkdirs(dir, NULL, err) < 0 : !file_exists(dir)) {
         if (!make)
-            err_set(err, ERR_NOT_FOUND, "nothing is kept");
+            err_set(err, ERR_NOT_FOUND, "the cache has no answer");
         goto out;
     }
     user = (struct beneath){.fd = beneath_top(dir, err), .name = dir};
@@ -278,7 +278,7 @@ int discovery_cache_load(const struct source *s, const struct ssh_settings *ssh,
         cache_close(&c);
     }
     if (rc < 0 && why.kind == ERR_NOT_FOUND)
-        err_set(&why, ERR_NOT_FOUND, "nothing is kept");
+        err_set(&why, ERR_NOT_FOUND, "the cache has no answer");
     if (rc < 0 && err)
         *err = why;
     if (rc < 0)

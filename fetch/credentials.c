@@ -21,7 +21,7 @@ static int check_way(const struct target *t, struct err *err)
     if (!t->host->direct || (s->https && !s->tls.insecure) || s->unix_path || address_is_loopback(to))
         return 0;
     err_set(err, ERR_USAGE, "%s: %s: its secret would cross the network %s", t->host->name, s->name,
-            s->https ? "to whoever takes the place of the service" : "in clear text");
+            s->https ? "to any program that takes the place of the service" : "in clear text");
     return err_hint(err, "set `scheme: https` with a certificate that is checked, or reach the host over SSH "
                          "instead of `connect: direct`");
 }

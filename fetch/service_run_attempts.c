@@ -32,7 +32,7 @@ static void report_profiler_owner(struct worker *w, int64_t waited_ms, struct fe
     const char *who = profiler_owner_find(w->transfer, w->run->target->service, trace,
                                           SERVICE_RUN_PAGE_LIMIT(w->run->context->grab));
     if (who)
-        err_hint(&item->err, "held by %s: wait for it, or have it stopped", who);
+        err_hint(&item->err, "in use by %s: wait for it, or have it stopped", who);
     else
         err_hint(&item->err,
                  "another client (a colleague, a continuous profiler) uses the profiler of this process: "
@@ -85,7 +85,7 @@ static void fetch_when_free(struct worker *w, struct fetch_item *item)
         return;
     }
     item->status = FETCH_INTERRUPTED;
-    err_set(&item->err, ERR_CANCELLED, "interrupted while another client held the profiler");
+    err_set(&item->err, ERR_CANCELLED, "interrupted while another client used the profiler");
 }
 
 /* ---- a lost session ------------------------------------------------------------------------------------ */

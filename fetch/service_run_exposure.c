@@ -46,7 +46,8 @@ static void check_address(struct service_run *run, const char *address)
         return;
     if (step.warning)
         snprintf(step.detail, sizeof step.detail,
-                 "it answers on %.200s port %u too: whoever reaches that address gets profiles without SSH",
+                 "it answers on %.200s port %u too: any client that reaches that address gets profiles "
+                 "without SSH",
                  address, port);
     else if (status)
         snprintf(step.detail, sizeof step.detail, "no profiles on %.100s port %u: %.300s", address, port,

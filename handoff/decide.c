@@ -14,7 +14,7 @@ const char *readers_text(enum readers readers)
     case READERS_UNKNOWN:
         break;
     }
-    return "who can read it is not known";
+    return "readable by users that the tracker does not report";
 }
 
 /* A confidential issue does not make a readable place safe: in GitLab, attachments belong to the project. The
@@ -31,7 +31,7 @@ int decide_bundle(const struct facts *f, const char *place, struct err *err)
                 "not hide its attachments",
                 place);
     else
-        err_set(err, ERR_DENIED, "the bundle is not encrypted, and of what is attached in %s: %s", place,
+        err_set(err, ERR_DENIED, "the bundle is not encrypted, and the attachments in %s are %s", place,
                 readers_text(f->place));
     return err_hint(err, "encrypt it (--for TEAM, --encrypt-to); --plaintext-i-know sends it as it is");
 }

@@ -19,7 +19,7 @@
 #define MEMBERS_PAGE 100
 #define MEMBERS_MAX 10000
 
-#define ATTACHED "The bundle is attached here. What it is of follows in the next note."
+#define ATTACHED "The bundle is attached here. The next note describes it."
 
 /* ---- the place ----------------------------------------------------------------------------------------- */
 

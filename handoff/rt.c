@@ -156,8 +156,7 @@ static int upload_file(struct job *j, struct err *err)
                              .size = j->attachment.size,
                              .part = "Attachments",
                              .name = j->attachment.name};
-    return post_comment(j, "A bundle of performance profiles. What it is of follows in the next comment.",
-                        &file, err);
+    return post_comment(j, "A bundle of performance profiles. The next comment describes it.", &file, err);
 }
 
 /* The most attachments in the one page that is requested. */

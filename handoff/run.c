@@ -14,8 +14,8 @@
 /* ---- the steps ----------------------------------------------------------------------------------------- */
 
 #define NEUTRAL                                                                                              \
-    "Performance profiles are being attached here by profgrab. What they are of follows in a note, once it " \
-    "is certain that only those can read it who should."
+    "profgrab is attaching performance profiles here. A note with the details follows after profgrab has "   \
+    "verified that only the team can read it."
 
 struct step_report {
     char *text;
@@ -126,7 +126,7 @@ static int open_note(struct job *j, const struct step_report *report, struct err
         return rc;
     err_set(err, ERR_DENIED, "the tracker took the note but dropped its internal flag");
     return err_hint(err,
-                    "may the token's user write internal notes there? nothing was attached; the note tells "
+                    "may the token's user write internal notes there? nothing was attached; the note reveals "
                     "nothing and can be removed: %s",
                     j->result->issue_url);
 }
@@ -253,7 +253,7 @@ static char *format_part(const struct handoff_result *r, const char *bundle, cha
 char *handoff_left_text(const struct handoff_result *r, char *dst, size_t cap)
 {
     const char *bundle = r->encrypted ? "the encrypted bundle" : "the bundle, in plain text,";
-    const char *is = "is with the tracker", *summary = "; the summary is not";
+    const char *has = "has", *summary = "but not the summary";
     if (r->left == HANDOFF_LEFT_PART)
         return format_part(r, bundle, dst, cap);
     if (r->left <= HANDOFF_LEFT_ISSUE) {
@@ -264,12 +264,12 @@ char *handoff_left_text(const struct handoff_result *r, char *dst, size_t cap)
         return dst;
     }
     if (r->left == HANDOFF_LEFT_FILE_UNKNOWN)
-        is = "may be with the tracker";
+        has = "may have", summary = "but does not have the summary";
     else if (r->left == HANDOFF_LEFT_WORDS_UNKNOWN)
-        summary = "; the summary may be";
+        summary = "and may have the summary";
     else if (r->left == HANDOFF_LEFT_WORDS)
-        summary = ", and so is the summary";
-    snprintf(dst, cap, "%s %s%s", bundle, is, summary);
+        summary = "and the summary";
+    snprintf(dst, cap, "the tracker %s %s %s", has, bundle, summary);
     return dst;
 }
 
@@ -292,7 +292,7 @@ static int fail_step(struct job *j, enum handoff_step step, struct err *err)
         raise_left(r, HANDOFF_LEFT_PART);
     if (unknown) {
         raise_left(r, steps[step].unknown);
-        err_wrap(err, "all was sent, and the result is not known");
+        err_wrap(err, "the request was sent, but its result is unknown");
         err_hint(err, "look at %s before you repeat it",
                  *r->issue_url     ? r->issue_url
                  : *j->project_url ? j->project_url

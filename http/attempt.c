@@ -276,7 +276,7 @@ static int set_slow_error(const struct attempt *x, struct err *err)
     text_duration(over, sizeof over, x->http->silence_ms);
     const struct http_file *f = x->request->file;
     if (x->exchange.headers_size == 0 && (!f || x->offset == f->size))
-        return err_set(err, ERR_TIMEOUT, "no answer: nothing came for %s", over);
+        return err_set(err, ERR_TIMEOUT, "no answer: no data arrived for %s", over);
     return err_set(err, ERR_TIMEOUT, "it stopped in the middle: less than %d bytes moved in %s",
                    HTTP_TRICKLE_BYTES, over);
 }

@@ -203,7 +203,7 @@ static int silence_error(const struct pending *r, struct err *err)
     char waited[32];
     text_duration(waited, sizeof waited, r->connection->options.timeout_ms);
     if (r->response->first_ms < 0) {
-        err_set(err, ERR_TIMEOUT, "no answer: it accepts the connection but said nothing for %s%s", waited,
+        err_set(err, ERR_TIMEOUT, "no answer: it accepts the connection but sent no data for %s%s", waited,
                 r->get->timed_ms ? " longer than the profile takes" : "");
         return err_unreached(err);
     }

@@ -120,7 +120,7 @@ static int read_key(const struct ssh_blob *blob, struct pubkey *ret, struct err 
                  r.left == 0;
     if (whole && k.scheme->read == read_rsa &&
         (EVP_PKEY_get_bits(k.key) < RSA_LEAST_BITS || EVP_PKEY_get_bits(k.key) > RSA_MOST_BITS)) {
-        err_set(err, ERR_UNSUPPORTED, "an RSA key of %d bits proves nothing", EVP_PKEY_get_bits(k.key));
+        err_set(err, ERR_UNSUPPORTED, "an RSA key of %d bits is too weak", EVP_PKEY_get_bits(k.key));
         EVP_PKEY_free(k.key);
         return -1;
     }

@@ -147,7 +147,7 @@ static int expect_end(struct age_input *in, struct err *err)
     size_t blanks = 0;
     for (; in->at < in->n; in->at++)
         if (!is_blank((char)in->raw[in->at]) || ++blanks > BLANKS_MAX)
-            return refuse_line(in, "something stands behind its end", err);
+            return refuse_line(in, "there is text after its end", err);
     return 0;
 }
 
@@ -205,12 +205,12 @@ static int detect_armor(struct age_input *in, struct err *err)
     for (; is_blank((char)in->raw[in->at]); in->at++)
         in->line += in->raw[in->at] == '\n';
     if (in->at > BLANKS_MAX)
-        return refuse_line(in, "too much white space stands before it", err);
+        return refuse_line(in, "there is too much white space before it", err);
     if (next_line(in, &p, &n, err) < 0)
         return -1;
     in->n_bytes = LINE;
     in->bytes_at = LINE;
-    return n == sizeof first_line - 1 ? 0 : refuse_line(in, "something stands behind its first line", err);
+    return n == sizeof first_line - 1 ? 0 : refuse_line(in, "there is text after its first line", err);
 }
 
 int age_input_new(int fd, int cancel_fd, struct age_input **ret, struct err *err)

@@ -129,7 +129,7 @@ static int add_lines(struct age_identities *i, char *text, const char *path, str
         if (add_line(i, line, path, number, err) < 0)
             return -1;
     }
-    return found ? 0 : err_set(err, ERR_USAGE, "%s holds no identity", path);
+    return found ? 0 : err_set(err, ERR_USAGE, "%s contains no identity", path);
 }
 
 /* ---- SSH ---- */
@@ -211,7 +211,7 @@ int age_identities_parse(struct age_identities *i, const void *p, size_t n, cons
     if (age_is_encrypted(p, n))
         return add_sealed(i, path, err);
     if (memchr(p, '\0', n))
-        return err_set(err, ERR_USAGE, "%s holds no identity: it is not text", path);
+        return err_set(err, ERR_USAGE, "%s contains no identity: it is not text", path);
     char *text = strndup(p, n);
     if (!text)
         return err_nomem(err);

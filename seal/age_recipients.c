@@ -259,7 +259,7 @@ static int add_lines(struct age_recipients *r, char *text, const char *path, str
         if (age_recipients_add(r, line, where, err) < 0)
             return -1;
     }
-    return found ? 0 : err_set(err, ERR_USAGE, "%s holds no recipient", path);
+    return found ? 0 : err_set(err, ERR_USAGE, "%s contains no recipient", path);
 }
 
 int age_recipients_add_file(struct age_recipients *r, const char *path, struct err *err)
@@ -273,7 +273,8 @@ int age_recipients_add_file(struct age_recipients *r, const char *path, struct e
     else if (rc == 0 && strstr(buf_str(&b), "-----BEGIN "))
         rc = refuse_private(path, err);
     else if (rc == 0)
-        rc = b.len ? add_lines(r, b.data, path, err) : err_set(err, ERR_USAGE, "%s holds no recipient", path);
+        rc = b.len ? add_lines(r, b.data, path, err)
+                   : err_set(err, ERR_USAGE, "%s contains no recipient", path);
     buf_release(&b);
     return rc;
 }

@@ -37,7 +37,7 @@ static int ask_once(const struct age_identities *i, const struct riddle *r, bool
                          .again = again,
                          .deadline = clock_deadline(i->ask_ms)};
     if (!i->ask)
-        return err_set(err, ERR_NOT_FOUND, "there is nobody to ask");
+        return err_set(err, ERR_NOT_FOUND, "no user can be asked");
     if (i->ask(i->ask_ctx, &q, ret, err) < 0)
         return -1;
     return ret->len > 0 ? 0 : err_set(err, ERR_NOT_FOUND, "no answer was given");

@@ -105,7 +105,7 @@ static int strip_armor(const char *p, size_t n, struct buf *ret, struct err *err
     while (at < n && (p[at] == '\n' || p[at] == '\r'))
         at++;
     if (at < n)
-        return refuse_malformed("something stands behind it", err);
+        return refuse_malformed("there is text after it", err);
     return buf_check(ret, "the signature", err);
 }
 
@@ -157,7 +157,7 @@ static int read_body(const struct ssh_blob *blob, struct body *ret, struct err *
         ssh_read_string(&r, &b.signature.p, &b.signature.n) < 0)
         return refuse_malformed("it is cut off", err);
     if (r.left > 0)
-        return refuse_malformed("something stands behind it", err);
+        return refuse_malformed("there is text after it", err);
     if (b.reserved.n > 0)
         return err_set(err, ERR_UNSUPPORTED, "the signature has a part that is not known here");
     *ret = b;

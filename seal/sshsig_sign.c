@@ -43,7 +43,7 @@ static int ask_passphrase(const struct signing *s, bool again, struct secret *re
 {
     char prompt[600], shown[500];
     if (!s->by->ask)
-        return err_set(err, ERR_NOT_FOUND, "it has a passphrase, and there is nobody to ask for it");
+        return err_set(err, ERR_NOT_FOUND, "it has a passphrase, and no user can be asked for it");
     snprintf(prompt, sizeof prompt, "Enter passphrase for key '%s': ",
              text_printable(shown, sizeof shown, s->private, strlen(s->private)));
     struct question q = {.kind = ASK_HIDDEN,

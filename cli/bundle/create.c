@@ -184,7 +184,7 @@ static int create_from(struct creation *c, const struct strlist *rest, char **re
         return -1;
     struct err undrawn = ERR_INIT;
     if (page_build_workdir(c->manifest, c->work, signals_cancel_fd(), &undrawn) < 0)
-        talk(BUNDLE_REPORT " could not be made, and the bundle goes without it: %s", undrawn.msg);
+        talk(BUNDLE_REPORT " could not be made, so the bundle has none: %s", undrawn.msg);
     if (bundle_pack(c->work, c->manifest, signals_cancel_fd(), ret_path, err) < 0)
         return err_hint(err, "no bundle was written; the files are unchanged");
     return 0;

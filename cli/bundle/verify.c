@@ -26,7 +26,7 @@ static void verify_line(void *ctx, const struct bundle_finding *f)
 /* The state of the signature, as a word for scripts and as a text. */
 static const struct {
     const char *name, *words;
-} signatures[] = {[BUNDLE_UNSIGNED] = {"none", "none: nobody says who made it"},
+} signatures[] = {[BUNDLE_UNSIGNED] = {"none", "none: the author is not verified"},
                   [BUNDLE_SIGNED] = {"good", "good"},
                   [BUNDLE_SIGNED_ELSEWHERE] = {"other", "NOT OF A BUNDLE"},
                   [BUNDLE_SIGNED_BADLY] = {"bad", "BAD"}};

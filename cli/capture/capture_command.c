@@ -58,7 +58,7 @@ static void prepare_first_farewell(const struct capture_command *c, const char *
     struct buf line = BUF_INIT(LINE_MAX_BYTES);
     char next[LINE_MAX_BYTES + 60];
     snprintf(next, sizeof next, "\nhint: `%s` fetches the rest", resume_line(c, directory, &line));
-    prepare_farewell("what was collected is in", directory, next);
+    prepare_farewell("the collected items are in", directory, next);
     buf_release(&line);
 }
 
@@ -156,7 +156,7 @@ static void show_targets(struct display *d, const struct capture_event *e)
 static void show_no_page(struct display *d, const struct capture_event *e)
 {
     (void)d;
-    talk(BUNDLE_REPORT " could not be made, and the bundle goes without it: %s", e->failure->msg);
+    talk(BUNDLE_REPORT " could not be made, so the bundle has none: %s", e->failure->msg);
 }
 
 static void show_bundled(struct display *d, const struct capture_event *e)

@@ -99,7 +99,7 @@ static void print_total(const struct estimates *e)
         printf("%zu item%s would not come: the program has no such profile, by its index page\n", t->absent,
                plural(t->absent));
     if (t->failures > 0)
-        printf("%zu of %zu targets would bring nothing\n", t->failures, t->targets);
+        printf("%zu of %zu targets would deliver no item\n", t->failures, t->targets);
 }
 
 static void print_table(const struct estimates *e)

@@ -31,10 +31,11 @@ void ending_explain(const struct capture_counts *c, const char *resume_line, str
         err_set(err, ERR_FAILED, "not complete: %s, see above; %zu item%s collected", buf_str(&counts),
                 c->whole, c->whole == 1 ? "" : "s");
     else
-        err_set(err, ERR_FAILED, "no item arrived whole: %s, see above; the bundle holds only damaged bodies",
+        err_set(err, ERR_FAILED,
+                "no item arrived whole: %s, see above; the bundle contains only damaged bodies",
                 buf_str(&counts));
     if (c->permanent == 0)
-        err_hint(err, "`%s` fetches what is missing", resume_line);
+        err_hint(err, "`%s` fetches the missing items", resume_line);
     else if (c->permanent < all)
         err_hint(err, "`%s` can fetch %zu of these %zu", resume_line, all - c->permanent, all);
     buf_release(&counts);

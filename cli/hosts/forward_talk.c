@@ -75,10 +75,11 @@ static void print_listener(const struct forward_way *w, bool quiet)
     char where[LOCAL_NAME];
     local_name(a, where);
     if (!local_is_private(a))
-        print_about(w,
-                    "WARNING: listening on %s: whoever can reach this workstation over the network can read "
-                    "these profiles",
-                    where);
+        print_about(
+            w,
+            "WARNING: listening on %s: any host that can reach this workstation over the network can read "
+            "these profiles",
+            where);
     else if (!quiet)
         print_about(w, "listening on %s, for %s", where,
                     a->path[0] ? "your own programs only" : "programs on this workstation only");
@@ -146,14 +147,13 @@ static void print_usage(const struct forward_way *w)
         print_about(
             w, "TLS ends in the service, and its certificate hardly names an address of this workstation");
     if (s->auth.secret.source != SECRET_NONE)
-        print_about(w, "the service wants a secret: the forward adds none, whoever asks must send it");
+        print_about(w, "the service wants a secret: the forward adds none, each client must send it");
     if (host)
-        print_about(
-            w,
-            "the service expects \"Host: %s\": the forward adds no header, whoever asks must send it; "
-            "`go tool "
-            "pprof` cannot%s",
-            host, s->host_header ? "" : ", unless the forward listens on the service's own port");
+        print_about(w,
+                    "the service expects \"Host: %s\": the forward adds no header, each client must send it; "
+                    "`go tool "
+                    "pprof` cannot%s",
+                    host, s->host_header ? "" : ", unless the forward listens on the service's own port");
     buf_release(&example);
 }
 

@@ -38,7 +38,7 @@ static int read_member(const char *bundle, const char *member, struct input_keys
 {
     int rc = input_bundle_member(bundle, member, keys, ret, err);
     if (rc < 0 && err->kind == ERR_NOT_FOUND && !err->hint[0])
-        err_hint(err, "`profgrab bundle list %s` names what is in it", bundle);
+        err_hint(err, "`profgrab bundle list %s` lists its contents", bundle);
     return rc;
 }
 

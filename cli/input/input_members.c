@@ -119,7 +119,7 @@ static int expand_bundle(const struct input_wish *wish, const char *bundle, stru
         n += is_wished(wish, &all.items[i]);
     if (rc == 0 && n == 0) {
         err_set(err, ERR_NOT_FOUND, "%s has no %s", bundle, name_of(wish));
-        rc = err_hint(err, "`profgrab bundle list %s` names what is in it", bundle);
+        rc = err_hint(err, "`profgrab bundle list %s` lists its contents", bundle);
     } else if (rc == 0 && n > 1 && wish->content == INPUT_PROFILES) {
         rc = list_them(wish, bundle, &all, n, err);
     }
@@ -151,7 +151,7 @@ static int expand_pattern(const struct input_wish *wish, const char *bundle, con
         rc = add_member(bundle, other, ret, err);
     if (rc == 0 && ret->n == before) {
         err_set(err, ERR_NOT_FOUND, "no file of %s matches %s", bundle, pattern);
-        rc = err_hint(err, "`profgrab bundle list %s` names what is in it", bundle);
+        rc = err_hint(err, "`profgrab bundle list %s` lists its contents", bundle);
     }
     input_entries_release(&all);
     return rc;

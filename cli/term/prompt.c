@@ -179,7 +179,7 @@ static int run_askpass(const struct question *q, struct secret *ret, struct err 
 static int ask_user(const struct question *q, struct secret *ret, struct err *err)
 {
     if (clock_now() >= q->deadline)
-        return err_set(err, ERR_TIMEOUT, "nobody answered in time");
+        return err_set(err, ERR_TIMEOUT, "the user did not answer in time");
     int tty = open_terminal();
     int rc;
     if (wants_askpass(tty >= 0))
@@ -262,13 +262,13 @@ int prompt_ask(void *ctx, const struct question *q, struct secret *ret, struct e
     if (q->key && p->passphrase_file)
         return answer_from_file(p, q, ret, err);
     if (p->batch && q->kind != ASK_TELL)
-        return err_set(err, ERR_NOT_FOUND, "there is nobody to ask for it");
+        return err_set(err, ERR_NOT_FOUND, "no user can be asked for it");
     if (q->kind == ASK_TELL)
         print_notice(p, q);
     else
         rc = q->key && !q->fresh ? ask_once(p, q, ret, &why) : ask_alone(p, q, ret, &why);
     if (rc < 0 && why.kind == ERR_TIMEOUT)
-        err_set(&why, ERR_TIMEOUT, "nobody answered in time");
+        err_set(&why, ERR_TIMEOUT, "the user did not answer in time");
     if (rc < 0 && err)
         *err = why;
     return rc;

@@ -167,7 +167,7 @@ void signals_live_lines(int n)
 
 void signals_bundles(bool yes)
 {
-    state.stopping = yes ? "profgrab: stopping and bundling what is here; Ctrl-C again quits at once\n"
+    state.stopping = yes ? "profgrab: stopping and bundling the collected items; Ctrl-C again quits at once\n"
                          : "profgrab: stopping; Ctrl-C again quits at once\n";
 }
 

@@ -146,7 +146,7 @@ static int set_reason(const struct ssh_log *l, const struct reason *r, enum err_
     bool busy = failure_kind(r->failure) == ERR_BUSY;
     snprintf(detail, sizeof detail, "%s",
              r->quotes_rest          ? strstr(line, r->words) + strlen(r->words)
-             : busy && !l->banner[0] ? " before it said anything"
+             : busy && !l->banner[0] ? " before it sent any data"
                                      : "");
     size_t n = strlen(detail);
     while (n > 0 && (detail[n - 1] == ')' || detail[n - 1] == '.'))

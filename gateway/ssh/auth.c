@@ -147,7 +147,7 @@ static int try_methods(struct auth *a, struct err *err)
     for (unsigned steps = 0; !a->hung_up && steps < STEPS_MAX && (m = find_next_method(a, order, over));) {
         enum auth_result result = AUTH_REFUSED;
         if (m->asks && !auth_can_ask(a)) {
-            auth_note(a, m->name, "", "there is nobody to ask");
+            auth_note(a, m->name, "", "no user can be asked");
         } else if (m->run(a, &result, err) < 0) {
             return -1;
         }

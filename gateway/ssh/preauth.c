@@ -65,7 +65,7 @@ static int explain_silence(enum preauth_end end, int64_t waited_ms, struct err *
 {
     char limit[32], waited[80];
     if (end != PREAUTH_SILENT)
-        return failure_set(FAILURE_CLOSED_EARLY, FAILURE_DETAILS(" before it said anything"), err);
+        return failure_set(FAILURE_CLOSED_EARLY, FAILURE_DETAILS(" before it sent any data"), err);
     snprintf(waited, sizeof waited, " (waited %s for an SSH banner)",
              text_duration(limit, sizeof limit, waited_ms));
     return failure_set(FAILURE_SILENT, FAILURE_DETAILS(waited, " --connect-timeout sets how long is waited"),

@@ -324,7 +324,7 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
 @test "a silent port and a port without SSH are reported" {
     rig_alias silent-01 sshd "Port $RIG_PORT_rude_silent"
     run_profgrab --timeout 1s --host silent-01 --port 1 heap
-    refuses 1 "127.0.0.1 port $RIG_PORT_rude_silent" 'says nothing'
+    refuses 1 "127.0.0.1 port $RIG_PORT_rude_silent" 'sends no data'
     rig_alias http-01 sshd "Port $RIG_PORT_rude"
     run_profgrab --timeout 5s --host http-01 --port 1 heap
     refuses 1 'this is no SSH server' 'HTTP/1.1 400'
@@ -337,7 +337,7 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
     refuses 1 "port $RIG_PORT_rude_garbage" 'does not speak HTTP'
     write_inventory silent
     run_profgrab --timeout 1s --host file-05 heap
-    refuses 1 'no answer' 'said nothing for 1s' "profgrab check -F $SSH_CONFIG --host file-05 --service silent\` shows each step"
+    refuses 1 'no answer' 'sent no data for 1s' "profgrab check -F $SSH_CONFIG --host file-05 --service silent\` shows each step"
 }
 
 @test "a service without pprof is reported with its 404 message" {

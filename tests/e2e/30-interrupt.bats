@@ -16,7 +16,7 @@ in_terminal() { # PTY-OPTION... -- ARG...: profgrab on a terminal
     write_inventory
     in_terminal --stdout path --ctrl-c 'cpu [1-9]s of 30s' -- --host file-04 heap goroutines cpu
     assert_status 130
-    assert_stdout_has 'stopping and bundling what is here; Ctrl-C again quits at once'
+    assert_stdout_has 'stopping and bundling the collected items; Ctrl-C again quits at once'
     local bundle
     bundle=$(cat path)
     run_profgrab bundle verify "$bundle"

@@ -157,7 +157,7 @@ freeze() {
     freeze icy all
     rig_end icy
     ((status == 3)) || fail "status $status" "$(cat log)"
-    grep -q 'cpu=5: the SSH session is dead: nothing came for [2-4] s; another could not be opened: ' log || fail "$(cat log)"
+    grep -q 'cpu=5: the SSH session is dead: no data arrived for [2-4] s; another could not be opened: ' log || fail "$(cat log)"
     "$profgrab_program" bundle verify "$(cat path)"
 }
 

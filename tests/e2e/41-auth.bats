@@ -286,7 +286,7 @@ EOF
     host_with password
     run_mine --passphrase-file "$PWD/pass" --batch
     assert_status 1
-    assert_stderr_has 'there is nobody to ask'
+    assert_stderr_has 'no user can be asked'
     ! grep -q 'Failed password' "$RIG_DIR/password/log" || fail 'a password was tried'
     answers hunter2
     run_mine --passphrase-file "$PWD/pass"
@@ -313,7 +313,7 @@ EOF
     for file in empty line; do
         run_mine --passphrase-file "$file"
         assert_status 2
-        assert_stderr_has "the first line of $file holds nothing"
+        assert_stderr_has "the first line of $file is empty"
     done
     # A pipe that nobody writes to.
     mkfifo -m 600 fifo
@@ -335,16 +335,16 @@ EOF
     host_with sshd "IdentityFile $PWD/locked" 'IdentitiesOnly yes'
     run_mine --batch
     assert_status 1
-    assert_stderr_has "key $PWD/locked (it has a passphrase: there is nobody to ask for it)"
+    assert_stderr_has "key $PWD/locked (it has a passphrase: no user can be asked for it)"
     assert_stderr_has 'without --batch you would be asked'
     host_with password
     run_mine --batch
     assert_status 1
-    assert_stderr_has 'password (there is nobody to ask)'
+    assert_stderr_has 'password (no user can be asked)'
     host_with sshd "IdentityFile $PWD/locked" 'IdentitiesOnly yes' 'BatchMode yes'
     run_mine
     assert_status 1
-    assert_stderr_has 'there is nobody to ask for it'
+    assert_stderr_has 'no user can be asked for it'
     assert_asked 0
     unset SSH_ASKPASS SSH_ASKPASS_REQUIRE
     host_with sshd "IdentityFile $PWD/locked" 'IdentitiesOnly yes'

@@ -309,12 +309,12 @@ s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); print(s.getsockname()
     host_with "Port $(cat port)"
     run_via mine --timeout 1s
     assert_status 1
-    assert_stderr_has 'it accepts the connection but says nothing'
+    assert_stderr_has 'it accepts the connection but sends no data'
     behind_bastion "Port $(cat port)"
     run_via mine --timeout 1s
     kill "$pid"
     assert_status 1
-    assert_stderr_has 'through the jump host or proxy on the way: it accepts the connection but says nothing'
+    assert_stderr_has 'through the jump host or proxy on the way: it accepts the connection but sends no data'
 }
 
 @test "no common algorithm is reported" {
@@ -567,7 +567,7 @@ run_untouched() { # ARG...
     local i
     run_untouched --ask-timeout 2s
     ! wait "$pid" || fail "$(cat log)"
-    grep -q 'nobody touched the key$' log || fail "$(cat log)"
+    grep -q 'the user did not touch the key$' log || fail "$(cat log)"
     for ((i = 0; i < 500; i++)); do
         [[ -e /proc/$helper ]] || return 0
         sleep 0.02

@@ -178,7 +178,7 @@ inventory() {
     assert_status 3
     # Silence until the session counts as dead, then one login without an answer.
     ran_within 15
-    assert_stderr_has 'cpu=20s: the SSH session is dead: nothing came for'
+    assert_stderr_has 'cpu=20s: the SSH session is dead: no data arrived for'
     assert_stderr_has 'another could not be opened'
     "$profgrab_program" bundle verify "$output"
 }

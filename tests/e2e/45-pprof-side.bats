@@ -343,11 +343,11 @@ refute_secret() {
     run_profgrab --host file-03 cpu=1s heap
     assert_status 3
     assert_stderr_has 'cpu profiling already in use; still so after 3'
-    assert_stderr_has "held by Datadog's profiler"
+    assert_stderr_has "in use by Datadog's profiler"
     inventory "  app: { port: $RIG_PORT_rude, path: /rival=6/debug/pprof }"
     run_profgrab --host file-03 cpu=1s heap
     assert_status 3
-    assert_stderr_has 'held by another client that takes a CPU profile over HTTP'
+    assert_stderr_has 'in use by another client that takes a CPU profile over HTTP'
     inventory "  app: { port: $RIG_PORT_rude, path: /busy/debug/pprof }"
     run_profgrab --host file-03 trace=1s heap
     assert_status 3

@@ -111,7 +111,7 @@ scraped() { fetch "http://127.0.0.1:$RIG_PORT_prometheus/api/v1/targets" | grep 
     chmod 600 inventory
     forward -i inventory --host file-03 --listen 0
     [[ $url == https://127.0.0.1:*/bearer/debug/pprof/ ]] || fail "$url"
-    said 'the forward adds none, whoever asks must send it' || fail "$(cat log)"
+    said 'the forward adds none, each client must send it' || fail "$(cat log)"
     said 'expects "Host: localhost"' || fail "$(cat log)"
     said "-H 'Host: localhost'" || fail "$(cat log)"
     # As printed, with the CA and the token added.
@@ -298,7 +298,7 @@ EOF
     own_network bash -c 'PATH=$PATH:/sbin:/usr/sbin ip link set lo up' || skip 'needs network namespaces and ip(8)'
     own_network bash run "$profgrab_program" || :
     assert_equal "$(cat out)" 'http://127.0.0.1:6060/debug/pprof/'
-    said 'WARNING: listening on 0.0.0.0:6060: whoever can reach this workstation over the network can read these profiles' ||
+    said 'WARNING: listening on 0.0.0.0:6060: any host that can reach this workstation over the network can read these profiles' ||
         fail "$(cat log)"
 }
 

@@ -285,7 +285,7 @@ profile new.tar.gz.age:file-03/caddy/heap.pb.gz'
     run_profgrab view --no-browser 'one.tar.gz:*/cpu*'
     assert_status 1
     assert_stderr_has 'profgrab: no file of one.tar.gz matches */cpu*'
-    assert_stderr_has 'hint: `profgrab bundle list one.tar.gz` names what is in it'
+    assert_stderr_has 'hint: `profgrab bundle list one.tar.gz` lists its contents'
     run_profgrab view --no-browser 'old.tar.gz:*trace*'
     assert_status 1
     assert_stderr_has 'trace'

@@ -99,7 +99,7 @@ said() { # COMMAND...
     assert_stdout_has 'Showing nodes accounting for 0, 0% of'
     run_profgrab pprof -top all.tar.gz:nothing
     assert_status 2
-    assert_stderr_has '`profgrab bundle list all.tar.gz` names what is in it'
+    assert_stderr_has '`profgrab bundle list all.tar.gz` lists its contents'
 }
 
 @test "pictures are made by graphviz from the output of -dot; a missing graphviz is reported, and no file is left" {

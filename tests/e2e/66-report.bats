@@ -202,7 +202,7 @@ PY
     limited() { run --separate-stderr bash -c "ulimit -f 60; exec \"\$@\"" - "$profgrab_program" "$@"; }
     limited bundle create -o b.tar.gz "$RIG_DIR/profiles/labels.pb.gz"
     assert_status 0
-    assert_stderr_has 'report.html could not be made, and the bundle goes without it: '
+    assert_stderr_has 'report.html could not be made, so the bundle has none: '
     assert_stderr_has 'File too large'
     run_profgrab bundle verify b.tar.gz
     assert_status 0

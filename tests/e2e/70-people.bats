@@ -129,7 +129,7 @@ wide() {
     on_screen 24 100 --ctrl-c 'cpu [1-9]s of 30s' -- --host file-03 heap cpu
     assert_status 130
     assert_equal "$(printf '%s\n' "${screen[@]}" | grep -v '^profgrab: ' | grep -v '^hint: ' | sed '/^TARGET/,$d')" ''
-    assert_equal "$(printf '%s\n' "${screen[@]}" | grep -c 'stopping and bundling what is here; Ctrl-C again quits')" 1
+    assert_equal "$(printf '%s\n' "${screen[@]}" | grep -c 'stopping and bundling the collected items; Ctrl-C again quits')" 1
     assert_equal "$(printf '%s\n' "${screen[@]}" | grep -c 'heap: .* in ')" 2
 }
 

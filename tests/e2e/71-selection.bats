@@ -185,7 +185,7 @@ P
     run_profgrab --dry-run --host bad-01,file-04 heap
     assert_status 3
     assert_stdout_has 'failed: 127.0.0.1 port'
-    assert_stdout_has '2 of 3 targets would bring nothing'
+    assert_stdout_has '2 of 3 targets would deliver no item'
     run_profgrab --dry-run --host bad-01 heap
     assert_status 1
     run_profgrab --dry-run --host file-04 no-such-kind

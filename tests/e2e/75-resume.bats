@@ -221,7 +221,7 @@ assert_complete() { # BUNDLE: extracts its files into $dir
     chmod 600 gone.yaml
     run_profgrab resume -i gone.yaml "$work"
     assert_status 3
-    assert_stderr_has "hint: \`profgrab resume -i gone.yaml -F $SSH_CONFIG $output\` fetches what is missing"
+    assert_stderr_has "hint: \`profgrab resume -i gone.yaml -F $SSH_CONFIG $output\` fetches the missing items"
     dir=$(extract "$output")
     assert_equal "$(sha256sum <"$dir/web-02/app/heap.pb.gz")" "$hash"
     grep -q '"rule": "adopted"' "$dir/manifest.json"
@@ -265,7 +265,7 @@ assert_complete() { # BUNDLE: extracts its files into $dir
     run_profgrab --host web-02,db-01 heap allocs
     assert_status 3
     local first=$output sum hint
-    hint=$(sed -n 's/^hint: `profgrab \(resume .*\)` fetches what is missing$/\1/p' <<<"$stderr")
+    hint=$(sed -n 's/^hint: `profgrab \(resume .*\)` fetches the missing items$/\1/p' <<<"$stderr")
     sum=$(sha256sum <"$first")
     # Still down: nothing new, and no new bundle.
     run_profgrab resume "$first"

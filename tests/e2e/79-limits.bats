@@ -642,7 +642,7 @@ took_at_most_2_s() { # LABEL
         "$profgrab_program" bundle verify b.tar.gz >/dev/null
         case $at in
         clone* | close_range*)
-            assert_stderr_has 'report.html could not be made, and the bundle goes without it: interrupted'
+            assert_stderr_has 'report.html could not be made, so the bundle has none: interrupted'
             ;;
         *) tar tzf b.tar.gz | grep -q '/report.html$' ;;
         esac

@@ -71,7 +71,7 @@ assert_says() { # ERROR HINT-PART LEFT
 
 nothing='nothing has left this workstation'
 empty='nothing has left this workstation but a neutral issue or note'
-stored='the encrypted bundle is with the tracker; the summary is not'
+stored='the tracker has the encrypted bundle but not the summary'
 refused='the encrypted bundle (300.0 kB) left this workstation, and the tracker refused it'
 
 # ---- success --------------------------------------------------------------------------------------------------------
@@ -80,7 +80,7 @@ refused='the encrypted bundle (300.0 kB) left this workstation, and the tracker 
     hand ops/public
     assert_status 0
     assert_stdout_has "url $url/ops/public/-/issues/3"
-    assert_stdout_has 'left the encrypted bundle is with the tracker, and so is the summary'
+    assert_stdout_has 'left the tracker has the encrypted bundle and the summary'
     assert_equal "$(requests | sed -E 's/[0-9a-f]{32}/SECRET/; s/profgrab-[^ ]*/NAME/; s/notes\/[0-9]+/notes\/N/')" \
         "GET /api/v4/version 200 manager
 GET /api/v4/projects/ops%2Fpublic 200 manager
@@ -243,11 +243,11 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
     for project in public internal secretive; do
         hand_file plain.tar.gz "ops/$project"
         assert_status 4
-        assert_stderr_has "error: work: refused: the bundle is not encrypted, and of what is attached in project ops/$project: "
+        assert_stderr_has "error: work: refused: the bundle is not encrypted, and the attachments in project ops/$project are "
         assert_stderr_has 'hint: encrypt it (--for TEAM, --encrypt-to); --plaintext-i-know sends it as it is'
         assert_stdout_has "left $nothing"
     done
-    assert_stderr_has 'who can read it is not known'
+    assert_stderr_has 'readable by users that the tracker does not report'
     hand_file plain.tar.gz ops/private --issue 1
     assert_says 'refused: the bundle is not encrypted, and the issue in project ops/private is not confidential' 'encrypt it' "$nothing"
     refute_requested '^(POST|PUT)'
@@ -307,7 +307,7 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
 @test "an issue opened to all during the upload does not get the summary" {
     spoil '^POST .*/uploads$' open
     hand ops/public
-    assert_says 'writing the note: the issue is not confidential any more' '' 'the encrypted bundle is with the tracker; the summary is not'
+    assert_says 'writing the note: the issue is not confidential any more' '' 'the tracker has the encrypted bundle but not the summary'
     assert_no_words
 }
 
@@ -406,7 +406,7 @@ EOF
     assert_says 'looking: project ops/public: the answer is larger than 1048576 bytes' '' "$nothing"
     spoil '^POST .*/issues$' html
     hand ops/public
-    assert_says 'making the issue: all was sent, and the result is not known: HTTP 200, and no JSON' \
+    assert_says 'making the issue: the request was sent, but its result is unknown: HTTP 200, and no JSON' \
         "look at $url/ops/public before you repeat it" "$empty"
     assert_nothing_sensitive
 }
@@ -464,12 +464,12 @@ EOF
     assert_status 0
     spoil '^POST .*/uploads$' 502
     hand ops/public
-    assert_says 'uploading: all was sent, and the result is not known: HTTP 502: the tracker failed: a web page: 502 Bad Gateway' \
-        "look at $url/ops/public/-/issues/4 before you repeat it" 'the encrypted bundle may be with the tracker; the summary is not'
+    assert_says 'uploading: the request was sent, but its result is unknown: HTTP 502: the tracker failed: a web page: 502 Bad Gateway' \
+        "look at $url/ops/public/-/issues/4 before you repeat it" 'the tracker may have the encrypted bundle but does not have the summary'
     assert_equal "$(requests | grep -c '^POST .*/uploads 502')" 1
     spoil '^POST .*/issues$' 500
     hand ops/public
-    assert_says 'making the issue: all was sent, and the result is not known: HTTP 500' '' "$empty"
+    assert_says 'making the issue: the request was sent, but its result is unknown: HTTP 500' '' "$empty"
 }
 
 @test "a redirect to another host is reported and not followed, and does not get the token" {
@@ -510,8 +510,8 @@ EOF
         control -X POST "$control/reset"
         spoil '^POST .*/uploads$' "$how"
         hand ops/public
-        assert_says 'uploading: all was sent, and the result is not known: it closed the connection without an answer' \
-            "look at $url/ops/public/-/issues/3 before you repeat it" 'the encrypted bundle may be with the tracker; the summary is not'
+        assert_says 'uploading: the request was sent, but its result is unknown: it closed the connection without an answer' \
+            "look at $url/ops/public/-/issues/3 before you repeat it" 'the tracker may have the encrypted bundle but does not have the summary'
         assert_equal "$(requests | grep -c '^POST .*/uploads')" 1
         assert_no_words
     done
@@ -521,7 +521,7 @@ EOF
 @test "a new issue whose answer was lost is not made twice" {
     spoil '^POST .*/issues$' lost
     hand ops/public
-    assert_says 'making the issue: all was sent, and the result is not known' "look at $url/ops/public before" "$empty"
+    assert_says 'making the issue: the request was sent, but its result is unknown' "look at $url/ops/public before" "$empty"
     assert_equal "$(state 'len(s["ops/public"]["issues"])')" 3
     assert_nothing_sensitive
 }
@@ -529,7 +529,7 @@ EOF
 @test "a silent tracker and an unreachable one are reported" {
     spoil '^POST .*/issues$' silent
     hand ops/public --silence 700
-    assert_says 'making the issue: all was sent, and the result is not known: no answer: nothing came for 700ms' '' "$empty"
+    assert_says 'making the issue: the request was sent, but its result is unknown: no answer: no data arrived for 700ms' '' "$empty"
     url=http://127.0.0.1:1
     hand ops/public
     assert_says 'looking: Failed to connect' '' "$nothing"
@@ -539,14 +539,14 @@ EOF
     spoil '^POST .*/uploads$' truncate
     hand ops/public
     assert_says 'verifying: the tracker stored 150011 of 300022 bytes' 'the stored file is another one' \
-        'the encrypted bundle is with the tracker; the summary is not'
+        'the tracker has the encrypted bundle but not the summary'
     assert_no_words
     spoil '^POST .*/uploads$' flip
     hand ops/public
-    assert_says 'verifying: the tracker stored other bytes: SHA-256 ' '' 'the encrypted bundle is with the tracker; the summary is not'
+    assert_says 'verifying: the tracker stored other bytes: SHA-256 ' '' 'the tracker has the encrypted bundle but not the summary'
     spoil '^PUT .*/packages' truncate
     hand ops/public --upload-max 1000
-    assert_says 'verifying: the tracker stored 150011 of 300022 bytes' '' 'the encrypted bundle is with the tracker; the summary is not'
+    assert_says 'verifying: the tracker stored 150011 of 300022 bytes' '' 'the tracker has the encrypted bundle but not the summary'
     assert_no_words
 }
 
@@ -624,8 +624,8 @@ EOF
     kill -TERM "$pid"
     wait "$pid" && rc=0 || rc=$?
     assert_equal "$rc" 143
-    grep -q 'lab: uploading: all was sent, and the result is not known: interrupted' log || fail "$(cat log)"
-    grep -q 'the encrypted bundle may be with the tracker; the summary is not' log || fail "$(cat log)"
+    grep -q 'lab: uploading: the request was sent, but its result is unknown: interrupted' log || fail "$(cat log)"
+    grep -q 'the tracker may have the encrypted bundle but does not have the summary' log || fail "$(cat log)"
     grep -q "hint: look at $url/ops/public/-/issues/3 before you repeat it" log || fail "$(cat log)"
     grep -q 'again: profgrab attach ' log || fail "$(cat log)"
     ! grep -q "$TOKEN" out log || fail 'the token was printed'
@@ -663,9 +663,9 @@ EOF
     done <<'EOF'
 ^GET .*/projects/|nothing has left this workstation
 ^POST .*/issues$|nothing has left this workstation but a neutral issue or note
-^POST .*/uploads$|the encrypted bundle may be with the tracker; the summary is not
-^GET .*/uploads/|the encrypted bundle is with the tracker; the summary is not
-^POST .*/notes$|the encrypted bundle is with the tracker; the summary may be
+^POST .*/uploads$|the tracker may have the encrypted bundle but does not have the summary
+^GET .*/uploads/|the tracker has the encrypted bundle but not the summary
+^POST .*/notes$|the tracker has the encrypted bundle and may have the summary
 EOF
     "$profgrab_program" bundle verify "$bundle"
 }

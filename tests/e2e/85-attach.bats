@@ -218,7 +218,7 @@ refuse() {
     echo "$TOKEN" >token
     refuse '--for gitaly --to filed:ops/private' "$PWD/token is open to others" 'chmod 600'
     refuse '--for gitaly --to walled:ops/private' "walled: the authorities: cannot open $PWD/missing.pem"
-    TOKEN='' refuse '--for gitaly' 'lab: the token: the environment variable TOKEN holds nothing'
+    TOKEN='' refuse '--for gitaly' 'lab: the token: the environment variable TOKEN is empty'
     (unset TOKEN && refuse '--for gitaly' 'the environment variable TOKEN is not set' 'set it without showing it')
     # A dry run reads no token.
     (unset TOKEN && attach --for gitaly --dry-run && assert_status 0)
@@ -495,9 +495,9 @@ refuse() {
 look|^GET .*/projects/|profgrab: nothing has left this workstation$
 create|^POST .*/issues$|nothing has left this workstation but a neutral issue or note
 read-back|^GET .*/issues/|nothing has left this workstation but a neutral issue or note
-upload|^POST .*/uploads$|the encrypted bundle may be with the tracker; the summary is not
-verify|^GET .*/uploads/|the encrypted bundle is with the tracker; the summary is not
-note|^POST .*/notes$|the encrypted bundle is with the tracker; the summary may be
+upload|^POST .*/uploads$|the tracker may have the encrypted bundle but does not have the summary
+verify|^GET .*/uploads/|the tracker has the encrypted bundle but not the summary
+note|^POST .*/notes$|the tracker has the encrypted bundle and may have the summary
 EOF
     "$profgrab_program" bundle verify "$bundle"
 }

@@ -174,7 +174,7 @@ json() { python3 -c "import json, sys; o = json.load(sys.stdin); print($1)"; }
     hand "$REDMINE_KEY_manager" redmine "$front" ops
     assert_status 4
     assert_stderr_has 'attaching it to the issue: the tracker took the request, and the issue does not have the file'
-    assert_stdout_has 'left the encrypted bundle is with the tracker; the summary is not'
+    assert_stdout_has 'left the tracker has the encrypted bundle but not the summary'
     issue=${issue:-$(sed -nE 's/^step create done issue ([0-9]+).*/\1/p' <<<"$output")}
     [[ $(as manager "$redmine/issues/$issue.json?include=journals") != *"$HOST"* ]]
     control -X POST "$control/reset"
@@ -270,7 +270,7 @@ rt_as() {
 @test "Request Tracker: plain text is not sent, because no one can query the readers of a queue" {
     hand_file plain.tar.gz "$RT_TOKEN_manager" rt "$rt" Incidents
     assert_status 4
-    assert_stderr_has 'refused: the bundle is not encrypted, and of what is attached in queue Incidents: who can read it is not known'
+    assert_stderr_has 'refused: the bundle is not encrypted, and the attachments in queue Incidents are readable by users that the tracker does not report'
     assert_stdout_has 'left nothing has left this workstation'
 }
 
@@ -294,7 +294,7 @@ rt_as() {
     assert_status 4
     assert_stdout_has 'step upload done'
     assert_stderr_has 'verifying: the tracker did not store the file'
-    assert_stdout_has 'left the encrypted bundle is with the tracker; the summary is not'
+    assert_stdout_has 'left the tracker has the encrypted bundle but not the summary'
     [[ $(rt_as manager "ticket/$issue/history?fields=Content,Type&per_page=100") != *"$HOST"* ]]
 }
 
@@ -319,7 +319,7 @@ rt_as() {
     hand "$RT_TOKEN_manager" rt "$front" Incidents
     assert_status 4
     assert_stderr_has 'reading the note back: the note is not internal'
-    assert_stdout_has 'left the encrypted bundle is with the tracker, and so is the summary'
+    assert_stdout_has 'left the tracker has the encrypted bundle and the summary'
     spoil '/comment$' edit 'age-encryption.org/v1=>age-encryption.org/v2'
     hand "$RT_TOKEN_manager" rt "$front" Incidents
     assert_status 4

@@ -38,10 +38,10 @@ LEFT = [
     (r"nothing has left this workstation but a neutral issue or note$", {"uploads": 0, "notes": 0}, False),
     (r"at most .* of the encrypted bundle left this workstation, and the tracker did not take it$",
      {"issues": 1, "uploads": 0, "notes": 0}, True),
-    (r"the encrypted bundle may be with the tracker; the summary is not$", {"issues": 1, "notes": 0}, True),
-    (r"the encrypted bundle is with the tracker; the summary is not$", {"issues": 1, "uploads": 1, "notes": 0}, True),
-    (r"the encrypted bundle is with the tracker; the summary may be$", {"issues": 1, "uploads": 1}, True),
-    (r"the encrypted bundle is with the tracker, and so is the summary$", {"issues": 1, "uploads": 1, "notes": 1}, True),
+    (r"the tracker may have the encrypted bundle but does not have the summary$", {"issues": 1, "notes": 0}, True),
+    (r"the tracker has the encrypted bundle but not the summary$", {"issues": 1, "uploads": 1, "notes": 0}, True),
+    (r"the tracker has the encrypted bundle and may have the summary$", {"issues": 1, "uploads": 1}, True),
+    (r"the tracker has the encrypted bundle and the summary$", {"issues": 1, "uploads": 1, "notes": 1}, True),
     (r"it was not handed off, because you interrupted$", {"issues": 0, "uploads": 0, "notes": 0}, False),
 ]
 

@@ -24,10 +24,10 @@ SENTENCES = [
     r"nothing has left this workstation$",
     r"nothing has left this workstation but a neutral issue or note$",
     r"(at most .* of )?the encrypted bundle (.* )?left this workstation, and the tracker (did not take|refused) it$",
-    r"the encrypted bundle may be with the tracker; the summary is not$",
-    r"the encrypted bundle is with the tracker; the summary is not$",
-    r"the encrypted bundle is with the tracker; the summary may be$",
-    r"the encrypted bundle is with the tracker, and so is the summary$",
+    r"the tracker may have the encrypted bundle but does not have the summary$",
+    r"the tracker has the encrypted bundle but not the summary$",
+    r"the tracker has the encrypted bundle and may have the summary$",
+    r"the tracker has the encrypted bundle and the summary$",
 ]
 
 
@@ -128,7 +128,7 @@ FAULTS = [
     ("redirect", "OTHER", True, "it redirects to OTHER.*: not followed|the store OTHER"),
     ("cut", "", False, "connection|closed"),
     ("cut-after", "", False, "closed the connection without an answer"),
-    ("silent", "", False, "no answer: nothing came for|it stopped in the middle"),
+    ("silent", "", False, "no answer: no data arrived for|it stopped in the middle"),
 ]
 
 # What is alike; with --fast, for a tracker that is slow, a request gets one of each kind, the next one the next.

@@ -83,7 +83,7 @@ static void from_the_environment(void **state)
     static const char *const empty[] = {"", "\n", "\r\n"};
     for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
         setenv(VARIABLE, empty[i], 1);
-        is_refused(SECRET_ENV, VARIABLE, "the environment variable " VARIABLE " holds nothing", FORM);
+        is_refused(SECRET_ENV, VARIABLE, "the environment variable " VARIABLE " is empty", FORM);
     }
     unsetenv(VARIABLE);
 }
@@ -97,7 +97,7 @@ static void only_one_visible_line(void **state)
         setenv(VARIABLE, bad[i], 1);
         is_refused(SECRET_ENV, VARIABLE,
                    "the environment variable " VARIABLE
-                   " holds more than one line, or characters that no secret has",
+                   " contains more than one line, or characters that no secret has",
                    FORM);
     }
     unsetenv(VARIABLE);
@@ -126,9 +126,9 @@ static void a_secret_has_a_maximum_length(void **state)
     free(command);
     path = scratch_file(*state, "more", more, SECRET_MAX);
     command = text_of("head -c %d /dev/zero | tr '\\0' k", SECRET_MAX);
-    msg = text_of("%s holds more than 4095 bytes", path);
+    msg = text_of("%s contains more than 4095 bytes", path);
     setenv(VARIABLE, more, 1);
-    is_refused(SECRET_ENV, VARIABLE, "the environment variable " VARIABLE " holds more than 4095 bytes",
+    is_refused(SECRET_ENV, VARIABLE, "the environment variable " VARIABLE " contains more than 4095 bytes",
                FORM);
     is_refused(SECRET_FILE, path, msg, FORM);
     is_refused(SECRET_COMMAND, command,
@@ -151,10 +151,10 @@ static void from_a_file(void **state)
     char *none = scratch_file(*state, "none", "", 0);
     assert_int_equal(symlink(path, link), 0);
     gives(SECRET_FILE, link, "t0ken");
-    char *msg = text_of("%s holds more than one line, or characters that no secret has", nul);
+    char *msg = text_of("%s contains more than one line, or characters that no secret has", nul);
     is_refused(SECRET_FILE, nul, msg, FORM);
     free(msg);
-    msg = text_of("%s holds nothing", none);
+    msg = text_of("%s is empty", none);
     is_refused(SECRET_FILE, none, msg, FORM);
     free(msg);
     free(link);
@@ -218,10 +218,10 @@ static void from_a_command(void **state)
                "the command for the secret ended with 1: the ?[31mvault is closed", RUN_HOW);
     is_refused(SECRET_COMMAND, "echo t0ken; kill -TERM $$", "the command for the secret ended with 143",
                RUN_HOW);
-    is_refused(SECRET_COMMAND, "true", "what the command for the secret printed holds nothing", FORM);
+    is_refused(SECRET_COMMAND, "true", "what the command for the secret printed is empty", FORM);
     is_refused(
         SECRET_COMMAND, "echo t0ken; echo more",
-        "what the command for the secret printed holds more than one line, or characters that no secret "
+        "what the command for the secret printed contains more than one line, or characters that no secret "
         "has",
         FORM);
 }
@@ -438,7 +438,7 @@ static void long_lines(void **state)
     text[SECRET_MAX - 1] = 'a';
     for (size_t n = SECRET_MAX; n < SECRET_MAX + 2; n++) {
         path = scratch_file(*state, "long", text, n);
-        line_refused(path, ERR_USAGE, "holds more than 4095 bytes");
+        line_refused(path, ERR_USAGE, "contains more than 4095 bytes");
         free(path);
     }
 }

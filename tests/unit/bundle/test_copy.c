@@ -545,7 +545,7 @@ static void a_bundle_changed_during_the_copy_is_refused(void **state)
     } cases[] = {
         {"manifest.json", manifest, BUNDLE_SIGNED_BADLY, "the signature is not genuine"},
         {"manifest.json.sig", other_sig, BUNDLE_SIGNED_BADLY, "the signature is not genuine"},
-        {"manifest.json.sig", twice, BUNDLE_SIGNED_BADLY, "something stands behind it"},
+        {"manifest.json.sig", twice, BUNDLE_SIGNED_BADLY, "there is text after it"},
         {"manifest.json.sig", "", BUNDLE_SIGNED_BADLY, "its first line is not"},
         {"manifest.json.sig", huge, BUNDLE_SIGNED_BADLY, "larger than any signature"},
         {"manifest.json.sig", for_git, BUNDLE_SIGNED_ELSEWHERE, "it was made for \"git\", not for a bundle"},

@@ -114,7 +114,7 @@ static void taken_chosen_names_are_refused(void **state)
     struct err err = ERR_INIT;
     assert_int_equal(workdir_new(other, "s", WHEN, &w, &err), -1);
     assert_string_equal(err.hint,
-                        "what a killed grab has left, `profgrab resume` finishes; or choose another name");
+                        "`profgrab resume` finishes the work of a killed grab; or choose another name");
     free(msg);
     free(partial);
     free(other);

@@ -904,14 +904,14 @@ static void an_answer_is_cached(void **state)
     const struct source *s = kept_source(inv);
     struct discovered f = {0};
     struct err err = ERR_INIT;
-    not_used(s, "nothing is kept");
+    not_used(s, "the cache has no answer");
     keep_one(s);
     ok(discovery_cache_load(s, NULL, &f, &err), &err);
     assert_found(&f, "a h 1; ");
     assert_true(f.at == 1700000000000);
     discovered_release(&f);
     /* The connection is part of the key. */
-    not_used(kept_source(other), "nothing is kept");
+    not_used(kept_source(other), "the cache has no answer");
     char *path = kept_file(*state), *dir = file_dir(path);
     assert_int_equal(scratch_mode(path), 0600);
     assert_int_equal(scratch_mode(dir), 0700);

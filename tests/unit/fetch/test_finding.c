@@ -86,7 +86,7 @@ static void cpu(void **state)
     assert_null(strstr(sentences(&newer), "undercounted"));
     item.profile.samples = 0;
     item.go_version[0] = '\0';
-    assert_says(&item, "cpu-idle: the CPU profile holds no samples: the process used almost no CPU\n");
+    assert_says(&item, "cpu-idle: the CPU profile has no samples: the process used almost no CPU\n");
 }
 
 static void window(void **state)

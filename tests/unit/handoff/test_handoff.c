@@ -70,8 +70,8 @@ static void refusals_have_reasons(void **state)
     (void)state;
     struct err err = ERR_INIT;
     refused(decide_bundle(&(struct facts){READERS_UNKNOWN, NEW}, "queue Incidents", &err), &err, ERR_DENIED,
-            "the bundle is not encrypted, and of what is attached in queue Incidents: who can read it is not "
-            "known");
+            "the bundle is not encrypted, and the attachments in queue Incidents are readable by users that "
+            "the tracker does not report");
     contains(err.hint, "--plaintext-i-know");
 }
 
@@ -269,13 +269,12 @@ static void the_data_that_left_is_reported(void **state)
         {{.left = HANDOFF_LEFT_PART, .bytes = 2000, .bytes_sent = 2000, .encrypted = true},
          "the encrypted bundle (2.0 kB) left this workstation, and the tracker refused it"},
         {{.left = HANDOFF_LEFT_FILE_UNKNOWN},
-         "the bundle, in plain text, may be with the tracker; the summary is not"},
+         "the tracker may have the bundle, in plain text, but does not have the summary"},
         {{.left = HANDOFF_LEFT_FILE, .encrypted = true},
-         "the encrypted bundle is with the tracker; the summary is not"},
+         "the tracker has the encrypted bundle but not the summary"},
         {{.left = HANDOFF_LEFT_WORDS_UNKNOWN, .encrypted = true},
-         "the encrypted bundle is with the tracker; the summary may be"},
-        {{.left = HANDOFF_LEFT_WORDS},
-         "the bundle, in plain text, is with the tracker, and so is the summary"},
+         "the tracker has the encrypted bundle and may have the summary"},
+        {{.left = HANDOFF_LEFT_WORDS}, "the tracker has the bundle, in plain text, and the summary"},
     };
     char text[HANDOFF_LEFT_TEXT];
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

@@ -282,7 +282,7 @@ static void ends_in_time(void **state)
     ok(fd_pipe(cancel, NULL), &(struct err){0});
     close(cancel[1]);
     runs_out(state, "", (struct http_connection_options){.cancel_fd = -1, .timeout_ms = 50}, 0,
-             "no answer: it accepts the connection but said nothing for 50ms");
+             "no answer: it accepts the connection but sent no data for 50ms");
     runs_out(state, "", (struct http_connection_options){.cancel_fd = -1}, 50,
              "the answer takes longer than 50ms, 0 bytes so far");
     runs_out(state, "", (struct http_connection_options){.cancel_fd = cancel[0]}, 0, "interrupted");
@@ -305,7 +305,7 @@ static void waits_by_design(void **state)
         connect_to_server((struct http_connection_options){.cancel_fd = -1, .timeout_ms = 50});
     int64_t began = clock_now();
     assert_int_equal(get(c, (struct http_get){.timed_ms = 300}, &r, &err), -1);
-    assert_string_equal(err.msg, "no answer: it accepts the connection but said nothing for 50ms longer than "
+    assert_string_equal(err.msg, "no answer: it accepts the connection but sent no data for 50ms longer than "
                                  "the profile takes");
     assert_true(clock_now() - began >= 350);
     assert_true(err.unreached);

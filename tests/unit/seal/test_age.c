@@ -399,7 +399,7 @@ static void recipient_files(void **state)
     free(path);
     path = scratch_file(*state, "team", "# nobody\n", 9);
     assert_int_equal(age_recipients_add_file(r, path, &err), -1);
-    contains(err.msg, "holds no recipient");
+    contains(err.msg, "contains no recipient");
     free(path);
     path = scratch_file(*state, "team", PUBLIC "\necdsa-sha2-nistp256 AAAA\n", strlen(PUBLIC) + 26);
     assert_int_equal(age_recipients_add_file(r, path, &err), -1);
@@ -447,8 +447,8 @@ static void refused_identities(void **state)
                 {"AGE-SECRET-KEY-PQ-1QQ", "post-quantum"},
                 {"AGE-PLUGIN-YUBIKEY-1QQ", "plugin"},
                 {"ssh-ed25519 AAAA", "public half"},
-                {"# nothing\n", "holds no identity"},
-                {"", "holds no identity"},
+                {"# nothing\n", "contains no identity"},
+                {"", "contains no identity"},
                 {"hello", "no identity"},
                 {"-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n", "last line"},
                 {"-----BEGIN CERTIFICATE-----\nAAAA\n", "not known here"}};

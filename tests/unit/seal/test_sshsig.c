@@ -271,7 +271,7 @@ static void passphrases(void **state)
     struct err err = ERR_INIT;
     char *armor = NULL;
     assert_int_equal(sshsig_sign(&by, SPACE, str_of(message), &armor, &err), -1);
-    contains(err.msg, "it has a passphrase, and there is nobody to ask for it");
+    contains(err.msg, "it has a passphrase, and no user can be asked for it");
     free(path);
 }
 
@@ -296,7 +296,7 @@ static void unusual_keys_are_handled(void **state)
     char *pub = text_of("%s.pub", key), *missing = text_of("%s/missing", (char *)*state);
     char *short_rsa = make_key(*state, &small, "");
     refuses_key(other, ERR_USAGE, "of type ssh-dss, which cannot sign bundles");
-    refuses_key(short_rsa, ERR_UNSUPPORTED, "an RSA key of 1024 bits proves nothing");
+    refuses_key(short_rsa, ERR_UNSUPPORTED, "an RSA key of 1024 bits is too weak");
     refuses_key(missing, ERR_NOT_FOUND, missing);
     refuses_key("ssh-ed25519 AAAA!", ERR_FAILED, "this is not base64");
     /* A public key whose private key is missing or another one. */
@@ -363,8 +363,7 @@ static void unusual_armor_is_handled(void **state)
         {"-----BEGIN SSH SIGNATURE-----\nU1NIU0lH\n-----END SSH SIGNATURE-----\n", "it is cut off"},
         {"-----BEGIN SSH SIGNATURE-----\nU1NIU0lHAAAAAg==\n-----END SSH SIGNATURE-----\n",
          "the signature is of version 2, which is not known here"},
-        {"-----BEGIN SSH SIGNATURE-----\nAAAA\n-----END SSH SIGNATURE-----\nmore",
-         "something stands behind it"},
+        {"-----BEGIN SSH SIGNATURE-----\nAAAA\n-----END SSH SIGNATURE-----\nmore", "there is text after it"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct sshsig s = {0};

@@ -58,7 +58,7 @@ static struct capture_outcome outcome_of(const char *states)
     return e;
 }
 
-#define ALL " fetches what is missing"
+#define ALL " fetches the missing items"
 
 static void every_outcome_has_an_exit_code(void **state)
 {
@@ -77,13 +77,14 @@ static void every_outcome_has_an_exit_code(void **state)
         {"u", EXIT_USAGE, NULL, NULL},
         {"um", EXIT_USAGE, NULL, NULL},
         {"d", EXIT_NOTHING,
-         "no item arrived whole: 1 damaged, see above; the bundle holds only damaged bodies", "`R`" ALL},
+         "no item arrived whole: 1 damaged, see above; the bundle contains only damaged bodies", "`R`" ALL},
         {"D", EXIT_NOTHING,
-         "no item arrived whole: 1 damaged, see above; the bundle holds only damaged bodies", ""},
+         "no item arrived whole: 1 damaged, see above; the bundle contains only damaged bodies", ""},
         {"Dn", EXIT_NOTHING,
-         "no item arrived whole: 1 missing, 1 damaged, see above; the bundle holds only damaged bodies", ""},
+         "no item arrived whole: 1 missing, 1 damaged, see above; the bundle contains only damaged bodies",
+         ""},
         {"du", EXIT_NOTHING,
-         "no item arrived whole: 1 missing, 1 damaged, see above; the bundle holds only damaged bodies",
+         "no item arrived whole: 1 missing, 1 damaged, see above; the bundle contains only damaged bodies",
          "`R` can fetch 1 of these 2"},
         {"wm", EXIT_PARTIAL, "not complete: 1 missing, see above; 1 item collected", "`R`" ALL},
         {"wwd", EXIT_PARTIAL, "not complete: 1 damaged, see above; 2 items collected", "`R`" ALL},

@@ -183,7 +183,7 @@ static void no_answer(void **state)
         struct err err = ERR_INIT;
         assert_int_equal(put(&a, &person, &program, &err), cases[i].rc);
         assert_int_equal(person.asked, 1);
-        refused(program.rc, &program.err, ERR_NOT_FOUND, "nobody answers");
+        refused(program.rc, &program.err, ERR_NOT_FOUND, "no user answers");
         assert_int_equal(err.kind, cases[i].rc < 0 ? cases[i].kind : ERR_NONE);
     }
     askpass_release(&a);
@@ -373,11 +373,11 @@ static void a_wrong_answer_is_forgotten(void **state)
     askpass_settle(&first.a, &first.options, false);
     person = (struct person){.kind = ERR_NOT_FOUND};
     serve(&second);
-    refused(second.program.rc, &second.program.err, ERR_NOT_FOUND, "nobody answers");
+    refused(second.program.rc, &second.program.err, ERR_NOT_FOUND, "no user answers");
     assert_int_equal(person.asked, 1);
     /* A declined question is declined for all. */
     serve(&third);
-    refused(third.program.rc, &third.program.err, ERR_NOT_FOUND, "nobody answers");
+    refused(third.program.rc, &third.program.err, ERR_NOT_FOUND, "no user answers");
     assert_int_equal(person.asked, 1);
     struct asking *const all[] = {&first, &second, &third};
     for (size_t i = 0; i < 3; i++) {

@@ -203,13 +203,13 @@ static void the_reason_of_a_failure_is_read(void **state)
         {"ssh: connect to host 127.0.0.1 port 1: Connection timed out\r\n", ERR_TIMEOUT,
          "cannot connect to 127.0.0.1 port 1: Connection timed out"},
         {"Connection timed out during banner exchange\r\nConnection to 127.0.0.1 port 2 timed out\r\n",
-         ERR_TIMEOUT, "it accepts the connection but says nothing"},
+         ERR_TIMEOUT, "it accepts the connection but sends no data"},
         {"Unable to negotiate with 127.0.0.1 port 2: no matching key exchange method found. Their offer: "
          "x\r\n",
          ERR_DENIED,
          "no agreement on keys and ciphers: no matching key exchange method found. Their offer: x"},
         {"kex_exchange_identification: Connection closed by remote host\r\nConnection closed by h port 2\r\n",
-         ERR_BUSY, "the server closed the connection before it said anything"},
+         ERR_BUSY, "the server closed the connection before it sent any data"},
         {"debug1: Remote protocol version 2.0, remote software version x\r\nConnection reset by h port 2\r\n",
          ERR_BUSY, "the server reset the connection"},
         /* A refused login is not retried later. */
@@ -222,11 +222,11 @@ static void the_reason_of_a_failure_is_read(void **state)
         {"debug1: Executing proxy command: exec ssh -W '[h]:22' jump\r\n"
          "Connection timed out during banner exchange\r\nConnection to UNKNOWN port 65535 timed out\r\n",
          ERR_TIMEOUT,
-         "through the jump host or proxy on the way: it accepts the connection but says nothing"},
+         "through the jump host or proxy on the way: it accepts the connection but sends no data"},
         {"Connection to 127.0.0.1 closed by remote host.\r\n", ERR_FAILED,
          "the server closed the connection"},
         {"Timeout, server 127.0.0.1 not responding.\r\n", ERR_LOST,
-         "the SSH session is dead: ssh heard nothing from the server 127.0.0.1 not responding"},
+         "the SSH session is dead: ssh received no data from the server 127.0.0.1 not responding"},
         {"Something \x1b[31mnew\r\n", ERR_FAILED, "ssh says: Something ?[31mnew"},
         {"No ED25519 host key is known for [h]:2 and you have requested strict checking.\r\n"
          "Host key verification failed.\r\n",
@@ -298,7 +298,7 @@ static void the_reason_of_a_jumps_failure_is_read(void **state)
         {"Host key verification failed.\r\n", ERR_HOST_KEY, "the proxy or jump host: host key is not known"},
         /* The jump host forwarded the connection: its earlier text was a banner, and the server closed. */
         {"Authorized use only\r\nAuthenticated to jump ([192.0.2.1]:22) using \"publickey\".\r\n", ERR_BUSY,
-         "the server closed the connection before it said anything"},
+         "the server closed the connection before it sent any data"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct err err = ERR_INIT;

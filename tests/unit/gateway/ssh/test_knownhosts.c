@@ -499,7 +499,7 @@ static void a_revoked_key_is_refused(void **state)
     (void)state;
     char *msg =
         text_of("far port 22: host key ssh-ed25519 %s is revoked by /etc/known:9", keys[ED].fingerprint);
-    const char *hint = "whoever revoked it can say why, and which key the host has now";
+    const char *hint = "the person who revoked it knows the reason and the present key of the host";
     /* In any position relative to the line that trusts it. */
     char *before = text_of("# Host a found: line 9 REVOKED\n@revoked a %s\n# Host a found: line 10\na %s\n",
                            keys[ED].line, keys[ED].line);

@@ -21,9 +21,9 @@ struct expected {
 };
 
 static const struct expected cases[] = {
-    {"", PREAUTH_CLOSED, ERR_BUSY, "the server closed the connection before it said anything"},
+    {"", PREAUTH_CLOSED, ERR_BUSY, "the server closed the connection before it sent any data"},
     {"", PREAUTH_SILENT, ERR_TIMEOUT,
-     "it accepts the connection but says nothing (waited 2s for an SSH banner)"},
+     "it accepts the connection but sends no data (waited 2s for an SSH banner)"},
     {"Exceeded MaxStartups\r\n", PREAUTH_CLOSED, ERR_BUSY,
      "the server is busy: it says \"Exceeded MaxStartups\""},
     {"HTTP/1.1 400 Bad Request\r\nServer: x\r\n\r\n", PREAUTH_CLOSED, ERR_FAILED,
