@@ -117,7 +117,7 @@ struct place {
     int own; /* `at` if place_close must close it, else -1 */
 };
 
-/* -1 with errno. */
+/* Finds the last component of a path and opens its directory. Returns -1 with errno. */
 static int place_open(const struct beneath *b, const char *path, struct place *ret)
 {
     char above[MAX_PATH + 1];
@@ -187,8 +187,8 @@ static int set_path_error(struct err *err, const struct beneath *b, const char *
     size_t n = why == ELOOP || why == ENOTDIR || why == EXDEV ? find_link(b, path) : 0;
     if (n > 0) {
         char *part = strndup(path, n);
-        err_set(err, ERR_FAILED, "cannot %s %s: %s is a symbolic link, and none is followed there", verb,
-                whole, part ? format_path(b, part, link, sizeof link) : "a part of it");
+        err_set(err, ERR_FAILED, "cannot %s %s: %s is a symbolic link, which profgrab does not follow there",
+                verb, whole, part ? format_path(b, part, link, sizeof link) : "a part of it");
         free(part);
         return -1;
     }
@@ -222,7 +222,7 @@ int beneath_top(const char *path, struct err *err)
     if (fd >= 0)
         return fd;
     if (errno == ENOTDIR)
-        return err_set(err, ERR_LOCAL_IO, "cannot use the directory %s: it is none", path);
+        return err_set(err, ERR_LOCAL_IO, "cannot use the directory %s: it is not a directory", path);
     return err_sys(err, "cannot use the directory %s", path);
 }
 
@@ -281,7 +281,7 @@ static int make_private(int fd)
     return fd;
 }
 
-/* -1 with errno. */
+/* Creates a file. Returns -1 with errno. */
 static int create_at(int at, const char *name)
 {
     int fd = openat(at, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -519,7 +519,7 @@ int beneath_rename(const struct beneath *b, const char *from, const char *to, st
 
 /* For a file system without hard links: reserves the name, then replaces the reservation. Returns -1 with
  * errno. */
-static int rename_over_own(const struct place *from, const struct place *to)
+static int replace_reserved(const struct place *from, const struct place *to)
 {
     int fd = create_at(to->at, to->name);
     if (fd < 0)
@@ -544,7 +544,7 @@ int beneath_rename_new(const struct beneath *b, const char *from, const char *to
     if (rc == 0)
         unlinkat(two[0].at, two[0].name, 0);
     else if (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS || errno == EMLINK)
-        rc = rename_over_own(&two[0], &two[1]);
+        rc = replace_reserved(&two[0], &two[1]);
     if (rc < 0)
         rc = set_path_error(err, b, "create", to);
     place_close(&two[0]);
@@ -552,7 +552,7 @@ int beneath_rename_new(const struct beneath *b, const char *from, const char *to
     return rc;
 }
 
-/* ---- looking ---- */
+/* ---- reading metadata ---- */
 
 int beneath_stat(const struct beneath *b, const char *path, struct stat *ret, struct err *err)
 {

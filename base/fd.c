@@ -119,7 +119,7 @@ int fd_accept(int listener)
 /* The inherited limit of descriptors. Written once, before any thread starts; 0: the limit is unchanged. */
 static struct rlimit inherited;
 
-size_t fd_make_room(size_t wanted)
+size_t fd_raise_limit(size_t wanted)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted)
@@ -133,7 +133,7 @@ size_t fd_make_room(size_t wanted)
     return raised.rlim_cur;
 }
 
-void fd_give_back_room(pid_t child)
+void fd_restore_limit(pid_t child)
 {
 #ifdef __linux__
     if (inherited.rlim_max != 0)

@@ -39,11 +39,11 @@ int fd_accept(int listener);
 
 /*
  * Raises the soft limit of open descriptors, usually 1024, to `wanted` or to the hard limit. Call it before
- * any thread starts. Returns the new limit. On Linux fd_give_back_room restores the old limit in a child;
+ * any thread starts. Returns the new limit. On Linux fd_restore_limit restores the old limit in a child;
  * proc.c calls it.
  */
-size_t fd_make_room(size_t wanted);
-void fd_give_back_room(pid_t child);
+size_t fd_raise_limit(size_t wanted);
+void fd_restore_limit(pid_t child);
 
 int fd_set_nonblocking(int fd, bool on, struct err *err);
 

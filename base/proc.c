@@ -116,7 +116,7 @@ static int spawn_child(const char *const argv[], const struct spawn *how, const 
         return -1;
     }
     /* The child has our raised limit for a moment: posix_spawn cannot set a limit. */
-    fd_give_back_room(pid);
+    fd_restore_limit(pid);
     *ret = pid;
     return 0;
 }

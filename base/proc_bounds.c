@@ -26,22 +26,22 @@ extern char **environ;
 #else
 #define LIMIT_OF_MEMORY RLIMIT_AS
 #endif
-/* Assumed if the system does not report how much this process has mapped. */
-#define USUALLY_IN_USE (UINT64_C(128) << 20)
+/* The result of proc_memory_in_use if the system does not report it. */
+#define DEFAULT_IN_USE (UINT64_C(128) << 20)
 
-/* Lowers a limit; a lower hard limit stays. */
-static int lower_limit(int what, uint64_t most, uint64_t hard)
+/* Lowers the soft and the hard limit of a resource. Never raises one. */
+static int lower_limit(int resource, uint64_t soft, uint64_t hard)
 {
     struct rlimit limit;
-    if (getrlimit(what, &limit) < 0)
+    if (getrlimit(resource, &limit) < 0)
         return -1;
     if (limit.rlim_max == RLIM_INFINITY || limit.rlim_max > hard)
         limit.rlim_max = (rlim_t)hard;
-    if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > most)
-        limit.rlim_cur = (rlim_t)most;
+    if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > soft)
+        limit.rlim_cur = (rlim_t)soft;
     if (limit.rlim_cur > limit.rlim_max)
         limit.rlim_cur = limit.rlim_max;
-    return setrlimit(what, &limit);
+    return setrlimit(resource, &limit);
 }
 
 int proc_bound_self(const struct proc_bounds *bounds, pid_t parent)
@@ -73,7 +73,7 @@ uint64_t proc_memory_in_use(void)
     ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
     fd_close(&fd);
     if (n <= 0)
-        return USUALLY_IN_USE;
+        return DEFAULT_IN_USE;
     text[n] = '\0';
     /* Fields: size resident shared text lib data dt */
     const char *at = text;
@@ -81,7 +81,7 @@ uint64_t proc_memory_in_use(void)
         char *end = NULL;
         pages = strtoull(at, &end, 10);
         if (end == at)
-            return USUALLY_IN_USE;
+            return DEFAULT_IN_USE;
         at = end;
     }
     return pages * (uint64_t)sysconf(_SC_PAGESIZE);
@@ -218,7 +218,7 @@ int proc_start_bounded(const char *const argv[], const struct proc_bounds *bound
             err->kind = ERR_NOT_FOUND;
         return -1;
     }
-    fd_give_back_room(pid);
+    fd_restore_limit(pid);
     *ret = pid;
     return 0;
 }

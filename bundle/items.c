@@ -5,7 +5,7 @@
 #include "bundle/path.h"
 #include "base/banned.h"
 
-/* Our manifests have ten levels. */
+/* A manifest that profgrab writes has ten levels. */
 static const struct json_form manifest_form = {.what = PATH_MANIFEST,
                                                .max_bytes = BUNDLE_MAX_MANIFEST,
                                                .max_memory = ITEMS_MAX_MEMORY,
@@ -22,12 +22,12 @@ static int check_format(const json_t *root, struct err *err)
 {
     const char *format = json_string_value(json_object_get(root, "format"));
     if (!format || strcmp(format, "profgrab-bundle") != 0)
-        return err_set(err, ERR_FAILED, "%s is not a profgrab bundle's", PATH_MANIFEST);
+        return err_set(err, ERR_FAILED, "%s does not belong to a profgrab bundle", PATH_MANIFEST);
     const json_t *version = json_object_get(root, "version");
     if (!json_is_integer(version))
-        return err_set(err, ERR_FAILED, "%s does not say of which version it is", PATH_MANIFEST);
+        return err_set(err, ERR_FAILED, "%s has no version number", PATH_MANIFEST);
     if (json_integer_value(version) != 1)
-        return err_set(err, ERR_FAILED, "%s is of version %lld, and this program knows version 1",
+        return err_set(err, ERR_FAILED, "%s is of version %lld, and this program reads version 1",
                        PATH_MANIFEST, (long long)json_integer_value(version));
     if (!is_list(root, "hosts") || !is_list(root, "files"))
         return err_set(err, ERR_FAILED, "%s is malformed: \"hosts\" or \"files\" is not a list",
@@ -77,8 +77,8 @@ int items_end_text(struct buf *text, struct err *err)
                : 0;
 }
 
-/* Approximate results of json_measure for a service with its host, and for an item, in manifests of real
- * services; long findings double some of them. */
+/* The approximate memory of a service with its host, and of an item, as json_measure counts it in manifests
+ * of real services. Long findings double it for some items. */
 enum { SERVICE_MEMORY = 18000, ITEM_MEMORY = 9500 };
 
 int bundle_check_room(size_t services, size_t items, struct err *err)
@@ -127,7 +127,7 @@ int items_file(const json_t *item, struct items_file *ret, struct err *err)
     return 0;
 }
 
-int items_check_own_file(const struct items_file *file, struct err *err)
+int items_check_item_file(const struct items_file *file, struct err *err)
 {
     if (check_file(file, err) < 0)
         return -1;
@@ -137,14 +137,14 @@ int items_check_own_file(const struct items_file *file, struct err *err)
                          PATH_REPORT);
 }
 
-static int each_of_list(const json_t *items, items_item_fn *each, void *ctx, struct err *err)
+static int visit_list(const json_t *items, items_item_fn *each, void *ctx, struct err *err)
 {
     for (size_t i = 0; i < json_array_size(items); i++) {
         json_t *item = json_array_get(items, i);
         struct items_file file;
         if (!json_object_get(item, "file"))
             continue;
-        if (items_file(item, &file, err) < 0 || items_check_own_file(&file, err) < 0 ||
+        if (items_file(item, &file, err) < 0 || items_check_item_file(&file, err) < 0 ||
             each(ctx, item, &file, err) != 0)
             return -1;
     }
@@ -152,7 +152,7 @@ static int each_of_list(const json_t *items, items_item_fn *each, void *ctx, str
 }
 
 /* Visits the report, which is separate because it was not collected. */
-static int each_report(json_t *report, items_item_fn *each, void *ctx, struct err *err)
+static int visit_report(json_t *report, items_item_fn *each, void *ctx, struct err *err)
 {
     struct items_file file;
     if (!report)
@@ -166,18 +166,18 @@ static int each_report(json_t *report, items_item_fn *each, void *ctx, struct er
 
 int items_each_item(const json_t *root, items_item_fn *each, void *ctx, struct err *err)
 {
-    if (each_report(json_object_get(root, "report"), each, ctx, err) < 0)
+    if (visit_report(json_object_get(root, "report"), each, ctx, err) < 0)
         return -1;
     const json_t *hosts = json_object_get(root, "hosts");
     for (size_t i = 0; i < json_array_size(hosts); i++) {
         const json_t *services = json_object_get(json_array_get(hosts, i), "services");
         for (size_t j = 0; j < json_array_size(services); j++) {
             const json_t *items = json_object_get(json_array_get(services, j), "items");
-            if (each_of_list(items, each, ctx, err) < 0)
+            if (visit_list(items, each, ctx, err) < 0)
                 return -1;
         }
     }
-    return each_of_list(json_object_get(root, "files"), each, ctx, err);
+    return visit_list(json_object_get(root, "files"), each, ctx, err);
 }
 
 struct file_visit {

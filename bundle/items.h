@@ -35,7 +35,7 @@ struct items_file {
  * else ERR_FAILED. */
 int items_file(const json_t *item, struct items_file *ret, struct err *err);
 /* Checks the file of an item in the same way; refuses the report's path too. */
-int items_check_own_file(const struct items_file *file, struct err *err);
+int items_check_item_file(const struct items_file *file, struct err *err);
 
 /* Calls `each` for the report, then for every item with a file, as JSON, to read or change. */
 typedef int items_item_fn(void *ctx, json_t *item, const struct items_file *file, struct err *err);

@@ -1,7 +1,7 @@
 /*
  * A manifest is a struct that its readers read directly. Records are copied into it as they are added
- * (manifest_add.c), or read from JSON (manifest_load.c); in a loaded manifest a record replaces the one
- * before. All its memory is freed together.
+ * (manifest_add.c), or read from JSON (manifest_load.c). In a loaded manifest, a new record of an item
+ * replaces the item's earlier record. manifest_free frees all memory at once.
  */
 #include "bundle/manifest_inside.h"
 
@@ -37,7 +37,7 @@ void manifest_free(struct manifest *m)
     free(m);
 }
 
-/* NULL for a time that is not known. */
+/* Formats a time. Returns NULL for an unknown one. */
 static const char *format_time(char *dst, size_t cap, int64_t utc_ms)
 {
     return utc_ms > 0 ? clock_format_millis(dst, cap, utc_ms) : NULL;
@@ -92,6 +92,7 @@ void manifest_set_run(struct manifest *m, const struct manifest_run *run)
 {
     const struct manifest_run before = m->run;
     m->run = *run;
+    /* A resumed run without --sync keeps the figures of the earlier run. */
     if (run->sync_at > 0)
         return;
     m->run.sync_at = before.sync_at;

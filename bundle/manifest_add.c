@@ -229,7 +229,7 @@ static int check_file(const struct manifest *m, const char *before, const struct
     const struct items_file file = {made->file, made->bytes, made->sha256};
     if (manifest_has_path(m, file.path) && (!before || strcmp(before, file.path) != 0))
         return err_set(err, ERR_FAILED, "the manifest has the file %s already", file.path);
-    return items_check_own_file(&file, err);
+    return items_check_item_file(&file, err);
 }
 
 /* Replaces the old record's file by the new one's. */

@@ -21,24 +21,25 @@ struct reader {
     char *file;
     struct gzfile *gz;
     struct archive *tar;
-    struct err gz_err;    /* gzfile's error: libarchive's callback cannot return it */
-    size_t header_bytes;  /* inflated for the current header */
-    size_t zeros;         /* at the end of the inflated data */
-    bool ended;           /* gz is at its end */
-    char *top;            /* of all members */
-    char *path;           /* of the current member */
-    json_t *seen;         /* paths, as the keys of an object */
-    size_t directories;   /* that the paths need; one that is left and entered again counts twice */
-    bool manifest_passed; /* manifest.json was the first file */
+    struct err gz_err;   /* gzfile's error: the callback of libarchive cannot return it */
+    size_t header_bytes; /* inflated for the current header */
+    size_t zeros;        /* zero bytes at the end of the inflated data */
+    bool ended;          /* gz is at its end */
+    char *top;           /* of all members */
+    char *path;          /* of the current member */
+    json_t *seen;        /* paths, as the keys of an object */
+    size_t directories;  /* in the members' paths; counts a directory again when the archive returns to it */
+    bool has_manifest;   /* manifest.json was the first file */
     struct stop stop;
     struct reader_member member;
     const char *block; /* libarchive's, valid until its next call */
-    size_t block_n;    /* bytes of it that nobody read yet */
-    uint64_t passed;   /* bytes of the current member in the blocks so far */
+    size_t block_n;    /* bytes of it that reader_read has not returned */
+    uint64_t offset;   /* in the current member: the end of the block */
     char in[CHUNK], scratch[CHUNK];
 };
 
-/* The zero bytes at the end of the stream, after n more bytes at p; stops counting when there are enough. */
+/* Counts the zero bytes at the end of a stream that had `before` of them and continues with n bytes at p.
+ * Counts at most TAR_END. */
 static size_t count_zeros(size_t before, const char *p, size_t n)
 {
     size_t zeros = 0;
@@ -75,8 +76,8 @@ static la_ssize_t feed_tar(struct archive *tar, void *ctx, const void **ret)
     return -1;
 }
 
-/* The reason of libarchive's failure. */
-static int archive_error(const struct reader *r, struct err *err)
+/* Sets the error of a failed call of libarchive. */
+static int set_archive_error(const struct reader *r, struct err *err)
 {
     if (r->gz_err.kind != ERR_NONE) {
         if (err)
@@ -109,7 +110,7 @@ int reader_open(const char *path, struct age_identities *by, struct reader **ret
     archive_read_set_format_option(r->tar, "tar", "mac-ext", NULL);
     archive_clear_error(r->tar);
     if (archive_read_open(r->tar, r, NULL, feed_tar, NULL) != ARCHIVE_OK) {
-        archive_error(r, err);
+        set_archive_error(r, err);
         goto out;
     }
     *ret = r;
@@ -151,11 +152,11 @@ static const char *entry_fault(struct archive_entry *e)
     return NULL;
 }
 
-/* The directories of a path that the path before it has not. */
-static size_t count_new_directories(const char *before, const char *path)
+/* Counts the directories of a path that are not in the previous path. */
+static size_t count_new_directories(const char *previous, const char *path)
 {
     size_t same = 0, n = 0;
-    for (size_t i = 0; before && path[i] && before[i] == path[i]; i++)
+    for (size_t i = 0; previous && path[i] && previous[i] == path[i]; i++)
         if (path[i] == '/')
             same = i + 1;
     for (const char *p = path + same; (p = strchr(p, '/')); p++)
@@ -164,7 +165,7 @@ static size_t count_new_directories(const char *before, const char *path)
 }
 
 /* Copies the entry's path into r->path, without a directory's trailing slash, and checks it. */
-static int take_path(struct reader *r, struct archive_entry *e, struct err *err)
+static int set_path(struct reader *r, struct archive_entry *e, struct err *err)
 {
     const char *path = archive_entry_pathname(e);
     if (!path)
@@ -186,8 +187,7 @@ static int check_top(struct reader *r, bool is_dir, struct err *err)
 {
     size_t n = strcspn(r->path, "/");
     if (!r->path[n] && !is_dir)
-        return err_set(err, ERR_FAILED, "%s is not a bundle: %s in it lies in no directory", r->file,
-                       r->path);
+        return err_set(err, ERR_FAILED, "%s is not a bundle: %s in it is in no directory", r->file, r->path);
     if (!r->top) {
         r->top = strndup(r->path, n);
         if (!r->top)
@@ -197,7 +197,7 @@ static int check_top(struct reader *r, bool is_dir, struct err *err)
                            r->top);
     }
     if (strlen(r->top) != n || strncmp(r->path, r->top, n) != 0)
-        return err_set(err, ERR_FAILED, "%s is not a bundle: %s lies outside of its directory %s", r->file,
+        return err_set(err, ERR_FAILED, "%s is not a bundle: %s is outside of its directory %s", r->file,
                        r->path, r->top);
     return 0;
 }
@@ -214,18 +214,18 @@ static int check_place(struct reader *r, struct err *err)
         return err_set(err, ERR_FAILED, "%s has more than %d directories", r->file, BUNDLE_MAX_DIRECTORIES);
     if (json_object_set_new(r->seen, r->path, json_true()) < 0)
         return err_nomem(err);
-    if (m->is_dir || r->manifest_passed)
+    if (m->is_dir || r->has_manifest)
         return 0;
     if (strcmp(m->path, PATH_MANIFEST) != 0)
         return err_set(err, ERR_FAILED, "%s is not a bundle: its first file is not %s", r->file,
                        PATH_MANIFEST);
-    r->manifest_passed = true;
+    r->has_manifest = true;
     return 0;
 }
 
 static int admit_entry(struct reader *r, struct archive_entry *e, struct err *err)
 {
-    if (take_path(r, e, err) < 0)
+    if (set_path(r, e, err) < 0)
         return -1;
     const char *why = entry_fault(e);
     if (why)
@@ -241,27 +241,26 @@ static int admit_entry(struct reader *r, struct archive_entry *e, struct err *er
     return check_place(r, err);
 }
 
-/* Reads the member's next block; none at its end. A block that does not continue the one before, or a member
- * that ends early, leaves a hole: libarchive would fill it with zeros, and one header describes terabytes of
- * them. */
+/* Reads the member's next block. Returns 1 at the member's end. A gap between two blocks, or before the
+ * member's end, is a hole, and this refuses it: a few bytes of a header can describe a hole of terabytes. */
 static int next_block(struct reader *r, struct err *err)
 {
     const void *p = NULL;
     size_t n = 0;
-    la_int64_t at = (la_int64_t)r->passed;
+    la_int64_t at = (la_int64_t)r->offset;
     int rc = archive_read_data_block(r->tar, &p, &n, &at);
     r->header_bytes = 0;
     if (rc != ARCHIVE_OK && rc != ARCHIVE_EOF)
-        return archive_error(r, err);
+        return set_archive_error(r, err);
     if (rc == ARCHIVE_EOF)
         n = 0;
-    bool ends_early = rc == ARCHIVE_EOF && r->passed < r->member.size;
-    if (ends_early || (n > 0 && (at < 0 || (uint64_t)at != r->passed)))
+    bool ends_early = rc == ARCHIVE_EOF && r->offset < r->member.size;
+    if (ends_early || (n > 0 && (at < 0 || (uint64_t)at != r->offset)))
         return err_set(err, ERR_FAILED, "%s is not a bundle: %s in it is a file with holes", r->file,
                        r->path);
     r->block = p;
     r->block_n = n;
-    r->passed += n;
+    r->offset += n;
     return rc == ARCHIVE_EOF ? 1 : 0;
 }
 
@@ -312,7 +311,7 @@ static int finish_stream(struct reader *r, struct err *err)
     }
     if (r->zeros < TAR_END)
         return err_set(err, ERR_FAILED, "%s is cut: the end of its tar is missing", r->file);
-    if (!r->manifest_passed)
+    if (!r->has_manifest)
         return err_set(err, ERR_FAILED, "%s is not a bundle: it has no %s", r->file, PATH_MANIFEST);
     return 0;
 }
@@ -323,7 +322,7 @@ int reader_next(struct reader *r, const struct reader_member **ret, struct err *
         return -1;
     r->header_bytes = 0;
     r->block_n = 0;
-    r->passed = 0;
+    r->offset = 0;
     struct archive_entry *e = NULL;
     int rc = archive_read_next_header(r->tar, &e);
     if (rc == ARCHIVE_EOF) {
@@ -334,7 +333,7 @@ int reader_next(struct reader *r, const struct reader_member **ret, struct err *
     }
     /* A warning is about owners and attributes, which we do not use; the path has its own check. */
     if (rc != ARCHIVE_OK && rc != ARCHIVE_WARN)
-        return archive_error(r, err);
+        return set_archive_error(r, err);
     if (admit_entry(r, e, err) < 0)
         return -1;
     *ret = &r->member;

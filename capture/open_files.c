@@ -4,7 +4,7 @@
 
 int open_files_make_room(struct fetch_grab *grab, size_t *ret_open, struct err *err)
 {
-    size_t needed = fetch_descriptors(grab), got = fd_make_room(needed);
+    size_t needed = fetch_descriptors(grab), got = fd_raise_limit(needed);
     *ret_open = got;
     if (got >= needed)
         return 0;

@@ -27,7 +27,7 @@ static const struct meaning {
      "it speaks TLS: set `scheme: https` for the service in the inventory"},
     {401, ERR_FAILED, NULL, "it requires authentication: set `auth:` for the service in the inventory"},
     {403, ERR_FAILED, NULL,
-     "does it want `auth:`, a certificate of ours (`tls:`) or another `host_header:` in the inventory?"},
+     "does it want `auth:`, a client certificate (`tls:`) or another `host_header:` in the inventory?"},
     {404, ERR_NOT_FOUND, "Unknown profile", "this program has no such profile"},
     {404, ERR_NOT_FOUND, NULL,
      "nothing is served at that path: is pprof at another one (`path:` in the inventory, --path)?"},

@@ -71,7 +71,7 @@ int budget_take(struct budget *b, uint64_t n, struct err *err)
         return 0;
     err_set(err, ERR_FAILED, "its body is larger than the rest of the budget of %s: it was cut",
             text_bytes(most, sizeof most, all));
-    return err_hint(err, "--budget bytes=SIZE takes more");
+    return err_hint(err, "--budget bytes=SIZE sets another limit");
 }
 
 int budget_repeat(struct budget *b, int64_t timed_ms, struct err *err)

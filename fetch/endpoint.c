@@ -91,9 +91,10 @@ bool endpoint_tls_error(const struct service *service, enum http_failure failure
     switch (failure) {
     case HTTP_FAILURE_CERTIFICATE:
         err_set(err, ERR_DENIED, "its TLS certificate is not accepted: %s", shown);
-        err_hint(err,
-                 "in the service's `tls:`, `ca: FILE` names whom to trust and `server_name: NAME` the name "
-                 "in the certificate");
+        err_hint(
+            err,
+            "in the service's `tls:`, set `ca: FILE` to the authority's certificate, or `server_name: NAME` "
+            "to the name in the certificate");
         return true;
     case HTTP_FAILURE_AUTHORITIES:
         err_set(err, ERR_DENIED, "the certificates of `ca:` cannot be read from %s",
@@ -114,8 +115,8 @@ bool endpoint_tls_error(const struct service *service, enum http_failure failure
         err_hint(
             err,
             service->tls.cert
-                ? "does it speak TLS (`scheme:`), and does it know our certificate?"
-                : "does it speak TLS (`scheme:`), or want a certificate of ours (`tls: { cert: FILE }`)?");
+                ? "does it speak TLS (`scheme:`), and does it accept our certificate?"
+                : "does it speak TLS (`scheme:`), or require a client certificate (`tls: { cert: FILE }`)?");
         return true;
     default:
         return false;
@@ -171,7 +172,7 @@ static int leads_elsewhere(const struct endpoint *e, CURLU *to, struct err *err)
     text_printable(shown, sizeof shown, whole, strlen(whole));
     err_set(err, ERR_FAILED, "it redirects to %s, which is not this service: not followed", shown);
     if (!e->service->https && scheme && strcmp(scheme, "https") == 0)
-        err_hint(err, "does it want TLS (`scheme: https`, and the port of that), or a login?");
+        err_hint(err, "does it want TLS (`scheme: https` and its port), or a login?");
     else
         err_hint(err, "does it want a login (`auth:`), or another `host_header:`?");
     curl_free(scheme);

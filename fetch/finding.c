@@ -257,8 +257,8 @@ static const struct finding_rule rules[] = {
      .topic = FINDING_TOPIC_BODY,
      .apply = check_delta_in_use,
      .sentence =
-         "a difference over time: of memory in use it shows the change, which may be negative; take two "
-         "snapshots instead",
+         "this is a difference over time: it shows how memory in use changed, which may be negative; take "
+         "two snapshots instead",
      .evidence = "a heap profile that was asked for with seconds=",
      .source = "net/http/pprof: delta profiles subtract every column"},
     {.id = "negative",
@@ -294,7 +294,7 @@ static const struct finding_rule rules[] = {
     {.id = "html-page",
      .topic = FINDING_TOPIC_BODY,
      .apply = check_html_page,
-     .sentence = "this is an HTML page: perhaps of a login, not what was asked for",
+     .sentence = "this is an HTML page, perhaps a login page, not the requested answer",
      .evidence = "a raw path answered with text/html",
      .source = "HTTP: Content-Type"},
     {.id = "reconnected",
@@ -302,8 +302,7 @@ static const struct finding_rule rules[] = {
      .per_service = true,
      .apply = check_reconnected,
      .sentence = "fetched over a new connection, since the one before had closed: it may come from another "
-                 "process than "
-                 "what was fetched before",
+                 "process than the earlier items",
      .evidence = "the service closed the connection between two items",
      .source = "HTTP/1.1 keep-alive"},
     {.id = "renewed",

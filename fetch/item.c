@@ -31,7 +31,7 @@ static int too_large(const struct sink *s, struct err *err)
     char most[32];
     err_set(err, ERR_FAILED, "its body is larger than %s, the limit of this kind: the rest was not read",
             text_bytes(most, sizeof most, s->max));
-    return err_hint(err, "--max-bytes takes more");
+    return err_hint(err, "--max-bytes sets another limit");
 }
 
 static int feed_sink(void *ctx, const void *p, size_t n, struct err *err)
@@ -117,7 +117,7 @@ void item_absent(const struct plan_item *plan, struct fetch_item *ret)
     *ret = (struct fetch_item){.status = FETCH_FAILED, .permanent = true};
     init_item(ret, plan);
     err_set(&ret->err, ERR_NOT_FOUND, "this program has no %s: its index page does not list it", plan->kind);
-    err_hint(&ret->err, "if it serves that all the same, ask for the path: %s", plan->target);
+    err_hint(&ret->err, "if the program serves it unlisted, request the path: %s", plan->target);
 }
 
 void item_leave_out(const struct plan_item *plan, const char *why, struct fetch_item *ret)

@@ -188,7 +188,7 @@ static int check_signature(const struct delivery *d, int cancel_fd, struct err *
         return delivery_not_signed(d, err);
     }
     const struct sshsig_signer signer = delivery_signer(d, cancel_fd);
-    return sshsig_look(&signer, err) < 0 ? delivery_not_signed(d, err) : 0;
+    return sshsig_check_signer(&signer, err) < 0 ? delivery_not_signed(d, err) : 0;
 }
 
 struct handoff_request delivery_request(const struct delivery *d)

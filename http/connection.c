@@ -246,7 +246,7 @@ static int set_error(const struct pending *r, const char *url, struct err *err)
             *err = r->exchange.failure;
         return -1;
     case HTTP_FAILURE_LOST:
-        return err_set(err, ERR_FAILED, "the service closed the connection %s into it, without an answer",
+        return err_set(err, ERR_FAILED, "the service closed the connection after %s without an answer",
                        text_duration(shown, sizeof shown, r->response->lost_ms));
     case HTTP_FAILURE_NO_ANSWER:
         return err_set(err, ERR_FAILED, "it closed the connection without an answer");

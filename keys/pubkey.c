@@ -19,6 +19,7 @@
 
 enum { RSA_LEAST_BITS = 2048, RSA_MOST_BITS = 16384, HASH = 32 };
 
+/* Bytes inside a larger buffer. */
 struct piece {
     const unsigned char *p;
     size_t n;
@@ -47,8 +48,7 @@ static EVP_PKEY *read_rsa(const struct scheme *s, struct ssh_reader *r)
     return evp_read_rsa(r);
 }
 
-/* The point must be uncompressed (RFC 5656 section 3.1 allows compressed ones, OpenSSH and profgrab do not).
- * */
+/* Accepts only an uncompressed point, as OpenSSH does; RFC 5656 section 3.1 also allows compressed ones. */
 static EVP_PKEY *read_ecdsa(const struct scheme *s, struct ssh_reader *r)
 {
     struct piece curve = {0}, point = {0};
@@ -112,7 +112,7 @@ static int read_key(const struct ssh_blob *blob, struct pubkey *ret, struct err 
         return err_set(err, ERR_FAILED, "the public key is damaged");
     k.scheme = find_scheme(type);
     if (!k.scheme)
-        return err_set(err, ERR_UNSUPPORTED, "signatures of a key of type %s are not known here",
+        return err_set(err, ERR_UNSUPPORTED, "cannot verify signatures of a key of type %s",
                        text_printable(shown, sizeof shown, (const char *)type.p, type.n));
     k.key = k.scheme->read(k.scheme, &r);
     ERR_clear_error();
@@ -136,7 +136,7 @@ static int read_key(const struct ssh_blob *blob, struct pubkey *ret, struct err 
 
 struct signature {
     struct piece name, inner;
-    struct piece behind; /* only for a FIDO key: flags and counter */
+    struct piece flags_and_counter; /* only for a FIDO key */
 };
 
 static int refuse_signature(struct err *err)
@@ -152,7 +152,7 @@ static int read_signature(const struct pubkey *k, const struct ssh_blob *blob, s
     if (ssh_read_string(&r, &s.name.p, &s.name.n) < 0 || ssh_read_string(&r, &s.inner.p, &s.inner.n) < 0 ||
         r.left != (k->scheme->fido ? 5 : 0))
         return refuse_signature(err);
-    s.behind = (struct piece){r.p, r.left};
+    s.flags_and_counter = (struct piece){r.p, r.left};
     *ret = s;
     return 0;
 }
@@ -174,7 +174,7 @@ static int choose_hash(const struct pubkey *k, struct piece name, const EVP_MD *
 }
 
 /* Converts SSH's two numbers to the ASN.1 that OpenSSL needs. */
-static int rewrite_ecdsa(struct piece inner, struct ssh_blob *ret, struct err *err)
+static int encode_ecdsa_der(struct piece inner, struct ssh_blob *ret, struct err *err)
 {
     struct ssh_reader reader = {inner.p, inner.n};
     BIGNUM *r = evp_read_number(&reader), *s = evp_read_number(&reader);
@@ -215,19 +215,19 @@ static int convert_signature(const struct pubkey *k, struct piece inner, struct 
     if (k->scheme->read == read_rsa)
         return pad_rsa(k, inner, ret, err);
     if (k->scheme->read == read_ecdsa)
-        return rewrite_ecdsa(inner, ret, err);
+        return encode_ecdsa_der(inner, ret, err);
     return ssh_blob_copy(ret, inner.p, inner.n, err);
 }
 
 /* Builds the data that a FIDO key signs. */
-static int build_fido_data(const struct pubkey *k, struct piece behind, const struct ssh_blob *data,
-                           struct ssh_blob *ret, struct err *err)
+static int build_fido_data(const struct pubkey *k, struct piece flags_and_counter,
+                           const struct ssh_blob *data, struct ssh_blob *ret, struct err *err)
 {
     unsigned char all[2 * HASH + 5];
     if (EVP_Digest(k->application.p, k->application.n, all, NULL, EVP_sha256(), NULL) != 1 ||
-        EVP_Digest(data->data, data->n, all + HASH + behind.n, NULL, EVP_sha256(), NULL) != 1)
+        EVP_Digest(data->data, data->n, all + HASH + flags_and_counter.n, NULL, EVP_sha256(), NULL) != 1)
         return err_nomem(err);
-    memcpy(all + HASH, behind.p, behind.n);
+    memcpy(all + HASH, flags_and_counter.p, flags_and_counter.n);
     return ssh_blob_copy(ret, all, sizeof all, err);
 }
 
@@ -252,7 +252,7 @@ static int verify_signature(const struct pubkey *k, const struct ssh_blob *signa
     int rc = -1;
     if (read_signature(k, signature, &s, err) < 0 || choose_hash(k, s.name, &hash, err) < 0 ||
         convert_signature(k, s.inner, &inner, err) < 0 ||
-        (k->scheme->fido && build_fido_data(k, s.behind, data, &composed, err) < 0))
+        (k->scheme->fido && build_fido_data(k, s.flags_and_counter, data, &composed, err) < 0))
         goto out;
     rc = verify_raw(k, hash, &inner, k->scheme->fido ? &composed : data, err);
 out:

@@ -5,7 +5,8 @@
 #include "pprof/out.h"
 #include "base/banned.h"
 
-/* The buffer grows on demand: the whole block would cost a small report 16 unused pages. */
+/* Sets each member by itself: clearing the whole struct would write 16 pages of `block` that a small report
+ * does not use. */
 void out_init(struct out *o, report_sink_fn *sink, void *ctx, struct err *err)
 {
     o->sink = sink;

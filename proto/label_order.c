@@ -5,7 +5,7 @@
 
 /* A label's sort key, then its place in the file. */
 struct label_place {
-    uint64_t major;
+    uint64_t sort_key;
     size_t at;
 };
 
@@ -23,8 +23,8 @@ static int compare_keys(const void *a, const void *b)
 static int compare_places(const void *a, const void *b)
 {
     const struct label_place *x = a, *y = b;
-    if (x->major != y->major)
-        return x->major < y->major ? -1 : 1;
+    if (x->sort_key != y->sort_key)
+        return x->sort_key < y->sort_key ? -1 : 1;
     return (x->at > y->at) - (x->at < y->at);
 }
 
@@ -77,7 +77,7 @@ void label_order_release(struct label_order *o)
     *o = (struct label_order){0};
 }
 
-static uint64_t sort_key(const struct label_order *o, const struct profile_label *l)
+static uint64_t make_sort_key(const struct label_order *o, const struct profile_label *l)
 {
     return (uint64_t)l->is_number << 32 | (o->ranks ? o->ranks[l->key] : l->key);
 }
@@ -85,7 +85,7 @@ static uint64_t sort_key(const struct label_order *o, const struct profile_label
 static bool is_sorted(const struct label_order *o, const struct profile_label *labels, size_t n)
 {
     for (size_t i = 1; i < n; i++)
-        if (sort_key(o, &labels[i - 1]) > sort_key(o, &labels[i]))
+        if (make_sort_key(o, &labels[i - 1]) > make_sort_key(o, &labels[i]))
             return false;
     return true;
 }
@@ -100,7 +100,7 @@ int label_order_sort(struct label_order *o, const struct profile_label *labels, 
         array_reserve((void **)&o->sorted, &o->cap_sorted, n, sizeof *o->sorted, err) < 0)
         return -1;
     for (size_t i = 0; i < n; i++)
-        o->places[i] = (struct label_place){sort_key(o, &labels[i]), i};
+        o->places[i] = (struct label_place){make_sort_key(o, &labels[i]), i};
     qsort(o->places, n, sizeof *o->places, compare_places);
     for (size_t i = 0; i < n; i++)
         o->sorted[i] = labels[o->places[i].at];

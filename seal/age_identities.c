@@ -59,7 +59,7 @@ void age_identities_free(struct age_identities *i)
 static struct age_identity *append_identity(struct age_identities *i, const char *path, struct err *err)
 {
     if (i->n >= IDENTITIES_MAX) {
-        err_set(err, ERR_USAGE, "these are more than %d identities", IDENTITIES_MAX);
+        err_set(err, ERR_USAGE, "there are more than %d identities", IDENTITIES_MAX);
         return NULL;
     }
     if (array_reserve((void **)&i->items, &i->cap, i->n + 1, sizeof(struct age_identity *), err) < 0)
@@ -77,7 +77,7 @@ static struct age_identity *append_identity(struct age_identities *i, const char
     return one;
 }
 
-static void drop_last(struct age_identities *i)
+static void remove_last_identity(struct age_identities *i)
 {
     identity_free(i->items[--i->n]);
 }
@@ -94,9 +94,9 @@ static int refuse_line(const char *line, const char *path, size_t number, struct
 {
     static const struct {
         const char *begin, *what;
-    } rows[] = {{"AGE-SECRET-KEY-PQ-", "a post-quantum identity, which is not known here"},
+    } rows[] = {{"AGE-SECRET-KEY-PQ-", "a post-quantum identity, which profgrab does not support"},
                 {"AGE-SECRET-KEY-", "a mistyped identity: its checksum is wrong"},
-                {"AGE-PLUGIN-", "a plugin's identity, which is not known here"},
+                {"AGE-PLUGIN-", "a plugin's identity, which profgrab does not support"},
                 {"age1", "a recipient, to whom files are encrypted; they are read with AGE-SECRET-KEY-1..."},
                 {"ssh-", "the public half of an SSH key; files are read with the private one"},
                 {"sk-", "the public half of a key that cannot decrypt"},
@@ -191,7 +191,7 @@ static int add_ssh(struct age_identities *i, const void *p, size_t n, const char
                  : refuse_type(path, type, err);
     }
     if (rc < 0)
-        drop_last(i);
+        remove_last_identity(i);
     return rc;
 }
 

@@ -54,7 +54,7 @@ const char *age_recipients_name(const struct age_recipients *r, size_t i)
 static int append_recipient(struct age_recipients *r, const struct age_recipient *one, struct err *err)
 {
     if (r->n >= RECIPIENTS_MAX)
-        return err_set(err, ERR_USAGE, "these are more than %d recipients", RECIPIENTS_MAX);
+        return err_set(err, ERR_USAGE, "there are more than %d recipients", RECIPIENTS_MAX);
     if (array_reserve((void **)&r->items, &r->cap, r->n + 1, sizeof(struct age_recipient *), err) < 0)
         return -1;
     struct age_recipient *copy = malloc(sizeof *copy);

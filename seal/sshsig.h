@@ -41,12 +41,12 @@ struct sshsig_signer {
  * the private half, or no user enters the passphrase. If no file can sign, the message gives the agent's
  * error.
  */
-int sshsig_sign(const struct sshsig_signer *by, const char *namespace, struct str message, char **ret,
+int sshsig_sign(const struct sshsig_signer *signer, const char *namespace, struct str message, char **ret,
                 struct err *err);
 
 /* Checks in advance what sshsig_sign needs: a key that can sign, and a private half in a file or an agent
  * that may have it. Does not contact the agent or ask for a passphrase. Errors as in sshsig_sign. */
-int sshsig_look(const struct sshsig_signer *by, struct err *err);
+int sshsig_check_signer(const struct sshsig_signer *signer, struct err *err);
 
 /* ---- reading ---- */
 

@@ -1,6 +1,6 @@
 /*
- * First finds the public key: it selects the agent's key and must match the private half in a file. The agent
- * is another program, so the signature is verified before it is returned.
+ * Signing begins with the public key. The agent finds its private half by it; a private key from a file must
+ * match it. Each signature is verified before it is returned, because the agent is another program.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,30 +10,30 @@
 #include "seal/sshsig_format.h"
 #include "base/banned.h"
 
-enum { PASSPHRASES = 3 };
+enum { PASSPHRASE_TRIES = 3 };
 
 struct signing {
-    const struct sshsig_signer *by;
+    const struct sshsig_signer *signer;
     struct ssh_blob public;
     char type[64];
     char fingerprint[SSH_FINGERPRINT];
-    char *private;       /* path of the private key; NULL: there is none */
-    struct privkey *key; /* set if it was opened for its public half */
-    struct ssh_blob data;
+    char *private;        /* path of the private key; NULL: there is none */
+    struct privkey *key;  /* set if it was opened for its public half */
+    struct ssh_blob data; /* the bytes to sign */
     struct err agent_err; /* why the agent did not sign; ERR_NONE: it does not have the key */
 };
 
-/* ---- which key ---- */
+/* ---- finding the key ---- */
 
-/* "ssh-ed25519 AAAA… comment" */
-static int read_text(struct signing *s, struct err *err)
+/* Reads the public key from a text such as "ssh-ed25519 AAAA… comment". */
+static int read_key_text(struct signing *s, struct err *err)
 {
-    const char *base64 = s->by->key + strcspn(s->by->key, " \t");
+    const char *base64 = s->signer->key + strcspn(s->signer->key, " \t");
     base64 += strspn(base64, " \t");
     return ssh_base64_decode(base64, strcspn(base64, " \t\r\n"), &s->public, err);
 }
 
-static bool is_text(const char *key)
+static bool is_key_text(const char *key)
 {
     size_t n = strcspn(key, " \t");
     return key[n] && strncmp(key + n + strspn(key + n, " \t"), "AAAA", 4) == 0;
@@ -42,7 +42,7 @@ static bool is_text(const char *key)
 static int ask_passphrase(const struct signing *s, bool again, struct secret *ret, struct err *err)
 {
     char prompt[600], shown[500];
-    if (!s->by->ask)
+    if (!s->signer->ask)
         return err_set(err, ERR_NOT_FOUND, "it has a passphrase, and no user can be asked for it");
     snprintf(prompt, sizeof prompt, "Enter passphrase for key '%s': ",
              text_printable(shown, sizeof shown, s->private, strlen(s->private)));
@@ -50,17 +50,17 @@ static int ask_passphrase(const struct signing *s, bool again, struct secret *re
                          .prompt = prompt,
                          .key = s->private,
                          .again = again,
-                         .deadline = clock_deadline(s->by->ask_ms)};
-    return s->by->ask(s->by->ask_ctx, &q, ret, err);
+                         .deadline = clock_deadline(s->signer->ask_ms)};
+    return s->signer->ask(s->signer->ask_ctx, &q, ret, err);
 }
 
 /* Opens the key with a passphrase, and asks again while it is wrong. */
 static int unlock_key(struct signing *s, const struct buf *file, struct err *err)
 {
     int rc = -1;
-    for (int i = 0; rc < 0 && i < PASSPHRASES; i++) {
+    for (int i = 0; rc < 0 && i < PASSPHRASE_TRIES; i++) {
         struct secret secret = {0};
-        const struct passphrase passphrase = {&secret, s->by->cancel_fd};
+        const struct passphrase passphrase = {&secret, s->signer->cancel_fd};
         if (ask_passphrase(s, i > 0, &secret, err) < 0)
             return -1;
         struct err why = ERR_INIT;
@@ -97,10 +97,10 @@ static int open_private(struct signing *s, struct err *err)
 static int read_private(struct signing *s, struct err *err)
 {
     struct keyfile k = {0};
-    s->private = strdup(s->by->key);
+    s->private = strdup(s->signer->key);
     if (!s->private)
         return err_nomem(err);
-    if (keyfile_inspect(s->by->key, &k, err) < 0)
+    if (keyfile_inspect(s->signer->key, &k, err) < 0)
         return -1;
     s->public = k.blob;
     /* Some formats hide the public half. */
@@ -111,17 +111,17 @@ static int read_private(struct signing *s, struct err *err)
 
 static int read_public(struct signing *s, struct err *err)
 {
-    if (keyfile_read_public(s->by->key, &s->public, err) < 0)
+    if (keyfile_read_public(s->signer->key, &s->public, err) < 0)
         return -1;
-    s->private = strndup(s->by->key, strlen(s->by->key) - strlen(".pub"));
+    s->private = strndup(s->signer->key, strlen(s->signer->key) - strlen(".pub"));
     return s->private ? 0 : err_nomem(err);
 }
 
 static int find_key(struct signing *s, struct err *err)
 {
-    int rc = is_text(s->by->key)                ? read_text(s, err)
-             : text_ends_in(s->by->key, ".pub") ? read_public(s, err)
-                                                : read_private(s, err);
+    int rc = is_key_text(s->signer->key)            ? read_key_text(s, err)
+             : text_ends_in(s->signer->key, ".pub") ? read_public(s, err)
+                                                    : read_private(s, err);
     if (rc < 0)
         return err_wrap(err, "the key to sign with");
     ssh_blob_type(&s->public, s->type, sizeof s->type);
@@ -150,9 +150,9 @@ static void on_slow_agent(void *ctx)
     char prompt[300];
     snprintf(prompt, sizeof prompt, "waiting for the SSH agent to sign with %s %s: %s", s->type,
              s->fingerprint, is_fido(s) ? "touch the key" : "it may ask for a confirmation");
-    struct question q = {.kind = ASK_TELL, .prompt = prompt, .deadline = clock_deadline(s->by->ask_ms)};
-    if (s->by->ask)
-        s->by->ask(s->by->ask_ctx, &q, NULL, NULL);
+    struct question q = {.kind = ASK_TELL, .prompt = prompt, .deadline = clock_deadline(s->signer->ask_ms)};
+    if (s->signer->ask)
+        s->signer->ask(s->signer->ask_ctx, &q, NULL, NULL);
 }
 
 static bool has_key(const struct agent *a, const struct ssh_blob *key)
@@ -167,15 +167,15 @@ static bool has_key(const struct agent *a, const struct ssh_blob *key)
 static int sign_by_agent(struct signing *s, struct ssh_blob *ret, struct err *err)
 {
     struct agent a = {.fd = -1};
-    int64_t deadline = clock_deadline(s->by->agent_ms);
-    if (!s->by->agent || !*s->by->agent)
+    int64_t deadline = clock_deadline(s->signer->agent_ms);
+    if (!s->signer->agent || !*s->signer->agent)
         return 0;
-    if (agent_open(s->by->agent, deadline, s->by->cancel_fd, &a, err) < 0)
+    if (agent_open(s->signer->agent, deadline, s->signer->cancel_fd, &a, err) < 0)
         return -1;
     struct agent_request request = {.key = &s->public,
                                     .algorithm = choose_algorithm(s),
                                     .data = s->data,
-                                    .deadline = is_fido(s) ? clock_deadline(s->by->ask_ms) : deadline,
+                                    .deadline = is_fido(s) ? clock_deadline(s->signer->ask_ms) : deadline,
                                     .slow = on_slow_agent,
                                     .slow_ctx = s};
     int rc = has_key(&a, &s->public) ? agent_sign_whole(&a, &request, ret, err) : 0;
@@ -185,7 +185,7 @@ static int sign_by_agent(struct signing *s, struct ssh_blob *ret, struct err *er
 
 /* ---- the file ---- */
 
-static int refuse_pair(const struct signing *s, struct err *err)
+static int set_mismatch(const struct signing *s, struct err *err)
 {
     return err_set(err, ERR_USAGE, "%s is not the private half of %s %s", s->private, s->type,
                    s->fingerprint);
@@ -197,7 +197,7 @@ static int sign_by_file(struct signing *s, struct ssh_blob *ret, struct err *err
     struct buf b = BUF_INIT(SSH_BLOB_MAX);
     int rc = open_private(s, err);
     if (rc == 0 && (rc = privkey_public(s->key, &public, err)) == 0 && !ssh_blob_equal(&public, &s->public))
-        rc = refuse_pair(s, err);
+        rc = set_mismatch(s, err);
     if (rc == 0)
         rc = privkey_sign(s->key, choose_algorithm(s), &s->data, &inner, err);
     if (rc == 0) {
@@ -213,7 +213,7 @@ static int sign_by_file(struct signing *s, struct ssh_blob *ret, struct err *err
     return rc;
 }
 
-/* ---- the whole ---- */
+/* ---- signing ---- */
 
 /* Sets the error if neither the agent nor a file can sign. */
 static int set_no_signer(const struct signing *s, struct err *err)
@@ -223,9 +223,9 @@ static int set_no_signer(const struct signing *s, struct err *err)
             *err = s->agent_err;
         return err_wrap(err, "cannot sign with %s %s", s->type, s->fingerprint);
     }
-    bool agent = s->by->agent && *s->by->agent;
+    bool agent = s->signer->agent && *s->signer->agent;
     err_set(err, ERR_NOT_FOUND, "cannot sign with %s %s: %s%s%s", s->type, s->fingerprint,
-            agent ? "the SSH agent has not the key" : "there is no SSH agent",
+            agent ? "the SSH agent does not have the key" : "there is no SSH agent",
             is_fido(s)   ? ", and only an agent can use a FIDO key"
             : s->private ? ", and there is no file "
                          : "",
@@ -274,10 +274,10 @@ static void signing_release(struct signing *s)
     free(s->private);
 }
 
-int sshsig_sign(const struct sshsig_signer *by, const char *namespace, struct str message, char **ret,
+int sshsig_sign(const struct sshsig_signer *signer, const char *namespace, struct str message, char **ret,
                 struct err *err)
 {
-    struct signing s = {.by = by};
+    struct signing s = {.signer = signer};
     int rc = find_key(&s, err);
     if (rc == 0)
         rc = sshsig_signed_data(namespace, false, message, &s.data, err);
@@ -287,20 +287,20 @@ int sshsig_sign(const struct sshsig_signer *by, const char *namespace, struct st
     return rc;
 }
 
-int sshsig_look(const struct sshsig_signer *by, struct err *err)
+int sshsig_check_signer(const struct sshsig_signer *signer, struct err *err)
 {
-    struct sshsig_signer alone = *by;
-    struct signing s = {.by = &alone};
+    struct sshsig_signer offline = *signer;
+    struct signing s = {.signer = &offline};
     struct err why = ERR_INIT;
-    alone.ask = NULL;
-    if (by->agent && !file_exists(by->agent))
-        alone.agent = NULL;
+    offline.ask = NULL;
+    if (signer->agent && !file_exists(signer->agent))
+        offline.agent = NULL;
     int rc = find_key(&s, &why);
     bool file = s.private && file_exists(s.private);
-    /* The format hides the public half behind the passphrase. */
+    /* The key file hides its public half behind the passphrase: sshsig_sign will ask for it. */
     if (rc < 0 && why.kind == ERR_NOT_FOUND && file)
         rc = 0;
-    else if (rc == 0 && (is_fido(&s) || !file) && !(alone.agent && *alone.agent))
+    else if (rc == 0 && (is_fido(&s) || !file) && !(offline.agent && *offline.agent))
         rc = set_no_signer(&s, &why);
     signing_release(&s);
     if (rc < 0 && err)

@@ -34,7 +34,7 @@ int base64_decode(enum base64_form form, struct str text, void *dst, size_t cap,
 {
     unsigned char *out = dst;
     uint32_t bits = 0;
-    unsigned held = 0;
+    unsigned n_bits = 0;
     size_t n = text.n, len = 0;
     if (strip_padding(form, text.p, &n) < 0 || n / 4 * 3 + (n % 4 ? n % 4 - 1 : 0) > cap)
         return -1;
@@ -43,13 +43,13 @@ int base64_decode(enum base64_form form, struct str text, void *dst, size_t cap,
         if (value < 0)
             return -1;
         bits = bits << 6 | (uint32_t)value;
-        held += 6;
-        if (held >= 8) {
-            held -= 8;
-            out[len++] = (unsigned char)(bits >> held);
+        n_bits += 6;
+        if (n_bits >= 8) {
+            n_bits -= 8;
+            out[len++] = (unsigned char)(bits >> n_bits);
         }
     }
-    if (bits & ((1u << held) - 1))
+    if (bits & ((1u << n_bits) - 1))
         return -1;
     *ret_n = len;
     return 0;

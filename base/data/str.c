@@ -14,17 +14,17 @@ static bool is_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* The length of the white space character at one end; 0 if there is none. */
-static size_t space_at(struct str s, bool behind)
+/* The length of the white space character at the start or the end; 0 if there is none. */
+static size_t space_at(struct str s, bool at_end)
 {
     if (s.n == 0)
         return 0;
-    unsigned char c = (unsigned char)s.p[behind ? s.n - 1 : 0];
+    unsigned char c = (unsigned char)s.p[at_end ? s.n - 1 : 0];
     if (c < 0x80)
         return is_space((char)c);
     for (size_t i = 0; i < sizeof wide_spaces / sizeof *wide_spaces; i++) {
         size_t n = strlen(wide_spaces[i]);
-        if (s.n >= n && memcmp(s.p + (behind ? s.n - n : 0), wide_spaces[i], n) == 0)
+        if (s.n >= n && memcmp(s.p + (at_end ? s.n - n : 0), wide_spaces[i], n) == 0)
             return n;
     }
     return 0;

@@ -10,14 +10,14 @@ struct proxy;
  * standard input and output; the caller closes it. */
 int proxy_start(const char *command, int *ret_fd, struct proxy **ret, struct err *err);
 
-/* Copies the end of its standard error, printable; "" if empty. Returns dst. */
-char *proxy_complaint(struct proxy *p, char *dst, size_t cap);
+/* Copies the end of the text that the process wrote to standard error, made printable. Returns dst. */
+char *proxy_stderr_tail(struct proxy *p, char *dst, size_t cap);
 
-/* Checks whether it has exited by itself, with which exit code (128 + signal). Call it after the end of its
- * connection: it waits up to 100 ms for the exit. */
+/* Checks whether the process has exited by itself, with which exit code (128 + signal). Call it after the end
+ * of its connection: it waits up to 100 ms for the exit. */
 bool proxy_ended(struct proxy *p, int *ret_exit_code);
 
-/* Ends it. Accepts NULL. */
+/* Ends the process. Accepts NULL. */
 void proxy_end(struct proxy *p);
 
 #endif

@@ -243,7 +243,7 @@ static void blame_proxy(const struct session *s, struct err *err)
     int code = 0;
     if (!s->proxy || session_has_received(s) || !(s->wire.eof || s->wire.error) || err->kind == ERR_CANCELLED)
         return;
-    if (*proxy_complaint(s->proxy, said, sizeof said)) {
+    if (*proxy_stderr_tail(s->proxy, said, sizeof said)) {
         failure_set(FAILURE_PROXY_SAYS, FAILURE_DETAILS(said), err);
     } else if (proxy_ended(s->proxy, &code)) {
         snprintf(number, sizeof number, "%d", code);

@@ -22,7 +22,7 @@ struct channel_stream {
     int64_t since;      /* when the request was sent */
     struct window window;
     uint32_t enlargement; /* the window adjustment in progress */
-    bool opening;         /* libssh2 is opening it and cannot stop */
+    bool opening;         /* libssh2 has begun to open the channel and must finish */
     bool settled;         /* opened or refused */
 };
 
@@ -41,8 +41,8 @@ static int set_open_failure(const struct channel_stream *c, int rc, struct err *
     return open_failure_set(c->to, text, err);
 }
 
-/* Writes the request after its window. The protocol requires the originator's address, which is meaningless
- * here. */
+/* Writes the part of the open request that follows the window size. RFC 4254 requires the originator's
+ * address, which has no meaning here. */
 static void write_message(const struct destination *to, struct buf *b)
 {
     const char *place = to->unix_path ? to->unix_path : to->host;
@@ -79,7 +79,7 @@ static int channel_open(struct stream *st, struct err *err)
     if (!c->channel && rc == LIBSSH2_ERROR_EAGAIN)
         return 0;
     session_note(c->session, rc);
-    /* The server does not answer: the hub ends all links of the session, also this one. */
+    /* The session is lost: the hub ends all its links, also this one. */
     if (!c->channel && session_is_over(c->session))
         return 0;
     session_note_answer(c->session, clock_now() - c->since);

@@ -34,15 +34,15 @@ static bool looks_like_cpp(struct str name)
     enum { BRACKET = 1, COLON = 2 };
     static const unsigned char kinds[UCHAR_MAX + 1] = {
         ['<'] = BRACKET, ['>'] = BRACKET, ['['] = BRACKET, [']'] = BRACKET, [':'] = COLON};
-    unsigned met = 0;
+    unsigned seen = 0;
     for (size_t i = 0; i < name.n; i++)
-        met |= kinds[(unsigned char)name.p[i]];
-    if (met & BRACKET)
+        seen |= kinds[(unsigned char)name.p[i]];
+    if (seen & BRACKET)
         return !has_part(name, ".<") && !has_part(name, "]).");
-    return met & COLON && has_part(name, "::");
+    return seen & COLON && has_part(name, "::");
 }
 
-/* Copies a name without the parts in brackets, up to the first unmatched bracket. */
+/* Copies a name without the parts in brackets. From the first unmatched bracket on, copies all. */
 static void remove_brackets(struct str name, char open, char close, struct buf *to)
 {
     size_t depth = 0, first = 0, i = 0;
@@ -103,7 +103,7 @@ static int write_names(const struct namer *n, struct buf *to)
     return buf_check(to, "the list of names", n->err);
 }
 
-/* Runs c++filt on the names. The answer is empty on a failure. */
+/* Runs c++filt on the names. If c++filt fails, prints why and leaves the answer empty. */
 static int run_cxxfilt(const struct namer *n, const struct buf *names, struct buf *answer)
 {
     struct err why = ERR_INIT;
@@ -131,7 +131,8 @@ static bool next_line(struct str *rest, struct str *ret)
 }
 
 /* Sets the name of one function from its line of the answer. */
-static int name_mangled(struct namer *n, struct profile_function *f, struct str mangled, struct str line)
+static int set_demangled_name(struct namer *n, struct profile_function *f, struct str mangled,
+                              struct str line)
 {
     struct buf shorter = BUF_INIT(NAME_MAX_BYTES);
     demangle_shorten(mangled, line, n->mode->demangle, &shorter);
@@ -153,7 +154,7 @@ static int set_names(struct namer *n, struct str answer)
             continue;
         f->name = f->system_name;
         if (demangle_wanted(name, &mangled) && next_line(&answer, &line) && !str_equal(mangled, line))
-            rc = name_mangled(n, f, mangled, line);
+            rc = set_demangled_name(n, f, mangled, line);
         else
             rc = simplify_name(n, name, &f->name);
         if (rc < 0)

@@ -72,7 +72,7 @@ refuses() {
     run_profgrab -v --host file-04 heap fgprof goroutineleak
     assert_status 3
     assert_stderr_has 'file-04: rude: fgprof: this program has no fgprof: its index page does not list it'
-    assert_stderr_has 'hint: if it serves that all the same, ask for the path: /debug/fgprof?seconds=30'
+    assert_stderr_has 'hint: if the program serves it unlisted, request the path: /debug/fgprof?seconds=30'
     assert_stderr_has 'this program has no goroutineleak'
     refute_stderr_has taking
     refute_stderr_has 'GET /debug/fgprof'

@@ -110,7 +110,7 @@ PY
     status=0
     wait "$pid" || status=$?
     assert_status 3
-    grep -q 'cpu: the service closed the connection [12][.0-9]*s into it, without an answer' log || fail "$(cat log)"
+    grep -q 'cpu: the service closed the connection after [12][.0-9]*s without an answer' log || fail "$(cat log)"
     grep -q 'did it crash or restart' log
     grep -q 'not complete: 1 missing' log
 }

@@ -163,7 +163,7 @@ trusted() {
     ssh-add -q -D
     run_copy -s rsa.pub b.tar.gz
     assert_status 1
-    assert_stderr_has 'the SSH agent has not the key, and there is no file rsa'
+    assert_stderr_has 'the SSH agent does not have the key, and there is no file rsa'
     assert_stderr_has 'hint: ssh-add rsa'
     unset SSH_AUTH_SOCK
     run_copy -s rsa.pub b.tar.gz

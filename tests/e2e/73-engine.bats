@@ -286,7 +286,7 @@ ran_within() { # SECONDS: since $began
     assert_status 1
     refute_stderr_has 'of profiling'
     assert_stderr_has 'its body is larger than the rest of the budget of 100.0 kB: it was cut'
-    assert_stderr_has '--budget bytes=SIZE takes more'
+    assert_stderr_has '--budget bytes=SIZE sets another limit'
     assert_stderr_has 'allocs: left out: earlier items used all of the budget'
     look '[i["status"] for h, s, i in items] == ["damaged", "left-out"] and items[0][2]["bytes"] <= 100000'
 }

@@ -436,11 +436,11 @@ assert_complete() { # BUNDLE: extracts its files into $dir
     chmod 700 ours.partial
     run_profgrab resume ours.partial
     assert_status 1
-    assert_stderr_has "ours.partial: manifest.json is not a profgrab bundle's"
+    assert_stderr_has "ours.partial: manifest.json does not belong to a profgrab bundle"
     echo '{"format": "profgrab-bundle", "version": 7}' >ours.partial/manifest.json
     run_profgrab resume ours.partial
     assert_status 1
-    assert_stderr_has 'ours.partial: manifest.json is of version 7, and this program knows version 1'
+    assert_stderr_has 'ours.partial: manifest.json is of version 7, and this program reads version 1'
     run_profgrab resume
     assert_status 2
     assert_stderr_has 'resume takes one work directory or bundle'

@@ -185,7 +185,7 @@ static void no_operation_goes_through_a_link(void **state)
                 if (operations[i].run(&w.b, paths[k], &err) == 0)
                     fail_msg("%s %s was done", operations[i].name, paths[k]);
                 assert_int_equal(err.kind, ERR_FAILED);
-                contains(err.msg, "is a symbolic link, and none is followed there");
+                contains(err.msg, "is a symbolic link, which profgrab does not follow there");
             }
         is(&w, "own", "own");
         is(&w, "HOST1/own", "own");
@@ -206,7 +206,7 @@ static void a_link_at_the_end_is_not_followed(void **state)
         put_link(&w, "nowhere", "dead");
         assert_int_equal(beneath_open(&w.b, "link", &err), -1);
         assert_int_equal(err.kind, ERR_FAILED);
-        contains(err.msg, "/inside/link is a symbolic link, and none is followed there");
+        contains(err.msg, "/inside/link is a symbolic link, which profgrab does not follow there");
         assert_int_equal(beneath_open_dir(&w.b, "dir", &err), -1);
         assert_int_equal(beneath_mkdirs(&w.b, "dir", &err), -1);
         assert_int_equal(beneath_mkdirs(&w.b, "dir/sub", &err), -1);

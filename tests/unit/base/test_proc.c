@@ -411,7 +411,7 @@ static int make_more_room_than_there_is(void *ctx)
 {
     struct rlimit limit = {.rlim_cur = 100, .rlim_max = 200};
     (void)ctx;
-    return setrlimit(RLIMIT_NOFILE, &limit) < 0 || fd_make_room(300) != 200;
+    return setrlimit(RLIMIT_NOFILE, &limit) < 0 || fd_raise_limit(300) != 200;
 }
 
 /* These signal settings are profgrab's own: a child has the original ones soon after it has begun. */
@@ -425,9 +425,9 @@ static void further_descriptors_are_inherited(void **state)
     limit = before;
     limit.rlim_cur = 100;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
-    assert_int_equal(fd_make_room(90), 90);
-    assert_int_equal(fd_make_room(120), 120);
-    assert_int_equal(fd_make_room(130), 130);
+    assert_int_equal(fd_raise_limit(90), 90);
+    assert_int_equal(fd_raise_limit(120), 120);
+    assert_int_equal(fd_raise_limit(130), 130);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &now), 0);
     assert_int_equal(now.rlim_cur, 130);
     assert_script("until [ `ulimit -Sn` = 100 ]; do :; done; echo ours", 0, "ours\n", "");

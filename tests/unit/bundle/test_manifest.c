@@ -416,10 +416,10 @@ static void foreign_manifests(void **state)
         {ITEM("\"file\": \"a\", \"bytes\": 1, \"sha256\": \"" SHA_A "\""), NULL, 1},
         {ITEM("\"status\": \"failed\""), NULL, 0},
         {"", "manifest.json is malformed: line 1: '[' or '{' expected near end of file", 0},
-        {"[]", "manifest.json is not a profgrab bundle's", 0},
-        {"{\"format\": \"x\"}", "manifest.json is not a profgrab bundle's", 0},
+        {"[]", "manifest.json does not belong to a profgrab bundle", 0},
+        {"{\"format\": \"x\"}", "manifest.json does not belong to a profgrab bundle", 0},
         {"{\"format\": \"profgrab-bundle\", \"version\": 2}",
-         "manifest.json is of version 2, and this program knows version 1", 0},
+         "manifest.json is of version 2, and this program reads version 1", 0},
         {HEAD "\"hosts\": {}}", "manifest.json is malformed: \"hosts\" or \"files\" is not a list", 0},
         {HEAD "\"version\": 1}",
          "manifest.json is malformed: line 1: duplicate object key near '\"version\"'", 0},
@@ -1025,9 +1025,8 @@ static void invalid_manifests_are_not_loaded(void **state)
         const char *text, *msg;
     } cases[] = {
         {"{\"format\": \"profgrab-bundle\", \"version\": 2}",
-         "manifest.json is of version 2, and this program knows version 1"},
-        {"{\"format\": \"profgrab-bundle\", \"version\": \"1\"}",
-         "manifest.json does not say of which version it is"},
+         "manifest.json is of version 2, and this program reads version 1"},
+        {"{\"format\": \"profgrab-bundle\", \"version\": \"1\"}", "manifest.json has no version number"},
         {HEAD "\"name\": \"b\"}", "manifest.json is malformed: tool is missing"},
         {HEAD "\"name\": \"../b\", \"tool\": {}}", "manifest.json is malformed: name is no name"},
         {HEAD "\"handoff\": {}}",
@@ -1230,7 +1229,7 @@ static void unreadable_files_are_reported(void **state)
         const char *file, *msg; /* NULL: it is missing */
     } cases[] = {{"nowhere/x", NULL},
                  {"file/x", NULL},
-                 {"loop/x", "loop is a symbolic link, and none is followed there"}};
+                 {"loop/x", "loop is a symbolic link, which profgrab does not follow there"}};
     struct workdir *w = NULL;
     struct err err = ERR_INIT;
     must(workdir_new(*state, "x", WHEN, &w, &err), &err);

@@ -179,7 +179,7 @@ static void impossible_places_are_refused(void **state)
     free(below);
 
     below = file_join(file, "x.tar.gz");
-    msg = format("cannot use the directory %s: it is none", file);
+    msg = format("cannot use the directory %s: it is not a directory", file);
     refuse(below, "s", ERR_LOCAL_IO, msg);
     free(msg);
     free(below);
@@ -339,7 +339,7 @@ static void other_directories_are_refused(void **state)
     assert_int_equal(file_mkdir(path, NULL), 0);
     refuse_open(path, "has no manifest.json: its run ended before anything was recorded");
     assert_int_equal(symlink(path, link), 0);
-    refuse_open(link, "y.partial is a symbolic link, and none is followed there");
+    refuse_open(link, "y.partial is a symbolic link, which profgrab does not follow there");
     assert_int_equal(chmod(path, 0770), 0);
     refuse_open(path, "is no work directory of profgrab: others can write into it");
     refuse_open(odd, "its name is none of ours");

@@ -112,10 +112,11 @@ static void heap(void **state)
     assert_says(&item, "");
     snprintf(item.request, sizeof item.request, "GET /debug/pprof/heap?seconds=5");
     item.profile.types[0].total = -7;
-    assert_says(&item,
-                "delta-in-use: a difference over time: of memory in use it shows the change, which may be "
-                "negative; take two snapshots instead\n"
-                "negative: the sum of inuse_space is negative: this is a difference of two profiles\n");
+    assert_says(
+        &item,
+        "delta-in-use: this is a difference over time: it shows how memory in use changed, which may be "
+        "negative; take two snapshots instead\n"
+        "negative: the sum of inuse_space is negative: this is a difference of two profiles\n");
 }
 
 static void stacks(void **state)
@@ -166,9 +167,9 @@ static void circumstances(void **state)
         .item = &item, .plan = &plan, .response = &again, .waited_ms = 3000, .beside = "trace, block"};
     assert_string_equal(
         sentences(&e),
-        "html-page: this is an HTML page: perhaps of a login, not what was asked for\n"
+        "html-page: this is an HTML page, perhaps a login page, not the requested answer\n"
         "reconnected: fetched over a new connection, since the one before had closed: it may come "
-        "from another process than what was fetched before\n"
+        "from another process than the earlier items\n"
         "waited: another client was profiling this process: it could begin only after 3s\n"
         "beside: taken at the same time as trace, block: each shows the other's work too\n");
     item.bytes = 0;

@@ -41,7 +41,7 @@ static void bytes_both_ways(void **state)
     shutdown(fd, SHUT_WR);
     say_all(fd, text, sizeof text);
     assert_string_equal(text, "bbc\n");
-    assert_string_equal(proxy_complaint(p, text, sizeof text), "");
+    assert_string_equal(proxy_stderr_tail(p, text, sizeof text), "");
     proxy_end(p);
     fd_close(&fd);
 }
@@ -82,9 +82,9 @@ static void its_error_output_is_reported(void **state)
                               "printf \"no \\033[31mroute\\n\" >&2'",
                               &fd);
     say_all(fd, text, sizeof text);
-    proxy_complaint(p, text, sizeof text);
+    proxy_stderr_tail(p, text, sizeof text);
     contains(text, "line 299 no ?[31mroute");
-    assert_string_equal(proxy_complaint(p, little, sizeof little), "1mroute");
+    assert_string_equal(proxy_stderr_tail(p, little, sizeof little), "1mroute");
     proxy_end(p);
     fd_close(&fd);
 }
@@ -144,7 +144,7 @@ static void the_end_of_a_proxy_is_detected(void **state)
     say_all(fd, text, sizeof text);
     assert_true(proxy_ended(p, &code));
     assert_int_equal(code, 7);
-    assert_string_equal(proxy_complaint(p, text, sizeof text), "");
+    assert_string_equal(proxy_stderr_tail(p, text, sizeof text), "");
     proxy_end(p);
     fd_close(&fd);
     p = started("cat", &fd);
