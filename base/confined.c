@@ -27,8 +27,8 @@ struct proc_confines confined_limits(uint64_t bytes, int cancel_fd)
 
 int64_t confined_copy_ms(uint64_t bytes)
 {
-    enum { AROUND_MS = 2000 };
-    return confined_limits(bytes, -1).cpu_ms - AROUND_MS;
+    enum { BEFORE_AND_AFTER_MS = 2000 };
+    return confined_limits(bytes, -1).cpu_ms - BEFORE_AND_AFTER_MS;
 }
 
 int confined_name_limit(struct err *err, const char *name)

@@ -16,7 +16,7 @@
 
 /* The least growth of a buffer in fd_read_all, without the NUL. */
 #define READ_AT_ONCE 65535
-/* fd_read_all fills the free part of a buffer down to this size. */
+/* fd_read_all grows a buffer that has less room than this. */
 #define READ_LEAST 4096
 
 #ifdef __linux__
@@ -243,8 +243,8 @@ int fd_write_all(int fd, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-/* Bytes that a write accepts without waiting once poll reports room: PIPE_BUF for pipes and the like, the
- * most that POSIX promises. A file never waits for a reader. */
+/* The number of bytes that a write accepts without blocking after poll has reported room. For pipes, sockets
+ * and terminals it is PIPE_BUF, the most that POSIX guarantees. A file never blocks. */
 static size_t writable_at_once(int fd)
 {
     struct stat st;

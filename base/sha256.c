@@ -26,7 +26,7 @@ struct sha256 *sha256_new(struct err *err)
     h->ctx = EVP_MD_CTX_new();
     if (!h->ctx || EVP_DigestInit_ex(h->ctx, EVP_sha256(), NULL) != 1) {
         sha256_free(h);
-        err_set(err, ERR_FAILED, "SHA-256 cannot be had from OpenSSL");
+        err_set(err, ERR_FAILED, "SHA-256 is not available in OpenSSL");
         return NULL;
     }
     return h;

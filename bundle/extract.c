@@ -23,12 +23,12 @@ struct extraction {
     struct beneath files; /* the top directory; its fd is -1 until it is made */
     char *top;            /* its path, for the caller; NULL before, and when restoring */
     const struct strlist *wanted;
-    bool *met;                       /* the entries of `wanted` that have matched */
-    struct err taken;                /* ERR_EXISTS: the top directory exists; only `met` is still computed */
+    bool *matched;         /* the entries of `wanted` that have matched */
+    struct err top_exists; /* of an existing top directory: nothing is written, only `matched` is set */
     const struct manifest *manifest; /* when restoring: the wanted files, with their times */
     uint64_t room;                   /* bytes that may still be written */
     uint64_t max_bytes;
-    size_t whole; /* completely written files */
+    size_t n_complete; /* completely written files */
 };
 
 static int make_top(struct extraction *x, struct err *err)
@@ -52,7 +52,7 @@ static bool is_wanted(struct extraction *x, const char *path)
     bool wanted = x->manifest ? manifest_has_path(x->manifest, path) : !x->wanted || x->wanted->n == 0;
     for (size_t i = 0; x->wanted && i < x->wanted->n; i++)
         if (fnmatch(x->wanted->items[i], path, FNM_LEADING_DIR) == 0)
-            wanted = x->met[i] = true;
+            wanted = x->matched[i] = true;
     return wanted;
 }
 
@@ -84,7 +84,7 @@ static void set_time(int fd, int64_t mtime)
 
 static int write_member(struct extraction *x, const struct reader_member *m, struct err *err)
 {
-    /* reading invalidates the member's path */
+    /* Reading invalidates the member's path. */
     char *path = strdup(m->path);
     int64_t mtime = m->mtime;
     if (!path)
@@ -98,7 +98,7 @@ static int write_member(struct extraction *x, const struct reader_member *m, str
         rc = err_sys(err, "cannot write %s/%s", x->files.name, path);
     if (rc < 0 && fd >= 0)
         beneath_remove(&x->files, path, NULL);
-    x->whole += rc == 0;
+    x->n_complete += rc == 0;
     free(path);
     return rc;
 }
@@ -108,15 +108,15 @@ static bool names_members(const struct extraction *x)
     return x->wanted && x->wanted->n > 0;
 }
 
-/* Creates the top directory once. With named members, an existing directory is reported only after a name
- * that does not match. */
+/* Creates the top directory once. If the user named members and the directory exists, the error waits: a name
+ * that matches no member is reported first. */
 static int ensure_top(struct extraction *x, struct err *err)
 {
     struct err why = ERR_INIT;
-    if (x->files.fd >= 0 || x->taken.kind == ERR_EXISTS || make_top(x, &why) == 0)
+    if (x->files.fd >= 0 || x->top_exists.kind == ERR_EXISTS || make_top(x, &why) == 0)
         return 0;
     if (names_members(x) && why.kind == ERR_EXISTS) {
-        x->taken = why;
+        x->top_exists = why;
         return 0;
     }
     if (err)
@@ -159,12 +159,12 @@ static int extract_all(struct extraction *x, struct err *err)
             return -1;
     }
     for (size_t i = 0; x->wanted && i < x->wanted->n; i++)
-        if (!x->met[i])
+        if (!x->matched[i])
             return err_set(err, ERR_NOT_FOUND, "no file in the bundle matches \"%s\"", x->wanted->items[i]);
-    if (x->taken.kind != ERR_EXISTS)
+    if (x->top_exists.kind != ERR_EXISTS)
         return 0;
     if (err)
-        *err = x->taken;
+        *err = x->top_exists;
     return -1;
 }
 
@@ -172,12 +172,12 @@ static int extract_all(struct extraction *x, struct err *err)
 static void leave_or_remove(const struct extraction *x, struct err *why)
 {
     bool interrupted = why->kind == ERR_CANCELLED;
-    if (interrupted && x->whole > 0)
-        err_set(why, ERR_CANCELLED, "interrupted; %s has the first %zu file%s of it", x->top, x->whole,
-                x->whole == 1 ? "" : "s");
+    if (interrupted && x->n_complete > 0)
+        err_set(why, ERR_CANCELLED, "interrupted; %s has the first %zu file%s of it", x->top, x->n_complete,
+                x->n_complete == 1 ? "" : "s");
     else if (x->top)
         beneath_remove(&x->place, file_base(x->top), NULL);
-    if (interrupted && x->whole == 0)
+    if (interrupted && x->n_complete == 0)
         err_set(why, ERR_CANCELLED, "interrupted; nothing was written");
 }
 
@@ -193,8 +193,8 @@ int bundle_extract(const struct bundle_extract *how, char **ret_dir, struct err 
     if (x.place.fd < 0)
         return -1;
     int rc = -1;
-    x.met = calloc(members && members->n ? members->n : 1, sizeof *x.met);
-    if (!x.met) {
+    x.matched = calloc(members && members->n ? members->n : 1, sizeof *x.matched);
+    if (!x.matched) {
         err_nomem(err);
         goto out;
     }
@@ -214,7 +214,7 @@ out:
     reader_free(x.r);
     fd_close(&x.files.fd);
     fd_close(&x.place.fd);
-    free(x.met);
+    free(x.matched);
     free(x.top);
     return rc;
 }

@@ -1,7 +1,7 @@
 /*
  * A manifest is a struct that its readers read directly. Records are copied into it as they are added
- * (manifest_add.c), or read from JSON (manifest_load.c). In a loaded manifest, a new record of an item
- * replaces the item's earlier record. manifest_free frees all memory at once.
+ * (manifest_add.c), or read from JSON (manifest_load.c). In a loaded manifest, a new record of a
+ * host, a service or an item replaces the earlier one. manifest_free frees all memory at once.
  */
 #include "bundle/manifest_inside.h"
 

@@ -31,7 +31,7 @@ static int read_version(const struct schema *s, const struct yaml_node *value, v
     return yaml_tree_err(s->tree, value, err, "version must be 1");
 }
 
-/* Defines the function that stores the place of a section. */
+/* Defines the function that stores the node of a section. */
 #define SECTION(name)                                                                                        \
     static int read_##name(const struct schema *s, const struct yaml_node *value, void *into,                \
                            struct err *err)                                                                  \
@@ -54,7 +54,8 @@ static const struct schema_key keys[] = {
     {"self", read_self},       {"discovery", read_discovery}, {NULL, NULL},
 };
 
-/* ---- what concerns the whole file ---------------------------------------------------------------------- */
+/* ---- checks of the whole file
+ * ------------------------------------------------------------------------------- */
 
 static const struct yaml_node *section_named(const struct yaml_node *root, const char *name)
 {
@@ -69,14 +70,14 @@ static int refuse_misplaced(const struct schema *s, const struct yaml_node *key,
                             struct err *err)
 {
     const char *example = strcmp(key->text, "port") == 0 ? "6060" : "...";
-    yaml_tree_err(s->tree, key, err, "\"%.60s\" is a setting, but stands in the column of the %ss' names",
-                  key->text, what);
+    yaml_tree_err(s->tree, key, err, "\"%.60s\" is a setting, but is indented like the %ss' names", key->text,
+                  what);
     return err_hint(err, "indent it below the name of its %s:\n%ss:\n  NAME:\n    %.60s: %s", what, what,
                     key->text, example);
 }
 
-/* Notes every misplaced setting of a section. Returns -1 if there is one: reading the section would then
- * report errors that are not in the file. */
+/* Notes every misplaced setting of a section. Returns -1 if there is one. The caller must not read the
+ * section then, because each misplaced setting would look like a host or a service with errors. */
 static int note_misplaced(const struct schema *s, const struct yaml_node *section, const char *what,
                           const struct schema_key *settings, struct err *err)
 {
@@ -169,7 +170,7 @@ static int read_all(struct schema *s, struct err *err)
 
 /* ---- mistakes ------------------------------------------------------------------------------------------ */
 
-/* Returns the line and column at the start of a mistake, after the file's name; 0 if a long name was cut. */
+/* Reads line and column from a message FILE:LINE:COLUMN. Returns 0 if a long file name has cut them off. */
 static uint64_t mistake_place(const struct err *mistake, const char *name)
 {
     size_t n = strlen(name);

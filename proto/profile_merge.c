@@ -1,7 +1,7 @@
 /*
- * Merges many profiles into one. For each sample, everything it refers to is looked up in the new profile and
- * added if it is new. So parts are numbered in the order in which samples refer to them, and unreferenced
- * parts are dropped.
+ * Merges many profiles into one. Everything that a sample refers to is looked up in the new profile, and
+ * added if it is new. The samples' order therefore numbers the locations, functions and mappings, and
+ * unreferenced ones are dropped.
  *
  * For each index of a source the merger caches the new index.
  *
@@ -52,7 +52,7 @@ struct merger {
     struct label_order order;
 };
 
-/* A thing to look up. */
+/* An entry to look up in the new profile. */
 struct wanted {
     const struct profile *p;
     const void *thing;
@@ -180,7 +180,7 @@ static uint64_t hash_location(struct merger *m, const struct profile_location *l
 }
 
 /* Converts the mapping, the address and the lines of a location of the source. */
-static int carry_location(struct merger *m, struct profile_location *l)
+static int convert_location(struct merger *m, struct profile_location *l)
 {
     const struct profile_line *from = m->from->lines + l->line_at;
     uint32_t mapping = l->mapping;
@@ -205,7 +205,7 @@ static int merge_location(struct merger *m, uint32_t index, uint32_t *ret)
     if (*ret != PROFILE_NONE)
         return 0;
     struct profile_location to = m->from->locations[index];
-    if (carry_location(m, &to) < 0)
+    if (convert_location(m, &to) < 0)
         return -1;
     uint64_t hash = hash_location(m, &to);
     *ret = finder_find(&m->locations, hash, same_location,
@@ -256,7 +256,7 @@ static uint64_t hash_labels(uint64_t hash, const struct profile_label *labels, s
 }
 
 /* Appends the converted labels of a sample, sorted. */
-static int carry_labels(struct merger *m, const struct profile_sample *s)
+static int convert_labels(struct merger *m, const struct profile_sample *s)
 {
     const struct profile_label *sorted = NULL;
     if (array_reserve((void **)&m->labels, &m->cap_labels, m->n_labels + s->n_labels, sizeof *m->labels,
@@ -283,14 +283,14 @@ static int carry_labels(struct merger *m, const struct profile_sample *s)
 }
 
 /* Appends the converted locations of a stack, and mixes them into the hash two at a time. */
-static int carry_stack(struct merger *m, const struct profile_sample *s, uint64_t *hash)
+static int convert_stack(struct merger *m, const struct profile_sample *s, uint64_t *hash)
 {
     if (array_reserve((void **)&m->stack, &m->cap_stack, m->n_stack + s->depth, sizeof *m->stack, m->err) < 0)
         return -1;
-    uint32_t *to = m->stack + m->n_stack, *notes_of = m->location_of, frame = 0;
+    uint32_t *to = m->stack + m->n_stack, *new_index_of = m->location_of, frame = 0;
     uint64_t h = *hash, pair = 0;
     for (struct profile_walk walk = profile_walk(m->from, s); profile_walk_next(&walk, &frame); to++) {
-        *to = notes_of[frame];
+        *to = new_index_of[frame];
         if (*to == PROFILE_NONE && merge_location(m, frame, to) < 0)
             return -1;
         pair = pair << 32 | *to;
@@ -303,12 +303,12 @@ static int carry_stack(struct merger *m, const struct profile_sample *s, uint64_
 }
 
 /* Adds a sample to the batch. */
-static int carry_sample(struct merger *m, size_t index)
+static int convert_sample(struct merger *m, size_t index)
 {
     const struct profile_sample *s = &m->from->samples[index];
     struct pending *to = &m->pending[m->n_pending];
     *to = (struct pending){finder_mix(finder_seed(&m->samples), s->depth), index, m->n_stack, m->n_labels};
-    if (carry_stack(m, s, &to->hash) < 0 || (s->n_labels && carry_labels(m, s) < 0))
+    if (convert_stack(m, s, &to->hash) < 0 || (s->n_labels && convert_labels(m, s) < 0))
         return -1;
     to->hash = hash_labels(to->hash, m->labels + to->label_at, s->n_labels);
     finder_expect(&m->samples, to->hash);
@@ -419,7 +419,7 @@ static int drop_repeated_comments(struct profile *p, struct err *err)
     return 0;
 }
 
-/* ---- all ---- */
+/* ---- merging ---- */
 
 static uint32_t *new_index_map(size_t n, struct err *err)
 {
@@ -460,7 +460,8 @@ static int merge_one(struct merger *m, const struct profile *from)
     if (finder_reserve(&m->samples, m->to->n_samples + from->n_samples, m->err) < 0)
         return -1;
     for (size_t i = 0; i < from->n_samples; i++)
-        if ((!is_zero(from, i) && carry_sample(m, i) < 0) || (m->n_pending == BATCH && merge_pending(m) < 0))
+        if ((!is_zero(from, i) && convert_sample(m, i) < 0) ||
+            (m->n_pending == BATCH && merge_pending(m) < 0))
             return -1;
     return merge_pending(m);
 }

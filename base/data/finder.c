@@ -60,19 +60,19 @@ uint32_t finder_find(const struct finder *f, uint64_t hash, finder_equal_fn *equ
     return FINDER_NONE;
 }
 
-static void place_slot(struct finder *f, struct finder_slot thing)
+static void place_slot(struct finder *f, struct finder_slot slot)
 {
-    size_t mask = f->n_slots - 1, at = thing.hash & mask;
+    size_t mask = f->n_slots - 1, at = slot.hash & mask;
     while (f->slots[at].number)
         at = (at + 1) & mask;
-    f->slots[at] = thing;
+    f->slots[at] = slot;
 }
 
 int finder_reserve(struct finder *f, size_t n, struct err *err)
 {
     size_t wanted = f->n_slots ? f->n_slots : 64;
     if (n >= FINDER_NONE)
-        return err_set(err, ERR_FAILED, "more than %u of a kind", FINDER_NONE - 1);
+        return err_set(err, ERR_FAILED, "more than %u entries in one table", FINDER_NONE - 1);
     while (wanted / 3 * 2 < n)
         wanted *= 2;
     if (wanted == f->n_slots)

@@ -28,8 +28,8 @@ static int make_report(const struct pprof_options *o, struct err *err)
     return pprof_shell(o, p, err);
 }
 
-/* Runs with keys; makes a budget if the caller has none. */
-static int make_within(const struct pprof_options *o, struct err *err)
+/* Makes the report within a budget of memory and time; begins a budget if the caller has none. */
+static int make_report_in_budget(const struct pprof_options *o, struct err *err)
 {
     struct pprof_options with = *o;
     struct confined_budget budget;
@@ -60,7 +60,7 @@ int pprof_make(const struct pprof_options *o, struct err *err)
         return -1;
     if (!with.keys)
         with.keys = &keys;
-    int rc = make_within(&with, err);
+    int rc = make_report_in_budget(&with, err);
     input_keys_release(&keys);
     return rc;
 }
@@ -93,8 +93,8 @@ const struct command command_pprof = {
         "pprof -top -cum cpu.pb.gz\n\n-identity FILE names the age identity or SSH private key that opens "
         "an encrypted bundle (default: the usual keys of ~/.ssh), --passphrase-file FILE the file whose "
         "first line is the passphrase.\n\nWithout a format it reads commands, as "
-        "that does: `help` lists "
-        "them.\n\nExit codes are those of pprof: 0, or 2 if anything was wrong; 130 interrupted.",
+        "`go tool pprof` does; `help` lists them.\n\nExit codes are those of pprof: 0, or 2 if anything was "
+        "wrong; 130 interrupted.",
     .flag = pprof_flag_option,
     .words = WORDS_PROFILES,
     .own_help = true,

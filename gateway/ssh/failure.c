@@ -68,7 +68,7 @@ static const struct row {
     [FAILURE_BIND_FAMILY] = {ERR_FAILED, false, "BindAddress is of another family than the address", NULL},
     [FAILURE_CONNECT_TIMEOUT] = {ERR_TIMEOUT, true, "no answer to the connection attempt",
                                  "is the host up, and does this workstation reach its network (VPN, "
-                                 "firewall)? --connect-timeout sets how long is waited"},
+                                 "firewall)? --connect-timeout sets the limit"},
     /* {} is the error of the TCP connection. */
     [FAILURE_CONNECT_REFUSED] = {ERR_FAILED, true, "{}",
                                  "does an SSH server listen there? `ssh -G` shows the address and port that "
@@ -87,7 +87,7 @@ static const struct row {
                                "firewall)?"},
     [FAILURE_NO_SSH_SERVER] = {ERR_FAILED, false, "this is no SSH server{}", "is the port right?{}"},
     [FAILURE_OLD_VERSION] = {ERR_FAILED, false, "the server speaks an old version of SSH: \"{}\"",
-                             "only version 2.0 (RFC 4253) is spoken here: is the port right?"},
+                             "profgrab speaks only version 2.0 (RFC 4253): is the port right?"},
     [FAILURE_SILENT] = {ERR_TIMEOUT, true, "it accepts the connection but sends no data{}",
                         "is the port right, and is the host alive?{}"},
     [FAILURE_CLOSED_EARLY] = {ERR_BUSY, false, "the server closed the connection{}", CLOSED_HINT},
@@ -100,8 +100,8 @@ static const struct row {
                                   "everybody"},
     [FAILURE_HANDSHAKE_SLOW] = {ERR_TIMEOUT, true,
                                 "the server began the SSH handshake, but did not end it within {}",
-                                "an overloaded host, or a way on which large packets are lost (MTU); "
-                                "--connect-timeout sets how long is waited"},
+                                "the host may be overloaded, or the network may lose large packets (MTU); "
+                                "--connect-timeout sets the limit"},
     [FAILURE_HANDSHAKE_INVALID] = {ERR_FAILED, false,
                                    "the SSH handshake failed: what the server sent is not what the protocol "
                                    "wants, or was changed on the way",
@@ -149,14 +149,14 @@ static const struct row {
                                     "`ssh -v` to the same address shows what your ssh does"},
     [FAILURE_LOGIN_REFUSED] = {ERR_FAILED, false, "permission denied for user {}: {}",
                                "is that user right? `ssh -v` to the same address shows what your ssh does"},
-    [FAILURE_LOGIN_REFUSED_TO_SSH] = {ERR_DENIED, false,
-                                      "the server let nobody in with what was offered; it takes: {}",
-                                      "`ssh -v` to the same host shows what was tried"},
+    [FAILURE_LOGIN_REFUSED_TO_SSH] =
+        {ERR_DENIED, false, "the server accepted none of the offered keys and methods; it allows: {}",
+         "`ssh -v` to the same host shows what was tried"},
     [FAILURE_TOO_MANY_KEYS] = {ERR_DENIED, false,
                                "the server ended the session: Too many authentication failures",
                                "it counts every key that is offered: name the one for this host "
                                "(IdentityFile) and add \"IdentitiesOnly yes\""},
-    [FAILURE_SIGNING] = {ERR_DENIED, false, "the server takes a key that ssh cannot sign with: {}",
+    [FAILURE_SIGNING] = {ERR_DENIED, false, "the server accepts a key, but ssh cannot sign with it: {}",
                          "is the key's token plugged in, its PIN right, its agent willing? `ssh -v` to the "
                          "same host shows more"},
     [FAILURE_LOGIN_SLOW] = {ERR_TIMEOUT, false, SLOW_LOGIN, "`ssh -v` to the same host shows where it stops"},
@@ -224,7 +224,7 @@ static const struct row {
                                           "DisableForwarding, or the key's restrict option"},
     [FAILURE_FORWARD_SLOW] = {ERR_TIMEOUT, true, "the far host did not connect to {} in time",
                               "is that its address as seen from there, and does a firewall let it through? "
-                              "--connect-timeout sets how long is waited"},
+                              "--connect-timeout sets the limit"},
     [FAILURE_FORWARD_CUT] = {ERR_FAILED, false, "the connection was closed in the middle", NULL},
     [FAILURE_CHANNEL] = {ERR_FAILED, false, "cannot open a channel to {}: {}", NULL},
     [FAILURE_MASTER_FORBIDS] = {ERR_FAILED, false, "the ssh -M at {} was not allowed to forward to {}: {}",

@@ -68,8 +68,7 @@ static int explain_silence(enum preauth_end end, int64_t waited_ms, struct err *
         return failure_set(FAILURE_CLOSED_EARLY, FAILURE_DETAILS(" before it sent any data"), err);
     snprintf(waited, sizeof waited, " (waited %s for an SSH banner)",
              text_duration(limit, sizeof limit, waited_ms));
-    return failure_set(FAILURE_SILENT, FAILURE_DETAILS(waited, " --connect-timeout sets how long is waited"),
-                       err);
+    return failure_set(FAILURE_SILENT, FAILURE_DETAILS(waited, " --connect-timeout sets the limit"), err);
 }
 
 /* Sets the error for a server that sent text, but no version. */

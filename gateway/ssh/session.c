@@ -137,7 +137,7 @@ struct proc_limits session_program_limits(const struct session *s)
     return ssh_limits_program(&s->limits);
 }
 
-/* ---- the round-trip time ------------------------------------------------------------------------------- */
+/* ---- waiting, the handshake ---------------------------------------------------------------------------- */
 
 int session_wait(struct session *s, int64_t deadline, struct err *err)
 {
@@ -237,14 +237,14 @@ static void ask_for_compression(LIBSSH2_SESSION *ssh)
 }
 
 /* Uses the proxy command's message as the cause if its connection broke before the server sent anything. */
-static void blame_proxy(const struct session *s, struct err *err)
+static void use_proxy_message(const struct session *s, struct err *err)
 {
-    char said[200], number[16];
+    char message[200], number[16];
     int code = 0;
     if (!s->proxy || session_has_received(s) || !(s->wire.eof || s->wire.error) || err->kind == ERR_CANCELLED)
         return;
-    if (*proxy_stderr_tail(s->proxy, said, sizeof said)) {
-        failure_set(FAILURE_PROXY_SAYS, FAILURE_DETAILS(said), err);
+    if (*proxy_stderr_tail(s->proxy, message, sizeof message)) {
+        failure_set(FAILURE_PROXY_SAYS, FAILURE_DETAILS(message), err);
     } else if (proxy_ended(s->proxy, &code)) {
         snprintf(number, sizeof number, "%d", code);
         failure_set(FAILURE_PROXY_ENDED, FAILURE_DETAILS(number), err);
@@ -266,7 +266,7 @@ int session_handshake(struct session *s, const struct ssh_config *config, const 
         rc = run_handshake(s, &ours, err);
     algorithms_release(&ours);
     if (rc < 0) {
-        blame_proxy(s, err);
+        use_proxy_message(s, err);
         return -1;
     }
     wire_forget_preauth(&s->wire);

@@ -235,7 +235,7 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
     refute_stderr_has 'did not find'
     inventory 'version: 1' 'services:' '  gitaly:' '  port: 9236' '  caddy:' '  port: 2019'
     run_profgrab hosts -i inv.yaml
-    refuses 2 'inv.yaml:4:3: "port" is a setting, but stands in the column of the services'"'"' names' $'  NAME:\n          port: 6060'
+    refuses 2 'inv.yaml:4:3: "port" is a setting, but is indented like the services'"'"' names' $'  NAME:\n          port: 6060'
     refute_stderr_has twice
     inventory 'version: 1' 'services:' '  - gitaly: { port: 9236 }'
     run_profgrab hosts -i inv.yaml

@@ -185,7 +185,7 @@ host_key_new() {
     sed -i "/$(basename "$RIG_DIR")\/client\/id/d" "$SSH_CONFIG"
     run_via mine
     assert_status 1
-    assert_stderr_has 'the server let nobody in with what was offered; it takes: publickey'
+    assert_stderr_has 'the server accepted none of the offered keys and methods; it allows: publickey'
 }
 
 @test "a jump host's failure is reported for the jump host" {
@@ -470,7 +470,7 @@ person_says() { # ANSWER
     person_says wrong
     run_via mine
     assert_status 1
-    assert_stderr_has 'the server let nobody in with what was offered'
+    assert_stderr_has 'the server accepted none of the offered keys and methods'
     person_says hush
     run_via mine --batch
     assert_status 1
@@ -509,7 +509,7 @@ person_says() { # ANSWER
     sed -i '/ProxyJump/d' "$SSH_CONFIG"
     run_via mine --passphrase-file wrong --batch
     assert_status 1
-    assert_stderr_has "the server let nobody in with what was offered; it takes: publickey; not offered: key $PWD/locked: the first line of wrong is not right"
+    assert_stderr_has "the server accepted none of the offered keys and methods; it allows: publickey; not offered: key $PWD/locked: the first line of wrong is not right"
 }
 
 @test "--via auto finds that only ssh can use a key in a PKCS#11 token" {

@@ -289,11 +289,11 @@ static void a_setting_in_the_column_of_names(void **state)
     (void)state;
     static const char hint[] = "indent it below the name of its service:\nservices:\n  NAME:\n    port: 6060";
     refuses("version: 1\nservices:\n  a:\n  port: 1\n  b:\n  port: 2\n",
-            "inv.yaml:4:3: \"port\" is a setting, but stands in the column of the services' names", hint);
+            "inv.yaml:4:3: \"port\" is a setting, but is indented like the services' names", hint);
     refuses("version: 1\nservices:\n  a:\n  port: 1\n",
-            "inv.yaml:4:3: \"port\" is a setting, but stands in the column of the services' names", hint);
+            "inv.yaml:4:3: \"port\" is a setting, but is indented like the services' names", hint);
     refuses("version: 1\nhosts:\n  a:\n  address: b\n  services: []\n",
-            "inv.yaml:4:3: \"address\" is a setting, but stands in the column of the hosts' names",
+            "inv.yaml:4:3: \"address\" is a setting, but is indented like the hosts' names",
             "indent it below the name of its host:\nhosts:\n  NAME:\n    address: ...");
     /* A service may have the name of a setting. */
     inventory_free(
@@ -370,9 +370,9 @@ static void several_errors_are_found_in_one_run(void **state)
                  "inv.yaml:3:26: no host or group \"d\"\n");
     has_mistakes("version: 2\n", "inv.yaml:1:10: version must be 1\n");
     has_mistakes("version: 1\nservices:\n  a:\n  port: 1\n  b:\n  port: 2\nhosts:\n  c:\n  address: d\n",
-                 "inv.yaml:4:3: \"port\" is a setting, but stands in the column of the services' names\n"
-                 "inv.yaml:6:3: \"port\" is a setting, but stands in the column of the services' names\n"
-                 "inv.yaml:9:3: \"address\" is a setting, but stands in the column of the hosts' names\n");
+                 "inv.yaml:4:3: \"port\" is a setting, but is indented like the services' names\n"
+                 "inv.yaml:6:3: \"port\" is a setting, but is indented like the services' names\n"
+                 "inv.yaml:9:3: \"address\" is a setting, but is indented like the hosts' names\n");
     has_mistakes("version: 1\nhosts: [a\n", "inv.yaml:3:1: a list in brackets lacks a comma or its \"]\"\n");
 }
 

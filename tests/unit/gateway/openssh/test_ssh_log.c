@@ -188,11 +188,12 @@ static void the_reason_of_a_failure_is_read(void **state)
     } cases[] = {
         {"", ERR_FAILED, "ssh ended without a message"},
         {"ann@h: Permission denied (publickey,password).\r\n", ERR_DENIED,
-         "the server let nobody in with what was offered; it takes: publickey,password"},
+         "the server accepted none of the offered keys and methods; it allows: publickey,password"},
         {"sign_and_send_pubkey: signing failed for ED25519-SK \"/k\" from agent: device not found\r\n"
          "ann@h: Permission denied (publickey).\r\n",
          ERR_DENIED,
-         "the server takes a key that ssh cannot sign with: ED25519-SK \"/k\" from agent: device not found"},
+         "the server accepts a key, but ssh cannot sign with it: ED25519-SK \"/k\" from agent: device not "
+         "found"},
         {"Received disconnect from 127.0.0.1 port 22:2: Too many authentication failures\r\n"
          "Disconnected from 127.0.0.1 port 22\r\n",
          ERR_DENIED, "the server ended the session: Too many authentication failures"},
@@ -362,7 +363,7 @@ static void lines_of_other_programs_are_ignored(void **state)
                 "a@h: Permission denied (publickey).\n");
     ssh_log_feed(l, SSH_STDERR, banner, sizeof banner - 1);
     refused(ssh_log_failure(l, "h port 2", &err), &err, ERR_DENIED,
-            "the server let nobody in with what was offered; it takes: publickey");
+            "the server accepted none of the offered keys and methods; it allows: publickey");
     free(l);
     l = new_log("debug1: Remote protocol version 2.0, remote software version x\nSomething new\n");
     ssh_log_feed(l, SSH_STDERR, "Welcome\n", 8);
