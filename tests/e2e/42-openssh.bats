@@ -206,7 +206,7 @@ END
     run_via mine
     assert_status 1
     assert_stderr_has "the proxy or jump host: $RIG_USER@127.0.0.1: Permission denied (publickey"
-    refute_stderr_has 'the server let nobody in'
+    refute_stderr_has 'the server accepted none of'
     behind_bastion 'Port 1'
     run_via mine
     assert_status 1
