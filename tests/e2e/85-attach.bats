@@ -489,7 +489,7 @@ refuse() {
         grep -q "$left" log || fail "$step:" "$(<log)"
         grep -q 'again: profgrab attach ' log
         [[ ! -s out ]]
-        case $left in *'may be with'* | *'is with'* | *'are with'*) ls -- *.age ;; *) run ! ls -- *.age ;; esac
+        case $left in *'encrypted bundle'*) ls -- *.age ;; *) run ! ls -- *.age ;; esac
         rm -f -- *.age
     done <<'EOF'
 look|^GET .*/projects/|profgrab: nothing has left this workstation$
