@@ -101,10 +101,7 @@ static void put_rune(struct parser *p, uint32_t c)
 
 static int hex_value(uint32_t c)
 {
-    return c >= '0' && c <= '9'   ? (int)c - '0'
-           : c >= 'a' && c <= 'f' ? (int)c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? (int)c - 'A' + 10
-                                  : -1;
+    return c < 128 ? text_hex_digit((char)c) : -1;
 }
 
 static bool is_octal(const struct parser *p)

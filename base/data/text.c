@@ -30,6 +30,13 @@ size_t text_decode(const char *s, size_t n, uint32_t *ret)
     return len;
 }
 
+int text_hex_digit(char c)
+{
+    return isdigit((unsigned char)c)    ? c - '0'
+           : isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10
+                                        : -1;
+}
+
 /* Characters that a terminal or a page interprets instead of showing: C1 controls, bidirectional controls,
  * zero-width and invisible characters, separators, interlinear and tag characters, and neighbours of
  * noncharacters. */

@@ -22,6 +22,9 @@ char *text_printable(char *dst, size_t cap, const char *src, size_t n);
  * (also overlong forms, surrogates and anything above U+10FFFF; RFC 3629), and leaves *ret unchanged. */
 size_t text_decode(const char *s, size_t n, uint32_t *ret);
 
+/* Returns the value of a hexadecimal digit, or -1. */
+int text_hex_digit(char c);
+
 /* Returns whether s is safe to show unchanged: UTF-8 without control characters and without characters that
  * reorder or hide text. */
 bool text_is_visible(const char *s);

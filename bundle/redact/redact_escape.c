@@ -6,21 +6,13 @@
 
 #include "base/banned.h"
 
-static int hex_value(char c)
-{
-    return isdigit((unsigned char)c)    ? c - '0'
-           : isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10
-                                        : -1;
-}
-
-/* The number that `digits` hexadecimal digits at `at` mean; -1: there are not so many. */
-static long read_hex(struct str s, size_t at, size_t digits)
+long redact_read_hex(struct str s, size_t at, size_t digits)
 {
     long value = 0;
     if (at > s.n || s.n - at < digits)
         return -1;
     for (size_t i = 0; i < digits; i++) {
-        int digit = hex_value(s.p[at + i]);
+        int digit = text_hex_digit(s.p[at + i]);
         if (digit < 0)
             return -1;
         value = value * 16 + digit;
@@ -50,7 +42,7 @@ static struct redact_unit read_unicode(struct str s, size_t at, long c)
 {
     long low = -1;
     if (c >= 0xd800 && c < 0xdc00 && s.n - at >= 12 && s.p[at + 6] == '\\' && s.p[at + 7] == 'u')
-        low = read_hex(s, at + 8, 4);
+        low = redact_read_hex(s, at + 8, 4);
     if (low >= 0xdc00 && low < 0xe000)
         return unit_of_character(0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00), 12);
     return unit_of_character(c, 6);
@@ -62,8 +54,8 @@ static struct redact_unit read_backslash(struct str s, size_t at)
     char c = '\0';
     if (s.n - at > 1)
         c = s.p[at + 1];
-    long number = c == 'u' ? read_hex(s, at + 2, 4) : c == 'x' ? read_hex(s, at + 2, 2) : -1;
-    if (c == 'U' && (number = read_hex(s, at + 2, 8)) >= 0)
+    long number = c == 'u' ? redact_read_hex(s, at + 2, 4) : c == 'x' ? redact_read_hex(s, at + 2, 2) : -1;
+    if (c == 'U' && (number = redact_read_hex(s, at + 2, 8)) >= 0)
         return number <= LAST ? unit_of_character(number, 10) : unit_of_byte('\\', 1);
     if (number >= 0)
         return c == 'u' ? read_unicode(s, at, number) : unit_of_byte(number, 4);
@@ -89,7 +81,7 @@ static struct redact_unit read_entity(struct str s, size_t at)
     if (s.n - at < 4 || s.p[at + 1] != '#')
         return unit_of_byte('&', 1);
     for (; n < MOST_DIGITS && begin + n < s.n; n++) {
-        int digit = hex_value(s.p[begin + n]);
+        int digit = text_hex_digit(s.p[begin + n]);
         if (digit < 0 || (!hex && digit > 9))
             break;
         number = number * (hex ? 16 : 10) + digit;
@@ -102,7 +94,7 @@ static struct redact_unit read_entity(struct str s, size_t at)
 struct redact_unit redact_unit_read(struct str s, size_t at)
 {
     char c = s.p[at];
-    long byte = c == '%' ? read_hex(s, at + 1, 2) : -1;
+    long byte = c == '%' ? redact_read_hex(s, at + 1, 2) : -1;
     if (byte >= 0)
         return unit_of_byte(byte, 3);
     return c == '\\'  ? read_backslash(s, at)
@@ -121,11 +113,11 @@ size_t redact_escape_rest(struct str text, struct str run)
         return 0;
     char before = run.p[-1], c = run.p[0];
     if (before == '%')
-        return read_hex(run, 0, 2) >= 0 ? 2 : 0;
+        return redact_read_hex(run, 0, 2) >= 0 ? 2 : 0;
     if (before != '\\')
         return 0;
-    return c == 'u' && read_hex(run, 1, 4) >= 0   ? 5
-           : c == 'x' && read_hex(run, 1, 2) >= 0 ? 3
-           : strchr("nrtbfva", c)                 ? 1
-                                                  : 0;
+    return c == 'u' && redact_read_hex(run, 1, 4) >= 0   ? 5
+           : c == 'x' && redact_read_hex(run, 1, 2) >= 0 ? 3
+           : strchr("nrtbfva", c)                        ? 1
+                                                         : 0;
 }

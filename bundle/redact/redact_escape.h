@@ -14,6 +14,9 @@ struct redact_unit {
 /* Reads the escape at `at` (`\u0026`, `\x26`, `\/`, `&amp;`, `&#38;`, `%26`), or the byte there. */
 struct redact_unit redact_unit_read(struct str s, size_t at);
 
+/* Returns the number that `digits` hexadecimal digits at `at` mean, or -1 if there are fewer. */
+long redact_read_hex(struct str s, size_t at, size_t digits);
+
 /* Returns whether the text may contain an escape. */
 bool redact_has_escapes(struct str s);
 

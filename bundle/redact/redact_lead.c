@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "bundle/redact/redact_escape.h"
 #include "bundle/redact/redact_search.h"
 #include "base/banned.h"
 
@@ -92,28 +93,6 @@ size_t redact_prefix_encoded_sign(struct str s, size_t at)
 
 /* ---- decoding a name ----------------------------------------------------------------------------------- */
 
-static int hex_value(char c)
-{
-    return isdigit((unsigned char)c)    ? c - '0'
-           : isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10
-                                        : -1;
-}
-
-/* The byte that `digits` hexadecimal digits at `at` encode; -1: not hexadecimal. */
-static int read_hex(struct str s, size_t at, size_t digits)
-{
-    int value = 0;
-    if (s.n - at < digits)
-        return -1;
-    for (size_t i = 0; i < digits; i++) {
-        int digit = hex_value(s.p[at + i]);
-        if (digit < 0)
-            return -1;
-        value = value * 16 + digit;
-    }
-    return value > 0 && value < 256 ? value : -1;
-}
-
 /* Decodes `%74`, `\u0074`, `\x74` and `\n` once, in place. */
 static size_t decode_once(char *p, size_t n)
 {
@@ -125,7 +104,9 @@ static size_t decode_once(char *p, size_t n)
             c = p[i + 1];
         size_t digits = c == 'u' ? 4 : 2, prefix = c == '%' ? 1 : 2;
         bool escaped = c != p[i], coded = c == '%' || (escaped && (c == 'u' || c == 'x'));
-        int byte = coded ? read_hex(s, i + prefix, digits) : -1;
+        long byte = coded ? redact_read_hex(s, i + prefix, digits) : -1;
+        if (byte == 0 || byte > 255)
+            byte = -1;
         bool blank = escaped && strchr("nrt", c);
         p[to++] = (char)(byte >= 0 ? byte : blank ? ' ' : p[i]);
         i += byte >= 0 ? prefix + digits : blank ? 2 : 1;

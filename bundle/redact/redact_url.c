@@ -32,13 +32,6 @@ struct unit {
     size_t n;
 };
 
-static int hex_value(char c)
-{
-    return isdigit((unsigned char)c)    ? c - '0'
-           : isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10
-                                        : -1;
-}
-
 static struct unit read_escaped_slash(struct str s, size_t at)
 {
     enum { MOST = 8 };
@@ -58,7 +51,7 @@ static struct unit read_unit(struct str s, size_t at, unsigned level)
     bool fits = s.p[at] == '%' && s.n - at >= n + 2;
     for (size_t i = 1; fits && i < n; i += 2)
         fits = s.p[at + i] == '2' && s.p[at + i + 1] == '5';
-    int high = fits ? hex_value(s.p[at + n]) : -1, low = fits ? hex_value(s.p[at + n + 1]) : -1;
+    int high = fits ? text_hex_digit(s.p[at + n]) : -1, low = fits ? text_hex_digit(s.p[at + n + 1]) : -1;
     if (high < 0 || low < 0)
         return (struct unit){s.p[at], 1};
     return (struct unit){(char)(high * 16 + low), n + 2};

@@ -190,19 +190,12 @@ static int learn_words(struct redact_words *w, struct str value, bool of_request
     return 0;
 }
 
-static int hex_digit(char c)
-{
-    return isdigit((unsigned char)c)    ? c - '0'
-           : isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10
-                                        : -1;
-}
-
 /* Decodes the value of a request, because a server repeats it decoded. `plus`: a plus is a blank. */
 static void decode(struct str value, bool plus, struct buf *ret)
 {
     for (size_t i = 0; i < value.n; i++) {
-        int high = value.n - i > 2 && value.p[i] == '%' ? hex_digit(value.p[i + 1]) : -1;
-        int low = high < 0 ? -1 : hex_digit(value.p[i + 2]);
+        int high = value.n - i > 2 && value.p[i] == '%' ? text_hex_digit(value.p[i + 1]) : -1;
+        int low = high < 0 ? -1 : text_hex_digit(value.p[i + 2]);
         if (low < 0) {
             buf_addc(ret, (char)(plus && value.p[i] == '+' ? ' ' : value.p[i]));
         } else {

@@ -107,13 +107,6 @@ static struct text name_part(struct text href)
     return t;
 }
 
-static int hex_digit(char c)
-{
-    static const char digits[] = "0123456789abcdef";
-    const char *found = c ? strchr(digits, tolower((unsigned char)c)) : NULL;
-    return found ? (int)(found - digits) : -1;
-}
-
 /* Decodes %XX. False if the result is too long or an escape is invalid. */
 static bool decode_percent(struct text t, char *dst, size_t cap)
 {
@@ -121,7 +114,8 @@ static bool decode_percent(struct text t, char *dst, size_t cap)
     for (; t.p < t.end && n + 1 < cap; t.p++) {
         char c = *t.p;
         if (c == '%') {
-            int high = bytes_left(&t) > 2 ? hex_digit(t.p[1]) : -1, low = high < 0 ? -1 : hex_digit(t.p[2]);
+            int high = bytes_left(&t) > 2 ? text_hex_digit(t.p[1]) : -1,
+                low = high < 0 ? -1 : text_hex_digit(t.p[2]);
             if (low < 0)
                 return false;
             c = (char)(high * 16 + low);
