@@ -546,7 +546,7 @@ END
 }
 
 @test "without space for the bundle the work directory stays, and the message names it" {
-    write_inventory big=9
+    write_inventory big=6
     run --separate-stderr bash -c "ulimit -f 6500; exec \"\$@\"" - "$profgrab_program" --ssh-config "$SSH_CONFIG" \
         --host file-05 heap allocs
     assert_status 1
