@@ -161,6 +161,22 @@ static int put_handoff(struct copying *c, struct err *err)
     return 0;
 }
 
+/* The title has no text that the copy lost, also a value that only a request marks as a secret. */
+static int redact_title(struct copying *c, struct err *err)
+{
+    json_t *object = json_object();
+    int rc = object ? put_string(object, "title", c->how->title) : -1;
+    if (rc < 0)
+        err_nomem(err);
+    else if (c->how->redact)
+        rc = scrub_object(&c->redacted.scrub, object, err);
+    const char *title = json_string_value(json_object_get(object, "title"));
+    if (rc == 0 && title && !(c->sum.title = strdup(title)))
+        rc = err_nomem(err);
+    json_decref(object);
+    return rc;
+}
+
 /* Rewrites README.md, which is made from the manifest and has its hash in it. */
 static int renew_readme(struct copying *c, struct err *err)
 {
@@ -273,8 +289,8 @@ static int prepare_copy(struct copying *c, struct err *err)
     const struct redact_bundle_how redact = {.copy = c->how, .beside = c->path, .stop = &c->stop};
     if (read_manifest(c, err) < 0 || atomic_file_new(c->path, &c->new_file, err) < 0 ||
         (c->how->redact && redact_bundle_run(&redact, c->root, &c->redacted, err) < 0) ||
-        put_handoff(c, err) < 0 || renew_readme(c, err) < 0 || renew_page(c, err) < 0 ||
-        items_print(c->root, &c->manifest, err) < 0)
+        put_handoff(c, err) < 0 || redact_title(c, err) < 0 || renew_readme(c, err) < 0 ||
+        renew_page(c, err) < 0 || items_print(c->root, &c->manifest, err) < 0)
         return -1;
     return sign_manifest(c, err);
 }
@@ -452,10 +468,12 @@ int bundle_copy(const struct bundle_copy *how, struct bundle_copied *ret, struct
     int rc = prepare_copy(&c, err);
     if (rc == 0)
         rc = write_copy(&c, err);
-    if (rc == 0)
+    if (rc == 0) {
         *ret = c.sum;
-    else
+    } else {
         explain_limit(&c, err);
+        free(c.sum.title);
+    }
     writer_free(c.tar);
     age_writer_free(c.age);
     reader_free(c.r);
@@ -475,6 +493,7 @@ void bundle_copied_release(struct bundle_copied *c)
 {
     free(c->path);
     free(c->manifest);
+    free(c->title);
     strlist_release(&c->unsearchable);
     strlist_release(&c->unsearched_files);
     *c = (struct bundle_copied){0};

@@ -38,6 +38,7 @@ struct bundle_copy {
      * beside the bundle, `NAME-handoff.tar.gz` or `NAME.tar.gz.age`, with `-2`, `-3`, ... if that exists. */
     const char *output;
     const char *user, *workstation;     /* the name of the user who hands it off; may be NULL */
+    const char *title;                  /* of the issue, redacted as the copy is; NULL: none */
     bool redact;                        /* secrets, values of labels: docs/formats.md, "Redaction" */
     bundle_draw_fn *draw;               /* makes report.html of a redacted copy; NULL: no page */
     const void *draw_ctx;               /* for `draw` */
@@ -59,6 +60,7 @@ struct bundle_copied {
     struct strlist unsearched_files;   /* for each of them `PATH: REASON`, printable */
     struct strlist unsearchable;       /* the same for members that should have been searched */
     char *manifest;                    /* the copy's, for texts elsewhere */
+    char *title;                       /* the issue's, redacted; NULL: none */
     struct err undrawn;                /* ERR_NONE, or why the copy lacks the bundle's report.html */
     char fingerprint[SSH_FINGERPRINT]; /* of the signing key; "" */
     struct err unsigned_because;       /* ERR_NONE, or why the optional signature is missing */
@@ -77,8 +79,5 @@ struct bundle_copied {
  */
 int bundle_copy(const struct bundle_copy *how, struct bundle_copied *ret, struct err *err);
 void bundle_copied_release(struct bundle_copied *c);
-
-/* Redacts a line that is sent elsewhere, such as an issue's title, by the rules of a copy: a new string. */
-int bundle_redact_line(const char *line, char **ret, struct err *err);
 
 #endif

@@ -372,18 +372,3 @@ void redact_bundle_release(struct redact_bundle *s)
     strlist_release(&s->unsearchable);
     *s = (struct redact_bundle)REDACT_BUNDLE_INIT;
 }
-
-int bundle_redact_line(const char *line, char **ret, struct err *err)
-{
-    enum { GROWTH = 12 };
-    struct redact_tally tally = {{0}};
-    struct buf out = BUF_INIT(strlen(line) * GROWTH + 1);
-    const struct redact_into into = {.out = &out, .tally = &tally};
-    redact_text(str_of(line), &into);
-    buf_addc(&out, '\0');
-    int rc = buf_check(&out, "the line", err);
-    if (rc == 0)
-        *ret = buf_take(&out);
-    buf_release(&out);
-    return rc;
-}

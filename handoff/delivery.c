@@ -33,6 +33,7 @@ static int make_copy(const struct delivery *d, const struct delivery_run *run, s
     const struct bundle_copy how = {.bundle = run->bundle,
                                     .user = run->user,
                                     .workstation = run->workstation,
+                                    .title = d->options->title,
                                     .redact = true,
                                     .draw = run->draw,
                                     .draw_ctx = run->draw_ctx,
@@ -52,29 +53,9 @@ static int make_copy(const struct delivery *d, const struct delivery_run *run, s
 
 /* ---- the tracker --------------------------------------------------------------------------------------- */
 
-/* The issue is not yet known to be confidential when the tracker gets the title. */
-static int redact_title(const struct delivery_run *run, const char *title, char **ret, struct err *err)
+static int send_copy(const struct delivery *d, const struct delivery_run *run,
+                     const struct handoff_request *request, struct delivery_result *ret, struct err *err)
 {
-    if (!title)
-        return 0;
-    if (bundle_redact_line(title, ret, err) < 0)
-        return -1;
-    if (strcmp(title, *ret) != 0 && run->title_redacted)
-        run->title_redacted(run->ctx, *ret);
-    return 0;
-}
-
-static int send_copy(const struct delivery *d, const struct delivery_run *run, const struct summary *summary,
-                     struct delivery_result *ret, struct err *err)
-{
-    struct handoff_request request = delivery_request(d);
-    char *title = NULL;
-    if (redact_title(run, request.title, &title, err) < 0)
-        return -1;
-    request.title = title;
-    request.file = ret->copy;
-    request.summary = summary->text;
-    request.reading = summary->reading;
     const struct handoff_options options = {.plaintext_i_know = d->options->plaintext_i_know,
                                             .dry_run = d->options->dry_run,
                                             .cancel_fd = run->cancel_fd,
@@ -82,19 +63,25 @@ static int send_copy(const struct delivery *d, const struct delivery_run *run, c
                                             .waiting = run->waiting,
                                             .would = run->would,
                                             .ctx = run->ctx};
-    int rc = handoff_run(&request, &options, &ret->handoff, err);
-    free(title);
-    return rc;
+    return handoff_run(request, &options, &ret->handoff, err);
 }
 
-/* `manifest` is the copy's, so that the note has no text that redaction removed. */
-static int attach_copy(const struct delivery *d, const struct delivery_run *run, const char *manifest,
-                       struct delivery_result *ret, struct err *err)
+/* The note is made from the copy's manifest, so that the note has no text that redaction removed. The title
+ * is redacted too: the tracker gets it before the issue is known to be confidential. */
+static int attach_copy(const struct delivery *d, const struct delivery_run *run,
+                       const struct bundle_copied *copied, struct delivery_result *ret, struct err *err)
 {
+    struct handoff_request request = delivery_request(d);
     struct summary summary = {0};
-    if (summary_read(manifest, d->recipients != NULL, &summary, err) < 0)
+    if (summary_read(copied->manifest, d->recipients != NULL, &summary, err) < 0)
         return err_wrap(err, "%s", run->bundle);
-    int rc = send_copy(d, run, &summary, ret, err);
+    if (copied->title && strcmp(copied->title, request.title) != 0 && run->title_redacted)
+        run->title_redacted(run->ctx, copied->title);
+    request.title = copied->title;
+    request.file = ret->copy;
+    request.summary = summary.text;
+    request.reading = summary.reading;
+    int rc = send_copy(d, run, &request, ret, err);
     summary_release(&summary);
     return rc;
 }
@@ -118,7 +105,7 @@ int delivery_run(const struct delivery *d, const struct delivery_run *run, struc
         run->copied(run->ctx, &copied);
     ret->copy = copied.path;
     copied.path = NULL;
-    int rc = d->tracker ? attach_copy(d, run, copied.manifest, ret, err) : 0;
+    int rc = d->tracker ? attach_copy(d, run, &copied, ret, err) : 0;
     bundle_copied_release(&copied);
     ret->attached = rc == 0 && d->tracker && !d->options->dry_run;
     if (d->options->dry_run || (rc < 0 && ret->handoff.left <= HANDOFF_LEFT_ISSUE))

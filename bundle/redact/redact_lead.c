@@ -93,6 +93,13 @@ size_t redact_prefix_encoded_sign(struct str s, size_t at)
 
 /* ---- decoding a name ----------------------------------------------------------------------------------- */
 
+/* The byte that `digits` hexadecimal digits at `at` encode; -1: none. */
+static long read_byte(struct str s, size_t at, size_t digits)
+{
+    long value = redact_read_hex(s, at, digits);
+    return value > 0 && value < 256 ? value : -1;
+}
+
 /* Decodes `%74`, `\u0074`, `\x74` and `\n` once, in place. */
 static size_t decode_once(char *p, size_t n)
 {
@@ -104,9 +111,7 @@ static size_t decode_once(char *p, size_t n)
             c = p[i + 1];
         size_t digits = c == 'u' ? 4 : 2, prefix = c == '%' ? 1 : 2;
         bool escaped = c != p[i], coded = c == '%' || (escaped && (c == 'u' || c == 'x'));
-        long byte = coded ? redact_read_hex(s, i + prefix, digits) : -1;
-        if (byte == 0 || byte > 255)
-            byte = -1;
+        long byte = coded ? read_byte(s, i + prefix, digits) : -1;
         bool blank = escaped && strchr("nrt", c);
         p[to++] = (char)(byte >= 0 ? byte : blank ? ' ' : p[i]);
         i += byte >= 0 ? prefix + digits : blank ? 2 : 1;

@@ -170,7 +170,8 @@ EOF
 
 @test "without --listen the service's own port is used, or another one if it is taken" {
     # A listener on 127.0.0.2 does not take the port on 127.0.0.1.
-    rig_fixture apart -listen 127.0.0.2:0
+    # Below the ports that the kernel gives to clients, which may take it on 127.0.0.1.
+    rig_fixture apart -listen "127.0.0.2:$(rig_free_port)"
     printf 'version: 1\nservices:\n  apart: { host: 127.0.0.2, port: %s }\n  rude: { port: %s }\nhosts:\n  file-03: { services: [apart, rude] }\n' \
         "$RIG_PORT_apart" "$RIG_PORT_rude" >inventory
     chmod 600 inventory

@@ -318,9 +318,9 @@ refuse() {
     grep -rq "$secret" "${bundle%.tar.gz}" || fail 'nothing was planted'
     [[ -n $(find "${bundle%.tar.gz}" -name "*$secret*") ]] || fail 'no file is named after it'
     rm -r "${bundle%.tar.gz}"
-    attach --to lab:ops/private --title "why token=$secret fails"
+    attach --to lab:ops/private --title "why token=$secret fails at $secret"
     assert_status 0
-    assert_stderr_has 'the title holds what looks like a secret, and is sent as "why token=[redacted] fails"'
+    assert_stderr_has 'the title holds what looks like a secret, and is sent as "why token=[redacted] fails at [redacted]"'
     [[ $(control "$control/state") != *"$secret"* ]] || fail "$(control "$control/state")"
     [[ $(state 's["ops/private"]["issues"][2]["notes"][0]["body"]') == *'Reason: password: [redacted]'* ]]
     fetch_stored ops/private 11
