@@ -190,7 +190,8 @@ static void room(void **state)
     for (uint64_t i = 0; i < 1000; i++)
         ok(finder_add(&f, finder_mix(finder_seed(&f), i), &err), &err);
     assert_int_equal(f.n_slots, slots);
-    refused(finder_reserve(&f, FINDER_NONE, &err), &err, ERR_FAILED, "more than 4294967294 entries in one table");
+    refused(finder_reserve(&f, FINDER_NONE, &err), &err, ERR_FAILED,
+            "more than 4294967294 entries in one table");
     finder_release(&f);
 }
 
