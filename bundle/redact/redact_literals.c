@@ -163,7 +163,7 @@ void redact_literals_search(struct redact_literal_search *search, const struct r
     search->plain = search->decoded = (struct redact_literal_cursor){0};
 }
 
-/* Where the last n bytes that a cursor read begin in the text. */
+/* Returns the position in the text of the last n bytes that a cursor read. */
 static size_t find_begin(const struct redact_literal_search *s, const struct redact_literal_cursor *c,
                          size_t n)
 {

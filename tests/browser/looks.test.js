@@ -195,7 +195,7 @@ test('on paper: the overview, the graph and a table, black on white, nothing cut
         assert.match(await table.locator('caption').textContent(), /rude cpu=2s: CPU time \(the first \d+ of \d+ functions\)/);
         assert.match(await table.locator('tbody tr').first().textContent(), /main\.burnCycles/);
         assert.ok(await page.locator('.papers .overview').first().isVisible());
-        // What is left of them says which type it is, and what the colours mean.
+        // The rest of them names the type and explains the colours.
         for (const gone of ['button:not(.choice, .legend *):visible', 'input:visible', 'nav:visible']) assert.equal(await page.locator(gone).count(), 0, gone);
         const cut = await page.evaluate(() =>
             [...document.querySelectorAll('td, th, caption, li, p, h1, h2, h3')]

@@ -16,7 +16,7 @@ const PICTURES = {
     narrow: { size: NARROW, hash: at('heap', 'queue') },
 };
 
-// Who made it is nobody's business.
+// Hides the user who made it.
 const page = describedPage('bundle', 'shown', ({ manifest }) => Object.assign(manifest.collector, { user: 'carol', workstation: 'ws-7' }));
 
 for (const [name, options] of Object.entries(PICTURES))

@@ -1,4 +1,4 @@
-// What a reader does with a page of real profiles: each act, and what the page says and shows then.
+// A reader's actions on a page of real profiles, and the texts and drawings that follow.
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
@@ -54,7 +54,7 @@ test('the overview: what happened, what there is to look at, when, and what is n
         assert.match(await page.locator('.host', { hasText: 'file-04' }).textContent(), /gone.*cannot connect to localhost port 1/s);
         await until(page, () => [...document.querySelectorAll('.card canvas')].every((canvas) => canvas.width !== 300));
         assert.ok((await inkOf(page, '.card canvas')).colours.length > 0, 'the small pictures are empty');
-        // What was on and had nothing to say is one as well, now and then.
+        // A profile that was enabled but empty also counts here, sometimes.
         const empty = await page.locator('.card', { has: page.locator('.nothing') }).locator('.of').allTextContents();
         assert.ok(empty.includes('file-03 caddy block') && empty.includes('file-03 caddy mutex'), empty.join());
         assert.ok(!empty.includes('file-03 rude cpu=2s') && !empty.includes('file-03 rude mutex'), empty.join());

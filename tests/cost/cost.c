@@ -353,7 +353,7 @@ static void print_times(const struct result *r)
     printf("; %.1f bytes of memory a byte\n", r->memory);
 }
 
-/* What the runs share. */
+/* The state that the runs share. */
 struct tally {
     int number, failed;
     bool broken; /* the parsers must fail */

@@ -29,7 +29,7 @@
     "\"project\":{\"id\":1,\"is_public\":false},\"upload\":{\"id\":1,\"token\":\"1." CARGO_SHA256 "\"}"
 #define ISSUE "{" ANSWER ",\"issue\":{\"id\":1,\"is_private\":true,\"project\":{\"id\":1},"
 
-/* What a run is made with. */
+/* The input of a run. */
 static struct {
     const struct tracker_kind *kind;
     const char *path; /* requests with this in their path get the input */

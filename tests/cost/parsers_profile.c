@@ -28,9 +28,9 @@
 /* ---- profiles
  * ------------------------------------------------------------------------------------------------- */
 
-/* Of profile.proto. */
+/* The field numbers of profile.proto. */
 enum { SAMPLE_TYPE = 1, SAMPLE, MAPPING, LOCATION, FUNCTION, STRING, DROP_FRAMES, KEEP_FRAMES, COMMENT = 13 };
-/* Strings that all have. */
+/* The strings that every profile has. */
 enum { EMPTY, TYPE, COUNT, NAME, FILE_NAME, N_STRINGS };
 
 static void begin(struct buf *to)

@@ -289,7 +289,7 @@ func postNote(c *call) {
 		c.json(202, map[string]interface{}{"commands_changes": map[string]string{}})
 		return
 	}
-	// Whoever may not mark a note as internal makes a public one, and is not told.
+	// A user who may not mark notes as internal gets a public note, without an error.
 	asked, _ := got["internal"].(bool)
 	n.Internal = asked && role(c.u) >= reporter && !c.take("drop-internal")
 	i.notes = append(i.notes, n)

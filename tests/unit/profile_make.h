@@ -55,7 +55,7 @@ static inline size_t made_below(uint64_t *seed, size_t n)
     return (size_t)(made_next(seed) >> 11) % n;
 }
 
-/* Of any magnitude. */
+/* A random number of any magnitude. */
 static inline uint64_t made_number(uint64_t *seed)
 {
     uint64_t v = made_next(seed);

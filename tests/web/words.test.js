@@ -1,4 +1,4 @@
-// What is written: units as pprof has them, packages, colours, strangers' names, places in the URL.
+// Formatted texts: units as pprof has them, packages, colours, strangers' names, places in the URL.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

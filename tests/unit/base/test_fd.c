@@ -169,7 +169,7 @@ static void everything_is_written(void **state)
     free(much);
 }
 
-/* Nobody reads the pipe: the writer fills it, waits, and ends when cancelled. */
+/* The pipe has no reader: the writer fills it, waits, and ends when cancelled. */
 static void a_write_can_be_cancelled(void **state)
 {
     enum { MUCH = 1 << 20 };

@@ -458,7 +458,7 @@ static void a_file_of_another_user_is_refused(void **state)
     line_refused(*state, ERR_USAGE, "is neither a file nor a pipe");
     line_refused("/dev/null", ERR_USAGE, "is neither a file nor a pipe");
     line_refused("/none", ERR_USAGE, "cannot open /none: No such file or directory");
-    /* Nobody writes to it; later a writer does, and keeps it open. */
+    /* The FIFO has no writer at first; later a writer does, and keeps it open. */
     assert_int_equal(mkfifo(fifo, 0600), 0);
     line_refused(fifo, ERR_TIMEOUT, "fifo");
     int fd = open(fifo, O_RDWR | O_CLOEXEC);

@@ -182,7 +182,7 @@ static const struct manifest_service *service_of(const struct manifest *m, const
     return service;
 }
 
-/* What it prints. */
+/* The printed manifest. */
 static json_t *as_json(const struct manifest *m)
 {
     struct buf text = BUF_INIT(1 << 20);

@@ -475,8 +475,8 @@ static uint64_t estimated(const char *word, const char *rows)
     return bytes;
 }
 
-/* Of the right magnitude, measured at node_exporter and caddy: 2.8 kB of 14 records, 3.2 kB of 4 goroutines.
- */
+/* The estimates have the magnitude that node_exporter and caddy had: 2.8 kB for 14 records, 3.2 kB for 4
+ * goroutines. */
 static void estimates_follow_the_index(void **state)
 {
     (void)state;

@@ -16,7 +16,7 @@
 
 #define CUT "... cut here, for its length: the rest is in the bundle's README.md\n"
 
-/* What there is to say of a bundle. */
+/* The contents of the summary of a bundle. */
 struct told {
     size_t services, verdicts; /* services of the reachable host; verdicts of its first service */
     size_t failed;             /* unreachable hosts */

@@ -59,7 +59,7 @@ static struct inventory *parse(const char *text)
     return inv;
 }
 
-/* That text must be refused with exactly these words. */
+/* The parser must refuse the text with exactly this message. */
 static void refuses(const char *text, const char *message, const char *hint)
 {
     struct inventory *inv = NULL;

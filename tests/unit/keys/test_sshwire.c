@@ -244,7 +244,7 @@ static void an_invalid_public_key_file_is_ignored(void **state)
     free(pub);
 }
 
-/* What ssh takes for the public key of a key in an agent. */
+/* The texts that ssh accepts as the public key of a key in an agent. */
 static void a_public_key_file(void **state)
 {
     static const struct {

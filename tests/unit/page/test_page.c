@@ -563,7 +563,7 @@ static void finish(struct page_writer *page)
     page_writer_free(page);
 }
 
-/* Of the page's text. */
+/* Parses the manifest in the page's text. */
 static json_t *bundle_json(const struct buf *page)
 {
     static const char begin[] = "<script type=\"application/json\" id=\"bundle\">";

@@ -121,7 +121,7 @@ static void two_halves_equal_the_whole(void **state)
 #define STRAY "\x08\x7f\x10\x01", 4
 #define BROKEN "\x0a\x02\x01\x80\x10\x01", 6
 
-/* Of errors in both halves the first one is reported; one before any output makes it look like another
+/* The reader reports the first of two errors. An error before any output makes the file look like another
  * format. */
 static void invalid_profiles_are_refused(void **state)
 {

@@ -40,7 +40,7 @@ static void add(struct profile *p, const char *name, uint64_t address, const int
     ok(profile_add_sample(p, &(struct profile_new_sample){&at, 1, values, NULL, 0}, &err), &err);
 }
 
-/* Of two sample types, cpu and samples. */
+/* A profile of two sample types, cpu and samples. */
 static struct profile *cpu(void)
 {
     struct err err = ERR_INIT;

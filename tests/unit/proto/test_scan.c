@@ -60,7 +60,7 @@ static size_t below(struct arena *a, size_t n)
     return (size_t)(rnd(a) >> 11) % n;
 }
 
-/* Of any magnitude, so that varints of all lengths occur. */
+/* A random number of any magnitude, so that varints of all lengths occur. */
 static uint64_t any_number(struct arena *a)
 {
     uint64_t n = rnd(a);

@@ -598,8 +598,8 @@ static void requests(void **state)
     }
 }
 
-/* Of a private key all lines are removed, and the text after it stays; without an end line, at most as
- * many lines as a key has. */
+/* Redaction removes all lines of a private key and keeps the text after it. Without an end line it removes
+ * at most as many lines as a key has. */
 static void private_keys(void **state)
 {
     (void)state;

@@ -95,7 +95,7 @@ static void some_errors_have_no_command(void **state)
     hint[sizeof hint - 1] = '\0';
     why = failure(hint, true);
     assert_string_equal(suggest_check(&none, NULL, &ours, NULL, &why).hint, hint);
-    /* What is set next was not unreached. */
+    /* err_set clears the mark of an unreachable host. */
     err_set(&why, ERR_FAILED, "something else");
     assert_false(why.unreached);
     assert_int_equal(err_unreached(NULL), -1);

@@ -387,7 +387,7 @@ static void a_wrong_answer_is_forgotten(void **state)
     keyring_free(keyring);
 }
 
-/* Nobody can confirm a host key here. */
+/* No user can confirm a host key here. */
 static void host_keys_are_not_asked_about(void **state)
 {
     static const char *const prompts[] = {

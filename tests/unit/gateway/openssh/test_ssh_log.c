@@ -276,7 +276,7 @@ static void the_reason_of_a_jumps_failure_is_read(void **state)
         {"kex_exchange_identification: read: Connection reset by peer\r\nConnection reset by 192.0.2.1 port "
          "22\r\n",
          ERR_BUSY, "the proxy or jump host: Connection reset by 192.0.2.1 port 22"},
-        /* Of two jump hosts, the first. */
+        /* The first of two jump hosts. */
         {"kex_exchange_identification: Connection closed by remote host\r\nConnection closed by 192.0.2.1 "
          "port 22\r\nkex_exchange_identification: Connection closed by remote host\r\nConnection closed by "
          "UNKNOWN port 65535\r\n",
