@@ -61,8 +61,9 @@ void askpass_release(struct askpass *a)
     fd_close(&a->touch);
     secret_wipe(&a->given);
     free(a->question);
+    free(a->name);
     free(a->program);
-    a->program = a->question = NULL;
+    a->program = a->question = a->name = NULL;
 }
 
 /* Reads up to the NUL that ends the question. */
