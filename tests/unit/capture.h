@@ -3,7 +3,7 @@
 #define TESTS_UNIT_CAPTURE_H
 
 #include "bundle/bundle.h"
-#include "tests/unit/scratch.h"
+#include "tests/unit/unit.h"
 
 #define WHEN INT64_C(1795247280000)
 #define HEAP "file-03/gitaly/heap.pb.gz"
@@ -12,13 +12,7 @@
 #define HEAP_BYTES "\x1f\x8b not really gzip'ed \x00\xff"
 #define TEXT_BYTES "goroutine 1 [running]:\nmain.main()\n"
 
-static inline void must(int rc, const struct err *err)
-{
-    if (rc < 0)
-        fail_msg("%s", err->msg);
-}
-
-static inline void starts_with(const char *s, const char *start)
+static inline void assert_starts_with(const char *s, const char *start)
 {
     if (strncmp(s, start, strlen(start)) != 0)
         fail_msg("\"%s\" does not start with \"%s\"", s, start);
@@ -29,7 +23,7 @@ struct capture {
     struct manifest *m;
 };
 
-static inline void hash(const void *p, size_t n, char ret[SHA256_HEX])
+static inline void hash_hex(const void *p, size_t n, char ret[SHA256_HEX])
 {
     struct sha256 *h = sha256_new(NULL);
     assert_non_null(h);
@@ -42,7 +36,7 @@ static inline void hash(const void *p, size_t n, char ret[SHA256_HEX])
 static inline void collect(struct capture *c, const char *service, const char *file, const void *p, size_t n)
 {
     char hex[SHA256_HEX];
-    hash(p, n, hex);
+    hash_hex(p, n, hex);
     char *dir = file_dir(file);
     assert_true(strcmp(dir, ".") == 0 || beneath_mkdirs(workdir_files(c->w), dir, NULL) == 0);
     free(dir);
@@ -54,13 +48,13 @@ static inline void collect(struct capture *c, const char *service, const char *f
                                  .bytes = n,
                                  .sha256 = hex};
     struct err err = ERR_INIT;
-    must(manifest_add_item(c->m, &item, &err), &err);
+    assert_ok(manifest_add_item(c->m, &item, &err), &err);
 }
 
 static inline void capture_new(struct capture *c, const char *output)
 {
     struct err err = ERR_INIT;
-    must(workdir_new(output, "file-03", WHEN, &c->w, &err), &err);
+    assert_ok(workdir_new(output, "file-03", WHEN, &c->w, &err), &err);
     struct manifest_info info = {.name = workdir_name(c->w), .version = "0", .started = WHEN};
     struct manifest_host host = {.name = "file-03", .route = "direct"};
     struct manifest_service service = {.host = "file-03", .name = "gitaly"};
@@ -69,14 +63,14 @@ static inline void capture_new(struct capture *c, const char *output)
                                     .kind = "mutex",
                                     .status = MANIFEST_FAILED,
                                     .error = "HTTP 404"};
-    must(manifest_new(&info, &c->m, &err), &err);
-    must(manifest_add_host(c->m, &host, &err), &err);
-    must(manifest_add_service(c->m, &service, &err), &err);
-    must(manifest_add_item(c->m, &nothing, &err), &err);
+    assert_ok(manifest_new(&info, &c->m, &err), &err);
+    assert_ok(manifest_add_host(c->m, &host, &err), &err);
+    assert_ok(manifest_add_service(c->m, &service, &err), &err);
+    assert_ok(manifest_add_item(c->m, &nothing, &err), &err);
     collect(c, "gitaly", HEAP, HEAP_BYTES, sizeof HEAP_BYTES - 1);
     collect(c, "gitaly", TEXT, TEXT_BYTES, sizeof TEXT_BYTES - 1);
     collect(c, NULL, LOCAL, "", 0);
-    must(manifest_finish(c->m, WHEN + 1000, false, true, &err), &err);
+    assert_ok(manifest_finish(c->m, WHEN + 1000, false, true, &err), &err);
 }
 
 static inline void capture_release(struct capture *c)
@@ -86,13 +80,13 @@ static inline void capture_release(struct capture *c)
 }
 
 /* A bundle named b.tar.gz; returns its path. */
-static inline char *packed(const char *dir)
+static inline char *pack_capture(const char *dir)
 {
     struct capture c;
     struct err err = ERR_INIT;
     char *path = NULL, *output = file_join(dir, "b.tar.gz");
     capture_new(&c, output);
-    must(bundle_pack(c.w, c.m, -1, &path, &err), &err);
+    assert_ok(bundle_pack(c.w, c.m, -1, &path, &err), &err);
     assert_string_equal(path, output);
     capture_release(&c);
     free(output);
@@ -112,18 +106,18 @@ static inline void add_finding(void *ctx, const struct bundle_finding *f)
     buf_addf(ctx, "%s %s %llu\n", words[f->state], f->path, (unsigned long long)f->size);
 }
 
-static inline void verified(const char *path, const char *findings)
+static inline void assert_verify_reports(const char *path, const char *findings)
 {
     struct buf text = BUF_INIT(65536);
     struct bundle_summary sum;
     struct err err = ERR_INIT;
     struct bundle_check how = {.finding = add_finding, .ctx = &text, .cancel_fd = -1};
-    must(bundle_verify(path, &how, &sum, &err), &err);
+    assert_ok(bundle_verify(path, &how, &sum, &err), &err);
     assert_string_equal(buf_str(&text), findings);
     buf_release(&text);
 }
 
-static inline void same_file(const char *top, const char *name, const void *p, size_t n)
+static inline void assert_file_equal(const char *top, const char *name, const void *p, size_t n)
 {
     char *path = file_join(top, name);
     struct buf got = scratch_read(path);

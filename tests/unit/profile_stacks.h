@@ -12,7 +12,7 @@ static inline uint32_t intern(struct profile *p, const char *s)
 {
     struct err err = ERR_INIT;
     uint32_t ret = 0;
-    ok(profile_intern(p, s, strlen(s), &ret, &err), &err);
+    assert_ok(profile_intern(p, s, strlen(s), &ret, &err), &err);
     return ret;
 }
 
@@ -22,9 +22,9 @@ static inline struct profile *profile_of(const char *const *types)
     struct profile *p = profile_new(&err);
     assert_non_null(p);
     for (; types[0]; types += 2)
-        ok(profile_add_sample_type(p, (struct profile_value_type){intern(p, types[0]), intern(p, types[1])},
-                                   &err),
-           &err);
+        assert_ok(profile_add_sample_type(
+                      p, (struct profile_value_type){intern(p, types[0]), intern(p, types[1])}, &err),
+                  &err);
     return p;
 }
 
@@ -44,15 +44,15 @@ static inline void sample(struct profile *p, const char *stack, const int64_t *v
             struct profile_line line = {.function = (uint32_t)p->n_functions};
             struct profile_location l = {.id = p->n_locations + 1, .mapping = PROFILE_NONE, .n_lines = 1};
             found = (uint32_t)p->n_functions;
-            ok(profile_add_function(p, &f, &err), &err);
-            ok(profile_add_location(p, &l, &line, &err), &err);
+            assert_ok(profile_add_function(p, &f, &err), &err);
+            assert_ok(profile_add_location(p, &l, &line, &err), &err);
         }
         locations[depth++] = found;
     }
     struct profile_label of = {.key = intern(p, "user"), .str = intern(p, label ? label : "x")};
-    ok(profile_add_sample(p, &(struct profile_new_sample){locations, depth, values, &of, label ? 1 : 0},
-                          &err),
-       &err);
+    assert_ok(profile_add_sample(
+                  p, &(struct profile_new_sample){locations, depth, values, &of, label ? 1 : 0}, &err),
+              &err);
     free(copy);
 }
 

@@ -907,7 +907,7 @@ static int pack(void *ctx, struct err *err)
         assert_true(file_exists(work));
         assert_int_equal(file_remove(work, NULL), 0);
     } else {
-        verified(path, "intact " HEAP " 24\nintact " TEXT " 35\nintact " LOCAL " 0\n");
+        assert_verify_reports(path, "intact " HEAP " 24\nintact " TEXT " 35\nintact " LOCAL " 0\n");
         assert_int_equal(file_remove(output, NULL), 0);
         assert_int_equal(file_remove(work, NULL), 0);
         free(path);
@@ -1010,7 +1010,7 @@ static int read_members(void *ctx, struct err *err)
 
 static void members(void **state)
 {
-    char *path = packed(*state);
+    char *path = pack_capture(*state);
     struct bundle_wanted wanted = {.path = path, .most = 1 << 20};
     assert_int_equal(strlist_split(&wanted.members, "README.md,manifest.json,README.md", NULL), 0);
     assert_true(alloc_walk(read_members, &wanted, 0) > 10);
@@ -1021,7 +1021,7 @@ static void members(void **state)
 static void reading(void **state)
 {
     const char *dir = *state;
-    char *path = packed(dir), *below = file_join(dir, "below");
+    char *path = pack_capture(dir), *below = file_join(dir, "below");
     assert_int_equal(file_mkdir(below, NULL), 0);
     struct extraction x = {.path = path, .below = below};
     assert_int_equal(strlist_split(&x.members, "file-03,local/*", NULL), 0);
@@ -1102,12 +1102,12 @@ static void signatures(void **state)
 {
     static const char *const seeds[] = {"signature-ed25519", "signature-rsa", "signature-ecdsa"};
     for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
-        char *seed = text_of(CORPUS "sign/%s", seeds[i]);
+        char *seed = format_text(CORPUS "sign/%s", seeds[i]);
         assert_true(walk_seed(read_signature, seed, 1, 0) > 5);
         free(seed);
     }
-    char *key = text_of("%s/key", (char *)*state);
-    RUN("ssh-keygen", "-q", "-t", "ecdsa", "-N", "", "-f", key);
+    char *key = format_text("%s/key", (char *)*state);
+    RUN_PROGRAM("ssh-keygen", "-q", "-t", "ecdsa", "-N", "", "-f", key);
     assert_true(alloc_walk(make_signature, key, 0) > 15);
     free(key);
 }
@@ -1131,9 +1131,10 @@ static int inspect_key(void *ctx, struct err *err)
 static void key_files(void **state)
 {
     const char *dir = *state;
-    char *key = text_of("%s/key", dir), *pem = text_of("%s/pem", dir), *pub = text_of("%s/pem.pub", dir);
-    RUN("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key);
-    RUN("ssh-keygen", "-q", "-t", "ecdsa", "-m", "PEM", "-N", "", "-f", pem);
+    char *key = format_text("%s/key", dir), *pem = format_text("%s/pem", dir),
+         *pub = format_text("%s/pem.pub", dir);
+    RUN_PROGRAM("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key);
+    RUN_PROGRAM("ssh-keygen", "-q", "-t", "ecdsa", "-m", "PEM", "-N", "", "-f", pem);
     assert_true(alloc_walk(inspect_key, key, 0) > 3);
     assert_true(alloc_walk(inspect_key, pem, 0) > 3);
     assert_true(alloc_walk(inspect_key, pub, 0) > 2);
@@ -1233,13 +1234,13 @@ static void copying(void **state)
 {
     static const char dump[] = "# labels: {\"user\":\"alice\"}\n# labels: {\"user\":\"bob\"}\n";
     struct capture c;
-    char *path = NULL, *output = text_of("%s/b.tar.gz", (char *)*state),
-         *key = text_of("%s/key", (char *)*state);
+    char *path = NULL, *output = format_text("%s/b.tar.gz", (char *)*state),
+         *key = format_text("%s/key", (char *)*state);
     capture_new(&c, output);
     collect(&c, "gitaly", "file-03/gitaly/labels.txt", dump, sizeof dump - 1);
     assert_int_equal(bundle_pack(c.w, c.m, -1, &path, NULL), 0);
     capture_release(&c);
-    RUN("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key);
+    RUN_PROGRAM("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key);
     struct sshsig_signer by = {.key = key, .cancel_fd = -1};
     struct bundle_copy how = {.bundle = path, .redact = true, .signer = &by, .cancel_fd = -1};
     alloc.json_works = true;

@@ -34,11 +34,11 @@ static void world_open(struct world *w, const char *top, bool by_steps)
     struct err err = ERR_INIT;
     w->inside = file_join(top, "inside");
     w->outside = file_join(top, "outside");
-    ok(file_mkdir(w->inside, &err), &err);
-    ok(file_mkdir(w->outside, &err), &err);
+    assert_ok(file_mkdir(w->inside, &err), &err);
+    assert_ok(file_mkdir(w->outside, &err), &err);
     w->precious = scratch_file(w->outside, "precious", "precious", 8);
     w->b = (struct beneath){.fd = beneath_top(w->inside, &err), .name = w->inside, .by_steps = by_steps};
-    ok(w->b.fd, &err);
+    assert_ok(w->b.fd, &err);
 }
 
 static void file_is(const char *path, const char *text)
@@ -69,7 +69,7 @@ static void is(const struct world *w, const char *path, const char *text)
 {
     struct buf b = BUF_INIT(1000);
     struct err err = ERR_INIT;
-    ok(beneath_read(&w->b, path, &b, &err), &err);
+    assert_ok(beneath_read(&w->b, path, &b, &err), &err);
     assert_string_equal(buf_str(&b), text);
     buf_release(&b);
 }
@@ -169,14 +169,14 @@ static void no_operation_goes_through_a_link(void **state)
         struct err err = ERR_INIT;
         world_open(&w, *state, by_steps);
         free(scratch_file(w.inside, "own", "own", 3));
-        ok(beneath_mkdirs(&w.b, "deep/er", &err), &err);
+        assert_ok(beneath_mkdirs(&w.b, "deep/er", &err), &err);
         put_link(&w, w.outside, "away");
         put_link(&w, "../../../outside", "deep/er/away");
         put_link(&w, "away", "again");
         put_link(&w, "..", "up");
         put_link(&w, ".", "self");
         /* Within the directory: only RESOLVE_BENEATH follows it. */
-        ok(beneath_mkdirs(&w.b, "HOST1", &err), &err);
+        assert_ok(beneath_mkdirs(&w.b, "HOST1", &err), &err);
         free(scratch_file(w.inside, "HOST1/own", "own", 3));
         put_link(&w, "HOST1", "HOST2");
         for (size_t i = 0; i < OPERATIONS; i++)
@@ -185,7 +185,7 @@ static void no_operation_goes_through_a_link(void **state)
                 if (operations[i].run(&w.b, paths[k], &err) == 0)
                     fail_msg("%s %s was done", operations[i].name, paths[k]);
                 assert_int_equal(err.kind, ERR_FAILED);
-                contains(err.msg, "is a symbolic link, which profgrab does not follow there");
+                assert_contains(err.msg, "is a symbolic link, which profgrab does not follow there");
             }
         is(&w, "own", "own");
         is(&w, "HOST1/own", "own");
@@ -206,22 +206,22 @@ static void a_link_at_the_end_is_not_followed(void **state)
         put_link(&w, "nowhere", "dead");
         assert_int_equal(beneath_open(&w.b, "link", &err), -1);
         assert_int_equal(err.kind, ERR_FAILED);
-        contains(err.msg, "/inside/link is a symbolic link, which profgrab does not follow there");
+        assert_contains(err.msg, "/inside/link is a symbolic link, which profgrab does not follow there");
         assert_int_equal(beneath_open_dir(&w.b, "dir", &err), -1);
         assert_int_equal(beneath_mkdirs(&w.b, "dir", &err), -1);
         assert_int_equal(beneath_mkdirs(&w.b, "dir/sub", &err), -1);
         assert_int_equal(beneath_create(&w.b, "dead", &err), -1);
         assert_int_equal(err.kind, ERR_EXISTS);
-        ok(beneath_stat(&w.b, "link", &st, &err), &err);
+        assert_ok(beneath_stat(&w.b, "link", &st, &err), &err);
         assert_true(S_ISLNK(st.st_mode));
         assert_true(beneath_exists(&w.b, "dead"));
         /* The link itself is replaced, moved and removed. */
-        ok(beneath_write(&w.b, "link", "new", 3, &err), &err);
+        assert_ok(beneath_write(&w.b, "link", "new", 3, &err), &err);
         is(&w, "link", "new");
-        ok(beneath_rename_new(&w.b, "dir", "moved", &err), &err);
-        ok(beneath_stat(&w.b, "moved", &st, &err), &err);
+        assert_ok(beneath_rename_new(&w.b, "dir", "moved", &err), &err);
+        assert_ok(beneath_stat(&w.b, "moved", &st, &err), &err);
         assert_true(S_ISLNK(st.st_mode));
-        ok(beneath_remove(&w.b, "moved", &err), &err);
+        assert_ok(beneath_remove(&w.b, "moved", &err), &err);
         world_close(&w);
     }
 }
@@ -234,7 +234,7 @@ static void absolute_and_parent_paths_are_refused(void **state)
     struct world w;
     struct err err = ERR_INIT;
     world_open(&w, *state, false);
-    ok(beneath_mkdir(&w.b, "a", &err), &err);
+    assert_ok(beneath_mkdir(&w.b, "a", &err), &err);
     free(scratch_file(w.inside, "own", "own", 3));
     for (size_t i = 0; i < OPERATIONS; i++)
         for (size_t k = 0; k < sizeof paths / sizeof *paths; k++) {
@@ -242,7 +242,7 @@ static void absolute_and_parent_paths_are_refused(void **state)
             if (operations[i].run(&w.b, paths[k], &err) == 0)
                 fail_msg("%s %s was done", operations[i].name, paths[k]);
             assert_int_equal(err.kind, ERR_FAILED);
-            contains(err.msg, "it is not a path below the directory");
+            assert_contains(err.msg, "it is not a path below the directory");
         }
     is(&w, "own", "own");
     world_close(&w);
@@ -258,14 +258,14 @@ static void only_regular_files_are_opened(void **state)
     int s = socket(AF_UNIX, SOCK_STREAM, 0);
     struct sockaddr_un address;
     char *path = file_join(w.inside, "socket");
-    ok(fd_unix_address(path, &address, &err), &err);
+    assert_ok(fd_unix_address(path, &address, &err), &err);
     assert_int_equal(bind(s, (struct sockaddr *)&address, sizeof address), 0);
     static const char *const names[] = {"fifo", "dir", "socket"};
     for (size_t i = 0; i < 3; i++) {
         struct buf b = BUF_INIT(10);
         assert_int_equal(beneath_open(&w.b, names[i], &err), -1);
         assert_int_equal(err.kind, ERR_FAILED);
-        contains(err.msg, "is not a regular file");
+        assert_contains(err.msg, "is not a regular file");
         assert_int_equal(beneath_read(&w.b, names[i], &b, &err), -1);
         buf_release(&b);
     }
@@ -289,26 +289,26 @@ static void a_written_file_is_read_back(void **state)
         struct err err = ERR_INIT;
         world_open(&w, *state, i % 2);
         mode_t before = umask(masks[i / 2]);
-        ok(beneath_mkdirs(&w.b, "a/b/c", &err), &err);
-        ok(beneath_mkdirs(&w.b, "a/b/c", &err), &err);
+        assert_ok(beneath_mkdirs(&w.b, "a/b/c", &err), &err);
+        assert_ok(beneath_mkdirs(&w.b, "a/b/c", &err), &err);
         int fd = beneath_create(&w.b, "a/b/c/file", &err);
-        ok(beneath_write(&w.b, "a/written", "one", 3, &err), &err);
+        assert_ok(beneath_write(&w.b, "a/written", "one", 3, &err), &err);
         umask(before);
-        ok(fd_write_all(fd, "text", 4, &err), &err);
+        assert_ok(fd_write_all(fd, "text", 4, &err), &err);
         assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
         fd_close(&fd);
         static const char *const dirs[] = {"a", "a/b", "a/b/c"}, *const files[] = {"a/b/c/file", "a/written"};
         struct stat st;
         for (size_t k = 0; k < 3; k++) {
-            ok(beneath_stat(&w.b, dirs[k], &st, &err), &err);
+            assert_ok(beneath_stat(&w.b, dirs[k], &st, &err), &err);
             assert_int_equal(st.st_mode & 07777, 0700);
         }
         for (size_t k = 0; k < 2; k++) {
-            ok(beneath_stat(&w.b, files[k], &st, &err), &err);
+            assert_ok(beneath_stat(&w.b, files[k], &st, &err), &err);
             assert_int_equal(st.st_mode & 07777, 0600);
         }
         is(&w, "a/b/c/file", "text");
-        ok(beneath_write(&w.b, "a/written", "two", 3, &err), &err);
+        assert_ok(beneath_write(&w.b, "a/written", "two", 3, &err), &err);
         is(&w, "a/written", "two");
         assert_int_equal(beneath_mkdir(&w.b, "a", &err), -1);
         assert_int_equal(err.kind, ERR_EXISTS);
@@ -332,7 +332,7 @@ static void reading_has_a_limit(void **state)
     free(scratch_file(w.inside, "file", "12345", 5));
     struct buf b = BUF_INIT(4);
     assert_int_equal(beneath_read(&w.b, "file", &b, &err), -1);
-    contains(err.msg, "/inside/file is larger than 4 bytes");
+    assert_contains(err.msg, "/inside/file is larger than 4 bytes");
     buf_release(&b);
     world_close(&w);
 }
@@ -343,21 +343,21 @@ static void renaming(void **state)
         struct world w;
         struct err err = ERR_INIT;
         world_open(&w, *state, by_steps);
-        ok(beneath_mkdirs(&w.b, "x/y", &err), &err);
+        assert_ok(beneath_mkdirs(&w.b, "x/y", &err), &err);
         free(scratch_file(w.inside, "x/from", "new", 3));
         free(scratch_file(w.inside, "x/y/to", "old", 3));
         assert_int_equal(beneath_rename_new(&w.b, "x/from", "x/y/to", &err), -1);
         assert_int_equal(err.kind, ERR_EXISTS);
-        contains(err.msg, "x/y/to: File exists");
+        assert_contains(err.msg, "x/y/to: File exists");
         is(&w, "x/y/to", "old");
-        ok(beneath_rename_new(&w.b, "x/from", "third", &err), &err);
+        assert_ok(beneath_rename_new(&w.b, "x/from", "third", &err), &err);
         assert_false(beneath_exists(&w.b, "x/from"));
         assert_int_equal(beneath_rename_new(&w.b, "x/from", "fourth", &err), -1);
-        ok(beneath_rename(&w.b, "third", "x/y/to", &err), &err);
+        assert_ok(beneath_rename(&w.b, "third", "x/y/to", &err), &err);
         is(&w, "x/y/to", "new");
         assert_false(beneath_exists(&w.b, "third"));
         assert_int_equal(beneath_rename(&w.b, "third", "x/y/to", &err), -1);
-        contains(err.msg, "/inside/third: No such file or directory");
+        assert_contains(err.msg, "/inside/third: No such file or directory");
         world_close(&w);
     }
 }
@@ -380,15 +380,15 @@ static void nameless_files(void **state)
     mode_t before = umask(0);
     int fd = beneath_create_nameless(&w.b, &err);
     umask(before);
-    ok(fd, &err);
+    assert_ok(fd, &err);
     assert_int_equal(names_of(fd), 0);
     assert_int_equal(scratch_count(w.inside), 1);
     assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
-    ok(fd_write_all(fd, "abc", 3, &err), &err);
+    assert_ok(fd_write_all(fd, "abc", 3, &err), &err);
     if (beneath_can_name(fd)) {
         assert_int_equal(beneath_name(&w.b, fd, "taken", &err), -1);
         assert_int_equal(err.kind, ERR_EXISTS);
-        ok(beneath_name(&w.b, fd, "new", &err), &err);
+        assert_ok(beneath_name(&w.b, fd, "new", &err), &err);
         is(&w, "new", "abc");
     }
     fd_close(&fd);
@@ -406,12 +406,12 @@ static void temporary_files(void **state)
 {
     struct world w;
     struct err err = ERR_INIT;
-    char *names[2] = {NULL}, *pid = text_of("-%ld", (long)getpid());
+    char *names[2] = {NULL}, *pid = format_text("-%ld", (long)getpid());
     int fds[2];
     world_open(&w, *state, false);
     for (int i = 0; i < 2; i++) {
         fds[i] = beneath_create_temporary(&w.b, "new", &names[i], &err);
-        ok(fds[i], &err);
+        assert_ok(fds[i], &err);
         assert_int_equal(names_of(fds[i]), 1);
         assert_true(fcntl(fds[i], F_GETFD) & FD_CLOEXEC);
         assert_int_equal(strncmp(names[i], "new.tmp-", 8), 0);
@@ -435,20 +435,20 @@ static void removal_follows_no_link(void **state)
         struct world w;
         struct err err = ERR_INIT;
         world_open(&w, *state, by_steps);
-        ok(beneath_mkdirs(&w.b, "tree/a/b", &err), &err);
+        assert_ok(beneath_mkdirs(&w.b, "tree/a/b", &err), &err);
         put_link(&w, w.outside, "tree/a/link");
         put_link(&w, w.precious, "tree/a/b/link");
         put_link(&w, "nowhere", "tree/dead");
         assert_int_equal(mkfifoat(w.b.fd, "tree/fifo", 0600), 0);
         for (int i = 0; i < 300; i++) {
-            char *name = text_of("tree/a/b/%d", i);
+            char *name = format_text("tree/a/b/%d", i);
             free(scratch_file(w.inside, name, "x", 1));
             free(name);
         }
-        ok(beneath_remove(&w.b, "tree", &err), &err);
+        assert_ok(beneath_remove(&w.b, "tree", &err), &err);
         assert_int_equal(scratch_count(w.inside), 0);
-        ok(beneath_remove(&w.b, "tree", &err), &err);
-        ok(beneath_remove(&w.b, "none/below", &err), &err);
+        assert_ok(beneath_remove(&w.b, "tree", &err), &err);
+        assert_ok(beneath_remove(&w.b, "none/below", &err), &err);
         world_close(&w);
     }
 }
@@ -474,22 +474,22 @@ static void a_walk_lists_every_entry_up_to_its_limits(void **state)
     struct met met = {.paths = BUF_INIT(4096)};
     struct beneath_walk how = {.max_entries = 5, .max_depth = 3, .visit = meet, .ctx = &met};
     world_open(&w, *state, false);
-    ok(beneath_mkdirs(&w.b, "a/b", &err), &err);
+    assert_ok(beneath_mkdirs(&w.b, "a/b", &err), &err);
     free(scratch_file(w.inside, "a/b/file", "x", 1));
     put_link(&w, w.outside, "a/b/link");
     put_link(&w, w.outside, "top");
-    ok(beneath_walk(&w.b, &how, &err), &err);
+    assert_ok(beneath_walk(&w.b, &how, &err), &err);
     assert_int_equal(met.n, 5);
     static const char *const all[] = {"a/ ", "a/b/ ", "a/b/file ", "a/b/link@ ", "top@ "};
     for (size_t i = 0; i < 5; i++)
-        contains(buf_str(&met.paths), all[i]);
+        assert_contains(buf_str(&met.paths), all[i]);
     how.max_entries = 4;
     assert_int_equal(beneath_walk(&w.b, &how, &err), -1);
-    contains(err.msg, "/inside has more than 4 entries");
+    assert_contains(err.msg, "/inside has more than 4 entries");
     how.max_entries = 5;
     how.max_depth = 2;
     assert_int_equal(beneath_walk(&w.b, &how, &err), -1);
-    contains(err.msg, " lies deeper than 2 directories");
+    assert_contains(err.msg, " lies deeper than 2 directories");
     how.max_depth = 3;
     met.stop = "a/b";
     assert_int_equal(beneath_walk(&w.b, &how, &err), -1);

@@ -21,13 +21,13 @@
 static void pair_of(int fds[2])
 {
     struct err err = ERR_INIT;
-    ok(fd_socketpair(fds, &err), &err);
+    assert_ok(fd_socketpair(fds, &err), &err);
 }
 
 static void pipe_of(int fds[2])
 {
     struct err err = ERR_INIT;
-    ok(fd_pipe(fds, &err), &err);
+    assert_ok(fd_pipe(fds, &err), &err);
 }
 
 static void close_both(int fds[2])
@@ -60,13 +60,13 @@ static void waiting_ends_when_ready(void **state)
     int pair[2];
     struct err err = ERR_INIT;
     pair_of(pair);
-    ok(fd_wait(pair[0], POLLOUT, clock_deadline(5000), -1, &err), &err);
+    assert_ok(fd_wait(pair[0], POLLOUT, clock_deadline(5000), -1, &err), &err);
     assert_int_equal(write(pair[1], "x", 1), 1);
-    ok(fd_wait(pair[0], POLLIN, CLOCK_NEVER, -1, &err), &err);
+    assert_ok(fd_wait(pair[0], POLLIN, CLOCK_NEVER, -1, &err), &err);
     fd_close(&pair[1]);
     char c;
     assert_int_equal(read(pair[0], &c, 1), 1);
-    ok(fd_wait(pair[0], POLLIN, clock_deadline(5000), -1, &err), &err);
+    assert_ok(fd_wait(pair[0], POLLIN, clock_deadline(5000), -1, &err), &err);
     fd_close(&pair[0]);
 }
 
@@ -77,10 +77,10 @@ static void waiting_ends_at_the_deadline(void **state)
     struct err err = ERR_INIT;
     pair_of(pair);
     int64_t start = clock_now();
-    refused(fd_wait(pair[0], POLLIN, clock_deadline(60), -1, &err), &err, ERR_TIMEOUT, "timed out");
+    assert_refused(fd_wait(pair[0], POLLIN, clock_deadline(60), -1, &err), &err, ERR_TIMEOUT, "timed out");
     assert_in_range(clock_now() - start, 60, 5000);
-    refused(fd_wait(pair[0], POLLIN, start - 1000, -1, &err), &err, ERR_TIMEOUT, "timed out");
-    refused(fd_wait(-1, 0, clock_deadline(1), -1, &err), &err, ERR_TIMEOUT, "timed out");
+    assert_refused(fd_wait(pair[0], POLLIN, start - 1000, -1, &err), &err, ERR_TIMEOUT, "timed out");
+    assert_refused(fd_wait(-1, 0, clock_deadline(1), -1, &err), &err, ERR_TIMEOUT, "timed out");
     close_both(pair);
 }
 
@@ -95,10 +95,12 @@ static void waiting_can_be_cancelled(void **state)
     assert_false(fd_cancelled(cancel[0]));
     assert_int_equal(write(cancel[1], "", 1), 1);
     assert_true(fd_cancelled(cancel[0]));
-    refused(fd_wait(pair[0], POLLIN, CLOCK_NEVER, cancel[0], &err), &err, ERR_CANCELLED, "interrupted");
+    assert_refused(fd_wait(pair[0], POLLIN, CLOCK_NEVER, cancel[0], &err), &err, ERR_CANCELLED,
+                   "interrupted");
     /* Cancellation takes precedence over a ready descriptor, and stays readable. */
-    refused(fd_wait(pair[0], POLLOUT, CLOCK_NEVER, cancel[0], &err), &err, ERR_CANCELLED, "interrupted");
-    refused(fd_wait(-1, 0, CLOCK_NEVER, cancel[0], &err), &err, ERR_CANCELLED, "interrupted");
+    assert_refused(fd_wait(pair[0], POLLOUT, CLOCK_NEVER, cancel[0], &err), &err, ERR_CANCELLED,
+                   "interrupted");
+    assert_refused(fd_wait(-1, 0, CLOCK_NEVER, cancel[0], &err), &err, ERR_CANCELLED, "interrupted");
     close_both(pair);
     close_both(cancel);
 }
@@ -123,7 +125,7 @@ static void signals_do_not_end_a_wait(void **state)
     int64_t took = clock_now() - start;
     timer_delete(timer);
     sigaction(SIGALRM, &before, NULL);
-    refused(rc, &err, ERR_TIMEOUT, "timed out");
+    assert_refused(rc, &err, ERR_TIMEOUT, "timed out");
     assert_in_range(took, 100, 5000);
 }
 
@@ -156,11 +158,11 @@ static void everything_is_written(void **state)
     for (size_t i = 0; i < MUCH; i++)
         much[i] = (unsigned char)(i % 251);
     pair_of(pair);
-    ok(fd_set_nonblocking(pair[1], true, &err), &err);
+    assert_ok(fd_set_nonblocking(pair[1], true, &err), &err);
     assert_true(fcntl(pair[1], F_GETFL) & O_NONBLOCK);
     struct slow_reader r = {.fd = pair[0]};
-    ok(thread_start(&thread, read_slowly, &r, &err), &err);
-    ok(fd_write_all(pair[1], much, MUCH, &err), &err);
+    assert_ok(thread_start(&thread, read_slowly, &r, &err), &err);
+    assert_ok(fd_write_all(pair[1], much, MUCH, &err), &err);
     fd_close(&pair[1]);
     pthread_join(thread, NULL);
     assert_int_equal(r.got, MUCH);
@@ -181,10 +183,10 @@ static void a_write_can_be_cancelled(void **state)
     assert_true(much && f);
     pipe_of(ends);
     pipe_of(cancel);
-    ok(fd_write_or_cancel(ends[1], much, 10000, cancel[0], &err), &err);
-    ok(fd_write_or_cancel(fileno(f), much, MUCH, cancel[0], &err), &err);
+    assert_ok(fd_write_or_cancel(ends[1], much, 10000, cancel[0], &err), &err);
+    assert_ok(fd_write_or_cancel(fileno(f), much, MUCH, cancel[0], &err), &err);
     assert_int_equal(lseek(fileno(f), 0, SEEK_CUR), MUCH);
-    ok(fd_write_all(cancel[1], "x", 1, &err), &err);
+    assert_ok(fd_write_all(cancel[1], "x", 1, &err), &err);
     assert_int_equal(fd_write_or_cancel(ends[1], much, MUCH, cancel[0], &err), -1);
     assert_int_equal(err.kind, ERR_CANCELLED);
     assert_int_equal(fd_write_or_cancel(fileno(f), much, MUCH, cancel[0], NULL), -1);
@@ -239,14 +241,14 @@ static void modes_change_back(void **state)
     int ends[2];
     struct err err = ERR_INIT;
     pipe_of(ends);
-    ok(fd_set_nonblocking(ends[0], true, &err), &err);
-    ok(fd_set_nonblocking(ends[0], false, &err), &err);
+    assert_ok(fd_set_nonblocking(ends[0], true, &err), &err);
+    assert_ok(fd_set_nonblocking(ends[0], false, &err), &err);
     assert_false(fcntl(ends[0], F_GETFL) & O_NONBLOCK);
     close_both(ends);
-    refused(fd_set_nonblocking(-1, true, &err), &err, ERR_LOCAL_IO,
-            "cannot set the mode of a descriptor: Bad file descriptor");
-    refused(fd_write_all(-1, "x", 1, &err), &err, ERR_LOCAL_IO, "cannot write: Bad file descriptor");
-    ok(fd_write_all(-1, NULL, 0, &err), &err);
+    assert_refused(fd_set_nonblocking(-1, true, &err), &err, ERR_LOCAL_IO,
+                   "cannot set the mode of a descriptor: Bad file descriptor");
+    assert_refused(fd_write_all(-1, "x", 1, &err), &err, ERR_LOCAL_IO, "cannot write: Bad file descriptor");
+    assert_ok(fd_write_all(-1, NULL, 0, &err), &err);
 }
 
 static bool rings(int fd)
@@ -260,7 +262,7 @@ static void a_rung_pipe_is_readable_until_it_is_drained(void **state)
     (void)state;
     struct err err = ERR_INIT;
     int fds[2];
-    ok(fd_pipe_nonblocking(fds, &err), &err);
+    assert_ok(fd_pipe_nonblocking(fds, &err), &err);
     fd_drain(fds[0]);
     assert_false(rings(fds[0]));
     for (int i = 0; i < 70000; i++)
@@ -280,7 +282,7 @@ static void paths_of_sockets_have_a_maximum_length(void **state)
     char path[sizeof address.sun_path + 1];
     memset(path, 'p', sizeof path);
     path[sizeof address.sun_path - 1] = '\0';
-    ok(fd_unix_address(path, &address, &err), &err);
+    assert_ok(fd_unix_address(path, &address, &err), &err);
     assert_int_equal(address.sun_family, AF_UNIX);
     assert_string_equal(address.sun_path, path);
     path[sizeof address.sun_path - 1] = 'p';
@@ -290,7 +292,7 @@ static void paths_of_sockets_have_a_maximum_length(void **state)
     assert_int_equal(err.kind, ERR_FAILED);
     assert_non_null(strstr(err.msg, "ppp: the path of a Unix socket has at most "));
     assert_memory_equal(&address, &before, sizeof address);
-    ok(fd_unix_address("/a", &address, &err), &err);
+    assert_ok(fd_unix_address("/a", &address, &err), &err);
     for (size_t i = 2; i < sizeof address.sun_path; i++)
         assert_int_equal(address.sun_path[i], 0);
 }
@@ -309,7 +311,7 @@ static void threads_receive_no_signals(void **state)
     pthread_t thread;
     sigemptyset(&inside);
     pthread_sigmask(SIG_SETMASK, NULL, &before);
-    ok(thread_start(&thread, note_mask, &inside, &err), &err);
+    assert_ok(thread_start(&thread, note_mask, &inside, &err), &err);
     pthread_join(thread, NULL);
     pthread_sigmask(SIG_SETMASK, NULL, &after);
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGALRM, SIGCHLD, SIGUSR1};

@@ -28,18 +28,18 @@ static void modes_under_every_umask(void **state)
 {
     for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
         struct err err = ERR_INIT;
-        char *created = text_of("%s/created-%zu", (char *)*state, i);
-        char *written = text_of("%s/written-%zu", (char *)*state, i);
-        char *made = text_of("%s/made-%zu", (char *)*state, i);
-        char *deep = text_of("%s/deep-%zu/a/b", (char *)*state, i);
+        char *created = format_text("%s/created-%zu", (char *)*state, i);
+        char *written = format_text("%s/written-%zu", (char *)*state, i);
+        char *made = format_text("%s/made-%zu", (char *)*state, i);
+        char *deep = format_text("%s/deep-%zu/a/b", (char *)*state, i);
         mode_t before = umask(masks[i]);
         int fd = file_create(created, &err);
-        ok(fd, &err);
-        ok(fd_write_all(fd, "x", 1, &err), &err);
+        assert_ok(fd, &err);
+        assert_ok(fd_write_all(fd, "x", 1, &err), &err);
         fd_close(&fd);
-        ok(file_write(written, "y", 1, &err), &err);
-        ok(file_mkdir(made, &err), &err);
-        ok(file_mkdirs(deep, NULL, &err), &err);
+        assert_ok(file_write(written, "y", 1, &err), &err);
+        assert_ok(file_mkdir(made, &err), &err);
+        assert_ok(file_mkdirs(deep, NULL, &err), &err);
         umask(before);
         assert_int_equal(scratch_mode(created), 0600);
         assert_int_equal(scratch_mode(written), 0600);
@@ -59,15 +59,15 @@ static void an_existing_file_is_not_replaced(void **state)
 {
     struct err err = ERR_INIT;
     char *path = scratch_file(*state, "taken", "old", 3);
-    char *msg = text_of("cannot create %s: File exists", path);
-    refused(file_create(path, &err), &err, ERR_EXISTS, msg);
+    char *msg = format_text("cannot create %s: File exists", path);
+    assert_refused(file_create(path, &err), &err, ERR_EXISTS, msg);
     file_is(path, "old");
     free(msg);
-    msg = text_of("cannot create the directory %s: File exists", path);
-    refused(file_mkdir(path, &err), &err, ERR_EXISTS, msg);
+    msg = format_text("cannot create the directory %s: File exists", path);
+    assert_refused(file_mkdir(path, &err), &err, ERR_EXISTS, msg);
     free(msg);
     /* A symbolic link takes a name too, even a dangling one. */
-    char *link = text_of("%s/link", (char *)*state);
+    char *link = format_text("%s/link", (char *)*state);
     assert_int_equal(symlink("nowhere", link), 0);
     assert_int_equal(file_create(link, &err), -1);
     assert_int_equal(err.kind, ERR_EXISTS);
@@ -79,17 +79,17 @@ static void an_existing_file_is_not_replaced(void **state)
 static void writing_replaces_the_file(void **state)
 {
     struct err err = ERR_INIT;
-    char *path = text_of("%s/file", (char *)*state);
-    ok(file_write(path, "first, and longer", 17, &err), &err);
+    char *path = format_text("%s/file", (char *)*state);
+    assert_ok(file_write(path, "first, and longer", 17, &err), &err);
     int old = open(path, O_RDONLY);
-    ok(file_write(path, "second", 6, &err), &err);
+    assert_ok(file_write(path, "second", 6, &err), &err);
     file_is(path, "second");
     /* A descriptor of the old file still reads all of it. */
     char text[32] = "";
     assert_int_equal(read(old, text, sizeof text), 17);
     assert_string_equal(text, "first, and longer");
     close(old);
-    ok(file_write(path, "", 0, &err), &err);
+    assert_ok(file_write(path, "", 0, &err), &err);
     file_is(path, "");
     assert_int_equal(scratch_count(*state), 1);
     free(path);
@@ -98,16 +98,16 @@ static void writing_replaces_the_file(void **state)
 static void failed_writing_leaves_no_file(void **state)
 {
     struct err err = ERR_INIT;
-    char *dir = text_of("%s/dir", (char *)*state), *inside = text_of("%s/dir/x", (char *)*state);
-    ok(file_mkdir(dir, &err), &err);
+    char *dir = format_text("%s/dir", (char *)*state), *inside = format_text("%s/dir/x", (char *)*state);
+    assert_ok(file_mkdir(dir, &err), &err);
     free(scratch_file(dir, "x", "x", 1));
     assert_int_equal(file_write(dir, "text", 4, &err), -1);
     assert_int_equal(err.kind, ERR_LOCAL_IO);
     file_is(inside, "x");
     assert_int_equal(scratch_count(*state), 1);
-    char *nowhere = text_of("%s/none/x", (char *)*state);
+    char *nowhere = format_text("%s/none/x", (char *)*state);
     assert_int_equal(file_write(nowhere, "text", 4, &err), -1);
-    contains(err.msg, "No such file or directory");
+    assert_contains(err.msg, "No such file or directory");
     free(nowhere);
     free(inside);
     free(dir);
@@ -122,19 +122,19 @@ static void reading_has_a_limit(void **state)
     static const size_t limits[] = {0, 5, 16384, 20000, 39999};
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
         struct buf b = BUF_INIT(limits[i]);
-        char *msg = text_of("%s is larger than %zu bytes", path, limits[i]);
-        refused(file_read(path, &b, &err), &err, ERR_FAILED, msg);
+        char *msg = format_text("%s is larger than %zu bytes", path, limits[i]);
+        assert_refused(file_read(path, &b, &err), &err, ERR_FAILED, msg);
         free(msg);
         buf_release(&b);
     }
     struct buf whole = BUF_INIT(40000);
-    ok(file_read(path, &whole, &err), &err);
+    assert_ok(file_read(path, &whole, &err), &err);
     assert_int_equal(whole.len, 40000);
     buf_release(&whole);
     free(path);
     struct buf nothing = BUF_INIT(0);
     path = scratch_file(*state, "empty", "", 0);
-    ok(file_read(path, &nothing, &err), &err);
+    assert_ok(file_read(path, &nothing, &err), &err);
     assert_int_equal(nothing.len, 0);
     buf_release(&nothing);
     free(path);
@@ -147,16 +147,16 @@ static void no_open(const char *path, enum err_kind kind, const char *format)
     buf_add(&msg, format, strcspn(format, "*"));
     buf_adds(&msg, path);
     buf_adds(&msg, strchr(format, '*') + 1);
-    refused(file_open(path, &err), &err, kind, buf_str(&msg));
-    refused(file_read(path, &b, &err), &err, kind, buf_str(&msg));
+    assert_refused(file_open(path, &err), &err, kind, buf_str(&msg));
+    assert_refused(file_read(path, &b, &err), &err, kind, buf_str(&msg));
     buf_release(&b);
     buf_release(&msg);
 }
 
 static void only_regular_files_are_opened(void **state)
 {
-    char *fifo = text_of("%s/fifo", (char *)*state), *none = text_of("%s/none", (char *)*state);
-    char *file = scratch_file(*state, "file", "x", 1), *below = text_of("%s/below", file);
+    char *fifo = format_text("%s/fifo", (char *)*state), *none = format_text("%s/none", (char *)*state);
+    char *file = scratch_file(*state, "file", "x", 1), *below = format_text("%s/below", file);
     assert_int_equal(mkfifo(fifo, 0600), 0);
     no_open(fifo, ERR_FAILED, "* is not a regular file");
     no_open(*state, ERR_FAILED, "* is not a regular file");
@@ -172,7 +172,7 @@ static void only_regular_files_are_opened(void **state)
 static void descriptors_close_on_exec(void **state)
 {
     struct err err = ERR_INIT;
-    char *path = text_of("%s/file", (char *)*state);
+    char *path = format_text("%s/file", (char *)*state);
     int made = file_create(path, &err), opened = file_open(path, &err);
     assert_true(fcntl(made, F_GETFD) & FD_CLOEXEC);
     assert_true(fcntl(opened, F_GETFD) & FD_CLOEXEC);
@@ -184,28 +184,30 @@ static void descriptors_close_on_exec(void **state)
 static void removal_does_not_follow_links(void **state)
 {
     struct err err = ERR_INIT;
-    char *precious = text_of("%s/precious", (char *)*state), *tree = text_of("%s/tree", (char *)*state);
+    char *precious = format_text("%s/precious", (char *)*state),
+         *tree = format_text("%s/tree", (char *)*state);
     static const char *const dirs[] = {"precious/inside", "tree/a/b/c"};
     for (size_t i = 0; i < 2; i++) {
         char *dir = file_join(*state, dirs[i]);
-        ok(file_mkdirs(dir, NULL, &err), &err);
+        assert_ok(file_mkdirs(dir, NULL, &err), &err);
         free(dir);
     }
     char *keep = scratch_file(precious, "keep", "k", 1);
     free(scratch_file(tree, "a/b/file", "f", 1));
-    char *link = text_of("%s/tree/a/link", (char *)*state), *alone = text_of("%s/alone", (char *)*state);
-    char *dead = text_of("%s/tree/dead", (char *)*state);
+    char *link = format_text("%s/tree/a/link", (char *)*state),
+         *alone = format_text("%s/alone", (char *)*state);
+    char *dead = format_text("%s/tree/dead", (char *)*state);
     assert_int_equal(symlink(precious, link), 0);
     assert_int_equal(symlink(precious, alone), 0);
     assert_int_equal(symlink("nowhere", dead), 0);
-    ok(file_remove(tree, &err), &err);
+    assert_ok(file_remove(tree, &err), &err);
     assert_false(file_exists(tree));
-    ok(file_remove(alone, &err), &err);
+    assert_ok(file_remove(alone, &err), &err);
     assert_false(file_exists(alone));
     file_is(keep, "k");
-    ok(file_remove(keep, &err), &err);
+    assert_ok(file_remove(keep, &err), &err);
     assert_false(file_exists(keep));
-    ok(file_remove(keep, &err), &err);
+    assert_ok(file_remove(keep, &err), &err);
     assert_int_equal(scratch_count(precious), 1);
     free(precious);
     free(tree);
@@ -219,24 +221,26 @@ static void removal_does_not_follow_links(void **state)
 static void missing_parent_directories_are_made(void **state)
 {
     struct err err = ERR_INIT;
-    char *deep = text_of("%s/x/yy/zzz", (char *)*state), *slashes = text_of("%s//x/yy/", (char *)*state);
-    char *link = text_of("%s/link", (char *)*state), *through = text_of("%s/link/www", (char *)*state);
-    char *made = text_of("%s/x/www", (char *)*state);
+    char *deep = format_text("%s/x/yy/zzz", (char *)*state),
+         *slashes = format_text("%s//x/yy/", (char *)*state);
+    char *link = format_text("%s/link", (char *)*state),
+         *through = format_text("%s/link/www", (char *)*state);
+    char *made = format_text("%s/x/www", (char *)*state);
     struct strlist created = {0};
-    ok(file_mkdirs(deep, &created, &err), &err);
-    ok(file_mkdirs(deep, &created, &err), &err);
+    assert_ok(file_mkdirs(deep, &created, &err), &err);
+    assert_ok(file_mkdirs(deep, &created, &err), &err);
     assert_int_equal(created.n, 3);
     assert_string_equal(created.items[2], deep);
     strlist_release(&created);
-    ok(file_mkdirs(slashes, NULL, &err), &err);
+    assert_ok(file_mkdirs(slashes, NULL, &err), &err);
     assert_true(file_exists(deep));
     assert_int_equal(symlink("x", link), 0);
-    ok(file_mkdirs(through, NULL, &err), &err);
+    assert_ok(file_mkdirs(through, NULL, &err), &err);
     assert_true(file_exists(made));
-    char *below = text_of("%s/file/below", (char *)*state);
+    char *below = format_text("%s/file/below", (char *)*state);
     free(scratch_file(*state, "file", "", 0));
     assert_int_equal(file_mkdirs(below, NULL, &err), -1);
-    contains(err.msg, "/file");
+    assert_contains(err.msg, "/file");
     char *all[] = {deep, slashes, link, through, made, below};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]);
@@ -298,16 +302,16 @@ static void drafts(void **state)
     char *path = file_join(*state, "d.txt"), *second = file_join(*state, "d-2.txt"), *got = NULL;
     struct atomic_file *d = NULL;
     for (int i = 0; i < 2; i++) {
-        ok(atomic_file_new(path, &d, &err), &err);
-        ok(fd_write_all(atomic_file_fd(d), "abc", 3, &err), &err);
-        ok(atomic_file_sync(d, &err), &err);
-        ok(atomic_file_name_free(d, path, ".txt", &got, &err), &err);
+        assert_ok(atomic_file_new(path, &d, &err), &err);
+        assert_ok(fd_write_all(atomic_file_fd(d), "abc", 3, &err), &err);
+        assert_ok(atomic_file_sync(d, &err), &err);
+        assert_ok(atomic_file_name_free(d, path, ".txt", &got, &err), &err);
         assert_string_equal(got, i == 0 ? path : second);
         assert_int_equal(scratch_mode(got), 0600);
         atomic_file_free(d);
         free(got);
     }
-    ok(atomic_file_new(path, &d, &err), &err);
+    assert_ok(atomic_file_new(path, &d, &err), &err);
     assert_int_equal(atomic_file_name(d, path, &err), -1);
     assert_int_equal(err.kind, ERR_EXISTS);
     atomic_file_free(d);

@@ -19,7 +19,7 @@ static struct keyring *make_keyring(void)
 {
     struct keyring *k = NULL;
     struct err err = ERR_INIT;
-    ok(keyring_new(&k, &err), &err);
+    assert_ok(keyring_new(&k, &err), &err);
     return k;
 }
 
@@ -38,7 +38,7 @@ static void remembered(void **state)
     /* More than one, so that it grows. */
     for (int i = 0; i < 20; i++) {
         snprintf(name, sizeof name, "key %d", i);
-        ok(take_secret(k, name, &s, &err), &err);
+        assert_ok(take_secret(k, name, &s, &err), &err);
         assert_int_equal(s.len, 0);
         s = (struct secret){.len = (size_t)snprintf(s.text, sizeof s.text, "answer %d", i)};
         snprintf(s.text, sizeof s.text, "answer %d", i);
@@ -48,7 +48,7 @@ static void remembered(void **state)
         char answer[20];
         snprintf(name, sizeof name, "key %d", i);
         snprintf(answer, sizeof answer, "answer %d", i);
-        ok(take_secret(k, name, &s, &err), &err);
+        assert_ok(take_secret(k, name, &s, &err), &err);
         assert_string_equal(s.text, answer);
         assert_int_equal(s.len, strlen(answer));
     }
@@ -63,13 +63,13 @@ static void declined_and_failed(void **state)
     struct err err = ERR_INIT, failed = ERR_INIT, declined = ERR_INIT;
     err_set(&failed, ERR_FAILED, "the session ended");
     err_set(&declined, ERR_NOT_FOUND, "no answer was given");
-    ok(take_secret(k, "key", &s, &err), &err);
+    assert_ok(take_secret(k, "key", &s, &err), &err);
     keyring_settle(k, "key", NULL, &failed);
-    ok(take_secret(k, "key", &s, &err), &err); /* the next caller may try */
+    assert_ok(take_secret(k, "key", &s, &err), &err); /* the next caller may try */
     assert_int_equal(s.len, 0);
     keyring_settle(k, "key", NULL, &declined);
     for (int i = 0; i < 2; i++)
-        refused(take_secret(k, "key", &s, &err), &err, ERR_NOT_FOUND, "no answer was given");
+        assert_refused(take_secret(k, "key", &s, &err), &err, ERR_NOT_FOUND, "no answer was given");
     keyring_free(k);
 }
 
@@ -78,7 +78,7 @@ static void without_a_keyring(void **state)
     (void)state;
     struct secret s = {.len = 5};
     for (int i = 0; i < 2; i++) {
-        ok(take_secret(NULL, "key", &s, NULL), NULL);
+        assert_ok(take_secret(NULL, "key", &s, NULL), NULL);
         assert_int_equal(s.len, 0);
         keyring_settle(NULL, "key", &s, NULL);
     }
@@ -92,8 +92,8 @@ static void waiting_ends(void **state)
     struct secret s;
     struct err err = ERR_INIT;
     int fds[2];
-    ok(fd_pipe(fds, &err), &err);
-    ok(take_secret(k, "key", &s, &err), &err);
+    assert_ok(fd_pipe(fds, &err), &err);
+    assert_ok(take_secret(k, "key", &s, &err), &err);
     assert_int_equal(keyring_take(k, "key", &(struct keyring_wait){clock_deadline(20), -1}, &s, &err), -1);
     assert_int_equal(err.kind, ERR_TIMEOUT);
     fd_close(&fds[1]);
@@ -138,7 +138,7 @@ static void one_asks_for_all(void **state)
     pthread_t threads[MANY];
     struct err err = ERR_INIT;
     for (int i = 0; i < MANY; i++)
-        ok(thread_start(&threads[i], one_of_many, &c, &err), &err);
+        assert_ok(thread_start(&threads[i], one_of_many, &c, &err), &err);
     for (int i = 0; i < MANY; i++)
         pthread_join(threads[i], NULL);
     assert_int_equal(c.asked, 2);
@@ -153,18 +153,18 @@ static void a_wrong_secret_is_forgotten(void **state)
     struct secret s = {.len = 0}, typed = {.text = "wrong", .len = 5};
     struct err err = ERR_INIT, declined = {.kind = ERR_NOT_FOUND, .msg = "no answer"};
     keyring_forget(k, "key");
-    ok(take_secret(k, "key", &s, &err), &err);
+    assert_ok(take_secret(k, "key", &s, &err), &err);
     keyring_forget(k, "key"); /* the caller that asks is not affected */
     keyring_settle(k, "key", &typed, NULL);
-    ok(take_secret(k, "key", &s, &err), &err);
+    assert_ok(take_secret(k, "key", &s, &err), &err);
     assert_string_equal(s.text, "wrong");
     keyring_forget(k, "key");
-    ok(take_secret(k, "key", &s, &err), &err);
+    assert_ok(take_secret(k, "key", &s, &err), &err);
     assert_int_equal(s.len, 0);
     keyring_settle(k, "key", NULL, &declined);
     assert_int_equal(take_secret(k, "key", &s, &err), -1);
     keyring_forget(k, "key");
-    ok(take_secret(k, "key", &s, &err), &err);
+    assert_ok(take_secret(k, "key", &s, &err), &err);
     assert_int_equal(s.len, 0);
     keyring_settle(k, "key", NULL, NULL);
     keyring_forget(NULL, "key");

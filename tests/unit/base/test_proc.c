@@ -43,7 +43,7 @@ static void assert_script(const char *script, int code, const char *out, const c
 {
     struct proc_result r;
     struct err err = ERR_INIT;
-    ok(shell(script, &usual, &r, &err), &err);
+    assert_ok(shell(script, &usual, &r, &err), &err);
     assert_int_equal(r.exit_code, code);
     assert_string_equal(buf_str(&r.out), out);
     assert_string_equal(r.complaint, complaint);
@@ -67,7 +67,7 @@ static void output_and_exit_codes(void **state)
 static void arguments_are_not_for_a_shell(void **state)
 {
     (void)state;
-    struct buf out = output_of((const char *const[]){"printf", "%s|%s", "a b; $HOME `x`", "", NULL});
+    struct buf out = run_program((const char *const[]){"printf", "%s|%s", "a b; $HOME `x`", "", NULL});
     assert_string_equal(buf_str(&out), "a b; $HOME `x`|");
     buf_release(&out);
 }
@@ -77,7 +77,8 @@ static void much_output_is_whole(void **state)
     (void)state;
     struct proc_result r;
     struct err err = ERR_INIT;
-    ok(shell("head -c 1000000 /dev/zero; head -c 300000 /dev/zero | tr '\\0' e >&2", &usual, &r, &err), &err);
+    assert_ok(shell("head -c 1000000 /dev/zero; head -c 300000 /dev/zero | tr '\\0' e >&2", &usual, &r, &err),
+              &err);
     assert_int_equal(r.exit_code, 0);
     assert_int_equal(r.out.len, 1000000);
     assert_int_equal(strlen(r.complaint), sizeof r.complaint - 1);
@@ -94,9 +95,9 @@ static void too_much_output_is_refused(void **state)
     static const size_t most[] = {10, 100000};
     for (size_t i = 0; i < 2; i++) {
         limits.max_output = most[i];
-        char *msg = text_of("sh: its output is larger than %zu bytes", most[i]);
+        char *msg = format_text("sh: its output is larger than %zu bytes", most[i]);
         int64_t start = clock_now();
-        refused(shell("exec cat /dev/zero", &limits, &r, &err), &err, ERR_FAILED, msg);
+        assert_refused(shell("exec cat /dev/zero", &limits, &r, &err), &err, ERR_FAILED, msg);
         assert_true(clock_now() - start < 20000);
         free(msg);
     }
@@ -113,7 +114,7 @@ static void a_deadline_ends_a_program(void **state)
         struct proc_limits limits = usual;
         limits.timeout_ms = 150;
         int64_t start = clock_now();
-        refused(shell(scripts[i], &limits, &r, &err), &err, ERR_TIMEOUT, "sh: it did not end in time");
+        assert_refused(shell(scripts[i], &limits, &r, &err), &err, ERR_TIMEOUT, "sh: it did not end in time");
         assert_in_range(clock_now() - start, 150, 20000);
     }
 }
@@ -148,8 +149,8 @@ static void grandchildren_are_killed_too(void **state)
     struct proc_result r;
     struct err err = ERR_INIT;
     struct proc_limits limits = usual;
-    char *path = text_of("%s/pid", (char *)*state);
-    char *script = text_of("sleep 100 & echo $! >%s; wait", path);
+    char *path = format_text("%s/pid", (char *)*state);
+    char *script = format_text("sleep 100 & echo $! >%s; wait", path);
     limits.timeout_ms = 1000;
     assert_int_equal(shell(script, &limits, &r, &err), -1);
     struct buf text = wait_for_file(path);
@@ -180,14 +181,14 @@ static void a_program_can_be_cancelled(void **state)
         struct proc_result r;
         struct err err = ERR_INIT;
         struct proc_limits limits = usual;
-        ok(fd_pipe(cancel, &err), &err);
+        assert_ok(fd_pipe(cancel, &err), &err);
         limits.cancel_fd = cancel[0];
-        ok(thread_start(&thread, cancel_soon, &cancel[1], &err), &err);
+        assert_ok(thread_start(&thread, cancel_soon, &cancel[1], &err), &err);
         int64_t start = clock_now();
-        refused(shell(scripts[i], &limits, &r, &err), &err, ERR_CANCELLED, "sh: interrupted");
+        assert_refused(shell(scripts[i], &limits, &r, &err), &err, ERR_CANCELLED, "sh: interrupted");
         assert_true(clock_now() - start < 20000);
         pthread_join(thread, NULL);
-        refused(shell("exec sleep 100", &limits, &r, &err), &err, ERR_CANCELLED, "sh: interrupted");
+        assert_refused(shell("exec sleep 100", &limits, &r, &err), &err, ERR_CANCELLED, "sh: interrupted");
         fd_close(&cancel[0]);
         fd_close(&cancel[1]);
     }
@@ -199,11 +200,11 @@ static void a_missing_program(void **state)
     struct err err = ERR_INIT;
     /* A directory in PATH without permission would change the message. */
     setenv("PATH", "/usr/bin:/bin", 1);
-    refused(proc_run((const char *const[]){"profgrab-no-such-program", NULL}, &usual, &r, &err), &err,
-            ERR_NOT_FOUND, "cannot start profgrab-no-such-program: No such file or directory");
+    assert_refused(proc_run((const char *const[]){"profgrab-no-such-program", NULL}, &usual, &r, &err), &err,
+                   ERR_NOT_FOUND, "cannot start profgrab-no-such-program: No such file or directory");
     char *path = scratch_file(*state, "plain", "text", 4);
-    char *msg = text_of("cannot start %s: Permission denied", path);
-    refused(proc_run((const char *const[]){path, NULL}, &usual, &r, &err), &err, ERR_LOCAL_IO, msg);
+    char *msg = format_text("cannot start %s: Permission denied", path);
+    assert_refused(proc_run((const char *const[]){path, NULL}, &usual, &r, &err), &err, ERR_LOCAL_IO, msg);
     free(msg);
     free(path);
 }
@@ -213,10 +214,10 @@ static void no_descriptor_is_inherited(void **state)
     (void)state;
     int pair[2], ends[2], careless = open("/dev/null", O_RDONLY);
     struct err err = ERR_INIT;
-    ok(fd_socketpair(pair, &err), &err);
-    ok(fd_pipe(ends, &err), &err);
+    assert_ok(fd_socketpair(pair, &err), &err);
+    assert_ok(fd_pipe(ends, &err), &err);
     /* ls itself opens one for the directory. */
-    struct buf out = output_of((const char *const[]){"ls", "/proc/self/fd", NULL});
+    struct buf out = run_program((const char *const[]){"ls", "/proc/self/fd", NULL});
     assert_string_equal(buf_str(&out), "0\n1\n2\n3\n");
     buf_release(&out);
     for (int i = 0; i < 2; i++) {
@@ -244,7 +245,7 @@ static void signals_have_their_defaults(void **state)
     pthread_sigmask(SIG_SETMASK, &all, &before);
     for (size_t i = 0; i < 3; i++)
         sigaction(numbers[i], &ignore, &was[i]);
-    struct buf out = output_of((const char *const[]){"cat", "/proc/self/status", NULL});
+    struct buf out = run_program((const char *const[]){"cat", "/proc/self/status", NULL});
     for (size_t i = 0; i < 3; i++)
         sigaction(numbers[i], &was[i], NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -261,11 +262,12 @@ static void a_child_runs_in_parallel(void **state)
     int pair[2];
     pid_t pid = -1;
     struct err err = ERR_INIT;
-    ok(fd_socketpair(pair, &err), &err);
-    ok(proc_start((const char *const[]){"cat", NULL}, (int[]){pair[1], pair[1], -1}, &pid, &err), &err);
+    assert_ok(fd_socketpair(pair, &err), &err);
+    assert_ok(proc_start((const char *const[]){"cat", NULL}, (int[]){pair[1], pair[1], -1}, &pid, &err),
+              &err);
     fd_close(&pair[1]);
     char text[8] = "";
-    ok(fd_write_all(pair[0], "hello", 5, &err), &err);
+    assert_ok(fd_write_all(pair[0], "hello", 5, &err), &err);
     assert_int_equal(recv(pair[0], text, 5, MSG_WAITALL), 5);
     assert_string_equal(text, "hello");
     assert_int_equal(getpgid(pid), pid);
@@ -277,17 +279,19 @@ static void a_child_runs_in_parallel(void **state)
 
 static void a_stubborn_child_is_killed(void **state)
 {
-    char *path = text_of("%s/ready", (char *)*state);
-    char *script = text_of("trap '' TERM; echo x >%s; while :; do sleep 0.1; done", path);
+    char *path = format_text("%s/ready", (char *)*state);
+    char *script = format_text("trap '' TERM; echo x >%s; while :; do sleep 0.1; done", path);
     pid_t pid = -1;
     struct err err = ERR_INIT;
-    ok(proc_start((const char *const[]){"sh", "-c", script, NULL}, (int[]){-1, -1, -1}, &pid, &err), &err);
+    assert_ok(proc_start((const char *const[]){"sh", "-c", script, NULL}, (int[]){-1, -1, -1}, &pid, &err),
+              &err);
     struct buf text = wait_for_file(path);
     assert_int_equal(proc_end(pid), 128 + SIGKILL);
     buf_release(&text);
     free(script);
     free(path);
-    ok(proc_start((const char *const[]){"sh", "-c", "exit 5", NULL}, (int[]){-1, -1, -1}, &pid, &err), &err);
+    assert_ok(proc_start((const char *const[]){"sh", "-c", "exit 5", NULL}, (int[]){-1, -1, -1}, &pid, &err),
+              &err);
     for (int i = 0; i < 1000 && runs(pid); i++)
         fd_wait(-1, 0, clock_deadline(5), -1, NULL);
     assert_int_equal(proc_end(pid), 5);
@@ -295,18 +299,18 @@ static void a_stubborn_child_is_killed(void **state)
 
 static void variables_are_added_to_the_environment(void **state)
 {
-    char *path = text_of("%s/said", (char *)*state);
+    char *path = format_text("%s/said", (char *)*state);
     char *script =
-        text_of("printf '%%s|%%s|%%s\\n' \"$PG_NEW\" \"$PG_BOTH\" \"$PG_OLD\" >%s.new; mv %s.new %s", path,
-                path, path);
+        format_text("printf '%%s|%%s|%%s\\n' \"$PG_NEW\" \"$PG_BOTH\" \"$PG_OLD\" >%s.new; mv %s.new %s",
+                    path, path, path);
     pid_t pid = -1;
     struct err err = ERR_INIT;
     setenv("PG_OLD", "kept", 1);
     setenv("PG_BOTH", "hidden", 1);
     struct proc_setting setting = {.variables = (const char *const[]){"PG_NEW=a b", "PG_BOTH=wins", NULL}};
-    ok(proc_start_with((const char *const[]){"sh", "-c", script, NULL}, &setting, (int[]){-1, -1, -1}, &pid,
-                       &err),
-       &err);
+    assert_ok(proc_start_with((const char *const[]){"sh", "-c", script, NULL}, &setting, (int[]){-1, -1, -1},
+                              &pid, &err),
+              &err);
     struct buf text = wait_for_file(path);
     assert_string_equal(buf_str(&text), "a b|wins|kept\n");
     proc_end(pid);
@@ -327,9 +331,9 @@ static void a_child_joins_the_group_of_another(void **state)
     int code = 0;
     struct err err = ERR_INIT;
     const char *const argv[] = {"sleep", "60", NULL};
-    ok(proc_start(argv, (int[]){-1, -1, -1}, &first, &err), &err);
+    assert_ok(proc_start(argv, (int[]){-1, -1, -1}, &first, &err), &err);
     struct proc_setting setting = {.group = first};
-    ok(proc_start_with(argv, &setting, (int[]){-1, -1, -1}, &second, &err), &err);
+    assert_ok(proc_start_with(argv, &setting, (int[]){-1, -1, -1}, &second, &err), &err);
     assert_int_equal(getpgid(second), first);
     assert_int_equal(proc_end(first), 128 + SIGTERM);
     for (int i = 0; i < 1000 && !proc_ended(second, &code); i++)
@@ -343,7 +347,7 @@ static void the_end_of_a_child_is_detected(void **state)
     (void)state;
     pid_t pid = -1;
     struct err err = ERR_INIT;
-    ok(proc_start((const char *const[]){"sleep", "60", NULL}, (int[]){-1, -1, -1}, &pid, &err), &err);
+    assert_ok(proc_start((const char *const[]){"sleep", "60", NULL}, (int[]){-1, -1, -1}, &pid, &err), &err);
     int code = -1;
     assert_false(proc_ended(pid, &code));
     assert_int_equal(code, -1);
@@ -354,7 +358,8 @@ static void the_end_of_a_child_is_detected(void **state)
     assert_true(proc_ended(pid, &code));
     assert_int_equal(code, 128 + SIGKILL);
     assert_int_equal(proc_end(pid), 128 + SIGKILL);
-    ok(proc_start((const char *const[]){"sh", "-c", "exit 7", NULL}, (int[]){-1, -1, -1}, &pid, &err), &err);
+    assert_ok(proc_start((const char *const[]){"sh", "-c", "exit 7", NULL}, (int[]){-1, -1, -1}, &pid, &err),
+              &err);
     for (int i = 0; i < 1000 && !proc_ended(pid, &code); i++)
         fd_wait(-1, 0, clock_deadline(5), -1, NULL);
     assert_int_equal(code, 7);
@@ -392,17 +397,17 @@ static void a_fork_does_not_change_its_parent(void **state)
     struct err err = ERR_INIT;
     int number = 6, code = -1, seconds = 60, cancel[2];
     sigaction(SIGINT, &act, &before);
-    ok(proc_run_copy(spoil_and_count, &number, -1, &code, &err), &err);
+    assert_ok(proc_run_copy(spoil_and_count, &number, -1, &code, &err), &err);
     assert_int_equal(code, 7);
     assert_int_equal(number, 6);
-    ok(proc_run_copy(interrupt_itself, NULL, -1, &code, &err), &err);
+    assert_ok(proc_run_copy(interrupt_itself, NULL, -1, &code, &err), &err);
     assert_int_equal(code, 128 + SIGINT);
     sigaction(SIGINT, &before, &after);
     assert_true(after.sa_handler == note_it);
-    ok(fd_pipe(cancel, &err), &err);
+    assert_ok(fd_pipe(cancel, &err), &err);
     assert_int_equal(write(cancel[1], "", 1), 1);
-    refused(proc_run_copy(wait_for_a_signal, &seconds, cancel[0], &code, &err), &err, ERR_CANCELLED,
-            "interrupted");
+    assert_refused(proc_run_copy(wait_for_a_signal, &seconds, cancel[0], &code, &err), &err, ERR_CANCELLED,
+                   "interrupted");
     fd_close(&cancel[0]);
     fd_close(&cancel[1]);
 }
@@ -432,7 +437,7 @@ static void further_descriptors_are_inherited(void **state)
     assert_int_equal(now.rlim_cur, 130);
     assert_script("until [ `ulimit -Sn` = 100 ]; do :; done; echo ours", 0, "ours\n", "");
     setrlimit(RLIMIT_NOFILE, &before);
-    ok(proc_run_copy(make_more_room_than_there_is, NULL, -1, &code, &err), &err);
+    assert_ok(proc_run_copy(make_more_room_than_there_is, NULL, -1, &code, &err), &err);
     assert_int_equal(code, 0);
 }
 
@@ -471,15 +476,15 @@ static void a_confined_child_returns_its_result(void **state)
     struct err err = ERR_INIT;
     struct buf ret = BUF_INIT(0);
     int number = 6;
-    ok(proc_run_confined(answer, &number, &confines, &ret, &err), &err);
+    assert_ok(proc_run_confined(answer, &number, &confines, &ret, &err), &err);
     assert_string_equal(buf_str(&ret), "7");
     assert_int_equal(number, 6);
-    ok(proc_run_confined(answer, &number, &confines, NULL, &err), &err);
-    refused(proc_run_confined(fail_with_words, NULL, &confines, &ret, &err), &err, ERR_NOT_FOUND,
-            "there is no ?[31mred");
+    assert_ok(proc_run_confined(answer, &number, &confines, NULL, &err), &err);
+    assert_refused(proc_run_confined(fail_with_words, NULL, &confines, &ret, &err), &err, ERR_NOT_FOUND,
+                   "there is no ?[31mred");
     assert_string_equal(err.hint, "look elsewhere");
-    refused(proc_run_confined(say_too_much, NULL, &confines, &ret, &err), &err, ERR_FAILED,
-            "its result is larger than 1000 bytes");
+    assert_refused(proc_run_confined(say_too_much, NULL, &confines, &ret, &err), &err, ERR_FAILED,
+                   "its result is larger than 1000 bytes");
     assert_string_equal(buf_str(&ret), "7");
     buf_release(&ret);
 }
@@ -529,22 +534,23 @@ static void a_confined_child_has_limits(void **state)
     c[0].memory = 0;
     c[1].cpu_ms = 1;
     c[2].wall_ms = 20;
-    ok(proc_run_confined(take_memory, &little, &confines, NULL, &err), &err);
+    assert_ok(proc_run_confined(take_memory, &little, &confines, NULL, &err), &err);
 #ifndef UNDER_SANITIZER
-    refused(proc_run_confined(take_memory, &much, &confines, NULL, &err), &err, ERR_LIMIT,
-            "reading it takes more than 67.1 MB of memory");
+    assert_refused(proc_run_confined(take_memory, &much, &confines, NULL, &err), &err, ERR_LIMIT,
+                   "reading it takes more than 67.1 MB of memory");
 #endif
-    ok(proc_run_confined(take_memory, &much, &c[0], NULL, &err), &err);
-    refused(proc_run_confined(take_time, NULL, &c[1], NULL, &err), &err, ERR_LIMIT,
-            "reading it takes more than 1 s of processor time");
-    refused(proc_run_confined(wait_for_ever, NULL, &c[2], NULL, &err), &err, ERR_LIMIT,
-            "reading it takes more than 1 s");
-    refused(proc_run_confined(be_killed, NULL, &confines, NULL, &err), &err, ERR_LIMIT,
-            "the process that read it was ended by signal 9");
-    ok(fd_pipe(cancel, &err), &err);
+    assert_ok(proc_run_confined(take_memory, &much, &c[0], NULL, &err), &err);
+    assert_refused(proc_run_confined(take_time, NULL, &c[1], NULL, &err), &err, ERR_LIMIT,
+                   "reading it takes more than 1 s of processor time");
+    assert_refused(proc_run_confined(wait_for_ever, NULL, &c[2], NULL, &err), &err, ERR_LIMIT,
+                   "reading it takes more than 1 s");
+    assert_refused(proc_run_confined(be_killed, NULL, &confines, NULL, &err), &err, ERR_LIMIT,
+                   "the process that read it was ended by signal 9");
+    assert_ok(fd_pipe(cancel, &err), &err);
     assert_int_equal(write(cancel[1], "", 1), 1);
     c[3].cancel_fd = cancel[0];
-    refused(proc_run_confined(wait_for_ever, NULL, &c[3], NULL, &err), &err, ERR_CANCELLED, "interrupted");
+    assert_refused(proc_run_confined(wait_for_ever, NULL, &c[3], NULL, &err), &err, ERR_CANCELLED,
+                   "interrupted");
     fd_close(&cancel[0]);
     fd_close(&cancel[1]);
 }
@@ -571,9 +577,9 @@ static void a_confined_child_has_no_other_descriptors(void **state)
     struct buf ret = BUF_INIT(0);
     int fds[2];
     struct proc_confines c = confines;
-    ok(fd_pipe(fds, &err), &err);
+    assert_ok(fd_pipe(fds, &err), &err);
     c.kept[0] = fds[0];
-    ok(proc_run_confined(look_around, fds, &c, &ret, &err), &err);
+    assert_ok(proc_run_confined(look_around, fds, &c, &ret, &err), &err);
     assert_string_equal(buf_str(&ret), "privileges 1, core 0, kept 1, other 0");
     assert_int_equal(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0), 0);
     assert_true(fcntl(fds[1], F_GETFD) >= 0);
@@ -604,11 +610,11 @@ static void a_signal_to_the_child_interrupts_the_parent(void **state)
     struct sigaction before, act = {.sa_handler = note_it};
     int code = -1;
     signal(SIGINT, SIG_DFL); /* a shell starts background jobs with SIGINT ignored */
-    ok(proc_run_copy(run_one_that_is_interrupted, NULL, -1, &code, &err), &err);
+    assert_ok(proc_run_copy(run_one_that_is_interrupted, NULL, -1, &code, &err), &err);
     assert_int_equal(code, 128 + SIGINT);
     sigaction(SIGINT, &act, &before);
-    refused(proc_run_confined(interrupt_oneself, NULL, &confines, NULL, &err), &err, ERR_CANCELLED,
-            "interrupted");
+    assert_refused(proc_run_confined(interrupt_oneself, NULL, &confines, NULL, &err), &err, ERR_CANCELLED,
+                   "interrupted");
     sigaction(SIGINT, &before, NULL);
 }
 
@@ -645,23 +651,23 @@ static void a_program_has_limits(void **state)
     struct proc_result r = {.exit_code = -1};
     struct proc_limits limits = {
         .timeout_ms = 60000, .cancel_fd = -1, .max_output = 1000, .memory = 256u << 20, .cpu_ms = 1000};
-    ok(run_bounded("ulimit -t; ulimit -c; echo bad >&2; exit 3", &limits, &r, &err), &err);
+    assert_ok(run_bounded("ulimit -t; ulimit -c; echo bad >&2; exit 3", &limits, &r, &err), &err);
     assert_string_equal(buf_str(&r.out), "1\n0\n");
     assert_string_equal(r.complaint, "bad");
     assert_int_equal(r.exit_code, 3);
     proc_result_release(&r);
-    ok(run_bounded("while :; do :; done", &limits, &r, &err), &err);
+    assert_ok(run_bounded("while :; do :; done", &limits, &r, &err), &err);
     assert_int_equal(r.exit_code, 128 + SIGXCPU);
     proc_result_release(&r);
 #ifdef __linux__
-    ok(run_bounded("ulimit -d; grep NoNewPrivs /proc/self/status; ls /proc/self/fd | wc -l", &limits, &r,
-                   &err),
-       &err);
+    assert_ok(run_bounded("ulimit -d; grep NoNewPrivs /proc/self/status; ls /proc/self/fd | wc -l", &limits,
+                          &r, &err),
+              &err);
     assert_string_equal(buf_str(&r.out), "262144\nNoNewPrivs:\t1\n4\n");
     proc_result_release(&r);
 #endif
-    refused(proc_run((const char *const[]){"/nonexistent/nm", NULL}, &limits, &r, &err), &err, ERR_NOT_FOUND,
-            "cannot start /nonexistent/nm: No such file or directory");
+    assert_refused(proc_run((const char *const[]){"/nonexistent/nm", NULL}, &limits, &r, &err), &err,
+                   ERR_NOT_FOUND, "cannot start /nonexistent/nm: No such file or directory");
 }
 
 int main(void)

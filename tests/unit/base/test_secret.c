@@ -49,7 +49,7 @@ static void gives(enum secret_source source, const char *where, const char *expe
     struct secret s;
     struct err err = ERR_INIT;
     memset(&s, 'x', sizeof s);
-    ok(read_from(source, where, &s, &err), &err);
+    assert_ok(read_from(source, where, &s, &err), &err);
     assert_string_equal(s.text, expected);
     assert_int_equal(s.len, strlen(expected));
     secret_wipe(&s);
@@ -62,7 +62,7 @@ static void is_refused(enum secret_source source, const char *where, const char 
     struct err err = ERR_INIT;
     memset(&s, 'x', sizeof s);
     before = s;
-    refused(read_from(source, where, &s, &err), &err, ERR_USAGE, msg);
+    assert_refused(read_from(source, where, &s, &err), &err, ERR_USAGE, msg);
     assert_string_equal(err.hint, hint);
     assert_memory_equal(&s, &before, sizeof s);
     assert_int_equal(read_from(source, where, &s, NULL), -1);
@@ -117,7 +117,7 @@ static void a_secret_has_a_maximum_length(void **state)
 {
     char *most = letters(SECRET_MAX - 1), *more = letters(SECRET_MAX);
     char *path = scratch_file(*state, "most", most, SECRET_MAX - 1), *msg = NULL;
-    char *command = text_of("head -c %d /dev/zero | tr '\\0' k", SECRET_MAX - 1);
+    char *command = format_text("head -c %d /dev/zero | tr '\\0' k", SECRET_MAX - 1);
     setenv(VARIABLE, most, 1);
     gives(SECRET_ENV, VARIABLE, most);
     gives(SECRET_FILE, path, most);
@@ -125,8 +125,8 @@ static void a_secret_has_a_maximum_length(void **state)
     free(path);
     free(command);
     path = scratch_file(*state, "more", more, SECRET_MAX);
-    command = text_of("head -c %d /dev/zero | tr '\\0' k", SECRET_MAX);
-    msg = text_of("%s contains more than 4095 bytes", path);
+    command = format_text("head -c %d /dev/zero | tr '\\0' k", SECRET_MAX);
+    msg = format_text("%s contains more than 4095 bytes", path);
     setenv(VARIABLE, more, 1);
     is_refused(SECRET_ENV, VARIABLE, "the environment variable " VARIABLE " contains more than 4095 bytes",
                FORM);
@@ -151,10 +151,10 @@ static void from_a_file(void **state)
     char *none = scratch_file(*state, "none", "", 0);
     assert_int_equal(symlink(path, link), 0);
     gives(SECRET_FILE, link, "t0ken");
-    char *msg = text_of("%s contains more than one line, or characters that no secret has", nul);
+    char *msg = format_text("%s contains more than one line, or characters that no secret has", nul);
     is_refused(SECRET_FILE, nul, msg, FORM);
     free(msg);
-    msg = text_of("%s is empty", none);
+    msg = format_text("%s is empty", none);
     is_refused(SECRET_FILE, none, msg, FORM);
     free(msg);
     free(link);
@@ -166,7 +166,8 @@ static void from_a_file(void **state)
 static void files_of_others_are_refused(void **state)
 {
     char *path = scratch_file(*state, "token", "t0ken\n", 6);
-    char *open = text_of("%s is open to others than its owner", path), *hint = text_of("chmod 600 %s", path);
+    char *open = format_text("%s is open to others than its owner", path),
+         *hint = format_text("chmod 600 %s", path);
     static const mode_t modes[] = {0640, 0620, 0610, 0604, 0602, 0601, 0644, 0666, 0777};
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
         assert_int_equal(chmod(path, modes[i]), 0);
@@ -176,7 +177,7 @@ static void files_of_others_are_refused(void **state)
     gives(SECRET_FILE, path, "t0ken");
     /* Only root can change a file's owner. */
     if (geteuid() == 0) {
-        char *msg = text_of("%s belongs to neither you nor root", path);
+        char *msg = format_text("%s belongs to neither you nor root", path);
         assert_int_equal(chown(path, 12345, (gid_t)-1), 0);
         is_refused(SECRET_FILE, path, msg, "make a copy of your own, with mode 0600");
         free(msg);
@@ -189,15 +190,15 @@ static void files_of_others_are_refused(void **state)
 static void only_regular_files_are_read(void **state)
 {
     char *missing = file_join(*state, "missing"), *pipe = file_join(*state, "pipe");
-    char *msg = text_of("cannot open %s: No such file or directory", missing);
-    char *hint = text_of("make it so that only you can read it: (umask 077; cat > %s)", missing);
+    char *msg = format_text("cannot open %s: No such file or directory", missing);
+    char *hint = format_text("make it so that only you can read it: (umask 077; cat > %s)", missing);
     is_refused(SECRET_FILE, missing, msg, hint);
     free(msg);
     assert_int_equal(mkfifo(pipe, 0600), 0);
-    msg = text_of("%s is not a regular file", pipe);
+    msg = format_text("%s is not a regular file", pipe);
     is_refused(SECRET_FILE, pipe, msg, "");
     free(msg);
-    msg = text_of("%s is not a regular file", (char *)*state);
+    msg = format_text("%s is not a regular file", (char *)*state);
     is_refused(SECRET_FILE, *state, msg, "");
     is_refused(SECRET_FILE, "/dev/zero", "/dev/zero is not a regular file", "");
     free(msg);
@@ -234,13 +235,13 @@ static void a_command_can_be_ended(void **state)
     struct err err = ERR_INIT;
     struct proc_limits limits = {.timeout_ms = 200, .cancel_fd = -1};
     int cancel[2];
-    refused(secret_read(&ref, &limits, &s, &err), &err, ERR_TIMEOUT,
-            "the command for the secret: /bin/sh: it did not end in time");
-    ok(fd_pipe(cancel, &err), &err);
+    assert_refused(secret_read(&ref, &limits, &s, &err), &err, ERR_TIMEOUT,
+                   "the command for the secret: /bin/sh: it did not end in time");
+    assert_ok(fd_pipe(cancel, &err), &err);
     assert_int_equal(write(cancel[1], "x", 1), 1);
     limits = (struct proc_limits){.timeout_ms = 60000, .cancel_fd = cancel[0]};
-    refused(secret_read(&ref, &limits, &s, &err), &err, ERR_CANCELLED,
-            "the command for the secret: /bin/sh: interrupted");
+    assert_refused(secret_read(&ref, &limits, &s, &err), &err, ERR_CANCELLED,
+                   "the command for the secret: /bin/sh: interrupted");
     fd_close(&cancel[0]);
     fd_close(&cancel[1]);
     secret_ref_release(&ref);
@@ -310,18 +311,19 @@ static size_t left_in_memory(void)
 /* No copy is left: of a file, of a command that prints it in pieces, of a refused secret. */
 static void no_copy_is_left(void **state)
 {
-    char *path = file_join(*state, "token"), *command = text_of("cat %s; sleep 0.05; printf %%0400d 7", path);
-    char *more = text_of("cat %s; sleep 0.05; printf %%0400d 7; head -c 5000 /dev/zero", path);
+    char *path = file_join(*state, "token"),
+         *command = format_text("cat %s; sleep 0.05; printf %%0400d 7", path);
+    char *more = format_text("cat %s; sleep 0.05; printf %%0400d 7; head -c 5000 /dev/zero", path);
     char *make =
-        text_of("umask 077; for i in 1 2 3 4; do printf " ENCODED "; done | tr a-z n-za-m > %s", path);
+        format_text("umask 077; for i in 1 2 3 4; do printf " ENCODED "; done | tr a-z n-za-m > %s", path);
     struct secret s;
-    RUN("sh", "-c", make);
+    RUN_PROGRAM("sh", "-c", make);
     assert_int_equal(left_in_memory(), 0);
-    ok(read_from(SECRET_FILE, path, &s, NULL), &(struct err)ERR_INIT);
+    assert_ok(read_from(SECRET_FILE, path, &s, NULL), &(struct err)ERR_INIT);
     assert_int_equal(left_in_memory(), 4);
     secret_wipe(&s);
     assert_int_equal(left_in_memory(), 0);
-    ok(read_from(SECRET_COMMAND, command, &s, NULL), &(struct err)ERR_INIT);
+    assert_ok(read_from(SECRET_COMMAND, command, &s, NULL), &(struct err)ERR_INIT);
     assert_int_equal(s.len, 448);
     assert_int_equal(left_in_memory(), 4);
     secret_wipe(&s);
@@ -377,7 +379,7 @@ static void line_is(const char *path, const char *want)
 {
     struct secret got = {.len = 0};
     struct err err = ERR_INIT;
-    ok(secret_read_line(path, clock_deadline(20000), -1, &got, &err), &err);
+    assert_ok(secret_read_line(path, clock_deadline(20000), -1, &got, &err), &err);
     assert_string_equal(got.text, want);
     assert_int_equal(got.len, strlen(want));
     for (size_t i = got.len; i < sizeof got.text; i++)

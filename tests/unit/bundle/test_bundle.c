@@ -27,37 +27,37 @@ static int stop(void *ctx, const struct bundle_member *m, struct err *err)
 
 static void there_and_back(const char *dir)
 {
-    char *path = packed(dir);
+    char *path = pack_capture(dir);
     struct err err = ERR_INIT;
     assert_int_equal(scratch_count(dir), 1);
     assert_int_equal(scratch_mode(path), 0600);
 
     struct buf list = BUF_INIT(65536);
-    must(bundle_list(path, NULL, add_member, &list, &err), &err);
+    assert_ok(bundle_list(path, NULL, add_member, &list, &err), &err);
     assert_string_equal(buf_str(&list), "manifest.json\nREADME.md\n" HEAP "\n" TEXT "\n" LOCAL "\n");
     buf_release(&list);
     assert_int_equal(bundle_list(path, NULL, stop, NULL, &err), -1);
     assert_string_equal(err.msg, "stopped at manifest.json");
 
-    verified(path, "intact " HEAP " 24\nintact " TEXT " 35\nintact " LOCAL " 0\n");
+    assert_verify_reports(path, "intact " HEAP " 24\nintact " TEXT " 35\nintact " LOCAL " 0\n");
     struct bundle_summary sum;
-    must(bundle_verify(path, NULL, &sum, &err), &err);
+    assert_ok(bundle_verify(path, NULL, &sum, &err), &err);
     assert_int_equal(sum.intact, 3);
     assert_int_equal(sum.changed + sum.missing + sum.unknown, 0);
     assert_true(sum.complete);
     assert_false(sum.interrupted);
 
     char *top = NULL, *manifest = NULL;
-    must(bundle_extract(&(struct bundle_extract){path, NULL, dir, NULL, 1 << 20}, &top, &err), &err);
+    assert_ok(bundle_extract(&(struct bundle_extract){path, NULL, dir, NULL, 1 << 20}, &top, &err), &err);
     assert_int_equal(scratch_mode(top), 0700);
-    same_file(top, HEAP, HEAP_BYTES, sizeof HEAP_BYTES - 1);
-    same_file(top, TEXT, TEXT_BYTES, sizeof TEXT_BYTES - 1);
-    same_file(top, LOCAL, "", 0);
+    assert_file_equal(top, HEAP, HEAP_BYTES, sizeof HEAP_BYTES - 1);
+    assert_file_equal(top, TEXT, TEXT_BYTES, sizeof TEXT_BYTES - 1);
+    assert_file_equal(top, LOCAL, "", 0);
     char *inner = file_join(top, "file-03/gitaly");
     assert_int_equal(scratch_mode(inner), 0700);
-    must(bundle_manifest(path, NULL, &manifest, &err), &err);
-    same_file(top, "manifest.json", manifest, strlen(manifest));
-    starts_with(manifest, "{\n  \"format\": \"profgrab-bundle\",\n");
+    assert_ok(bundle_manifest(path, NULL, &manifest, &err), &err);
+    assert_file_equal(top, "manifest.json", manifest, strlen(manifest));
+    assert_starts_with(manifest, "{\n  \"format\": \"profgrab-bundle\",\n");
     free(inner);
     free(manifest);
     free(top);
@@ -86,7 +86,7 @@ static void round_trip_under_a_closed_umask(void **state)
 /* The view of tar(1): owners, modes, and no time in the gzip header. */
 static void headers_name_no_user(void **state)
 {
-    char *path = packed(*state);
+    char *path = pack_capture(*state);
     struct archive *a = archive_read_new();
     struct archive_entry *e = NULL;
     archive_read_support_format_tar(a);
@@ -122,12 +122,13 @@ static void members_are_chosen(void **state)
                  {"file-03", true, true, false},
                  {"file-03/gitaly,local/a*", true, true, true},
                  {"local/a b.prof", false, false, true}};
-    char *path = packed(dir), *top = NULL;
+    char *path = pack_capture(dir), *top = NULL;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct strlist wanted = {0};
         struct err err = ERR_INIT;
-        must(strlist_split(&wanted, cases[i].wanted, &err), &err);
-        must(bundle_extract(&(struct bundle_extract){path, NULL, dir, &wanted, 1 << 20}, &top, &err), &err);
+        assert_ok(strlist_split(&wanted, cases[i].wanted, &err), &err);
+        assert_ok(bundle_extract(&(struct bundle_extract){path, NULL, dir, &wanted, 1 << 20}, &top, &err),
+                  &err);
         char *heap = file_join(top, HEAP), *text = file_join(top, TEXT), *local = file_join(top, LOCAL);
         assert_int_equal(file_exists(heap), cases[i].heap);
         assert_int_equal(file_exists(text), cases[i].text);
@@ -142,7 +143,7 @@ static void members_are_chosen(void **state)
     }
     struct strlist wanted = {0};
     struct err err = ERR_INIT;
-    must(strlist_split(&wanted, "*.txt,../x", &err), &err);
+    assert_ok(strlist_split(&wanted, "*.txt,../x", &err), &err);
     assert_int_equal(bundle_extract(&(struct bundle_extract){path, NULL, dir, &wanted, 1 << 20}, &top, &err),
                      -1);
     assert_string_equal(err.msg, "no file in the bundle matches \"../x\"");
@@ -155,14 +156,14 @@ static void members_are_chosen(void **state)
 static void extraction_is_bounded(void **state)
 {
     const char *dir = *state;
-    char *path = packed(dir), *top = NULL;
+    char *path = pack_capture(dir), *top = NULL;
     struct strlist wanted = {0};
     struct err err = ERR_INIT;
-    must(strlist_add(&wanted, "file-03", &err), &err);
+    assert_ok(strlist_add(&wanted, "file-03", &err), &err);
     assert_int_equal(bundle_extract(&(struct bundle_extract){path, NULL, dir, &wanted, 58}, &top, &err), -1);
     assert_string_equal(err.msg, "the bundle unpacks to more than 58 bytes");
     assert_int_equal(scratch_count(dir), 1);
-    must(bundle_extract(&(struct bundle_extract){path, NULL, dir, &wanted, 59}, &top, &err), &err);
+    assert_ok(bundle_extract(&(struct bundle_extract){path, NULL, dir, &wanted, 59}, &top, &err), &err);
     strlist_release(&wanted);
     free(top);
     free(path);
@@ -171,7 +172,7 @@ static void extraction_is_bounded(void **state)
 static void extraction_overwrites_nothing(void **state)
 {
     const char *dir = *state;
-    char *path = packed(dir), *top = NULL, *there = file_join(dir, "b");
+    char *path = pack_capture(dir), *top = NULL, *there = file_join(dir, "b");
     struct err err = ERR_INIT;
     assert_int_equal(file_mkdir(there, NULL), 0);
     assert_int_equal(bundle_extract(&(struct bundle_extract){path, NULL, dir, NULL, 1 << 20}, &top, &err),
@@ -207,7 +208,7 @@ static void pack_fails(struct capture *c, const char *dir, enum err_kind kind, c
     assert_int_equal(err.kind, kind);
     if (msg)
         assert_string_equal(err.msg, msg);
-    starts_with(err.hint, "everything collected is kept in ");
+    assert_starts_with(err.hint, "everything collected is kept in ");
     assert_string_equal(err.hint + strlen("everything collected is kept in "), workdir_path(c->w));
     assert_int_equal(scratch_count(dir), before);
     char *heap = file_join(workdir_path(c->w), HEAP),
@@ -245,9 +246,9 @@ static void a_full_disk_loses_nothing(void **state)
     /* With enough space the same capture packs. */
     char *path = NULL;
     struct err err = ERR_INIT;
-    must(bundle_pack(c.w, c.m, -1, &path, &err), &err);
+    assert_ok(bundle_pack(c.w, c.m, -1, &path, &err), &err);
     assert_int_equal(scratch_count(dir), 1);
-    verified(path, "intact noise 200000\n");
+    assert_verify_reports(path, "intact noise 200000\n");
     capture_release(&c);
     free(path);
     free(msg);
@@ -277,7 +278,7 @@ static void a_default_name_taken_during_the_run_gets_a_number(void **state)
     char *path = NULL, *want = file_join(dir, "profgrab-file-03-2026-11-21T07-48-00Z-2.tar.gz");
     capture_new(&c, dir);
     free(scratch_file(dir, "profgrab-file-03-2026-11-21T07-48-00Z.tar.gz", "theirs", 6));
-    must(bundle_pack(c.w, c.m, -1, &path, &err), &err);
+    assert_ok(bundle_pack(c.w, c.m, -1, &path, &err), &err);
     assert_string_equal(path, want);
     assert_int_equal(scratch_count(dir), 2);
     capture_release(&c);
@@ -362,7 +363,7 @@ static void a_file_that_shrinks_while_it_is_packed(void **state)
     char *file = scratch_file(workdir_path(c.w), "huge", "", 0);
     assert_int_equal(truncate(file, SIZE), 0);
     char any[SHA256_HEX];
-    hash("", 0, any);
+    hash_hex("", 0, any);
     struct manifest_item item = {.kind = "x", .file = "huge", .bytes = SIZE, .sha256 = any};
     assert_int_equal(manifest_add_item(c.m, &item, NULL), 0);
     s.file = file;
@@ -421,10 +422,10 @@ static long tamper(struct archive *to, const char *path, char *bytes, long n)
 static void tampering_is_found(void **state)
 {
     const char *dir = *state;
-    char *path = packed(dir), *other = file_join(dir, "other.tar.gz");
+    char *path = pack_capture(dir), *other = file_join(dir, "other.tar.gz");
     repack(path, other, tamper);
-    verified(other,
-             "changed " HEAP " 24\nchanged " TEXT " 34\nunknown file-03/extra 4\nmissing " LOCAL " 0\n");
+    assert_verify_reports(other, "changed " HEAP " 24\nchanged " TEXT
+                                 " 34\nunknown file-03/extra 4\nmissing " LOCAL " 0\n");
     struct bundle_summary sum;
     assert_int_equal(bundle_verify(other, NULL, &sum, NULL), 0);
     assert_int_equal(sum.intact, 0);

@@ -146,8 +146,8 @@ static void unusual_but_harmless_members_are_accepted(void **state)
                      -1);
     assert_int_equal(scratch_count(dir), 1);
     tarball_write(path, unannounced, 3);
-    must(bundle_extract(&(struct bundle_extract){path, NULL, dir, NULL, 1 << 20}, &top, &err), &err);
-    same_file(top, "x/y", "y", 1);
+    assert_ok(bundle_extract(&(struct bundle_extract){path, NULL, dir, NULL, 1 << 20}, &top, &err), &err);
+    assert_file_equal(top, "x/y", "y", 1);
     free(top);
     free(path);
 }
@@ -168,7 +168,7 @@ static void hostile_manifests(void **state)
         struct err err = ERR_INIT;
         tarball_write(path, &t, 1);
         assert_int_equal(bundle_verify(path, NULL, &sum, &err), -1);
-        starts_with(err.msg, path);
+        assert_starts_with(err.msg, path);
         assert_null(strstr(err.msg + 1, path));
         if (!strstr(err.msg, cases[i][1]))
             fail_msg("\"%s\" does not say \"%s\"", err.msg, cases[i][1]);
@@ -222,7 +222,7 @@ static size_t inflate_all(const char *path, char *ret, size_t cap)
 static void cut_anywhere(void **state)
 {
     const char *dir = *state;
-    char *path = packed(dir), *cut = file_join(dir, "cut.tar.gz");
+    char *path = pack_capture(dir), *cut = file_join(dir, "cut.tar.gz");
     struct buf whole = scratch_read(path);
     for (size_t i = 1; i < whole.len; i++) {
         free(scratch_file(dir, "cut.tar.gz", whole.data, i));
@@ -241,7 +241,7 @@ static void cut_anywhere(void **state)
 static void cut_inside(void **state)
 {
     const char *dir = *state;
-    char *path = packed(dir);
+    char *path = pack_capture(dir);
     char tar[65536];
     size_t n = inflate_all(path, tar, sizeof tar);
     free(path);
@@ -266,7 +266,7 @@ static void cut_inside(void **state)
 static void flipped_anywhere(void **state)
 {
     const char *dir = *state;
-    char *path = packed(dir), *flipped = file_join(dir, "flipped.tar.gz"), *top = NULL;
+    char *path = pack_capture(dir), *flipped = file_join(dir, "flipped.tar.gz"), *top = NULL;
     char tar[65536], other[65536];
     size_t n = inflate_all(path, tar, sizeof tar);
     struct buf whole = scratch_read(path);
@@ -302,7 +302,7 @@ static void flipped_anywhere(void **state)
 static void flipped_inside(void **state)
 {
     const char *dir = *state;
-    char *path = packed(dir), *top = NULL;
+    char *path = pack_capture(dir), *top = NULL;
     char tar[65536];
     size_t size = inflate_all(path, tar, sizeof tar);
     size_t n = size;
@@ -358,7 +358,7 @@ static void inflation_is_bounded(void **state)
     struct bundle_summary sum = {0};
     struct err err = ERR_INIT;
     char *path = with_zeros(dir, 255);
-    must(bundle_verify(path, NULL, &sum, &err), &err);
+    assert_ok(bundle_verify(path, NULL, &sum, &err), &err);
     bundle_summary_release(&sum);
     free(path);
     path = with_zeros(dir, 300);

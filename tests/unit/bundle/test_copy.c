@@ -26,14 +26,14 @@ static void begin(struct capture *c, const char *dir)
 {
     struct err err = ERR_INIT;
     char *output = file_join(dir, "b.tar.gz");
-    ok(workdir_new(output, "x", WHEN, &c->w, &err), &err);
+    assert_ok(workdir_new(output, "x", WHEN, &c->w, &err), &err);
     struct manifest_info info = {
         .name = "b", .version = "0", .user = "carol", .workstation = "ws", .started = WHEN};
     struct manifest_host host = {.name = "file-03", .route = "direct"};
     struct manifest_service service = {.host = "file-03", .name = "gitaly"};
-    ok(manifest_new(&info, &c->m, &err), &err);
-    ok(manifest_add_host(c->m, &host, &err), &err);
-    ok(manifest_add_service(c->m, &service, &err), &err);
+    assert_ok(manifest_new(&info, &c->m, &err), &err);
+    assert_ok(manifest_add_host(c->m, &host, &err), &err);
+    assert_ok(manifest_add_service(c->m, &service, &err), &err);
     free(output);
 }
 
@@ -42,15 +42,15 @@ static void add(struct capture *c, struct manifest_item item, const void *p, siz
     char hex[SHA256_HEX];
     struct err err = ERR_INIT;
     char *dir = file_dir(item.file);
-    ok(beneath_mkdirs(workdir_files(c->w), dir, &err), &err);
+    assert_ok(beneath_mkdirs(workdir_files(c->w), dir, &err), &err);
     free(dir);
-    hash(p, n, hex);
+    hash_hex(p, n, hex);
     free(scratch_file(workdir_path(c->w), item.file, p, n));
     item.host = "file-03";
     item.service = "gitaly";
     item.bytes = n;
     item.sha256 = hex;
-    ok(manifest_add_item(c->m, &item, &err), &err);
+    assert_ok(manifest_add_item(c->m, &item, &err), &err);
 }
 
 /* Its path. */
@@ -58,8 +58,8 @@ static char *end(struct capture *c)
 {
     struct err err = ERR_INIT;
     char *path = NULL;
-    ok(manifest_finish(c->m, WHEN + 1000, false, true, &err), &err);
-    ok(bundle_pack(c->w, c->m, -1, &path, &err), &err);
+    assert_ok(manifest_finish(c->m, WHEN + 1000, false, true, &err), &err);
+    assert_ok(bundle_pack(c->w, c->m, -1, &path, &err), &err);
     capture_release(c);
     return path;
 }
@@ -80,7 +80,7 @@ static char *copied(const struct bundle_copy *how, struct bundle_copied *ret)
 {
     struct err err = ERR_INIT;
     struct buf before = scratch_read(how->bundle);
-    ok(bundle_copy(how, ret, &err), &err);
+    assert_ok(bundle_copy(how, ret, &err), &err);
     struct buf after = scratch_read(how->bundle);
     assert_int_equal(before.len, after.len);
     assert_memory_equal(before.data, after.data, after.len);
@@ -94,7 +94,7 @@ static struct bundle_summary looked_at(const char *path, const char *allowed_sig
     struct bundle_check how = {.allowed_signers = allowed_signers, .cancel_fd = -1};
     struct bundle_summary s = {0};
     struct err err = ERR_INIT;
-    ok(bundle_verify(path, &how, &s, &err), &err);
+    assert_ok(bundle_verify(path, &how, &s, &err), &err);
     return s;
 }
 
@@ -144,13 +144,14 @@ static void redaction(void **state)
     assert_int_equal(s.intact, 4);
     assert_int_equal(s.redacted, 2);
     bundle_summary_release(&s);
-    ok(bundle_extract(&(struct bundle_extract){c.path, NULL, *state, NULL, 1 << 20}, &top, &err), &err);
+    assert_ok(bundle_extract(&(struct bundle_extract){c.path, NULL, *state, NULL, 1 << 20}, &top, &err),
+              &err);
     static const char cmdline[] = "/usr/bin/gitaly\0--token=[redacted]\0--port=1";
     static const char dump[] = "1 @ 0x1\n# labels: {\"user\":\"[redacted]\", \"path\":\"/x\"}\n";
-    same_file(top, CMDLINE, cmdline, sizeof cmdline - 1);
-    same_file(top, DUMP, dump, sizeof dump - 1);
-    same_file(top, TRACE, "go 1.22 trace", 13);
-    ok(bundle_manifest(c.path, NULL, &manifest, &err), &err);
+    assert_file_equal(top, CMDLINE, cmdline, sizeof cmdline - 1);
+    assert_file_equal(top, DUMP, dump, sizeof dump - 1);
+    assert_file_equal(top, TRACE, "go 1.22 trace", 13);
+    assert_ok(bundle_manifest(c.path, NULL, &manifest, &err), &err);
     json_t *root = json_loads(manifest, 0, NULL), *handoff = json_object_get(root, "handoff");
     const json_t *list = json_object_get(handoff, "redactions");
     assert_int_equal(json_array_size(list), 2);
@@ -169,9 +170,9 @@ static void redaction(void **state)
             "items"),
         0);
     char hex[SHA256_HEX];
-    hash(DUMP_BYTES, sizeof DUMP_BYTES - 1, hex);
+    hash_hex(DUMP_BYTES, sizeof DUMP_BYTES - 1, hex);
     assert_string_equal(text(json_object_get(item, "original"), "sha256"), hex);
-    hash(dump, sizeof dump - 1, hex);
+    hash_hex(dump, sizeof dump - 1, hex);
     assert_string_equal(text(item, "sha256"), hex);
     json_decref(root);
     bundle_copied_release(&c);
@@ -183,7 +184,7 @@ static void redaction(void **state)
 /* The copy's member. */
 static void copy_has(const char *top, const char *file, const char *want)
 {
-    same_file(top, file, want, strlen(want));
+    assert_file_equal(top, file, want, strlen(want));
 }
 
 /* A server repeats the value of a request: in a text, in the message of an error, in any case of letters
@@ -211,8 +212,9 @@ static void repeated_words(void **state)
     struct bundle_copy how = {.bundle = bundle, .redact = true, .cancel_fd = -1};
     copied(&how, &c);
     assert_null(strstr(c.manifest, "c75de8c1b7c3ae"));
-    contains(c.manifest, "trailing period: [redacted]. who is [redacted]?");
-    ok(bundle_extract(&(struct bundle_extract){c.path, NULL, *state, NULL, 1 << 20}, &top, &err), &err);
+    assert_contains(c.manifest, "trailing period: [redacted]. who is [redacted]?");
+    assert_ok(bundle_extract(&(struct bundle_extract){c.path, NULL, *state, NULL, 1 << 20}, &top, &err),
+              &err);
     copy_has(top, "file-03/gitaly/redacted.txt", "served for [redacted] only, [redacted].\n");
     copy_has(top, "file-03/gitaly/redacted-2.txt", "who is [redacted]? abcdef\n");
     copy_has(top, "file-03/gitaly/z.txt", "abcde and [redacted]\n");
@@ -229,7 +231,7 @@ static char *scrubbed(const char *manifest)
     struct err err = ERR_INIT;
     json_t *root = json_loads(manifest, 0, NULL), *items = json_object();
     assert_non_null(root);
-    ok(scrub_manifest(root, items, &never, &s, &err), &err);
+    assert_ok(scrub_manifest(root, items, &never, &s, &err), &err);
     scrub_release(&s);
     char *text = json_dumps(root, JSON_COMPACT);
     assert_non_null(text);
@@ -291,8 +293,9 @@ static void a_command_line_is_found_by_its_path(void **state)
     char *bundle = end(&w);
     struct bundle_copy how = {.bundle = bundle, .redact = true, .cancel_fd = -1};
     copied(&how, &c);
-    ok(bundle_extract(&(struct bundle_extract){c.path, NULL, *state, NULL, 1 << 20}, &top, &err), &err);
-    same_file(top, "file-03/gitaly/c.txt", want, sizeof want - 1);
+    assert_ok(bundle_extract(&(struct bundle_extract){c.path, NULL, *state, NULL, 1 << 20}, &top, &err),
+              &err);
+    assert_file_equal(top, "file-03/gitaly/c.txt", want, sizeof want - 1);
     bundle_copied_release(&c);
     free(top);
     free(bundle);
@@ -319,7 +322,7 @@ static void every_key_is_scrubbed(void **state)
         {"\"error\":\"ssh 2026 damaged\"}", "\"error\":\"[redacted] [redacted] [redacted]\"}"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *in = text_of("%s%s", request, cases[i].in), *text = scrubbed(in);
+        char *in = format_text("%s%s", request, cases[i].in), *text = scrubbed(in);
         assert_string_equal(strchr(text, ',') + 1, cases[i].out ? cases[i].out : cases[i].in);
         free(text);
         free(in);
@@ -344,7 +347,7 @@ static void time_is_bounded(void **state)
     unsigned before = (unsigned)scratch_count(*state);
     assert_int_equal(bundle_copy(&how, &c, &err), -1);
     assert_int_equal(err.kind, ERR_LIMIT);
-    contains(err.msg, ".tar.gz: making its copy takes more than 1 s of processor time");
+    assert_contains(err.msg, ".tar.gz: making its copy takes more than 1 s of processor time");
     assert_int_equal(scratch_count(*state), before);
     how.cpu_ms = 600000;
     copied(&how, &c);
@@ -394,8 +397,9 @@ static void members_that_are_not_searched_are_listed(void **state)
     assert_int_equal(c.unsearched, N);
     assert_int_equal(c.changed, 1);
     assert_int_equal(c.unsearchable.n, 2);
-    ok(bundle_manifest(c.path, NULL, &manifest, &err), &err);
-    ok(bundle_extract(&(struct bundle_extract){c.path, NULL, *state, NULL, UINT64_MAX}, &top, &err), &err);
+    assert_ok(bundle_manifest(c.path, NULL, &manifest, &err), &err);
+    assert_ok(bundle_extract(&(struct bundle_extract){c.path, NULL, *state, NULL, UINT64_MAX}, &top, &err),
+              &err);
     char *readme_path = file_join(top, "README.md");
     struct buf readme = scratch_read(readme_path);
     json_t *root = json_loads(manifest, 0, NULL);
@@ -404,13 +408,13 @@ static void members_that_are_not_searched_are_listed(void **state)
     for (size_t i = 0; i < N; i++) {
         assert_string_equal(text(json_array_get(list, i), "file"), want[i][0]);
         assert_string_equal(text(json_array_get(list, i), "reason"), want[i][1]);
-        contains(buf_str(&readme), want[i][1]);
+        assert_contains(buf_str(&readme), want[i][1]);
         if (i < 3)
             continue;
-        contains(c.unsearchable.items[i - 3], want[i][0]);
-        contains(c.unsearchable.items[i - 3], want[i][1]);
+        assert_contains(c.unsearchable.items[i - 3], want[i][0]);
+        assert_contains(c.unsearchable.items[i - 3], want[i][1]);
     }
-    same_file(top, "file-03/gitaly/cpu.pb.gz", "no profile", 10);
+    assert_file_equal(top, "file-03/gitaly/cpu.pb.gz", "no profile", 10);
     struct bundle_summary s = looked_at(c.path, NULL);
     assert_int_equal(s.intact, N + 2);
     bundle_summary_release(&s);
@@ -429,7 +433,7 @@ static void members_that_are_not_searched_are_listed(void **state)
 static char *make_key(const char *dir, const char *name)
 {
     char *path = file_join(dir, name);
-    RUN("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", path);
+    RUN_PROGRAM("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", path);
     return path;
 }
 
@@ -441,7 +445,7 @@ static char *signed_copy(const char *dir, const char *key, const char *output)
     struct bundle_copy how = {.bundle = bundle, .output = path, .signer = &by, .cancel_fd = -1};
     struct bundle_copied c = {0};
     copied(&how, &c);
-    contains(c.fingerprint, "SHA256:");
+    assert_contains(c.fingerprint, "SHA256:");
     bundle_copied_release(&c);
     free(bundle);
     return path;
@@ -452,7 +456,7 @@ static void judged(const char *path, const char *allowed, enum bundle_signature 
 {
     struct bundle_summary s = looked_at(path, allowed);
     assert_int_equal(s.signature.state, state);
-    contains(s.signature.why, why);
+    assert_contains(s.signature.why, why);
     if (principal)
         assert_string_equal(s.signature.principal, principal);
     else
@@ -464,12 +468,12 @@ static void the_copy_names_its_signer(void **state)
 {
     const char *dir = *state;
     free(a_bundle(dir));
-    char *key = make_key(dir, "k"), *other = make_key(dir, "o"), *pub_path = text_of("%s.pub", key);
-    char *other_pub = text_of("%s.pub", other), *path = signed_copy(dir, key, "s.tar.gz");
+    char *key = make_key(dir, "k"), *other = make_key(dir, "o"), *pub_path = format_text("%s.pub", key);
+    char *other_pub = format_text("%s.pub", other), *path = signed_copy(dir, key, "s.tar.gz");
     struct buf pub = scratch_read(pub_path), theirs = scratch_read(other_pub);
-    char *good = text_of("carol@example.org namespaces=\"profgrab-*\" %s", buf_str(&pub));
-    char *wrong = text_of("carol@example.org namespaces=\"git\" %s", buf_str(&pub));
-    char *stranger = text_of("erin@example.org %s", buf_str(&theirs));
+    char *good = format_text("carol@example.org namespaces=\"profgrab-*\" %s", buf_str(&pub));
+    char *wrong = format_text("carol@example.org namespaces=\"git\" %s", buf_str(&pub));
+    char *stranger = format_text("erin@example.org %s", buf_str(&theirs));
     char *files[] = {scratch_file(dir, "good", good, strlen(good)),
                      scratch_file(dir, "wrong", wrong, strlen(wrong)),
                      scratch_file(dir, "stranger", stranger, strlen(stranger))};
@@ -499,12 +503,13 @@ static void the_copy_names_its_signer(void **state)
 /* Unpacks `from`, replaces one file (NULL: none), and packs it as `to`. */
 static char *meddled(const char *dir, const char *from, const char *to, const char *file, const char *p)
 {
-    char *work = file_join(dir, "work"), *path = file_join(dir, to), *top = text_of("%s/b", work);
-    RUN("rm", "-rf", work);
-    RUN("mkdir", work);
-    RUN("tar", "xzf", from, "-C", work);
+    char *work = file_join(dir, "work"), *path = file_join(dir, to), *top = format_text("%s/b", work);
+    RUN_PROGRAM("rm", "-rf", work);
+    RUN_PROGRAM("mkdir", work);
+    RUN_PROGRAM("tar", "xzf", from, "-C", work);
     free(scratch_file(top, file, p, strlen(p)));
-    RUN("tar", "czf", path, "-C", work, "b/manifest.json", "b/manifest.json.sig", "b/README.md", "b/file-03");
+    RUN_PROGRAM("tar", "czf", path, "-C", work, "b/manifest.json", "b/manifest.json.sig", "b/README.md",
+                "b/file-03");
     free(work);
     free(top);
     return path;
@@ -512,10 +517,10 @@ static char *meddled(const char *dir, const char *from, const char *to, const ch
 
 static char *member(const char *dir, const char *bundle, const char *name)
 {
-    char *work = file_join(dir, "look"), *path = text_of("%s/b/%s", work, name);
-    RUN("rm", "-rf", work);
-    RUN("mkdir", work);
-    RUN("tar", "xzf", bundle, "-C", work);
+    char *work = file_join(dir, "look"), *path = format_text("%s/b/%s", work, name);
+    RUN_PROGRAM("rm", "-rf", work);
+    RUN_PROGRAM("mkdir", work);
+    RUN_PROGRAM("tar", "xzf", bundle, "-C", work);
     struct buf b = scratch_read(path);
     free(work);
     free(path);
@@ -529,12 +534,12 @@ static void a_bundle_changed_during_the_copy_is_refused(void **state)
     char *key = make_key(dir, "k"), *one = signed_copy(dir, key, "one.tar.gz"),
          *two = signed_copy(dir, key, "two.tar.gz");
     char *manifest = member(dir, one, "manifest.json"), *sig = member(dir, one, "manifest.json.sig");
-    char *other_sig = member(dir, two, "manifest.json.sig"), *twice = text_of("%s%s", sig, sig);
+    char *other_sig = member(dir, two, "manifest.json.sig"), *twice = format_text("%s%s", sig, sig);
     char *where = strstr(manifest, "carol");
     where[0] = 'd';
     struct sshsig_signer by = {.key = key, .cancel_fd = -1};
     char *for_git = NULL, *right = member(dir, one, "manifest.json");
-    ok(sshsig_sign(&by, "git", str_of(right), &for_git, NULL), NULL);
+    assert_ok(sshsig_sign(&by, "git", str_of(right), &for_git, NULL), NULL);
     char *huge = calloc(1, 20000);
     for (int i = 0; i < 19999; i++)
         huge[i] = 'A';
@@ -580,12 +585,12 @@ static void a_bundle_changed_during_the_copy_is_refused(void **state)
 static void encrypted(void **state)
 {
     const char *dir = *state;
-    char *bundle = a_bundle(dir), *key = make_key(dir, "k"), *pub = text_of("%s.pub", key);
+    char *bundle = a_bundle(dir), *key = make_key(dir, "k"), *pub = format_text("%s.pub", key);
     struct age_recipients *to = NULL;
     struct age_identities *by = NULL;
     struct err err = ERR_INIT;
-    ok(age_recipients_new(&to, &err), &err);
-    ok(age_recipients_add_file(to, pub, &err), &err);
+    assert_ok(age_recipients_new(&to, &err), &err);
+    assert_ok(age_recipients_add_file(to, pub, &err), &err);
     struct sshsig_signer signer = {.key = key, .cancel_fd = -1};
     struct bundle_copy how = {.bundle = bundle, .signer = &signer, .to = to, .redact = true, .cancel_fd = -1};
     struct bundle_copied c = {0};
@@ -593,14 +598,14 @@ static void encrypted(void **state)
     struct bundle_summary s = {0};
     assert_int_equal(bundle_verify(c.path, NULL, &s, &err), -1);
     assert_int_equal(err.kind, ERR_NOT_FOUND);
-    ok(age_identities_new(NULL, NULL, 0, &by, &err), &err);
-    ok(age_identities_add_file(by, key, &err), &err);
+    assert_ok(age_identities_new(NULL, NULL, 0, &by, &err), &err);
+    assert_ok(age_identities_add_file(by, key, &err), &err);
     struct bundle_check check = {.by = by, .cancel_fd = -1};
-    ok(bundle_verify(c.path, &check, &s, &err), &err);
+    assert_ok(bundle_verify(c.path, &check, &s, &err), &err);
     assert_int_equal(s.signature.state, BUNDLE_SIGNED);
     assert_int_equal(s.intact, 4);
     assert_int_equal(s.recipients.n, 1);
-    contains(s.recipients.items[0], "ssh-ed25519 SHA256:");
+    assert_contains(s.recipients.items[0], "ssh-ed25519 SHA256:");
     bundle_summary_release(&s);
     bundle_copied_release(&c);
     age_identities_free(by);
@@ -656,7 +661,7 @@ static void no_copy(const char *dir, const struct bundle_copy *how, enum err_kin
     struct err err = ERR_INIT;
     size_t before = scratch_count(dir);
     assert_int_equal(bundle_copy(how, &c, &err), -1);
-    contains(err.msg, part);
+    assert_contains(err.msg, part);
     assert_int_equal(err.kind, kind);
     assert_null(c.path);
     assert_int_equal(scratch_count(dir), before);
@@ -681,20 +686,20 @@ static void refusals(void **state)
     how.bundle = "/nowhere.tar.gz";
     no_copy(dir, &how, ERR_NOT_FOUND, "/nowhere.tar.gz");
     /* A bundle that does not verify. */
-    RUN("mkdir", work);
-    RUN("tar", "xzf", bundle, "-C", work);
-    RUN("cp", "/dev/null", dump);
-    RUN("tar", "czf", bad, "-C", work, "b/manifest.json", "b/README.md", "b/file-03");
+    RUN_PROGRAM("mkdir", work);
+    RUN_PROGRAM("tar", "xzf", bundle, "-C", work);
+    RUN_PROGRAM("cp", "/dev/null", dump);
+    RUN_PROGRAM("tar", "czf", bad, "-C", work, "b/manifest.json", "b/README.md", "b/file-03");
     how.bundle = bad;
     no_copy(dir, &how, ERR_FAILED, DUMP " is not as the manifest says");
     how.redact = true;
     no_copy(dir, &how, ERR_FAILED, DUMP " is not as the manifest says");
-    RUN("rm", dump);
-    RUN("tar", "czf", bad, "-C", work, "b/manifest.json", "b/README.md", "b/file-03");
+    RUN_PROGRAM("rm", dump);
+    RUN_PROGRAM("tar", "czf", bad, "-C", work, "b/manifest.json", "b/README.md", "b/file-03");
     no_copy(dir, &how, ERR_FAILED, DUMP " is missing");
-    RUN("cp", bundle, dump);
+    RUN_PROGRAM("cp", bundle, dump);
     how.redact = false;
-    RUN("tar", "czf", bad, "-C", work, "b/manifest.json", "b/README.md", "b/file-03");
+    RUN_PROGRAM("tar", "czf", bad, "-C", work, "b/manifest.json", "b/README.md", "b/file-03");
     no_copy(dir, &how, ERR_FAILED, DUMP " is not as the manifest says");
     /* A key that cannot sign, and a cancellation. */
     struct sshsig_signer by = {.key = "/nowhere/k", .cancel_fd = -1};
@@ -708,7 +713,7 @@ static void refusals(void **state)
     struct bundle_summary s = looked_at(c.path, NULL);
     assert_int_equal(s.signature.state, BUNDLE_UNSIGNED);
     bundle_summary_release(&s);
-    RUN("rm", c.path);
+    RUN_PROGRAM("rm", c.path);
     bundle_copied_release(&c);
     int fds[2];
     assert_int_equal(pipe(fds), 0);

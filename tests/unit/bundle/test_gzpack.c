@@ -42,10 +42,10 @@ static void pack(const unsigned char *p, size_t n, size_t piece, struct buf *ret
     struct err err = ERR_INIT;
     struct gzpack *g = NULL;
     *ret = (struct buf)BUF_INIT(2 * ROOM);
-    ok(gzpack_new(to_buf, ret, &g, &err), &err);
+    assert_ok(gzpack_new(to_buf, ret, &g, &err), &err);
     for (size_t at = 0; at < n; at += piece)
-        ok(gzpack_add(g, p + at, n - at < piece ? n - at : piece, &err), &err);
-    ok(gzpack_finish(g, &err), &err);
+        assert_ok(gzpack_add(g, p + at, n - at < piece ? n - at : piece, &err), &err);
+    assert_ok(gzpack_finish(g, &err), &err);
     gzpack_free(g);
 }
 
@@ -123,10 +123,10 @@ static void highly_compressible_data_stays_below_the_limit(void **state)
     struct buf packed = BUF_INIT(64 * MIB);
     z_stream z = {.next_in = NULL};
     (void)state;
-    ok(gzpack_new(to_buf, &packed, &g, &err), &err);
+    assert_ok(gzpack_new(to_buf, &packed, &g, &err), &err);
     for (unsigned i = 0; i < PIECES; i++)
-        ok(gzpack_add(g, zeros, sizeof zeros, &err), &err);
-    ok(gzpack_finish(g, &err), &err);
+        assert_ok(gzpack_add(g, zeros, sizeof zeros, &err), &err);
+    assert_ok(gzpack_finish(g, &err), &err);
     gzpack_free(g);
     assert_true((uint64_t)PIECES * MIB <= gzfile_most(packed.len));
     assert_true(packed.len < 8 * MIB);
@@ -221,13 +221,13 @@ static void a_full_disk_is_an_error(void **state)
         struct err err = ERR_INIT;
         struct gzpack *g = NULL;
         size_t left = room;
-        ok(gzpack_new(take_some, &left, &g, &err), &err);
+        assert_ok(gzpack_new(take_some, &left, &g, &err), &err);
         int rc = 0;
         for (size_t at = 0; rc == 0 && at < ROOM; at += PIECE)
             rc = gzpack_add(g, p + at, PIECE, &err);
         if (rc == 0)
             rc = gzpack_finish(g, &err);
-        refused(rc, &err, ERR_LOCAL_IO, "no room");
+        assert_refused(rc, &err, ERR_LOCAL_IO, "no room");
         gzpack_free(g);
     }
     gzpack_free(NULL);

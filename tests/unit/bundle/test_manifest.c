@@ -12,8 +12,8 @@
 #include "bundle/manifest_rows.h"
 #include "bundle/path.h"
 #include "bundle/readme.h"
-#include "tests/unit/scratch.h"
 #include "tests/unit/spoil.h"
+#include "tests/unit/unit.h"
 #include "base/banned.h"
 
 #define GOLDEN "tests/data/bundle/"
@@ -28,17 +28,11 @@ static const struct manifest_info info = {.name = "profgrab-file-03-2026-11-21T0
                                           .reason = "incident *42*\n/close",
                                           .started = WHEN};
 
-static void must(int rc, const struct err *err)
-{
-    if (rc < 0)
-        fail_msg("%s", err->msg);
-}
-
 static struct manifest *new_manifest(void)
 {
     struct manifest *m = NULL;
     struct err err = ERR_INIT;
-    must(manifest_new(&info, &m, &err), &err);
+    assert_ok(manifest_new(&info, &m, &err), &err);
     return m;
 }
 
@@ -61,7 +55,7 @@ static void add_hosts(struct manifest *m)
     };
     struct err err = ERR_INIT;
     for (size_t i = 0; i < 2; i++)
-        must(manifest_add_host(m, &hosts[i], &err), &err);
+        assert_ok(manifest_add_host(m, &hosts[i], &err), &err);
 }
 
 static void add_services(struct manifest *m)
@@ -92,7 +86,7 @@ static void add_services(struct manifest *m)
     };
     struct err err = ERR_INIT;
     for (size_t i = 0; i < 2; i++)
-        must(manifest_add_service(m, &services[i], &err), &err);
+        assert_ok(manifest_add_service(m, &services[i], &err), &err);
 }
 
 static void add_items(struct manifest *m)
@@ -147,7 +141,7 @@ static void add_items(struct manifest *m)
     };
     struct err err = ERR_INIT;
     for (size_t i = 0; i < sizeof items / sizeof *items; i++)
-        must(manifest_add_item(m, &items[i], &err), &err);
+        assert_ok(manifest_add_item(m, &items[i], &err), &err);
 }
 
 static struct manifest *full_manifest(void)
@@ -157,7 +151,7 @@ static struct manifest *full_manifest(void)
     add_hosts(m);
     add_services(m);
     add_items(m);
-    must(manifest_finish(m, WHEN + 60000, true, false, &err), &err);
+    assert_ok(manifest_finish(m, WHEN + 60000, true, false, &err), &err);
     return m;
 }
 
@@ -188,11 +182,11 @@ static json_t *as_json(const struct manifest *m)
     struct buf text = BUF_INIT(1 << 20);
     struct err err = ERR_INIT;
     json_t *root = NULL;
-    must(manifest_print(m, &text, &err), &err);
-    must(items_parse(buf_str(&text), text.len, &root, &err), &err);
+    assert_ok(manifest_print(m, &text, &err), &err);
+    assert_ok(items_parse(buf_str(&text), text.len, &root, &err), &err);
     /* jansson prints the same. */
     struct buf again = BUF_INIT(1 << 20);
-    must(items_print(root, &again, &err), &err);
+    assert_ok(items_print(root, &again, &err), &err);
     assert_string_equal(buf_str(&again), buf_str(&text));
     buf_release(&again);
     buf_release(&text);
@@ -222,9 +216,9 @@ static struct buf saved(const struct manifest *m, const char *dir)
 {
     struct workdir *w = NULL;
     struct err err = ERR_INIT;
-    must(workdir_new(dir, "x", WHEN, &w, &err), &err);
-    must(manifest_save(m, w, &err), &err);
-    must(manifest_save(m, w, &err), &err);
+    assert_ok(workdir_new(dir, "x", WHEN, &w, &err), &err);
+    assert_ok(manifest_save(m, w, &err), &err);
+    assert_ok(manifest_save(m, w, &err), &err);
     char *path = file_join(workdir_path(w), "manifest.json");
     struct buf text = scratch_read(path);
     assert_int_equal(scratch_mode(path), 0600);
@@ -279,12 +273,12 @@ static void hostile_strings_never_fail(void **state)
     struct manifest_service service = {.host = all, .name = longer, .url = "\xf4\x90\x80\x80"};
     struct manifest_item item = {
         .host = all, .service = longer, .kind = "\xff", .server_words = all, .bytes = UINT64_MAX};
-    must(manifest_add_host(m, &host, &err), &err);
-    must(manifest_add_service(m, &service, &err), &err);
-    must(manifest_add_item(m, &item, &err), &err);
+    assert_ok(manifest_add_host(m, &host, &err), &err);
+    assert_ok(manifest_add_service(m, &service, &err), &err);
+    assert_ok(manifest_add_item(m, &item, &err), &err);
     struct buf text = saved(m, *state);
     json_t *root = NULL;
-    must(items_parse(buf_str(&text), text.len, &root, &err), &err);
+    assert_ok(items_parse(buf_str(&text), text.len, &root, &err), &err);
     json_t *read = json_array_get(json_object_get(root, "hosts"), 0);
     size_t n = json_string_length(json_object_get(read, "address"));
     assert_in_range(n, 4000, 4096);
@@ -629,7 +623,7 @@ static void ask(struct manifest *m)
                                    .sample_of = 143,
                                    .sample_taken = 5};
     struct err err = ERR_INIT;
-    must(manifest_set_asked(m, &asked, &err), &err);
+    assert_ok(manifest_set_asked(m, &asked, &err), &err);
 }
 
 static struct manifest *reloaded(const struct manifest *m)
@@ -637,8 +631,8 @@ static struct manifest *reloaded(const struct manifest *m)
     struct buf text = BUF_INIT(1 << 20);
     struct manifest *again = NULL;
     struct err err = ERR_INIT;
-    must(manifest_print(m, &text, &err), &err);
-    must(reload(buf_str(&text), text.len, &again, &err), &err);
+    assert_ok(manifest_print(m, &text, &err), &err);
+    assert_ok(reload(buf_str(&text), text.len, &again, &err), &err);
     buf_release(&text);
     return again;
 }
@@ -679,8 +673,8 @@ static void unknown_keys_are_kept(void **state)
     struct buf text = scratch_read("tests/data/bundle/manifest-unknown.json"), again = BUF_INIT(1 << 20);
     struct manifest *m = NULL;
     struct err err = ERR_INIT;
-    must(reload(buf_str(&text), text.len, &m, &err), &err);
-    must(manifest_print(m, &again, &err), &err);
+    assert_ok(reload(buf_str(&text), text.len, &m, &err), &err);
+    assert_ok(manifest_print(m, &again, &err), &err);
     assert_string_equal(buf_str(&again), buf_str(&text));
     manifest_free(m);
     buf_release(&again);
@@ -733,7 +727,7 @@ static void each_run_has_its_result(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct manifest *again = reloaded(m);
         manifest_set_run(again, &cases[i].run);
-        must(manifest_finish(again, WHEN, false, true, &err), &err);
+        assert_ok(manifest_finish(again, WHEN, false, true, &err), &err);
         keys = keys_of(again);
         assert_string_equal(keys, cases[i].keys);
         json_t *root = as_json(again);
@@ -755,7 +749,7 @@ static void the_request_is_recorded(void **state)
     assert_int_equal(err.kind, ERR_NOT_FOUND);
     ask(m);
     struct manifest *again = reloaded(m);
-    must(manifest_check_asked(again, &err), &err);
+    assert_ok(manifest_check_asked(again, &err), &err);
     const struct manifest_asked a = again->asked;
     assert_int_equal(a.kinds.n, 2);
     assert_string_equal(a.kinds.items[1], "cpu=5s");
@@ -796,14 +790,14 @@ static void added_records_replace_loaded_ones(void **state)
     assert_true(started == WHEN + 7);
     assert_false(manifest_has(again, &bare, NULL));
     assert_false(manifest_has_all(again, "file-03", "gitaly"));
-    must(manifest_add_host(again, &(struct manifest_host){.name = "file-04"}, &err), &err);
-    must(manifest_add_service(again, &service, &err), &err);
+    assert_ok(manifest_add_host(again, &(struct manifest_host){.name = "file-04"}, &err), &err);
+    assert_ok(manifest_add_service(again, &service, &err), &err);
     assert_false(manifest_has_all(again, "file-03", "gitaly"));
     /* Files of items that are no longer planned stay; items without a file are removed. */
     const struct manifest_service *found = service_of(again, "file-03", "gitaly");
     assert_int_equal(found->n_items, 3);
-    must(manifest_add_item(again, &heap, &err), &err);
-    must(manifest_add_item(again, &heap, &err), &err);
+    assert_ok(manifest_add_item(again, &heap, &err), &err);
+    assert_ok(manifest_add_item(again, &heap, &err), &err);
     assert_int_equal(found->n_items, 3);
     assert_int_equal(manifest_n_files(again), 4);
     assert_true(manifest_has_all(again, "file-03", "gitaly"));
@@ -853,31 +847,33 @@ static void an_item_that_failed_again_keeps_its_file(void **state)
     struct manifest *m = full_manifest(), *again = reloaded(m);
     struct err err = ERR_INIT;
     json_t *before = host_json(again, "file-03");
-    must(manifest_add_host(again, &down, &err), &err);
+    assert_ok(manifest_add_host(again, &down, &err), &err);
     same_but_error(before, "down", host_json(again, "file-03"));
     before = service_json(again, "file-03", "gitaly");
-    must(manifest_add_service(again, &silent, &err), &err);
+    assert_ok(manifest_add_service(again, &silent, &err), &err);
     same_but_error(before, "silent", service_json(again, "file-03", "gitaly"));
     /* For a host that was never reached, the latest facts. */
     before = host_json(again, "file-04");
-    must(manifest_add_host(
-             again, &(struct manifest_host){.name = "file-04", .address = "10.0.0.4", .error = "lost"}, &err),
-         &err);
+    assert_ok(
+        manifest_add_host(
+            again, &(struct manifest_host){.name = "file-04", .address = "10.0.0.4", .error = "lost"}, &err),
+        &err);
     json_object_set_new(before, "address", json_string("10.0.0.4"));
     same_but_error(before, "lost", host_json(again, "file-04"));
     /* Still in the order of docs/formats.md. */
     struct manifest *third = reloaded(again);
     struct buf text = BUF_INIT(1 << 20);
-    must(manifest_print(third, &text, &err), &err);
+    assert_ok(manifest_print(third, &text, &err), &err);
     assert_true(strstr(buf_str(&text), "\"hops\"") < strstr(buf_str(&text), "\"error\": \"down\""));
     assert_true(strstr(buf_str(&text), "\"error\": \"down\"") < strstr(buf_str(&text), "\"services\""));
     buf_release(&text);
     manifest_free(third);
     /* A reached host has the facts of this run. */
-    must(manifest_add_host(again, &(struct manifest_host){.name = "file-03", .address = "moved"}, &err),
-         &err);
-    must(manifest_add_service(again, &(struct manifest_service){.host = "file-03", .name = "gitaly"}, &err),
-         &err);
+    assert_ok(manifest_add_host(again, &(struct manifest_host){.name = "file-03", .address = "moved"}, &err),
+              &err);
+    assert_ok(
+        manifest_add_service(again, &(struct manifest_service){.host = "file-03", .name = "gitaly"}, &err),
+        &err);
     assert_null(host_of(again, "file-03")->error);
     assert_int_equal(host_of(again, "file-03")->n_hops, 0);
     assert_int_equal(service_of(again, "file-03", "gitaly")->n_planned, 0);
@@ -895,19 +891,19 @@ static void verdicts_of_a_host_are_kept_by_rule(void **state)
     struct manifest_host host = {.name = "h", .verdicts = verdicts, .n_verdicts = 2};
     struct manifest *m = new_manifest();
     struct err err = ERR_INIT;
-    must(manifest_add_host(m, &host, &err), &err);
+    assert_ok(manifest_add_host(m, &host, &err), &err);
     struct manifest *again = reloaded(m);
     json_t *before = host_json(again, "h");
-    must(manifest_add_host(again, &(struct manifest_host){.name = "h"}, &err), &err);
+    assert_ok(manifest_add_host(again, &(struct manifest_host){.name = "h"}, &err), &err);
     json_t *now = host_json(again, "h");
     assert_true(json_equal(now, before));
     json_decref(now);
     host.verdicts = verdicts + 2;
     host.n_verdicts = 1;
-    must(manifest_add_host(again, &host, &err), &err);
+    assert_ok(manifest_add_host(again, &host, &err), &err);
     assert_int_equal(host_of(again, "h")->n_verdicts, 3);
     host.verdicts = verdicts + 1;
-    must(manifest_add_host(again, &host, &err), &err);
+    assert_ok(manifest_add_host(again, &host, &err), &err);
     assert_int_equal(host_of(again, "h")->n_verdicts, 2);
     assert_string_equal(host_of(again, "h")->verdicts[0].text, "second");
     json_decref(before);
@@ -936,9 +932,9 @@ static void the_second_item_of_a_pair_is_marked(void **state)
                                  .status = MANIFEST_FAILED,
                                  .error = "timeout"};
     struct err err = ERR_INIT;
-    must(manifest_add_item(m, &heap, &err), &err);
+    assert_ok(manifest_add_item(m, &heap, &err), &err);
     heap.pair = 2;
-    must(manifest_add_item(m, &heap, &err), &err);
+    assert_ok(manifest_add_item(m, &heap, &err), &err);
     assert_readme(m,
                   "\n- file-03 gitaly heap=gc: failed: timeout\n"
                   "- file-03 gitaly heap=gc, later: failed: timeout\n",
@@ -956,21 +952,22 @@ static struct manifest *half_a_host(void)
     const struct manifest_asked asked = {.targets = targets, .n_targets = 2};
     struct manifest *m = new_manifest();
     struct err err = ERR_INIT;
-    must(manifest_set_asked(m, &asked, &err), &err);
-    must(manifest_add_host(m, &(struct manifest_host){.name = "h"}, &err), &err);
+    assert_ok(manifest_set_asked(m, &asked, &err), &err);
+    assert_ok(manifest_add_host(m, &(struct manifest_host){.name = "h"}, &err), &err);
     for (size_t i = 0; i < 2; i++)
-        must(manifest_add_service(
-                 m,
-                 &(struct manifest_service){
-                     .host = "h", .name = targets[i].service, .planned = planned, .n_planned = 1},
-                 &err),
-             &err);
-    must(manifest_add_item(
-             m,
-             &(struct manifest_item){
-                 .host = "h", .service = "has", .kind = "heap", .file = "h/has/heap.pb.gz", .sha256 = SHA_A},
-             &err),
-         &err);
+        assert_ok(manifest_add_service(
+                      m,
+                      &(struct manifest_service){
+                          .host = "h", .name = targets[i].service, .planned = planned, .n_planned = 1},
+                      &err),
+                  &err);
+    assert_ok(
+        manifest_add_item(
+            m,
+            &(struct manifest_item){
+                .host = "h", .service = "has", .kind = "heap", .file = "h/has/heap.pb.gz", .sha256 = SHA_A},
+            &err),
+        &err);
     return m;
 }
 
@@ -984,19 +981,21 @@ static void a_complete_target_has_no_error(void **state)
         struct manifest *m = half_a_host(), *again = reloaded(m);
         struct manifest_planned_list left = {0};
         struct err err = ERR_INIT;
-        must(manifest_add_host(again, &(struct manifest_host){.name = "h", .error = "down"}, &err), &err);
-        must(manifest_add_service(
-                 again, &(struct manifest_service){.host = "h", .name = "lacks", .error = "silent"}, &err),
-             &err);
+        assert_ok(manifest_add_host(again, &(struct manifest_host){.name = "h", .error = "down"}, &err),
+                  &err);
+        assert_ok(
+            manifest_add_service(
+                again, &(struct manifest_service){.host = "h", .name = "lacks", .error = "silent"}, &err),
+            &err);
         assert_true(manifest_has_all(again, "h", "has"));
         assert_false(manifest_has_all(again, "h", "lacks"));
-        must(manifest_unrecorded(again, "h", "lacks", &left, &err), &err);
+        assert_ok(manifest_unrecorded(again, "h", "lacks", &left, &err), &err);
         assert_int_equal(left.n, 1);
         free(left.items);
         if (whole)
-            must(manifest_add_item(again, &heap, &err), &err);
+            assert_ok(manifest_add_item(again, &heap, &err), &err);
         assert_int_equal(manifest_has_all(again, "h", "lacks"), whole);
-        must(manifest_finish(again, WHEN, false, whole, &err), &err);
+        assert_ok(manifest_finish(again, WHEN, false, whole, &err), &err);
         assert_int_equal(host_of(again, "h")->error == NULL, whole);
         assert_readme(again, "\n### has\n", true);
         assert_readme(again, "\n- h: down\n- h lacks: silent\n", !whole);
@@ -1100,7 +1099,7 @@ static void targets_are_grouped_each_once(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct manifest *m = NULL;
         struct err err = ERR_INIT;
-        must(reload(cases[i].text, strlen(cases[i].text), &m, &err), &err);
+        assert_ok(reload(cases[i].text, strlen(cases[i].text), &m, &err), &err);
         assert_int_equal(manifest_check_asked(m, &err), cases[i].msg ? -1 : 0);
         assert_string_equal(err.msg, cases[i].msg ? cases[i].msg : "");
         assert_int_equal(err.kind, cases[i].msg ? ERR_FAILED : ERR_NONE);
@@ -1156,16 +1155,16 @@ static void add_stored(struct manifest *m, const struct workdir *w, const char *
     snprintf(file, sizeof file, "%s.bin%s", kind, damaged ? ".damaged" : "");
     struct sha256 *hash = sha256_new(&err);
     sha256_add(hash, bytes, strlen(bytes));
-    must(sha256_hex(hash, hex, &err), &err);
+    assert_ok(sha256_hex(hash, hex, &err), &err);
     sha256_free(hash);
-    must(manifest_add_item(m,
-                           &(struct manifest_item){.kind = kind,
-                                                   .file = file,
-                                                   .bytes = strlen(bytes),
-                                                   .sha256 = hex,
-                                                   .status = damaged ? MANIFEST_DAMAGED : MANIFEST_OK},
-                           &err),
-         &err);
+    assert_ok(manifest_add_item(m,
+                                &(struct manifest_item){.kind = kind,
+                                                        .file = file,
+                                                        .bytes = strlen(bytes),
+                                                        .sha256 = hex,
+                                                        .status = damaged ? MANIFEST_DAMAGED : MANIFEST_OK},
+                                &err),
+              &err);
     free(scratch_file(workdir_path(w), file, bytes, strlen(bytes)));
 }
 
@@ -1180,7 +1179,7 @@ static void files_that_changed(void **state)
     struct manifest *m = new_manifest();
     struct buf said = BUF_INIT(4096);
     struct err err = ERR_INIT;
-    must(workdir_new(*state, "x", WHEN, &w, &err), &err);
+    assert_ok(workdir_new(*state, "x", WHEN, &w, &err), &err);
     const char *dir = workdir_path(w);
     static const char *const kinds[] = {"good", "changed", "gone", "larger", "half"};
     for (size_t i = 0; i < 5; i++)
@@ -1190,10 +1189,10 @@ static void files_that_changed(void **state)
     free(scratch_file(dir, "larger.bin.damaged", "larger one", 10));
     free(scratch_file(dir, "half.bin.damaged", "ha", 2));
     char *gone = file_join(dir, "gone.bin");
-    must(file_remove(gone, &err), &err);
+    assert_ok(file_remove(gone, &err), &err);
     free(gone);
     struct manifest *again = reloaded(m);
-    must(compare(again, w, &said, &err), &err);
+    assert_ok(compare(again, w, &said, &err), &err);
     assert_string_equal(buf_str(&said), "changed.bin is not the file that was collected\n"
                                         "gone.bin is missing\n"
                                         "larger.bin is not the file that was collected\n"
@@ -1212,7 +1211,7 @@ static void files_that_changed(void **state)
     buf_release(&kept);
     /* A second comparison changes nothing. */
     buf_clear(&said);
-    must(compare(again, w, &said, &err), &err);
+    assert_ok(compare(again, w, &said, &err), &err);
     assert_string_equal(buf_str(&said), "");
     assert_int_equal(manifest_n_files(again), 4);
     json_decref(root);
@@ -1232,7 +1231,7 @@ static void unreadable_files_are_reported(void **state)
                  {"loop/x", "loop is a symbolic link, which profgrab does not follow there"}};
     struct workdir *w = NULL;
     struct err err = ERR_INIT;
-    must(workdir_new(*state, "x", WHEN, &w, &err), &err);
+    assert_ok(workdir_new(*state, "x", WHEN, &w, &err), &err);
     char *loop = file_join(workdir_path(w), "loop");
     assert_int_equal(symlink("loop", loop), 0);
     free(scratch_file(workdir_path(w), "file", "x", 1));
@@ -1240,7 +1239,7 @@ static void unreadable_files_are_reported(void **state)
         const struct manifest_item item = {.kind = "k", .file = cases[i].file, .bytes = 1, .sha256 = SHA_A};
         struct manifest *m = new_manifest();
         struct buf said = BUF_INIT(4096);
-        must(manifest_add_item(m, &item, &err), &err);
+        assert_ok(manifest_add_item(m, &item, &err), &err);
         struct manifest *again = reloaded(m);
         int rc = compare(again, w, &said, &err);
         assert_int_equal(rc, cases[i].msg ? -1 : 0);
@@ -1272,18 +1271,18 @@ static void items_are_in_the_requested_order(void **state)
     struct manifest *m = new_manifest();
     struct err err = ERR_INIT;
     (void)state;
-    must(manifest_set_asked(m, &asked, &err), &err);
+    assert_ok(manifest_set_asked(m, &asked, &err), &err);
     for (size_t i = 0; i < sizeof came / sizeof *came; i++) {
         if (i == 0 || strcmp(came[i][0], came[i - 1][0]) != 0)
-            must(manifest_add_host(m, &(struct manifest_host){.name = came[i][0], .route = "ssh"}, &err),
-                 &err);
-        must(
+            assert_ok(manifest_add_host(m, &(struct manifest_host){.name = came[i][0], .route = "ssh"}, &err),
+                      &err);
+        assert_ok(
             manifest_add_service(m, &(struct manifest_service){.host = came[i][0], .name = came[i][1]}, &err),
             &err);
     }
-    must(manifest_finish(m, WHEN, false, true, &err), &err);
+    assert_ok(manifest_finish(m, WHEN, false, true, &err), &err);
     struct buf text = BUF_INIT(1 << 20), order = BUF_INIT(1000);
-    must(manifest_print(m, &text, &err), &err);
+    assert_ok(manifest_print(m, &text, &err), &err);
     json_t *root = json_loadb(text.data, text.len, 0, NULL), *host, *service;
     size_t i, j;
     json_array_foreach(json_object_get(root, "hosts"), i, host)
@@ -1306,7 +1305,7 @@ static json_t *read_schema(void)
 {
     struct buf text = BUF_INIT(1 << 20);
     struct err err = ERR_INIT;
-    must(file_read("docs/formats.md", &text, &err), &err);
+    assert_ok(file_read("docs/formats.md", &text, &err), &err);
     const char *begin = strstr(buf_str(&text), "```json\n{\n  \"$schema\"");
     assert_non_null(begin);
     begin += strlen("```json\n");

@@ -60,8 +60,8 @@ static struct bundle_members *want(const char *path, const size_t *numbers, size
     struct bundle_members *m = NULL;
     struct err err = ERR_INIT;
     for (size_t i = 0; i < n; i++)
-        ok(strlist_add(&wanted.members, name_of(numbers[i]), &err), &err);
-    ok(bundle_members_new(&wanted, &m, &err), &err);
+        assert_ok(strlist_add(&wanted.members, name_of(numbers[i]), &err), &err);
+    assert_ok(bundle_members_new(&wanted, &m, &err), &err);
     strlist_release(&wanted.members);
     return m;
 }
@@ -71,7 +71,7 @@ static void expect(struct bundle_members *m, size_t number, size_t size)
     struct buf bytes = BUF_INIT(100 * MB);
     struct err err = ERR_INIT;
     char text[32];
-    ok(bundle_members_read(m, name_of(number), &bytes, &err), &err);
+    assert_ok(bundle_members_read(m, name_of(number), &bytes, &err), &err);
     snprintf(text, sizeof text, "%zu", number);
     assert_string_equal(buf_str(&bytes), text);
     assert_int_equal(bytes.len, size);
@@ -84,7 +84,7 @@ static void expect_failure(struct bundle_members *m, const char *name, const cha
     struct buf bytes = BUF_INIT(100 * MB);
     struct err err = ERR_INIT;
     assert_int_equal(bundle_members_read(m, name, &bytes, &err), -1);
-    contains(err.msg, message);
+    assert_contains(err.msg, message);
     buf_release(&bytes);
 }
 
@@ -201,8 +201,8 @@ static void a_member_that_is_too_large(void **state)
     struct err err = ERR_INIT;
     char *path = make_bundle(*state, 3, 100);
     wanted.path = path;
-    ok(strlist_add(&wanted.members, "h/s/1", &err), &err);
-    ok(bundle_members_new(&wanted, &m, &err), &err);
+    assert_ok(strlist_add(&wanted.members, "h/s/1", &err), &err);
+    assert_ok(bundle_members_new(&wanted, &m, &err), &err);
     expect_failure(m, "h/s/1", "h/s/1 is larger than 99 bytes");
     bundle_members_free(m);
     strlist_release(&wanted.members);

@@ -161,18 +161,18 @@ static void session_begin(struct session *s, const char *dir, const char *name, 
 {
     struct err err = ERR_INIT;
     char *text =
-        text_of("version: 1\nservices:\n%shosts:\n  %s:\n    address: 127.0.0.1\n    connect: direct\n"
-                "    services: [%s]\n",
-                services, host, strstr(services, "second") ? "first, second" : "first");
+        format_text("version: 1\nservices:\n%shosts:\n  %s:\n    address: 127.0.0.1\n    connect: direct\n"
+                    "    services: [%s]\n",
+                    services, host, strstr(services, "second") ? "first, second" : "first");
     *s = (struct session){0};
-    ok(inventory_parse("test.yaml", str_of(text), NULL, &s->inventory, &err), &err);
+    assert_ok(inventory_parse("test.yaml", str_of(text), NULL, &s->inventory, &err), &err);
     free(text);
-    ok(strlist_add(&s->selection.hosts, host, &err), &err);
-    ok(inventory_select(s->inventory, &s->selection, &s->targets, &err), &err);
+    assert_ok(strlist_add(&s->selection.hosts, host, &err), &err);
+    assert_ok(inventory_select(s->inventory, &s->selection, &s->targets, &err), &err);
     if (*kinds)
-        ok(strlist_split(&s->kinds, kinds, &err), &err);
-    ok(fd_pipe(s->cancel, &err), &err);
-    s->output = text_of("%s/%s.tar.gz", dir, name);
+        assert_ok(strlist_split(&s->kinds, kinds, &err), &err);
+    assert_ok(fd_pipe(s->cancel, &err), &err);
+    s->output = format_text("%s/%s.tar.gz", dir, name);
 }
 
 static void *session_run(void *ctx)
@@ -208,7 +208,7 @@ static char *manifest_of(const char *bundle)
     struct err err = ERR_INIT;
     char *text = NULL;
     assert_non_null(bundle);
-    ok(bundle_manifest(bundle, NULL, &text, &err), &err);
+    assert_ok(bundle_manifest(bundle, NULL, &text, &err), &err);
     return text;
 }
 
@@ -253,7 +253,7 @@ static long silence_end(struct silence *s)
 
 static char *one_service(const struct server *s)
 {
-    return text_of("  first:\n    port: %u\n    kinds: [heap]\n", s->port);
+    return format_text("  first:\n    port: %u\n    kinds: [heap]\n", s->port);
 }
 
 static void two_captures_at_once_and_one_is_cancelled_alone(void **state)
@@ -287,8 +287,8 @@ static void two_captures_at_once_and_one_is_cancelled_alone(void **state)
     assert_int_equal(stopped.begun, 1);
     assert_int_equal(stopped.items, 3);
     char *manifest = manifest_of(stopped.outcome.bundle);
-    contains(manifest, "\"interrupted\": true");
-    contains(manifest, "host-a/first/");
+    assert_contains(manifest, "\"interrupted\": true");
+    assert_contains(manifest, "host-a/first/");
     free(manifest);
 
     assert_int_equal(whole.outcome.end, CAPTURE_PACKED);
@@ -299,7 +299,7 @@ static void two_captures_at_once_and_one_is_cancelled_alone(void **state)
     assert_string_equal(whole.outcome.bundle, whole.output);
     assert_null(whole.outcome.directory);
     manifest = manifest_of(whole.outcome.bundle);
-    contains(manifest, "host-b/first/");
+    assert_contains(manifest, "host-b/first/");
     assert_null(strstr(manifest, "host-a"));
     free(manifest);
     session_end(&stopped);
@@ -412,11 +412,11 @@ static void a_slow_disk_delays_no_other_item(void **state)
     struct err err = ERR_INIT;
     server_start(&early);
     server_start(&late);
-    ok(fd_pipe(disk.arrived, &err), &err);
+    assert_ok(fd_pipe(disk.arrived, &err), &err);
     disk.late = &late;
-    char *services = text_of("  first:\n    port: %u\n    kinds: [/early, /timed?seconds=1]\n"
-                             "  second:\n    port: %u\n    kinds: [/late]\n",
-                             early.port, late.port);
+    char *services = format_text("  first:\n    port: %u\n    kinds: [/early, /timed?seconds=1]\n"
+                                 "  second:\n    port: %u\n    kinds: [/late]\n",
+                                 early.port, late.port);
     session_begin(&s, *state, "slow", "host-a", services, "");
     const struct capture_observer observer = {.ctx = &s, .event = on_saving_event};
     const struct capture_request request = {.targets = &s.targets,

@@ -54,7 +54,7 @@ static void assert_parsed(enum source_kind kind, const char *text, const char *e
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
         struct discovered f = {0};
         struct err err = ERR_INIT;
-        ok(read_in_pieces(kind, pieces[i], text, strlen(text), &f, &err), &err);
+        assert_ok(read_in_pieces(kind, pieces[i], text, strlen(text), &f, &err), &err);
         assert_found(&f, expected);
         discovered_release(&f);
     }
@@ -65,7 +65,7 @@ static void fails(enum source_kind kind, const char *text, const char *message)
     for (size_t piece = 1; piece < 100000; piece *= 300) {
         struct discovered f = {0};
         struct err err = ERR_INIT;
-        refused(read_in_pieces(kind, piece, text, strlen(text), &f, &err), &err, ERR_FAILED, message);
+        assert_refused(read_in_pieces(kind, piece, text, strlen(text), &f, &err), &err, ERR_FAILED, message);
         discovered_release(&f);
     }
 }
@@ -130,24 +130,24 @@ static void deep_and_long(void **state)
     memset(deep, '[', sizeof deep);
     struct discovered f = {0};
     struct err err = ERR_INIT;
-    refused(read_in_pieces(SOURCE_HTTP_SD, 7, deep, sizeof deep, &f, &err), &err, ERR_FAILED,
-            "it is nested deeper than 64 levels");
+    assert_refused(read_in_pieces(SOURCE_HTTP_SD, 7, deep, sizeof deep, &f, &err), &err, ERR_FAILED,
+                   "it is nested deeper than 64 levels");
     struct buf b = BUF_INIT(1 << 20);
     buf_adds(&b, "[{\"x\":\"");
     for (int i = 0; i < 100000; i++)
         buf_addc(&b, 'a');
     buf_adds(&b, "\",\"targets\":[\"h:1\"]}]");
-    ok(read_in_pieces(SOURCE_HTTP_SD, 4096, b.data, b.len, &f, &err), &err);
+    assert_ok(read_in_pieces(SOURCE_HTTP_SD, 4096, b.data, b.len, &f, &err), &err);
     assert_int_equal(f.n, 1);
     buf_clear(&b);
     buf_adds(&b, "[{\"targets\":[\"");
     for (int i = 0; i < 100000; i++)
         buf_addc(&b, 'a');
-    refused(read_in_pieces(SOURCE_HTTP_SD, 4096, b.data, b.len, &f, &err), &err, ERR_FAILED,
-            "it ends in the middle, after 100014 bytes");
+    assert_refused(read_in_pieces(SOURCE_HTTP_SD, 4096, b.data, b.len, &f, &err), &err, ERR_FAILED,
+                   "it ends in the middle, after 100014 bytes");
     buf_adds(&b, "\"]}]");
-    refused(read_in_pieces(SOURCE_HTTP_SD, 4096, b.data, b.len, &f, &err), &err, ERR_FAILED,
-            "a string in it is larger than 65536 bytes");
+    assert_refused(read_in_pieces(SOURCE_HTTP_SD, 4096, b.data, b.len, &f, &err), &err, ERR_FAILED,
+                   "a string in it is larger than 65536 bytes");
     buf_release(&b);
     discovered_release(&f);
 }
@@ -180,20 +180,20 @@ static void star(void *ctx, char *text)
 static void secrets_are_masked_in_errors(void **state)
 {
     (void)state;
-    char *secret = text_of("%0500d", 7);
-    char *text = text_of("[{\"targets\":[\"h:1\",\"%s\"],\"labels\":{\"job\":\"a%s\"}}]", secret, secret);
+    char *secret = format_text("%0500d", 7);
+    char *text = format_text("[{\"targets\":[\"h:1\",\"%s\"],\"labels\":{\"job\":\"a%s\"}}]", secret, secret);
     struct discovered f = {0};
     struct discovered_reader *r = NULL;
     struct err err = ERR_INIT;
-    ok(discovered_reader_new(SOURCE_HTTP_SD, &f, &r, &err), &err);
+    assert_ok(discovered_reader_new(SOURCE_HTTP_SD, &f, &r, &err), &err);
     discovered_reader_mask(r, star, secret);
-    ok(discovered_reader_feed(r, text, strlen(text), &err), &err);
-    ok(discovered_reader_end(r, &err), &err);
+    assert_ok(discovered_reader_feed(r, text, strlen(text), &err), &err);
+    assert_ok(discovered_reader_end(r, &err), &err);
     discovered_reader_free(r);
     assert_int_equal(f.n, 1);
     assert_memory_equal(f.jobs[0].name, "a***", 4);
     assert_int_equal(f.notes.n, 1);
-    contains(f.notes.items[0], "\"****");
+    assert_contains(f.notes.items[0], "\"****");
     assert_null(strchr(f.notes.items[0], '0'));
     discovered_release(&f);
     free(text);
@@ -231,10 +231,10 @@ static void labels_of_targets(void **state)
         struct discovered f = {0}, again = {0};
         struct err err = ERR_INIT;
         struct buf b = BUF_INIT(65536);
-        ok(read_in_pieces(SOURCE_HTTP_SD, pieces[i], sd, sizeof sd - 1, &f, &err), &err);
+        assert_ok(read_in_pieces(SOURCE_HTTP_SD, pieces[i], sd, sizeof sd - 1, &f, &err), &err);
         assert_labels(&f, wanted);
-        ok(discovered_write(&f, &b, &err), &err);
-        ok(read_in_pieces(SOURCE_HTTP_SD, 10, b.data, b.len, &again, &err), &err);
+        assert_ok(discovered_write(&f, &b, &err), &err);
+        assert_ok(read_in_pieces(SOURCE_HTTP_SD, 10, b.data, b.len, &again, &err), &err);
         assert_labels(&again, wanted);
         buf_release(&b);
         discovered_release(&f);
@@ -252,12 +252,13 @@ static void labels_of_other_forms(void **state)
         "- targets: [a:1, b:2]\n  labels: { env: prod, job: j, list: [x] }\n- targets: [c:3]\n";
     struct discovered f = {0};
     struct err err = ERR_INIT;
-    ok(read_in_pieces(SOURCE_PROMETHEUS, 5, prometheus, sizeof prometheus - 1, &f, &err), &err);
+    assert_ok(read_in_pieces(SOURCE_PROMETHEUS, 5, prometheus, sizeof prometheus - 1, &f, &err), &err);
     assert_labels(&f, "a 1: env=prod; ");
     discovered_release(&f);
-    ok(discovered_parse(&(struct discovered_file){"sd.yml", NULL, SOURCE_FILE_SD, {yaml, sizeof yaml - 1}},
-                        &f, &err),
-       &err);
+    assert_ok(
+        discovered_parse(&(struct discovered_file){"sd.yml", NULL, SOURCE_FILE_SD, {yaml, sizeof yaml - 1}},
+                         &f, &err),
+        &err);
     assert_labels(&f, "a 1: env=prod; b 2: env=prod; c 3:; ");
     discovered_release(&f);
 }
@@ -277,7 +278,7 @@ static void labels_are_bounded(void **state)
         buf_adds(&b, "}}");
     }
     buf_addc(&b, ']');
-    ok(read_in_pieces(SOURCE_HTTP_SD, 65536, b.data, b.len, &f, &err), &err);
+    assert_ok(read_in_pieces(SOURCE_HTTP_SD, 65536, b.data, b.len, &f, &err), &err);
     assert_int_equal(f.n, 30000);
     assert_int_equal(f.labels[0].n, 16);
     assert_int_equal(f.n_labels, SOURCE_MAX_LABELS / 16);
@@ -288,7 +289,7 @@ static void labels_are_bounded(void **state)
     snprintf(wanted, sizeof wanted, "a 1: fine=%0200d; ", 0);
     buf_clear(&b);
     buf_addf(&b, "[{\"targets\":[\"a:1\"],\"labels\":{\"fine\":\"%0200d\",\"long\":\"%0201d\"}}]", 0, 0);
-    ok(read_in_pieces(SOURCE_HTTP_SD, 65536, b.data, b.len, &f, &err), &err);
+    assert_ok(read_in_pieces(SOURCE_HTTP_SD, 65536, b.data, b.len, &f, &err), &err);
     assert_labels(&f, wanted);
     buf_release(&b);
     discovered_release(&f);
@@ -302,9 +303,9 @@ static void a_cached_answer_is_read_back(void **state)
     struct buf b = BUF_INIT(65536);
     const char *text = PROMETHEUS(TARGET("a\\\"b\\\\", "http://x:1/") "," TARGET(
         "a\\\"b\\\\", "http://y:2/") "," TARGET("c", "https://[::1]:3/"));
-    ok(read_in_pieces(SOURCE_PROMETHEUS, 10, text, strlen(text), &f, &err), &err);
-    ok(discovered_write(&f, &b, &err), &err);
-    ok(read_in_pieces(SOURCE_HTTP_SD, 10, b.data, b.len, &again, &err), &err);
+    assert_ok(read_in_pieces(SOURCE_PROMETHEUS, 10, text, strlen(text), &f, &err), &err);
+    assert_ok(discovered_write(&f, &b, &err), &err);
+    assert_ok(read_in_pieces(SOURCE_HTTP_SD, 10, b.data, b.len, &again, &err), &err);
     assert_found(&again, "a\"b\\ x 1; a\"b\\ y 2; c ::1 3 https; ");
     buf_release(&b);
     discovered_release(&f);
@@ -382,10 +383,11 @@ static void parca(void **state)
     (void)state;
     struct discovered f = {0};
     struct err err = ERR_INIT;
-    ok(discovered_parse(
-           &(struct discovered_file){"parca.yaml", ".", SOURCE_PARCA, {parca_yaml, sizeof parca_yaml - 1}},
-           &f, &err),
-       &err);
+    assert_ok(
+        discovered_parse(
+            &(struct discovered_file){"parca.yaml", ".", SOURCE_PARCA, {parca_yaml, sizeof parca_yaml - 1}},
+            &f, &err),
+        &err);
     assert_found(&f, "api 127.0.0.1 6060; worker 127.0.0.1 6061; database 127.0.0.1 6062 https; ");
     assert_null(f.jobs[0].path);
     assert_int_equal(f.jobs[0].kinds.n, 0);
@@ -414,8 +416,9 @@ static void parca_with_other_paths(void **state)
                                "      mutex: {enabled: false}\n      process_cpu: {path: /p/profile}\n";
     struct discovered f = {0};
     struct err err = ERR_INIT;
-    ok(discovered_parse(&(struct discovered_file){"x", ".", SOURCE_PARCA, {text, sizeof text - 1}}, &f, &err),
-       &err);
+    assert_ok(discovered_parse(&(struct discovered_file){"x", ".", SOURCE_PARCA, {text, sizeof text - 1}}, &f,
+                               &err),
+              &err);
     assert_string_equal(f.jobs[0].path, "/p");
     assert_int_equal(f.jobs[0].kinds.n, 4);
     assert_string_equal(f.jobs[0].kinds.items[0], "heap");
@@ -438,19 +441,19 @@ static void configs(void **state)
     struct discovered f = {0};
     struct err err = ERR_INIT;
     char *sd = scratch_file(*state, "sd-1.json", groups, sizeof groups - 1);
-    ok(discovered_parse(
-           &(struct discovered_file){"p.yml", *state, SOURCE_SCRAPE_CONFIGS, {text, sizeof text - 1}}, &f,
-           &err),
-       &err);
+    assert_ok(discovered_parse(
+                  &(struct discovered_file){"p.yml", *state, SOURCE_SCRAPE_CONFIGS, {text, sizeof text - 1}},
+                  &f, &err),
+              &err);
     assert_int_equal(f.n, 2);
     assert_string_equal(f.jobs[f.targets[1].job].name, "a");
     assert_int_equal(f.notes.n, 5);
-    contains(f.notes.items[0], "missing.yml: its targets are missing");
-    contains(f.notes.items[1],
-             "job \"k\": kubernetes_sd_configs are not understood: their targets are missing");
-    contains(f.notes.items[2], "relabel_configs");
-    contains(f.notes.items[3], "basic_auth: not taken over");
-    contains(f.notes.items[4], "params: not sent: they are for its metrics");
+    assert_contains(f.notes.items[0], "missing.yml: its targets are missing");
+    assert_contains(f.notes.items[1],
+                    "job \"k\": kubernetes_sd_configs are not understood: their targets are missing");
+    assert_contains(f.notes.items[2], "relabel_configs");
+    assert_contains(f.notes.items[3], "basic_auth: not taken over");
+    assert_contains(f.notes.items[4], "params: not sent: they are for its metrics");
     for (size_t i = 0; i < f.notes.n; i++)
         assert_null(strstr(f.notes.items[i], "hunter2"));
     discovered_release(&f);
@@ -461,9 +464,10 @@ static void refuses_config(const char *text, const char *message)
 {
     struct discovered f = {0};
     struct err err = ERR_INIT;
-    refused(discovered_parse(&(struct discovered_file){"c.yml", NULL, SOURCE_PARCA, {text, strlen(text)}}, &f,
-                             &err),
-            &err, ERR_USAGE, message);
+    assert_refused(
+        discovered_parse(&(struct discovered_file){"c.yml", NULL, SOURCE_PARCA, {text, strlen(text)}}, &f,
+                         &err),
+        &err, ERR_USAGE, message);
     discovered_release(&f);
 }
 
@@ -505,8 +509,8 @@ static struct inventory *inventory_of(const char *entries)
 {
     struct inventory *inv = NULL;
     struct err err = ERR_INIT;
-    char *text = text_of(HEAD "%s", entries);
-    ok(inventory_parse("inv.yaml", str_of(text), NULL, &inv, &err), &err);
+    char *text = format_text(HEAD "%s", entries);
+    assert_ok(inventory_parse("inv.yaml", str_of(text), NULL, &inv, &err), &err);
     free(text);
     return inv;
 }
@@ -544,8 +548,8 @@ static int discover(struct found *w, size_t i, const char *groups, struct discov
     struct source_use *use = NULL;
     const struct source *const *sources = inventory_sources(w->inventory, &n);
     assert_true(i < n);
-    ok(read_in_pieces(SOURCE_HTTP_SD, 100, groups, strlen(groups), &f, err), err);
-    ok(targets_use_source(&w->targets, sources[i], &use, err), err);
+    assert_ok(read_in_pieces(SOURCE_HTTP_SD, 100, groups, strlen(groups), &f, err), err);
+    assert_ok(targets_use_source(&w->targets, sources[i], &use, err), err);
     int rc = discovery_add(&w->discovery, use, &f, ret, err);
     discovered_release(&f);
     return rc;
@@ -571,8 +575,8 @@ static void becomes(const char *entry, const char *groups, struct discovered_cou
     struct found *w = found_of(entry);
     struct discovered_counts d = {0};
     struct err err = ERR_INIT;
-    ok(discover(w, 0, groups, &d, &err), &err);
-    ok(discovery_finish(&w->discovery, &err), &err);
+    assert_ok(discover(w, 0, groups, &d, &err), &err);
+    assert_ok(discovery_finish(&w->discovery, &err), &err);
     assert_services(w, services);
     assert_int_equal(d.n, expected.n);
     assert_int_equal(d.placed, expected.placed);
@@ -653,9 +657,10 @@ static void targets_on_loopback_belong_to_the_sources_host(void **state)
     struct found *w = found_of(ANY);
     struct discovered_counts d = {0};
     struct err err = ERR_INIT;
-    refused(discover(w, 0, groups, &d, &err), &err, ERR_USAGE,
-            "its targets are on loopback (127.0.0.1 port 6060, job \"a\"), and it does not name their host");
-    contains(err.hint, "add `host: NAME`");
+    assert_refused(
+        discover(w, 0, groups, &d, &err), &err, ERR_USAGE,
+        "its targets are on loopback (127.0.0.1 port 6060, job \"a\"), and it does not name their host");
+    assert_contains(err.hint, "add `host: NAME`");
     found_free(w);
 }
 
@@ -687,9 +692,9 @@ static void selects(struct found *w, const char *hosts, const char *services, co
     size_t from = t->n;
     struct err err = ERR_INIT;
     struct buf b = BUF_INIT(4096);
-    ok(strlist_split(&sel.hosts, hosts, &err), &err);
+    assert_ok(strlist_split(&sel.hosts, hosts, &err), &err);
     if (services)
-        ok(strlist_split(&sel.services, services, &err), &err);
+        assert_ok(strlist_split(&sel.services, services, &err), &err);
     int rc = inventory_select(w->inventory, &sel, t, &err);
     for (size_t i = from; i < t->n; i++)
         buf_addf(&b, "%s/%s:%u ", t->items[i].host->name, t->items[i].service->name,
@@ -708,9 +713,11 @@ static void discovered_services_are_selected_by_name(void **state)
     struct found *w = found_of("  - { http_sd: 'http://x/', service: gitaly }\n" ANY);
     struct discovered_counts d = {0};
     struct err err = ERR_INIT;
-    ok(discover(w, 0, "[{\"targets\":[\"file-03.example:1\",\"file-03.example:2\"]}]", &d, &err), &err);
-    ok(discover(w, 1, "[{\"targets\":[\"10.0.0.4:7\"],\"labels\":{\"job\":\"web\"}}]", &d, &err), &err);
-    ok(discovery_finish(&w->discovery, &err), &err);
+    assert_ok(discover(w, 0, "[{\"targets\":[\"file-03.example:1\",\"file-03.example:2\"]}]", &d, &err),
+              &err);
+    assert_ok(discover(w, 1, "[{\"targets\":[\"10.0.0.4:7\"],\"labels\":{\"job\":\"web\"}}]", &d, &err),
+              &err);
+    assert_ok(discovery_finish(&w->discovery, &err), &err);
     selects(w, "file-03", NULL, "file-03/gitaly-1:1 file-03/gitaly-2:2 ");
     selects(w, "file-03", "gitaly", "file-03/gitaly-1:1 file-03/gitaly-2:2 ");
     selects(w, "file-03", "gitaly-2,gitaly", "file-03/gitaly-2:2 file-03/gitaly-1:1 ");
@@ -726,7 +733,8 @@ static void discovered_services_are_selected_by_name(void **state)
     assert_null(targets_discovered_name(&w->targets, 3));
     selects(w, "file-04", "wob", "unknown service \"wob\" | did you mean \"web\"?");
     size_t n = 0;
-    ok(targets_source_failed(&w->targets, inventory_sources(w->inventory, &n)[0], "no answer", &err), &err);
+    assert_ok(targets_source_failed(&w->targets, inventory_sources(w->inventory, &n)[0], "no answer", &err),
+              &err);
     selects(w, "six", NULL,
             "host \"six\" has no services | it may be one that a source could not list: http_sd: no answer");
     selects(w, "file-04", "wob",
@@ -741,13 +749,14 @@ static void many_targets_of_one_name_and_port(void **state)
     struct found *w = found_of("  - { http_sd: 'http://x/' }\n" ANY);
     struct discovered_counts d = {0};
     struct err err = ERR_INIT;
-    ok(discover(w, 0,
-                "[{\"targets\":[\"file-03.example:1\",\"file-03.example:7\"],\"labels\":{\"job\":\"web\"}},"
-                "{\"targets\":[\"file-03.example:1\",\"file-03.example:2\"],\"labels\":{\"job\":\"web-1\"}},"
-                "{\"targets\":[\"file-03.example:9\"],\"labels\":{\"job\":\"web-1-2\"}}]",
-                &d, &err),
-       &err);
-    ok(discovery_finish(&w->discovery, &err), &err);
+    assert_ok(
+        discover(w, 0,
+                 "[{\"targets\":[\"file-03.example:1\",\"file-03.example:7\"],\"labels\":{\"job\":\"web\"}},"
+                 "{\"targets\":[\"file-03.example:1\",\"file-03.example:2\"],\"labels\":{\"job\":\"web-1\"}},"
+                 "{\"targets\":[\"file-03.example:9\"],\"labels\":{\"job\":\"web-1-2\"}}]",
+                 &d, &err),
+        &err);
+    assert_ok(discovery_finish(&w->discovery, &err), &err);
     selects(w, "file-03", NULL,
             "file-03/web-1:1 file-03/web-7:7 file-03/web-1-1:1 file-03/web-1-2:2 file-03/web-1-2-9:9 ");
     found_free(w);
@@ -759,9 +768,9 @@ static void refuses_entry(const char *entry, const char *message, const char *hi
 {
     struct inventory *inv = NULL;
     struct err err = ERR_INIT;
-    char *text = text_of(HEAD "  - %s\n", entry);
-    refused(inventory_parse("inv.yaml", str_of(text), NULL, &inv, &err), &err, ERR_USAGE, message);
-    contains(err.hint, hint);
+    char *text = format_text(HEAD "  - %s\n", entry);
+    assert_refused(inventory_parse("inv.yaml", str_of(text), NULL, &inv, &err), &err, ERR_USAGE, message);
+    assert_contains(err.hint, hint);
     free(text);
 }
 
@@ -803,7 +812,7 @@ static void asked_at(struct found *w, const char *text, const char *host, unsign
 {
     struct source_use *use = NULL;
     struct err err = ERR_INIT;
-    ok(targets_find_source(w->inventory, &w->targets, text, &use, &err), &err);
+    assert_ok(targets_find_source(w->inventory, &w->targets, text, &use, &err), &err);
     const struct source *s = use->source;
     assert_string_equal(s->ask->host, host);
     assert_int_equal(s->ask->port, port);
@@ -828,7 +837,7 @@ static void sources(void **state)
     asked_at(w, "prometheus:http://p:9090", "p", 9090, "/api/v1/targets?state=active");
     asked_at(w, "q", "q", 80, "/api/v1/targets?state=active");
     /* As written in the entry that names the file. */
-    ok(targets_find_source(w->inventory, &w->targets, "parca:tests/unit/unit.h", &use, &err), &err);
+    assert_ok(targets_find_source(w->inventory, &w->targets, "parca:tests/unit/unit.h", &use, &err), &err);
     assert_ptr_equal(use->source, all[3]);
     inventory_sources(w->inventory, &n);
     assert_int_equal(n, 4);
@@ -837,15 +846,15 @@ static void sources(void **state)
     asked_at(w, "http_sd:http://x/sd?env=a", "x", 80, "/sd?env=a");
     asked_at(w, "http_sd:http://x", "x", 80, "/");
     /* The same text means the same source. */
-    ok(targets_find_source(w->inventory, &w->targets, "http_sd:http://x", &use, &err), &err);
-    ok(targets_find_source(w->inventory, &w->targets, "http_sd:http://x", &again, &err), &err);
+    assert_ok(targets_find_source(w->inventory, &w->targets, "http_sd:http://x", &use, &err), &err);
+    assert_ok(targets_find_source(w->inventory, &w->targets, "http_sd:http://x", &again, &err), &err);
     assert_ptr_equal(use, again);
     assert_string_equal(use->source->name, "http_sd-2");
-    refused(targets_find_source(w->inventory, &w->targets, "promethus", &use, &err), &err, ERR_USAGE,
-            "unknown source \"promethus\"");
-    contains(err.hint, "prometheus");
-    refused(targets_find_source(w->inventory, &w->targets, "http_sd:x", &use, &err), &err, ERR_USAGE,
-            "http_sd: it must be http://HOST[:PORT][/PATH] or https://...");
+    assert_refused(targets_find_source(w->inventory, &w->targets, "promethus", &use, &err), &err, ERR_USAGE,
+                   "unknown source \"promethus\"");
+    assert_contains(err.hint, "prometheus");
+    assert_refused(targets_find_source(w->inventory, &w->targets, "http_sd:x", &use, &err), &err, ERR_USAGE,
+                   "http_sd: it must be http://HOST[:PORT][/PATH] or https://...");
     found_free(w);
 }
 
@@ -863,8 +872,8 @@ static void keep_one(const struct source *s)
     const char *text = "[{\"targets\":[\"h:1\"],\"labels\":{\"job\":\"a\"}}]";
     struct discovered f = {.at = 1700000000000};
     struct err err = ERR_INIT;
-    ok(read_in_pieces(SOURCE_HTTP_SD, 100, text, strlen(text), &f, &err), &err);
-    ok(discovery_cache_store(s, NULL, &f, &err), &err);
+    assert_ok(read_in_pieces(SOURCE_HTTP_SD, 100, text, strlen(text), &f, &err), &err);
+    assert_ok(discovery_cache_store(s, NULL, &f, &err), &err);
     discovered_release(&f);
 }
 
@@ -890,7 +899,7 @@ static void not_used(const struct source *s, const char *why)
     struct discovered f = {0};
     struct err err = ERR_INIT;
     assert_int_equal(discovery_cache_load(s, NULL, &f, &err), -1);
-    contains(err.msg, why);
+    assert_contains(err.msg, why);
     assert_null(f.targets);
 }
 
@@ -906,7 +915,7 @@ static void an_answer_is_cached(void **state)
     struct err err = ERR_INIT;
     not_used(s, "the cache has no answer");
     keep_one(s);
-    ok(discovery_cache_load(s, NULL, &f, &err), &err);
+    assert_ok(discovery_cache_load(s, NULL, &f, &err), &err);
     assert_found(&f, "a h 1; ");
     assert_true(f.at == 1700000000000);
     discovered_release(&f);
@@ -924,7 +933,7 @@ static void an_answer_is_cached(void **state)
     struct buf b = scratch_read(path);
     for (size_t i = 0; i < b.len; i++) {
         b.data[i] ^= 1;
-        ok(file_remove(path, &err), &err);
+        assert_ok(file_remove(path, &err), &err);
         char *again = scratch_file(dir, file_base(path), b.data, b.len);
         not_used(s, "damaged: not used");
         b.data[i] ^= 1;
@@ -956,7 +965,7 @@ static void kept_for_one_server(void **state)
     for (size_t kept = 0; kept < N; kept++) {
         struct discovered f = {.at = 1700000000000};
         ask.tls = servers[kept];
-        ok(discovery_cache_store(&s, NULL, &f, &err), &err);
+        assert_ok(discovery_cache_store(&s, NULL, &f, &err), &err);
         discovered_release(&f);
         for (size_t i = 0; i < N; i++) {
             ask.tls = servers[i];
@@ -964,7 +973,7 @@ static void kept_for_one_server(void **state)
             discovered_release(&f);
         }
         char *path = kept_file(*state);
-        ok(file_remove(path, &err), &err);
+        assert_ok(file_remove(path, &err), &err);
         free(path);
     }
     free(cache);
@@ -999,7 +1008,7 @@ static void a_cached_answer_belongs_to_one_connection(void **state)
         struct host host = {.name = name, .address = address, .ssh = hosts[kept < N ? kept : 0]};
         s.through = &host;
         struct discovered f = {.at = 1700000000000};
-        ok(discovery_cache_store(&s, &hosts[kept < N ? 0 : kept - N], &f, &err), &err);
+        assert_ok(discovery_cache_store(&s, &hosts[kept < N ? 0 : kept - N], &f, &err), &err);
         discovered_release(&f);
         for (size_t i = 0; i < 2 * N; i++) {
             host.ssh = hosts[i < N ? i : 0];
@@ -1014,7 +1023,7 @@ static void a_cached_answer_belongs_to_one_connection(void **state)
         host.direct = true;
         assert_int_equal(discovery_cache_load(&s, &hosts[kept < N ? 0 : kept - N], &f, NULL), -1);
         char *path = kept_file(*state);
-        ok(file_remove(path, &err), &err);
+        assert_ok(file_remove(path, &err), &err);
         free(path);
     }
     free(cache);

@@ -32,7 +32,7 @@ static struct barrier *barrier_of(size_t seats, int64_t patience_ms, int cancel_
 {
     struct barrier *b = NULL;
     struct err err = ERR_INIT;
-    ok(barrier_new(seats, patience_ms, cancel_fd, &b, &err), &err);
+    assert_ok(barrier_new(seats, patience_ms, cancel_fd, &b, &err), &err);
     return b;
 }
 
@@ -52,7 +52,7 @@ static void start(struct guest *g, struct barrier *b, unsigned rounds, int64_t a
 {
     struct err err = ERR_INIT;
     *g = (struct guest){.seat.barrier = b, .rounds = rounds, .after_ms = after_ms};
-    ok(thread_start(&g->thread, come, g, &err), &err);
+    assert_ok(thread_start(&g->thread, come, g, &err), &err);
 }
 
 static void join_all(struct guest *guests, size_t n)
@@ -95,7 +95,7 @@ static void the_instant_allows_for_the_longest_route(void **state)
     struct err err = ERR_INIT;
     int64_t at = 0, now = clock_now();
     bool late = true;
-    ok(barrier_arrive(&seat, 5000, &at, &late, &err), &err);
+    assert_ok(barrier_arrive(&seat, 5000, &at, &late, &err), &err);
     assert_false(late);
     assert_in_range(at - now, 5000, 15000);
     barrier_free(b);
@@ -159,7 +159,7 @@ static void cancelling_ends_the_wait(void **state)
     int fds[2];
     struct guest guests[2];
     struct err err = ERR_INIT;
-    ok(fd_pipe(fds, &err), &err);
+    assert_ok(fd_pipe(fds, &err), &err);
     struct barrier *b = barrier_of(3, LONG_MS, fds[0]);
     int64_t began = clock_now();
     start(&guests[0], b, 1, 0);

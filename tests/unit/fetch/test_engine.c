@@ -26,9 +26,9 @@ static struct plan plan_of(const char *words)
     struct request_list requests;
     struct plan p;
     struct err err = ERR_INIT;
-    ok(strlist_split(&l, words, &err), &err);
-    ok(request_parse(&l, &requests, &err), &err);
-    ok(plan_make(&usual, &requests, NULL, &p, &err), &err);
+    assert_ok(strlist_split(&l, words, &err), &err);
+    assert_ok(request_parse(&l, &requests, &err), &err);
+    assert_ok(plan_make(&usual, &requests, NULL, &p, &err), &err);
     request_release(&requests);
     strlist_release(&l);
     return p;
@@ -74,11 +74,11 @@ static void each_attempt_uses_the_time_budget(void **state)
     p.items[0].already_collected = true;
     budget_apply(&b, &p, NULL);
     assert_string_equal(p.items[1].left_out, "");
-    ok(budget_repeat(&b, 5000, &err), &err);
-    ok(budget_repeat(&b, 0, &err), &err);
-    refused(budget_repeat(&b, 5000, &err), &err, ERR_FAILED,
-            "not tried again: the budget's 12s of profiling are used up");
-    ok(budget_repeat(&b, 2000, &err), &err);
+    assert_ok(budget_repeat(&b, 5000, &err), &err);
+    assert_ok(budget_repeat(&b, 0, &err), &err);
+    assert_refused(budget_repeat(&b, 5000, &err), &err, ERR_FAILED,
+                   "not tried again: the budget's 12s of profiling are used up");
+    assert_ok(budget_repeat(&b, 2000, &err), &err);
     plan_release(&p);
     budget_release(&b);
 }
@@ -92,7 +92,7 @@ static void bytes_are_estimated_before_the_fetch(void **state)
     budget_init(&b, &grab);
     leaves_out(&b, "heap,cpu=1,trace=5",
                "trace: left out: about 5.0 MB, and the budget's 3.0 MB leave 3.0 MB\n");
-    ok(budget_take(&b, 2500000, &err), &err);
+    assert_ok(budget_take(&b, 2500000, &err), &err);
     /* The received bytes count then, not the estimate. */
     leaves_out(&b, "heap,trace=1", "trace: left out: about 1.0 MB, and the budget's 3.0 MB leave 499.5 kB\n");
     budget_release(&b);
@@ -105,13 +105,13 @@ static void bytes_are_counted_as_they_arrive(void **state)
     struct budget b;
     struct err err = ERR_INIT;
     budget_init(&b, &grab);
-    ok(budget_take(&b, 999, &err), &err);
-    ok(budget_check(&b, &err), &err);
-    ok(budget_take(&b, 1, &err), &err);
-    refused(budget_check(&b, &err), &err, ERR_FAILED,
-            "left out: earlier items used all of the budget's 1.0 kB");
-    refused(budget_take(&b, 1, &err), &err, ERR_FAILED,
-            "its body is larger than the rest of the budget of 1.0 kB: it was cut");
+    assert_ok(budget_take(&b, 999, &err), &err);
+    assert_ok(budget_check(&b, &err), &err);
+    assert_ok(budget_take(&b, 1, &err), &err);
+    assert_refused(budget_check(&b, &err), &err, ERR_FAILED,
+                   "left out: earlier items used all of the budget's 1.0 kB");
+    assert_refused(budget_take(&b, 1, &err), &err, ERR_FAILED,
+                   "its body is larger than the rest of the budget of 1.0 kB: it was cut");
     budget_release(&b);
 }
 
@@ -136,9 +136,9 @@ static void without_a_budget_there_is_no_limit(void **state)
     struct err err = ERR_INIT;
     budget_init(&b, &grab);
     leaves_out(&b, "heap,cpu=1h,trace=1h", "");
-    ok(budget_take(&b, UINT64_MAX, &err), &err);
-    ok(budget_take(&b, UINT64_MAX, &err), &err);
-    ok(budget_check(&b, &err), &err);
+    assert_ok(budget_take(&b, UINT64_MAX, &err), &err);
+    assert_ok(budget_take(&b, UINT64_MAX, &err), &err);
+    assert_ok(budget_check(&b, &err), &err);
     budget_release(&b);
 }
 
@@ -151,16 +151,16 @@ static void a_retry_uses_the_budget_too(void **state)
     struct err err = ERR_INIT;
     budget_init(&b, &grab);
     leaves_out(&b, "cpu=10", "");
-    ok(budget_repeat(&b, 10000, &err), &err);
-    ok(budget_repeat(&b, 10000, &err), &err);
-    refused(budget_repeat(&b, 1, &err), &err, ERR_FAILED,
-            "not tried again: the budget's 30s of profiling are used up");
-    ok(budget_repeat(&b, 0, &err), &err);
+    assert_ok(budget_repeat(&b, 10000, &err), &err);
+    assert_ok(budget_repeat(&b, 10000, &err), &err);
+    assert_refused(budget_repeat(&b, 1, &err), &err, ERR_FAILED,
+                   "not tried again: the budget's 30s of profiling are used up");
+    assert_ok(budget_repeat(&b, 0, &err), &err);
     leaves_out(&b, "trace=1", "trace: left out: 1s of profiling, and the budget's 30s leave 0s\n");
     budget_release(&b);
     budget_init(&b, &unbounded);
-    ok(budget_repeat(&b, INT64_MAX, &err), &err);
-    ok(budget_repeat(&b, INT64_MAX, &err), &err);
+    assert_ok(budget_repeat(&b, INT64_MAX, &err), &err);
+    assert_ok(budget_repeat(&b, INT64_MAX, &err), &err);
     budget_release(&b);
 }
 
@@ -235,7 +235,7 @@ static void the_reason_for_no_retry_is_reported(void **state)
     int fds[2];
     struct deadline d;
     struct err err = ERR_INIT;
-    ok(fd_pipe_nonblocking(fds, &err), &err);
+    assert_ok(fd_pipe_nonblocking(fds, &err), &err);
     struct fetch_grab grab = {.access.cancel_fd = fds[0], .options.retries = 2}, within;
     gives_up(&grab, NULL, NULL, 2, "HTTP 503; it failed 3 times");
     gives_up(&grab, NULL, &fds[1], 1, "HTTP 503; it failed 2 times; then interrupted");
@@ -245,7 +245,7 @@ static void the_reason_for_no_retry_is_reported(void **state)
     fd_close(&fds[0]);
     fd_close(&fds[1]);
     grab = (struct fetch_grab){.access.cancel_fd = -1, .options = {.retries = 2, .deadline_ms = 20}};
-    ok(deadline_init(&d, &grab, &within, &err), &err);
+    assert_ok(deadline_init(&d, &grab, &within, &err), &err);
     gives_up(&within, &d, NULL, 0, "HTTP 503; then the run's deadline of 20ms was over");
     gives_up(&within, &d, NULL, 1, "HTTP 503; it failed 2 times; then the run's deadline of 20ms was over");
     deadline_release(&d);
@@ -267,7 +267,7 @@ static void a_deadline_does_not_count_as_an_interruption(void **state)
     struct fetch_grab grab = {.access.cancel_fd = -1, .options.deadline_ms = 50}, within;
     struct deadline d;
     struct err err = ERR_INIT;
-    ok(deadline_init(&d, &grab, &within, &err), &err);
+    assert_ok(deadline_init(&d, &grab, &within, &err), &err);
     assert_int_equal(fd_wait(within.access.cancel_fd, 1, clock_deadline(20000), -1, &err), 0);
     assert_true(deadline_is_over(&d));
     err = explained(&d, ERR_CANCELLED, "cannot connect: interrupted before it was opened");
@@ -285,10 +285,10 @@ static void an_interruption_does_not_count_as_a_deadline(void **state)
     (void)state;
     int fds[2];
     struct err err = ERR_INIT;
-    ok(fd_pipe(fds, &err), &err);
+    assert_ok(fd_pipe(fds, &err), &err);
     struct fetch_grab grab = {.access.cancel_fd = fds[0], .options.deadline_ms = 60000}, within;
     struct deadline d;
-    ok(deadline_init(&d, &grab, &within, &err), &err);
+    assert_ok(deadline_init(&d, &grab, &within, &err), &err);
     assert_false(fd_cancelled(within.access.cancel_fd));
     assert_int_equal(write(fds[1], "x", 1), 1);
     assert_int_equal(fd_wait(within.access.cancel_fd, 1, clock_deadline(20000), -1, &err), 0);
@@ -306,7 +306,7 @@ static void without_a_deadline_nothing_changes(void **state)
     struct fetch_grab grab = {.access.cancel_fd = 7}, within;
     struct deadline d;
     struct err err = ERR_INIT;
-    ok(deadline_init(&d, &grab, &within, &err), &err);
+    assert_ok(deadline_init(&d, &grab, &within, &err), &err);
     assert_int_equal(within.access.cancel_fd, 7);
     assert_false(deadline_is_over(&d));
     deadline_release(&d);
@@ -332,7 +332,7 @@ static void a_question_ends_with_the_run(void **state)
     struct deadline d;
     struct err err = ERR_INIT;
     struct question q = {.kind = ASK_HIDDEN, .deadline = clock_deadline(60000)};
-    ok(deadline_init(&d, &grab, &within, &err), &err);
+    assert_ok(deadline_init(&d, &grab, &within, &err), &err);
     assert_int_equal(within.access.ask(within.access.ask_ctx, &q, NULL, &err), -1);
     assert_true(asked_until < q.deadline);
     assert_int_equal(err.kind, ERR_CANCELLED);
@@ -349,7 +349,7 @@ static size_t descriptors_of(const char *words, bool concurrent)
     struct targets targets = {.items = items, .n = 1};
     struct strlist kinds = {0};
     struct err err = ERR_INIT;
-    ok(strlist_split(&kinds, words, &err), &err);
+    assert_ok(strlist_split(&kinds, words, &err), &err);
     struct fetch_grab grab = {
         .targets = &targets, .kinds = &kinds, .options = {.parallel = 1, .concurrent = concurrent}};
     size_t n = fetch_descriptors(&grab);
@@ -388,7 +388,7 @@ static struct sync sync_of_one(void)
     struct fetch_grab grab = {.access.cancel_fd = -1, .options = {.sync = true, .sync_deadline_ms = 1000}};
     struct sync s;
     struct err err = ERR_INIT;
-    ok(sync_init(&s, &grab, 1, &err), &err);
+    assert_ok(sync_init(&s, &grab, 1, &err), &err);
     return s;
 }
 

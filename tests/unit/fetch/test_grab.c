@@ -90,8 +90,8 @@ static void run_minimal(const struct fetch_observer *observer)
                               .access = {.timeout_ms = FETCH_TIMEOUT_MS, .cancel_fd = -1},
                               .observer = observer};
     struct err err = ERR_INIT;
-    ok(fetch_plan(&grab, &err), &err);
-    ok(fetch_probe(&grab, &err), &err);
+    assert_ok(fetch_plan(&grab, &err), &err);
+    assert_ok(fetch_probe(&grab, &err), &err);
 }
 
 static void note_service(void *ctx, const struct target *target, const struct fetch_service *s)
@@ -102,7 +102,7 @@ static void note_service(void *ctx, const struct target *target, const struct fe
         fail_msg("%s", s->failure->msg);
     assert_int_equal(s->n_offers, 2);
     for (size_t i = 0; i < s->n_items; i++)
-        ok(strlist_add(planned, s->planned[i].kind, NULL), &(struct err){0});
+        assert_ok(strlist_add(planned, s->planned[i].kind, NULL), &(struct err){0});
 }
 
 /* Without kinds, the set `default` is planned; a probe plans nothing. */
@@ -152,7 +152,7 @@ static void get_hint(unsigned port, char hint[static 512])
     struct fetch_grab grab = {
         .targets = &targets, .access = {.timeout_ms = 100, .cancel_fd = -1}, .observer = &observer};
     struct err err = ERR_INIT;
-    ok(fetch_plan(&grab, &err), &err);
+    assert_ok(fetch_plan(&grab, &err), &err);
 }
 
 /* Only a refused connection means that the service may listen on loopback alone. */
@@ -166,7 +166,7 @@ static void hints_at_loopback_if_refused(void **state)
     assert_int_equal(bind(fd, (struct sockaddr *)&at, n), 0);
     assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &n), 0);
     get_hint(ntohs(at.sin_port), hint);
-    contains(hint, "prometheus says 0.0.0.0; if the service listens on loopback alone");
+    assert_contains(hint, "prometheus says 0.0.0.0; if the service listens on loopback alone");
     /* The kernel accepts, and nobody answers. */
     assert_int_equal(listen(fd, 8), 0);
     get_hint(ntohs(at.sin_port), hint);

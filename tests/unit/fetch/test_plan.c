@@ -21,7 +21,7 @@ static struct index_page index_of(const char *rows)
     struct index_page page = {0};
     struct strlist l = {0};
     struct err err = ERR_INIT;
-    ok(strlist_split(&l, rows, &err), &err);
+    assert_ok(strlist_split(&l, rows, &err), &err);
     page.items = calloc(l.n, sizeof *page.items);
     assert_non_null(page.items);
     for (; page.n < l.n; page.n++) {
@@ -46,8 +46,8 @@ static int plan_with(const struct service *service, const char *words, const cha
     struct request_list requests;
     struct index_page page = {0};
     if (*words)
-        ok(strlist_split(&l, words, err), err);
-    ok(request_parse(&l, &requests, err), err);
+        assert_ok(strlist_split(&l, words, err), err);
+    assert_ok(request_parse(&l, &requests, err), err);
     if (rows)
         page = index_of(rows);
     int rc = plan_make(service, &requests, rows ? &page : NULL, ret, err);
@@ -64,7 +64,7 @@ static void planned_for(const struct service *service, const char *words, const 
     struct plan p;
     struct err err = ERR_INIT;
     struct buf b = BUF_INIT(20000);
-    ok(plan_with(service, words, rows, &p, &err), &err);
+    assert_ok(plan_with(service, words, rows, &p, &err), &err);
     for (size_t i = 0; i < p.n; i++)
         buf_addf(&b, "%s > %s%s%s\n", p.items[i].target, p.items[i].file, p.items[i].name_by_type ? "*" : "",
                  p.items[i].absent ? " (absent)" : "");
@@ -86,7 +86,7 @@ static struct plan_item item_of(const char *word)
 {
     struct plan p;
     struct err err = ERR_INIT;
-    ok(plan_with(&usual, word, go, &p, &err), &err);
+    assert_ok(plan_with(&usual, word, go, &p, &err), &err);
     assert_int_equal(p.n, 1);
     struct plan_item item = p.items[0];
     plan_release(&p);
@@ -110,9 +110,10 @@ static void the_second_of_a_pair_has_its_own_name(void **state)
     struct plan p;
     struct err err = ERR_INIT;
     struct buf b = BUF_INIT(2000);
-    ok(plan_with(&usual, "all", "heap 1,heap.later 2,allocs 3,allocs.later 4,allocs.later-2 5", &p, &err),
-       &err);
-    ok(plan_pairs(&p, &err), &err);
+    assert_ok(
+        plan_with(&usual, "all", "heap 1,heap.later 2,allocs 3,allocs.later 4,allocs.later-2 5", &p, &err),
+        &err);
+    assert_ok(plan_pairs(&p, &err), &err);
     for (size_t i = 0; i < p.n; i++)
         if (p.items[i].pair == 2)
             buf_addf(&b, "%s of %s\n", p.items[i].file, p.items[p.items[i].other].file);
@@ -266,7 +267,7 @@ static void sets(void **state)
                                   "/debug/pprof/goroutine > goroutines.pb.gz\n"
                                   "/debug/pprof/goroutine?debug=2 > goroutines.txt\n"
                                   "/debug/pprof/profile?seconds=30 > cpu.pb.gz\n";
-    char *incident = text_of("%s/debug/pprof/trace?seconds=5 > trace.out\n", usually);
+    char *incident = format_text("%s/debug/pprof/trace?seconds=5 > trace.out\n", usually);
     planned("", go, usually);
     planned("default", go, usually);
     planned("incident", go, incident);
@@ -387,8 +388,8 @@ static void unknown(const char *words, const char *rows, const char *name, const
 {
     struct plan p = {.n = 77};
     struct err err = ERR_INIT;
-    char *msg = text_of("unknown kind \"%s\"; nothing was fetched from this service", name);
-    refused(plan_with(&usual, words, rows, &p, &err), &err, ERR_USAGE, msg);
+    char *msg = format_text("unknown kind \"%s\"; nothing was fetched from this service", name);
+    assert_refused(plan_with(&usual, words, rows, &p, &err), &err, ERR_USAGE, msg);
     assert_string_equal(err.hint, hint);
     assert_int_equal(p.n, 77);
     free(msg);
@@ -412,7 +413,7 @@ static void unknown_kinds(void **state)
     struct plan p;
     struct err err = ERR_INIT;
     assert_int_equal(plan_with(&usual, "xyzzy", buf_str(&rows), &p, &err), -1);
-    contains(err.hint, "the target offers profile-number-0, profile-number-1, ");
+    assert_contains(err.hint, "the target offers profile-number-0, profile-number-1, ");
     buf_release(&rows);
 }
 
@@ -447,14 +448,14 @@ static void long_names(void **state)
     for (size_t i = 1; i < sizeof name; i += 2)
         name[i] = 'n';
     name[255] = '\0';
-    ok(plan_with(&usual, name, NULL, &p, &err), &err);
+    assert_ok(plan_with(&usual, name, NULL, &p, &err), &err);
     assert_string_equal(p.items[0].target, name);
     assert_true(strlen(p.items[0].file) <= 130);
     plan_release(&p);
     /* The longest name of an index, with every second letter escaped. */
     snprintf(rows, sizeof rows, "%.127s 1", name + 1);
     name[128] = '\0';
-    ok(plan_with(&usual, name + 1, rows, &p, &err), &err);
+    assert_ok(plan_with(&usual, name + 1, rows, &p, &err), &err);
     assert_int_equal(strlen(p.items[0].target), strlen("/debug/pprof/") + 64 + 63 * 3);
     plan_release(&p);
 }
@@ -466,7 +467,7 @@ static uint64_t estimated(const char *word, const char *rows)
     struct plan p;
     struct err err = ERR_INIT;
     struct index_page page = {0};
-    ok(plan_with(&usual, word, rows, &p, &err), &err);
+    assert_ok(plan_with(&usual, word, rows, &p, &err), &err);
     if (rows)
         page = index_of(rows);
     uint64_t bytes = estimate_bytes(&p.items[0], rows ? &page : NULL);

@@ -15,7 +15,7 @@ static int parse(const char *words, struct request_list *ret, struct err *err)
 {
     struct strlist l = {0};
     if (*words)
-        ok(strlist_split(&l, words, err), err);
+        assert_ok(strlist_split(&l, words, err), err);
     int rc = request_parse(&l, ret, err);
     strlist_release(&l);
     return rc;
@@ -28,7 +28,7 @@ static void means(const char *words, const char *wanted)
     struct request_list l;
     struct err err = ERR_INIT;
     struct buf b = BUF_INIT(2000);
-    ok(parse(words, &l, &err), &err);
+    assert_ok(parse(words, &l, &err), &err);
     for (size_t i = 0; i < l.n; i++) {
         const struct request *w = &l.items[i];
         buf_addf(&b, "%s%s%s %s", i ? "," : "", w->name, w->kind ? "" : "?", forms[w->form]);
@@ -47,12 +47,12 @@ static void wrong(const char *words, const char *msg, const char *hint)
     struct request_list l = {.n = 77};
     struct err err = ERR_INIT;
     int64_t longest = 77;
-    refused(parse(words, &l, &err), &err, ERR_USAGE, msg);
+    assert_refused(parse(words, &l, &err), &err, ERR_USAGE, msg);
     assert_string_equal(err.hint, hint);
     assert_int_equal(l.n, 77);
     struct strlist list = {0};
-    ok(strlist_split(&list, words, &err), &err);
-    refused(fetch_check_kinds(&list, &longest, &err), &err, ERR_USAGE, msg);
+    assert_ok(strlist_split(&list, words, &err), &err);
+    assert_refused(fetch_check_kinds(&list, &longest, &err), &err, ERR_USAGE, msg);
     assert_int_equal(longest, 77);
     strlist_release(&list);
 }
@@ -181,7 +181,7 @@ static void hostile_words(void **state)
     word[255] = '\0';
     struct request_list l;
     struct err err = ERR_INIT;
-    ok(parse(word, &l, &err), &err);
+    assert_ok(parse(word, &l, &err), &err);
     assert_string_equal(l.items[0].name, word);
     request_release(&l);
     wrong("cpu=00000000000000000000000000000030",
@@ -194,8 +194,8 @@ static void the_longest(const char *words, int64_t ms)
     struct err err = ERR_INIT;
     int64_t longest = -1;
     if (*words)
-        ok(strlist_split(&l, words, &err), &err);
-    ok(fetch_check_kinds(&l, &longest, &err), &err);
+        assert_ok(strlist_split(&l, words, &err), &err);
+    assert_ok(fetch_check_kinds(&l, &longest, &err), &err);
     assert_int_equal(longest, ms);
     strlist_release(&l);
 }
@@ -214,7 +214,7 @@ static void shrink(const char *words, bool expected)
 {
     struct request_list l = {0};
     struct err err = ERR_INIT;
-    ok(parse(words, &l, &err), &err);
+    assert_ok(parse(words, &l, &err), &err);
     if (request_compressible(&l) != expected)
         fail_msg("%s", words);
     request_release(&l);
@@ -246,7 +246,7 @@ static void the_help_is_complete(void **state)
         struct request_list l;
         struct err err = ERR_INIT;
         assert_true(*help.name && *help.help);
-        ok(parse(help.name, &l, &err), &err);
+        assert_ok(parse(help.name, &l, &err), &err);
         assert_non_null(l.items[0].kind);
         if (n < kinds)
             assert_ptr_equal(l.items[0].kind, kind_at(n));
@@ -266,7 +266,7 @@ static void costs(const char *words, const char *expected)
     struct err err = ERR_INIT;
     struct buf joined = BUF_INIT(1000);
     assert_int_equal(strlist_split(&list, words, NULL), 0);
-    ok(fetch_costly(&list, &costly, &err), &err);
+    assert_ok(fetch_costly(&list, &costly, &err), &err);
     for (size_t i = 0; i < costly.n; i++)
         buf_addf(&joined, "%s%s", i ? " " : "", costly.items[i]);
     assert_string_equal(buf_str(&joined), expected);

@@ -253,10 +253,10 @@ static void begin(struct stage *s, const char *directory)
     struct err err = ERR_INIT;
     *s = (struct stage){.grab = {.directory = &s->work, .access = {.cancel_fd = -1, .timeout_ms = 1000}}};
     s->work = (struct beneath){.fd = beneath_top(directory, &err), .name = directory};
-    ok(s->work.fd, &err);
+    assert_ok(s->work.fd, &err);
     memset(&world, 0, sizeof world);
     pthread_mutex_init(&world.mutex, NULL);
-    ok(fd_pipe_nonblocking(world.cancel, &err), &err);
+    assert_ok(fd_pipe_nonblocking(world.cancel, &err), &err);
     s->grab.access.cancel_fd = world.cancel[0];
     s->grab.options.sync_deadline_ms = LONG_MS;
     s->observer = observer;
@@ -270,7 +270,7 @@ static void begin(struct stage *s, const char *directory)
                                   .plan.items = s->items,
                                   .directory = "file-01/p1"};
     pthread_mutex_init(&s->run.mutex, NULL);
-    ok(beneath_mkdirs(&s->work, s->run.directory, &err), &err);
+    assert_ok(beneath_mkdirs(&s->work, s->run.directory, &err), &err);
 }
 
 /* With --sync and so many processes, of which this is one. */
@@ -278,7 +278,7 @@ static void in_step(struct stage *s, size_t seats)
 {
     struct err err = ERR_INIT;
     s->grab.options.sync = true;
-    ok(sync_init(&s->sync, &s->grab, seats, &err), &err);
+    assert_ok(sync_init(&s->sync, &s->grab, seats, &err), &err);
     s->seat.barrier = s->sync.barrier;
     s->context.seat = &s->seat;
 }
@@ -368,7 +368,7 @@ static void the_larger_of_two_damaged_bodies_is_kept(void **state)
     assert_items(&s, "trace: damaged, 400\n");
     assert_int_equal(size_of(&s, "trace.bin.damaged"), 400);
     assert_int_equal(files(&s), 1);
-    contains(world.last.msg, "attempt 1 failed; it failed 2 times");
+    assert_contains(world.last.msg, "attempt 1 failed; it failed 2 times");
     /* The second attempt failed. */
     assert_string_equal(world.findings, "");
     end(&s);
@@ -479,7 +479,7 @@ static void an_item_that_cannot_wait_begins_at_once(void **state)
     struct stage s;
     int pipe[2];
     struct err err = ERR_INIT;
-    ok(fd_pipe_nonblocking(pipe, &err), &err);
+    assert_ok(fd_pipe_nonblocking(pipe, &err), &err);
     fd_ring(pipe[1]);
     begin(&s, *state);
     s.grab.access.cancel_fd = pipe[0];
@@ -599,7 +599,7 @@ static void an_item_that_is_not_fetched_is_not_waited_for(void **state)
     s.run.plan.n = 4;
     assert_items(&s, "heap: ok, 10\nheap later: left out, 0\nallocs: failed, 0\nallocs later: ok, 10\n");
     assert_int_equal(world.waits, 0);
-    ok(budget_take(&s.budget, 1000, &err), &err);
+    assert_ok(budget_take(&s.budget, 1000, &err), &err);
     world.items[0] = '\0';
     s.items[4].began = clock_now();
     s.items[0] = s.items[5];
@@ -656,8 +656,8 @@ static void recovered_items_need_no_connection(void **state)
     put(&s, "cpu.bin", "a whole one");
     put(&s, "trace.bin.damaged", "half of one");
     service_run_fetch(&s.run);
-    contains(world.items, "cpu: ok, 11\n");
-    contains(world.items, "trace: damaged, 11\n");
+    assert_contains(world.items, "cpu: ok, 11\n");
+    assert_contains(world.items, "trace: damaged, 11\n");
     assert_int_equal(world.fetched, 0);
     assert_int_equal(size_of(&s, "cpu.bin"), 11);
     assert_int_equal(size_of(&s, "trace.bin.damaged"), 11);
@@ -713,7 +713,8 @@ static void the_target_of_a_link_does_not_change(void **state)
     struct err err = ERR_INIT;
     struct stage s;
     begin(&s, *state);
-    char *outside = text_of("%s/outside", (char *)*state), *place = text_of("%s/file-01/p1", (char *)*state);
+    char *outside = format_text("%s/outside", (char *)*state),
+         *place = format_text("%s/file-01/p1", (char *)*state);
     static const char *const names[] = {"heap.pb.gz",        "heap.pb.gz.part",    "heap.pb.gz.damaged",
                                         "heap.pb.gz.before", "heap.pb.gz.earlier", "trace.bin.part"};
     assert_int_equal(mkdir(outside, 0700), 0);
@@ -776,7 +777,7 @@ static void checked_files_are_recovered_without_the_host(void **state)
     secret.auth.secret.source = SECRET_ENV;
     put(&s, "heap.pb.gz.earlier", "most of one");
     put(&s, "cpu.pb.gz.part", "nobody looked at it");
-    ok(find_left(&s, &closed, &heap, &found, &err), &err);
+    assert_ok(find_left(&s, &closed, &heap, &found, &err), &err);
     assert_int_equal(found.status, FETCH_DAMAGED);
     assert_int_equal(found.bytes, 11);
     fetch_item_release(&found);
@@ -786,7 +787,7 @@ static void checked_files_are_recovered_without_the_host(void **state)
     assert_int_equal(size_of(&s, "cpu.pb.gz.part"), 19);
     /* For a service without a secret, both are kept. */
     secret.auth.secret.source = SECRET_NONE;
-    ok(find_left(&s, &closed, &cpu, &found, &err), &err);
+    assert_ok(find_left(&s, &closed, &cpu, &found, &err), &err);
     assert_int_equal(found.bytes, 19);
     fetch_item_release(&found);
     end(&s);

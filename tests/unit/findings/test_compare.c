@@ -53,14 +53,14 @@ static void assert_finding(const struct findings *w, const char *rule, const cha
 static void add(struct comparison *s, enum comparison_side side, struct profile *p)
 {
     struct err err = ERR_INIT;
-    ok(comparison_add(s, side, p, &err), &err);
+    assert_ok(comparison_add(s, side, p, &err), &err);
     profile_free(p);
 }
 
 static void finish(struct comparison *s)
 {
     struct err err = ERR_INIT;
-    ok(comparison_finish(s, &err), &err);
+    assert_ok(comparison_finish(s, &err), &err);
 }
 
 static struct findings words_of_sides(const struct comparison *s, const char *kind)
@@ -73,7 +73,7 @@ static struct findings words_of_sides(const struct comparison *s, const char *ki
                                       .file = "f",
                                       .target = "file-03",
                                       .baseline = "file-07"};
-    ok(findings_add_comparison(&w, s, &subject, &err), &err);
+    assert_ok(findings_add_comparison(&w, s, &subject, &err), &err);
     return w;
 }
 
@@ -131,9 +131,10 @@ static struct profile *crowded_profile(void)
     }
     for (uint32_t i = 0; i < 64 * 64 * 64; i++) {
         const uint32_t stack[] = {i % 64, i / 64 % 64, i / 4096};
-        ok(profile_add_sample(
-               p, &(struct profile_new_sample){stack, 3, (const int64_t[]){1, 10000000}, NULL, 0}, &err),
-           &err);
+        assert_ok(
+            profile_add_sample(
+                p, &(struct profile_new_sample){stack, 3, (const int64_t[]){1, 10000000}, NULL, 0}, &err),
+            &err);
     }
     return p;
 }
@@ -232,10 +233,10 @@ static void comparison_of_block_and_mutex(void **state)
         add(&s, COMPARISON_TARGET, delay_profile(900 - i * 10));
         add(&s, COMPARISON_BASELINE, delay_profile(100));
         finish(&s);
-        ok(findings_add_comparison(&all, &s, &subject, &err), &err);
+        assert_ok(findings_add_comparison(&all, &s, &subject, &err), &err);
         comparison_release(&s);
     }
-    ok(findings_finish(&all, &err), &err);
+    assert_ok(findings_finish(&all, &err), &err);
     assert_int_equal(all.n, 2);
     assert_string_equal(all.items[0].text,
                         "a waited 90 % of all its waiting in main.lock, b 10 % (mutex profile)");
@@ -322,9 +323,10 @@ static struct profile *large_profile(size_t stacks)
     }
     for (uint32_t i = 0; i < stacks; i++) {
         const uint32_t stack[] = {i % 64, i / 64 % 64, i / 4096};
-        ok(profile_add_sample(
-               p, &(struct profile_new_sample){stack, 3, (const int64_t[]){1, 10000000}, NULL, 0}, &err),
-           &err);
+        assert_ok(
+            profile_add_sample(
+                p, &(struct profile_new_sample){stack, 3, (const int64_t[]){1, 10000000}, NULL, 0}, &err),
+            &err);
     }
     return p;
 }
@@ -342,7 +344,7 @@ static void comparisons_have_a_limit_each(void **state)
     add(&s, COMPARISON_TARGET, large_profile(1 << 18));
     assert_int_equal(comparison_add(&s, COMPARISON_TARGET, p, &err), -1);
     assert_int_equal(err.kind, ERR_FAILED);
-    ok(comparison_add(&s, COMPARISON_BASELINE, p, &err), &err);
+    assert_ok(comparison_add(&s, COMPARISON_BASELINE, p, &err), &err);
     finish(&s);
     assert_int_equal(s.of[COMPARISON_TARGET].processes, 3);
     assert_int_equal(s.of[COMPARISON_BASELINE].processes, 1);
@@ -385,7 +387,7 @@ static void comparison_on_the_page(void **state)
     add(&s, COMPARISON_TARGET, hot_profile(40, 100));
     add(&s, COMPARISON_BASELINE, hot_profile(0, 300));
     finish(&s);
-    ok(page_data_comparison(&s, &b, &err), &err);
+    assert_ok(page_data_comparison(&s, &b, &err), &err);
     assert_null(strstr(buf_str(&b), "carol"));
     json_t *root = parsed(&b), *nodes = json_object_get(root, "nodes");
     const json_t *there = json_array_get(json_object_get(nodes, "there"), 0);
@@ -405,7 +407,7 @@ static struct growth growth_between(struct profile *before, struct profile *now)
 {
     struct growth g;
     struct err err = ERR_INIT;
-    ok(growth_make(&g, before, now, &err), &err);
+    assert_ok(growth_make(&g, before, now, &err), &err);
     profile_free(before);
     profile_free(now);
     return g;
@@ -416,7 +418,7 @@ static struct findings words_of_growth(const struct growth *g)
     struct findings w = FINDINGS_INIT;
     struct err err = ERR_INIT;
     struct finding_subject subject = {.host = "file-03", .service = "gitaly", .kind = "heap", .file = "f"};
-    ok(findings_add_growth(&w, g, &subject, &err), &err);
+    assert_ok(findings_add_growth(&w, g, &subject, &err), &err);
     return w;
 }
 
@@ -508,7 +510,7 @@ static void set_build(struct profile *p, const char *id)
 {
     struct err err = ERR_INIT;
     struct profile_mapping m = {.id = 1, .limit = 4096, .file = intern(p, "/app"), .build_id = intern(p, id)};
-    ok(profile_add_mapping(p, &m, &err), &err);
+    assert_ok(profile_add_mapping(p, &m, &err), &err);
 }
 
 static void another_build(void **state)
@@ -559,7 +561,7 @@ static void growth_within_one_nanosecond(void **state)
 static void add_host(struct fleet *h, const char *name, struct profile *p)
 {
     struct err err = ERR_INIT;
-    ok(fleet_add(h, &(struct fleet_member){name, false, "file"}, p, &err), &err);
+    assert_ok(fleet_add(h, &(struct fleet_member){name, false, "file"}, p, &err), &err);
     profile_free(p);
 }
 
@@ -575,8 +577,8 @@ static struct findings words_of_peers(struct fleet *h)
 {
     struct findings w = FINDINGS_INIT;
     struct err err = ERR_INIT;
-    ok(fleet_compare(h, &err), &err);
-    ok(findings_add_fleet(&w, h, &(struct finding_subject){.service = "gitaly"}, &err), &err);
+    assert_ok(fleet_compare(h, &err), &err);
+    assert_ok(findings_add_fleet(&w, h, &(struct finding_subject){.service = "gitaly"}, &err), &err);
     return w;
 }
 
@@ -745,7 +747,7 @@ static void one_host_exceeds_the_others_in_two_figures(void **state)
         add_host(&h, name, q);
     }
     struct findings w = words_of_peers(&h);
-    ok(findings_finish(&w, &err), &err);
+    assert_ok(findings_finish(&w, &err), &err);
     size_t n = 0;
     for (size_t i = 0; i < w.n; i++)
         n += strcmp(w.items[i].rule->id, "host-exceeds") == 0;

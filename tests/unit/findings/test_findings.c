@@ -22,14 +22,15 @@ static uint32_t intern(struct profile *p, const char *s)
 {
     struct err err = ERR_INIT;
     uint32_t ret = 0;
-    ok(profile_intern(p, s, strlen(s), &ret, &err), &err);
+    assert_ok(profile_intern(p, s, strlen(s), &ret, &err), &err);
     return ret;
 }
 
 static void add_type(struct profile *p, const char *type, const char *unit)
 {
     struct err err = ERR_INIT;
-    ok(profile_add_sample_type(p, (struct profile_value_type){intern(p, type), intern(p, unit)}, &err), &err);
+    assert_ok(profile_add_sample_type(p, (struct profile_value_type){intern(p, type), intern(p, unit)}, &err),
+              &err);
 }
 
 static uint32_t location(struct profile *p, const char *name)
@@ -37,9 +38,9 @@ static uint32_t location(struct profile *p, const char *name)
     struct err err = ERR_INIT;
     struct profile_function f = {.id = p->n_functions + 1, .name = intern(p, name)};
     struct profile_location l = {.id = p->n_locations + 1, .mapping = PROFILE_NONE, .n_lines = 1};
-    ok(profile_add_function(p, &f, &err), &err);
+    assert_ok(profile_add_function(p, &f, &err), &err);
     struct profile_line line = {.function = (uint32_t)p->n_functions - 1};
-    ok(profile_add_location(p, &l, &line, &err), &err);
+    assert_ok(profile_add_location(p, &l, &line, &err), &err);
     return (uint32_t)p->n_locations - 1;
 }
 
@@ -53,7 +54,8 @@ static void add_sample(struct profile *p, const char *stack, const int64_t *valu
     assert_non_null(copy);
     for (char *at = strtok_r(copy, " ", &rest); at; at = strtok_r(NULL, " ", &rest))
         locations[depth++] = location(p, at);
-    ok(profile_add_sample(p, &(struct profile_new_sample){locations, depth, values, NULL, 0}, &err), &err);
+    assert_ok(profile_add_sample(p, &(struct profile_new_sample){locations, depth, values, NULL, 0}, &err),
+              &err);
     free(copy);
 }
 
@@ -98,7 +100,7 @@ static struct profile *delay_profile(void)
 static void add(struct findings *w, struct profile *p, const struct finding_subject *s)
 {
     struct err err = ERR_INIT;
-    ok(findings_add_profile(w, p, s, &err), &err);
+    assert_ok(findings_add_profile(w, p, s, &err), &err);
     profile_free(p);
 }
 
@@ -110,7 +112,7 @@ static struct findings finding_topic(struct profile *p, const struct finding_sub
     struct findings w = FINDINGS_INIT;
     struct err err = ERR_INIT;
     add(&w, p, s);
-    ok(findings_finish(&w, &err), &err);
+    assert_ok(findings_finish(&w, &err), &err);
     return w;
 }
 
@@ -463,11 +465,11 @@ static struct findings of_dumps(struct buf *dumps, size_t n)
     struct str texts[2];
     for (size_t i = 0; i < n; i++)
         texts[i] = (struct str){buf_str(&dumps[i]), dumps[i].len};
-    ok(goroutines_read(&(struct goroutines_input){texts, (const char *const[]){"a", "b"}, n, 1 << 20}, &g,
-                       &err),
-       &err);
-    ok(findings_add_goroutines(&w, g, &one, &err), &err);
-    ok(findings_finish(&w, &err), &err);
+    assert_ok(goroutines_read(&(struct goroutines_input){texts, (const char *const[]){"a", "b"}, n, 1 << 20},
+                              &g, &err),
+              &err);
+    assert_ok(findings_add_goroutines(&w, g, &one, &err), &err);
+    assert_ok(findings_finish(&w, &err), &err);
     goroutines_free(g);
     for (size_t i = 0; i < n; i++)
         buf_release(&dumps[i]);
@@ -577,7 +579,7 @@ static void many_hosts(void **state)
         add_cpu(p, i < 3 ? "main.a main.main" : "main.b main.main", 700 - 10 * i);
         add(&w, p, &s);
     }
-    ok(findings_finish(&w, &err), &err);
+    assert_ok(findings_finish(&w, &err), &err);
     assert_int_equal(w.n, 3);
     assert_string_equal(w.items[0].text,
                         "file-05 gitaly: allocating took 35 % of the CPU time (runtime.mallocgc): "
@@ -606,7 +608,7 @@ static void the_number_of_findings_is_limited(void **state)
         add_sample(h, name, (const int64_t[]){1, 10, 1, 10});
         add(&w, h, &s);
     }
-    ok(findings_finish(&w, &err), &err);
+    assert_ok(findings_finish(&w, &err), &err);
     assert_int_equal(w.n, FINDINGS_MAX);
     assert_string_equal(w.items[0].host, "file-39");
     assert_true((w.items[4].rule->severity == FINDING_SUSPECT));
@@ -630,7 +632,7 @@ static void repeated_findings_are_merged(void **state)
         add(&w, p, &s);
         s.file = "file-03/gitaly/cpu-2.pb.gz";
     }
-    ok(findings_finish(&w, &err), &err);
+    assert_ok(findings_finish(&w, &err), &err);
     assert_int_equal(w.n, 1);
     assert_string_equal(w.items[0].file, s.file);
     findings_release(&w);
@@ -641,7 +643,7 @@ static void repeated_findings_are_merged(void **state)
         add(&w, p, &s);
         s.file = "b.pb.gz";
     }
-    ok(findings_finish(&w, &err), &err);
+    assert_ok(findings_finish(&w, &err), &err);
     assert_int_equal(w.n, 2);
     findings_release(&w);
 }
@@ -755,7 +757,7 @@ static void docs_list_every_rule(void **state)
     struct err err = ERR_INIT;
     const struct finding_rule *r;
     struct buf had = BUF_INIT(1u << 20), renewed = BUF_INIT(1u << 20);
-    ok(file_read(DOCUMENT, &had, &err), &err);
+    assert_ok(file_read(DOCUMENT, &had, &err), &err);
     const char *begin = strstr(buf_str(&had), BEGIN), *end = strstr(buf_str(&had), END);
     assert_true(begin && end && begin < end);
     begin += strlen(BEGIN);
@@ -767,7 +769,7 @@ static void docs_list_every_rule(void **state)
     buf_adds(&renewed, end);
     const char *how = getenv("FINDINGS_TABLE");
     if (how && strcmp(how, "renew") == 0)
-        ok(file_write(DOCUMENT, buf_str(&renewed), renewed.len, &err), &err);
+        assert_ok(file_write(DOCUMENT, buf_str(&renewed), renewed.len, &err), &err);
     else
         assert_string_equal(buf_str(&had), buf_str(&renewed));
     buf_release(&had);

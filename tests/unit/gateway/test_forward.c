@@ -74,16 +74,16 @@ static struct rig *started(void)
     char address[] = "127.0.0.1";
     struct route route = {.direct = true, .address = strdup(address)};
     assert_non_null(r);
-    ok(local_listen(&any, &r->far, &err), &err);
-    ok(local_listen(&any, &r->near, &err), &err);
-    ok(fd_pipe(r->stop, &err), &err);
-    ok(fd_pipe(r->told, &err), &err);
+    assert_ok(local_listen(&any, &r->far, &err), &err);
+    assert_ok(local_listen(&any, &r->near, &err), &err);
+    assert_ok(fd_pipe(r->stop, &err), &err);
+    assert_ok(fd_pipe(r->told, &err), &err);
     struct gateway_options options = {
         .cancel_fd = r->stop[0], .step_timeout_ms = LONG_MS, .keepalive_ms = 10000};
-    ok(gateway_open(&route, &options, &r->gw, &err), &err);
+    assert_ok(gateway_open(&route, &options, &r->gw, &err), &err);
     r->place = (struct forward_place){.listener = &r->near,
                                       .to = {.host = "127.0.0.1", .port = r->far.address.port}};
-    ok(thread_start(&r->thread, run, r, &err), &err);
+    assert_ok(thread_start(&r->thread, run, r, &err), &err);
     return r;
 }
 
@@ -109,7 +109,7 @@ static void rig_free(struct rig *r)
 static void await(int fd)
 {
     struct err err = ERR_INIT;
-    ok(fd_wait(fd, POLLIN, clock_deadline(LONG_MS), -1, &err), &err);
+    assert_ok(fd_wait(fd, POLLIN, clock_deadline(LONG_MS), -1, &err), &err);
 }
 
 /* The next event. */
@@ -145,7 +145,7 @@ static void passes(int from, int to, const char *text)
 {
     char got[100] = "";
     struct err err = ERR_INIT;
-    ok(fd_write_all(from, text, strlen(text), &err), &err);
+    assert_ok(fd_write_all(from, text, strlen(text), &err), &err);
     for (size_t n = 0; n < strlen(text);) {
         await(to);
         ssize_t more = read(to, got + n, strlen(text) - n);
@@ -216,7 +216,7 @@ static void a_refused_connection_is_reported(void **state)
     ends(near);
     expect_event(r, 0, FORWARD_BEGUN);
     expect_event(r, 1, FORWARD_ENDED);
-    contains(r->events[1].failure, "Connection refused");
+    assert_contains(r->events[1].failure, "Connection refused");
     close(near);
     stopped(r);
     rig_free(r);

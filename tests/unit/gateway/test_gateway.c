@@ -150,8 +150,8 @@ static struct server *server_new(enum manner manner)
     s->manner = manner;
     s->fd = bound(&s->port);
     assert_int_equal(listen(s->fd, 64), 0);
-    ok(fd_pipe(s->stop, &err), &err);
-    ok(thread_start(&s->thread, accept_all, s, &err), &err);
+    assert_ok(fd_pipe(s->stop, &err), &err);
+    assert_ok(thread_start(&s->thread, accept_all, s, &err), &err);
     return s;
 }
 
@@ -185,7 +185,7 @@ static struct gateway *opened_with(const struct gateway_options *options)
     struct gateway *gw = NULL;
     struct err err = ERR_INIT;
     struct route route = {.direct = true, .address = strdup("127.0.0.1")};
-    ok(gateway_open(&route, options, &gw, &err), &err);
+    assert_ok(gateway_open(&route, options, &gw, &err), &err);
     /* The gateway owns it. */
     assert_null(route.address);
     return gw;
@@ -202,7 +202,7 @@ static int dialled(struct gateway *gw, unsigned port)
     struct destination to = {.host = "127.0.0.1", .port = port};
     struct err err = ERR_INIT;
     int fd = -1;
-    ok(gateway_dial(gw, &to, &fd, &err), &err);
+    assert_ok(gateway_dial(gw, &to, &fd, &err), &err);
     assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
     return fd;
 }
@@ -212,7 +212,7 @@ static struct gateway_listener *listening(struct gateway *gw, unsigned port)
     struct destination to = {.host = "127.0.0.1", .port = port};
     struct gateway_listener *l = NULL;
     struct err err = ERR_INIT;
-    ok(gateway_listen(gw, &to, &l, &err), &err);
+    assert_ok(gateway_listen(gw, &to, &l, &err), &err);
     return l;
 }
 
@@ -235,7 +235,7 @@ static int connected(const struct gateway_listener *l)
 static void send_text(int fd, const char *text)
 {
     struct err err = ERR_INIT;
-    ok(fd_write_all(fd, text, strlen(text), &err), &err);
+    assert_ok(fd_write_all(fd, text, strlen(text), &err), &err);
 }
 
 /* Exactly this text arrives next. */
@@ -244,7 +244,7 @@ static void receives(int fd, const char *text)
     char got[100] = "";
     for (size_t n = 0; n < strlen(text);) {
         struct err err = ERR_INIT;
-        ok(fd_wait(fd, POLLIN, clock_deadline(LONG_MS), -1, &err), &err);
+        assert_ok(fd_wait(fd, POLLIN, clock_deadline(LONG_MS), -1, &err), &err);
         ssize_t r = read(fd, got + n, strlen(text) - n);
         assert_true(r > 0);
         n += (size_t)r;
@@ -256,7 +256,7 @@ static void ends(int fd)
 {
     char c;
     struct err err = ERR_INIT;
-    ok(fd_wait(fd, POLLIN, clock_deadline(LONG_MS), -1, &err), &err);
+    assert_ok(fd_wait(fd, POLLIN, clock_deadline(LONG_MS), -1, &err), &err);
     assert_int_equal(read(fd, &c, 1), 0);
 }
 
@@ -300,7 +300,7 @@ static void carries_much(int fd)
     static unsigned char chunk[30011];
     size_t at = 0, wrong = 0;
     struct err err = ERR_INIT;
-    ok(thread_start(&thread, send_much, &fd, &err), &err);
+    assert_ok(thread_start(&thread, send_much, &fd, &err), &err);
     for (ssize_t n; (n = read(fd, chunk, sizeof chunk)) > 0;)
         for (ssize_t i = 0; i < n; i++, at++)
             wrong += chunk[i] != pattern(at);
@@ -349,13 +349,13 @@ static void an_attached_descriptor(void **state)
     struct destination to = {.host = "127.0.0.1", .port = s->port};
     struct err err = ERR_INIT;
     int pair[2];
-    ok(fd_socketpair(pair, &err), &err);
-    ok(gateway_attach(gw, pair[1], &to, NULL, &err), &err);
+    assert_ok(fd_socketpair(pair, &err), &err);
+    assert_ok(gateway_attach(gw, pair[1], &to, NULL, &err), &err);
     converses(pair[0]);
     /* One that leads nowhere is closed. */
     to.port = closed_port();
-    ok(fd_socketpair(pair, &err), &err);
-    ok(gateway_attach(gw, pair[1], &to, NULL, &err), &err);
+    assert_ok(fd_socketpair(pair, &err), &err);
+    assert_ok(gateway_attach(gw, pair[1], &to, NULL, &err), &err);
     ends(pair[0]);
     fd_close(&pair[0]);
     gateway_close(gw);
@@ -418,7 +418,7 @@ static void localhost_is_the_address(void **state)
     struct destination to = {.host = "localhost", .port = s->port};
     struct err err = ERR_INIT;
     int fd = -1;
-    ok(gateway_dial(gw, &to, &fd, &err), &err);
+    assert_ok(gateway_dial(gw, &to, &fd, &err), &err);
     converses(fd);
     gateway_close(gw);
     server_free(s);
@@ -434,14 +434,15 @@ static void a_refused_port(void **state)
     struct destination to = {.host = "127.0.0.1", .port = closed_port()};
     struct err err = ERR_INIT;
     int fd = 77;
-    refused(gateway_dial(gw, &to, &fd, &err), &err, ERR_FAILED, "cannot connect: Connection refused");
+    assert_refused(gateway_dial(gw, &to, &fd, &err), &err, ERR_FAILED, "cannot connect: Connection refused");
     assert_int_equal(fd, 77);
     struct gateway_listener *l = listening(gw, to.port);
     for (int i = 0; i < 2; i++) {
         fd = connected(l);
         ends(fd);
         fd_close(&fd);
-        refused(gateway_listener_failure(l, &err), &err, ERR_FAILED, "cannot connect: Connection refused");
+        assert_refused(gateway_listener_failure(l, &err), &err, ERR_FAILED,
+                       "cannot connect: Connection refused");
         assert_int_equal(gateway_listener_failure(l, &err), 0);
     }
     gateway_close(gw);
@@ -460,15 +461,15 @@ static void a_silent_port(void **state)
     assert_int_equal(listen(full, 0), 0);
     for (size_t i = 0; i < 4; i++) {
         waiting[i] = fd_socket(AF_INET, NULL);
-        ok(fd_set_nonblocking(waiting[i], true, NULL), NULL);
+        assert_ok(fd_set_nonblocking(waiting[i], true, NULL), NULL);
         (void)!connect(waiting[i], (struct sockaddr *)&address, sizeof address);
     }
     struct gateway *gw = opened_with(
         &(struct gateway_options){.cancel_fd = -1, .step_timeout_ms = 200, .keepalive_ms = 10000});
     int fd = -1;
     int64_t start = clock_now();
-    char *msg = text_of("the far host did not connect to 127.0.0.1 port %u in time", port);
-    refused(gateway_dial(gw, &to, &fd, &err), &err, ERR_TIMEOUT, msg);
+    char *msg = format_text("the far host did not connect to 127.0.0.1 port %u in time", port);
+    assert_refused(gateway_dial(gw, &to, &fd, &err), &err, ERR_TIMEOUT, msg);
     assert_in_range(clock_now() - start, 200, LONG_MS);
     free(msg);
     gateway_close(gw);
@@ -484,13 +485,13 @@ static void dialling_can_be_cancelled(void **state)
     struct destination to = {.host = "127.0.0.1", .port = s->port};
     struct err err = ERR_INIT;
     int cancel[2], fd = -1;
-    ok(fd_pipe(cancel, &err), &err);
+    assert_ok(fd_pipe(cancel, &err), &err);
     struct gateway *gw = opened_with(
         &(struct gateway_options){.cancel_fd = cancel[0], .step_timeout_ms = LONG_MS, .keepalive_ms = 10000});
-    ok(gateway_dial(gw, &to, &fd, &err), &err);
+    assert_ok(gateway_dial(gw, &to, &fd, &err), &err);
     fd_close(&fd);
     assert_int_equal(write(cancel[1], "", 1), 1);
-    refused(gateway_dial(gw, &to, &fd, &err), &err, ERR_CANCELLED, "interrupted");
+    assert_refused(gateway_dial(gw, &to, &fd, &err), &err, ERR_CANCELLED, "interrupted");
     gateway_close(gw);
     fd_close(&cancel[0]);
     fd_close(&cancel[1]);
@@ -513,7 +514,8 @@ static void a_reset_reaches_the_client(void **state)
         got += (size_t)n;
     fd_close(&fd);
     assert_true(got < FLOOD_SIZE);
-    refused(gateway_listener_failure(l, &err), &err, ERR_FAILED, "the connection was closed in the middle");
+    assert_refused(gateway_listener_failure(l, &err), &err, ERR_FAILED,
+                   "the connection was closed in the middle");
     gateway_close(gw);
     server_free(s);
 }
@@ -529,7 +531,7 @@ static void bytes_before_the_close_are_read(void **state)
     struct err err = ERR_INIT;
     for (int i = 0; i < 20; i++) {
         int fd = -1;
-        ok(gateway_dial(gw, &to, &fd, &err), &err);
+        assert_ok(gateway_dial(gw, &to, &fd, &err), &err);
         for (int k = 0; k < 8; k++)
             if (send(fd, much, sizeof much, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
                 break;
@@ -603,25 +605,25 @@ static void a_directory_for_sockets_is_chosen(void **state)
     struct err err = ERR_INIT;
     const char *set = getenv("TMPDIR");
     char *before = set ? strdup(set) : NULL, *dir = NULL;
-    char *deep = text_of("%s/%099d", (char *)*state, 0);
-    ok(file_mkdir(deep, &err), &err);
+    char *deep = format_text("%s/%099d", (char *)*state, 0);
+    assert_ok(file_mkdir(deep, &err), &err);
     setenv("XDG_RUNTIME_DIR", deep, 1);
     setenv("TMPDIR", *state, 1);
-    ok(unix_socket_directory(LISTENER_ROOM, &dir, &err), &err);
+    assert_ok(unix_socket_directory(LISTENER_ROOM, &dir, &err), &err);
     assert_int_equal(strncmp(dir, *state, strlen(*state)), 0);
     assert_null(strstr(dir, "0000"));
     free(dir);
     setenv("XDG_RUNTIME_DIR", "relative", 1);
     setenv("TMPDIR", "/nowhere/at/all", 1);
-    ok(unix_socket_directory(LISTENER_ROOM, &dir, &err), &err);
+    assert_ok(unix_socket_directory(LISTENER_ROOM, &dir, &err), &err);
     assert_int_equal(strncmp(dir, "/tmp/profgrab-", 14), 0);
     assert_int_equal(rmdir(dir), 0);
     free(dir);
-    char *odd = text_of("%s/%%h of mine", (char *)*state);
-    ok(file_mkdir(odd, &err), &err);
+    char *odd = format_text("%s/%%h of mine", (char *)*state);
+    assert_ok(file_mkdir(odd, &err), &err);
     setenv("XDG_RUNTIME_DIR", odd, 1);
     setenv("TMPDIR", *state, 1);
-    ok(unix_socket_directory(LISTENER_ROOM, &dir, &err), &err);
+    assert_ok(unix_socket_directory(LISTENER_ROOM, &dir, &err), &err);
     assert_null(strchr(dir, '%'));
     free(odd);
     /* One byte more than the maximum. */
@@ -629,10 +631,10 @@ static void a_directory_for_sockets_is_chosen(void **state)
     unsetenv("TMPDIR");
     size_t room = sizeof((struct sockaddr_un *)0)->sun_path - strlen(dir);
     free(dir);
-    ok(unix_socket_directory(room, &dir, &err), &err);
+    assert_ok(unix_socket_directory(room, &dir, &err), &err);
     assert_int_equal(strncmp(dir, *state, strlen(*state)), 0);
     free(dir);
-    ok(unix_socket_directory(room + 1, &dir, &err), &err);
+    assert_ok(unix_socket_directory(room + 1, &dir, &err), &err);
     assert_int_equal(strncmp(dir, "/tmp/profgrab-", 14), 0);
     assert_int_equal(rmdir(dir), 0);
     free(dir);
@@ -650,8 +652,8 @@ static void an_existing_path_is_not_replaced(void **state)
     struct destination to = {.host = "x", .port = 1};
     struct err err = ERR_INIT;
     char *path = scratch_file(*state, "taken", "x", 1), *msg;
-    msg = text_of("cannot listen on %s: Address already in use", path);
-    refused(listener_new(path, &to, &l, &err), &err, ERR_LOCAL_IO, msg);
+    msg = format_text("cannot listen on %s: Address already in use", path);
+    assert_refused(listener_new(path, &to, &l, &err), &err, ERR_LOCAL_IO, msg);
     assert_true(file_exists(path));
     free(msg);
     free(path);
@@ -683,7 +685,7 @@ static void many_listeners_at_once(void **state)
     struct err err = ERR_INIT;
     for (size_t i = 0; i < MANY; i++) {
         jobs[i] = (struct listen_job){.gw = gw, .port = s->port};
-        ok(thread_start(&threads[i], listen_beside, &jobs[i], &err), &err);
+        assert_ok(thread_start(&threads[i], listen_beside, &jobs[i], &err), &err);
     }
     for (size_t i = 0; i < MANY; i++)
         pthread_join(threads[i], NULL);
@@ -704,7 +706,7 @@ static void many_listeners_at_once(void **state)
 static void stuff(int fd)
 {
     static const char chunk[65536];
-    ok(fd_set_nonblocking(fd, true, NULL), NULL);
+    assert_ok(fd_set_nonblocking(fd, true, NULL), NULL);
     while (fd_wait(fd, POLLOUT, clock_deadline(100), -1, NULL) == 0)
         (void)!send(fd, chunk, sizeof chunk, MSG_NOSIGNAL);
 }
@@ -725,7 +727,7 @@ static void closing_does_not_wait_for_links(void **state)
     assert_true(clock_now() - start < 5000);
     for (size_t i = 0; i < 4; i++) {
         char c;
-        ok(fd_set_nonblocking(fds[i], false, NULL), NULL);
+        assert_ok(fd_set_nonblocking(fds[i], false, NULL), NULL);
         assert_true(read(fds[i], &c, 1) <= 0);
         fd_close(&fds[i]);
     }

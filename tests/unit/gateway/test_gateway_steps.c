@@ -91,7 +91,7 @@ static void fails(const char *host, unsigned port, char *known_hosts, int cancel
                                       .step_ctx = t};
     struct gateway *gw = NULL;
     if (known_hosts)
-        ok(strlist_add(&route.hops[0].host_key.files, known_hosts, NULL), NULL);
+        assert_ok(strlist_add(&route.hops[0].host_key.files, known_hosts, NULL), NULL);
     *t = (struct told){.thread = pthread_self()};
     assert_int_equal(gateway_open(&route, &options, &gw, err), -1);
     assert_null(gw);
@@ -108,8 +108,9 @@ static void a_direct_route_has_no_steps(void **state)
         .cancel_fd = -1, .step_timeout_ms = LONG_MS, .keepalive_ms = 10000, .step = on_step, .step_ctx = &t};
     struct gateway *gw = NULL;
     struct err err = ERR_INIT;
-    ok(gateway_open(&(struct route){.direct = true, .address = strdup("127.0.0.1")}, &options, &gw, &err),
-       &err);
+    assert_ok(
+        gateway_open(&(struct route){.direct = true, .address = strdup("127.0.0.1")}, &options, &gw, &err),
+        &err);
     assert_int_equal(t.n, 0);
     gateway_close(gw);
 }
@@ -121,13 +122,13 @@ static void a_failed_connection_is_a_step(void **state)
     int fd = bound(false, &port);
     struct told t;
     struct err err = ERR_INIT;
-    char *where = text_of("127.0.0.1 port %u", port);
-    char *msg = text_of("%s: cannot connect: Connection refused", where);
+    char *where = format_text("127.0.0.1 port %u", port);
+    char *msg = format_text("%s: cannot connect: Connection refused", where);
     fails("127.0.0.1", port, NULL, -1, &t, &err);
     assert_int_equal(t.n, 1);
     is_step(&t, 0, GATEWAY_CONNECT, where);
-    refused(-1, &t.failures[0], ERR_FAILED, msg);
-    refused(-1, &err, ERR_FAILED, msg);
+    assert_refused(-1, &t.failures[0], ERR_FAILED, msg);
+    assert_refused(-1, &err, ERR_FAILED, msg);
     fd_close(&fd);
     free(where);
     free(msg);
@@ -141,17 +142,17 @@ static void a_port_without_ssh_is_a_step(void **state)
     pthread_t thread;
     struct told t;
     struct err err = ERR_INIT;
-    ok(thread_start(&thread, greet, &fd, &err), &err);
+    assert_ok(thread_start(&thread, greet, &fd, &err), &err);
     fails("localhost", port, NULL, -1, &t, &err);
     pthread_join(thread, NULL);
     assert_int_equal(t.n, 2);
-    char *detail = text_of("localhost port %u (127.0.0.1)", port);
+    char *detail = format_text("localhost port %u (127.0.0.1)", port);
     is_step(&t, 0, GATEWAY_CONNECT, detail);
     is_step(&t, 1, GATEWAY_HANDSHAKE, "");
-    refused(-1, &t.failures[1], ERR_FAILED, "this is no SSH server: it says \"220 mail?[31m\"");
-    contains(t.failures[1].hint, "is the port right?");
-    char *msg = text_of("localhost port %u: %s", port, t.failures[1].msg);
-    refused(-1, &err, ERR_FAILED, msg);
+    assert_refused(-1, &t.failures[1], ERR_FAILED, "this is no SSH server: it says \"220 mail?[31m\"");
+    assert_contains(t.failures[1].hint, "is the port right?");
+    char *msg = format_text("localhost port %u: %s", port, t.failures[1].msg);
+    assert_refused(-1, &err, ERR_FAILED, msg);
     assert_string_equal(err.hint, t.failures[1].hint);
     fd_close(&fd);
     free(detail);
@@ -171,12 +172,12 @@ static void known_hosts_that_cannot_be_read(void **state)
     fails("127.0.0.1", port, path, -1, &t, &err);
     setenv("PATH", before, 1);
     assert_int_equal(t.n, 2);
-    char *where = text_of("127.0.0.1 port %u", port);
+    char *where = format_text("127.0.0.1 port %u", port);
     is_step(&t, 0, GATEWAY_CONNECT, where);
     is_step(&t, 1, GATEWAY_HOST_KEY, "");
-    refused(-1, &t.failures[1], ERR_NOT_FOUND, "cannot start ssh-keygen: No such file or directory");
-    char *msg = text_of("%s: %s", where, t.failures[1].msg);
-    refused(-1, &err, ERR_NOT_FOUND, msg);
+    assert_refused(-1, &t.failures[1], ERR_NOT_FOUND, "cannot start ssh-keygen: No such file or directory");
+    char *msg = format_text("%s: %s", where, t.failures[1].msg);
+    assert_refused(-1, &err, ERR_NOT_FOUND, msg);
     fd_close(&fd);
     free(path);
     free(before);
@@ -191,8 +192,8 @@ static void an_interruption_is_not_a_failed_step(void **state)
     int fd = bound(true, &port), cancel[2];
     struct told t;
     struct err err = ERR_INIT;
-    ok(fd_pipe(cancel, &err), &err);
-    ok(fd_write_all(cancel[1], "", 1, &err), &err);
+    assert_ok(fd_pipe(cancel, &err), &err);
+    assert_ok(fd_write_all(cancel[1], "", 1, &err), &err);
     fails("127.0.0.1", port, NULL, cancel[0], &t, &err);
     assert_int_equal(t.n, 1);
     assert_int_equal(t.steps[0].kind, GATEWAY_CONNECT);
@@ -214,10 +215,10 @@ static void peers(void **state)
         "localhost", port,
         &(struct connect_how){.family = AF_UNSPEC, .deadline = clock_deadline(LONG_MS), .cancel_fd = -1},
         &err);
-    ok(fd, &err);
+    assert_ok(fd, &err);
     assert_string_equal(connect_ip(fd, peer), "127.0.0.1");
     /* A hop behind another one has no step of its own. */
-    ok(fd_socketpair(pair, &err), &err);
+    assert_ok(fd_socketpair(pair, &err), &err);
     assert_string_equal(connect_ip(pair[0], peer), "");
     assert_string_equal(connect_ip(listener, peer), "");
     fd_close(&fd);

@@ -26,7 +26,7 @@ static struct gateway *opened(void)
     struct route route = {.direct = true, .address = strdup("127.0.0.1")};
     struct gateway *gw = NULL;
     struct err err = ERR_INIT;
-    ok(gateway_open(&route, &options, &gw, &err), &err);
+    assert_ok(gateway_open(&route, &options, &gw, &err), &err);
     return gw;
 }
 
@@ -51,7 +51,7 @@ static int far_end(const char *path)
 static int accepted(int listener)
 {
     struct err err = ERR_INIT;
-    ok(fd_wait(listener, POLLIN, clock_deadline(LONG_MS), -1, &err), &err);
+    assert_ok(fd_wait(listener, POLLIN, clock_deadline(LONG_MS), -1, &err), &err);
     int fd = fd_accept(listener);
     assert_true(fd >= 0);
     return fd;
@@ -62,10 +62,10 @@ static void assert_transfer(int from, int to, const char *text)
 {
     char got[100] = "";
     struct err err = ERR_INIT;
-    ok(fd_write_all(from, text, strlen(text), &err), &err);
+    assert_ok(fd_write_all(from, text, strlen(text), &err), &err);
     shutdown(from, SHUT_WR);
     for (size_t n = 0;; n = strlen(got)) {
-        ok(fd_wait(to, POLLIN, clock_deadline(LONG_MS), -1, &err), &err);
+        assert_ok(fd_wait(to, POLLIN, clock_deadline(LONG_MS), -1, &err), &err);
         if (read(to, got + n, sizeof got - 1 - n) <= 0)
             break;
     }
@@ -82,16 +82,16 @@ static void converse(int near, int far)
 
 static void a_socket_is_dialled(void **state)
 {
-    char *path = text_of("%s/app.sock", (char *)*state);
+    char *path = format_text("%s/app.sock", (char *)*state);
     struct destination to = {.unix_path = path};
     struct gateway *gw = opened();
     struct err err = ERR_INIT;
     int listener = far_end(path), fd = -1;
-    ok(gateway_dial(gw, &to, &fd, &err), &err);
+    assert_ok(gateway_dial(gw, &to, &fd, &err), &err);
     converse(fd, accepted(listener));
     /* Host and port are not printed, because they mean nothing. */
     to = (struct destination){.host = "localhost", .port = 1, .unix_path = path};
-    ok(gateway_dial(gw, &to, &fd, &err), &err);
+    assert_ok(gateway_dial(gw, &to, &fd, &err), &err);
     converse(fd, accepted(listener));
     gateway_close(gw);
     fd_close(&listener);
@@ -101,20 +101,20 @@ static void a_socket_is_dialled(void **state)
 /* The far end sees at once that the near one has left, also behind data that nobody has read yet. */
 static void ends_with_the_near_end(void **state)
 {
-    char *path = text_of("%s/app.sock", (char *)*state), got[16];
+    char *path = format_text("%s/app.sock", (char *)*state), got[16];
     struct destination to = {.unix_path = path};
     struct gateway *gw = opened();
     struct err err = ERR_INIT;
     int listener = far_end(path);
     for (int i = 0; i < 20; i++) {
         int near = -1, far;
-        ok(gateway_dial(gw, &to, &near, &err), &err);
+        assert_ok(gateway_dial(gw, &to, &near, &err), &err);
         far = accepted(listener);
         if (i % 2)
-            ok(fd_write_all(near, "bye", 3, &err), &err);
+            assert_ok(fd_write_all(near, "bye", 3, &err), &err);
         fd_close(&near);
         for (ssize_t n = 1; n > 0; n = read(far, got, sizeof got))
-            ok(fd_wait(far, POLLIN, clock_deadline(LONG_MS), -1, &err), &err);
+            assert_ok(fd_wait(far, POLLIN, clock_deadline(LONG_MS), -1, &err), &err);
         fd_close(&far);
     }
     gateway_close(gw);
@@ -124,12 +124,12 @@ static void ends_with_the_near_end(void **state)
 
 static void a_remote_socket_can_be_listened_for(void **state)
 {
-    char *path = text_of("%s/app.sock", (char *)*state);
+    char *path = format_text("%s/app.sock", (char *)*state);
     struct gateway *gw = opened();
     struct gateway_listener *l = NULL;
     struct err err = ERR_INIT;
     int listener = far_end(path);
-    ok(gateway_listen(gw, &(struct destination){.unix_path = path}, &l, &err), &err);
+    assert_ok(gateway_listen(gw, &(struct destination){.unix_path = path}, &l, &err), &err);
     /* The file may be removed. */
     memset(path, 'x', strlen(path));
     free(path);
@@ -150,21 +150,21 @@ static void not_dialled(const char *path, const char *msg)
     struct gateway *gw = opened();
     struct err err = ERR_INIT;
     int fd = 77;
-    refused(gateway_dial(gw, &to, &fd, &err), &err, ERR_FAILED, msg);
+    assert_refused(gateway_dial(gw, &to, &fd, &err), &err, ERR_FAILED, msg);
     assert_int_equal(fd, 77);
     gateway_close(gw);
 }
 
 static void a_missing_socket(void **state)
 {
-    char *path = text_of("%s/none.sock", (char *)*state);
-    char *msg = text_of("%s: cannot connect: No such file or directory", path);
+    char *path = format_text("%s/none.sock", (char *)*state);
+    char *msg = format_text("%s: cannot connect: No such file or directory", path);
     not_dialled(path, msg);
     free(path);
     free(msg);
     /* A socket of a process that ended. */
-    path = text_of("%s/left.sock", (char *)*state);
-    msg = text_of("%s: cannot connect: Connection refused", path);
+    path = format_text("%s/left.sock", (char *)*state);
+    msg = format_text("%s: cannot connect: Connection refused", path);
     int listener = far_end(path);
     fd_close(&listener);
     not_dialled(path, msg);
@@ -181,14 +181,14 @@ static void paths_of_the_longest_length(void **state)
     memset(path + n, 'x', sizeof path - (size_t)n);
     path[PATH_MOST] = '\0';
     int listener = far_end(path);
-    ok(gateway_dial(gw, &(struct destination){.unix_path = path}, &fd, &err), &err);
+    assert_ok(gateway_dial(gw, &(struct destination){.unix_path = path}, &fd, &err), &err);
     converse(fd, accepted(listener));
     fd_close(&listener);
     gateway_close(gw);
     path[PATH_MOST] = 'x';
     path[PATH_MOST + 1] = '\0';
-    char *msg = text_of("%s: the path of a Unix socket has at most %zu bytes, this has %zu", path, PATH_MOST,
-                        PATH_MOST + 1);
+    char *msg = format_text("%s: the path of a Unix socket has at most %zu bytes, this has %zu", path,
+                            PATH_MOST, PATH_MOST + 1);
     not_dialled(path, msg);
     free(msg);
 }

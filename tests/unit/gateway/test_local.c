@@ -23,7 +23,7 @@ static void reads(const char *text, const char *name, const char *reach, bool pr
     struct local_address a;
     struct err err = ERR_INIT;
     char dst[LOCAL_NAME];
-    ok(local_parse(text, &a, &err), &err);
+    assert_ok(local_parse(text, &a, &err), &err);
     assert_string_equal(local_name(&a, dst), name);
     assert_string_equal(local_reach(&a, dst), reach);
     assert_int_equal(local_is_private(&a), private);
@@ -85,12 +85,12 @@ static void refused_addresses_have_hints(void **state)
     char path[200] = "unix:/";
     assert_int_equal(local_parse(":6060", &a, &err), -1);
     assert_string_equal(err.msg, "\":6060\" is no address to listen on");
-    contains(err.hint, "0.0.0.0:PORT");
+    assert_contains(err.hint, "0.0.0.0:PORT");
     memset(path + 6, 'x', sizeof path - 7);
     assert_int_equal(local_parse(path, &a, &err), -1);
-    contains(err.msg, "has at most");
+    assert_contains(err.msg, "has at most");
     path[5 + sizeof a.path - 1] = '\0';
-    ok(local_parse(path, &a, &err), &err);
+    assert_ok(local_parse(path, &a, &err), &err);
     assert_int_equal(strlen(a.path), sizeof a.path - 1);
 }
 
@@ -125,8 +125,8 @@ static struct local_listener listening(const char *text)
     struct local_address a;
     struct local_listener l;
     struct err err = ERR_INIT;
-    ok(local_parse(text, &a, &err), &err);
-    ok(local_listen(&a, &l, &err), &err);
+    assert_ok(local_parse(text, &a, &err), &err);
+    assert_ok(local_listen(&a, &l, &err), &err);
     return l;
 }
 
@@ -146,7 +146,7 @@ static void no_listening(const struct local_address *a, enum err_kind kind, cons
     struct err err = ERR_INIT;
     assert_int_equal(local_listen(a, &l, &err), -1);
     assert_int_equal(l.fd, -1);
-    contains(err.msg, part);
+    assert_contains(err.msg, part);
     assert_int_equal(err.kind, kind);
 }
 
@@ -176,13 +176,13 @@ static void a_port(void **state)
     local_release(&l);
     local_release(&l);
     struct err err = ERR_INIT;
-    ok(local_listen(&again, &l, &err), &err);
+    assert_ok(local_listen(&again, &l, &err), &err);
     local_release(&l);
 }
 
 static void a_socket_is_private_and_removed(void **state)
 {
-    char *path = file_join(*state, "s"), *text = text_of("unix:%s", path), from[LOCAL_NAME];
+    char *path = file_join(*state, "s"), *text = format_text("unix:%s", path), from[LOCAL_NAME];
     mode_t before = umask(0);
     struct local_listener l = listening(text);
     umask(before);
@@ -201,7 +201,7 @@ static void a_socket_is_private_and_removed(void **state)
 
 static void an_abandoned_socket_is_replaced(void **state)
 {
-    char *path = file_join(*state, "s"), *text = text_of("unix:%s", path);
+    char *path = file_join(*state, "s"), *text = format_text("unix:%s", path);
     struct local_listener old = listening(text);
     /* As kill -9 leaves it. */
     fd_close(&old.fd);

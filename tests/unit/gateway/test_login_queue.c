@@ -25,7 +25,7 @@ static struct login_queues *queues_new(void)
 {
     struct login_queues *queues = NULL;
     struct err err = ERR_INIT;
-    ok(login_queues_new(&queues, &err), &err);
+    assert_ok(login_queues_new(&queues, &err), &err);
     return queues;
 }
 
@@ -65,7 +65,7 @@ static void fill(struct login_queues *queues, const char *address, int n)
 {
     struct err err = ERR_INIT;
     for (int i = 0; i < n; i++)
-        ok(login_queue_enter(queues, address, -1, &err), &err);
+        assert_ok(login_queue_enter(queues, address, -1, &err), &err);
 }
 
 /* Whether one more login is admitted at once; it then holds a place. */
@@ -73,7 +73,7 @@ static bool is_full(struct login_queues *queues, const char *address)
 {
     int stop[2] = {-1, -1};
     struct err err = ERR_INIT;
-    ok(fd_pipe(stop, &err), &err);
+    assert_ok(fd_pipe(stop, &err), &err);
     fd_close(&stop[1]);
     /* Cancelled already, so a caller that would have to wait returns at once. */
     int rc = login_queue_enter(queues, address, stop[0], &err);

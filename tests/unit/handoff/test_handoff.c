@@ -69,10 +69,11 @@ static void refusals_have_reasons(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
-    refused(decide_bundle(&(struct facts){READERS_UNKNOWN, NEW}, "queue Incidents", &err), &err, ERR_DENIED,
-            "the bundle is not encrypted, and the attachments in queue Incidents are readable by users that "
-            "the tracker does not report");
-    contains(err.hint, "--plaintext-i-know");
+    assert_refused(
+        decide_bundle(&(struct facts){READERS_UNKNOWN, NEW}, "queue Incidents", &err), &err, ERR_DENIED,
+        "the bundle is not encrypted, and the attachments in queue Incidents are readable by users that "
+        "the tracker does not report");
+    assert_contains(err.hint, "--plaintext-i-know");
 }
 
 /* ---- escaping -------------------------------------------------------------------------------------------
@@ -161,7 +162,7 @@ static void many_lines(void **state)
     for (int i = 0; i < ESCAPE_LINES + 5; i++)
         buf_adds(&text, "x\n");
     escape_plain(&out, buf_str(&text));
-    contains(buf_str(&out), "  (more lines are left out)\n");
+    assert_contains(buf_str(&out), "  (more lines are left out)\n");
     assert_int_equal(out.len, 1 + ESCAPE_LINES * 4 + strlen("  (more lines are left out)\n"));
     buf_release(&text);
     buf_release(&out);
@@ -211,10 +212,10 @@ static void contents(void **state)
         struct err err = ERR_INIT;
         int rc = content_of(rows[i].text, strlen(rows[i].text), &out, &err);
         if (rows[i].want) {
-            ok(rc, &err);
+            assert_ok(rc, &err);
             assert_string_equal(buf_str(&out), rows[i].want);
         } else {
-            refused(rc, &err, ERR_FAILED, rows[i].message);
+            assert_refused(rc, &err, ERR_FAILED, rows[i].message);
         }
         buf_release(&out);
     }
@@ -289,23 +290,23 @@ static void attachment_names(void **state)
     char *path = scratch_file(*state, "profgrab-file-03.tar.gz.age", "age-encryption.org/v1\nx", 23);
     struct attachment c;
     struct err err = ERR_INIT;
-    ok(attachment_open(path, true, -1, &c, &err), &err);
+    assert_ok(attachment_open(path, true, -1, &c, &err), &err);
     assert_int_equal(c.size, 23);
     assert_null(strstr(c.name, "file-03"));
-    contains(c.name, ".tar.gz.age");
+    assert_contains(c.name, ".tar.gz.age");
     struct receipt r;
-    ok(receipt_begin(&r, &err), &err);
+    assert_ok(receipt_begin(&r, &err), &err);
     receipt_take(&r, "age-encryption.org/v1\n", 22, &err);
     assert_int_equal(receipt_judge(&r, &c, &err), -1);
     assert_string_equal(err.msg, "the tracker stored 22 of 23 bytes");
     receipt_take(&r, "x", 1, &err);
-    ok(receipt_judge(&r, &c, &err), &err);
+    assert_ok(receipt_judge(&r, &c, &err), &err);
     receipt_release(&r);
     attachment_close(&c);
     free(path);
     path = scratch_file(*state, "empty", "", 0);
     assert_int_equal(attachment_open(path, false, -1, &c, &err), -1);
-    contains(err.msg, "it is empty");
+    assert_contains(err.msg, "it is empty");
     free(path);
 }
 
@@ -316,7 +317,7 @@ static void hashing_can_be_cancelled(void **state)
     struct err err = ERR_INIT;
     int cancel[2];
     assert_int_equal(pipe(cancel), 0);
-    ok(attachment_open(path, false, cancel[0], &c, &err), &err);
+    assert_ok(attachment_open(path, false, cancel[0], &c, &err), &err);
     attachment_close(&c);
     assert_int_equal(write(cancel[1], "", 1), 1);
     assert_int_equal(attachment_open(path, false, cancel[0], &c, &err), -1);

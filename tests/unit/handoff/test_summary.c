@@ -37,25 +37,25 @@ static char *a_bundle(const char *dir, const struct told *t)
                                  .reason = t->reason,
                                  .started = WHEN};
     struct manifest_host host = {.name = "file-03", .route = "ssh", .error = t->down};
-    ok(workdir_new(output, "x", WHEN, &c.w, &err), &err);
-    ok(manifest_new(&info, &c.m, &err), &err);
-    ok(manifest_add_host(c.m, &host, &err), &err);
+    assert_ok(workdir_new(output, "x", WHEN, &c.w, &err), &err);
+    assert_ok(manifest_new(&info, &c.m, &err), &err);
+    assert_ok(manifest_add_host(c.m, &host, &err), &err);
     for (size_t i = 0; i < t->verdicts; i++)
-        verdicts[i] = (struct manifest_verdict){.rule = "rule", .text = text_of("verdict %zu.", i)};
+        verdicts[i] = (struct manifest_verdict){.rule = "rule", .text = format_text("verdict %zu.", i)};
     for (size_t i = 0; i < t->services; i++) {
         struct manifest_service s = {.host = "file-03", .name = name, .verdicts = verdicts};
         s.n_verdicts = i == 0 ? t->verdicts : 0;
         snprintf(name, sizeof name, "s%zu.", i);
-        ok(manifest_add_service(c.m, &s, &err), &err);
+        assert_ok(manifest_add_service(c.m, &s, &err), &err);
     }
     for (size_t i = 0; i < t->failed; i++) {
         struct manifest_host lost = {
             .name = name, .route = "ssh", .error = "connection refused: it is an end-to-end failure"};
         snprintf(name, sizeof name, "lost-%zu", i);
-        ok(manifest_add_host(c.m, &lost, &err), &err);
+        assert_ok(manifest_add_host(c.m, &lost, &err), &err);
     }
-    ok(manifest_finish(c.m, WHEN + 1000, false, true, &err), &err);
-    ok(bundle_pack(c.w, c.m, -1, &path, &err), &err);
+    assert_ok(manifest_finish(c.m, WHEN + 1000, false, true, &err), &err);
+    assert_ok(bundle_pack(c.w, c.m, -1, &path, &err), &err);
     for (size_t i = 0; i < t->verdicts; i++)
         free((char *)(uintptr_t)verdicts[i].text);
     capture_release(&c);
@@ -68,9 +68,9 @@ static char *summary_of(void **state, const struct told *t)
     struct summary d = {0};
     struct err err = ERR_INIT;
     char *path = a_bundle(*state, t), *manifest = NULL;
-    ok(bundle_manifest(path, NULL, &manifest, &err), &err);
-    ok(summary_read(manifest, true, &d, &err), &err);
-    contains(d.reading, "bundle verify -i KEY FILE");
+    assert_ok(bundle_manifest(path, NULL, &manifest, &err), &err);
+    assert_ok(summary_read(manifest, true, &d, &err), &err);
+    assert_contains(d.reading, "bundle verify -i KEY FILE");
     char *summary = strdup(d.text);
     assert_non_null(summary);
     summary_release(&d);
@@ -85,12 +85,12 @@ static void a_full_summary(void **state)
     char *s = summary_of(
         state,
         &(struct told){.services = 50, .verdicts = 30, .failed = 2, .reason = "slow pushes", .down = "down"});
-    contains(s, "Collected by carol on ws, ");
-    contains(s, "Reason: slow pushes\n");
-    contains(s, "s0.: verdict 29.\n");
-    contains(s, "file-03, s49.: ");
-    contains(s, "lost-1: nothing: connection refused");
-    contains(s, "file-03: nothing more: down\n");
+    assert_contains(s, "Collected by carol on ws, ");
+    assert_contains(s, "Reason: slow pushes\n");
+    assert_contains(s, "s0.: verdict 29.\n");
+    assert_contains(s, "file-03, s49.: ");
+    assert_contains(s, "lost-1: nothing: connection refused");
+    assert_contains(s, "file-03: nothing more: down\n");
     assert_null(strstr(s, "cut here"));
     free(s);
 }
@@ -131,14 +131,14 @@ static void repeated_lines_are_merged(void **state)
     struct err err = ERR_INIT;
     snprintf(first, sizeof first, service, "a");
     snprintf(second, sizeof second, service, "b");
-    char *manifest = text_of("{\"format\": \"profgrab-bundle\", \"version\": 1, \"hosts\": [{\"name\": "
-                             "\"h\", \"services\": [%s, %s]}]}",
-                             first, second);
-    ok(summary_text(manifest, &text, &err), &err);
-    contains(text, "h, a: goroutines, goroutines=text, heap, heap (later)\n"
-                   "heap: memory in use is old; heap=gc would\n"
-                   "h, b: goroutines, goroutines=text, heap, heap (later)\n"
-                   "heap: memory in use is old, as above\n");
+    char *manifest = format_text("{\"format\": \"profgrab-bundle\", \"version\": 1, \"hosts\": [{\"name\": "
+                                 "\"h\", \"services\": [%s, %s]}]}",
+                                 first, second);
+    assert_ok(summary_text(manifest, &text, &err), &err);
+    assert_contains(text, "h, a: goroutines, goroutines=text, heap, heap (later)\n"
+                          "heap: memory in use is old; heap=gc would\n"
+                          "h, b: goroutines, goroutines=text, heap, heap (later)\n"
+                          "heap: memory in use is old, as above\n");
     free(text);
     free(manifest);
 }

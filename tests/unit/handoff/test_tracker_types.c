@@ -42,8 +42,8 @@ static void the_inventory_takes_every_kind(void **state)
         snprintf(text, sizeof text,
                  "version: 1\ntrackers: { lab: { kind: %s, url: https://a, token_env: A } }\n",
                  handoff_tracker_kinds[i]->name);
-        ok(inventory_parse("inv.yaml", str_of(text), &options, &inv, &err), &err);
-        ok(inventory_tracker(inv, "lab", &t, &err), &err);
+        assert_ok(inventory_parse("inv.yaml", str_of(text), &options, &inv, &err), &err);
+        assert_ok(inventory_tracker(inv, "lab", &t, &err), &err);
         assert_ptr_equal(t->kind, handoff_tracker_kinds[i]);
         inventory_free(inv);
     }
@@ -77,7 +77,7 @@ static void check_document(const char *path, const char *begin, const char *end,
 {
     struct err err = ERR_INIT;
     struct buf had = BUF_INIT(1u << 20), renewed = BUF_INIT(1u << 20);
-    ok(file_read(path, &had, &err), &err);
+    assert_ok(file_read(path, &had, &err), &err);
     const char *from = strstr(buf_str(&had), begin), *to = strstr(buf_str(&had), end);
     assert_true(from && to && from < to);
     from = strchr(from, '\n') + 1;
@@ -86,7 +86,7 @@ static void check_document(const char *path, const char *begin, const char *end,
     buf_adds(&renewed, to);
     const char *how = getenv("TRACKERS_TABLE");
     if (how && strcmp(how, "renew") == 0)
-        ok(file_write(path, buf_str(&renewed), renewed.len, &err), &err);
+        assert_ok(file_write(path, buf_str(&renewed), renewed.len, &err), &err);
     else
         assert_string_equal(buf_str(&had), buf_str(&renewed));
     buf_release(&had);

@@ -108,7 +108,7 @@ static struct http_connection *connect_to_server(struct http_connection_options 
     o.socket = server.address.sun_path;
     o.host = "service.example:6060";
     o.timeout_ms = o.timeout_ms ? o.timeout_ms : 60000;
-    ok(http_connection_new(&o, &c, &err), &err);
+    assert_ok(http_connection_new(&o, &c, &err), &err);
     return c;
 }
 
@@ -152,7 +152,7 @@ static void reads_answers(void **state)
     struct http_connection *c =
         connect_to_server((struct http_connection_options){.cancel_fd = -1, .auth = {NULL, &secret}});
     assert_int_equal(http_connection_round_trip(c), -1);
-    ok(get(c, (struct http_get){.ctx = &body}, &r, &err), &err);
+    assert_ok(get(c, (struct http_get){.ctx = &body}, &r, &err), &err);
     assert_string_equal(buf_str(&body), "hello");
     assert_int_equal(r.status, 200);
     assert_int_equal(r.bytes, 5);
@@ -160,22 +160,22 @@ static void reads_answers(void **state)
     assert_int_equal(r.date, INT64_C(1795453200000));
     assert_false(r.open_end || r.reconnected);
     assert_true(r.first_ms >= 0 && http_connection_round_trip(c) >= 0);
-    contains(server.requests[0], "GET /x HTTP/1.1\r\n");
-    contains(server.requests[0], "Host: service.example:6060\r\n");
-    contains(server.requests[0], "Authorization: Bearer hunter2\r\n");
+    assert_contains(server.requests[0], "GET /x HTTP/1.1\r\n");
+    assert_contains(server.requests[0], "Host: service.example:6060\r\n");
+    assert_contains(server.requests[0], "Authorization: Bearer hunter2\r\n");
     assert_null(http_connection_redirect(c));
 
-    ok(get(c, (struct http_get){0}, &r, &err), &err);
+    assert_ok(get(c, (struct http_get){0}, &r, &err), &err);
     assert_int_equal(r.status, 404);
     assert_int_equal(r.bytes, 0);
     assert_string_equal(r.page, "no Bearer *** !");
 
-    ok(get(c, (struct http_get){0}, &r, &err), &err);
+    assert_ok(get(c, (struct http_get){0}, &r, &err), &err);
     assert_int_equal(r.status, 302);
     assert_string_equal(http_connection_redirect(c), "http://localhost:6060/y");
 
     /* The last answer closed the connection. */
-    ok(get(c, (struct http_get){0}, &r, &err), &err);
+    assert_ok(get(c, (struct http_get){0}, &r, &err), &err);
     assert_true(r.open_end && r.reconnected);
     assert_int_equal(r.bytes, 10);
     http_connection_free(c);
@@ -198,10 +198,10 @@ static void cuts_long_error_pages(void **state)
     struct err err;
     start(state, answers, 2);
     struct http_connection *c = connect_to_server((struct http_connection_options){.cancel_fd = -1});
-    ok(get(c, (struct http_get){0}, &r, &err), &err);
+    assert_ok(get(c, (struct http_get){0}, &r, &err), &err);
     assert_int_equal(r.status, 500);
     assert_int_equal(strlen(r.page), HTTP_PAGE_MAX);
-    ok(get(c, (struct http_get){0}, &r, &err), &err);
+    assert_ok(get(c, (struct http_get){0}, &r, &err), &err);
     assert_int_equal(r.status, 200);
     assert_false(r.reconnected);
     http_connection_free(c);
@@ -279,7 +279,7 @@ static void ends_in_time(void **state)
 {
     static const char half[] = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf";
     int cancel[2];
-    ok(fd_pipe(cancel, NULL), &(struct err){0});
+    assert_ok(fd_pipe(cancel, NULL), &(struct err){0});
     close(cancel[1]);
     runs_out(state, "", (struct http_connection_options){.cancel_fd = -1, .timeout_ms = 50}, 0,
              "no answer: it accepts the connection but sent no data for 50ms");

@@ -33,7 +33,7 @@ static void tokens_go_over_tls(void **state)
                                        "http://[::1]:3000", "http://localhost"};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         struct http_options o = {.url = good[i], .auth = "X: %s", .token = &token, .cancel_fd = -1};
-        ok(http_new(&o, &h, &err), &err);
+        assert_ok(http_new(&o, &h, &err), &err);
         http_free(h);
     }
 }
@@ -124,7 +124,7 @@ static void headers_are_wiped(void **state)
     assert_int_equal(
         curl_global_init_mem(CURL_GLOBAL_DEFAULT, malloc, watching_free, realloc, plain_strdup, calloc),
         CURLE_OK);
-    ok(http_new(&o, &h, &err), &err);
+    assert_ok(http_new(&o, &h, &err), &err);
     assert_int_equal(http_send(h, &(struct http_request){.method = "GET", .path = "/"}, &a, &err), -1);
     http_answer_release(&a);
     http_free(h);

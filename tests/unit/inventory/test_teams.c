@@ -44,7 +44,7 @@ static struct inventory *parse(const char *text)
 {
     struct inventory *inv = NULL;
     struct err err = ERR_INIT;
-    ok(inventory_parse("/etc/team/inv.yaml", str_of(text), &options, &inv, &err), &err);
+    assert_ok(inventory_parse("/etc/team/inv.yaml", str_of(text), &options, &inv, &err), &err);
     return inv;
 }
 
@@ -65,18 +65,18 @@ static void trackers_are_read(void **state)
     struct inventory *inv = parse(full);
     struct err err = ERR_INIT;
     const struct tracker *t = NULL;
-    ok(inventory_tracker(inv, "gitlab", &t, &err), &err);
+    assert_ok(inventory_tracker(inv, "gitlab", &t, &err), &err);
     assert_ptr_equal(t->kind, &gitlab);
     assert_string_equal(t->url, "https://gitlab.example:8443/sub");
     assert_int_equal(t->token.source, SECRET_ENV);
     assert_string_equal(t->token.where, "GITLAB_TOKEN");
     assert_string_equal(t->ca, "/etc/team/corp.pem");
-    ok(inventory_tracker(inv, "red", &t, &err), &err);
+    assert_ok(inventory_tracker(inv, "red", &t, &err), &err);
     assert_ptr_equal(t->kind, &redmine);
     assert_string_equal(t->url, "http://127.0.0.1:3000");
     assert_string_equal(t->token.where, "/home/someone/red");
     assert_null(t->ca);
-    ok(inventory_tracker(inv, "tickets", &t, &err), &err);
+    assert_ok(inventory_tracker(inv, "tickets", &t, &err), &err);
     assert_string_equal(t->url, "http://[::1]");
     assert_int_equal(t->token.source, SECRET_COMMAND);
     assert_int_equal(inventory_tracker(inv, "gitlap", &t, &err), -1);
@@ -92,7 +92,7 @@ static void teams_are_read(void **state)
     struct inventory *inv = parse(full);
     struct err err = ERR_INIT;
     const struct team *t = NULL;
-    ok(inventory_team(inv, "gitaly", &t, &err), &err);
+    assert_ok(inventory_team(inv, "gitaly", &t, &err), &err);
     assert_string_equal(inventory_team_name(inv, 0), "gitaly");
     assert_string_equal(inventory_team_name(inv, 1), "quiet");
     assert_null(inventory_team_name(inv, 2));
@@ -110,7 +110,7 @@ static void teams_are_read(void **state)
     assert_string_equal(t->labels.items[1], "a b");
     assert_string_equal(t->assignees.items[0], "ann");
     assert_true(t->signature_required);
-    ok(inventory_team(inv, "quiet", &t, &err), &err);
+    assert_ok(inventory_team(inv, "quiet", &t, &err), &err);
     assert_null(t->tracker);
     assert_false(t->signature_required);
     assert_int_equal(inventory_team(inv, "gitaly2", &t, &err), -1);
@@ -127,7 +127,7 @@ static void self_and_teams_may_be_missing(void **state)
     struct inventory *inv = NULL;
     struct err err = ERR_INIT;
     const struct team *t = NULL;
-    ok(inventory_load(NULL, NULL, &inv, &err), &err);
+    assert_ok(inventory_load(NULL, NULL, &inv, &err), &err);
     assert_int_equal(inventory_self(inv)->recipients.n, 0);
     assert_null(inventory_self(inv)->sign_with);
     assert_int_equal(inventory_team(inv, "gitaly", &t, &err), -1);

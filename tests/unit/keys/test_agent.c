@@ -43,7 +43,7 @@ static void keys_are_listed(void **state)
     struct agent a = {.fd = -1};
     struct err err = ERR_INIT;
     struct buf b = listing(3, 3);
-    ok(agent_parse_keys(&a, b.data, b.len, &err), &err);
+    assert_ok(agent_parse_keys(&a, b.data, b.len, &err), &err);
     assert_int_equal(a.n_keys, 3);
     for (size_t i = 0; i < 3; i++) {
         assert_string_equal(a.keys[i].type, "ssh-ed25519");
@@ -54,7 +54,7 @@ static void keys_are_listed(void **state)
     assert_int_equal(a.n_keys, 0);
     buf_release(&b);
     b = listing(0, 0);
-    ok(agent_parse_keys(&a, b.data, b.len, &err), &err);
+    assert_ok(agent_parse_keys(&a, b.data, b.len, &err), &err);
     assert_int_equal(a.n_keys, 0);
     agent_release(&a);
     buf_release(&b);
@@ -64,7 +64,7 @@ static void no_list(const void *p, size_t n, const char *msg)
 {
     struct agent a = {.fd = -1};
     struct err err = ERR_INIT;
-    refused(agent_parse_keys(&a, p, n, &err), &err, ERR_FAILED, msg);
+    assert_refused(agent_parse_keys(&a, p, n, &err), &err, ERR_FAILED, msg);
     agent_release(&a);
 }
 
@@ -85,7 +85,7 @@ static void unusual_answers_are_handled(void **state)
     /* The number of keys is limited. */
     struct agent a = {.fd = -1};
     b = listing(1000, 1000);
-    ok(agent_parse_keys(&a, b.data, b.len, NULL), NULL);
+    assert_ok(agent_parse_keys(&a, b.data, b.len, NULL), NULL);
     assert_int_equal(a.n_keys, 64);
     agent_release(&a);
     buf_release(&b);
@@ -120,9 +120,9 @@ static int sign_answered_as(const char *algorithm, const char *p, size_t n, stru
                                     .algorithm = algorithm,
                                     .data = {(unsigned char *)(uintptr_t) "data", 4},
                                     .deadline = clock_deadline(20000)};
-    ok(fd_socketpair(ends, err), err);
+    assert_ok(fd_socketpair(ends, err), err);
     ssh_put_string(&answer, p, n);
-    ok(fd_write_all(ends[1], answer.data, answer.len, err), err);
+    assert_ok(fd_write_all(ends[1], answer.data, answer.len, err), err);
     struct agent a = {.fd = ends[0], .cancel_fd = -1};
     int rc = agent_sign(&a, &request, ret, err);
     agent_release(&a);
@@ -154,12 +154,12 @@ static void an_agent_that_signs_with_sha1(void **state)
     static const char sha2[] = "\x0e\0\0\0\x19\0\0\0\x0crsa-sha2-512\0\0\0\5right";
     struct ssh_blob signature = {0};
     struct err err = ERR_INIT;
-    refused(sign_answered_as("rsa-sha2-512", sha1, sizeof sha1 - 1, &signature, &err), &err, ERR_FAILED,
-            "the SSH agent signs with SHA-1 only");
-    ok(sign_answered_as("rsa-sha2-512", sha2, sizeof sha2 - 1, &signature, &err), &err);
+    assert_refused(sign_answered_as("rsa-sha2-512", sha1, sizeof sha1 - 1, &signature, &err), &err,
+                   ERR_FAILED, "the SSH agent signs with SHA-1 only");
+    assert_ok(sign_answered_as("rsa-sha2-512", sha2, sizeof sha2 - 1, &signature, &err), &err);
     assert_memory_equal(signature.data, "right", 5);
     ssh_blob_release(&signature);
-    ok(sign_answered_as("ssh-rsa", sha1, sizeof sha1 - 1, &signature, &err), &err);
+    assert_ok(sign_answered_as("ssh-rsa", sha1, sizeof sha1 - 1, &signature, &err), &err);
     ssh_blob_release(&signature);
 }
 
@@ -179,12 +179,12 @@ static void signatures_cut_and_flipped(void **state)
     static const char answer[] = "\x0e\0\0\0\x1c\0\0\0\x0bssh-ed25519\0\0\0\x09signature";
     struct ssh_blob signature = {0};
     struct err err = ERR_INIT;
-    ok(sign_answered(answer, sizeof answer - 1, &signature, &err), &err);
+    assert_ok(sign_answered(answer, sizeof answer - 1, &signature, &err), &err);
     assert_int_equal(signature.n, 9);
     assert_memory_equal(signature.data, "signature", 9);
     ssh_blob_release(&signature);
-    refused(sign_answered(answer, sizeof answer - 2, &signature, &err), &err, ERR_FAILED,
-            "the SSH agent's signature is cut off");
+    assert_refused(sign_answered(answer, sizeof answer - 2, &signature, &err), &err, ERR_FAILED,
+                   "the SSH agent's signature is cut off");
     spoil(answer, sizeof answer - 1, sign_spoiled, NULL);
 }
 
@@ -201,7 +201,7 @@ static int real_setup(void **state)
     if (scratch_setup(state) < 0)
         return -1;
     struct err err = ERR_INIT;
-    real.socket = text_of("%s/agent", (char *)*state);
+    real.socket = format_text("%s/agent", (char *)*state);
     const char *argv[] = {"ssh-agent", "-D", "-a", real.socket, NULL};
     if (proc_start(argv, (int[]){-1, -1, -1}, &real.pid, &err) < 0)
         return -1;
@@ -227,10 +227,10 @@ static int real_teardown(void **state)
 
 static char *add_key(const char *dir, const char *type)
 {
-    char *path = text_of("%s/%s", dir, type);
-    RUN("ssh-keygen", "-q", "-t", type, "-N", "", "-f", path);
+    char *path = format_text("%s/%s", dir, type);
+    RUN_PROGRAM("ssh-keygen", "-q", "-t", type, "-N", "", "-f", path);
     setenv("SSH_AUTH_SOCK", real.socket, 1);
-    RUN("ssh-add", "-q", path);
+    RUN_PROGRAM("ssh-add", "-q", path);
     unsetenv("SSH_AUTH_SOCK");
     return path;
 }
@@ -239,7 +239,7 @@ static struct agent opened(void)
 {
     struct agent a;
     struct err err = ERR_INIT;
-    ok(agent_open(real.socket, clock_deadline(20000), -1, &a, &err), &err);
+    assert_ok(agent_open(real.socket, clock_deadline(20000), -1, &a, &err), &err);
     return a;
 }
 
@@ -271,10 +271,10 @@ static void a_real_agent_signs(void **state)
     struct err err = ERR_INIT;
     struct ssh_blob data = {(unsigned char *)(uintptr_t) "sign this", 9}, signature = {0};
     for (int i = 0; i < 2; i++) {
-        ok(sign_with(&a, 0, &data, 20000, &signature, &err), &err);
+        assert_ok(sign_with(&a, 0, &data, 20000, &signature, &err), &err);
         is_signed(&a.keys[0].blob, &data, &signature);
         ssh_blob_release(&signature);
-        ok(sign_with(&a, 1, &data, 20000, &signature, &err), &err);
+        assert_ok(sign_with(&a, 1, &data, 20000, &signature, &err), &err);
         assert_true(signature.n > 60);
         ssh_blob_release(&signature);
     }
@@ -288,11 +288,11 @@ static void a_real_agent_refuses(void **state)
     struct err err = ERR_INIT;
     struct ssh_blob data = {(unsigned char *)(uintptr_t) "x", 1}, signature = {0};
     setenv("SSH_AUTH_SOCK", real.socket, 1);
-    RUN("ssh-add", "-q", "-d", path);
+    RUN_PROGRAM("ssh-add", "-q", "-d", path);
     unsetenv("SSH_AUTH_SOCK");
     for (int i = 0; i < 2; i++)
-        refused(sign_with(&a, 0, &data, 20000, &signature, &err), &err, ERR_FAILED,
-                "the SSH agent refused to sign");
+        assert_refused(sign_with(&a, 0, &data, 20000, &signature, &err), &err, ERR_FAILED,
+                       "the SSH agent refused to sign");
     assert_null(signature.data);
     agent_release(&a);
     free(path);
@@ -308,7 +308,7 @@ struct rogue {
 
 static struct rogue rogue_start(const char *dir)
 {
-    struct rogue r = {.path = text_of("%s/rogue", dir), .connection = -1};
+    struct rogue r = {.path = format_text("%s/rogue", dir), .connection = -1};
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     snprintf(address.sun_path, sizeof address.sun_path, "%s", r.path);
     r.listener = fd_socket(AF_UNIX, NULL);
@@ -331,8 +331,8 @@ static void a_silent_agent_times_out(void **state)
     struct agent a = {.fd = 77};
     struct err err = ERR_INIT;
     int64_t begin = clock_now();
-    refused(agent_open(r.path, clock_deadline(150), -1, &a, &err), &err, ERR_TIMEOUT,
-            "the SSH agent: timed out");
+    assert_refused(agent_open(r.path, clock_deadline(150), -1, &a, &err), &err, ERR_TIMEOUT,
+                   "the SSH agent: timed out");
     assert_in_range(clock_now() - begin, 150, 20000);
     assert_int_equal(a.fd, 77);
     rogue_end(&r);
@@ -348,13 +348,13 @@ static void a_full_queue_times_out(void **state)
     snprintf(address.sun_path, sizeof address.sun_path, "%s", r.path);
     for (size_t i = 0; i < 8; i++) {
         waiting[i] = fd_socket(AF_UNIX, NULL);
-        ok(fd_set_nonblocking(waiting[i], true, NULL), NULL);
+        assert_ok(fd_set_nonblocking(waiting[i], true, NULL), NULL);
         (void)!connect(waiting[i], (struct sockaddr *)&address, sizeof address);
     }
     int64_t begin = clock_now();
     assert_int_equal(agent_open(r.path, clock_deadline(150), -1, &a, &err), -1);
     assert_in_range(clock_now() - begin, 150, 20000);
-    contains(err.msg, "cannot reach the SSH agent at ");
+    assert_contains(err.msg, "cannot reach the SSH agent at ");
     for (size_t i = 0; i < 8; i++)
         fd_close(&waiting[i]);
     rogue_end(&r);
@@ -366,10 +366,10 @@ static void a_request_can_be_cancelled(void **state)
     int cancel[2];
     struct agent a;
     struct err err = ERR_INIT;
-    ok(fd_pipe(cancel, &err), &err);
+    assert_ok(fd_pipe(cancel, &err), &err);
     assert_int_equal(write(cancel[1], "", 1), 1);
-    refused(agent_open(r.path, CLOCK_NEVER, cancel[0], &a, &err), &err, ERR_CANCELLED,
-            "the SSH agent: interrupted");
+    assert_refused(agent_open(r.path, CLOCK_NEVER, cancel[0], &a, &err), &err, ERR_CANCELLED,
+                   "the SSH agent: interrupted");
     fd_close(&cancel[0]);
     fd_close(&cancel[1]);
     rogue_end(&r);
@@ -397,15 +397,16 @@ static void late_answers_are_discarded(void **state)
     struct err err = ERR_INIT;
     struct ssh_blob data = {(unsigned char *)(uintptr_t) "x", 1}, signature = {0};
     pthread_t thread;
-    ok(thread_start(&thread, answer_once, &r, &err), &err);
-    ok(agent_open(r.path, clock_deadline(20000), -1, &a, &err), &err);
+    assert_ok(thread_start(&thread, answer_once, &r, &err), &err);
+    assert_ok(agent_open(r.path, clock_deadline(20000), -1, &a, &err), &err);
     pthread_join(thread, NULL);
     assert_int_equal(a.n_keys, 1);
-    refused(sign_with(&a, 0, &data, 100, &signature, &err), &err, ERR_TIMEOUT, "the SSH agent: timed out");
+    assert_refused(sign_with(&a, 0, &data, 100, &signature, &err), &err, ERR_TIMEOUT,
+                   "the SSH agent: timed out");
     static const char late[] = "\0\0\0\x15\x0e\0\0\0\x10\0\0\0\4name\0\0\0\4late";
     (void)!send(r.connection, late, sizeof late - 1, MSG_NOSIGNAL);
-    refused(sign_with(&a, 0, &data, 20000, &signature, &err), &err, ERR_FAILED,
-            "the SSH agent failed before");
+    assert_refused(sign_with(&a, 0, &data, 20000, &signature, &err), &err, ERR_FAILED,
+                   "the SSH agent failed before");
     assert_null(signature.data);
     agent_release(&a);
     rogue_end(&r);
@@ -448,9 +449,9 @@ static void bad_frames(void **state)
         struct agent a;
         struct err err = ERR_INIT;
         pthread_t thread;
-        ok(thread_start(&thread, reply_and_close, &reply, &err), &err);
-        refused(agent_open(reply.r.path, clock_deadline(20000), -1, &a, &err), &err, ERR_FAILED,
-                cases[i].msg);
+        assert_ok(thread_start(&thread, reply_and_close, &reply, &err), &err);
+        assert_refused(agent_open(reply.r.path, clock_deadline(20000), -1, &a, &err), &err, ERR_FAILED,
+                       cases[i].msg);
         pthread_join(thread, NULL);
         assert_int_equal(unlink(reply.r.path), 0);
         rogue_end(&reply.r);
@@ -461,17 +462,17 @@ static void a_missing_agent_is_an_error(void **state)
 {
     struct agent a;
     struct err err = ERR_INIT;
-    char *none = text_of("%s/none", (char *)*state), *msg;
-    msg = text_of("cannot reach the SSH agent at %s: No such file or directory", none);
-    refused(agent_open(none, clock_deadline(20000), -1, &a, &err), &err, ERR_LOCAL_IO, msg);
+    char *none = format_text("%s/none", (char *)*state), *msg;
+    msg = format_text("cannot reach the SSH agent at %s: No such file or directory", none);
+    assert_refused(agent_open(none, clock_deadline(20000), -1, &a, &err), &err, ERR_LOCAL_IO, msg);
     free(msg);
     free(none);
     char path[200];
     memset(path, 'p', sizeof path - 1);
     path[sizeof path - 1] = '\0';
-    msg = text_of("the SSH agent: %s: the path of a Unix socket has at most %zu bytes, this has %zu", path,
-                  sizeof((struct sockaddr_un *)0)->sun_path - 1, strlen(path));
-    refused(agent_open(path, clock_deadline(20000), -1, &a, &err), &err, ERR_FAILED, msg);
+    msg = format_text("the SSH agent: %s: the path of a Unix socket has at most %zu bytes, this has %zu",
+                      path, sizeof((struct sockaddr_un *)0)->sun_path - 1, strlen(path));
+    assert_refused(agent_open(path, clock_deadline(20000), -1, &a, &err), &err, ERR_FAILED, msg);
     free(msg);
 }
 

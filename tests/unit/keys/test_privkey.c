@@ -24,9 +24,10 @@ static const struct kind {
 /* A new string: the path of a key. */
 static char *make_key(const char *directory, const struct kind *k, const char *passphrase)
 {
-    char *path = text_of("%s/%s-%s-%s%s", directory, k->type, k->bits, k->form, *passphrase ? "-locked" : "");
-    RUN("ssh-keygen", "-q", "-t", k->type, "-b", k->bits, "-m", k->form, "-a", "1", "-N", passphrase, "-f",
-        path);
+    char *path =
+        format_text("%s/%s-%s-%s%s", directory, k->type, k->bits, k->form, *passphrase ? "-locked" : "");
+    RUN_PROGRAM("ssh-keygen", "-q", "-t", k->type, "-b", k->bits, "-m", k->form, "-a", "1", "-N", passphrase,
+                "-f", path);
     return path;
 }
 
@@ -34,7 +35,7 @@ static struct buf bytes_of(const char *path)
 {
     struct buf b = BUF_INIT(KEYFILE_MAX);
     struct err err = ERR_INIT;
-    ok(file_read(path, &b, &err), &err);
+    assert_ok(file_read(path, &b, &err), &err);
     return b;
 }
 
@@ -54,9 +55,9 @@ static void same_public(const struct privkey *k, const char *path)
 {
     struct ssh_blob mine = {0}, theirs = {0};
     struct err err = ERR_INIT;
-    char *pub = text_of("%s.pub", path);
-    ok(privkey_public(k, &mine, &err), &err);
-    ok(keyfile_read_public(pub, &theirs, &err), &err);
+    char *pub = format_text("%s.pub", path);
+    assert_ok(privkey_public(k, &mine, &err), &err);
+    assert_ok(keyfile_read_public(pub, &theirs, &err), &err);
     assert_true(ssh_blob_equal(&mine, &theirs));
     ssh_blob_release(&mine);
     ssh_blob_release(&theirs);
@@ -122,9 +123,9 @@ static void ciphers(void **state)
          "na\303\257ve and long and long and long and long and long and long and long and long and long and "
          "long and long and long and long and long"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char *path = text_of("%s/locked-%zu", *(char **)state, i);
-        RUN("ssh-keygen", "-q", "-t", i % 2 ? "ecdsa" : "ed25519", "-Z", rows[i].cipher, "-a", rows[i].rounds,
-            "-N", rows[i].passphrase, "-f", path);
+        char *path = format_text("%s/locked-%zu", *(char **)state, i);
+        RUN_PROGRAM("ssh-keygen", "-q", "-t", i % 2 ? "ecdsa" : "ed25519", "-Z", rows[i].cipher, "-a",
+                    rows[i].rounds, "-N", rows[i].passphrase, "-f", path);
         opens_only_with(path, rows[i].passphrase);
         free(path);
     }
@@ -141,7 +142,7 @@ static void signatures(void **state)
     struct privkey *k = opened(path, "", &err);
     assert_non_null(k);
     for (int i = 0; i < 3; i++) {
-        ok(privkey_sign(k, names[i], &data, &signed_by[i], &err), &err);
+        assert_ok(privkey_sign(k, names[i], &data, &signed_by[i], &err), &err);
         assert_int_equal(signed_by[i].n, 256);
         for (int other = 0; other < i; other++)
             assert_false(ssh_blob_equal(&signed_by[i], &signed_by[other]));
@@ -153,7 +154,7 @@ static void signatures(void **state)
     path = make_key(*state, &kinds[1], "");
     k = opened(path, "", &err);
     assert_non_null(k);
-    ok(privkey_sign(k, "ecdsa-sha2-nistp256", &data, &signed_by[0], &err), &err);
+    assert_ok(privkey_sign(k, "ecdsa-sha2-nistp256", &data, &signed_by[0], &err), &err);
     struct ssh_reader r = {signed_by[0].data, signed_by[0].n};
     const unsigned char *number = NULL;
     size_t n = 0;
@@ -195,22 +196,23 @@ static struct ssh_blob certified(const char *directory, const char *type, const 
 {
     struct ssh_blob blob = {0};
     struct err err = ERR_INIT;
-    char *authority = text_of("%s/authority-%s", directory, type), *key = text_of("%s/%s", directory, type);
-    char *pub = text_of("%s.pub", key), *certificate = text_of("%s-cert.pub", key);
-    RUN("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", authority);
-    RUN("ssh-keygen", "-q", "-t", type, "-N", "", "-f", key);
-    RUN("ssh-keygen", "-q", "-s", authority, "-I", "ann\33[31m", "-n", "ann,root", "-V", until, pub);
-    ok(keyfile_read_public(certificate, &blob, &err), &err);
+    char *authority = format_text("%s/authority-%s", directory, type),
+         *key = format_text("%s/%s", directory, type);
+    char *pub = format_text("%s.pub", key), *certificate = format_text("%s-cert.pub", key);
+    RUN_PROGRAM("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", authority);
+    RUN_PROGRAM("ssh-keygen", "-q", "-t", type, "-N", "", "-f", key);
+    RUN_PROGRAM("ssh-keygen", "-q", "-s", authority, "-I", "ann\33[31m", "-n", "ann,root", "-V", until, pub);
+    assert_ok(keyfile_read_public(certificate, &blob, &err), &err);
     struct certificate c = {0};
-    ok(certificate_read(certificate, &c, &err), &err);
+    assert_ok(certificate_read(certificate, &c, &err), &err);
     struct ssh_blob plain = {0};
-    ok(keyfile_read_public(pub, &plain, &err), &err);
+    assert_ok(keyfile_read_public(pub, &plain, &err), &err);
     assert_true(ssh_blob_equal(&plain, &c.key));
     assert_true(ssh_blob_equal(&blob, &c.blob));
     assert_string_equal(c.id, "ann?[31m");
     ssh_blob_release(&plain);
-    char *authority_pub = text_of("%s.pub", authority), fingerprint[SSH_FINGERPRINT];
-    ok(keyfile_read_public(authority_pub, &plain, &err), &err);
+    char *authority_pub = format_text("%s.pub", authority), fingerprint[SSH_FINGERPRINT];
+    assert_ok(keyfile_read_public(authority_pub, &plain, &err), &err);
     assert_string_equal(c.authority, ssh_blob_fingerprint(&plain, fingerprint));
     ssh_blob_release(&plain);
     certificate_release(&c);

@@ -76,7 +76,7 @@ static void decodes(const char *text, const char *bytes, size_t n)
 {
     struct ssh_blob b = {0};
     struct err err = ERR_INIT;
-    ok(ssh_base64_decode(text, strlen(text), &b, &err), &err);
+    assert_ok(ssh_base64_decode(text, strlen(text), &b, &err), &err);
     assert_int_equal(b.n, n);
     assert_memory_equal(b.data, bytes, n);
     ssh_blob_release(&b);
@@ -97,7 +97,8 @@ static void base64_is_strict(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct ssh_blob b = {0};
         struct err err = ERR_INIT;
-        refused(ssh_base64_decode(bad[i], strlen(bad[i]), &b, &err), &err, ERR_FAILED, "this is not base64");
+        assert_refused(ssh_base64_decode(bad[i], strlen(bad[i]), &b, &err), &err, ERR_FAILED,
+                       "this is not base64");
         assert_null(b.data);
     }
     struct ssh_blob b = {0};
@@ -114,7 +115,7 @@ static void blobs_are_compared_and_named(void **state)
     (void)state;
     char type[64], fingerprint[SSH_FINGERPRINT];
     struct ssh_blob copy = {0}, empty = {0};
-    ok(ssh_blob_copy(&copy, blob.data, blob.n, NULL), NULL);
+    assert_ok(ssh_blob_copy(&copy, blob.data, blob.n, NULL), NULL);
     assert_true(ssh_blob_equal(&copy, &blob));
     copy.data[20] ^= 1;
     assert_false(ssh_blob_equal(&copy, &blob));
@@ -136,7 +137,7 @@ static void keygen(const char *path, const char *const options[])
     size_t n = 6;
     for (; *options; options++)
         argv[n++] = *options;
-    struct buf out = output_of(argv);
+    struct buf out = run_program(argv);
     buf_release(&out);
 }
 
@@ -145,10 +146,10 @@ static struct ssh_blob public_key(const char *path)
 {
     struct ssh_blob b = {0};
     struct err err = ERR_INIT;
-    char *pub = text_of("%s.pub", path);
+    char *pub = format_text("%s.pub", path);
     struct buf text = scratch_read(pub);
     const char *from = strchr(buf_str(&text), ' ') + 1;
-    ok(ssh_base64_decode(from, strcspn(from, " \n"), &b, &err), &err);
+    assert_ok(ssh_base64_decode(from, strcspn(from, " \n"), &b, &err), &err);
     buf_release(&text);
     free(pub);
     return b;
@@ -185,14 +186,14 @@ static void inspect_both_ways(const char *path, const struct made *made)
 {
     struct keyfile with = {0}, without = {0};
     struct err err = ERR_INIT;
-    char *pub = text_of("%s.pub", path), type[64];
+    char *pub = format_text("%s.pub", path), type[64];
     struct ssh_blob public = public_key(path);
-    ok(keyfile_inspect(path, &with, &err), &err);
+    assert_ok(keyfile_inspect(path, &with, &err), &err);
     assert_true(ssh_blob_equal(&with.blob, &public));
     assert_string_equal(with.type, ssh_blob_type(&public, type, sizeof type));
     assert_int_equal(with.encrypted, made->encrypted);
     assert_int_equal(unlink(pub), 0);
-    ok(keyfile_inspect(path, &without, &err), &err);
+    assert_ok(keyfile_inspect(path, &without, &err), &err);
     assert_string_equal(without.type, made->type);
     assert_int_equal(without.encrypted, made->encrypted);
     assert_int_equal(ssh_blob_equal(&without.blob, &public), !made->hidden);
@@ -218,8 +219,8 @@ static void fingerprints_are_ssh_keygens(void **state)
     char *path = file_join(*state, "key"), fingerprint[SSH_FINGERPRINT];
     keygen(path, (const char *const[]){"-t", "ed25519", "-N", "", NULL});
     struct ssh_blob public = public_key(path);
-    struct buf said = output_of((const char *const[]){"ssh-keygen", "-l", "-f", path, NULL});
-    contains(buf_str(&said), ssh_blob_fingerprint(&public, fingerprint));
+    struct buf said = run_program((const char *const[]){"ssh-keygen", "-l", "-f", path, NULL});
+    assert_contains(buf_str(&said), ssh_blob_fingerprint(&public, fingerprint));
     assert_int_equal(strlen(fingerprint), 50);
     buf_release(&said);
     ssh_blob_release(&public);
@@ -235,8 +236,8 @@ static void an_invalid_public_key_file_is_ignored(void **state)
     keygen(path, (const char *const[]){"-t", "ecdsa", "-N", "", "-m", "PEM", NULL});
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
         struct keyfile k = {0};
-        ok(file_write(pub, odd[i], strlen(odd[i]), &err), &err);
-        ok(keyfile_inspect(path, &k, &err), &err);
+        assert_ok(file_write(pub, odd[i], strlen(odd[i]), &err), &err);
+        assert_ok(keyfile_inspect(path, &k, &err), &err);
         assert_int_equal(k.encrypted, false);
         keyfile_release(&k);
     }
@@ -266,18 +267,18 @@ static void a_public_key_file(void **state)
     struct buf line = scratch_read(pub);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct keyfile k = {0};
-        char *text = text_of("%s%s", cases[i].front, buf_str(&line)),
+        char *text = format_text("%s%s", cases[i].front, buf_str(&line)),
              *name = file_join(*state, cases[i].name);
         unlink(path);
         if (cases[i].beside)
-            ok(file_write(path, cases[i].beside, strlen(cases[i].beside), &err), &err);
-        ok(file_write(pub, text, strlen(text), &err), &err);
-        ok(keyfile_inspect(name, &k, &err), &err);
+            assert_ok(file_write(path, cases[i].beside, strlen(cases[i].beside), &err), &err);
+        assert_ok(file_write(pub, text, strlen(text), &err), &err);
+        assert_ok(keyfile_inspect(name, &k, &err), &err);
         assert_true(k.absent);
         assert_int_equal(k.is_public, cases[i].is_public);
         assert_true(ssh_blob_equal(&k.blob, &public));
         assert_string_equal(k.type, "ssh-ed25519");
-        contains(k.unusable, cases[i].unusable);
+        assert_contains(k.unusable, cases[i].unusable);
         assert_int_equal(k.unusable[0] == '\0', cases[i].unusable[0] == '\0');
         keyfile_release(&k);
         free(name);
@@ -300,7 +301,7 @@ static void other_lines_are_not_public_keys(void **state)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct keyfile k = {0};
         struct ssh_blob read = {0};
-        ok(file_write(path, texts[i], strlen(texts[i]), &err), &err);
+        assert_ok(file_write(path, texts[i], strlen(texts[i]), &err), &err);
         assert_int_equal(keyfile_inspect(path, &k, &err), -1);
         assert_int_equal(keyfile_read_public(path, &read, &err), -1);
         assert_null(read.data);
@@ -312,7 +313,7 @@ static void no_key(const char *text, const char *msg)
 {
     struct keyfile k = {.type = "untouched"};
     struct err err = ERR_INIT;
-    refused(keyfile_parse(text, strlen(text), &k, &err), &err, ERR_FAILED, msg);
+    assert_refused(keyfile_parse(text, strlen(text), &k, &err), &err, ERR_FAILED, msg);
     assert_string_equal(k.type, "untouched");
 }
 
@@ -332,20 +333,20 @@ static void other_blobs_are_not_keys(void **state)
            "the OpenSSH private key is damaged");
     struct keyfile k = {0};
     struct err err = ERR_INIT;
-    char *path = scratch_file(*state, "file", "hello", 5), *msg = text_of("%s: not a private key", path);
-    refused(keyfile_inspect(path, &k, &err), &err, ERR_FAILED, msg);
+    char *path = scratch_file(*state, "file", "hello", 5), *msg = format_text("%s: not a private key", path);
+    assert_refused(keyfile_inspect(path, &k, &err), &err, ERR_FAILED, msg);
     free(msg);
     free(path);
     path = file_join(*state, "none");
-    msg = text_of("cannot open %s: No such file or directory", path);
-    refused(keyfile_inspect(path, &k, &err), &err, ERR_NOT_FOUND, msg);
+    msg = format_text("cannot open %s: No such file or directory", path);
+    assert_refused(keyfile_inspect(path, &k, &err), &err, ERR_NOT_FOUND, msg);
     free(msg);
     free(path);
     static char much[70000];
     memset(much, '-', sizeof much);
     path = scratch_file(*state, "much", much, sizeof much);
-    msg = text_of("%s is larger than 65536 bytes", path);
-    refused(keyfile_inspect(path, &k, &err), &err, ERR_FAILED, msg);
+    msg = format_text("%s is larger than 65536 bytes", path);
+    assert_refused(keyfile_inspect(path, &k, &err), &err, ERR_FAILED, msg);
     free(msg);
     free(path);
 }

@@ -29,16 +29,16 @@ static void begin(struct page_builder *d, const struct page_limits *limits, cons
                   struct buf *page)
 {
     struct err err = ERR_INIT;
-    ok(page_builder_init(d, limits, str_of(manifest), &(struct page_output){.sink = to_buf, .ctx = page},
-                         &err),
-       &err);
+    assert_ok(page_builder_init(d, limits, str_of(manifest),
+                                &(struct page_output){.sink = to_buf, .ctx = page}, &err),
+              &err);
 }
 
 static void end(struct page_builder *d, struct page_bundle *b)
 {
     struct err err = ERR_INIT;
-    ok(page_builder_compare_finish(d, &err), &err);
-    ok(page_builder_finish(d, b, &err), &err);
+    assert_ok(page_builder_compare_finish(d, &err), &err);
+    assert_ok(page_builder_finish(d, b, &err), &err);
 }
 
 static const char *finding_text(const struct page_builder *d, const char *rule)
@@ -60,8 +60,8 @@ static void draw(struct page_builder *d, size_t i, struct profile *p)
 {
     struct err err = ERR_INIT;
     struct buf bytes = BUF_INIT(1 << 20);
-    ok(profile_write(p, to_buf, &bytes, &err), &err);
-    ok(page_builder_draw(d, &d->files[i], &bytes, &err), &err);
+    assert_ok(profile_write(p, to_buf, &bytes, &err), &err);
+    assert_ok(page_builder_draw(d, &d->files[i], &bytes, &err), &err);
     buf_release(&bytes);
     profile_free(p);
 }
@@ -87,7 +87,7 @@ static void a_full_page_has_both_sides(void **state)
     draw(&d, 1, hot_profile(410, 1000));
     draw(&d, 2, hot_profile(30, 1000));
     buf_adds(&broken, "no profile");
-    ok(page_builder_draw(&d, &d.files[3], &broken, &err), &err);
+    assert_ok(page_builder_draw(&d, &d.files[3], &broken, &err), &err);
     draw(&d, 4, hot_profile(30, 1000));
     end(&d, &b);
     assert_has(finding_text(&d, "against-cpu"),
@@ -142,7 +142,7 @@ static void text_dumps_of_two_snapshots_are_reported(void **state)
     (void)state;
     begin(&d, &page_limits_asked, manifest, &page);
     buf_adds(&bytes, dump);
-    ok(page_builder_draw(&d, &d.files[0], &bytes, &err), &err);
+    assert_ok(page_builder_draw(&d, &d.files[0], &bytes, &err), &err);
     end(&d, &b);
     finding_text(&d, "goroutine-states");
     page_builder_release(&d);
@@ -187,7 +187,7 @@ static void a_copy_leaves_out_a_file_that_kills_the_child(void **state)
     assert_non_null(spool);
     int fd = fileno(spool);
     assert_int_equal(write(fd, "before", 6), 6);
-    ok(page_build_copy(&coming, fd, &err), &err);
+    assert_ok(page_build_copy(&coming, fd, &err), &err);
     /* The bytes before the page are there, followed by one page. */
     assert_int_equal(pread(fd, text, 6, 0), 6);
     assert_string_equal(text, "before");

@@ -28,7 +28,7 @@ static uint32_t intern(struct profile *p, const char *s)
 {
     struct err err = ERR_INIT;
     uint32_t ret = 0;
-    ok(profile_intern(p, s, strlen(s), &ret, &err), &err);
+    assert_ok(profile_intern(p, s, strlen(s), &ret, &err), &err);
     return ret;
 }
 
@@ -40,8 +40,9 @@ static struct profile *new_profile(size_t n_types)
     for (size_t i = 0; i < n_types; i++) {
         char name[16];
         snprintf(name, sizeof name, "type%zu", i);
-        ok(profile_add_sample_type(p, (struct profile_value_type){intern(p, name), intern(p, "count")}, &err),
-           &err);
+        assert_ok(profile_add_sample_type(p, (struct profile_value_type){intern(p, name), intern(p, "count")},
+                                          &err),
+                  &err);
     }
     return p;
 }
@@ -51,7 +52,7 @@ static uint32_t function(struct profile *p, const char *name, const char *file)
     struct err err = ERR_INIT;
     struct profile_function f = {
         .id = p->n_functions + 1, .name = intern(p, name), .filename = intern(p, file), .start_line = 7};
-    ok(profile_add_function(p, &f, &err), &err);
+    assert_ok(profile_add_function(p, &f, &err), &err);
     return (uint32_t)p->n_functions - 1;
 }
 
@@ -64,7 +65,7 @@ static uint32_t location(struct profile *p, const uint32_t *functions, uint32_t 
     assert_non_null(lines);
     for (uint32_t i = 0; i < n; i++)
         lines[i].function = functions[i];
-    ok(profile_add_location(p, &l, lines, &err), &err);
+    assert_ok(profile_add_location(p, &l, lines, &err), &err);
     free(lines);
     return (uint32_t)p->n_locations - 1;
 }
@@ -72,7 +73,7 @@ static uint32_t location(struct profile *p, const uint32_t *functions, uint32_t 
 static void sample(struct profile *p, const uint32_t *stack, size_t depth, const int64_t *values)
 {
     struct err err = ERR_INIT;
-    ok(profile_add_sample(p, &(struct profile_new_sample){stack, depth, values, NULL, 0}, &err), &err);
+    assert_ok(profile_add_sample(p, &(struct profile_new_sample){stack, depth, values, NULL, 0}, &err), &err);
 }
 
 /* A tree that is wide and deep, with values of any sign. */
@@ -147,7 +148,7 @@ static struct flame *drawn(struct profile *p, size_t most)
 {
     struct err err = ERR_INIT;
     struct flame *f = NULL;
-    ok(flame_new(p, most, &f, &err), &err);
+    assert_ok(flame_new(p, most, &f, &err), &err);
     return f;
 }
 
@@ -311,7 +312,7 @@ static json_t *parsed(const struct buf *b)
 {
     json_error_t why;
     struct err err = ERR_INIT;
-    ok(buf_check(b, "JSON", &err), &err);
+    assert_ok(buf_check(b, "JSON", &err), &err);
     json_t *root = json_loadb(b->data, b->len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
     if (!root)
         fail_msg("%s at %d: %.200s", why.text, why.position, b->data);
@@ -382,7 +383,7 @@ static json_t *profile_json(struct profile *p)
 {
     struct buf b = BUF_INIT(64 << 20);
     struct err err = ERR_INIT;
-    ok(page_data_profile(p, &b, &err), &err);
+    assert_ok(page_data_profile(p, &b, &err), &err);
     json_t *root = parsed(&b);
     buf_release(&b);
     return root;
@@ -469,8 +470,8 @@ static json_t *dump_json(const char *text)
     struct str dump = str_of(text);
     const char *name = "dump";
     struct buf b = BUF_INIT(64 << 20);
-    ok(goroutines_read(&(struct goroutines_input){&dump, &name, 1, 1 << 20}, &g, &err), &err);
-    ok(page_data_goroutines(g, &b, &err), &err);
+    assert_ok(goroutines_read(&(struct goroutines_input){&dump, &name, 1, 1 << 20}, &g, &err), &err);
+    assert_ok(page_data_goroutines(g, &b, &err), &err);
     json_t *root = parsed(&b);
     goroutines_free(g);
     buf_release(&b);
@@ -559,7 +560,7 @@ static void finish(struct page_writer *page)
                                  .manifest = STR("{\"reason\": \"</script>\"}"),
                                  .summary = sentences,
                                  .n_summary = 2};
-    ok(page_writer_finish(page, &bundle, &err), &err);
+    assert_ok(page_writer_finish(page, &bundle, &err), &err);
     page_writer_free(page);
 }
 
@@ -594,9 +595,9 @@ static void a_page_holds_its_entries_as_data(void **state)
     struct page_writer *page = NULL;
     struct profile *p = grown_profile(100, 1);
     (void)state;
-    ok(page_writer_new(take_bytes, &out, UINT64_MAX, &page, &err), &err);
-    ok(page_writer_add_nothing(page, &(struct page_entry){.title = "t"}, "too <large>", &err), &err);
-    ok(page_writer_add_profile(page, &an_entry, p, &err), &err);
+    assert_ok(page_writer_new(take_bytes, &out, UINT64_MAX, &page, &err), &err);
+    assert_ok(page_writer_add_nothing(page, &(struct page_entry){.title = "t"}, "too <large>", &err), &err);
+    assert_ok(page_writer_add_profile(page, &an_entry, p, &err), &err);
     finish(page);
     json_t *root = bundle_json(&out);
     const json_t *data = json_object_get(root, "data"), *summary = json_object_get(root, "summary");
@@ -629,10 +630,10 @@ static void a_full_page_refuses_one_entry_and_goes_on(void **state)
     struct page_writer *page = NULL;
     struct profile *p = grown_profile(100, 1);
     (void)state;
-    ok(page_writer_new(take_bytes, &out, 1000, &page, &err), &err);
+    assert_ok(page_writer_new(take_bytes, &out, 1000, &page, &err), &err);
     assert_int_equal(page_writer_add_profile(page, &an_entry, p, &err), -1);
     assert_int_equal(err.kind, ERR_FAILED);
-    ok(page_writer_add_nothing(page, &an_entry, err.msg, &err), &err);
+    assert_ok(page_writer_add_nothing(page, &an_entry, err.msg, &err), &err);
     finish(page);
     json_t *root = bundle_json(&out);
     assert_int_equal(length(root, "data"), 1);

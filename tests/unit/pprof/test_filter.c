@@ -21,7 +21,7 @@ static uint32_t intern(struct profile *p, const char *s)
 {
     struct err err = ERR_INIT;
     uint32_t index = 0;
-    ok(profile_intern(p, s, strlen(s), &index, &err), &err);
+    assert_ok(profile_intern(p, s, strlen(s), &index, &err), &err);
     return index;
 }
 
@@ -32,12 +32,12 @@ static void add_place(struct profile *p, const char *const *names, uint32_t n, b
     for (uint32_t i = 0; i < n; i++) {
         struct profile_function f = {
             .id = p->n_functions + 1, .name = intern(p, names[i]), .filename = intern(p, "/src/file.go")};
-        ok(profile_add_function(p, &f, &err), &err);
+        assert_ok(profile_add_function(p, &f, &err), &err);
         lines[i] = (struct profile_line){.function = (uint32_t)p->n_functions - 1, .line = i + 1};
     }
     struct profile_location l = {
         .id = p->n_locations + 1, .mapping = mapped ? 0 : PROFILE_NONE, .n_lines = n};
-    ok(profile_add_location(p, &l, lines, &err), &err);
+    assert_ok(profile_add_location(p, &l, lines, &err), &err);
 }
 
 static void add_sample(struct profile *p, const uint32_t *stack, size_t depth, const struct profile_label *l,
@@ -45,7 +45,7 @@ static void add_sample(struct profile *p, const uint32_t *stack, size_t depth, c
 {
     struct err err = ERR_INIT;
     int64_t value = 1;
-    ok(profile_add_sample(p, &(struct profile_new_sample){stack, depth, &value, l, n}, &err), &err);
+    assert_ok(profile_add_sample(p, &(struct profile_new_sample){stack, depth, &value, l, n}, &err), &err);
 }
 
 /* Leaf first: malloc < inlined,caller < main; helper(int) < main; malloc alone, in a library. The first
@@ -57,8 +57,8 @@ static struct profile *make(void)
     assert_non_null(p);
     struct profile_value_type type = {intern(p, "samples"), intern(p, "count")};
     struct profile_mapping m = {.id = 1, .file = intern(p, "/lib/libc.so")};
-    ok(profile_add_sample_type(p, type, &err), &err);
-    ok(profile_add_mapping(p, &m, &err), &err);
+    assert_ok(profile_add_sample_type(p, type, &err), &err);
+    assert_ok(profile_add_mapping(p, &m, &err), &err);
     add_place(p, (const char *const[]){"malloc"}, 1, true);
     add_place(p, (const char *const[]){"inlined", "caller"}, 2, false);
     add_place(p, (const char *const[]){"main"}, 1, false);
@@ -115,7 +115,7 @@ static void expect(const struct report_settings *settings, const char *left, con
                     .callbacks = &callbacks,
                     .budget = regex_budget_asked(p),
                     .err = &err};
-    ok(label_units_find(&j), &err);
+    assert_ok(label_units_find(&j), &err);
     int rc = tagroots_add(&j);
     if (rc == 0)
         rc = filter_samples(&j);
@@ -230,7 +230,7 @@ static void drop_frames_of_a_profile_applies(void **state)
         struct profile *p = make();
         p->drop_frames = intern(p, cases[i].drop);
         p->keep_frames = cases[i].keep ? intern(p, cases[i].keep) : 0;
-        ok(report_prune(p, &err), &err);
+        assert_ok(report_prune(p, &err), &err);
         assert_string_equal(print_samples(p, &b), cases[i].left);
         profile_free(p);
         buf_release(&b);
@@ -256,14 +256,14 @@ static void a_profile_has_one_budget_for_its_own_expressions(void **state)
     static const char slow[] = ".*.*.*.*[bc]";
     struct err err = ERR_INIT;
     struct profile *p = make_with_names(10, slow);
-    ok(report_prune(p, &err), &err);
+    assert_ok(report_prune(p, &err), &err);
     profile_free(p);
     p = make_with_names(5000, "malloc|.*mallocgc|free");
-    ok(report_prune(p, &err), &err);
+    assert_ok(report_prune(p, &err), &err);
     profile_free(p);
     p = make_with_names(5000, slow);
-    refused(report_prune(p, &err), &err, ERR_FAILED,
-            "a regular expression takes too long on the names in this profile");
+    assert_refused(report_prune(p, &err), &err, ERR_FAILED,
+                   "a regular expression takes too long on the names in this profile");
     assert_string_equal(err.hint, "the profile's own drop_frames; -all_frames does without");
     profile_free(p);
 }
@@ -298,23 +298,23 @@ static void only_regular_files_are_sources(void **state)
     struct profile *p = profile_new(&err);
     const struct source_lines *lines;
     const char *wrong;
-    char *file = text_of("%s/a.go", dir), *fifo = text_of("%s/fifo", dir);
-    ok(file_write(file, "one\r\ntwo\n\nfour", 14, &err), &err);
-    RUN("mkfifo", fifo);
-    ok(sources_new(p, dir, NULL, &s, &err), &err);
-    ok(sources_get(s, intern(p, "sub/../a.go"), &lines, &wrong, &err), &err);
+    char *file = format_text("%s/a.go", dir), *fifo = format_text("%s/fifo", dir);
+    assert_ok(file_write(file, "one\r\ntwo\n\nfour", 14, &err), &err);
+    RUN_PROGRAM("mkfifo", fifo);
+    assert_ok(sources_new(p, dir, NULL, &s, &err), &err);
+    assert_ok(sources_get(s, intern(p, "sub/../a.go"), &lines, &wrong, &err), &err);
     assert_null(wrong);
     assert_int_equal(lines->n, 4);
     assert_true(str_is(lines->items[0], "one"));
     assert_true(str_is(lines->items[3], "four"));
-    ok(sources_get(s, intern(p, fifo), &lines, &wrong, &err), &err);
-    contains(wrong, "could not find file fifo on path ");
-    ok(sources_get(s, intern(p, "/dev/zero"), &lines, &wrong, &err), &err);
+    assert_ok(sources_get(s, intern(p, fifo), &lines, &wrong, &err), &err);
+    assert_contains(wrong, "could not find file fifo on path ");
+    assert_ok(sources_get(s, intern(p, "/dev/zero"), &lines, &wrong, &err), &err);
     assert_string_equal(wrong, "open /dev/zero: invalid argument");
-    ok(sources_get(s, intern(p, "/no/such"), &lines, &wrong, &err), &err);
+    assert_ok(sources_get(s, intern(p, "/no/such"), &lines, &wrong, &err), &err);
     assert_string_equal(wrong, "open /no/such: no such file or directory");
-    ok(sources_get(s, intern(p, "nowhere.go"), &lines, &wrong, &err), &err);
-    contains(wrong, "could not find file nowhere.go on path ");
+    assert_ok(sources_get(s, intern(p, "nowhere.go"), &lines, &wrong, &err), &err);
+    assert_contains(wrong, "could not find file nowhere.go on path ");
     assert_int_equal(lines->n, 0);
     sources_free(s);
     profile_free(p);
@@ -329,10 +329,10 @@ static void expect_source(const char *name, const char *source_path, const char 
     struct profile *p = profile_new(&err);
     const struct source_lines *lines;
     const char *wrong;
-    ok(sources_new(p, source_path, NULL, &s, &err), &err);
-    ok(sources_get(s, intern(p, name), &lines, &wrong, &err), &err);
+    assert_ok(sources_new(p, source_path, NULL, &s, &err), &err);
+    assert_ok(sources_get(s, intern(p, name), &lines, &wrong, &err), &err);
     if (expected)
-        contains(wrong, expected);
+        assert_contains(wrong, expected);
     else
         assert_null(wrong);
     assert_int_equal(lines->n, expected ? 0 : 1);
@@ -345,14 +345,14 @@ static void other_files_are_shown_only_on_request(void **state)
     const char *dir = *state;
     static const char refused[] = "secret does not look like a source file: -source_path";
     struct err err = ERR_INIT;
-    char *secret = text_of("%s/secret", dir), *link = text_of("%s/link.go", dir),
-         *sub = text_of("%s/sub", dir);
-    char *source = text_of("%s/real.go", dir), *other = text_of("%s/other", dir);
-    char *headers = text_of("%s/include/c++/12", dir), *header = text_of("%s/vector", headers);
-    char *hidden = text_of("%s/.secret", headers), *linked = text_of("%s/linked", headers);
-    ok(file_write(secret, "secret\n", 7, &err), &err);
-    ok(file_write(source, "source\n", 7, &err), &err);
-    ok(file_mkdir(sub, &err), &err);
+    char *secret = format_text("%s/secret", dir), *link = format_text("%s/link.go", dir),
+         *sub = format_text("%s/sub", dir);
+    char *source = format_text("%s/real.go", dir), *other = format_text("%s/other", dir);
+    char *headers = format_text("%s/include/c++/12", dir), *header = format_text("%s/vector", headers);
+    char *hidden = format_text("%s/.secret", headers), *linked = format_text("%s/linked", headers);
+    assert_ok(file_write(secret, "secret\n", 7, &err), &err);
+    assert_ok(file_write(source, "source\n", 7, &err), &err);
+    assert_ok(file_mkdir(sub, &err), &err);
     assert_int_equal(symlink(secret, link), 0);
     assert_int_equal(symlink(source, other), 0);
     expect_source(secret, NULL, refused);
@@ -366,9 +366,9 @@ static void other_files_are_shown_only_on_request(void **state)
     expect_source("link.go", dir, NULL);
     expect_source("secret", "/", "could not find file secret");
     /* A link below include/c++ does not make a header of a file elsewhere. */
-    RUN("mkdir", "-p", headers);
-    ok(file_write(header, "header\n", 7, &err), &err);
-    ok(file_write(hidden, "secret\n", 7, &err), &err);
+    RUN_PROGRAM("mkdir", "-p", headers);
+    assert_ok(file_write(header, "header\n", 7, &err), &err);
+    assert_ok(file_write(hidden, "secret\n", 7, &err), &err);
     assert_int_equal(symlink(secret, linked), 0);
     expect_source(header, NULL, NULL);
     expect_source(hidden, NULL, ".secret does not look like a source file: -source_path");
@@ -395,11 +395,11 @@ static void a_line_too_long_ends_a_source(void **state)
     memset(text, 'x', n + 3);
     memcpy(text, "a\n", 2);
     text[n + 1] = text[n + 2] = '\n';
-    ok(source_split((struct str){text, n + 2}, &lines, &err), &err);
+    assert_ok(source_split((struct str){text, n + 2}, &lines, &err), &err);
     assert_int_equal(lines.n, 2);
     free(lines.items);
     text[n + 1] = 'x';
-    ok(source_split((struct str){text, n + 3}, &lines, &err), &err);
+    assert_ok(source_split((struct str){text, n + 3}, &lines, &err), &err);
     assert_int_equal(lines.n, 1);
     free(lines.items);
     free(text);

@@ -33,8 +33,8 @@ static void write_pieces(const unsigned char *p, size_t n, size_t piece, struct 
     struct gzip_writer *w = gzip_writer_new(take_bytes, to, &err);
     assert_non_null(w);
     for (size_t at = 0; at < n; at += piece)
-        ok(gzip_writer_add(w, p + at, n - at < piece ? n - at : piece, &err), &err);
-    ok(gzip_writer_end(w, &err), &err);
+        assert_ok(gzip_writer_add(w, p + at, n - at < piece ? n - at : piece, &err), &err);
+    assert_ok(gzip_writer_end(w, &err), &err);
     gzip_writer_free(w);
 }
 
@@ -124,7 +124,7 @@ static void failing_sink(void **state)
             rc = gzip_writer_add(w, plain, GZIP_MEMBER, &err);
         if (rc == 0)
             rc = gzip_writer_end(w, &err);
-        refused(rc, &err, ERR_LOCAL_IO, "the disk is full");
+        assert_refused(rc, &err, ERR_LOCAL_IO, "the disk is full");
         gzip_writer_free(w);
     }
     free(plain);
@@ -139,7 +139,7 @@ static void a_cancelled_stream_ends(void **state)
     unsigned char *plain = sample(GZIP_MEMBER);
     struct gzip_writer *w = gzip_writer_new(take_bytes, &packed, &err);
     for (int i = 0; i < 3; i++)
-        ok(gzip_writer_add(w, plain, GZIP_MEMBER, &err), &err);
+        assert_ok(gzip_writer_add(w, plain, GZIP_MEMBER, &err), &err);
     gzip_writer_free(w);
     gzip_writer_free(NULL);
     free(plain);

@@ -15,7 +15,7 @@ static uint32_t intern(struct profile *p, const char *s)
 {
     struct err err = ERR_INIT;
     uint32_t ret = 0;
-    ok(profile_intern(p, s, strlen(s), &ret, &err), &err);
+    assert_ok(profile_intern(p, s, strlen(s), &ret, &err), &err);
     return ret;
 }
 
@@ -23,7 +23,7 @@ static void add_type(struct profile *p, const char *type, const char *unit)
 {
     struct err err = ERR_INIT;
     struct profile_value_type t = {intern(p, type), intern(p, unit)};
-    ok(profile_add_sample_type(p, t, &err), &err);
+    assert_ok(profile_add_sample_type(p, t, &err), &err);
 }
 
 /* Adds a location of that name and address in the mapping, and a sample of it. */
@@ -35,9 +35,9 @@ static void add(struct profile *p, const char *name, uint64_t address, const int
     struct profile_line line = {.function = (uint32_t)p->n_functions, .line = 3};
     struct profile_location l = {
         .id = at + 1, .address = address, .n_lines = 1, .mapping = p->n_mappings ? 0 : PROFILE_NONE};
-    ok(profile_add_function(p, &f, &err), &err);
-    ok(profile_add_location(p, &l, &line, &err), &err);
-    ok(profile_add_sample(p, &(struct profile_new_sample){&at, 1, values, NULL, 0}, &err), &err);
+    assert_ok(profile_add_function(p, &f, &err), &err);
+    assert_ok(profile_add_location(p, &l, &line, &err), &err);
+    assert_ok(profile_add_sample(p, &(struct profile_new_sample){&at, 1, values, NULL, 0}, &err), &err);
 }
 
 /* A profile of two sample types, cpu and samples. */
@@ -56,8 +56,8 @@ static struct profile *merged(struct profile *a, struct profile *b)
 {
     struct err err = ERR_INIT;
     struct profile *ret = NULL, *both[] = {a, b};
-    ok(profile_merge(both, b ? 2 : 1, &ret, &err), &err);
-    ok(profile_check(ret, &err), &err);
+    assert_ok(profile_merge(both, b ? 2 : 1, &ret, &err), &err);
+    assert_ok(profile_check(ret, &err), &err);
     return ret;
 }
 
@@ -66,7 +66,7 @@ static void map(struct profile *p, uint64_t start)
     struct err err = ERR_INIT;
     struct profile_mapping m = {
         .id = 1, .start = start, .limit = start + 0x1800, .file = intern(p, "/bin/x")};
-    ok(profile_add_mapping(p, &m, &err), &err);
+    assert_ok(profile_add_mapping(p, &m, &err), &err);
 }
 
 /* The same location in a relocated program is one; new ones are appended. */
@@ -98,15 +98,16 @@ static void add_tree(struct profile *p, uint32_t places, size_t samples)
     struct profile_label label = {.key = intern(p, "key")};
     for (size_t i = 0; i < places; i++) {
         struct profile_location l = {.id = i + 1, .address = 16 * i, .mapping = PROFILE_NONE};
-        ok(profile_add_location(p, &l, NULL, &err), &err);
+        assert_ok(profile_add_location(p, &l, NULL, &err), &err);
     }
     for (size_t i = 0; i < samples; i++) {
         uint32_t at = (uint32_t)i % places, stack[] = {at, places - 1 - at, 0};
         label.str = at % 2 ? label.key : 0;
-        ok(profile_add_sample(
-               p, &(struct profile_new_sample){stack, 1 + at % 3, (int64_t[]){1, 10}, &label, at % 3 == 0},
-               &err),
-           &err);
+        assert_ok(profile_add_sample(p,
+                                     &(struct profile_new_sample){stack, 1 + at % 3, (int64_t[]){1, 10},
+                                                                  &label, at % 3 == 0},
+                                     &err),
+                  &err);
     }
 }
 
@@ -167,9 +168,9 @@ static void headers(void **state)
     b->period = 3;
     b->default_sample_type = intern(b, "cpu");
     b->doc_url = intern(b, "http://b");
-    ok(profile_add_comment(a, intern(a, "one"), &err), &err);
-    ok(profile_add_comment(b, intern(b, "two"), &err), &err);
-    ok(profile_add_comment(b, intern(b, "one"), &err), &err);
+    assert_ok(profile_add_comment(a, intern(a, "one"), &err), &err);
+    assert_ok(profile_add_comment(b, intern(b, "two"), &err), &err);
+    assert_ok(profile_add_comment(b, intern(b, "one"), &err), &err);
     struct profile *p = merged(a, b);
     assert_true(p->time_ns == 40 && p->duration_ns == 15 && p->period == 3);
     assert_true(str_is(profile_str(p, p->default_sample_type), "cpu"));
@@ -190,8 +191,8 @@ static void generated_profiles_are_merged(void **state)
         struct profile *a = made_profile(seed), *once = merged(a, NULL), *twice = merged(a, a);
         struct buf x = BUF_INIT(1 << 20), y = BUF_INIT(1 << 20);
         struct profile *again = merged(once, NULL);
-        ok(profile_write(once, take_bytes, &x, &err), &err);
-        ok(profile_write(again, take_bytes, &y, &err), &err);
+        assert_ok(profile_write(once, take_bytes, &x, &err), &err);
+        assert_ok(profile_write(again, take_bytes, &y, &err), &err);
         assert_int_equal(x.len, y.len);
         assert_memory_equal(x.data, y.data, x.len);
         assert_int_equal(once->n_samples, twice->n_samples);
@@ -211,13 +212,13 @@ static void incompatible(void **state)
     (void)state;
     struct err err = ERR_INIT;
     struct profile *a = cpu(), *b = cpu(), *ret = NULL, *both[] = {a, b};
-    refused(profile_merge(both, 0, &ret, &err), &err, ERR_FAILED, "no profiles to merge");
+    assert_refused(profile_merge(both, 0, &ret, &err), &err, ERR_FAILED, "no profiles to merge");
     b->period_type.type = intern(b, "s\x1bpace");
-    refused(profile_merge(both, 2, &ret, &err), &err, ERR_FAILED,
-            "incompatible period types &{cpu nanoseconds 0 0} and &{s?pace nanoseconds 0 0}");
+    assert_refused(profile_merge(both, 2, &ret, &err), &err, ERR_FAILED,
+                   "incompatible period types &{cpu nanoseconds 0 0} and &{s?pace nanoseconds 0 0}");
     b->period_type.type = intern(b, "cpu");
     b->sample_types[0].unit = intern(b, "bytes");
-    refused(profile_normalize(a, b, &err), &err, ERR_FAILED, "incompatible sample types");
+    assert_refused(profile_normalize(a, b, &err), &err, ERR_FAILED, "incompatible sample types");
     assert_null(ret);
     profile_free(a);
     profile_free(b);
@@ -235,18 +236,18 @@ static void common_types(void **state)
     b->default_sample_type = intern(b, "wall");
     add(b, "f", 1, (int64_t[]){1, 2, 3});
     add(b, "g", 2, (int64_t[]){4, 5, 6});
-    ok(profile_common_types(both, 2, &err), &err);
+    assert_ok(profile_common_types(both, 2, &err), &err);
     assert_int_equal(b->n_sample_types, 2);
     assert_memory_equal(b->values, ((int64_t[]){3, 1, 6, 4}), 4 * sizeof(int64_t));
     assert_true(str_is(profile_str(b, b->default_sample_type), "samples"));
     /* A profile without changes keeps its default. */
     assert_int_equal(a->default_sample_type, 0);
     a->sample_types[0].type = a->sample_types[1].type = intern(a, "other");
-    refused(profile_common_types(both, 2, &err), &err, ERR_FAILED,
-            "\"other\" sample type is not found in profile");
+    assert_refused(profile_common_types(both, 2, &err), &err, ERR_FAILED,
+                   "\"other\" sample type is not found in profile");
     a->sample_types[0].type = intern(a, "one");
-    refused(profile_common_types(both, 2, &err), &err, ERR_FAILED,
-            "profiles have empty common sample type list");
+    assert_refused(profile_common_types(both, 2, &err), &err, ERR_FAILED,
+                   "profiles have empty common sample type list");
     profile_free(a);
     profile_free(b);
 }
@@ -278,7 +279,7 @@ static void normalized(void **state)
     add(p, "f", 1, (int64_t[]){10, 0});
     add(p, "g", 2, (int64_t[]){30, 0});
     add(base, "f", 1, (int64_t[]){100, 7});
-    ok(profile_normalize(p, base, &err), &err);
+    assert_ok(profile_normalize(p, base, &err), &err);
     assert_memory_equal(p->values, ((int64_t[]){25, 0, 75, 0}), 4 * sizeof(int64_t));
     profile_free(p);
     profile_free(base);
@@ -295,11 +296,11 @@ static void labelled(void **state)
                                            {.key = k, .str = intern(p, "older")},
                                            {.key = intern(p, "l"), .str = k}};
     add(p, "f", 1, (int64_t[]){1, 1});
-    ok(profile_add_sample(p, &(struct profile_new_sample){(uint32_t[]){0}, 1, (int64_t[]){1, 1}, labels, 4},
-                          &err),
-       &err);
-    ok(profile_set_label(p, "k", "new", &err), &err);
-    ok(profile_check(p, &err), &err);
+    assert_ok(profile_add_sample(
+                  p, &(struct profile_new_sample){(uint32_t[]){0}, 1, (int64_t[]){1, 1}, labels, 4}, &err),
+              &err);
+    assert_ok(profile_set_label(p, "k", "new", &err), &err);
+    assert_ok(profile_check(p, &err), &err);
     assert_int_equal(p->samples[0].n_labels, 1);
     assert_int_equal(p->samples[1].n_labels, 3);
     const struct profile_label *l = p->labels + p->samples[1].label_at;
@@ -318,18 +319,18 @@ static void combined(void **state)
     a->period = 10;
     add(a, "f", 1, (int64_t[]){1, 2});
     add(b, "f", 1, (int64_t[]){1, 3000001});
-    ok(report_combine((struct profile *[]){a, b}, 2, &ret, &err), &err);
+    assert_ok(report_combine((struct profile *[]){a, b}, 2, &ret, &err), &err);
     assert_int_equal(ret->n_samples, 1);
     assert_memory_equal(ret->values, ((int64_t[]){2, 5000001}), 2 * sizeof(int64_t));
     assert_true(str_is(profile_str(ret, ret->sample_types[1].unit), "nanoseconds"));
     assert_int_equal(ret->period, 10000000);
     struct profile *same = NULL;
-    ok(report_combine(&ret, 1, &same, &err), &err);
+    assert_ok(report_combine(&ret, 1, &same, &err), &err);
     assert_ptr_equal(ret, same);
     b = cpu();
     b->sample_types[1].unit = intern(b, "bytes");
-    refused(report_combine((struct profile *[]){ret, b}, 2, &same, &err), &err, ERR_FAILED,
-            "sample types: incompatible types: {cpu nanoseconds 0 0} {cpu bytes 0 0}");
+    assert_refused(report_combine((struct profile *[]){ret, b}, 2, &same, &err), &err, ERR_FAILED,
+                   "sample types: incompatible types: {cpu nanoseconds 0 0} {cpu bytes 0 0}");
 }
 
 int main(void)

@@ -16,8 +16,8 @@ static struct profile *parsed(const char *text)
 {
     struct err err = ERR_INIT;
     struct profile *p = NULL;
-    ok(profile_parse(text, strlen(text), 1 << 20, &p, &err), &err);
-    ok(profile_check(p, &err), &err);
+    assert_ok(profile_parse(text, strlen(text), 1 << 20, &p, &err), &err);
+    assert_ok(profile_check(p, &err), &err);
     return p;
 }
 
@@ -32,7 +32,7 @@ static void refuses(const char *text, const char *why)
 {
     struct err err = ERR_INIT;
     struct profile *p = NULL;
-    refused(profile_parse(text, strlen(text), 1 << 20, &p, &err), &err, ERR_FAILED, why);
+    assert_refused(profile_parse(text, strlen(text), 1 << 20, &p, &err), &err, ERR_FAILED, why);
 }
 
 static const char goroutines[] = "goroutine profile: total 7\n"

@@ -83,7 +83,7 @@ static void bech32(void **state)
         assert_int_equal(secret[i], 0x42);
     assert_int_equal(bech32_decode(PUBLIC, strlen(PUBLIC), "age", point, sizeof point), 0);
     struct err err = ERR_INIT;
-    ok(age_x25519_base(secret, upper, &err), &err);
+    assert_ok(age_x25519_base(secret, upper, &err), &err);
     assert_memory_equal(point, upper, sizeof point);
     struct buf b = BUF_INIT(100);
     bech32_add(&b, "age", point, sizeof point);
@@ -106,8 +106,8 @@ static struct age_identities *identities(const char *dir, const char *text)
     struct age_identities *i = NULL;
     struct err err = ERR_INIT;
     char *path = scratch_file(dir, "identity", text, strlen(text));
-    ok(age_identities_new(NULL, NULL, 0, &i, &err), &err);
-    ok(age_identities_add_file(i, path, &err), &err);
+    assert_ok(age_identities_new(NULL, NULL, 0, &i, &err), &err);
+    assert_ok(age_identities_add_file(i, path, &err), &err);
     free(path);
     return i;
 }
@@ -116,8 +116,8 @@ static struct age_recipients *recipients(const char *text)
 {
     struct age_recipients *r = NULL;
     struct err err = ERR_INIT;
-    ok(age_recipients_new(&r, &err), &err);
-    ok(age_recipients_add(r, text, "here", &err), &err);
+    assert_ok(age_recipients_new(&r, &err), &err);
+    assert_ok(age_recipients_add(r, text, "here", &err), &err);
     return r;
 }
 
@@ -141,10 +141,10 @@ static char *encrypted(const char *dir, const struct age_recipients *to, bool ar
     unlink(path);
     int fd = file_create(path, &err);
     assert_true(fd >= 0);
-    ok(age_writer_open(fd, to, armor, &w, &err), &err);
+    assert_ok(age_writer_open(fd, to, armor, &w, &err), &err);
     for (size_t at = 0; at < n; at += step)
-        ok(age_writer_write(w, p + at, n - at < step ? n - at : step, &err), &err);
-    ok(age_writer_finish(w, &err), &err);
+        assert_ok(age_writer_write(w, p + at, n - at < step ? n - at : step, &err), &err);
+    assert_ok(age_writer_finish(w, &err), &err);
     age_writer_free(w);
     fd_close(&fd);
     free(p);
@@ -335,12 +335,12 @@ static void refused_recipients(void **state)
     struct age_recipients *r = NULL;
     struct err err = ERR_INIT;
     (void)state;
-    ok(age_recipients_new(&r, &err), &err);
+    assert_ok(age_recipients_new(&r, &err), &err);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         assert_int_equal(age_recipients_add(r, rows[i].text, "here", &err), -1);
         assert_int_equal(err.kind, ERR_USAGE);
-        contains(err.msg, "here: ");
-        contains(err.msg, rows[i].part);
+        assert_contains(err.msg, "here: ");
+        assert_contains(err.msg, rows[i].part);
         assert_null(strstr(err.msg, "GFPYYSJZ"));
         assert_null(strstr(err.hint, "GFPYYSJZ"));
     }
@@ -358,20 +358,20 @@ static void bad_points(void **state)
     (void)state;
     memset(beyond, 0xff, sizeof beyond);
     const unsigned char *const rows[] = {bytes, beyond, two};
-    ok(age_recipients_new(&r, &err), &err);
+    assert_ok(age_recipients_new(&r, &err), &err);
     for (size_t i = 0; i < 3; i++) {
         char *line = ed25519_line(rows[i]);
         assert_int_equal(age_recipients_add(r, line, "here", &err), -1);
-        contains(err.msg, "damaged");
+        assert_contains(err.msg, "damaged");
         free(line);
     }
     char *line = ed25519_line(zero);
-    ok(age_recipients_add(r, line, "here", &err), &err);
+    assert_ok(age_recipients_add(r, line, "here", &err), &err);
     free(line);
     struct age_writer *w = NULL;
     int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
     assert_int_equal(age_writer_open(fd, r, false, &w, &err), -1);
-    contains(err.msg, "low order");
+    assert_contains(err.msg, "low order");
     close(fd);
     age_recipients_free(r);
 }
@@ -383,31 +383,32 @@ static void recipient_files(void **state)
                                "restrict,command=\"a \\\"b\\\" c\" ssh-ed25519 %s ann@home, at work\n";
     struct age_recipients *r = NULL;
     struct err err = ERR_INIT;
-    char *key = text_of("%s/key", *(char **)state), *pub = text_of("%s.pub", key);
-    RUN("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "ann", "-f", key);
+    char *key = format_text("%s/key", *(char **)state), *pub = format_text("%s.pub", key);
+    RUN_PROGRAM("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "ann", "-f", key);
     struct buf b = scratch_read(pub);
-    char *base64_text = strndup(b.data + 12, strcspn(b.data + 12, " ")), *file = text_of(text, base64_text);
+    char *base64_text = strndup(b.data + 12, strcspn(b.data + 12, " ")),
+         *file = format_text(text, base64_text);
     char *path = scratch_file(*state, "team", file, strlen(file));
-    ok(age_recipients_new(&r, &err), &err);
-    ok(age_recipients_add_file(r, path, &err), &err);
-    ok(age_recipients_add_file(r, pub, &err), &err);
+    assert_ok(age_recipients_new(&r, &err), &err);
+    assert_ok(age_recipients_add_file(r, path, &err), &err);
+    assert_ok(age_recipients_add_file(r, pub, &err), &err);
     assert_int_equal(age_recipients_count(r), 2);
     assert_string_equal(age_recipients_name(r, 0), PUBLIC);
-    contains(age_recipients_name(r, 1), "ssh-ed25519 SHA256:");
+    assert_contains(age_recipients_name(r, 1), "ssh-ed25519 SHA256:");
     assert_int_equal(age_recipients_add_file(r, key, &err), -1);
-    contains(err.msg, "is a private key");
+    assert_contains(err.msg, "is a private key");
     free(path);
     path = scratch_file(*state, "team", "# nobody\n", 9);
     assert_int_equal(age_recipients_add_file(r, path, &err), -1);
-    contains(err.msg, "contains no recipient");
+    assert_contains(err.msg, "contains no recipient");
     free(path);
     path = scratch_file(*state, "team", PUBLIC "\necdsa-sha2-nistp256 AAAA\n", strlen(PUBLIC) + 26);
     assert_int_equal(age_recipients_add_file(r, path, &err), -1);
-    contains(err.msg, "team:2: ecdsa-sha2-nistp256");
+    assert_contains(err.msg, "team:2: ecdsa-sha2-nistp256");
     free(path);
     path = scratch_file(*state, "team", "age1\0x", 6);
     assert_int_equal(age_recipients_add_file(r, path, &err), -1);
-    contains(err.msg, "not text");
+    assert_contains(err.msg, "not text");
     age_recipients_free(r);
     buf_release(&b);
     free(path);
@@ -427,8 +428,8 @@ static void a_passphrase_must_be_the_only_recipient(void **state)
     assert_int_equal(age_recipients_add_passphrase(r, &none, &err), -1);
     assert_int_equal(age_recipients_count(r), 1);
     age_recipients_free(r);
-    ok(age_recipients_new(&r, &err), &err);
-    ok(age_recipients_add_passphrase(r, &s, &err), &err);
+    assert_ok(age_recipients_new(&r, &err), &err);
+    assert_ok(age_recipients_add_passphrase(r, &s, &err), &err);
     assert_int_equal(age_recipients_add(r, PUBLIC, "here", &err), -1);
     assert_string_equal(age_recipients_name(r, 0), "passphrase");
     age_recipients_free(r);
@@ -455,22 +456,22 @@ static void refused_identities(void **state)
     struct age_identities *i = NULL;
     struct err err = ERR_INIT;
     (void)state;
-    ok(age_identities_new(NULL, NULL, 0, &i, &err), &err);
+    assert_ok(age_identities_new(NULL, NULL, 0, &i, &err), &err);
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         char *path = scratch_file(*state, "identity", rows[k].text, strlen(rows[k].text));
         assert_int_equal(age_identities_add_file(i, path, &err), -1);
-        contains(err.msg, rows[k].part);
+        assert_contains(err.msg, rows[k].part);
         assert_null(strstr(err.msg, "GFPYYSJZ"));
         free(path);
     }
     char *path = scratch_file(*state, "identity", SECRET "\n\0", strlen(SECRET) + 2);
     assert_int_equal(age_identities_add_file(i, path, &err), -1);
-    contains(err.msg, "not text");
+    assert_contains(err.msg, "not text");
     free(path);
-    char *key = text_of("%s/ecdsa", *(char **)state);
-    RUN("ssh-keygen", "-q", "-t", "ecdsa", "-N", "", "-f", key);
+    char *key = format_text("%s/ecdsa", *(char **)state);
+    RUN_PROGRAM("ssh-keygen", "-q", "-t", "ecdsa", "-N", "", "-f", key);
     assert_int_equal(age_identities_add_file(i, key, &err), -1);
-    contains(err.msg, "ecdsa-sha2-nistp256, which cannot decrypt");
+    assert_contains(err.msg, "ecdsa-sha2-nistp256, which cannot decrypt");
     free(key);
     age_identities_free(i);
 }
@@ -501,7 +502,7 @@ static struct age_identities *asking(struct person *p)
 {
     struct age_identities *i = NULL;
     struct err err = ERR_INIT;
-    ok(age_identities_new(answer, p, 1000, &i, &err), &err);
+    assert_ok(age_identities_new(answer, p, 1000, &i, &err), &err);
     return i;
 }
 
@@ -512,41 +513,42 @@ static void ssh_keys(void **state)
     for (size_t t = 0; t < 2; t++) {
         struct err err = ERR_INIT;
         struct age_recipients *r = NULL;
-        char *open_key = text_of("%s/open-%s", *(char **)state, types[t]),
-             *locked = text_of("%s/locked-%s", *(char **)state, types[t]);
-        char *open_pub = text_of("%s.pub", open_key), *locked_pub = text_of("%s.pub", locked);
-        RUN("ssh-keygen", "-q", "-t", types[t], "-b", "2048", "-N", "", "-f", open_key);
-        RUN("ssh-keygen", "-q", "-t", types[t], "-b", "2048", "-a", "1", "-N", "secret", "-f", locked);
-        ok(age_recipients_new(&r, &err), &err);
-        ok(age_recipients_add_file(r, open_pub, &err), &err);
+        char *open_key = format_text("%s/open-%s", *(char **)state, types[t]),
+             *locked = format_text("%s/locked-%s", *(char **)state, types[t]);
+        char *open_pub = format_text("%s.pub", open_key), *locked_pub = format_text("%s.pub", locked);
+        RUN_PROGRAM("ssh-keygen", "-q", "-t", types[t], "-b", "2048", "-N", "", "-f", open_key);
+        RUN_PROGRAM("ssh-keygen", "-q", "-t", types[t], "-b", "2048", "-a", "1", "-N", "secret", "-f",
+                    locked);
+        assert_ok(age_recipients_new(&r, &err), &err);
+        assert_ok(age_recipients_add_file(r, open_pub, &err), &err);
         char *path = encrypted(*state, r, false, 1000, 1000);
         struct person p = {.answers = (const char *const[]){"wrong", "wronger", "secret", NULL}};
         struct age_identities *i = asking(&p);
-        ok(age_identities_add_file(i, locked, &err), &err);
+        assert_ok(age_identities_add_file(i, locked, &err), &err);
         struct outcome o = decrypted(path, i, 100);
         assert_int_equal(p.asked, 0);
         assert_int_equal(o.err.kind, ERR_NOT_FOUND);
-        contains(o.err.msg, types[t]);
-        ok(age_identities_add_file(i, open_key, &err), &err);
+        assert_contains(o.err.msg, types[t]);
+        assert_ok(age_identities_add_file(i, open_key, &err), &err);
         assert_true(decrypted(path, i, 100).whole);
-        ok(age_recipients_add_file(r, locked_pub, &err), &err);
+        assert_ok(age_recipients_add_file(r, locked_pub, &err), &err);
         free(path);
         path = encrypted(*state, r, false, 1000, 1000);
         assert_true(decrypted(path, i, 100).whole); /* the open one will do */
         assert_int_equal(p.asked, 0);
         age_identities_free(i);
         i = asking(&p);
-        ok(age_identities_add_file(i, locked, &err), &err);
+        assert_ok(age_identities_add_file(i, locked, &err), &err);
         assert_true(decrypted(path, i, 100).whole);
         assert_true(decrypted(path, i, 100).whole);
         assert_int_equal(p.asked, 3);
         age_identities_free(i);
         p = (struct person){.answers = (const char *const[]){"a", "b", "c", "secret"}};
         i = asking(&p);
-        ok(age_identities_add_file(i, locked, &err), &err);
+        assert_ok(age_identities_add_file(i, locked, &err), &err);
         o = decrypted(path, i, 100);
         assert_int_equal(p.asked, 3);
-        contains(o.err.msg, "does not open");
+        assert_contains(o.err.msg, "does not open");
         age_identities_free(i);
         age_recipients_free(r);
         free(path);
@@ -563,7 +565,7 @@ static char *with_decoys(const char *dir, const char *path, int n)
     static const char row[] = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n";
     struct buf whole = BUF_INIT(1 << 20), b = BUF_INIT(1 << 20);
     struct err err = ERR_INIT;
-    ok(file_read(path, &whole, &err), &err);
+    assert_ok(file_read(path, &whole, &err), &err);
     const char *stanza = buf_str(&whole) + strlen(AGE_VERSION_LINE);
     size_t line = strcspn(stanza, "\n") + 1;
     buf_adds(&b, AGE_VERSION_LINE);
@@ -586,18 +588,18 @@ static void few_stanzas_of_an_rsa_key_are_tried(void **state)
     struct err err = ERR_INIT;
     struct age_recipients *r = NULL;
     struct age_identities *i = NULL;
-    char *key = text_of("%s/%s", *(char **)state, "key"), *pub = text_of("%s.pub", key);
-    RUN("ssh-keygen", "-q", "-t", "rsa", "-b", "2048", "-N", "", "-f", key);
-    ok(age_recipients_new(&r, &err), &err);
-    ok(age_recipients_add_file(r, pub, &err), &err);
-    ok(age_identities_new(NULL, NULL, 0, &i, &err), &err);
-    ok(age_identities_add_file(i, key, &err), &err);
+    char *key = format_text("%s/%s", *(char **)state, "key"), *pub = format_text("%s.pub", key);
+    RUN_PROGRAM("ssh-keygen", "-q", "-t", "rsa", "-b", "2048", "-N", "", "-f", key);
+    assert_ok(age_recipients_new(&r, &err), &err);
+    assert_ok(age_recipients_add_file(r, pub, &err), &err);
+    assert_ok(age_identities_new(NULL, NULL, 0, &i, &err), &err);
+    assert_ok(age_identities_add_file(i, key, &err), &err);
     char *path = encrypted(*state, r, false, 1000, 1000);
     for (int n = 7; n <= 8; n++) {
         char *decoyed = with_decoys(*state, path, n);
         struct outcome o = decrypted(decoyed, i, 100);
         assert_false(o.whole);
-        contains(o.err.msg, n == 7 ? "changed" : "none of the keys tried opens it");
+        assert_contains(o.err.msg, n == 7 ? "changed" : "none of the keys tried opens it");
         free(decoyed);
     }
     age_identities_free(i);
@@ -619,11 +621,11 @@ static char *with_passphrase(const char *dir, const char *name, const char *pass
     struct err err = ERR_INIT;
     memcpy(s.text, passphrase, s.len);
     buf_adds(&b, AGE_VERSION_LINE);
-    ok(age_scrypt_wrap(&s, 4, file_key, &b, &err), &err);
-    ok(age_header_finish(&b, file_key, &err), &err);
+    assert_ok(age_scrypt_wrap(&s, 4, file_key, &b, &err), &err);
+    assert_ok(age_header_finish(&b, file_key, &err), &err);
     buf_add(&b, nonce, sizeof nonce);
-    ok(age_stream_new(file_key, nonce, &stream, &err), &err);
-    ok(age_stream_seal(stream, (struct age_bytes){text, strlen(text)}, true, sealed, &err), &err);
+    assert_ok(age_stream_new(file_key, nonce, &stream, &err), &err);
+    assert_ok(age_stream_seal(stream, (struct age_bytes){text, strlen(text)}, true, sealed, &err), &err);
     buf_add(&b, sealed, strlen(text) + AGE_TAG);
     age_stream_free(stream);
     char *path = scratch_file(dir, name, b.data, b.len);
@@ -655,8 +657,8 @@ static void scrypt_work_factors_are_limited(void **state)
                  AGE_VERSION_LINE, cases[i].log_n);
         char *path = scratch_file(*state, "cost", b.data, b.len);
         struct outcome o = decrypted(path, by, 100);
-        contains(o.err.msg, cases[i].log_n > 22 ? "cost of its passphrase is out of reach"
-                                                : "there is no terminal to ask on");
+        assert_contains(o.err.msg, cases[i].log_n > 22 ? "cost of its passphrase is out of reach"
+                                                       : "there is no terminal to ask on");
         assert_string_equal(p.prompts, cases[i].prompts);
         age_identities_free(by);
         buf_release(&b);
@@ -680,11 +682,11 @@ static void passphrases(void **state)
     o = decrypted(path, i, 100);
     assert_int_equal(o.err.kind, ERR_NOT_FOUND);
     assert_string_equal(o.err.msg, "the passphrase of it: there is no terminal to ask on");
-    ok(age_identities_new(NULL, NULL, 0, &nobody, &err), &err);
+    assert_ok(age_identities_new(NULL, NULL, 0, &nobody, &err), &err);
     o = decrypted(path, nobody, 100);
-    contains(o.err.msg, "it is encrypted to a passphrase");
+    assert_contains(o.err.msg, "it is encrypted to a passphrase");
     o = decrypted(path, NULL, 100);
-    contains(o.err.msg, "it is encrypted to a passphrase");
+    assert_contains(o.err.msg, "it is encrypted to a passphrase");
     age_identities_free(nobody);
     age_identities_free(i);
     free(path);
@@ -698,7 +700,7 @@ static void encrypted_identities(void **state)
     char *sealed = with_passphrase(*state, "sealed", "secret", "# mine\n" SECRET "\n");
     char *path = encrypted(*state, r, true, 1000, 1000);
     struct age_identities *i = asking(&p);
-    ok(age_identities_add_file(i, sealed, &err), &err);
+    assert_ok(age_identities_add_file(i, sealed, &err), &err);
     assert_int_equal(p.asked, 0);
     assert_true(decrypted(path, i, 100).whole);
     assert_true(decrypted(path, i, 100).whole);
@@ -709,10 +711,10 @@ static void encrypted_identities(void **state)
     sealed = with_passphrase(*state, "sealed", "secret", "my diary\n");
     p = (struct person){.answers = (const char *const[]){"secret", NULL}};
     i = asking(&p);
-    ok(age_identities_add_file(i, sealed, &err), &err);
+    assert_ok(age_identities_add_file(i, sealed, &err), &err);
     struct outcome o = decrypted(path, i, 100);
     assert_false(o.whole);
-    contains(o.err.msg, "sealed:1: this is no identity");
+    assert_contains(o.err.msg, "sealed:1: this is no identity");
     assert_null(strstr(o.err.msg, "diary"));
     age_identities_free(i);
     age_recipients_free(r);
@@ -747,7 +749,7 @@ static void headers(void **state)
     struct err err = ERR_INIT;
     char name[80];
     (void)state;
-    ok(age_header_parse(GOOD, strlen(GOOD), &h, &err), &err);
+    assert_ok(age_header_parse(GOOD, strlen(GOOD), &h, &err), &err);
     assert_int_equal(h.n, 3);
     assert_int_equal(h.stanzas[0].kind, AGE_X25519);
     assert_int_equal(h.stanzas[1].kind, AGE_SSH_RSA);
@@ -770,7 +772,7 @@ static void large_headers(void **state)
     for (int i = 0; i < 10000; i++)
         buf_adds(&b, "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n");
     buf_adds(&b, "\n" MAC);
-    ok(age_header_parse(b.data, b.len, &h, &err), &err);
+    assert_ok(age_header_parse(b.data, b.len, &h, &err), &err);
     age_header_release(&h);
     buf_clear(&b);
     buf_adds(&b, AGE_VERSION_LINE);
@@ -778,7 +780,7 @@ static void large_headers(void **state)
         buf_adds(&b, "-> x\n\n");
     buf_adds(&b, MAC);
     assert_int_equal(age_header_parse(b.data, b.len, &h, &err), -1);
-    contains(err.msg, "too many stanzas");
+    assert_contains(err.msg, "too many stanzas");
     buf_release(&b);
 }
 

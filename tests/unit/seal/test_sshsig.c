@@ -27,8 +27,9 @@ static const struct kind {
 /* A new string: the path of a key. */
 static char *make_key(const char *directory, const struct kind *k, const char *passphrase)
 {
-    char *path = text_of("%s/%s-%s%s", directory, k->type, k->bits, *passphrase ? "-locked" : "");
-    RUN("ssh-keygen", "-q", "-t", k->type, "-b", k->bits, "-m", k->form, "-N", passphrase, "-f", path);
+    char *path = format_text("%s/%s-%s%s", directory, k->type, k->bits, *passphrase ? "-locked" : "");
+    RUN_PROGRAM("ssh-keygen", "-q", "-t", k->type, "-b", k->bits, "-m", k->form, "-N", passphrase, "-f",
+                path);
     return path;
 }
 
@@ -36,7 +37,7 @@ static char *sign_with(const struct sshsig_signer *by)
 {
     struct err err = ERR_INIT;
     char *armor = NULL;
-    ok(sshsig_sign(by, SPACE, str_of(message), &armor, &err), &err);
+    assert_ok(sshsig_sign(by, SPACE, str_of(message), &armor, &err), &err);
     return armor;
 }
 
@@ -44,7 +45,7 @@ static struct sshsig parsed(const char *armor)
 {
     struct sshsig s = {0};
     struct err err = ERR_INIT;
-    ok(sshsig_parse(armor, strlen(armor), &s, &err), &err);
+    assert_ok(sshsig_parse(armor, strlen(armor), &s, &err), &err);
     return s;
 }
 
@@ -58,7 +59,7 @@ static bool keygen_takes(const char *directory, const char *armor)
     struct proc_result r;
     struct err err = ERR_INIT;
     int fd = file_open(text, &err);
-    ok(proc_run_on(argv, fd, &limits, &r, &err), &err);
+    assert_ok(proc_run_on(argv, fd, &limits, &r, &err), &err);
     fd_close(&fd);
     bool good = r.exit_code == 0;
     proc_result_release(&r);
@@ -72,7 +73,7 @@ static bool keygen_takes(const char *directory, const char *armor)
 static void ssh_keygen_verifies_our_signatures(void **state)
 {
     for (size_t i = 0; i < KINDS; i++) {
-        char *path = make_key(*state, &kinds[i], ""), *pub = text_of("%s.pub", path);
+        char *path = make_key(*state, &kinds[i], ""), *pub = format_text("%s.pub", path);
         const char *keys[] = {path, pub};
         for (int k = 0; k < 2; k++) {
             struct sshsig_signer by = {.key = keys[k], .cancel_fd = -1};
@@ -93,24 +94,24 @@ static void ssh_keygen_verifies_our_signatures(void **state)
 static void signatures_of_ssh_keygen_are_verified(void **state)
 {
     static const char *const hashes[] = {"hashalg=sha512", "hashalg=sha256"};
-    char *text = scratch_file(*state, "m", message, strlen(message)), *sig = text_of("%s.sig", text);
+    char *text = scratch_file(*state, "m", message, strlen(message)), *sig = format_text("%s.sig", text);
     for (size_t i = 0; i < KINDS * 2; i++) {
         char *path = make_key(*state, &kinds[i / 2], "");
-        RUN("ssh-keygen", "-q", "-Y", "sign", "-O", hashes[i % 2], "-f", path, "-n", SPACE, text);
+        RUN_PROGRAM("ssh-keygen", "-q", "-Y", "sign", "-O", hashes[i % 2], "-f", path, "-n", SPACE, text);
         struct buf b = scratch_read(sig);
         struct sshsig s = parsed(buf_str(&b));
         struct err err = ERR_INIT;
         assert_int_equal(s.sha256, i % 2);
-        ok(sshsig_check(&s, message, strlen(message), &err), &err);
-        refused(sshsig_check(&s, message, strlen(message) - 1, &err), &err, ERR_DENIED,
-                "the signature is not genuine");
+        assert_ok(sshsig_check(&s, message, strlen(message), &err), &err);
+        assert_refused(sshsig_check(&s, message, strlen(message) - 1, &err), &err, ERR_DENIED,
+                       "the signature is not genuine");
         snprintf(s.namespace, sizeof s.namespace, "file");
-        refused(sshsig_check(&s, message, strlen(message), &err), &err, ERR_DENIED,
-                "the signature is not genuine");
+        assert_refused(sshsig_check(&s, message, strlen(message), &err), &err, ERR_DENIED,
+                       "the signature is not genuine");
         sshsig_release(&s);
         buf_release(&b);
         assert_int_equal(remove(sig), 0);
-        char *pub = text_of("%s.pub", path);
+        char *pub = format_text("%s.pub", path);
         assert_int_equal(remove(path) | remove(pub), 0);
         free(pub);
         free(path);
@@ -123,8 +124,8 @@ static void signatures_of_ssh_keygen_are_verified(void **state)
 static void same_as_ssh_keygen(void **state)
 {
     char *path = make_key(*state, &kinds[0], ""), *text = scratch_file(*state, "m", message, strlen(message));
-    char *sig = text_of("%s.sig", text);
-    RUN("ssh-keygen", "-q", "-Y", "sign", "-f", path, "-n", SPACE, text);
+    char *sig = format_text("%s.sig", text);
+    RUN_PROGRAM("ssh-keygen", "-q", "-Y", "sign", "-f", path, "-n", SPACE, text);
     struct buf theirs = scratch_read(sig);
     struct sshsig_signer by = {.key = path, .cancel_fd = -1};
     char *ours = sign_with(&by);
@@ -156,7 +157,7 @@ static struct ssh_blob fido_sign(EVP_PKEY *key, const char *name, const struct s
     ssh_put_string(&b, name, strlen(name));
     ssh_put_string(&b, signature, n);
     buf_add(&b, "\1\0\0\0\7", 5);
-    ok(ssh_blob_copy(&ret, b.data, b.len, NULL), NULL);
+    assert_ok(ssh_blob_copy(&ret, b.data, b.len, NULL), NULL);
     buf_release(&b);
     return ret;
 }
@@ -171,7 +172,7 @@ static struct ssh_blob fido_public(EVP_PKEY *key, const char *name)
     ssh_put_string(&b, name, strlen(name));
     ssh_put_string(&b, point, n);
     ssh_put_string(&b, "ssh:", 4);
-    ok(ssh_blob_copy(&ret, b.data, b.len, NULL), NULL);
+    assert_ok(ssh_blob_copy(&ret, b.data, b.len, NULL), NULL);
     buf_release(&b);
     return ret;
 }
@@ -182,18 +183,18 @@ static void a_fido_key(void **state)
     EVP_PKEY *key = EVP_PKEY_Q_keygen(NULL, NULL, "ED25519");
     struct ssh_blob public = fido_public(key, name), data = {0};
     struct err err = ERR_INIT;
-    ok(sshsig_signed_data(SPACE, false, str_of(message), &data, &err), &err);
+    assert_ok(sshsig_signed_data(SPACE, false, str_of(message), &data, &err), &err);
     struct ssh_blob signature = fido_sign(key, name, &data);
     char *armor = NULL;
-    ok(sshsig_armor(SPACE, &public, &signature, &armor, &err), &err);
+    assert_ok(sshsig_armor(SPACE, &public, &signature, &armor, &err), &err);
     assert_true(keygen_takes(*state, armor));
     struct sshsig s = parsed(armor);
     assert_string_equal(s.type, name);
-    ok(sshsig_check(&s, message, strlen(message), &err), &err);
+    assert_ok(sshsig_check(&s, message, strlen(message), &err), &err);
     for (size_t i = 1; i <= 5; i++) { /* flags and counter are signed too */
         s.signature.data[s.signature.n - i] ^= 4;
-        refused(sshsig_check(&s, message, strlen(message), &err), &err, ERR_DENIED,
-                "the signature is not genuine");
+        assert_refused(sshsig_check(&s, message, strlen(message), &err), &err, ERR_DENIED,
+                       "the signature is not genuine");
         s.signature.data[s.signature.n - i] ^= 4;
     }
     sshsig_release(&s);
@@ -217,7 +218,7 @@ static void a_fido_key_without_an_agent(void **state)
     char *armor = NULL;
     assert_int_equal(sshsig_sign(&by, SPACE, str_of(message), &armor, &err), -1);
     assert_int_equal(err.kind, ERR_NOT_FOUND);
-    contains(err.msg, "there is no SSH agent, and only an agent can use a FIDO key");
+    assert_contains(err.msg, "there is no SSH agent, and only an agent can use a FIDO key");
     assert_null(armor);
     ssh_blob_release(&public);
     buf_release(&line);
@@ -236,7 +237,7 @@ static int answer(void *ctx, const struct question *q, struct secret *ret, struc
 {
     struct person *p = ctx;
     assert_int_equal(q->kind, ASK_HIDDEN);
-    contains(q->prompt, "Enter passphrase for key '");
+    assert_contains(q->prompt, "Enter passphrase for key '");
     p->asked++;
     if (!p->answer)
         return err_set(err, ERR_NOT_FOUND, "there is no terminal to ask on");
@@ -263,7 +264,7 @@ static void passphrases(void **state)
         int rc = sshsig_sign(&by, SPACE, str_of(message), &armor, &err);
         assert_int_equal(rc, cases[i].msg ? -1 : 0);
         if (cases[i].msg)
-            contains(err.msg, cases[i].msg);
+            assert_contains(err.msg, cases[i].msg);
         assert_int_equal(p.asked, cases[i].asked);
         free(armor);
     }
@@ -271,7 +272,7 @@ static void passphrases(void **state)
     struct err err = ERR_INIT;
     char *armor = NULL;
     assert_int_equal(sshsig_sign(&by, SPACE, str_of(message), &armor, &err), -1);
-    contains(err.msg, "it has a passphrase, and no user can be asked for it");
+    assert_contains(err.msg, "it has a passphrase, and no user can be asked for it");
     free(path);
 }
 
@@ -285,7 +286,7 @@ static void refuses_key(const char *key, enum err_kind kind, const char *part)
     char *armor = NULL;
     assert_int_equal(sshsig_sign(&by, SPACE, str_of(message), &armor, &err), -1);
     assert_int_equal(err.kind, kind);
-    contains(err.msg, part);
+    assert_contains(err.msg, part);
     assert_null(armor);
 }
 
@@ -293,7 +294,7 @@ static void unusual_keys_are_handled(void **state)
 {
     static const struct kind dsa = {"dsa", "1024", "RFC4716"}, small = {"rsa", "1024", "RFC4716"};
     char *key = make_key(*state, &kinds[0], ""), *other = make_key(*state, &dsa, "");
-    char *pub = text_of("%s.pub", key), *missing = text_of("%s/missing", (char *)*state);
+    char *pub = format_text("%s.pub", key), *missing = format_text("%s/missing", (char *)*state);
     char *short_rsa = make_key(*state, &small, "");
     refuses_key(other, ERR_USAGE, "of type ssh-dss, which cannot sign bundles");
     refuses_key(short_rsa, ERR_UNSUPPORTED, "an RSA key of 1024 bits is too weak");
@@ -305,8 +306,8 @@ static void unusual_keys_are_handled(void **state)
     assert_int_equal(rename(short_rsa, key), 0);
     refuses_key(pub, ERR_USAGE, "is not the private half of ssh-ed25519 SHA256:");
     /* A certificate. */
-    RUN("ssh-keygen", "-q", "-s", key, "-I", "me", "-n", "me", pub);
-    char *certificate = text_of("%s-cert.pub", key);
+    RUN_PROGRAM("ssh-keygen", "-q", "-s", key, "-I", "me", "-n", "me", pub);
+    char *certificate = format_text("%s-cert.pub", key);
     refuses_key(certificate, ERR_USAGE, "of type ssh-ed25519-cert-v01@openssh.com");
     free(certificate);
     free(key);
@@ -369,7 +370,7 @@ static void unusual_armor_is_handled(void **state)
         struct sshsig s = {0};
         struct err err = ERR_INIT;
         assert_int_equal(sshsig_parse(cases[i].text, strlen(cases[i].text), &s, &err), -1);
-        contains(err.msg, cases[i].msg);
+        assert_contains(err.msg, cases[i].msg);
     }
 }
 
@@ -396,22 +397,22 @@ static void allowed_signers(void **state)
         {"# alice ", NULL, "does not allow the key"},
     };
     struct proc_limits limits = {.timeout_ms = 60000, .cancel_fd = -1};
-    char *key = make_key(*state, &kinds[0], ""), *pub_path = text_of("%s.pub", key);
+    char *key = make_key(*state, &kinds[0], ""), *pub_path = format_text("%s.pub", key);
     struct buf pub = scratch_read(pub_path);
     struct sshsig_signer by = {.key = key, .cancel_fd = -1};
     char *armor = sign_with(&by);
     struct sshsig_claim claim = {.armor = armor, .namespace = SPACE, .p = message, .n = strlen(message)};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *line = text_of("%s%s", cases[i].options, buf_str(&pub)), *who = NULL;
+        char *line = format_text("%s%s", cases[i].options, buf_str(&pub)), *who = NULL;
         char *file = scratch_file(*state, "allowed", line, strlen(line));
         struct err err = ERR_INIT;
         int rc = sshsig_find_principal(file, &claim, &limits, &who, &err);
         if (cases[i].msg) {
             assert_int_equal(rc, -1);
             assert_int_equal(err.kind, ERR_DENIED);
-            contains(err.msg, cases[i].msg);
+            assert_contains(err.msg, cases[i].msg);
         } else {
-            ok(rc, &err);
+            assert_ok(rc, &err);
             assert_string_equal(who, cases[i].principal);
         }
         free(who);

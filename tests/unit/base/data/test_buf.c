@@ -56,7 +56,7 @@ static void a_failure_is_kept_until_the_reset(void **state)
     buf_adds(&b, "de");
     buf_adds(&b, "f");
     assert_string_equal(buf_str(&b), "abc");
-    refused(buf_check(&b, "the word", &err), &err, ERR_FAILED, "the word is larger than 4 bytes");
+    assert_refused(buf_check(&b, "the word", &err), &err, ERR_FAILED, "the word is larger than 4 bytes");
     assert_null(buf_take(&b));
     buf_clear(&b);
     assert_int_equal(buf_check(&b, "the word", &err), 0);
@@ -74,10 +74,10 @@ static void one_piece_too_large(void **state)
     struct buf b = BUF_INIT(10);
     buf_add(&b, "much more than ten bytes", 24);
     assert_string_equal(buf_str(&b), "");
-    refused(buf_check(&b, "it", &err), &err, ERR_FAILED, "it is larger than 10 bytes");
+    assert_refused(buf_check(&b, "it", &err), &err, ERR_FAILED, "it is larger than 10 bytes");
     buf_release(&b);
     buf_addf(&b, "%s", "as much as that, formatted");
-    refused(buf_check(&b, "it", &err), &err, ERR_FAILED, "it is larger than 10 bytes");
+    assert_refused(buf_check(&b, "it", &err), &err, ERR_FAILED, "it is larger than 10 bytes");
     buf_release(&b);
     buf_add(&b, "x", SIZE_MAX);
     assert_true(b.failed);
@@ -124,18 +124,18 @@ static void a_failure_gives_an_error(void **state)
     assert_string_equal(err.hint, "wait longer");
     assert_int_equal(err_wrap(&err, "%s", "heap"), -1);
     assert_int_equal(err_wrap(&err, "file-%02d", 3), -1);
-    refused(-1, &err, ERR_TIMEOUT, "file-03: heap: after 3 s");
+    assert_refused(-1, &err, ERR_TIMEOUT, "file-03: heap: after 3 s");
     assert_string_equal(err.hint, "wait longer");
     err_set(&err, ERR_FAILED, "other");
     assert_string_equal(err.hint, "");
     errno = ENOENT;
-    refused(err_sys(&err, "cannot open %s", "x"), &err, ERR_LOCAL_IO,
-            "cannot open x: No such file or directory");
-    refused(err_nomem(&err), &err, ERR_LOCAL_IO, "out of memory");
+    assert_refused(err_sys(&err, "cannot open %s", "x"), &err, ERR_LOCAL_IO,
+                   "cannot open x: No such file or directory");
+    assert_refused(err_nomem(&err), &err, ERR_LOCAL_IO, "out of memory");
     errno = 99999;
     err_sys(&err, "odd");
-    contains(err.msg, "odd: ");
-    contains(err.msg, "99999");
+    assert_contains(err.msg, "odd: ");
+    assert_contains(err.msg, "99999");
 }
 
 static void err_may_be_null(void **state)
@@ -182,10 +182,10 @@ static void lists_hold_copies(void **state)
     (void)state;
     struct strlist l = {0};
     char word[] = "word";
-    ok(strlist_add(&l, word, NULL), NULL);
+    assert_ok(strlist_add(&l, word, NULL), NULL);
     word[0] = 'W';
     for (int i = 0; i < 100; i++)
-        ok(strlist_addn(&l, "many things", 4, NULL), NULL);
+        assert_ok(strlist_addn(&l, "many things", 4, NULL), NULL);
     assert_int_equal(l.n, 101);
     assert_string_equal(l.items[0], "word");
     assert_string_equal(l.items[100], "many");
@@ -203,16 +203,16 @@ static void lists_are_split_at_commas(void **state)
     static const char *const bad[] = {"", " ", ",", "a,", ",a", "a,,b", "a, ,b"};
     struct strlist l = {0};
     struct err err = ERR_INIT;
-    ok(strlist_split(&l, "a", &err), &err);
-    ok(strlist_split(&l, " b ,c d,  e", &err), &err);
+    assert_ok(strlist_split(&l, "a", &err), &err);
+    assert_ok(strlist_split(&l, " b ,c d,  e", &err), &err);
     assert_int_equal(l.n, 4);
     assert_string_equal(l.items[0], "a");
     assert_string_equal(l.items[1], "b");
     assert_string_equal(l.items[2], "c d");
     assert_string_equal(l.items[3], "e");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        char *msg = text_of("empty entry in the list \"%s\"", bad[i]);
-        refused(strlist_split(&l, bad[i], &err), &err, ERR_USAGE, msg);
+        char *msg = format_text("empty entry in the list \"%s\"", bad[i]);
+        assert_refused(strlist_split(&l, bad[i], &err), &err, ERR_USAGE, msg);
         free(msg);
     }
     strlist_release(&l);
@@ -224,13 +224,13 @@ static void arrays_refuse_overflowing_sizes(void **state)
     struct err err = ERR_INIT;
     void *items = NULL;
     size_t cap = 0;
-    refused(array_reserve(&items, &cap, SIZE_MAX / 8, 16, &err), &err, ERR_LOCAL_IO, "out of memory");
+    assert_refused(array_reserve(&items, &cap, SIZE_MAX / 8, 16, &err), &err, ERR_LOCAL_IO, "out of memory");
     assert_null(items);
     assert_int_equal(cap, 0);
-    ok(array_reserve(&items, &cap, 5, 16, &err), &err);
+    assert_ok(array_reserve(&items, &cap, 5, 16, &err), &err);
     assert_true(cap >= 5);
     size_t before = cap;
-    ok(array_reserve(&items, &cap, 2, 16, &err), &err);
+    assert_ok(array_reserve(&items, &cap, 2, 16, &err), &err);
     assert_int_equal(cap, before);
     free(items);
 }
@@ -266,17 +266,17 @@ static void a_file_is_hashed_from_the_given_offset(void **state)
     assert_non_null(f);
     assert_int_equal(fputs("xyabc", f), 1);
     assert_int_equal(fflush(f), 0);
-    ok(sha256_file(fileno(f), 2, -1, &found, &err), &err);
+    assert_ok(sha256_file(fileno(f), 2, -1, &found, &err), &err);
     assert_int_equal(found.bytes, 3);
     assert_string_equal(found.hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     assert_int_equal(ftell(f), 5);
-    ok(sha256_file(fileno(f), 5, -1, &found, &err), &err);
+    assert_ok(sha256_file(fileno(f), 5, -1, &found, &err), &err);
     assert_int_equal(found.bytes, 0);
     /* One end of a pipe whose other end is closed is readable. */
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(close(ends[1]), 0);
     found.bytes = 7;
-    refused(sha256_file(fileno(f), 0, ends[0], &found, &err), &err, ERR_CANCELLED, "interrupted");
+    assert_refused(sha256_file(fileno(f), 0, ends[0], &found, &err), &err, ERR_CANCELLED, "interrupted");
     assert_int_equal(sha256_file(directory, 0, -1, &found, &err), -1);
     assert_string_equal(err.msg, "cannot read: Is a directory");
     assert_int_equal(found.bytes, 7);

@@ -48,7 +48,7 @@ static void fill(struct numbers *n, size_t count, uint64_t step)
         uint64_t v = step * i;
         assert_int_equal(find(n, v), FINDER_NONE);
         n->items[n->n++] = v;
-        ok(finder_add(&n->f, finder_mix(finder_seed(&n->f), v), &err), &err);
+        assert_ok(finder_add(&n->f, finder_mix(finder_seed(&n->f), v), &err), &err);
     }
     for (size_t i = 0; i < count; i++)
         assert_int_equal(find(n, step * i), i);
@@ -121,7 +121,7 @@ static void fill_names(struct names *t, char names[CHOSEN][16])
     struct err err = ERR_INIT;
     for (size_t i = 0; i < CHOSEN; i++) {
         assert_null(names_get(t, names[i]));
-        ok(names_add(t, names[i], names[i], &err), &err);
+        assert_ok(names_add(t, names[i], names[i], &err), &err);
     }
     for (size_t i = 0; i < CHOSEN; i++)
         assert_ptr_equal(names_get(t, names[i]), names[i]);
@@ -154,7 +154,7 @@ static void processes(void **state)
     uint64_t theirs = 0;
     struct finder ours = {0};
     (void)state;
-    ok(fd_pipe(fds, &err), &err);
+    assert_ok(fd_pipe(fds, &err), &err);
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
@@ -185,13 +185,13 @@ static void room(void **state)
     struct finder f = {0};
     struct err err = ERR_INIT;
     (void)state;
-    ok(finder_reserve(&f, 1000, &err), &err);
+    assert_ok(finder_reserve(&f, 1000, &err), &err);
     size_t slots = f.n_slots;
     for (uint64_t i = 0; i < 1000; i++)
-        ok(finder_add(&f, finder_mix(finder_seed(&f), i), &err), &err);
+        assert_ok(finder_add(&f, finder_mix(finder_seed(&f), i), &err), &err);
     assert_int_equal(f.n_slots, slots);
-    refused(finder_reserve(&f, FINDER_NONE, &err), &err, ERR_FAILED,
-            "more than 4294967294 entries in one table");
+    assert_refused(finder_reserve(&f, FINDER_NONE, &err), &err, ERR_FAILED,
+                   "more than 4294967294 entries in one table");
     finder_release(&f);
 }
 

@@ -217,7 +217,7 @@ static void durations_are_read(void **state)
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         int64_t ms = -1;
         struct err err = ERR_INIT;
-        ok(text_to_duration(good[i].text, &ms, &err), &err);
+        assert_ok(text_to_duration(good[i].text, &ms, &err), &err);
         assert_int_equal(ms, good[i].ms);
     }
 }
@@ -239,16 +239,17 @@ static void durations_are_refused(void **state)
     struct err err = ERR_INIT;
     int64_t ms = 7;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        char *msg = text_of("\"%s\" is not a duration: write 30s, 2m, 1m30s or a number of seconds", bad[i]);
-        refused(text_to_duration(bad[i], &ms, &err), &err, ERR_USAGE, msg);
+        char *msg =
+            format_text("\"%s\" is not a duration: write 30s, 2m, 1m30s or a number of seconds", bad[i]);
+        assert_refused(text_to_duration(bad[i], &ms, &err), &err, ERR_USAGE, msg);
         free(msg);
     }
-    refused(text_to_duration("24h1ms", &ms, &err), &err, ERR_USAGE,
-            "duration \"24h1ms\" is longer than 24 hours");
-    refused(text_to_duration("86401", &ms, &err), &err, ERR_USAGE,
-            "duration \"86401\" is longer than 24 hours");
-    refused(text_to_duration("86400000h", &ms, &err), &err, ERR_USAGE,
-            "duration \"86400000h\" is longer than 24 hours");
+    assert_refused(text_to_duration("24h1ms", &ms, &err), &err, ERR_USAGE,
+                   "duration \"24h1ms\" is longer than 24 hours");
+    assert_refused(text_to_duration("86401", &ms, &err), &err, ERR_USAGE,
+                   "duration \"86401\" is longer than 24 hours");
+    assert_refused(text_to_duration("86400000h", &ms, &err), &err, ERR_USAGE,
+                   "duration \"86400000h\" is longer than 24 hours");
     assert_int_equal(ms, 7);
 }
 

@@ -114,7 +114,7 @@ static void cmdlines(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct buf b = BUF_INIT(4096);
         struct redact_tally tally = {{0}};
-        char *in = text_of("%s", cases[i].in);
+        char *in = format_text("%s", cases[i].in);
         size_t n = strlen(cases[i].in);
         for (size_t k = 0; k < n; k++)
             in[k] = in[k] == '|' ? '\0' : in[k];
@@ -623,7 +623,7 @@ static void private_keys(void **state)
         redact_lines_add(&l, str_of("-----BEGIN PRIVATE KEY-----\n"), &into);
         for (int i = 0; i < 1000; i++)
             redact_lines_add(&l, str_of("x\n"), &into);
-        contains(buf_str(&b), "[redacted]\nx\nx\n");
+        assert_contains(buf_str(&b), "[redacted]\nx\nx\n");
         buf_release(&l.line);
         buf_release(&b);
     }
@@ -653,10 +653,10 @@ static void repeats(void **state)
     };
     struct redact_words words;
     struct err err = ERR_INIT;
-    ok(redact_words_init(&words, &err), &err);
+    assert_ok(redact_words_init(&words, &err), &err);
     for (size_t i = 0; i < sizeof learned / sizeof *learned; i++)
-        ok(redact_words_learn(&words, str_of(learned[i]), true, &err), &err);
-    ok(redact_words_link(&words, &err), &err);
+        assert_ok(redact_words_learn(&words, str_of(learned[i]), true, &err), &err);
+    assert_ok(redact_words_link(&words, &err), &err);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int weak = 0; weak < 2; weak++) {
             const char *strong = cases[i].strong ? cases[i].strong : cases[i].in;
@@ -711,10 +711,10 @@ static void repeated_values(void **state)
     };
     struct redact_words words;
     struct err err = ERR_INIT;
-    ok(redact_words_init(&words, &err), &err);
+    assert_ok(redact_words_init(&words, &err), &err);
     for (size_t i = 0; i < sizeof learned / sizeof *learned; i++)
-        ok(redact_words_learn(&words, str_of(learned[i]), true, &err), &err);
-    ok(redact_words_link(&words, &err), &err);
+        assert_ok(redact_words_learn(&words, str_of(learned[i]), true, &err), &err);
+    assert_ok(redact_words_link(&words, &err), &err);
     const struct redact_repeats all = {.words = &words, .weak = true};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct buf b = BUF_INIT(4096);
@@ -862,7 +862,7 @@ static void profiles(void **state)
     uint64_t labels = 0;
     struct err err = ERR_INIT;
     struct bytes first = {before.data, before.len, 0};
-    ok(relabel(&first, &after, &labels, &err), &err);
+    assert_ok(relabel(&first, &after, &labels, &err), &err);
     assert_int_equal(labels, 3);
     pb_profile *p = perftools__profiles__profile__unpack(NULL, after.len, (const uint8_t *)after.data);
     assert_non_null(p);
@@ -886,7 +886,7 @@ static void profiles(void **state)
     /* A second redaction only writes it again. */
     struct buf again = BUF_INIT(65536);
     struct bytes second = {after.data, after.len, 0};
-    ok(relabel(&second, &again, &labels, &err), &err);
+    assert_ok(relabel(&second, &again, &labels, &err), &err);
     assert_int_equal(labels, 3);
     buf_release(&before);
     buf_release(&after);
@@ -898,7 +898,7 @@ static uint64_t relabelled_in(const struct buf *b, size_t *ret_times, struct buf
     struct bytes in = {b->data, b->len, 0};
     uint64_t labels = 0;
     struct err err = ERR_INIT;
-    ok(relabel(&in, ret, &labels, &err), &err);
+    assert_ok(relabel(&in, ret, &labels, &err), &err);
     *ret_times = in.times;
     return labels;
 }
@@ -958,10 +958,10 @@ static void too_many_keys(void **state)
         buf_add(&b, "\x32\x01k", 3);
         struct err err = ERR_INIT;
         if (i == 200)
-            ok(relabel(&(struct bytes){b.data, b.len, 0}, &out, &labels, &err), &err);
+            assert_ok(relabel(&(struct bytes){b.data, b.len, 0}, &out, &labels, &err), &err);
         if (i == 300)
-            refused(relabel(&(struct bytes){b.data, b.len, 0}, &out, &labels, &err), &err, ERR_FAILED,
-                    "its labels have more than 250 keys");
+            assert_refused(relabel(&(struct bytes){b.data, b.len, 0}, &out, &labels, &err), &err, ERR_FAILED,
+                           "its labels have more than 250 keys");
     }
     buf_release(&b);
     buf_release(&out);
@@ -976,8 +976,8 @@ static void relabel_spoiled(void *ctx, const struct spoiled *s)
     if (relabel(&(struct bytes){s->p, s->n, 0}, &after, &labels, &err) == 0 && labels > 0) {
         struct profile_summary sum;
         struct profile_scan *scan = profile_scan_new(NULL);
-        ok(profile_scan_feed(scan, after.data, after.len, &err), &err);
-        ok(profile_scan_finish(scan, &sum, &err), &err);
+        assert_ok(profile_scan_feed(scan, after.data, after.len, &err), &err);
+        assert_ok(profile_scan_finish(scan, &sum, &err), &err);
         profile_scan_free(scan);
     }
     buf_release(&after);
@@ -1019,7 +1019,7 @@ static uint64_t redacted(const char *dir, enum redact_form form, const void *p, 
     struct err err = ERR_INIT;
     struct redact_tally tally = {{0}};
     struct redact_work work = {.form = form, .stop = &never};
-    ok(redacted_by(dir, work, p, n, &tally, ret, &err), &err);
+    assert_ok(redacted_by(dir, work, p, n, &tally, ret, &err), &err);
     return redact_sum(&tally);
 }
 
@@ -1186,7 +1186,7 @@ static void other_forms_of_a_secret_are_found(void **state)
         assert_int_equal(redacted_by(*state, work, refused_ones[i].p, refused_ones[i].n, &tally, &out, &err),
                          -1);
         assert_int_equal(err.kind, ERR_FAILED);
-        contains(err.msg, refused_ones[i].why);
+        assert_contains(err.msg, refused_ones[i].why);
     }
     buf_release(&zipped);
     buf_release(&twice);
@@ -1333,7 +1333,7 @@ static void invalid_and_oversized_members_fail(void **state)
             continue;
         }
         assert_int_equal(err.kind, ERR_FAILED);
-        contains(err.msg, cases[i].why);
+        assert_contains(err.msg, cases[i].why);
     }
     buf_release(&huge);
     buf_release(&profile);

@@ -54,7 +54,7 @@ static void means(const char *line, const char *wanted)
     struct strlist rest = {0};
     struct err err = ERR_INIT;
     struct buf words = BUF_INIT(1000), b = BUF_INIT(1000);
-    ok(parse(line, &o, &rest, &words, &err), &err);
+    assert_ok(parse(line, &o, &rest, &words, &err), &err);
     buf_addf(&b, "%s%so=%s p=%u t=%lld H=", o.quiet ? "q " : "", o.json ? "json " : "",
              o.output ? o.output : "-", o.port, (long long)o.timeout);
     for (size_t i = 0; i < o.hosts.n; i++)
@@ -77,7 +77,7 @@ static void wrong(const char *line, const char *msg, const char *hint)
     struct strlist rest = {0};
     struct err err = ERR_INIT;
     struct buf words = BUF_INIT(1000);
-    refused(parse(line, &o, &rest, &words, &err), &err, ERR_USAGE, msg);
+    assert_refused(parse(line, &o, &rest, &words, &err), &err, ERR_USAGE, msg);
     assert_string_equal(err.hint, hint);
     strlist_release(&o.hosts);
     strlist_release(&rest);
@@ -151,9 +151,9 @@ static void bad_numbers(void **state)
     (void)state;
     static const char *const bad[] = {"0", "65536", "-1", "1.5", "x", "0x10", "''", "99999999999999999999"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        char *line = text_of("--port %s", bad[i]);
-        char *msg =
-            text_of("--port wants a number from 1 to 65535, not \"%s\"", strcmp(bad[i], "''") ? bad[i] : "");
+        char *line = format_text("--port %s", bad[i]);
+        char *msg = format_text("--port wants a number from 1 to 65535, not \"%s\"",
+                                strcmp(bad[i], "''") ? bad[i] : "");
         wrong(line, msg, "");
         free(line);
         free(msg);

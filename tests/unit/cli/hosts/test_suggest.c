@@ -62,7 +62,7 @@ static void the_hint_has_the_command(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct target target = {.host = cases[i].host, .service = cases[i].of_host};
         const struct targets targets = {.items = &target, .n = 1};
-        char *expected = text_of("is it up?; `%s` shows each step", cases[i].line);
+        char *expected = format_text("is it up?; `%s` shows each step", cases[i].line);
         const struct err why = failure("is it up?", true);
         struct err told = suggest_check(cases[i].way, &targets, cases[i].host, cases[i].service, &why);
         assert_string_equal(told.hint, expected);
@@ -88,7 +88,7 @@ static void some_errors_have_no_command(void **state)
     assert_string_equal(suggest_check(NULL, NULL, &ours, NULL, &why).hint, "hint");
     assert_string_equal(suggest_check(&lengthy, NULL, &ours, NULL, &why).hint, "hint");
     struct err again = suggest_check(&none, NULL, &ours, NULL, &why);
-    contains(again.hint, "profgrab check");
+    assert_contains(again.hint, "profgrab check");
     memset(much, 'a', sizeof much - 1);
     char hint[500];
     memset(hint, 'h', sizeof hint);

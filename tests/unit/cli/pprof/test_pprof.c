@@ -38,7 +38,7 @@ static void the_document_lists_every_flag(void **state)
     struct err err = ERR_INIT;
     struct buf document = BUF_INIT(1u << 20), renewed = BUF_INIT(1u << 20);
     char *flags = list();
-    ok(file_read(DOCUMENT, &document, &err), &err);
+    assert_ok(file_read(DOCUMENT, &document, &err), &err);
     const char *begin = strstr(buf_str(&document), BEGIN), *end = strstr(buf_str(&document), END);
     assert_true(begin && end && begin < end);
     begin += strlen(BEGIN);
@@ -47,7 +47,7 @@ static void the_document_lists_every_flag(void **state)
     buf_adds(&renewed, end);
     const char *how = getenv("PPROF_TABLE");
     if (how && strcmp(how, "renew") == 0)
-        ok(file_write(DOCUMENT, buf_str(&renewed), renewed.len, &err), &err);
+        assert_ok(file_write(DOCUMENT, buf_str(&renewed), renewed.len, &err), &err);
     else
         assert_string_equal(buf_str(&document), buf_str(&renewed));
     free(flags);
@@ -139,7 +139,7 @@ static void wrong_flags_are_errors(void **state)
         close(kept);
         assert_int_equal(parsed, PPROF_WRONG);
         assert_true(strncmp(said, cases[i].said, strlen(cases[i].said)) == 0);
-        contains(said, "`profgrab pprof -h` lists all flags\n");
+        assert_contains(said, "`profgrab pprof -h` lists all flags\n");
         assert_null(strstr(said, "usage:"));
     }
 }
@@ -160,9 +160,9 @@ static void contradictory_flags_are_errors(void **state)
     assert_int_equal(PARSE(&o, &err, "-no_browser", "x"), PPROF_WRONG);
     assert_string_equal(err.msg, "-no_browser only makes sense with -http");
     assert_int_equal(PARSE(&o, &err, "-top", "-http=:", "x"), PPROF_WRONG);
-    contains(err.msg, "-http is not compatible");
+    assert_contains(err.msg, "-http is not compatible");
     assert_int_equal(PARSE(&o, &err, "-http=:0", "x"), PPROF_WRONG);
-    contains(err.hint, "profgrab view FILE");
+    assert_contains(err.hint, "profgrab view FILE");
     assert_int_equal(PARSE(&o, &err, "-top"), PPROF_WRONG);
     assert_string_equal(err.msg, "no profile source specified");
 }
@@ -187,7 +187,7 @@ static void urls_are_made_of_the_source_and_flags(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct err err = ERR_INIT;
         struct pprof_url to = {.url = NULL};
-        ok(pprof_url(cases[i].source, cases[i].seconds, -1, &to, &err), &err);
+        assert_ok(pprof_url(cases[i].source, cases[i].seconds, -1, &to, &err), &err);
         if (cases[i].url)
             assert_string_equal(to.url ? to.url : "", cases[i].url);
         else

@@ -20,7 +20,7 @@ static void meant(const char *line, enum pprof_output wanted, long nodecount, co
     struct pprof_options o = {.report = REPORT_SETTINGS_INIT};
     struct shell_command c;
     struct err err = ERR_INIT;
-    ok(shell_command_parse(str_of(line), &c, &err), &err);
+    assert_ok(shell_command_parse(str_of(line), &c, &err), &err);
     shell_command_apply(&c, &o);
     assert_int_equal(o.wanted, wanted);
     assert_int_equal(o.report.nodecount, nodecount);
@@ -50,7 +50,7 @@ static void wrong(const char *line, const char *msg)
 {
     struct shell_command c;
     struct err err = ERR_INIT;
-    refused(shell_command_parse(str_of(line), &c, &err), &err, ERR_USAGE, msg);
+    assert_refused(shell_command_parse(str_of(line), &c, &err), &err, ERR_USAGE, msg);
     shell_command_release(&c);
 }
 
@@ -100,7 +100,7 @@ static uint32_t string_of(struct profile *p, const char *text)
 {
     struct err err = ERR_INIT;
     uint32_t n;
-    ok(profile_intern(p, text, strlen(text), &n, &err), &err);
+    assert_ok(profile_intern(p, text, strlen(text), &n, &err), &err);
     return n;
 }
 
@@ -114,16 +114,17 @@ static int set_up(void **state)
     f.profile = profile_new(&err);
     assert_non_null(f.profile);
     for (size_t i = 0; i < 2; i++)
-        ok(profile_add_sample_type(f.profile, (struct profile_value_type){string_of(f.profile, types[i]), 0},
-                                   &err),
-           &err);
+        assert_ok(profile_add_sample_type(
+                      f.profile, (struct profile_value_type){string_of(f.profile, types[i]), 0}, &err),
+                  &err);
     for (size_t i = 0; i < 4; i++)
-        ok(profile_add_function(
-               f.profile, &(struct profile_function){.id = i + 1, .name = string_of(f.profile, functions[i])},
-               &err),
-           &err);
+        assert_ok(profile_add_function(
+                      f.profile,
+                      &(struct profile_function){.id = i + 1, .name = string_of(f.profile, functions[i])},
+                      &err),
+                  &err);
     const struct pprof_options usual = {.report = REPORT_SETTINGS_INIT};
-    ok(shell_options_init(&f.options, &usual, &err), &err);
+    assert_ok(shell_options_init(&f.options, &usual, &err), &err);
     *state = &f;
     return 0;
 }
@@ -178,10 +179,10 @@ static void wrong_values_are_errors(void **state)
     assert_string_equal(assign(f, "mean=maybe"), "illegal value \"maybe\" for bool variable");
     assert_string_equal(assign(f, "cum"), "unknown config field \"cum\"");
     assert_string_equal(assign(f, "sort=lines"), "invalid \"sort\" value \"lines\"");
-    contains(assign(f, "sample_index=x"), "must be one of: [alloc_space inuse_space]");
+    assert_contains(assign(f, "sample_index=x"), "must be one of: [alloc_space inuse_space]");
     bool is_one = true;
     struct err err = ERR_INIT;
-    ok(shell_assign(&f->options, f->profile, STR("timeout=3"), &is_one, &err), &err);
+    assert_ok(shell_assign(&f->options, f->profile, STR("timeout=3"), &is_one, &err), &err);
     assert_false(is_one);
 }
 
@@ -207,11 +208,11 @@ static void options_are_listed(void **state)
     struct buf text = BUF_INIT(65536);
     assign(f, "divide_by=1234567");
     shell_list_options(&f->options, f->profile, &text);
-    contains(buf_str(&text), "  divide_by                 = 1.234567e+06         \n");
-    contains(buf_str(&text), "  granularity               = (default)            //: [addresses | ");
-    contains(buf_str(&text), "  sample_index              = inuse_space          //: [alloc_space | ");
-    contains(buf_str(&text), "  focus                     = \"\"                   \n");
-    contains(buf_str(&text), "  nodecount                 = -1                   //: default\n");
+    assert_contains(buf_str(&text), "  divide_by                 = 1.234567e+06         \n");
+    assert_contains(buf_str(&text), "  granularity               = (default)            //: [addresses | ");
+    assert_contains(buf_str(&text), "  sample_index              = inuse_space          //: [alloc_space | ");
+    assert_contains(buf_str(&text), "  focus                     = \"\"                   \n");
+    assert_contains(buf_str(&text), "  nodecount                 = -1                   //: default\n");
     buf_release(&text);
 }
 

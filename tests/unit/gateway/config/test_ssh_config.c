@@ -454,7 +454,7 @@ static void a_real_run(void **state)
     char *named = strdup(c.connect.control_path);
     ssh_config_release(&c);
     touch(named);
-    ok(ssh_config_resolve("f3", &(struct ssh_settings){.config = p->config}, &limits, &c, &err), &err);
+    assert_ok(ssh_config_resolve("f3", &(struct ssh_settings){.config = p->config}, &limits, &c, &err), &err);
     assert_int_equal(c.login.identity_files.n, 3);
     assert_string_equal(c.login.identity_files.items[2], named);
     ssh_config_release(&c);
@@ -474,10 +474,10 @@ static void ssh_that_hangs(void **state)
     struct proc_limits soon = limits;
     soon.timeout_ms = 200;
     configure(p, "Match exec \"exec sleep 100\"\n User u\n");
-    refused(ssh_config_resolve("f3", &(struct ssh_settings){.config = p->config}, &soon, &c, &err), &err,
-            ERR_TIMEOUT, "ssh -G f3: it did not end within 200ms");
-    contains(err.hint, "Match exec");
-    contains(err.hint, p->config);
+    assert_refused(ssh_config_resolve("f3", &(struct ssh_settings){.config = p->config}, &soon, &c, &err),
+                   &err, ERR_TIMEOUT, "ssh -G f3: it did not end within 200ms");
+    assert_contains(err.hint, "Match exec");
+    assert_contains(err.hint, p->config);
 }
 
 static void settings_of_the_inventory_override(void **state)
@@ -620,7 +620,7 @@ static struct route resolved(const struct place *p, const struct ssh_settings *o
     struct host host = {.address = (char[]){"target"}, .ssh = *own};
     struct route r;
     struct err err = ERR_INIT;
-    ok(route_resolve(&host, &(struct ssh_settings){.config = p->config}, &limits, &r, &err), &err);
+    assert_ok(route_resolve(&host, &(struct ssh_settings){.config = p->config}, &limits, &r, &err), &err);
     return r;
 }
 
@@ -704,17 +704,17 @@ static void values_of_via(void **state)
     (void)state;
     enum ssh_via via = SSH_VIA_UNSET;
     struct err err = ERR_INIT;
-    ok(ssh_via_parse("via", "auto", &via, &err), &err);
+    assert_ok(ssh_via_parse("via", "auto", &via, &err), &err);
     assert_int_equal(via, SSH_VIA_AUTO);
-    ok(ssh_via_parse("via", "libssh2", &via, &err), &err);
+    assert_ok(ssh_via_parse("via", "libssh2", &via, &err), &err);
     assert_int_equal(via, SSH_VIA_LIBSSH2);
-    ok(ssh_via_parse("via", "openssh", &via, &err), &err);
+    assert_ok(ssh_via_parse("via", "openssh", &via, &err), &err);
     assert_int_equal(via, SSH_VIA_OPENSSH);
-    refused(ssh_via_parse("via", "libssh", &via, &err), &err, ERR_USAGE,
-            "via must be \"auto\", \"libssh2\" or \"openssh\", not \"libssh\"");
+    assert_refused(ssh_via_parse("via", "libssh", &via, &err), &err, ERR_USAGE,
+                   "via must be \"auto\", \"libssh2\" or \"openssh\", not \"libssh\"");
     assert_string_equal(err.hint, "did you mean \"libssh2\"?");
-    refused(ssh_via_parse("via", "", &via, &err), &err, ERR_USAGE,
-            "via must be \"auto\", \"libssh2\" or \"openssh\", not \"\"");
+    assert_refused(ssh_via_parse("via", "", &via, &err), &err, ERR_USAGE,
+                   "via must be \"auto\", \"libssh2\" or \"openssh\", not \"\"");
     assert_int_equal(via, SSH_VIA_OPENSSH);
 }
 

@@ -54,7 +54,7 @@ struct program {
     struct err err;
 };
 
-static void *run_program(void *ctx)
+static void *run_askpass(void *ctx)
 {
     struct program *p = ctx;
     p->rc = askpass_ask(p->name, p->hint, p->prompt, &p->answer, &p->err);
@@ -67,8 +67,8 @@ static int put_with(struct askpass *a, const struct login_options *options, stru
 {
     pthread_t thread;
     program->name = a->program;
-    ok(thread_start(&thread, run_program, program, err), err);
-    ok(fd_wait(a->listener, POLLIN, clock_deadline(20000), -1, err), err);
+    assert_ok(thread_start(&thread, run_askpass, program, err), err);
+    assert_ok(fd_wait(a->listener, POLLIN, clock_deadline(20000), -1, err), err);
     int rc = askpass_serve(a, options, err);
     fd_close(&a->touch);
     pthread_join(thread, NULL);
@@ -87,7 +87,7 @@ static struct askpass make_askpass(const char *dir)
 {
     struct askpass a;
     struct err err = ERR_INIT;
-    ok(askpass_init(&a, dir, "/nowhere/profgrab", &err), &err);
+    assert_ok(askpass_init(&a, dir, "/nowhere/profgrab", &err), &err);
     a.labels_logins = true;
     return a;
 }
@@ -98,11 +98,12 @@ static void a_passphrase(void **state)
     struct person person = {.answer = "hush hush"};
     struct program program = {.prompt = "Enter passphrase for key '\x1b[2J/k':\n"};
     struct err err = ERR_INIT;
-    char *name = text_of("%s/%s", (char *)*state, ASKPASS_NAME), *socket = text_of("%s/ask", (char *)*state);
+    char *name = format_text("%s/%s", (char *)*state, ASKPASS_NAME),
+         *socket = format_text("%s/ask", (char *)*state);
     assert_string_equal(a.program, name);
     assert_int_equal(scratch_mode(socket), 0600);
-    ok(put(&a, &person, &program, &err), &err);
-    ok(program.rc, &program.err);
+    assert_ok(put(&a, &person, &program, &err), &err);
+    assert_ok(program.rc, &program.err);
     assert_string_equal(program.answer.text, "hush hush");
     assert_int_equal(program.answer.len, 9);
     assert_int_equal(person.question, ASK_HIDDEN);
@@ -111,18 +112,18 @@ static void a_passphrase(void **state)
     assert_false(person.again);
     /* The same ssh asks again. */
     program.answer.len = 0;
-    ok(put(&a, &person, &program, &err), &err);
+    assert_ok(put(&a, &person, &program, &err), &err);
     assert_true(person.again);
     assert_int_equal(person.asked, 2);
     /* Its other questions are not about keys, whatever their text. */
     program.prompt = "(ann@host) Enter passphrase for key '/k': ";
-    ok(put(&a, &person, &program, &err), &err);
+    assert_ok(put(&a, &person, &program, &err), &err);
     assert_string_equal(person.key, "");
     /* The reason for a missing answer is stored with the key. */
     person.answer = NULL;
     person.kind = ERR_NOT_FOUND;
     program.prompt = "Enter passphrase for key '/k': ";
-    ok(put(&a, &person, &program, &err), &err);
+    assert_ok(put(&a, &person, &program, &err), &err);
     assert_int_equal(program.rc, -1);
     assert_string_equal(a.refused.msg, "key /k: no answer");
     askpass_release(&a);
@@ -145,7 +146,7 @@ static void kinds_of_questions(void **state)
         struct person person = {.answer = "yes", .question = -1};
         struct program program = {.hint = cases[i].hint, .prompt = "well?"};
         struct err err = ERR_INIT;
-        ok(put(&a, &person, &program, &err), &err);
+        assert_ok(put(&a, &person, &program, &err), &err);
         assert_int_equal(program.rc, cases[i].rc);
         assert_int_equal(person.question, cases[i].kind);
     }
@@ -160,9 +161,9 @@ static void a_touch_prompt_needs_no_observer(void **state)
     struct program program = {.name = a.program, .hint = "none", .prompt = "touch it"};
     struct err err = ERR_INIT;
     pthread_t thread;
-    ok(thread_start(&thread, run_program, &program, &err), &err);
-    ok(fd_wait(a.listener, POLLIN, clock_deadline(20000), -1, &err), &err);
-    ok(askpass_serve(&a, &options, &err), &err);
+    assert_ok(thread_start(&thread, run_askpass, &program, &err), &err);
+    assert_ok(fd_wait(a.listener, POLLIN, clock_deadline(20000), -1, &err), &err);
+    assert_ok(askpass_serve(&a, &options, &err), &err);
     assert_true(a.touch >= 0);
     fd_close(&a.touch);
     pthread_join(thread, NULL);
@@ -183,7 +184,7 @@ static void no_answer(void **state)
         struct err err = ERR_INIT;
         assert_int_equal(put(&a, &person, &program, &err), cases[i].rc);
         assert_int_equal(person.asked, 1);
-        refused(program.rc, &program.err, ERR_NOT_FOUND, "no user answers");
+        assert_refused(program.rc, &program.err, ERR_NOT_FOUND, "no user answers");
         assert_int_equal(err.kind, cases[i].rc < 0 ? cases[i].kind : ERR_NONE);
     }
     askpass_release(&a);
@@ -198,15 +199,15 @@ static void a_server_that_imitates_sshs_prompt_gets_no_passphrase(void **state)
     struct person person = {.answer = "hush"};
     struct askpass a = make_askpass(*state);
     struct program program = {.prompt = "Enter passphrase for key '/k': "};
-    ok(keyring_new(&keyring, &err), &err);
-    ok(put_with(&a,
-                &(struct login_options){.limits = {.cancel_fd = -1},
-                                        .ask_ms = GATEWAY_ASK_MS,
-                                        .keyring = keyring,
-                                        .ask = ask,
-                                        .ask_ctx = &person},
-                &program, &err),
-       &err);
+    assert_ok(keyring_new(&keyring, &err), &err);
+    assert_ok(put_with(&a,
+                       &(struct login_options){.limits = {.cancel_fd = -1},
+                                               .ask_ms = GATEWAY_ASK_MS,
+                                               .keyring = keyring,
+                                               .ask = ask,
+                                               .ask_ctx = &person},
+                       &program, &err),
+              &err);
     assert_string_equal(program.answer.text, "hush");
     askpass_settle(&a, &(struct login_options){.keyring = keyring}, true);
     const struct login_options other = {.limits = {.cancel_fd = -1},
@@ -217,7 +218,7 @@ static void a_server_that_imitates_sshs_prompt_gets_no_passphrase(void **state)
                                         .ask_ctx = &person};
     person.answer = "other";
     a.labels_logins = false;
-    ok(put_with(&a, &other, &program, &err), &err);
+    assert_ok(put_with(&a, &other, &program, &err), &err);
     assert_string_equal(program.answer.text, "other");
     assert_string_equal(person.prompt, "file-04: Enter passphrase for key '/k':");
     assert_string_equal(person.key, "");
@@ -225,7 +226,7 @@ static void a_server_that_imitates_sshs_prompt_gets_no_passphrase(void **state)
     /* No server can ask if only keys are asked for. */
     struct login_options keys_only = other;
     keys_only.ask_keys_only = true;
-    ok(put_with(&a, &keys_only, &program, &err), &err);
+    assert_ok(put_with(&a, &keys_only, &program, &err), &err);
     assert_string_equal(program.answer.text, "hush");
     assert_int_equal(person.asked, 2);
     askpass_release(&a);
@@ -242,14 +243,14 @@ static void a_name_that_is_cut_short(void **state)
     char prompt[200];
     snprintf(prompt, sizeof prompt, "Enter passphrase for key '/%099d': ", 0);
     struct program program = {.prompt = prompt};
-    ok(keyring_new(&keyring, &err), &err);
+    assert_ok(keyring_new(&keyring, &err), &err);
     const struct login_options options = {.limits = {.cancel_fd = -1},
                                           .ask_ms = GATEWAY_ASK_MS,
                                           .keyring = keyring,
                                           .ask = ask,
                                           .ask_ctx = &person};
     for (unsigned asked = 1; asked <= 2; asked++) {
-        ok(put_with(&a, &options, &program, &err), &err);
+        assert_ok(put_with(&a, &options, &program, &err), &err);
         assert_int_equal(person.asked, asked);
         assert_true(person.fresh);
         askpass_settle(&a, &options, true);
@@ -266,20 +267,20 @@ static void a_password(void **state)
     struct person person = {.answer = "first"};
     struct askpass a = make_askpass(*state);
     struct program program = {.prompt = "ann@10.0.0.5's password: "};
-    ok(keyring_new(&keyring, &err), &err);
+    assert_ok(keyring_new(&keyring, &err), &err);
     struct login_options options = {.limits = {.cancel_fd = -1},
                                     .ask_ms = GATEWAY_ASK_MS,
                                     .keyring = keyring,
                                     .host = "file-03",
                                     .ask = ask,
                                     .ask_ctx = &person};
-    ok(put_with(&a, &options, &program, &err), &err);
+    assert_ok(put_with(&a, &options, &program, &err), &err);
     assert_string_equal(person.prompt, "file-03: ann@10.0.0.5's password:");
     assert_string_equal(program.answer.text, "first");
     askpass_settle(&a, &options, true);
     person.answer = "second";
     options.host = "file-04";
-    ok(put_with(&a, &options, &program, &err), &err);
+    assert_ok(put_with(&a, &options, &program, &err), &err);
     assert_string_equal(person.prompt, "file-04: ann@10.0.0.5's password:");
     assert_string_equal(program.answer.text, "second");
     askpass_release(&a);
@@ -297,8 +298,8 @@ struct asking {
 static struct asking asking(const char *dir, const char *name, struct keyring *keyring, struct person *person)
 {
     struct err err = ERR_INIT;
-    char *own = text_of("%s/%s", dir, name);
-    ok(file_mkdir(own, &err), &err);
+    char *own = format_text("%s/%s", dir, name);
+    assert_ok(file_mkdir(own, &err), &err);
     struct asking s = {.a = make_askpass(own),
                        .options = {.keyring = keyring,
                                    .limits = {.cancel_fd = -1},
@@ -315,16 +316,16 @@ static void *serve(void *ctx)
     struct asking *s = ctx;
     pthread_t thread;
     s->program.name = s->a.program;
-    ok(thread_start(&thread, run_program, &s->program, &s->err), &s->err);
-    ok(fd_wait(s->a.listener, POLLIN, clock_deadline(20000), -1, &s->err), &s->err);
-    ok(askpass_serve(&s->a, &s->options, &s->err), &s->err);
+    assert_ok(thread_start(&thread, run_askpass, &s->program, &s->err), &s->err);
+    assert_ok(fd_wait(s->a.listener, POLLIN, clock_deadline(20000), -1, &s->err), &s->err);
+    assert_ok(askpass_serve(&s->a, &s->options, &s->err), &s->err);
     pthread_join(thread, NULL);
     return NULL;
 }
 
 static void answered(struct asking *s, const char *answer)
 {
-    ok(s->program.rc, &s->program.err);
+    assert_ok(s->program.rc, &s->program.err);
     assert_string_equal(s->program.answer.text, answer);
 }
 
@@ -333,14 +334,14 @@ static void a_passphrase_is_asked_for_once(void **state)
     struct keyring *keyring = NULL;
     struct err err = ERR_INIT;
     struct person person = {.answer = "wrong"};
-    ok(keyring_new(&keyring, &err), &err);
+    assert_ok(keyring_new(&keyring, &err), &err);
     struct asking first = asking(*state, "1", keyring, &person),
                   second = asking(*state, "2", keyring, &person);
     pthread_t thread;
     serve(&first);
     answered(&first, "wrong");
     /* The other one waits for the result. */
-    ok(thread_start(&thread, serve, &second, &err), &err);
+    assert_ok(thread_start(&thread, serve, &second, &err), &err);
     person.answer = "hush";
     serve(&first);
     answered(&first, "hush");
@@ -365,7 +366,7 @@ static void a_wrong_answer_is_forgotten(void **state)
     struct keyring *keyring = NULL;
     struct err err = ERR_INIT;
     struct person person = {.answer = "wrong"};
-    ok(keyring_new(&keyring, &err), &err);
+    assert_ok(keyring_new(&keyring, &err), &err);
     struct asking first = asking(*state, "1", keyring, &person),
                   second = asking(*state, "2", keyring, &person),
                   third = asking(*state, "3", keyring, &person);
@@ -373,11 +374,11 @@ static void a_wrong_answer_is_forgotten(void **state)
     askpass_settle(&first.a, &first.options, false);
     person = (struct person){.kind = ERR_NOT_FOUND};
     serve(&second);
-    refused(second.program.rc, &second.program.err, ERR_NOT_FOUND, "no user answers");
+    assert_refused(second.program.rc, &second.program.err, ERR_NOT_FOUND, "no user answers");
     assert_int_equal(person.asked, 1);
     /* A declined question is declined for all. */
     serve(&third);
-    refused(third.program.rc, &third.program.err, ERR_NOT_FOUND, "no user answers");
+    assert_refused(third.program.rc, &third.program.err, ERR_NOT_FOUND, "no user answers");
     assert_int_equal(person.asked, 1);
     struct asking *const all[] = {&first, &second, &third};
     for (size_t i = 0; i < 3; i++) {
@@ -399,7 +400,7 @@ static void host_keys_are_not_asked_about(void **state)
         struct person person = {.answer = "yes"};
         struct program program = {.prompt = prompts[i]};
         struct err err = ERR_INIT;
-        ok(put(&a, &person, &program, &err), &err);
+        assert_ok(put(&a, &person, &program, &err), &err);
         assert_int_equal(person.asked, 0);
         assert_int_equal(program.rc, -1);
     }
@@ -423,9 +424,9 @@ static void damaged_questions_are_refused(void **state)
         struct err err = ERR_INIT;
         int fd = fd_socket(AF_UNIX, NULL);
         assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
-        ok(fd_write_all(fd, cases[i].bytes, cases[i].n, &err), &err);
+        assert_ok(fd_write_all(fd, cases[i].bytes, cases[i].n, &err), &err);
         shutdown(fd, SHUT_WR);
-        ok(askpass_serve(&a, &options, &err), &err);
+        assert_ok(askpass_serve(&a, &options, &err), &err);
         fd_close(&fd);
     }
     assert_int_equal(person.asked, 0);
@@ -436,9 +437,9 @@ static void without_a_listener_the_helper_fails(void **state)
 {
     struct secret answer = {.len = 0};
     struct err err = ERR_INIT;
-    char *name = text_of("%s/%s", (char *)*state, ASKPASS_NAME);
+    char *name = format_text("%s/%s", (char *)*state, ASKPASS_NAME);
     assert_int_equal(askpass_ask(name, NULL, "well?", &answer, &err), -1);
-    contains(err.msg, "cannot reach ");
+    assert_contains(err.msg, "cannot reach ");
     free(name);
 }
 

@@ -57,7 +57,7 @@ static struct mux_message parsed(const char *p, size_t n)
     struct mux_message m;
     struct err err = ERR_INIT;
     size_t used = 0;
-    ok(mux_parse(p, n, &m, &used, &err), &err);
+    assert_ok(mux_parse(p, n, &m, &used, &err), &err);
     assert_int_equal(used, n);
     return m;
 }
@@ -106,7 +106,8 @@ static void invalid_answers_are_refused(void **state)
         struct mux_message m;
         struct err err = ERR_INIT;
         size_t used = 99;
-        refused(mux_parse(cases[i].bytes, cases[i].n, &m, &used, &err), &err, ERR_FAILED, cases[i].msg);
+        assert_refused(mux_parse(cases[i].bytes, cases[i].n, &m, &used, &err), &err, ERR_FAILED,
+                       cases[i].msg);
     }
 }
 
@@ -150,21 +151,21 @@ static void a_missing_master_is_an_error(void **state)
 {
     struct mux m;
     struct err err = ERR_INIT;
-    char *none = text_of("%s/none", (char *)*state), *dead = text_of("%s/dead", (char *)*state);
-    char *file = scratch_file(*state, "file", "x", 1), *link = text_of("%s/link", (char *)*state);
+    char *none = format_text("%s/none", (char *)*state), *dead = format_text("%s/dead", (char *)*state);
+    char *file = scratch_file(*state, "file", "x", 1), *link = format_text("%s/link", (char *)*state);
     int listener = listen_at(dead);
     assert_int_equal(symlink(dead, link), 0);
     const char *const paths[] = {none, file, link};
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(mux_connect(&m, paths[i], &err), -1);
         assert_int_equal(err.kind, ERR_NOT_FOUND);
-        contains(err.msg, "is no socket of yours");
+        assert_contains(err.msg, "is no socket of yours");
         mux_close(&m);
     }
     fd_close(&listener);
     assert_int_equal(mux_connect(&m, dead, &err), -1);
     assert_int_equal(err.kind, ERR_NOT_FOUND);
-    contains(err.msg, "Connection refused");
+    assert_contains(err.msg, "Connection refused");
     mux_close(&m);
     free(none);
     free(dead);
@@ -179,14 +180,14 @@ static void a_master_of_another_user_is_refused(void **state)
         skip();
     struct mux m;
     struct err err = ERR_INIT;
-    char *path = text_of("%s/handed-over", (char *)*state),
-         *expected = text_of("another user listens at %s", path);
+    char *path = format_text("%s/handed-over", (char *)*state),
+         *expected = format_text("another user listens at %s", path);
     int listener = listen_at(path);
     assert_int_equal(seteuid(65534), 0);
     int rc = listen(listener, 4);
     assert_int_equal(seteuid(0), 0);
     assert_int_equal(rc, 0);
-    refused(mux_connect(&m, path, &err), &err, ERR_NOT_FOUND, expected);
+    assert_refused(mux_connect(&m, path, &err), &err, ERR_NOT_FOUND, expected);
     mux_close(&m);
     fd_close(&listener);
     free(expected);
@@ -199,11 +200,11 @@ static struct mux connect_to_bytes(const char *dir, const char *name, const char
 {
     struct mux m;
     struct err err = ERR_INIT;
-    char *path = text_of("%s/%s", dir, name);
+    char *path = format_text("%s/%s", dir, name);
     int listener = listen_at(path);
-    ok(mux_connect(&m, path, &err), &err);
+    assert_ok(mux_connect(&m, path, &err), &err);
     *ret_master = fd_accept(listener);
-    ok(fd_write_all(*ret_master, p, n, &err), &err);
+    assert_ok(fd_write_all(*ret_master, p, n, &err), &err);
     fd_close(&listener);
     free(path);
     return m;
@@ -217,15 +218,15 @@ static void messages_may_arrive_in_pieces(void **state)
     int master;
     struct mux m = connect_to_bytes(*state, "m", hello_and_alive, 5, &master);
     assert_int_equal(mux_take(&m, &got, &err), 0);
-    ok(fd_write_all(master, hello_and_alive + 5, 10, &err), &err);
+    assert_ok(fd_write_all(master, hello_and_alive + 5, 10, &err), &err);
     assert_int_equal(mux_take(&m, &got, &err), 1);
     assert_int_equal(got.type, MUX_HELLO);
     assert_int_equal(mux_take(&m, &got, &err), 0);
-    ok(fd_write_all(master, hello_and_alive + 15, sizeof hello_and_alive - 16, &err), &err);
-    ok(mux_wait(&m, clock_deadline(10000), -1, &got, &err), &err);
+    assert_ok(fd_write_all(master, hello_and_alive + 15, sizeof hello_and_alive - 16, &err), &err);
+    assert_ok(mux_wait(&m, clock_deadline(10000), -1, &got, &err), &err);
     assert_true(got.type == MUX_ALIVE && got.number == 9);
     fd_close(&master);
-    refused(mux_take(&m, &got, &err), &err, ERR_LOST, "the master connection has ended");
+    assert_refused(mux_take(&m, &got, &err), &err, ERR_LOST, "the master connection has ended");
     mux_close(&m);
 }
 
@@ -235,8 +236,8 @@ static void another_version(void **state)
     struct err err = ERR_INIT;
     int master;
     struct mux m = connect_to_bytes(*state, "m", BYTES("\0\0\0\x08\0\0\0\1\0\0\0\5"), &master);
-    refused(mux_wait(&m, clock_deadline(10000), -1, &got, &err), &err, ERR_FAILED,
-            "the master connection speaks version 5 of its protocol, not 4");
+    assert_refused(mux_wait(&m, clock_deadline(10000), -1, &got, &err), &err, ERR_FAILED,
+                   "the master connection speaks version 5 of its protocol, not 4");
     mux_close(&m);
     fd_close(&master);
 }
@@ -247,10 +248,10 @@ static void a_silent_master_times_out(void **state)
     struct err err = ERR_INIT;
     int master, cancel[2];
     struct mux m = connect_to_bytes(*state, "m", "", 0, &master);
-    refused(mux_wait(&m, clock_deadline(50), -1, &got, &err), &err, ERR_TIMEOUT, "timed out");
-    ok(fd_pipe(cancel, &err), &err);
-    ok(fd_write_all(cancel[1], "", 1, &err), &err);
-    refused(mux_wait(&m, CLOCK_NEVER, cancel[0], &got, &err), &err, ERR_CANCELLED, "interrupted");
+    assert_refused(mux_wait(&m, clock_deadline(50), -1, &got, &err), &err, ERR_TIMEOUT, "timed out");
+    assert_ok(fd_pipe(cancel, &err), &err);
+    assert_ok(fd_write_all(cancel[1], "", 1, &err), &err);
+    assert_refused(mux_wait(&m, CLOCK_NEVER, cancel[0], &got, &err), &err, ERR_CANCELLED, "interrupted");
     fd_close(&cancel[0]);
     fd_close(&cancel[1]);
     mux_close(&m);
@@ -262,10 +263,10 @@ static void descriptors_are_passed(void **state)
     struct err err = ERR_INIT;
     int master, pipe[2];
     struct mux m = connect_to_bytes(*state, "m", "", 0, &master);
-    ok(fd_pipe(pipe, &err), &err);
+    assert_ok(fd_pipe(pipe, &err), &err);
     mux_put_hello(&m.out);
-    ok(mux_send(&m, &err), &err);
-    ok(mux_send_fd(&m, pipe[1], &err), &err);
+    assert_ok(mux_send(&m, &err), &err);
+    assert_ok(mux_send_fd(&m, pipe[1], &err), &err);
     char request[12], byte = 'x', space[CMSG_SPACE(sizeof(int))];
     assert_int_equal(recv(master, request, sizeof request, MSG_WAITALL), 12);
     struct iovec one = {&byte, 1};
@@ -286,7 +287,7 @@ static void descriptors_are_passed(void **state)
     /* The master is gone. */
     fd_close(&master);
     mux_put_hello(&m.out);
-    refused(mux_send(&m, &err), &err, ERR_FAILED, "the master connection takes no requests");
+    assert_refused(mux_send(&m, &err), &err, ERR_FAILED, "the master connection takes no requests");
     mux_close(&m);
 }
 

@@ -249,7 +249,7 @@ static void the_reason_of_a_failure_is_read(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct err err = ERR_INIT;
         struct ssh_log *l = new_log(cases[i].said);
-        refused(ssh_log_failure(l, "h port 2", &err), &err, cases[i].kind, cases[i].msg);
+        assert_refused(ssh_log_failure(l, "h port 2", &err), &err, cases[i].kind, cases[i].msg);
         free(l);
     }
 }
@@ -306,7 +306,7 @@ static void the_reason_of_a_jumps_failure_is_read(void **state)
         struct ssh_log *l = new_log("kex_exchange_identification: Connection closed by remote host\r\n"
                                     "Connection closed by UNKNOWN port 65535\r\n");
         ssh_log_feed(l, SSH_STDERR, cases[i].said, strlen(cases[i].said));
-        refused(ssh_log_failure(l, "h port 2", &err), &err, cases[i].kind, cases[i].msg);
+        assert_refused(ssh_log_failure(l, "h port 2", &err), &err, cases[i].kind, cases[i].msg);
         free(l);
     }
 }
@@ -339,7 +339,7 @@ static void the_reason_of_a_delay_is_read(void **state)
         struct err err = ERR_INIT;
         struct ssh_log *l = new_log(cases[i].said);
         assert_int_equal(ssh_log_awaits_agent(l), cases[i].agent);
-        refused(ssh_log_delay(l, 4000, &err), &err, ERR_TIMEOUT, cases[i].msg);
+        assert_refused(ssh_log_delay(l, 4000, &err), &err, ERR_TIMEOUT, cases[i].msg);
         assert_non_null(strstr(err.hint, cases[i].hint));
         free(l);
     }
@@ -362,12 +362,12 @@ static void lines_of_other_programs_are_ignored(void **state)
     l = new_log("debug1: Remote protocol version 2.0, remote software version x\n"
                 "a@h: Permission denied (publickey).\n");
     ssh_log_feed(l, SSH_STDERR, banner, sizeof banner - 1);
-    refused(ssh_log_failure(l, "h port 2", &err), &err, ERR_DENIED,
-            "the server accepted none of the offered keys and methods; it allows: publickey");
+    assert_refused(ssh_log_failure(l, "h port 2", &err), &err, ERR_DENIED,
+                   "the server accepted none of the offered keys and methods; it allows: publickey");
     free(l);
     l = new_log("debug1: Remote protocol version 2.0, remote software version x\nSomething new\n");
     ssh_log_feed(l, SSH_STDERR, "Welcome\n", 8);
-    refused(ssh_log_failure(l, "h port 2", &err), &err, ERR_FAILED, "ssh says: Something new");
+    assert_refused(ssh_log_failure(l, "h port 2", &err), &err, ERR_FAILED, "ssh says: Something new");
     free(l);
 }
 
@@ -379,8 +379,8 @@ static void an_unknown_ssh_option_is_a_usage_error(void **state)
     struct err err = ERR_INIT;
     struct ssh_log *l = new_log("");
     ssh_log_feed(l, SSH_STDERR, said, sizeof said - 1);
-    refused(ssh_log_failure(l, "h port 2", &err), &err, ERR_USAGE,
-            "ssh's configuration has an option it does not know: logverbose");
+    assert_refused(ssh_log_failure(l, "h port 2", &err), &err, ERR_USAGE,
+                   "ssh's configuration has an option it does not know: logverbose");
     free(l);
 }
 

@@ -45,7 +45,7 @@ static struct algorithms proposed(const struct ssh_config *config)
     struct err err = ERR_INIT;
     LIBSSH2_SESSION *ssh = libssh2_session_init();
     assert_non_null(ssh);
-    ok(algorithms_propose(ssh, config, HOST_KEYS, &a, &err), &err);
+    assert_ok(algorithms_propose(ssh, config, HOST_KEYS, &a, &err), &err);
     libssh2_session_free(ssh);
     return a;
 }
@@ -57,9 +57,10 @@ static void the_offer_follows_the_configuration(void **state)
     bool chacha = libssh2_version(0x010b00) != NULL;
     assert_int_equal(strncmp(a.lists[LIBSSH2_METHOD_KEX], "curve25519-sha256,", 18), 0);
     assert_int_equal(strncmp(a.lists[LIBSSH2_METHOD_HOSTKEY], "ssh-ed25519,ecdsa-sha2-nistp256,", 32), 0);
-    contains(a.lists[LIBSSH2_METHOD_CRYPT_CS], chacha ? "chacha20-poly1305@openssh.com," : "aes128-ctr,");
+    assert_contains(a.lists[LIBSSH2_METHOD_CRYPT_CS],
+                    chacha ? "chacha20-poly1305@openssh.com," : "aes128-ctr,");
     assert_string_equal(a.lists[LIBSSH2_METHOD_CRYPT_CS], a.lists[LIBSSH2_METHOD_CRYPT_SC]);
-    contains(a.lists[LIBSSH2_METHOD_MAC_SC], "hmac-sha2-256");
+    assert_contains(a.lists[LIBSSH2_METHOD_MAC_SC], "hmac-sha2-256");
     for (int i = 0; i < ALGORITHM_LISTS; i++) {
         assert_null(strstr(a.lists[i], "cbc"));
         assert_null(strstr(a.lists[i], "group1-"));
@@ -90,10 +91,10 @@ static void an_empty_offer_is_an_error(void **state)
     struct err err = ERR_INIT;
     LIBSSH2_SESSION *ssh = libssh2_session_init();
     char *msg =
-        text_of("the configuration allows only the key exchanges x25519-of-tomorrow,x448-of-tomorrow, "
-                "libssh2 %s knows none of them",
-                libssh2_version(0));
-    refused(algorithms_propose(ssh, &config, HOST_KEYS, &a, &err), &err, ERR_UNSUPPORTED, msg);
+        format_text("the configuration allows only the key exchanges x25519-of-tomorrow,x448-of-tomorrow, "
+                    "libssh2 %s knows none of them",
+                    libssh2_version(0));
+    assert_refused(algorithms_propose(ssh, &config, HOST_KEYS, &a, &err), &err, ERR_UNSUPPORTED, msg);
     assert_null(a.lists[0]);
     free(msg);
     libssh2_session_free(ssh);
@@ -132,7 +133,7 @@ static void read_back(const char *before)
     struct buf b = greeting(before, usual);
     struct algorithms a = {0};
     struct err err = ERR_INIT;
-    ok(algorithms_read(b.data, b.len, &a, &err), &err);
+    assert_ok(algorithms_read(b.data, b.len, &a, &err), &err);
     for (int i = 0; i < ALGORITHM_LISTS; i++)
         assert_string_equal(a.lists[i], usual[i]);
     algorithms_release(&a);
@@ -175,8 +176,8 @@ static void a_hostile_offer_is_safe(void **state)
     char bytes[200] = "SSH-2.0-x\n\0\0\0\x1c\4\x14"
                       "0123456789abcdef"
                       "\0\0\0\xff";
-    refused(algorithms_read(bytes, sizeof bytes, &a, &err), &err, ERR_FAILED,
-            "the server's list of algorithms ends early");
+    assert_refused(algorithms_read(bytes, sizeof bytes, &a, &err), &err, ERR_FAILED,
+                   "the server's list of algorithms ends early");
 }
 
 static void compared(int which, const char *theirs, const char *msg)
@@ -187,16 +188,16 @@ static void compared(int which, const char *theirs, const char *msg)
     memcpy(lists, usual, sizeof lists);
     lists[which] = theirs;
     struct buf mine = greeting("SSH-2.0-x\n", usual), other = greeting("SSH-2.0-x\n", lists);
-    ok(algorithms_read(mine.data, mine.len, &ours, &err), &err);
-    ok(algorithms_read(other.data, other.len, &server, &err), &err);
+    assert_ok(algorithms_read(mine.data, mine.len, &ours, &err), &err);
+    assert_ok(algorithms_read(other.data, other.len, &server, &err), &err);
     int rc = algorithms_compare(&ours, &server, &err);
     if (msg) {
-        char *whole = text_of("the server offers only the %s, libssh2 %s can use none of them", msg,
-                              libssh2_version(0));
-        refused(rc, &err, ERR_UNSUPPORTED, whole);
+        char *whole = format_text("the server offers only the %s, libssh2 %s can use none of them", msg,
+                                  libssh2_version(0));
+        assert_refused(rc, &err, ERR_UNSUPPORTED, whole);
         free(whole);
     } else {
-        ok(rc, &err);
+        assert_ok(rc, &err);
     }
     algorithms_release(&ours);
     algorithms_release(&server);

@@ -70,7 +70,7 @@ static void hints_are_in_the_table(void **state)
         /* local.c listens on this workstation. */
         if (strcmp(path, "gateway/ssh/failure.c") == 0 || strcmp(path, "gateway/local.c") == 0)
             continue;
-        ok(file_read(path, &text, &err), &err);
+        assert_ok(file_read(path, &text, &err), &err);
         for (const char *p = buf_str(&text); (p = strstr(p, "err_hint(")); p++)
             if (strncmp(p, "err_hint(err, \"%s\", failure_hint(", 33) != 0)
                 fail_msg("%s sets a hint of its own: %.60s", path, p);

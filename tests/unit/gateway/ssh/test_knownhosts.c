@@ -34,13 +34,13 @@ static int make_keys(void **state)
     if (scratch_setup(state) < 0)
         return -1;
     for (size_t i = 0; i < N_KEYS; i++) {
-        char *path = text_of("%s/key-%zu", (char *)*state, i), *pub = text_of("%s.pub", path);
-        RUN("ssh-keygen", "-q", "-t", keys[i].type, "-b", keys[i].bits, "-N", "", "-f", path);
+        char *path = format_text("%s/key-%zu", (char *)*state, i), *pub = format_text("%s.pub", path);
+        RUN_PROGRAM("ssh-keygen", "-q", "-t", keys[i].type, "-b", keys[i].bits, "-N", "", "-f", path);
         struct buf text = scratch_read(pub);
         size_t type = strcspn(buf_str(&text), " ");
         size_t n = strcspn(buf_str(&text) + type + 1, " \n");
         snprintf(keys[i].line, sizeof keys[i].line, "%.*s", (int)(type + 1 + n), buf_str(&text));
-        ok(ssh_base64_decode(buf_str(&text) + type + 1, n, &keys[i].blob, NULL), NULL);
+        assert_ok(ssh_base64_decode(buf_str(&text) + type + 1, n, &keys[i].blob, NULL), NULL);
         ssh_blob_fingerprint(&keys[i].blob, keys[i].fingerprint);
         buf_release(&text);
         free(path);
@@ -62,7 +62,7 @@ static struct known_hosts find_in(const struct strlist *files, const char *host,
 {
     struct known_hosts k = {0};
     struct err err = ERR_INIT;
-    ok(known_hosts_find(files, (struct known_name){host, port}, &limits, &k, &err), &err);
+    assert_ok(known_hosts_find(files, (struct known_name){host, port}, &limits, &k, &err), &err);
     return k;
 }
 
@@ -70,7 +70,7 @@ static struct known_hosts find_in(const struct strlist *files, const char *host,
 static struct known_hosts find(const char *path, const char *host, unsigned port)
 {
     struct strlist files = {0};
-    ok(strlist_add(&files, path, NULL), NULL);
+    assert_ok(strlist_add(&files, path, NULL), NULL);
     struct known_hosts k = find_in(&files, host, port);
     strlist_release(&files);
     return k;
@@ -99,9 +99,9 @@ static void finds_nothing(const char *path, const char *host, unsigned port)
 
 static void plain_lines(void **state)
 {
-    char *text = text_of("# a comment\n\nalpha,beta.example,192.0.2.7 %s a comment behind it\n"
-                         "gamma %s\r\n\tdelta   %s\n",
-                         keys[ED].line, keys[P256].line, keys[RSA].line);
+    char *text = format_text("# a comment\n\nalpha,beta.example,192.0.2.7 %s a comment behind it\n"
+                             "gamma %s\r\n\tdelta   %s\n",
+                             keys[ED].line, keys[P256].line, keys[RSA].line);
     char *path = scratch_file(*state, "plain", text, strlen(text));
     finds(path, "alpha", 22, ED, 3, KNOWN_MARKER_NONE);
     finds(path, "beta.example", 0, ED, 3, KNOWN_MARKER_NONE);
@@ -116,9 +116,9 @@ static void plain_lines(void **state)
 
 static void hashed_lines(void **state)
 {
-    char *text = text_of("alpha %s\n[beta]:2222 %s\n", keys[ED].line, keys[P521].line);
+    char *text = format_text("alpha %s\n[beta]:2222 %s\n", keys[ED].line, keys[P521].line);
     char *path = scratch_file(*state, "hashed", text, strlen(text));
-    RUN("ssh-keygen", "-q", "-H", "-f", path);
+    RUN_PROGRAM("ssh-keygen", "-q", "-H", "-f", path);
     struct buf hashed = scratch_read(path);
     assert_null(strstr(buf_str(&hashed), "alpha"));
     finds(path, "alpha", 22, ED, 1, KNOWN_MARKER_NONE);
@@ -131,7 +131,7 @@ static void hashed_lines(void **state)
 
 static void patterns(void **state)
 {
-    char *text = text_of("*.example.net,!bad.example.net,db-? %s\n", keys[ED].line);
+    char *text = format_text("*.example.net,!bad.example.net,db-? %s\n", keys[ED].line);
     char *path = scratch_file(*state, "patterns", text, strlen(text));
     finds(path, "a.example.net", 22, ED, 1, KNOWN_MARKER_NONE);
     finds(path, "db-7", 22, ED, 1, KNOWN_MARKER_NONE);
@@ -145,7 +145,7 @@ static void patterns(void **state)
 static void ports(void **state)
 {
     char *text =
-        text_of("[alpha]:2222 %s\nalpha %s\nbeta %s\n", keys[ED].line, keys[P256].line, keys[P384].line);
+        format_text("[alpha]:2222 %s\nalpha %s\nbeta %s\n", keys[ED].line, keys[P256].line, keys[P384].line);
     char *path = scratch_file(*state, "ports", text, strlen(text));
     finds(path, "alpha", 2222, ED, 1, KNOWN_MARKER_NONE);
     finds(path, "alpha", 22, P256, 2, KNOWN_MARKER_NONE);
@@ -159,8 +159,8 @@ static void ports(void **state)
 
 static void markers(void **state)
 {
-    char *text = text_of("@revoked alpha %s\n@cert-authority *.ca %s\n@Revoked beta %s\n", keys[ED].line,
-                         keys[P256].line, keys[RSA].line);
+    char *text = format_text("@revoked alpha %s\n@cert-authority *.ca %s\n@Revoked beta %s\n", keys[ED].line,
+                             keys[P256].line, keys[RSA].line);
     char *path = scratch_file(*state, "markers", text, strlen(text));
     finds(path, "alpha", 22, ED, 1, KNOWN_MARKER_REVOKED);
     finds(path, "x.ca", 22, P256, 2, KNOWN_MARKER_AUTHORITY);
@@ -183,7 +183,7 @@ static void invalid_lines_are_skipped(void **state)
                                           "\x1b[31malpha x y",
                                           ",,, , ,"};
     for (size_t i = 0; i < sizeof garbage / sizeof *garbage; i++) {
-        char *text = text_of("%s\nalpha %s\n%s\n", garbage[i], keys[ED].line, garbage[i]);
+        char *text = format_text("%s\nalpha %s\n%s\n", garbage[i], keys[ED].line, garbage[i]);
         char *path = scratch_file(*state, "garbage", text, strlen(text));
         finds(path, "alpha", 22, ED, 2, KNOWN_MARKER_NONE);
         finds_nothing(path, "beta", 22);
@@ -195,12 +195,13 @@ static void invalid_lines_are_skipped(void **state)
 static void several_files(void **state)
 {
     struct strlist files = {0};
-    char *first = text_of("alpha %s\n", keys[ED].line), *second = text_of("\nalpha %s\n", keys[RSA].line);
-    char *paths[] = {scratch_file(*state, "first", first, strlen(first)), text_of("%s/none", (char *)*state),
-                     scratch_file(*state, "empty", "", 0), text_of("/dev/null"),
-                     scratch_file(*state, "with a blank", second, strlen(second))};
+    char *first = format_text("alpha %s\n", keys[ED].line),
+         *second = format_text("\nalpha %s\n", keys[RSA].line);
+    char *paths[] = {scratch_file(*state, "first", first, strlen(first)),
+                     format_text("%s/none", (char *)*state), scratch_file(*state, "empty", "", 0),
+                     format_text("/dev/null"), scratch_file(*state, "with a blank", second, strlen(second))};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
-        ok(strlist_add(&files, paths[i], NULL), NULL);
+        assert_ok(strlist_add(&files, paths[i], NULL), NULL);
     struct known_hosts k = find_in(&files, "alpha", 22);
     assert_int_equal(k.n, 2);
     assert_string_equal(k.items[0].file, paths[0]);
@@ -225,25 +226,25 @@ static void a_lookup_that_fails(void **state)
     struct err err = ERR_INIT;
     struct proc_limits soon = limits;
     char *path = scratch_file(*state, "file", "x", 1), *before = strdup(getenv("PATH"));
-    char *tool = text_of("%s/ssh-keygen", (char *)*state), *msg;
-    ok(strlist_add(&files, path, NULL), NULL);
+    char *tool = format_text("%s/ssh-keygen", (char *)*state), *msg;
+    assert_ok(strlist_add(&files, path, NULL), NULL);
     setenv("PATH", *state, 1);
     int missing = known_hosts_find(&files, (struct known_name){"alpha", 22}, &limits, &k, &err);
     setenv("PATH", before, 1);
-    refused(missing, &err, ERR_NOT_FOUND, "cannot start ssh-keygen: No such file or directory");
+    assert_refused(missing, &err, ERR_NOT_FOUND, "cannot start ssh-keygen: No such file or directory");
     assert_string_equal(err.hint, "install OpenSSH's client tools (Debian: openssh-client)");
-    ok(file_write(tool, "#!/bin/sh\nexec sleep 100\n", 25, &err), &err);
+    assert_ok(file_write(tool, "#!/bin/sh\nexec sleep 100\n", 25, &err), &err);
     assert_int_equal(chmod(tool, 0700), 0);
-    char *with = text_of("%s:%s", (char *)*state, before);
+    char *with = format_text("%s:%s", (char *)*state, before);
     setenv("PATH", with, 1);
     soon.timeout_ms = 100;
-    refused(known_hosts_find(&files, (struct known_name){"alpha", 22}, &soon, &k, &err), &err, ERR_TIMEOUT,
-            "ssh-keygen: it did not end in time");
-    ok(file_write(tool, "#!/bin/sh\necho it hurts >&2; exit 255\n", 38, &err), &err);
+    assert_refused(known_hosts_find(&files, (struct known_name){"alpha", 22}, &soon, &k, &err), &err,
+                   ERR_TIMEOUT, "ssh-keygen: it did not end in time");
+    assert_ok(file_write(tool, "#!/bin/sh\necho it hurts >&2; exit 255\n", 38, &err), &err);
     assert_int_equal(chmod(tool, 0700), 0);
-    msg = text_of("ssh-keygen cannot read %s: it hurts", path);
-    refused(known_hosts_find(&files, (struct known_name){"alpha", 22}, &limits, &k, &err), &err, ERR_FAILED,
-            msg);
+    msg = format_text("ssh-keygen cannot read %s: it hurts", path);
+    assert_refused(known_hosts_find(&files, (struct known_name){"alpha", 22}, &limits, &k, &err), &err,
+                   ERR_FAILED, msg);
     setenv("PATH", before, 1);
     assert_null(k.items);
     unlink(tool);
@@ -262,11 +263,11 @@ static void a_written_line_is_read_back(void **state)
     (void)state;
     struct known_hosts k = {0};
     struct err err = ERR_INIT;
-    char *text =
-        text_of("# Host a found: line 7 \na %s comment\n# Host a found: line 12 REVOKED\n@revoked a\t%s\r\n"
-                "# Host a found: line 20 CA\n@cert-authority * %s",
-                keys[ED].line, keys[P256].line, keys[RSA].line);
-    ok(known_hosts_parse(&k, "file", text, &err), &err);
+    char *text = format_text(
+        "# Host a found: line 7 \na %s comment\n# Host a found: line 12 REVOKED\n@revoked a\t%s\r\n"
+        "# Host a found: line 20 CA\n@cert-authority * %s",
+        keys[ED].line, keys[P256].line, keys[RSA].line);
+    assert_ok(known_hosts_parse(&k, "file", text, &err), &err);
     assert_int_equal(k.n, 3);
     static const unsigned lines[] = {7, 12, 20};
     static const enum known_marker marks[] = {KNOWN_MARKER_NONE, KNOWN_MARKER_REVOKED,
@@ -289,7 +290,7 @@ static void survives(void *ctx, const struct spoiled *s)
     struct known_hosts k = {0};
     struct err err = ERR_INIT;
     char preference[256];
-    ok(known_hosts_parse(&k, "file", text, &err), &err);
+    assert_ok(known_hosts_parse(&k, "file", text, &err), &err);
     assert_true(k.n <= 3);
     known_hosts_check(&k, &keys[ED].blob, "here", &(struct strlist){0}, &err);
     known_hosts_preference(&k, preference, sizeof preference);
@@ -300,8 +301,9 @@ static void survives(void *ctx, const struct spoiled *s)
 static void cut_and_flipped(void **state)
 {
     (void)state;
-    char *text = text_of("# Host a found: line 7 \na %s\n# Host a found: line 12 REVOKED\n@revoked a %s\n",
-                         keys[ED].line, keys[P256].line);
+    char *text =
+        format_text("# Host a found: line 7 \na %s\n# Host a found: line 12 REVOKED\n@revoked a %s\n",
+                    keys[ED].line, keys[P256].line);
     spoil(text, strlen(text), survives, NULL);
     free(text);
 }
@@ -313,7 +315,7 @@ static struct known_hosts parsed(const char *text)
 {
     struct known_hosts k = {0};
     struct err err = ERR_INIT;
-    ok(known_hosts_parse(&k, "/etc/known", text, &err), &err);
+    assert_ok(known_hosts_parse(&k, "/etc/known", text, &err), &err);
     return k;
 }
 
@@ -323,13 +325,13 @@ static void judged(const char *text, int key, const char *msg, const char *hint)
     struct strlist files = {0};
     struct err err = ERR_INIT;
     struct known_hosts k = parsed(text);
-    ok(strlist_split(&files, "/home/ann/.ssh/known_hosts,/etc/known", &err), &err);
+    assert_ok(strlist_split(&files, "/home/ann/.ssh/known_hosts,/etc/known", &err), &err);
     int rc = known_hosts_check(&k, &keys[key].blob, "far port 22", &files, &err);
     if (msg) {
-        refused(rc, &err, ERR_HOST_KEY, msg);
+        assert_refused(rc, &err, ERR_HOST_KEY, msg);
         assert_string_equal(err.hint, hint);
     } else {
-        ok(rc, &err);
+        assert_ok(rc, &err);
     }
     strlist_release(&files);
     known_hosts_release(&k);
@@ -342,9 +344,9 @@ static const char unknown_hint[] =
 static void a_known_key_is_trusted(void **state)
 {
     (void)state;
-    char *text =
-        text_of("# Host a found: line 1\na %s\n# Host a found: line 2\na %s\n# Host a found: line 3\na %s\n",
-                keys[ED_OTHER].line, keys[RSA].line, keys[ED].line);
+    char *text = format_text(
+        "# Host a found: line 1\na %s\n# Host a found: line 2\na %s\n# Host a found: line 3\na %s\n",
+        keys[ED_OTHER].line, keys[RSA].line, keys[ED].line);
     judged(text, ED, NULL, NULL);
     judged(text, ED_OTHER, NULL, NULL);
     judged(text, RSA, NULL, NULL);
@@ -353,26 +355,26 @@ static void a_known_key_is_trusted(void **state)
 
 static void an_unknown_key_is_refused(void **state)
 {
-    char *msg = text_of("far port 22: host key is not known: it offered ssh-ed25519 %s, there is no "
-                        "/home/ann/.ssh/known_hosts",
-                        keys[ED].fingerprint);
+    char *msg = format_text("far port 22: host key is not known: it offered ssh-ed25519 %s, there is no "
+                            "/home/ann/.ssh/known_hosts",
+                            keys[ED].fingerprint);
     judged("", ED, msg, unknown_hint);
     free(msg);
     struct err err = ERR_INIT;
     struct known_hosts none = {0};
     struct strlist files = {0};
-    msg = text_of("far: host key is not known: it offered ecdsa-sha2-nistp521 %s, no file is named",
-                  keys[P521].fingerprint);
-    refused(known_hosts_check(&none, &keys[P521].blob, "far", &files, &err), &err, ERR_HOST_KEY, msg);
+    msg = format_text("far: host key is not known: it offered ecdsa-sha2-nistp521 %s, no file is named",
+                      keys[P521].fingerprint);
+    assert_refused(known_hosts_check(&none, &keys[P521].blob, "far", &files, &err), &err, ERR_HOST_KEY, msg);
     free(msg);
     /* Existing files were searched. */
     char *first = scratch_file(*state, "one", "", 0), *second = scratch_file(*state, "two", "", 0);
-    ok(strlist_add(&files, "/home/ann/.ssh/known_hosts", NULL), NULL);
-    ok(strlist_add(&files, first, NULL), NULL);
-    ok(strlist_add(&files, second, NULL), NULL);
-    msg = text_of("far: host key is not known: it offered ssh-ed25519 %s, not in %s, %s",
-                  keys[ED].fingerprint, first, second);
-    refused(known_hosts_check(&none, &keys[ED].blob, "far", &files, &err), &err, ERR_HOST_KEY, msg);
+    assert_ok(strlist_add(&files, "/home/ann/.ssh/known_hosts", NULL), NULL);
+    assert_ok(strlist_add(&files, first, NULL), NULL);
+    assert_ok(strlist_add(&files, second, NULL), NULL);
+    msg = format_text("far: host key is not known: it offered ssh-ed25519 %s, not in %s, %s",
+                      keys[ED].fingerprint, first, second);
+    assert_refused(known_hosts_check(&none, &keys[ED].blob, "far", &files, &err), &err, ERR_HOST_KEY, msg);
     strlist_release(&files);
     free(first);
     free(second);
@@ -382,10 +384,11 @@ static void an_unknown_key_is_refused(void **state)
 static void a_key_of_another_type_is_refused(void **state)
 {
     (void)state;
-    char *text = text_of("# Host a found: line 5\na %s\n", keys[RSA].line);
-    char *msg = text_of("far port 22: host key is not known: it offered ssh-ed25519 %s, but /etc/known:5 has "
-                        "ssh-rsa %s",
-                        keys[ED].fingerprint, keys[RSA].fingerprint);
+    char *text = format_text("# Host a found: line 5\na %s\n", keys[RSA].line);
+    char *msg =
+        format_text("far port 22: host key is not known: it offered ssh-ed25519 %s, but /etc/known:5 has "
+                    "ssh-rsa %s",
+                    keys[ED].fingerprint, keys[RSA].fingerprint);
     judged(
         text, ED, msg,
         "someone may be in between; only if you know why it does not show that key any more, remove line 5 "
@@ -407,18 +410,18 @@ static enum known_status status_of(const char *text, int key, unsigned line)
 static void a_revoked_line_precedes_a_good_one(void **state)
 {
     (void)state;
-    char *text = text_of("# Host a found: line 2\na %s\n# Host a found: line 3 CA\n@cert-authority a %s\n"
-                         "# Host a found: line 4\na %s\n# Host a found: line 5 REVOKED\n@revoked a %s\n"
-                         "# Host a found: line 6\na %s\n# Host a found: line 7\na %s\n",
-                         keys[P384].line, keys[ED].line, keys[RSA].line, keys[P256].line, keys[ED].line,
-                         keys[ED].line);
+    char *text = format_text("# Host a found: line 2\na %s\n# Host a found: line 3 CA\n@cert-authority a %s\n"
+                             "# Host a found: line 4\na %s\n# Host a found: line 5 REVOKED\n@revoked a %s\n"
+                             "# Host a found: line 6\na %s\n# Host a found: line 7\na %s\n",
+                             keys[P384].line, keys[ED].line, keys[RSA].line, keys[P256].line, keys[ED].line,
+                             keys[ED].line);
     assert_int_equal(status_of(text, ED, 6), KNOWN_TRUSTED);
     assert_int_equal(status_of(text, ED_OTHER, 6), KNOWN_CHANGED);
     assert_int_equal(status_of(text, P256, 5), KNOWN_REVOKED);
     assert_int_equal(status_of(text, P521, 2), KNOWN_OTHER_TYPES);
     assert_int_equal(status_of("", ED, 0), KNOWN_NEW);
     free(text);
-    text = text_of("# Host a found: line 1 CA\n@cert-authority a %s\n", keys[ED].line);
+    text = format_text("# Host a found: line 1 CA\n@cert-authority a %s\n", keys[ED].line);
     assert_int_equal(status_of(text, ED, 0), KNOWN_NEW);
     free(text);
 }
@@ -426,17 +429,18 @@ static void a_revoked_line_precedes_a_good_one(void **state)
 /* A line under the bare name belongs to another server, unless it has the same key. */
 static void a_name_without_its_port(void **state)
 {
-    char *text = text_of("alpha %s\n[beta]:2222 %s\nbeta %s\n@revoked gamma %s\n", keys[ED].line,
-                         keys[P256].line, keys[ED].line, keys[RSA].line);
+    char *text = format_text("alpha %s\n[beta]:2222 %s\nbeta %s\n@revoked gamma %s\n", keys[ED].line,
+                             keys[P256].line, keys[ED].line, keys[RSA].line);
     char *path = scratch_file(*state, "bare", text, strlen(text));
     struct err err = ERR_INIT;
     struct known_hosts k = find(path, "alpha", 2222);
     assert_int_equal(known_hosts_judge(&k, &keys[ED].blob, NULL), KNOWN_TRUSTED);
     assert_int_equal(known_hosts_judge(&k, &keys[ED_OTHER].blob, NULL), KNOWN_NEW);
     assert_int_equal(known_hosts_check(&k, &keys[RSA].blob, "x", &(struct strlist){0}, &err), -1);
-    char *hint = text_of("%s:1 has another key for the host without the port; compare the fingerprint with "
-                         "someone who runs the host, then trust it with --accept-new or your own ssh",
-                         path);
+    char *hint =
+        format_text("%s:1 has another key for the host without the port; compare the fingerprint with "
+                    "someone who runs the host, then trust it with --accept-new or your own ssh",
+                    path);
     assert_string_equal(err.hint, hint);
     free(hint);
     known_hosts_release(&k);
@@ -457,37 +461,38 @@ static void an_authority_is_not_a_host_key(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
-    char *text = text_of("# Host a found: line 1 CA\n@cert-authority a %s\n", keys[ED].line);
-    char *msg = text_of("far port 22: host key is not known: it offered ssh-ed25519 %s, there is no "
-                        "/home/ann/.ssh/known_hosts",
-                        keys[ED].fingerprint);
+    char *text = format_text("# Host a found: line 1 CA\n@cert-authority a %s\n", keys[ED].line);
+    char *msg = format_text("far port 22: host key is not known: it offered ssh-ed25519 %s, there is no "
+                            "/home/ann/.ssh/known_hosts",
+                            keys[ED].fingerprint);
     judged(text, ED, msg, "its certificate may be signed by the authority of /etc/known:1: --via openssh");
     free(msg);
     struct known_hosts k = parsed(text);
-    refused(known_hosts_usable(&k, &err), &err, ERR_UNSUPPORTED,
-            "only a certificate authority is known for the host (/etc/known:1), and libssh2 cannot judge its "
-            "certificates");
+    assert_refused(
+        known_hosts_usable(&k, &err), &err, ERR_UNSUPPORTED,
+        "only a certificate authority is known for the host (/etc/known:1), and libssh2 cannot judge its "
+        "certificates");
     assert_string_equal(err.hint, "OpenSSH can: --via openssh");
     known_hosts_release(&k);
     free(text);
     /* With a key beside it the host can be checked. */
-    text = text_of("# Host a found: line 1 CA\n@cert-authority a %s\n# Host a found: line 2\na %s\n",
-                   keys[ED].line, keys[RSA].line);
+    text = format_text("# Host a found: line 1 CA\n@cert-authority a %s\n# Host a found: line 2\na %s\n",
+                       keys[ED].line, keys[RSA].line);
     k = parsed(text);
-    ok(known_hosts_usable(&k, &err), &err);
+    assert_ok(known_hosts_usable(&k, &err), &err);
     known_hosts_release(&k);
     k = parsed("");
-    ok(known_hosts_usable(&k, &err), &err);
+    assert_ok(known_hosts_usable(&k, &err), &err);
     free(text);
 }
 
 static void a_changed_key_is_refused(void **state)
 {
     (void)state;
-    char *text = text_of("# Host a found: line 31\na %s\n", keys[ED_OTHER].line);
+    char *text = format_text("# Host a found: line 31\na %s\n", keys[ED_OTHER].line);
     char *msg =
-        text_of("far port 22: HOST KEY HAS CHANGED: it offered ssh-ed25519 %s, but /etc/known:31 has %s",
-                keys[ED].fingerprint, keys[ED_OTHER].fingerprint);
+        format_text("far port 22: HOST KEY HAS CHANGED: it offered ssh-ed25519 %s, but /etc/known:31 has %s",
+                    keys[ED].fingerprint, keys[ED_OTHER].fingerprint);
     judged(text, ED, msg,
            "someone may be in between; only if you know why it changed, remove line 31 of /etc/known");
     free(msg);
@@ -498,18 +503,20 @@ static void a_revoked_key_is_refused(void **state)
 {
     (void)state;
     char *msg =
-        text_of("far port 22: host key ssh-ed25519 %s is revoked by /etc/known:9", keys[ED].fingerprint);
+        format_text("far port 22: host key ssh-ed25519 %s is revoked by /etc/known:9", keys[ED].fingerprint);
     const char *hint = "the person who revoked it knows the reason and the present key of the host";
     /* In any position relative to the line that trusts it. */
-    char *before = text_of("# Host a found: line 9 REVOKED\n@revoked a %s\n# Host a found: line 10\na %s\n",
-                           keys[ED].line, keys[ED].line);
-    char *behind = text_of("# Host a found: line 8\na %s\n# Host a found: line 9 REVOKED\n@revoked a %s\n",
-                           keys[ED].line, keys[ED].line);
+    char *before =
+        format_text("# Host a found: line 9 REVOKED\n@revoked a %s\n# Host a found: line 10\na %s\n",
+                    keys[ED].line, keys[ED].line);
+    char *behind =
+        format_text("# Host a found: line 8\na %s\n# Host a found: line 9 REVOKED\n@revoked a %s\n",
+                    keys[ED].line, keys[ED].line);
     judged(before, ED, msg, hint);
     judged(behind, ED, msg, hint);
     /* Another key's revocation does not matter. */
-    char *other = text_of("# Host a found: line 8\na %s\n# Host a found: line 9 REVOKED\n@revoked a %s\n",
-                          keys[ED].line, keys[ED_OTHER].line);
+    char *other = format_text("# Host a found: line 8\na %s\n# Host a found: line 9 REVOKED\n@revoked a %s\n",
+                              keys[ED].line, keys[ED_OTHER].line);
     judged(other, ED, NULL, NULL);
     free(msg);
     free(before);
@@ -533,13 +540,13 @@ static void known_types_are_preferred(void **state)
         "",
         "ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,rsa-sha2-512,rsa-sha2-256,"
         "ssh-rsa");
-    char *text = text_of("a %s\na %s\n", keys[RSA].line, keys[P384].line);
+    char *text = format_text("a %s\na %s\n", keys[RSA].line, keys[P384].line);
     preferred(text, "ecdsa-sha2-nistp384,rsa-sha2-512,rsa-sha2-256,ssh-rsa,ssh-ed25519,ecdsa-sha2-nistp256,"
                     "ecdsa-sha2-nistp521");
     free(text);
     /* A revoked key or an authority's is not preferred. */
-    text = text_of("@revoked a %s\n@cert-authority a %s\na %s\n", keys[P256].line, keys[P384].line,
-                   keys[P521].line);
+    text = format_text("@revoked a %s\n@cert-authority a %s\na %s\n", keys[P256].line, keys[P384].line,
+                       keys[P521].line);
     preferred(text, "ecdsa-sha2-nistp521,ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,rsa-sha2-512,"
                     "rsa-sha2-256,ssh-rsa");
     free(text);
@@ -565,32 +572,32 @@ static void new_hosts_are_written(void **state)
 {
     struct err err = ERR_INIT;
     struct stat st;
-    char *path = text_of("%s/dot-ssh/known_hosts", (char *)*state),
-         *dir = text_of("%s/dot-ssh", (char *)*state);
+    char *path = format_text("%s/dot-ssh/known_hosts", (char *)*state),
+         *dir = format_text("%s/dot-ssh", (char *)*state);
     umask(0);
-    ok(add(path, "Alpha", 22, ED, false, &err), &err);
+    assert_ok(add(path, "Alpha", 22, ED, false, &err), &err);
     assert_int_equal(stat(dir, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0700);
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0600);
-    ok(add(path, "beta", 2222, P256, false, &err), &err);
-    ok(add(path, "::1", 2222, RSA, false, &err), &err);
-    ok(add(path, "alias", 0, P521, false, &err), &err);
-    char *text = text_of("alpha %s\n[beta]:2222 %s\n[::1]:2222 %s\nalias %s\n", keys[ED].line,
-                         keys[P256].line, keys[RSA].line, keys[P521].line);
+    assert_ok(add(path, "beta", 2222, P256, false, &err), &err);
+    assert_ok(add(path, "::1", 2222, RSA, false, &err), &err);
+    assert_ok(add(path, "alias", 0, P521, false, &err), &err);
+    char *text = format_text("alpha %s\n[beta]:2222 %s\n[::1]:2222 %s\nalias %s\n", keys[ED].line,
+                             keys[P256].line, keys[RSA].line, keys[P521].line);
     file_is(path, text);
     finds(path, "alpha", 22, ED, 1, KNOWN_MARKER_NONE);
     finds(path, "beta", 2222, P256, 2, KNOWN_MARKER_NONE);
     /* It is known now: nothing is written twice, and another key not at all. */
-    ok(add(path, "alpha", 22, ED, true, &err), &err);
+    assert_ok(add(path, "alpha", 22, ED, true, &err), &err);
     assert_int_equal(add(path, "alpha", 22, ED_OTHER, false, &err), -1);
     assert_int_equal(err.kind, ERR_HOST_KEY);
-    contains(err.msg, "HOST KEY HAS CHANGED");
+    assert_contains(err.msg, "HOST KEY HAS CHANGED");
     assert_int_equal(add(path, "alpha", 22, RSA, false, &err), -1);
     assert_int_equal(err.kind, ERR_HOST_KEY);
     file_is(path, text);
     /* The same host at another port is another server. */
-    ok(add(path, "alpha", 2022, ED_OTHER, false, &err), &err);
+    assert_ok(add(path, "alpha", 2022, ED_OTHER, false, &err), &err);
     finds(path, "alpha", 2022, ED_OTHER, 5, KNOWN_MARKER_NONE);
     free(text);
     free(dir);
@@ -601,8 +608,8 @@ static void new_hosts_are_hashed(void **state)
 {
     struct err err = ERR_INIT;
     char *path = scratch_file(*state, "hashing", "", 0);
-    ok(add(path, "Alpha", 22, ED, true, &err), &err);
-    ok(add(path, "beta", 2222, P384, true, &err), &err);
+    assert_ok(add(path, "Alpha", 22, ED, true, &err), &err);
+    assert_ok(add(path, "beta", 2222, P384, true, &err), &err);
     struct buf text = scratch_read(path);
     assert_null(strcasestr(buf_str(&text), "alpha"));
     assert_null(strstr(buf_str(&text), "beta"));
@@ -617,8 +624,9 @@ static void new_hosts_are_hashed(void **state)
 static void a_last_line_without_its_end(void **state)
 {
     struct err err = ERR_INIT;
-    char *text = text_of("beta %s", keys[RSA].line), *path = scratch_file(*state, "cut", text, strlen(text));
-    ok(add(path, "alpha", 22, ED, false, &err), &err);
+    char *text = format_text("beta %s", keys[RSA].line),
+         *path = scratch_file(*state, "cut", text, strlen(text));
+    assert_ok(add(path, "alpha", 22, ED, false, &err), &err);
     finds(path, "beta", 22, RSA, 1, KNOWN_MARKER_NONE);
     finds(path, "alpha", 22, ED, 2, KNOWN_MARKER_NONE);
     free(text);
@@ -628,16 +636,17 @@ static void a_last_line_without_its_end(void **state)
 static void an_unwritable_file_is_reported(void **state)
 {
     struct err err = ERR_INIT;
-    refused(add("/dev/null", "alpha", 22, ED, false, &err), &err, ERR_FAILED, "/dev/null is no regular file");
-    char *path = text_of("%s/none/none/known", (char *)*state);
+    assert_refused(add("/dev/null", "alpha", 22, ED, false, &err), &err, ERR_FAILED,
+                   "/dev/null is no regular file");
+    char *path = format_text("%s/none/none/known", (char *)*state);
     assert_int_equal(add(path, "alpha", 22, ED, false, &err), -1);
-    contains(err.msg, "/none: No such file or directory");
+    assert_contains(err.msg, "/none: No such file or directory");
     free(path);
     static const char *const names[] = {"a b", "a,b", "*", "!a", "@revoked", "#a", "|1|a", "", "a\nb"};
     path = scratch_file(*state, "untouched", "", 0);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         assert_int_equal(add(path, names[i], 0, ED, false, &err), -1);
-        contains(err.msg, "cannot stand in a file of known hosts");
+        assert_contains(err.msg, "cannot stand in a file of known hosts");
     }
     file_is(path, "");
     free(path);
@@ -648,25 +657,25 @@ static void an_unwritable_file_is_reported(void **state)
 static void links_and_fifos_are_not_written(void **state)
 {
     struct err err = ERR_INIT;
-    char *known = text_of("%s/own", (char *)*state), *link = text_of("%s/link", (char *)*state);
+    char *known = format_text("%s/own", (char *)*state), *link = format_text("%s/link", (char *)*state);
     char *precious = scratch_file(*state, "precious", "export PATH=/bin\n", 17);
-    char *made = text_of("%s/made", (char *)*state), *fifo = text_of("%s/fifo", (char *)*state);
-    ok(add(known, "alpha", 22, ED, false, &err), &err);
+    char *made = format_text("%s/made", (char *)*state), *fifo = format_text("%s/fifo", (char *)*state);
+    assert_ok(add(known, "alpha", 22, ED, false, &err), &err);
     assert_int_equal(symlink(known, link), 0);
-    ok(add(link, "beta", 22, ED, false, &err), &err);
+    assert_ok(add(link, "beta", 22, ED, false, &err), &err);
     finds(known, "beta", 22, ED, 2, KNOWN_MARKER_NONE);
     assert_int_equal(unlink(link), 0);
     assert_int_equal(linkat(AT_FDCWD, known, AT_FDCWD, link, 0), 0);
-    ok(add(link, "gamma", 22, ED, false, &err), &err);
+    assert_ok(add(link, "gamma", 22, ED, false, &err), &err);
     finds(known, "gamma", 22, ED, 3, KNOWN_MARKER_NONE);
     assert_int_equal(unlink(link), 0);
 
-    char *msg = text_of("%s is a link to a file that is not your known hosts", link);
+    char *msg = format_text("%s is a link to a file that is not your known hosts", link);
     assert_int_equal(symlink(precious, link), 0);
-    refused(add(link, "alpha", 22, ED, false, &err), &err, ERR_FAILED, msg);
+    assert_refused(add(link, "alpha", 22, ED, false, &err), &err, ERR_FAILED, msg);
     assert_int_equal(unlink(link), 0);
     assert_int_equal(linkat(AT_FDCWD, precious, AT_FDCWD, link, 0), 0);
-    refused(add(link, "alpha", 22, ED, false, &err), &err, ERR_FAILED, msg);
+    assert_refused(add(link, "alpha", 22, ED, false, &err), &err, ERR_FAILED, msg);
     file_is(precious, "export PATH=/bin\n");
     assert_int_equal(unlink(link), 0);
     free(msg);
@@ -678,18 +687,18 @@ static void links_and_fifos_are_not_written(void **state)
 
     assert_int_equal(mkfifo(fifo, 0600), 0);
     assert_int_equal(symlink(fifo, link), 0);
-    msg = text_of("%s is no regular file", fifo);
-    refused(add(fifo, "alpha", 22, ED, false, &err), &err, ERR_FAILED, msg);
+    msg = format_text("%s is no regular file", fifo);
+    assert_refused(add(fifo, "alpha", 22, ED, false, &err), &err, ERR_FAILED, msg);
     free(msg);
-    msg = text_of("%s is no regular file", link);
-    refused(add(link, "alpha", 22, ED, false, &err), &err, ERR_FAILED, msg);
+    msg = format_text("%s is no regular file", link);
+    assert_refused(add(link, "alpha", 22, ED, false, &err), &err, ERR_FAILED, msg);
     free(msg);
     /* Nor is a FIFO read: ssh-keygen would wait. */
     struct known_hosts k = {0};
     struct strlist files = {0};
-    ok(strlist_add(&files, fifo, &err), &err);
+    assert_ok(strlist_add(&files, fifo, &err), &err);
     assert_int_equal(known_hosts_find(&files, (struct known_name){"alpha", 22}, &limits, &k, &err), -1);
-    contains(err.msg, "are no regular file");
+    assert_contains(err.msg, "are no regular file");
     strlist_release(&files);
     char *all[] = {known, link, precious, made, fifo};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -700,14 +709,14 @@ static void a_lock_that_is_held(void **state)
 {
     struct err err = ERR_INIT;
     char *path = scratch_file(*state, "held", "", 0),
-         *msg = text_of("another process holds the lock of %s", path);
+         *msg = format_text("another process holds the lock of %s", path);
     int fd = open(path, O_RDONLY | O_CLOEXEC), ends[2];
     assert_int_equal(flock(fd, LOCK_EX), 0);
     struct known_addition a = {.file = path, .host = "alpha", .key = &keys[ED].blob};
     struct proc_limits soon = limits;
     soon.timeout_ms = 60;
-    refused(known_hosts_add(&a, &soon, &err), &err, ERR_TIMEOUT, msg);
-    ok(fd_pipe(ends, &err), &err);
+    assert_refused(known_hosts_add(&a, &soon, &err), &err, ERR_TIMEOUT, msg);
+    assert_ok(fd_pipe(ends, &err), &err);
     assert_int_equal(write(ends[1], "", 1), 1);
     soon = limits;
     soon.cancel_fd = ends[0];
@@ -715,7 +724,7 @@ static void a_lock_that_is_held(void **state)
     assert_int_equal(err.kind, ERR_CANCELLED);
     file_is(path, "");
     fd_close(&fd);
-    ok(known_hosts_add(&a, &limits, &err), &err);
+    assert_ok(known_hosts_add(&a, &limits, &err), &err);
     finds(path, "alpha", 22, ED, 1, KNOWN_MARKER_NONE);
     fd_close(&ends[0]);
     fd_close(&ends[1]);
@@ -748,7 +757,7 @@ static void concurrent_writers_lose_no_line(void **state)
 {
     struct writer writers[AT_ONCE];
     pthread_t threads[AT_ONCE];
-    char *path = text_of("%s/crowd/known_hosts", (char *)*state);
+    char *path = format_text("%s/crowd/known_hosts", (char *)*state);
     for (unsigned i = 0; i < AT_ONCE; i++) {
         writers[i] = (struct writer){.path = path, .number = i};
         assert_int_equal(pthread_create(&threads[i], NULL, write_some, &writers[i]), 0);

@@ -15,7 +15,7 @@ static char *key_of(const struct hop *hop)
     struct buf b = BUF_INIT(LOGIN_KEY_MAX);
     struct err err = ERR_INIT;
     login_key_add(&b, hop);
-    ok(buf_check(&b, "the key", &err), &err);
+    assert_ok(buf_check(&b, "the key", &err), &err);
     return buf_take(&b);
 }
 

@@ -17,7 +17,7 @@ static struct proxy *started(const char *command, int *ret_fd)
 {
     struct proxy *p = NULL;
     struct err err = ERR_INIT;
-    ok(proxy_start(command, ret_fd, &p, &err), &err);
+    assert_ok(proxy_start(command, ret_fd, &p, &err), &err);
     return p;
 }
 
@@ -37,7 +37,7 @@ static void bytes_both_ways(void **state)
     int fd = -1;
     char text[32] = "";
     struct proxy *p = started("sed s/a/b/", &fd);
-    ok(fd_write_all(fd, "abc\n", 4, NULL), NULL);
+    assert_ok(fd_write_all(fd, "abc\n", 4, NULL), NULL);
     shutdown(fd, SHUT_WR);
     say_all(fd, text, sizeof text);
     assert_string_equal(text, "bbc\n");
@@ -49,8 +49,8 @@ static void bytes_both_ways(void **state)
 /* The user's shell runs it, with exec in front, as with ssh. */
 static void the_users_shell(void **state)
 {
-    char *said = text_of("%s/said", (char *)*state), text[64];
-    char *script = text_of("#!/bin/sh\nprintf '%%s|' \"$@\" >%s\n", said);
+    char *said = format_text("%s/said", (char *)*state), text[64];
+    char *script = format_text("#!/bin/sh\nprintf '%%s|' \"$@\" >%s\n", said);
     char *shell = scratch_file(*state, "shell", script, strlen(script));
     int fd = -1;
     assert_int_equal(chmod(shell, 0700), 0);
@@ -66,7 +66,7 @@ static void the_users_shell(void **state)
     setenv("SHELL", "/nowhere/sh", 1);
     struct err err = ERR_INIT;
     assert_int_equal(proxy_start("true", &fd, &p, &err), -1);
-    contains(err.msg, "cannot start /nowhere/sh");
+    assert_contains(err.msg, "cannot start /nowhere/sh");
     unsetenv("SHELL");
     free(said);
     free(script);
@@ -83,7 +83,7 @@ static void its_error_output_is_reported(void **state)
                               &fd);
     say_all(fd, text, sizeof text);
     proxy_stderr_tail(p, text, sizeof text);
-    contains(text, "line 299 no ?[31mroute");
+    assert_contains(text, "line 299 no ?[31mroute");
     assert_string_equal(proxy_stderr_tail(p, little, sizeof little), "1mroute");
     proxy_end(p);
     fd_close(&fd);
@@ -106,8 +106,8 @@ static void a_proxy_with_much_error_output_goes_on(void **state)
 
 static void all_its_processes_end(void **state)
 {
-    char *path = text_of("%s/pid", (char *)*state),
-         *command = text_of("sh -c 'sleep 60 & echo $! >%s; wait'", path);
+    char *path = format_text("%s/pid", (char *)*state),
+         *command = format_text("sh -c 'sleep 60 & echo $! >%s; wait'", path);
     int fd = -1;
     struct proxy *p = started(command, &fd);
     uint64_t pid = 0;

@@ -92,7 +92,7 @@ static void the_kernels_round_trip_time_is_used(void **state)
     (void)state;
     int pair[2];
     struct err err = ERR_INIT;
-    ok(fd_socketpair(pair, &err), &err);
+    assert_ok(fd_socketpair(pair, &err), &err);
     assert_int_equal(window_tcp_rtt(pair[0]), -1);
     fd_close(&pair[0]);
     fd_close(&pair[1]);

@@ -26,8 +26,8 @@ static struct ends connected(void)
     int pair[2];
     struct ends e;
     struct err err = ERR_INIT;
-    ok(fd_socketpair(pair, &err), &err);
-    ok(wire_init(&e.w, pair[0], &err), &err);
+    assert_ok(fd_socketpair(pair, &err), &err);
+    assert_ok(wire_init(&e.w, pair[0], &err), &err);
     assert_true(fcntl(pair[0], F_GETFL) & O_NONBLOCK);
     e.far = pair[1];
     return e;
@@ -108,7 +108,7 @@ static void reading_ahead_has_a_limit(void **state)
     struct ends e = connected();
     char chunk[4096];
     memset(chunk, 'x', sizeof chunk);
-    ok(fd_set_nonblocking(e.far, true, NULL), NULL);
+    assert_ok(fd_set_nonblocking(e.far, true, NULL), NULL);
     size_t sent = 0;
     for (int i = 0; i < 1000; i++) {
         ssize_t n = write(e.far, chunk, sizeof chunk);
@@ -152,7 +152,7 @@ static void congestion(void **state)
     assert_in_range(e.w.out.len, 4000000, 4u << 20);
     assert_int_equal(e.w.error, 0);
     assert_int_equal(wire_events(&e.w), POLLIN | POLLOUT);
-    ok(fd_set_nonblocking(e.far, true, NULL), NULL);
+    assert_ok(fd_set_nonblocking(e.far, true, NULL), NULL);
     while (got < sent) {
         n = read(e.far, back, sizeof back);
         assert_true(n > 0 || errno == EAGAIN);

@@ -117,7 +117,7 @@ static void symbols_are_found(void **state)
     } cases[] = {{0x50fff, NULL},      {0x51000, "_init"}, {0x510ff, "_init"}, {0x51100, "main"},
                  {0x51150, "unsized"}, {0x52000, "table"}, {0x5200f, "table"}, {0x52010, NULL},
                  {0x53007, "last"},    {0x53008, NULL}};
-    ok(nm_read(STR(table), 0x50000, &nm, &err), &err);
+    assert_ok(nm_read(STR(table), 0x50000, &nm, &err), &err);
     assert_int_equal(nm.n, 5);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct nm_symbol *s = nm_find(&nm, cases[i].address);
@@ -326,7 +326,7 @@ static void elf_files_are_read(void **state)
     struct err err = ERR_INIT;
     struct file f = small_file(ET_DYN);
     struct elf e;
-    ok(read_bytes(&f, sizeof f, &e, &err), &err);
+    assert_ok(read_bytes(&f, sizeof f, &e, &err), &err);
     assert_string_equal(e.build_id, "abcdef01");
     assert_true(e.text == &e.segments[1]);
     elf_release(&e);
@@ -356,9 +356,9 @@ static void addresses_are_converted_to_the_files(void **state)
             .start = cases[i].start, .limit = cases[i].limit, .offset = cases[i].offset};
         struct elf e;
         uint64_t base = 1;
-        ok(read_bytes(&f, sizeof f, &e, &err), &err);
-        ok(elf_can_base(&e, &m, &err), &err);
-        ok(elf_base(&e, &m, cases[i].address, &base, &err), &err);
+        assert_ok(read_bytes(&f, sizeof f, &e, &err), &err);
+        assert_ok(elf_can_base(&e, &m, &err), &err);
+        assert_ok(elf_base(&e, &m, cases[i].address, &base, &err), &err);
         assert_true(base == cases[i].base);
         elf_release(&e);
     }
@@ -373,13 +373,13 @@ static void addresses_of_other_files_are_refused(void **state)
                            other = {.start = 0x10000, .limit = 0x12000, .offset = 0x9000};
     struct elf e;
     uint64_t base = 7;
-    ok(read_bytes(&f, sizeof f, &e, &err), &err);
+    assert_ok(read_bytes(&f, sizeof f, &e, &err), &err);
     assert_int_equal(elf_base(&e, &outside, 0x12000, &base, &err), -1);
     assert_int_equal(elf_base(&e, &other, 0x10010, &base, &err), -1);
     assert_true(base == 7);
     elf_release(&e);
     f = small_file(ET_CORE);
-    ok(read_bytes(&f, sizeof f, &e, &err), &err);
+    assert_ok(read_bytes(&f, sizeof f, &e, &err), &err);
     assert_int_equal(elf_can_base(&e, &outside, &err), -1);
     elf_release(&e);
 }
@@ -416,12 +416,12 @@ static void repeated_headers_are_bounded(void **state)
     /* A million bytes of other notes precede the build ID, which is then not found. */
     f.segments[0] = (Elf64_Phdr){.p_type = PT_NOTE, .p_offset = sizeof f, .p_filesz = NOTES, .p_align = 4};
     memcpy(bytes, &f, sizeof f);
-    ok(read_bytes(bytes, sizeof f + NOTES, &e, &err), &err);
+    assert_ok(read_bytes(bytes, sizeof f + NOTES, &e, &err), &err);
     assert_string_equal(e.build_id, "");
     elf_release(&e);
     f.segments[0].p_filesz = 12;
     memcpy(bytes, &f, sizeof f);
-    ok(read_bytes(bytes, sizeof f + NOTES, &e, &err), &err);
+    assert_ok(read_bytes(bytes, sizeof f + NOTES, &e, &err), &err);
     assert_string_equal(e.build_id, "abcdef01");
     elf_release(&e);
     f.header.e_phnum = 1001;
@@ -498,13 +498,14 @@ static struct profile *two_places(const char *file)
     struct err err = ERR_INIT;
     struct profile *p = profile_new(&err);
     struct profile_mapping m = {.id = 1, .start = 0x401000, .limit = 0x403000, .offset = 0x1000};
-    ok(profile_intern(p, file, strlen(file), &m.file, &err), &err);
-    ok(profile_add_mapping(p, &m, &err), &err);
+    assert_ok(profile_intern(p, file, strlen(file), &m.file, &err), &err);
+    assert_ok(profile_add_mapping(p, &m, &err), &err);
     for (uint64_t i = 0; i < 2; i++)
-        ok(profile_add_location(
-               p, &(struct profile_location){.id = i + 1, .address = 0x401100 + 0x100 * i, .folded = true},
-               NULL, &err),
-           &err);
+        assert_ok(
+            profile_add_location(
+                p, &(struct profile_location){.id = i + 1, .address = 0x401100 + 0x100 * i, .folded = true},
+                NULL, &err),
+            &err);
     return p;
 }
 
@@ -531,7 +532,7 @@ static void write_file(char path[40])
     struct file f = small_file(ET_EXEC);
     snprintf(path, 40, "/tmp/profgrab-symbols-%d", (int)getpid());
     unlink(path);
-    ok(file_write(path, &f, sizeof f, &err), &err);
+    assert_ok(file_write(path, &f, sizeof f, &err), &err);
 }
 
 static void each_binary_is_queried_once(void **state)
@@ -618,7 +619,7 @@ static void a_server_is_queried(void **state)
     struct err err;
     struct profile *p = two_places("");
     struct symbolize_sources sources = {0};
-    ok(symbolize_collect(p, "http://host/debug/pprof/heap", &sources, &err), &err);
+    assert_ok(symbolize_collect(p, "http://host/debug/pprof/heap", &sources, &err), &err);
     is_str(profile_str(p, p->mappings[0].file), "http://host/debug/pprof/heap");
     /* In a merged profile, the mapping may have moved. */
     sources.items[0].start = 0x501000;
@@ -647,11 +648,11 @@ static void an_answer_for_many_addresses_is_bounded(void **state)
     struct symbolize_sources sources = {0};
     p->mappings[0].limit = 0x501000;
     for (uint64_t i = 2; i < 40000; i++)
-        ok(profile_add_location(
-               p, &(struct profile_location){.id = i + 1, .address = 0x401200 + i, .folded = true}, NULL,
-               &err),
-           &err);
-    ok(symbolize_collect(p, "http://host/debug/pprof/heap", &sources, &err), &err);
+        assert_ok(profile_add_location(
+                      p, &(struct profile_location){.id = i + 1, .address = 0x401200 + i, .folded = true},
+                      NULL, &err),
+                  &err);
+    assert_ok(symbolize_collect(p, "http://host/debug/pprof/heap", &sources, &err), &err);
     struct fake f = {.symbols = "0x401100 one\n"};
     symbolize_with(p, NULL, &sources, &f, 0, &err);
     assert_int_equal(f.posts, 1);
@@ -686,7 +687,7 @@ static void a_file_with_another_build_id_is_not_used(void **state)
     static const char *const ids[] = {"abcdef01", "abcdef02"};
     for (size_t i = 0; i < 2; i++) {
         struct profile *p = two_places(path);
-        ok(profile_intern(p, ids[i], strlen(ids[i]), &p->mappings[0].build_id, &err), &err);
+        assert_ok(profile_intern(p, ids[i], strlen(ids[i]), &p->mappings[0].build_id, &err), &err);
         struct fake f = {.answers = {NULL, "main T 401100 10\n"}};
         symbolize_with(p, "local", NULL, &f, 0, &err);
         assert_int_equal(f.runs > 0, i == 0);
@@ -711,8 +712,8 @@ static void very_many_mappings(void **state)
         struct profile_location l = {
             .id = i + 2, .address = 0x401100, .mapping = (uint32_t)i, .folded = true};
         m.id = i + 1;
-        ok(profile_add_mapping(p, &m, &err), &err);
-        ok(profile_add_location(p, &l, NULL, &err), &err);
+        assert_ok(profile_add_mapping(p, &m, &err), &err);
+        assert_ok(profile_add_location(p, &l, NULL, &err), &err);
     }
     struct fake f = {.answers = {NULL, "main T 401100 10\n"}};
     symbolize_with(p, "local", NULL, &f, 0, &err);
@@ -723,7 +724,7 @@ static void very_many_mappings(void **state)
     is_str(name_at(p, 1 + SYMBOLIZE_MAPPINGS), "");
     buf_release(&f.said);
     f.symbols = "0x401100 a\n";
-    ok(symbolize_collect(p, "http://host/x", &sources, &err), &err);
+    assert_ok(symbolize_collect(p, "http://host/x", &sources, &err), &err);
     assert_int_equal(sources.n, SYMBOLIZE_MAPPINGS);
     symbolize_with(p, "remote:force", &sources, &f, 0, &err);
     assert_int_equal(f.posts, 1); /* only the first mapping has a location without a name */
@@ -740,7 +741,7 @@ static void a_server_may_fail(void **state)
     struct profile *p = two_places("");
     struct symbolize_sources sources = {0};
     struct fake f = {0};
-    ok(symbolize_collect(p, "http://host/x", &sources, &err), &err);
+    assert_ok(symbolize_collect(p, "http://host/x", &sources, &err), &err);
     symbolize_with(p, "remote", &sources, &f, -1, &err);
     buf_release(&f.said);
     f.symbols = "0x401100 a\n0x11111111111111111 b\n";
