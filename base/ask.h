@@ -13,7 +13,7 @@ struct question {
     enum {
         ASK_HIDDEN, /* the answer is hidden while it is typed */
         ASK_SHOWN,
-        ASK_TELL, /* a notice without an answer: touch the key */
+        ASK_NOTICE, /* a notice without an answer: touch the key */
     } kind;
     const char *prompt; /* printable, one or more lines */
     const char *key;    /* the private key, or the file, that the passphrase opens; else NULL */
@@ -24,7 +24,7 @@ struct question {
 };
 
 /* Asks the person. Several threads may call it at the same time. Returns -1 with ERR_NOT_FOUND if it cannot
- * ask, ERR_CANCELLED or ERR_TIMEOUT. Every kind but ASK_TELL fills *ret, which the caller wipes. */
+ * ask, ERR_CANCELLED or ERR_TIMEOUT. Every kind but ASK_NOTICE fills *ret, which the caller wipes. */
 typedef int ask_fn(void *ctx, const struct question *q, struct secret *ret, struct err *err);
 
 #endif

@@ -103,7 +103,7 @@ int confined_release(const struct confined_budget *b, uint64_t before, int rc, c
     if (!b)
         return rc;
     proc_limit_memory(before, &before);
-    if (rc == 0 || !err->starved)
+    if (rc == 0 || !err->out_of_memory)
         return rc;
     err_set(err, ERR_LIMIT, "reading it takes more than %s of memory",
             text_bytes(most, sizeof most, b->limits.memory));

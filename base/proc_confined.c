@@ -17,7 +17,7 @@
 /* The child's status, written before its result. */
 struct ending {
     int rc;
-    bool starved; /* it failed because memory ran out */
+    bool out_of_memory; /* it failed because memory ran out */
     struct err err;
 };
 
@@ -46,7 +46,7 @@ static void run_child(proc_confined_fn *body, void *ctx, const struct proc_confi
         end.rc = body(ctx, &result, &end.err);
     if (end.rc == 0)
         end.rc = buf_check(&result, "its result", &end.err);
-    end.starved = end.rc < 0 && is_nomem(&end.err);
+    end.out_of_memory = end.rc < 0 && is_nomem(&end.err);
     if (fd_write_all(out, &end, sizeof end, NULL) == 0 && end.rc == 0)
         fd_write_all(out, result.data, result.len, NULL);
     _exit(0);
@@ -142,7 +142,7 @@ static void copy_printable(char *dst, size_t cap, const char *src)
 static int copy_child_error(const struct ending *end, const struct proc_confines *limits, struct err *err)
 {
     char hint[sizeof end->err.hint];
-    if (end->starved && limits->memory > 0)
+    if (end->out_of_memory && limits->memory > 0)
         return set_memory_error(limits, err);
     if (!err)
         return -1;

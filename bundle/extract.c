@@ -2,7 +2,7 @@
  * Creates the top directory (0700) in the directory that the user names and keeps it open: files are created
  * below its descriptor, even if its path changes.
  */
-#include "bundle/manifest_inside.h"
+#include "bundle/manifest_internal.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>

@@ -87,7 +87,7 @@ static void print_json(const struct printer *p, const json_t *value)
     if (json_dump_callback(value, add_indented, (void *)(uintptr_t)p,
                            JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_ENCODE_ANY) < 0 &&
         !p->to->failed)
-        p->to->failed = p->to->starved = true;
+        p->to->failed = p->to->out_of_memory = true;
 }
 
 /* ---- members ------------------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
  * (manifest_add.c), or read from JSON (manifest_load.c). In a loaded manifest, a new record of a
  * host, a service or an item replaces the earlier one. manifest_free frees all memory at once.
  */
-#include "bundle/manifest_inside.h"
+#include "bundle/manifest_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

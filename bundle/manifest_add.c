@@ -1,5 +1,5 @@
 /* Adds records of hosts, services and items, and keeps the parts of an earlier record that stay. */
-#include "bundle/manifest_inside.h"
+#include "bundle/manifest_internal.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* The request of a run: the manifest's key `asked`. */
-#include "bundle/manifest_inside.h"
+#include "bundle/manifest_internal.h"
 
 #include <string.h>
 

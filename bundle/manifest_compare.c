@@ -2,7 +2,7 @@
  * Compares a loaded manifest with the files of its work directory: finds changes by a disk, a person or a
  * transport before the run resumes.
  */
-#include "bundle/manifest_inside.h"
+#include "bundle/manifest_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

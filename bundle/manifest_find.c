@@ -1,5 +1,5 @@
 /* Finds the hosts, services, items and files of a manifest. */
-#include "bundle/manifest_inside.h"
+#include "bundle/manifest_internal.h"
 
 #include <string.h>
 

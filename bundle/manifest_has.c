@@ -1,5 +1,5 @@
 /* Which requested items were collected intact. */
-#include "bundle/manifest_inside.h"
+#include "bundle/manifest_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Reads a manifest, and checks one that will be changed. Only these functions know that it was JSON. */
-#include "bundle/manifest_inside.h"
+#include "bundle/manifest_internal.h"
 
 #include <string.h>
 

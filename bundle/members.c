@@ -165,7 +165,7 @@ static int read_next(struct bundle_members *m, const struct member *now, struct 
     int rc = reader_next_file(m->r, &met, &why);
     if (rc == 0 && met)
         rc = read_if_wanted(m, met, now, &why);
-    if (rc < 0 && (why.kind == ERR_CANCELLED || why.starved)) {
+    if (rc < 0 && (why.kind == ERR_CANCELLED || why.out_of_memory)) {
         reader_free(m->r);
         m->r = NULL;
         if (err)

@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include "bundle/items.h"
-#include "bundle/manifest_inside.h"
+#include "bundle/manifest_internal.h"
 #include "bundle/path.h"
 #include "bundle/readme.h"
-#include "bundle/workdir_inside.h"
+#include "bundle/workdir_internal.h"
 #include "bundle/writer.h"
 #include "base/banned.h"
 

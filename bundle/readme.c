@@ -98,7 +98,7 @@ static void add_findings(struct buf *b, const struct manifest_item *item, json_t
         buf_adds(b, i == 0 ? "" : "; ");
         (again ? add_reference : add_text)(b, words);
         if (json_object_set_new(seen, words, json_true()) < 0)
-            b->failed = b->starved = true;
+            b->failed = b->out_of_memory = true;
     }
 }
 
@@ -482,7 +482,7 @@ static void write_page(const struct manifest *m, struct buf *ret)
     add_all_missing(ret, m);
     json_t *seen = json_object();
     if (!seen)
-        ret->failed = ret->starved = true;
+        ret->failed = ret->out_of_memory = true;
     for (size_t i = 0; i < m->n_hosts; i++)
         add_host(ret, &m->hosts[i], seen);
     if (m->n_files > 0)

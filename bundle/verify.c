@@ -80,7 +80,7 @@ static int keep_signature(struct verifier *v, struct err *err)
             return -1;
         buf_add(&v->signature, chunk, n);
     }
-    return v->signature.starved ? err_nomem(err) : 0;
+    return v->signature.out_of_memory ? err_nomem(err) : 0;
 }
 
 /* Compares the current member with the manifest. Does not read a member of another size. */

@@ -3,7 +3,7 @@
  * comes after the creation of the directory, not before. A lock on the directory itself shows that a run is
  * using it; the lock ends with its process.
  */
-#include "bundle/workdir_inside.h"
+#include "bundle/workdir_internal.h"
 
 #include <errno.h>
 #include <stdio.h>

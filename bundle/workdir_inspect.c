@@ -3,7 +3,7 @@
  * unlink) a file has two names in the directory, and a kill leaves both: so the inspection counts the names
  * of each such file and requires that the directory contains all of them.
  */
-#include "bundle/workdir_inside.h"
+#include "bundle/workdir_internal.h"
 
 #include <string.h>
 #include <sys/stat.h>

@@ -11,7 +11,7 @@ struct planner {
     const struct capture_request *request;
     const struct capture_observer *observer;
     struct estimates *estimates;
-    bool starved; /* there was no memory for all items */
+    bool out_of_memory; /* there was no memory for all items */
 };
 
 static void send_event(const struct planner *p, const struct capture_event *event)
@@ -96,9 +96,9 @@ static void on_service(void *ctx, const struct target *target, const struct fetc
     if (s->failure)
         e->failure = *s->failure;
     e->items = calloc(s->n_items + 1, sizeof *e->items);
-    p->starved |= !e->items;
+    p->out_of_memory |= !e->items;
     for (size_t i = 0; e->items && i < s->n_items; i++) {
-        p->starved |= !copy_item(&e->items[e->n_items++], &s->planned[i]);
+        p->out_of_memory |= !copy_item(&e->items[e->n_items++], &s->planned[i]);
         add_planned(e, &s->planned[i], options->concurrent);
         pairs = pairs || s->planned[i].pair;
     }
@@ -200,7 +200,7 @@ static int plan_targets(struct planner *p, int cancel_fd, struct err *err)
     if (fetch_plan(&grab, err) < 0)
         return -1;
     p->estimates->cancelled = fd_cancelled(cancel_fd);
-    return p->starved ? err_nomem(err) : 0;
+    return p->out_of_memory ? err_nomem(err) : 0;
 }
 
 int capture_estimate(const struct capture_request *request, const struct capture_observer *observer,

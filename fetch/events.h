@@ -125,7 +125,7 @@ struct fetch_step {
     char detail[512];   /* printable, may be empty */
     int64_t duration_ms;
     bool warning;              /* the step succeeded, but found a problem */
-    bool news;                 /* print it also without --verbose */
+    bool always_print;         /* print it also without --verbose */
     const struct err *failure; /* NULL: success */
 };
 

@@ -140,7 +140,7 @@ static void report_gateway_step(void *ctx, const struct gateway_step *s)
                               .hop = s->hop,
                               .n_hops = o->n_hops,
                               .duration_ms = s->duration_ms,
-                              .news = s->news,
+                              .always_print = s->always_print,
                               .failure = s->failure};
     snprintf(step.detail, sizeof step.detail, "%s", s->detail);
     observe_step(&o->run->observe, o->host, NULL, &step);

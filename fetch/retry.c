@@ -35,7 +35,7 @@ static int64_t pause_of(unsigned attempts)
 static void report_retry(const struct retry *r, const struct err *why, int64_t pause)
 {
     char text[32];
-    struct fetch_step step = {.kind = FETCH_STEP_RETRY, .news = true};
+    struct fetch_step step = {.kind = FETCH_STEP_RETRY, .always_print = true};
     snprintf(step.detail, sizeof step.detail, "%.60s%sagain in %s: %.300s", r->what ? r->what : "",
              r->what ? ": " : "", text_duration(text, sizeof text, pause), why->msg);
     observe_step(r->observe, r->target->host, r->whole_host ? NULL : r->target->service, &step);

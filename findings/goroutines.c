@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "findings/goroutines_inside.h"
+#include "findings/goroutines_internal.h"
 #include "base/banned.h"
 
 struct goroutine_wait {

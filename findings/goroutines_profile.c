@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "findings/goroutines_inside.h"
+#include "findings/goroutines_internal.h"
 #include "base/banned.h"
 
 #define MAX_LABELS 65536
@@ -117,7 +117,7 @@ static int add_labels(struct reading *r, const struct profile_sample *s, struct 
         buf_addc(&text, '}');
     r->label_bytes += text.len;
     int rc = 0;
-    if (text.starved)
+    if (text.out_of_memory)
         rc = err_nomem(err);
     else if (!text.failed && text.len > 0 &&
              (rc = profile_intern(r->p, text.data, text.len, &number, err)) == 0)

@@ -1,4 +1,4 @@
-#include "findings/goroutines_inside.h"
+#include "findings/goroutines_internal.h"
 
 #include "base/banned.h"
 

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "findings/goroutines_inside.h"
+#include "findings/goroutines_internal.h"
 #include "base/banned.h"
 
 /* Splits off the first line. Returns false if nothing is left. */

@@ -41,7 +41,7 @@ static void report_new_host(struct opening *o)
     steps_begin(&o->steps, GATEWAY_HOST_KEY);
     snprintf(o->steps.current.detail, sizeof o->steps.current.detail, "%s %s, new: trusted by ssh",
              o->facts.host_key_type, o->facts.host_key);
-    o->steps.current.news = true;
+    o->steps.current.always_print = true;
     steps_end(&o->steps, 0, NULL);
 }
 
@@ -49,7 +49,7 @@ static int log_in_openssh(struct opening *o, struct err *err)
 {
     int64_t began = clock_now();
     int rc = openssh_start(o->config, o->hop->options, &o->facts, &o->openssh, err);
-    o->login.said_busy = false;
+    o->login.server_is_busy = false;
     if (rc == 0 && o->facts.host_key_new)
         report_new_host(o);
     steps_begin(&o->steps, rc < 0 && err->kind == ERR_HOST_KEY ? GATEWAY_HOST_KEY : GATEWAY_AUTH);
@@ -65,7 +65,7 @@ static void report_via(struct opening *o, const char *what, const char *reason)
     steps_begin(&o->steps, GATEWAY_VIA);
     snprintf(o->steps.current.detail, sizeof o->steps.current.detail, "%s%s%s", what, *reason ? ": " : "",
              reason);
-    o->steps.current.news = true;
+    o->steps.current.always_print = true;
     steps_end(&o->steps, 0, NULL);
 }
 
@@ -102,7 +102,7 @@ static int log_in(struct opening *o, int (*attempt)(struct opening *o, struct er
         login_queue_leave(o->hop->queues, queue, rc < 0 && why.kind == ERR_BUSY);
         if (rc == 0)
             return 0;
-        int64_t patience = o->login.said_busy ? options->limits.step_timeout_ms : AGAIN_UNSAID_MS;
+        int64_t patience = o->login.server_is_busy ? options->limits.step_timeout_ms : AGAIN_UNSAID_MS;
         bool again = why.kind == ERR_BUSY && clock_now() - began + pause < patience;
         if (again) {
             fd_wait(-1, 0, clock_deadline(clock_jitter(pause)), options->limits.cancel_fd, &why);

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "gateway/hub_inside.h"
+#include "gateway/hub_internal.h"
 #include "gateway/openssh/openssh.h"
 #include "gateway/ssh/failure.h"
 #include "gateway/ssh/session.h"

@@ -1,7 +1,7 @@
 /* The hub's interface for other threads: its mailbox, and queries of its state. */
 #include <unistd.h>
 
-#include "gateway/hub_inside.h"
+#include "gateway/hub_internal.h"
 #include "base/banned.h"
 
 /* ---- functions for any thread -------------------------------------------------------------------------- */

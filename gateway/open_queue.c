@@ -3,7 +3,7 @@
  * other waiting links fail and retry over another session. This session is not fit until that opening ends.
  */
 #include "gateway/ssh/destination.h"
-#include "gateway/hub_inside.h"
+#include "gateway/hub_internal.h"
 #include "gateway/ssh/failure.h"
 #include "gateway/ssh/session.h"
 #include "base/banned.h"

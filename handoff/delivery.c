@@ -1,4 +1,4 @@
-#include "handoff/delivery_inside.h"
+#include "handoff/delivery_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

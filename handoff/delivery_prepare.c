@@ -1,5 +1,5 @@
 /* Resolves the options of a delivery, and checks everything that needs no request. */
-#include "handoff/delivery_inside.h"
+#include "handoff/delivery_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,9 +11,9 @@
 static void describe_object(struct buf *out, const json_t *o);
 
 /* Makes buf_check report that memory ran out. */
-static void mark_starved(struct buf *out)
+static void mark_out_of_memory(struct buf *out)
 {
-    out->failed = out->starved = true;
+    out->failed = out->out_of_memory = true;
 }
 
 static void describe_value(struct buf *out, const char *key, const json_t *value)
@@ -29,7 +29,7 @@ static void describe_value(struct buf *out, const char *key, const json_t *value
         char *shown = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
         buf_addf(out, "%s=%s", key, shown ? shown : "");
         if (!shown)
-            mark_starved(out);
+            mark_out_of_memory(out);
         free(shown);
     }
 }
@@ -53,7 +53,7 @@ static void describe_json(struct buf *out, const char *text)
         .what = "the request", .max_bytes = 16u << 20, .max_memory = 128u << 20, .max_depth = 64};
     json_t *root = NULL;
     if (json_parse(&form, text, strlen(text), &root, NULL) < 0)
-        mark_starved(out);
+        mark_out_of_memory(out);
     describe_object(out, root);
     json_decref(root);
 }

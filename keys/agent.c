@@ -204,8 +204,8 @@ static int check_signature(const struct ssh_blob *whole, const char *algorithm, 
     return 0;
 }
 
-int agent_sign_whole(struct agent *a, const struct agent_request *request, struct ssh_blob *ret,
-                     struct err *err)
+int agent_sign_blob(struct agent *a, const struct agent_request *request, struct ssh_blob *ret,
+                    struct err *err)
 {
     struct buf message = BUF_INIT(MESSAGE_MAX);
     struct ssh_blob whole = {0}, inner;
@@ -235,7 +235,7 @@ int agent_sign_whole(struct agent *a, const struct agent_request *request, struc
 int agent_sign(struct agent *a, const struct agent_request *request, struct ssh_blob *ret, struct err *err)
 {
     struct ssh_blob whole = {0}, inner;
-    if (agent_sign_whole(a, request, &whole, err) < 0)
+    if (agent_sign_blob(a, request, &whole, err) < 0)
         return -1;
     int rc = check_signature(&whole, request->algorithm, &inner, err);
     if (rc == 0)

@@ -43,8 +43,8 @@ int agent_sign(struct agent *a, const struct agent_request *request, struct ssh_
 
 /* Works like agent_sign, but *ret is the complete wire format: the algorithm's name, the inner signature, and
  * for a FIDO key the flags and the counter. */
-int agent_sign_whole(struct agent *a, const struct agent_request *request, struct ssh_blob *ret,
-                     struct err *err);
+int agent_sign_blob(struct agent *a, const struct agent_request *request, struct ssh_blob *ret,
+                    struct err *err);
 
 /* Parses a whole answer message with the list of keys and adds them to a->keys. */
 int agent_parse_keys(struct agent *a, const void *p, size_t n, struct err *err);

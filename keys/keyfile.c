@@ -217,8 +217,8 @@ static int inspect_file(const char *path, struct keyfile *k, struct err *err)
     int rc = file_read(path, &b, err);
     if (rc == 0 && (rc = keyfile_parse(buf_str(&b), b.len, k, err)) < 0) {
         err_wrap(err, "%s", path);
-        k->is_public = !err->starved && parse_public(buf_str(&b), &k->blob, &why) == 0;
-        if (why.starved)
+        k->is_public = !err->out_of_memory && parse_public(buf_str(&b), &k->blob, &why) == 0;
+        if (why.out_of_memory)
             *err = why;
     }
     buf_release(&b);
@@ -235,7 +235,7 @@ static int inspect_beside(const char *path, struct keyfile *k, struct err *err)
         return err_nomem(err);
     keyfile_read_public(pub, &k->blob, &why);
     free(pub);
-    return why.starved ? err_nomem(err) : 0;
+    return why.out_of_memory ? err_nomem(err) : 0;
 }
 
 /* As ssh does: FILE is a private key, or FILE or FILE.pub is the public half of an agent's key. */
@@ -244,9 +244,9 @@ int keyfile_inspect(const char *path, struct keyfile *ret, struct err *err)
     struct err why = ERR_INIT;
     struct keyfile k = {0};
     int rc = inspect_file(path, &k, &why);
-    bool starved = why.starved || (k.blob.n == 0 && inspect_beside(path, &k, &why) < 0);
+    bool out_of_memory = why.out_of_memory || (k.blob.n == 0 && inspect_beside(path, &k, &why) < 0);
     k.absent = rc < 0 && k.blob.n > 0;
-    if (starved || (rc < 0 && !k.absent)) {
+    if (out_of_memory || (rc < 0 && !k.absent)) {
         if (err)
             *err = why;
         return -1;

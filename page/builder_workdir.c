@@ -35,7 +35,7 @@ static int draw_file(struct page_builder *d, struct page_file *f, const struct b
     f->met = true;
     if (rc == 0)
         rc = page_builder_draw(d, f, &bytes, err);
-    else if (bytes.failed && !bytes.starved)
+    else if (bytes.failed && !bytes.out_of_memory)
         rc = page_writer_add_nothing(d->page, &f->entry, d->limits->too_large, err);
     else
         rc = page_builder_give_up(d, f, &bytes, &why, err);

@@ -199,7 +199,7 @@ static int finish_source(struct source *s, struct sum *sum, int rc, struct err *
     else if (rc == 0 && s->profile)
         complete_profile(s);
     /* Once the limited memory is used up, the other sources would fail too. */
-    if (rc == 0 && !s->profile && s->err.starved && s->settings->limited) {
+    if (rc == 0 && !s->profile && s->err.out_of_memory && s->settings->limited) {
         *err = s->err;
         rc = -1;
     }

@@ -123,7 +123,7 @@ static int announce_cost(const struct age_identities *i, const struct age_stanza
 {
     char text[200], memory[32], time[32];
     uint64_t n = UINT64_C(1) << stanza->log_n;
-    struct question q = {.kind = ASK_TELL, .prompt = text, .deadline = clock_deadline(i->ask_ms)};
+    struct question q = {.kind = ASK_NOTICE, .prompt = text, .deadline = clock_deadline(i->ask_ms)};
     if (stanza->log_n <= AGE_SCRYPT_LOG || !i->ask)
         return 0;
     snprintf(text, sizeof text,

@@ -46,7 +46,7 @@ static void put_lines(struct buf *b, const struct buf *body)
         buf_addc(b, '\n');
     }
     b->failed = b->failed || text.failed;
-    b->starved = b->starved || text.starved;
+    b->out_of_memory = b->out_of_memory || text.out_of_memory;
     buf_release(&text);
 }
 

@@ -150,7 +150,7 @@ static void on_slow_agent(void *ctx)
     char prompt[300];
     snprintf(prompt, sizeof prompt, "waiting for the SSH agent to sign with %s %s: %s", s->type,
              s->fingerprint, is_fido(s) ? "touch the key" : "it may ask for a confirmation");
-    struct question q = {.kind = ASK_TELL, .prompt = prompt, .deadline = clock_deadline(s->signer->ask_ms)};
+    struct question q = {.kind = ASK_NOTICE, .prompt = prompt, .deadline = clock_deadline(s->signer->ask_ms)};
     if (s->signer->ask)
         s->signer->ask(s->signer->ask_ctx, &q, NULL, NULL);
 }
@@ -178,7 +178,7 @@ static int sign_by_agent(struct signing *s, struct ssh_blob *ret, struct err *er
                                     .deadline = is_fido(s) ? clock_deadline(s->signer->ask_ms) : deadline,
                                     .slow = on_slow_agent,
                                     .slow_ctx = s};
-    int rc = has_key(&a, &s->public) ? agent_sign_whole(&a, &request, ret, err) : 0;
+    int rc = has_key(&a, &s->public) ? agent_sign_blob(&a, &request, ret, err) : 0;
     agent_release(&a);
     return rc;
 }

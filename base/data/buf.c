@@ -51,7 +51,7 @@ static bool reserve_bytes(struct buf *b, size_t n)
         cap = b->max + 1;
     char *data = b->secret ? move_secret(b, cap) : realloc(b->data, cap);
     if (!data) {
-        b->failed = b->starved = true;
+        b->failed = b->out_of_memory = true;
         return false;
     }
     b->data = data;
@@ -131,7 +131,7 @@ void buf_came(struct buf *b, size_t n)
 void buf_clear(struct buf *b)
 {
     b->len = 0;
-    b->failed = b->starved = false;
+    b->failed = b->out_of_memory = false;
     if (b->data)
         b->data[0] = '\0';
 }
@@ -148,8 +148,8 @@ int buf_check(const struct buf *b, const char *what, struct err *err)
 {
     if (!b->failed)
         return 0;
-    return b->starved ? err_nomem(err)
-                      : err_set(err, ERR_FAILED, "%s is larger than %zu bytes", what, b->max);
+    return b->out_of_memory ? err_nomem(err)
+                            : err_set(err, ERR_FAILED, "%s is larger than %zu bytes", what, b->max);
 }
 
 const char *buf_str(const struct buf *b)

@@ -19,8 +19,8 @@ struct buf {
     size_t cap;
     size_t max; /* limit of `len`, in bytes */
     bool failed;
-    bool starved; /* it failed because memory ran out */
-    bool secret;  /* the owner sets this before adding bytes: memory is wiped before it is freed */
+    bool out_of_memory; /* it failed because memory ran out */
+    bool secret;        /* the owner sets this before adding bytes: memory is wiped before it is freed */
 };
 
 #define BUF_INIT(maximum)                                                                                    \

@@ -22,7 +22,7 @@ int err_set(struct err *err, enum err_kind kind, const char *fmt, ...)
         return -1;
     err->kind = kind;
     err->hint[0] = '\0';
-    err->unreached = err->starved = false;
+    err->unreached = err->out_of_memory = false;
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(err->msg, sizeof err->msg, fmt, ap);
@@ -49,7 +49,7 @@ int err_nomem(struct err *err)
 {
     err_set(err, ERR_LOCAL_IO, "out of memory");
     if (err)
-        err->starved = true;
+        err->out_of_memory = true;
     return -1;
 }
 

@@ -34,9 +34,9 @@ enum err_kind {
 struct err {
     enum err_kind kind;
     char msg[512];
-    char hint[512]; /* the next action without "hint: ", or empty */
-    bool unreached; /* a connection was refused or timed out; err_unreached sets it */
-    bool starved;   /* err_nomem sets it: a caller fails even if the input is optional */
+    char hint[512];     /* the next action without "hint: ", or empty */
+    bool unreached;     /* a connection was refused or timed out; err_unreached sets it */
+    bool out_of_memory; /* err_nomem sets it: a caller fails even if the input is optional */
 };
 
 #define ERR_INIT                                                                                             \

@@ -36,7 +36,7 @@ static void append_object(struct result *r, json_t **list, json_t *object, int r
         json_decref(object);
     else if (json_array_append_new(*list, object) == 0)
         return;
-    r->starved = true;
+    r->out_of_memory = true;
 }
 
 void result_add_failure(struct result *r, const struct host *host, const struct service *service,
@@ -173,7 +173,7 @@ int result_print(const struct result *r, int exit_code, const struct err *failur
         json_pack("{s:s?, s:i, s:b, s:b, s:o, s:o, s:o}", "bundle", r->bundle, "exit_code", exit_code,
                   "complete", r->complete, "interrupted", r->interrupted, "targets",
                   targets_json(&r->outcomes), "failures", list_of(r->failures), "items", list_of(r->items));
-    if (!object || r->starved || put_handoff(object, r) != 0 ||
+    if (!object || r->out_of_memory || put_handoff(object, r) != 0 ||
         (failure->kind != ERR_NONE && put_failure(object, failure) != 0)) {
         json_decref(object);
         return err_nomem(err);

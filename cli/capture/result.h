@@ -20,7 +20,7 @@ struct result {
     bool handing; /* --for or --to was given; then `handed` is valid */
     struct handoff_report handed;
     struct json_t *failures, *items;
-    bool starved;             /* memory ran out, so result_print fails */
+    bool out_of_memory;       /* memory ran out, so result_print fails */
     struct outcomes outcomes; /* of the targets, which must outlive it; stored in any case */
 };
 

@@ -47,7 +47,7 @@ static void on_step(void *ctx, const struct host *host, const struct service *se
                     const struct fetch_step *step)
 {
     (void)ctx, (void)service;
-    if (step->news && !step->failure)
+    if (step->always_print && !step->failure)
         talk("%s: %s", host->name, step->detail);
 }
 

@@ -34,7 +34,7 @@ static bool is_text(const struct pprof_flag *f)
 
 int shell_options_init(struct pprof_options *o, const struct pprof_options *from, struct err *err)
 {
-    bool starved = false;
+    bool out_of_memory = false;
     *o = *from;
     for (size_t i = 0; pprof_flag_at(i); i++) {
         const struct pprof_flag *f = pprof_flag_at(i);
@@ -42,9 +42,9 @@ int shell_options_init(struct pprof_options *o, const struct pprof_options *from
             continue;
         char **text = find_member(o, f->offset);
         *text = *text ? strdup(*text) : strdup("");
-        starved = starved || !*text;
+        out_of_memory = out_of_memory || !*text;
     }
-    if (!starved)
+    if (!out_of_memory)
         return 0;
     shell_options_release(o);
     return err_nomem(err);

@@ -438,7 +438,7 @@ void progress_step(struct progress *p, const struct host *host, const struct ser
 {
     char took[32];
     struct buf b = BUF_INIT(4096);
-    if (!p->options.verbose && (p->options.quiet || !step->news))
+    if (!p->options.verbose && (p->options.quiet || !step->always_print))
         return;
     buf_addf(&b, "%s: ", host->name);
     if (service)

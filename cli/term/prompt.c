@@ -261,9 +261,9 @@ int prompt_ask(void *ctx, const struct question *q, struct secret *ret, struct e
     int rc = 0;
     if (q->key && p->passphrase_file)
         return answer_from_file(p, q, ret, err);
-    if (p->batch && q->kind != ASK_TELL)
+    if (p->batch && q->kind != ASK_NOTICE)
         return err_set(err, ERR_NOT_FOUND, "no user can be asked for it");
-    if (q->kind == ASK_TELL)
+    if (q->kind == ASK_NOTICE)
         print_notice(p, q);
     else
         rc = q->key && !q->fresh ? ask_once(p, q, ret, &why) : ask_alone(p, q, ret, &why);

@@ -136,7 +136,7 @@ static int find_answer(const struct login_options *options, char kind, const cha
 {
     struct err why = ERR_INIT;
     char host[260], named[1400];
-    struct question q = {.kind = kind == 'n'   ? ASK_TELL
+    struct question q = {.kind = kind == 'n'   ? ASK_NOTICE
                                  : kind == 'c' ? ASK_SHOWN
                                                : ASK_HIDDEN,
                          .prompt = prompt};

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "gateway/openssh/openssh_inside.h"
+#include "gateway/openssh/openssh_internal.h"
 #include "gateway/ssh/failure.h"
 #include "base/banned.h"
 

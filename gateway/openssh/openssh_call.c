@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gateway/openssh/openssh_inside.h"
+#include "gateway/openssh/openssh_internal.h"
 #include "base/banned.h"
 
 /* Adds an argument. */

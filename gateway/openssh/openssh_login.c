@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include "gateway/openssh/openssh_inside.h"
+#include "gateway/openssh/openssh_internal.h"
 #include "gateway/ssh/failure.h"
 #include "base/banned.h"
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "gateway/ssh/destination.h"
-#include "gateway/openssh/openssh_inside.h"
+#include "gateway/openssh/openssh_internal.h"
 #include "gateway/ssh/failure.h"
 #include "gateway/ssh/open_failure.h"
 #include "base/banned.h"

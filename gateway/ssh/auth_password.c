@@ -192,7 +192,7 @@ static int answer_question(struct conversation *c, struct buf *before,
 /* A round without questions, such as PAM's last one, may have no text. */
 static void show_text(struct conversation *c, struct buf *said)
 {
-    struct question q = {.kind = ASK_TELL, .prompt = buf_str(said)};
+    struct question q = {.kind = ASK_NOTICE, .prompt = buf_str(said)};
     if (said->len > 0)
         auth_ask(c->auth, &q, NULL, NULL);
 }
@@ -221,7 +221,7 @@ static void on_round(const char *name, int name_len, const char *instruction, in
     add_lines(&said, instruction, instruction && instruction_len > 0 ? (size_t)instruction_len : 0);
     /* An empty answer would count as an attempt. */
     if (answer_all(c, &said, n, prompts, responses) < 0)
-        session_break(c->auth->s);
+        session_abort(c->auth->s);
     buf_release(&said);
 }
 

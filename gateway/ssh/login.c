@@ -100,9 +100,9 @@ static int handshake_step(struct login_attempt *t, struct err *err)
         session_set_proxy(t->session, t->proxy);
         t->proxy = NULL;
         if (hop->before)
-            session_note_answer(t->session, t->connect_ms);
+            session_record_round_trip(t->session, t->connect_ms);
         rc = session_handshake(t->session, t->config, &t->known, err);
-        t->login->said_busy = rc < 0 && err->kind == ERR_BUSY && session_has_received(t->session);
+        t->login->server_is_busy = rc < 0 && err->kind == ERR_BUSY && session_has_received(t->session);
     }
     if (rc == 0)
         session_describe(t->session, steps->current.detail, sizeof steps->current.detail);
@@ -120,7 +120,7 @@ static int host_key_step(struct login_attempt *t, struct err *err)
                      facts->host_key[0] ? " " : "", facts->host_key);
     if (rc == 0)
         snprintf(step->detail + n, sizeof step->detail - (size_t)n, ", %s", finding.text);
-    step->news = finding.is_new;
+    step->always_print = finding.is_new;
     return steps_end(t->login->steps, rc, err);
 }
 
@@ -130,7 +130,7 @@ static int auth_step(struct login_attempt *t, struct err *err)
     steps_begin(t->login->steps, GATEWAY_AUTH);
     int rc = auth_run(t->session, t->login->hop, err);
     /* The server itself refused, unless the connection merely broke. */
-    if (rc < 0 && err->kind == ERR_FAILED && !session_broke(t->session))
+    if (rc < 0 && err->kind == ERR_FAILED && !session_is_cut_off(t->session))
         err->kind = ERR_DENIED;
     snprintf(step->detail, sizeof step->detail, "%s", session_facts(t->session)->authentication);
     return steps_end(t->login->steps, rc, err);

@@ -11,8 +11,8 @@
 struct login {
     const struct hop *hop;
     struct steps *steps;
-    bool connected; /* an attempt has reported the connection; later attempts do not report it again */
-    bool said_busy; /* the server reported that it is busy */
+    bool connected;      /* an attempt has reported the connection; later attempts do not report it again */
+    bool server_is_busy; /* as the server reported */
     struct session *session; /* of a successful attempt; the caller owns it */
 };
 

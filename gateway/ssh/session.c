@@ -25,10 +25,10 @@ struct session {
     struct wire wire;
     struct ssh_limits limits;
     struct gateway_hop facts;
-    int64_t answer_ms;             /* the shortest time of an answered request; -1: none yet */
-    unsigned reads;                /* since the last "no data" to libssh2 */
-    const void *opening;           /* the owner of the one channel that can be opening */
-    int fatal;                     /* libssh2's error that ends the session; 0: none, see session_note */
+    int64_t answer_ms;   /* the shortest time of an answered request; -1: none yet */
+    unsigned reads;      /* since the last "no data" to libssh2 */
+    const void *opening; /* the owner of the one channel that can be opening */
+    int fatal;           /* libssh2's error that ends the session; 0: none, see session_record_result */
     LIBSSH2_CHANNEL *idle_channel; /* see session_serve_idle */
     struct proxy *proxy;           /* the process behind the wire; NULL: none */
     void *conversation;            /* see session_set_conversation */
@@ -90,7 +90,7 @@ int64_t session_rtt(const struct session *s)
     return tcp >= 0 ? tcp : s->answer_ms > 0 ? s->answer_ms : 0;
 }
 
-void session_note_answer(struct session *s, int64_t ms)
+void session_record_round_trip(struct session *s, int64_t ms)
 {
     if (s->answer_ms < 0 || ms < s->answer_ms)
         s->answer_ms = ms;
@@ -216,7 +216,7 @@ static int run_handshake(struct session *s, const struct algorithms *ours, struc
     if (rc != 0)
         return handshake_error(s, ours, PREAUTH_FAILED, err);
     if (waited >= 0)
-        session_note_answer(s, waited);
+        session_record_round_trip(s, waited);
     return 0;
 }
 
@@ -308,7 +308,7 @@ fail:
     return -1;
 }
 
-void session_note(struct session *s, ssize_t rc)
+void session_record_result(struct session *s, ssize_t rc)
 {
     static const int fatal[] = {LIBSSH2_ERROR_SOCKET_NONE,
                                 LIBSSH2_ERROR_SOCKET_SEND,
@@ -337,7 +337,7 @@ bool session_is_closed(const struct session *s)
     return s->disconnect[0] || s->wire.eof || s->wire.error;
 }
 
-bool session_broke(const struct session *s)
+bool session_is_cut_off(const struct session *s)
 {
     return !s->disconnect[0] && (s->wire.eof || s->wire.error);
 }
@@ -357,7 +357,7 @@ void session_describe(const struct session *s, char *dst, size_t cap)
              compressed ? ", compressed" : "");
 }
 
-void session_break(struct session *s)
+void session_abort(struct session *s)
 {
     wire_kill(&s->wire);
 }
@@ -372,7 +372,7 @@ void session_start_keepalive(struct session *s)
 void session_send_keepalive(struct session *s)
 {
     int ignored;
-    session_note(s, libssh2_keepalive_send(s->ssh, &ignored));
+    session_record_result(s, libssh2_keepalive_send(s->ssh, &ignored));
 }
 
 int session_check(struct session *s, struct err *err)
@@ -461,7 +461,7 @@ void session_serve_idle(struct session *s)
 {
     char nothing[64];
     if (s->idle_channel && s->wire.in.len > 0) {
-        session_note(s, libssh2_channel_read(s->idle_channel, nothing, sizeof nothing));
+        session_record_result(s, libssh2_channel_read(s->idle_channel, nothing, sizeof nothing));
     } else if (!s->idle_channel && (session_idle_is_opening(s) || (!s->opening && s->wire.in.len > 0))) {
         s->opening = &s->idle_channel;
         s->idle_channel = libssh2_channel_open_session(s->ssh);

@@ -70,24 +70,24 @@ void session_set_conversation(struct session *s, void *conversation);
 void *session_conversation(void **abstract);
 
 /* Makes every later call fail, so that a call of libssh2 in progress ends. */
-void session_break(struct session *s);
+void session_abort(struct session *s);
 
 /* ---- its end ------------------------------------------------------------------------------------------- */
 
 /* Sets the error for a libssh2 error code, with the server's own text if there is one. */
 int session_error(struct session *s, int rc, const char *doing, struct err *err);
 
-/* Notes the result of a call of libssh2: an unreadable packet ends the session, although the connection is
+/* Records the result of a call of libssh2: an invalid packet ends the session, even if the connection stays
  * open. */
-void session_note(struct session *s, ssize_t rc);
+void session_record_result(struct session *s, ssize_t rc);
 
 /* Checks whether the session has ended: the connection ended or broke and all its data is read, the server
- * disconnected, or session_note saw a fatal error. */
+ * disconnected, or session_record_result saw a fatal error. */
 bool session_is_over(const struct session *s);
 /* Checks whether the server disconnected, or the connection ended or broke. */
 bool session_is_closed(const struct session *s);
 /* Checks whether the connection ended or broke without the server's disconnect message. */
-bool session_broke(const struct session *s);
+bool session_is_cut_off(const struct session *s);
 /* Checks, until the handshake ends, whether the server sent anything. */
 bool session_has_received(const struct session *s);
 
@@ -132,7 +132,7 @@ ssize_t session_read_channel(struct session *s, LIBSSH2_CHANNEL *channel, void *
 /* Returns the round-trip time to the host in milliseconds, 0 if unknown. It is TCP's figure, or the shortest
  * time of an answered request if another carrier is below (a previous hop, a local tunnel). */
 int64_t session_rtt(const struct session *s);
-/* Notes the time of an answered request. */
-void session_note_answer(struct session *s, int64_t ms);
+/* Records the time between a request and its answer. */
+void session_record_round_trip(struct session *s, int64_t ms);
 
 #endif

@@ -38,7 +38,8 @@ struct gateway_step {
      */
     char detail[512];
     int64_t duration_ms;
-    bool news; /* show this step always: an unknown host is trusted, or another program carries the hop */
+    bool always_print; /* print this step always: an unknown host is trusted, or another program carries the
+                          hop */
     const struct err *failure; /* NULL: success. Else gateway_open's error without its context; there are no
                                   further steps. */
 };

@@ -78,11 +78,11 @@ static int channel_open(struct stream *st, struct err *err)
     int rc = c->channel ? 0 : libssh2_session_last_errno(session_libssh2(c->session));
     if (!c->channel && rc == LIBSSH2_ERROR_EAGAIN)
         return 0;
-    session_note(c->session, rc);
+    session_record_result(c->session, rc);
     /* The session is lost: the hub ends all its links, also this one. */
     if (!c->channel && session_is_over(c->session))
         return 0;
-    session_note_answer(c->session, clock_now() - c->since);
+    session_record_round_trip(c->session, clock_now() - c->since);
     c->opening = false;
     c->settled = true;
     session_end_opening(c->session, c);
@@ -91,7 +91,7 @@ static int channel_open(struct stream *st, struct err *err)
 
 static ssize_t stream_result(const struct channel_stream *c, ssize_t n)
 {
-    session_note(c->session, n);
+    session_record_result(c->session, n);
     return n == LIBSSH2_ERROR_EAGAIN ? STREAM_AGAIN : n < 0 ? STREAM_BROKEN : n;
 }
 
@@ -120,7 +120,7 @@ static ssize_t channel_read(struct stream *st, void *p, size_t n)
     if (got == 0)
         return libssh2_channel_eof(c->channel) ? STREAM_EOF : STREAM_AGAIN;
     if (got > 0)
-        window_took(&c->window, (size_t)got, clock_now());
+        window_record_read(&c->window, (size_t)got, clock_now());
     return stream_result(c, got);
 }
 

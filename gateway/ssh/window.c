@@ -18,20 +18,20 @@ void window_init(struct window *w, int64_t rtt_ms, int64_t now)
     uint32_t size = rtt_ms <= least  ? WINDOW_LEAST
                     : rtt_ms >= most ? WINDOW_START
                                      : (uint32_t)(rtt_ms * fast);
-    *w = (struct window){.size = size, .rtt_ms = rtt_ms, .since = now};
+    *w = (struct window){.size = size, .rtt_ms = rtt_ms, .round_start = now};
 }
 
-void window_took(struct window *w, size_t n, int64_t now)
+void window_record_read(struct window *w, size_t n, int64_t now)
 {
-    int64_t elapsed = now - w->since;
-    w->got += n;
+    int64_t elapsed = now - w->round_start;
+    w->n_read += n;
     if (w->rtt_ms <= 0 || elapsed < w->rtt_ms)
         return;
-    uint64_t wanted = 2 * w->got * (uint64_t)w->rtt_ms / (uint64_t)elapsed;
+    uint64_t wanted = 2 * w->n_read * (uint64_t)w->rtt_ms / (uint64_t)elapsed;
     if (wanted > w->size)
         w->size = wanted < WINDOW_MOST ? (uint32_t)wanted : WINDOW_MOST;
-    w->since = now;
-    w->got = 0;
+    w->round_start = now;
+    w->n_read = 0;
 }
 
 uint32_t window_enlargement(const struct window *w, uint64_t left)

@@ -18,15 +18,15 @@
 #define WINDOW_FAST (100u << 20) /* bytes per second */
 
 struct window {
-    uint32_t size;  /* in bytes */
-    int64_t rtt_ms; /* 0: unknown or negligible; the window stays as it is */
-    int64_t since;  /* clock_now() at the start of the current round trip */
-    uint64_t got;   /* bytes in the window */
+    uint32_t size;       /* in bytes */
+    int64_t rtt_ms;      /* 0: unknown or negligible; the window stays as it is */
+    int64_t round_start; /* clock_now() at the start of the current round trip */
+    uint64_t n_read;     /* bytes read in the current round trip */
 };
 void window_init(struct window *w, int64_t rtt_ms, int64_t now);
 
-/* Notes n bytes that the reader took. */
-void window_took(struct window *w, size_t n, int64_t now);
+/* Records that the reader has read n bytes, and enlarges `size` if the rate needs it. */
+void window_record_read(struct window *w, size_t n, int64_t now);
 
 /* Returns the enlargement if `left` bytes remain at the other end; 0: none needed yet. */
 uint32_t window_enlargement(const struct window *w, uint64_t left);

@@ -130,7 +130,7 @@ static void cut_around(struct str s, struct buf *to)
 {
     size_t *partner = match_brackets(s);
     if (!partner) {
-        to->failed = to->starved = true;
+        to->failed = to->out_of_memory = true;
         return;
     }
     for (size_t i = 0; i < s.n; i++) {
@@ -253,7 +253,7 @@ static void shorten_cpp(struct str mangled, struct str text, enum demangle mode,
             cut_templates(name, to);
     }
     to->failed = to->failed || begun.failed || around.failed;
-    to->starved = to->starved || begun.starved || around.starved;
+    to->out_of_memory = to->out_of_memory || begun.out_of_memory || around.out_of_memory;
     buf_release(&begun);
     buf_release(&around);
 }

@@ -112,7 +112,7 @@ static int run_cxxfilt(const struct namer *n, const struct buf *names, struct bu
                                         .input = {names->data, names->len}};
     if (names->len == 0 || n->tools->run(n->tools->ctx, &call, answer, &why) == 0)
         return 0;
-    if (why.kind == ERR_CANCELLED || answer->starved)
+    if (why.kind == ERR_CANCELLED || answer->out_of_memory)
         return err_set(n->err, why.kind, "%s", why.msg);
     buf_clear(answer);
     symbolize_say(n->tools, "Names of C++ and Rust stay as the linker has them: %s", why.msg);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "bundle/items.h"
-#include "bundle/manifest_inside.h"
+#include "bundle/manifest_internal.h"
 #include "bundle/readme.h"
 #include "handoff/handoff.h"
 #include "handoff/summary.h"

@@ -9,7 +9,7 @@
 
 #include <zlib.h>
 
-#include "bundle/manifest_inside.h"
+#include "bundle/manifest_internal.h"
 #include "bundle/redact/redact.h"
 #include "cli/args/options.h"
 #include "cli/pprof/shell.h"

@@ -8,7 +8,7 @@
 
 #include "bundle/bundle.h"
 #include "bundle/items.h"
-#include "bundle/manifest_inside.h"
+#include "bundle/manifest_internal.h"
 #include "bundle/manifest_rows.h"
 #include "bundle/path.h"
 #include "bundle/readme.h"

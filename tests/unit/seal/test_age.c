@@ -488,7 +488,7 @@ static int answer(void *ctx, const struct question *q, struct secret *ret, struc
     struct person *p = ctx;
     size_t n = strlen(p->prompts);
     snprintf(p->prompts + n, sizeof p->prompts - n, "%s\n", file_base(q->prompt));
-    if (q->kind == ASK_TELL)
+    if (q->kind == ASK_NOTICE)
         return 0;
     const char *text = p->answers[p->asked++];
     if (!text)

@@ -55,9 +55,9 @@ static void test_out_of_memory_is_marked(void **state)
     assert_int_equal(err_nomem(&err), -1);
     assert_int_equal(err.kind, ERR_LOCAL_IO);
     err_wrap(&err, "FILE.pub");
-    assert_true(err.starved);
+    assert_true(err.out_of_memory);
     err_set(&err, ERR_LOCAL_IO, "cannot read FILE.pub");
-    assert_false(err.starved);
+    assert_false(err.out_of_memory);
     assert_int_equal(err_nomem(NULL), -1);
 }
 

@@ -38,7 +38,7 @@ static int ask(void *ctx, const struct question *q, struct secret *ret, struct e
     snprintf(p->prompt, sizeof p->prompt, "%s", q->prompt);
     if (!p->answer)
         return err_set(err, p->kind, "no answer");
-    if (q->kind != ASK_TELL) {
+    if (q->kind != ASK_NOTICE) {
         snprintf(ret->text, sizeof ret->text, "%s", p->answer);
         ret->len = strlen(ret->text);
     }
@@ -140,7 +140,7 @@ static void kinds_of_questions(void **state)
                  {"confirm", ASK_SHOWN, 0},
                  {"anything", ASK_HIDDEN, 0},
                  /* No answer is expected; the prompt stays until the touch. */
-                 {"none", ASK_TELL, -1}};
+                 {"none", ASK_NOTICE, -1}};
     struct askpass a = make_askpass(*state);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct person person = {.answer = "yes", .question = -1};

@@ -40,7 +40,7 @@ static uint32_t after(int64_t rtt_ms, size_t rate, int64_t ms)
     uint32_t before = w.size;
     for (size_t left = 0; ms > 0; ms--, now++)
         for (left += rate; left >= 65536; left -= 65536) {
-            window_took(&w, 65536, now);
+            window_record_read(&w, 65536, now);
             assert_in_range(w.size, before, WINDOW_MOST);
             before = w.size;
         }
@@ -67,10 +67,10 @@ static void idle_time_does_not_count(void **state)
     (void)state;
     struct window w;
     window_init(&w, 50, 0);
-    window_took(&w, 4 << 20, 1000000);
+    window_record_read(&w, 4 << 20, 1000000);
     assert_int_equal(w.size, start(50));
     /* Sums do not wrap. */
-    window_took(&w, SIZE_MAX / 4096, 1000050);
+    window_record_read(&w, SIZE_MAX / 4096, 1000050);
     assert_int_equal(w.size, WINDOW_MOST);
 }
 

@@ -1,6 +1,6 @@
 /* The internals that openssh*.c and stream_openssh.c share. */
-#ifndef GATEWAY_OPENSSH_OPENSSH_INSIDE_H
-#define GATEWAY_OPENSSH_OPENSSH_INSIDE_H
+#ifndef GATEWAY_OPENSSH_OPENSSH_INTERNAL_H
+#define GATEWAY_OPENSSH_OPENSSH_INTERNAL_H
 
 #include "gateway/openssh/askpass.h"
 #include "gateway/openssh/reaper.h"

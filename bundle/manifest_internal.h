@@ -1,6 +1,6 @@
 /* The structs and functions that the files of bundle/manifest*.c share. */
-#ifndef BUNDLE_MANIFEST_INSIDE_H
-#define BUNDLE_MANIFEST_INSIDE_H
+#ifndef BUNDLE_MANIFEST_INTERNAL_H
+#define BUNDLE_MANIFEST_INTERNAL_H
 
 #include <jansson.h>
 

@@ -1,6 +1,6 @@
 /* Shared by delivery.c and delivery_prepare.c, for these two only. */
-#ifndef HANDOFF_DELIVERY_INSIDE_H
-#define HANDOFF_DELIVERY_INSIDE_H
+#ifndef HANDOFF_DELIVERY_INTERNAL_H
+#define HANDOFF_DELIVERY_INTERNAL_H
 
 #include "handoff/delivery.h"
 

@@ -1,6 +1,6 @@
 /* The interface between the readers of dumps and the table of groups. */
-#ifndef FINDINGS_GOROUTINES_INSIDE_H
-#define FINDINGS_GOROUTINES_INSIDE_H
+#ifndef FINDINGS_GOROUTINES_INTERNAL_H
+#define FINDINGS_GOROUTINES_INTERNAL_H
 
 #include "proto/proto.h"
 #include "findings/goroutines.h"

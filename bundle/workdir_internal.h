@@ -1,6 +1,6 @@
 /* Functions on a work directory for this folder only. */
-#ifndef BUNDLE_WORKDIR_INSIDE_H
-#define BUNDLE_WORKDIR_INSIDE_H
+#ifndef BUNDLE_WORKDIR_INTERNAL_H
+#define BUNDLE_WORKDIR_INTERNAL_H
 
 #include "bundle/bundle.h"
 

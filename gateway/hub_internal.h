@@ -1,6 +1,6 @@
 /* The internals that hub.c, hub_mailbox.c and open_queue.c share. */
-#ifndef GATEWAY_HUB_INSIDE_H
-#define GATEWAY_HUB_INSIDE_H
+#ifndef GATEWAY_HUB_INTERNAL_H
+#define GATEWAY_HUB_INTERNAL_H
 
 #include <poll.h>
 #include <pthread.h>
