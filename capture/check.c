@@ -40,7 +40,7 @@ int capture_check_room(const struct strlist *kinds, const struct targets *target
 
 int capture_check_sync(bool sync, unsigned parallel, const struct targets *targets, struct err *err)
 {
-    size_t hosts = targets_hosts(targets);
+    size_t hosts = targets_count_hosts(targets);
     if (!sync || parallel == 0 || parallel >= hosts)
         return 0;
     err_set(err, ERR_USAGE, "all %zu hosts are opened at once, and --parallel %u allows fewer", hosts,

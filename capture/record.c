@@ -67,7 +67,7 @@ int record_asked(struct manifest *m, const struct capture_request *request, stru
                                    .https = selection->https,
                                    .pair_ms = request->options.pair_ms,
                                    .sample_of = targets->sampled_of,
-                                   .sample_taken = targets->sampled_of ? targets_hosts(targets) : 0};
+                                   .sample_taken = targets->sampled_of ? targets_count_hosts(targets) : 0};
     struct manifest_target *list = calloc(targets->n + 1, sizeof *list);
     int rc = -1;
     for (size_t i = 0; list && i < targets->n; i++) {

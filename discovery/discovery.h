@@ -136,8 +136,8 @@ void discovery_release(struct discovery *d);
 
 /*
  * Makes services of a source's targets. After all sources, discovery_finish names the services and adds them
- * to the hosts. Sets `use->at` to the time of the answer. ERR_USAGE if all targets are on loopback and the
- * source has no `host`.
+ * to the hosts. Sets `use->answered_at` to the time of the answer. ERR_USAGE if all targets are on loopback
+ * and the source has no `host`.
  */
 int discovery_add(struct discovery *d, struct source_use *use, struct discovered *f,
                   struct discovered_counts *ret, struct err *err);

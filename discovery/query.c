@@ -32,11 +32,11 @@ static void mask_secret(void *ctx, void (*redact)(void *redact_ctx, char *text),
 static int add_hint(const struct source *s, int status, const struct discovered_reader *reader,
                     struct err *err)
 {
-    if ((status == 401 || status == 403) && s->ask->auth.secret.source == SECRET_NONE)
+    if ((status == 401 || status == 403) && s->endpoint->auth.secret.source == SECRET_NONE)
         return err_hint(err, "it requires authentication: set `auth:` in its entry under `discovery`");
     if (status == 404)
-        return err_hint(err, "nothing exists at %.200s: a %s behind a path has that in its URL", s->ask->path,
-                        source_kind_name(s->kind));
+        return err_hint(err, "nothing exists at %.200s: a %s behind a path has that in its URL",
+                        s->endpoint->path, source_kind_name(s->kind));
     if (status == 200 && discovered_reader_is_malformed(reader))
         return err_hint(err, "is that the right URL, or a login page in front of it?");
     return -1;
@@ -45,11 +45,11 @@ static int add_hint(const struct source *s, int status, const struct discovered_
 int discovery_ask(const struct source *s, const struct fetch_grab *grab, struct discovered *ret,
                   struct err *err)
 {
-    struct host here = {.name = s->name, .address = s->ask->host, .direct = true};
+    struct host here = {.name = s->name, .address = s->endpoint->host, .direct = true};
     struct discovered f = {.at = clock_utc()};
     struct answer answer = {0};
     struct fetch_get_request request = {.host = s->through ? s->through : &here,
-                                        .service = s->ask,
+                                        .service = s->endpoint,
                                         .limit_ms = LIMIT_MS,
                                         .ctx = &answer,
                                         .has_secret = mask_secret,

@@ -33,7 +33,7 @@ static int read_source(const struct discovery_options *o, const struct source *s
                        struct err *err)
 {
     struct err why = ERR_INIT;
-    if (!s->ask)
+    if (!s->endpoint)
         return discovered_read(s, ret, err);
     if (o->when == DISCOVERY_REFRESH)
         return ask_source(o, s, ret, err);
@@ -86,7 +86,7 @@ static int add_one(struct discovery *d, const struct discovery_options *o, const
     ++*failed;
     if (o->failed)
         o->failed(o->ctx, source, &why);
-    return targets_source_failed(d->targets, source, why.msg, err);
+    return targets_note_failed_source(d->targets, source, why.msg, err);
 }
 
 int discovery_run(struct discovery *d, const struct discovery_options *o, size_t *ret_failed, struct err *err)

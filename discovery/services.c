@@ -128,7 +128,7 @@ static const struct service *find_own_service(const struct host *host, const cha
 static bool secret_address_is_known(const struct discovery *d, const struct source *s,
                                     const struct discovered_target *t)
 {
-    return !s->service || s->service->auth.secret.source == SECRET_NONE || s->service->host_named ||
+    return !s->service || s->service->auth.secret.source == SECRET_NONE || s->service->host_is_set ||
            address_is_loopback(t->address) || names_get(&d->addresses, t->address) == t->host;
 }
 
@@ -140,7 +140,7 @@ static int fill_service(struct service *service, const struct source_use *use,
         return -1;
     service->source = use;
     service->port = t->port;
-    if (!s->service || !s->service->host_named) {
+    if (!s->service || !s->service->host_is_set) {
         free(service->host);
         if (!(service->host = strdup(t->address)))
             return err_nomem(err);
@@ -199,7 +199,7 @@ static int make_service(const struct addition *a, const char *name, struct disco
         service_free(service);
         return -1;
     }
-    if (targets_own(d->targets, service, err) < 0 ||
+    if (targets_own_service(d->targets, service, err) < 0 ||
         array_reserve((void **)&d->candidates, &d->cap, d->n + 1, sizeof *d->candidates, err) < 0)
         return -1;
     d->candidates[d->n] = (struct candidate){t->host, service, d->n};
@@ -223,7 +223,7 @@ static int refuse_loopback(const struct inventory *inv, const struct source_use 
     err_set(err, ERR_USAGE,
             "its targets are on loopback (%s port %u, job \"%s\"), and it does not name their host",
             t->address, t->port, f->jobs[t->job].name);
-    if (s->line == 0 || use->only)
+    if (s->line == 0 || use->is_only)
         return err_hint(err, "--from with a single --host NAME says on which host they listen");
     return err_hint(err, "add `host: NAME`%s: the host of the inventory on which they listen",
                     inventory_path(inv) ? " to its entry under `discovery`" : "");
@@ -239,7 +239,7 @@ static int add_discovered_target(struct addition *a, struct discovered_target *t
     if (!t->host)
         return 0;
     choose_name(source, &a->found->jobs[t->job], name);
-    t->service = a->use->only ? NULL : find_own_service(t->host, name);
+    t->service = a->use->is_only ? NULL : find_own_service(t->host, name);
     if (t->service)
         a->counts.by_hand++;
     else if (!secret_address_is_known(a->discovery, source, t))
@@ -255,7 +255,7 @@ int discovery_add(struct discovery *d, struct source_use *use, struct discovered
     struct addition a = {.discovery = d, .use = use, .found = f};
     if (index_addresses(d, err) < 0)
         return -1;
-    use->at = f->at;
+    use->answered_at = f->at;
     for (size_t i = 0; i < f->n; i++) {
         struct discovered_target *t = &f->targets[i];
         t->meant = is_meant(use->source, &f->jobs[t->job]);
@@ -409,16 +409,17 @@ static bool target_has_label(const struct discovered *f, const struct discovered
                              const struct strlist *asked, size_t i)
 {
     const struct strlist *set = t->labels ? &f->labels[t->labels - 1] : &(const struct strlist){0};
-    if (label_is_asked(asked, i, STR("job"), f->jobs[t->job].name))
+    if (label_is_requested(asked, i, STR("job"), f->jobs[t->job].name))
         return true;
     for (size_t k = 0; k < set->n; k++) {
         const char *value = strchr(set->items[k], '=');
-        if (label_is_asked(asked, i, (struct str){set->items[k], (size_t)(value - set->items[k])}, value + 1))
+        if (label_is_requested(asked, i, (struct str){set->items[k], (size_t)(value - set->items[k])},
+                               value + 1))
             return true;
     }
     for (size_t k = 0; t->host && k < t->host->n_labels; k++) {
         const struct label *l = &t->host->labels[k];
-        if (label_is_asked(asked, i, (struct str){l->name, strlen(l->name)}, l->value))
+        if (label_is_requested(asked, i, (struct str){l->name, strlen(l->name)}, l->value))
             return true;
     }
     return false;
@@ -439,5 +440,5 @@ int discovered_filter(struct discovered *f, const struct strlist *labels, struct
     }
     return n == 0 || kept > 0
                ? 0
-               : err_set(err, ERR_USAGE, "none of its %zu targets has the labels asked for", n);
+               : err_set(err, ERR_USAGE, "none of its %zu targets has the requested labels", n);
 }

@@ -38,7 +38,7 @@ static size_t most_per_host(const struct fetch_grab *grab)
 
 size_t fetch_at_once(const struct fetch_grab *grab)
 {
-    size_t hosts = targets_hosts(grab->targets);
+    size_t hosts = targets_count_hosts(grab->targets);
     return grab->options.sync || hosts < grab->options.parallel ? hosts : grab->options.parallel;
 }
 

@@ -83,8 +83,8 @@ static int add_recipients(struct age_recipients *to, const struct recipient_list
         const struct recipient *r = &l->items[i];
         char where[300];
         snprintf(where, sizeof where, "%s:%zu", inventory_path(inventory), r->line);
-        if (r->file ? age_recipients_add_file(to, r->text, err) < 0
-                    : age_recipients_add(to, r->text, where, err) < 0)
+        if (r->is_file ? age_recipients_add_file(to, r->text, err) < 0
+                       : age_recipients_add(to, r->text, where, err) < 0)
             return -1;
     }
     return 0;

@@ -372,7 +372,7 @@ const struct tracker_type tracker_gitlab = {
     .kind = {.name = "gitlab",
              .title = "GitLab",
              .project = "a project's path, GROUP/PROJECT",
-             .labels = true,
+             .has_labels = true,
              .max_assignees = 20},
     .assignee = "a user name",
     .auth = "PRIVATE-TOKEN: %s",

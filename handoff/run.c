@@ -349,7 +349,7 @@ static int check_issue(const struct handoff_request *r, struct err *err)
 
 static int check_people(const struct handoff_request *r, const struct tracker_type *type, struct err *err)
 {
-    if (r->labels.n && !type->kind.labels)
+    if (r->labels.n && !type->kind.has_labels)
         return err_set(err, ERR_USAGE, "%s: this kind of tracker has no labels", r->tracker->name);
     if (r->assignees.n <= type->kind.max_assignees)
         return 0;

@@ -16,8 +16,9 @@ static int refuse_address(const char *text, struct err *err, const char *why)
                    text_printable(shown, sizeof shown, text, strlen(text)), why);
 }
 
-/* Whether a user's name is safe in a shell, because commands in ssh's configuration may contain it (%r). */
-static bool is_user(const char *s)
+/* Checks whether a user's name is safe in a shell command, because ssh inserts it into commands of its
+ * configuration (%r). */
+static bool is_safe_user(const char *s)
 {
     if (!*s || *s == '-')
         return false;
@@ -69,8 +70,8 @@ int address_parse(const char *text, struct address *ret, struct err *err)
     }
     if (at)
         *at = '\0';
-    if (at && !is_user(copy)) {
-        refuse_address(text, err, "what stands before \"@\" is not a user's name");
+    if (at && !is_safe_user(copy)) {
+        refuse_address(text, err, "the text before \"@\" is not a valid user name");
         goto out;
     }
     if (split_port(at ? at + 1 : copy, &host, &port) < 0 || !is_host(host)) {
@@ -107,7 +108,7 @@ void address_release(struct address *a)
 char *address_name(const struct address *a)
 {
     char *name = NULL;
-    /* A name begins with a letter or digit, and 0::1 is ::1. */
+    /* A name must begin with a letter or digit. 0::1 is the same address as ::1. */
     if (asprintf(&name, "%s%s", *a->host == ':' ? "0" : "", a->host) < 0)
         return NULL;
     for (char *p = name; *p; p++)
@@ -157,18 +158,18 @@ int address_split(const char *text, size_t n, char host[static ADDRESS_MAX], uns
         return -1;
     memcpy(copy, text, n);
     copy[n] = '\0';
-    char *name = copy, *behind = strrchr(copy, ':');
+    char *name = copy, *colon = strrchr(copy, ':');
     if (*copy == '[') {
         char *close = strchr(copy, ']');
         if (!close || (close[1] && close[1] != ':'))
             return -1;
-        behind = close[1] ? close + 1 : NULL;
+        colon = close[1] ? close + 1 : NULL;
         *close = '\0';
         name = copy + 1;
     }
-    if (behind) {
-        *behind = '\0';
-        if (text_to_uint(behind + 1, 65535, &number) < 0 || number == 0)
+    if (colon) {
+        *colon = '\0';
+        if (text_to_uint(colon + 1, 65535, &number) < 0 || number == 0)
             return -1;
         *port = (unsigned)number;
     }

@@ -13,15 +13,16 @@ struct address {
     unsigned port; /* 0: none */
 };
 
-/* ERR_USAGE for an invalid address, above all for one that ssh could take as an option. */
+/* Parses `text`. ERR_USAGE for an invalid address, for example one that begins with `-`, which ssh would read
+ * as an option. */
 int address_parse(const char *text, struct address *ret, struct err *err);
 void address_release(struct address *a);
 
-/* Returns a host's name made of the address: the host, or an IPv6 address with `-` for its colons. The caller
- * frees it. NULL without memory. */
+/* Builds a valid name for the host at the address: its `host`, with `-` instead of each colon of an IPv6
+ * address. The caller frees the name. NULL if out of memory. */
 char *address_name(const struct address *a);
 
-/* Returns the address as ssh's destination. The caller frees it. NULL without memory. */
+/* Formats the address as a destination for ssh. The caller frees the text. NULL if out of memory. */
 char *address_text(const struct address *a);
 
 /* Converts a host's name or an IP address to its canonical form: lower case, no dot at the end, IP addresses
@@ -30,7 +31,7 @@ char *address_text(const struct address *a);
 int address_canonical(const char *host, char ret[static ADDRESS_MAX]);
 
 /* Splits HOST, HOST:PORT, [V6] and [V6]:PORT of n bytes; `host` receives the canonical form. Without a port
- * *port stays. -1 if it is none of them. */
+ * *port is unchanged. -1 if it is none of them. */
 int address_split(const char *text, size_t n, char host[static ADDRESS_MAX], unsigned *port);
 
 #endif

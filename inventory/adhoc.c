@@ -13,18 +13,18 @@
 static int check_selection(const struct selection *sel, struct err *err)
 {
     if (sel->port && sel->unix_path) {
-        err_set(err, ERR_USAGE, "a port and a Unix socket are both given");
+        err_set(err, ERR_USAGE, "a port and a Unix socket cannot be combined");
         return err_hint(err, "a service listens on one of them");
     }
     if (sel->port || sel->unix_path || (!sel->path && !sel->https))
         return 0;
     err_set(err, ERR_USAGE, "%s given, but neither a port nor a Unix socket",
             sel->path ? "the path of a service is" : "HTTPS is");
-    return err_hint(err,
-                    "--port N says where it listens; a service of the inventory has its own path and scheme");
+    return err_hint(err, "add --port N; a service of the inventory has its own path and scheme");
 }
 
-/* Builds the start of the name: port-N, or unix- and the socket's name as a valid name. */
+/* Builds the base of a service's name: port-N, or unix- and the file name of the socket with only valid
+ * characters. */
 static void base_name(const struct selection *sel, char ret[static NAME_MAX_BYTES])
 {
     if (sel->port)
@@ -44,8 +44,8 @@ static bool is_taken(const struct inventory *inv, const struct services *made, c
     return names_get(&inv->service_names, name) != NULL;
 }
 
-/* Finds a free service name. Names must be unique, because a service's profiles go to a directory of its
- * name. */
+/* Finds a free service name. Names must be unique, because a service's profiles are stored in a directory of
+ * its name. */
 static int find_name(const struct inventory *inv, const struct services *made, const char *base, char **ret,
                      struct err *err)
 {
@@ -135,8 +135,8 @@ static int make_host(const struct address *a, struct host **ret, struct err *err
     return 0;
 }
 
-/* Parses the address and finds the host that was created for it. Without one, *ret_new is a new host, which
- * the caller owns. */
+/* Parses the address and finds the host that was created for it. If there is none, *ret_new receives a new
+ * host, which the caller owns. */
 static int find_or_make(const struct created *c, const char *text, const struct host **ret,
                         struct host **ret_new, struct err *err)
 {
@@ -173,16 +173,18 @@ int adhoc_host(struct created *c, const char *text, const struct host **ret, str
 static int add_named(const struct scope *s, struct created *c, struct host *host, struct err *err)
 {
     if (scope_find_host(s, host->name)) {
-        err_set(err, ERR_USAGE, "%s would be called like the inventory's host %s", host->address, host->name);
+        err_set(err, ERR_USAGE, "the host at %s would have the name of the inventory's host %s",
+                host->address, host->name);
         host_free(host);
-        return err_hint(err, "--host with the name means the inventory's own");
+        return err_hint(err, "--host with the name selects the inventory's host");
     }
-    if (hosts_add(&c->named_hosts, host, err) < 0 || names_add(&c->named, host->name, host, err) < 0)
+    if (hosts_add(&c->named_hosts, host, err) < 0 || names_add(&c->by_name, host->name, host, err) < 0)
         return -1;
     return names_add(&c->by_address, host->address, host, err);
 }
 
-int adhoc_name_hosts(const struct inventory *inv, struct created *c, const char *pattern, struct err *err)
+int adhoc_create_named_hosts(const struct inventory *inv, struct created *c, const char *pattern,
+                             struct err *err)
 {
     const struct scope s = {inv, c};
     struct strlist names = {0};

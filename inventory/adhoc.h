@@ -12,8 +12,9 @@ int adhoc_service(const struct inventory *inv, struct created *c, const struct s
 /* Creates the host at the address `text`, or returns the one with the same address. */
 int adhoc_host(struct created *c, const char *text, const struct host **ret, struct err *err);
 
-/* Creates the hosts of a pattern that are neither in the inventory nor created yet, so that patterns and the
- * targets of a source match them like those of the inventory. */
-int adhoc_name_hosts(const struct inventory *inv, struct created *c, const char *pattern, struct err *err);
+/* Creates each host of a pattern that is neither in the inventory nor created yet. Later patterns and a
+ * source's targets match these hosts like those of the inventory. */
+int adhoc_create_named_hosts(const struct inventory *inv, struct created *c, const char *pattern,
+                             struct err *err);
 
 #endif

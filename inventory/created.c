@@ -13,7 +13,7 @@ struct created *targets_created(struct targets *t, struct err *err)
         err_nomem(err);
         return NULL;
     }
-    t->created->named.fold = true;
+    t->created->by_name.fold = true;
     return t->created;
 }
 
@@ -34,10 +34,10 @@ void targets_release(struct targets *t)
         free(l);
     }
     names_release(&c->by_address);
-    names_release(&c->named);
+    names_release(&c->by_name);
     names_release(&c->by_host);
-    names_release(&c->names);
-    free(c->only_names.items);
+    names_release(&c->service_names);
+    free(c->discovered_names.items);
     sources_release(&c->sources);
     for (size_t i = 0; i < c->n_uses; i++)
         free(c->uses[i]);
@@ -64,13 +64,13 @@ const struct host *scope_host_at(const struct scope *s, size_t i)
 const struct host *scope_find_host(const struct scope *s, const char *name)
 {
     const struct host *host = names_get(&s->inv->host_names, name);
-    return host || !s->created ? host : names_get(&s->created->named, name);
+    return host || !s->created ? host : names_get(&s->created->by_name, name);
 }
 
 const struct service *scope_find_service(const struct scope *s, const char *name)
 {
     const struct service *service = names_get(&s->inv->service_names, name);
-    return service || !s->created ? service : names_get(&s->created->names, name);
+    return service || !s->created ? service : names_get(&s->created->service_names, name);
 }
 
 static const struct service *discovered_service(const struct created *c, const struct host *host, size_t i)
@@ -92,7 +92,7 @@ const struct service *targets_service(const struct targets *t, const struct host
 
 const char *targets_discovered_name(const struct targets *t, size_t i)
 {
-    return t->created && i < t->created->only_names.n ? t->created->only_names.items[i] : NULL;
+    return t->created && i < t->created->discovered_names.n ? t->created->discovered_names.items[i] : NULL;
 }
 
 const struct host *const *targets_named_hosts(const struct targets *t, size_t *ret_n)
@@ -109,7 +109,7 @@ const struct host *targets_find_host(const struct inventory *inv, const struct t
 
 /* ---- discovered services ------------------------------------------------------------------------------- */
 
-int targets_own(struct targets *t, struct service *service, struct err *err)
+int targets_own_service(struct targets *t, struct service *service, struct err *err)
 {
     struct created *c = targets_created(t, err);
     if (c)
@@ -135,11 +135,11 @@ static struct host_services *services_of(struct created *c, const struct host *h
 static int add_name(const struct inventory *inv, struct created *c, const char *name,
                     const struct service *service, struct err *err)
 {
-    struct named *only = &c->only_names;
-    if (names_get(&c->names, name))
+    struct name_list *only = &c->discovered_names;
+    if (names_get(&c->service_names, name))
         return 0;
     if (array_reserve((void **)&only->items, &only->cap, only->n + 1, sizeof *only->items, err) < 0 ||
-        names_add(&c->names, name, service, err) < 0)
+        names_add(&c->service_names, name, service, err) < 0)
         return -1;
     if (!names_get(&inv->service_names, name))
         only->items[only->n++] = name;
@@ -159,7 +159,8 @@ int targets_add_service(const struct inventory *inv, struct targets *t, const st
     return service->family ? add_name(inv, c, service->family, service, err) : 0;
 }
 
-int targets_source_failed(struct targets *t, const struct source *source, const char *why, struct err *err)
+int targets_note_failed_source(struct targets *t, const struct source *source, const char *why,
+                               struct err *err)
 {
     char text[400];
     struct created *c = targets_created(t, err);

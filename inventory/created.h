@@ -11,8 +11,8 @@ struct host_services {
     size_t cap;
 };
 
-/* Names that another object owns. */
-struct named {
+/* A list of names that another object owns. */
+struct name_list {
     const char **items;
     size_t n;
     size_t cap;
@@ -22,21 +22,21 @@ struct created {
     struct hosts hosts;       /* ad hoc hosts */
     struct names by_address;  /* maps addresses to those hosts */
     struct hosts named_hosts; /* ad hoc hosts that patterns match too (targets_select_source) */
-    struct names named;       /* maps names to those hosts; ignores case */
+    struct names by_name;     /* maps names to those hosts; ignores case */
 
-    struct services adhoc;      /* ad hoc services: port-N, unix-NAME */
-    struct services discovered; /* of targets_own */
-    struct names by_host;       /* host name to struct host_services */
-    struct names names;      /* maps names and families to one discovered service of that name on some host */
-    struct named only_names; /* the names among them that no service of the inventory has */
+    struct services adhoc;             /* ad hoc services: port-N, unix-NAME */
+    struct services discovered;        /* added by targets_own_service */
+    struct names by_host;              /* maps host names to struct host_services */
+    struct names service_names;        /* maps names and families to a discovered service of some host */
+    struct name_list discovered_names; /* those service_names that no service of the inventory has */
 
-    struct sources sources; /* from KIND:PLACE */
+    struct sources sources; /* that --from names as KIND:PLACE */
     struct source_use **uses;
     size_t n_uses, cap_uses;
-    struct strlist failures; /* notes of sources on targets that may be missing, and why */
+    struct strlist failures; /* NAME: ERROR of each failed source, whose targets are missing */
 };
 
-/* Creates t->created if it is missing. NULL without memory. */
+/* Creates t->created if it is missing. NULL if out of memory. */
 struct created *targets_created(struct targets *t, struct err *err);
 
 /* The hosts and services that names can mean: those of an inventory, and created ones. */

@@ -1,5 +1,5 @@
-/* Excludes hosts in place, in this order: labels, exclusions, sample. A filter without effect, such as a
- * label that no host has, is refused as a typo, because the user relies on it. */
+/* Excludes hosts in place, in this order: labels, exclusions, sample. A filter that matches nothing,
+ * such as a label that no host has, is an error, because it is probably a typo. */
 #include "inventory/exclude.h"
 
 #include <fnmatch.h>
@@ -16,8 +16,8 @@ struct exclusion {
     const struct scope *scope;
     const struct host **hosts; /* the selection */
     size_t n;
-    bool known;         /* an earlier selection has checked that each pattern matches */
-    struct names names; /* of the excluded hosts */
+    bool checked_before; /* an earlier selection has checked that each pattern matches */
+    struct names names;  /* of the excluded hosts */
 };
 
 static int exclude_host(struct exclusion *x, const struct host *host, struct err *err)
@@ -25,7 +25,7 @@ static int exclude_host(struct exclusion *x, const struct host *host, struct err
     return names_get(&x->names, host->name) ? 0 : names_add(&x->names, host->name, host, err);
 }
 
-/* Whether the name means the host. Hosts outside the inventory also match by their address. */
+/* Checks whether the host has the name. Hosts outside the inventory also match by their address. */
 static bool matches_host(const struct host *host, const char *name)
 {
     if (match_is_glob(name))
@@ -61,7 +61,7 @@ static int exclude_name(struct exclusion *x, const char *name, struct err *err)
             rc = exclude_host(x, x->hosts[i], err);
         }
     hostset_release(&found);
-    return rc == 0 && !any && !x->known ? unknown_exclusion(x, name, err) : rc;
+    return rc == 0 && !any && !x->checked_before ? unknown_exclusion(x, name, err) : rc;
 }
 
 static int exclude_pattern(struct exclusion *x, const char *pattern, struct err *err)
@@ -79,11 +79,14 @@ static int exclude_pattern(struct exclusion *x, const char *pattern, struct err 
     return rc;
 }
 
-static int exclude_hosts(const struct scope *s, const struct strlist *patterns, bool known,
+static int exclude_hosts(const struct scope *s, const struct strlist *patterns, bool checked_before,
                          struct host_list *hosts, struct err *err)
 {
-    struct exclusion x = {
-        .scope = s, .hosts = hosts->items, .n = hosts->n, .known = known, .names = {.fold = true}};
+    struct exclusion x = {.scope = s,
+                          .hosts = hosts->items,
+                          .n = hosts->n,
+                          .checked_before = checked_before,
+                          .names = {.fold = true}};
     size_t kept = 0;
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < patterns->n; i++)
@@ -100,11 +103,11 @@ static int exclude_hosts(const struct scope *s, const struct strlist *patterns, 
 /* ---- sample and limit ---------------------------------------------------------------------------------- */
 
 /*
- * Selection sampling: keeps each host with the probability that gives every sample in order the same chance
- * (Knuth, The Art of Computer Programming 2, 3.4.2, algorithm S). With 64 random bits the bias of the
- * remainder is negligible.
+ * Selection sampling: every sample of this size is equally probable, and the hosts keep their order (Knuth,
+ * The Art of Computer Programming 2, 3.4.2, algorithm S). With 64 random bits the bias of the remainder is
+ * negligible.
  */
-static void take_sample(struct host_list *hosts, size_t wanted)
+static void sample_hosts(struct host_list *hosts, size_t wanted)
 {
     size_t taken = 0;
     for (size_t i = 0; taken < wanted; i++)
@@ -116,13 +119,13 @@ static void take_sample(struct host_list *hosts, size_t wanted)
 static int refuse_number(size_t n, unsigned most, struct err *err)
 {
     err_set(err, ERR_USAGE, "%zu hosts are selected, more than --max-hosts %u", n, most);
-    return err_hint(err, "--sample %u takes some at random, --exclude and --label leave some out", most);
+    return err_hint(err, "--sample %u takes some at random, --exclude and --label select fewer", most);
 }
 
 /* ---- all filters --------------------------------------------------------------------------------------- */
 
-static int filter(const struct scope *s, const struct selection *sel, struct host_list *hosts,
-                  struct err *err)
+static int filter_list(const struct scope *s, const struct selection *sel, struct host_list *hosts,
+                       struct err *err)
 {
     if (sel->labels.n && labels_filter(s, &sel->labels, hosts, err) < 0)
         return -1;
@@ -130,7 +133,7 @@ static int filter(const struct scope *s, const struct selection *sel, struct hos
     if (sel->exclude.n && exclude_hosts(s, &sel->exclude, false, hosts, err) < 0)
         return -1;
     if (before > 0 && hosts->n == 0)
-        return err_set(err, ERR_USAGE, "no host is left: all selected hosts are excluded");
+        return err_set(err, ERR_USAGE, "all selected hosts are excluded");
     return 0;
 }
 
@@ -138,7 +141,7 @@ int inventory_filter(const struct inventory *inv, const struct targets *t, const
                      struct host_list *hosts, struct err *err)
 {
     const struct scope s = scope_of(inv, t);
-    return filter(&s, sel, hosts, err);
+    return filter_list(&s, sel, hosts, err);
 }
 
 int filter_hosts(const struct scope *s, const struct selection *sel, struct hostset *hosts,
@@ -146,11 +149,11 @@ int filter_hosts(const struct scope *s, const struct selection *sel, struct host
 {
     struct host_list kept = {hosts->items, hosts->n};
     size_t of = 0;
-    if (filter(s, sel, &kept, err) < 0)
+    if (filter_list(s, sel, &kept, err) < 0)
         return -1;
     if (sel->sample && sel->sample < kept.n) {
         of = kept.n;
-        take_sample(&kept, sel->sample);
+        sample_hosts(&kept, sel->sample);
     }
     if (sel->max_hosts && kept.n > sel->max_hosts)
         return refuse_number(kept.n, sel->max_hosts, err);

@@ -4,8 +4,8 @@
 
 #include "inventory/created.h"
 
-/* Applies the filters of inventory_filter, then the sample, then the limit. *ret_sampled_of is
- * targets.sampled_of. */
+/* Applies the filters of inventory_filter, then the sample, then the limit. *ret_sampled_of receives the
+ * value for targets.sampled_of. */
 int filter_hosts(const struct scope *s, const struct selection *sel, struct hostset *hosts,
                  size_t *ret_sampled_of, struct err *err);
 

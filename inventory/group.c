@@ -1,5 +1,5 @@
 /* Creates all groups first and then resolves them, because a group may name a later one. Each group is
- * resolved once. A group that is met again during its own resolution contains itself. */
+ * resolved once. A group that occurs again during its own resolution contains itself. */
 #include "inventory/sections.h"
 
 #include <stdlib.h>
@@ -85,7 +85,7 @@ static int resolve_group(struct resolution *r, struct group *group, struct err *
     group->depth = 1;
     r->level++;
     for (const struct yaml_node *v = list->first; v; v = v->next)
-        if (add_entry(r, group, v, err) < 0 && schema_note(r->schema, err) < 0)
+        if (add_entry(r, group, v, err) < 0 && schema_note_mistake(r->schema, err) < 0)
             return -1;
     r->level--;
     group->resolving = false;
@@ -96,7 +96,8 @@ static int make_group(struct resolution *r, const struct yaml_node *list, struct
 {
     const struct schema *s = r->schema;
     struct inventory *inv = s->inv;
-    if (schema_name(s, list->key, "group", err) < 0 || schema_list(s, list, "hosts and groups", err) < 0)
+    if (schema_check_name(s, list->key, "group", err) < 0 ||
+        schema_require_list(s, list, "hosts and groups", err) < 0)
         return -1;
     if (names_get(&inv->host_names, list->key->text))
         return yaml_tree_err(s->tree, list->key, err, "\"%s\" is a host, so no group can have that name",
@@ -119,10 +120,10 @@ int group_read_all(const struct schema *s, const struct yaml_node *section, stru
 {
     int rc = -1;
     struct resolution r = {.schema = s};
-    if (schema_map(s, section, "groups", err) < 0)
+    if (schema_require_map(s, section, "groups", err) < 0)
         return -1;
     for (const struct yaml_node *v = section->first; v; v = v->next)
-        if (!v->key->before && make_group(&r, v, err) < 0 && schema_note(s, err) < 0)
+        if (!v->key->before && make_group(&r, v, err) < 0 && schema_note_mistake(s, err) < 0)
             goto out;
     for (size_t i = 0; i < s->inv->groups.n; i++)
         if (!s->inv->groups.items[i]->depth && resolve_group(&r, s->inv->groups.items[i], err) < 0)

@@ -17,41 +17,41 @@ struct entry {
 
 static int read_user(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
-    return schema_word(s, value, &((struct ssh_settings *)into)->user, err);
+    return schema_read_word(s, value, &((struct ssh_settings *)into)->user, err);
 }
 
 static int read_port(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
-    return schema_port(s, value, &((struct ssh_settings *)into)->port, err);
+    return schema_read_port(s, value, &((struct ssh_settings *)into)->port, err);
 }
 
 static int read_identity(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
-    return schema_path(s, value, &((struct ssh_settings *)into)->identity, err);
+    return schema_read_path(s, value, &((struct ssh_settings *)into)->identity, err);
 }
 
 static int read_known_hosts(const struct schema *s, const struct yaml_node *value, void *into,
                             struct err *err)
 {
-    return schema_path(s, value, &((struct ssh_settings *)into)->known_hosts, err);
+    return schema_read_path(s, value, &((struct ssh_settings *)into)->known_hosts, err);
 }
 
 static int read_jump(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
-    return schema_word(s, value, &((struct ssh_settings *)into)->jump, err);
+    return schema_read_word(s, value, &((struct ssh_settings *)into)->jump, err);
 }
 
 static int read_agent(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     char **agent = &((struct ssh_settings *)into)->agent;
     if (value->kind == YAML_SCALAR && strcmp(value->text, "none") == 0)
-        return schema_text(s, value, agent, err);
-    return schema_path(s, value, agent, err);
+        return schema_read_text(s, value, agent, err);
+    return schema_read_path(s, value, agent, err);
 }
 
 static int read_config(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
-    return schema_path(s, value, &((struct ssh_settings *)into)->config, err);
+    return schema_read_path(s, value, &((struct ssh_settings *)into)->config, err);
 }
 
 static int read_via(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
@@ -79,9 +79,9 @@ static int read_ssh(const struct schema *s, const struct yaml_node *value, void 
 {
     struct entry *e = into;
     e->ssh = value;
-    if (schema_map(s, value, "settings", err) < 0)
+    if (schema_require_map(s, value, "settings", err) < 0)
         return -1;
-    return schema_settings(s, value, ssh_keys, &e->host->ssh, err);
+    return schema_read_settings(s, value, ssh_keys, &e->host->ssh, err);
 }
 
 static int read_connect(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
@@ -98,17 +98,17 @@ static int read_address(const struct schema *s, const struct yaml_node *value, v
 {
     struct entry *e = into;
     e->address = value;
-    return schema_text(s, value, &e->host->address, err);
+    return schema_read_text(s, value, &e->host->address, err);
 }
 
-/* Sets the error of a repeated list item, with the first place. */
+/* Sets the error of a repeated list item, with the line of the first one. */
 static int refuse_repeated_item(const struct schema *s, const struct yaml_node *list,
                                 const struct yaml_node *item, struct err *err)
 {
     const struct yaml_node *first = list->first;
     while (first->kind != YAML_SCALAR || strcmp(first->text, item->text) != 0)
         first = first->next;
-    return yaml_tree_err(s->tree, item, err, "\"%s\" is there twice, first in line %u", item->text,
+    return yaml_tree_err(s->tree, item, err, "\"%s\" is listed twice, first in line %u", item->text,
                          first->line);
 }
 
@@ -140,7 +140,7 @@ static int read_services(const struct schema *s, const struct yaml_node *value, 
     struct entry *e = into;
     size_t n = 0;
     e->services = value;
-    if (schema_list(s, value, "services", err) < 0)
+    if (schema_require_list(s, value, "services", err) < 0)
         return -1;
     for (const struct yaml_node *v = value->first; v; v = v->next)
         n++;
@@ -148,7 +148,7 @@ static int read_services(const struct schema *s, const struct yaml_node *value, 
     if (!e->host->services)
         return err_nomem(err);
     for (const struct yaml_node *v = value->first; v; v = v->next)
-        if (add_service(s, value, v, e->host, err) < 0 && schema_note(s, err) < 0)
+        if (add_service(s, value, v, e->host, err) < 0 && schema_note_mistake(s, err) < 0)
             return -1;
     return 0;
 }
@@ -156,13 +156,13 @@ static int read_services(const struct schema *s, const struct yaml_node *value, 
 static int add_label(const struct schema *s, const struct yaml_node *value, struct host *host,
                      struct err *err)
 {
-    if (schema_name(s, value->key, "label", err) < 0)
+    if (schema_check_name(s, value->key, "label", err) < 0)
         return -1;
     struct label *label = &host->labels[host->n_labels++];
     if (value->kind == YAML_SCALAR && value->plain && *value->text && strcmp(value->text, "~") != 0 &&
         strcasecmp(value->text, "null") != 0)
         label->value = strdup(value->text);
-    else if (schema_text(s, value, &label->value, err) < 0)
+    else if (schema_read_text(s, value, &label->value, err) < 0)
         return -1;
     label->name = strdup(value->key->text);
     return label->name && label->value ? 0 : err_nomem(err);
@@ -172,7 +172,7 @@ static int read_labels(const struct schema *s, const struct yaml_node *value, vo
 {
     struct host *host = ((struct entry *)into)->host;
     size_t n = 0;
-    if (schema_map(s, value, "labels", err) < 0)
+    if (schema_require_map(s, value, "labels", err) < 0)
         return -1;
     for (const struct yaml_node *v = value->first; v; v = v->next)
         n++;
@@ -193,9 +193,9 @@ const struct schema_key host_keys[] = {
 /* Replaces every {name} by the host's name. */
 static int fill_name(const char *pattern, const char *name, char **ret, struct err *err)
 {
-    static const char mark[] = "{name}";
+    static const char placeholder[] = "{name}";
     struct buf b = BUF_INIT(4096);
-    for (const char *p; (p = strstr(pattern, mark)); pattern = p + sizeof mark - 1) {
+    for (const char *p; (p = strstr(pattern, placeholder)); pattern = p + sizeof placeholder - 1) {
         buf_add(&b, pattern, (size_t)(p - pattern));
         buf_adds(&b, name);
     }
@@ -215,7 +215,7 @@ static int check_address(const struct schema *s, const struct entry *e, struct e
 {
     struct address a = {0};
     if (strchr(e->host->address, '{') || strchr(e->host->address, '}'))
-        return yaml_tree_err(s->tree, e->address, err, "only {name} may stand in braces");
+        return yaml_tree_err(s->tree, e->address, err, "only {name} is allowed in braces");
     if (address_parse(e->host->address, &a, err) < 0)
         return yaml_tree_err_wrap(s->tree, e->address, err);
     int rc = 0;
@@ -226,7 +226,7 @@ static int check_address(const struct schema *s, const struct entry *e, struct e
     } else if (a.user && e->host->direct) {
         rc = yaml_tree_err(s->tree, e->address, err, "a direct connection has no user");
     } else if (strchr(e->host->address, '[')) {
-        /* Outside a URL ssh does not accept an IPv6 address in brackets. */
+        /* ssh accepts brackets around an IPv6 address only in a URL. */
         char *text = address_text(&a);
         free(e->host->address);
         e->host->address = text;
@@ -252,7 +252,7 @@ static int finish_host(const struct schema *s, struct entry *e, const struct yam
     return check_address(s, e, err);
 }
 
-/* Sets the error of a repeated host, with the first place. */
+/* Sets the error of a repeated host, with the location of the first one. */
 static int refuse_repeated_host(const struct schema *s, const struct yaml_node *key, const char *name,
                                 struct err *err)
 {
@@ -271,7 +271,7 @@ static int refuse_repeated_host(const struct schema *s, const struct yaml_node *
     if (strcmp(name, other->name) != 0) {
         yaml_tree_err(s->tree, key, err, "host \"%s\" differs only by case from \"%s\" at %s:%u:%u", name,
                       other->name, file_base(yaml_tree_name(s->tree)), first->line, first->column);
-        return err_hint(err, "case does not count in host names, as in DNS");
+        return err_hint(err, "host names ignore case, as in DNS");
     }
     return yaml_tree_err(s->tree, key, err, "host \"%s\" is defined twice, first at %s:%u:%u", name,
                          file_base(yaml_tree_name(s->tree)), first->line, first->column);
@@ -284,7 +284,7 @@ static int read_host(const struct schema *s, const struct yaml_node *value, cons
         host_free(e.host);
         return err_nomem(err);
     }
-    if (schema_settings(s, value, host_keys, &e, err) < 0 || finish_host(s, &e, value->key, err) < 0) {
+    if (schema_read_settings(s, value, host_keys, &e, err) < 0 || finish_host(s, &e, value->key, err) < 0) {
         host_free(e.host);
         return -1;
     }
@@ -302,7 +302,7 @@ static int read_entry(const struct schema *s, const struct yaml_node *value, str
         yaml_tree_err_wrap(s->tree, value->key, err);
         goto out;
     }
-    if (schema_map(s, value, "settings", err) < 0)
+    if (schema_require_map(s, value, "settings", err) < 0)
         goto out;
     if (s->inv->hosts.n + names.n > INVENTORY_MAX_HOSTS) {
         yaml_tree_err(s->tree, value->key, err, "more than %d hosts", INVENTORY_MAX_HOSTS);
@@ -310,7 +310,7 @@ static int read_entry(const struct schema *s, const struct yaml_node *value, str
     }
     for (size_t i = 0; i < names.n; i++) {
         if (!text_is_name(names.items[i])) {
-            schema_name(s, value->key, "host", err);
+            schema_check_name(s, value->key, "host", err);
             goto out;
         }
         if (names_get(&s->inv->host_names, names.items[i])) {
@@ -328,5 +328,5 @@ out:
 
 int host_read_all(const struct schema *s, const struct yaml_node *section, struct err *err)
 {
-    return schema_section(s, section, "hosts", read_entry, err);
+    return schema_read_section(s, section, "hosts", read_entry, err);
 }

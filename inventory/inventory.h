@@ -37,8 +37,8 @@ struct inventory;
  */
 int inventory_find(const char *option, char **ret, struct err *err);
 
-/* The mistakes of an inventory file: ERR_USAGE each, beginning with file:line:column, in the order of the
- * file. */
+/* The mistakes of an inventory file, in the order of the file. Each is ERR_USAGE, and its message begins with
+ * file:line:column. */
 #define MISTAKES_MAX 20
 struct mistakes {
     struct err items[MISTAKES_MAX];
@@ -46,22 +46,22 @@ struct mistakes {
 };
 
 struct inventory_options {
-    /* The kinds of trackers that the file may name, handoff_tracker_kinds; ends with NULL and must outlive
-     * the inventory. NULL: none. */
+    /* The kinds of trackers that the file may name (handoff_tracker_kinds). The array ends with NULL and must
+     * outlive the inventory. NULL: the file may name none. */
     const struct tracker_kind *const *tracker_kinds;
-    /* Receives at most MISTAKES_MAX mistakes; err is then the only mistake, or their number. NULL: reading
-     * ends at the first mistake. */
+    /* Receives at most MISTAKES_MAX mistakes; err then receives the only mistake, or the number of mistakes.
+     * NULL: reading ends at the first mistake. */
     struct mistakes *mistakes;
 };
 
 /*
  * Reads an inventory; a NULL path makes an empty one. Refuses (ERR_USAGE) a file that belongs to neither the
- * user nor root, or that others can write. Every error about its content is ERR_USAGE. NULL options mean that
- * no member is set.
+ * user nor root, or that others can write. Every error about its content is ERR_USAGE. NULL options are the
+ * same as empty ones.
  */
 int inventory_load(const char *path, const struct inventory_options *options, struct inventory **ret,
                    struct err *err);
-/* Does the same for bytes; `name` is for messages. */
+/* Parses the bytes of an inventory in the same way; messages name the file `name`. */
 int inventory_parse(const char *name, struct str text, const struct inventory_options *options,
                     struct inventory **ret, struct err *err);
 void inventory_free(struct inventory *inv);

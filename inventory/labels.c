@@ -1,4 +1,4 @@
-/* Labels of hosts and discovered services: matching, listing, and selection by them. */
+/* Matches and lists the labels of hosts and discovered services, and selects hosts by labels. */
 #include "inventory/labels.h"
 
 #include <stdlib.h>
@@ -10,68 +10,68 @@
 /* ---- matching ------------------------------------------------------------------------------------------ */
 
 /* One of selection.labels: NAME is before the first `=`. */
-struct asked_label {
+struct requested_label {
     const char *text;
     size_t n_name;
     const char *value;
 };
 
-static struct asked_label parse_label(const char *text)
+static struct requested_label parse_label(const char *text)
 {
     size_t n = strcspn(text, "=");
-    return (struct asked_label){text, n, text[n] ? text + n + 1 : ""};
+    return (struct requested_label){text, n, text[n] ? text + n + 1 : ""};
 }
 
-static bool is_named(const struct label *label, const struct asked_label *w)
+static bool is_named(const struct label *label, const struct requested_label *w)
 {
     return strlen(label->name) == w->n_name && memcmp(label->name, w->text, w->n_name) == 0;
 }
 
-/* Checks whether the selection has the value under the name of `w`. */
-static bool is_asked(const struct strlist *asked, const struct asked_label *w, const char *value)
+/* Checks whether the selection requests the value for the name of `w`. */
+static bool is_requested(const struct strlist *requested, const struct requested_label *w, const char *value)
 {
-    for (size_t i = 0; i < asked->n; i++) {
-        const struct asked_label a = parse_label(asked->items[i]);
+    for (size_t i = 0; i < requested->n; i++) {
+        const struct requested_label a = parse_label(requested->items[i]);
         if (a.n_name == w->n_name && memcmp(a.text, w->text, w->n_name) == 0 && strcmp(a.value, value) == 0)
             return true;
     }
     return false;
 }
 
-bool label_is_asked(const struct strlist *asked, size_t i, struct str name, const char *value)
+bool label_is_requested(const struct strlist *requested, size_t i, struct str name, const char *value)
 {
-    const struct asked_label w = parse_label(asked->items[i]);
-    return w.n_name == name.n && memcmp(w.text, name.p, name.n) == 0 && is_asked(asked, &w, value);
+    const struct requested_label w = parse_label(requested->items[i]);
+    return w.n_name == name.n && memcmp(w.text, name.p, name.n) == 0 && is_requested(requested, &w, value);
 }
 
-/* Checks whether one of the labels has the name of `w` and an asked value. */
-static bool has_label(const struct label *labels, size_t n, const struct asked_label *w,
-                      const struct strlist *asked)
+/* Checks whether one of the labels has the name of `w` and a requested value. */
+static bool has_label(const struct label *labels, size_t n, const struct requested_label *w,
+                      const struct strlist *requested)
 {
     for (size_t i = 0; i < n; i++)
-        if (is_named(&labels[i], w) && is_asked(asked, w, labels[i].value))
+        if (is_named(&labels[i], w) && is_requested(requested, w, labels[i].value))
             return true;
     return false;
 }
 
-bool labels_match(const struct host *host, const struct service *service, const struct strlist *asked)
+bool labels_match(const struct host *host, const struct service *service, const struct strlist *requested)
 {
-    for (size_t i = 0; i < asked->n; i++) {
-        const struct asked_label w = parse_label(asked->items[i]);
-        if (!has_label(host->labels, host->n_labels, &w, asked) &&
-            !(service && has_label(service->labels, service->n_labels, &w, asked)))
+    for (size_t i = 0; i < requested->n; i++) {
+        const struct requested_label w = parse_label(requested->items[i]);
+        if (!has_label(host->labels, host->n_labels, &w, requested) &&
+            !(service && has_label(service->labels, service->n_labels, &w, requested)))
             return false;
     }
     return true;
 }
 
 /* Checks the labels of the host, or of one of its services. */
-static bool is_labelled(const struct scope *s, const struct host *host, const struct strlist *asked)
+static bool is_labelled(const struct scope *s, const struct host *host, const struct strlist *requested)
 {
     const struct service *service;
-    bool is = labels_match(host, NULL, asked);
+    bool is = labels_match(host, NULL, requested);
     for (size_t i = 0; !is && (service = scope_service(s, host, i)); i++)
-        is = service->n_labels > 0 && labels_match(host, service, asked);
+        is = service->n_labels > 0 && labels_match(host, service, requested);
     return is;
 }
 
@@ -96,24 +96,24 @@ static int each_label(const struct scope *s,
 }
 
 /* Collects the names of all labels, or the values of one name, each once. */
-struct gathering {
-    const struct asked_label *values_of; /* NULL: collect names */
+struct collection {
+    const struct requested_label *values_of; /* NULL: collect names */
     struct names *into;
 };
 
 static int collect_label(void *ctx, const struct label *label, struct err *err)
 {
-    const struct gathering *g = ctx;
+    const struct collection *g = ctx;
     const char *text = g->values_of ? label->value : label->name;
     if ((g->values_of && !is_named(label, g->values_of)) || names_get(g->into, text))
         return 0;
     return names_add(g->into, text, label, err);
 }
 
-static int collect_labels(const struct scope *s, const struct asked_label *values_of, struct names *into,
+static int collect_labels(const struct scope *s, const struct requested_label *values_of, struct names *into,
                           struct err *err)
 {
-    return each_label(s, collect_label, &(struct gathering){values_of, into}, err);
+    return each_label(s, collect_label, &(struct collection){values_of, into}, err);
 }
 
 struct listing {
@@ -142,7 +142,7 @@ int inventory_labels(const struct inventory *inv, struct strlist *ret, struct er
 }
 
 /* Sets the error of a label that no host has: an unknown name, or an unknown value with the known ones. */
-static int refuse_label(const struct scope *s, const struct asked_label *w, struct err *err)
+static int refuse_label(const struct scope *s, const struct requested_label *w, struct err *err)
 {
     char shown[120];
     struct names values = {0}, names = {0};
@@ -162,26 +162,26 @@ out:
     return -1;
 }
 
-/* Returns 1 for the wanted label. */
+/* Returns 1 for the requested label. */
 static int is_label(void *ctx, const struct label *label, struct err *err)
 {
-    const struct asked_label *w = ctx;
+    const struct requested_label *w = ctx;
     (void)err;
     return is_named(label, w) && strcmp(label->value, w->value) == 0;
 }
 
 int label_check(const char *text, struct err *err)
 {
-    const struct asked_label w = parse_label(text);
+    const struct requested_label w = parse_label(text);
     char shown[120];
     return w.n_name && *w.value ? 0
-                                : err_set(err, ERR_USAGE, "a label to select by is NAME=VALUE, not \"%s\"",
+                                : err_set(err, ERR_USAGE, "a label must be NAME=VALUE, not \"%s\"",
                                           text_printable(shown, sizeof shown, text, strlen(text)));
 }
 
 static int check_label(const struct scope *s, const char *text, struct err *err)
 {
-    struct asked_label w = parse_label(text);
+    struct requested_label w = parse_label(text);
     if (label_check(text, err) < 0)
         return -1;
     return each_label(s, is_label, &w, err) == 1 ? 0 : refuse_label(s, &w, err);
@@ -198,8 +198,9 @@ int labels_filter(const struct scope *s, const struct strlist *labels, struct ho
         if (is_labelled(s, hosts->items[i], labels))
             hosts->items[kept++] = hosts->items[i];
     if (hosts->n > 0 && kept == 0) {
-        err_set(err, ERR_USAGE, "none of the %zu hosts has the labels asked for", hosts->n);
-        return err_hint(err, "several names must all be there, several values of one name are alternatives");
+        err_set(err, ERR_USAGE, "none of the %zu hosts has the requested labels", hosts->n);
+        return err_hint(err,
+                        "a host must have every requested name, with one of the values requested for it");
     }
     hosts->n = kept;
     return 0;

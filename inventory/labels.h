@@ -4,12 +4,12 @@
 
 #include "inventory/created.h"
 
-/* Checks that the labels of the host and of a discovered service (NULL: none) have all the requested names,
- * each with one of its values. True without requested labels. */
-bool labels_match(const struct host *host, const struct service *service, const struct strlist *asked);
+/* Checks whether the labels of the host and of a discovered service (NULL: none) together have every
+ * requested name with one of the values requested for it. True without requested labels. */
+bool labels_match(const struct host *host, const struct service *service, const struct strlist *requested);
 
-/* Keeps, in place and in order, the hosts with the labels, or with a discovered service that has them.
- * ERR_USAGE for a label that no host has, and if none of the hosts remains. */
+/* Removes the hosts that have neither the labels nor a discovered service with them; keeps the order.
+ * ERR_USAGE for a label that no host has, and if no host remains. */
 int labels_filter(const struct scope *s, const struct strlist *labels, struct host_list *hosts,
                   struct err *err);
 

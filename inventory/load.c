@@ -10,8 +10,8 @@
 #include "inventory/sections.h"
 #include "base/banned.h"
 
-/* The sections. They are located first and then read in our own order: hosts name services, groups name
- * hosts, teams name trackers. */
+/* The sections. They are located first and then read in the order of their references: hosts name services,
+ * groups name hosts, teams name trackers. */
 struct sections {
     const struct yaml_node *version;
     const struct yaml_node *services;
@@ -54,8 +54,7 @@ static const struct schema_key keys[] = {
     {"self", read_self},       {"discovery", read_discovery}, {NULL, NULL},
 };
 
-/* ---- checks of the whole file
- * ------------------------------------------------------------------------------- */
+/* ---- checks across sections ---------------------------------------------------------------------------- */
 
 static const struct yaml_node *section_named(const struct yaml_node *root, const char *name)
 {
@@ -65,7 +64,8 @@ static const struct yaml_node *section_named(const struct yaml_node *root, const
     return NULL;
 }
 
-/* Sets the error of a setting that is one level too high, among the names of `what`. Returns -1. */
+/* Sets the error of a setting that is one level too high, at the indentation of the names of `what`. Returns
+ * -1. */
 static int refuse_misplaced(const struct schema *s, const struct yaml_node *key, const char *what,
                             struct err *err)
 {
@@ -76,8 +76,8 @@ static int refuse_misplaced(const struct schema *s, const struct yaml_node *key,
                     key->text, example);
 }
 
-/* Notes every misplaced setting of a section. Returns -1 if there is one. The caller must not read the
- * section then, because each misplaced setting would look like a host or a service with errors. */
+/* Notes every misplaced setting of a section. Returns -1 if it finds one. The caller must then skip the
+ * section, because each misplaced setting would be read as a host or a service and cause more errors. */
 static int note_misplaced(const struct schema *s, const struct yaml_node *section, const char *what,
                           const struct schema_key *settings, struct err *err)
 {
@@ -87,7 +87,7 @@ static int note_misplaced(const struct schema *s, const struct yaml_node *sectio
         if (!schema_is_misplaced(v, settings))
             continue;
         rc = refuse_misplaced(s, v->key, what, err);
-        if (schema_note(s, err) < 0)
+        if (schema_note_mistake(s, err) < 0)
             return -1;
     }
     return rc;
@@ -99,7 +99,7 @@ static int note_repeated(const struct schema *s, const struct yaml_node *node, s
     for (const struct yaml_node *v = node->first; v; v = v->next) {
         if (v->key && v->key->before) {
             yaml_tree_err_repeated(s->tree, v->key, err);
-            if (schema_note(s, err) < 0)
+            if (schema_note_mistake(s, err) < 0)
                 return -1;
         }
         if (note_repeated(s, v, err) < 0)
@@ -115,7 +115,7 @@ static int refuse_version(const struct schema *s, struct err *err)
 }
 
 /* Checks for mistakes outside single sections. */
-static int check_whole(const struct schema *s, struct err *err)
+static int check_all_sections(const struct schema *s, struct err *err)
 {
     int rc = note_misplaced(s, s->services, "service", service_keys, err);
     if ((rc == 0 || s->mistakes) && note_misplaced(s, s->hosts, "host", host_keys, err) < 0)
@@ -123,8 +123,8 @@ static int check_whole(const struct schema *s, struct err *err)
     return rc < 0 ? -1 : note_repeated(s, yaml_tree_root(s->tree), err);
 }
 
-/* After a mistake, sections that name hosts, services or trackers are skipped: each name that could not be
- * read would be another mistake. Hosts are read nevertheless, see add_service in host.c. */
+/* After a mistake, sections that name hosts or trackers are skipped, because each name that was not read
+ * would cause another mistake. Hosts are always read: add_service in host.c ignores broken services. */
 static int read_sections(const struct schema *s, const struct sections *found, struct err *err)
 {
     const struct {
@@ -141,7 +141,7 @@ static int read_sections(const struct schema *s, const struct sections *found, s
         bool broken = s->mistakes && s->mistakes->n > 0;
         if (!order[i].section || (broken && order[i].names_others))
             continue;
-        if (order[i].read(s, order[i].section, err) < 0 && schema_note(s, err) < 0)
+        if (order[i].read(s, order[i].section, err) < 0 && schema_note_mistake(s, err) < 0)
             return -1;
     }
     return 0;
@@ -157,11 +157,11 @@ static int read_all(struct schema *s, struct err *err)
     }
     s->services = section_named(root, "services");
     s->hosts = section_named(root, "hosts");
-    if (check_whole(s, err) < 0 ||
-        (schema_settings(s, root, keys, &found, err) < 0 && schema_note(s, err) < 0))
+    if (check_all_sections(s, err) < 0 ||
+        (schema_read_settings(s, root, keys, &found, err) < 0 && schema_note_mistake(s, err) < 0))
         return -1;
     s->inv->has_discovery = found.discovery != NULL;
-    if (!found.version && refuse_version(s, err) < 0 && schema_note(s, err) < 0)
+    if (!found.version && refuse_version(s, err) < 0 && schema_note_mistake(s, err) < 0)
         return -1;
     if (read_sections(s, &found, err) < 0)
         return -1;
@@ -170,8 +170,9 @@ static int read_all(struct schema *s, struct err *err)
 
 /* ---- mistakes ------------------------------------------------------------------------------------------ */
 
-/* Reads line and column from a message FILE:LINE:COLUMN. Returns 0 if a long file name has cut them off. */
-static uint64_t mistake_place(const struct err *mistake, const char *name)
+/* Reads line and column from a message FILE:LINE:COLUMN. Returns 0 if a long file name leaves no room for
+ * them in the message. */
+static uint64_t mistake_position(const struct err *mistake, const char *name)
 {
     size_t n = strlen(name);
     if (strncmp(mistake->msg, name, n) != 0 || mistake->msg[n] != ':')
@@ -181,12 +182,12 @@ static uint64_t mistake_place(const struct err *mistake, const char *name)
     return *end == ':' ? line << 32 | strtoul(end + 1, NULL, 10) : 0;
 }
 
-/* Sorts by the place in the file, because the sections were read in another order. */
+/* Sorts by the position in the file, because the sections were read in another order. */
 static void sort_mistakes(struct mistakes *m, const char *name)
 {
     for (size_t i = 1; i < m->n; i++)
-        for (size_t j = i; j > 0 && mistake_place(&m->items[j], name) < mistake_place(&m->items[j - 1], name);
-             j--) {
+        for (size_t j = i;
+             j > 0 && mistake_position(&m->items[j], name) < mistake_position(&m->items[j - 1], name); j--) {
             struct err swapped = m->items[j];
             m->items[j] = m->items[j - 1];
             m->items[j - 1] = swapped;
@@ -222,24 +223,24 @@ int inventory_parse(const char *name, struct str text, const struct inventory_op
     struct inventory_options o = options ? *options : (struct inventory_options){.mistakes = NULL};
     int rc = -1;
     struct yaml_tree *tree = NULL;
-    struct err why = ERR_INIT;
+    struct err mistake = ERR_INIT;
     char *dir = file_dir(name);
     struct inventory *inv = new_inventory();
     if (!inv || !dir || !(inv->path = strdup(name))) {
-        err_nomem(&why);
+        err_nomem(&mistake);
         goto out;
     }
     struct schema s = {.dir = dir,
                        .inv = inv,
                        .tracker_kinds = o.tracker_kinds ? o.tracker_kinds : no_kinds,
                        .mistakes = o.mistakes};
-    int read = yaml_tree_parse_repeats(name, text.p, text.n, &tree, &why);
+    int read = yaml_tree_parse_repeats(name, text.p, text.n, &tree, &mistake);
     s.tree = tree;
     if (read == 0)
-        read = read_all(&s, &why);
+        read = read_all(&s, &mistake);
     if (read < 0) {
-        schema_note(&s, &why);
-        summarize_mistakes(o.mistakes, name, &why);
+        schema_note_mistake(&s, &mistake);
+        summarize_mistakes(o.mistakes, name, &mistake);
         goto out;
     }
     *ret = inv;
@@ -247,14 +248,14 @@ int inventory_parse(const char *name, struct str text, const struct inventory_op
     rc = 0;
 out:
     if (rc < 0 && err)
-        *err = why;
+        *err = mistake;
     yaml_tree_free(tree);
     free(dir);
     inventory_free(inv);
     return rc;
 }
 
-/* Checks that no other user can write to the file, which decides which commands ssh runs. */
+/* Checks that no other user can write to the file, because its settings can make ssh run commands. */
 static int check_owner(int fd, const char *path, struct err *err)
 {
     struct stat st;
@@ -262,7 +263,7 @@ static int check_owner(int fd, const char *path, struct err *err)
         return err_sys(err, "cannot look at %s", path);
     if (st.st_uid != geteuid() && st.st_uid != 0) {
         err_set(err, ERR_USAGE, "%s belongs to neither you nor root", path);
-        return err_hint(err, "make a copy of your own and name it with -i");
+        return err_hint(err, "make your own copy and name it with -i");
     }
     if (st.st_mode & (S_IWGRP | S_IWOTH)) {
         err_set(err, ERR_USAGE, "%s can be written by others", path);

@@ -23,7 +23,7 @@ int match_expand(const char *pattern, struct strlist *ret, struct err *err)
 
 struct glob {
     const char *pattern;
-    int how; /* FNM_CASEFOLD, or 0 */
+    int flags; /* of fnmatch: FNM_CASEFOLD or 0 */
 };
 
 static int match_glob(const struct scope *s, const struct glob *glob, struct hostset *into, bool *ret_found,
@@ -31,7 +31,7 @@ static int match_glob(const struct scope *s, const struct glob *glob, struct hos
 {
     const struct host *host;
     for (size_t i = 0; (host = scope_host_at(s, i)); i++) {
-        if (fnmatch(glob->pattern, host->name, FNM_NOESCAPE | glob->how) != 0)
+        if (fnmatch(glob->pattern, host->name, FNM_NOESCAPE | glob->flags) != 0)
             continue;
         *ret_found = true;
         if (hostset_add(into, host, err) < 0)

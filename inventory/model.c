@@ -99,8 +99,8 @@ int hostset_add(struct hostset *set, const struct host *host, struct err *err)
     const struct host *other = names_get(&set->seen, host->name);
     if (other == host)
         return 0;
-    /* Names must be unique, because a host's profiles go to a directory of its name. Some file systems ignore
-     * case. */
+    /* Names must be unique, because a host's profiles are stored in a directory of its name. Some file
+     * systems ignore case. */
     if (other)
         return err_set(err, ERR_USAGE, "\"%s\" and \"%s\" would both be named \"%s\"", other->address,
                        host->address, host->name);

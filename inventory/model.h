@@ -54,7 +54,7 @@ struct sources {
     struct source **items;
     size_t n;
     size_t cap;
-    struct names by_name;                            /* to struct source */
+    struct names by_name;                            /* maps names to struct source */
     unsigned last_number[SOURCE_SCRAPE_CONFIGS + 1]; /* the last number in the generated names of each kind */
 };
 
@@ -69,15 +69,15 @@ struct inventory {
     struct names service_names;   /* maps names to struct service; only services of the file */
     struct names broken_services; /* while reading: services that are defined with a mistake */
     struct names host_names;      /* maps names to struct host; only hosts of the file; ignores case */
-    struct names group_names;     /* to struct group */
-    struct names tracker_names;   /* to struct tracker */
-    struct names team_names;      /* to struct team */
+    struct names group_names;     /* maps names to struct group */
+    struct names tracker_names;   /* maps names to struct tracker */
+    struct names team_names;      /* maps names to struct team */
 
-    bool has_discovery; /* there is a section `discovery` */
+    bool has_discovery; /* the file has a section `discovery` */
     struct sources sources;
 };
 
-/* Appending takes ownership of the object, also on failure. */
+/* Both functions append the object and take ownership of it, also on failure. */
 int services_add(struct services *l, struct service *s, struct err *err);
 int hosts_add(struct hosts *l, struct host *h, struct err *err);
 void services_release(struct services *l);

@@ -30,7 +30,7 @@ static int refuse_range(const struct expansion *x, struct err *err, const char *
 static int refuse_number(const struct expansion *x, struct err *err)
 {
     char shown[120];
-    return err_set(err, ERR_USAGE, "\"%s\" stands for more than %zu names",
+    return err_set(err, ERR_USAGE, "\"%s\" expands to more than %zu names",
                    text_printable(shown, sizeof shown, x->text, strlen(x->text)), x->max);
 }
 
@@ -56,18 +56,18 @@ static int read_span(const struct expansion *x, const char **p, struct span *ret
     const char *from = *p;
     if (read_number(p, &s.from, &from_digits) < 0)
         return refuse_range(x, err,
-                            "brackets hold numbers of at most 9 digits, such as [04-40] or [1,3,5-7]");
+                            "brackets contain numbers of at most 9 digits, such as [04-40] or [1,3,5-7]");
     s.to = s.from;
     bool padded = from_digits > 1 && *from == '0';
     if (**p == '-') {
         const char *to = ++*p;
         if (read_number(p, &s.to, &to_digits) < 0)
-            return refuse_range(x, err, "a number is missing behind \"-\"");
+            return refuse_range(x, err, "a number is missing after \"-\"");
         padded = padded || (to_digits > 1 && *to == '0');
         if (padded && from_digits != to_digits)
             return refuse_range(x, err, "with leading zeros both ends need the same number of digits");
         if (s.to < s.from)
-            return refuse_range(x, err, "it counts down");
+            return refuse_range(x, err, "the range counts down");
     }
     if (padded)
         s.width = (int)from_digits;
@@ -75,7 +75,7 @@ static int read_span(const struct expansion *x, const char **p, struct span *ret
     return 0;
 }
 
-/* A name of which a part is expanded. */
+/* A partly expanded name. */
 struct partial {
     const char *done;
     const char *rest;
@@ -84,7 +84,7 @@ struct partial {
 
 static int expand_rest(struct expansion *x, const struct partial *name, struct err *err);
 
-/* Expands one span; name->rest is behind its bracket. */
+/* Expands one span; name->rest begins after its closing bracket. */
 static int expand_span(struct expansion *x, const struct span *s, const struct partial *name, struct err *err)
 {
     int rc = 0;
@@ -100,7 +100,7 @@ static int expand_span(struct expansion *x, const struct span *s, const struct p
     return rc;
 }
 
-/* Expands the range at name->rest, which is after an opening bracket. */
+/* Expands the range at name->rest, which begins after an opening bracket. */
 static int expand_bracket(struct expansion *x, const struct partial *name, struct err *err)
 {
     const char *close = strchr(name->rest, ']');

@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-const char *schema_label(const struct yaml_node *value)
+const char *schema_value_name(const struct yaml_node *value)
 {
     return value->key ? value->key->text : "an entry";
 }
@@ -14,7 +14,7 @@ const char *schema_label(const struct yaml_node *value)
 static int refuse_value(const struct schema *s, const struct yaml_node *value, const char *what,
                         struct err *err)
 {
-    return yaml_tree_err(s->tree, value, err, "%.60s must be %s", schema_label(value), what);
+    return yaml_tree_err(s->tree, value, err, "%.60s must be %s", schema_value_name(value), what);
 }
 
 static bool is_one_of(const char *text, const char *const words[])
@@ -34,14 +34,14 @@ static bool is_null_or_flag(const struct yaml_node *value)
     return value->plain ? is_one_of(value->text, words) : !*value->text;
 }
 
-static int unknown_key(const struct schema *s, const struct yaml_node *key, const struct schema_key *keys,
-                       struct err *err)
+static int refuse_unknown_key(const struct schema *s, const struct yaml_node *key,
+                              const struct schema_key *keys, struct err *err)
 {
     char near_text[256];
     struct nearest near = NEAREST_INIT(key->text);
     struct buf all = BUF_INIT(400);
     for (const struct schema_key *k = keys; k->name; k++) {
-        if (k->read == schema_no_secret || k->read == schema_no_token)
+        if (k->read == schema_refuse_secret || k->read == schema_refuse_token)
             continue;
         nearest_offer(&near, k->name);
         buf_addf(&all, "%s%s", k == keys ? "" : ", ", k->name);
@@ -50,12 +50,12 @@ static int unknown_key(const struct schema *s, const struct yaml_node *key, cons
     if (near.n)
         err_hint(err, "did you mean %s?", nearest_text(&near, near_text, sizeof near_text));
     else
-        err_hint(err, "the keys here are %s", buf_str(&all));
+        err_hint(err, "the valid keys are %s", buf_str(&all));
     buf_release(&all);
     return -1;
 }
 
-int schema_note(const struct schema *s, struct err *err)
+int schema_note_mistake(const struct schema *s, struct err *err)
 {
     struct mistakes *m = s->mistakes;
     if (!m || !err || err->kind != ERR_USAGE)
@@ -78,31 +78,31 @@ static int read_setting(const struct schema *s, const struct yaml_node *value, c
         return 0;
     while (k->name && strcmp(k->name, value->key->text) != 0)
         k++;
-    return k->name ? k->read(s, value, into, err) : unknown_key(s, value->key, keys, err);
+    return k->name ? k->read(s, value, into, err) : refuse_unknown_key(s, value->key, keys, err);
 }
 
-int schema_settings(const struct schema *s, const struct yaml_node *map, const struct schema_key *keys,
-                    void *into, struct err *err)
+int schema_read_settings(const struct schema *s, const struct yaml_node *map, const struct schema_key *keys,
+                         void *into, struct err *err)
 {
     int rc = 0;
     for (const struct yaml_node *v = map->first; v; v = v->next) {
         if (read_setting(s, v, keys, into, err) == 0)
             continue;
-        if (schema_note(s, err) < 0)
+        if (schema_note_mistake(s, err) < 0)
             return -1;
         rc = -1;
     }
     return rc;
 }
 
-int schema_section(const struct schema *s, const struct yaml_node *section, const char *what,
-                   int (*read)(const struct schema *s, const struct yaml_node *value, struct err *err),
-                   struct err *err)
+int schema_read_section(const struct schema *s, const struct yaml_node *section, const char *what,
+                        int (*read)(const struct schema *s, const struct yaml_node *value, struct err *err),
+                        struct err *err)
 {
-    if (schema_map(s, section, what, err) < 0)
-        return schema_note(s, err);
+    if (schema_require_map(s, section, what, err) < 0)
+        return schema_note_mistake(s, err);
     for (const struct yaml_node *v = section->first; v; v = v->next)
-        if (!v->key->before && read(s, v, err) < 0 && schema_note(s, err) < 0)
+        if (!v->key->before && read(s, v, err) < 0 && schema_note_mistake(s, err) < 0)
             return -1;
     return 0;
 }
@@ -119,7 +119,7 @@ bool schema_is_misplaced(const struct yaml_node *value, const struct schema_key 
 
 /* Guesses the name that a list item should define, and the node after it: from `- gitaly`, `- gitaly: {}` and
  * `- name: gitaly`. */
-static const char *meant_name(const struct yaml_node *item)
+static const char *guess_item_name(const struct yaml_node *item)
 {
     if (!item || item->kind == YAML_LIST)
         return NULL;
@@ -131,7 +131,7 @@ static const char *meant_name(const struct yaml_node *item)
     return item->first ? item->first->key->text : NULL;
 }
 
-/* An example of the settings below a name of a section; NULL: there is none. */
+/* Returns an example of a setting for a name in the section `what`; NULL: the names have no settings. */
 static const char *example_below(const char *what)
 {
     static const struct {
@@ -153,46 +153,48 @@ static const char *quote_word(char dst[static WORD_SIZE], const char *text)
     return text_printable(dst, WORD_SIZE, text, strlen(text));
 }
 
-/* Shows the lines that should replace the list, with the file's own first name. */
+/* Adds a hint with the lines that should replace the list, with the first name of the user's list. */
 static int hint_mapping(const struct yaml_node *list, const char *what, struct err *err)
 {
     char label[WORD_SIZE], first[WORD_SIZE], second[WORD_SIZE];
     const struct yaml_node *item = list->first;
-    const char *name = meant_name(item), *below = example_below(what);
+    const char *name = guess_item_name(item), *below = example_below(what);
     bool has_value = item && item->kind == YAML_MAP && item->first && item->first->kind == YAML_SCALAR;
-    quote_word(label, schema_label(list));
+    quote_word(label, schema_value_name(list));
     if (below || strcmp(what, "groups") == 0) {
         quote_word(first, name ? name : "NAME");
-        return err_hint(err, "names, without \"- \":\n%s:\n  %s:%s%s", label, first,
+        return err_hint(err, "write names without \"- \":\n%s:\n  %s:%s%s", label, first,
                         below ? "\n    " : " [HOST, HOST]", below ? below : "");
     }
     quote_word(first, has_value ? item->first->key->text : "KEY");
     quote_word(second, has_value ? item->first->text : "VALUE");
-    return err_hint(err, "keys, without \"- \":\n%s:\n  %s: %s", label, first, second);
+    return err_hint(err, "write keys without \"- \":\n%s:\n  %s: %s", label, first, second);
 }
 
-int schema_map(const struct schema *s, const struct yaml_node *value, const char *what, struct err *err)
+int schema_require_map(const struct schema *s, const struct yaml_node *value, const char *what,
+                       struct err *err)
 {
     if (value->kind == YAML_MAP)
         return 0;
-    yaml_tree_err(s->tree, value, err, "%.60s must be a mapping of %s%s", schema_label(value), what,
+    yaml_tree_err(s->tree, value, err, "%.60s must be a mapping of %s%s", schema_value_name(value), what,
                   value->kind == YAML_LIST ? ", not a list" : "");
     return value->kind == YAML_LIST ? hint_mapping(value, what, err) : -1;
 }
 
-int schema_list(const struct schema *s, const struct yaml_node *value, const char *what, struct err *err)
+int schema_require_list(const struct schema *s, const struct yaml_node *value, const char *what,
+                        struct err *err)
 {
     if (value->kind == YAML_LIST)
         return 0;
-    yaml_tree_err(s->tree, value, err, "%.60s must be a list of %s", schema_label(value), what);
+    yaml_tree_err(s->tree, value, err, "%.60s must be a list of %s", schema_value_name(value), what);
     if (value->kind != YAML_SCALAR || is_null_or_flag(value))
         return -1;
     char label[WORD_SIZE], text[WORD_SIZE];
-    return err_hint(err, "write %s: [%s]", quote_word(label, schema_label(value)),
+    return err_hint(err, "write %s: [%s]", quote_word(label, schema_value_name(value)),
                     quote_word(text, value->text));
 }
 
-int schema_name(const struct schema *s, const struct yaml_node *key, const char *what, struct err *err)
+int schema_check_name(const struct schema *s, const struct yaml_node *key, const char *what, struct err *err)
 {
     if (text_is_name(key->text))
         return 0;
@@ -201,7 +203,7 @@ int schema_name(const struct schema *s, const struct yaml_node *key, const char 
                          "and has at most 253 characters");
 }
 
-int schema_text(const struct schema *s, const struct yaml_node *value, char **ret, struct err *err)
+int schema_read_text(const struct schema *s, const struct yaml_node *value, char **ret, struct err *err)
 {
     if (value->kind != YAML_SCALAR || is_null_or_flag(value))
         return refuse_value(s, value, "text", err);
@@ -215,33 +217,33 @@ int schema_text(const struct schema *s, const struct yaml_node *value, char **re
     return 0;
 }
 
-static bool consists_of(const char *text, const char *also)
+static bool has_only_chars(const char *text, const char *also)
 {
     while (isalnum((unsigned char)*text) || (*text && strchr(also, *text)))
         text++;
     return !*text;
 }
 
-int schema_chars(const struct schema *s, const struct yaml_node *value, const struct schema_chars *chars,
-                 char **ret, struct err *err)
+int schema_read_chars(const struct schema *s, const struct yaml_node *value, const struct schema_chars *chars,
+                      char **ret, struct err *err)
 {
     if (value->kind == YAML_SCALAR && !is_null_or_flag(value) &&
-        (!consists_of(value->text, chars->also) || strlen(value->text) > SCHEMA_CHARS_MAX))
+        (!has_only_chars(value->text, chars->also) || strlen(value->text) > SCHEMA_CHARS_MAX))
         return refuse_value(s, value, chars->what, err);
-    return schema_text(s, value, ret, err);
+    return schema_read_text(s, value, ret, err);
 }
 
-int schema_word(const struct schema *s, const struct yaml_node *value, char **ret, struct err *err)
+int schema_read_word(const struct schema *s, const struct yaml_node *value, char **ret, struct err *err)
 {
     if (value->kind == YAML_SCALAR && (strchr(value->text, ' ') || value->text[0] == '-'))
         return refuse_value(s, value, "one word that does not begin with \"-\"", err);
-    return schema_text(s, value, ret, err);
+    return schema_read_text(s, value, ret, err);
 }
 
-int schema_path(const struct schema *s, const struct yaml_node *value, char **ret, struct err *err)
+int schema_read_path(const struct schema *s, const struct yaml_node *value, char **ret, struct err *err)
 {
     char *text = NULL;
-    if (schema_text(s, value, &text, err) < 0)
+    if (schema_read_text(s, value, &text, err) < 0)
         return -1;
     char *expanded = file_expand_home(text);
     char *full = expanded ? file_join(s->dir, expanded) : NULL;
@@ -254,10 +256,10 @@ int schema_path(const struct schema *s, const struct yaml_node *value, char **re
     return 0;
 }
 
-int schema_port(const struct schema *s, const struct yaml_node *value, unsigned *ret, struct err *err)
+int schema_read_port(const struct schema *s, const struct yaml_node *value, unsigned *ret, struct err *err)
 {
     uint64_t v = 0;
-    /* Other readers of YAML take a leading zero as octal. */
+    /* Other YAML parsers read a number with a leading zero as octal. */
     if (value->kind != YAML_SCALAR || !value->plain || value->text[0] == '0' ||
         text_to_uint(value->text, 65535, &v) < 0)
         return refuse_value(s, value, "a number from 1 to 65535", err);
@@ -265,7 +267,7 @@ int schema_port(const struct schema *s, const struct yaml_node *value, unsigned 
     return 0;
 }
 
-int schema_flag(const struct schema *s, const struct yaml_node *value, bool *ret, struct err *err)
+int schema_read_flag(const struct schema *s, const struct yaml_node *value, bool *ret, struct err *err)
 {
     bool yes = value->kind == YAML_SCALAR && value->plain && strcmp(value->text, "true") == 0;
     if (!yes && (value->kind != YAML_SCALAR || !value->plain || strcmp(value->text, "false") != 0))
@@ -274,31 +276,32 @@ int schema_flag(const struct schema *s, const struct yaml_node *value, bool *ret
     return 0;
 }
 
-static int holds_secret(const struct schema *s, const struct yaml_node *value, struct err *err)
+static int refuse_secret_value(const struct schema *s, const struct yaml_node *value, struct err *err)
 {
-    return yaml_tree_err(s->tree, value->key, err, "\"%.60s\" would hold the secret itself",
+    return yaml_tree_err(s->tree, value->key, err, "\"%.60s\" would contain the secret itself",
                          value->key->text);
 }
 
-int schema_no_secret(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
+int schema_refuse_secret(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     (void)into;
     bool password = strcmp(value->key->text, "password") == 0;
-    holds_secret(s, value, err);
-    return err_hint(
-        err,
-        "secrets are not allowed in the inventory; name their place: auth: { %s_file: FILE }, or %s_env "
-        "with a variable, or %s_command",
-        password ? "user: NAME, password" : "bearer", password ? "password" : "bearer",
-        password ? "password" : "bearer");
+    refuse_secret_value(s, value, err);
+    return err_hint(err,
+                    "secrets are not allowed in the inventory; write where the secret is: auth: { %s_file: "
+                    "FILE }, or %s_env "
+                    "with a variable, or %s_command",
+                    password ? "user: NAME, password" : "bearer", password ? "password" : "bearer",
+                    password ? "password" : "bearer");
 }
 
-int schema_no_token(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
+int schema_refuse_token(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     (void)into;
-    holds_secret(s, value, err);
-    return err_hint(err, "secrets are not allowed in the inventory; name their place: token_file: FILE, or "
-                         "token_env with a variable, or token_command");
+    refuse_secret_value(s, value, err);
+    return err_hint(
+        err, "secrets are not allowed in the inventory; write where the token is: token_file: FILE, or "
+             "token_env with a variable, or token_command");
 }
 
 void schema_hint_nearest(const struct names *t, const char *wanted, const char *otherwise, struct err *err)

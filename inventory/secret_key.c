@@ -14,22 +14,23 @@ static bool is_variable(const char *name)
 }
 
 int secret_key_read(const struct schema *s, const struct yaml_node *value, enum secret_source source,
-                    struct secret_place *place, struct err *err)
+                    struct secret_location *location, struct err *err)
 {
-    struct secret_ref *ret = place->ref;
-    if (place->key) {
-        yaml_tree_err(s->tree, value->key, err, "\"%s\" and \"%s\" are two secrets", place->key->key->text,
-                      value->key->text);
+    struct secret_ref *ret = location->ref;
+    if (location->key) {
+        yaml_tree_err(s->tree, value->key, err, "\"%s\" and \"%s\" both name a secret",
+                      location->key->key->text, value->key->text);
         return err_hint(err, "keep one of them");
     }
-    place->key = value;
+    location->key = value;
     ret->source = source;
     if (source == SECRET_FILE)
-        return schema_path(s, value, &ret->where, err);
-    if (schema_text(s, value, &ret->where, err) < 0)
+        return schema_read_path(s, value, &ret->where, err);
+    if (schema_read_text(s, value, &ret->where, err) < 0)
         return -1;
     if (source != SECRET_ENV || is_variable(ret->where))
         return 0;
-    yaml_tree_err(s->tree, value, err, "%s must be the name of an environment variable", schema_label(value));
+    yaml_tree_err(s->tree, value, err, "%s must be the name of an environment variable",
+                  schema_value_name(value));
     return err_hint(err, "a name has letters, digits and \"_\"; the secret is the variable's value");
 }

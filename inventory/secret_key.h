@@ -1,18 +1,18 @@
-/* Keys for the place of a secret: NAME_env, NAME_file, NAME_command. A mapping has one of them. */
+/* Keys for the location of a secret: NAME_env, NAME_file, NAME_command. A mapping has one of them. */
 #ifndef INVENTORY_SECRET_KEY_H
 #define INVENTORY_SECRET_KEY_H
 
 #include "inventory/schema.h"
 
-/* A secret of a mapping while it is read. */
-struct secret_place {
+/* The location of a secret while its mapping is read. */
+struct secret_location {
     const struct yaml_node *key; /* the key that was read; NULL: none yet */
-    struct secret_ref *ref;      /* receives the place */
+    struct secret_ref *ref;      /* receives the location */
 };
 
-/* Reads the value of such a key. Refuses a second one. No message shows the value, because it may be a
- * misplaced secret. */
+/* Reads the value of one of these keys. Refuses a second one of them in the same mapping. No message shows
+ * the value, because it may be a misplaced secret. */
 int secret_key_read(const struct schema *s, const struct yaml_node *value, enum secret_source source,
-                    struct secret_place *place, struct err *err);
+                    struct secret_location *location, struct err *err);
 
 #endif

@@ -1,10 +1,11 @@
-/* The sections of an inventory file, a reader for each. A section is read after those that it names. */
+/* The readers of the sections of an inventory file. A section is read after the sections whose names it uses.
+ */
 #ifndef INVENTORY_SECTIONS_H
 #define INVENTORY_SECTIONS_H
 
 #include "inventory/schema.h"
 
-/* Each function reads its section into the inventory. Notes mistakes and continues (schema_note). */
+/* Each function reads its section into the inventory, notes mistakes and continues (schema_note_mistake). */
 int service_read_all(const struct schema *s, const struct yaml_node *section, struct err *err);
 int host_read_all(const struct schema *s, const struct yaml_node *section, struct err *err);
 int group_read_all(const struct schema *s, const struct yaml_node *section, struct err *err);

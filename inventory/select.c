@@ -1,4 +1,4 @@
-/* Resolves a selection first to hosts, in the requested order and each once, then to services. */
+/* Resolves a selection to hosts, in the requested order and each once, and then to their services. */
 #include "inventory/inventory.h"
 
 #include <stdio.h>
@@ -21,7 +21,8 @@
 struct chosen_service {
     /* A service's name, or a family of discovered services. */
     const char *name;
-    /* The inventory's definition, for hosts that do not list it; NULL: discovery only. */
+    /* The inventory's definition, used for hosts that do not list the service; NULL: only discovery has it.
+     */
     const struct service *service;
 };
 struct chosen_services {
@@ -36,7 +37,7 @@ static int refuse_unknown(const struct inventory *inv, const char *what, const s
     char shown[120];
     text_printable(shown, sizeof shown, name, strlen(name));
     if (!inv->path) {
-        err_set(err, ERR_USAGE, "no inventory: %s \"%s\" is not known", what, shown);
+        err_set(err, ERR_USAGE, "no inventory: %s \"%s\" is unknown", what, shown);
         return err_hint(err, "%s", HINT_NO_INVENTORY);
     }
     err_set(err, ERR_USAGE, "unknown %s \"%s\"", what, shown);
@@ -44,8 +45,8 @@ static int refuse_unknown(const struct inventory *inv, const char *what, const s
     return -1;
 }
 
-/* Offers names that contain `name`, because users often omit the start of a group's name. */
-static void offer_names_containing(const struct names *known, const char *name, struct nearest *near)
+/* Adds names that contain `name` to the hint, because users often omit the start of a group's name. */
+static void add_names_containing(const struct names *known, const char *name, struct nearest *near)
 {
     for (size_t i = 0; *name && i < known->n && near->n < sizeof near->best / sizeof *near->best; i++)
         if (strstr(known->entries[i].name, name))
@@ -60,9 +61,9 @@ static int refuse_group(const struct inventory *inv, const char *name, struct er
     if (!err || err->hint[0])
         return -1;
     if (names_get(&inv->host_names, name))
-        return err_hint(err, "that is a host: --host %s",
+        return err_hint(err, "it is a host: use --host %s",
                         text_printable(shown, sizeof shown, name, strlen(name)));
-    offer_names_containing(&inv->group_names, name, &near);
+    add_names_containing(&inv->group_names, name, &near);
     if (near.n)
         return err_hint(err, "did you mean %s?", nearest_text(&near, text, sizeof text));
     return err_hint(err, "`profgrab hosts --groups` lists them");
@@ -78,7 +79,7 @@ static int refuse_host(const struct scope *s, const char *name, struct err *err)
     if (!err || match_is_glob(name))
         return -1;
     if (names_get(&inv->group_names, name))
-        return err_hint(err, "that is a group: --group %s",
+        return err_hint(err, "it is a group: use --group %s",
                         text_printable(shown, sizeof shown, name, strlen(name)));
     char near[sizeof err->hint];
     snprintf(near, sizeof near, "%s", err->hint);
@@ -104,7 +105,7 @@ static int add_adhoc_host(const struct resolving *r, const char *text, bool allo
     return hostset_add(into, host, err);
 }
 
-/* Adds the hosts that one --host pattern names; `adhoc`: the pattern may be an address. */
+/* Adds the hosts of one --host pattern. `adhoc`: the pattern may be an address outside the inventory. */
 static int add_pattern(const struct resolving *r, const char *pattern, bool adhoc, struct hostset *into,
                        struct err *err)
 {
@@ -148,12 +149,13 @@ static int choose_service(struct chosen_services *chosen, const char *name, cons
     return 0;
 }
 
-/* Adds the first failed source as a hint, because its services may be the missing ones. */
+/* Adds the error of the first failed source as a hint, because the missing service may be one of its
+ * services. */
 static int hint_failed_source(const struct scope *s, struct err *err)
 {
     if (s->created->failures.n == 0)
         return -1;
-    return err_hint(err, "it may be one that a source could not list: %.300s", s->created->failures.items[0]);
+    return err_hint(err, "a source that may have it failed: %.300s", s->created->failures.items[0]);
 }
 
 static int refuse_service(const struct scope *s, const char *name, struct err *err)
@@ -162,8 +164,8 @@ static int refuse_service(const struct scope *s, const char *name, struct err *e
     struct nearest near = NEAREST_INIT(name);
     refuse_unknown(s->inv, "service", &s->inv->service_names, name, err);
     names_offer(&s->inv->service_names, &near);
-    names_offer(&s->created->names, &near);
-    if (s->created->names.n > 0 && near.n)
+    names_offer(&s->created->service_names, &near);
+    if (s->created->service_names.n > 0 && near.n)
         err_hint(err, "did you mean %s?", nearest_text(&near, text, sizeof text));
     return hint_failed_source(s, err);
 }
@@ -200,10 +202,10 @@ static int refuse_labels(const struct inventory *inv, struct err *err)
     return err_hint(err, "%s", HINT_NO_INVENTORY);
 }
 
-/* Reports that no host is named: a source lists ports, not hosts to log in to. */
+/* Sets the error of a selection with a source but without hosts. */
 static int refuse_missing_hosts(const struct source *s, struct err *err)
 {
-    err_set(err, ERR_USAGE, "no host is named: a source defines ports, not the hosts to open");
+    err_set(err, ERR_USAGE, "no host is selected: a source lists ports, not hosts to log in to");
     return err_hint(err, "add --host NAME[,...]; `profgrab hosts --from %s:%s` lists its targets",
                     source_kind_name(s->kind), s->place);
 }
@@ -232,7 +234,7 @@ static int choose_hosts(const struct resolving *r, struct hostset *ret, struct e
     if (ret->n)
         return 0;
     err_set(err, ERR_USAGE, "no host is named");
-    return err_hint(err, "--host NAME, --group NAME or --label NAME=VALUE; profgrab hosts lists them");
+    return err_hint(err, "add --host NAME, --group NAME or --label NAME=VALUE; `profgrab hosts` lists them");
 }
 
 static int add_target(struct targets *t, const struct host *host, const struct service *service,
@@ -273,14 +275,14 @@ static int add_chosen(const struct resolving *r, struct targets *t, const struct
         return labels_match(host, NULL, labels) ? add_target(t, host, c->service, err) : 0;
     err_set(err, ERR_USAGE, "host \"%s\" has no service \"%s\": sources list it only for other hosts",
             host->name, c->name);
-    return err_hint(err, "--exclude %s leaves it out; `profgrab hosts` shows the services of each host",
+    return err_hint(err, "--exclude %s skips the host; `profgrab hosts` shows the services of each host",
                     host->name);
 }
 
 static int refuse_host_without_services(const struct scope *s, const struct host *host, struct err *err)
 {
     err_set(err, ERR_USAGE, "host \"%s\" has no services", host->name);
-    err_hint(err, "--service NAME or --port N says what to fetch there");
+    err_hint(err, "add --service NAME or --port N");
     return hint_failed_source(s, err);
 }
 
@@ -330,15 +332,15 @@ static int add_targets(const struct resolving *r, struct targets *t, const struc
     return 0;
 }
 
-/* Reports that the selection has hosts, but none of their services. */
+/* Sets the error of a selection that has hosts, but none of their services. */
 static int refuse_empty_result(const struct selection *sel, struct err *err)
 {
     const struct source *s = sel->source ? sel->source->source : NULL;
     if (!s) {
-        err_set(err, ERR_USAGE, "none of the services has the labels asked for");
+        err_set(err, ERR_USAGE, "none of the services has the requested labels");
         return err_hint(err, "`profgrab hosts --json` shows the labels of hosts and services");
     }
-    err_set(err, ERR_USAGE, "%s: none of its targets belongs to a host that is selected", s->name);
+    err_set(err, ERR_USAGE, "%s: none of its targets belongs to a selected host", s->name);
     return err_hint(err, "`profgrab hosts --from %s:%s` lists them; --host ADDRESS names their hosts",
                     source_kind_name(s->kind), s->place);
 }
@@ -379,7 +381,7 @@ out:
     return rc;
 }
 
-size_t targets_hosts(const struct targets *t)
+size_t targets_count_hosts(const struct targets *t)
 {
     size_t n = 0;
     for (size_t i = 0; i < t->n; i++)

@@ -7,10 +7,8 @@
 #include "inventory/service_tls.h"
 #include "base/banned.h"
 
-/* sun_path of Linux without its NUL. */
-/* A limit that fits into every request. */
-#define PATH_LENGTH_MAX 250
-#define UNIX_PATH_MAX 107
+#define PATH_LENGTH_MAX 250 /* short enough for every request */
+#define UNIX_PATH_MAX 107   /* sun_path of Linux without its NUL */
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -23,7 +21,7 @@ struct entry {
     const struct yaml_node *tls;
 };
 
-static int replace_service(char **text, const char *with, size_t n, struct err *err)
+static int replace_text(char **text, const char *with, size_t n, struct err *err)
 {
     char *copy = strndup(with, n);
     if (!copy)
@@ -45,7 +43,7 @@ int service_set_path(struct service *service, const char *path, struct err *err)
         return err_set(err, ERR_USAGE, "path must be a URL's path");
     while (n > 0 && path[n - 1] == '/')
         n--;
-    return replace_service(&service->path, path, n, err);
+    return replace_text(&service->path, path, n, err);
 }
 
 int service_set_unix(struct service *service, const char *path, struct err *err)
@@ -57,39 +55,40 @@ int service_set_unix(struct service *service, const char *path, struct err *err)
         return err_set(err, ERR_USAGE, "unix must be a path of at most %d bytes", UNIX_PATH_MAX);
     if (!text_is_visible(path))
         return err_set(err, ERR_USAGE, "unix must be a path of visible characters");
-    return replace_service(&service->unix_path, path, n, err);
+    return replace_text(&service->unix_path, path, n, err);
 }
 
 static int read_port(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
     e->port = value;
-    return schema_port(s, value, &e->service->port, err);
+    return schema_read_port(s, value, &e->service->port, err);
 }
 
 static int read_host(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
     e->host = value;
-    e->service->host_named = true;
-    return schema_chars(s, value, &(struct schema_chars){"._-:", "a host's name or IP address"},
-                        &e->service->host, err);
+    e->service->host_is_set = true;
+    return schema_read_chars(s, value, &(struct schema_chars){"._-:", "a host's name or IP address"},
+                             &e->service->host, err);
 }
 
 static int read_host_header(const struct schema *s, const struct yaml_node *value, void *into,
                             struct err *err)
 {
-    return schema_chars(s, value, &(struct schema_chars){"._-:[]", "a host's name, with :port where needed"},
-                        &((struct entry *)into)->service->host_header, err);
+    return schema_read_chars(s, value,
+                             &(struct schema_chars){"._-:[]", "a host's name, with :port where needed"},
+                             &((struct entry *)into)->service->host_header, err);
 }
 
 /* Reads text and passes it to one of the setters above. */
-static int read_with(int (*set)(struct service *service, const char *text, struct err *err),
-                     const struct schema *s, const struct yaml_node *value, struct service *service,
-                     struct err *err)
+static int read_by_setter(int (*set)(struct service *service, const char *text, struct err *err),
+                          const struct schema *s, const struct yaml_node *value, struct service *service,
+                          struct err *err)
 {
     char *text = NULL;
-    if (schema_text(s, value, &text, err) < 0)
+    if (schema_read_text(s, value, &text, err) < 0)
         return -1;
     int rc = set(service, text, err);
     free(text);
@@ -98,14 +97,14 @@ static int read_with(int (*set)(struct service *service, const char *text, struc
 
 static int read_path(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
-    return read_with(service_set_path, s, value, ((struct entry *)into)->service, err);
+    return read_by_setter(service_set_path, s, value, ((struct entry *)into)->service, err);
 }
 
 static int read_unix(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
     e->unix_path = value;
-    return read_with(service_set_unix, s, value, e->service, err);
+    return read_by_setter(service_set_unix, s, value, e->service, err);
 }
 
 static int read_scheme(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
@@ -132,11 +131,11 @@ static int read_auth(const struct schema *s, const struct yaml_node *value, void
 static int read_kinds(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct service *service = ((struct entry *)into)->service;
-    if (schema_list(s, value, "kinds of profile", err) < 0)
+    if (schema_require_list(s, value, "kinds of profile", err) < 0)
         return -1;
     for (const struct yaml_node *v = value->first; v; v = v->next) {
         char *kind = NULL;
-        if (schema_text(s, v, &kind, err) < 0)
+        if (schema_read_text(s, v, &kind, err) < 0)
             return -1;
         int rc = strlist_add(&service->kinds, kind, err);
         free(kind);
@@ -148,7 +147,7 @@ static int read_kinds(const struct schema *s, const struct yaml_node *value, voi
 
 static int read_hint(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
-    return schema_text(s, value, &((struct entry *)into)->service->hint, err);
+    return schema_read_text(s, value, &((struct entry *)into)->service->hint, err);
 }
 
 const struct schema_key service_keys[] = {
@@ -162,9 +161,9 @@ const struct schema_key service_keys[] = {
     {"auth", read_auth},
     {"kinds", read_kinds},
     {"hint", read_hint},
-    {"bearer", schema_no_secret},
-    {"token", schema_no_secret},
-    {"password", schema_no_secret},
+    {"bearer", schema_refuse_secret},
+    {"token", schema_refuse_secret},
+    {"password", schema_refuse_secret},
     {NULL, NULL},
 };
 
@@ -197,7 +196,7 @@ static int copy_text(char **to, const char *from, struct err *err)
 int service_copy(struct service *to, const struct service *from, struct err *err)
 {
     to->https = from->https;
-    to->host_named = from->host_named;
+    to->host_is_set = from->host_is_set;
     to->tls.insecure = from->tls.insecure;
     to->auth.secret.source = from->auth.secret.source;
     const struct {
@@ -233,7 +232,7 @@ static int check_keys(const struct schema *s, const struct entry *e, const struc
     const struct yaml_node *tcp = e->port ? e->port : e->host;
     if (!e->port && !e->unix_path) {
         yaml_tree_err(s->tree, key, err, "service \"%s\" has no port", key->text);
-        return err_hint(err, "add \"port: N\", the port its /debug/pprof listens on, or \"unix: /PATH\"");
+        return err_hint(err, "add \"port: N\", the port that serves its /debug/pprof, or \"unix: /PATH\"");
     }
     if (e->unix_path && tcp) {
         yaml_tree_err(s->tree, tcp->key, err, "\"%s\" has no meaning with \"unix\"", tcp->key->text);
@@ -248,12 +247,13 @@ static int check_keys(const struct schema *s, const struct entry *e, const struc
 
 static int read_one(const struct schema *s, const struct yaml_node *value, struct err *err)
 {
-    if (schema_name(s, value->key, "service", err) < 0 || schema_map(s, value, "settings", err) < 0)
+    if (schema_check_name(s, value->key, "service", err) < 0 ||
+        schema_require_map(s, value, "settings", err) < 0)
         return -1;
     struct entry e = {.service = service_new(value->key->text, 0)};
     if (!e.service)
         return err_nomem(err);
-    if (schema_settings(s, value, service_keys, &e, err) < 0 || check_keys(s, &e, value->key, err) < 0) {
+    if (schema_read_settings(s, value, service_keys, &e, err) < 0 || check_keys(s, &e, value->key, err) < 0) {
         service_free(e.service);
         return -1;
     }
@@ -263,18 +263,18 @@ static int read_one(const struct schema *s, const struct yaml_node *value, struc
 }
 
 /* Notes a broken service, so that hosts that name it report no second error. */
-static int read_or_note(const struct schema *s, const struct yaml_node *value, struct err *err)
+static int read_or_note_broken(const struct schema *s, const struct yaml_node *value, struct err *err)
 {
     if (read_one(s, value, err) == 0)
         return 0;
-    if (schema_note(s, err) < 0)
+    if (schema_note_mistake(s, err) < 0)
         return -1;
     return names_add(&s->inv->broken_services, value->key->text, value, err);
 }
 
 int service_read_all(const struct schema *s, const struct yaml_node *section, struct err *err)
 {
-    return schema_section(s, section, "services", read_or_note, err);
+    return schema_read_section(s, section, "services", read_or_note_broken, err);
 }
 
 bool service_shares_address(const struct service *a, const struct service *b)

@@ -1,4 +1,4 @@
-/* A service: a Go program with profiles, at an address as its host sees it. */
+/* A service: a Go program that serves profiles, at an address that its host can reach. */
 #ifndef INVENTORY_SERVICE_H
 #define INVENTORY_SERVICE_H
 
@@ -7,10 +7,10 @@
 
 #include "base/base.h"
 
-/* The check of a service's certificate, and our own certificate. Files are PEM, paths absolute. */
+/* How to check a service's certificate, and the client certificate to send. Files are PEM, paths absolute. */
 struct service_tls {
     char *ca;          /* the authorities to trust; NULL: the system's */
-    char *cert;        /* our certificate; NULL: none */
+    char *cert;        /* the client certificate; NULL: none */
     char *key;         /* its key; NULL: in the certificate's file */
     char *server_name; /* the name to request and to check; NULL: the service's host */
     bool insecure;     /* do not check the certificate */
@@ -32,13 +32,13 @@ struct source_use;
 #define SERVICE_PATH "/debug/pprof"
 struct service {
     char *name;
-    char *family; /* the common name of several discovered services on its host, which are named by port;
-                     NULL: none */
+    char *family; /* the common name of several discovered services on one host, each named NAME-PORT; NULL:
+                     none */
     const struct source_use *source; /* the source that listed it (source.h); NULL: the inventory itself */
-    char *host;                      /* destination as the far host sees it; "localhost" by default */
-    bool host_named;                 /* the inventory sets host, instead of the default */
+    char *host;                      /* destination, resolved on the host; "localhost" by default */
+    bool host_is_set;                /* the inventory sets `host` */
     unsigned port;                   /* 1 to 65535; 0 with a Unix socket */
-    char *unix_path;                 /* a Unix socket on the far side instead of host and port; NULL: none */
+    char *unix_path;                 /* a Unix socket on the host, instead of host and port; NULL: none */
     bool https;                      /* scheme: https */
     bool adhoc;                      /* from a port or socket of the selection, not in the inventory */
     struct service_tls tls;
@@ -49,22 +49,22 @@ struct service {
     char *host_header;    /* NULL: the destination */
     char *hint;           /* the hint for a service that does not answer; NULL: none */
     struct strlist kinds; /* the kinds to fetch if the user names none; may be empty */
-    struct label *labels; /* of its target, if a source listed it */
+    struct label *labels; /* of the target in the source */
     size_t n_labels;
 };
 
-/* Creates a service with the defaults. NULL without memory. */
+/* Creates a service with the defaults. NULL if out of memory. */
 struct service *service_new(const char *name, unsigned port);
 void service_free(struct service *s);
 
-/* Copies all fields of `from` but its name and port. */
+/* Copies all fields of `from` except its name and port. */
 int service_copy(struct service *service, const struct service *from, struct err *err);
 
 /* Set pprof's path, or a Unix socket, also for the command line. ERR_USAGE for an invalid path. */
 int service_set_path(struct service *service, const char *path, struct err *err);
 int service_set_unix(struct service *service, const char *path, struct err *err);
 
-/* Checks whether both have the same address on their host, so are one process. */
+/* Checks whether both have the same address on their host, and thus are one process. */
 bool service_shares_address(const struct service *a, const struct service *b);
 
 #endif

@@ -13,7 +13,7 @@
 struct entry {
     struct service_auth *auth;
     const struct yaml_node *user;
-    struct secret_place secret;
+    struct secret_location secret;
 };
 
 static bool is_bearer(const struct yaml_node *secret)
@@ -25,13 +25,13 @@ static int read_user(const struct schema *s, const struct yaml_node *value, void
 {
     struct entry *e = into;
     e->user = value;
-    if (schema_text(s, value, &e->auth->user, err) < 0)
+    if (schema_read_text(s, value, &e->auth->user, err) < 0)
         return -1;
     /* RFC 7617, section 2: the password is everything after the first colon. */
     if (strlen(e->auth->user) > USER_MAX)
         return yaml_tree_err(s->tree, value, err, "user must have at most %d characters", USER_MAX);
     if (strchr(e->auth->user, ':'))
-        return yaml_tree_err(s->tree, value, err, "user must not have \":\" in it");
+        return yaml_tree_err(s->tree, value, err, "user must not contain \":\"");
     return 0;
 }
 
@@ -61,20 +61,20 @@ static const struct schema_key keys[] = {
     {"password_env", read_env},
     {"password_file", read_file},
     {"password_command", read_command},
-    {"bearer", schema_no_secret},
-    {"token", schema_no_secret},
-    {"password", schema_no_secret},
+    {"bearer", schema_refuse_secret},
+    {"token", schema_refuse_secret},
+    {"password", schema_refuse_secret},
     {NULL, NULL},
 };
 
-static int no_secret(const struct schema *s, const struct yaml_node *value, const struct entry *e,
-                     struct err *err)
+static int refuse_missing_secret(const struct schema *s, const struct yaml_node *value, const struct entry *e,
+                                 struct err *err)
 {
     if (e->user) {
         yaml_tree_err(s->tree, e->user->key, err, "\"user\" has no password");
         return err_hint(err, "add " PASSWORD_KEYS);
     }
-    yaml_tree_err(s->tree, value->key, err, "auth does not say where the secret is");
+    yaml_tree_err(s->tree, value->key, err, "auth does not name the location of the secret");
     return err_hint(
         err, "a token: bearer_env, bearer_file or bearer_command; a password: user with " PASSWORD_KEYS);
 }
@@ -83,20 +83,21 @@ int service_auth_read(const struct schema *s, const struct yaml_node *value, str
                       struct err *err)
 {
     struct entry e = {.auth = ret, .secret = {.ref = &ret->secret}};
-    if (schema_map(s, value, "settings", err) < 0 || schema_settings(s, value, keys, &e, err) < 0)
+    if (schema_require_map(s, value, "settings", err) < 0 ||
+        schema_read_settings(s, value, keys, &e, err) < 0)
         return -1;
     if (!e.secret.key)
-        return no_secret(s, value, &e, err);
+        return refuse_missing_secret(s, value, &e, err);
     if (e.user && is_bearer(e.secret.key)) {
         yaml_tree_err(s->tree, e.user->key, err, "\"user\" has no meaning with \"%s\"",
                       e.secret.key->key->text);
-        return err_hint(err, "a token goes without a user; a user has " PASSWORD_KEYS);
+        return err_hint(err, "a token has no user; a user has " PASSWORD_KEYS);
     }
     if (!e.user && !is_bearer(e.secret.key)) {
         yaml_tree_err(s->tree, e.secret.key->key, err, "\"%s\" has no meaning without \"user\"",
                       e.secret.key->key->text);
-        return err_hint(err,
-                        "add \"user: NAME\"; a token goes under bearer_env, bearer_file or bearer_command");
+        return err_hint(
+            err, "add \"user: NAME\"; a token belongs under bearer_env, bearer_file or bearer_command");
     }
     return 0;
 }

@@ -11,33 +11,33 @@ struct entry {
 
 static int read_ca(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
-    return schema_path(s, value, &((struct entry *)into)->tls->ca, err);
+    return schema_read_path(s, value, &((struct entry *)into)->tls->ca, err);
 }
 
 static int read_cert(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
-    return schema_path(s, value, &((struct entry *)into)->tls->cert, err);
+    return schema_read_path(s, value, &((struct entry *)into)->tls->cert, err);
 }
 
 static int read_key(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
     e->key = value;
-    return schema_path(s, value, &e->tls->key, err);
+    return schema_read_path(s, value, &e->tls->key, err);
 }
 
 static int read_server_name(const struct schema *s, const struct yaml_node *value, void *into,
                             struct err *err)
 {
-    return schema_chars(s, value, &(struct schema_chars){"._-", "a host's name"},
-                        &((struct entry *)into)->tls->server_name, err);
+    return schema_read_chars(s, value, &(struct schema_chars){"._-", "a host's name"},
+                             &((struct entry *)into)->tls->server_name, err);
 }
 
 static int read_insecure(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
     e->insecure = value;
-    return schema_flag(s, value, &e->tls->insecure, err);
+    return schema_read_flag(s, value, &e->tls->insecure, err);
 }
 
 static const struct schema_key keys[] = {
@@ -55,10 +55,12 @@ int service_tls_read(const struct schema *s, const struct yaml_node *value, stru
     struct entry e = {.tls = ret};
     if (value->kind == YAML_SCALAR) {
         yaml_tree_err(s->tree, value, err, "tls must be a mapping of settings");
-        return err_hint(err, "TLS itself is `scheme: https`; `tls: { ca: FILE }` says how certificates are "
-                             "judged, and may be left out");
+        return err_hint(err,
+                        "`scheme: https` enables TLS; the optional `tls: { ca: FILE }` says how to check "
+                        "certificates");
     }
-    if (schema_map(s, value, "settings", err) < 0 || schema_settings(s, value, keys, &e, err) < 0)
+    if (schema_require_map(s, value, "settings", err) < 0 ||
+        schema_read_settings(s, value, keys, &e, err) < 0)
         return -1;
     if (ret->key && !ret->cert) {
         yaml_tree_err(s->tree, e.key->key, err, "\"key\" has no meaning without \"cert\"");

@@ -63,7 +63,7 @@ void source_free(struct source *s)
         return;
     free(s->name);
     free(s->place);
-    service_free(s->ask);
+    service_free(s->endpoint);
     strlist_release(&s->jobs);
     free(s->match);
     pcre2_code_free(s->matcher);
@@ -111,7 +111,8 @@ static int refuse_url(struct err *err)
     return err_hint(err, "credentials belong under `auth:`, never into the URL");
 }
 
-/* Parses the URL strictly, because a secret may be sent there: no other parser may read it in another way. */
+/* Parses the URL strictly, because a secret may be sent to it: no other parser may find another host in it.
+ */
 int source_set_url(struct source *s, const char *url, struct err *err)
 {
     char host[ADDRESS_MAX];
@@ -123,15 +124,15 @@ int source_set_url(struct source *s, const char *url, struct err *err)
     const char *at = url + (https ? 8 : 7), *path = at + strcspn(at, "/?");
     if (memchr(at, '@', (size_t)(path - at)) || address_split(at, (size_t)(path - at), host, &port) < 0)
         return refuse_url(err);
-    if (!s->ask && !(s->ask = service_new(s->name ? s->name : kinds[s->kind].name, 0)))
+    if (!s->endpoint && !(s->endpoint = service_new(s->name ? s->name : kinds[s->kind].name, 0)))
         return err_nomem(err);
-    free(s->ask->host);
-    free(s->ask->path);
-    s->ask->host = strdup(host);
-    s->ask->path = request_path(s->kind, path);
-    s->ask->port = port;
-    s->ask->https = https;
-    return s->ask->host && s->ask->path ? 0 : err_nomem(err);
+    free(s->endpoint->host);
+    free(s->endpoint->path);
+    s->endpoint->host = strdup(host);
+    s->endpoint->path = request_path(s->kind, path);
+    s->endpoint->port = port;
+    s->endpoint->https = https;
+    return s->endpoint->host && s->endpoint->path ? 0 : err_nomem(err);
 }
 
 static int read_place(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
@@ -141,15 +142,15 @@ static int read_place(const struct schema *s, const struct yaml_node *value, voi
     if (e->place) {
         yaml_tree_err(s->tree, value->key, err, "\"%s\" and \"%s\" are two sources", e->place->key->text,
                       value->key->text);
-        return err_hint(err, "make an entry of its own of each");
+        return err_hint(err, "write one entry for each");
     }
     e->place = value;
     while (strcmp(kinds[kind].name, value->key->text) != 0)
         kind++;
     e->source->kind = (enum source_kind)kind;
     if (!kinds[kind].url)
-        return schema_path(s, value, &e->source->place, err);
-    if (schema_text(s, value, &e->source->place, err) < 0)
+        return schema_read_path(s, value, &e->source->place, err);
+    if (schema_read_text(s, value, &e->source->place, err) < 0)
         return -1;
     return source_set_url(e->source, e->source->place, err) < 0 ? yaml_tree_err_wrap(s->tree, value, err) : 0;
 }
@@ -158,9 +159,9 @@ static int read_place(const struct schema *s, const struct yaml_node *value, voi
 
 static int read_name(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
-    if (schema_text(s, value, &((struct entry *)into)->source->name, err) < 0)
+    if (schema_read_text(s, value, &((struct entry *)into)->source->name, err) < 0)
         return -1;
-    return schema_name(s, value, "source", err);
+    return schema_check_name(s, value, "source", err);
 }
 
 static int read_job(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
@@ -169,7 +170,7 @@ static int read_job(const struct schema *s, const struct yaml_node *value, void 
     bool list = value->kind == YAML_LIST;
     for (const struct yaml_node *v = list ? value->first : value; v; v = list ? v->next : NULL) {
         char *job = NULL;
-        if (schema_text(s, v, &job, err) < 0)
+        if (schema_read_text(s, v, &job, err) < 0)
             return -1;
         int rc = strlist_add(jobs, job, err);
         free(job);
@@ -180,8 +181,8 @@ static int read_job(const struct schema *s, const struct yaml_node *value, void 
                    : yaml_tree_err(s->tree, value, err, "job must be the name of a job, or a list of such");
 }
 
-static int refuse_kind(const struct schema *s, const struct yaml_node *value, const char *what,
-                       const struct names *known, struct err *err)
+static int refuse_unknown(const struct schema *s, const struct yaml_node *value, const char *what,
+                          const struct names *known, struct err *err)
 {
     yaml_tree_err(s->tree, value, err, "unknown %s \"%.60s\"", what, value->text);
     schema_hint_nearest(known, value->text, NULL, err);
@@ -195,7 +196,7 @@ static int read_service(const struct schema *s, const struct yaml_node *value, v
         return yaml_tree_err(s->tree, value, err, "service must be the name of a service");
     source->service = names_get(&s->inv->service_names, value->text);
     if (!source->service)
-        return refuse_kind(s, value, "service", &s->inv->service_names, err);
+        return refuse_unknown(s, value, "service", &s->inv->service_names, err);
     if (!source->service->unix_path)
         return 0;
     yaml_tree_err(s->tree, value, err, "service \"%s\" listens on a Unix socket", source->service->name);
@@ -208,7 +209,7 @@ static int read_host_name(const struct schema *s, const struct yaml_node *value,
     if (value->kind != YAML_SCALAR)
         return yaml_tree_err(s->tree, value, err, "%s must be the name of a host", value->key->text);
     *ret = names_get(&s->inv->host_names, value->text);
-    return *ret ? 0 : refuse_kind(s, value, "host", &s->inv->host_names, err);
+    return *ret ? 0 : refuse_unknown(s, value, "host", &s->inv->host_names, err);
 }
 
 static int read_host(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
@@ -229,7 +230,7 @@ static int read_match(const struct schema *s, const struct yaml_node *value, voi
     int code = 0;
     PCRE2_SIZE at = 0;
     PCRE2_UCHAR words[200];
-    if (schema_text(s, value, &source->match, err) < 0)
+    if (schema_read_text(s, value, &source->match, err) < 0)
         return -1;
     source->matcher = pcre2_compile((PCRE2_SPTR)source->match, PCRE2_ZERO_TERMINATED,
                                     PCRE2_UTF | PCRE2_DOLLAR_ENDONLY, &code, &at, NULL);
@@ -240,26 +241,28 @@ static int read_match(const struct schema *s, const struct yaml_node *value, voi
                          (const char *)words, at + 1);
 }
 
-/* Settings of the request may precede the URL. */
-static int need_ask(struct source *s, struct err *err)
+/* Creates the endpoint if it is missing: its settings may precede the URL in the file. */
+static int make_endpoint(struct source *s, struct err *err)
 {
-    if (!s->ask)
-        s->ask = service_new("", 0);
-    return s->ask ? 0 : err_nomem(err);
+    if (!s->endpoint)
+        s->endpoint = service_new("", 0);
+    return s->endpoint ? 0 : err_nomem(err);
 }
 
 static int read_tls(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
     e->tls = value;
-    return need_ask(e->source, err) < 0 ? -1 : service_tls_read(s, value, &e->source->ask->tls, err);
+    return make_endpoint(e->source, err) < 0 ? -1
+                                             : service_tls_read(s, value, &e->source->endpoint->tls, err);
 }
 
 static int read_auth(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
     e->auth = value;
-    return need_ask(e->source, err) < 0 ? -1 : service_auth_read(s, value, &e->source->ask->auth, err);
+    return make_endpoint(e->source, err) < 0 ? -1
+                                             : service_auth_read(s, value, &e->source->endpoint->auth, err);
 }
 
 static int read_max_age(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
@@ -267,7 +270,7 @@ static int read_max_age(const struct schema *s, const struct yaml_node *value, v
     struct entry *e = into;
     char *text = NULL;
     e->max_age = value;
-    if (schema_text(s, value, &text, err) < 0)
+    if (schema_read_text(s, value, &text, err) < 0)
         return -1;
     int rc = text_to_duration(text, &e->source->max_age_ms, err);
     free(text);
@@ -279,12 +282,24 @@ static int read_max_age(const struct schema *s, const struct yaml_node *value, v
 }
 
 static const struct schema_key keys[] = {
-    {"prometheus", read_place},  {"http_sd", read_place},        {"file_sd", read_place},
-    {"parca", read_place},       {"scrape_configs", read_place}, {"name", read_name},
-    {"job", read_job},           {"service", read_service},      {"host", read_host},
-    {"match", read_match},       {"through", read_through},      {"tls", read_tls},
-    {"auth", read_auth},         {"max_age", read_max_age},      {"bearer", schema_no_secret},
-    {"token", schema_no_secret}, {"password", schema_no_secret}, {NULL, NULL},
+    {"prometheus", read_place},
+    {"http_sd", read_place},
+    {"file_sd", read_place},
+    {"parca", read_place},
+    {"scrape_configs", read_place},
+    {"name", read_name},
+    {"job", read_job},
+    {"service", read_service},
+    {"host", read_host},
+    {"match", read_match},
+    {"through", read_through},
+    {"tls", read_tls},
+    {"auth", read_auth},
+    {"max_age", read_max_age},
+    {"bearer", schema_refuse_secret},
+    {"token", schema_refuse_secret},
+    {"password", schema_refuse_secret},
+    {NULL, NULL},
 };
 
 /* Checks the combination of keys. */
@@ -292,7 +307,7 @@ static int check_keys(const struct schema *s, const struct entry *e, const struc
                       struct err *err)
 {
     if (!e->place) {
-        yaml_tree_err(s->tree, at, err, "an entry does not say where to look");
+        yaml_tree_err(s->tree, at, err, "an entry names no source");
         return err_hint(err, "add one of prometheus, http_sd, file_sd, parca and scrape_configs");
     }
     const struct yaml_node *of_url[] = {e->through, e->tls, e->auth, e->max_age};
@@ -300,7 +315,7 @@ static int check_keys(const struct schema *s, const struct entry *e, const struc
         if (of_url[i] && !kinds[e->source->kind].url)
             return yaml_tree_err(s->tree, of_url[i]->key, err, "\"%s\" has no meaning with \"%s\"",
                                  of_url[i]->key->text, e->place->key->text);
-    if (!e->tls || e->source->ask->https)
+    if (!e->tls || e->source->endpoint->https)
         return 0;
     yaml_tree_err(s->tree, e->tls->key, err, "\"tls\" has no meaning without https://");
     return -1;
@@ -308,7 +323,7 @@ static int check_keys(const struct schema *s, const struct entry *e, const struc
 
 /* ---- the section --------------------------------------------------------------------------------------- */
 
-int source_give_name(const struct sources *others, struct sources *l, struct source *s, struct err *err)
+int source_set_name(const struct sources *others, struct sources *l, struct source *s, struct err *err)
 {
     char name[64];
     unsigned *last = &l->last_number[s->kind];
@@ -340,14 +355,14 @@ int sources_add(struct sources *l, struct source *s, struct err *err)
     return 0;
 }
 
-/* Sets the name under which messages ask for the source's secret. */
-static int name_ask(struct source *s, struct err *err)
+/* Sets the endpoint's name, which messages show with the source's secret. */
+static int name_endpoint(struct source *s, struct err *err)
 {
-    if (!s->ask)
+    if (!s->endpoint)
         return 0;
-    free(s->ask->name);
-    s->ask->name = strdup(s->name);
-    return s->ask->name ? 0 : err_nomem(err);
+    free(s->endpoint->name);
+    s->endpoint->name = strdup(s->name);
+    return s->endpoint->name ? 0 : err_nomem(err);
 }
 
 static int read_one(const struct schema *s, const struct yaml_node *value, struct err *err)
@@ -358,15 +373,15 @@ static int read_one(const struct schema *s, const struct yaml_node *value, struc
     if (!e.source)
         return err_nomem(err);
     e.source->max_age_ms = SOURCE_MAX_AGE_MS;
-    if (schema_settings(s, value, keys, &e, err) < 0 || check_keys(s, &e, value, err) < 0) {
+    if (schema_read_settings(s, value, keys, &e, err) < 0 || check_keys(s, &e, value, err) < 0) {
         source_free(e.source);
         return -1;
     }
     e.source->line = value->line;
     const struct source *first = e.source->name ? names_get(&s->inv->sources.by_name, e.source->name) : NULL;
     if (first) {
-        yaml_tree_err(s->tree, value, err, "source \"%s\" is there twice, first in line %zu", e.source->name,
-                      first->line);
+        yaml_tree_err(s->tree, value, err, "source \"%s\" is defined twice, first in line %zu",
+                      e.source->name, first->line);
         source_free(e.source);
         return -1;
     }
@@ -375,15 +390,15 @@ static int read_one(const struct schema *s, const struct yaml_node *value, struc
 
 int source_read_all(const struct schema *s, const struct yaml_node *section, struct err *err)
 {
-    if (schema_list(s, section, "sources", err) < 0)
+    if (schema_require_list(s, section, "sources", err) < 0)
         return -1;
     for (const struct yaml_node *v = section->first; v; v = v->next)
-        if (read_one(s, v, err) < 0 && schema_note(s, err) < 0)
+        if (read_one(s, v, err) < 0 && schema_note_mistake(s, err) < 0)
             return -1;
     struct sources *l = &s->inv->sources;
     for (size_t i = 0; i < l->n; i++)
-        if (source_give_name(l, l, l->items[i], err) < 0 || register_name(l, l->items[i], err) < 0 ||
-            name_ask(l->items[i], err) < 0)
+        if (source_set_name(l, l, l->items[i], err) < 0 || register_name(l, l->items[i], err) < 0 ||
+            name_endpoint(l->items[i], err) < 0)
             return -1;
     return 0;
 }

@@ -26,14 +26,14 @@ struct source {
     char *name; /* from the inventory, or its kind with `-2`, `-3`, ... if there are several */
     enum source_kind kind;
     char *place;                   /* the URL as written; a path, for file_sd perhaps a glob */
-    struct service *ask;           /* its request; `path` includes the query. NULL: a file */
-    struct strlist jobs;           /* only these; empty: all */
+    struct service *endpoint;      /* the server to ask; `path` includes the query. NULL: a file */
+    struct strlist jobs;           /* use only targets of these jobs; empty: all */
     const struct service *service; /* the template for all but the port; NULL: the job's name */
     const struct host *host;       /* the host of loopback targets; NULL: none */
     const struct host *through;    /* the host that sends the request; NULL: this machine */
     char *match;        /* a pattern that finds the host's name in a target's HOST:PORT; NULL: none */
     void *matcher;      /* the compiled pattern */
-    size_t line;        /* of its entry in the inventory; 0: none */
+    size_t line;        /* the line of its entry in the inventory; 0: none */
     int64_t max_age_ms; /* the maximum age of a cached answer */
 };
 
@@ -41,8 +41,8 @@ struct source {
 struct source_use {
     const struct source *source;
     const struct host *host; /* the host of loopback targets; NULL: none */
-    bool only;               /* from the command line: the run uses only its services */
-    int64_t at;              /* the time of the answer, UTC in milliseconds; 0: no answer */
+    bool is_only;            /* --from names it: the run uses only its services */
+    int64_t answered_at;     /* the time of the answer, UTC in milliseconds; 0: no answer */
 };
 
 struct inventory;
@@ -52,25 +52,27 @@ struct targets;
 /* Returns all sources, in the order of the file. */
 const struct source *const *inventory_sources(const struct inventory *inv, size_t *ret_n);
 
-/* Finds the first match of the source's pattern in an address and copies its first group, or all of it, to
- * ret. Returns false without a match, or if the match is no host name. */
+/* Finds the first match of the source's pattern in an address. Copies the first group of the pattern to ret,
+ * or the whole match if the pattern has no group. Returns false without a match, or if the match is no host
+ * name. */
 bool source_match(const struct source *s, const char *address, char *ret, size_t cap);
 
-/* Begins the use of an inventory's source in a run, or returns the one that has begun. `t` owns it. */
+/* Returns the use of a source of the inventory in this run; the first call creates it. `t` owns it. */
 int targets_use_source(struct targets *t, const struct source *source, struct source_use **ret,
                        struct err *err);
 
 /*
- * Does the same for the source with that name, or with the kind and place of `KIND:PLACE`. Creates a missing
- * one from `KIND:PLACE`; `t` owns it. A relative path begins at the working directory. ERR_USAGE on failure.
+ * Finds a source by its name, or by the kind and place of `KIND:PLACE`, and returns its use. If no source has
+ * that kind and place, creates one, which `t` owns. A relative path begins at the working directory.
+ * ERR_USAGE on failure.
  */
 int targets_find_source(const struct inventory *inv, struct targets *t, const char *text,
                         struct source_use **ret, struct err *err);
 
 /*
- * Makes the source of that text (see targets_find_source) the only one of the selection's run. Creates the
- * hosts that only the selection names, so that the source's targets can belong to them. A single host becomes
- * the host of loopback targets. Call it before discovery. ERR_USAGE on failure.
+ * Makes the source `text` (see targets_find_source) the only source of the run. Creates the hosts of the
+ * selection that are not in the inventory, so that the source's targets can belong to them. If the selection
+ * names a single host, loopback targets belong to that host. Call it before discovery. ERR_USAGE on failure.
  */
 int targets_select_source(const struct inventory *inv, struct targets *t, const char *text,
                           struct selection *sel, struct err *err);

@@ -15,7 +15,8 @@
 
 #define GUESS_BYTES (1u << 20)
 
-/* The address of a Prometheus, or of one of its pages; any other path is an http_sd. */
+/* Guesses the kind of a URL: a URL without a path, or of a page of Prometheus, is a Prometheus; any other one
+ * is an http_sd. */
 static enum source_kind kind_of_url(const char *url)
 {
     const char *host = strstr(url, "://") + 3, *path = host + strcspn(host, "/?");
@@ -60,7 +61,7 @@ static int guess_kind(const char *place, enum source_kind *ret)
     return 0;
 }
 
-/* Splits KIND:PLACE. A place alone is valid if its kind can be guessed. */
+/* Splits KIND:PLACE. A PLACE without a kind is valid if its kind can be guessed. */
 static int split_text(const char *text, enum source_kind *ret_kind, const char **ret_place)
 {
     const char *colon = strchr(text, ':');
@@ -95,7 +96,7 @@ static int make_absolute(const char *path, char **ret, struct err *err)
 {
     char dir[4096];
     if (!getcwd(dir, sizeof dir))
-        return err_sys(err, "cannot tell the working directory");
+        return err_sys(err, "cannot find the working directory");
     char *expanded = file_expand_home(path);
     *ret = expanded ? file_join(dir, expanded) : NULL;
     free(expanded);
@@ -139,7 +140,7 @@ static int create_source(enum source_kind kind, char *place, struct source **ret
 static int add_source(const struct sources *others, struct created *c, struct source *s, struct err *err)
 {
     if ((source_kind_has_url(s->kind) && source_set_url(s, s->place, err) < 0) ||
-        source_give_name(others, &c->sources, s, err) < 0) {
+        source_set_name(others, &c->sources, s, err) < 0) {
         err_wrap(err, "%s", source_kind_name(s->kind));
         source_free(s);
         return -1;
@@ -225,15 +226,15 @@ int targets_select_source(const struct inventory *inv, struct targets *t, const 
 {
     struct source_use *use = NULL;
     if (sel->port || sel->unix_path) {
-        err_set(err, ERR_USAGE, "--from and a port or a Unix socket are both given");
+        err_set(err, ERR_USAGE, "--from cannot be combined with a port or a Unix socket");
         return err_hint(err, "--from SOURCE defines the ports");
     }
     if (targets_find_source(inv, t, text, &use, err) < 0)
         return -1;
     for (size_t i = 0; i < sel->hosts.n; i++)
-        if (adhoc_name_hosts(inv, t->created, sel->hosts.items[i], err) < 0)
+        if (adhoc_create_named_hosts(inv, t->created, sel->hosts.items[i], err) < 0)
             return -1;
-    use->only = true;
+    use->is_only = true;
     if (!use->host)
         use->host = only_host(inv, t->created, sel);
     sel->source = use;

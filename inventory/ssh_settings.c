@@ -6,16 +6,16 @@
 #include "base/banned.h"
 
 /* The string settings. */
-static const size_t texts[] = {
+static const size_t string_offsets[] = {
     offsetof(struct ssh_settings, user),        offsetof(struct ssh_settings, identity),
     offsetof(struct ssh_settings, known_hosts), offsetof(struct ssh_settings, jump),
     offsetof(struct ssh_settings, agent),       offsetof(struct ssh_settings, config),
 };
-#define N_TEXTS (sizeof texts / sizeof *texts)
+#define N_TEXTS (sizeof string_offsets / sizeof *string_offsets)
 
 static char **text_at(const struct ssh_settings *s, size_t i)
 {
-    return (char **)(void *)((char *)(uintptr_t)s + texts[i]);
+    return (char **)(void *)((char *)(uintptr_t)s + string_offsets[i]);
 }
 
 int ssh_settings_copy(const struct ssh_settings *s, struct ssh_settings *ret, struct err *err)
@@ -40,21 +40,21 @@ void ssh_settings_release(struct ssh_settings *s)
     *s = (struct ssh_settings){0};
 }
 
-struct ssh_settings ssh_settings_merge(const struct ssh_settings *under, const struct ssh_settings *over)
+struct ssh_settings ssh_settings_merge(const struct ssh_settings *base, const struct ssh_settings *overrides)
 {
-    struct ssh_settings s = *under;
-    if (!over)
+    struct ssh_settings s = *base;
+    if (!overrides)
         return s;
     for (size_t i = 0; i < N_TEXTS; i++)
-        if (*text_at(over, i))
-            *text_at(&s, i) = *text_at(over, i);
-    if (over->port)
-        s.port = over->port;
-    if (over->via != SSH_VIA_UNSET)
-        s.via = over->via;
-    if (over->compress != SSH_COMPRESS_AUTO)
-        s.compress = over->compress;
-    s.accept_new = s.accept_new || over->accept_new;
+        if (*text_at(overrides, i))
+            *text_at(&s, i) = *text_at(overrides, i);
+    if (overrides->port)
+        s.port = overrides->port;
+    if (overrides->via != SSH_VIA_UNSET)
+        s.via = overrides->via;
+    if (overrides->compress != SSH_COMPRESS_AUTO)
+        s.compress = overrides->compress;
+    s.accept_new = s.accept_new || overrides->accept_new;
     return s;
 }
 

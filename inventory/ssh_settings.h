@@ -6,7 +6,7 @@
 
 #include "base/base.h"
 
-/* The carrier of SSH to a host. */
+/* The SSH implementation that connects to a host. */
 enum ssh_via {
     SSH_VIA_UNSET,
     SSH_VIA_AUTO,    /* libssh2, and OpenSSH if libssh2 lacks a feature; the default */
@@ -16,7 +16,8 @@ enum ssh_via {
 
 /* Compression of the data from the host. */
 enum ssh_compress {
-    SSH_COMPRESS_AUTO, /* if the configuration enables it, or for compressible data on a long line */
+    SSH_COMPRESS_AUTO, /* if the configuration enables it, or for compressible data if the round trip is long
+                        */
     SSH_COMPRESS_YES,
     SSH_COMPRESS_NO,
 };
@@ -43,7 +44,7 @@ int ssh_settings_copy(const struct ssh_settings *s, struct ssh_settings *ret, st
 /* Releases a copy, or settings that were read from an inventory. */
 void ssh_settings_release(struct ssh_settings *s);
 
-/* Returns the values of `over` (may be NULL) where set, else those of `under`. Owns nothing. */
-struct ssh_settings ssh_settings_merge(const struct ssh_settings *under, const struct ssh_settings *over);
+/* Returns the values of `overrides` (may be NULL) where set, else those of `base`. Owns nothing. */
+struct ssh_settings ssh_settings_merge(const struct ssh_settings *base, const struct ssh_settings *overrides);
 
 #endif

@@ -26,7 +26,7 @@ struct targets {
     struct created *created; /* the hosts, services and sources that are not in the inventory; NULL: none */
 };
 void targets_release(struct targets *t);
-size_t targets_hosts(const struct targets *t);
+size_t targets_count_hosts(const struct targets *t);
 
 /* ---- selection ----------------------------------------------------------------------------------------- */
 
@@ -38,14 +38,15 @@ struct selection {
      * values. Without hosts and groups, filters all hosts of the inventory. */
     struct strlist labels;
     struct strlist exclude;  /* names, globs, ranges, groups to exclude */
-    unsigned sample;         /* keep this many hosts, chosen at random, in order; 0: all */
-    unsigned max_hosts;      /* more are refused; 0: any number */
-    struct strlist services; /* empty: all of the host's */
-    /* An additional service on every selected host, outside the inventory: a port makes `port-N`, a socket at
-     * /run/app/debug.sock `unix-debug.sock`, with `-2`, `-3`, ... if the name is taken. */
+    unsigned sample;         /* select this many of the hosts at random, in order; 0: all */
+    unsigned max_hosts;      /* ERR_USAGE if more are selected; 0: no limit */
+    struct strlist services; /* empty: all services of each host */
+    /* An additional service on every selected host, outside the inventory. Its name is `port-N`, or
+     * `unix-debug.sock` for a socket /run/app/debug.sock; `-2`, `-3`, ... is appended if a service has that
+     * name. */
     unsigned port;             /* 0: none */
     const char *unix_path;     /* NULL: none; not together with a port */
-    const char *path;          /* pprof's path there; NULL: the default */
+    const char *path;          /* pprof's path on that service; NULL: the default */
     bool https;                /* over TLS, with the system's authorities */
     struct source_use *source; /* use only its services (targets_select_source); NULL: any */
 };
@@ -53,9 +54,9 @@ void selection_release(struct selection *sel);
 
 /*
  * Resolves a selection and adds the targets to `t`. Uses the services that discovery has added to `t` like
- * those of the inventory. An unknown host, group or service is ERR_USAGE with the nearest names as a hint. A
- * host outside the inventory is an address for ssh if `port`, `unix_path` or `services` is set (its name is
- * the address without `user@`). `t` owns the hosts and services that the call creates. Host names ignore
+ * those of the inventory. An unknown host, group or service is ERR_USAGE with the nearest names as a hint. If
+ * `port`, `unix_path` or `services` is set, a host outside the inventory is an address for ssh, and its name
+ * is the address without `user@`. `t` owns the hosts and services that the call creates. Host names ignore
  * case.
  *
  * Also ERR_USAGE: a selected host without services; two hosts of one name; a port together with a socket;
@@ -77,24 +78,24 @@ struct host_list {
     size_t n;
 };
 
-/* Keeps only the hosts that pass the selection's labels and exclusions, in place and in order; `t` (may be
- * NULL) has the discovered services. Errors as in inventory_select. */
+/* Removes the hosts that the selection's labels or exclusions filter out; keeps the order. `t` (may be NULL)
+ * has the discovered services. Errors as in inventory_select. */
 int inventory_filter(const struct inventory *inv, const struct targets *t, const struct selection *sel,
                      struct host_list *hosts, struct err *err);
 
-/* Removes from number `from` on the targets of hosts that an earlier selection's exclusions match, in order.
- * The exclusions may match none or all of them. */
+/* Removes the targets from index `from` on whose hosts match an exclusion; keeps the order. An earlier
+ * selection has checked the exclusions, so they may match none of these targets, or all. */
 int targets_exclude(const struct inventory *inv, struct targets *t, size_t from,
                     const struct strlist *exclude, struct err *err);
 
 /* ---- labels -------------------------------------------------------------------------------------------- */
 
-/* Checks the form of a label to select by: NAME=VALUE. ERR_USAGE. */
+/* Checks the form of a requested label. ERR_USAGE unless it is NAME=VALUE. */
 int label_check(const char *text, struct err *err);
 
-/* Checks whether `name` is the name of asked[i], and `value` one of the values that are asked for under this
- * name. */
-bool label_is_asked(const struct strlist *asked, size_t i, struct str name, const char *value);
+/* Checks whether `name` is the name of requested[i], and `value` one of the values requested for
+ * that name. */
+bool label_is_requested(const struct strlist *requested, size_t i, struct str name, const char *value);
 
 /* ---- services that are not in the inventory ------------------------------------------------------------ */
 
@@ -105,21 +106,22 @@ const struct service *targets_service(const struct targets *t, const struct host
  * NULL after the last. */
 const char *targets_discovered_name(const struct targets *t, size_t i);
 
-/* Returns the hosts that only a selection with a source named (targets_select_source). */
+/* Returns the hosts outside the inventory that a selection with a source names (targets_select_source). */
 const struct host *const *targets_named_hosts(const struct targets *t, size_t *ret_n);
 
 /* Returns the host of the inventory, or one of targets_named_hosts, by its name; NULL: none. `t` may be NULL.
  */
 const struct host *targets_find_host(const struct inventory *inv, const struct targets *t, const char *name);
 
-/* For discovery: targets_own takes ownership of a service, also on failure. targets_add_service makes it a
- * service of the host, under its name and its family. */
-int targets_own(struct targets *t, struct service *service, struct err *err);
+/* For discovery: targets_own_service takes ownership of a service, also on failure. targets_add_service adds
+ * it to the services of a host; selections find it by its name and by its family. */
+int targets_own_service(struct targets *t, struct service *service, struct err *err);
 int targets_add_service(const struct inventory *inv, struct targets *t, const struct host *host,
                         const struct service *service, struct err *err);
 
-/* Notes that a source failed, for the error of a missing service. */
-int targets_source_failed(struct targets *t, const struct source *source, const char *why, struct err *err);
+/* Notes that a source failed. The error of a missing service then names the source and `why`. */
+int targets_note_failed_source(struct targets *t, const struct source *source, const char *why,
+                               struct err *err);
 
 /* ---- hosts that are one machine ------------------------------------------------------------------------ */
 

@@ -27,9 +27,9 @@ static void recipients_release(struct recipient_list *l)
 /* Checks whether the text is a key itself. The encryption reports an invalid key. */
 static bool is_key(const char *text)
 {
-    static const char *const fronts[] = {"age1", "ssh-", "ecdsa-", "sk-", "AGE-"};
-    for (size_t i = 0; i < sizeof fronts / sizeof *fronts; i++)
-        if (strncmp(text, fronts[i], strlen(fronts[i])) == 0)
+    static const char *const prefixes[] = {"age1", "ssh-", "ecdsa-", "sk-", "AGE-"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (strncmp(text, prefixes[i], strlen(prefixes[i])) == 0)
             return true;
     return false;
 }
@@ -37,21 +37,21 @@ static bool is_key(const char *text)
 static int add_recipients(const struct schema *s, const struct yaml_node *value, struct recipient_list *l,
                           struct err *err)
 {
-    if (schema_list(s, value, "keys and files of keys", err) < 0)
+    if (schema_require_list(s, value, "keys and files of keys", err) < 0)
         return -1;
     for (const struct yaml_node *v = value->first; v; v = v->next) {
         struct recipient r = {.line = v->line};
-        if (schema_text(s, v, &r.text, err) < 0)
+        if (schema_read_text(s, v, &r.text, err) < 0)
             return -1;
-        r.file = !is_key(r.text);
+        r.is_file = !is_key(r.text);
         if (strncmp(r.text, "AGE-", 4) == 0) {
             free(r.text);
             yaml_tree_err(s->tree, v, err, "this is a secret key");
             return err_hint(err,
                             "recipients are public keys (\"age1...\"); make a new identity with age-keygen, "
-                            "since whoever read this file knows this one");
+                            "because everyone who could read this file knows this one");
         }
-        if ((r.file && schema_path(s, v, &r.text, err) < 0) ||
+        if ((r.is_file && schema_read_path(s, v, &r.text, err) < 0) ||
             array_reserve((void **)&l->items, &l->cap, l->n + 1, sizeof *l->items, err) < 0) {
             free(r.text);
             return -1;
@@ -75,7 +75,7 @@ static int read_tracker(const struct schema *s, const struct yaml_node *value, v
     struct entry *e = into;
     char *name = NULL;
     e->tracker = value;
-    if (schema_text(s, value, &name, err) < 0)
+    if (schema_read_text(s, value, &name, err) < 0)
         return -1;
     int rc = inventory_tracker(s->inv, name, &e->team->tracker, err);
     free(name);
@@ -86,7 +86,7 @@ static int read_project(const struct schema *s, const struct yaml_node *value, v
 {
     struct entry *e = into;
     e->project = value;
-    if (schema_text(s, value, &e->team->project, err) < 0)
+    if (schema_read_text(s, value, &e->team->project, err) < 0)
         return -1;
     if (strlen(e->team->project) > TRACKER_PROJECT_MAX)
         return yaml_tree_err(s->tree, value, err, "project must have at most %d characters",
@@ -94,17 +94,17 @@ static int read_project(const struct schema *s, const struct yaml_node *value, v
     return 0;
 }
 
-static int read_words(const struct schema *s, const struct yaml_node *value, const char *what,
-                      struct strlist *into, struct err *err)
+static int read_word_list(const struct schema *s, const struct yaml_node *value, const char *what,
+                          struct strlist *into, struct err *err)
 {
-    if (schema_list(s, value, what, err) < 0)
+    if (schema_require_list(s, value, what, err) < 0)
         return -1;
     for (const struct yaml_node *v = value->first; v; v = v->next) {
         char *word = NULL;
-        if (schema_text(s, v, &word, err) < 0)
+        if (schema_read_text(s, v, &word, err) < 0)
             return -1;
         /* Some trackers take labels as one comma-separated list. */
-        int rc = strchr(word, ',') ? yaml_tree_err(s->tree, v, err, "%s must not have \",\" in them", what)
+        int rc = strchr(word, ',') ? yaml_tree_err(s->tree, v, err, "%s must not contain \",\"", what)
                                    : strlist_add(into, word, err);
         free(word);
         if (rc < 0)
@@ -117,14 +117,14 @@ static int read_labels(const struct schema *s, const struct yaml_node *value, vo
 {
     struct entry *e = into;
     e->labels = value;
-    return read_words(s, value, "labels", &e->team->labels, err);
+    return read_word_list(s, value, "labels", &e->team->labels, err);
 }
 
 static int read_assignees(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
     e->assignees = value;
-    return read_words(s, value, "assignees", &e->team->assignees, err);
+    return read_word_list(s, value, "assignees", &e->team->assignees, err);
 }
 
 static int read_signature(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
@@ -158,23 +158,24 @@ static int check_keys(const struct schema *s, const struct entry *e, const struc
         yaml_tree_err(s->tree, e->tracker->key, err, "\"tracker\" needs a \"project\"");
         return err_hint(err, "%s: %s", kind->title, kind->project);
     }
-    if (e->tracker && !kind->labels && e->labels)
+    if (e->tracker && !kind->has_labels && e->labels)
         return yaml_tree_err(s->tree, e->labels->key, err,
                              "\"labels\" has no meaning with %s, which has none", kind->name);
-    const struct yaml_node *stray = e->tracker   ? NULL
-                                    : e->project ? e->project
-                                    : e->labels  ? e->labels
-                                                 : e->assignees;
-    if (stray)
-        return yaml_tree_err(s->tree, stray->key, err, "\"%s\" has no meaning without \"tracker\"",
-                             stray->key->text);
+    const struct yaml_node *misplaced = e->tracker   ? NULL
+                                        : e->project ? e->project
+                                        : e->labels  ? e->labels
+                                                     : e->assignees;
+    if (misplaced)
+        return yaml_tree_err(s->tree, misplaced->key, err, "\"%s\" has no meaning without \"tracker\"",
+                             misplaced->key->text);
     return 0;
 }
 
 static int read_one(const struct schema *s, const struct yaml_node *value, struct err *err)
 {
     struct inventory *inv = s->inv;
-    if (schema_name(s, value->key, "team", err) < 0 || schema_map(s, value, "settings", err) < 0)
+    if (schema_check_name(s, value->key, "team", err) < 0 ||
+        schema_require_map(s, value, "settings", err) < 0)
         return -1;
     if (array_reserve((void **)&inv->teams.items, &inv->teams.cap, inv->teams.n + 1, sizeof(struct team *),
                       err) < 0)
@@ -185,14 +186,14 @@ static int read_one(const struct schema *s, const struct yaml_node *value, struc
         return err_nomem(err);
     }
     inv->teams.items[inv->teams.n++] = e.team;
-    if (schema_settings(s, value, team_keys, &e, err) < 0 || check_keys(s, &e, value->key, err) < 0)
+    if (schema_read_settings(s, value, team_keys, &e, err) < 0 || check_keys(s, &e, value->key, err) < 0)
         return -1;
     return names_add(&inv->team_names, e.team->name, e.team, err);
 }
 
 int team_read_all(const struct schema *s, const struct yaml_node *section, struct err *err)
 {
-    return schema_section(s, section, "teams", read_one, err);
+    return schema_read_section(s, section, "teams", read_one, err);
 }
 
 void team_free(struct team *t)
@@ -213,9 +214,9 @@ int inventory_team(const struct inventory *inv, const char *name, const struct t
         return 0;
     err_set(err, ERR_USAGE, "no team \"%.60s\" in the inventory", name);
     if (!inv->path)
-        return err_hint(err,
-                        "there is no inventory: make one, docs/inventory.md shows how, or name it with -i");
-    schema_hint_nearest(&inv->team_names, name, "teams stand in the inventory's section \"teams\"", err);
+        return err_hint(err, "there is no inventory: write one (docs/inventory.md), or name it with -i");
+    schema_hint_nearest(&inv->team_names, name, "teams are defined in the inventory's section \"teams\"",
+                        err);
     return -1;
 }
 
@@ -234,7 +235,7 @@ static int read_own_recipients(const struct schema *s, const struct yaml_node *v
 
 static int read_sign_with(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
-    return schema_path(s, value, &((struct self *)into)->sign_with, err);
+    return schema_read_path(s, value, &((struct self *)into)->sign_with, err);
 }
 
 static const struct schema_key self_keys[] = {
@@ -245,9 +246,9 @@ static const struct schema_key self_keys[] = {
 
 int self_read(const struct schema *s, const struct yaml_node *section, struct err *err)
 {
-    if (schema_map(s, section, "settings", err) < 0)
+    if (schema_require_map(s, section, "settings", err) < 0)
         return -1;
-    return schema_settings(s, section, self_keys, &s->inv->self, err);
+    return schema_read_settings(s, section, self_keys, &s->inv->self, err);
 }
 
 void self_release(struct self *self)

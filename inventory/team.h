@@ -7,17 +7,17 @@
 
 #include "base/base.h"
 
-/* A kind of tracker, as far as the inventory checks its settings. handoff/ defines the kinds and has a table
- * of them, handoff_tracker_kinds. */
+/* The properties of a kind of tracker that the inventory needs to check its settings. handoff/ defines the
+ * kinds in the table handoff_tracker_kinds. */
 struct tracker_kind {
     const char *name;     /* the value of the key `kind`: "gitlab" */
     const char *title;    /* the product's own name: "GitLab" */
     const char *project;  /* the meaning of the key `project`: "a project's path" */
-    bool labels;          /* its issues have labels */
+    bool has_labels;      /* its issues have labels */
     size_t max_assignees; /* of one issue */
 };
 
-/* A tracker, which has the issues. */
+/* An issue tracker. */
 struct tracker {
     char *name;
     const struct tracker_kind *kind;
@@ -28,8 +28,8 @@ struct tracker {
 
 /* An encryption recipient: a key itself ("age1...", "ssh-ed25519 AAAA..."), or a file of keys. */
 struct recipient {
-    char *text; /* of a file: its path, absolute */
-    bool file;
+    char *text; /* the key, or the absolute path of the file */
+    bool is_file;
     size_t line; /* its line in the inventory */
 };
 struct recipient_list {
@@ -41,7 +41,7 @@ struct recipient_list {
 /* The maximum length of a project's name, so that it fits, encoded, into the URLs of requests. */
 #define TRACKER_PROJECT_MAX 180
 
-/* The recipients of bundles. */
+/* A team that receives bundles. */
 struct team {
     char *name;
     struct recipient_list recipients;
@@ -50,12 +50,12 @@ struct team {
                       tracker; at most TRACKER_PROJECT_MAX bytes */
     struct strlist labels;
     struct strlist assignees;
-    bool signature_required; /* profgrab hands off no bundle without a signature */
+    bool signature_required; /* do not hand off a bundle without a signature */
 };
 
-/* The user that collects. */
+/* The user of this profgrab. */
 struct self {
-    struct recipient_list recipients; /* added to every team's */
+    struct recipient_list recipients; /* every bundle is also encrypted to them */
     char *sign_with;                  /* a key file or its FILE.pub, absolute; NULL: bundles are not signed */
 };
 

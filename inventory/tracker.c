@@ -16,7 +16,7 @@ struct entry {
     struct tracker *tracker;
     const struct yaml_node *kind;
     const struct yaml_node *url;
-    struct secret_place token;
+    struct secret_location token;
 };
 
 #define KINDS_TEXT 200
@@ -66,7 +66,7 @@ static bool is_loopback(const char *host, size_t n)
     return address_is_loopback(name);
 }
 
-/* Checks the URL strictly, because a token is sent there: no other parser may read it in another way. */
+/* Checks the URL strictly, because a token is sent to it: no other parser may find another host in it. */
 static const char *url_fault(const char *url)
 {
     bool tls = strncmp(url, "https://", 8) == 0;
@@ -87,7 +87,7 @@ static const char *url_fault(const char *url)
     if (n == 0 || (*rest && (*rest != '/' || rest[strspn(rest, PATH_CHARS)])))
         return "must be https://HOST, https://HOST:PORT or https://HOST/PATH";
     if (!tls && !is_loopback(host, n))
-        return "must begin with \"https://\": the token would travel in the clear";
+        return "must begin with \"https://\": without TLS the token would be sent unencrypted";
     return NULL;
 }
 
@@ -95,7 +95,7 @@ static int read_url(const struct schema *s, const struct yaml_node *value, void 
 {
     struct entry *e = into;
     e->url = value;
-    if (schema_text(s, value, &e->tracker->url, err) < 0)
+    if (schema_read_text(s, value, &e->tracker->url, err) < 0)
         return -1;
     const char *fault = url_fault(e->tracker->url);
     if (fault)
@@ -127,7 +127,7 @@ static int read_token_command(const struct schema *s, const struct yaml_node *va
 
 static int read_ca(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
-    return schema_path(s, value, &((struct entry *)into)->tracker->ca, err);
+    return schema_read_path(s, value, &((struct entry *)into)->tracker->ca, err);
 }
 
 static const struct schema_key keys[] = {
@@ -137,8 +137,8 @@ static const struct schema_key keys[] = {
     {"token_file", read_token_file},
     {"token_command", read_token_command},
     {"ca", read_ca},
-    {"token", schema_no_token},
-    {"password", schema_no_token},
+    {"token", schema_refuse_token},
+    {"password", schema_refuse_token},
     {NULL, NULL},
 };
 
@@ -151,7 +151,7 @@ static int check_keys(const struct schema *s, const struct entry *e, const struc
         return err_hint(err, "it needs kind: %s, and url: https://HOST", list_kinds(s, "", names));
     }
     if (!e->token.key) {
-        yaml_tree_err(s->tree, key, err, "tracker \"%s\" does not say where its token is", key->text);
+        yaml_tree_err(s->tree, key, err, "tracker \"%s\" does not name the location of its token", key->text);
         return err_hint(err, "add token_env, token_file or token_command");
     }
     return 0;
@@ -160,7 +160,8 @@ static int check_keys(const struct schema *s, const struct entry *e, const struc
 static int read_one(const struct schema *s, const struct yaml_node *value, struct err *err)
 {
     struct inventory *inv = s->inv;
-    if (schema_name(s, value->key, "tracker", err) < 0 || schema_map(s, value, "settings", err) < 0)
+    if (schema_check_name(s, value->key, "tracker", err) < 0 ||
+        schema_require_map(s, value, "settings", err) < 0)
         return -1;
     if (array_reserve((void **)&inv->trackers.items, &inv->trackers.cap, inv->trackers.n + 1,
                       sizeof(struct tracker *), err) < 0)
@@ -172,14 +173,14 @@ static int read_one(const struct schema *s, const struct yaml_node *value, struc
     }
     inv->trackers.items[inv->trackers.n++] = e.tracker;
     e.token.ref = &e.tracker->token;
-    if (schema_settings(s, value, keys, &e, err) < 0 || check_keys(s, &e, value->key, err) < 0)
+    if (schema_read_settings(s, value, keys, &e, err) < 0 || check_keys(s, &e, value->key, err) < 0)
         return -1;
     return names_add(&inv->tracker_names, e.tracker->name, e.tracker, err);
 }
 
 int tracker_read_all(const struct schema *s, const struct yaml_node *section, struct err *err)
 {
-    return schema_section(s, section, "trackers", read_one, err);
+    return schema_read_section(s, section, "trackers", read_one, err);
 }
 
 void tracker_free(struct tracker *t)
@@ -199,7 +200,7 @@ int inventory_tracker(const struct inventory *inv, const char *name, const struc
     if ((*ret = names_get(&inv->tracker_names, name)))
         return 0;
     err_set(err, ERR_USAGE, "no tracker \"%.60s\" in the inventory", name);
-    schema_hint_nearest(&inv->tracker_names, name, "trackers stand in the inventory's section \"trackers\"",
-                        err);
+    schema_hint_nearest(&inv->tracker_names, name,
+                        "trackers are defined in the inventory's section \"trackers\"", err);
     return -1;
 }

@@ -426,7 +426,7 @@ const struct yaml_node *yaml_tree_find_repeated(const struct yaml_node *node)
 
 int yaml_tree_err_repeated(const struct yaml_tree *t, const struct yaml_node *key, struct err *err)
 {
-    return yaml_tree_err(t, key, err, "\"%.60s\" is there twice, first in line %u", key->text,
+    return yaml_tree_err(t, key, err, "\"%.60s\" is listed twice, first in line %u", key->text,
                          key->before->line);
 }
 

@@ -253,7 +253,7 @@ static void name_subject(struct grab *g)
 {
     const struct targets *t = &g->targets;
     const struct selection *sel = &g->options.target.selection;
-    size_t hosts = targets_hosts(t);
+    size_t hosts = targets_count_hosts(t);
     if (hosts == 1)
         snprintf(g->subject, sizeof g->subject, "%s", t->items[0].host->name);
     else if (sel->groups.n == 1 && sel->hosts.n == 0)
@@ -296,7 +296,7 @@ static int check_options(struct grab *g, struct err *err)
 static int check_number(const struct grab *g, struct err *err)
 {
     unsigned most = g->options.target.selection.max_hosts;
-    size_t hosts = targets_hosts(&g->targets);
+    size_t hosts = targets_count_hosts(&g->targets);
     if (most == 0 || hosts <= most)
         return 0;
     return err_set(err, ERR_USAGE, "with those of --against %zu hosts are selected, more than --max-hosts %u",

@@ -117,7 +117,7 @@ static void print_loopback(const struct source_use *use, const struct discovered
         return;
     talk("%s: %zu target%s on loopback, of an unknown host: %s names it", s->name, counts->loopback,
          counts->loopback == 1 ? " is" : "s are",
-         s->line > 0 && !use->only ? "`host: NAME` in its entry" : "`--from` with a single `--host NAME`");
+         s->line > 0 && !use->is_only ? "`host: NAME` in its entry" : "`--from` with a single `--host NAME`");
 }
 
 /* Prints which targets of a source are left out. */
@@ -149,7 +149,7 @@ static void print_listed(void *ctx, const struct source_use *use, const struct d
     const struct source_run *r = ctx;
     if (r->command->verbose)
         print_missing(r, use, f, counts);
-    else if (use->only && ok)
+    else if (use->is_only && ok)
         print_loopback(use, counts);
 }
 

@@ -136,8 +136,8 @@ static void add_source(struct row *row, const struct source_use *use)
         row->source = use;
         buf_clear(&row->source_text);
         buf_addf(&row->source_text, " (%s", s->name);
-        if (s->ask)
-            buf_addf(&row->source_text, ", %s", discovery_age(age, sizeof age, use->at));
+        if (s->endpoint)
+            buf_addf(&row->source_text, ", %s", discovery_age(age, sizeof age, use->answered_at));
         buf_addc(&row->source_text, ')');
     }
     buf_adds(&row->services, buf_str(&row->source_text));

@@ -16,8 +16,8 @@ json_t *hosts_source_json(const struct source_use *use)
     const struct source *s = use->source;
     json_t *source =
         json_pack("{s:s, s:s, s:s}", "name", s->name, "kind", source_kind_name(s->kind), "place", s->place);
-    if (use->at)
-        json_object_set_new(source, "at", json_string(clock_format(at, sizeof at, use->at)));
+    if (use->answered_at)
+        json_object_set_new(source, "at", json_string(clock_format(at, sizeof at, use->answered_at)));
     return source;
 }
 

@@ -107,7 +107,7 @@ void target_say(const struct targets *targets)
 {
     struct duplicate_hosts_list duplicates = {0};
     if (targets->sampled_of > 0)
-        talk("a sample: %zu of %zu hosts", targets_hosts(targets), targets->sampled_of);
+        talk("a sample: %zu of %zu hosts", targets_count_hosts(targets), targets->sampled_of);
     if (targets_find_duplicates(targets, &duplicates, NULL) < 0)
         return;
     warn_of_duplicates(&duplicates);

@@ -246,7 +246,7 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
     refuses 2 'inv.yaml:3:24: tls must be a mapping of settings' '`scheme: https`'
     inventory 'version: 1' 'services:' '  a: { port: 80 }' '  a: { port: 81 }'
     run_profgrab hosts -i inv.yaml
-    refuses 2 'inv.yaml:4:3: "a" is there twice, first in line 3'
+    refuses 2 'inv.yaml:4:3: "a" is listed twice, first in line 3'
 }
 
 @test "an inventory of 100 kB of [ is refused" {

@@ -641,8 +641,8 @@ keys_at() {
     printf 'version: 1\n%s\n' "$1" >probe.yaml
     chmod 600 probe.yaml
     run_profgrab hosts -i probe.yaml
-    [[ $stderr == *'unknown key "zzzzzzzzzz"'*'the keys here are '* ]] || fail_run "$1"
-    tr -d ',' <<<"${stderr##*the keys here are }"
+    [[ $stderr == *'unknown key "zzzzzzzzzz"'*'the valid keys are '* ]] || fail_run "$1"
+    tr -d ',' <<<"${stderr##*the valid keys are }"
 }
 
 @test "profgrab-inventory(5) has every key of the inventory, and its example is valid" {

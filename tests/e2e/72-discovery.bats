@@ -109,7 +109,7 @@ print(o["source"]["kind"], len(o["targets"]), *(t["address"] for t in o["targets
     unset PROFGRAB_INVENTORY
     run_profgrab --from t.json heap
     assert_status 2
-    assert_stderr_has 'no host is named: a source defines ports, not the hosts to open'
+    assert_stderr_has 'no host is selected: a source lists ports, not hosts to log in to'
     assert_stderr_has 'hint: add --host NAME'
     run_profgrab --from t.json --host sick-01 --service far heap
     assert_status 2
@@ -148,7 +148,7 @@ print([(s["name"], s.get("labels")) for h in json.load(sys.stdin) for s in h["se
     assert_equal "$(python3 -c 'import json, sys; print([t["service"] for t in json.load(sys.stdin)["targets"]])' <<<"$output")" "['byhand', 'rude']"
     run_profgrab --label env=prod --service byhand heap
     assert_status 2
-    assert_stderr_has 'none of the services has the labels asked for'
+    assert_stderr_has 'none of the services has the requested labels'
     run_profgrab --label env=prdo heap
     assert_status 2
     assert_stderr_has 'did you mean "prod"?'
@@ -180,7 +180,7 @@ print([(s["name"], s.get("labels")) for h in json.load(sys.stdin) for s in h["se
         "[('a', {'env': 'prod', 'tier': 'x'})]"
     run_profgrab hosts --from t.json --label env=prdo
     assert_status 2
-    assert_stderr_has 'file_sd: none of its 3 targets has the labels asked for'
+    assert_stderr_has 'file_sd: none of its 3 targets has the requested labels'
     assert_stderr_has 'hint: `profgrab hosts --from file_sd:'
     run_profgrab hosts --from t.json --label env
     assert_status 2
@@ -379,7 +379,7 @@ PY
     run_profgrab --host file-03 heap
     assert_status 2
     assert_stderr_has 'host "file-03" has no services'
-    assert_stderr_has 'it may be one that a source could not list: prometheus: HTTP 401'
+    assert_stderr_has 'a source that may have it failed: prometheus: HTTP 401'
     # Names for completion cause no request.
     run_profgrab hosts --services
     assert_status 0

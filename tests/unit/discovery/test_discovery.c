@@ -724,21 +724,21 @@ static void discovered_services_are_selected_by_name(void **state)
     selects(w, "file-04", NULL, "file-04/gitaly:9236 file-04/web:7 ");
     selects(w, "six", "gitaly", "six/gitaly:9236 ");
     selects(w, "six", "web",
-            "host \"six\" has no service \"web\": sources list it only for other hosts | --exclude six "
-            "leaves it out; "
-            "`profgrab hosts` shows the services of each host");
+            "host \"six\" has no service \"web\": sources list it only for other hosts | --exclude six skips "
+            "the host; `profgrab hosts` shows the services of each host");
     assert_string_equal(targets_discovered_name(&w->targets, 0), "gitaly-1");
     assert_string_equal(targets_discovered_name(&w->targets, 1), "gitaly-2");
     assert_string_equal(targets_discovered_name(&w->targets, 2), "web");
     assert_null(targets_discovered_name(&w->targets, 3));
     selects(w, "file-04", "wob", "unknown service \"wob\" | did you mean \"web\"?");
     size_t n = 0;
-    assert_ok(targets_source_failed(&w->targets, inventory_sources(w->inventory, &n)[0], "no answer", &err),
-              &err);
+    assert_ok(
+        targets_note_failed_source(&w->targets, inventory_sources(w->inventory, &n)[0], "no answer", &err),
+        &err);
     selects(w, "six", NULL,
-            "host \"six\" has no services | it may be one that a source could not list: http_sd: no answer");
+            "host \"six\" has no services | a source that may have it failed: http_sd: no answer");
     selects(w, "file-04", "wob",
-            "unknown service \"wob\" | it may be one that a source could not list: http_sd: no answer");
+            "unknown service \"wob\" | a source that may have it failed: http_sd: no answer");
     found_free(w);
 }
 
@@ -779,7 +779,7 @@ static void bad_entries(void **state)
     (void)state;
 #define AT "inv.yaml:12:"
     refuses_entry("x", AT "5: an entry must be a mapping, as in { prometheus: URL }", "");
-    refuses_entry("{ job: a }", AT "5: an entry does not say where to look", "prometheus, http_sd");
+    refuses_entry("{ job: a }", AT "5: an entry names no source", "prometheus, http_sd");
     refuses_entry("{ promethus: 'http://x/' }", AT "7: unknown key \"promethus\"", "\"prometheus\"");
     refuses_entry("{ parca: a, file_sd: b }", AT "17: \"parca\" and \"file_sd\" are two sources", "");
     refuses_entry("{ prometheus: 'ftp://x/' }", AT "19: it must be http://HOST[:PORT][/PATH] or https://...",
@@ -796,8 +796,8 @@ static void bad_entries(void **state)
     refuses_entry("{ parca: x, max_age: 1h }", AT "17: \"max_age\" has no meaning with \"parca\"", "");
     refuses_entry("{ prometheus: 'http://x/', tls: { insecure: true } }",
                   AT "32: \"tls\" has no meaning without https://", "");
-    refuses_entry("{ prometheus: 'http://x/', token: abc }", AT "32: \"token\" would hold the secret itself",
-                  "");
+    refuses_entry("{ prometheus: 'http://x/', token: abc }",
+                  AT "32: \"token\" would contain the secret itself", "");
     refuses_entry("{ prometheus: 'http://x/', match: '(' }",
                   AT "39: match is no regular expression: missing closing parenthesis, at character 2", "");
     refuses_entry("{ prometheus: 'http://x/', max_age: soon }",
@@ -805,7 +805,7 @@ static void bad_entries(void **state)
     refuses_entry("{ prometheus: 'http://x/', job: [] }",
                   AT "37: job must be the name of a job, or a list of such", "");
     refuses_entry("{ parca: x, name: a }\n  - { parca: y, name: a }",
-                  "inv.yaml:13:5: source \"a\" is there twice, first in line 12", "");
+                  "inv.yaml:13:5: source \"a\" is defined twice, first in line 12", "");
 }
 
 static void asked_at(struct found *w, const char *text, const char *host, unsigned port, const char *path)
@@ -814,9 +814,9 @@ static void asked_at(struct found *w, const char *text, const char *host, unsign
     struct err err = ERR_INIT;
     assert_ok(targets_find_source(w->inventory, &w->targets, text, &use, &err), &err);
     const struct source *s = use->source;
-    assert_string_equal(s->ask->host, host);
-    assert_int_equal(s->ask->port, port);
-    assert_string_equal(s->ask->path, path);
+    assert_string_equal(s->endpoint->host, host);
+    assert_int_equal(s->endpoint->port, port);
+    assert_string_equal(s->endpoint->path, path);
 }
 
 static void sources(void **state)
@@ -959,9 +959,9 @@ static void kept_for_one_server(void **state)
     setenv("XDG_CACHE_HOME", cache, 1);
     struct inventory *inv = inventory_of(ANY);
     struct source s = *kept_source(inv);
-    struct service ask = *s.ask;
+    struct service ask = *s.endpoint;
     struct err err = ERR_INIT;
-    s.ask = &ask;
+    s.endpoint = &ask;
     for (size_t kept = 0; kept < N; kept++) {
         struct discovered f = {.at = 1700000000000};
         ask.tls = servers[kept];

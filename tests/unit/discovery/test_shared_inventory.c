@@ -170,7 +170,7 @@ static bool discover(const struct inventory *inv, struct targets *t)
     }
     ok = ok && discovery_finish(&d, NULL) == 0;
     discovery_release(&d);
-    return ok && targets_source_failed(t, sources[0], "no answer", NULL) == 0;
+    return ok && targets_note_failed_source(t, sources[0], "no answer", NULL) == 0;
 }
 
 /* Returns the number of added targets; 0: an error. */

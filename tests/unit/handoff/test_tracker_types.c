@@ -60,7 +60,8 @@ static void write_markdown(struct buf *b)
         const struct tracker_kind *kind = handoff_tracker_kinds[i];
         const struct tracker_type *type = tracker_type_of(kind);
         buf_addf(b, "| `%s` | %s | %s | %s, at most %zu | %s | %s |\n", kind->name, kind->title,
-                 kind->project, type->assignee, kind->max_assignees, kind->labels ? "yes" : "no", type->may);
+                 kind->project, type->assignee, kind->max_assignees, kind->has_labels ? "yes" : "no",
+                 type->may);
     }
 }
 

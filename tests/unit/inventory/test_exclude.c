@@ -73,7 +73,7 @@ static void selects(struct asked asked, const char *expected)
     for (size_t i = 0; i < t.n; i++)
         buf_addf(&joined, "%s%s", i ? " " : "", t.items[i].host->name);
     assert_string_equal(buf_str(&joined), expected);
-    assert_int_equal(targets_hosts(&t), t.n);
+    assert_int_equal(targets_count_hosts(&t), t.n);
     buf_release(&joined);
     targets_release(&t);
     inventory_free(inv);
@@ -107,10 +107,9 @@ static void labels_select_hosts(void **state)
 static void invalid_labels_are_refused(void **state)
 {
     (void)state;
-    refuses((struct asked){.labels = "profiling"}, "a label to select by is NAME=VALUE, not \"profiling\"",
-            "");
-    refuses((struct asked){.labels = "env="}, "a label to select by is NAME=VALUE, not \"env=\"", "");
-    refuses((struct asked){.labels = "=gprd"}, "a label to select by is NAME=VALUE, not \"=gprd\"", "");
+    refuses((struct asked){.labels = "profiling"}, "a label must be NAME=VALUE, not \"profiling\"", "");
+    refuses((struct asked){.labels = "env="}, "a label must be NAME=VALUE, not \"env=\"", "");
+    refuses((struct asked){.labels = "=gprd"}, "a label must be NAME=VALUE, not \"=gprd\"", "");
     refuses((struct asked){.labels = "evn=gprd"}, "no host has a label \"evn\"", "did you mean \"env\"?");
     refuses((struct asked){.labels = "ENV=gprd", .hosts = "file-*"}, "no host has a label \"ENV\"",
             "did you mean \"env\"?");
@@ -119,10 +118,10 @@ static void invalid_labels_are_refused(void **state)
     refuses((struct asked){.labels = "env=gprod"}, "no host has the label env with the value \"gprod\"",
             "did you mean \"gprd\"?");
     refuses((struct asked){.labels = "env=gstg", .hosts = "file-01 file-02"},
-            "none of the 2 hosts has the labels asked for",
-            "several names must all be there, several values of one name are alternatives");
-    refuses((struct asked){.labels = "env=gstg shard=1"}, "none of the 8 hosts has the labels asked for",
-            "several names must all be there, several values of one name are alternatives");
+            "none of the 2 hosts has the requested labels",
+            "a host must have every requested name, with one of the values requested for it");
+    refuses((struct asked){.labels = "env=gstg shard=1"}, "none of the 8 hosts has the requested labels",
+            "a host must have every requested name, with one of the values requested for it");
     struct inventory *none = NULL;
     struct targets t = {0};
     struct err err = ERR_INIT;
@@ -168,9 +167,9 @@ static void invalid_exclusions_are_refused(void **state)
     refuses((struct asked){.groups = "storage", .exclude = "nobody"},
             "nothing to exclude: group \"nobody\" has no hosts", "");
     refuses((struct asked){.groups = "storage", .exclude = "file-[3-1]"},
-            "bad range in \"file-[3-1]\": it counts down", "");
-    refuses((struct asked){.groups = "canary", .exclude = "file-* Web-1"},
-            "no host is left: all selected hosts are excluded", "");
+            "bad range in \"file-[3-1]\": the range counts down", "");
+    refuses((struct asked){.groups = "canary", .exclude = "file-* Web-1"}, "all selected hosts are excluded",
+            "");
     refuses((struct asked){.hosts = "a.example", .port = 80, .exclude = "b.example"},
             "nothing to exclude: no host or group is named \"b.example\"", "did you mean \"a.example\"?");
 }
@@ -191,7 +190,7 @@ static void a_limit_refuses(void **state)
             "file-01 file-02 file-03 file-04 file-05 file-06");
     refuses((struct asked){.groups = "storage", .max_hosts = 5},
             "6 hosts are selected, more than --max-hosts 5",
-            "--sample 5 takes some at random, --exclude and --label leave some out");
+            "--sample 5 takes some at random, --exclude and --label select fewer");
     selects((struct asked){.groups = "storage", .max_hosts = 1, .exclude = "file-[02-06]"}, "file-01");
 }
 
@@ -203,7 +202,7 @@ static unsigned sample_once(struct inventory *inv)
     int last = -1;
     assert_int_equal(run(inv, &(struct asked){.groups = "storage", .sample = 3, .max_hosts = 3}, &t, NULL),
                      0);
-    assert_int_equal(targets_hosts(&t), 3);
+    assert_int_equal(targets_count_hosts(&t), 3);
     assert_int_equal(t.sampled_of, 6);
     for (size_t i = 0; i < t.n; i++) {
         int number = t.items[i].host->name[6] - '0';
@@ -230,7 +229,7 @@ static void a_sample_is_random(void **state)
     assert_int_equal(always, 0);
     struct targets t = {0};
     assert_int_equal(run(inv, &(struct asked){.groups = "storage", .sample = 7}, &t, NULL), 0);
-    assert_int_equal(targets_hosts(&t), 6);
+    assert_int_equal(targets_count_hosts(&t), 6);
     assert_int_equal(t.sampled_of, 0);
     targets_release(&t);
     inventory_free(inv);
@@ -245,7 +244,7 @@ static void names_that_differ_only_in_case_are_refused(void **state)
     assert_int_equal(inventory_parse("inv.yaml", (struct str){text, sizeof text - 1}, NULL, &inv, &err), -1);
     assert_string_equal(err.msg,
                         "inv.yaml:4:3: host \"Web-2\" differs only by case from \"web-2\" at inv.yaml:3:3");
-    assert_string_equal(err.hint, "case does not count in host names, as in DNS");
+    assert_string_equal(err.hint, "host names ignore case, as in DNS");
 }
 
 /* The duplicates of all hosts, written as a=b=c, separated by blanks. */

@@ -244,10 +244,10 @@ static void yaml_is_refused(void **state)
     refuses("version: !!int 1\n", "inv.yaml:1:10: tags are not allowed", "");
     refuses("x-a: !b []\n", "inv.yaml:1:6: tags are not allowed", "");
     refuses("[a]: 1\n", "inv.yaml:1:1: a key must be a plain word", "");
-    refuses("version: 1\nversion: 1\n", "inv.yaml:2:1: \"version\" is there twice, first in line 1", "");
-    refuses("x-a: { b: 1, c: 2, \"b\": 3 }\n", "inv.yaml:1:20: \"b\" is there twice, first in line 1", "");
+    refuses("version: 1\nversion: 1\n", "inv.yaml:2:1: \"version\" is listed twice, first in line 1", "");
+    refuses("x-a: { b: 1, c: 2, \"b\": 3 }\n", "inv.yaml:1:20: \"b\" is listed twice, first in line 1", "");
     refuses("x-a: { a: 1, b: 1, c: 1, d: 1, e: 1, f: 1, g: 1, h: 1, i: 1, j: 1, c: 2 }\n",
-            "inv.yaml:1:68: \"c\" is there twice, first in line 1", "");
+            "inv.yaml:1:68: \"c\" is listed twice, first in line 1", "");
     refuses("x-a: \"a\\0b\"\n", "inv.yaml:1:6: NUL characters are not allowed", "");
     refuses("version: 1\nx-a: \x80\n", "inv.yaml:2:6: invalid leading UTF-8 octet", "");
     refuses("version: 1\nx-\xc3\xa9: \x01\n", "inv.yaml:2:6: control characters are not allowed", "");
@@ -306,19 +306,19 @@ static void lists_instead_of_mappings_are_explained(void **state)
     (void)state;
     refuses("version: 1\nservices:\n  - gitaly\n",
             "inv.yaml:3:3: services must be a mapping of services, not a list",
-            "names, without \"- \":\nservices:\n  gitaly:\n    port: 6060");
+            "write names without \"- \":\nservices:\n  gitaly:\n    port: 6060");
     refuses("version: 1\nservices:\n  - gitaly: { port: 9236 }\n",
             "inv.yaml:3:3: services must be a mapping of services, not a list",
-            "names, without \"- \":\nservices:\n  gitaly:\n    port: 6060");
+            "write names without \"- \":\nservices:\n  gitaly:\n    port: 6060");
     refuses("version: 1\nhosts:\n  - port: 1\n    name: web\n",
             "inv.yaml:3:3: hosts must be a mapping of hosts, not a list",
-            "names, without \"- \":\nhosts:\n  web:\n    services: [NAME]");
+            "write names without \"- \":\nhosts:\n  web:\n    services: [NAME]");
     refuses("version: 1\nservices:\n  gitaly:\n    - port: 9236\n",
             "inv.yaml:4:5: gitaly must be a mapping of settings, not a list",
-            "keys, without \"- \":\ngitaly:\n  port: 9236");
+            "write keys without \"- \":\ngitaly:\n  port: 9236");
     refuses("version: 1\ngroups:\n  - storage: [a]\n",
             "inv.yaml:3:3: groups must be a mapping of groups, not a list",
-            "names, without \"- \":\ngroups:\n  storage: [HOST, HOST]");
+            "write names without \"- \":\ngroups:\n  storage: [HOST, HOST]");
 }
 
 /* These are all mistakes of the text, a line each. */
@@ -356,7 +356,7 @@ static void several_errors_are_found_in_one_run(void **state)
                  "zzzzz: 1\n",
                  "inv.yaml:3:24: unknown service \"nobody\"\n"
                  "inv.yaml:3:36: unknown key \"adress\"\n"
-                 "inv.yaml:4:3: \"web\" is there twice, first in line 3\n"
+                 "inv.yaml:4:3: \"web\" is listed twice, first in line 3\n"
                  "inv.yaml:6:8: unknown key \"prot\"\n"
                  "inv.yaml:6:26: scheme must be \"http\" or \"https\"\n"
                  "inv.yaml:8:1: unknown key \"zzzzz\"\n");
@@ -402,11 +402,11 @@ static void top_level_keys_are_checked(void **state)
     refuses("version: 2\n", "inv.yaml:1:10: version must be 1", "");
     refuses("version: \"1\"\n", "inv.yaml:1:10: version must be 1", "");
     refuses("version: 1\nzzzzzz: {}\n", "inv.yaml:2:1: unknown key \"zzzzzz\"",
-            "the keys here are version, services, hosts, groups, trackers, teams, self, discovery");
+            "the valid keys are version, services, hosts, groups, trackers, teams, self, discovery");
     refuses("version: 1\nhost: {}\n", "inv.yaml:2:1: unknown key \"host\"", "did you mean \"hosts\"?");
     refuses("version: 1\nhosts:\n", "inv.yaml:2:7: hosts must be a mapping of hosts", "");
     refuses("version: 1\nservices: []\n", "inv.yaml:2:11: services must be a mapping of services, not a list",
-            "names, without \"- \":\nservices:\n  NAME:\n    port: 6060");
+            "write names without \"- \":\nservices:\n  NAME:\n    port: 6060");
     refuses("version: 1\ngroups: x\n", "inv.yaml:2:9: groups must be a mapping of groups", "");
 }
 
@@ -419,13 +419,13 @@ static void service_refuses(const char *settings, size_t column, const char *mes
     refuses(text, expected, hint);
 }
 
-#define KEYS "the keys here are port, host, unix, scheme, path, host_header, tls, auth, kinds, hint"
+#define KEYS "the valid keys are port, host, unix, scheme, path, host_header, tls, auth, kinds, hint"
 
 static void services_are_checked(void **state)
 {
     (void)state;
     refuses("version: 1\nservices:\n  api: { path: /x }\n", "inv.yaml:3:3: service \"api\" has no port",
-            "add \"port: N\", the port its /debug/pprof listens on, or \"unix: /PATH\"");
+            "add \"port: N\", the port that serves its /debug/pprof, or \"unix: /PATH\"");
     refuses(
         "version: 1\nservices:\n  -api: { port: 1 }\n", "inv.yaml:3:3: \"-api\" is no name for a service",
         "a name has letters, digits, \".\", \"_\" and \"-\", begins with a letter or digit and has at most "
@@ -484,7 +484,7 @@ static void schemes_and_sockets_are_checked(void **state)
     service_refuses("{ unix: /a, port: 1 }", 13, "\"port\" has no meaning with \"unix\"", hint);
     service_refuses("{ unix: /a, host: b }", 13, "\"host\" has no meaning with \"unix\"", hint);
     refuses("version: 1\nservices:\n  api: { host: a }\n", "inv.yaml:3:3: service \"api\" has no port",
-            "add \"port: N\", the port its /debug/pprof listens on, or \"unix: /PATH\"");
+            "add \"port: N\", the port that serves its /debug/pprof, or \"unix: /PATH\"");
 }
 
 /* The longest path a socket can have, and one more. */
@@ -505,8 +505,7 @@ static void long_paths_of_sockets(void **state)
 }
 
 #define TLS_HINT                                                                                             \
-    "TLS itself is `scheme: https`; `tls: { ca: FILE }` says how certificates are judged, and may be left "  \
-    "out"
+    "`scheme: https` enables TLS; the optional `tls: { ca: FILE }` says how to check certificates"
 
 static void tls_is_checked(void **state)
 {
@@ -518,11 +517,11 @@ static void tls_is_checked(void **state)
     service_refuses("{ tls: true }", 8, "tls must be a mapping of settings", TLS_HINT);
     service_refuses("{ tls: }", 8, "tls must be a mapping of settings", TLS_HINT);
     service_refuses("{ tls: [] }", 8, "tls must be a mapping of settings, not a list",
-                    "keys, without \"- \":\ntls:\n  KEY: VALUE");
+                    "write keys without \"- \":\ntls:\n  KEY: VALUE");
     service_refuses("{ tls: { insecur: true } }", 10, "unknown key \"insecur\"",
                     "did you mean \"insecure\"?");
     service_refuses("{ tls: { zzzzzz: true } }", 10, "unknown key \"zzzzzz\"",
-                    "the keys here are ca, cert, key, server_name, insecure");
+                    "the valid keys are ca, cert, key, server_name, insecure");
     service_refuses("{ tls: { ca: } }", 14, "ca must be text", "");
     service_refuses("{ tls: { cert: [a] } }", 16, "cert must be text", "");
     service_refuses("{ tls: { cert: a, key: ~ } }", 24, "key must be text", "");
@@ -550,20 +549,20 @@ static void auth_is_checked(void **state)
 {
     (void)state;
     service_refuses("{ auth: a }", 9, "auth must be a mapping of settings", "");
-    service_refuses("{ auth: {} }", 3, "auth does not say where the secret is",
+    service_refuses("{ auth: {} }", 3, "auth does not name the location of the secret",
                     "a token: bearer_env, bearer_file or bearer_command; a password: user with " PASSWORDS);
     service_refuses("{ auth: { user: a } }", 11, "\"user\" has no password", "add " PASSWORDS);
     service_refuses("{ auth: { password_env: A } }", 11, "\"password_env\" has no meaning without \"user\"",
-                    "add \"user: NAME\"; a token goes under bearer_env, bearer_file or bearer_command");
+                    "add \"user: NAME\"; a token belongs under bearer_env, bearer_file or bearer_command");
     service_refuses("{ auth: { bearer_file: a, user: b } }", 27,
                     "\"user\" has no meaning with \"bearer_file\"",
-                    "a token goes without a user; a user has " PASSWORDS);
+                    "a token has no user; a user has " PASSWORDS);
     service_refuses("{ auth: { bearer_evn: A } }", 11, "unknown key \"bearer_evn\"",
                     "did you mean \"bearer_env\"?");
     service_refuses("{ auth: { zzzzzz: A } }", 11, "unknown key \"zzzzzz\"",
-                    "the keys here are bearer_env, bearer_file, bearer_command, user, password_env, "
+                    "the valid keys are bearer_env, bearer_file, bearer_command, user, password_env, "
                     "password_file, password_command");
-    service_refuses("{ auth: { user: 'a:b' } }", 17, "user must not have \":\" in it", "");
+    service_refuses("{ auth: { user: 'a:b' } }", 17, "user must not contain \":\"", "");
     service_refuses("{ auth: { user: \"a\\x1bb\" } }", 17, "user must be one line of visible characters", "");
     service_refuses("{ auth: { user: ~ } }", 17, "user must be text", "");
     service_refuses("{ auth: { bearer_file: } }", 24, "bearer_file must be text", "");
@@ -581,7 +580,7 @@ static void two_secrets_are_refused(void **state)
         for (size_t j = 0; j < 6; j++) {
             char settings[128], message[128];
             snprintf(settings, sizeof settings, "{ auth: { user: u, %s: A, %s: B } }", keys[i], keys[j]);
-            snprintf(message, sizeof message, "\"%s\" and \"%s\" are two secrets", keys[i], keys[j]);
+            snprintf(message, sizeof message, "\"%s\" and \"%s\" both name a secret", keys[i], keys[j]);
             if (i != j)
                 service_refuses(settings, 25 + strlen(keys[i]), message, "keep one of them");
         }
@@ -591,19 +590,21 @@ static void two_secrets_are_refused(void **state)
 static void secrets_themselves_are_refused(void **state)
 {
     (void)state;
-    const char *token =
-        "secrets are not allowed in the inventory; name their place: auth: { bearer_file: FILE }, or "
-        "bearer_env with a variable, or bearer_command";
-    const char *password = "secrets are not allowed in the inventory; name their place: auth: { user: NAME, "
-                           "password_file: FILE }, or password_env with a variable, or password_command";
-    service_refuses("{ auth: { token: hunter2 } }", 11, "\"token\" would hold the secret itself", token);
-    service_refuses("{ auth: { bearer: hunter2 } }", 11, "\"bearer\" would hold the secret itself", token);
+    const char *token = "secrets are not allowed in the inventory; write where the secret is: auth: { "
+                        "bearer_file: FILE }, or "
+                        "bearer_env with a variable, or bearer_command";
+    const char *password =
+        "secrets are not allowed in the inventory; write where the secret is: auth: { user: NAME, "
+        "password_file: FILE }, or password_env with a variable, or password_command";
+    service_refuses("{ auth: { token: hunter2 } }", 11, "\"token\" would contain the secret itself", token);
+    service_refuses("{ auth: { bearer: hunter2 } }", 11, "\"bearer\" would contain the secret itself", token);
     service_refuses("{ auth: { user: a, password: hunter2 } }", 20,
-                    "\"password\" would hold the secret itself", password);
-    service_refuses("{ auth: { bearer: { env: A } } }", 11, "\"bearer\" would hold the secret itself", token);
-    service_refuses("{ port: 1, token: hunter2 }", 12, "\"token\" would hold the secret itself", token);
-    service_refuses("{ port: 1, bearer: hunter2 }", 12, "\"bearer\" would hold the secret itself", token);
-    service_refuses("{ port: 1, password: hunter2 }", 12, "\"password\" would hold the secret itself",
+                    "\"password\" would contain the secret itself", password);
+    service_refuses("{ auth: { bearer: { env: A } } }", 11, "\"bearer\" would contain the secret itself",
+                    token);
+    service_refuses("{ port: 1, token: hunter2 }", 12, "\"token\" would contain the secret itself", token);
+    service_refuses("{ port: 1, bearer: hunter2 }", 12, "\"bearer\" would contain the secret itself", token);
+    service_refuses("{ port: 1, password: hunter2 }", 12, "\"password\" would contain the secret itself",
                     password);
     static const char *const values[] = {"$TOKEN", "glpat-hunter2", "2x", "'a b'", "a=b", "\"caf\\u00e9\""};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
@@ -638,7 +639,7 @@ static void hosts_are_checked(void **state)
                  "services are defined under \"services\"");
     host_refuses("{ services: [~] }", 14, "unknown service \"~\"", "services are defined under \"services\"");
     host_refuses("{ services: [[gitaly]] }", 14, "an entry must be the name of a service", "");
-    host_refuses("{ services: [gitaly, gitaly] }", 22, "\"gitaly\" is there twice, first in line 4", "");
+    host_refuses("{ services: [gitaly, gitaly] }", 22, "\"gitaly\" is listed twice, first in line 4", "");
     host_refuses("{ connect: openssh }", 12, "connect must be \"ssh\" or \"direct\"", "");
     host_refuses("{ connect: [] }", 12, "connect must be \"ssh\" or \"direct\"", "");
     host_refuses("{ services: [], connect: direct, ssh: { user: a } }", 34,
@@ -656,7 +657,7 @@ static void hosts_are_checked(void **state)
     host_refuses("{ ssh: { port: '22' } }", 16, "port must be a number from 1 to 65535", "");
     host_refuses("{ ssh: { identity: } }", 20, "identity must be text", "");
     host_refuses("{ labels: [a] }", 11, "labels must be a mapping of labels, not a list",
-                 "keys, without \"- \":\nlabels:\n  KEY: VALUE");
+                 "write keys without \"- \":\nlabels:\n  KEY: VALUE");
     host_refuses("{ labels: { a: ~ } }", 16, "a must be text", "");
     host_refuses("{ labels: { a: [] } }", 16, "a must be text", "");
     host_refuses("{ labels: { a: '' } }", 16, "a must be text", "");
@@ -670,7 +671,7 @@ static void addresses_are_checked(void **state)
 {
     (void)state;
     host_refuses("{ address: ~ }", 12, "address must be text", "");
-    host_refuses("{ services: [], address: '{nam}' }", 26, "only {name} may stand in braces", "");
+    host_refuses("{ services: [], address: '{nam}' }", 26, "only {name} is allowed in braces", "");
     host_refuses("{ services: [], address: -oX }", 26,
                  "bad address \"-oX\": it must be [user@]host or ssh://[user@]host[:port]", "");
     host_refuses("{ services: [], address: a/b }", 26,
@@ -695,11 +696,11 @@ static void host_names_are_checked(void **state)
     refuses("version: 1\nhosts:\n  a[1,1]: { services: [] }\n",
             "inv.yaml:3:3: host \"a1\" is defined twice, first at inv.yaml:3:3", "");
     refuses("version: 1\nhosts:\n  a: { services: [] }\n  a: { services: [] }\n",
-            "inv.yaml:4:3: \"a\" is there twice, first in line 3", "");
+            "inv.yaml:4:3: \"a\" is listed twice, first in line 3", "");
     refuses("version: 1\nhosts:\n  a[3-1]: { services: [] }\n",
-            "inv.yaml:3:3: bad range in \"a[3-1]\": it counts down", "");
+            "inv.yaml:3:3: bad range in \"a[3-1]\": the range counts down", "");
     refuses("version: 1\nhosts:\n  a[1-100001]: { services: [] }\n",
-            "inv.yaml:3:3: \"a[1-100001]\" stands for more than 100000 names", "");
+            "inv.yaml:3:3: \"a[1-100001]\" expands to more than 100000 names", "");
     refuses("version: 1\nhosts:\n  b: { services: [] }\n  a[1-100000]: { services: [] }\n",
             "inv.yaml:4:3: more than 100000 hosts", "");
     refuses(
@@ -718,8 +719,9 @@ static void groups_are_checked(void **state)
     refuses(TWO "  g: ['web-[1-3]']\n", "inv.yaml:5:7: no host or group \"web-3\"",
             "did you mean \"web-1\" or \"web-2\"?");
     refuses(TWO "  g: ['db*']\n", "inv.yaml:5:7: no host matches \"db*\"", "");
-    refuses(TWO "  g: ['web-[2-1]']\n", "inv.yaml:5:7: bad range in \"web-[2-1]\": it counts down", "");
-    refuses(TWO "  g: ['[1-1001]*']\n", "inv.yaml:5:7: \"[1-1001]*\" stands for more than 1000 names", "");
+    refuses(TWO "  g: ['web-[2-1]']\n", "inv.yaml:5:7: bad range in \"web-[2-1]\": the range counts down",
+            "");
+    refuses(TWO "  g: ['[1-1001]*']\n", "inv.yaml:5:7: \"[1-1001]*\" expands to more than 1000 names", "");
     refuses(TWO "  g: [{}]\n", "inv.yaml:5:7: an entry must be a host, a glob, a range or a group", "");
     refuses(TWO "  g: ['']\n", "inv.yaml:5:7: an entry must be a host, a glob, a range or a group", "");
     refuses(TWO "  g: web-1\n", "inv.yaml:5:6: g must be a list of hosts and groups", "write g: [web-1]");

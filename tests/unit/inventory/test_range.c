@@ -67,26 +67,27 @@ static void invalid_ranges_are_refused(void **state)
     (void)state;
     refuses("a[1", "bad range in \"a[1\": \"]\" is missing");
     refuses("a1]", "bad range in \"a1]\": \"]\" without \"[\"");
-    refuses("a[]", "bad range in \"a[]\": brackets hold numbers of at most 9 digits, such as [04-40] or "
+    refuses("a[]", "bad range in \"a[]\": brackets contain numbers of at most 9 digits, such as [04-40] or "
                    "[1,3,5-7]");
-    refuses("a[x]", "bad range in \"a[x]\": brackets hold numbers of at most 9 digits, such as [04-40] or "
+    refuses("a[x]", "bad range in \"a[x]\": brackets contain numbers of at most 9 digits, such as [04-40] or "
                     "[1,3,5-7]");
-    refuses("a[1,]", "bad range in \"a[1,]\": brackets hold numbers of at most 9 digits, such as [04-40] or "
-                     "[1,3,5-7]");
+    refuses("a[1,]",
+            "bad range in \"a[1,]\": brackets contain numbers of at most 9 digits, such as [04-40] or "
+            "[1,3,5-7]");
     refuses("a[1234567890]",
-            "bad range in \"a[1234567890]\": brackets hold numbers of at most 9 digits, such "
+            "bad range in \"a[1234567890]\": brackets contain numbers of at most 9 digits, such "
             "as [04-40] or [1,3,5-7]");
-    refuses("a[1-]", "bad range in \"a[1-]\": a number is missing behind \"-\"");
+    refuses("a[1-]", "bad range in \"a[1-]\": a number is missing after \"-\"");
     refuses("a[1-2-3]", "bad range in \"a[1-2-3]\": numbers are separated by \",\" or \"-\"");
-    refuses("a[6-4]", "bad range in \"a[6-4]\": it counts down");
+    refuses("a[6-4]", "bad range in \"a[6-4]\": the range counts down");
     refuses("a[04-140]", "bad range in \"a[04-140]\": with leading zeros both ends need the same number of "
                          "digits");
     refuses("a[1-02]",
             "bad range in \"a[1-02]\": with leading zeros both ends need the same number of digits");
     refuses("[1][1][1][1][1][1][1][1][1]",
             "bad range in \"[1][1][1][1][1][1][1][1][1]\": more than 8 ranges");
-    refuses("a[1-1001]", "\"a[1-1001]\" stands for more than 1000 names");
-    refuses("[0-99][0-99]", "\"[0-99][0-99]\" stands for more than 1000 names");
+    refuses("a[1-1001]", "\"a[1-1001]\" expands to more than 1000 names");
+    refuses("[0-99][0-99]", "\"[0-99][0-99]\" expands to more than 1000 names");
     refuses("\033[1", "bad range in \"?[1\": \"]\" is missing");
 }
 

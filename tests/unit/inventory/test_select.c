@@ -240,7 +240,7 @@ static void names_of_adhoc_services_are_unique(void **state)
     inventory_free(inv);
 }
 
-#define WHERE "--port N says where it listens; a service of the inventory has its own path and scheme"
+#define WHERE "add --port N; a service of the inventory has its own path and scheme"
 
 static void adhoc_services_are_checked(void **state)
 {
@@ -253,7 +253,7 @@ static void adhoc_services_are_checked(void **state)
     refuses(inv, (struct asked){.hosts = {"file-03"}, .https = true},
             "HTTPS is given, but neither a port nor a Unix socket", WHERE);
     refuses(inv, (struct asked){.hosts = {"bare"}, .port = 1, .unix_path = "/a"},
-            "a port and a Unix socket are both given", "a service listens on one of them");
+            "a port and a Unix socket cannot be combined", "a service listens on one of them");
     static const char *const bad[] = {"", "debug", "~/x"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         refuses(inv, (struct asked){.hosts = {"bare"}, .port = 1, .path = bad[i]},
@@ -329,11 +329,11 @@ static void bad_addresses(void **state)
     refuses(inv, WITH_PORT(80, "[::1]x"), "bad address \"[::1]x\": " FORM, "");
     refuses(inv, WITH_PORT(80, "a:0"), "bad address \"a:0\": a port is a number from 1 to 65535", "");
     refuses(inv, WITH_PORT(80, "a:65536"), "bad address \"a:65536\": a port is a number from 1 to 65535", "");
-    refuses(inv, WITH_PORT(80, "-l@a"), "bad address \"-l@a\": what stands before \"@\" is not a user's name",
-            "");
+    refuses(inv, WITH_PORT(80, "-l@a"),
+            "bad address \"-l@a\": the text before \"@\" is not a valid user name", "");
     refuses(inv, WITH_PORT(80, "$(id)@a"),
-            "bad address \"$(id)@a\": what stands before \"@\" is not a user's name", "");
-    refuses(inv, WITH_PORT(80, "@a"), "bad address \"@a\": what stands before \"@\" is not a user's name",
+            "bad address \"$(id)@a\": the text before \"@\" is not a valid user name", "");
+    refuses(inv, WITH_PORT(80, "@a"), "bad address \"@a\": the text before \"@\" is not a valid user name",
             "");
     refuses(inv, WITH_PORT(80, "\033[2J:x]"), "bad address \"?[2J:x]\": " FORM, "");
     inventory_free(inv);
@@ -353,23 +353,22 @@ static void unknown_names(void **state)
             "did you mean \"file-03\", \"file-04\" or \"file-05\"? " OUTSIDE);
     refuses(inv, HOSTS("db*"), "no host matches \"db*\"", "");
     refuses(inv, WITH_PORT(80, "db*"), "no host matches \"db*\"", "");
-    refuses(inv, HOSTS("file-[5-3]"), "bad range in \"file-[5-3]\": it counts down", "");
-    refuses(inv, HOSTS("storage"), "unknown host \"storage\"", "that is a group: --group storage");
-    refuses(inv, WITH_PORT(80, "storage"), "unknown host \"storage\"", "that is a group: --group storage");
+    refuses(inv, HOSTS("file-[5-3]"), "bad range in \"file-[5-3]\": the range counts down", "");
+    refuses(inv, HOSTS("storage"), "unknown host \"storage\"", "it is a group: use --group storage");
+    refuses(inv, WITH_PORT(80, "storage"), "unknown host \"storage\"", "it is a group: use --group storage");
     refuses(inv, (struct asked){.groups = "storrage"}, "unknown group \"storrage\"",
             "did you mean \"storage\"?");
     refuses(inv, (struct asked){.groups = "age"}, "unknown group \"age\"", "did you mean \"storage\"?");
     refuses(inv, (struct asked){.groups = "file-03"}, "unknown group \"file-03\"",
-            "that is a host: --host file-03");
+            "it is a host: use --host file-03");
     refuses(inv, (struct asked){.groups = "xyz"}, "unknown group \"xyz\"",
             "`profgrab hosts --groups` lists them");
     refuses(inv, (struct asked){.groups = "empty"}, "group \"empty\" has no hosts", "");
     refuses(inv, WITH_SERVICES("gitly", "file-03"), "unknown service \"gitly\"", "did you mean \"gitaly\"?");
     refuses(inv, HOSTS("\033x"), "unknown host \"?x\"", OUTSIDE);
-    refuses(inv, HOSTS("bare"), "host \"bare\" has no services",
-            "--service NAME or --port N says what to fetch there");
+    refuses(inv, HOSTS("bare"), "host \"bare\" has no services", "add --service NAME or --port N");
     refuses(inv, (struct asked){.port = 80}, "no host is named",
-            "--host NAME, --group NAME or --label NAME=VALUE; profgrab hosts lists them");
+            "add --host NAME, --group NAME or --label NAME=VALUE; `profgrab hosts` lists them");
     inventory_free(inv);
 }
 
@@ -396,9 +395,9 @@ static void without_an_inventory(void **state)
     const char *hint = "name a host and a port, as in profgrab --host user@host --port 6060 cpu, or write "
                        "$XDG_CONFIG_HOME/profgrab/inventory.yaml (~/.config without that variable)";
     assert_int_equal(inventory_load(NULL, NULL, &inv, NULL), 0);
-    refuses(inv, HOSTS("file-03"), "no inventory: host \"file-03\" is not known", hint);
-    refuses(inv, (struct asked){.groups = "storage"}, "no inventory: group \"storage\" is not known", hint);
-    refuses(inv, WITH_SERVICES("api", "web"), "no inventory: service \"api\" is not known", hint);
+    refuses(inv, HOSTS("file-03"), "no inventory: host \"file-03\" is unknown", hint);
+    refuses(inv, (struct asked){.groups = "storage"}, "no inventory: group \"storage\" is unknown", hint);
+    refuses(inv, WITH_SERVICES("api", "web"), "no inventory: service \"api\" is unknown", hint);
     selects(inv, WITH_PORT(6060, "user@host"), "host/port-6060");
     inventory_free(inv);
 }

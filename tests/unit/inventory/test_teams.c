@@ -33,7 +33,7 @@ static const char full[] =
 static const struct tracker_kind gitlab = {.name = "gitlab",
                                            .title = "GitLab",
                                            .project = "a project's path, GROUP/PROJECT",
-                                           .labels = true,
+                                           .has_labels = true,
                                            .max_assignees = 20},
                                  redmine = {.name = "redmine", .title = "Redmine"},
                                  rt = {.name = "rt", .title = "Request Tracker", .project = "a queue's name"};
@@ -98,7 +98,7 @@ static void teams_are_read(void **state)
     assert_null(inventory_team_name(inv, 2));
     assert_int_equal(t->recipients.n, 4);
     const struct recipient *r = t->recipients.items;
-    assert_true(r[0].file && r[1].file && !r[2].file && !r[3].file);
+    assert_true(r[0].is_file && r[1].is_file && !r[2].is_file && !r[3].is_file);
     assert_string_equal(r[0].text, "/etc/team/keys/gitaly.txt");
     assert_string_equal(r[1].text, "/home/someone/team.keys");
     assert_string_equal(r[2].text, "ssh-ed25519 AAAA a b");
@@ -131,8 +131,7 @@ static void self_and_teams_may_be_missing(void **state)
     assert_int_equal(inventory_self(inv)->recipients.n, 0);
     assert_null(inventory_self(inv)->sign_with);
     assert_int_equal(inventory_team(inv, "gitaly", &t, &err), -1);
-    assert_string_equal(err.hint,
-                        "there is no inventory: make one, docs/inventory.md shows how, or name it with -i");
+    assert_string_equal(err.hint, "there is no inventory: write one (docs/inventory.md), or name it with -i");
     inventory_free(inv);
 }
 
@@ -152,18 +151,18 @@ static void trackers_are_checked(void **state)
     refuses("version: 1\ntrackers:\n  lab: { kind: rt }\n", "inv.yaml:3:3: tracker \"lab\" has no \"url\"",
             lacks);
     refuses("version: 1\ntrackers:\n  lab: { kind: rt, url: https://a }\n",
-            "inv.yaml:3:3: tracker \"lab\" does not say where its token is",
+            "inv.yaml:3:3: tracker \"lab\" does not name the location of its token",
             "add token_env, token_file or token_command");
     tracker_refuses("{ kind: jira }", 9, "kind must be \"gitlab\", \"redmine\" or \"rt\"", "");
-    tracker_refuses(
-        "{ token: glpat-hunter2 }", 3, "\"token\" would hold the secret itself",
-        "secrets are not allowed in the inventory; name their place: token_file: FILE, or token_env with a "
-        "variable, or token_command");
+    tracker_refuses("{ token: glpat-hunter2 }", 3, "\"token\" would contain the secret itself",
+                    "secrets are not allowed in the inventory; write where the token is: token_file: FILE, "
+                    "or token_env with a "
+                    "variable, or token_command");
     tracker_refuses("{ token_env: glpat-hunter2 }", 14,
                     "token_env must be the name of an environment variable",
                     "a name has letters, digits and \"_\"; the secret is the variable's value");
-    tracker_refuses("{ token_env: A, token_file: b }", 17, "\"token_env\" and \"token_file\" are two secrets",
-                    "keep one of them");
+    tracker_refuses("{ token_env: A, token_file: b }", 17,
+                    "\"token_env\" and \"token_file\" both name a secret", "keep one of them");
     tracker_refuses("{ tokn_env: A }", 3, "unknown key \"tokn_env\"", "did you mean \"token_env\"?");
 }
 
@@ -187,7 +186,8 @@ static void a_tracker_url_is_https_to_one_host(void **state)
     for (size_t i = 0; i < sizeof clear / sizeof *clear; i++) {
         char settings[100];
         snprintf(settings, sizeof settings, "{ url: \"%s\" }", clear[i]);
-        tracker_refuses(settings, 8, "url must begin with \"https://\": the token would travel in the clear",
+        tracker_refuses(settings, 8,
+                        "url must begin with \"https://\": without TLS the token would be sent unencrypted",
                         "");
     }
 }
@@ -210,10 +210,9 @@ static void teams_are_checked(void **state)
     team_refuses("{ recipients: [] }", 15, "recipients is empty", "");
     team_refuses("{ recipients: keys.txt }", 15, "recipients must be a list of keys and files of keys",
                  "write recipients: [keys.txt]");
-    team_refuses(
-        "{ recipients: [ AGE-SECRET-KEY-1QQ ] }", 17, "this is a secret key",
-        "recipients are public keys (\"age1...\"); make a new identity with age-keygen, since whoever read "
-        "this file knows this one");
+    team_refuses("{ recipients: [ AGE-SECRET-KEY-1QQ ] }", 17, "this is a secret key",
+                 "recipients are public keys (\"age1...\"); make a new identity with age-keygen, because "
+                 "everyone who could read this file knows this one");
     team_refuses("{ recipients: [ a ], tracker: lap, project: x }", 31, "no tracker \"lap\" in the inventory",
                  "did you mean \"lab\"?");
     team_refuses("{ recipients: [ a ], tracker: lab }", 22, "\"tracker\" needs a \"project\"",
@@ -224,7 +223,7 @@ static void teams_are_checked(void **state)
                  "");
     team_refuses("{ recipients: [ a ], tracker: lab, project: x, labels: [ x ] }", 48,
                  "\"labels\" has no meaning with rt, which has none", "");
-    team_refuses("{ recipients: [ a ], labels: [ 'x,y' ] }", 32, "labels must not have \",\" in them", "");
+    team_refuses("{ recipients: [ a ], labels: [ 'x,y' ] }", 32, "labels must not contain \",\"", "");
     team_refuses("{ signature: maybe }", 14, "signature must be \"required\" or \"optional\"", "");
     refuses("version: 1\nself: { sign_wiht: a }\n", "inv.yaml:2:9: unknown key \"sign_wiht\"",
             "did you mean \"sign_with\"?");
