@@ -54,12 +54,12 @@ enum bundle_state {
     BUNDLE_MISSING, /* in the manifest, but not in the archive */
     BUNDLE_UNKNOWN, /* in the archive, but not in the manifest */
 };
-struct bundle_finding {
+struct bundle_verified_file {
     const char *path;
     enum bundle_state state;
     uint64_t size;
 };
-typedef void bundle_finding_fn(void *ctx, const struct bundle_finding *finding);
+typedef void bundle_verified_fn(void *ctx, const struct bundle_verified_file *finding);
 /* The result of verify for the signature. */
 enum bundle_signature {
     BUNDLE_UNSIGNED,
@@ -94,7 +94,7 @@ void bundle_summary_release(struct bundle_summary *s);
 struct bundle_check {
     struct age_identities *by;
     const char *allowed_signers;
-    bundle_finding_fn *finding; /* may be NULL */
+    bundle_verified_fn *finding; /* may be NULL */
     void *ctx;
     int cancel_fd; /* or -1 */
 };
@@ -140,10 +140,11 @@ int bundle_member_bytes(const char *path, struct age_identities *by, const char 
  * take over the buffer's memory. -1 from `take` stops, with its err.
  */
 typedef bool bundle_wants_fn(void *ctx, const struct bundle_member *member);
-typedef int bundle_take_fn(void *ctx, const struct bundle_member *member, struct buf *bytes, struct err *err);
+typedef int bundle_receive_fn(void *ctx, const struct bundle_member *member, struct buf *bytes,
+                              struct err *err);
 struct bundle_visitor {
     bundle_wants_fn *wants;
-    bundle_take_fn *take;
+    bundle_receive_fn *take;
     void *ctx;
 };
 int bundle_visit(const char *path, struct age_identities *by, const struct bundle_visitor *visitor,

@@ -37,7 +37,7 @@ struct copying {
     struct reader *r;
     json_t *expected;    /* by path: the items whose files have not been copied yet */
     json_t *directories; /* already written, as keys */
-    struct bundle_copied sum;
+    struct bundle_copy_result sum;
 };
 
 /* ---- the output path
@@ -118,7 +118,7 @@ static int read_manifest(struct copying *c, struct err *err)
 static json_t *new_string(const char *s)
 {
     char shown[JSON_ROWS_TEXT_SIZE];
-    return json_string(json_rows_show(shown, s));
+    return json_string(json_rows_make_printable(shown, s));
 }
 
 /* Sets a key, unless its text is unknown. */
@@ -202,7 +202,7 @@ static int renew_readme(struct copying *c, struct err *err)
 
 /* ---- the page ------------------------------------------------------------------------------------------ */
 
-static int visit_coming(const struct bundle_coming *bundle, const struct bundle_visitor *visitor,
+static int visit_coming(const struct bundle_preview *bundle, const struct bundle_visitor *visitor,
                         struct err *err)
 {
     return redact_bundle_visit(bundle->from, visitor, err);
@@ -218,14 +218,14 @@ static int draw_page(struct copying *c, json_t *report, struct err *err)
     if (rc == 0) {
         struct stat st = {.st_size = 0};
         (void)stat(c->how->bundle, &st); /* if the file is gone, reading reports it */
-        const struct bundle_coming coming = {.manifest = {buf_str(&manifest), manifest.len},
-                                             .bytes = (uint64_t)st.st_size,
-                                             .cancel_fd = c->how->cancel_fd,
-                                             .cpu_ms = (stop_left(&c->stop) + 1) / 2,
-                                             .fd = c->redacted.spool,
-                                             .from = &from,
-                                             .ctx = c->how->draw_ctx,
-                                             .visit = visit_coming};
+        const struct bundle_preview coming = {.manifest = {buf_str(&manifest), manifest.len},
+                                              .bytes = (uint64_t)st.st_size,
+                                              .cancel_fd = c->how->cancel_fd,
+                                              .cpu_ms = (stop_left(&c->stop) + 1) / 2,
+                                              .fd = c->redacted.spool,
+                                              .from = &from,
+                                              .ctx = c->how->draw_ctx,
+                                              .visit = visit_coming};
         rc = c->how->draw(&coming, c->redacted.spool, err);
     }
     if (rc == 0)
@@ -250,7 +250,7 @@ static int renew_page(struct copying *c, struct err *err)
             *err = why;
         return -1;
     }
-    c->sum.undrawn = why;
+    c->sum.page_error = why;
     json_object_del(c->root, "report");
     json_object_del(c->redacted.items, PATH_REPORT);
     return renew_readme(c, err);
@@ -280,13 +280,13 @@ static int sign_manifest(struct copying *c, struct err *err)
     }
     free(c->signature);
     c->signature = NULL;
-    c->sum.unsigned_because = why;
+    c->sum.signing_error = why;
     return 0;
 }
 
 static int prepare_copy(struct copying *c, struct err *err)
 {
-    const struct redact_bundle_how redact = {.copy = c->how, .beside = c->path, .stop = &c->stop};
+    const struct redact_bundle_options redact = {.copy = c->how, .beside = c->path, .stop = &c->stop};
     if (read_manifest(c, err) < 0 || atomic_file_new(c->path, &c->new_file, err) < 0 ||
         (c->how->redact && redact_bundle_run(&redact, c->root, &c->redacted, err) < 0) ||
         put_handoff(c, err) < 0 || redact_title(c, err) < 0 || renew_readme(c, err) < 0 ||
@@ -342,7 +342,7 @@ static int put_member(struct copying *c, const struct reader_member *m, struct e
 {
     json_t *item = json_object_get(c->expected, m->path);
     struct items_file file;
-    if (!item && c->sum.undrawn.kind != ERR_NONE && strcmp(m->path, PATH_REPORT) == 0)
+    if (!item && c->sum.page_error.kind != ERR_NONE && strcmp(m->path, PATH_REPORT) == 0)
         return 0;
     if (!item)
         return err_set(err, ERR_FAILED, "the manifest does not describe %s", m->path);
@@ -423,7 +423,7 @@ static int write_copy(struct copying *c, struct err *err)
         (c->how->to && age_writer_open(atomic_file_fd(c->new_file), c->how->to, false, &c->age, err) < 0) ||
         reader_open(c->how->bundle, NULL, &c->r, err) < 0)
         return -1;
-    reader_stop_by(c->r, &c->stop);
+    reader_set_stop(c->r, &c->stop);
     if (put_all(c, err) < 0)
         return err_wrap(err, "%s", c->how->bundle);
     if (c->age && age_writer_finish(c->age, err) < 0)
@@ -453,7 +453,7 @@ static void explain_limit(const struct copying *c, struct err *err)
     err_hint(err, "a real bundle of its size takes less: this one is damaged, or made to take long");
 }
 
-int bundle_copy(const struct bundle_copy *how, struct bundle_copied *ret, struct err *err)
+int bundle_copy(const struct bundle_copy *how, struct bundle_copy_result *ret, struct err *err)
 {
     char *path = NULL;
     if (output_path(how, &path, err) < 0)
@@ -489,12 +489,12 @@ int bundle_copy(const struct bundle_copy *how, struct bundle_copied *ret, struct
     return rc;
 }
 
-void bundle_copied_release(struct bundle_copied *c)
+void bundle_copy_result_release(struct bundle_copy_result *c)
 {
     free(c->path);
     free(c->manifest);
     free(c->title);
     strlist_release(&c->unsearchable);
     strlist_release(&c->unsearched_files);
-    *c = (struct bundle_copied){0};
+    *c = (struct bundle_copy_result){0};
 }

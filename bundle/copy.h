@@ -17,7 +17,7 @@
  * The future content of a copy, for drawing its page: the manifest's text, and the members, visited as in
  * bundle_visit.
  */
-struct bundle_coming {
+struct bundle_preview {
     struct str manifest;
     uint64_t bytes; /* of the bundle, on disk */
     int cancel_fd;  /* or -1 */
@@ -25,11 +25,11 @@ struct bundle_coming {
     int fd;         /* visiting reads from it; -1: none */
     const void *from;
     const void *ctx; /* draw_ctx of struct bundle_copy */
-    int (*visit)(const struct bundle_coming *bundle, const struct bundle_visitor *visitor, struct err *err);
+    int (*visit)(const struct bundle_preview *bundle, const struct bundle_visitor *visitor, struct err *err);
 };
 /* Writes the page to fd at its position. ERR_CANCELLED ends the copy; after any other failure the copy has no
  * page. */
-typedef int bundle_draw_fn(const struct bundle_coming *bundle, int fd, struct err *err);
+typedef int bundle_draw_fn(const struct bundle_preview *bundle, int fd, struct err *err);
 
 /* How to make a copy. */
 struct bundle_copy {
@@ -51,7 +51,7 @@ struct bundle_copy {
 };
 
 /* The result of a copy. */
-struct bundle_copied {
+struct bundle_copy_result {
     char *path;
     uint64_t bytes;
     uint64_t redactions;               /* the number of redacted values */
@@ -61,9 +61,9 @@ struct bundle_copied {
     struct strlist unsearchable;       /* the same for members that should have been searched */
     char *manifest;                    /* the copy's, for texts elsewhere */
     char *title;                       /* the issue's, redacted; NULL: none */
-    struct err undrawn;                /* ERR_NONE, or why the copy lacks the bundle's report.html */
+    struct err page_error;             /* ERR_NONE, or why the copy lacks the bundle's report.html */
     char fingerprint[SSH_FINGERPRINT]; /* of the signing key; "" */
-    struct err unsigned_because;       /* ERR_NONE, or why the optional signature is missing */
+    struct err signing_error;          /* ERR_NONE, or why the optional signature is missing */
 };
 
 /*
@@ -77,7 +77,7 @@ struct bundle_copied {
  * ERR_LIMIT: it needs more than cpu_ms, or inflates to more than a bundle of its size can. ERR_USAGE: the
  * bundle is such a copy already. If signing fails: as in sshsig_sign.
  */
-int bundle_copy(const struct bundle_copy *how, struct bundle_copied *ret, struct err *err);
-void bundle_copied_release(struct bundle_copied *c);
+int bundle_copy(const struct bundle_copy *how, struct bundle_copy_result *ret, struct err *err);
+void bundle_copy_result_release(struct bundle_copy_result *c);
 
 #endif

@@ -226,7 +226,7 @@ int bundle_restore(const struct bundle_restore *how, struct err *ret_damage, str
     if (reader_open(how->path, NULL, &x.r, err) < 0)
         return -1;
     const struct stop stop = stop_new(how->cancel_fd, 0);
-    reader_stop_by(x.r, &stop);
+    reader_set_stop(x.r, &stop);
     x.files = *workdir_files(how->work);
     int rc = extract_all(&x, &why);
     /* From a damaged archive keep the files before the damage; the manifest verifies them. */

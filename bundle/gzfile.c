@@ -21,7 +21,7 @@ struct gzfile {
     unsigned char in[32768];
 };
 
-uint64_t gzfile_most(uint64_t size)
+uint64_t gzfile_max_inflated(uint64_t size)
 {
     enum { RATIO = 64 };
     const uint64_t base = UINT64_C(256) << 20;
@@ -32,7 +32,8 @@ static int too_large(const struct gzfile *g, struct err *err)
 {
     char size[32], most[32];
     err_set(err, ERR_LIMIT, "%s has %s and inflates to more than %s", g->path,
-            text_bytes(size, sizeof size, g->size), text_bytes(most, sizeof most, gzfile_most(g->size)));
+            text_bytes(size, sizeof size, g->size),
+            text_bytes(most, sizeof most, gzfile_max_inflated(g->size)));
     return err_hint(err, "no bundle of its size inflates to that; if you trust it, unpack it with tar");
 }
 
@@ -157,7 +158,7 @@ int gzfile_read(struct gzfile *g, void *p, size_t cap, size_t *ret_n, struct err
         if (inflate_once(g, &end, err) < 0)
             return -1;
     g->inflated += room - g->z.avail_out;
-    if (g->inflated > gzfile_most(g->size))
+    if (g->inflated > gzfile_max_inflated(g->size))
         return too_large(g, err);
     *ret_n = room - g->z.avail_out;
     return 0;

@@ -20,7 +20,7 @@ struct gzfile;
  * deflate reaches 1032 times, profiles reach 10 and dumps of goroutines 50. gzpack.c keeps each bundle below
  * this bound, so a bundle above it is damaged or hostile.
  */
-uint64_t gzfile_most(uint64_t size);
+uint64_t gzfile_max_inflated(uint64_t size);
 
 /* Opens a gzip file. Decrypts an encrypted one with the identities `by` (NULL: none). ERR_NOT_FOUND if there
  * is no such file, or it is encrypted to others; ERR_FAILED if it is not gzip. */
@@ -29,7 +29,7 @@ void gzfile_free(struct gzfile *g);
 
 /* Reads between 1 and cap bytes; *ret_n is 0 only at the end, after every CRC and length was right. Several
  * gzip members in a row are one stream (RFC 1952, 2.2); any other data after a member is an error. ERR_LIMIT
- * if the file inflates to more than gzfile_most of its size. */
+ * if the file inflates to more than gzfile_max_inflated of its size. */
 int gzfile_read(struct gzfile *g, void *p, size_t cap, size_t *ret_n, struct err *err);
 
 #endif

@@ -143,10 +143,11 @@ static bool is_dense(const unsigned char *p, size_t n)
     return sum - n <= (uint64_t)n * n / 231;
 }
 
-/* Whether a reader would refuse the member (gzfile_most) if these n bytes were deflated to nothing. */
+/* Whether a reader would refuse the member (gzfile_max_inflated) if these n bytes were deflated to nothing.
+ */
 static bool is_implausible(const struct gzpack *g, size_t n)
 {
-    return g->taken + n > gzfile_most(g->sent + g->out_n);
+    return g->taken + n > gzfile_max_inflated(g->sent + g->out_n);
 }
 
 /* ---- the member ---------------------------------------------------------------------------------------- */

@@ -4,8 +4,8 @@
  * Most bytes of a bundle are profiles that their server has gzip'ed. Compressing those again takes longer
  * than fetching them and saves less than one percent, so pieces with evenly distributed bytes become stored
  * blocks (RFC 1951, 3.2.4). All other pieces are deflated, except pieces that would bring the member above
- * the bound of gzfile_most. The decision depends on the content alone: a piece of gzip, zstd or xz is stored
- * whatever the name of its file, and the same bytes always make the same output.
+ * the bound of gzfile_max_inflated. The decision depends on the content alone: a piece of gzip, zstd or xz is
+ * stored whatever the name of its file, and the same bytes always make the same output.
  */
 #ifndef BUNDLE_GZPACK_H
 #define BUNDLE_GZPACK_H

@@ -98,7 +98,7 @@ static int check_text(const json_t *value, const struct json_row *row, const str
         return report_fault(p, "is not a text", err);
     if (row->type == ROW_NAME && !is_directory_name(text))
         return report_fault(p, "is no name", err);
-    if (row->type == ROW_WORD && !is_one_of(text, row->words))
+    if (row->type == ROW_ENUM && !is_one_of(text, row->words))
         return report_fault(p, "is a word that this program does not know", err);
     return 0;
 }
@@ -122,7 +122,7 @@ static int check_value(const json_t *value, const struct json_row *row, const st
     case ROW_NAME:
     case ROW_PATH:
     case ROW_TIME:
-    case ROW_WORD:
+    case ROW_ENUM:
         return check_text(value, row, p, err);
     case ROW_NUMBER:
     case ROW_COUNT:
@@ -240,7 +240,7 @@ static int read_value(const json_t *value, const struct json_row *row, void *to,
     case ROW_PATH:
         memcpy(find_member(to, row->at), &text, sizeof text);
         return 0;
-    case ROW_WORD:
+    case ROW_ENUM:
         word = find_word(text, row->words);
         memcpy(find_member(to, row->at), &word, sizeof word);
         return 0;
@@ -280,7 +280,7 @@ int json_rows_read(const json_t *object, const struct json_row *table, void *to,
         if (value && row->presence_flag)
             *(bool *)find_member(to, row->presence_flag - 1) = true;
         /* An unknown word must differ from the first one, also where the key is missing. */
-        if ((value || row->type == ROW_WORD) && read_value(value, row, to, lists, err) < 0)
+        if ((value || row->type == ROW_ENUM) && read_value(value, row, to, lists, err) < 0)
             return -1;
     }
     bool has_other = lists->has_other || json_object_size(object) > known;
@@ -293,7 +293,7 @@ int json_rows_read(const json_t *object, const struct json_row *table, void *to,
 
 /* ---- copying ------------------------------------------------------------------------------------------- */
 
-char *json_rows_show(char dst[JSON_ROWS_TEXT_SIZE], const char *s)
+char *json_rows_make_printable(char dst[JSON_ROWS_TEXT_SIZE], const char *s)
 {
     enum { MAX = 4096, ELLIPSIS = 8 };
     size_t n = strlen(s);
@@ -307,10 +307,10 @@ static const char *copy_bytes(const char *s, struct arena *a)
     return copy ? memcpy(copy, s, size) : NULL;
 }
 
-const char *json_rows_text(const char *s, struct arena *a)
+const char *json_rows_copy_text(const char *s, struct arena *a)
 {
     char shown[JSON_ROWS_TEXT_SIZE];
-    return copy_bytes(json_rows_show(shown, s), a);
+    return copy_bytes(json_rows_make_printable(shown, s), a);
 }
 
 /* *ret is NULL for NULL, and for an empty text that is not kept. */
@@ -319,7 +319,7 @@ static int copy_text(const struct json_row *row, const char *text, const char **
     *ret = NULL;
     if (!text || (!*text && !row->needed && !row->write_if_zero && !row->keep_empty))
         return 0;
-    *ret = row->type == ROW_PATH ? copy_bytes(text, a) : json_rows_text(text, a);
+    *ret = row->type == ROW_PATH ? copy_bytes(text, a) : json_rows_copy_text(text, a);
     return *ret ? 0 : -1;
 }
 
@@ -338,7 +338,7 @@ static int copy_list(const struct json_row *row, const void *from, void *to, str
         const void *entry = entries + i * row->inside_size;
         void *copy = copies + i * row->inside_size;
         if (row->type == ROW_TEXTS &&
-            !(*(const char **)copy = json_rows_text(*(const char *const *)entry, a)))
+            !(*(const char **)copy = json_rows_copy_text(*(const char *const *)entry, a)))
             return err_nomem(err);
         if (row->type == ROW_OBJECTS && json_rows_copy(row->inside, entry, copy, a, err) < 0)
             return -1;
@@ -361,7 +361,7 @@ static int copy_value(const struct json_row *row, const void *from, void *to, st
     case ROW_OBJECTS:
     case ROW_TEXTS:
         return copy_list(row, from, to, a, err);
-    case ROW_WORD:
+    case ROW_ENUM:
     case ROW_TIME:
     case ROW_NUMBER:
     case ROW_COUNT:

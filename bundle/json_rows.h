@@ -19,7 +19,7 @@ enum row_type {
     ROW_TEXT,
     ROW_NAME,    /* a text that can be a directory's name */
     ROW_PATH,    /* a text that is copied unchanged */
-    ROW_WORD,    /* a text of `words`; the member is an enum */
+    ROW_ENUM,    /* a text of `words`; the member is an enum */
     ROW_TIME,    /* a text; the member is int64_t, UTC milliseconds, 0: unknown */
     ROW_NUMBER,  /* an integer; the member is int64_t */
     ROW_COUNT,   /* an integer from 0 to `most`; the member is unsigned, or an int that is never negative */
@@ -90,9 +90,9 @@ int json_rows_copy(const struct json_row *table, const void *from, void *to, str
 
 /* Makes a text printable, on one line, at most 4 kB, as json_rows_copy does. Returns dst. */
 #define JSON_ROWS_TEXT_SIZE 4104
-char *json_rows_show(char dst[JSON_ROWS_TEXT_SIZE], const char *s);
+char *json_rows_make_printable(char dst[JSON_ROWS_TEXT_SIZE], const char *s);
 /* Does the same in the arena. NULL without memory. */
-const char *json_rows_text(const char *s, struct arena *a);
+const char *json_rows_copy_text(const char *s, struct arena *a);
 
 /* Appends the struct as JSON, its keys in the order of the table. All its texts must be UTF-8. */
 void json_rows_print(const struct json_row *table, const void *from, struct buf *to);

@@ -119,7 +119,7 @@ static bool is_printed(const struct json_row *row, const void *from)
     case ROW_NAME:
     case ROW_PATH:
         return *(const char *const *)member && !row->read_only;
-    case ROW_WORD:
+    case ROW_ENUM:
         return row->words[*(const unsigned *)member];
     case ROW_OBJECT:
         if (row->zero_if_set)
@@ -196,7 +196,7 @@ static void print_value(struct printer *p, const struct json_row *row, const voi
     case ROW_PATH:
         print_string(p, *(const char *const *)member);
         break;
-    case ROW_WORD:
+    case ROW_ENUM:
         print_string(p, row->words[*(const unsigned *)member]);
         break;
     case ROW_TIME:

@@ -75,7 +75,7 @@ int manifest_resume(struct manifest *m, const struct manifest_info *now, struct 
                                             .workstation = now->workstation};
     struct arena *a = &m->index->arena;
     struct manifest_resumption *list = arena_alloc(a, (m->n_resumed + 1) * sizeof *list);
-    const char *name = json_rows_text(now->name, a);
+    const char *name = json_rows_copy_text(now->name, a);
     if (!list || !name)
         return err_nomem(err);
     if (m->n_resumed)
@@ -120,7 +120,7 @@ int manifest_set_summary(struct manifest *m, const struct manifest_sentence *sen
 
 int manifest_set_report(struct manifest *m, uint64_t bytes, const char *sha256, struct err *err)
 {
-    const char *copy = json_rows_text(sha256, &m->index->arena);
+    const char *copy = json_rows_copy_text(sha256, &m->index->arena);
     if (!copy)
         return err_nomem(err);
     m->report = (struct manifest_report){.file = PATH_REPORT, .bytes = bytes, .sha256 = copy};
@@ -132,15 +132,15 @@ int manifest_finish(struct manifest *m, int64_t finished, bool interrupted, bool
     char time[64];
     if (m->index->finished)
         return err_set(err, ERR_FAILED, "the manifest is finished already");
-    const char *at = json_rows_text(clock_format_millis(time, sizeof time, finished), &m->index->arena);
+    const char *at = json_rows_copy_text(clock_format_millis(time, sizeof time, finished), &m->index->arena);
     if (!at)
         return err_nomem(err);
     m->index->finished = true;
     m->finished = at;
     m->interrupted = interrupted;
     m->complete = complete;
-    manifest_forget_errors(m);
-    return manifest_order(m, err);
+    manifest_drop_errors(m);
+    return manifest_sort(m, err);
 }
 
 int manifest_print(const struct manifest *m, struct buf *ret, struct err *err)

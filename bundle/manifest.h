@@ -100,13 +100,13 @@ struct manifest_planned_list {
     struct manifest_planned *items;
     size_t n;
 };
-int manifest_unrecorded(const struct manifest *m, const char *host, const char *service,
-                        struct manifest_planned_list *ret, struct err *err);
+int manifest_list_unrecorded(const struct manifest *m, const char *host, const char *service,
+                             struct manifest_planned_list *ret, struct err *err);
 /* Returns the number of files that the manifest names. */
 size_t manifest_n_files(const struct manifest *m);
 /* Returns the total bytes of those files, as recorded in the manifest. */
 uint64_t manifest_n_bytes(const struct manifest *m);
 /* Returns the number of good items: complete, and with a file. */
-size_t manifest_n_whole(const struct manifest *m);
+size_t manifest_n_complete(const struct manifest *m);
 
 #endif

@@ -216,7 +216,7 @@ static int note_go_version(struct manifest *m, struct manifest_service *service,
     const char *known = service->go_version;
     if (known && (known[0] != '>' || version[0] == '>'))
         return 0;
-    const char *copy = json_rows_text(version, &m->index->arena);
+    const char *copy = json_rows_copy_text(version, &m->index->arena);
     if (!copy)
         return err_nomem(err);
     service->go_version = copy;

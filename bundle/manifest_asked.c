@@ -43,7 +43,7 @@ static size_t order_services(const struct manifest_asked *asked, size_t from, st
     return i;
 }
 
-int manifest_order(struct manifest *m, struct err *err)
+int manifest_sort(struct manifest *m, struct err *err)
 {
     struct manifest_host *sorted = arena_alloc(&m->index->arena, m->n_hosts * sizeof *sorted);
     size_t *indices = arena_alloc(&m->index->arena, m->n_hosts * sizeof *indices), n = 0;

@@ -88,8 +88,8 @@ static int record_missing(struct comparison *c, struct manifest_item *item, stru
 static int record_damaged(struct comparison *c, struct manifest_item *item, const char *file,
                           const struct facts *now, struct err *err)
 {
-    const char *name = json_rows_text(file, &c->m->index->arena),
-               *sha256 = json_rows_text(now->is.hex, &c->m->index->arena);
+    const char *name = json_rows_copy_text(file, &c->m->index->arena),
+               *sha256 = json_rows_copy_text(now->is.hex, &c->m->index->arena);
     c->how->changed(c->how->ctx, item->file, "is not the file that was collected");
     if (!name || !sha256)
         return err_nomem(err);

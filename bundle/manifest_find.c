@@ -9,14 +9,14 @@
 struct manifest_host *manifest_find_host(const struct manifest *m, const char *name)
 {
     char shown[JSON_ROWS_TEXT_SIZE];
-    const size_t *at = names_get(&m->index->hosts, json_rows_show(shown, name));
+    const size_t *at = names_get(&m->index->hosts, json_rows_make_printable(shown, name));
     return at ? &m->hosts[*at] : NULL;
 }
 
 struct manifest_service *manifest_find_service(const struct manifest_host *host, const char *name)
 {
     char shown[JSON_ROWS_TEXT_SIZE];
-    json_rows_show(shown, name);
+    json_rows_make_printable(shown, name);
     for (size_t i = 0; host && i < host->n_services; i++)
         if (strcmp(host->services[i].name, shown) == 0)
             return &host->services[i];
@@ -29,7 +29,7 @@ static bool is_same_text(const char *stored, const char *wanted)
     char shown[JSON_ROWS_TEXT_SIZE];
     if (!stored || !wanted)
         return str_equal(str_of(stored), str_of(wanted));
-    return strcmp(stored, wanted) == 0 || strcmp(stored, json_rows_show(shown, wanted)) == 0;
+    return strcmp(stored, wanted) == 0 || strcmp(stored, json_rows_make_printable(shown, wanted)) == 0;
 }
 
 bool manifest_is_same_item(const struct manifest_item *item, const struct manifest_planned *like)

@@ -51,7 +51,7 @@ bool manifest_has_all(const struct manifest *m, const char *host, const char *se
     return has_planned(find_service(m, host, service));
 }
 
-void manifest_forget_errors(struct manifest *m)
+void manifest_drop_errors(struct manifest *m)
 {
     const struct manifest_target *targets = m->asked.targets;
     bool all = true;
@@ -70,8 +70,8 @@ void manifest_forget_errors(struct manifest *m)
     }
 }
 
-int manifest_unrecorded(const struct manifest *m, const char *host, const char *service,
-                        struct manifest_planned_list *ret, struct err *err)
+int manifest_list_unrecorded(const struct manifest *m, const char *host, const char *service,
+                             struct manifest_planned_list *ret, struct err *err)
 {
     const struct manifest_service *s = find_service(m, host, service);
     size_t n_planned = s ? s->n_planned : 0, n = 0;
@@ -87,7 +87,7 @@ int manifest_unrecorded(const struct manifest *m, const char *host, const char *
 
 /* ---- sums ---------------------------------------------------------------------------------------------- */
 
-size_t manifest_n_whole(const struct manifest *m)
+size_t manifest_n_complete(const struct manifest *m)
 {
     size_t n = 0;
     for (size_t i = 0; i < m->n_hosts; i++)

@@ -43,11 +43,11 @@ int manifest_remove_path(struct manifest *m, const char *path, struct err *err);
 void manifest_set_status(struct manifest_item *item, enum manifest_status status);
 
 /* Sorts hosts, and the services of each, in the order of the request; others follow. */
-int manifest_order(struct manifest *m, struct err *err);
+int manifest_sort(struct manifest *m, struct err *err);
 
 /* Drops the errors of hosts and services that have all requested items: the work directory contained the
  * missing ones. */
-void manifest_forget_errors(struct manifest *m);
+void manifest_drop_errors(struct manifest *m);
 
 /* Calls `each` for the report, then for every item with a file, in the manifest's order. A non-zero return of
  * `each` stops it. */

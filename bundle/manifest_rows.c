@@ -113,7 +113,7 @@ const struct json_row manifest_item_rows[] = {
      .doc = "its start minus the common start; exact to a second if clock_skew_ms is 2 s or more"},
     {.key = "request", .type = ROW_TEXT, IN(request)},
     {.key = "status",
-     .type = ROW_WORD,
+     .type = ROW_ENUM,
      .needed = true,
      .words = manifest_statuses,
      IN(status),

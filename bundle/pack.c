@@ -152,7 +152,7 @@ static int name_bundle(const struct workdir *w, struct atomic_file *new_file, ch
                        struct err *err)
 {
     const char *path = workdir_bundle(w);
-    if (!workdir_is_chosen(w))
+    if (!workdir_has_chosen_name(w))
         return atomic_file_name_free(new_file, path, ".tar.gz", ret_path, err);
     char *copy = strdup(path);
     if (!copy)
@@ -171,7 +171,7 @@ static int write_bundle(const struct workdir *w, const struct manifest *m, int c
                         struct err *err)
 {
     struct atomic_file *new_file = NULL;
-    int rc = atomic_file_new_in(workdir_place(w), workdir_bundle(w), &new_file, err);
+    int rc = atomic_file_new_in(workdir_parent(w), workdir_bundle(w), &new_file, err);
     if (rc == 0)
         rc = write_tar(w, m, cancel_fd, new_file, err);
     if (rc == 0)

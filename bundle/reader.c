@@ -120,7 +120,7 @@ out:
     return -1;
 }
 
-void reader_stop_by(struct reader *r, const struct stop *stop)
+void reader_set_stop(struct reader *r, const struct stop *stop)
 {
     r->stop = *stop;
 }

@@ -3,7 +3,7 @@
  *
  * Accepts only a gzip'ed tar with regular files and directories, below one top directory whose name satisfies
  * text_is_name; unique paths as in path_check; manifest.json as the first file; at most BUNDLE_MAX_MEMBERS
- * members; at most gzfile_most bytes. Memory is bounded for every archive.
+ * members; at most gzfile_max_inflated bytes. Memory is bounded for every archive.
  */
 #ifndef BUNDLE_READER_H
 #define BUNDLE_READER_H
@@ -27,7 +27,7 @@ int reader_open(const char *path, struct age_identities *by, struct reader **ret
 void reader_free(struct reader *r);
 
 /* Copies `stop`, which from now on ends reading and skipping. */
-void reader_stop_by(struct reader *r, const struct stop *stop);
+void reader_set_stop(struct reader *r, const struct stop *stop);
 
 /* Reads the next member. *ret is NULL at the end of a complete archive; a cut or damaged archive is an error.
  */

@@ -15,7 +15,7 @@
 enum { CHUNK = 32768 };
 
 struct redacting {
-    const struct redact_bundle_how *how;
+    const struct redact_bundle_options *how;
     struct reader *r;
     int member; /* the current member, in a nameless file */
     struct redact_bundle out;
@@ -197,7 +197,7 @@ static int redact_file(struct redacting *s, json_t *item, const char *path, enum
     /* In a profile's strings a weak word is more often a function's name than a secret. */
     const struct redact_repeats repeats = {.words = &s->out.scrub.words,
                                            .weak = form != REDACT_PROFILE &&
-                                                   scrub_held_secret(&s->out.scrub, path)};
+                                                   scrub_is_of_secret_request(&s->out.scrub, path)};
     struct redact_work work = {.form = form,
                                .repeats = &repeats,
                                .labels = s->how->copy->labels,
@@ -323,7 +323,7 @@ int redact_bundle_visit(const struct redact_bundle_source *from, const struct bu
     struct reader *r = NULL;
     if (reader_open(from->bundle, NULL, &r, err) < 0)
         return -1;
-    reader_stop_by(r, from->redacted->stop);
+    reader_set_stop(r, from->redacted->stop);
     int rc;
     while ((rc = reader_next_file(r, &m, err)) == 0 && m &&
            (rc = visit_member(from, r, m, visitor, err)) == 0)
@@ -332,7 +332,7 @@ int redact_bundle_visit(const struct redact_bundle_source *from, const struct bu
     return rc;
 }
 
-int redact_bundle_run(const struct redact_bundle_how *how, json_t *root, struct redact_bundle *ret,
+int redact_bundle_run(const struct redact_bundle_options *how, json_t *root, struct redact_bundle *ret,
                       struct err *err)
 {
     struct redacting s = {.how = how, .member = -1, .out = REDACT_BUNDLE_INIT};
@@ -348,7 +348,7 @@ int redact_bundle_run(const struct redact_bundle_how *how, json_t *root, struct 
              (s.out.items = redact_bundle_items(root, err)) &&
              scrub_manifest(root, s.out.items, how->stop, &s.out.scrub, err) == 0 &&
              reader_open(how->copy->bundle, NULL, &s.r, err) == 0) {
-        reader_stop_by(s.r, how->stop);
+        reader_set_stop(s.r, how->stop);
         rc = redact_all_members(&s, err);
     }
     reader_free(s.r);

@@ -14,7 +14,7 @@ struct redact_bundle {
     struct scrub scrub;
     json_t *redactions; /* as in the manifest's `handoff` */
     json_t *unsearched; /* likewise: the members that were not searched, with the reason */
-    struct strlist unsearched_files, unsearchable; /* as in bundle_copied */
+    struct strlist unsearched_files, unsearchable; /* as in bundle_copy_result */
     uint64_t n;                                    /* redacted values */
     const struct stop *stop;                       /* owned by the caller */
 };
@@ -27,12 +27,12 @@ struct redact_bundle {
  * Reads the bundle and redacts its manifest `root` and the members. The item of a changed member gets the new
  * size and hash, and the old ones as `original`. Skips report.html, which the caller draws again.
  */
-struct redact_bundle_how {
+struct redact_bundle_options {
     const struct bundle_copy *copy;
     const char *beside;      /* a path on a disk with room for the changed members and the largest one */
     const struct stop *stop; /* ends it; must outlive the result */
 };
-int redact_bundle_run(const struct redact_bundle_how *how, json_t *root, struct redact_bundle *ret,
+int redact_bundle_run(const struct redact_bundle_options *how, json_t *root, struct redact_bundle *ret,
                       struct err *err);
 
 void redact_bundle_release(struct redact_bundle *s);

@@ -41,8 +41,8 @@ static int find_principal(const struct bundle_check *how, const struct buf *mani
     return -1;
 }
 
-int signature_judge(const struct bundle_check *how, const struct buf *manifest, const struct buf *armor,
-                    struct bundle_summary *sum, struct err *err)
+int signature_verify(const struct bundle_check *how, const struct buf *manifest, const struct buf *armor,
+                     struct bundle_summary *sum, struct err *err)
 {
     struct sshsig s = {0};
     struct err why = ERR_INIT;
@@ -117,7 +117,8 @@ static int expect_readme(const json_t *readme, json_t *expected, struct err *err
     return json_object_set_new(expected, PATH_README, facts) < 0 ? err_nomem(err) : 0;
 }
 
-int signature_read_words(const json_t *root, json_t *expected, struct bundle_summary *sum, struct err *err)
+int signature_read_statements(const json_t *root, json_t *expected, struct bundle_summary *sum,
+                              struct err *err)
 {
     const json_t *handoff = json_object_get(root, "handoff");
     put_person(sum->collector, sizeof sum->collector, json_object_get(root, "collector"));

@@ -9,11 +9,12 @@
 
 /* Fills in sum->signature from the bytes of manifest.json and its signature. Fails only if the check is
  * impossible: no memory, an unreadable file of allowed signers, no ssh-keygen. */
-int signature_judge(const struct bundle_check *how, const struct buf *manifest, const struct buf *armor,
-                    struct bundle_summary *sum, struct err *err);
+int signature_verify(const struct bundle_check *how, const struct buf *manifest, const struct buf *armor,
+                     struct bundle_summary *sum, struct err *err);
 
 /* Fills in the manifest's statements. Adds README.md of a copy, which is an ordinary member, to `expected`:
  * verify's facts of each file by its path. */
-int signature_read_words(const json_t *root, json_t *expected, struct bundle_summary *sum, struct err *err);
+int signature_read_statements(const json_t *root, json_t *expected, struct bundle_summary *sum,
+                              struct err *err);
 
 #endif

@@ -25,7 +25,7 @@ static void report_file(struct verifier *v, const char *path, uint64_t size, enu
                         [BUNDLE_MISSING] = &v->sum.missing,
                         [BUNDLE_UNKNOWN] = &v->sum.unknown};
     ++*counts[state];
-    struct bundle_finding f = {.path = path, .state = state, .size = size};
+    struct bundle_verified_file f = {.path = path, .state = state, .size = size};
     if (v->how->finding)
         v->how->finding(v->how->ctx, &f);
 }
@@ -51,7 +51,7 @@ static int parse_manifest(struct verifier *v, const struct buf *text, struct err
         return err_nomem(err);
     if (items_each_file(v->manifest, add_expected, v, err) < 0)
         return -1;
-    return signature_read_words(v->manifest, v->expected, &v->sum, err);
+    return signature_read_statements(v->manifest, v->expected, &v->sum, err);
 }
 
 /* Hashes the current member. */
@@ -129,7 +129,7 @@ int bundle_verify(const char *path, const struct bundle_check *how, struct bundl
     int rc = reader_open(path, v.how->by, &v.r, err);
     if (rc == 0) {
         const struct stop stop = stop_new(v.how->cancel_fd, 0);
-        reader_stop_by(v.r, &stop);
+        reader_set_stop(v.r, &stop);
         rc = reader_manifest(v.r, &text, err);
     }
     if (rc == 0 && (rc = parse_manifest(&v, &text, err)) < 0)
@@ -137,7 +137,7 @@ int bundle_verify(const char *path, const struct bundle_check *how, struct bundl
     if (rc == 0)
         rc = check_all(&v, err);
     if (rc == 0 && v.is_signed)
-        rc = signature_judge(v.how, &text, &v.signature, &v.sum, err);
+        rc = signature_verify(v.how, &text, &v.signature, &v.sum, err);
     if (rc < 0)
         bundle_summary_release(&v.sum);
     else

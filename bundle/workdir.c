@@ -274,8 +274,8 @@ int workdir_new(const char *output, const char *subject, int64_t utc_ms, struct 
     return rc;
 }
 
-int workdir_beside(const char *bundle, const char *name, const char *output, struct workdir **ret,
-                   struct err *err)
+int workdir_new_beside(const char *bundle, const char *name, const char *output, struct workdir **ret,
+                       struct err *err)
 {
     struct place p = {0};
     int rc = output && text_ends_in(output, SUFFIX) ? chosen_place(output, &p, err)
@@ -461,7 +461,7 @@ const struct beneath *workdir_files(const struct workdir *w)
     return &w->files;
 }
 
-const struct beneath *workdir_place(const struct workdir *w)
+const struct beneath *workdir_parent(const struct workdir *w)
 {
     return &w->place;
 }
@@ -481,7 +481,7 @@ const char *workdir_bundle(const struct workdir *w)
     return w->bundle;
 }
 
-bool workdir_is_chosen(const struct workdir *w)
+bool workdir_has_chosen_name(const struct workdir *w)
 {
     return w->chosen;
 }

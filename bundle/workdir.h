@@ -23,8 +23,8 @@ int workdir_new(const char *output, const char *subject, int64_t utc_ms, struct 
  * Does the same for resuming an existing bundle: beside it, or in the directory `output`, under the first
  * free name: its own, or `-2`, `-3`, ... appended. `name` is used if the file is not called NAME.tar.gz.
  */
-int workdir_beside(const char *bundle, const char *name, const char *output, struct workdir **ret,
-                   struct err *err);
+int workdir_new_beside(const char *bundle, const char *name, const char *output, struct workdir **ret,
+                       struct err *err);
 
 /*
  * Opens a work directory of an earlier run. ERR_FAILED if it is not one: its name is not NAME.partial, it
@@ -48,7 +48,7 @@ int workdir_open_copied(const char *path, struct beneath *ret, struct err *err);
 void workdir_free(struct workdir *w);
 
 /* Removes the directory and everything below it, as far as possible, and the directories that workdir_new or
- * workdir_beside created for it, if they are empty. */
+ * workdir_new_beside created for it, if they are empty. */
 void workdir_remove(struct workdir *w);
 
 /* Returns the open directory, through which callers open, create, rename and remove its files. Valid as long

@@ -5,7 +5,7 @@
 #include "bundle/bundle.h"
 
 /* Returns the directory that contains NAME.partial, and later NAME.tar.gz. */
-const struct beneath *workdir_place(const struct workdir *w);
+const struct beneath *workdir_parent(const struct workdir *w);
 
 /*
  * Inspects a work directory of an earlier run, or of a stranger's archive. `use` is the caller's purpose, for
@@ -18,6 +18,6 @@ const struct beneath *workdir_place(const struct workdir *w);
 int workdir_inspect(const struct beneath *directory, const char *use, struct err *err);
 
 /* Returns whether the user chose the name; a default one may get a number. */
-bool workdir_is_chosen(const struct workdir *w);
+bool workdir_has_chosen_name(const struct workdir *w);
 
 #endif

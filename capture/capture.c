@@ -39,7 +39,7 @@ enum capture_end capture_run(const struct capture_request *asked, const struct c
                              int cancel_fd, struct capture_outcome *ret, struct err *err)
 {
     struct capture_request request = *asked;
-    struct run_place place = {0};
+    struct run_output place = {0};
     int64_t started = clock_utc();
     *ret = (struct capture_outcome){.end = CAPTURE_NOT_STARTED};
     request.access.cancel_fd = cancel_fd;

@@ -31,7 +31,7 @@ int capture_check_room(const struct strlist *kinds, const struct targets *target
     size_t items = 0, all = 0;
     for (size_t i = 0; i < targets->n; i++) {
         if ((i == 0 || kinds->n == 0) &&
-            fetch_count_items(fetch_words(kinds, targets->items[i].service), &items, err) < 0)
+            fetch_count_items(fetch_service_kinds(kinds, targets->items[i].service), &items, err) < 0)
             return -1;
         all += pair ? 2 * items : items;
     }

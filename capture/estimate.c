@@ -190,7 +190,7 @@ static int plan_targets(struct planner *p, int cancel_fd, struct err *err)
                               .observer = &observer};
     size_t open_files = 0;
     grab.access.cancel_fd = cancel_fd;
-    p->estimates->at_once = fetch_at_once(&grab);
+    p->estimates->at_once = fetch_hosts_at_once(&grab);
     if (open_files_make_room(&grab, &open_files, err) < 0)
         return -1;
     if (grab.options.parallel < p->request->options.parallel)

@@ -11,9 +11,9 @@ int open_files_make_room(struct fetch_grab *grab, size_t *ret_open, struct err *
     if (grab->options.sync) {
         err_set(err, ERR_USAGE,
                 "%zu hosts at once take %zu open files, and no more than %zu may be open here",
-                fetch_at_once(grab), needed, got);
+                fetch_hosts_at_once(grab), needed, got);
         return err_hint(err, "`ulimit -Hn` is to be more, or --sample fewer hosts");
     }
-    grab->options.parallel = fetch_affordable(grab, got);
+    grab->options.parallel = fetch_affordable_hosts(grab, got);
     return 0;
 }

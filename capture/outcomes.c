@@ -47,7 +47,7 @@ void outcomes_host(struct outcomes *t, const struct host *host, const struct err
         if (target->target->host != host)
             continue;
         target->ended = clock_now();
-        target->unopened = true;
+        target->host_failed = true;
         add_failure(target, "", failure);
     }
 }
@@ -57,9 +57,9 @@ void outcomes_service(struct outcomes *t, const struct target *target, const str
     struct outcome *one = find_target(t, target);
     one->ended = clock_now();
     one->planned = !s->failure;
-    one->asked = 0;
+    one->n_requested = 0;
     for (size_t i = 0; i < s->n_items; i++)
-        one->asked += !s->planned[i].already_collected;
+        one->n_requested += !s->planned[i].already_collected;
     if (s->failure)
         add_failure(one, "", s->failure);
     one->unusable = s->failure && s->failure->kind == ERR_USAGE;
@@ -71,7 +71,7 @@ void outcomes_item(struct outcomes *t, const struct target *target, const struct
     char what[320];
     one->ended = clock_now();
     one->bytes += item->status == FETCH_OK ? item->bytes : 0;
-    one->got += item->status == FETCH_OK;
+    one->n_collected += item->status == FETCH_OK;
     snprintf(what, sizeof what, "%s%s%s", item->kind, *item->argument ? "=" : "", item->argument);
     /* The item was not requested. An event has reported that the service lacks it. */
     if (item->permanent && item->err.kind == ERR_NOT_FOUND && item->http_status == 0)
@@ -80,12 +80,12 @@ void outcomes_item(struct outcomes *t, const struct target *target, const struct
         add_failure(one, what, &item->err);
 }
 
-bool outcome_is_whole(const struct outcome *t)
+bool outcome_is_complete(const struct outcome *t)
 {
-    return t->planned && t->failures == 0 && t->got >= t->asked;
+    return t->planned && t->failures == 0 && t->n_collected >= t->n_requested;
 }
 
-int64_t outcome_took(const struct outcome *t)
+int64_t outcome_duration(const struct outcome *t)
 {
     return t->began && t->ended ? t->ended - t->began : 0;
 }

@@ -6,13 +6,13 @@
 
 struct outcome {
     const struct target *target;
-    bool planned; /* the number of requested items is known */
-    size_t asked; /* requested items that no earlier run has collected */
-    size_t got;   /* the number of complete items among them */
+    bool planned;       /* the number of requested items is known */
+    size_t n_requested; /* items that no earlier run has collected */
+    size_t n_collected; /* complete items among them */
     size_t failures;
     uint64_t bytes;       /* of the complete items */
     int64_t began, ended; /* clock_now(): before its host was opened, after its last event; 0: not yet */
-    bool unopened;        /* its host could not be opened */
+    bool host_failed;     /* its host could not be opened */
     bool unusable;        /* the request itself is wrong, such as an unknown kind */
     char why[720];        /* the first failure; empty: none */
 };
@@ -33,8 +33,8 @@ void outcomes_service(struct outcomes *t, const struct target *target, const str
 void outcomes_item(struct outcomes *t, const struct target *target, const struct fetch_item *item);
 
 /* Returns whether everything requested of the target is complete. */
-bool outcome_is_whole(const struct outcome *t);
+bool outcome_is_complete(const struct outcome *t);
 /* Returns the duration of the capture of the target, in milliseconds. */
-int64_t outcome_took(const struct outcome *t);
+int64_t outcome_duration(const struct outcome *t);
 
 #endif

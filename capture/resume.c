@@ -47,7 +47,8 @@ static int read_manifest(struct capture_earlier *e, struct err *err)
 /* Its files go into a new work directory: the bundle stays unchanged. */
 static int open_bundle(struct capture_earlier *e, struct err *err)
 {
-    if (read_manifest(e, err) < 0 || workdir_beside(e->path, e->manifest->name, e->output, &e->work, err) < 0)
+    if (read_manifest(e, err) < 0 ||
+        workdir_new_beside(e->path, e->manifest->name, e->output, &e->work, err) < 0)
         return -1;
     const struct bundle_restore how = {
         .path = e->path, .manifest = e->manifest, .work = e->work, .cancel_fd = e->cancel_fd};
@@ -253,12 +254,12 @@ static int recover_target(struct recovery *r, const struct target *t, struct err
     struct manifest_planned_list planned = {0};
     char dir[600];
     snprintf(dir, sizeof dir, "%s/%s/%s", e->path, t->host->name, t->service->name);
-    int rc = manifest_unrecorded(e->manifest, t->host->name, t->service->name, &planned, err);
+    int rc = manifest_list_unrecorded(e->manifest, t->host->name, t->service->name, &planned, err);
     for (size_t i = 0; rc == 0 && i < planned.n; i++) {
         const struct manifest_planned *p = &planned.items[i];
         struct fetch_planned wanted = {
             .kind = p->kind, .argument = p->argument ? p->argument : "", .pair = p->pair};
-        const struct fetch_left left = {
+        const struct fetch_unrecorded left = {
             .directory = workdir_files(e->work), .target = t, .item = &wanted, .cancel_fd = e->cancel_fd};
         struct fetch_item item;
         struct err missing = ERR_INIT;
@@ -266,7 +267,7 @@ static int recover_target(struct recovery *r, const struct target *t, struct err
         r->bytes = 0;
         if (rc < 0)
             break;
-        if (fetch_find_left(&left, &item, &missing) < 0) {
+        if (fetch_find_unrecorded(&left, &item, &missing) < 0) {
             rc = missing.kind == ERR_CANCELLED ? err_set(err, ERR_CANCELLED, "%s", missing.msg) : 0;
             continue;
         }
@@ -303,11 +304,11 @@ enum capture_end capture_resume(struct capture_earlier *e, const struct capture_
                                 struct err *err)
 {
     struct capture_request request = *asked;
-    const struct run_place place = {.work = e->work,
-                                    .manifest = e->manifest,
-                                    .resumed = true,
-                                    .bundle = e->is_bundle && e->damage.kind == ERR_NONE ? e->path : NULL,
-                                    .missing = e->unknown};
+    const struct run_output place = {.work = e->work,
+                                     .manifest = e->manifest,
+                                     .resumed = true,
+                                     .bundle = e->is_bundle && e->damage.kind == ERR_NONE ? e->path : NULL,
+                                     .missing = e->unknown};
     *ret = (struct capture_outcome){.end = CAPTURE_NOT_STARTED};
     request.targets = &e->targets;
     request.against = &e->against;

@@ -17,7 +17,7 @@
 
 struct run {
     const struct capture_request *request;
-    const struct run_place *place;
+    const struct run_output *place;
     const struct capture_observer *observer;
     struct capture_outcome *outcome;
     struct autosave autosave;
@@ -168,7 +168,7 @@ static int collect(struct run *r, struct err *err)
                                             .item = on_item,
                                             .progress = on_progress,
                                             .step = on_step,
-                                            .have = r->place->resumed ? is_already_collected : NULL,
+                                            .is_collected = r->place->resumed ? is_already_collected : NULL,
                                             .save = on_save};
     struct fetch_grab grab = {.targets = request->targets,
                               .kinds = request->kinds,
@@ -252,7 +252,7 @@ static enum capture_end finish(struct run *r, struct err *err)
 {
     send_event(r, &(struct capture_event){.kind = CAPTURE_FETCHED, .outcome = r->outcome});
     r->outcome->cancelled = fd_cancelled(r->request->access.cancel_fd);
-    r->outcome->counts.whole = manifest_n_whole(r->place->manifest);
+    r->outcome->counts.complete = manifest_n_complete(r->place->manifest);
     if (!has_new_items(r)) {
         remove_or_keep_directory(r);
         return CAPTURE_NOTHING;
@@ -263,7 +263,7 @@ static enum capture_end finish(struct run *r, struct err *err)
     return CAPTURE_PACKED;
 }
 
-enum capture_end capture_in_workdir(const struct capture_request *request, const struct run_place *place,
+enum capture_end capture_in_workdir(const struct capture_request *request, const struct run_output *place,
                                     const struct capture_observer *observer, struct capture_outcome *ret,
                                     struct err *err)
 {

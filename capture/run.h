@@ -7,7 +7,7 @@
 #include "capture/request.h"
 
 /* The directory and the manifest that the run fills. */
-struct run_place {
+struct run_output {
     struct workdir *work;
     struct manifest *manifest;
     bool resumed;       /* earlier runs have collected items: the directory stays unless it is packed */
@@ -18,7 +18,7 @@ struct run_place {
 
 /* capture_run from the work directory on. The run uses up the directory and the manifest; the caller frees
  * both. */
-enum capture_end capture_in_workdir(const struct capture_request *request, const struct run_place *place,
+enum capture_end capture_in_workdir(const struct capture_request *request, const struct run_output *place,
                                     const struct capture_observer *observer, struct capture_outcome *ret,
                                     struct err *err);
 

@@ -55,7 +55,7 @@ static int hint_refused(const struct secret_ref *ref, struct err *err)
                     ref->where);
 }
 
-int answer_error(const struct answer *a, const struct service *service, struct err *err)
+int answer_set_error(const struct answer *a, const struct service *service, struct err *err)
 {
     const struct meaning *m = find_meaning(a);
     /* Cut the words, so that the message has room for its context. The manifest has the whole text. */
@@ -66,12 +66,12 @@ int answer_error(const struct answer *a, const struct service *service, struct e
     return m && m->hint ? err_hint(err, "%s", m->hint) : -1;
 }
 
-bool answer_lasts(int status)
+bool answer_is_permanent(int status)
 {
     return status == 400 || status == 404 || status == 405 || status == 410 || status == 501;
 }
 
-void answer_words(const char *p, size_t n, char *dst, size_t cap)
+void answer_read_text(const char *p, size_t n, char *dst, size_t cap)
 {
     char title[200];
     if (format_is_html(p, n) && *format_html_title(p, n, title, sizeof title))

@@ -13,13 +13,13 @@ struct answer {
 
 /* Sets err: ERR_NOT_FOUND for 404, ERR_BUSY if another client uses the profiler, else ERR_FAILED. Returns -1.
  */
-int answer_error(const struct answer *a, const struct service *service, struct err *err);
+int answer_set_error(const struct answer *a, const struct service *service, struct err *err);
 
 /* Returns whether a repeated request gets the same answer as long as the program does not change: the path
  * does not exist (404, 410, 501), or the request is wrong (400, 405). */
-bool answer_lasts(int status);
+bool answer_is_permanent(int status);
 
 /* Writes the words of an error page: the title of HTML, else its text. */
-void answer_words(const char *p, size_t n, char *dst, size_t cap);
+void answer_read_text(const char *p, size_t n, char *dst, size_t cap);
 
 #endif

@@ -86,7 +86,7 @@ static struct round *get_round(struct barrier *b, size_t number, struct err *err
 
 /* Counts the arrival. *ret_bell is the descriptor to wait for, -1 if the round is released; *ret_over is the
  * deadline. */
-static int enter_round(struct barrier_seat *seat, int64_t lead_ms, int *ret_bell, int64_t *ret_over,
+static int enter_round(struct barrier_participant *seat, int64_t lead_ms, int *ret_bell, int64_t *ret_over,
                        struct err *err)
 {
     struct round *r = get_round(seat->barrier, seat->passed, err);
@@ -104,7 +104,7 @@ static int enter_round(struct barrier_seat *seat, int64_t lead_ms, int *ret_bell
     return 0;
 }
 
-int barrier_arrive(struct barrier_seat *seat, int64_t lead_ms, int64_t *ret_at, bool *ret_late,
+int barrier_arrive(struct barrier_participant *seat, int64_t lead_ms, int64_t *ret_at, bool *ret_late,
                    struct err *err)
 {
     struct barrier *b = seat->barrier;
@@ -130,7 +130,7 @@ int barrier_arrive(struct barrier_seat *seat, int64_t lead_ms, int64_t *ret_at, 
     return 0;
 }
 
-int64_t barrier_turn_ms(const struct barrier_seat *seat)
+int64_t barrier_offset_ms(const struct barrier_participant *seat)
 {
     struct barrier *b = seat->barrier;
     pthread_mutex_lock(&b->mutex);
@@ -140,7 +140,7 @@ int64_t barrier_turn_ms(const struct barrier_seat *seat)
     return ((int64_t)seat->order - arrived * 2 / 3) * apart_us / 1000;
 }
 
-void barrier_leave(struct barrier_seat *seat)
+void barrier_leave(struct barrier_participant *seat)
 {
     struct barrier *b = seat->barrier;
     if (!b || seat->left)

@@ -18,7 +18,7 @@
 struct barrier;
 
 /* A participant; zeroed but for the barrier. One thread at a time uses it. */
-struct barrier_seat {
+struct barrier_participant {
     struct barrier *barrier;
     unsigned passed; /* rounds it arrived at */
     bool left;
@@ -35,7 +35,7 @@ void barrier_free(struct barrier *b);
  * `lead_ms` of each arrived seat ahead. *ret_late: the round was released before, and the instant is over or
  * close. -1: ERR_CANCELLED, or no descriptors for another round.
  */
-int barrier_arrive(struct barrier_seat *seat, int64_t lead_ms, int64_t *ret_at, bool *ret_late,
+int barrier_arrive(struct barrier_participant *seat, int64_t lead_ms, int64_t *ret_at, bool *ret_late,
                    struct err *err);
 
 /*
@@ -44,10 +44,10 @@ int barrier_arrive(struct barrier_seat *seat, int64_t lead_ms, int64_t *ret_at, 
  * of arrival within BARRIER_WINDOW_MS, two thirds of them before the instant.
  */
 #define BARRIER_WINDOW_MS 20
-int64_t barrier_turn_ms(const struct barrier_seat *seat);
+int64_t barrier_offset_ms(const struct barrier_participant *seat);
 
 /* Removes a seat: the other seats no longer wait for it. A second call does nothing. */
-void barrier_leave(struct barrier_seat *seat);
+void barrier_leave(struct barrier_participant *seat);
 
 /* The result of a round; all 0 for a round that never began. */
 struct barrier_round {

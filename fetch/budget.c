@@ -57,7 +57,7 @@ void budget_apply(struct budget *b, struct plan *plan, const struct index_page *
     pthread_mutex_unlock(&b->mutex);
 }
 
-int budget_take(struct budget *b, uint64_t n, struct err *err)
+int budget_count_bytes(struct budget *b, uint64_t n, struct err *err)
 {
     char most[32];
     uint64_t all = b->grab->options.budget_bytes;
@@ -74,7 +74,7 @@ int budget_take(struct budget *b, uint64_t n, struct err *err)
     return err_hint(err, "--budget bytes=SIZE sets another limit");
 }
 
-int budget_repeat(struct budget *b, int64_t timed_ms, struct err *err)
+int budget_count_attempt(struct budget *b, int64_t timed_ms, struct err *err)
 {
     char all[32];
     int64_t most = b->grab->options.budget_ms;

@@ -28,11 +28,11 @@ void budget_release(struct budget *b);
 void budget_apply(struct budget *b, struct plan *plan, const struct index_page *index);
 
 /* Counts received bytes: -1 with err if the budget has fewer. */
-int budget_take(struct budget *b, uint64_t n, struct err *err);
+int budget_count_bytes(struct budget *b, uint64_t n, struct err *err);
 
 /* Counts one more attempt that profiles the process for `timed_ms`, 0 for a snapshot: -1 with err if the
  * budget has no time left for it. */
-int budget_repeat(struct budget *b, int64_t timed_ms, struct err *err);
+int budget_count_attempt(struct budget *b, int64_t timed_ms, struct err *err);
 
 /* Returns 0 if the budget has bytes left, else -1 with err. */
 int budget_check(struct budget *b, struct err *err);

@@ -17,7 +17,8 @@ static size_t count_connections(const struct fetch_grab *grab, const struct serv
 {
     struct strlist costly = {0};
     size_t n = 1;
-    if (grab->options.concurrent && fetch_costly(fetch_words(grab->kinds, service), &costly, NULL) == 0)
+    if (grab->options.concurrent &&
+        fetch_add_costly_kinds(fetch_service_kinds(grab->kinds, service), &costly, NULL) == 0)
         n += costly.n;
     strlist_release(&costly);
     return n;
@@ -36,7 +37,7 @@ static size_t most_per_host(const struct fetch_grab *grab)
     return EACH_HOST + most * EACH_SERVICE;
 }
 
-size_t fetch_at_once(const struct fetch_grab *grab)
+size_t fetch_hosts_at_once(const struct fetch_grab *grab)
 {
     size_t hosts = targets_count_hosts(grab->targets);
     return grab->options.sync || hosts < grab->options.parallel ? hosts : grab->options.parallel;
@@ -44,10 +45,10 @@ size_t fetch_at_once(const struct fetch_grab *grab)
 
 size_t fetch_descriptors(const struct fetch_grab *grab)
 {
-    return BESIDE + most_per_host(grab) * fetch_at_once(grab);
+    return BESIDE + most_per_host(grab) * fetch_hosts_at_once(grab);
 }
 
-unsigned fetch_affordable(const struct fetch_grab *grab, size_t descriptors)
+unsigned fetch_affordable_hosts(const struct fetch_grab *grab, size_t descriptors)
 {
     size_t each = most_per_host(grab);
     size_t fit = descriptors > BESIDE + each ? (descriptors - BESIDE) / each : 1;

@@ -83,8 +83,8 @@ static void tls_words(const char *words, char *dst, size_t cap)
     text_printable(dst, cap, last, strcspn(last, ","));
 }
 
-bool endpoint_tls_error(const struct service *service, enum http_failure failure, const char *words,
-                        struct err *err)
+bool endpoint_set_tls_error(const struct service *service, enum http_failure failure, const char *words,
+                            struct err *err)
 {
     char shown[200];
     tls_words(words, shown, sizeof shown);

@@ -30,7 +30,7 @@ char *endpoint_host(const struct service *service, char *dst, size_t cap);
 int endpoint_redirect(const struct endpoint *e, const char *url, char *dst, size_t cap, struct err *err);
 
 /* Sets err and returns true if the failure is one of TLS. `words`: libcurl's text on it. */
-bool endpoint_tls_error(const struct service *service, enum http_failure failure, const char *words,
-                        struct err *err);
+bool endpoint_set_tls_error(const struct service *service, enum http_failure failure, const char *words,
+                            struct err *err);
 
 #endif

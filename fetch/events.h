@@ -85,7 +85,7 @@ struct fetch_planned {
     uint64_t bytes;         /* the estimate */
     int64_t timed_ms;       /* how long the process profiles itself; 0: a snapshot */
     int64_t count;          /* records in the index page; -1: not known */
-    bool already_collected; /* an earlier run has fetched it (fetch_observer.have): skip it */
+    bool already_collected; /* an earlier run has fetched it (fetch_observer.is_collected): skip it */
     bool absent;            /* the program lacks this profile: skip it */
     const char *left_out;   /* the budget's reason to skip it; NULL: fetch it */
 };
@@ -164,8 +164,8 @@ struct fetch_observer {
      * milliseconds, or 0. Of an unrecorded item, this run adopts a complete file; it replaces a damaged file
      * only by a complete one, or by a larger damaged one. NULL: the directory is new.
      */
-    bool (*have)(void *ctx, const struct target *target, const struct fetch_planned *item,
-                 int64_t *ret_started);
+    bool (*is_collected)(void *ctx, const struct target *target, const struct fetch_planned *item,
+                         int64_t *ret_started);
     /*
      * Called after each `item` and before each `progress`, without the lock: several threads may call it at
      * once, and one that waits for a disk delays no other. `before_long`: the next event announces a profile

@@ -44,7 +44,7 @@ int fetch_check_kinds(const struct strlist *words, int64_t *ret_longest_ms, stru
  * Returns the words that apply to a service: `words`, or its own if they are NULL or empty. Empty: the set
  * `default`.
  */
-const struct strlist *fetch_words(const struct strlist *words, const struct service *service);
+const struct strlist *fetch_service_kinds(const struct strlist *words, const struct service *service);
 
 /* Counts about how many items the words request of each service; `all` counts every kind of the table. */
 int fetch_count_items(const struct strlist *words, size_t *ret, struct err *err);
@@ -52,7 +52,7 @@ int fetch_count_items(const struct strlist *words, size_t *ret, struct err *err)
 #define FETCH_LONG_MS (5 * 60 * INT64_C(1000))
 /* Adds the words, as "cpu=30s", for items that slow a process down or stop it, each once: cpu, traces,
  * deltas, other items that take time by design, and the full text of goroutines. */
-int fetch_costly(const struct strlist *words, struct strlist *into, struct err *err);
+int fetch_add_costly_kinds(const struct strlist *words, struct strlist *into, struct err *err);
 /* Checks that each word names a kind of snapshot that can be one of a pair: heap, allocs, goroutines, block,
  * mutex. ERR_USAGE lists these. */
 int fetch_check_pair(const struct strlist *words, struct err *err);
@@ -117,11 +117,11 @@ struct fetch_grab {
 
 /* Returns the number of hosts that such a run opens at a time: `parallel`, or all with `sync`; at most the
  * number of hosts. */
-size_t fetch_at_once(const struct fetch_grab *grab);
-/* fetch_descriptors returns about how many descriptors the run needs; fetch_affordable the number of hosts at
- * a time for which `descriptors` are enough, from 1 to `parallel`. */
+size_t fetch_hosts_at_once(const struct fetch_grab *grab);
+/* fetch_descriptors returns about how many descriptors the run needs; fetch_affordable_hosts the number of
+ * hosts at a time for which `descriptors` are enough, from 1 to `parallel`. */
 size_t fetch_descriptors(const struct fetch_grab *grab);
-unsigned fetch_affordable(const struct fetch_grab *grab, size_t descriptors);
+unsigned fetch_affordable_hosts(const struct fetch_grab *grab, size_t descriptors);
 
 /* Fetches everything that it can. -1 only if it could not start; the observer receives the failures of hosts,
  * services and items. *ret (may be NULL) is set even then. */
@@ -165,13 +165,13 @@ int fetch_get(const struct fetch_grab *grab, const struct fetch_get_request *r, 
  * service with a secret, because the body may repeat it. ERR_CANCELLED leaves the files as they are. The
  * caller releases *ret.
  */
-struct fetch_left {
+struct fetch_unrecorded {
     const struct beneath *directory; /* the work directory */
     const struct target *target;
     const struct fetch_planned *item;
     int cancel_fd; /* -1: none */
 };
-int fetch_find_left(const struct fetch_left *left, struct fetch_item *ret, struct err *err);
+int fetch_find_unrecorded(const struct fetch_unrecorded *left, struct fetch_item *ret, struct err *err);
 
 /* Returns the address of a service, as its host sees it: its URL, or `unix:PATH` and the URL's path. */
 char *fetch_service_url(const struct service *service, char *dst, size_t cap);

@@ -204,7 +204,8 @@ static int check_waited(struct finding_case *c, const struct finding_rule *rule)
 static int check_beside(struct finding_case *c, const struct finding_rule *rule)
 {
     const struct evidence *e = evidence_of(c);
-    return add_if(c, rule, e->beside && *e->beside && e->item->bytes > 0, e->beside);
+    return add_if(c, rule, e->concurrent_kinds && *e->concurrent_kinds && e->item->bytes > 0,
+                  e->concurrent_kinds);
 }
 
 static const struct finding_rule rules[] = {

@@ -14,8 +14,8 @@ struct evidence {
     const struct fetch_item *item;
     const struct plan_item *plan;
     const struct http_response *response;
-    int64_t waited_ms;  /* the time spent waiting until no other client used the profiler */
-    const char *beside; /* the kinds fetched at the same time; NULL or empty for none */
+    int64_t waited_ms;            /* the time spent waiting until no other client used the profiler */
+    const char *concurrent_kinds; /* the kinds fetched at the same time; NULL or empty for none */
 };
 
 /* Adds the findings of all rules that check an item; without memory, fewer. */

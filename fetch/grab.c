@@ -59,7 +59,7 @@ static void *run_side(void *ctx)
     struct side *s = ctx;
     struct run *run = s->run;
     struct budget budget;
-    struct barrier_seat seat = {.barrier = run->sync.barrier};
+    struct barrier_participant seat = {.barrier = run->sync.barrier};
     struct service_context context = {.grab = run->grab,
                                       .observe = &run->observe,
                                       .gw = s->gw,
@@ -182,9 +182,9 @@ static bool any_compressible(const struct run *run, const struct target *targets
     bool any = false;
     for (size_t i = 0; i < n && !any && run->transfers; i++) {
         struct request_list requests;
-        if (request_parse(fetch_words(grab->kinds, targets[i].service), &requests, NULL) < 0)
+        if (request_parse(fetch_service_kinds(grab->kinds, targets[i].service), &requests, NULL) < 0)
             continue;
-        any = request_compressible(&requests);
+        any = request_is_compressible(&requests);
         request_release(&requests);
     }
     return any;
@@ -214,7 +214,7 @@ static void open_with_retries(struct run *run, bool compressible, struct retry *
                               struct err *err)
 {
     while (open_host(run, retry->target->host, compressible, ret, err) < 0)
-        if (!retry_is_transient(err, 0) || !retry_again(retry, err))
+        if (!retry_is_transient(err, 0) || !retry_wait(retry, err))
             return;
 }
 
@@ -223,7 +223,7 @@ static void open_with_retries(struct run *run, bool compressible, struct retry *
 static void leave_all(struct run *run, const struct target *targets, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        struct barrier_seat seat = {.barrier = run->sync.barrier};
+        struct barrier_participant seat = {.barrier = run->sync.barrier};
         if (is_first(targets, i))
             barrier_leave(&seat);
     }
@@ -292,7 +292,7 @@ static void *run_hosts(void *ctx)
  * thread does it. */
 static int run_all(struct run *run, struct err *err)
 {
-    size_t most = fetch_at_once(run->grab), n = 0;
+    size_t most = fetch_hosts_at_once(run->grab), n = 0;
     pthread_t *threads = calloc(most + 1, sizeof *threads);
     if (!threads)
         return err_nomem(err);
@@ -318,7 +318,7 @@ static int run_in_time(struct run *run, struct fetch_outcome *ret, struct err *e
         rc = run_all(run, err);
     gateway_pool_free(run->pool);
     *ret = (struct fetch_outcome){.out_of_time = deadline_is_over(&run->deadline)};
-    sync_sum_up(&run->sync, ret);
+    sync_summarize(&run->sync, ret);
     observe_release(&run->observe);
     pthread_mutex_destroy(&run->mutex);
     sync_release(&run->sync);

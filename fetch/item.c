@@ -39,7 +39,7 @@ static int feed_sink(void *ctx, const void *p, size_t n, struct err *err)
     struct sink *s = ctx;
     if (s->max > 0 && n > s->max - s->size)
         return too_large(s, err);
-    if (s->budget && budget_take(s->budget, n, err) < 0)
+    if (s->budget && budget_count_bytes(s->budget, n, err) < 0)
         return -1;
     s->size += n;
     if (s->fd >= 0 && fd_write_all(s->fd, p, n, err) < 0)
@@ -134,7 +134,7 @@ static void note_response(struct fetch_item *item, const struct http_response *r
     item->duration_ms = r->duration_ms;
     item->bytes = r->bytes;
     snprintf(item->content_type, sizeof item->content_type, "%s", r->content_type);
-    answer_words(r->page, strlen(r->page), item->server_words, sizeof item->server_words);
+    answer_read_text(r->page, strlen(r->page), item->server_words, sizeof item->server_words);
 }
 
 /* The file endings of raw paths by content type. */
@@ -216,11 +216,11 @@ void item_fetch(struct transfer *t, const struct plan_item *plan, const struct i
     ret->transient =
         fetched < 0 && (transfer_is_cut_off(&response) || retry_is_transient(&ret->err, response.status));
     set_status(fetched, &sink, ret);
-    ret->permanent |= fetched < 0 && answer_lasts(response.status);
+    ret->permanent |= fetched < 0 && answer_is_permanent(response.status);
     /* An error page may repeat the request's secret, which must not enter a bundle. */
     bool reflected = ret->bytes > 0; /* also on a read error */
     if (reflected)
-        transfer_reflected(t, sink.fd, &reflected);
+        transfer_find_secret(t, sink.fd, &reflected);
     if (reflected) {
         ret->status = FETCH_FAILED;
         ret->sha256[0] = '\0';
@@ -240,7 +240,7 @@ void item_fetch(struct transfer *t, const struct plan_item *plan, const struct i
                                                            .plan = plan,
                                                            .response = &response,
                                                            .waited_ms = context->waited_ms,
-                                                           .beside = context->beside});
+                                                           .concurrent_kinds = context->concurrent_kinds});
 out:
     /* Do not remove a file that this fetch did not create. */
     if (sink.fd >= 0 && !ret->file[0])

@@ -9,13 +9,13 @@
 #include "fetch/transfer.h"
 
 struct item_context {
-    const struct beneath *work; /* the work directory */
-    const char *directory;      /* HOST/SERVICE below it; exists */
-    uint64_t max_bytes;         /* of a body; 0: the limit of its kind */
-    struct budget *budget;      /* of the process */
-    int64_t waited_ms;          /* the time spent waiting for another client's profile */
-    const char *beside;         /* the kinds fetched at the same time; NULL for none */
-    int cancel_fd;              /* ends the check of a file of an earlier run; -1: none */
+    const struct beneath *work;   /* the work directory */
+    const char *directory;        /* HOST/SERVICE below it; exists */
+    uint64_t max_bytes;           /* of a body; 0: the limit of its kind */
+    struct budget *budget;        /* of the process */
+    int64_t waited_ms;            /* the time spent waiting for another client's profile */
+    const char *concurrent_kinds; /* the kinds fetched at the same time; NULL for none */
+    int cancel_fd;                /* ends the check of a file of an earlier run; -1: none */
     void *progress_ctx;
     void (*progress)(void *progress_ctx, uint64_t bytes, int64_t elapsed_ms);
     void (*ready)(void *progress_ctx); /* called right before the request */

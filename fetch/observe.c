@@ -119,14 +119,15 @@ const char *fetch_step_name(enum fetch_step_kind kind)
 
 bool observe_resumes(const struct observe *o)
 {
-    return o->observer->have;
+    return o->observer->is_collected;
 }
 
-bool observe_have(struct observe *o, const struct target *target, const struct fetch_planned *item,
-                  int64_t *ret_started)
+bool observe_is_collected(struct observe *o, const struct target *target, const struct fetch_planned *item,
+                          int64_t *ret_started)
 {
     pthread_mutex_lock(&o->mutex);
-    bool have = o->observer->have && o->observer->have(o->observer->ctx, target, item, ret_started);
+    bool have =
+        o->observer->is_collected && o->observer->is_collected(o->observer->ctx, target, item, ret_started);
     pthread_mutex_unlock(&o->mutex);
     return have;
 }

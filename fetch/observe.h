@@ -25,11 +25,11 @@ void observe_service(struct observe *o, const struct target *target, const struc
 void observe_item(struct observe *o, const struct target *target, struct fetch_item *item);
 void observe_step(struct observe *o, const struct host *host, const struct service *service,
                   const struct fetch_step *step);
-/* observe_resumes returns whether the run resumes an earlier one, observe_have whether that run has the item
- * (fetch_observer.have). */
+/* observe_resumes returns whether the run resumes an earlier one, observe_is_collected whether that run has
+ * the item (fetch_observer.is_collected). */
 bool observe_resumes(const struct observe *o);
-bool observe_have(struct observe *o, const struct target *target, const struct fetch_planned *item,
-                  int64_t *ret_started);
+bool observe_is_collected(struct observe *o, const struct target *target, const struct fetch_planned *item,
+                          int64_t *ret_started);
 void observe_progress(struct observe *o, const struct target *target, const struct fetch_progress *p);
 
 #endif

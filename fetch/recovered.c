@@ -40,7 +40,7 @@ static int check_for_secret(const struct item_context *context, const char *path
                             bool *ret_secret)
 {
     int fd = beneath_open(context->work, path, NULL);
-    int rc = fd < 0 ? -1 : t ? transfer_reflected(t, fd, ret_secret) : 0;
+    int rc = fd < 0 ? -1 : t ? transfer_find_secret(t, fd, ret_secret) : 0;
     fd_close(&fd);
     return rc;
 }
@@ -104,8 +104,8 @@ static bool adopt_complete_file(const struct plan_item *plan, const struct item_
     return false;
 }
 
-bool recovered_take(const struct plan_item *plan, const struct item_context *context,
-                    const struct transfer *t, struct fetch_item *ret)
+bool recovered_adopt(const struct plan_item *plan, const struct item_context *context,
+                     const struct transfer *t, struct fetch_item *ret)
 {
     struct err err = ERR_INIT;
     if (adopt_complete_file(plan, context, ret, &err))
@@ -134,8 +134,8 @@ static void restore_earlier(const struct plan_item *plan, const struct item_cont
     }
 }
 
-void recovered_settle(const struct plan_item *plan, const struct item_context *context,
-                      struct fetch_item *item)
+void recovered_resolve(const struct plan_item *plan, const struct item_context *context,
+                       struct fetch_item *item)
 {
     char *earlier_path = join_path(plan, context, "", ".earlier");
     int64_t size = get_size(context, earlier_path);
@@ -191,14 +191,14 @@ static int find_files(const struct plan_item *plan, const struct item_context *c
     if (!secret)
         save_all_as_earlier(plan, context, NULL);
     item_skip(plan, &killed, ret);
-    recovered_settle(plan, context, ret);
+    recovered_resolve(plan, context, ret);
     if (ret->file[0])
         return 0;
     fetch_item_release(ret);
     return err_set(err, ERR_NOT_FOUND, "nothing is left of it");
 }
 
-int fetch_find_left(const struct fetch_left *left, struct fetch_item *ret, struct err *err)
+int fetch_find_unrecorded(const struct fetch_unrecorded *left, struct fetch_item *ret, struct err *err)
 {
     char below[600];
     const struct service *service = left->target->service;

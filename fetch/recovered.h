@@ -12,14 +12,14 @@
  * True if a complete file exists: `ret` describes it, and no fetch is needed. Else sets the existing files
  * aside. `t` has the secret: removes a file that repeats it.
  */
-bool recovered_take(const struct plan_item *plan, const struct item_context *context,
-                    const struct transfer *t, struct fetch_item *ret);
+bool recovered_adopt(const struct plan_item *plan, const struct item_context *context,
+                     const struct transfer *t, struct fetch_item *ret);
 
 /*
  * After the fetch, successful or not: removes the file set aside if the new one is complete, or at least as
  * large. Else the old file becomes NAME.damaged, and the item's error mentions it.
  */
-void recovered_settle(const struct plan_item *plan, const struct item_context *context,
-                      struct fetch_item *item);
+void recovered_resolve(const struct plan_item *plan, const struct item_context *context,
+                       struct fetch_item *item);
 
 #endif

@@ -16,7 +16,7 @@ static const struct {
     {"all", "cpu", "every snapshot of the index, then cpu"},
 };
 
-const struct strlist *fetch_words(const struct strlist *words, const struct service *service)
+const struct strlist *fetch_service_kinds(const struct strlist *words, const struct service *service)
 {
     return words && words->n > 0 ? words : &service->kinds;
 }
@@ -268,7 +268,7 @@ void request_release(struct request_list *l)
     *l = (struct request_list){0};
 }
 
-bool request_compressible(const struct request_list *l)
+bool request_is_compressible(const struct request_list *l)
 {
     for (size_t i = 0; i < l->n; i++) {
         const struct request *w = &l->items[i];
@@ -281,7 +281,7 @@ bool request_compressible(const struct request_list *l)
     return false;
 }
 
-bool request_pairs(const struct request *w)
+bool request_can_pair(const struct request *w)
 {
     return w->kind && w->kind->pairs && w->form != FORM_TEXT && w->form != FORM_GROUPED &&
            w->form != FORM_DELTA;
@@ -295,7 +295,7 @@ int fetch_check_pair(const struct strlist *words, struct err *err)
         return -1;
     bool any = l.all;
     for (size_t i = 0; i < l.n && !any; i++)
-        any = request_pairs(&l.items[i]);
+        any = request_can_pair(&l.items[i]);
     request_release(&l);
     if (any)
         return 0;
@@ -346,7 +346,7 @@ static bool is_costly(const struct request *w)
     return w->timed_ms > 0 || stops;
 }
 
-int fetch_costly(const struct strlist *words, struct strlist *into, struct err *err)
+int fetch_add_costly_kinds(const struct strlist *words, struct strlist *into, struct err *err)
 {
     struct request_list l = {0};
     int rc = request_parse(words, &l, err);

@@ -40,9 +40,9 @@ int request_parse(const struct strlist *words, struct request_list *ret, struct 
 void request_release(struct request_list *l);
 
 /* Returns whether the item is a snapshot that can be one of a pair. */
-bool request_pairs(const struct request *w);
+bool request_can_pair(const struct request *w);
 
 /* Returns whether the list contains text or a trace, which compress well; profiles are compressed already. */
-bool request_compressible(const struct request_list *l);
+bool request_is_compressible(const struct request_list *l);
 
 #endif

@@ -67,14 +67,14 @@ static bool is_interrupted(const struct retry *r, struct err *why)
     return give_up(r, over.msg, why);
 }
 
-bool retry_again(struct retry *r, struct err *why)
+bool retry_wait(struct retry *r, struct err *why)
 {
     struct err over = ERR_INIT;
     if (r->attempts >= r->grab->options.retries)
         return give_up(r, NULL, why);
     if (fd_cancelled(r->grab->access.cancel_fd))
         return is_interrupted(r, why);
-    if (r->budget && budget_repeat(r->budget, r->timed_ms, &over) < 0)
+    if (r->budget && budget_count_attempt(r->budget, r->timed_ms, &over) < 0)
         return give_up(r, over.msg, why);
     if (r->attempts == 0)
         snprintf(r->before, sizeof r->before, "%.*s", (int)sizeof r->before - 1, why->msg);
@@ -87,7 +87,7 @@ bool retry_again(struct retry *r, struct err *why)
     return true;
 }
 
-void retry_note(const struct retry *r, const char *what, struct findings *l)
+void retry_add_finding(const struct retry *r, const char *what, struct findings *l)
 {
     char text[160];
     snprintf(text, sizeof text, "%.80s at attempt %u", what, r->attempts + 1);

@@ -9,7 +9,7 @@
 #include "fetch/fetch.h"
 #include "fetch/observe.h"
 
-/* Zeroed but for the first members; retry_again sets the last two. */
+/* Zeroed but for the first members; retry_wait sets the last two. */
 struct retry {
     const struct fetch_grab *grab;
     struct observe *observe;
@@ -31,9 +31,9 @@ bool retry_is_transient(const struct err *why, int http_status);
  * the budget has no time for one, or the run was cancelled; then appends the reason and the number of
  * attempts to `why`.
  */
-bool retry_again(struct retry *r, struct err *why);
+bool retry_wait(struct retry *r, struct err *why);
 
 /* Adds a finding if the request succeeded only after a retry. `what` is the beginning of the sentence. */
-void retry_note(const struct retry *r, const char *what, struct findings *l);
+void retry_add_finding(const struct retry *r, const char *what, struct findings *l);
 
 #endif

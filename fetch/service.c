@@ -122,7 +122,7 @@ static int read_index_with_retries(struct service_run *run, bool dial, struct er
         if (rc == 0 && run->index.found)
             break;
         struct err *failure = rc < 0 ? &why : &run->index.failure;
-        if (!retry_is_transient(failure, run->index.status) || !retry_again(&retry, failure))
+        if (!retry_is_transient(failure, run->index.status) || !retry_wait(&retry, failure))
             break;
         if (run->transfer)
             transfer_expect_new_connection(run->transfer);
@@ -131,7 +131,7 @@ static int read_index_with_retries(struct service_run *run, bool dial, struct er
         *err = why;
         return -1;
     }
-    retry_note(&retry, "its index page came", &run->findings);
+    retry_add_finding(&retry, "its index page came", &run->findings);
     if (run->clock.known)
         fetch_finding_skew(&run->findings, run->clock.skew_ms);
     return 0;
@@ -144,7 +144,7 @@ static void mark_collected(struct service_run *run)
     for (size_t i = 0; observe_resumes(run->context->observe) && i < run->plan.n; i++) {
         struct plan_item *item = &run->plan.items[i];
         int64_t started = 0, now = clock_utc();
-        item->already_collected = observe_have(
+        item->already_collected = observe_is_collected(
             run->context->observe, run->target,
             &(struct fetch_planned){.kind = item->kind, .argument = item->argument, .pair = item->pair},
             &started);
@@ -157,7 +157,7 @@ static int make_plan(struct service_run *run, struct err *err)
 {
     const struct service *service = run->target->service;
     struct request_list requests;
-    if (request_parse(fetch_words(run->context->grab->kinds, service), &requests, err) < 0)
+    if (request_parse(fetch_service_kinds(run->context->grab->kinds, service), &requests, err) < 0)
         return -1;
     int rc = plan_make(service, &requests, run->index.found ? &run->index.page : NULL, &run->plan, err);
     request_release(&requests);
@@ -237,7 +237,7 @@ static void start_run(struct service_run *run, const struct service_context *con
     *run = (struct service_run){.context = context, .target = target, .secret = secret};
     pthread_mutex_init(&run->mutex, NULL);
     snprintf(run->directory, sizeof run->directory, "%s/%s", target->host->name, target->service->name);
-    retry_note(context->opening, "the host could be opened", &run->findings);
+    retry_add_finding(context->opening, "the host could be opened", &run->findings);
 }
 
 static void end_run(struct service_run *run)

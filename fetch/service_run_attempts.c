@@ -65,7 +65,7 @@ static void fetch_when_free(struct worker *w, struct fetch_item *item)
                                    .directory = run->directory,
                                    .max_bytes = run->context->grab->options.max_bytes,
                                    .budget = run->context->budget,
-                                   .beside = w->concurrent_kinds,
+                                   .concurrent_kinds = w->concurrent_kinds,
                                    .cancel_fd = run->context->grab->access.cancel_fd,
                                    .progress_ctx = w,
                                    .progress = worker_report_progress,
@@ -102,7 +102,7 @@ static int renew_session(struct worker *w, struct fetch_item *item)
         err_wrap(&why, "another could not be opened");
     else
         transfer_expect_new_connection(w->transfer);
-    if (rc == 0 && budget_repeat(run->context->budget, worker_planned(w)->timed_ms, &why) == 0)
+    if (rc == 0 && budget_count_attempt(run->context->budget, worker_planned(w)->timed_ms, &why) == 0)
         return 0;
     /* With a session, only the budget stops us: do not retry. */
     item->transient &= rc < 0;
@@ -193,12 +193,12 @@ void service_run_attempts(struct worker *w, struct fetch_item *ret)
     fetch_when_free(w, ret);
     w->kept_attempt = w->n_requests;
     fetch_over_new_session(w, ret);
-    while (ret->status != FETCH_OK && ret->transient && retry_again(&retry, &ret->err)) {
+    while (ret->status != FETCH_OK && ret->transient && retry_wait(&retry, &ret->err)) {
         fetch_again(w, ret);
         fetch_over_new_session(w, ret);
     }
     if (is_from_last_request(w, ret))
-        retry_note(&retry, "it came", &ret->findings);
+        retry_add_finding(&retry, "it came", &ret->findings);
     if (ret->err.kind != ERR_LOST || !w->session_unrecoverable)
         return;
     /* The next items would have no session either. */

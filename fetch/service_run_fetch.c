@@ -62,8 +62,8 @@ static void fetch_now(struct worker *w, struct fetch_item *item)
         run->plan.items[w->at].began = 0;
     /* A repeated request began after the other targets. */
     w->start.late |= w->kept_attempt > 1;
-    sync_note(run->context->sync, &w->start, worker_planned(w), run->clock.known ? run->clock.skew_ms : 0,
-              item);
+    sync_record(run->context->sync, &w->start, worker_planned(w), run->clock.known ? run->clock.skew_ms : 0,
+                item);
     note_result(run, item);
 }
 
@@ -101,7 +101,7 @@ static void wait_for_others(struct worker *w)
     if (worker_planned(w)->pair == 2)
         wait_for_pair(w);
     if (meets_them)
-        worker_meet(w);
+        worker_join_barrier(w);
 }
 
 static void fetch_one(struct worker *w)
@@ -115,7 +115,7 @@ static void fetch_one(struct worker *w)
     if (worker_planned(w)->already_collected)
         return;
     if (observe_resumes(run->context->observe) &&
-        recovered_take(worker_planned(w), &place, transfer, &item)) {
+        recovered_adopt(worker_planned(w), &place, transfer, &item)) {
         run->plan.items[w->at].began = clock_now(); /* time unknown: see mark_collected */
         note_result(run, &item);
         observe_item(run->context->observe, run->target, &item);
@@ -126,7 +126,7 @@ static void fetch_one(struct worker *w)
     if (may_fetch(w, &item))
         fetch_now(w, &item);
     if (observe_resumes(run->context->observe))
-        recovered_settle(worker_planned(w), &place, &item);
+        recovered_resolve(worker_planned(w), &place, &item);
     observe_item(run->context->observe, run->target, &item);
     fetch_item_release(&item);
 }

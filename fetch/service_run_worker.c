@@ -66,7 +66,7 @@ static int64_t measure_one_way(struct worker *w)
     return round_trip > 0 ? round_trip / 2 : 0;
 }
 
-void worker_meet(struct worker *w)
+void worker_join_barrier(struct worker *w)
 {
     const struct service_run *run = w->run;
     struct sync_start start = {0};
@@ -81,7 +81,7 @@ void worker_meet(struct worker *w)
         return;
     start.utc = clock_utc() - clock_now() + start.at;
     w->start = start;
-    w->one_way_ms -= start.late ? 0 : barrier_turn_ms(run->context->seat);
+    w->one_way_ms -= start.late ? 0 : barrier_offset_ms(run->context->seat);
     /* Report now, because the start must not be delayed. */
     worker_report_progress(w, 0, 0);
 }

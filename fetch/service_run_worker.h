@@ -34,7 +34,7 @@ void worker_report_progress(void *ctx, uint64_t bytes, int64_t elapsed_ms);
 void service_run_attempts(struct worker *w, struct fetch_item *ret);
 
 /* Waits at the barrier and sets w->start and w->one_way_ms; starts at once if waiting fails. */
-void worker_meet(struct worker *w);
+void worker_join_barrier(struct worker *w);
 
 /* Returns whether item i begins together with the other targets' items. */
 bool service_run_starts_together(const struct service_run *run, size_t i);

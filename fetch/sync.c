@@ -49,8 +49,8 @@ static void record_skew(struct sync *s, const struct sync_start *start, int64_t 
     pthread_mutex_unlock(&s->mutex);
 }
 
-void sync_note(struct sync *s, const struct sync_start *start, const struct plan_item *plan,
-               int64_t clock_skew_ms, struct fetch_item *item)
+void sync_record(struct sync *s, const struct sync_start *start, const struct plan_item *plan,
+                 int64_t clock_skew_ms, struct fetch_item *item)
 {
     if (start->at == 0)
         return;
@@ -74,7 +74,7 @@ static int64_t get_percentile(const struct sync *s, unsigned percent)
     return s->sizes[(s->n * percent + 99) / 100 - 1];
 }
 
-void sync_sum_up(struct sync *s, struct fetch_outcome *ret)
+void sync_summarize(struct sync *s, struct fetch_outcome *ret)
 {
     if (!s->barrier)
         return;

@@ -31,9 +31,9 @@ struct sync_start {
 
 /* Records how far a fetched item missed the instant, and adds a finding if it was late. `clock_skew_ms`: of
  * its target's clock, 0 if unknown. */
-void sync_note(struct sync *s, const struct sync_start *start, const struct plan_item *plan,
-               int64_t clock_skew_ms, struct fetch_item *item);
+void sync_record(struct sync *s, const struct sync_start *start, const struct plan_item *plan,
+                 int64_t clock_skew_ms, struct fetch_item *item);
 
-void sync_sum_up(struct sync *s, struct fetch_outcome *ret);
+void sync_summarize(struct sync *s, struct fetch_outcome *ret);
 
 #endif

@@ -20,7 +20,7 @@ struct transfer {
 static bool is_opening(void *ctx)
 {
     const struct transfer *t = ctx;
-    return gateway_listener_opens(t->listener);
+    return gateway_listener_is_opening(t->listener);
 }
 
 int transfer_new(struct gateway_listener *listener, const struct service *service,
@@ -109,9 +109,9 @@ static int explain_failure(struct transfer *t, const struct http_get *get, struc
     if (!is_of_connection(r->failure))
         return -1;
     /* A TLS alert explains more than the closed connection does. No other TLS error does. */
-    if ((strstr(words, "alert") && endpoint_tls_error(t->endpoint.service, r->failure, words, err)) ||
+    if ((strstr(words, "alert") && endpoint_set_tls_error(t->endpoint.service, r->failure, words, err)) ||
         gateway_listener_failure(t->listener, err) < 0 ||
-        endpoint_tls_error(t->endpoint.service, r->failure, words, err)) {
+        endpoint_set_tls_error(t->endpoint.service, r->failure, words, err)) {
         r->failure = HTTP_FAILURE_OTHER;
         return -1;
     }
@@ -167,10 +167,10 @@ static int follow_redirect(struct transfer *t, int status, char *dst, size_t cap
 static int explain_answer(const struct transfer *t, const struct http_response *r, struct err *err)
 {
     char words[512];
-    answer_words(r->page, strlen(r->page), words, sizeof words);
+    answer_read_text(r->page, strlen(r->page), words, sizeof words);
     transfer_redact(t, words);
-    return answer_error(&(struct answer){r->status, words, t->endpoint.secret != NULL}, t->endpoint.service,
-                        err);
+    return answer_set_error(&(struct answer){r->status, words, t->endpoint.secret != NULL},
+                            t->endpoint.service, err);
 }
 
 static int get_within_service(struct transfer *t, const char *target, const struct http_get *get,
@@ -219,7 +219,7 @@ void transfer_redact(const struct transfer *t, char *text)
     http_auth_mask(&auth, text);
 }
 
-int transfer_reflected(const struct transfer *t, int fd, bool *ret_reflected)
+int transfer_find_secret(const struct transfer *t, int fd, bool *ret_reflected)
 {
     struct http_auth auth = endpoint_auth(&t->endpoint);
     return http_auth_reflected(&auth, fd, ret_reflected);

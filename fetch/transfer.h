@@ -32,8 +32,8 @@ void transfer_free(struct transfer *t);
 /*
  * Sends a GET request for a target: a path with its query. Follows redirects within the service; a redirect
  * to another one is an error that names the destination. -1 if there was no complete answer (err has the
- * reason, with the gateway's own if known), or if the answer was not a 200 (kinds as in answer_error). Fills
- * *ret in every case as far as possible.
+ * reason, with the gateway's own if known), or if the answer was not a 200 (kinds as in answer_set_error).
+ * Fills *ret in every case as far as possible.
  */
 int transfer_get(struct transfer *t, const char *target, const struct http_get *get,
                  struct http_response *ret, struct err *err);
@@ -51,7 +51,7 @@ int64_t transfer_round_trip(const struct transfer *t);
 void transfer_expect_new_connection(struct transfer *t);
 
 /* Checks whether the file at fd, received from the service, contains its secret. -1: read error. */
-int transfer_reflected(const struct transfer *t, int fd, bool *ret_reflected);
+int transfer_find_secret(const struct transfer *t, int fd, bool *ret_reflected);
 
 /* Masks the service's secret in text that the service sent. */
 void transfer_redact(const struct transfer *t, char *text);

@@ -80,8 +80,8 @@ static void name_queue(const struct hop *hop, bool openssh, char *dst, size_t ca
 {
     const struct ssh_config *c = openssh ? hop->outermost : hop->config;
     size_t n = 0;
-    if (hop->before && !openssh) {
-        name_queue(hop->before, false, dst, cap);
+    if (hop->previous && !openssh) {
+        name_queue(hop->previous, false, dst, cap);
         n = strlen(dst);
     }
     snprintf(dst + n, cap - n, "%s%s port %u", n ? " > " : "", c->hostname, c->port);
@@ -133,13 +133,13 @@ static int use_openssh(struct opening *o, const char *reason, struct err *err)
 static int open_carrier(struct opening *o, struct err *err)
 {
     enum ssh_via via = o->hop->via;
-    if (via != SSH_VIA_LIBSSH2 && o->hop->live &&
+    if (via != SSH_VIA_LIBSSH2 && o->hop->may_use_master &&
         openssh_find(o->config, o->hop->options, &o->facts, &o->openssh, NULL) == 0) {
         report_via(o, o->facts.via, "");
         return 0;
     }
     /* The previous hops were skipped for a master connection that is closed now. Only ssh can open them. */
-    bool headless = o->hop->number > 0 && !o->hop->before;
+    bool headless = o->hop->number > 0 && !o->hop->previous;
     if (via == SSH_VIA_OPENSSH || headless)
         return use_openssh(o, "", err);
     struct err why = ERR_INIT;

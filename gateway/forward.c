@@ -19,7 +19,7 @@
 struct connection {
     struct connection *next; /* in the list of ended connections */
     struct forward *forward;
-    size_t place;
+    size_t mapping;
     char from[LOCAL_NAME];
     int64_t began;
     struct gateway_end end;
@@ -28,11 +28,11 @@ struct connection {
 
 struct forward {
     struct gateway *gw;
-    const struct forward_place *places;
+    const struct forward_mapping *mappings;
     size_t n;
     const struct forward_options *options;
     struct pollfd *polled; /* stop, wake, the gateway's end, then the places */
-    int64_t rest_until;
+    int64_t accept_after;
 
     bool away;         /* there is no session */
     int64_t since;     /* clock_now() at the loss or the opening */
@@ -54,7 +54,7 @@ enum { POLL_STOP, POLL_WAKE, POLL_LOST, POLL_PLACES };
 static void report_connection(struct forward *f, enum forward_event_kind kind, const struct connection *c)
 {
     struct forward_event event = {.kind = kind,
-                                  .place = c->place,
+                                  .mapping = c->mapping,
                                   .from = c->from,
                                   .sent = c->end.sent,
                                   .received = c->end.received,
@@ -87,28 +87,28 @@ static void take_ended(struct forward *f)
     pthread_mutex_unlock(&f->mutex);
     while (c) {
         struct connection *next = c->next;
-        report_connection(f, FORWARD_ENDED, c);
+        report_connection(f, FORWARD_CLOSED, c);
         free(c);
         c = next;
     }
 }
 
 /* Forwards the connection, or closes it if there is no session. */
-static void forward_connection(struct forward *f, size_t place, int fd, struct connection *c)
+static void forward_connection(struct forward *f, size_t mapping, int fd, struct connection *c)
 {
     struct gateway_watch watch = {.ended = on_end, .ctx = c};
     c->forward = f;
-    c->place = place;
+    c->mapping = mapping;
     c->began = clock_now();
-    report_connection(f, FORWARD_BEGUN, c);
+    report_connection(f, FORWARD_CONNECTED, c);
     if (f->away)
         failure_set(FAILURE_NO_SESSION, FAILURE_DETAILS(NULL), &c->failure);
-    else if (gateway_attach(f->gw, fd, &f->places[place].to, &watch, &c->failure) == 0)
+    else if (gateway_attach(f->gw, fd, &f->mappings[mapping].to, &watch, &c->failure) == 0)
         return;
     else
         fd = -1;
     fd_close(&fd);
-    report_connection(f, FORWARD_ENDED, c);
+    report_connection(f, FORWARD_CLOSED, c);
     free(c);
 }
 
@@ -117,14 +117,14 @@ static void accept_all(struct forward *f)
     for (size_t i = 0; i < f->n; i++) {
         while (f->polled[POLL_PLACES + i].revents) {
             struct connection *c = calloc(1, sizeof *c);
-            int fd = c ? local_accept(f->places[i].listener, c->from) : -1;
+            int fd = c ? local_accept(f->mappings[i].listener, c->from) : -1;
             if (fd >= 0) {
                 forward_connection(f, i, fd, c);
                 continue;
             }
             /* Without descriptors or memory the connection keeps waiting: an immediate retry would spin. */
             if (!c || (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED))
-                f->rest_until = clock_now() + REST_MS;
+                f->accept_after = clock_now() + REST_MS;
             free(c);
             break;
         }
@@ -153,14 +153,14 @@ static void handle_loss(struct forward *f)
 {
     int64_t now = clock_now();
     struct err why = ERR_INIT;
-    if (gateway_state(f->gw, &why) == 0)
+    if (gateway_check_usable(f->gw, &why) == 0)
         return; /* a stuck session has recovered */
     /* Keep the long pause if the session is lost soon after its opening. */
     if (now - f->since > PAUSE_LONGEST_MS)
         f->pause_ms = PAUSE_FIRST_MS;
     f->away = true;
     f->since = now;
-    report_session(f, FORWARD_LOST, 0, &why);
+    report_session(f, FORWARD_SESSION_LOST, 0, &why);
     schedule_retry(f);
 }
 
@@ -195,7 +195,7 @@ static int judge_renewal(struct forward *f, struct err *err)
 {
     const struct err *failure = &f->renewal_error;
     if (failure->kind == ERR_NONE) {
-        report_session(f, FORWARD_BACK, clock_now() - f->since, NULL);
+        report_session(f, FORWARD_RECONNECTED, clock_now() - f->since, NULL);
         f->away = false;
         f->since = clock_now();
         return 0;
@@ -206,7 +206,7 @@ static int judge_renewal(struct forward *f, struct err *err)
         return -1;
     }
     int64_t ms = schedule_retry(f);
-    report_session(f, FORWARD_AGAIN, ms, failure);
+    report_session(f, FORWARD_RECONNECT_FAILED, ms, failure);
     return 0;
 }
 
@@ -237,7 +237,7 @@ static bool patience_is_over(const struct forward *f)
 
 static int64_t next_deadline(const struct forward *f)
 {
-    int64_t deadline = f->rest_until ? f->rest_until : CLOCK_NEVER;
+    int64_t deadline = f->accept_after ? f->accept_after : CLOCK_NEVER;
     if (f->away)
         deadline = clock_least(deadline, f->next_try);
     if (f->away && !patience_is_over(f))
@@ -247,16 +247,16 @@ static int64_t next_deadline(const struct forward *f)
 
 static void wait_for_work(struct forward *f)
 {
-    if (f->rest_until && clock_now() >= f->rest_until)
-        f->rest_until = 0;
-    bool accepting = (!f->away || patience_is_over(f)) && !f->rest_until;
+    if (f->accept_after && clock_now() >= f->accept_after)
+        f->accept_after = 0;
+    bool accepting = (!f->away || patience_is_over(f)) && !f->accept_after;
     int lost_fd = f->away ? -1 : gateway_lost_fd(f->gw);
     f->polled[POLL_STOP] = (struct pollfd){.fd = f->options->cancel_fd, .events = POLLIN};
     f->polled[POLL_WAKE] = (struct pollfd){.fd = f->wake[0], .events = POLLIN};
     f->polled[POLL_LOST] = (struct pollfd){.fd = lost_fd, .events = POLLIN};
     for (size_t i = 0; i < f->n; i++)
         f->polled[POLL_PLACES + i] =
-            (struct pollfd){.fd = accepting ? f->places[i].listener->fd : -1, .events = POLLIN};
+            (struct pollfd){.fd = accepting ? f->mappings[i].listener->fd : -1, .events = POLLIN};
     if (poll(f->polled, (nfds_t)(POLL_PLACES + f->n), clock_poll_timeout(next_deadline(f))) < 0)
         memset(f->polled, 0, (POLL_PLACES + f->n) * sizeof *f->polled);
 }
@@ -285,11 +285,11 @@ static int prepare_loop(struct forward *f, struct err *err)
     return fd_pipe_nonblocking(f->wake, err);
 }
 
-int forward_run(struct gateway *gw, const struct forward_place *places, size_t n,
+int forward_run(struct gateway *gw, const struct forward_mapping *mappings, size_t n,
                 const struct forward_options *options, struct err *err)
 {
     struct forward f = {.gw = gw,
-                        .places = places,
+                        .mappings = mappings,
                         .n = n,
                         .options = options,
                         .since = clock_now(),

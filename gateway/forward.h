@@ -7,22 +7,22 @@
 #include "gateway/gateway.h"
 #include "gateway/local.h"
 
-struct forward_place {
+struct forward_mapping {
     const struct local_listener *listener;
     struct destination to;
 };
 
 enum forward_event_kind {
-    FORWARD_BEGUN, /* a client connected */
-    FORWARD_ENDED, /* the connection is over */
-    FORWARD_LOST,  /* the session is lost; a reconnect follows */
-    FORWARD_AGAIN, /* the reconnect failed; another one follows */
-    FORWARD_BACK,  /* there is a session again */
+    FORWARD_CONNECTED,        /* a client connected */
+    FORWARD_CLOSED,           /* the connection is over */
+    FORWARD_SESSION_LOST,     /* the session is lost; a reconnect follows */
+    FORWARD_RECONNECT_FAILED, /* the reconnect failed; another one follows */
+    FORWARD_RECONNECTED,      /* there is a session again */
 };
 
 struct forward_event {
     enum forward_event_kind kind;
-    size_t place;     /* of a connection: its index in places */
+    size_t mapping;   /* of a connection: the index of its mapping */
     const char *from; /* the client, as local_accept names it */
     uint64_t sent;    /* bytes to the destination */
     uint64_t received;
@@ -47,7 +47,7 @@ struct forward_options {
  * forbids a reconnect. Pauses between attempts grow from a quarter of a second to 30 s. Always closes the
  * gateway, which must have the same cancel_fd. The caller keeps the listeners.
  */
-int forward_run(struct gateway *gw, const struct forward_place *places, size_t n,
+int forward_run(struct gateway *gw, const struct forward_mapping *mappings, size_t n,
                 const struct forward_options *options, struct err *err);
 
 #endif

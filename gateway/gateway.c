@@ -95,10 +95,10 @@ static int open_all(struct gateway *gw, struct err *err)
         struct hop *hop = &gw->hops[gw->n_hops];
         *hop = (struct hop){.config = &route->hops[i],
                             .number = i,
-                            .before = i > first ? hop - 1 : NULL,
+                            .previous = i > first ? hop - 1 : NULL,
                             .outermost = &route->hops[0],
                             .via = route->via,
-                            .live = live && i == first,
+                            .may_use_master = live && i == first,
                             .is_jump = i + 1 < route->n_hops,
                             .options = &gw->options,
                             .queues = gw->pool ? gw->pool->queues : NULL,
@@ -207,7 +207,7 @@ int gateway_attach(struct gateway *gw, int fd, const struct destination *to,
     if (fit)
         return 0;
     link_free(l);
-    return failure_set(FAILURE_LOST, FAILURE_DETAILS(NULL), err);
+    return failure_set(FAILURE_SESSION_LOST, FAILURE_DETAILS(NULL), err);
 }
 
 int gateway_dial(struct gateway *gw, const struct destination *to, int *ret_fd, struct err *err)
@@ -260,9 +260,9 @@ int gateway_listen(struct gateway *gw, const struct destination *to, struct gate
 /* Releases a hub that is not fit any more. Returns true if a fit one remains. The caller locks the mutex. */
 static bool check_hub(struct gateway *gw)
 {
-    if (!gw->hub || hub_state(gw->hub, NULL) == HUB_FIT)
+    if (!gw->hub || hub_state(gw->hub, NULL) == HUB_USABLE)
         return gw->hub != NULL;
-    gw->parked = hub_take_listeners(gw->hub);
+    gw->parked = hub_remove_listeners(gw->hub);
     session_pool_release(last_hop(gw)->sessions, gw->hub);
     gw->hub = NULL;
     return false;
@@ -295,12 +295,12 @@ int gateway_renew(struct gateway *gw, struct err *err)
     return 0;
 }
 
-int gateway_state(struct gateway *gw, struct err *err)
+int gateway_check_usable(struct gateway *gw, struct err *err)
 {
     pthread_mutex_lock(&gw->mutex);
-    int rc = !gw->hub                             ? failure_set(FAILURE_LOST, FAILURE_DETAILS(NULL), err)
-             : hub_state(gw->hub, err) == HUB_FIT ? 0
-                                                  : -1;
+    int rc = !gw->hub ? failure_set(FAILURE_SESSION_LOST, FAILURE_DETAILS(NULL), err)
+             : hub_state(gw->hub, err) == HUB_USABLE ? 0
+                                                     : -1;
     pthread_mutex_unlock(&gw->mutex);
     return rc;
 }

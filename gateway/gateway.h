@@ -122,7 +122,7 @@ int gateway_renew(struct gateway *gw, struct err *err);
 int gateway_lost_fd(struct gateway *gw);
 
 /* Returns 0 while the gateway is fit for new connections, else -1 with the reason (ERR_LOST). */
-int gateway_state(struct gateway *gw, struct err *err);
+int gateway_check_usable(struct gateway *gw, struct err *err);
 
 /* A listener on a Unix socket in a private directory (0700). The gateway attaches its connections to the
  * destination. Only this process may connect (peer credentials). gateway_close frees it. */
@@ -133,7 +133,7 @@ const char *gateway_listener_path(const struct gateway_listener *l);
 
 /* Checks for a connection through it that is accepted here and not yet open at the far host. The gateway
  * limits that time (step_timeout_ms). */
-bool gateway_listener_opens(struct gateway_listener *l);
+bool gateway_listener_is_opening(struct gateway_listener *l);
 
 /* Returns -1 with the error of the last failed connection through this listener and clears it. Without one,
  * returns 0 and leaves err untouched. */

@@ -29,7 +29,7 @@ static struct stream *new_stream(const struct hub *h, const struct link *l, int6
 /* Gives a new link its stream and adds the link to the list. */
 static void start_link(struct hub *h, struct link *l)
 {
-    struct err why = h->unfit_reason;
+    struct err why = h->unusable_reason;
     struct stream *stream = NULL;
     int64_t deadline = clock_deadline(h->limits.step_timeout_ms);
     if (h->exit_error.kind == ERR_NONE && !h->stuck)
@@ -46,7 +46,7 @@ static void start_link(struct hub *h, struct link *l)
 static bool open_mailbox(struct hub *h)
 {
     struct link *links = NULL;
-    bool going = hub_open_mailbox(h, &links);
+    bool going = hub_read_mailbox(h, &links);
     while (links) {
         struct link *next = links->next;
         start_link(h, links);
@@ -67,7 +67,7 @@ static void accept_all(struct hub *h)
                 continue;
             }
             l->listener = listener;
-            listener_opening(listener, 1);
+            listener_count_opening(listener, 1);
             start_link(h, l);
         }
     }
@@ -121,7 +121,7 @@ static void check_carrier(struct hub *h)
     if (h->session)
         check_session(h);
     else if (h->openssh)
-        openssh_ended(h->openssh, &h->exit_error);
+        openssh_has_ended(h->openssh, &h->exit_error);
     if (h->exit_error.kind != ERR_NONE)
         end_links(h);
 }
@@ -173,7 +173,7 @@ static size_t gather_polls(struct hub *h)
     h->polled[0] = (struct pollfd){.fd = h->wake[0], .events = POLLIN};
     h->polled[1] = carrier_poll(h);
     for (const struct gateway_listener *listener = h->listeners; listener; listener = listener->next)
-        h->polled[n++] = (struct pollfd){.fd = listener->rest_until ? -1 : listener->fd, .events = POLLIN};
+        h->polled[n++] = (struct pollfd){.fd = listener->accept_after ? -1 : listener->fd, .events = POLLIN};
     for (const struct link *l = h->links; l; l = l->next, n += LINK_POLLS)
         link_poll(l, &h->polled[n]);
     return n;
@@ -191,8 +191,8 @@ static int64_t next_deadline(const struct hub *h)
         if (l->state == LINK_OPENING)
             deadline = clock_least(deadline, l->deadline + 1);
     for (const struct gateway_listener *listener = h->listeners; listener; listener = listener->next)
-        if (listener->rest_until)
-            deadline = clock_least(deadline, listener->rest_until);
+        if (listener->accept_after)
+            deadline = clock_least(deadline, listener->accept_after);
     return deadline;
 }
 
@@ -206,12 +206,12 @@ static void wait_for_work(struct hub *h)
     for (const struct link *l = h->links; l; l = l->next)
         at -= LINK_POLLS;
     for (struct link *l = h->links; l; l = l->next, at += LINK_POLLS)
-        link_polled(l, &h->polled[at]);
+        link_process_polled(l, &h->polled[at]);
     /* Usually a reading link makes libssh2 read the socket. If no link does so, or the wire is congested,
      * read ahead here. */
     bool read = false;
     for (const struct link *l = h->links; l; l = l->next)
-        read = read || (link_reads(l) && !(h->session && session_is_congested(h->session)));
+        read = read || (link_is_reading_session(l) && !(h->session && session_is_congested(h->session)));
     if (h->session && (h->polled[1].revents & (POLLIN | POLLHUP | POLLERR)) && !read)
         session_read_ahead(h->session);
 }
@@ -240,7 +240,7 @@ static void *run_loop(void *ctx)
         busy = serve_idle(h) || busy;
         check_carrier(h);
         open_queue_check(h);
-        hub_note_idle(h, is_idle(h));
+        hub_set_idle(h, is_idle(h));
         busy = fail_broken_links(h) || busy;
         if (!busy)
             wait_for_work(h);
@@ -257,7 +257,7 @@ static void hub_free(struct hub *h)
     fd_close(&h->wake[1]);
     fd_close(&h->lost[0]);
     fd_close(&h->lost[1]);
-    pthread_cond_destroy(&h->gave);
+    pthread_cond_destroy(&h->listeners_returned);
     pthread_mutex_destroy(&h->mutex);
     free(h->polled);
     free(h);
@@ -281,7 +281,7 @@ int hub_start(struct carrier *carrier, const struct ssh_limits *limits, struct h
     if (h->session)
         session_start_keepalive(h->session);
     pthread_mutex_init(&h->mutex, NULL);
-    pthread_cond_init(&h->gave, NULL);
+    pthread_cond_init(&h->listeners_returned, NULL);
     if (fd_pipe_nonblocking(h->wake, err) == 0 && thread_start(&h->thread, run_loop, h, err) == 0) {
         *ret = h;
         return 0;

@@ -24,10 +24,10 @@ void hub_add_link(struct hub *h, struct link *l);
 /* Lets the hub accept on these listeners (a list by `next`). The caller keeps owning them. */
 void hub_add_listeners(struct hub *h, struct gateway_listener *list);
 /* Removes all listeners from the hub and returns the list. Not from the hub's own thread. */
-struct gateway_listener *hub_take_listeners(struct hub *h);
+struct gateway_listener *hub_remove_listeners(struct hub *h);
 
 enum hub_state {
-    HUB_FIT,
+    HUB_USABLE,
     HUB_STUCK, /* the opening channel blocks others and its destination does not answer */
     HUB_ENDED,
 };

@@ -23,28 +23,28 @@ struct hub {
     bool stuck;
 
     pthread_mutex_t mutex; /* guards the members below */
-    pthread_cond_t gave;   /* wants_listeners is done */
+    pthread_cond_t listeners_returned;
     struct link *new_links;
     struct gateway_listener *new_listeners;
-    bool wants_listeners; /* a caller waits for `given` */
-    struct gateway_listener *given;
+    bool listeners_wanted; /* a caller waits for `returned_listeners` */
+    struct gateway_listener *returned_listeners;
     bool stopping;
     enum hub_state state;
     bool idle;
-    struct err unfit_reason; /* the error if the state is not HUB_FIT */
-    int lost[2];             /* -1 until hub_lost_fd */
+    struct err unusable_reason; /* the error if the state is not HUB_USABLE */
+    int lost[2];                /* -1 until hub_lost_fd */
     int wake[2];
 };
 
 /* ---- the mailbox, from the hub's thread ---------------------------------------------------------------- */
 
 /* Empties the mailbox: *ret_new are the links. Returns false when the hub must stop. */
-bool hub_open_mailbox(struct hub *h, struct link **ret_new);
+bool hub_read_mailbox(struct hub *h, struct link **ret_new);
 
 /* Sets the state for hub_state. HUB_ENDED is final. */
 void hub_set_state(struct hub *h, enum hub_state state, const struct err *why);
 /* Sets the value of hub_is_idle. */
-void hub_note_idle(struct hub *h, bool idle);
+void hub_set_idle(struct hub *h, bool idle);
 
 /* ---- the queue of openings (open_queue.c) -------------------------------------------------------------- */
 

@@ -33,15 +33,15 @@ void hub_add_listeners(struct hub *h, struct gateway_listener *list)
     fd_ring(h->wake[1]);
 }
 
-struct gateway_listener *hub_take_listeners(struct hub *h)
+struct gateway_listener *hub_remove_listeners(struct hub *h)
 {
     pthread_mutex_lock(&h->mutex);
-    h->wants_listeners = true;
+    h->listeners_wanted = true;
     fd_ring(h->wake[1]);
-    while (h->wants_listeners)
-        pthread_cond_wait(&h->gave, &h->mutex);
-    struct gateway_listener *list = h->given;
-    h->given = NULL;
+    while (h->listeners_wanted)
+        pthread_cond_wait(&h->listeners_returned, &h->mutex);
+    struct gateway_listener *list = h->returned_listeners;
+    h->returned_listeners = NULL;
     pthread_mutex_unlock(&h->mutex);
     return list;
 }
@@ -50,8 +50,8 @@ enum hub_state hub_state(struct hub *h, struct err *err)
 {
     pthread_mutex_lock(&h->mutex);
     enum hub_state state = h->state;
-    if (state != HUB_FIT && err)
-        *err = h->unfit_reason;
+    if (state != HUB_USABLE && err)
+        *err = h->unusable_reason;
     pthread_mutex_unlock(&h->mutex);
     return state;
 }
@@ -69,7 +69,7 @@ static void signal_lost(struct hub *h)
 {
     if (h->lost[1] < 0)
         return;
-    if (h->state == HUB_FIT)
+    if (h->state == HUB_USABLE)
         fd_drain(h->lost[0]);
     else
         fd_ring(h->lost[1]);
@@ -122,7 +122,7 @@ out:
 
 /* ---- functions for the hub's thread -------------------------------------------------------------------- */
 
-bool hub_open_mailbox(struct hub *h, struct link **ret_new)
+bool hub_read_mailbox(struct hub *h, struct link **ret_new)
 {
     fd_drain(h->wake[0]);
     pthread_mutex_lock(&h->mutex);
@@ -130,11 +130,11 @@ bool hub_open_mailbox(struct hub *h, struct link **ret_new)
     h->new_links = NULL;
     prepend_list(&h->listeners, h->new_listeners);
     h->new_listeners = NULL;
-    if (h->wants_listeners) {
-        h->given = h->listeners;
+    if (h->listeners_wanted) {
+        h->returned_listeners = h->listeners;
         h->listeners = NULL;
-        h->wants_listeners = false;
-        pthread_cond_broadcast(&h->gave);
+        h->listeners_wanted = false;
+        pthread_cond_broadcast(&h->listeners_returned);
     }
     bool stopping = h->stopping;
     pthread_mutex_unlock(&h->mutex);
@@ -146,13 +146,13 @@ void hub_set_state(struct hub *h, enum hub_state state, const struct err *why)
     pthread_mutex_lock(&h->mutex);
     if (h->state != state && h->state != HUB_ENDED) {
         h->state = state;
-        h->unfit_reason = *why;
+        h->unusable_reason = *why;
         signal_lost(h);
     }
     pthread_mutex_unlock(&h->mutex);
 }
 
-void hub_note_idle(struct hub *h, bool idle)
+void hub_set_idle(struct hub *h, bool idle)
 {
     pthread_mutex_lock(&h->mutex);
     h->idle = idle;

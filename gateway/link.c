@@ -66,7 +66,7 @@ static void send_reply(struct link *l, const struct err *why)
 static void leave_opening(struct link *l, enum link_state next)
 {
     if (l->state == LINK_OPENING && l->listener)
-        listener_opening(l->listener, -1);
+        listener_count_opening(l->listener, -1);
     l->state = next;
 }
 
@@ -226,7 +226,7 @@ bool link_advance(struct link *l)
     return false;
 }
 
-bool link_reads(const struct link *l)
+bool link_is_reading_session(const struct link *l)
 {
     if (l->state != LINK_OPEN)
         return l->state != LINK_GONE;
@@ -250,7 +250,7 @@ void link_poll(const struct link *l, struct pollfd ret[LINK_POLLS])
                               l->state == LINK_OPENING || up_waits, &ret[1]);
 }
 
-void link_polled(struct link *l, const struct pollfd polled[LINK_POLLS])
+void link_process_polled(struct link *l, const struct pollfd polled[LINK_POLLS])
 {
     if (!(polled[0].revents & (POLLHUP | POLLERR | POLLNVAL)))
         return;

@@ -63,11 +63,11 @@ bool link_advance(struct link *l);
 void link_fail(struct link *l, const struct err *why);
 
 /* Checks whether moving it makes libssh2 read from the session. */
-bool link_reads(const struct link *l);
+bool link_is_reading_session(const struct link *l);
 
 /* Fill in the link's entries for poll(2), and process their results. */
 #define LINK_POLLS (1 + STREAM_POLLS)
 void link_poll(const struct link *l, struct pollfd ret[LINK_POLLS]);
-void link_polled(struct link *l, const struct pollfd polled[LINK_POLLS]);
+void link_process_polled(struct link *l, const struct pollfd polled[LINK_POLLS]);
 
 #endif

@@ -61,7 +61,7 @@ int listener_accept(struct gateway_listener *l)
         if (fd < 0 && errno != EINTR && errno != ECONNABORTED) {
             /* Without descriptors the connection keeps waiting: an immediate retry would spin. */
             bool none = errno == EAGAIN || errno == EWOULDBLOCK;
-            l->rest_until = none ? 0 : clock_now() + LISTENER_REST_MS;
+            l->accept_after = none ? 0 : clock_now() + LISTENER_REST_MS;
             return -1;
         }
         fd_close(&fd);
@@ -75,14 +75,14 @@ void listener_set_failure(struct gateway_listener *l, const struct err *why)
     pthread_mutex_unlock(&l->mutex);
 }
 
-void listener_opening(struct gateway_listener *l, int change)
+void listener_count_opening(struct gateway_listener *l, int change)
 {
     pthread_mutex_lock(&l->mutex);
     l->opening += (unsigned)change;
     pthread_mutex_unlock(&l->mutex);
 }
 
-bool gateway_listener_opens(struct gateway_listener *l)
+bool gateway_listener_is_opening(struct gateway_listener *l)
 {
     pthread_mutex_lock(&l->mutex);
     bool opens = l->opening > 0;

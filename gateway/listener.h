@@ -14,7 +14,7 @@ struct gateway_listener {
     int fd;
     char path[sizeof((struct sockaddr_un *)0)->sun_path];
     struct destination to; /* a copy of its own */
-    int64_t rest_until;    /* accept failed: wait until then */
+    int64_t accept_after;  /* accept failed: wait until then */
     pthread_mutex_t mutex; /* guards the members below, which the hub sets and others read */
     struct err failure;
     unsigned opening; /* connections that are still opening */
@@ -31,7 +31,7 @@ int listener_accept(struct gateway_listener *l);
 
 void listener_set_failure(struct gateway_listener *l, const struct err *why);
 /* Changes the number of opening connections by 1 or -1. */
-void listener_opening(struct gateway_listener *l, int change);
+void listener_count_opening(struct gateway_listener *l, int change);
 
 /* Room in unix_socket_directory for a slash and a number of up to ten digits. */
 #define LISTENER_ROOM 12

@@ -92,7 +92,7 @@ char *local_name(const struct local_address *a, char dst[LOCAL_NAME])
     return write_name(a, a->ip, dst);
 }
 
-char *local_reach(const struct local_address *a, char dst[LOCAL_NAME])
+char *local_client_name(const struct local_address *a, char dst[LOCAL_NAME])
 {
     const char *ip = a->ip;
     if (strcmp(ip, "0.0.0.0") == 0)

@@ -34,7 +34,7 @@ bool local_is_private(const struct local_address *a);
 char *local_name(const struct local_address *a, char dst[LOCAL_NAME]);
 
 /* Writes the address for a local client: loopback if the listener is on all interfaces. */
-char *local_reach(const struct local_address *a, char dst[LOCAL_NAME]);
+char *local_client_name(const struct local_address *a, char dst[LOCAL_NAME]);
 
 struct local_listener {
     struct local_address address; /* with the chosen port */

@@ -132,14 +132,14 @@ int login_queue_enter(struct login_queues *all, const char *address, int cancel_
     return rc;
 }
 
-void login_queue_leave(struct login_queues *all, const char *address, bool turned_away)
+void login_queue_leave(struct login_queues *all, const char *address, bool server_was_busy)
 {
     if (!all)
         return;
     pthread_mutex_lock(&all->mutex);
     struct login_queue *q = find_queue(all, address);
     q->taken--;
-    if (turned_away && q->places > 1)
+    if (server_was_busy && q->places > 1)
         q->places = (q->places + 1) / 2;
     admit_waiting(q);
     pthread_mutex_unlock(&all->mutex);

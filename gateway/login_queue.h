@@ -17,8 +17,9 @@ void login_queues_free(struct login_queues *all);
  * before it has one. login_queue_leave frees the place. Without queues (NULL) there is no limit. */
 int login_queue_enter(struct login_queues *all, const char *address, int cancel_fd, struct err *err);
 
-/* Frees the place. `turned_away`: the server was too busy for this login, so the number of places decreases.
+/* Frees the place. `server_was_busy`: the server was too busy for this login, so the number of places
+ * decreases.
  */
-void login_queue_leave(struct login_queues *all, const char *address, bool turned_away);
+void login_queue_leave(struct login_queues *all, const char *address, bool server_was_busy);
 
 #endif

@@ -41,7 +41,7 @@ static void fail_waiting(struct hub *h, const struct link *opening)
     char name[DESTINATION_NAME] = "a destination";
     if (opening)
         destination_name(&opening->to, name);
-    failure_set(FAILURE_STUCK, FAILURE_DETAILS(name), &why);
+    failure_set(FAILURE_SESSION_STUCK, FAILURE_DETAILS(name), &why);
     h->stuck = true;
     hub_set_state(h, HUB_STUCK, &why);
     for (struct link *l = h->links; l; l = l->next)
@@ -58,7 +58,7 @@ void open_queue_check(struct hub *h)
         h->opening = session_opening(h->session);
         h->opening_since = clock_now();
         if (h->stuck)
-            hub_set_state(h, HUB_FIT, &(struct err)ERR_INIT);
+            hub_set_state(h, HUB_USABLE, &(struct err)ERR_INIT);
         h->stuck = false;
     }
     if (h->opening && !h->stuck && clock_now() >= open_queue_deadline(h, &opening))

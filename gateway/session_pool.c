@@ -47,11 +47,11 @@ struct session_pools {
 static void add_key(struct buf *key, const struct hop *hop)
 {
     login_key_add(key, hop);
-    for (const struct hop *h = hop; h; h = h->before) {
-        login_key_text(key, h->config->address);
-        login_key_text(key, h->config->connect.control_path);
-        login_key_number(key, h->config->compression);
-        login_key_number(key, h->config->compressible);
+    for (const struct hop *h = hop; h; h = h->previous) {
+        login_key_add_text(key, h->config->address);
+        login_key_add_text(key, h->config->connect.control_path);
+        login_key_add_number(key, h->config->compression);
+        login_key_add_number(key, h->config->compressible);
     }
 }
 
@@ -160,7 +160,7 @@ void session_pools_free(struct session_pools *all)
 static struct pooled_session *find_usable_session(const struct session_pool *p, bool alone)
 {
     struct pooled_session *session = p->sessions;
-    while (session && (hub_state(session->hub, NULL) != HUB_FIT || (alone && session->users > 0)))
+    while (session && (hub_state(session->hub, NULL) != HUB_USABLE || (alone && session->users > 0)))
         session = session->next;
     return session;
 }
@@ -203,7 +203,7 @@ static int add_session(const struct hop *hop, struct err *err)
     if (p->n_sessions >= SESSIONS_MAX) {
         char number[24];
         snprintf(number, sizeof number, "%zu", p->n_sessions);
-        return failure_set(FAILURE_ALL_STUCK, FAILURE_DETAILS(number), err);
+        return failure_set(FAILURE_ALL_SESSIONS_STUCK, FAILURE_DETAILS(number), err);
     }
     p->opening = true;
     pthread_mutex_unlock(&p->mutex);

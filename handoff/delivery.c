@@ -23,7 +23,7 @@ static int explain_missing_key(const struct delivery *d, struct err *err)
     return delivery_not_signed(d, err);
 }
 
-static int make_copy(const struct delivery *d, const struct delivery_run *run, struct bundle_copied *ret,
+static int make_copy(const struct delivery *d, const struct delivery_run *run, struct bundle_copy_result *ret,
                      struct err *err)
 {
     struct sshsig_signer signer = delivery_signer(d, run->cancel_fd);
@@ -69,7 +69,7 @@ static int send_copy(const struct delivery *d, const struct delivery_run *run,
 /* The note is made from the copy's manifest, so that the note has no text that redaction removed. The title
  * is redacted too: the tracker gets it before the issue is known to be confidential. */
 static int attach_copy(const struct delivery *d, const struct delivery_run *run,
-                       const struct bundle_copied *copied, struct delivery_result *ret, struct err *err)
+                       const struct bundle_copy_result *copied, struct delivery_result *ret, struct err *err)
 {
     struct handoff_request request = delivery_request(d);
     struct summary summary = {0};
@@ -97,7 +97,7 @@ static void remove_copy(struct delivery_result *r)
 int delivery_run(const struct delivery *d, const struct delivery_run *run, struct delivery_result *ret,
                  struct err *err)
 {
-    struct bundle_copied copied = {0};
+    struct bundle_copy_result copied = {0};
     *ret = (struct delivery_result){0};
     if (make_copy(d, run, &copied, err) < 0)
         return -1;
@@ -106,7 +106,7 @@ int delivery_run(const struct delivery *d, const struct delivery_run *run, struc
     ret->copy = copied.path;
     copied.path = NULL;
     int rc = d->tracker ? attach_copy(d, run, &copied, ret, err) : 0;
-    bundle_copied_release(&copied);
+    bundle_copy_result_release(&copied);
     ret->attached = rc == 0 && d->tracker && !d->options->dry_run;
     if (d->options->dry_run || (rc < 0 && ret->handoff.left <= HANDOFF_LEFT_ISSUE))
         remove_copy(ret);

@@ -59,7 +59,7 @@ struct delivery_run {
     int64_t ask_ms;
     int cancel_fd; /* or -1 */
     /* The copy exists; the delivery sends it next if it has a tracker. */
-    void (*copied)(void *ctx, const struct bundle_copied *copy);
+    void (*copied)(void *ctx, const struct bundle_copy_result *copy);
     /* Redaction has changed the title: `title` is the one that is sent. */
     void (*title_redacted)(void *ctx, const char *title);
     /* The next three members are as in struct handoff_options. */

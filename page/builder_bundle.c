@@ -68,7 +68,7 @@ int page_build_bundle(const char *path, struct age_identities *by, const struct 
 
 /* The input of the child. */
 struct coming {
-    const struct bundle_coming *bundle;
+    const struct bundle_preview *bundle;
     int fd;
     struct page_progress *progress;
 };
@@ -94,7 +94,7 @@ static int draw_copy(void *ctx, struct buf *ret, struct err *err)
     return rc;
 }
 
-int page_build_copy(const struct bundle_coming *bundle, int fd, struct err *err)
+int page_build_copy(const struct bundle_preview *bundle, int fd, struct err *err)
 {
     struct coming c = {bundle, fd, NULL};
     struct proc_confines limits = confined_limits(bundle->bytes, bundle->cancel_fd);

@@ -80,7 +80,7 @@ int page_build_bundle(const char *path, struct age_identities *by, const struct 
 
 /* Writes the page of a copy that is being handed off, from the redacted members. A bundle_draw_fn, which
  * starts its own child; its `ctx` is a struct page_notes or NULL. */
-int page_build_copy(const struct bundle_coming *bundle, int fd, struct err *err);
+int page_build_copy(const struct bundle_preview *bundle, int fd, struct err *err);
 
 /* Returns a bundle's manifest as a new string. A manifest of an older program gets the findings that it
  * lacks. `progress` may be NULL. */

@@ -57,7 +57,7 @@ int main(int argc, char **argv)
     struct prompt prompt;
     struct strlist labels = {0};
     struct age_recipients *to = NULL;
-    struct bundle_copied c = {0};
+    struct bundle_copy_result c = {0};
     prompt_init(&prompt);
     int rc = signals_install(&err);
     struct sshsig_signer signer = {.agent = getenv("SSH_AUTH_SOCK"),
@@ -84,7 +84,7 @@ int main(int argc, char **argv)
     if (rc == 0)
         fprintf(stderr, "%zu changed, %llu values, %zu not searched, signed by %s\n", c.changed,
                 (unsigned long long)c.redactions, c.unsearched, *c.fingerprint ? c.fingerprint : "nobody");
-    bundle_copied_release(&c);
+    bundle_copy_result_release(&c);
     age_recipients_free(to);
     strlist_release(&labels);
     prompt_release(&prompt);

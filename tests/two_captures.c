@@ -76,7 +76,7 @@ static void report(const struct session *s, FILE *out)
                                        [CAPTURE_NOT_PACKED] = "not-packed",
                                        [CAPTURE_PACKED] = "packed"};
     fprintf(out, "%s %s %s %zu %zu %lu %s %s\n", s->name, ends[s->outcome.end],
-            s->outcome.cancelled ? "cancelled" : "not-cancelled", s->outcome.counts.whole,
+            s->outcome.cancelled ? "cancelled" : "not-cancelled", s->outcome.counts.complete,
             s->outcome.counts.missing, s->events, s->outcome.bundle ? s->outcome.bundle : "-", s->err.msg);
 }
 

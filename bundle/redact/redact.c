@@ -44,7 +44,7 @@ uint64_t redact_sum(const struct redact_tally *t)
 
 /* ---- labels -------------------------------------------------------------------------------------------- */
 
-bool redact_wants_label(const struct strlist *more, const char *key, size_t n)
+bool redact_is_secret_label(const struct strlist *more, const char *key, size_t n)
 {
     static const char *const known[] = {
         "*user*",   "*email*",    "*mail*",   "*token*",   "*session*", "*authorization*", "*passw*",
@@ -129,7 +129,7 @@ static unsigned behind_key(struct redact_dump *d, char c)
 static unsigned begin_value(struct redact_dump *d, struct buf *ret)
 {
     d->escaped = false;
-    d->is_secret = d->n > sizeof d->key || redact_wants_label(d->more, d->key, d->n);
+    d->is_secret = d->n > sizeof d->key || redact_is_secret_label(d->more, d->key, d->n);
     if (d->is_secret) {
         buf_adds(ret, REDACTED);
         d->tally->n[REDACT_LABEL]++;
@@ -281,7 +281,7 @@ static int redact_cmdline_member(const struct redact_work *w, struct redact_tall
     int rc = member_open(&m, err) < 0 ? -1 : give_member(&m, keep_piece, &in, err);
     if (rc == 0) {
         tally->n[REDACT_UNKNOWN] += m.unread;
-        const struct redact_into into = {.out = &out, .tally = tally, .repeats = w->repeats};
+        const struct redact_output into = {.out = &out, .tally = tally, .repeats = w->repeats};
         redact_arguments(buf_str(&in), in.len, &into);
         rc = buf_check(&out, "the command line", err);
     }
@@ -300,7 +300,7 @@ struct dumping {
     struct buf labelled; /* with its labels redacted */
     struct redact_lines lines;
     struct buf out;
-    struct redact_into into;
+    struct redact_output into;
 };
 
 static int write_dump(struct dumping *d, struct err *err)
@@ -375,7 +375,7 @@ static int redact_dump_member(const struct redact_work *w, struct redact_tally *
                         .labelled = BUF_INIT((size_t)GROWTH * CHUNK),
                         .lines = REDACT_LINES_INIT,
                         .out = BUF_INIT(GROWTH * (REDACT_LINE_MAX + (size_t)GROWTH * CHUNK))};
-    d.into = (struct redact_into){.out = &d.out, .tally = tally, .repeats = w->repeats};
+    d.into = (struct redact_output){.out = &d.out, .tally = tally, .repeats = w->repeats};
     struct member m = {.w = w, .most = TEXT_MAX};
     int rc = member_open(&m, err) < 0 ? -1 : give_member(&m, take_dump, &d, err);
     if (rc == 0) {
@@ -401,7 +401,7 @@ struct relabelling {
 static bool wants_label(void *ctx, const char *key, size_t n)
 {
     const struct relabelling *r = ctx;
-    return redact_wants_label(r->w->labels, key, n);
+    return redact_is_secret_label(r->w->labels, key, n);
 }
 
 /* Returns whether a rule matches. Counts the matches only when the text is written, so that each counts
@@ -410,7 +410,7 @@ static bool rewrite_string(void *ctx, const char *text, size_t n, struct buf *re
 {
     const struct relabelling *r = ctx;
     struct redact_tally tally = {{0}};
-    const struct redact_into into = {.out = ret, .tally = &tally, .repeats = r->w->repeats};
+    const struct redact_output into = {.out = ret, .tally = &tally, .repeats = r->w->repeats};
     redact_text((struct str){text, n}, &into);
     for (int i = 0; ret && i < REDACT_RULES; i++)
         r->tally->n[i] += tally.n[i];

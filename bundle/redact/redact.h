@@ -45,18 +45,18 @@ uint64_t redact_sum(const struct redact_tally *t);
 /* The destination of redacted text; NULL: only counts. `taken` (may be NULL) receives each value that a rule
  * matches; `repeats` (may be NULL): words to redact in the text around these values. */
 struct redact_repeats;
-typedef void redact_taken_fn(void *ctx, struct str value);
-struct redact_into {
+typedef void redact_match_fn(void *ctx, struct str value);
+struct redact_output {
     struct buf *out;
     struct redact_tally *tally;
-    redact_taken_fn *taken;
+    redact_match_fn *taken;
     void *ctx;
     const struct redact_repeats *repeats;
     bool request; /* the text is a request: its path may contain a secret */
 };
 
 /* Redacts one string or one line: a server's text, a request, a string of a manifest. */
-void redact_text(struct str text, const struct redact_into *into);
+void redact_text(struct str text, const struct redact_output *into);
 
 /* The verdicts of a line on values in later lines: `name: DB_PASSWORD` on the `value:` below, a cell of a
  * table on the next cell. */
@@ -104,18 +104,18 @@ struct redact_lines {
     {                                                                                                        \
         .line = BUF_INIT(REDACT_LINE_MAX)                                                                    \
     }
-void redact_lines_add(struct redact_lines *l, struct str text, const struct redact_into *into);
-void redact_lines_end(struct redact_lines *l, const struct redact_into *into);
+void redact_lines_add(struct redact_lines *l, struct str text, const struct redact_output *into);
+void redact_lines_end(struct redact_lines *l, const struct redact_output *into);
 
 /* Redacts a command line, arguments with a NUL between or after them, into `ret`. */
 void redact_cmdline(const void *p, size_t n, struct buf *ret, struct redact_tally *tally);
 
 /* Redacts a command line into into->out, with the other members of `into`. */
-void redact_arguments(const void *p, size_t n, const struct redact_into *into);
+void redact_arguments(const void *p, size_t n, const struct redact_output *into);
 
 /* Returns whether to redact the values of labels with that key: a known key for people and secrets (user,
  * email, token, session, ...), or a match of `more`, globs; ignores case. `more` may be NULL. */
-bool redact_wants_label(const struct strlist *more, const char *key, size_t n);
+bool redact_is_secret_label(const struct strlist *more, const char *key, size_t n);
 
 /*
  * Redacts the text of a goroutine dump, in pieces of any size, with lines of any length. If the text ends
@@ -123,7 +123,7 @@ bool redact_wants_label(const struct strlist *more, const char *key, size_t n);
  */
 #define REDACT_KEY_MAX 255 /* a longer key is not written by a person: its value is redacted */
 struct redact_dump {
-    const struct strlist *more; /* as in redact_wants_label */
+    const struct strlist *more; /* as in redact_is_secret_label */
     struct redact_tally *tally;
     unsigned state;
     size_t n; /* bytes of the line's beginning, or of the key */

@@ -81,7 +81,7 @@ static bool begins_yaml(struct str line, enum redact_name pair, struct redact_ca
         at++;
     if (name.n == 0 || at >= s.n || s.p[at++] != ':')
         return false;
-    bool block = false, is_secret = redact_judge_name(name) == REDACT_SECRET ||
+    bool block = false, is_secret = redact_classify_name(name) == REDACT_SECRET ||
                                     (pair == REDACT_SECRET && redact_pair_part(name) == REDACT_PAIR_VALUE);
     if (!is_yaml_end(s, at)) {
         at = skip_properties(s, at);
@@ -110,7 +110,7 @@ static bool begins_element(struct str line)
         begin--;
     if (begin == 0 || s.p[begin - 1] != '<')
         return false;
-    return redact_judge_name(get_name((struct str){s.p + begin, s.n - begin})) == REDACT_SECRET;
+    return redact_classify_name(get_name((struct str){s.p + begin, s.n - begin})) == REDACT_SECRET;
 }
 
 /* The last place of `text` in the line; NULL: none. */
@@ -131,7 +131,7 @@ static enum redact_name judge_before(struct str line, size_t at, bool *ret_plura
     if (!redact_prefix_read(&search, at, &l) || (l.sign != '=' && l.sign != ':'))
         return REDACT_HARMLESS;
     *ret_plural = redact_is_plural(l.name);
-    enum redact_name verdict = redact_judge_name(l.name), inner = redact_judge_name(l.inner);
+    enum redact_name verdict = redact_classify_name(l.name), inner = redact_classify_name(l.inner);
     return inner > verdict ? inner : verdict;
 }
 
@@ -176,7 +176,7 @@ static enum redact_option judge_argument(struct str option, bool in_list)
 {
     if (option.n < 2 || option.p[0] != '-' || get_name(option).n != option.n)
         return REDACT_OPTION_NONE;
-    if (redact_judge_name(option) == REDACT_SECRET)
+    if (redact_classify_name(option) == REDACT_SECRET)
         return option.n > 2 ? REDACT_OPTION_SECRET : REDACT_OPTION_NONE;
     if (!in_list)
         return REDACT_OPTION_NONE;

@@ -12,7 +12,7 @@ static enum redact_name judge_option(struct str a)
 {
     if (a.n < 2 || a.p[0] != '-' || memchr(a.p, '=', a.n))
         return REDACT_HARMLESS;
-    return redact_judge_name(a);
+    return redact_classify_name(a);
 }
 
 /* Whether the argument is the value of the option before it. */
@@ -26,7 +26,7 @@ static bool is_value_of(struct str a, struct str before)
 }
 
 /* Replaces everything after the first `kept` bytes with [redacted]. */
-static void take_value(struct str a, size_t kept, const struct redact_into *into)
+static void take_value(struct str a, size_t kept, const struct redact_output *into)
 {
     buf_add(into->out, a.p, kept);
     buf_adds(into->out, REDACTED);
@@ -35,7 +35,7 @@ static void take_value(struct str a, size_t kept, const struct redact_into *into
         into->taken(into->ctx, (struct str){a.p + kept, a.n - kept});
 }
 
-static void redact_argument(struct str a, struct str before, const struct redact_into *into)
+static void redact_argument(struct str a, struct str before, const struct redact_output *into)
 {
     struct str name = {a.p, 0};
     size_t password = redact_is_user_option(before) ? redact_user_password(a) : 0;
@@ -46,7 +46,7 @@ static void redact_argument(struct str a, struct str before, const struct redact
     else if (password > 0)
         take_value(a, password, into);
     else if (name.n < a.n && a.p[name.n] == '=' &&
-             redact_is_secret(redact_judge_name(name), (struct str){a.p + name.n + 1, a.n - name.n - 1}))
+             redact_is_secret(redact_classify_name(name), (struct str){a.p + name.n + 1, a.n - name.n - 1}))
         take_value(a, name.n + 1,
                    into); /* the whole value: a blank or an ampersand may belong to a password */
     else
@@ -55,11 +55,11 @@ static void redact_argument(struct str a, struct str before, const struct redact
 
 void redact_cmdline(const void *p, size_t n, struct buf *ret, struct redact_tally *tally)
 {
-    const struct redact_into into = {.out = ret, .tally = tally};
+    const struct redact_output into = {.out = ret, .tally = tally};
     redact_arguments(p, n, &into);
 }
 
-void redact_arguments(const void *p, size_t n, const struct redact_into *into)
+void redact_arguments(const void *p, size_t n, const struct redact_output *into)
 {
     struct str rest = {p, n}, before = {"", 0};
     while (rest.n > 0) {

@@ -57,7 +57,7 @@ static struct str trim_blanks(struct str v)
 /* How secret the text of a cell makes the next cell. */
 static enum redact_name judge_cell(struct str text)
 {
-    return text.n > 0 && text.n <= MOST_NAME ? redact_judge_name(text) : REDACT_HARMLESS;
+    return text.n > 0 && text.n <= MOST_NAME ? redact_classify_name(text) : REDACT_HARMLESS;
 }
 
 /* How secret the name in an element's attribute makes its text: `<entry key="password">x</entry>`. */
@@ -75,7 +75,7 @@ static enum redact_name judge_attribute(struct str tag, struct str name)
         while (begin + n < tag.n && redact_is_name_byte(tag.p[begin + n]))
             n++;
         enum redact_name verdict =
-            n > 0 ? redact_judge_name((struct str){tag.p + begin, n}) : REDACT_HARMLESS;
+            n > 0 ? redact_classify_name((struct str){tag.p + begin, n}) : REDACT_HARMLESS;
         if (verdict != REDACT_HARMLESS)
             return verdict;
     }
@@ -111,8 +111,8 @@ static struct cell cell_of(struct str tag)
 static bool is_secret_text(struct redact_search *search, struct str tag, struct str name, struct str text)
 {
     struct cell cell = cell_of(name);
-    bool is_secret =
-        redact_is_secret(redact_judge_name(name), text) || redact_is_secret(judge_attribute(tag, name), text);
+    bool is_secret = redact_is_secret(redact_classify_name(name), text) ||
+                     redact_is_secret(judge_attribute(tag, name), text);
     if (!cell.name && !cell.value && search->context.nested && text.n > 0) /* <td><code>x</code></td> */
         cell = (struct cell){true, true};
     else if (!cell.name && !cell.value)

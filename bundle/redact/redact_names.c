@@ -141,7 +141,7 @@ static size_t strip_qualifier(const char *name, size_t n)
     return end > 0 ? end : n;
 }
 
-enum redact_name redact_judge_name(struct str name)
+enum redact_name redact_classify_name(struct str name)
 {
     char normal[NAME_MAX_LENGTH * 2], joined[NAME_MAX_LENGTH * 2];
     while (name.n > 0 && name.p[0] == '-') {

@@ -5,7 +5,7 @@
 #include "bundle/redact/redact.h"
 
 /* Ignores dashes before the name. */
-enum redact_name redact_judge_name(struct str name);
+enum redact_name redact_classify_name(struct str name);
 
 /* Returns whether to redact a value, given the verdict on its name. */
 bool redact_is_secret(enum redact_name verdict, struct str value);

@@ -154,14 +154,14 @@ static size_t token_length(struct redact_search *search, size_t at)
 
 /* ---- the search ---------------------------------------------------------------------------------------- */
 
-static void write_bytes(const struct redact_into *into, const char *p, size_t n)
+static void write_bytes(const struct redact_output *into, const char *p, size_t n)
 {
     if (into->out)
         buf_add(into->out, p, n);
 }
 
 /* Writes text that no rule matched. */
-static void write_plain(const struct redact_into *into, struct str text)
+static void write_plain(const struct redact_output *into, struct str text)
 {
     if (into->repeats && !into->repeats->whole_only)
         redact_words_apply_words(into->repeats, text, into->out, &into->tally->n[REDACT_REPEAT]);
@@ -247,7 +247,7 @@ struct repeats_ahead {
     size_t begin, end; /* begin == end: none is left */
 };
 
-static void begin_repeats(struct repeats_ahead *ahead, const struct redact_into *into, struct str s)
+static void begin_repeats(struct repeats_ahead *ahead, const struct redact_output *into, struct str s)
 {
     ahead->begin = ahead->end = 0;
     if (!into->repeats)
@@ -268,7 +268,7 @@ static size_t find_repeat_end(struct repeats_ahead *ahead, size_t at)
 
 /* The output of one string. */
 struct writing {
-    const struct redact_into *into;
+    const struct redact_output *into;
     struct str s;
     size_t plain; /* the bytes before this offset are written */
 };
@@ -315,7 +315,7 @@ static size_t redact_position(struct redact_search *search, struct repeats_ahead
 }
 
 /* Redacts one string. Updates *context, the context from the text before. */
-static void redact_string(struct str s, struct redact_context *context, const struct redact_into *into)
+static void redact_string(struct str s, struct redact_context *context, const struct redact_output *into)
 {
     struct redact_search state = {.in = s, .request = into->request, .context = *context};
     struct writing w = {.into = into, .s = s};
@@ -331,7 +331,7 @@ static void redact_string(struct str s, struct redact_context *context, const st
             context->pair = REDACT_HARMLESS;
 }
 
-void redact_text(struct str s, const struct redact_into *into)
+void redact_text(struct str s, const struct redact_output *into)
 {
     struct redact_context context = {0};
     redact_string(s, &context, into);
@@ -351,7 +351,7 @@ static bool opens_key(struct str line)
 }
 
 /* Redacts a line outside of private keys, whose first part may be the value of a name on the line before. */
-static void redact_plain_line(struct redact_lines *l, struct str line, const struct redact_into *into)
+static void redact_plain_line(struct redact_lines *l, struct str line, const struct redact_output *into)
 {
     struct str value = redact_carry_value(&l->carry, line);
     if (value.n > 0) {
@@ -366,7 +366,7 @@ static void redact_plain_line(struct redact_lines *l, struct str line, const str
 }
 
 /* Redacts a line of a text: the whole line in the body of a private key. A carriage return ends the line. */
-static void redact_line(struct redact_lines *l, struct str whole, const struct redact_into *into)
+static void redact_line(struct redact_lines *l, struct str whole, const struct redact_output *into)
 {
     size_t cr = whole.n > 0 && whole.p[whole.n - 1] == '\r';
     struct str line = {whole.p, whole.n - cr};
@@ -399,7 +399,7 @@ static size_t find_cut(struct str line)
     return n > line.n / 2 ? n : line.n;
 }
 
-static void flush_line(struct redact_lines *l, size_t n, const struct redact_into *into)
+static void flush_line(struct redact_lines *l, size_t n, const struct redact_output *into)
 {
     redact_line(l, (struct str){buf_str(&l->line), n}, into);
     buf_consume(&l->line, n);
@@ -414,7 +414,7 @@ static size_t line_length(struct str text)
     return n;
 }
 
-void redact_lines_add(struct redact_lines *l, struct str text, const struct redact_into *into)
+void redact_lines_add(struct redact_lines *l, struct str text, const struct redact_output *into)
 {
     while (text.n > 0) {
         size_t n = line_length(text), room = REDACT_LINE_MAX - l->line.len, taken = n < room ? n : room;
@@ -435,7 +435,7 @@ void redact_lines_add(struct redact_lines *l, struct str text, const struct reda
     }
 }
 
-void redact_lines_end(struct redact_lines *l, const struct redact_into *into)
+void redact_lines_end(struct redact_lines *l, const struct redact_output *into)
 {
     flush_line(l, l->line.len, into);
 }

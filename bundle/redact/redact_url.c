@@ -286,7 +286,7 @@ static bool is_secret_part(const struct redact_search *search, struct str name, 
     static const char *const ordinary[] = {"refresh", "reset",  "new",    "list",   "info",
                                            "status",  "stats",  "verify", "revoke", "create",
                                            "renew",   "rotate", "login",  "debug"};
-    if (name.n == 0 || name.p[name.n - 1] == 's' || redact_judge_name(name) != REDACT_SECRET)
+    if (name.n == 0 || name.p[name.n - 1] == 's' || redact_classify_name(name) != REDACT_SECRET)
         return false;
     for (size_t i = 0; i < sizeof ordinary / sizeof *ordinary; i++)
         if (str_is(part, ordinary[i]))
@@ -313,7 +313,7 @@ size_t redact_url_path(const struct redact_search *search, size_t at)
     for (begin = end; begin > 0 && redact_is_name_byte(s.p[begin - 1]);)
         begin--;
     if (begin == end || begin == 0 || s.p[begin - 1] != '/' ||
-        redact_judge_name((struct str){s.p + begin, end - begin}) != REDACT_SECRET)
+        redact_classify_name((struct str){s.p + begin, end - begin}) != REDACT_SECRET)
         return 0;
     /* In a request a part of the path ends at a slash or with the path. */
     const char *stops = search->request ? "/ \t?#" : "/ \t\"'<>?#&,;)]}\\";

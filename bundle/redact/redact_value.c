@@ -239,7 +239,7 @@ static enum redact_name judge_value(struct str v)
     size_t n = 0;
     while (n < v.n && (redact_is_name_byte(v.p[n])))
         n++;
-    return redact_judge_name((struct str){v.p, n});
+    return redact_classify_name((struct str){v.p, n});
 }
 
 /* Forgets the verdict of an earlier `name` if its object or tag ends before `at`. */
@@ -393,7 +393,7 @@ size_t redact_value_length(struct redact_search *search, size_t at)
     struct redact_prefix l;
     if (at < 2 || !redact_prefix_read(search, at, &l))
         return 0;
-    enum redact_name verdict = redact_judge_name(l.name), inner = redact_judge_name(l.inner);
+    enum redact_name verdict = redact_classify_name(l.name), inner = redact_classify_name(l.inner);
     verdict = inner > verdict ? inner : verdict;
     bool plural = redact_is_plural(l.name), argument = l.sign == ' ' || l.sign == ',';
     bool is_p = argument && str_is(l.name, "-p");

@@ -64,7 +64,7 @@ static int apply_rules(struct learning *l, struct str text, struct buf *ret, boo
 {
     struct scrub *s = l->s;
     struct redact_tally tally = {{0}};
-    struct redact_into into = {
+    struct redact_output into = {
         .out = ret, .tally = &tally, .taken = learn_value, .ctx = l, .request = l->of_request};
     /* A rule may match only a part of a value that was learned whole from a request. */
     const struct redact_repeats whole = {.words = &s->words, .weak = true, .whole_only = true};
@@ -135,7 +135,7 @@ static int request_string(struct scrub *s, const char *key, json_t *string, stru
 /* Whether the key alone makes the string a secret, as in `"password": "x"`. */
 static bool is_secret_by_key(const char *key, struct str text)
 {
-    return key && redact_is_secret(redact_judge_name(str_of(key)), text);
+    return key && redact_is_secret(redact_classify_name(str_of(key)), text);
 }
 
 static int first_string(struct scrub *s, const char *key, json_t *string, struct err *err)
@@ -248,7 +248,7 @@ static int walk_keys(struct scrub *s, string_fn *each, json_t *object, struct er
 /* Whether the value is a number whose key means a secret. */
 static bool is_secret_number(const char *key, const json_t *value)
 {
-    return json_is_number(value) && key && redact_judge_name(str_of(key)) == REDACT_SECRET;
+    return json_is_number(value) && key && redact_classify_name(str_of(key)) == REDACT_SECRET;
 }
 
 static json_t *take_number(struct scrub *s)
@@ -286,7 +286,7 @@ static const char *get_pair_key(json_t *object)
     {
         if (!json_is_string(inner) || redact_pair_part(str_of(key)) != REDACT_PAIR_NAME)
             continue;
-        enum redact_name more = redact_judge_name(get_string(inner));
+        enum redact_name more = redact_classify_name(get_string(inner));
         verdict = more > verdict ? more : verdict;
     }
     return keys[verdict];
@@ -339,7 +339,7 @@ static bool is_secret_component(struct scrub *s, struct str part)
 {
     struct redact_tally tally = {{0}};
     const struct redact_repeats all = {.words = &s->words, .weak = true};
-    const struct redact_into into = {.tally = &tally, .repeats = &all};
+    const struct redact_output into = {.tally = &tally, .repeats = &all};
     redact_text(part, &into);
     return redact_sum(&tally) > 0;
 }
@@ -493,7 +493,7 @@ static int learn_requests(struct scrub *s, const json_t *items, struct err *err)
     return 0;
 }
 
-bool scrub_held_secret(const struct scrub *s, const char *path)
+bool scrub_is_of_secret_request(const struct scrub *s, const char *path)
 {
     return json_object_get(s->by_request, path) != NULL;
 }
@@ -506,7 +506,7 @@ static int name_members(struct scrub *s, const json_t *items, const json_t *repo
     json_t *item;
     int rc = n.given && n.counts ? 0 : err_nomem(err);
     json_object_foreach((json_t *)(uintptr_t)items, path, item) if (rc == 0 && item != report) rc =
-        name_member(&n, path, scrub_held_secret(s, path), err);
+        name_member(&n, path, scrub_is_of_secret_request(s, path), err);
     /* Other strings contain the names too. Learned at the end, since the search needs linked words. */
     for (size_t i = 0; rc == 0 && i < n.gone.n; i++)
         rc = redact_words_learn(&s->words, str_of(n.gone.items[i]), true, err);

@@ -36,7 +36,7 @@ int scrub_manifest(json_t *root, const json_t *items, const struct stop *stop, s
 int scrub_object(struct scrub *s, json_t *object, struct err *err);
 
 /* Returns whether the member's request contained a secret; `path` is the old one. */
-bool scrub_held_secret(const struct scrub *s, const char *path);
+bool scrub_is_of_secret_request(const struct scrub *s, const char *path);
 
 /* Writes the new path of a directory of members into an initialised buffer. */
 void scrub_directory(struct scrub *s, const char *path, struct buf *ret);

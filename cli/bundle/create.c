@@ -182,9 +182,9 @@ static int create_from(struct creation *c, const struct strlist *rest, char **re
         return err_set(err, ERR_USAGE, "there is no file in %s", rest->items[0]);
     if (manifest_finish(c->manifest, clock_utc(), c->unfinished, c->damaged == 0 && !c->unfinished, err) < 0)
         return -1;
-    struct err undrawn = ERR_INIT;
-    if (page_build_workdir(c->manifest, c->work, signals_cancel_fd(), &undrawn) < 0)
-        talk(BUNDLE_REPORT " could not be made, so the bundle has none: %s", undrawn.msg);
+    struct err page_error = ERR_INIT;
+    if (page_build_workdir(c->manifest, c->work, signals_cancel_fd(), &page_error) < 0)
+        talk(BUNDLE_REPORT " could not be made, so the bundle has none: %s", page_error.msg);
     if (bundle_pack(c->work, c->manifest, signals_cancel_fd(), ret_path, err) < 0)
         return err_hint(err, "no bundle was written; the files are unchanged");
     return 0;

@@ -32,7 +32,7 @@ static bool is_listed(const struct strlist *l, const char *line)
 }
 
 /* Prints the members that no rule searches, because of their kind. */
-static void print_unsearched(const struct bundle_copied *c)
+static void print_unsearched(const struct bundle_copy_result *c)
 {
     enum { MOST = 20 };
     size_t printed = 0, others = c->unsearched - c->unsearchable.n;
@@ -45,7 +45,7 @@ static void print_unsearched(const struct bundle_copied *c)
         talk("not searched for secrets: %zu more, which README.md in the copy lists", others - printed);
 }
 
-static void print_copy(const struct delivery *d, const struct bundle_copied *c)
+static void print_copy(const struct delivery *d, const struct bundle_copy_result *c)
 {
     char size[32];
     size_t n = d->recipients ? age_recipients_count(d->recipients) : 0;
@@ -66,10 +66,10 @@ static void print_copy(const struct delivery *d, const struct bundle_copied *c)
 }
 
 /* The copy is sent with these members, so --quiet does not hide them. */
-static void print_unsearchable(const struct bundle_copied *c)
+static void print_unsearchable(const struct bundle_copy_result *c)
 {
-    if (c->undrawn.kind != ERR_NONE)
-        talk("the copy has no report.html: %s", c->undrawn.msg);
+    if (c->page_error.kind != ERR_NONE)
+        talk("the copy has no report.html: %s", c->page_error.msg);
     for (size_t i = 0; i < c->unsearchable.n; i++)
         talk("not searched for secrets, and handed off unchanged: %s", c->unsearchable.items[i]);
 }
@@ -110,11 +110,11 @@ static void print_untracked(const struct delivery *d, const char *copy)
         talk("team %s has no tracker: send it %s", d->team->name, copy);
 }
 
-static void on_copied(void *ctx, const struct bundle_copied *copy)
+static void on_copied(void *ctx, const struct bundle_copy_result *copy)
 {
     struct reporter *r = ctx;
-    if (copy->unsigned_because.kind != ERR_NONE)
-        talk("the copy is not signed: %s", copy->unsigned_because.msg);
+    if (copy->signing_error.kind != ERR_NONE)
+        talk("the copy is not signed: %s", copy->signing_error.msg);
     if (!r->run->quiet)
         print_copy(r->delivery, copy);
     print_unsearchable(copy);

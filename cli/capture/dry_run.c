@@ -26,7 +26,7 @@ static int code_of(const struct estimates *e)
     const struct estimate_total *t = &e->total;
     const struct capture_outcome outcome = {.end = t->items > 0 ? CAPTURE_PACKED : CAPTURE_NOTHING,
                                             .cancelled = e->cancelled,
-                                            .counts = {.whole = t->items,
+                                            .counts = {.complete = t->items,
                                                        .missing = t->failures + t->left_out + t->absent,
                                                        .unusable = t->unusable}};
     return ending_code(&outcome, signals_received());

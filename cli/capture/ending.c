@@ -10,7 +10,7 @@ int ending_code(const struct capture_outcome *o, int signal)
         return EXIT_SIGNAL + signal;
     if (o->end != CAPTURE_PACKED)
         return o->counts.unusable > 0 ? EXIT_USAGE : EXIT_NOTHING;
-    if (o->counts.whole == 0)
+    if (o->counts.complete == 0)
         return EXIT_NOTHING;
     return capture_is_complete(o) ? EXIT_OK : EXIT_PARTIAL;
 }
@@ -27,9 +27,9 @@ void ending_explain(const struct capture_counts *c, const char *resume_line, str
     size_t all = c->missing + c->damaged;
     add_count(&counts, c->missing, "missing");
     add_count(&counts, c->damaged, "damaged");
-    if (c->whole > 0)
+    if (c->complete > 0)
         err_set(err, ERR_FAILED, "not complete: %s, see above; %zu item%s collected", buf_str(&counts),
-                c->whole, c->whole == 1 ? "" : "s");
+                c->complete, c->complete == 1 ? "" : "s");
     else
         err_set(err, ERR_FAILED,
                 "no item arrived whole: %s, see above; the bundle contains only damaged bodies",

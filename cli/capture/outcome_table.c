@@ -20,15 +20,15 @@ static void add_target(struct rows *table, const struct outcome *t)
     const struct host *host = t->target->host;
     char name[600], items[60] = "-", size[32], took[32] = "-", why[760];
     /* A host that could not be opened has one row for all of its services. */
-    snprintf(name, sizeof name, "%s%s%s", host->name, t->unopened ? "" : ": ",
-             t->unopened ? "" : t->target->service->name);
+    snprintf(name, sizeof name, "%s%s%s", host->name, t->host_failed ? "" : ": ",
+             t->host_failed ? "" : t->target->service->name);
     if (t->planned)
-        snprintf(items, sizeof items, "%zu/%zu", t->got, t->asked);
+        snprintf(items, sizeof items, "%zu/%zu", t->n_collected, t->n_requested);
     if (t->began)
-        text_duration(took, sizeof took, outcome_took(t));
+        text_duration(took, sizeof took, outcome_duration(t));
     /* A line above explains a wrong word; the table need not repeat it for every target. */
     snprintf(why, sizeof why, "%s", t->unusable ? "nothing was fetched: see above" : t->why);
-    if (!*why && !outcome_is_whole(t))
+    if (!*why && !outcome_is_complete(t))
         snprintf(why, sizeof why, "%s", t->began ? "not finished" : "not begun");
     if (t->failures > 1 && t->planned)
         snprintf(why, sizeof why, "%s (and %zu more)", t->why, t->failures - 1);
@@ -45,10 +45,10 @@ static void add_complete(struct rows *table, const struct outcomes *t, size_t n)
     int64_t shortest = INT64_MAX, longest = 0;
     for (size_t i = 0; i < t->targets->n; i++) {
         const struct outcome *one = &t->items[i];
-        int64_t ms = outcome_took(one);
-        if (!outcome_is_whole(one))
+        int64_t ms = outcome_duration(one);
+        if (!outcome_is_complete(one))
             continue;
-        got += one->got;
+        got += one->n_collected;
         bytes += one->bytes;
         shortest = ms < shortest ? ms : shortest;
         longest = ms > longest ? ms : longest;
@@ -63,7 +63,7 @@ static void add_complete(struct rows *table, const struct outcomes *t, size_t n)
 /* Whether the row of its host's first service already shows the failure. */
 static bool is_repeated(const struct outcomes *t, size_t i)
 {
-    return i > 0 && t->items[i].unopened && t->items[i - 1].unopened &&
+    return i > 0 && t->items[i].host_failed && t->items[i - 1].host_failed &&
            t->items[i].target->host == t->items[i - 1].target->host;
 }
 
@@ -72,17 +72,17 @@ void outcome_table_print(const struct outcomes *t, bool all, FILE *out)
     struct rows table = {.columns = "lrrrl", .below = true};
     size_t whole = 0;
     for (size_t i = 0; i < t->targets->n; i++)
-        whole += outcome_is_whole(&t->items[i]);
+        whole += outcome_is_complete(&t->items[i]);
     rows_add(&table, (const char *const[]){"TARGET", "ITEMS", "BYTES", "TIME",
                                            whole < t->targets->n ? "WHAT FAILED" : ""});
     bool one_line = whole > LISTED_MAX && !all;
     if (one_line)
         add_complete(&table, t, whole);
     for (size_t i = 0; i < t->targets->n && !one_line; i++)
-        if (outcome_is_whole(&t->items[i]))
+        if (outcome_is_complete(&t->items[i]))
             add_target(&table, &t->items[i]);
     for (size_t i = 0; i < t->targets->n; i++)
-        if (!outcome_is_whole(&t->items[i]) && !is_repeated(t, i))
+        if (!outcome_is_complete(&t->items[i]) && !is_repeated(t, i))
             add_target(&table, &t->items[i]);
     rows_print(&table, columns_line(out), out);
     rows_release(&table);

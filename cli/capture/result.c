@@ -143,11 +143,11 @@ static json_t *target_json(const struct outcome *t)
     json_t *object = json_object();
     int rc = put_target(object, t->target->host, t->target->service);
     if (t->planned)
-        rc |= json_object_set_new(object, "asked", json_integer((json_int_t)t->asked));
-    rc |= json_object_set_new(object, "got", json_integer((json_int_t)t->got)) |
+        rc |= json_object_set_new(object, "asked", json_integer((json_int_t)t->n_requested));
+    rc |= json_object_set_new(object, "got", json_integer((json_int_t)t->n_collected)) |
           json_object_set_new(object, "bytes", json_integer((json_int_t)t->bytes));
     if (t->began)
-        rc |= json_object_set_new(object, "duration_ms", json_integer(outcome_took(t)));
+        rc |= json_object_set_new(object, "duration_ms", json_integer(outcome_duration(t)));
     rc |= put_text(object, "error", t->why);
     if (rc == 0)
         return object;

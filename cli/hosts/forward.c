@@ -166,7 +166,7 @@ static int forward_connections(struct run *r, struct gateway *gw, struct err *er
                                   .report = forward_talk_event,
                                   .is_hopeless = is_hopeless,
                                   .ctx = &r->talk};
-    struct forward_place *places = calloc(r->talk.n, sizeof *places);
+    struct forward_mapping *places = calloc(r->talk.n, sizeof *places);
     if (!places) {
         gateway_close(gw);
         return err_nomem(err);

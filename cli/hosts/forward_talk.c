@@ -33,7 +33,7 @@ static char *url_of(const struct forward_way *w, char *dst, size_t cap)
     const struct local_address *a = &w->listener.address;
     char reach[LOCAL_NAME];
     snprintf(dst, cap, "%s://%s%s/", s->https ? "https" : "http",
-             a->path[0] ? "localhost" : local_reach(a, reach), s->path);
+             a->path[0] ? "localhost" : local_client_name(a, reach), s->path);
     return dst;
 }
 
@@ -116,7 +116,7 @@ static void add_example(struct buf *b, const struct forward_way *w)
         seen.host = seen.tls.server_name ? seen.tls.server_name : seen.host;
         fetch_service_url(&seen, page, sizeof page);
         snprintf(url, sizeof url, "%s/heap", page);
-        buf_addf(b, "curl --connect-to ::%s", local_reach(a, reach));
+        buf_addf(b, "curl --connect-to ::%s", local_client_name(a, reach));
     } else if (host) {
         buf_adds(b, "curl");
     } else {
@@ -208,13 +208,13 @@ static void print_session(struct forward_talk *t, const struct forward_event *e)
     text_duration(ms, sizeof ms, e->ms);
     if (t->quiet)
         return;
-    if (e->kind == FORWARD_LOST)
+    if (e->kind == FORWARD_SESSION_LOST)
         talk("%s: %s; opening another session", host, why);
-    else if (e->kind == FORWARD_BACK)
+    else if (e->kind == FORWARD_RECONNECTED)
         talk("%s: connected again after %s", host, ms);
     else if (is_news(t->complaint, why) || t->verbose)
         talk("%s: not connected; trying again in %s: %s", host, ms, why);
-    if (e->kind != FORWARD_AGAIN)
+    if (e->kind != FORWARD_RECONNECT_FAILED)
         t->complaint[0] = '\0';
 }
 
@@ -222,16 +222,16 @@ void forward_talk_event(void *ctx, const struct forward_event *e)
 {
     struct forward_talk *t = ctx;
     switch (e->kind) {
-    case FORWARD_BEGUN:
+    case FORWARD_CONNECTED:
         if (t->verbose)
-            print_about(&t->ways[e->place], "%s: connected", e->from);
+            print_about(&t->ways[e->mapping], "%s: connected", e->from);
         break;
-    case FORWARD_ENDED:
-        print_ended(t, &t->ways[e->place], e);
+    case FORWARD_CLOSED:
+        print_ended(t, &t->ways[e->mapping], e);
         break;
-    case FORWARD_LOST:
-    case FORWARD_AGAIN:
-    case FORWARD_BACK:
+    case FORWARD_SESSION_LOST:
+    case FORWARD_RECONNECT_FAILED:
+    case FORWARD_RECONNECTED:
         print_session(t, e);
         break;
     }

@@ -16,7 +16,7 @@ struct toll {
 static int add_target(struct toll *toll, const struct target *t, const struct strlist *kinds, struct err *err)
 {
     struct strlist costly = {0};
-    int rc = fetch_costly(kinds, &costly, err);
+    int rc = fetch_add_costly_kinds(kinds, &costly, err);
     for (size_t i = 0; rc == 0 && i < costly.n; i++)
         if (!strlist_has(&toll->kinds, costly.items[i]))
             rc = strlist_add(&toll->kinds, costly.items[i], err);
@@ -63,7 +63,7 @@ int confirm_many(const struct confirm *c, struct prompt *prompt, struct err *err
     int rc = 0;
     for (size_t i = 0; rc == 0 && !c->yes && i < c->targets->n; i++) {
         const struct target *t = &c->targets->items[i];
-        rc = add_target(&toll, t, fetch_words(c->kinds, t->service), err);
+        rc = add_target(&toll, t, fetch_service_kinds(c->kinds, t->service), err);
     }
     if (rc == 0 && toll.targets > CONFIRM_TARGETS) {
         describe_toll(&toll, what, sizeof what);

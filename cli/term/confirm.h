@@ -17,8 +17,8 @@ struct confirm {
 
 /*
  * Asks on the terminal whether to continue if more than CONFIRM_TARGETS targets have a costly kind, which
- * profiles a process for some time or stops it (fetch_costly). ERR_USAGE without a terminal, ERR_CANCELLED
- * for any answer but yes.
+ * profiles a process for some time or stops it (fetch_add_costly_kinds). ERR_USAGE without a terminal,
+ * ERR_CANCELLED for any answer but yes.
  */
 int confirm_many(const struct confirm *c, struct prompt *prompt, struct err *err);
 

@@ -16,7 +16,7 @@
 #include "base/banned.h"
 
 /* Finds the agent's socket. `$NAME` means the variable's value. */
-static int find_agent(struct ssh_reading *r, struct err *err)
+static int find_agent(struct ssh_keywords *r, struct err *err)
 {
     const char *variable = r->agent_given ? NULL : "SSH_AUTH_SOCK";
     if (r->c.login.agent && r->c.login.agent[0] == '$' && r->c.login.agent[1] != '{')
@@ -27,7 +27,7 @@ static int find_agent(struct ssh_reading *r, struct err *err)
     return ssh_keywords_optional(&r->c.login.agent, set && *set ? set : "none", err);
 }
 
-static int expand_tokens(struct ssh_reading *r, const char *original, struct err *err)
+static int expand_tokens(struct ssh_keywords *r, const char *original, struct err *err)
 {
     struct ssh_config *c = &r->c;
     struct strlist *const lists[] = {&c->login.identity_files, &c->login.certificate_files};
@@ -45,7 +45,7 @@ static int expand_tokens(struct ssh_reading *r, const char *original, struct err
 }
 
 /* Applies settings that change the meaning of others. */
-static void apply_dependencies(struct ssh_reading *r)
+static void apply_dependencies(struct ssh_keywords *r)
 {
     struct ssh_config *c = &r->c;
     const char *why = "";
@@ -61,7 +61,7 @@ static void apply_dependencies(struct ssh_reading *r)
         snprintf(c->only_openssh, sizeof c->only_openssh, "%s", why);
 }
 
-static int finish_reading(struct ssh_reading *r, const char *original, struct err *err)
+static int finish_reading(struct ssh_keywords *r, const char *original, struct err *err)
 {
     struct ssh_config *c = &r->c;
     if (!c->hostname || !c->user || !c->port)
@@ -81,7 +81,7 @@ static int finish_reading(struct ssh_reading *r, const char *original, struct er
 
 int ssh_config_parse(const char *address, const void *p, size_t n, struct ssh_config *ret, struct err *err)
 {
-    struct ssh_reading r = {
+    struct ssh_keywords r = {
         .c = {.login = {
                   .publickey = true, .password = true, .keyboard_interactive = true, .password_prompts = 3}}};
     struct address a = {0};

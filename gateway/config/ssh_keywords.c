@@ -7,17 +7,17 @@
 
 struct keyword {
     const char *name;
-    int (*read)(const struct keyword *k, struct ssh_reading *r, const char *value, struct err *err);
-    size_t offset;     /* in struct ssh_reading */
+    int (*read)(const struct keyword *k, struct ssh_keywords *r, const char *value, struct err *err);
+    size_t offset;     /* in struct ssh_keywords */
     const char *label; /* the spelling of ssh_config(5), for messages */
 };
 
-static void *field_at(const struct keyword *k, struct ssh_reading *r)
+static void *field_at(const struct keyword *k, struct ssh_keywords *r)
 {
     return (char *)r + k->offset;
 }
 
-static int read_text(const struct keyword *k, struct ssh_reading *r, const char *value, struct err *err)
+static int read_text(const struct keyword *k, struct ssh_keywords *r, const char *value, struct err *err)
 {
     char **into = field_at(k, r);
     char *copy = strdup(value);
@@ -39,13 +39,13 @@ int ssh_keywords_optional(char **into, const char *value, struct err *err)
     return 0;
 }
 
-static int read_optional(const struct keyword *k, struct ssh_reading *r, const char *value, struct err *err)
+static int read_optional(const struct keyword *k, struct ssh_keywords *r, const char *value, struct err *err)
 {
     return ssh_keywords_optional(field_at(k, r), value, err);
 }
 
 /* Reads one of several lines with the same keyword. */
-static int read_item(const struct keyword *k, struct ssh_reading *r, const char *value, struct err *err)
+static int read_item(const struct keyword *k, struct ssh_keywords *r, const char *value, struct err *err)
 {
     return strcmp(value, "none") == 0 ? 0 : strlist_add(field_at(k, r), value, err);
 }
@@ -64,7 +64,7 @@ static size_t path_length(const char *p)
 }
 
 /* Reads several paths on one line. */
-static int read_paths(const struct keyword *k, struct ssh_reading *r, const char *value, struct err *err)
+static int read_paths(const struct keyword *k, struct ssh_keywords *r, const char *value, struct err *err)
 {
     for (const char *p = value + strspn(value, " "); *p; p += strspn(p, " ")) {
         size_t n = path_length(p);
@@ -86,7 +86,7 @@ static bool is_yes(const char *value)
     return strcmp(value, "yes") == 0 || strcmp(value, "true") == 0;
 }
 
-static int read_flag(const struct keyword *k, struct ssh_reading *r, const char *value, struct err *err)
+static int read_flag(const struct keyword *k, struct ssh_keywords *r, const char *value, struct err *err)
 {
     (void)err;
     *(bool *)field_at(k, r) = is_yes(value);
@@ -94,7 +94,7 @@ static int read_flag(const struct keyword *k, struct ssh_reading *r, const char 
 }
 
 /* Reads a flag that may have several forms of yes (`host-bound`). */
-static int read_allowed(const struct keyword *k, struct ssh_reading *r, const char *value, struct err *err)
+static int read_allowed(const struct keyword *k, struct ssh_keywords *r, const char *value, struct err *err)
 {
     (void)err;
     *(bool *)field_at(k, r) = !is_no(value);
@@ -108,7 +108,7 @@ static int bad_number(const struct keyword *k, const char *value, struct err *er
                    text_printable(shown, sizeof shown, value, strlen(value)));
 }
 
-static int read_port(const struct keyword *k, struct ssh_reading *r, const char *value, struct err *err)
+static int read_port(const struct keyword *k, struct ssh_keywords *r, const char *value, struct err *err)
 {
     uint64_t v = 0;
     if (text_to_uint(value, 65535, &v) < 0 || v == 0)
@@ -117,7 +117,7 @@ static int read_port(const struct keyword *k, struct ssh_reading *r, const char 
     return 0;
 }
 
-static int read_number(const struct keyword *k, struct ssh_reading *r, const char *value, struct err *err)
+static int read_number(const struct keyword *k, struct ssh_keywords *r, const char *value, struct err *err)
 {
     uint64_t v = 0;
     if (strcmp(value, "none") != 0 && text_to_uint(value, INT32_MAX, &v) < 0)
@@ -126,7 +126,7 @@ static int read_number(const struct keyword *k, struct ssh_reading *r, const cha
     return 0;
 }
 
-static int read_family(const struct keyword *k, struct ssh_reading *r, const char *value, struct err *err)
+static int read_family(const struct keyword *k, struct ssh_keywords *r, const char *value, struct err *err)
 {
     (void)k;
     (void)err;
@@ -136,14 +136,14 @@ static int read_family(const struct keyword *k, struct ssh_reading *r, const cha
     return 0;
 }
 
-static int read_agent(const struct keyword *k, struct ssh_reading *r, const char *value, struct err *err)
+static int read_agent(const struct keyword *k, struct ssh_keywords *r, const char *value, struct err *err)
 {
     r->agent_given = strcmp(value, "SSH_AUTH_SOCK") != 0;
     return r->agent_given ? read_optional(k, r, value, err) : 0;
 }
 
 /* With `no`, ssh also accepts a changed key, but then forwards nothing, so we do not use it. */
-static int read_policy(const struct keyword *k, struct ssh_reading *r, const char *value, struct err *err)
+static int read_policy(const struct keyword *k, struct ssh_keywords *r, const char *value, struct err *err)
 {
     (void)k;
     (void)err;
@@ -152,7 +152,7 @@ static int read_policy(const struct keyword *k, struct ssh_reading *r, const cha
     return 0;
 }
 
-static int note_openssh(const struct keyword *k, struct ssh_reading *r)
+static int note_openssh(const struct keyword *k, struct ssh_keywords *r)
 {
     if (!r->c.only_openssh[0])
         text_printable(r->c.only_openssh, sizeof r->c.only_openssh, k->label, strlen(k->label));
@@ -160,7 +160,7 @@ static int note_openssh(const struct keyword *k, struct ssh_reading *r)
 }
 
 /* Reads a named object that only OpenSSH can use. */
-static int read_openssh_only(const struct keyword *k, struct ssh_reading *r, const char *value,
+static int read_openssh_only(const struct keyword *k, struct ssh_keywords *r, const char *value,
                              struct err *err)
 {
     (void)err;
@@ -168,7 +168,7 @@ static int read_openssh_only(const struct keyword *k, struct ssh_reading *r, con
 }
 
 /* Reads a switch of a feature that only OpenSSH has. `ask` counts as off. */
-static int read_openssh_only_flag(const struct keyword *k, struct ssh_reading *r, const char *value,
+static int read_openssh_only_flag(const struct keyword *k, struct ssh_keywords *r, const char *value,
                                   struct err *err)
 {
     (void)err;
@@ -176,7 +176,7 @@ static int read_openssh_only_flag(const struct keyword *k, struct ssh_reading *r
 }
 
 /* Reads the minimum length of RSA keys. ssh refuses shorter keys, even known ones; libssh2 accepts all. */
-static int read_rsa_size(const struct keyword *k, struct ssh_reading *r, const char *value, struct err *err)
+static int read_rsa_size(const struct keyword *k, struct ssh_keywords *r, const char *value, struct err *err)
 {
     uint64_t bits = 0;
     (void)err;
@@ -184,7 +184,7 @@ static int read_rsa_size(const struct keyword *k, struct ssh_reading *r, const c
 }
 
 /* Notes that ssh is 9.6 or later, the versions that print this line and have %j in %C. */
-static int read_newer(const struct keyword *k, struct ssh_reading *r, const char *value, struct err *err)
+static int read_newer(const struct keyword *k, struct ssh_keywords *r, const char *value, struct err *err)
 {
     (void)k;
     (void)value;
@@ -193,7 +193,7 @@ static int read_newer(const struct keyword *k, struct ssh_reading *r, const char
     return 0;
 }
 
-#define AT(member) offsetof(struct ssh_reading, member)
+#define AT(member) offsetof(struct ssh_keywords, member)
 
 static const struct keyword keywords[] = {
     {"hostname", read_text, AT(c.hostname), NULL},
@@ -241,7 +241,7 @@ static const struct keyword keywords[] = {
     {"nohostauthenticationforlocalhost", read_flag, AT(trusts_localhost), NULL},
 };
 
-static int read_line(struct ssh_reading *r, const char *line, struct err *err)
+static int read_line(struct ssh_keywords *r, const char *line, struct err *err)
 {
     size_t n = strcspn(line, " ");
     if (!line[n])
@@ -252,7 +252,7 @@ static int read_line(struct ssh_reading *r, const char *line, struct err *err)
     return 0;
 }
 
-int ssh_keywords_read(struct ssh_reading *r, const char *p, size_t n, struct err *err)
+int ssh_keywords_read(struct ssh_keywords *r, const char *p, size_t n, struct err *err)
 {
     const char *end = p + n;
     while (p < end) {

@@ -5,7 +5,7 @@
 #include "gateway/config/config.h"
 
 /* The lines, before expansion. */
-struct ssh_reading {
+struct ssh_keywords {
     struct ssh_config c;
     struct strlist global_known_hosts;
     bool agent_given;
@@ -17,7 +17,7 @@ struct ssh_reading {
 
 /* Reads the lines into `r`, which is zero or has the defaults for missing lines. Ignores unused keywords and
  * those of other versions. The caller releases `r`, also after a failure. */
-int ssh_keywords_read(struct ssh_reading *r, const char *p, size_t n, struct err *err);
+int ssh_keywords_read(struct ssh_keywords *r, const char *p, size_t n, struct err *err);
 
 /* Replaces *into by a copy of the value: NULL for "none". */
 int ssh_keywords_optional(char **into, const char *value, struct err *err);

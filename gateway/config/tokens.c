@@ -70,7 +70,7 @@ void tokens_release(struct tokens *t)
 }
 
 /* Returns the value of a token; NULL for one that ssh does not accept at that place. */
-static const char *token_value(const struct tokens *t, char c, enum tokens_place place)
+static const char *token_value(const struct tokens *t, char c, enum tokens_use place)
 {
     const struct {
         char name;
@@ -123,7 +123,7 @@ static size_t add_variable(struct buf *b, const char *p)
 }
 
 /* Adds the expansion of the next piece and returns the length of the piece; 0 for an invalid token. */
-static size_t add_piece(const struct tokens *t, struct buf *b, const char *p, enum tokens_place place)
+static size_t add_piece(const struct tokens *t, struct buf *b, const char *p, enum tokens_use place)
 {
     const char *value = *p == '%' ? token_value(t, p[1], place) : NULL;
     size_t n = place == TOKENS_PATH ? add_variable(b, p) : 0;
@@ -139,7 +139,7 @@ static size_t add_piece(const struct tokens *t, struct buf *b, const char *p, en
     return 1;
 }
 
-int tokens_expand(const struct tokens *t, char **text, enum tokens_place place, struct err *err)
+int tokens_expand(const struct tokens *t, char **text, enum tokens_use place, struct err *err)
 {
     struct buf b = BUF_INIT(64 << 10);
     const char *p = *text;

@@ -7,7 +7,7 @@
 #include "gateway/config/config.h"
 
 /* The place decides which tokens ssh accepts. */
-enum tokens_place {
+enum tokens_use {
     TOKENS_PATH,  /* of a file: also `~` and ${VARIABLES} */
     TOKENS_PROXY, /* ProxyCommand and ProxyJump, where ssh refuses other tokens */
 };
@@ -34,6 +34,6 @@ void tokens_release(struct tokens *t);
 
 /* Replaces *text by its expansion. In a path, an unknown token or variable stays unchanged; in a proxy's
  * command or name it is ERR_FAILED. */
-int tokens_expand(const struct tokens *t, char **text, enum tokens_place place, struct err *err);
+int tokens_expand(const struct tokens *t, char **text, enum tokens_use place, struct err *err);
 
 #endif

@@ -59,7 +59,7 @@ void askpass_release(struct askpass *a)
 {
     fd_close(&a->listener);
     fd_close(&a->touch);
-    secret_wipe(&a->given);
+    secret_wipe(&a->answer);
     free(a->question);
     free(a->name);
     free(a->program);
@@ -125,7 +125,7 @@ static int ask_person(const struct login_options *options, const struct question
     struct question q = *question;
     q.deadline = clock_deadline(options->ask_ms);
     if (!options->ask || is_host_key_question(q.prompt))
-        return failure_set(FAILURE_NOBODY_IS_ASKED, FAILURE_DETAILS(NULL), err);
+        return failure_set(FAILURE_ASKING_FORBIDDEN, FAILURE_DETAILS(NULL), err);
     return options->ask(options->ask_ctx, &q, ret, err);
 }
 
@@ -148,12 +148,12 @@ static int find_answer(const struct login_options *options, char kind, const cha
     return ask_person(options, &q, ret, &why) == 0 ? 0 : judge_failure(&why, err);
 }
 
-void askpass_settle(struct askpass *a, const struct login_options *options, bool right)
+void askpass_report_login(struct askpass *a, const struct login_options *options, bool right)
 {
     if (a->pending)
-        keyring_settle(options->keyring, a->name, right && a->given.len > 0 ? &a->given : NULL, NULL);
+        keyring_settle(options->keyring, a->name, right && a->answer.len > 0 ? &a->answer : NULL, NULL);
     a->pending = false;
-    secret_wipe(&a->given);
+    secret_wipe(&a->answer);
     free(a->question);
     free(a->name);
     a->question = a->name = NULL;
@@ -192,7 +192,7 @@ static int take_from_keyring(struct askpass *a, const struct login_options *opti
     struct keyring_wait wait = {.deadline = clock_deadline(2 * options->ask_ms),
                                 .cancel_fd = options->limits.cancel_fd};
     /* ssh continues with the next key, so the last answer was right. */
-    askpass_settle(a, options, true);
+    askpass_report_login(a, options, true);
     a->question = strdup(words);
     if (!a->question)
         return err_nomem(err);
@@ -234,7 +234,7 @@ static int find_passphrase(struct askpass *a, const struct login_options *option
     if (rc == 0) {
         rc = ask_person(options, &q, ret, &why);
         if (rc == 0)
-            a->given = *ret;
+            a->answer = *ret;
         else if (a->pending)
             keyring_settle(options->keyring, a->name, NULL, &why);
         a->pending = a->pending && rc == 0;
@@ -312,7 +312,7 @@ static int read_answer(int fd, struct secret *ret, struct err *err)
         memcpy(ret->text, reply + 1, n - 1);
     }
     explicit_bzero(reply, sizeof reply);
-    return given ? 0 : failure_set(FAILURE_NOBODY_ANSWERS, FAILURE_DETAILS(NULL), err);
+    return given ? 0 : failure_set(FAILURE_NO_ANSWER_IN_TIME, FAILURE_DETAILS(NULL), err);
 }
 
 int askpass_ask(const char *name, const char *hint, const char *prompt, struct secret *ret, struct err *err)

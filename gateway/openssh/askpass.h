@@ -34,7 +34,7 @@ struct askpass {
     char *name;          /* of that passphrase in the keyring */
     unsigned long asker; /* the number of the asking ssh; the ssh of a jump host asks itself */
     bool pending;        /* the keyring waits for the result */
-    struct secret given;
+    struct secret answer;
     struct err refused; /* why the last requested passphrase is missing; ERR_NONE: none is missing */
 };
 
@@ -42,7 +42,7 @@ struct askpass {
 int askpass_init(struct askpass *a, const char *directory, const char *program, struct err *err);
 /* Reports whether ssh's login succeeded, which means that its last answer was right. Call it before
  * askpass_release. */
-void askpass_settle(struct askpass *a, const struct login_options *options, bool right);
+void askpass_report_login(struct askpass *a, const struct login_options *options, bool right);
 /* Closes the descriptors. The owner of the directory removes its files. */
 void askpass_release(struct askpass *a);
 

@@ -170,7 +170,7 @@ int mux_connect(struct mux *m, const char *path, struct err *err)
         /* The socket may have a new owner since the check, so check the peer too. */
         return unix_socket_peer_is_same_user(m->fd)
                    ? 0
-                   : failure_set(FAILURE_MASTER_OF_OTHERS, FAILURE_DETAILS(path), err);
+                   : failure_set(FAILURE_MASTER_OF_OTHER_USER, FAILURE_DETAILS(path), err);
     enum err_kind kind = errno == EAGAIN ? ERR_BUSY : ERR_NOT_FOUND;
     err_sys(err, "cannot connect to the master connection at %s", path);
     if (err)
@@ -191,7 +191,7 @@ int mux_send(struct mux *m, struct err *err)
     if (buf_check(&m->out, "the request", err) < 0)
         return -1;
     if (send(m->fd, m->out.data, m->out.len, MSG_NOSIGNAL) != (ssize_t)m->out.len)
-        return failure_set(FAILURE_MASTER_DEAF, FAILURE_DETAILS("requests"), err);
+        return failure_set(FAILURE_MASTER_NOT_READING, FAILURE_DETAILS("requests"), err);
     buf_clear(&m->out);
     return 0;
 }
@@ -213,11 +213,11 @@ int mux_send_fd(struct mux *m, int fd, struct err *err)
     c->cmsg_len = CMSG_LEN(sizeof(int));
     memcpy(CMSG_DATA(c), &fd, sizeof fd);
     if (sendmsg(m->fd, &message, MSG_NOSIGNAL) != 1)
-        return failure_set(FAILURE_MASTER_DEAF, FAILURE_DETAILS("descriptors"), err);
+        return failure_set(FAILURE_MASTER_NOT_READING, FAILURE_DETAILS("descriptors"), err);
     return 0;
 }
 
-int mux_take(struct mux *m, struct mux_message *ret, struct err *err)
+int mux_read(struct mux *m, struct mux_message *ret, struct err *err)
 {
     for (;;) {
         char chunk[1024];
@@ -253,7 +253,7 @@ int mux_wait(struct mux *m, int64_t deadline, int cancel_fd, struct mux_message 
 {
     for (;;) {
         struct mux_message got;
-        int rc = mux_take(m, &got, err);
+        int rc = mux_read(m, &got, err);
         if (rc < 0 || (rc == 0 && fd_wait(m->fd, POLLIN, deadline, cancel_fd, err) < 0))
             return -1;
         if (rc == 1 && got.type == MUX_HELLO && got.number != MUX_VERSION)

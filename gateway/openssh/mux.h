@@ -66,7 +66,7 @@ int mux_send_fd(struct mux *m, int fd, struct err *err);
 
 /* Takes the next message without waiting. Returns 1 for a message, 0 without one, -1 if the connection has
  * ended (ERR_LOST) or sends invalid data (ERR_FAILED). */
-int mux_take(struct mux *m, struct mux_message *ret, struct err *err);
+int mux_read(struct mux *m, struct mux_message *ret, struct err *err);
 
 /* Waits for a message until the deadline: 0 or -1. Checks the version in the master's hello and skips the
  * hello. */

@@ -31,7 +31,7 @@ static void hear_one(struct ssh_log *l, enum ssh_log_source source, int *fd)
     fd_close(fd);
 }
 
-void openssh_hear(struct openssh *o)
+void openssh_read_output(struct openssh *o)
 {
     hear_one(&o->ssh_log, SSH_LOG, &o->log);
     hear_one(&o->ssh_log, SSH_STDERR, &o->complaints);
@@ -41,14 +41,14 @@ bool openssh_is_gone(struct openssh *o)
 {
     struct mux_message m;
     int rc;
-    while ((rc = mux_take(&o->control, &m, NULL)) == 1)
+    while ((rc = mux_read(&o->control, &m, NULL)) == 1)
         if (m.type == MUX_ALIVE)
             o->answered = m.id;
     o->lost = o->lost || rc < 0;
     return o->lost;
 }
 
-uint32_t openssh_ask(struct openssh *o)
+uint32_t openssh_send_alive_check(struct openssh *o)
 {
     mux_put_request(&o->control.out, MUX_ALIVE_CHECK, ++o->asked);
     if (mux_send(&o->control, NULL) < 0)
@@ -57,7 +57,7 @@ uint32_t openssh_ask(struct openssh *o)
 }
 
 /* ssh first creates its socket under a temporary name: "/m.", sixteen letters and a NUL. */
-int openssh_directory(struct openssh *o, struct err *err)
+int openssh_create_directory(struct openssh *o, struct err *err)
 {
     return unix_socket_directory(sizeof "/m." + 16, &o->directory, err);
 }
@@ -65,14 +65,14 @@ int openssh_directory(struct openssh *o, struct err *err)
 int openssh_socket_name(struct openssh *o, char **ret, struct err *err)
 {
     char name[16];
-    if (!o->directory && openssh_directory(o, err) < 0)
+    if (!o->directory && openssh_create_directory(o, err) < 0)
         return -1;
     snprintf(name, sizeof name, "u%u", o->n_sockets++);
     *ret = file_join(o->directory, name);
     return *ret ? 0 : err_nomem(err);
 }
 
-int openssh_greet(struct openssh *o, int cancel_fd, uint32_t *ret_pid, struct err *err)
+int openssh_connect_control(struct openssh *o, int cancel_fd, uint32_t *ret_pid, struct err *err)
 {
     struct mux_message m;
     if (mux_connect(&o->control, o->path, err) < 0)
@@ -119,7 +119,7 @@ int openssh_find(const struct ssh_config *config, const struct login_options *op
     o->path = strdup(config->connect.control_path);
     if (!o->path)
         err_nomem(&why);
-    else if (openssh_greet(o, options->limits.cancel_fd, &pid, &why) == 0) {
+    else if (openssh_connect_control(o, options->limits.cancel_fd, &pid, &why) == 0) {
         openssh_describe_host(config, hop);
         snprintf(hop->via, sizeof hop->via, "the ssh -M at ");
         size_t n = strlen(hop->via);
@@ -145,15 +145,15 @@ static void read_last_log(struct openssh *o)
     int64_t deadline = clock_deadline(LEAVE_MS);
     while (!proc_ended(o->pid, NULL) && o->complaints >= 0 &&
            fd_wait(o->complaints, POLLIN, deadline, -1, NULL) == 0)
-        openssh_hear(o);
-    openssh_hear(o);
+        openssh_read_output(o);
+    openssh_read_output(o);
 }
 
-bool openssh_ended(struct openssh *o, struct err *exit_error)
+bool openssh_has_ended(struct openssh *o, struct err *exit_error)
 {
     struct err why = ERR_INIT;
     char at[sizeof why.msg];
-    openssh_hear(o);
+    openssh_read_output(o);
     if (!openssh_is_gone(o))
         return false;
     if (o->pid) {
@@ -163,7 +163,7 @@ bool openssh_ended(struct openssh *o, struct err *exit_error)
         snprintf(at, sizeof at, " at %s", o->path);
         failure_set(FAILURE_MASTER_ENDED, FAILURE_DETAILS(at), &why);
     }
-    failure_set(FAILURE_LOST_BECAUSE, FAILURE_DETAILS(why.msg), exit_error);
+    failure_set(FAILURE_SESSION_LOST_BECAUSE, FAILURE_DETAILS(why.msg), exit_error);
     return true;
 }
 

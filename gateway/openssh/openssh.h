@@ -31,7 +31,7 @@ int openssh_start(const struct ssh_config *config, const struct login_options *o
 /* For the hub's thread. openssh_fd returns a descriptor to wait for (POLLIN). The other function checks for
  * the end of the connection, sets *exit_error (ERR_LOST) and reads the log. */
 int openssh_fd(const struct openssh *o);
-bool openssh_ended(struct openssh *o, struct err *exit_error);
+bool openssh_has_ended(struct openssh *o, struct err *exit_error);
 
 /* Ends our own ssh; only disconnects from the user's. Accepts NULL. */
 void openssh_close(struct openssh *o);

@@ -31,9 +31,9 @@ struct openssh *openssh_new(struct err *err);
 /* Fills in the host. */
 void openssh_describe_host(const struct ssh_config *config, struct gateway_hop *hop);
 /* Creates o->directory, with room for a master's socket. */
-int openssh_directory(struct openssh *o, struct err *err);
+int openssh_create_directory(struct openssh *o, struct err *err);
 /* Opens the control connection and sends an alive check: *ret_pid is the master's process. */
-int openssh_greet(struct openssh *o, int cancel_fd, uint32_t *ret_pid, struct err *err);
+int openssh_connect_control(struct openssh *o, int cancel_fd, uint32_t *ret_pid, struct err *err);
 
 /* A call of our own ssh, whose master socket and log are in o->directory. */
 struct openssh_call {
@@ -46,13 +46,13 @@ struct openssh_call {
 int openssh_call_arguments(const struct openssh_call *call, struct strlist *ret, struct err *err);
 
 /* Reads the new output of its ssh. */
-void openssh_hear(struct openssh *o);
+void openssh_read_output(struct openssh *o);
 
 /* Checks whether the master has visibly ended. */
 bool openssh_is_gone(struct openssh *o);
 
 /* Sends an alive check. The master was alive at that time once o->answered reaches the returned number. */
-uint32_t openssh_ask(struct openssh *o);
+uint32_t openssh_send_alive_check(struct openssh *o);
 
 /* Creates a name for a socket in the private directory. The caller frees it. */
 int openssh_socket_name(struct openssh *o, char **ret, struct err *err);

@@ -77,7 +77,7 @@ static int start_ssh(struct openssh *o, const struct strlist *arguments, const s
 static bool is_ready(struct openssh *o, int cancel_fd)
 {
     uint32_t pid = 0;
-    if (openssh_greet(o, cancel_fd, &pid, NULL) == 0 && pid == (uint32_t)o->pid)
+    if (openssh_connect_control(o, cancel_fd, &pid, NULL) == 0 && pid == (uint32_t)o->pid)
         return true;
     mux_close(&o->control);
     return false;
@@ -107,8 +107,8 @@ static int extend_deadline(struct login *in, bool asked, bool touched, struct er
     if (!asked)
         return 0;
     /* ssh logged its version before its question. */
-    openssh_hear(in->o);
-    in->ask.labels_logins = ssh_log_labels_logins(&in->o->ssh_log);
+    openssh_read_output(in->o);
+    in->ask.labels_logins = ssh_log_has_login_labels(&in->o->ssh_log);
     if (askpass_serve(&in->ask, in->options, err) < 0)
         return -1;
     if (in->ask.touch >= 0 && !in->touch_since)
@@ -120,7 +120,7 @@ static int extend_deadline(struct login *in, bool asked, bool touched, struct er
 /* The agent may ask the user too, and does not report it to us. */
 static void watch_agent(struct login *in)
 {
-    bool waits = ssh_log_awaits_agent(&in->o->ssh_log);
+    bool waits = ssh_log_is_awaiting_agent(&in->o->ssh_log);
     if (!waits)
         in->agent_since = 0;
     else if (!in->agent_since)
@@ -138,7 +138,7 @@ static int64_t deadline_of(const struct login *in)
 static int too_late(const struct login *in, struct err *err)
 {
     if (!in->touch_since)
-        return ssh_log_delay(&in->o->ssh_log, clock_now() - in->since, err);
+        return ssh_log_explain_delay(&in->o->ssh_log, clock_now() - in->since, err);
     return failure_set(in->options->ask ? FAILURE_TOUCH_MISSING : FAILURE_TOUCH_NOT_ASKED,
                        FAILURE_DETAILS(NULL), err);
 }
@@ -148,7 +148,7 @@ static int wait_ready(struct login *in, struct err *err)
     struct openssh *o = in->o;
     for (;;) {
         bool ended = proc_ended(o->pid, NULL);
-        openssh_hear(o);
+        openssh_read_output(o);
         watch_agent(in);
         if (ended)
             return ssh_log_failure(&o->ssh_log, in->where, err);
@@ -173,7 +173,7 @@ static int wait_ready(struct login *in, struct err *err)
 static int prepare_files(struct login *in, struct err *err)
 {
     struct openssh *o = in->o;
-    if (openssh_directory(o, err) < 0)
+    if (openssh_create_directory(o, err) < 0)
         return -1;
     o->path = file_join(o->directory, "m");
     if (!o->path)
@@ -229,8 +229,8 @@ int openssh_start(const struct ssh_config *config, const struct login_options *o
     snprintf(in.where, sizeof in.where, "%s port %u", hop->address, hop->port);
     int rc = log_in(&in, config, err);
     ssh_log_describe(&in.o->ssh_log, hop);
-    ssh_log_settle(&in.o->ssh_log);
-    askpass_settle(&in.ask, options, rc == 0);
+    ssh_log_drop_complaints(&in.o->ssh_log);
+    askpass_report_login(&in.ask, options, rc == 0);
     if (rc < 0)
         add_refused(&in.ask.refused, err);
     askpass_release(&in.ask);

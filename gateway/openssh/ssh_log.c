@@ -259,7 +259,7 @@ static void take_line(struct ssh_log *l, enum ssh_log_source source, const char 
     memcpy(c->lines[c->n++ % SSH_LOG_COMPLAINTS], line, sizeof line);
 }
 
-void ssh_log_settle(struct ssh_log *l)
+void ssh_log_drop_complaints(struct ssh_log *l)
 {
     for (size_t i = 0; i < SSH_SOURCES; i++)
         l->complaints[i].n = 0;
@@ -293,7 +293,7 @@ static const char *flags_of(const char *fingerprint)
     return fingerprint + 1 + strcspn(fingerprint + 1, " ");
 }
 
-bool ssh_log_labels_logins(const struct ssh_log *l)
+bool ssh_log_has_login_labels(const struct ssh_log *l)
 {
     static const char name[] = "OpenSSH_";
     if (!after_prefix(l->version, name))
@@ -304,7 +304,7 @@ bool ssh_log_labels_logins(const struct ssh_log *l)
     return major > 8 || (major == 8 && minor >= 5);
 }
 
-bool ssh_log_awaits_agent(const struct ssh_log *l)
+bool ssh_log_is_awaiting_agent(const struct ssh_log *l)
 {
     const char *fingerprint = fingerprint_of(l->key);
     return !l->method[0] && strcmp(l->trying, "publickey") == 0 && fingerprint &&

@@ -61,14 +61,14 @@ void ssh_log_describe(const struct ssh_log *l, struct gateway_hop *hop);
 
 /* Checks whether this ssh, and so the ssh of its jump hosts, puts "(user@host) " before a server's question,
  * so that a server cannot imitate ssh's own questions. OpenSSH does so since 8.5. */
-bool ssh_log_labels_logins(const struct ssh_log *l);
+bool ssh_log_has_login_labels(const struct ssh_log *l);
 
 /* Checks whether the agent must sign now, because the server accepts one of its keys. The agent may ask the
  * user first and does not report the answer. */
-bool ssh_log_awaits_agent(const struct ssh_log *l);
+bool ssh_log_is_awaiting_agent(const struct ssh_log *l);
 
 /* Sets the reason why ssh is not ready after so many milliseconds, from the log. ERR_TIMEOUT; returns -1. */
-int ssh_log_delay(const struct ssh_log *l, int64_t ms, struct err *err);
+int ssh_log_explain_delay(const struct ssh_log *l, int64_t ms, struct err *err);
 
 /*
  * Sets the reason why ssh has ended, without the host's name except for ERR_HOST_KEY; `where` is that name.
@@ -78,7 +78,7 @@ int ssh_log_delay(const struct ssh_log *l, int64_t ms, struct err *err);
 int ssh_log_failure(const struct ssh_log *l, const char *where, struct err *err);
 
 /* Drops the complaints so far, because ssh succeeded in spite of them. */
-void ssh_log_settle(struct ssh_log *l);
+void ssh_log_drop_complaints(struct ssh_log *l);
 
 /* Copies the reason of a refused channel to the destination, as the server gave it ("connect failed:
  * Connection refused"). Returns true once for each refusal. */

@@ -101,21 +101,21 @@ static const struct reason {
     {"signing failed for ", OF_SERVER, FAILURE_SIGNING, true},
     {"Permission denied (", OF_SERVER, FAILURE_LOGIN_REFUSED_TO_SSH, true},
     {"Could not resolve hostname ", OF_SERVER, FAILURE_RESOLVE, true},
-    {"Connection timed out during banner exchange", OF_EITHER, FAILURE_SILENT, false},
+    {"Connection timed out during banner exchange", OF_EITHER, FAILURE_SERVER_SILENT, false},
     {"connect to host ", OF_SERVER, FAILURE_CONNECT, true},
     {"no matching ", OF_SERVER, FAILURE_NO_COMMON_ALGORITHM, true},
     {"open failed: administratively prohibited", OF_JUMP, FAILURE_JUMP_FORBIDDEN, false},
     {"open failed: connect failed: ", OF_JUMP, FAILURE_JUMP_UNREACHED, true},
     {"invalid characters", OF_EITHER, FAILURE_NO_SSH_SERVER, false},
-    {"Timeout, server ", OF_EITHER, FAILURE_DEAD, true},
+    {"Timeout, server ", OF_EITHER, FAILURE_SSH_SESSION_SILENT, true},
     /* ssh writes two lines for this failure; this one names the host. */
     {"^Connection closed by ", OF_EITHER, FAILURE_CLOSED_EARLY, false},
     {"^Connection reset by ", OF_EITHER, FAILURE_RESET_EARLY, false},
     {"kex_exchange_identification: ", OF_EITHER, FAILURE_CLOSED_EARLY, false},
-    {"closed by remote host", OF_EITHER, FAILURE_CLOSED, false},
-    {"Broken pipe", OF_EITHER, FAILURE_BROKEN_PIPE, false},
-    {"Connection reset", OF_EITHER, FAILURE_RESET, false},
-    {"Connection to ", OF_EITHER, FAILURE_ENDED, true},
+    {"closed by remote host", OF_EITHER, FAILURE_SSH_CLOSED, false},
+    {"Broken pipe", OF_EITHER, FAILURE_SSH_BROKEN_PIPE, false},
+    {"Connection reset", OF_EITHER, FAILURE_SSH_RESET, false},
+    {"Connection to ", OF_EITHER, FAILURE_SSH_ENDED, true},
 };
 
 /* Finds the cause among the complaints and its line. Returns NULL without a known one. */
@@ -210,20 +210,20 @@ int ssh_log_failure(const struct ssh_log *l, const char *where, struct err *err)
         return describe_server(l, r, line, err);
     if (own->n == 0)
         return failure_set(FAILURE_SSH_SILENT, FAILURE_DETAILS(NULL), err);
-    return failure_set(FAILURE_SSH_SAYS, FAILURE_DETAILS(latest_complaint(own)), err);
+    return failure_set(FAILURE_SSH_MESSAGE, FAILURE_DETAILS(latest_complaint(own)), err);
 }
 
 /* ---- a slow login -------------------------------------------------------------------------------------- */
 
-int ssh_log_delay(const struct ssh_log *l, int64_t ms, struct err *err)
+int ssh_log_explain_delay(const struct ssh_log *l, int64_t ms, struct err *err)
 {
     char limit[32], reached[sizeof l->trying + 24] = "";
     text_duration(limit, sizeof limit, ms);
     if (!l->banner[0])
-        return failure_set(FAILURE_SSH_NOT_THERE, FAILURE_DETAILS(limit), err);
+        return failure_set(FAILURE_SERVER_NOT_REACHED, FAILURE_DETAILS(limit), err);
     if (l->trying[0])
         snprintf(reached, sizeof reached, "; it came as far as %s", l->trying);
-    enum failure f = ssh_log_awaits_agent(l)                 ? FAILURE_LOGIN_SLOW_AGENT
+    enum failure f = ssh_log_is_awaiting_agent(l)            ? FAILURE_LOGIN_SLOW_AGENT
                      : strncmp(l->trying, "gssapi-", 7) == 0 ? FAILURE_LOGIN_SLOW_KERBEROS
                                                              : FAILURE_LOGIN_SLOW;
     return failure_set(f, FAILURE_DETAILS(limit, reached), err);

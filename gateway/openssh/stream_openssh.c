@@ -30,7 +30,7 @@ struct openssh_stream {
     int in, out; /* data from and to the far side; one descriptor for a Unix socket */
     bool asking; /* a Unix socket: the far host has not answered yet */
     bool open;
-    uint32_t ended; /* the connection ended: openssh_ask's return value then */
+    uint32_t ended; /* the connection ended: openssh_send_alive_check's return value then */
     char *here;     /* a Unix socket: the master's listening path; NULL while it does not listen */
 };
 
@@ -45,7 +45,7 @@ static struct openssh_stream *to_openssh(const struct stream *st)
 static int set_refusal(struct openssh_stream *s, const struct mux_message *m, struct err *err)
 {
     char said[160], name[DESTINATION_NAME];
-    openssh_hear(s->master);
+    openssh_read_output(s->master);
     if (ssh_log_refusal(&s->master->ssh_log, s->to, said, sizeof said))
         return open_failure_set(s->to, said, err);
     destination_name(s->to, name);
@@ -87,7 +87,7 @@ static int finish_opening(struct openssh_stream *s, const struct mux_message *m,
 static int check_answer(struct openssh_stream *s, struct err *err)
 {
     char said[160] = "connect failed", byte;
-    openssh_hear(s->master);
+    openssh_read_output(s->master);
     if (ssh_log_confirmation(&s->master->ssh_log, s->to)) {
         s->open = true;
         return 1;
@@ -105,7 +105,7 @@ static int openssh_open(struct stream *st, struct err *err)
     int rc;
     if (s->asking)
         return check_answer(s, err);
-    while ((rc = mux_take(&s->mux, &m, err)) == 1)
+    while ((rc = mux_read(&s->mux, &m, err)) == 1)
         if (m.type != MUX_HELLO)
             return finish_opening(s, &m, err);
     return rc;
@@ -121,7 +121,7 @@ static int openssh_open(struct stream *st, struct err *err)
 static ssize_t judge_end(struct openssh_stream *s, bool failed)
 {
     if (!s->ended)
-        s->ended = openssh_ask(s->master);
+        s->ended = openssh_send_alive_check(s->master);
     if (openssh_is_gone(s->master))
         return STREAM_BROKEN;
     if (s->master->answered < s->ended)
@@ -254,7 +254,7 @@ struct stream *stream_openssh(struct openssh *o, const struct destination *to, s
         if ((to->unix_path ? ask_unix(s, err) : ask_tcp(s, err)) == 0)
             return &s->stream;
     } else if (openssh_is_gone(o)) {
-        failure_set(FAILURE_LOST, FAILURE_DETAILS(NULL), err);
+        failure_set(FAILURE_SESSION_LOST, FAILURE_DETAILS(NULL), err);
     }
     openssh_close_stream(&s->stream);
     return NULL;

@@ -89,11 +89,11 @@ static void note_openssh_methods(struct auth *a)
 {
     const struct ssh_config *c = a->config;
     if (c->only_openssh[0])
-        auth_unsupported(a, FAILURE_NEEDS_OPENSSH_OPTION, FAILURE_DETAILS(c->only_openssh));
+        auth_record_unsupported(a, FAILURE_NEEDS_OPENSSH_OPTION, FAILURE_DETAILS(c->only_openssh));
     if (c->login.gssapi && list_contains(a->methods, "gssapi-with-mic") && has_tickets(a))
-        auth_unsupported(a, FAILURE_NEEDS_OPENSSH_KERBEROS, FAILURE_DETAILS(NULL));
+        auth_record_unsupported(a, FAILURE_NEEDS_OPENSSH_KERBEROS, FAILURE_DETAILS(NULL));
     if (c->login.hostbased && list_contains(a->methods, "hostbased"))
-        auth_unsupported(a, FAILURE_NEEDS_OPENSSH_HOSTBASED, FAILURE_DETAILS(NULL));
+        auth_record_unsupported(a, FAILURE_NEEDS_OPENSSH_HOSTBASED, FAILURE_DETAILS(NULL));
 }
 
 static int set_refusal(struct auth *a, struct err *err)
@@ -147,7 +147,7 @@ static int try_methods(struct auth *a, struct err *err)
     for (unsigned steps = 0; !a->hung_up && steps < STEPS_MAX && (m = find_next_method(a, order, over));) {
         enum auth_result result = AUTH_REFUSED;
         if (m->asks && !auth_can_ask(a)) {
-            auth_note(a, m->name, "", "no user can be asked");
+            auth_record_refused(a, m->name, "", "no user can be asked");
         } else if (m->run(a, &result, err) < 0) {
             return -1;
         }
@@ -176,7 +176,7 @@ int auth_run(struct session *s, const struct hop *hop, struct err *err)
     bool in = false;
     int rc = auth_list_methods(&a, &in, err);
     if (rc == 0 && in)
-        auth_accepted(&a, "none", "");
+        auth_record_accepted(&a, "none", "");
     else if (rc == 0)
         rc = try_methods(&a, err);
     if (rc == 0)

@@ -33,11 +33,11 @@ const char *auth_candidate_name(const struct candidate *c, char *dst, size_t cap
     return "agent";
 }
 
-void auth_candidate_note(struct auth *a, const struct candidate *c, const char *why)
+void auth_candidate_record_refused(struct auth *a, const struct candidate *c, const char *why)
 {
     char name[300];
     const char *what = auth_candidate_name(c, name, sizeof name);
-    auth_note(a, what, name, why);
+    auth_record_refused(a, what, name, why);
 }
 
 /* ---- gathering ----------------------------------------------------------------------------------------- */
@@ -79,7 +79,7 @@ static int load_files(struct auth *a, struct auth_keys *k, struct err *err)
         struct err why = ERR_INIT;
         struct file_key f = {.path = paths->items[i]};
         if (keyfile_inspect(f.path, &f.key, &why) < 0) {
-            auth_note(a, "key", f.path, why.msg);
+            auth_record_refused(a, "key", f.path, why.msg);
             continue;
         }
         f.in_agent = in_agent(k, &f.key.blob);
@@ -94,7 +94,7 @@ static void load_certificate(struct auth *a, struct auth_keys *k, const char *pa
     if (certificate_read(path, &k->certificates[k->n_certificates], &why) == 0)
         k->n_certificates++;
     else if (why.kind != ERR_NOT_FOUND)
-        auth_note(a, "certificate", path, why.msg);
+        auth_record_refused(a, "certificate", path, why.msg);
 }
 
 /* Loads configured certificates, then those beside a key (ssh-keygen -s writes them there). */
@@ -133,7 +133,7 @@ static void add_certificates(struct auth *a, struct auth_keys *k)
         if (held || c.file)
             add_candidate(k, c);
         else
-            auth_candidate_note(a, &c, "there is no private key for it");
+            auth_candidate_record_refused(a, &c, "there is no private key for it");
     }
 }
 
@@ -151,7 +151,7 @@ static void note_absent(struct auth *a, const struct file_key *f, const struct c
     char why[360];
     snprintf(why, sizeof why, "%s%sits private half is not in the agent", f->key.unusable,
              f->key.unusable[0] ? ", and " : "");
-    auth_candidate_note(a, c, why);
+    auth_candidate_record_refused(a, c, why);
 }
 
 static void add_keys(struct auth *a, struct auth_keys *k)
@@ -173,7 +173,7 @@ static void add_keys(struct auth *a, struct auth_keys *k)
     }
 }
 
-int auth_keys_gather(struct auth *a, struct err *err)
+int auth_keys_collect(struct auth *a, struct err *err)
 {
     struct auth_keys *k = a->keys = calloc(1, sizeof *k);
     if (!k)

@@ -35,13 +35,13 @@ struct auth_keys {
 };
 
 /* Fills a->keys. Notes each unusable key and certificate with the reason. */
-int auth_keys_gather(struct auth *a, struct err *err);
+int auth_keys_collect(struct auth *a, struct err *err);
 
 /* Returns "agent", "key" or "certificate" and writes its name to dst: "TYPE FINGERPRINT", "PATH", "ID by
  * AUTHORITY". */
 const char *auth_candidate_name(const struct candidate *c, char *dst, size_t cap);
-/* Calls auth_note for a candidate. */
-void auth_candidate_note(struct auth *a, const struct candidate *c, const char *why);
+/* Calls auth_record_refused for a candidate. */
+void auth_candidate_record_refused(struct auth *a, const struct candidate *c, const char *why);
 
 /* Opens the file with OpenSSL (file->opened). Asks for its passphrase if it has one. ERR_NOT_FOUND: no
  * passphrase. */

@@ -21,12 +21,12 @@ static int judge_attempt(struct auth *a, const char *method, enum auth_result *r
 {
     bool changed = false;
     a->unsure = method;
-    if (auth_relist(a, &changed, err) < 0)
+    if (auth_list_methods_again(a, &changed, err) < 0)
         return -1;
     a->unsure = NULL;
     *ret = changed ? AUTH_PARTIAL : AUTH_REFUSED;
     if (changed)
-        auth_accepted(a, method, "");
+        auth_record_accepted(a, method, "");
     return 0;
 }
 
@@ -61,11 +61,11 @@ static int try_password(void *ctx, const struct secret *password, bool *ret_fits
         if (session_wait(a->s, a->deadline, err) < 0)
             return err_wrap(err, "authentication");
     if (p->expired) {
-        auth_unsupported(a, FAILURE_PASSWORD_EXPIRED, FAILURE_DETAILS(NULL));
-        return auth_ended(a, rc, err);
+        auth_record_unsupported(a, FAILURE_PASSWORD_EXPIRED, FAILURE_DETAILS(NULL));
+        return auth_explain_end(a, rc, err);
     }
-    if (rc != 0 && auth_is_over(a))
-        return auth_ended(a, rc, err);
+    if (rc != 0 && auth_session_is_over(a))
+        return auth_explain_end(a, rc, err);
     if (rc == 0)
         p->result = AUTH_DONE;
     else if (judge_attempt(a, "password", &p->result, err) < 0)
@@ -78,8 +78,8 @@ static int try_password(void *ctx, const struct secret *password, bool *ret_fits
 static int name_password(const struct auth *a, struct buf *ret, struct err *err)
 {
     buf_adds(ret, "password\n");
-    login_key_text(ret, session_facts(a->s)->host_key_type);
-    login_key_text(ret, session_facts(a->s)->host_key);
+    login_key_add_text(ret, session_facts(a->s)->host_key_type);
+    login_key_add_text(ret, session_facts(a->s)->host_key);
     login_key_add(ret, a->hop);
     return buf_check(ret, "the configuration of ssh", err);
 }
@@ -113,11 +113,11 @@ int auth_password(struct auth *a, enum auth_result *ret, struct err *err)
     *ret = p.result;
     if (rc == 0) {
         if (p.result == AUTH_DONE)
-            auth_accepted(a, "password", "");
+            auth_record_accepted(a, "password", "");
         return 0;
     }
     if (why.kind == ERR_NOT_FOUND) {
-        auth_note(a, "password", "", why.msg);
+        auth_record_refused(a, "password", "", why.msg);
         return 0;
     }
     if (err)
@@ -242,7 +242,7 @@ static int run_conversation(struct auth *a, enum auth_result *ret, bool *ret_ask
         return err_wrap(err, "authentication");
     if (c.err.kind == ERR_NOT_FOUND) {
         a->hung_up = true;
-        auth_note(a, "keyboard-interactive", "", c.err.msg);
+        auth_record_refused(a, "keyboard-interactive", "", c.err.msg);
         return 0;
     }
     if (c.err.kind != ERR_NONE) {
@@ -252,14 +252,14 @@ static int run_conversation(struct auth *a, enum auth_result *ret, bool *ret_ask
     }
     if (rc == 0) {
         *ret = AUTH_DONE;
-        auth_accepted(a, "keyboard-interactive", "");
+        auth_record_accepted(a, "keyboard-interactive", "");
         return 0;
     }
-    if (auth_is_over(a))
-        return auth_ended(a, rc, err);
+    if (auth_session_is_over(a))
+        return auth_explain_end(a, rc, err);
     if (rc != LIBSSH2_ERROR_AUTHENTICATION_FAILED) {
-        auth_unsupported(a, FAILURE_QUESTIONS_UNREADABLE, FAILURE_DETAILS(libssh2_version(0)));
-        return auth_ended(a, rc, err);
+        auth_record_unsupported(a, FAILURE_QUESTIONS_UNREADABLE, FAILURE_DETAILS(libssh2_version(0)));
+        return auth_explain_end(a, rc, err);
     }
     return judge_attempt(a, "keyboard-interactive", ret, err);
 }
@@ -275,8 +275,8 @@ int auth_keyboard_interactive(struct auth *a, enum auth_result *ret, struct err 
     bool asked = true;
     *ret = AUTH_REFUSED;
     if (!prompt_layout_matches()) {
-        auth_unsupported(a, FAILURE_QUESTIONS_OF_OTHER_LIBSSH2,
-                         FAILURE_DETAILS(LIBSSH2_VERSION, libssh2_version(0)));
+        auth_record_unsupported(a, FAILURE_QUESTIONS_OF_OTHER_LIBSSH2,
+                                FAILURE_DETAILS(LIBSSH2_VERSION, libssh2_version(0)));
         return 0;
     }
     for (unsigned i = 0;
@@ -286,6 +286,6 @@ int auth_keyboard_interactive(struct auth *a, enum auth_result *ret, struct err 
             return -1;
     }
     if (*ret == AUTH_REFUSED && !a->hung_up)
-        auth_note(a, "keyboard-interactive", "", NULL);
+        auth_record_refused(a, "keyboard-interactive", "", NULL);
     return 0;
 }

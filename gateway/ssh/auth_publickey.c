@@ -153,7 +153,7 @@ static void note_refusal(struct attempt *t)
     c->refusals++;
     t->auth->keys_refused++;
     if (c->refusals == 1)
-        auth_candidate_note(t->auth, c, NULL);
+        auth_candidate_record_refused(t->auth, c, NULL);
 }
 
 /* After a valid signature without a login, the server requires another method. A wrong signature looks the
@@ -165,12 +165,12 @@ static int judge_result(struct attempt *t, int rc, enum auth_result *ret, struct
     bool changed = false;
     const char *what = auth_candidate_name(t->candidate, name, sizeof name);
     if (rc == 0 || t->wanted)
-        auth_accepted(a, what, name);
+        auth_record_accepted(a, what, name);
     else
         note_refusal(t);
     *ret = rc == 0 ? AUTH_DONE : t->wanted ? AUTH_PARTIAL : AUTH_REFUSED;
     t->candidate->over = t->candidate->over || rc == 0 || t->wanted;
-    return *ret == AUTH_PARTIAL ? auth_relist(a, &changed, err) : 0;
+    return *ret == AUTH_PARTIAL ? auth_list_methods_again(a, &changed, err) : 0;
 }
 
 /* Skips a key that could not be used. Returns -1 if the session ended or the user cancelled. */
@@ -179,12 +179,12 @@ static int pass_over(struct attempt *t, const struct err *why, struct err *err)
     t->candidate->over = true;
     bool nobody =
         why->kind == ERR_TIMEOUT && t->candidate->file; /* the server's login timeout has passed too */
-    if (why->kind == ERR_CANCELLED || nobody || auth_is_over(t->auth)) {
+    if (why->kind == ERR_CANCELLED || nobody || auth_session_is_over(t->auth)) {
         if (err)
             *err = *why;
         return -1;
     }
-    auth_candidate_note(t->auth, t->candidate, why->msg);
+    auth_candidate_record_refused(t->auth, t->candidate, why->msg);
     return 0;
 }
 
@@ -195,12 +195,12 @@ static int try_offer(struct attempt *t, enum auth_result *ret, struct err *err)
     a->tries++;
     if (offer_key(t, &rc, err) < 0)
         return -1;
-    if (rc != 0 && auth_is_over(a))
-        return auth_ended(a, rc, err);
+    if (rc != 0 && auth_session_is_over(a))
+        return auth_explain_end(a, rc, err);
     /* libssh2 1.11 would otherwise offer the next key under this key's name. */
     if (rc == LIBSSH2_ERROR_METHOD_NONE) {
-        auth_unsupported(a, FAILURE_RSA_NO_COMMON, FAILURE_DETAILS(NULL));
-        return auth_ended(a, rc, err);
+        auth_record_unsupported(a, FAILURE_RSA_NO_COMMON, FAILURE_DETAILS(NULL));
+        return auth_explain_end(a, rc, err);
     }
     if (t->err.kind != ERR_NONE)
         return pass_over(t, &t->err, err);
@@ -259,8 +259,8 @@ static int try_renamed(struct attempt *t, const char *name, enum auth_result *re
     struct auth *a = t->auth;
     struct candidate *c = t->candidate;
     if (!openssh_server(a))
-        auth_unsupported(a, FAILURE_RSA_BEYOND_LIBSSH2,
-                         FAILURE_DETAILS(libssh2_version(0), session_facts(a->s)->banner));
+        auth_record_unsupported(a, FAILURE_RSA_BEYOND_LIBSSH2,
+                                FAILURE_DETAILS(libssh2_version(0), session_facts(a->s)->banner));
     if (rename_key(c->offer, name, &t->renamed, err) < 0)
         return -1;
     t->offer = &t->renamed;
@@ -276,7 +276,7 @@ static int try_rsa(struct attempt *t, enum auth_result *ret, struct err *err)
     if (!name) {
         c->over = true;
         if (c->refusals == 0)
-            auth_candidate_note(t->auth, c, "PubkeyAcceptedAlgorithms does not allow it");
+            auth_candidate_record_refused(t->auth, c, "PubkeyAcceptedAlgorithms does not allow it");
         return 0;
     }
     if (!new_libssh2())
@@ -320,9 +320,10 @@ static int try_candidate(struct auth *a, struct candidate *c, enum auth_result *
     if (missing) {
         char name[300];
         const char *what = auth_candidate_name(c, name, sizeof name);
-        auth_unsupported(a, FAILURE_KEY_BEYOND_LIBSSH2,
-                         FAILURE_DETAILS(strcmp(what, "agent") == 0 ? "agent's key" : what, name, missing));
-        auth_candidate_note(a, c, missing);
+        auth_record_unsupported(
+            a, FAILURE_KEY_BEYOND_LIBSSH2,
+            FAILURE_DETAILS(strcmp(what, "agent") == 0 ? "agent's key" : what, name, missing));
+        auth_candidate_record_refused(a, c, missing);
         c->over = true;
         return 0;
     }
@@ -330,7 +331,7 @@ static int try_candidate(struct auth *a, struct candidate *c, enum auth_result *
         return try_rsa(&t, ret, err);
     c->over = true;
     if (!has_prefix(type, "ssh-rsa") && !is_allowed_algorithm(a, type)) {
-        auth_candidate_note(a, c, "PubkeyAcceptedAlgorithms does not allow it");
+        auth_candidate_record_refused(a, c, "PubkeyAcceptedAlgorithms does not allow it");
         return 0;
     }
     return try_offer(&t, ret, err);
@@ -349,7 +350,7 @@ static bool is_due(const struct auth *a, const struct candidate *c, unsigned rou
 int auth_publickey(struct auth *a, enum auth_result *ret, struct err *err)
 {
     enum { ROUNDS = 4 };
-    if (!a->keys && auth_keys_gather(a, err) < 0)
+    if (!a->keys && auth_keys_collect(a, err) < 0)
         return -1;
     *ret = AUTH_REFUSED;
     for (unsigned round = 0; round < ROUNDS; round++)

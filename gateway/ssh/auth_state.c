@@ -7,19 +7,19 @@
 
 /* ---- notes --------------------------------------------------------------------------------------------- */
 
-void auth_note(struct auth *a, const char *what, const char *name, const char *why)
+void auth_record_refused(struct auth *a, const char *what, const char *name, const char *why)
 {
     struct buf *b = why ? &a->skipped : &a->tried;
     buf_addf(b, "%s%s%s%s%s%s%s", b->len ? ", " : "", what, *name ? " " : "", name, why ? " (" : "",
              why ? why : "", why ? ")" : "");
 }
 
-void auth_accepted(struct auth *a, const char *what, const char *name)
+void auth_record_accepted(struct auth *a, const char *what, const char *name)
 {
     buf_addf(&a->steps, "%s%s%s%s", a->steps.len ? " and " : "", what, *name ? " " : "", name);
 }
 
-void auth_unsupported(struct auth *a, enum failure why, const char *const details[])
+void auth_record_unsupported(struct auth *a, enum failure why, const char *const details[])
 {
     if (a->unsupported.kind == ERR_NONE)
         failure_set(why, details, &a->unsupported);
@@ -36,19 +36,19 @@ int auth_set_unsupported(const struct auth *a, struct err *err)
 
 /* ---- the session --------------------------------------------------------------------------------------- */
 
-bool auth_is_over(const struct auth *a)
+bool auth_session_is_over(const struct auth *a)
 {
     return session_is_closed(a->s);
 }
 
-int auth_ended(struct auth *a, int rc, struct err *err)
+int auth_explain_end(struct auth *a, int rc, struct err *err)
 {
     struct err why = ERR_INIT;
-    session_error(a->s, rc, "authentication", &why);
+    session_set_error(a->s, rc, "authentication", &why);
     if (auth_set_unsupported(a, err) < 0)
         return -1;
     if (a->unsure)
-        auth_note(a, a->unsure, "", NULL);
+        auth_record_refused(a, a->unsure, "", NULL);
     if (a->tried.len == 0)
         return failure_set(FAILURE_LOGIN_ENDED, FAILURE_DETAILS(why.msg), err);
     why.msg[300] = '\0';
@@ -67,7 +67,7 @@ int auth_list_methods(struct auth *a, bool *ret_in, struct err *err)
         if (*ret_in)
             return 0;
         if (rc != LIBSSH2_ERROR_EAGAIN)
-            return auth_ended(a, rc, err);
+            return auth_explain_end(a, rc, err);
         if (session_wait(s, a->deadline, err) < 0)
             return err_wrap(err, "authentication");
     }
@@ -75,7 +75,7 @@ int auth_list_methods(struct auth *a, bool *ret_in, struct err *err)
     return 0;
 }
 
-int auth_relist(struct auth *a, bool *ret_changed, struct err *err)
+int auth_list_methods_again(struct auth *a, bool *ret_changed, struct err *err)
 {
     char before[sizeof a->methods];
     bool in = false;
@@ -113,7 +113,7 @@ int auth_ask(struct auth *a, const struct question *question, struct secret *ret
     bool is_answered =
         options->ask && question->key && options->ask_keys_only && a->config->login.password_prompts > 0;
     if (!is_answered && !auth_can_ask(a))
-        return failure_set(FAILURE_NOBODY_TO_ASK, FAILURE_DETAILS(NULL), err);
+        return failure_set(FAILURE_NO_USER, FAILURE_DETAILS(NULL), err);
     struct question q = *question;
     struct err why = ERR_INIT;
     int64_t began = clock_now();

@@ -43,18 +43,18 @@ int auth_password(struct auth *a, enum auth_result *ret, struct err *err);
 void auth_keys_free(struct auth_keys *keys);
 
 /* Notes an accepted method. */
-void auth_accepted(struct auth *a, const char *what, const char *name);
+void auth_record_accepted(struct auth *a, const char *what, const char *name);
 /* Notes a refused method or key, or (with a reason) an unusable one. */
-void auth_note(struct auth *a, const char *what, const char *name, const char *why);
+void auth_record_refused(struct auth *a, const char *what, const char *name, const char *why);
 /* Notes why OpenSSH may succeed (see failure_set). The first reason counts. */
-void auth_unsupported(struct auth *a, enum failure why, const char *const details[]);
+void auth_record_unsupported(struct auth *a, enum failure why, const char *const details[]);
 /* Returns -1 with that reason, or 0 without one. */
 int auth_set_unsupported(const struct auth *a, struct err *err);
 
-/* Checks whether the session has ended, usually after too many keys. auth_ended then sets the reason, or why
- * OpenSSH may succeed. */
-bool auth_is_over(const struct auth *a);
-int auth_ended(struct auth *a, int rc, struct err *err);
+/* Checks whether the session has ended, usually after too many keys. auth_explain_end then sets the reason,
+ * or why OpenSSH may succeed. */
+bool auth_session_is_over(const struct auth *a);
+int auth_explain_end(struct auth *a, int rc, struct err *err);
 
 /* Requests the server's list of methods. Sets *ret_in if the server needs no authentication. */
 int auth_list_methods(struct auth *a, bool *ret_in, struct err *err);
@@ -64,7 +64,7 @@ int auth_list_methods(struct auth *a, bool *ret_in, struct err *err);
  * counts the request as a failed attempt, so we send it only if libssh2 does not report how an attempt
  * failed.
  */
-int auth_relist(struct auth *a, bool *ret_changed, struct err *err);
+int auth_list_methods_again(struct auth *a, bool *ret_changed, struct err *err);
 
 /* Checks whether the user can answer, and notes it if not. BatchMode forbids questions. */
 bool auth_can_ask(struct auth *a);

@@ -87,8 +87,8 @@ char *connect_ip(int fd, char dst[CONNECT_IP])
     return dst;
 }
 
-static int connect_any(const struct addrinfo *all, const struct addrinfo *from, const struct connect_how *how,
-                       struct err *err)
+static int connect_any(const struct addrinfo *all, const struct addrinfo *from,
+                       const struct connect_options *how, struct err *err)
 {
     int left = 0, fd = -1;
     for (const struct addrinfo *a = all; a; a = a->ai_next)
@@ -109,7 +109,7 @@ static int add_connect_hint(const char *host, unsigned port, struct err *err)
     return err_wrap(err, "%s port %u", host, port);
 }
 
-int connect_tcp(const char *host, unsigned port, const struct connect_how *how, struct err *err)
+int connect_tcp(const char *host, unsigned port, const struct connect_options *how, struct err *err)
 {
     struct addrinfo *all = NULL, *from = NULL;
     struct err why = ERR_INIT;

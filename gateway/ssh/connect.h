@@ -6,7 +6,7 @@
 
 #include "base/base.h"
 
-struct connect_how {
+struct connect_options {
     int family;               /* AF_UNSPEC for any */
     const char *bind_address; /* the local address; NULL: any */
     int64_t deadline;
@@ -15,7 +15,7 @@ struct connect_how {
 
 /* Connects to the first address of `host` that answers. All addresses share the deadline; each gets only its
  * part of the time. Returns a non-blocking descriptor with TCP_NODELAY, or -1. */
-int connect_tcp(const char *host, unsigned port, const struct connect_how *how, struct err *err);
+int connect_tcp(const char *host, unsigned port, const struct connect_options *how, struct err *err);
 
 #define CONNECT_IP 64
 /* Writes the numeric address of the other end of a TCP connection, "" for other descriptors. Returns dst. */

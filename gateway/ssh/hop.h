@@ -38,11 +38,11 @@ struct session_pool;
 struct hop {
     const struct ssh_config *config;
     size_t number;                      /* from 0 */
-    const struct hop *before;           /* the previous hop; NULL: we connect directly */
+    const struct hop *previous;         /* the previous hop; NULL: we connect directly */
     const struct ssh_config *outermost; /* the route's first hop, where our own ssh logs in first */
     enum ssh_via via;
-    bool live;    /* the user's own master connection may be used */
-    bool is_jump; /* another hop is reached through it */
+    bool may_use_master; /* the user's own master connection may be used */
+    bool is_jump;        /* another hop is reached through it */
     const struct login_options *options;
     struct login_queues *queues;   /* NULL: logins are not limited */
     struct session_pool *sessions; /* of this hop */

@@ -9,7 +9,7 @@
 /* Accepts an unknown host (accept-new). A key that cannot be written to known_hosts is still trusted, as in
  * ssh. */
 static int accept_new(struct session *s, const struct ssh_config *config, const struct ssh_blob *key,
-                      struct host_key_finding *ret, struct err *err)
+                      struct host_key_trust *ret, struct err *err)
 {
     bool alias = config->host_key.alias != NULL;
     struct known_addition addition = {.file = config->host_key.files.items[0],
@@ -78,13 +78,13 @@ struct shown_key {
 };
 
 static int judge_host_key(struct session *s, const struct ssh_config *config, const struct shown_key *shown,
-                          struct host_key_finding *ret, struct err *err)
+                          struct host_key_trust *ret, struct err *err)
 {
     const struct ssh_blob *key = shown->key;
     const struct known_hosts *known = shown->known;
     const struct known_key *line = NULL;
     char where[WHERE_TEXT];
-    enum known_status status = known_hosts_judge(known, key, &line);
+    enum known_status status = known_hosts_compare(known, key, &line);
     /* accept-new needs a user known_hosts file, as in ssh. */
     if (status == KNOWN_NEW && config->host_key.policy == HOST_KEY_ACCEPT_NEW &&
         config->host_key.n_user_files > 0)
@@ -99,14 +99,14 @@ static int judge_host_key(struct session *s, const struct ssh_config *config, co
 }
 
 int host_key_check(struct session *s, const struct ssh_config *config, const struct known_hosts *known,
-                   struct host_key_finding *ret, struct err *err)
+                   struct host_key_trust *ret, struct err *err)
 {
     struct gateway_hop *facts = session_facts(s);
     size_t n = 0;
     int type = 0;
     const char *p = libssh2_session_hostkey(session_libssh2(s), &n, &type);
     struct ssh_blob key = {0};
-    struct host_key_finding finding = {0};
+    struct host_key_trust finding = {0};
     if (!p || ssh_blob_copy(&key, p, n, err) < 0) {
         char where[WHERE_TEXT];
         write_where(s, where);

@@ -7,7 +7,7 @@
 #include "gateway/ssh/session.h"
 
 /* Why a host is trusted. */
-struct host_key_finding {
+struct host_key_trust {
     bool is_new;    /* it was unknown; its key has been written, or could not be */
     char text[300]; /* "known in FILE line N", "new: written to FILE" or "new, not written down: …" */
 };
@@ -15,6 +15,6 @@ struct host_key_finding {
 /* Checks the key of a session after its handshake; known_hosts_check has the errors. Always fills in the key
  * in the session's facts. */
 int host_key_check(struct session *s, const struct ssh_config *config, const struct known_hosts *known,
-                   struct host_key_finding *ret, struct err *err);
+                   struct host_key_trust *ret, struct err *err);
 
 #endif

@@ -180,7 +180,7 @@ static char *name_place(const struct known_key *k, char dst[PLACE])
     return dst;
 }
 
-int known_hosts_usable(const struct known_hosts *k, struct err *err)
+int known_hosts_check_usable(const struct known_hosts *k, struct err *err)
 {
     const struct known_key *authority = find_authority(k);
     if (!authority || has_key(k))
@@ -205,8 +205,8 @@ static enum known_status judge_line(const struct known_key *known, const struct 
     return strcmp(known->type, type) == 0 ? KNOWN_CHANGED : KNOWN_OTHER_TYPES;
 }
 
-enum known_status known_hosts_judge(const struct known_hosts *k, const struct ssh_blob *key,
-                                    const struct known_key **ret)
+enum known_status known_hosts_compare(const struct known_hosts *k, const struct ssh_blob *key,
+                                      const struct known_key **ret)
 {
     enum known_status strongest = KNOWN_NEW;
     const struct known_key *line = NULL;
@@ -285,7 +285,7 @@ int known_hosts_check(const struct known_hosts *k, const struct ssh_blob *key, c
     const struct known_key *line = NULL;
     ssh_blob_type(key, type, sizeof type);
     snprintf(offered, sizeof offered, "%s%s %s", offer, type, ssh_blob_fingerprint(key, fingerprint));
-    switch (known_hosts_judge(k, key, &line)) {
+    switch (known_hosts_compare(k, key, &line)) {
     case KNOWN_NEW:
         return refuse_new(k, offered, where, files, err);
     case KNOWN_OTHER_TYPES:

@@ -53,8 +53,8 @@ enum known_status {
 
 /* Compares the key with the files. *ret (may be NULL) is the deciding line, NULL for a new host. A different
  * key under the bare name may belong to another server, so it does not count as a change. */
-enum known_status known_hosts_judge(const struct known_hosts *k, const struct ssh_blob *key,
-                                    const struct known_key **ret);
+enum known_status known_hosts_compare(const struct known_hosts *k, const struct ssh_blob *key,
+                                      const struct known_key **ret);
 
 /* Checks that the host may be trusted with this key. Else ERR_HOST_KEY with both fingerprints, file and line.
  * `where` is the host's name for the message, `files` are the searched files. */
@@ -63,7 +63,7 @@ int known_hosts_check(const struct known_hosts *k, const struct ssh_blob *key, c
 
 /* Returns ERR_UNSUPPORTED if the files have only a certificate authority for the host: libssh2 cannot check
  * host certificates, OpenSSH can. */
-int known_hosts_usable(const struct known_hosts *k, struct err *err);
+int known_hosts_check_usable(const struct known_hosts *k, struct err *err);
 
 /* A host's key to append to a file. */
 struct known_addition {

@@ -240,7 +240,7 @@ static int check_again(const struct known_addition *a, const struct proc_limits 
     int rc = strlist_add(&files, a->file, err);
     if (rc == 0)
         rc = known_hosts_find(&files, (struct known_name){a->host, a->port}, limits, &known, err);
-    if (rc == 0 && known_hosts_judge(&known, a->key, NULL) != KNOWN_NEW)
+    if (rc == 0 && known_hosts_compare(&known, a->key, NULL) != KNOWN_NEW)
         rc = known_hosts_check(&known, a->key, a->host, &files, err) == 0 ? 1 : -1;
     known_hosts_release(&known);
     strlist_release(&files);

@@ -26,7 +26,7 @@ struct login_attempt {
 /* Dials through the previous hop. A failure of that hop must cause no retry and no switch to OpenSSH here. */
 static int dial_through_hop(struct login_attempt *t, const struct destination *to, struct err *err)
 {
-    const struct hop *before = t->login->hop->before;
+    const struct hop *before = t->login->hop->previous;
     if (before->dial(before, to, &t->fd, err) == 0)
         return 0;
     if (err->kind == ERR_BUSY || err->kind == ERR_UNSUPPORTED || err->kind == ERR_LOST)
@@ -41,11 +41,11 @@ static int open_connection(struct login_attempt *t, const struct destination *to
     const struct ssh_limits *limits = &t->login->hop->options->limits;
     int64_t timeout =
         t->config->connect.timeout_s ? t->config->connect.timeout_s * INT64_C(1000) : limits->step_timeout_ms;
-    struct connect_how how = {.family = families[t->config->connect.family],
-                              .bind_address = t->config->connect.bind_address,
-                              .deadline = clock_deadline(timeout),
-                              .cancel_fd = limits->cancel_fd};
-    if (t->login->hop->before)
+    struct connect_options how = {.family = families[t->config->connect.family],
+                                  .bind_address = t->config->connect.bind_address,
+                                  .deadline = clock_deadline(timeout),
+                                  .cancel_fd = limits->cancel_fd};
+    if (t->login->hop->previous)
         return dial_through_hop(t, to, err);
     if (t->config->connect.proxy_command)
         return proxy_start(t->config->connect.proxy_command, &t->fd, &t->proxy, err);
@@ -84,7 +84,7 @@ static int find_known_keys(struct login_attempt *t, struct err *err)
     steps_begin(t->login->steps, GATEWAY_HOST_KEY);
     if (known_hosts_find(&c->host_key.files, name, &limits, &t->known, err) < 0)
         return steps_end(t->login->steps, -1, err);
-    if (known_hosts_usable(&t->known, err) < 0)
+    if (known_hosts_check_usable(&t->known, err) < 0)
         return steps_end(t->login->steps, -1, err);
     return 0;
 }
@@ -99,7 +99,7 @@ static int handshake_step(struct login_attempt *t, struct err *err)
     if (session_new(fd, t->config, &hop->options->limits, &t->session, err) == 0) {
         session_set_proxy(t->session, t->proxy);
         t->proxy = NULL;
-        if (hop->before)
+        if (hop->previous)
             session_record_round_trip(t->session, t->connect_ms);
         rc = session_handshake(t->session, t->config, &t->known, err);
         t->login->server_is_busy = rc < 0 && err->kind == ERR_BUSY && session_has_received(t->session);
@@ -111,7 +111,7 @@ static int handshake_step(struct login_attempt *t, struct err *err)
 
 static int host_key_step(struct login_attempt *t, struct err *err)
 {
-    struct host_key_finding finding = {0};
+    struct host_key_trust finding = {0};
     struct gateway_hop *facts = session_facts(t->session);
     struct gateway_step *step = &t->login->steps->current;
     steps_begin(t->login->steps, GATEWAY_HOST_KEY);

@@ -4,7 +4,7 @@
 
 #include "base/banned.h"
 
-void login_key_text(struct buf *key, const char *text)
+void login_key_add_text(struct buf *key, const char *text)
 {
     if (text)
         buf_addf(key, "%zu:%s\n", strlen(text), text);
@@ -12,16 +12,16 @@ void login_key_text(struct buf *key, const char *text)
         buf_adds(key, "-\n");
 }
 
-void login_key_number(struct buf *key, unsigned number)
+void login_key_add_number(struct buf *key, unsigned number)
 {
     buf_addf(key, "%u\n", number);
 }
 
 static void add_list(struct buf *key, const struct strlist *list)
 {
-    login_key_number(key, (unsigned)list->n);
+    login_key_add_number(key, (unsigned)list->n);
     for (size_t i = 0; i < list->n; i++)
-        login_key_text(key, list->items[i]);
+        login_key_add_text(key, list->items[i]);
 }
 
 static void add_hop(struct buf *key, const struct hop *hop)
@@ -55,9 +55,9 @@ static void add_hop(struct buf *key, const struct hop *hop)
                                 c->host_key.hash_names,
                                 (unsigned)c->host_key.n_user_files};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        login_key_text(key, texts[i]);
+        login_key_add_text(key, texts[i]);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        login_key_number(key, numbers[i]);
+        login_key_add_number(key, numbers[i]);
     add_list(key, &c->login.identity_files);
     add_list(key, &c->login.certificate_files);
     add_list(key, &c->host_key.files);
@@ -65,6 +65,6 @@ static void add_hop(struct buf *key, const struct hop *hop)
 
 void login_key_add(struct buf *key, const struct hop *hop)
 {
-    for (const struct hop *h = hop; h; h = h->before)
+    for (const struct hop *h = hop; h; h = h->previous)
         add_hop(key, h);
 }

@@ -17,15 +17,15 @@
 /*
  * Adds the login key of a hop and of all hops before it: name, port and user, the connection (jump hosts,
  * proxy command, local address), the host key check (alias, known hosts, policy, algorithms), the
- * configuration file, and the credentials (agent, key files, certificates, methods). login_key_text separates
- * the fields, so that no value can look like two.
+ * configuration file, and the credentials (agent, key files, certificates, methods). login_key_add_text
+ * separates the fields, so that no value can look like two.
  *
  * Settings of the transport (compression, timeouts) are not in the key.
  */
 void login_key_add(struct buf *key, const struct hop *hop);
 
 /* Adds one field with its length before it. NULL differs from "". */
-void login_key_text(struct buf *key, const char *text);
-void login_key_number(struct buf *key, unsigned number);
+void login_key_add_text(struct buf *key, const char *text);
+void login_key_add_number(struct buf *key, unsigned number);
 
 #endif

@@ -68,7 +68,8 @@ static int explain_silence(enum preauth_end end, int64_t waited_ms, struct err *
         return failure_set(FAILURE_CLOSED_EARLY, FAILURE_DETAILS(" before it sent any data"), err);
     snprintf(waited, sizeof waited, " (waited %s for an SSH banner)",
              text_duration(limit, sizeof limit, waited_ms));
-    return failure_set(FAILURE_SILENT, FAILURE_DETAILS(waited, " --connect-timeout sets the limit"), err);
+    return failure_set(FAILURE_SERVER_SILENT, FAILURE_DETAILS(waited, " --connect-timeout sets the limit"),
+                       err);
 }
 
 /* Sets the error for a server that sent text, but no version. */
@@ -78,7 +79,7 @@ static int explain_text(const void *p, size_t n, enum preauth_end end, struct er
     first_line(p, n, said, sizeof said);
     /* sshd sends these words above its limit; older versions close without a text. */
     if (strstr(said, "MaxStartups"))
-        return failure_set(FAILURE_BUSY, FAILURE_DETAILS(said), err);
+        return failure_set(FAILURE_SERVER_BUSY, FAILURE_DETAILS(said), err);
     return set_no_server(p, n, end == PREAUTH_SILENT ? ERR_TIMEOUT : ERR_FAILED, err);
 }
 

@@ -151,14 +151,14 @@ int session_wait(struct session *s, int64_t deadline, struct err *err)
                    s->limits.cancel_fd, err);
 }
 
-int session_error(struct session *s, int rc, const char *doing, struct err *err)
+int session_set_error(struct session *s, int rc, const char *doing, struct err *err)
 {
     char *text = NULL, reason[128], number[16];
     libssh2_session_last_error(s->ssh, &text, NULL, 0);
     if (s->disconnect[0])
         return failure_set(FAILURE_SESSION_ENDED, FAILURE_DETAILS(doing, s->disconnect), err);
     if (s->wire.error)
-        return failure_set(FAILURE_SESSION_BROKE,
+        return failure_set(FAILURE_SESSION_BROKEN,
                            FAILURE_DETAILS(doing, strerror_r(s->wire.error, reason, sizeof reason)), err);
     if (s->wire.eof)
         return failure_set(FAILURE_SESSION_CLOSED, FAILURE_DETAILS(doing), err);
@@ -174,7 +174,7 @@ static int handshake_error(struct session *s, const struct algorithms *ours, enu
     const struct buf *preauth = &s->wire.preauth;
     struct algorithms server = {0};
     if (s->disconnect[0])
-        return session_error(s, 0, "SSH handshake", err);
+        return session_set_error(s, 0, "SSH handshake", err);
     if (end == PREAUTH_FAILED && algorithms_read(preauth->data, preauth->len, &server, NULL) == 0) {
         int agreed = algorithms_compare(ours, &server, err);
         algorithms_release(&server);
@@ -244,7 +244,7 @@ static void use_proxy_message(const struct session *s, struct err *err)
     if (!s->proxy || session_has_received(s) || !(s->wire.eof || s->wire.error) || err->kind == ERR_CANCELLED)
         return;
     if (*proxy_stderr_tail(s->proxy, message, sizeof message)) {
-        failure_set(FAILURE_PROXY_SAYS, FAILURE_DETAILS(message), err);
+        failure_set(FAILURE_PROXY_MESSAGE, FAILURE_DETAILS(message), err);
     } else if (proxy_ended(s->proxy, &code)) {
         snprintf(number, sizeof number, "%d", code);
         failure_set(FAILURE_PROXY_ENDED, FAILURE_DETAILS(number), err);
@@ -359,7 +359,7 @@ void session_describe(const struct session *s, char *dst, size_t cap)
 
 void session_abort(struct session *s)
 {
-    wire_kill(&s->wire);
+    wire_abort(&s->wire);
 }
 
 /* ---- after the login ----------------------------------------------------------------------------------- */
@@ -385,14 +385,14 @@ int session_check(struct session *s, struct err *err)
     if (!(wire_events(w) & POLLIN))
         w->last_rx = now;
     if (session_is_over(s)) {
-        session_error(s, s->fatal, "the SSH session was lost", err);
+        session_set_error(s, s->fatal, "the SSH session was lost", err);
         err->kind = ERR_LOST;
         return -1;
     }
     if (now - w->last_rx <= s->limits.silence_ms)
         return 0;
     snprintf(seconds, sizeof seconds, "%lld", (long long)(now - w->last_rx) / 1000);
-    return failure_set(FAILURE_QUIET, FAILURE_DETAILS(seconds), err);
+    return failure_set(FAILURE_SESSION_SILENT, FAILURE_DETAILS(seconds), err);
 }
 
 struct pollfd session_poll(const struct session *s)
@@ -404,17 +404,17 @@ struct pollfd session_poll(const struct session *s)
 
 void session_read_ahead(struct session *s)
 {
-    wire_fill(&s->wire);
+    wire_read_ahead(&s->wire);
 }
 
 bool session_is_congested(const struct session *s)
 {
-    return wire_congested(&s->wire);
+    return wire_is_congested(&s->wire);
 }
 
 uint64_t session_received(const struct session *s)
 {
-    return s->wire.given;
+    return s->wire.n_returned;
 }
 
 int64_t session_last_received(const struct session *s)
@@ -446,9 +446,9 @@ void session_end_opening(struct session *s, const void *owner)
 ssize_t session_read_channel(struct session *s, LIBSSH2_CHANNEL *channel, void *p, size_t n)
 {
     /* Without a limit libssh2 would first read all available data. */
-    wire_allow(&s->wire, n);
+    wire_limit_read(&s->wire, n);
     ssize_t got = libssh2_channel_read(channel, p, n);
-    wire_allow(&s->wire, SIZE_MAX);
+    wire_limit_read(&s->wire, SIZE_MAX);
     return got;
 }
 
@@ -477,7 +477,7 @@ void session_close(struct session *s)
     if (s->ssh) {
         libssh2_session_disconnect(s->ssh, "done");
         wire_flush(&s->wire);
-        wire_kill(&s->wire);
+        wire_abort(&s->wire);
         /* On a dead wire nothing blocks; the bound guards against a library that still returns EAGAIN. */
         for (int i = 0; i < 1000 && libssh2_session_free(s->ssh) == LIBSSH2_ERROR_EAGAIN; i++)
             ;

@@ -75,7 +75,7 @@ void session_abort(struct session *s);
 /* ---- its end ------------------------------------------------------------------------------------------- */
 
 /* Sets the error for a libssh2 error code, with the server's own text if there is one. */
-int session_error(struct session *s, int rc, const char *doing, struct err *err);
+int session_set_error(struct session *s, int rc, const char *doing, struct err *err);
 
 /* Records the result of a call of libssh2: an invalid packet ends the session, even if the connection stays
  * open. */

@@ -37,7 +37,7 @@ static int set_open_failure(const struct channel_stream *c, int rc, struct err *
     char *text = NULL;
     libssh2_session_last_error(session_libssh2(c->session), &text, NULL, 0);
     if (rc != LIBSSH2_ERROR_CHANNEL_FAILURE || !text)
-        return session_error(c->session, rc, "cannot open a channel", err);
+        return session_set_error(c->session, rc, "cannot open a channel", err);
     return open_failure_set(c->to, text, err);
 }
 

@@ -87,7 +87,7 @@ static ssize_t receive_bytes(struct wire *w, void *p, size_t n)
     return got;
 }
 
-void wire_allow(struct wire *w, size_t n)
+void wire_limit_read(struct wire *w, size_t n)
 {
     w->allowance = n;
 }
@@ -107,7 +107,7 @@ ssize_t wire_recv(struct wire *w, void *p, size_t n)
     ssize_t got = w->in.len > 0 ? take_kept(w, p, n) : receive_bytes(w, p, n);
     if (got <= 0)
         return got;
-    w->given += (uint64_t)got;
+    w->n_returned += (uint64_t)got;
     w->allowance -= (size_t)got < w->allowance ? (size_t)got : w->allowance;
     return got;
 }
@@ -141,7 +141,7 @@ void wire_flush(struct wire *w)
     }
 }
 
-void wire_fill(struct wire *w)
+void wire_read_ahead(struct wire *w)
 {
     char chunk[4096];
     while (w->in.len + sizeof chunk <= w->in.max) {
@@ -162,12 +162,12 @@ short wire_events(const struct wire *w)
     return (short)((reading ? POLLIN : 0) | (w->out.len > 0 && !w->error ? POLLOUT : 0));
 }
 
-bool wire_congested(const struct wire *w)
+bool wire_is_congested(const struct wire *w)
 {
     return w->out.len > OUT_CONGESTED;
 }
 
-void wire_kill(struct wire *w)
+void wire_abort(struct wire *w)
 {
     w->error = ECONNRESET;
     buf_clear(&w->in);

@@ -16,14 +16,14 @@
 
 struct wire {
     int fd;
-    struct buf out;     /* accepted from libssh2, not yet sent */
-    struct buf in;      /* received before libssh2 requested it */
-    bool eof;           /* the far end closed */
-    int error;          /* errno of the first failure, 0 for none */
-    size_t allowance;   /* bytes that wire_recv may still read from the descriptor */
-    uint64_t given;     /* all bytes that wire_recv returned */
-    int64_t last_rx;    /* clock_now() of the last received byte */
-    struct buf preauth; /* the first received bytes, raw, until wire_forget_preauth */
+    struct buf out;      /* accepted from libssh2, not yet sent */
+    struct buf in;       /* received before libssh2 requested it */
+    bool eof;            /* the far end closed */
+    int error;           /* errno of the first failure, 0 for none */
+    size_t allowance;    /* bytes that wire_recv may still read from the descriptor */
+    uint64_t n_returned; /* all bytes that wire_recv returned */
+    int64_t last_rx;     /* clock_now() of the last received byte */
+    struct buf preauth;  /* the first received bytes, raw, until wire_forget_preauth */
 };
 
 /* Takes ownership of a connected descriptor and makes it non-blocking. */
@@ -35,7 +35,7 @@ void wire_forget_preauth(struct wire *w);
 
 /* Limits wire_recv to n more bytes from the descriptor (one call may exceed it); then it returns -EAGAIN.
  * SIZE_MAX, the default, is no limit. */
-void wire_allow(struct wire *w, size_t n);
+void wire_limit_read(struct wire *w, size_t n);
 
 /* Like recv(2) and send(2), but failures are returned as -errno. wire_send accepts everything, or nothing if
  * more than a few megabytes are queued (-EAGAIN). */
@@ -46,15 +46,15 @@ ssize_t wire_send(struct wire *w, const void *p, size_t n);
 void wire_flush(struct wire *w);
 
 /* Reads available data ahead, up to a small limit. */
-void wire_fill(struct wire *w);
+void wire_read_ahead(struct wire *w);
 
 /* Returns the poll(2) events to wait for. */
 short wire_events(const struct wire *w);
 
 /* Checks whether too much data is queued for the session to accept more. */
-bool wire_congested(const struct wire *w);
+bool wire_is_congested(const struct wire *w);
 
 /* Makes every later call fail, so that libssh2 can be freed without waiting. */
-void wire_kill(struct wire *w);
+void wire_abort(struct wire *w);
 
 #endif

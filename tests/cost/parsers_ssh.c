@@ -69,8 +69,8 @@ static void read_known(const char *p, size_t n)
     char room[512];
     (void)n;
     if (known_hosts_parse(&k, "known_hosts", p, NULL) == 0) {
-        (void)known_hosts_judge(&k, &blob, NULL);
-        (void)known_hosts_usable(&k, NULL);
+        (void)known_hosts_compare(&k, &blob, NULL);
+        (void)known_hosts_check_usable(&k, NULL);
         known_hosts_preference(&k, room, sizeof room);
     }
     known_hosts_release(&k);

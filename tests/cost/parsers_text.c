@@ -149,7 +149,7 @@ static void plan_index(const char *p, size_t n)
 static void read_words(const char *p, size_t n)
 {
     char words[512];
-    answer_words(p, n, words, sizeof words);
+    answer_read_text(p, n, words, sizeof words);
 }
 
 static void print_text(const char *p, size_t n)
@@ -493,7 +493,7 @@ static void redact_words(const char *p, size_t n)
 {
     struct buf to = BUF_INIT(SIZE_MAX / 2);
     struct redact_tally tally = {{0}};
-    const struct redact_into into = {.out = &to, .tally = &tally};
+    const struct redact_output into = {.out = &to, .tally = &tally};
     redact_text((struct str){p, n}, &into);
     buf_release(&to);
 }
@@ -524,7 +524,7 @@ static void redact_values(const char *p, size_t n)
     if (redact_words_init(&words, NULL) < 0)
         return;
     const struct redact_repeats all = {.words = &words, .weak = true};
-    const struct redact_into into = {.out = &to, .tally = &tally, .repeats = &all};
+    const struct redact_output into = {.out = &to, .tally = &tally, .repeats = &all};
     for (size_t at = 0; at < n; at += PIECE)
         redact_words_learn(&words, (struct str){p + at, n - at < PIECE ? n - at : PIECE}, true, NULL);
     redact_words_link(&words, NULL);
@@ -641,7 +641,7 @@ const struct cost_parser cost_text_parsers[] = {
     {"page_data_goroutines and words", draw_dump, dumps, 18, 0},
     {"index_parse", read_index, pages, 2, 0},
     {"plan_make", plan_index, pages, 100, 0},
-    {"answer_words", read_words, pages, 2, 0},
+    {"answer_read_text", read_words, pages, 2, 0},
     {"text_printable", print_text, pages, 2, 0},
     {"check_feed", check_body, bodies, 2, 0},
     {"profile_parse_text", read_legacy, legacy, 9, 0},

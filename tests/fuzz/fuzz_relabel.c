@@ -37,13 +37,13 @@ static int keep(void *ctx, const void *p, size_t n, struct err *err)
 static bool wanted(void *ctx, const char *key, size_t n)
 {
     (void)ctx;
-    return redact_wants_label(NULL, key, n);
+    return redact_is_secret_label(NULL, key, n);
 }
 
 static bool rewrite(void *ctx, const char *text, size_t n, struct buf *ret)
 {
     struct redact_tally tally = {{0}};
-    const struct redact_into into = {.out = ret, .tally = &tally};
+    const struct redact_output into = {.out = ret, .tally = &tally};
     (void)ctx;
     redact_text((struct str){text, n}, &into);
     return redact_sum(&tally) > 0;

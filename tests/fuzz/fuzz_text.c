@@ -33,7 +33,7 @@ static void answered(const char *p, size_t n)
     static const size_t caps[] = {1, 20, 512};
     for (size_t i = 0; i < sizeof caps / sizeof *caps; i++) {
         char words[512] = "";
-        answer_words(p, n, words, caps[i]);
+        answer_read_text(p, n, words, caps[i]);
         assert(strnlen(words, caps[i]) < caps[i]);
         assert(fuzz_is_printable(words) || caps[i] < 512);
     }

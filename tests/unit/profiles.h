@@ -26,7 +26,7 @@ static inline int give_bytes(void *ctx, gunzip_sink_fn *take, void *take_ctx, st
 
 static inline bool wants_label(void *ctx, const char *key, size_t n)
 {
-    return redact_wants_label(ctx, key, n);
+    return redact_is_secret_label(ctx, key, n);
 }
 
 static inline int keep_bytes(void *ctx, const void *p, size_t n, struct err *err)

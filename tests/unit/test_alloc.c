@@ -1037,14 +1037,14 @@ static void reading(void **state)
     free(path);
 }
 
-struct workdir_place {
+struct workdir_parent {
     const char *dir;
     const char *output;
 };
 
 static int place_workdir(void *ctx, struct err *err)
 {
-    const struct workdir_place *place = ctx;
+    const struct workdir_parent *place = ctx;
     struct workdir *w;
     alloc_mark(&w, sizeof w);
     int rc = workdir_new(place->output, "subject", WHEN, &w, err);
@@ -1063,8 +1063,8 @@ static int place_workdir(void *ctx, struct err *err)
 static void workdirs(void **state)
 {
     char *missing = file_join(*state, "new/er/");
-    assert_true(alloc_walk(place_workdir, &(struct workdir_place){*state, *state}, 0) >= 6);
-    assert_true(alloc_walk(place_workdir, &(struct workdir_place){*state, missing}, 0) >= 12);
+    assert_true(alloc_walk(place_workdir, &(struct workdir_parent){*state, *state}, 0) >= 6);
+    assert_true(alloc_walk(place_workdir, &(struct workdir_parent){*state, missing}, 0) >= 12);
     free(missing);
 }
 
@@ -1209,7 +1209,7 @@ static void relabelling(void **state)
 static int copy(void *ctx, struct err *err)
 {
     struct bundle_copy *how = ctx;
-    struct bundle_copied c;
+    struct bundle_copy_result c;
     alloc_mark(&c, sizeof c);
     size_t nth = alloc_pause();
     char *dir = file_dir(how->bundle);
@@ -1222,7 +1222,7 @@ static int copy(void *ctx, struct err *err)
     } else {
         assert_int_equal(c.redactions, 2);
         assert_int_equal(file_remove(c.path, NULL), 0);
-        bundle_copied_release(&c);
+        bundle_copy_result_release(&c);
     }
     assert_int_equal(scratch_count(dir), before);
     free(dir);

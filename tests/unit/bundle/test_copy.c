@@ -76,7 +76,7 @@ static char *a_bundle(const char *dir)
     return end(&c);
 }
 
-static char *copied(const struct bundle_copy *how, struct bundle_copied *ret)
+static char *copied(const struct bundle_copy *how, struct bundle_copy_result *ret)
 {
     struct err err = ERR_INIT;
     struct buf before = scratch_read(how->bundle);
@@ -107,7 +107,7 @@ static void copies_get_numbered_names(void **state)
     char *bundle = a_bundle(*state);
     struct bundle_copy how = {.bundle = bundle, .user = "dave", .workstation = "w2", .cancel_fd = -1};
     for (int i = 0; i < 3; i++) {
-        struct bundle_copied c = {0};
+        struct bundle_copy_result c = {0};
         assert_string_equal(file_base(copied(&how, &c)), want[i]);
         assert_int_equal(scratch_mode(c.path), 0600);
         struct bundle_summary s = looked_at(c.path, NULL);
@@ -118,7 +118,7 @@ static void copies_get_numbered_names(void **state)
         assert_string_equal(s.sender, "dave on w2");
         assert_int_equal(s.signature.state, BUNDLE_UNSIGNED);
         bundle_summary_release(&s);
-        bundle_copied_release(&c);
+        bundle_copy_result_release(&c);
     }
     assert_int_equal(scratch_count(*state), 4);
     free(bundle);
@@ -134,7 +134,7 @@ static void redaction(void **state)
 {
     char *bundle = a_bundle(*state), *top = NULL, *manifest = NULL;
     struct bundle_copy how = {.bundle = bundle, .redact = true, .cancel_fd = -1};
-    struct bundle_copied c = {0};
+    struct bundle_copy_result c = {0};
     struct err err = ERR_INIT;
     copied(&how, &c);
     assert_int_equal(c.redactions, 2);
@@ -175,7 +175,7 @@ static void redaction(void **state)
     hash_hex(dump, sizeof dump - 1, hex);
     assert_string_equal(text(item, "sha256"), hex);
     json_decref(root);
-    bundle_copied_release(&c);
+    bundle_copy_result_release(&c);
     free(manifest);
     free(top);
     free(bundle);
@@ -195,7 +195,7 @@ static void repeated_words(void **state)
     struct capture w;
     char *top = NULL;
     struct err err = ERR_INIT;
-    struct bundle_copied c = {0};
+    struct bundle_copy_result c = {0};
     begin(&w, *state);
     static const char x[] = "served for c75de8c1b7c3ae only, C75DE8C1B7C3AE.\n",
                       y[] = "who is abcde? abcdef\n", other[] = "abcde and c75de8c1b7c3ae\n";
@@ -218,7 +218,7 @@ static void repeated_words(void **state)
     copy_has(top, "file-03/gitaly/redacted.txt", "served for [redacted] only, [redacted].\n");
     copy_has(top, "file-03/gitaly/redacted-2.txt", "who is [redacted]? abcdef\n");
     copy_has(top, "file-03/gitaly/z.txt", "abcde and [redacted]\n");
-    bundle_copied_release(&c);
+    bundle_copy_result_release(&c);
     free(top);
     free(bundle);
 }
@@ -284,7 +284,7 @@ static void a_command_line_is_found_by_its_path(void **state)
     struct capture w;
     char *top = NULL;
     struct err err = ERR_INIT;
-    struct bundle_copied c = {0};
+    struct bundle_copy_result c = {0};
     begin(&w, *state);
     static const char bytes[] = "/bin/x\0--password\0sesame\0-v",
                       want[] = "/bin/x\0--password\0[redacted]\0-v";
@@ -296,7 +296,7 @@ static void a_command_line_is_found_by_its_path(void **state)
     assert_ok(bundle_extract(&(struct bundle_extract){c.path, NULL, *state, NULL, 1 << 20}, &top, &err),
               &err);
     assert_file_equal(top, "file-03/gitaly/c.txt", want, sizeof want - 1);
-    bundle_copied_release(&c);
+    bundle_copy_result_release(&c);
     free(top);
     free(bundle);
 }
@@ -335,7 +335,7 @@ static void time_is_bounded(void **state)
     enum { DUMP_SIZE = 8 << 20 };
     char *dump = malloc(DUMP_SIZE);
     struct capture w;
-    struct bundle_copied c = {0};
+    struct bundle_copy_result c = {0};
     struct err err = ERR_INIT;
     assert_non_null(dump);
     for (size_t i = 0; i < DUMP_SIZE; i++)
@@ -351,7 +351,7 @@ static void time_is_bounded(void **state)
     assert_int_equal(scratch_count(*state), before);
     how.cpu_ms = 600000;
     copied(&how, &c);
-    bundle_copied_release(&c);
+    bundle_copy_result_release(&c);
     free(bundle);
     free(dump);
 }
@@ -391,7 +391,7 @@ static void members_that_are_not_searched_are_listed(void **state)
     enum { N = sizeof want / sizeof *want };
     char *bundle = a_stubborn_bundle(*state), *manifest = NULL, *top = NULL;
     struct bundle_copy how = {.bundle = bundle, .redact = true, .cancel_fd = -1};
-    struct bundle_copied c = {0};
+    struct bundle_copy_result c = {0};
     struct err err = ERR_INIT;
     copied(&how, &c);
     assert_int_equal(c.unsearched, N);
@@ -420,7 +420,7 @@ static void members_that_are_not_searched_are_listed(void **state)
     bundle_summary_release(&s);
     json_decref(root);
     buf_release(&readme);
-    bundle_copied_release(&c);
+    bundle_copy_result_release(&c);
     free(readme_path);
     free(top);
     free(manifest);
@@ -443,10 +443,10 @@ static char *signed_copy(const char *dir, const char *key, const char *output)
     char *bundle = file_join(dir, "b.tar.gz"), *path = file_join(dir, output);
     struct sshsig_signer by = {.key = key, .cancel_fd = -1};
     struct bundle_copy how = {.bundle = bundle, .output = path, .signer = &by, .cancel_fd = -1};
-    struct bundle_copied c = {0};
+    struct bundle_copy_result c = {0};
     copied(&how, &c);
     assert_contains(c.fingerprint, "SHA256:");
-    bundle_copied_release(&c);
+    bundle_copy_result_release(&c);
     free(bundle);
     return path;
 }
@@ -593,7 +593,7 @@ static void encrypted(void **state)
     assert_ok(age_recipients_add_file(to, pub, &err), &err);
     struct sshsig_signer signer = {.key = key, .cancel_fd = -1};
     struct bundle_copy how = {.bundle = bundle, .signer = &signer, .to = to, .redact = true, .cancel_fd = -1};
-    struct bundle_copied c = {0};
+    struct bundle_copy_result c = {0};
     assert_string_equal(file_base(copied(&how, &c)), "b.tar.gz.age");
     struct bundle_summary s = {0};
     assert_int_equal(bundle_verify(c.path, NULL, &s, &err), -1);
@@ -607,7 +607,7 @@ static void encrypted(void **state)
     assert_int_equal(s.recipients.n, 1);
     assert_contains(s.recipients.items[0], "ssh-ed25519 SHA256:");
     bundle_summary_release(&s);
-    bundle_copied_release(&c);
+    bundle_copy_result_release(&c);
     age_identities_free(by);
     age_recipients_free(to);
     free(bundle);
@@ -657,7 +657,7 @@ static void searching_a_manifest_can_be_cancelled(void **state)
 /* No file is left. */
 static void no_copy(const char *dir, const struct bundle_copy *how, enum err_kind kind, const char *part)
 {
-    struct bundle_copied c = {0};
+    struct bundle_copy_result c = {0};
     struct err err = ERR_INIT;
     size_t before = scratch_count(dir);
     assert_int_equal(bundle_copy(how, &c, &err), -1);
@@ -674,9 +674,9 @@ static void refusals(void **state)
     char *work = file_join(dir, "work"), *dump = file_join(work, "b/" DUMP),
          *bad = file_join(dir, "bad.tar.gz");
     struct bundle_copy how = {.bundle = bundle, .output = copy, .cancel_fd = -1};
-    struct bundle_copied c = {0};
+    struct bundle_copy_result c = {0};
     copied(&how, &c);
-    bundle_copied_release(&c);
+    bundle_copy_result_release(&c);
     no_copy(dir, &how, ERR_EXISTS, "c.tar.gz exists already");
     how.output = odd;
     no_copy(dir, &how, ERR_USAGE, "the name of this copy ends in .tar.gz");
@@ -707,14 +707,14 @@ static void refusals(void **state)
     no_copy(dir, &how, ERR_NOT_FOUND, "the key to sign with: ");
     how.signature_optional = true;
     copied(&how, &c);
-    assert_int_equal(c.unsigned_because.kind, ERR_NOT_FOUND);
-    assert_non_null(strstr(c.unsigned_because.msg, "the key to sign with: "));
+    assert_int_equal(c.signing_error.kind, ERR_NOT_FOUND);
+    assert_non_null(strstr(c.signing_error.msg, "the key to sign with: "));
     assert_string_equal(c.fingerprint, "");
     struct bundle_summary s = looked_at(c.path, NULL);
     assert_int_equal(s.signature.state, BUNDLE_UNSIGNED);
     bundle_summary_release(&s);
     RUN_PROGRAM("rm", c.path);
-    bundle_copied_release(&c);
+    bundle_copy_result_release(&c);
     int fds[2];
     assert_int_equal(pipe(fds), 0);
     assert_int_equal(write(fds[1], "x", 1), 1);

@@ -471,7 +471,7 @@ static void beside(const char *bundle, const char *output, const char *want)
 {
     struct workdir *w = NULL;
     struct err err = ERR_INIT;
-    if (workdir_beside(bundle, "inner", output, &w, &err) < 0)
+    if (workdir_new_beside(bundle, "inner", output, &w, &err) < 0)
         fail_msg("%s", err.msg);
     assert_string_equal(workdir_bundle(w), want);
     assert_int_equal(file_remove(workdir_path(w), NULL), 0);

@@ -282,7 +282,7 @@ static void two_captures_at_once_and_one_is_cancelled_alone(void **state)
     assert_int_equal(stopped.outcome.end, CAPTURE_PACKED);
     assert_true(stopped.outcome.cancelled);
     assert_false(capture_is_complete(&stopped.outcome));
-    assert_int_equal(stopped.outcome.counts.whole, 1);
+    assert_int_equal(stopped.outcome.counts.complete, 1);
     assert_int_equal(stopped.outcome.counts.missing, 2);
     assert_int_equal(stopped.begun, 1);
     assert_int_equal(stopped.items, 3);
@@ -294,7 +294,7 @@ static void two_captures_at_once_and_one_is_cancelled_alone(void **state)
     assert_int_equal(whole.outcome.end, CAPTURE_PACKED);
     assert_false(whole.outcome.cancelled);
     assert_true(capture_is_complete(&whole.outcome));
-    assert_int_equal(whole.outcome.counts.whole, 2);
+    assert_int_equal(whole.outcome.counts.complete, 2);
     assert_int_equal(whole.bundled, 1);
     assert_string_equal(whole.outcome.bundle, whole.output);
     assert_null(whole.outcome.directory);

@@ -18,7 +18,7 @@
 #define LONG_MS 20000
 
 struct guest {
-    struct barrier_seat seat;
+    struct barrier_participant seat;
     pthread_t thread;
     int64_t after_ms; /* when it arrives */
     unsigned rounds;
@@ -91,7 +91,7 @@ static void the_instant_allows_for_the_longest_route(void **state)
 {
     (void)state;
     struct barrier *b = barrier_of(1, LONG_MS, -1);
-    struct barrier_seat seat = {.barrier = b};
+    struct barrier_participant seat = {.barrier = b};
     struct err err = ERR_INIT;
     int64_t at = 0, now = clock_now();
     bool late = true;
@@ -188,7 +188,7 @@ static void each_seat_has_a_turn_within_the_window(void **state)
             start(&guests[i], b, 1, 0);
         join_all(guests, n);
         for (size_t i = 0; i < n; i++) {
-            int64_t turn = barrier_turn_ms(&guests[i].seat);
+            int64_t turn = barrier_offset_ms(&guests[i].seat);
             first = turn < first ? turn : first;
             last = turn > last ? turn : last;
         }
@@ -201,7 +201,7 @@ static void each_seat_has_a_turn_within_the_window(void **state)
 static void an_empty_barrier_does_not_wait(void **state)
 {
     (void)state;
-    struct barrier_seat none = {0};
+    struct barrier_participant none = {0};
     barrier_leave(&none);
     struct barrier *b = barrier_of(0, LONG_MS, -1);
     assert_int_equal(barrier_round(b, 0).at, 0);

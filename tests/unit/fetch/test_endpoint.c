@@ -151,10 +151,10 @@ static void tls_errors_have_hints(void **state)
     struct service s = service_at((char[]){"localhost"}, 6060, true);
     struct err err = ERR_INIT;
     for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
-        assert_true(endpoint_tls_error(&s, never[i], "no", &err));
+        assert_true(endpoint_set_tls_error(&s, never[i], "no", &err));
         assert_int_equal(err.kind, ERR_DENIED);
     }
-    assert_true(endpoint_tls_error(&s, HTTP_FAILURE_TLS, "no", &err));
+    assert_true(endpoint_set_tls_error(&s, HTTP_FAILURE_TLS, "no", &err));
     assert_int_equal(err.kind, ERR_FAILED);
 }
 
@@ -191,7 +191,7 @@ static void answers(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct err err = ERR_INIT;
         struct answer a = {rows[i].status, rows[i].words, rows[i].authenticated};
-        assert_int_equal(answer_error(&a, &s, &err), -1);
+        assert_int_equal(answer_set_error(&a, &s, &err), -1);
         assert_int_equal(err.kind, rows[i].kind);
         if (rows[i].msg)
             assert_string_equal(err.msg, rows[i].msg);
@@ -205,7 +205,7 @@ static void answers(void **state)
 static const char *finding_topic(const char *page)
 {
     static char words[300];
-    answer_words(page, strlen(page), words, sizeof words);
+    answer_read_text(page, strlen(page), words, sizeof words);
     return words;
 }
 

@@ -74,11 +74,11 @@ static void each_attempt_uses_the_time_budget(void **state)
     p.items[0].already_collected = true;
     budget_apply(&b, &p, NULL);
     assert_string_equal(p.items[1].left_out, "");
-    assert_ok(budget_repeat(&b, 5000, &err), &err);
-    assert_ok(budget_repeat(&b, 0, &err), &err);
-    assert_refused(budget_repeat(&b, 5000, &err), &err, ERR_FAILED,
+    assert_ok(budget_count_attempt(&b, 5000, &err), &err);
+    assert_ok(budget_count_attempt(&b, 0, &err), &err);
+    assert_refused(budget_count_attempt(&b, 5000, &err), &err, ERR_FAILED,
                    "not tried again: the budget's 12s of profiling are used up");
-    assert_ok(budget_repeat(&b, 2000, &err), &err);
+    assert_ok(budget_count_attempt(&b, 2000, &err), &err);
     plan_release(&p);
     budget_release(&b);
 }
@@ -92,7 +92,7 @@ static void bytes_are_estimated_before_the_fetch(void **state)
     budget_init(&b, &grab);
     leaves_out(&b, "heap,cpu=1,trace=5",
                "trace: left out: about 5.0 MB, and the budget's 3.0 MB leave 3.0 MB\n");
-    assert_ok(budget_take(&b, 2500000, &err), &err);
+    assert_ok(budget_count_bytes(&b, 2500000, &err), &err);
     /* The received bytes count then, not the estimate. */
     leaves_out(&b, "heap,trace=1", "trace: left out: about 1.0 MB, and the budget's 3.0 MB leave 499.5 kB\n");
     budget_release(&b);
@@ -105,12 +105,12 @@ static void bytes_are_counted_as_they_arrive(void **state)
     struct budget b;
     struct err err = ERR_INIT;
     budget_init(&b, &grab);
-    assert_ok(budget_take(&b, 999, &err), &err);
+    assert_ok(budget_count_bytes(&b, 999, &err), &err);
     assert_ok(budget_check(&b, &err), &err);
-    assert_ok(budget_take(&b, 1, &err), &err);
+    assert_ok(budget_count_bytes(&b, 1, &err), &err);
     assert_refused(budget_check(&b, &err), &err, ERR_FAILED,
                    "left out: earlier items used all of the budget's 1.0 kB");
-    assert_refused(budget_take(&b, 1, &err), &err, ERR_FAILED,
+    assert_refused(budget_count_bytes(&b, 1, &err), &err, ERR_FAILED,
                    "its body is larger than the rest of the budget of 1.0 kB: it was cut");
     budget_release(&b);
 }
@@ -123,7 +123,7 @@ static void a_cut_item_uses_the_whole_budget(void **state)
     struct budget b;
     struct err err = ERR_INIT;
     budget_init(&b, &grab);
-    assert_int_equal(budget_take(&b, UINT64_MAX, &err), -1);
+    assert_int_equal(budget_count_bytes(&b, UINT64_MAX, &err), -1);
     assert_int_equal(budget_check(&b, &err), -1);
     budget_release(&b);
 }
@@ -136,8 +136,8 @@ static void without_a_budget_there_is_no_limit(void **state)
     struct err err = ERR_INIT;
     budget_init(&b, &grab);
     leaves_out(&b, "heap,cpu=1h,trace=1h", "");
-    assert_ok(budget_take(&b, UINT64_MAX, &err), &err);
-    assert_ok(budget_take(&b, UINT64_MAX, &err), &err);
+    assert_ok(budget_count_bytes(&b, UINT64_MAX, &err), &err);
+    assert_ok(budget_count_bytes(&b, UINT64_MAX, &err), &err);
     assert_ok(budget_check(&b, &err), &err);
     budget_release(&b);
 }
@@ -151,16 +151,16 @@ static void a_retry_uses_the_budget_too(void **state)
     struct err err = ERR_INIT;
     budget_init(&b, &grab);
     leaves_out(&b, "cpu=10", "");
-    assert_ok(budget_repeat(&b, 10000, &err), &err);
-    assert_ok(budget_repeat(&b, 10000, &err), &err);
-    assert_refused(budget_repeat(&b, 1, &err), &err, ERR_FAILED,
+    assert_ok(budget_count_attempt(&b, 10000, &err), &err);
+    assert_ok(budget_count_attempt(&b, 10000, &err), &err);
+    assert_refused(budget_count_attempt(&b, 1, &err), &err, ERR_FAILED,
                    "not tried again: the budget's 30s of profiling are used up");
-    assert_ok(budget_repeat(&b, 0, &err), &err);
+    assert_ok(budget_count_attempt(&b, 0, &err), &err);
     leaves_out(&b, "trace=1", "trace: left out: 1s of profiling, and the budget's 30s leave 0s\n");
     budget_release(&b);
     budget_init(&b, &unbounded);
-    assert_ok(budget_repeat(&b, INT64_MAX, &err), &err);
-    assert_ok(budget_repeat(&b, INT64_MAX, &err), &err);
+    assert_ok(budget_count_attempt(&b, INT64_MAX, &err), &err);
+    assert_ok(budget_count_attempt(&b, INT64_MAX, &err), &err);
     budget_release(&b);
 }
 
@@ -223,7 +223,7 @@ static void gives_up(struct fetch_grab *grab, struct deadline *d, int *ring, uns
     observe_init(&observe, &observer, d);
     struct retry retry = {.grab = grab, .observe = &observe, .target = &target, .attempts = attempts};
     err_set(&err, ERR_FAILED, "HTTP 503");
-    assert_false(retry_again(&retry, &err));
+    assert_false(retry_wait(&retry, &err));
     assert_string_equal(err.msg, msg);
     assert_int_equal(err.kind, ERR_FAILED);
     observe_release(&observe);
@@ -353,7 +353,7 @@ static size_t descriptors_of(const char *words, bool concurrent)
     struct fetch_grab grab = {
         .targets = &targets, .kinds = &kinds, .options = {.parallel = 1, .concurrent = concurrent}};
     size_t n = fetch_descriptors(&grab);
-    assert_int_equal(fetch_affordable(&grab, n), 1);
+    assert_int_equal(fetch_affordable_hosts(&grab, n), 1);
     strlist_release(&kinds);
     return n;
 }
@@ -379,7 +379,7 @@ static struct fetch_item began(struct sync *s, enum kind_rank rank, int64_t late
     struct plan_item plan = {.rank = rank};
     struct fetch_item item = {.has_profile = true, .profile.duration_ns = INT64_C(5000000000)};
     item.profile.time_ns = (instant + later_ms) * 1000000;
-    sync_note(s, &start, &plan, clock_skew_ms, &item);
+    sync_record(s, &start, &plan, clock_skew_ms, &item);
     return item;
 }
 
@@ -413,7 +413,7 @@ static void percentiles_of_the_skew(void **state)
     struct fetch_outcome o = {0};
     for (int i = 1; i <= 20; i++)
         began(&s, RANK_CPU, i % 2 ? i : -i, 0);
-    sync_sum_up(&s, &o);
+    sync_summarize(&s, &o);
     assert_int_equal(o.sync_known, 20);
     assert_int_equal(o.sync_p50_ms, 10);
     assert_int_equal(o.sync_p95_ms, 19);
@@ -429,17 +429,17 @@ static void an_item_without_a_time_has_no_skew(void **state)
     struct plan_item plan = {.rank = RANK_TRACE};
     struct fetch_item item = {.has_profile = false};
     struct fetch_outcome o = {0};
-    sync_note(&s, &start, &plan, 0, &item);
+    sync_record(&s, &start, &plan, 0, &item);
     assert_false(item.has_sync_skew);
     item = (struct fetch_item){.has_profile = true, .profile.time_ns = instant * 1000000};
-    sync_note(&s, &none, &plan, 0, &item);
+    sync_record(&s, &none, &plan, 0, &item);
     assert_false(item.has_sync_skew);
     item.profile.time_ns = -1;
-    sync_note(&s, &start, &plan, 0, &item);
+    sync_record(&s, &start, &plan, 0, &item);
     item.profile = (struct profile_summary){.time_ns = 5, .duration_ns = INT64_MAX};
-    sync_note(&s, &start, &plan, 0, &item);
+    sync_record(&s, &start, &plan, 0, &item);
     assert_false(item.has_sync_skew);
-    sync_sum_up(&s, &o);
+    sync_summarize(&s, &o);
     assert_int_equal(o.sync_known, 0);
     sync_release(&s);
 }
@@ -452,7 +452,7 @@ static void a_late_target_is_marked_and_not_counted(void **state)
     struct plan_item plan = {.rank = RANK_CPU};
     struct fetch_item item = {.has_profile = true, .file = "x"};
     item.profile.time_ns = (instant + 4000) * 1000000;
-    sync_note(&s, &start, &plan, 0, &item);
+    sync_record(&s, &start, &plan, 0, &item);
     assert_true(item.late);
     assert_int_equal(item.sync_skew_ms, 4000);
     assert_int_equal(item.findings.n, 1);

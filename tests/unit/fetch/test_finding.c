@@ -163,8 +163,11 @@ static void circumstances(void **state)
         .status = FETCH_OK, .bytes = 10, .kind = "/debug/vars", .content_type = "text/html"};
     struct plan_item plan = {.timed_ms = 0};
     struct http_response again = {.status = 200, .reconnected = true};
-    struct evidence e = {
-        .item = &item, .plan = &plan, .response = &again, .waited_ms = 3000, .beside = "trace, block"};
+    struct evidence e = {.item = &item,
+                         .plan = &plan,
+                         .response = &again,
+                         .waited_ms = 3000,
+                         .concurrent_kinds = "trace, block"};
     assert_string_equal(
         sentences(&e),
         "html-page: this is an HTML page, perhaps a login page, not the requested answer\n"

@@ -215,7 +215,7 @@ static void shrink(const char *words, bool expected)
     struct request_list l = {0};
     struct err err = ERR_INIT;
     assert_ok(parse(words, &l, &err), &err);
-    if (request_compressible(&l) != expected)
+    if (request_is_compressible(&l) != expected)
         fail_msg("%s", words);
     request_release(&l);
 }
@@ -266,7 +266,7 @@ static void costs(const char *words, const char *expected)
     struct err err = ERR_INIT;
     struct buf joined = BUF_INIT(1000);
     assert_int_equal(strlist_split(&list, words, NULL), 0);
-    assert_ok(fetch_costly(&list, &costly, &err), &err);
+    assert_ok(fetch_add_costly_kinds(&list, &costly, &err), &err);
     for (size_t i = 0; i < costly.n; i++)
         buf_addf(&joined, "%s%s", i ? " " : "", costly.items[i]);
     assert_string_equal(buf_str(&joined), expected);

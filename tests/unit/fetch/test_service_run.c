@@ -163,9 +163,9 @@ void __wrap_item_fetch(struct transfer *t, const struct plan_item *plan, const s
     pthread_mutex_lock(&world.mutex);
     const struct attempt *a = world.fetched < world.n_attempts ? &world.attempts[world.fetched] : &good;
     world.fetched++;
-    if (context->beside)
+    if (context->concurrent_kinds)
         snprintf(world.beside + strlen(world.beside), sizeof world.beside - strlen(world.beside), "%s|",
-                 context->beside);
+                 context->concurrent_kinds);
     *ret = (struct fetch_item){.status = a->status, .bytes = a->bytes, .pair = plan->pair};
     snprintf(ret->kind, sizeof ret->kind, "%s", plan->kind);
     ret->transient = a->status != FETCH_OK;
@@ -242,7 +242,7 @@ struct stage {
     struct fetch_observer observer;
     struct observe observe;
     struct sync sync;
-    struct barrier_seat seat;
+    struct barrier_participant seat;
     struct budget budget;
     struct plan_item items[6];
 };
@@ -503,7 +503,7 @@ static void an_already_collected_item_waits_for_nobody(void **state)
         begin(&s, *state);
         in_step(&s, 2);
         s.grab.options.concurrent = concurrent;
-        s.observer.have = have_nothing;
+        s.observer.is_collected = have_nothing;
         plan(&s, "cpu", 10)->already_collected = true;
         plan(&s, "trace", 10)->already_collected = true;
         assert_items(&s, "");
@@ -599,7 +599,7 @@ static void an_item_that_is_not_fetched_is_not_waited_for(void **state)
     s.run.plan.n = 4;
     assert_items(&s, "heap: ok, 10\nheap later: left out, 0\nallocs: failed, 0\nallocs later: ok, 10\n");
     assert_int_equal(world.waits, 0);
-    assert_ok(budget_take(&s.budget, 1000, &err), &err);
+    assert_ok(budget_count_bytes(&s.budget, 1000, &err), &err);
     world.items[0] = '\0';
     s.items[4].began = clock_now();
     s.items[0] = s.items[5];
@@ -639,16 +639,16 @@ static void the_wait_can_be_interrupted(void **state)
 static int find_left(struct stage *s, const struct target *of, const struct fetch_planned *item,
                      struct fetch_item *ret, struct err *err)
 {
-    const struct fetch_left left = {
+    const struct fetch_unrecorded left = {
         .directory = &s->work, .target = of, .item = item, .cancel_fd = s->grab.access.cancel_fd};
-    return fetch_find_left(&left, ret, err);
+    return fetch_find_unrecorded(&left, ret, err);
 }
 
 static void recovered_items_need_no_connection(void **state)
 {
     struct stage s;
     begin(&s, *state);
-    s.observer.have = have_nothing;
+    s.observer.is_collected = have_nothing;
     s.grab.options.concurrent = true;
     world.unreachable = true;
     plan(&s, "cpu", 10);
@@ -668,7 +668,7 @@ static void a_file_set_aside_before_the_kill_is_found(void **state)
 {
     struct stage s;
     begin(&s, *state);
-    s.observer.have = have_nothing;
+    s.observer.is_collected = have_nothing;
     plan(&s, "trace", 10);
     plan(&s, "vars", 0)->name_by_type = true;
     snprintf(s.items[1].file, sizeof s.items[1].file, "vars");
@@ -687,7 +687,7 @@ static void a_file_with_the_secret_is_removed_and_an_unreadable_one_stays(void *
 {
     struct stage s;
     begin(&s, *state);
-    s.observer.have = have_nothing;
+    s.observer.is_collected = have_nothing;
     plan(&s, "cpu", 10);
     plan(&s, "mutex", 10);
     plan(&s, "trace", 10);
@@ -724,7 +724,7 @@ static void the_target_of_a_link_does_not_change(void **state)
     assert_int_equal(symlink("../outside", place), 0);
     assert_int_equal(find_left(&s, &target, &heap, &found, &err), -1);
     assert_int_equal(err.kind, ERR_NOT_FOUND);
-    s.observer.have = have_nothing;
+    s.observer.is_collected = have_nothing;
     plan(&s, "trace", 10);
     ATTEMPTS({FETCH_FAILED, 0, ERR_NOT_FOUND, false});
     assert_items(&s, "trace: failed, 0\n");

@@ -21,7 +21,7 @@
 /* A forward in a thread of its own, to a port that this thread listens on. */
 struct rig {
     struct local_listener far, near;
-    struct forward_place place;
+    struct forward_mapping mapping;
     struct gateway *gw;
     pthread_t thread;
     int stop[2], told[2]; /* a byte for each event */
@@ -62,7 +62,7 @@ static void *run(void *ctx)
                                       .report = on_event,
                                       .is_hopeless = never,
                                       .ctx = r};
-    r->rc = forward_run(r->gw, &r->place, 1, &options, &r->err);
+    r->rc = forward_run(r->gw, &r->mapping, 1, &options, &r->err);
     return NULL;
 }
 
@@ -81,8 +81,8 @@ static struct rig *started(void)
     struct gateway_options options = {
         .cancel_fd = r->stop[0], .step_timeout_ms = LONG_MS, .keepalive_ms = 10000};
     assert_ok(gateway_open(&route, &options, &r->gw, &err), &err);
-    r->place = (struct forward_place){.listener = &r->near,
-                                      .to = {.host = "127.0.0.1", .port = r->far.address.port}};
+    r->mapping = (struct forward_mapping){.listener = &r->near,
+                                          .to = {.host = "127.0.0.1", .port = r->far.address.port}};
     assert_ok(thread_start(&r->thread, run, r, &err), &err);
     return r;
 }
@@ -167,7 +167,7 @@ static void bytes_of_a_connection_are_counted(void **state)
     (void)state;
     struct rig *r = started();
     int near = knock(r), far = opened_at_the_far_end(r);
-    expect_event(r, 0, FORWARD_BEGUN);
+    expect_event(r, 0, FORWARD_CONNECTED);
     passes(near, far, "hello");
     passes(far, near, "good morning");
     /* One half first: the other still carries. */
@@ -176,7 +176,7 @@ static void bytes_of_a_connection_are_counted(void **state)
     passes(far, near, "bye");
     close(far);
     ends(near);
-    expect_event(r, 1, FORWARD_ENDED);
+    expect_event(r, 1, FORWARD_CLOSED);
     assert_int_equal(r->events[1].sent, 5);
     assert_int_equal(r->events[1].received, 15);
     assert_string_equal(r->events[1].failure, "");
@@ -214,8 +214,8 @@ static void a_refused_connection_is_reported(void **state)
     local_release(&r->far);
     int near = knock(r);
     ends(near);
-    expect_event(r, 0, FORWARD_BEGUN);
-    expect_event(r, 1, FORWARD_ENDED);
+    expect_event(r, 0, FORWARD_CONNECTED);
+    expect_event(r, 1, FORWARD_CLOSED);
     assert_contains(r->events[1].failure, "Connection refused");
     close(near);
     stopped(r);
@@ -232,7 +232,7 @@ static void stopping_ends_open_connections(void **state)
     ends(near);
     ends(far);
     assert_int_equal(r->n, 2);
-    assert_int_equal(r->events[1].kind, FORWARD_ENDED);
+    assert_int_equal(r->events[1].kind, FORWARD_CLOSED);
     assert_int_equal(r->events[1].sent, 5);
     /* The caller still owns the listener. */
     close(knock(r));

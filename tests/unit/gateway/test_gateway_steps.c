@@ -213,7 +213,7 @@ static void peers(void **state)
     struct err err = ERR_INIT;
     int fd = connect_tcp(
         "localhost", port,
-        &(struct connect_how){.family = AF_UNSPEC, .deadline = clock_deadline(LONG_MS), .cancel_fd = -1},
+        &(struct connect_options){.family = AF_UNSPEC, .deadline = clock_deadline(LONG_MS), .cancel_fd = -1},
         &err);
     assert_ok(fd, &err);
     assert_string_equal(connect_ip(fd, peer), "127.0.0.1");

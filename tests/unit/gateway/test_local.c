@@ -25,7 +25,7 @@ static void reads(const char *text, const char *name, const char *reach, bool pr
     char dst[LOCAL_NAME];
     assert_ok(local_parse(text, &a, &err), &err);
     assert_string_equal(local_name(&a, dst), name);
-    assert_string_equal(local_reach(&a, dst), reach);
+    assert_string_equal(local_client_name(&a, dst), reach);
     assert_int_equal(local_is_private(&a), private);
 }
 

@@ -151,7 +151,7 @@ static void text_dumps_of_two_snapshots_are_reported(void **state)
 }
 
 /* The page of a copy, of which one member ends whoever reads it. */
-static int visit_deadly(const struct bundle_coming *bundle, const struct bundle_visitor *v, struct err *err)
+static int visit_deadly(const struct bundle_preview *bundle, const struct bundle_visitor *v, struct err *err)
 {
     static const char *const paths[] = {"a.txt", "b.txt"};
     static const char dump[] = "goroutine 1 [running]:\nmain.f(...)\n\t/a.go:1 +0x1\n";
@@ -179,7 +179,7 @@ static void a_copy_leaves_out_a_file_that_kills_the_child(void **state)
         HEAD "\"name\":\"b\",\"hosts\":[{\"name\":\"h\",\"services\":[{\"name\":\"s\",\"items\":["
              "{\"kind\":\"goroutines\",\"status\":\"ok\",\"file\":\"a.txt\"},"
              "{\"kind\":\"goroutines\",\"status\":\"ok\",\"file\":\"b.txt\"}]}]}]}";
-    const struct bundle_coming coming = {
+    const struct bundle_preview coming = {
         .manifest = STR(manifest), .bytes = 1, .cancel_fd = -1, .fd = -1, .visit = visit_deadly};
     struct err err = ERR_INIT;
     FILE *spool = tmpfile();

@@ -215,15 +215,15 @@ static void label_keys(void **state)
                                         "addr", "client", "key",   "api",  "emai",   "pass", "sess"};
     char huge[300] = {0};
     for (size_t i = 0; i < sizeof goes / sizeof *goes; i++)
-        if (!redact_wants_label(NULL, goes[i], strlen(goes[i])))
+        if (!redact_is_secret_label(NULL, goes[i], strlen(goes[i])))
             fail_msg("%s", goes[i]);
     for (size_t i = 0; i < sizeof stays / sizeof *stays; i++)
-        if (redact_wants_label(NULL, stays[i], strlen(stays[i])))
+        if (redact_is_secret_label(NULL, stays[i], strlen(stays[i])))
             fail_msg("%s", stays[i]);
     memset(huge, 'x', sizeof huge);
-    assert_false(redact_wants_label(NULL, huge, REDACT_KEY_MAX));
-    assert_true(redact_wants_label(NULL, huge, REDACT_KEY_MAX + 1));
-    assert_true(redact_wants_label(NULL, "a\0b", 3));
+    assert_false(redact_is_secret_label(NULL, huge, REDACT_KEY_MAX));
+    assert_true(redact_is_secret_label(NULL, huge, REDACT_KEY_MAX + 1));
+    assert_true(redact_is_secret_label(NULL, "a\0b", 3));
 }
 
 /* No part of a secret stays, however the rest of the line is damaged. */
@@ -258,10 +258,10 @@ static void becomes(const char *in, const char *want)
 {
     struct buf b = BUF_INIT(4096), again = BUF_INIT(4096);
     struct redact_tally tally = {{0}}, second = {{0}};
-    redact_text(str_of(in), &(struct redact_into){.out = &b, .tally = &tally});
+    redact_text(str_of(in), &(struct redact_output){.out = &b, .tally = &tally});
     assert_string_equal(buf_str(&b), want);
     assert_int_equal(redact_sum(&tally) > 0, strcmp(in, want) != 0);
-    redact_text(str_of(want), &(struct redact_into){.out = &again, .tally = &second});
+    redact_text(str_of(want), &(struct redact_output){.out = &again, .tally = &second});
     assert_string_equal(buf_str(&again), want);
     if (redact_sum(&second) > 0)
         fail_msg("%s is redacted again", want);
@@ -550,7 +550,7 @@ static void lines(void **state)
         struct redact_lines l = REDACT_LINES_INIT;
         struct buf b = BUF_INIT(4096);
         struct redact_tally tally = {{0}};
-        const struct redact_into into = {.out = &b, .tally = &tally};
+        const struct redact_output into = {.out = &b, .tally = &tally};
         redact_lines_add(&l, str_of(cases[i].in), &into);
         redact_lines_end(&l, &into);
         assert_string_equal(buf_str(&b), cases[i].out ? cases[i].out : cases[i].in);
@@ -592,7 +592,8 @@ static void requests(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct buf b = BUF_INIT(4096);
         struct redact_tally tally = {{0}};
-        redact_text(str_of(cases[i].in), &(struct redact_into){.out = &b, .tally = &tally, .request = true});
+        redact_text(str_of(cases[i].in),
+                    &(struct redact_output){.out = &b, .tally = &tally, .request = true});
         assert_string_equal(buf_str(&b), cases[i].out ? cases[i].out : cases[i].in);
         buf_release(&b);
     }
@@ -612,7 +613,7 @@ static void private_keys(void **state)
         struct redact_lines l = REDACT_LINES_INIT;
         struct buf b = BUF_INIT(65536);
         struct redact_tally tally = {{0}};
-        const struct redact_into into = {.out = &b, .tally = &tally};
+        const struct redact_output into = {.out = &b, .tally = &tally};
         for (size_t at = 0; at < sizeof in - 1; at += piece)
             redact_lines_add(
                 &l, (struct str){in + at, piece < sizeof in - 1 - at ? piece : sizeof in - 1 - at}, &into);
@@ -719,7 +720,8 @@ static void repeated_values(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct buf b = BUF_INIT(4096);
         struct redact_tally tally = {{0}};
-        redact_text(str_of(cases[i].in), &(struct redact_into){.out = &b, .tally = &tally, .repeats = &all});
+        redact_text(str_of(cases[i].in),
+                    &(struct redact_output){.out = &b, .tally = &tally, .repeats = &all});
         assert_string_equal(buf_str(&b), cases[i].out);
         assert_int_equal(redact_sum(&tally) > 0, strcmp(cases[i].in, cases[i].out) != 0);
         buf_release(&b);

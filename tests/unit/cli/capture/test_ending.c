@@ -19,7 +19,7 @@ static void add_item(struct capture_outcome *o, enum fetch_status status, bool k
     if (kept)
         item.file[0] = 'x';
     counts_add_item(&o->counts, &item);
-    o->counts.whole += status == FETCH_OK;
+    o->counts.complete += status == FETCH_OK;
     if (kept)
         o->end = CAPTURE_PACKED;
 }
@@ -138,11 +138,11 @@ static void a_resumed_capture_has_an_exit_code(void **state)
 {
     (void)state;
     struct capture_outcome e = outcome_of("d");
-    e.counts.whole = 3;
+    e.counts.complete = 3;
     assert_int_equal(ending_code(&e, 0), EXIT_PARTIAL);
     /* No new bundle, because no item arrived. */
     e = outcome_of("m");
-    e.counts.whole = 3;
+    e.counts.complete = 3;
     assert_int_equal(ending_code(&e, 0), EXIT_NOTHING);
 }
 

@@ -209,7 +209,7 @@ static void a_server_that_imitates_sshs_prompt_gets_no_passphrase(void **state)
                        &program, &err),
               &err);
     assert_string_equal(program.answer.text, "hush");
-    askpass_settle(&a, &(struct login_options){.keyring = keyring}, true);
+    askpass_report_login(&a, &(struct login_options){.keyring = keyring}, true);
     const struct login_options other = {.limits = {.cancel_fd = -1},
                                         .ask_ms = GATEWAY_ASK_MS,
                                         .keyring = keyring,
@@ -253,7 +253,7 @@ static void a_name_that_is_cut_short(void **state)
         assert_ok(put_with(&a, &options, &program, &err), &err);
         assert_int_equal(person.asked, asked);
         assert_true(person.fresh);
-        askpass_settle(&a, &options, true);
+        askpass_report_login(&a, &options, true);
     }
     askpass_release(&a);
     keyring_free(keyring);
@@ -277,7 +277,7 @@ static void a_password(void **state)
     assert_ok(put_with(&a, &options, &program, &err), &err);
     assert_string_equal(person.prompt, "file-03: ann@10.0.0.5's password:");
     assert_string_equal(program.answer.text, "first");
-    askpass_settle(&a, &options, true);
+    askpass_report_login(&a, &options, true);
     person.answer = "second";
     options.host = "file-04";
     assert_ok(put_with(&a, &options, &program, &err), &err);
@@ -346,7 +346,7 @@ static void a_passphrase_is_asked_for_once(void **state)
     serve(&first);
     answered(&first, "hush");
     assert_int_equal(person.asked, 2);
-    askpass_settle(&first.a, &first.options, true);
+    askpass_report_login(&first.a, &first.options, true);
     pthread_join(thread, NULL);
     answered(&second, "hush");
     assert_int_equal(person.asked, 2);
@@ -355,7 +355,7 @@ static void a_passphrase_is_asked_for_once(void **state)
     serve(&second);
     answered(&second, "other");
     assert_int_equal(person.asked, 3);
-    askpass_settle(&second.a, &second.options, true);
+    askpass_report_login(&second.a, &second.options, true);
     askpass_release(&first.a);
     askpass_release(&second.a);
     keyring_free(keyring);
@@ -371,7 +371,7 @@ static void a_wrong_answer_is_forgotten(void **state)
                   second = asking(*state, "2", keyring, &person),
                   third = asking(*state, "3", keyring, &person);
     serve(&first);
-    askpass_settle(&first.a, &first.options, false);
+    askpass_report_login(&first.a, &first.options, false);
     person = (struct person){.kind = ERR_NOT_FOUND};
     serve(&second);
     assert_refused(second.program.rc, &second.program.err, ERR_NOT_FOUND, "no user answers");
@@ -382,7 +382,7 @@ static void a_wrong_answer_is_forgotten(void **state)
     assert_int_equal(person.asked, 1);
     struct asking *const all[] = {&first, &second, &third};
     for (size_t i = 0; i < 3; i++) {
-        askpass_settle(&all[i]->a, &all[i]->options, false);
+        askpass_report_login(&all[i]->a, &all[i]->options, false);
         askpass_release(&all[i]->a);
     }
     keyring_free(keyring);

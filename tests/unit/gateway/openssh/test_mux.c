@@ -217,16 +217,16 @@ static void messages_may_arrive_in_pieces(void **state)
     struct err err = ERR_INIT;
     int master;
     struct mux m = connect_to_bytes(*state, "m", hello_and_alive, 5, &master);
-    assert_int_equal(mux_take(&m, &got, &err), 0);
+    assert_int_equal(mux_read(&m, &got, &err), 0);
     assert_ok(fd_write_all(master, hello_and_alive + 5, 10, &err), &err);
-    assert_int_equal(mux_take(&m, &got, &err), 1);
+    assert_int_equal(mux_read(&m, &got, &err), 1);
     assert_int_equal(got.type, MUX_HELLO);
-    assert_int_equal(mux_take(&m, &got, &err), 0);
+    assert_int_equal(mux_read(&m, &got, &err), 0);
     assert_ok(fd_write_all(master, hello_and_alive + 15, sizeof hello_and_alive - 16, &err), &err);
     assert_ok(mux_wait(&m, clock_deadline(10000), -1, &got, &err), &err);
     assert_true(got.type == MUX_ALIVE && got.number == 9);
     fd_close(&master);
-    assert_refused(mux_take(&m, &got, &err), &err, ERR_LOST, "the master connection has ended");
+    assert_refused(mux_read(&m, &got, &err), &err, ERR_LOST, "the master connection has ended");
     mux_close(&m);
 }
 

@@ -131,7 +131,7 @@ static void which_ssh_labels_logins(void **state)
                  {"", false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct ssh_log *l = new_log(cases[i].log);
-        assert_int_equal(ssh_log_labels_logins(l), cases[i].labels);
+        assert_int_equal(ssh_log_has_login_labels(l), cases[i].labels);
         free(l);
     }
 }
@@ -338,8 +338,8 @@ static void the_reason_of_a_delay_is_read(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct err err = ERR_INIT;
         struct ssh_log *l = new_log(cases[i].said);
-        assert_int_equal(ssh_log_awaits_agent(l), cases[i].agent);
-        assert_refused(ssh_log_delay(l, 4000, &err), &err, ERR_TIMEOUT, cases[i].msg);
+        assert_int_equal(ssh_log_is_awaiting_agent(l), cases[i].agent);
+        assert_refused(ssh_log_explain_delay(l, 4000, &err), &err, ERR_TIMEOUT, cases[i].msg);
         assert_non_null(strstr(err.hint, cases[i].hint));
         free(l);
     }
@@ -448,7 +448,7 @@ static void the_log_has_a_limit(void **state)
         ssh_log_feed(l, SSH_LOG, "complaint\n", 10);
     assert_int_equal(ssh_log_failure(l, "", &err), -1);
     assert_string_equal(err.msg, "ssh says: complaint");
-    ssh_log_settle(l);
+    ssh_log_drop_complaints(l);
     assert_int_equal(ssh_log_failure(l, "", &err), -1);
     assert_string_equal(err.msg, "ssh ended without a message");
     free(l);

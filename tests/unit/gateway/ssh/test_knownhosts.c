@@ -401,7 +401,7 @@ static enum known_status status_of(const char *text, int key, unsigned line)
 {
     const struct known_key *decides = NULL;
     struct known_hosts k = parsed(text);
-    enum known_status status = known_hosts_judge(&k, &keys[key].blob, &decides);
+    enum known_status status = known_hosts_compare(&k, &keys[key].blob, &decides);
     assert_int_equal(decides ? decides->line : 0, line);
     known_hosts_release(&k);
     return status;
@@ -434,8 +434,8 @@ static void a_name_without_its_port(void **state)
     char *path = scratch_file(*state, "bare", text, strlen(text));
     struct err err = ERR_INIT;
     struct known_hosts k = find(path, "alpha", 2222);
-    assert_int_equal(known_hosts_judge(&k, &keys[ED].blob, NULL), KNOWN_TRUSTED);
-    assert_int_equal(known_hosts_judge(&k, &keys[ED_OTHER].blob, NULL), KNOWN_NEW);
+    assert_int_equal(known_hosts_compare(&k, &keys[ED].blob, NULL), KNOWN_TRUSTED);
+    assert_int_equal(known_hosts_compare(&k, &keys[ED_OTHER].blob, NULL), KNOWN_NEW);
     assert_int_equal(known_hosts_check(&k, &keys[RSA].blob, "x", &(struct strlist){0}, &err), -1);
     char *hint =
         format_text("%s:1 has another key for the host without the port; compare the fingerprint with "
@@ -445,13 +445,13 @@ static void a_name_without_its_port(void **state)
     free(hint);
     known_hosts_release(&k);
     k = find(path, "alpha", 22);
-    assert_int_equal(known_hosts_judge(&k, &keys[ED_OTHER].blob, NULL), KNOWN_CHANGED);
+    assert_int_equal(known_hosts_compare(&k, &keys[ED_OTHER].blob, NULL), KNOWN_CHANGED);
     known_hosts_release(&k);
     k = find(path, "beta", 2222);
-    assert_int_equal(known_hosts_judge(&k, &keys[ED].blob, NULL), KNOWN_OTHER_TYPES);
+    assert_int_equal(known_hosts_compare(&k, &keys[ED].blob, NULL), KNOWN_OTHER_TYPES);
     known_hosts_release(&k);
     k = find(path, "gamma", 2222);
-    assert_int_equal(known_hosts_judge(&k, &keys[RSA].blob, NULL), KNOWN_REVOKED);
+    assert_int_equal(known_hosts_compare(&k, &keys[RSA].blob, NULL), KNOWN_REVOKED);
     known_hosts_release(&k);
     free(text);
     free(path);
@@ -469,7 +469,7 @@ static void an_authority_is_not_a_host_key(void **state)
     free(msg);
     struct known_hosts k = parsed(text);
     assert_refused(
-        known_hosts_usable(&k, &err), &err, ERR_UNSUPPORTED,
+        known_hosts_check_usable(&k, &err), &err, ERR_UNSUPPORTED,
         "only a certificate authority is known for the host (/etc/known:1), and libssh2 cannot judge its "
         "certificates");
     assert_string_equal(err.hint, "OpenSSH can: --via openssh");
@@ -479,10 +479,10 @@ static void an_authority_is_not_a_host_key(void **state)
     text = format_text("# Host a found: line 1 CA\n@cert-authority a %s\n# Host a found: line 2\na %s\n",
                        keys[ED].line, keys[RSA].line);
     k = parsed(text);
-    assert_ok(known_hosts_usable(&k, &err), &err);
+    assert_ok(known_hosts_check_usable(&k, &err), &err);
     known_hosts_release(&k);
     k = parsed("");
-    assert_ok(known_hosts_usable(&k, &err), &err);
+    assert_ok(known_hosts_check_usable(&k, &err), &err);
     free(text);
 }
 

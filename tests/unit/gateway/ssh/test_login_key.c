@@ -127,12 +127,12 @@ static void earlier_hops_are_part_of_the_login(void **state)
     static char bastion[] = "bastion", other[] = "other";
     const struct ssh_config host = {.port = 22}, by = {.hostname = bastion}, by_other = {.hostname = other};
     const struct hop first = {.config = &by}, second = {.config = &by_other},
-                     both = {.config = &by_other, .before = &first};
+                     both = {.config = &by_other, .previous = &first};
     char *keys[] = {
         key_of(&(struct hop){.config = &host}),
-        key_of(&(struct hop){.config = &host, .before = &first}),
-        key_of(&(struct hop){.config = &host, .before = &second}),
-        key_of(&(struct hop){.config = &host, .before = &both}),
+        key_of(&(struct hop){.config = &host, .previous = &first}),
+        key_of(&(struct hop){.config = &host, .previous = &second}),
+        key_of(&(struct hop){.config = &host, .previous = &both}),
         key_of(&(struct hop){.config = &host, .via = SSH_VIA_OPENSSH}),
     };
     all_differ(keys, sizeof keys / sizeof *keys);

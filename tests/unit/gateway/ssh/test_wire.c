@@ -63,11 +63,11 @@ static void bytes_read_ahead_come_first(void **state)
     struct ends e = connected();
     char got[32] = "";
     assert_int_equal(write(e.far, "SSH-2.0-x", 9), 9);
-    wire_fill(&e.w);
+    wire_read_ahead(&e.w);
     assert_int_equal(e.w.in.len, 9);
     assert_int_equal(write(e.far, "more", 4), 4);
     fd_close(&e.far);
-    wire_fill(&e.w);
+    wire_read_ahead(&e.w);
     assert_true(e.w.eof);
     assert_int_equal(wire_recv(&e.w, got, 4), 4);
     assert_int_equal(wire_recv(&e.w, got + 4, 20), 9);
@@ -86,18 +86,18 @@ static void reading_has_a_limit(void **state)
     struct ends e = connected();
     char got[16] = "";
     assert_int_equal(write(e.far, "abcdefghij", 10), 10);
-    wire_allow(&e.w, 5);
+    wire_limit_read(&e.w, 5);
     assert_int_equal(wire_recv(&e.w, got, 3), 3);
     assert_int_equal(wire_recv(&e.w, got + 3, 4), 4);
     assert_int_equal(wire_recv(&e.w, got + 7, 4), -EAGAIN);
-    assert_int_equal(e.w.given, 7);
+    assert_int_equal(e.w.n_returned, 7);
     /* Bytes read ahead are still returned, because they cannot be read again. */
-    wire_fill(&e.w);
+    wire_read_ahead(&e.w);
     assert_int_equal(wire_recv(&e.w, got + 7, 4), 3);
     assert_string_equal(got, "abcdefghij");
     assert_int_equal(write(e.far, "k", 1), 1);
     assert_int_equal(wire_recv(&e.w, got, 4), -EAGAIN);
-    wire_allow(&e.w, SIZE_MAX);
+    wire_limit_read(&e.w, SIZE_MAX);
     assert_int_equal(wire_recv(&e.w, got, 4), 1);
     release(&e);
 }
@@ -113,7 +113,7 @@ static void reading_ahead_has_a_limit(void **state)
     for (int i = 0; i < 1000; i++) {
         ssize_t n = write(e.far, chunk, sizeof chunk);
         sent += n > 0 ? (size_t)n : 0;
-        wire_fill(&e.w);
+        wire_read_ahead(&e.w);
     }
     assert_true(e.w.in.len <= 65536 && e.w.in.len > 60000);
     assert_true(sent > e.w.in.len);
@@ -144,8 +144,8 @@ static void congestion(void **state)
         for (size_t i = 0; i < sizeof chunk; i++)
             chunk[i] = (unsigned char)((sent + sizeof chunk + i) % 253);
         sent += sizeof chunk;
-        assert_false(congested && !wire_congested(&e.w));
-        congested = wire_congested(&e.w);
+        assert_false(congested && !wire_is_congested(&e.w));
+        congested = wire_is_congested(&e.w);
     }
     assert_int_equal(n, -EAGAIN);
     assert_true(congested);
@@ -161,7 +161,7 @@ static void congestion(void **state)
         wire_flush(&e.w);
     }
     assert_int_equal(e.w.out.len, 0);
-    assert_false(wire_congested(&e.w));
+    assert_false(wire_is_congested(&e.w));
     assert_int_equal(wire_events(&e.w), POLLIN);
     release(&e);
 }
@@ -202,11 +202,11 @@ static void a_dead_wire(void **state)
     struct ends e = connected();
     char got[8];
     assert_int_equal(write(e.far, "there", 5), 5);
-    wire_fill(&e.w);
-    wire_kill(&e.w);
+    wire_read_ahead(&e.w);
+    wire_abort(&e.w);
     assert_int_equal(wire_recv(&e.w, got, 8), -ECONNRESET);
     assert_int_equal(wire_send(&e.w, "x", 1), -ECONNRESET);
-    wire_fill(&e.w);
+    wire_read_ahead(&e.w);
     wire_flush(&e.w);
     assert_int_equal(e.w.in.len, 0);
     assert_int_equal(wire_events(&e.w), 0);
