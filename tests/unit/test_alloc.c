@@ -69,7 +69,7 @@ static int split_list(void *ctx, struct err *err)
     return rc;
 }
 
-static void lists(void **state)
+static void lists_report_failed_allocations(void **state)
 {
     (void)state;
     char words[] = "one, two,three,four,five,six,seven,eight,nine";
@@ -84,7 +84,7 @@ static int read_local(void *ctx, struct err *err)
     return local_parse(ctx, &a, err);
 }
 
-static void local_addresses(void **state)
+static void local_addresses_report_failed_allocations(void **state)
 {
     (void)state;
     char text[] = "unix:/run/x.sock";
@@ -114,7 +114,7 @@ static int read_options(void *ctx, struct err *err)
     return rc;
 }
 
-static void options(void **state)
+static void options_report_failed_allocations(void **state)
 {
     (void)state;
     assert_true(alloc_walk(read_options, NULL, 0) >= 5);
@@ -136,7 +136,7 @@ static int read_inventory(void *ctx, struct err *err)
     return rc;
 }
 
-static void inventories(void **state)
+static void inventories_report_failed_allocations(void **state)
 {
     (void)state;
     assert_true(walk_seed(read_inventory, CORPUS "inventory/full", 0, 0) > 60);
@@ -153,7 +153,7 @@ static int read_range(void *ctx, struct err *err)
     return rc;
 }
 
-static void ranges(void **state)
+static void ranges_report_failed_allocations(void **state)
 {
     (void)state;
     char text[] = "rack[1-2]-node[01-03,7]";
@@ -176,7 +176,7 @@ static int read_address(void *ctx, struct err *err)
     return rc;
 }
 
-static void addresses(void **state)
+static void addresses_report_failed_allocations(void **state)
 {
     (void)state;
     char text[] = "ssh://ops@[2001:db8::7]:2222";
@@ -221,7 +221,7 @@ static int make_selection(void *ctx, struct err *err)
     return rc;
 }
 
-static void selections(void **state)
+static void selections_report_failed_allocations(void **state)
 {
     (void)state;
     struct selection sel = {.port = 6060};
@@ -246,7 +246,7 @@ static int match_hosts(void *ctx, struct err *err)
     return rc;
 }
 
-static void matches(void **state)
+static void matches_report_failed_allocations(void **state)
 {
     (void)state;
     char pattern[] = "file-*";
@@ -334,7 +334,7 @@ static int discover(void *ctx, struct err *err)
     return rc;
 }
 
-static void discoveries(void **state)
+static void discoveries_report_failed_allocations(void **state)
 {
     (void)state;
     static const char groups[] =
@@ -363,7 +363,7 @@ static int read_ssh_config(void *ctx, struct err *err)
     return rc;
 }
 
-static void ssh_configs(void **state)
+static void ssh_configs_report_failed_allocations(void **state)
 {
     (void)state;
     setenv("PLACE", "/some/place", 1);
@@ -384,7 +384,7 @@ static int resolve(void *ctx, struct err *err)
     return rc;
 }
 
-static void resolving(void **state)
+static void resolving_reports_failed_allocations(void **state)
 {
     (void)state;
     char config[] = "/dev/null", identity[] = "/dev/null", known[] = "/known", jump[] = "b", agent[] = "/a";
@@ -477,7 +477,7 @@ static int read_algorithms(void *ctx, struct err *err)
     return rc;
 }
 
-static void ssh_data(void **state)
+static void ssh_data_reports_failed_allocations(void **state)
 {
     (void)state;
     assert_true(walk_seed(read_agent, CORPUS "sshwire/agent-two", 1, 0) >= 3);
@@ -514,7 +514,7 @@ static int add_known_host(void *ctx, struct err *err)
     return rc;
 }
 
-static void known_hosts(void **state)
+static void known_hosts_report_failed_allocations(void **state)
 {
     char *path = file_join(*state, "ssh/known_hosts");
     assert_non_null(path);
@@ -614,7 +614,7 @@ static size_t walk_sealing(const char *recipient, const char *identity)
     return n;
 }
 
-static void sealing(void **state)
+static void sealing_reports_failed_allocations(void **state)
 {
     (void)state;
     assert_true(walk_seed(read_header, CORPUS "age/header-ssh", 1, 0) >= 3);
@@ -688,7 +688,7 @@ static int scan_trace(void *ctx, struct err *err)
     return rc;
 }
 
-static void bodies(void **state)
+static void bodies_report_failed_allocations(void **state)
 {
     (void)state;
     assert_true(walk_seed(read_body, CORPUS "check/pprof-full-gzip", 1, 0) >= 3);
@@ -712,7 +712,7 @@ static int read_index(void *ctx, struct err *err)
     return rc;
 }
 
-static void indexes(void **state)
+static void indexes_report_failed_allocations(void **state)
 {
     (void)state;
     assert_true(walk_seed(read_index, CORPUS "index/go-1.17", 0, 0) >= 2);
@@ -749,7 +749,7 @@ static int make_plan(void *ctx, struct err *err)
     return rc;
 }
 
-static void plans(void **state)
+static void plans_report_failed_allocations(void **state)
 {
     (void)state;
     char name[] = "s", host[] = "localhost", path[] = "/debug/pprof";
@@ -852,7 +852,7 @@ static int build_manifest(void *ctx, struct err *err)
     return rc;
 }
 
-static void manifests(void **state)
+static void manifests_report_failed_allocations(void **state)
 {
     (void)state;
     assert_true(alloc_walk(build_manifest, NULL, 0) > 60);
@@ -881,7 +881,7 @@ static int load_manifest(void *ctx, struct err *err)
     return rc;
 }
 
-static void loaded_manifests(void **state)
+static void loaded_manifests_report_failed_allocations(void **state)
 {
     (void)state;
     assert_true(walk_seed(load_manifest, CORPUS "manifest/asked", 0, 0) > 80);
@@ -919,7 +919,7 @@ static int pack(void *ctx, struct err *err)
     return rc;
 }
 
-static void packing(void **state)
+static void packing_reports_failed_allocations(void **state)
 {
     assert_true(alloc_walk(pack, *state, 0) > 30);
 }
@@ -1008,7 +1008,7 @@ static int read_members(void *ctx, struct err *err)
     return rc;
 }
 
-static void members(void **state)
+static void members_report_failed_allocations(void **state)
 {
     char *path = pack_capture(*state);
     struct bundle_wanted wanted = {.path = path, .most = 1 << 20};
@@ -1018,7 +1018,7 @@ static void members(void **state)
     free(path);
 }
 
-static void reading(void **state)
+static void reading_reports_failed_allocations(void **state)
 {
     const char *dir = *state;
     char *path = pack_capture(dir), *below = file_join(dir, "below");
@@ -1060,7 +1060,7 @@ static int place_workdir(void *ctx, struct err *err)
     return rc;
 }
 
-static void workdirs(void **state)
+static void workdirs_report_failed_allocations(void **state)
 {
     char *missing = file_join(*state, "new/er/");
     assert_true(alloc_walk(place_workdir, &(struct workdir_parent){*state, *state}, 0) >= 6);
@@ -1098,7 +1098,7 @@ static int make_signature(void *ctx, struct err *err)
     return rc;
 }
 
-static void signatures(void **state)
+static void signatures_report_failed_allocations(void **state)
 {
     static const char *const seeds[] = {"signature-ed25519", "signature-rsa", "signature-ecdsa"};
     for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
@@ -1128,7 +1128,7 @@ static int inspect_key(void *ctx, struct err *err)
 
 /* A key in each form of its public key: in the file itself, in FILE.pub beside it, with a FILE that is not
  * a key or is missing, and a public key itself. */
-static void key_files(void **state)
+static void key_files_report_failed_allocations(void **state)
 {
     const char *dir = *state;
     char *key = format_text("%s/key", dir), *pem = format_text("%s/pem", dir),
@@ -1198,7 +1198,7 @@ static int rewrite_seed(void *ctx, struct err *err)
     return rc;
 }
 
-static void relabelling(void **state)
+static void relabelling_reports_failed_allocations(void **state)
 {
     (void)state;
     assert_true(walk_seed(relabel_seed, CORPUS "sign/profile", 1, 0) > 5);
@@ -1230,7 +1230,7 @@ static int copy(void *ctx, struct err *err)
     return rc;
 }
 
-static void copying(void **state)
+static void copying_reports_failed_allocations(void **state)
 {
     static const char dump[] = "# labels: {\"user\":\"alice\"}\n# labels: {\"user\":\"bob\"}\n";
     struct capture c;
@@ -1261,7 +1261,7 @@ static int hand_over(void *ctx, struct err *err)
     return handoff_run(ctx, &options, &result, err);
 }
 
-static void handoffs(void **state)
+static void handoffs_report_failed_allocations(void **state)
 {
     char name[] = "work", one[] = "one", *list[] = {one}, url[] = "https://tracker.example";
     char *path = scratch_file(*state, "b.age", "age-encryption.org/v1\n", 22);
@@ -1319,7 +1319,7 @@ static int use_profiles(void *ctx, struct err *err)
     return rc;
 }
 
-static void profiles(void **state)
+static void profiles_report_failed_allocations(void **state)
 {
     (void)state;
     assert_true(walk_seed(use_profiles, CORPUS "decode/full", 0, 0) > 40);
@@ -1347,7 +1347,7 @@ static int show_profile(void *ctx, struct err *err)
     return 0;
 }
 
-static void reports(void **state)
+static void reports_report_failed_allocations(void **state)
 {
     (void)state;
     assert_true(walk_seed(show_profile, CORPUS "decode/full", 0, 0) > 40);
@@ -1412,7 +1412,7 @@ static int read_answers(void *ctx, struct err *err)
     return 0;
 }
 
-static void symbols(void **state)
+static void symbols_report_failed_allocations(void **state)
 {
     (void)state;
     assert_true(alloc_walk(name_places, NULL, 0) > 20);
@@ -1434,7 +1434,7 @@ static int read_goroutines(void *ctx, struct err *err)
     return rc;
 }
 
-static void goroutines(void **state)
+static void goroutines_report_failed_allocations(void **state)
 {
     (void)state;
     assert_true(walk_seed(read_goroutines, "tests/fuzz/corpus/goroutines/stacks", 0, 0) > 5);
@@ -1466,7 +1466,7 @@ static int say_words(void *ctx, struct err *err)
     return rc;
 }
 
-static void words(void **state)
+static void findings_report_failed_allocations(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -1512,7 +1512,7 @@ static int make_page(void *ctx, struct err *err)
     return rc;
 }
 
-static void pages(void **state)
+static void pages_report_failed_allocations(void **state)
 {
     (void)state;
     assert_true(walk_seed(make_page, "tests/fuzz/corpus/page/full", 0, 0) > 20);
@@ -1535,7 +1535,7 @@ static int use_shell(void *ctx, struct err *err)
     return rc;
 }
 
-static void pprof_shells(void **state)
+static void pprof_shells_report_failed_allocations(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -1548,41 +1548,41 @@ static void pprof_shells(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(profiles),
-        cmocka_unit_test(pprof_shells),
-        cmocka_unit_test(reports),
-        cmocka_unit_test(symbols),
-        cmocka_unit_test(goroutines),
-        cmocka_unit_test(words),
-        cmocka_unit_test(pages),
-        SCRATCH(signatures),
-        SCRATCH(key_files),
-        cmocka_unit_test(relabelling),
-        SCRATCH(copying),
-        cmocka_unit_test(local_addresses),
-        cmocka_unit_test(lists),
-        cmocka_unit_test(options),
-        cmocka_unit_test(inventories),
-        cmocka_unit_test(ranges),
-        cmocka_unit_test(addresses),
-        cmocka_unit_test(selections),
-        cmocka_unit_test(matches),
-        cmocka_unit_test(discoveries),
-        cmocka_unit_test(ssh_configs),
-        cmocka_unit_test(resolving),
-        cmocka_unit_test(ssh_data),
-        SCRATCH(known_hosts),
-        cmocka_unit_test(sealing),
-        cmocka_unit_test(bodies),
-        cmocka_unit_test(indexes),
-        cmocka_unit_test(plans),
-        cmocka_unit_test(manifests),
-        cmocka_unit_test(loaded_manifests),
-        SCRATCH(packing),
-        SCRATCH(reading),
-        SCRATCH(members),
-        SCRATCH(workdirs),
-        SCRATCH(handoffs),
+        cmocka_unit_test(profiles_report_failed_allocations),
+        cmocka_unit_test(pprof_shells_report_failed_allocations),
+        cmocka_unit_test(reports_report_failed_allocations),
+        cmocka_unit_test(symbols_report_failed_allocations),
+        cmocka_unit_test(goroutines_report_failed_allocations),
+        cmocka_unit_test(findings_report_failed_allocations),
+        cmocka_unit_test(pages_report_failed_allocations),
+        SCRATCH(signatures_report_failed_allocations),
+        SCRATCH(key_files_report_failed_allocations),
+        cmocka_unit_test(relabelling_reports_failed_allocations),
+        SCRATCH(copying_reports_failed_allocations),
+        cmocka_unit_test(local_addresses_report_failed_allocations),
+        cmocka_unit_test(lists_report_failed_allocations),
+        cmocka_unit_test(options_report_failed_allocations),
+        cmocka_unit_test(inventories_report_failed_allocations),
+        cmocka_unit_test(ranges_report_failed_allocations),
+        cmocka_unit_test(addresses_report_failed_allocations),
+        cmocka_unit_test(selections_report_failed_allocations),
+        cmocka_unit_test(matches_report_failed_allocations),
+        cmocka_unit_test(discoveries_report_failed_allocations),
+        cmocka_unit_test(ssh_configs_report_failed_allocations),
+        cmocka_unit_test(resolving_reports_failed_allocations),
+        cmocka_unit_test(ssh_data_reports_failed_allocations),
+        SCRATCH(known_hosts_report_failed_allocations),
+        cmocka_unit_test(sealing_reports_failed_allocations),
+        cmocka_unit_test(bodies_report_failed_allocations),
+        cmocka_unit_test(indexes_report_failed_allocations),
+        cmocka_unit_test(plans_report_failed_allocations),
+        cmocka_unit_test(manifests_report_failed_allocations),
+        cmocka_unit_test(loaded_manifests_report_failed_allocations),
+        SCRATCH(packing_reports_failed_allocations),
+        SCRATCH(reading_reports_failed_allocations),
+        SCRATCH(members_report_failed_allocations),
+        SCRATCH(workdirs_report_failed_allocations),
+        SCRATCH(handoffs_report_failed_allocations),
     };
     json_set_alloc_funcs(alloc_for_json, free);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -337,7 +337,7 @@ static void reading_has_a_limit(void **state)
     world_close(&w);
 }
 
-static void renaming(void **state)
+static void rename_replaces_a_file_and_rename_new_does_not(void **state)
 {
     for (int by_steps = 0; by_steps < 2; by_steps++) {
         struct world w;
@@ -371,7 +371,7 @@ static size_t names_of(int fd)
 }
 
 /* It has no name until it is linked, and never replaces a file. */
-static void nameless_files(void **state)
+static void a_nameless_file_never_replaces_a_file(void **state)
 {
     struct world w;
     struct err err = ERR_INIT;
@@ -402,7 +402,7 @@ static void nameless_files(void **state)
 }
 
 /* Two at a time have different names with the given prefix, and without the pid. */
-static void temporary_files(void **state)
+static void temporary_files_have_different_names(void **state)
 {
     struct world w;
     struct err err = ERR_INIT;
@@ -549,9 +549,9 @@ int main(void)
         SCRATCH(only_regular_files_are_opened),
         SCRATCH(a_written_file_is_read_back),
         SCRATCH(reading_has_a_limit),
-        SCRATCH(renaming),
-        SCRATCH(nameless_files),
-        SCRATCH(temporary_files),
+        SCRATCH(rename_replaces_a_file_and_rename_new_does_not),
+        SCRATCH(a_nameless_file_never_replaces_a_file),
+        SCRATCH(temporary_files_have_different_names),
         SCRATCH(removal_follows_no_link),
         SCRATCH(a_walk_lists_every_entry_up_to_its_limits),
         SCRATCH(a_kernel_without_openat2_is_supported),

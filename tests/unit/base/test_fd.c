@@ -36,7 +36,7 @@ static void close_both(int fds[2])
     fd_close(&fds[1]);
 }
 
-static void all_close_on_exec(void **state)
+static void every_descriptor_closes_on_exec(void **state)
 {
     (void)state;
     int pair[2], ends[2], one = fd_socket(AF_UNIX, NULL);
@@ -235,7 +235,7 @@ static void everything_is_read(void **state)
     buf_release(&none);
 }
 
-static void modes_change_back(void **state)
+static void nonblocking_mode_is_set_and_reset(void **state)
 {
     (void)state;
     int ends[2];
@@ -324,7 +324,7 @@ static void threads_receive_no_signals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_close_on_exec),
+        cmocka_unit_test(every_descriptor_closes_on_exec),
         cmocka_unit_test(waiting_ends_when_ready),
         cmocka_unit_test(waiting_ends_at_the_deadline),
         cmocka_unit_test(waiting_can_be_cancelled),
@@ -332,7 +332,7 @@ int main(void)
         cmocka_unit_test(everything_is_written),
         cmocka_unit_test(a_write_can_be_cancelled),
         cmocka_unit_test(everything_is_read),
-        cmocka_unit_test(modes_change_back),
+        cmocka_unit_test(nonblocking_mode_is_set_and_reset),
         cmocka_unit_test(a_rung_pipe_is_readable_until_it_is_drained),
         cmocka_unit_test(paths_of_sockets_have_a_maximum_length),
         cmocka_unit_test(threads_receive_no_signals),

@@ -24,7 +24,7 @@ static void file_is(const char *path, const char *text)
     buf_release(&b);
 }
 
-static void modes_under_every_umask(void **state)
+static void the_umask_does_not_change_modes(void **state)
 {
     for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
         struct err err = ERR_INIT;
@@ -253,7 +253,7 @@ static void joins(const char *dir, const char *name, const char *path)
     free(got);
 }
 
-static void paths(void **state)
+static void paths_are_joined_and_split(void **state)
 {
     (void)state;
     joins("a", "b", "a/b");
@@ -296,7 +296,7 @@ static void home_is_expanded(void **state)
     free(before);
 }
 
-static void drafts(void **state)
+static void an_atomic_file_gets_a_free_name_and_replaces_nothing(void **state)
 {
     struct err err = ERR_INIT;
     char *path = file_join(*state, "d.txt"), *second = file_join(*state, "d-2.txt"), *got = NULL;
@@ -323,7 +323,7 @@ static void drafts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH(modes_under_every_umask),
+        SCRATCH(the_umask_does_not_change_modes),
         SCRATCH(an_existing_file_is_not_replaced),
         SCRATCH(writing_replaces_the_file),
         SCRATCH(failed_writing_leaves_no_file),
@@ -332,8 +332,8 @@ int main(void)
         SCRATCH(descriptors_close_on_exec),
         SCRATCH(removal_does_not_follow_links),
         SCRATCH(missing_parent_directories_are_made),
-        SCRATCH(drafts),
-        cmocka_unit_test(paths),
+        SCRATCH(an_atomic_file_gets_a_free_name_and_replaces_nothing),
+        cmocka_unit_test(paths_are_joined_and_split),
         cmocka_unit_test(home_is_expanded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

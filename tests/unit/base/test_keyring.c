@@ -28,7 +28,7 @@ static int take_secret(struct keyring *k, const char *name, struct secret *ret, 
     return keyring_take(k, name, &(struct keyring_wait){clock_deadline(20000), -1}, ret, err);
 }
 
-static void remembered(void **state)
+static void a_secret_that_worked_is_stored(void **state)
 {
     (void)state;
     struct keyring *k = make_keyring();
@@ -55,7 +55,7 @@ static void remembered(void **state)
     keyring_free(k);
 }
 
-static void declined_and_failed(void **state)
+static void a_failed_question_is_repeated_but_a_declined_one_is_not(void **state)
 {
     (void)state;
     struct keyring *k = make_keyring();
@@ -73,7 +73,7 @@ static void declined_and_failed(void **state)
     keyring_free(k);
 }
 
-static void without_a_keyring(void **state)
+static void without_a_keyring_nothing_is_stored(void **state)
 {
     (void)state;
     struct secret s = {.len = 5};
@@ -85,7 +85,7 @@ static void without_a_keyring(void **state)
     keyring_free(NULL);
 }
 
-static void waiting_ends(void **state)
+static void waiting_for_an_answer_ends_at_the_deadline_and_on_cancel(void **state)
 {
     (void)state;
     struct keyring *k = make_keyring();
@@ -130,7 +130,7 @@ static void *one_of_many(void *ctx)
     return NULL;
 }
 
-static void one_asks_for_all(void **state)
+static void one_thread_asks_and_all_use_the_answer(void **state)
 {
     (void)state;
     enum { MANY = 16 };
@@ -188,11 +188,11 @@ static void two_spellings_of_a_path_are_one_file(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(remembered),
-        cmocka_unit_test(declined_and_failed),
-        cmocka_unit_test(without_a_keyring),
-        cmocka_unit_test(waiting_ends),
-        cmocka_unit_test(one_asks_for_all),
+        cmocka_unit_test(a_secret_that_worked_is_stored),
+        cmocka_unit_test(a_failed_question_is_repeated_but_a_declined_one_is_not),
+        cmocka_unit_test(without_a_keyring_nothing_is_stored),
+        cmocka_unit_test(waiting_for_an_answer_ends_at_the_deadline_and_on_cancel),
+        cmocka_unit_test(one_thread_asks_and_all_use_the_answer),
         cmocka_unit_test(a_wrong_secret_is_forgotten),
         cmocka_unit_test(two_spellings_of_a_path_are_one_file),
     };

@@ -50,7 +50,7 @@ static void assert_script(const char *script, int code, const char *out, const c
     proc_result_release(&r);
 }
 
-static void output_and_exit_codes(void **state)
+static void output_and_exit_codes_are_returned(void **state)
 {
     (void)state;
     assert_script("exit 0", 0, "", "");
@@ -72,7 +72,7 @@ static void arguments_are_not_for_a_shell(void **state)
     buf_release(&out);
 }
 
-static void much_output_is_whole(void **state)
+static void much_output_is_returned_complete(void **state)
 {
     (void)state;
     struct proc_result r;
@@ -194,7 +194,7 @@ static void a_program_can_be_cancelled(void **state)
     }
 }
 
-static void a_missing_program(void **state)
+static void a_missing_program_is_an_error(void **state)
 {
     struct proc_result r;
     struct err err = ERR_INIT;
@@ -235,7 +235,7 @@ static unsigned long long mask_of(const char *status, const char *name)
     return strtoull(line + strlen(name), NULL, 16);
 }
 
-static void signals_have_their_defaults(void **state)
+static void a_program_starts_with_default_signals(void **state)
 {
     (void)state;
     sigset_t all, before;
@@ -673,16 +673,16 @@ static void a_program_has_limits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(output_and_exit_codes),
+        cmocka_unit_test(output_and_exit_codes_are_returned),
         cmocka_unit_test(arguments_are_not_for_a_shell),
-        cmocka_unit_test(much_output_is_whole),
+        cmocka_unit_test(much_output_is_returned_complete),
         cmocka_unit_test(too_much_output_is_refused),
         cmocka_unit_test(a_deadline_ends_a_program),
         SCRATCH(grandchildren_are_killed_too),
         cmocka_unit_test(a_program_can_be_cancelled),
-        SCRATCH(a_missing_program),
+        SCRATCH(a_missing_program_is_an_error),
         cmocka_unit_test(no_descriptor_is_inherited),
-        cmocka_unit_test(signals_have_their_defaults),
+        cmocka_unit_test(a_program_starts_with_default_signals),
         cmocka_unit_test(a_child_runs_in_parallel),
         SCRATCH(a_stubborn_child_is_killed),
         SCRATCH(variables_are_added_to_the_environment),

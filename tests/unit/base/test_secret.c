@@ -68,7 +68,7 @@ static void is_refused(enum secret_source source, const char *where, const char 
     assert_int_equal(read_from(source, where, &s, NULL), -1);
 }
 
-static void from_the_environment(void **state)
+static void an_environment_variable_gives_the_secret(void **state)
 {
     (void)state;
     setenv(VARIABLE, "s3cret with blanks~!", 1);
@@ -88,7 +88,7 @@ static void from_the_environment(void **state)
     unsetenv(VARIABLE);
 }
 
-static void only_one_visible_line(void **state)
+static void a_secret_is_one_line_of_visible_ascii(void **state)
 {
     (void)state;
     static const char *const bad[] = {"one\ntwo", "one\n\n",     "\none", "one\rtwo", "a\tb",
@@ -141,7 +141,7 @@ static void a_secret_has_a_maximum_length(void **state)
     free(more);
 }
 
-static void from_a_file(void **state)
+static void a_file_gives_the_secret(void **state)
 {
     char *path = scratch_file(*state, "token", "t0ken\r\n", 7);
     gives(SECRET_FILE, path, "t0ken");
@@ -207,7 +207,7 @@ static void only_regular_files_are_read(void **state)
     free(pipe);
 }
 
-static void from_a_command(void **state)
+static void a_command_gives_the_secret(void **state)
 {
     (void)state;
     gives(SECRET_COMMAND, "printf t0ken", "t0ken");
@@ -337,7 +337,7 @@ static void no_copy_is_left(void **state)
 }
 #endif
 
-static void wiped(void **state)
+static void wiping_zeroes_the_whole_secret(void **state)
 {
     (void)state;
     static const struct secret nothing = {.len = 0};
@@ -399,7 +399,7 @@ static void line_refused(const char *path, enum err_kind kind, const char *what)
     assert_memory_equal(&got, &before, sizeof got);
 }
 
-static void first_lines(void **state)
+static void the_first_line_of_a_file_is_read(void **state)
 {
     static const struct {
         const char *text;
@@ -425,7 +425,7 @@ static void first_lines(void **state)
     }
 }
 
-static void long_lines(void **state)
+static void a_first_line_has_a_maximum_length(void **state)
 {
     static char text[2 * SECRET_MAX], want[SECRET_MAX];
     memset(text, 'a', sizeof text);
@@ -477,23 +477,23 @@ static void a_file_of_another_user_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(from_the_environment),
-        cmocka_unit_test(only_one_visible_line),
+        cmocka_unit_test(an_environment_variable_gives_the_secret),
+        cmocka_unit_test(a_secret_is_one_line_of_visible_ascii),
         SCRATCH(a_secret_has_a_maximum_length),
-        SCRATCH(from_a_file),
+        SCRATCH(a_file_gives_the_secret),
         SCRATCH(files_of_others_are_refused),
         SCRATCH(only_regular_files_are_read),
-        cmocka_unit_test(from_a_command),
+        cmocka_unit_test(a_command_gives_the_secret),
         cmocka_unit_test(a_command_can_be_ended),
         SCRATCH(no_error_contains_the_secret),
 #if defined(__linux__) && !defined(UNDER_SANITIZER)
         SCRATCH(no_copy_is_left),
 #endif
-        cmocka_unit_test(wiped),
+        cmocka_unit_test(wiping_zeroes_the_whole_secret),
         cmocka_unit_test(a_missing_variable_file_or_command_is_an_error),
         cmocka_unit_test(the_process_is_protected),
-        cmocka_unit_test_setup_teardown(first_lines, scratch_setup, scratch_teardown),
-        cmocka_unit_test_setup_teardown(long_lines, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(the_first_line_of_a_file_is_read, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(a_first_line_has_a_maximum_length, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(a_file_of_another_user_is_refused, scratch_setup, scratch_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

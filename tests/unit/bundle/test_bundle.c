@@ -64,19 +64,19 @@ static void there_and_back(const char *dir)
     free(path);
 }
 
-static void round_trip(void **state)
+static void a_bundle_is_packed_verified_and_extracted(void **state)
 {
     there_and_back(*state);
 }
 
-static void round_trip_under_an_open_umask(void **state)
+static void a_bundle_is_private_under_an_open_umask(void **state)
 {
     mode_t before = umask(0);
     there_and_back(*state);
     umask(before);
 }
 
-static void round_trip_under_a_closed_umask(void **state)
+static void a_bundle_is_readable_by_its_owner_under_a_closed_umask(void **state)
 {
     mode_t before = umask(0777);
     there_and_back(*state);
@@ -84,7 +84,7 @@ static void round_trip_under_a_closed_umask(void **state)
 }
 
 /* The view of tar(1): owners, modes, and no time in the gzip header. */
-static void headers_name_no_user(void **state)
+static void archive_headers_name_no_user(void **state)
 {
     char *path = pack_capture(*state);
     struct archive *a = archive_read_new();
@@ -419,7 +419,7 @@ static long tamper(struct archive *to, const char *path, char *bytes, long n)
     return n;
 }
 
-static void tampering_is_found(void **state)
+static void tampering_is_detected(void **state)
 {
     const char *dir = *state;
     char *path = pack_capture(dir), *other = file_join(dir, "other.tar.gz");
@@ -441,10 +441,10 @@ static void tampering_is_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH(round_trip),
-        SCRATCH(round_trip_under_an_open_umask),
-        SCRATCH(round_trip_under_a_closed_umask),
-        SCRATCH(headers_name_no_user),
+        SCRATCH(a_bundle_is_packed_verified_and_extracted),
+        SCRATCH(a_bundle_is_private_under_an_open_umask),
+        SCRATCH(a_bundle_is_readable_by_its_owner_under_a_closed_umask),
+        SCRATCH(archive_headers_name_no_user),
         SCRATCH(members_are_chosen),
         SCRATCH(extraction_is_bounded),
         SCRATCH(extraction_overwrites_nothing),
@@ -454,7 +454,7 @@ int main(void)
         SCRATCH(files_must_match_the_manifest),
         SCRATCH(a_link_in_place_of_a_file_is_not_packed),
         SCRATCH(a_file_that_shrinks_while_it_is_packed),
-        SCRATCH(tampering_is_found),
+        SCRATCH(tampering_is_detected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

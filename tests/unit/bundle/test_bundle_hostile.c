@@ -49,7 +49,7 @@ static void assert_readers_refuse(const char *dir, const char *path, bool manife
         .path = "b/manifest.json", .text = MANIFEST                                                          \
     }
 
-static void hostile_members(void **state)
+static void unsafe_members_are_refused(void **state)
 {
     const char *dir = *state;
     static const struct {
@@ -110,7 +110,7 @@ static void hostile_members(void **state)
 }
 
 /* A sparse terabyte in a few bytes. */
-static void files_with_holes(void **state)
+static void sparse_files_are_refused(void **state)
 {
     const char *dir = *state;
     static const struct tarball first = FIRST;
@@ -152,7 +152,7 @@ static void unusual_but_harmless_members_are_accepted(void **state)
     free(path);
 }
 
-static void hostile_manifests(void **state)
+static void invalid_manifests_are_refused(void **state)
 {
     const char *dir = *state;
     static const char *const cases[][2] = {
@@ -186,7 +186,7 @@ static char *gzipped(const char *dir, const void *p, size_t n)
     return path;
 }
 
-static void not_a_bundle(void **state)
+static void files_that_are_no_bundles_are_refused(void **state)
 {
     const char *dir = *state;
     char *path = scratch_file(dir, "x.tar.gz", "", 0);
@@ -219,7 +219,7 @@ static size_t inflate_all(const char *path, char *ret, size_t cap)
     return (size_t)n;
 }
 
-static void cut_anywhere(void **state)
+static void a_bundle_cut_at_any_byte_is_refused(void **state)
 {
     const char *dir = *state;
     char *path = pack_capture(dir), *cut = file_join(dir, "cut.tar.gz");
@@ -238,7 +238,7 @@ static void cut_anywhere(void **state)
 }
 
 /* The tar is cut, and the gzip around it is whole. */
-static void cut_inside(void **state)
+static void a_cut_tar_in_intact_gzip_is_refused(void **state)
 {
     const char *dir = *state;
     char *path = pack_capture(dir);
@@ -263,7 +263,7 @@ static void cut_inside(void **state)
 
 /* Every flip is found, unless the same tar results: some bytes of the gzip header have no effect, and in a
  * run of equal bytes any distance is right. */
-static void flipped_anywhere(void **state)
+static void each_flipped_bit_is_detected(void **state)
 {
     const char *dir = *state;
     char *path = pack_capture(dir), *flipped = file_join(dir, "flipped.tar.gz"), *top = NULL;
@@ -299,7 +299,7 @@ static void flipped_anywhere(void **state)
 
 /* The tar is flipped and the gzip around it is right, so that libarchive reads it. Extraction is the
  * slowest function and uses the same reader, so it gets only some. */
-static void flipped_inside(void **state)
+static void a_flipped_tar_in_intact_gzip_is_safe(void **state)
 {
     const char *dir = *state;
     char *path = pack_capture(dir), *top = NULL;
@@ -368,7 +368,7 @@ static void inflation_is_bounded(void **state)
     free(path);
 }
 
-static void too_many_members(void **state)
+static void too_many_members_are_refused(void **state)
 {
     const char *dir = *state;
     static const struct tarball first = FIRST;
@@ -410,7 +410,7 @@ static void tar_header(char header[512], const char *name, char type, unsigned s
 }
 
 /* Each member takes few bytes of the bundle and requires a dozen directories of its own. */
-static void too_many_directories(void **state)
+static void too_many_directories_are_refused(void **state)
 {
     const char *dir = *state;
     static const struct tarball first = FIRST;
@@ -453,7 +453,7 @@ static void holes_after_the_size_are_refused(void **state)
 }
 
 /* A tar header that needs more and more bytes: a GNU sparse map (format 1.0) of a million holes. */
-static void endless_headers(void **state)
+static void endless_headers_are_refused(void **state)
 {
     const char *dir = *state;
     static const char record[] = "22 GNU.sparse.major=1\n22 GNU.sparse.minor=0\n";
@@ -479,20 +479,20 @@ static void endless_headers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH(hostile_members),
-        SCRATCH(files_with_holes),
+        SCRATCH(unsafe_members_are_refused),
+        SCRATCH(sparse_files_are_refused),
         SCRATCH(holes_after_the_size_are_refused),
-        SCRATCH(too_many_directories),
+        SCRATCH(too_many_directories_are_refused),
         SCRATCH(unusual_but_harmless_members_are_accepted),
-        SCRATCH(hostile_manifests),
-        SCRATCH(not_a_bundle),
-        SCRATCH(cut_anywhere),
-        SCRATCH(cut_inside),
-        SCRATCH(flipped_anywhere),
-        SCRATCH(flipped_inside),
+        SCRATCH(invalid_manifests_are_refused),
+        SCRATCH(files_that_are_no_bundles_are_refused),
+        SCRATCH(a_bundle_cut_at_any_byte_is_refused),
+        SCRATCH(a_cut_tar_in_intact_gzip_is_refused),
+        SCRATCH(each_flipped_bit_is_detected),
+        SCRATCH(a_flipped_tar_in_intact_gzip_is_safe),
         SCRATCH(inflation_is_bounded),
-        SCRATCH(too_many_members),
-        SCRATCH(endless_headers),
+        SCRATCH(too_many_members_are_refused),
+        SCRATCH(endless_headers_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

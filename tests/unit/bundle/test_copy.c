@@ -130,7 +130,7 @@ static const char *text(const json_t *o, const char *key)
     return s ? s : "";
 }
 
-static void redaction(void **state)
+static void a_copy_is_redacted_and_counts_it(void **state)
 {
     char *bundle = a_bundle(*state), *top = NULL, *manifest = NULL;
     struct bundle_copy how = {.bundle = bundle, .redact = true, .cancel_fd = -1};
@@ -190,7 +190,7 @@ static void copy_has(const char *top, const char *file, const char *want)
 /* A server repeats the value of a request: in a text, in the message of an error, in any case of letters
  * and with a full stop after it. An ordinary word is redacted in the answer to the request that contained
  * it, and stays in other members. */
-static void repeated_words(void **state)
+static void words_that_a_server_repeats_are_redacted(void **state)
 {
     struct capture w;
     char *top = NULL;
@@ -242,7 +242,7 @@ static char *scrubbed(const char *manifest)
 
 /* Requests that failed, were left out, or only planned: the rules of requests redact them, and the
  * server's messages about them. */
-static void requests_without_a_file(void **state)
+static void requests_without_a_file_are_redacted(void **state)
 {
     (void)state;
     static const struct {
@@ -330,7 +330,7 @@ static void every_key_is_scrubbed(void **state)
 }
 
 /* A copy that exceeds its processor time fails and leaves no file. */
-static void time_is_bounded(void **state)
+static void a_copy_that_takes_too_long_is_an_error(void **state)
 {
     enum { DUMP_SIZE = 8 << 20 };
     char *dump = malloc(DUMP_SIZE);
@@ -582,7 +582,7 @@ static void a_bundle_changed_during_the_copy_is_refused(void **state)
 /* ---- encryption
  * ------------------------------------------------------------------------------------------------ */
 
-static void encrypted(void **state)
+static void an_encrypted_copy_is_signed_and_can_be_opened(void **state)
 {
     const char *dir = *state;
     char *bundle = a_bundle(dir), *key = make_key(dir, "k"), *pub = format_text("%s.pub", key);
@@ -667,7 +667,7 @@ static void no_copy(const char *dir, const struct bundle_copy *how, enum err_kin
     assert_int_equal(scratch_count(dir), before);
 }
 
-static void refusals(void **state)
+static void invalid_inputs_of_a_copy_are_refused(void **state)
 {
     const char *dir = *state;
     char *bundle = a_bundle(dir), *copy = file_join(dir, "c.tar.gz"), *odd = file_join(dir, "c.zip");
@@ -736,18 +736,18 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(searching_a_manifest_can_be_cancelled),
-        cmocka_unit_test(requests_without_a_file),
+        cmocka_unit_test(requests_without_a_file_are_redacted),
         cmocka_unit_test(every_key_is_scrubbed),
         SCRATCH(a_command_line_is_found_by_its_path),
         SCRATCH(copies_get_numbered_names),
-        SCRATCH(redaction),
-        SCRATCH(repeated_words),
+        SCRATCH(a_copy_is_redacted_and_counts_it),
+        SCRATCH(words_that_a_server_repeats_are_redacted),
         SCRATCH(members_that_are_not_searched_are_listed),
         SCRATCH(the_copy_names_its_signer),
         SCRATCH(a_bundle_changed_during_the_copy_is_refused),
-        SCRATCH(encrypted),
-        SCRATCH(time_is_bounded),
-        SCRATCH(refusals),
+        SCRATCH(an_encrypted_copy_is_signed_and_can_be_opened),
+        SCRATCH(a_copy_that_takes_too_long_is_an_error),
+        SCRATCH(invalid_inputs_of_a_copy_are_refused),
     };
     return cmocka_run_group_tests_name("copy", tests, NULL, NULL);
 }

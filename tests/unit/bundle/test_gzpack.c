@@ -68,7 +68,7 @@ static void is_member_of(const struct buf *packed, const unsigned char *p, size_
 }
 
 /* Lengths around each limit, added in pieces of several sizes. */
-static void lengths(void **state)
+static void data_of_any_length_is_restored(void **state)
 {
     static const size_t lengths[] = {0,     1,     8191,   8192,   8193,   65535,
                                      65536, 65537, 131072, 131080, 200001, 1000003};
@@ -144,7 +144,7 @@ static void highly_compressible_data_stays_below_the_limit(void **state)
 }
 
 /* Incompressible bytes are stored unchanged, with five bytes for each piece. */
-static void stored(void **state)
+static void incompressible_data_is_stored(void **state)
 {
     unsigned char *p = malloc(ROOM);
     struct buf packed;
@@ -159,7 +159,7 @@ static void stored(void **state)
 }
 
 /* Base64 text, and bytes that are rarely above 200, are deflated. */
-static void deflated(void **state)
+static void compressible_data_is_deflated(void **state)
 {
     unsigned char *p = malloc(ROOM);
     struct buf packed;
@@ -182,7 +182,7 @@ static void deflated(void **state)
 }
 
 /* The same bytes make the same member. */
-static void repeatable(void **state)
+static void equal_data_makes_equal_output(void **state)
 {
     unsigned char *p = malloc(ROOM);
     struct buf one, other;
@@ -237,11 +237,11 @@ static void a_full_disk_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lengths),
+        cmocka_unit_test(data_of_any_length_is_restored),
         cmocka_unit_test(pieces_are_compressed_in_order),
-        cmocka_unit_test(stored),
-        cmocka_unit_test(deflated),
-        cmocka_unit_test(repeatable),
+        cmocka_unit_test(incompressible_data_is_stored),
+        cmocka_unit_test(compressible_data_is_deflated),
+        cmocka_unit_test(equal_data_makes_equal_output),
         cmocka_unit_test(a_full_disk_is_an_error),
         cmocka_unit_test(highly_compressible_data_stays_below_the_limit),
     };

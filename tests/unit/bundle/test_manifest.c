@@ -228,7 +228,7 @@ static struct buf saved(const struct manifest *m, const char *dir)
     return text;
 }
 
-static void the_whole_manifest(void **state)
+static void a_full_manifest_equals_the_golden_file(void **state)
 {
     struct manifest *m = full_manifest();
     struct buf text = saved(m, *state);
@@ -237,7 +237,7 @@ static void the_whole_manifest(void **state)
     manifest_free(m);
 }
 
-static void the_smallest_manifest(void **state)
+static void the_smallest_manifest_equals_the_golden_file(void **state)
 {
     static const struct manifest_info bare = {.name = "x"};
     struct manifest *m = NULL;
@@ -248,7 +248,7 @@ static void the_smallest_manifest(void **state)
     manifest_free(m);
 }
 
-static void the_readme(void **state)
+static void the_readme_equals_the_golden_file(void **state)
 {
     (void)state;
     struct manifest *m = full_manifest();
@@ -323,7 +323,7 @@ static void records_must_be_consistent(void **state)
     manifest_free(m);
 }
 
-static void paths(void **state)
+static void unsafe_paths_are_refused(void **state)
 {
     (void)state;
     static const char *const good[] = {"a", "a/b", ".a", "a b/c", "...", "-", "a.", "a:b"};
@@ -397,7 +397,7 @@ static int digest(const char *p, size_t n, size_t *ret_files, struct err *err)
 #define HEAD "{\"format\": \"profgrab-bundle\", \"version\": 1, "
 #define ITEM(fields) HEAD "\"files\": [{" fields "}]}"
 
-static void foreign_manifests(void **state)
+static void manifests_of_other_programs_are_read_or_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -439,7 +439,7 @@ static void foreign_manifests(void **state)
 }
 
 /* The README trusts no manifest, not even one that was not made by manifest_add_*. */
-static void the_readme_of_a_foreign_manifest(void **state)
+static void the_readme_escapes_texts_of_a_foreign_manifest(void **state)
 {
     (void)state;
     static const char foreign[] =
@@ -491,7 +491,7 @@ static void the_readme_repeats_nothing(void **state)
     json_decref(root);
 }
 
-static void too_many_values(void **state)
+static void a_manifest_with_too_many_values_is_refused(void **state)
 {
     (void)state;
     size_t n = ITEMS_MAX_MEMORY / 80;
@@ -568,7 +568,7 @@ static void digest_spoiled(void *ctx, const struct spoiled *s)
         assert_int_equal(rc, -1);
 }
 
-static void cut_and_flipped_everywhere(void **state)
+static void damaged_manifests_are_safe_to_read(void **state)
 {
     (void)state;
     struct buf text = scratch_read(GOLDEN "manifest.json");
@@ -638,7 +638,7 @@ static struct manifest *reloaded(const struct manifest *m)
 }
 
 /* Only the result of the run is lost. */
-static void loaded_is_what_was_saved(void **state)
+static void a_loaded_manifest_equals_the_saved_one(void **state)
 {
     (void)state;
     struct manifest *m = full_manifest();
@@ -1118,7 +1118,7 @@ static void load_spoiled(void *ctx, const struct spoiled *s)
     manifest_free(m);
 }
 
-static void loaded_cut_and_flipped_everywhere(void **state)
+static void damaged_manifests_are_safe_to_load(void **state)
 {
     (void)state;
     struct manifest *m = full_manifest();
@@ -1173,7 +1173,7 @@ static const char *field_of(const json_t *root, size_t i, const char *key)
     return json_string_value(json_object_get(json_array_get(json_object_get(root, "files"), i), key));
 }
 
-static void files_that_changed(void **state)
+static void changed_and_missing_files_are_reported(void **state)
 {
     struct workdir *w = NULL;
     struct manifest *m = new_manifest();
@@ -1417,20 +1417,20 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_documented),
-        SCRATCH(the_whole_manifest),
-        SCRATCH(the_smallest_manifest),
-        cmocka_unit_test(the_readme),
+        SCRATCH(a_full_manifest_equals_the_golden_file),
+        SCRATCH(the_smallest_manifest_equals_the_golden_file),
+        cmocka_unit_test(the_readme_equals_the_golden_file),
         SCRATCH(hostile_strings_never_fail),
         cmocka_unit_test(records_must_be_consistent),
-        cmocka_unit_test(paths),
-        cmocka_unit_test(foreign_manifests),
-        cmocka_unit_test(the_readme_of_a_foreign_manifest),
+        cmocka_unit_test(unsafe_paths_are_refused),
+        cmocka_unit_test(manifests_of_other_programs_are_read_or_refused),
+        cmocka_unit_test(the_readme_escapes_texts_of_a_foreign_manifest),
         cmocka_unit_test(the_readme_repeats_nothing),
-        cmocka_unit_test(too_many_values),
+        cmocka_unit_test(a_manifest_with_too_many_values_is_refused),
         cmocka_unit_test(a_printed_manifest_can_be_loaded),
         cmocka_unit_test(a_manifest_has_space_for_a_whole_run),
-        cmocka_unit_test(cut_and_flipped_everywhere),
-        cmocka_unit_test(loaded_is_what_was_saved),
+        cmocka_unit_test(damaged_manifests_are_safe_to_read),
+        cmocka_unit_test(a_loaded_manifest_equals_the_saved_one),
         cmocka_unit_test(unknown_keys_are_kept),
         cmocka_unit_test(each_run_has_its_result),
         cmocka_unit_test(the_request_is_recorded),
@@ -1441,9 +1441,9 @@ int main(void)
         cmocka_unit_test(the_second_item_of_a_pair_is_marked),
         cmocka_unit_test(invalid_manifests_are_not_loaded),
         cmocka_unit_test(targets_are_grouped_each_once),
-        cmocka_unit_test(loaded_cut_and_flipped_everywhere),
+        cmocka_unit_test(damaged_manifests_are_safe_to_load),
         cmocka_unit_test(items_are_in_the_requested_order),
-        SCRATCH(files_that_changed),
+        SCRATCH(changed_and_missing_files_are_reported),
         SCRATCH(unreadable_files_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

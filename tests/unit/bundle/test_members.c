@@ -151,7 +151,7 @@ static void large_members_take_few_passes_in_any_order(void **state)
     free(path);
 }
 
-static void a_member_larger_than_the_waiting_memory(void **state)
+static void members_larger_than_the_cache_take_further_passes(void **state)
 {
     char *path = make_bundle(*state, 3, BUNDLE_AHEAD_MAX + 1);
     assert_in_range(passes_of(path, (size_t[]){2, 1, 0, 1}, 4, BUNDLE_AHEAD_MAX + 1), 2, 4);
@@ -194,7 +194,7 @@ static void members_out_of_order_take_a_pass_each(void **state)
     free(path);
 }
 
-static void a_member_that_is_too_large(void **state)
+static void a_member_above_the_limit_is_refused(void **state)
 {
     struct bundle_wanted wanted = {.most = 99};
     struct bundle_members *m = NULL;
@@ -210,7 +210,7 @@ static void a_member_that_is_too_large(void **state)
 }
 
 /* Members before the damage are read; the others take no pass each. */
-static void a_damaged_archive(void **state)
+static void members_before_the_damage_are_read(void **state)
 {
     size_t numbers[100], some = 0;
     char *path = make_bundle(*state, 100, 1000);
@@ -241,7 +241,7 @@ static void a_damaged_archive(void **state)
     free(path);
 }
 
-static void no_bundle(void **state)
+static void a_missing_bundle_is_an_error_for_each_member(void **state)
 {
     char *path = file_join(*state, "none.tar.gz");
     struct bundle_members *m = want(path, (size_t[]){1, 2}, 2);
@@ -257,12 +257,12 @@ int main(void)
         SCRATCH(small_members_take_one_pass_in_any_order),
         SCRATCH(large_members_take_one_pass_in_the_archives_order),
         SCRATCH(large_members_take_few_passes_in_any_order),
-        SCRATCH(a_member_larger_than_the_waiting_memory),
+        SCRATCH(members_larger_than_the_cache_take_further_passes),
         SCRATCH(missing_members_take_one_pass),
         SCRATCH(members_out_of_order_take_a_pass_each),
-        SCRATCH(a_member_that_is_too_large),
-        SCRATCH(a_damaged_archive),
-        SCRATCH(no_bundle),
+        SCRATCH(a_member_above_the_limit_is_refused),
+        SCRATCH(members_before_the_damage_are_read),
+        SCRATCH(a_missing_bundle_is_an_error_for_each_member),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,7 +45,7 @@ __attribute__((format(printf, 1, 2))) static char *format(const char *fmt, ...)
     return s;
 }
 
-static void default_name_in_a_directory(void **state)
+static void the_default_name_is_made_in_the_given_directory(void **state)
 {
     const char *dir = *state;
     struct workdir *w = make(dir);
@@ -62,7 +62,7 @@ static void default_name_in_a_directory(void **state)
     free(bundle);
 }
 
-static void default_name_in_the_working_directory(void **state)
+static void the_default_name_is_made_in_the_working_directory(void **state)
 {
     char *before = getcwd(NULL, 0);
     assert_non_null(before);
@@ -228,7 +228,7 @@ static void an_unwritable_directory_is_named(void **state)
     free(locked);
 }
 
-static void the_umask_does_not_matter(void **state)
+static void the_umask_does_not_change_the_mode(void **state)
 {
     static const mode_t masks[] = {0, 0777};
     for (size_t i = 0; i < 2; i++) {
@@ -503,15 +503,24 @@ static void a_bundle_gets_a_work_directory_beside_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH(default_name_in_a_directory),        SCRATCH(default_name_in_the_working_directory),
-        SCRATCH(taken_default_names_get_numbers),    SCRATCH(taken_chosen_names_are_refused),
-        SCRATCH(missing_directories_are_made),       SCRATCH(created_directories_are_removed_if_empty),
-        SCRATCH(impossible_places_are_refused),      SCRATCH(impossible_names_are_refused),
-        SCRATCH(an_unwritable_directory_is_named),   SCRATCH(the_umask_does_not_matter),
-        SCRATCH(names_are_locked_between_processes), SCRATCH(a_work_directory_is_locked_during_use),
-        SCRATCH(the_lock_ends_with_its_process),     SCRATCH(other_directories_are_refused),
-        SCRATCH(foreign_entries_are_refused),        SCRATCH(a_work_directory_is_bounded),
-        SCRATCH(sparse_files_are_bounded),           SCRATCH(a_bundle_gets_a_work_directory_beside_it),
+        SCRATCH(the_default_name_is_made_in_the_given_directory),
+        SCRATCH(the_default_name_is_made_in_the_working_directory),
+        SCRATCH(taken_default_names_get_numbers),
+        SCRATCH(taken_chosen_names_are_refused),
+        SCRATCH(missing_directories_are_made),
+        SCRATCH(created_directories_are_removed_if_empty),
+        SCRATCH(impossible_places_are_refused),
+        SCRATCH(impossible_names_are_refused),
+        SCRATCH(an_unwritable_directory_is_named),
+        SCRATCH(the_umask_does_not_change_the_mode),
+        SCRATCH(names_are_locked_between_processes),
+        SCRATCH(a_work_directory_is_locked_during_use),
+        SCRATCH(the_lock_ends_with_its_process),
+        SCRATCH(other_directories_are_refused),
+        SCRATCH(foreign_entries_are_refused),
+        SCRATCH(a_work_directory_is_bounded),
+        SCRATCH(sparse_files_are_bounded),
+        SCRATCH(a_bundle_gets_a_work_directory_beside_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

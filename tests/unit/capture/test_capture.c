@@ -328,7 +328,7 @@ static void a_capture_without_items_leaves_no_file(void **state)
 }
 
 /* An observer is optional. */
-static void without_an_observer(void **state)
+static void a_capture_runs_without_an_observer(void **state)
 {
     struct server server;
     struct session s;
@@ -455,7 +455,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCRATCH(two_captures_at_once_and_one_is_cancelled_alone),
-        SCRATCH(a_capture_without_items_leaves_no_file), SCRATCH(without_an_observer),
+        SCRATCH(a_capture_without_items_leaves_no_file), SCRATCH(a_capture_runs_without_an_observer),
         SCRATCH(a_capture_that_cannot_begin_has_an_error), SCRATCH(a_slow_disk_delays_no_other_item)};
     return cmocka_run_group_tests(tests, init_libraries, release_libraries);
 }

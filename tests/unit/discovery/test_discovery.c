@@ -78,7 +78,7 @@ static void fails(enum source_kind kind, const char *text, const char *message)
     "{\"status\": \"success\", \"data\": {\"activeTargets\": [" targets "], \"droppedTargets\": "            \
     "[{\"discoveredLabels\": {}}]}}\n"
 
-static void prometheus(void **state)
+static void targets_of_prometheus_are_read(void **state)
 {
     (void)state;
     assert_parsed(SOURCE_PROMETHEUS, PROMETHEUS(""), "");
@@ -123,7 +123,7 @@ static void answers_that_are_not_prometheus(void **state)
 }
 
 /* Skipped values take no memory, and their depth is limited. */
-static void deep_and_long(void **state)
+static void depth_and_length_are_limited(void **state)
 {
     (void)state;
     char deep[200];
@@ -152,7 +152,7 @@ static void deep_and_long(void **state)
     discovered_release(&f);
 }
 
-static void http_sd(void **state)
+static void targets_of_http_sd_are_read(void **state)
 {
     (void)state;
     assert_parsed(SOURCE_HTTP_SD, "[]", "");
@@ -216,7 +216,7 @@ static void assert_labels(const struct discovered *f, const char *expected)
     buf_release(&b);
 }
 
-static void labels_of_targets(void **state)
+static void labels_of_targets_are_read(void **state)
 {
     (void)state;
     static const char sd[] =
@@ -242,7 +242,7 @@ static void labels_of_targets(void **state)
     }
 }
 
-static void labels_of_other_forms(void **state)
+static void labels_of_each_source_are_read(void **state)
 {
     (void)state;
     static const char prometheus[] = "{\"data\":{\"activeTargets\":[{\"discoveredLabels\":{\"env\":\"no\"},"
@@ -378,7 +378,7 @@ static const char parca_yaml[] = "object_storage:\n"
                                  "      - targets: ['127.0.0.1:6062']\n"
                                  "        labels: { job: database }\n";
 
-static void parca(void **state)
+static void a_parca_configuration_is_read(void **state)
 {
     (void)state;
     struct discovered f = {0};
@@ -403,7 +403,7 @@ static void parca(void **state)
     discovered_release(&f);
 }
 
-static void parca_with_other_paths(void **state)
+static void paths_of_a_parca_configuration_are_read(void **state)
 {
     (void)state;
     static const char text[] = "scrape_configs:\n"
@@ -426,7 +426,7 @@ static void parca_with_other_paths(void **state)
     discovered_release(&f);
 }
 
-static void configs(void **state)
+static void a_prometheus_configuration_is_read(void **state)
 {
     static const char text[] = "global: {scrape_interval: 15s}\n"
                                "scrape_configs:\n"
@@ -471,7 +471,7 @@ static void refuses_config(const char *text, const char *message)
     discovered_release(&f);
 }
 
-static void bad_configs(void **state)
+static void invalid_configurations_are_refused(void **state)
 {
     (void)state;
     refuses_config("[]", "c.yml:1:1: this must be a mapping with \"scrape_configs\"");
@@ -629,7 +629,7 @@ static void targets_match_hosts_by_an_expression(void **state)
 }
 
 /* The inventory decides on a secret: it is for a host's own address, or for a destination that it names. */
-static void secrets(void **state)
+static void a_secret_is_sent_only_to_addresses_of_the_inventory(void **state)
 {
     (void)state;
     const char *groups =
@@ -743,7 +743,7 @@ static void discovered_services_are_selected_by_name(void **state)
 }
 
 /* Services of one name and port on several addresses get numbers, which skip taken names. */
-static void many_targets_of_one_name_and_port(void **state)
+static void targets_of_one_name_and_port_get_numbers(void **state)
 {
     (void)state;
     struct found *w = found_of("  - { http_sd: 'http://x/' }\n" ANY);
@@ -774,7 +774,7 @@ static void refuses_entry(const char *entry, const char *message, const char *hi
     free(text);
 }
 
-static void bad_entries(void **state)
+static void invalid_discovery_entries_are_refused(void **state)
 {
     (void)state;
 #define AT "inv.yaml:12:"
@@ -819,7 +819,7 @@ static void asked_at(struct found *w, const char *text, const char *host, unsign
     assert_string_equal(s->endpoint->path, path);
 }
 
-static void sources(void **state)
+static void each_source_is_used_once_and_has_a_name(void **state)
 {
     (void)state;
     size_t n = 0;
@@ -949,7 +949,7 @@ static void an_answer_is_cached(void **state)
 
 /* An answer that came through one host is not used for another, however alike they are. */
 /* An answer is kept for one server under one name, whose certificate was checked, or was not. */
-static void kept_for_one_server(void **state)
+static void a_cached_answer_belongs_to_one_tls_server(void **state)
 {
     static char x[] = "x";
     const struct service_tls servers[] = {{0},        {.ca = x},          {.cert = x},
@@ -1033,32 +1033,32 @@ static void a_cached_answer_belongs_to_one_connection(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(prometheus),
+        cmocka_unit_test(targets_of_prometheus_are_read),
         cmocka_unit_test(answers_that_are_not_prometheus),
-        cmocka_unit_test(deep_and_long),
-        cmocka_unit_test(http_sd),
+        cmocka_unit_test(depth_and_length_are_limited),
+        cmocka_unit_test(targets_of_http_sd_are_read),
         cmocka_unit_test(secrets_are_masked_in_errors),
-        cmocka_unit_test(labels_of_targets),
-        cmocka_unit_test(labels_of_other_forms),
+        cmocka_unit_test(labels_of_targets_are_read),
+        cmocka_unit_test(labels_of_each_source_are_read),
         cmocka_unit_test(labels_are_bounded),
         cmocka_unit_test(a_cached_answer_is_read_back),
         cmocka_unit_test(damaged_answers_are_safe),
-        cmocka_unit_test(parca),
-        cmocka_unit_test(parca_with_other_paths),
-        SCRATCH(configs),
-        cmocka_unit_test(bad_configs),
+        cmocka_unit_test(a_parca_configuration_is_read),
+        cmocka_unit_test(paths_of_a_parca_configuration_are_read),
+        SCRATCH(a_prometheus_configuration_is_read),
+        cmocka_unit_test(invalid_configurations_are_refused),
         cmocka_unit_test(targets_are_matched_to_hosts_of_the_inventory_only),
         cmocka_unit_test(targets_match_hosts_by_an_expression),
-        cmocka_unit_test(secrets),
+        cmocka_unit_test(a_secret_is_sent_only_to_addresses_of_the_inventory),
         cmocka_unit_test(targets_on_loopback_belong_to_the_sources_host),
         cmocka_unit_test(several_ports_of_one_job_have_names_with_ports),
         cmocka_unit_test(discovered_services_are_selected_by_name),
-        cmocka_unit_test(many_targets_of_one_name_and_port),
-        cmocka_unit_test(bad_entries),
-        cmocka_unit_test(sources),
+        cmocka_unit_test(targets_of_one_name_and_port_get_numbers),
+        cmocka_unit_test(invalid_discovery_entries_are_refused),
+        cmocka_unit_test(each_source_is_used_once_and_has_a_name),
         SCRATCH(an_answer_is_cached),
         SCRATCH(a_cached_answer_belongs_to_one_connection),
-        SCRATCH(kept_for_one_server),
+        SCRATCH(a_cached_answer_belongs_to_one_tls_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,7 +24,7 @@ static struct service service_at(char *host, unsigned port, bool https)
     return (struct service){.host = host, .port = port, .path = path, .https = https};
 }
 
-static void urls(void **state)
+static void urls_are_built_of_host_port_and_scheme(void **state)
 {
     (void)state;
     static const struct {
@@ -66,7 +66,7 @@ static void urls(void **state)
     assert_non_null(strstr(err.msg, "too long"));
 }
 
-static void shown_urls(void **state)
+static void messages_show_the_url_or_the_socket(void **state)
 {
     (void)state;
     char url[300];
@@ -77,7 +77,7 @@ static void shown_urls(void **state)
     assert_string_equal(fetch_service_url(&s, url, sizeof url), "unix:/run/app.sock /debug/pprof");
 }
 
-static void redirects(void **state)
+static void redirects_stay_within_the_service(void **state)
 {
     (void)state;
     static const struct {
@@ -158,7 +158,7 @@ static void tls_errors_have_hints(void **state)
     assert_int_equal(err.kind, ERR_FAILED);
 }
 
-static void answers(void **state)
+static void each_http_status_has_its_error_and_hint(void **state)
 {
     (void)state;
     static const struct {
@@ -209,7 +209,7 @@ static const char *finding_topic(const char *page)
     return words;
 }
 
-static void pages(void **state)
+static void a_page_is_described_by_its_title_or_first_line(void **state)
 {
     (void)state;
     assert_string_equal(finding_topic("plain\r\nwords \x1b[31m"), "plain words ?[31m");
@@ -258,7 +258,7 @@ static void users_of_the_profiler_are_named(void **state)
     assert_non_null(strstr(held_by(large), "Datadog"));
 }
 
-static void go_versions(void **state)
+static void the_go_version_is_read_from_paths(void **state)
 {
     (void)state;
     static const struct {
@@ -292,14 +292,14 @@ static void go_versions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(urls),
-        cmocka_unit_test(shown_urls),
-        cmocka_unit_test(redirects),
+        cmocka_unit_test(urls_are_built_of_host_port_and_scheme),
+        cmocka_unit_test(messages_show_the_url_or_the_socket),
+        cmocka_unit_test(redirects_stay_within_the_service),
         cmocka_unit_test(redirects_to_other_names_of_the_service),
-        cmocka_unit_test(answers),
-        cmocka_unit_test(pages),
+        cmocka_unit_test(each_http_status_has_its_error_and_hint),
+        cmocka_unit_test(a_page_is_described_by_its_title_or_first_line),
         cmocka_unit_test(users_of_the_profiler_are_named),
-        cmocka_unit_test(go_versions),
+        cmocka_unit_test(the_go_version_is_read_from_paths),
         cmocka_unit_test(tls_errors_have_hints),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

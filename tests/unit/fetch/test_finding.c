@@ -51,7 +51,7 @@ static void assert_says(const struct fetch_item *item, const char *expected)
     assert_string_equal(sentences(&e), expected);
 }
 
-static void contention(void **state)
+static void an_empty_contention_profile_is_explained(void **state)
 {
     (void)state;
     struct fetch_item mutex = profile_item("mutex", "contentions", "count", 0);
@@ -67,7 +67,7 @@ static void contention(void **state)
                 "nothing waited\n");
 }
 
-static void cpu(void **state)
+static void the_share_of_cpu_is_reported(void **state)
 {
     (void)state;
     struct fetch_item item = profile_item("cpu", "cpu", "nanoseconds", 300000000);
@@ -89,7 +89,7 @@ static void cpu(void **state)
     assert_says(&item, "cpu-idle: the CPU profile has no samples: the process used almost no CPU\n");
 }
 
-static void window(void **state)
+static void a_profile_shorter_than_requested_is_reported(void **state)
 {
     (void)state;
     struct fetch_item item = profile_item("cpu", "samples", "count", 5);
@@ -101,7 +101,7 @@ static void window(void **state)
     assert_string_equal(sentences(&e), "short-window: it covers 2.1s of the 30s that were asked for\n");
 }
 
-static void heap(void **state)
+static void a_heap_without_a_collection_is_reported(void **state)
 {
     (void)state;
     struct fetch_item item = profile_item("heap", "inuse_space", "bytes", 100);
@@ -119,7 +119,7 @@ static void heap(void **state)
         "negative: the sum of inuse_space is negative: this is a difference of two profiles\n");
 }
 
-static void stacks(void **state)
+static void cut_stacks_are_reported(void **state)
 {
     (void)state;
     struct fetch_item item = profile_item("goroutines", "goroutine", "count", 10);
@@ -138,7 +138,7 @@ static void stacks(void **state)
     assert_non_null(strstr(sentences(&e), "stack-cut: "));
 }
 
-static void versions(void **state)
+static void old_versions_of_go_are_reported(void **state)
 {
     (void)state;
     struct fetch_item item = profile_item("mutex", "contentions", "count", 10);
@@ -156,7 +156,7 @@ static void versions(void **state)
     }
 }
 
-static void circumstances(void **state)
+static void circumstances_of_the_request_are_reported(void **state)
 {
     (void)state;
     struct fetch_item item = {
@@ -180,7 +180,7 @@ static void circumstances(void **state)
     assert_string_equal(sentences(&e), "");
 }
 
-static void builds(void **state)
+static void different_builds_in_one_target_are_reported(void **state)
 {
     (void)state;
     char known[128] = "";
@@ -201,7 +201,7 @@ static void builds(void **state)
     findings_release(&second.findings);
 }
 
-static void skew(void **state)
+static void a_wrong_clock_is_reported(void **state)
 {
     (void)state;
     static const struct {
@@ -239,7 +239,7 @@ static void every_finding_has_a_text(void **state)
 }
 
 /* The documentation is made of the table: complete, and without repeated names or numbers. */
-static void the_table(void **state)
+static void the_table_of_findings_is_complete(void **state)
 {
     (void)state;
     const struct finding_rule *a, *b;
@@ -260,12 +260,17 @@ static void the_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(contention),    cmocka_unit_test(cpu),
-        cmocka_unit_test(window),        cmocka_unit_test(heap),
-        cmocka_unit_test(stacks),        cmocka_unit_test(versions),
-        cmocka_unit_test(builds),        cmocka_unit_test(skew),
-        cmocka_unit_test(circumstances), cmocka_unit_test(every_finding_has_a_text),
-        cmocka_unit_test(the_table),
+        cmocka_unit_test(an_empty_contention_profile_is_explained),
+        cmocka_unit_test(the_share_of_cpu_is_reported),
+        cmocka_unit_test(a_profile_shorter_than_requested_is_reported),
+        cmocka_unit_test(a_heap_without_a_collection_is_reported),
+        cmocka_unit_test(cut_stacks_are_reported),
+        cmocka_unit_test(old_versions_of_go_are_reported),
+        cmocka_unit_test(different_builds_in_one_target_are_reported),
+        cmocka_unit_test(a_wrong_clock_is_reported),
+        cmocka_unit_test(circumstances_of_the_request_are_reported),
+        cmocka_unit_test(every_finding_has_a_text),
+        cmocka_unit_test(the_table_of_findings_is_complete),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -123,7 +123,7 @@ static void the_second_of_a_pair_has_its_own_name(void **state)
     plan_release(&p);
 }
 
-static void every_kind_and_form(void **state)
+static void each_kind_and_form_has_its_path_and_file(void **state)
 {
     (void)state;
     becomes("cpu", "/debug/pprof/profile?seconds=30", "cpu.pb.gz", BODY_PPROF, 30000);
@@ -157,7 +157,7 @@ static void every_kind_and_form(void **state)
 }
 
 /* A profile's own path is checked as that profile; a page's path may serve a page. */
-static void paths_of_profiles(void **state)
+static void a_profile_at_another_path_is_checked_as_a_profile(void **state)
 {
     (void)state;
     becomes("/debug/fgprof?seconds=7", "/debug/fgprof?seconds=7", "debug-fgprof-seconds-7.pb.gz", BODY_PPROF,
@@ -175,7 +175,7 @@ static void paths_of_profiles(void **state)
 }
 
 /* A kind that Go's index page always lists, but this page does not, is reported and never requested. */
-static void absent_kinds(void **state)
+static void kinds_that_the_index_lacks_are_not_requested(void **state)
 {
     (void)state;
     planned("heap,cpu=1,fgprof=2,goroutineleak,allocs", "heap 1,profile 0",
@@ -225,7 +225,7 @@ static void items_keep_the_users_arguments(void **state)
 }
 
 /* Snapshots, then intrusive kinds, deltas, cpu, trace; within each in the user's order. */
-static void the_order(void **state)
+static void intrusive_and_timed_kinds_come_last(void **state)
 {
     (void)state;
     planned(
@@ -246,7 +246,7 @@ static void the_order(void **state)
 }
 
 /* A raw path may take time like a timed profile, so it has that place. */
-static void timed_paths(void **state)
+static void timed_paths_are_ordered_like_timed_profiles(void **state)
 {
     (void)state;
     planned("/debug/pprof/trace?seconds=2,/x/profile?seconds=7&debug=0,/debug/vars,heap", go,
@@ -260,7 +260,7 @@ static void timed_paths(void **state)
     assert_int_equal(item_of("/debug/vars?seconds=none").timed_ms, 0);
 }
 
-static void sets(void **state)
+static void sets_of_kinds_are_expanded(void **state)
 {
     (void)state;
     static const char usually[] = "/debug/pprof/heap > heap.pb.gz\n"
@@ -351,7 +351,7 @@ static void many_goroutines_are_grouped(void **state)
     planned("goroutines", NULL, unknown);
 }
 
-static void without_an_index(void **state)
+static void all_kinds_are_requested_without_an_index(void **state)
 {
     (void)state;
     planned("cpu=1,mutex,trace,/x", NULL,
@@ -395,7 +395,7 @@ static void unknown(const char *words, const char *rows, const char *name, const
     free(msg);
 }
 
-static void unknown_kinds(void **state)
+static void unknown_kinds_get_suggestions(void **state)
 {
     (void)state;
     unknown("heap,haep", "heap 1,goroutine 2,profile 0,my-profile 1", "haep",
@@ -418,7 +418,7 @@ static void unknown_kinds(void **state)
 }
 
 /* For any name, the file stays in its directory and the request is one line. */
-static void hostile_names(void **state)
+static void file_names_of_hostile_kinds_are_safe(void **state)
 {
     (void)state;
     static const char *const files[][2] = {{"/../../etc/passwd", "etc-passwd"},
@@ -438,7 +438,7 @@ static void hostile_names(void **state)
     planned("a?b&c", "a?b&c 1", "/debug/pprof/a%3Fb%26c > a-b-c.pb.gz\n");
 }
 
-static void long_names(void **state)
+static void file_names_of_long_kinds_are_cut(void **state)
 {
     (void)state;
     char name[256], rows[256];
@@ -499,7 +499,7 @@ static void many_goroutines_share_their_stacks(void **state)
                      estimated("goroutines=proto", "goroutine 100000"));
 }
 
-static void estimates_without_an_index(void **state)
+static void sizes_are_estimated_without_an_index(void **state)
 {
     (void)state;
     assert_in_range(estimated("heap", NULL), 1, 1000);
@@ -519,25 +519,25 @@ static void estimates_stay_below_the_limit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kind_and_form),
-        cmocka_unit_test(paths_of_profiles),
-        cmocka_unit_test(absent_kinds),
+        cmocka_unit_test(each_kind_and_form_has_its_path_and_file),
+        cmocka_unit_test(a_profile_at_another_path_is_checked_as_a_profile),
+        cmocka_unit_test(kinds_that_the_index_lacks_are_not_requested),
         cmocka_unit_test(the_second_of_a_pair_has_its_own_name),
         cmocka_unit_test(items_keep_the_users_arguments),
-        cmocka_unit_test(the_order),
-        cmocka_unit_test(sets),
-        cmocka_unit_test(timed_paths),
+        cmocka_unit_test(intrusive_and_timed_kinds_come_last),
+        cmocka_unit_test(sets_of_kinds_are_expanded),
+        cmocka_unit_test(timed_paths_are_ordered_like_timed_profiles),
         cmocka_unit_test(each_request_is_planned_once),
         cmocka_unit_test(names_do_not_collide),
         cmocka_unit_test(many_goroutines_are_grouped),
-        cmocka_unit_test(without_an_index),
+        cmocka_unit_test(all_kinds_are_requested_without_an_index),
         cmocka_unit_test(other_paths_are_planned),
-        cmocka_unit_test(unknown_kinds),
-        cmocka_unit_test(hostile_names),
-        cmocka_unit_test(long_names),
+        cmocka_unit_test(unknown_kinds_get_suggestions),
+        cmocka_unit_test(file_names_of_hostile_kinds_are_safe),
+        cmocka_unit_test(file_names_of_long_kinds_are_cut),
         cmocka_unit_test(estimates_follow_the_index),
         cmocka_unit_test(many_goroutines_share_their_stacks),
-        cmocka_unit_test(estimates_without_an_index),
+        cmocka_unit_test(sizes_are_estimated_without_an_index),
         cmocka_unit_test(estimates_stay_below_the_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,7 +57,7 @@ static void wrong(const char *words, const char *msg, const char *hint)
     strlist_release(&list);
 }
 
-static void every_kind_by_name(void **state)
+static void each_kind_is_read_by_its_name(void **state)
 {
     (void)state;
     means("cpu", "cpu bare 30000");
@@ -75,7 +75,7 @@ static void every_kind_by_name(void **state)
     means("profile,mem,goroutine", "cpu bare 30000,heap bare,goroutines bare");
 }
 
-static void every_form(void **state)
+static void each_form_of_a_kind_is_read(void **state)
 {
     (void)state;
     means("cpu=5", "cpu bare 5000");
@@ -92,7 +92,7 @@ static void every_form(void **state)
     means("threadcreate=1s,block=10,mutex=1m", "threadcreate delta 1000,block delta 10000,mutex delta 60000");
 }
 
-static void sets(void **state)
+static void sets_of_kinds_are_read(void **state)
 {
     (void)state;
     means("", "cpu bare 30000,heap bare,goroutines bare");
@@ -118,7 +118,7 @@ static void each_kind_is_requested_once(void **state)
     means("/a,/b,/a", "/a? bare,/b? bare");
 }
 
-static void custom_kinds_and_paths(void **state)
+static void custom_kinds_and_paths_are_read(void **state)
 {
     (void)state;
     means("my-profile", "my-profile? bare");
@@ -160,7 +160,7 @@ static void ambiguous_durations_are_refused(void **state)
     wrong("cpu=5x", "cpu: \"5x\" is not a duration: write 30s, 2m, 1m30s or a number of seconds", "");
 }
 
-static void hostile_words(void **state)
+static void words_with_special_characters_are_refused(void **state)
 {
     (void)state;
     wrong("a\x1b[31mb", "\"a?[31mb\" cannot be a kind or a path", "");
@@ -200,7 +200,7 @@ static void the_longest(const char *words, int64_t ms)
     strlist_release(&l);
 }
 
-static void how_long_it_takes(void **state)
+static void the_longest_duration_is_returned(void **state)
 {
     (void)state;
     the_longest("", 30000);
@@ -220,7 +220,7 @@ static void shrink(const char *words, bool expected)
     request_release(&l);
 }
 
-static void compressible_kinds(void **state)
+static void only_text_and_traces_are_compressible(void **state)
 {
     (void)state;
     static const char *const yes[] = {
@@ -275,7 +275,7 @@ static void costs(const char *words, const char *expected)
     strlist_release(&costly);
 }
 
-static void kinds_that_slow_a_process_down(void **state)
+static void kinds_that_slow_a_process_down_are_listed(void **state)
 {
     (void)state;
     costs("heap=gc,goroutines,mutex,allocs,/debug/vars", "");
@@ -290,17 +290,17 @@ static void kinds_that_slow_a_process_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kind_by_name),
-        cmocka_unit_test(every_form),
-        cmocka_unit_test(sets),
+        cmocka_unit_test(each_kind_is_read_by_its_name),
+        cmocka_unit_test(each_form_of_a_kind_is_read),
+        cmocka_unit_test(sets_of_kinds_are_read),
         cmocka_unit_test(each_kind_is_requested_once),
-        cmocka_unit_test(custom_kinds_and_paths),
+        cmocka_unit_test(custom_kinds_and_paths_are_read),
         cmocka_unit_test(wrong_words_are_refused),
         cmocka_unit_test(ambiguous_durations_are_refused),
-        cmocka_unit_test(hostile_words),
-        cmocka_unit_test(how_long_it_takes),
-        cmocka_unit_test(compressible_kinds),
-        cmocka_unit_test(kinds_that_slow_a_process_down),
+        cmocka_unit_test(words_with_special_characters_are_refused),
+        cmocka_unit_test(the_longest_duration_is_returned),
+        cmocka_unit_test(only_text_and_traces_are_compressible),
+        cmocka_unit_test(kinds_that_slow_a_process_down_are_listed),
         cmocka_unit_test(the_help_is_complete),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

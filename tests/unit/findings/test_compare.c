@@ -77,7 +77,7 @@ static struct findings words_of_sides(const struct comparison *s, const char *ki
     return w;
 }
 
-static void comparison_of_cpu(void **state)
+static void a_function_with_a_larger_share_is_found(void **state)
 {
     struct comparison s = {0};
     (void)state;
@@ -103,7 +103,7 @@ static void comparison_of_cpu(void **state)
 }
 
 /* 41 % and 25 % of 50 samples may be the same; of 2,000 they are not. */
-static void comparison_by_chance(void **state)
+static void differences_within_chance_are_not_found(void **state)
 {
     (void)state;
     for (int64_t n = 50; n <= 2000; n *= 40) {
@@ -140,7 +140,7 @@ static struct profile *crowded_profile(void)
 }
 
 /* A full side does not affect later profiles of the other side, which has its own limit. */
-static void comparisons_of_full_profiles(void **state)
+static void a_full_side_does_not_limit_the_other(void **state)
 {
     struct comparison s = {0};
     (void)state;
@@ -176,7 +176,7 @@ static struct profile *served_profile(bool more)
 }
 
 /* A callee below the threshold does not hide its caller. */
-static void comparison_of_a_caller(void **state)
+static void a_caller_of_small_functions_is_found(void **state)
 {
     struct comparison s = {0};
     (void)state;
@@ -192,7 +192,7 @@ static void comparison_of_a_caller(void **state)
 }
 
 /* As large as in a hostile profile. */
-static void comparison_at_the_limits(void **state)
+static void extreme_values_are_compared_safely(void **state)
 {
     struct comparison s = {0};
     (void)state;
@@ -220,7 +220,7 @@ static struct profile *delay_profile(int64_t locked)
 }
 
 /* Both are reported by name. */
-static void comparison_of_block_and_mutex(void **state)
+static void block_and_mutex_profiles_are_reported_by_name(void **state)
 {
     static const char *const kinds[] = {"mutex", "block"};
     struct findings all = FINDINGS_INIT;
@@ -246,7 +246,7 @@ static void comparison_of_block_and_mutex(void **state)
 }
 
 /* The difference of two heaps is not a heap. */
-static void comparison_of_differences(void **state)
+static void differences_of_heaps_are_not_compared_as_heaps(void **state)
 {
     struct comparison s = {0};
     (void)state;
@@ -265,7 +265,7 @@ static void comparison_of_differences(void **state)
 }
 
 /* Three healthy processes count as one, each with a third. */
-static void comparison_of_several(void **state)
+static void several_processes_of_a_side_count_as_one(void **state)
 {
     struct comparison s = {0};
     struct profile *p = heap_profile(1);
@@ -292,7 +292,7 @@ static void comparison_of_several(void **state)
     comparison_release(&s);
 }
 
-static void comparisons_of_different_types(void **state)
+static void profiles_of_different_types_are_not_compared(void **state)
 {
     struct comparison s = {0};
     struct err err = ERR_INIT;
@@ -332,7 +332,7 @@ static struct profile *large_profile(size_t stacks)
 }
 
 /* The profile read first leaves space for the other side. */
-static void comparisons_have_a_limit_each(void **state)
+static void each_side_has_its_own_limit(void **state)
 {
     struct comparison s = {0};
     struct err err = ERR_INIT;
@@ -353,7 +353,7 @@ static void comparisons_have_a_limit_each(void **state)
 }
 
 /* However they are merged, every value is there once. */
-static void comparison_of_many(void **state)
+static void many_profiles_are_merged_without_loss(void **state)
 {
     struct comparison s = {0};
     (void)state;
@@ -377,7 +377,7 @@ static json_t *parsed(struct buf *b)
 }
 
 /* Values of both sides are at the same nodes, without values of labels. */
-static void comparison_on_the_page(void **state)
+static void the_page_has_values_of_both_sides(void **state)
 {
     struct comparison s = {0};
     struct err err = ERR_INIT;
@@ -423,7 +423,7 @@ static struct findings words_of_growth(const struct growth *g)
 }
 
 /* Allocations are those in between; memory in use may shrink. */
-static void growth_of_a_heap(void **state)
+static void growth_of_a_heap_is_found(void **state)
 {
     struct profile *before = heap_profile(SECOND), *now = heap_profile(61 * SECOND);
     (void)state;
@@ -454,7 +454,7 @@ static void growth_of_a_heap(void **state)
 }
 
 /* Growth within chance, and equal growth everywhere, are not leaks. */
-static void growth_without_a_function(void **state)
+static void growth_within_chance_is_not_a_leak(void **state)
 {
     struct profile *before = heap_profile(SECOND), *now = heap_profile(61 * SECOND);
     (void)state;
@@ -484,7 +484,7 @@ static void growth_without_a_function(void **state)
 }
 
 /* Smaller counters, in all or many stacks; a slight decrease by rounding does not count. */
-static void restarts(void **state)
+static void a_restart_is_detected(void **state)
 {
     static const struct {
         int64_t a, b;
@@ -513,7 +513,7 @@ static void set_build(struct profile *p, const char *id)
     assert_ok(profile_add_mapping(p, &m, &err), &err);
 }
 
-static void another_build(void **state)
+static void another_build_is_a_restart(void **state)
 {
     struct profile *before = heap_profile(SECOND), *now = heap_profile(2 * SECOND);
     (void)state;
@@ -527,7 +527,7 @@ static void another_build(void **state)
 }
 
 /* Numbers of a hostile profile. */
-static void growth_at_the_limits(void **state)
+static void extreme_values_of_growth_are_safe(void **state)
 {
     struct profile *before = heap_profile(SECOND), *now = heap_profile(2 * SECOND);
     (void)state;
@@ -541,7 +541,7 @@ static void growth_at_the_limits(void **state)
     growth_release(&g);
 }
 
-static void growth_within_one_nanosecond(void **state)
+static void growth_within_one_nanosecond_is_not_negative(void **state)
 {
     struct profile *before = heap_profile(SECOND), *now = heap_profile(SECOND + 1);
     (void)state;
@@ -582,7 +582,7 @@ static struct findings words_of_peers(struct fleet *h)
     return w;
 }
 
-static void one_of_five_differs(void **state)
+static void one_host_of_five_differs(void **state)
 {
     static const char *const names[] = {"file-01", "file-02", "file-03", "file-04", "file-05"};
     static const int64_t hot[] = {30, 28, 410, 33, 25};
@@ -621,7 +621,7 @@ static void a_difference_of_most_hosts_is_no_outlier(void **state)
     fleet_release(&h);
 }
 
-static void a_caller_differs(void **state)
+static void a_caller_that_differs_is_found(void **state)
 {
     static const char *const names[] = {"file-01", "file-02", "file-03", "file-04", "file-05"};
     struct fleet h = {0};
@@ -636,7 +636,7 @@ static void a_caller_differs(void **state)
 }
 
 /* A host that does something else is not reported to do less. */
-static void cores_of_any_size(void **state)
+static void a_median_close_to_zero_is_reported(void **state)
 {
     static const char *const names[] = {"a", "b", "c", "d", "e", "f"};
     static const int64_t samples[] = {110000, 1, 0, 1};
@@ -686,7 +686,7 @@ static void similar_hosts_have_no_difference(void **state)
 }
 
 /* A group whose hosts all differ has no outlier, and two hosts are no group. */
-static void two_hosts_are_not_a_group(void **state)
+static void two_hosts_or_a_spread_have_no_outlier(void **state)
 {
     static const int64_t spread[] = {100, 300, 500, 700, 900};
     struct fleet h = {0};
@@ -710,7 +710,7 @@ static void two_hosts_are_not_a_group(void **state)
 }
 
 /* An allocation rate is not memory in use; the later heap is compared. */
-static void heaps_and_differences(void **state)
+static void differences_of_heaps_are_not_compared_with_heaps(void **state)
 {
     struct fleet h = {0};
     (void)state;
@@ -787,33 +787,33 @@ static void one_host_exceeds_the_others(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(comparison_of_cpu),
-        cmocka_unit_test(comparison_by_chance),
-        cmocka_unit_test(comparisons_of_full_profiles),
-        cmocka_unit_test(comparison_of_a_caller),
-        cmocka_unit_test(comparison_at_the_limits),
-        cmocka_unit_test(comparison_of_block_and_mutex),
-        cmocka_unit_test(comparison_of_differences),
-        cmocka_unit_test(comparison_of_several),
-        cmocka_unit_test(comparisons_of_different_types),
-        cmocka_unit_test(comparisons_have_a_limit_each),
-        cmocka_unit_test(comparison_of_many),
-        cmocka_unit_test(comparison_on_the_page),
-        cmocka_unit_test(growth_of_a_heap),
-        cmocka_unit_test(growth_without_a_function),
-        cmocka_unit_test(restarts),
-        cmocka_unit_test(another_build),
-        cmocka_unit_test(growth_at_the_limits),
-        cmocka_unit_test(growth_within_one_nanosecond),
-        cmocka_unit_test(one_of_five_differs),
+        cmocka_unit_test(a_function_with_a_larger_share_is_found),
+        cmocka_unit_test(differences_within_chance_are_not_found),
+        cmocka_unit_test(a_full_side_does_not_limit_the_other),
+        cmocka_unit_test(a_caller_of_small_functions_is_found),
+        cmocka_unit_test(extreme_values_are_compared_safely),
+        cmocka_unit_test(block_and_mutex_profiles_are_reported_by_name),
+        cmocka_unit_test(differences_of_heaps_are_not_compared_as_heaps),
+        cmocka_unit_test(several_processes_of_a_side_count_as_one),
+        cmocka_unit_test(profiles_of_different_types_are_not_compared),
+        cmocka_unit_test(each_side_has_its_own_limit),
+        cmocka_unit_test(many_profiles_are_merged_without_loss),
+        cmocka_unit_test(the_page_has_values_of_both_sides),
+        cmocka_unit_test(growth_of_a_heap_is_found),
+        cmocka_unit_test(growth_within_chance_is_not_a_leak),
+        cmocka_unit_test(a_restart_is_detected),
+        cmocka_unit_test(another_build_is_a_restart),
+        cmocka_unit_test(extreme_values_of_growth_are_safe),
+        cmocka_unit_test(growth_within_one_nanosecond_is_not_negative),
+        cmocka_unit_test(one_host_of_five_differs),
         cmocka_unit_test(a_difference_of_most_hosts_is_no_outlier),
-        cmocka_unit_test(a_caller_differs),
-        cmocka_unit_test(cores_of_any_size),
+        cmocka_unit_test(a_caller_that_differs_is_found),
+        cmocka_unit_test(a_median_close_to_zero_is_reported),
         cmocka_unit_test(similar_hosts_have_no_difference),
-        cmocka_unit_test(two_hosts_are_not_a_group),
+        cmocka_unit_test(two_hosts_or_a_spread_have_no_outlier),
         cmocka_unit_test(one_host_exceeds_the_others),
         cmocka_unit_test(one_host_exceeds_the_others_in_two_figures),
-        cmocka_unit_test(heaps_and_differences),
+        cmocka_unit_test(differences_of_heaps_are_not_compared_with_heaps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -145,7 +145,7 @@ static struct findings of_thousand(const char *stack, int64_t samples)
     return finding_topic(p, &one);
 }
 
-static void cpu_thresholds(void **state)
+static void cpu_findings_begin_at_their_thresholds(void **state)
 {
     (void)state;
     /* Two standard errors above the threshold, and less. */
@@ -190,7 +190,7 @@ static void cpu_thresholds(void **state)
     }
 }
 
-static void cpu_sentences(void **state)
+static void cpu_findings_have_their_sentences(void **state)
 {
     (void)state;
     struct profile *p = cpu_profile();
@@ -224,7 +224,7 @@ static void cpu_sentences(void **state)
 }
 
 /* Buffered writes are no finding, in any amount. */
-static void cpu_exceptions(void **state)
+static void buffered_writes_are_no_finding(void **state)
 {
     (void)state;
     static const struct {
@@ -245,7 +245,7 @@ static void cpu_exceptions(void **state)
 }
 
 /* A share close to zero gives no finding, nor does one of a few samples. */
-static void cpu_of_few_samples(void **state)
+static void few_samples_are_no_finding(void **state)
 {
     (void)state;
     struct profile *p = cpu_profile();
@@ -302,7 +302,7 @@ static void cpu_of_few_samples(void **state)
 /* ---- memory and waiting ---------------------------------------------------------------------------------
  */
 
-static void heap(void **state)
+static void heap_findings_have_their_sentences(void **state)
 {
     (void)state;
     struct profile *p = heap_profile();
@@ -333,7 +333,7 @@ static void heap(void **state)
 #define SERVED "net/http.HandlerFunc.ServeHTTP net/http.(*conn).serve"
 
 /* The cost of taking profiles is reported as such, and no function of the service gets it. */
-static void profilers(void **state)
+static void memory_of_profilers_is_reported_apart(void **state)
 {
     (void)state;
     static const char blame[] = "net/http.(*conn).serve";
@@ -378,7 +378,7 @@ static void profilers(void **state)
 }
 
 /* CPU: it is neither a suspect nor the hottest function nor a part of a caller. */
-static void profilers_time(void **state)
+static void time_of_profilers_is_reported_apart(void **state)
 {
     (void)state;
     struct profile *p = cpu_profile();
@@ -419,7 +419,7 @@ static void profilers_time(void **state)
     findings_release(&w);
 }
 
-static void delays(void **state)
+static void delays_of_mutexes_are_reported(void **state)
 {
     (void)state;
     struct finding_subject s = one;
@@ -488,7 +488,7 @@ static struct findings of_dump(int n, const char *state, const char *frames)
 #define LOCK "sync.(*Mutex).Lock(...)\n\t/mutex.go:1\nmain.update()\n\t/main.go:9\n"
 #define IDLE "internal/poll.runtime_pollWait()\n\t/netpoll.go:1\nmain.serve()\n\t/main.go:9\n"
 
-static void goroutine_thresholds(void **state)
+static void goroutine_findings_begin_at_their_thresholds(void **state)
 {
     (void)state;
     static const struct {
@@ -514,7 +514,7 @@ static void goroutine_thresholds(void **state)
     }
 }
 
-static void goroutine_sentences(void **state)
+static void goroutine_findings_have_their_sentences(void **state)
 {
     (void)state;
     struct findings w = of_dump(148, "chan receive, 47 minutes", POOL);
@@ -538,7 +538,7 @@ static void goroutine_sentences(void **state)
     findings_release(&w);
 }
 
-static void goroutine_growth(void **state)
+static void growth_of_goroutines_is_found(void **state)
 {
     (void)state;
     static const struct {
@@ -565,7 +565,7 @@ static void goroutine_growth(void **state)
  */
 
 /* On several hosts, the host is named; equal findings are shortened; of many, the heaviest stay. */
-static void many_hosts(void **state)
+static void findings_of_several_hosts_name_the_host(void **state)
 {
     (void)state;
     struct findings w = FINDINGS_INIT;
@@ -648,7 +648,7 @@ static void repeated_findings_are_merged(void **state)
     findings_release(&w);
 }
 
-static void hostile(void **state)
+static void hostile_names_are_printable_in_findings(void **state)
 {
     (void)state;
     struct finding_subject s = {
@@ -679,7 +679,7 @@ static void hostile(void **state)
 /* ---- names and the table --------------------------------------------------------------------------------
  */
 
-static void origins_of_functions(void **state)
+static void functions_are_assigned_to_runtime_library_or_program(void **state)
 {
     (void)state;
     static const struct {
@@ -708,7 +708,7 @@ static void origins_of_functions(void **state)
 }
 
 /* Every rule names its source, and fills all gaps of its sentence. */
-static void table(void **state)
+static void the_table_of_rules_is_complete(void **state)
 {
     (void)state;
     const struct finding_rule *r;
@@ -779,23 +779,23 @@ static void docs_list_every_rule(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cpu_thresholds),
-        cmocka_unit_test(cpu_sentences),
-        cmocka_unit_test(cpu_exceptions),
-        cmocka_unit_test(cpu_of_few_samples),
-        cmocka_unit_test(heap),
-        cmocka_unit_test(profilers),
-        cmocka_unit_test(profilers_time),
-        cmocka_unit_test(delays),
-        cmocka_unit_test(goroutine_thresholds),
-        cmocka_unit_test(goroutine_sentences),
-        cmocka_unit_test(goroutine_growth),
-        cmocka_unit_test(many_hosts),
+        cmocka_unit_test(cpu_findings_begin_at_their_thresholds),
+        cmocka_unit_test(cpu_findings_have_their_sentences),
+        cmocka_unit_test(buffered_writes_are_no_finding),
+        cmocka_unit_test(few_samples_are_no_finding),
+        cmocka_unit_test(heap_findings_have_their_sentences),
+        cmocka_unit_test(memory_of_profilers_is_reported_apart),
+        cmocka_unit_test(time_of_profilers_is_reported_apart),
+        cmocka_unit_test(delays_of_mutexes_are_reported),
+        cmocka_unit_test(goroutine_findings_begin_at_their_thresholds),
+        cmocka_unit_test(goroutine_findings_have_their_sentences),
+        cmocka_unit_test(growth_of_goroutines_is_found),
+        cmocka_unit_test(findings_of_several_hosts_name_the_host),
         cmocka_unit_test(the_number_of_findings_is_limited),
         cmocka_unit_test(repeated_findings_are_merged),
-        cmocka_unit_test(hostile),
-        cmocka_unit_test(origins_of_functions),
-        cmocka_unit_test(table),
+        cmocka_unit_test(hostile_names_are_printable_in_findings),
+        cmocka_unit_test(functions_are_assigned_to_runtime_library_or_program),
+        cmocka_unit_test(the_table_of_rules_is_complete),
         cmocka_unit_test(docs_list_every_rule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

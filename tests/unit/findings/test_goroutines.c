@@ -86,7 +86,7 @@ static void assert_frame(struct goroutine_frame frame, const char *function, con
     assert_str(frame.place, place);
 }
 
-static void goroutines_one_by_one(void **state)
+static void a_dump_of_stacks_is_read(void **state)
 {
     (void)state;
     struct goroutines *g = read_one("panic: what came before\n\n" STACKS);
@@ -109,7 +109,7 @@ static void goroutines_one_by_one(void **state)
     goroutines_free(g);
 }
 
-static void grouped(void **state)
+static void a_grouped_dump_is_read(void **state)
 {
     (void)state;
     struct goroutines *g = read_one(GROUPED);
@@ -129,7 +129,7 @@ static void grouped(void **state)
     goroutines_free(g);
 }
 
-static void stacks_without_names(void **state)
+static void addresses_stand_for_missing_names(void **state)
 {
     (void)state;
     struct goroutines *g = read_one("goroutine profile: total 2\n1 @ 0x1 0x2\n\n1 @ 0x1 0x3\n#\t0x3\n");
@@ -139,7 +139,7 @@ static void stacks_without_names(void **state)
     goroutines_free(g);
 }
 
-static void cut_dumps(void **state)
+static void a_cut_dump_is_marked(void **state)
 {
     (void)state;
     struct goroutines *g = read_two((struct str){STACKS, sizeof STACKS - 10}, STR(""), 1);
@@ -152,7 +152,7 @@ static void cut_dumps(void **state)
     goroutines_free(g);
 }
 
-static void unusual_dumps(void **state)
+static void unusual_lines_are_read(void **state)
 {
     (void)state;
     struct goroutines *g = read_one("goroutine 7 [sleep, 99999999999 minutes]{\"k\":\"]\"}:\r\n"
@@ -174,7 +174,7 @@ static void unusual_dumps(void **state)
     goroutines_free(g);
 }
 
-static void growth(void **state)
+static void growth_between_two_dumps_is_counted(void **state)
 {
     (void)state;
     struct goroutines *g =
@@ -192,7 +192,7 @@ static void growth(void **state)
     goroutines_free(g);
 }
 
-static void growth_between_forms(void **state)
+static void growth_between_two_forms_is_counted(void **state)
 {
     (void)state;
     struct goroutines *g = read_two(STR(STACKS), STR(GROUPED), 2);
@@ -206,7 +206,7 @@ static void growth_between_forms(void **state)
 }
 
 /* Many groups, and more labels in one of them than the maximum. */
-static void many(void **state)
+static void many_groups_are_read_and_labels_limited(void **state)
 {
     (void)state;
     struct buf text = BUF_INIT(1 << 20);
@@ -245,7 +245,7 @@ static const char proto[] = "\x0a\x04\x08\x01\x10\x02"
                             "\x32\x01k"
                             "\x32\x03v\"w";
 
-static void profiles(void **state)
+static void a_goroutine_profile_is_read(void **state)
 {
     (void)state;
     struct goroutines *g = read_two((struct str){proto, sizeof proto - 1}, STR(""), 1);
@@ -351,7 +351,7 @@ static void too_large_dumps_are_refused(void **state)
 }
 
 /* The parts of a state between commas are read one by one, with any text between them. */
-static void states_of_many_parts(void **state)
+static void the_parts_of_a_state_are_read_one_by_one(void **state)
 {
     struct goroutines *g = read_one("goroutine 1 [a,, ,\t, 7 minutes ,b, 3 minutesx,]:\nmain.main()\n\n");
     (void)state;
@@ -363,19 +363,19 @@ static void states_of_many_parts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(goroutines_one_by_one),
-        cmocka_unit_test(grouped),
-        cmocka_unit_test(cut_dumps),
-        cmocka_unit_test(stacks_without_names),
-        cmocka_unit_test(unusual_dumps),
-        cmocka_unit_test(growth),
-        cmocka_unit_test(many),
-        cmocka_unit_test(growth_between_forms),
-        cmocka_unit_test(profiles),
+        cmocka_unit_test(a_dump_of_stacks_is_read),
+        cmocka_unit_test(a_grouped_dump_is_read),
+        cmocka_unit_test(a_cut_dump_is_marked),
+        cmocka_unit_test(addresses_stand_for_missing_names),
+        cmocka_unit_test(unusual_lines_are_read),
+        cmocka_unit_test(growth_between_two_dumps_is_counted),
+        cmocka_unit_test(many_groups_are_read_and_labels_limited),
+        cmocka_unit_test(growth_between_two_forms_is_counted),
+        cmocka_unit_test(a_goroutine_profile_is_read),
         cmocka_unit_test(other_files_are_refused),
         cmocka_unit_test(damaged_dumps_are_safe),
         cmocka_unit_test(too_large_dumps_are_refused),
-        cmocka_unit_test(states_of_many_parts),
+        cmocka_unit_test(the_parts_of_a_state_are_read_one_by_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -185,7 +185,7 @@ static void bytes_of_a_connection_are_counted(void **state)
     rig_free(r);
 }
 
-static void many_at_once(void **state)
+static void many_connections_are_forwarded_at_once(void **state)
 {
     (void)state;
     struct rig *r = started();
@@ -255,7 +255,7 @@ static int64_t busy(void)
     return s * 1000 + us / 1000;
 }
 
-static void no_descriptor_left(void **state)
+static void a_connection_waits_for_a_free_descriptor(void **state)
 {
     (void)state;
     struct rig *r = started();
@@ -293,10 +293,10 @@ int main(void)
     signal(SIGPIPE, SIG_IGN);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_of_a_connection_are_counted),
-        cmocka_unit_test(many_at_once),
+        cmocka_unit_test(many_connections_are_forwarded_at_once),
         cmocka_unit_test(a_refused_connection_is_reported),
         cmocka_unit_test(stopping_ends_open_connections),
-        cmocka_unit_test(no_descriptor_left),
+        cmocka_unit_test(a_connection_waits_for_a_free_descriptor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -328,7 +328,7 @@ static void waits_without_spinning(void)
 /* ---- traffic --------------------------------------------------------------------------------------------
  */
 
-static void a_dialled_connection(void **state)
+static void a_dialled_connection_carries_bytes(void **state)
 {
     (void)state;
     struct server *s = server_new(ECHO);
@@ -341,7 +341,7 @@ static void a_dialled_connection(void **state)
     server_free(s);
 }
 
-static void an_attached_descriptor(void **state)
+static void an_attached_descriptor_carries_bytes(void **state)
 {
     (void)state;
     struct server *s = server_new(ECHO);
@@ -362,7 +362,7 @@ static void an_attached_descriptor(void **state)
     server_free(s);
 }
 
-static void a_listener(void **state)
+static void a_listener_accepts_connections(void **state)
 {
     (void)state;
     struct server *s = server_new(ECHO);
@@ -410,7 +410,7 @@ static void the_remote_end_closes_first(void **state)
     server_free(s);
 }
 
-static void localhost_is_the_address(void **state)
+static void localhost_is_resolved(void **state)
 {
     (void)state;
     struct server *s = server_new(ECHO);
@@ -427,7 +427,7 @@ static void localhost_is_the_address(void **state)
 /* ---- failures -------------------------------------------------------------------------------------------
  */
 
-static void a_refused_port(void **state)
+static void a_refused_port_is_an_error(void **state)
 {
     (void)state;
     struct gateway *gw = opened();
@@ -449,7 +449,7 @@ static void a_refused_port(void **state)
 }
 
 /* A port with a full queue of connections, so that further ones get no answer. */
-static void a_silent_port(void **state)
+static void a_silent_port_times_out(void **state)
 {
     (void)state;
     unsigned port = 0;
@@ -674,7 +674,7 @@ static void *listen_beside(void *ctx)
 }
 
 /* The services of one host listen from threads of their own. */
-static void many_listeners_at_once(void **state)
+static void listeners_are_opened_from_many_threads(void **state)
 {
     (void)state;
     enum { MANY = 12 };
@@ -767,7 +767,7 @@ static void a_local_end_that_does_not_read_causes_no_spinning(void **state)
 }
 
 /* Without a free descriptor a connection waits without load, and goes on once there is one. */
-static void no_descriptor_left(void **state)
+static void a_connection_waits_for_a_free_descriptor(void **state)
 {
     (void)state;
     struct server *s = server_new(ECHO);
@@ -797,14 +797,14 @@ int main(void)
 {
     signal(SIGPIPE, SIG_IGN);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_dialled_connection),
-        cmocka_unit_test(an_attached_descriptor),
-        cmocka_unit_test(a_listener),
+        cmocka_unit_test(a_dialled_connection_carries_bytes),
+        cmocka_unit_test(an_attached_descriptor_carries_bytes),
+        cmocka_unit_test(a_listener_accepts_connections),
         cmocka_unit_test(many_bytes_in_both_directions),
         cmocka_unit_test(the_remote_end_closes_first),
-        cmocka_unit_test(localhost_is_the_address),
-        cmocka_unit_test(a_refused_port),
-        cmocka_unit_test(a_silent_port),
+        cmocka_unit_test(localhost_is_resolved),
+        cmocka_unit_test(a_refused_port_is_an_error),
+        cmocka_unit_test(a_silent_port_times_out),
         cmocka_unit_test(dialling_can_be_cancelled),
         cmocka_unit_test(a_reset_reaches_the_client),
         cmocka_unit_test(bytes_before_the_close_are_read),
@@ -812,11 +812,11 @@ int main(void)
         SCRATCH(sockets_are_private_and_removed),
         SCRATCH(a_directory_for_sockets_is_chosen),
         SCRATCH(an_existing_path_is_not_replaced),
-        cmocka_unit_test(many_listeners_at_once),
+        cmocka_unit_test(listeners_are_opened_from_many_threads),
         cmocka_unit_test(closing_does_not_wait_for_links),
         cmocka_unit_test(a_remote_end_that_does_not_read_causes_no_spinning),
         cmocka_unit_test(a_local_end_that_does_not_read_causes_no_spinning),
-        cmocka_unit_test(no_descriptor_left),
+        cmocka_unit_test(a_connection_waits_for_a_free_descriptor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -160,7 +160,7 @@ static void a_port_without_ssh_is_a_step(void **state)
 }
 
 /* The search of known hosts precedes the handshake, as a part of the host key's step. */
-static void known_hosts_that_cannot_be_read(void **state)
+static void unreadable_known_hosts_are_a_failed_step(void **state)
 {
     unsigned port = 0;
     int fd = bound(true, &port);
@@ -204,7 +204,7 @@ static void an_interruption_is_not_a_failed_step(void **state)
     fd_close(&fd);
 }
 
-static void peers(void **state)
+static void the_peers_address_is_printed(void **state)
 {
     (void)state;
     unsigned port = 0;
@@ -247,9 +247,9 @@ int main(void)
         cmocka_unit_test(a_direct_route_has_no_steps),
         cmocka_unit_test(a_failed_connection_is_a_step),
         cmocka_unit_test(a_port_without_ssh_is_a_step),
-        SCRATCH(known_hosts_that_cannot_be_read),
+        SCRATCH(unreadable_known_hosts_are_a_failed_step),
         cmocka_unit_test(an_interruption_is_not_a_failed_step),
-        cmocka_unit_test(peers),
+        cmocka_unit_test(the_peers_address_is_printed),
     };
     return cmocka_run_group_tests(tests, global_setup, global_teardown);
 }

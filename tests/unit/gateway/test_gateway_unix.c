@@ -99,7 +99,7 @@ static void a_socket_is_dialled(void **state)
 }
 
 /* The far end sees at once that the near one has left, also behind data that nobody has read yet. */
-static void ends_with_the_near_end(void **state)
+static void the_far_end_closes_with_the_near_end(void **state)
 {
     char *path = format_text("%s/app.sock", (char *)*state), got[16];
     struct destination to = {.unix_path = path};
@@ -155,7 +155,7 @@ static void not_dialled(const char *path, const char *msg)
     gateway_close(gw);
 }
 
-static void a_missing_socket(void **state)
+static void a_missing_socket_is_an_error(void **state)
 {
     char *path = format_text("%s/none.sock", (char *)*state);
     char *msg = format_text("%s: cannot connect: No such file or directory", path);
@@ -172,7 +172,7 @@ static void a_missing_socket(void **state)
     free(msg);
 }
 
-static void paths_of_the_longest_length(void **state)
+static void the_longest_path_of_a_socket_is_dialled(void **state)
 {
     char path[PATH_MOST + 2];
     struct gateway *gw = opened();
@@ -211,10 +211,10 @@ int main(void)
     signal(SIGPIPE, SIG_IGN);
     const struct CMUnitTest tests[] = {
         SCRATCH(a_socket_is_dialled),
-        SCRATCH(ends_with_the_near_end),
+        SCRATCH(the_far_end_closes_with_the_near_end),
         SCRATCH(a_remote_socket_can_be_listened_for),
-        SCRATCH(a_missing_socket),
-        SCRATCH(paths_of_the_longest_length),
+        SCRATCH(a_missing_socket_is_an_error),
+        SCRATCH(the_longest_path_of_a_socket_is_dialled),
         cmocka_unit_test(destinations_have_printable_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

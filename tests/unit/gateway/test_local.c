@@ -29,7 +29,7 @@ static void reads(const char *text, const char *name, const char *reach, bool pr
     assert_int_equal(local_is_private(&a), private);
 }
 
-static void addresses(void **state)
+static void addresses_are_read(void **state)
 {
     (void)state;
     reads("6060", "127.0.0.1:6060", "127.0.0.1:6060", true);
@@ -150,7 +150,7 @@ static void no_listening(const struct local_address *a, enum err_kind kind, cons
     assert_int_equal(err.kind, kind);
 }
 
-static void a_port(void **state)
+static void a_port_is_listened_on_once(void **state)
 {
     (void)state;
     struct local_listener l = listening("0");
@@ -241,12 +241,12 @@ static void other_files_are_not_replaced(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(addresses),
+        cmocka_unit_test(addresses_are_read),
         cmocka_unit_test(a_home_is_expanded),
         cmocka_unit_test(invalid_addresses_are_refused),
         cmocka_unit_test(refused_addresses_have_hints),
         cmocka_unit_test(damaged_addresses_are_safe),
-        cmocka_unit_test(a_port),
+        cmocka_unit_test(a_port_is_listened_on_once),
         SCRATCH(a_socket_is_private_and_removed),
         SCRATCH(an_abandoned_socket_is_replaced),
         SCRATCH(other_files_are_not_replaced),

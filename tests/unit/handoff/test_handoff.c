@@ -89,7 +89,7 @@ static void becomes(escape_fn *escape, const char *text, const char *want)
     buf_release(&out);
 }
 
-static void markdown(void **state)
+static void markdown_is_escaped(void **state)
 {
     (void)state;
     becomes(escape_markdown, "", "\n```text\n```\n");
@@ -99,14 +99,14 @@ static void markdown(void **state)
     becomes(escape_markdown, "a\r/close\x1b[31m\xe2\x80\xae", "\n```text\n  a /close?[31m?\n```\n");
 }
 
-static void textile(void **state)
+static void textile_is_escaped(void **state)
 {
     (void)state;
     becomes(escape_redmine, "</pre>*b* <pre>", "\n<pre>\n  < /pre>*b* < pre>\n</pre>\n");
     becomes(escape_redmine, "@all ops@host (@ann)", "\n<pre>\n  (at)all ops@host ((at)ann)\n</pre>\n");
 }
 
-static void plain(void **state)
+static void plain_text_is_indented(void **state)
 {
     (void)state;
     becomes(escape_plain, "a\nb\n", "\n  a\n  b\n");
@@ -155,7 +155,7 @@ static void any_bytes_are_escaped_safely(void **state)
     }
 }
 
-static void many_lines(void **state)
+static void long_text_is_cut(void **state)
 {
     (void)state;
     struct buf text = BUF_INIT(1u << 20), out = BUF_INIT(1u << 20);
@@ -188,7 +188,7 @@ static int content_of(const char *p, size_t n, struct buf *out, struct err *err)
     return content_end(&c, err);
 }
 
-static void contents(void **state)
+static void base64_content_of_an_answer_is_decoded(void **state)
 {
     (void)state;
     static const struct {
@@ -241,7 +241,7 @@ static void damaged_answers_are_safe(void **state)
 
 /* ---- paths, addresses, names --------------------------------------------------------------------------- */
 
-static void encoding(void **state)
+static void url_characters_are_escaped(void **state)
 {
     (void)state;
     struct buf b = BUF_INIT(200);
@@ -285,7 +285,7 @@ static void the_data_that_left_is_reported(void **state)
 /* ---- the attached file ----------------------------------------------------------------------------------
  */
 
-static void attachment_names(void **state)
+static void an_attachments_name_has_no_host(void **state)
 {
     char *path = scratch_file(*state, "profgrab-file-03.tar.gz.age", "age-encryption.org/v1\nx", 23);
     struct attachment c;
@@ -334,16 +334,16 @@ int main(void)
         cmocka_unit_test(who_can_read_decides_about_plain_text),
         cmocka_unit_test(who_can_read_decides_about_the_summary),
         cmocka_unit_test(refusals_have_reasons),
-        cmocka_unit_test(markdown),
-        cmocka_unit_test(textile),
-        cmocka_unit_test(plain),
+        cmocka_unit_test(markdown_is_escaped),
+        cmocka_unit_test(textile_is_escaped),
+        cmocka_unit_test(plain_text_is_indented),
         cmocka_unit_test(any_bytes_are_escaped_safely),
-        cmocka_unit_test(many_lines),
-        cmocka_unit_test(encoding),
+        cmocka_unit_test(long_text_is_cut),
+        cmocka_unit_test(url_characters_are_escaped),
         cmocka_unit_test(the_data_that_left_is_reported),
         SCRATCH(hashing_can_be_cancelled),
-        SCRATCH(attachment_names),
-        cmocka_unit_test(contents),
+        SCRATCH(an_attachments_name_has_no_host),
+        cmocka_unit_test(base64_content_of_an_answer_is_decoded),
         cmocka_unit_test(damaged_answers_are_safe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -80,7 +80,7 @@ static char *summary_of(void **state, const struct told *t)
     return summary;
 }
 
-static void a_full_summary(void **state)
+static void a_full_summary_names_each_part(void **state)
 {
     char *s = summary_of(
         state,
@@ -145,8 +145,8 @@ static void repeated_lines_are_merged(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {SCRATCH(a_full_summary), SCRATCH(many_lines_of_one_host_are_cut),
-                                       SCRATCH(a_long_summary_is_cut),
-                                       cmocka_unit_test(repeated_lines_are_merged)};
+    const struct CMUnitTest tests[] = {
+        SCRATCH(a_full_summary_names_each_part), SCRATCH(many_lines_of_one_host_are_cut),
+        SCRATCH(a_long_summary_is_cut), cmocka_unit_test(repeated_lines_are_merged)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,7 +48,7 @@ static void secrets_are_masked(void **state)
 }
 
 /* The answer on an unreadable file leaves the result untouched. */
-static void finds_the_secret_in_a_file(void **state)
+static void a_secret_in_a_file_is_found(void **state)
 {
     static const char line[] = "GET / HTTP/1.1, Authorization: Bearer hunter2";
     struct secret secret = {.text = "hunter2", .len = 7};
@@ -72,7 +72,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(secrets_are_masked),
-        SCRATCH(finds_the_secret_in_a_file),
+        SCRATCH(a_secret_in_a_file_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

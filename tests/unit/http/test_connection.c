@@ -134,7 +134,7 @@ static int get(struct http_connection *c, struct http_get request, struct http_r
 
 /* ---- answers ------------------------------------------------------------------------------------------- */
 
-static void reads_answers(void **state)
+static void answers_are_read(void **state)
 {
     static const struct answer answers[] = {
         {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Type: text/plain\r\n"
@@ -185,7 +185,7 @@ static void reads_answers(void **state)
 
 /* A long error page is an answer too, but its connection is closed, so that the next one is no reconnection.
  */
-static void cuts_long_error_pages(void **state)
+static void long_error_pages_are_cut(void **state)
 {
     char *page = malloc(600001);
     assert_non_null(page);
@@ -233,7 +233,7 @@ static int refuse(void *ctx, const void *p, size_t n, struct err *err)
     return err_set(err, ERR_LOCAL_IO, "the disk is full");
 }
 
-static void reports_broken_answers(void **state)
+static void invalid_answers_are_errors(void **state)
 {
     const struct http_get plain = {0}, refusing = {.body = refuse};
     char *headers = malloc(400000);
@@ -275,7 +275,7 @@ static void runs_out(void **state, const char *text, struct http_connection_opti
     stop();
 }
 
-static void ends_in_time(void **state)
+static void timeouts_and_cancellation_end_a_request(void **state)
 {
     static const char half[] = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf";
     int cancel[2];
@@ -295,7 +295,7 @@ static void ends_in_time(void **state)
 }
 
 /* The time that a profile takes by design is no silence. */
-static void waits_by_design(void **state)
+static void the_duration_of_a_profile_is_no_timeout(void **state)
 {
     const struct answer answer = {"", false};
     struct http_response r;
@@ -316,8 +316,11 @@ static void waits_by_design(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH(reads_answers), SCRATCH(cuts_long_error_pages), SCRATCH(reports_broken_answers),
-        SCRATCH(ends_in_time),  SCRATCH(waits_by_design),
+        SCRATCH(answers_are_read),
+        SCRATCH(long_error_pages_are_cut),
+        SCRATCH(invalid_answers_are_errors),
+        SCRATCH(timeouts_and_cancellation_end_a_request),
+        SCRATCH(the_duration_of_a_profile_is_no_timeout),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

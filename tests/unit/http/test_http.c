@@ -38,7 +38,7 @@ static void tokens_go_over_tls(void **state)
     }
 }
 
-static void origins(void **state)
+static void urls_of_one_origin_are_recognized(void **state)
 {
     (void)state;
     assert_true(url_origin_same("https://a.example/x", "HTTPS://A.example:443/y?z"));
@@ -82,7 +82,7 @@ static void redirects_to_plain_http_are_refused_except_on_loopback(void **state)
             fail_msg("%s -> %s", rows[i].from, rows[i].to);
 }
 
-static void shown_addresses(void **state)
+static void printed_urls_have_no_secrets(void **state)
 {
     (void)state;
     char text[100];
@@ -144,9 +144,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(headers_are_wiped), /* first, because libcurl takes its allocator once */
         cmocka_unit_test(tokens_go_over_tls),
-        cmocka_unit_test(origins),
+        cmocka_unit_test(urls_of_one_origin_are_recognized),
         cmocka_unit_test(redirects_to_plain_http_are_refused_except_on_loopback),
-        cmocka_unit_test(shown_addresses),
+        cmocka_unit_test(printed_urls_have_no_secrets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -183,7 +183,7 @@ static void case_does_not_count(void **state)
     selects((struct asked){.hosts = "WEB-1", .port = 80}, "Web-1");
 }
 
-static void a_limit_refuses(void **state)
+static void more_hosts_than_the_limit_are_refused(void **state)
 {
     (void)state;
     selects((struct asked){.groups = "storage", .max_hosts = 6},
@@ -273,7 +273,7 @@ static void has_duplicates(const char *hosts, const char *expected)
     buf_release(&joined);
 }
 
-static void two_hosts_of_one_address(void **state)
+static void hosts_of_one_address_and_service_are_found(void **state)
 {
     (void)state;
     has_duplicates("  a: { services: [s] }\n  b: { services: [s] }\n", "");
@@ -302,10 +302,10 @@ int main(void)
         cmocka_unit_test(exclusions_apply),
         cmocka_unit_test(invalid_exclusions_are_refused),
         cmocka_unit_test(case_does_not_count),
-        cmocka_unit_test(a_limit_refuses),
+        cmocka_unit_test(more_hosts_than_the_limit_are_refused),
         cmocka_unit_test(a_sample_is_random),
         cmocka_unit_test(names_that_differ_only_in_case_are_refused),
-        cmocka_unit_test(two_hosts_of_one_address),
+        cmocka_unit_test(hosts_of_one_address_and_service_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -284,7 +284,7 @@ static void syntax_is_explained(void **state)
 }
 
 /* `port:` in the column of the services' names is one mistake with one message. */
-static void a_setting_in_the_column_of_names(void **state)
+static void a_setting_in_the_column_of_names_is_explained(void **state)
 {
     (void)state;
     static const char hint[] = "indent it below the name of its service:\nservices:\n  NAME:\n    port: 6060";
@@ -488,7 +488,7 @@ static void schemes_and_sockets_are_checked(void **state)
 }
 
 /* The longest path a socket can have, and one more. */
-static void long_paths_of_sockets(void **state)
+static void paths_of_sockets_have_a_maximum_length(void **state)
 {
     (void)state;
     char path[109] = "/", settings[128], text[256];
@@ -749,7 +749,7 @@ static void groups_are_not_too_deep(void **state)
     buf_release(&up);
 }
 
-static void long_file_name(void **state)
+static void a_long_file_name_is_cut_in_messages(void **state)
 {
     (void)state;
     char name[600];
@@ -773,7 +773,7 @@ static void any_bytes(void *ctx, const struct spoiled *s)
     inventory_free(inv);
 }
 
-static void cut_and_flipped(void **state)
+static void damaged_inventories_are_safe(void **state)
 {
     (void)state;
     struct buf teams = scratch_read("tests/fuzz/corpus/inventory/teams");
@@ -782,7 +782,7 @@ static void cut_and_flipped(void **state)
     buf_release(&teams);
 }
 
-static void ten_thousand_hosts(void **state)
+static void ten_thousand_hosts_are_read(void **state)
 {
     (void)state;
     struct buf text = BUF_INIT(4 << 20);
@@ -826,7 +826,7 @@ static void deep_nesting_fails_at_once(void **state)
     }
 }
 
-static void too_large(void **state)
+static void a_file_above_the_limit_is_refused(void **state)
 {
     (void)state;
     size_t n = ((size_t)8 << 20) + 1;
@@ -840,7 +840,7 @@ static void too_large(void **state)
 
 /* Short pieces that take the most memory for each byte of the file. The message names the place where the
  * limit was exceeded, on the second line. */
-static void too_much_memory(void **state)
+static void yaml_that_needs_much_memory_is_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -870,7 +870,7 @@ static void too_much_memory(void **state)
 }
 
 /* The table that finds repeated keys counts too. The tree alone is small enough. */
-static void too_many_keys(void **state)
+static void too_many_keys_are_refused(void **state)
 {
     (void)state;
     struct buf text = BUF_INIT(YAML_MAX_BYTES);
@@ -885,7 +885,7 @@ static void too_many_keys(void **state)
     buf_release(&text);
 }
 
-static void a_hundred_thousand_hosts(void **state)
+static void a_hundred_thousand_hosts_are_read(void **state)
 {
     (void)state;
     struct buf text = BUF_INIT(YAML_MAX_BYTES);
@@ -1045,14 +1045,14 @@ int main(void)
         cmocka_unit_test(patterns_match),
         cmocka_unit_test(yaml_is_refused),
         cmocka_unit_test(syntax_is_explained),
-        cmocka_unit_test(a_setting_in_the_column_of_names),
+        cmocka_unit_test(a_setting_in_the_column_of_names_is_explained),
         cmocka_unit_test(lists_instead_of_mappings_are_explained),
         cmocka_unit_test(several_errors_are_found_in_one_run),
         cmocka_unit_test(the_number_of_errors_is_limited),
         cmocka_unit_test(top_level_keys_are_checked),
         cmocka_unit_test(services_are_checked),
         cmocka_unit_test(schemes_and_sockets_are_checked),
-        cmocka_unit_test(long_paths_of_sockets),
+        cmocka_unit_test(paths_of_sockets_have_a_maximum_length),
         cmocka_unit_test(tls_is_checked),
         cmocka_unit_test(auth_is_checked),
         cmocka_unit_test(two_secrets_are_refused),
@@ -1062,14 +1062,14 @@ int main(void)
         cmocka_unit_test(host_names_are_checked),
         cmocka_unit_test(groups_are_checked),
         cmocka_unit_test(groups_are_not_too_deep),
-        cmocka_unit_test(long_file_name),
-        cmocka_unit_test(cut_and_flipped),
-        cmocka_unit_test(ten_thousand_hosts),
+        cmocka_unit_test(a_long_file_name_is_cut_in_messages),
+        cmocka_unit_test(damaged_inventories_are_safe),
+        cmocka_unit_test(ten_thousand_hosts_are_read),
         cmocka_unit_test(deep_nesting_fails_at_once),
-        cmocka_unit_test(too_large),
-        cmocka_unit_test(too_much_memory),
-        cmocka_unit_test(too_many_keys),
-        cmocka_unit_test(a_hundred_thousand_hosts),
+        cmocka_unit_test(a_file_above_the_limit_is_refused),
+        cmocka_unit_test(yaml_that_needs_much_memory_is_refused),
+        cmocka_unit_test(too_many_keys_are_refused),
+        cmocka_unit_test(a_hundred_thousand_hosts_are_read),
         cmocka_unit_test_setup_teardown(load_checks_the_file, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(load_refuses_other_files, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(services_of_sources_are_in_order, make_dir, remove_dir),

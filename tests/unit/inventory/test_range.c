@@ -91,7 +91,7 @@ static void invalid_ranges_are_refused(void **state)
     refuses("\033[1", "bad range in \"?[1\": \"]\" is missing");
 }
 
-static void long_name(void **state)
+static void a_name_above_the_limit_is_refused(void **state)
 {
     (void)state;
     char text[1026];
@@ -114,7 +114,7 @@ static void expand_spoiled(void *ctx, const struct spoiled *s)
     free(text);
 }
 
-static void cut_and_flipped(void **state)
+static void damaged_ranges_are_safe(void **state)
 {
     (void)state;
     const char whole[] = "rack[01-03,7]-node[1-4]";
@@ -124,11 +124,9 @@ static void cut_and_flipped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(valid_ranges_are_expanded),
-        cmocka_unit_test(addresses_are_not_ranges),
-        cmocka_unit_test(invalid_ranges_are_refused),
-        cmocka_unit_test(long_name),
-        cmocka_unit_test(cut_and_flipped),
+        cmocka_unit_test(valid_ranges_are_expanded),  cmocka_unit_test(addresses_are_not_ranges),
+        cmocka_unit_test(invalid_ranges_are_refused), cmocka_unit_test(a_name_above_the_limit_is_refused),
+        cmocka_unit_test(damaged_ranges_are_safe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

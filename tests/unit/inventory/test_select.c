@@ -109,7 +109,7 @@ static void refuses(struct inventory *inv, struct asked asked, const char *messa
         .hosts = {__VA_ARGS__}, .services = (list)                                                           \
     }
 
-static void names_globs_ranges_groups(void **state)
+static void names_globs_ranges_and_groups_select_hosts(void **state)
 {
     (void)state;
     struct inventory *inv = load();
@@ -295,7 +295,7 @@ static void outside(const char *text, const char *name, const char *address)
     inventory_free(inv);
 }
 
-static void addresses_without_an_inventory_entry(void **state)
+static void addresses_outside_the_inventory_are_hosts(void **state)
 {
     (void)state;
     outside("db.example", "db.example", "db.example");
@@ -315,7 +315,7 @@ static void addresses_without_an_inventory_entry(void **state)
 
 #define FORM "it must be [user@]host or ssh://[user@]host[:port]"
 
-static void bad_addresses(void **state)
+static void invalid_addresses_are_refused(void **state)
 {
     (void)state;
     struct inventory *inv = load();
@@ -341,7 +341,7 @@ static void bad_addresses(void **state)
 
 #define OUTSIDE "--service NAME or --port N reaches hosts outside the inventory"
 
-static void unknown_names(void **state)
+static void unknown_names_get_suggestions(void **state)
 {
     (void)state;
     struct inventory *inv = load();
@@ -373,7 +373,7 @@ static void unknown_names(void **state)
 }
 
 /* The name is a directory of the bundle. */
-static void two_hosts_of_one_name(void **state)
+static void two_hosts_of_one_name_are_refused(void **state)
 {
     (void)state;
     struct inventory *inv = load();
@@ -388,7 +388,7 @@ static void two_hosts_of_one_name(void **state)
     inventory_free(inv);
 }
 
-static void without_an_inventory(void **state)
+static void names_need_an_inventory(void **state)
 {
     (void)state;
     struct inventory *inv = NULL;
@@ -426,7 +426,7 @@ static void damaged_addresses_are_safe(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_globs_ranges_groups),
+        cmocka_unit_test(names_globs_ranges_and_groups_select_hosts),
         cmocka_unit_test(each_target_is_selected_once),
         cmocka_unit_test(services_asked_for_by_name),
         cmocka_unit_test(a_port_makes_a_service),
@@ -434,11 +434,11 @@ int main(void)
         cmocka_unit_test(a_socket_makes_a_service),
         cmocka_unit_test(names_of_adhoc_services_are_unique),
         cmocka_unit_test(adhoc_services_are_checked),
-        cmocka_unit_test(addresses_without_an_inventory_entry),
-        cmocka_unit_test(bad_addresses),
-        cmocka_unit_test(unknown_names),
-        cmocka_unit_test(two_hosts_of_one_name),
-        cmocka_unit_test(without_an_inventory),
+        cmocka_unit_test(addresses_outside_the_inventory_are_hosts),
+        cmocka_unit_test(invalid_addresses_are_refused),
+        cmocka_unit_test(unknown_names_get_suggestions),
+        cmocka_unit_test(two_hosts_of_one_name_are_refused),
+        cmocka_unit_test(names_need_an_inventory),
         cmocka_unit_test(damaged_addresses_are_safe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -101,7 +101,7 @@ static void parse_spoiled(void *ctx, const struct spoiled *s)
     agent_release(&a);
 }
 
-static void cut_and_flipped(void **state)
+static void damaged_lists_of_keys_are_safe(void **state)
 {
     (void)state;
     struct buf b = listing(2, 2);
@@ -147,7 +147,7 @@ static int sign_with(struct agent *a, size_t key, const struct ssh_blob *data, i
 }
 
 /* Old agents, and some other implementations, ignore the flags. */
-static void an_agent_that_signs_with_sha1(void **state)
+static void an_agent_that_signs_with_sha1_only_is_refused(void **state)
 {
     (void)state;
     static const char sha1[] = "\x0e\0\0\0\x14\0\0\0\7ssh-rsa\0\0\0\5wrong";
@@ -173,7 +173,7 @@ static void sign_spoiled(void *ctx, const struct spoiled *s)
     ssh_blob_release(&signature);
 }
 
-static void signatures_cut_and_flipped(void **state)
+static void damaged_signatures_are_safe(void **state)
 {
     (void)state;
     static const char answer[] = "\x0e\0\0\0\x1c\0\0\0\x0bssh-ed25519\0\0\0\x09signature";
@@ -429,7 +429,7 @@ static void *reply_and_close(void *ctx)
     return NULL;
 }
 
-static void bad_frames(void **state)
+static void invalid_frames_are_refused(void **state)
 {
     static const struct {
         const char *bytes;
@@ -483,16 +483,16 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_are_listed),
         cmocka_unit_test(unusual_answers_are_handled),
-        cmocka_unit_test(cut_and_flipped),
-        cmocka_unit_test(signatures_cut_and_flipped),
-        cmocka_unit_test(an_agent_that_signs_with_sha1),
+        cmocka_unit_test(damaged_lists_of_keys_are_safe),
+        cmocka_unit_test(damaged_signatures_are_safe),
+        cmocka_unit_test(an_agent_that_signs_with_sha1_only_is_refused),
         REAL(a_real_agent_signs),
         REAL(a_real_agent_refuses),
         SCRATCH(a_silent_agent_times_out),
         SCRATCH(a_full_queue_times_out),
         SCRATCH(a_request_can_be_cancelled),
         SCRATCH(late_answers_are_discarded),
-        SCRATCH(bad_frames),
+        SCRATCH(invalid_frames_are_refused),
         SCRATCH(a_missing_agent_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

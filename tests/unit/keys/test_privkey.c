@@ -64,7 +64,7 @@ static void same_public(const struct privkey *k, const char *path)
     free(pub);
 }
 
-static void every_kind(void **state)
+static void each_kind_of_key_is_read(void **state)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         struct err err = ERR_INIT;
@@ -92,7 +92,7 @@ static void opens_only_with(const char *path, const char *passphrase)
     privkey_free(k);
 }
 
-static void passphrases(void **state)
+static void only_the_passphrase_opens_a_key(void **state)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         char *path = make_key(*state, &kinds[i], "secret");
@@ -103,7 +103,7 @@ static void passphrases(void **state)
 
 /* OpenSSH's own format: every cipher, other numbers of rounds, a passphrase that is longer than a block of
  * the hash and not ASCII. */
-static void ciphers(void **state)
+static void each_cipher_of_openssh_is_decrypted(void **state)
 {
     static const struct {
         const char *cipher, *rounds, *passphrase;
@@ -133,7 +133,7 @@ static void ciphers(void **state)
 
 /* sshd verifies signatures in 41-auth.bats; here only their format is checked, and that the name
  * determines the hash. */
-static void signatures(void **state)
+static void the_signature_name_determines_the_hash(void **state)
 {
     static const char *const names[] = {"rsa-sha2-512", "rsa-sha2-256", "ssh-rsa"};
     struct ssh_blob data = {(unsigned char *)(uintptr_t) "sign this", 9}, signed_by[3] = {{0}};
@@ -178,7 +178,7 @@ static void parse_spoiled(void *ctx, const struct spoiled *s)
     privkey_free(k);
 }
 
-static void cut_and_flipped(void **state)
+static void damaged_keys_are_safe(void **state)
 {
     static const size_t some[] = {0, 1, 2};
     for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
@@ -224,7 +224,7 @@ static struct ssh_blob certified(const char *directory, const char *type, const 
     return blob;
 }
 
-static void certificates(void **state)
+static void certificates_are_recognized(void **state)
 {
     static const char *const types[] = {"ed25519", "ecdsa", "rsa"};
     for (size_t i = 0; i < 3; i++) {
@@ -249,7 +249,7 @@ static void certificate_spoiled(void *ctx, const struct spoiled *s)
     certificate_release(&c);
 }
 
-static void certificates_cut_and_flipped(void **state)
+static void damaged_certificates_are_safe(void **state)
 {
     struct ssh_blob blob = certified(*state, "ecdsa", "always:forever");
     spoil((char *)blob.data, blob.n, certificate_spoiled, NULL);
@@ -259,13 +259,13 @@ static void certificates_cut_and_flipped(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        SCRATCH(every_kind),
-        SCRATCH(passphrases),
-        SCRATCH(ciphers),
-        SCRATCH(signatures),
-        SCRATCH(cut_and_flipped),
-        SCRATCH(certificates),
-        SCRATCH(certificates_cut_and_flipped),
+        SCRATCH(each_kind_of_key_is_read),
+        SCRATCH(only_the_passphrase_opens_a_key),
+        SCRATCH(each_cipher_of_openssh_is_decrypted),
+        SCRATCH(the_signature_name_determines_the_hash),
+        SCRATCH(damaged_keys_are_safe),
+        SCRATCH(certificates_are_recognized),
+        SCRATCH(damaged_certificates_are_safe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,7 @@
 static const unsigned char blob_bytes[] = "\0\0\0\x0bssh-ed25519\0\0\0\x20kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk";
 static const struct ssh_blob blob = {(unsigned char *)(uintptr_t)blob_bytes, sizeof blob_bytes - 1};
 
-static void numbers_and_strings(void **state)
+static void numbers_and_strings_are_encoded_and_read(void **state)
 {
     (void)state;
     struct buf b = BUF_INIT(100);
@@ -204,7 +204,7 @@ static void inspect_both_ways(const char *path, const struct made *made)
     free(pub);
 }
 
-static void every_form_ssh_keygen_makes(void **state)
+static void each_form_of_ssh_keygen_is_read(void **state)
 {
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         char *path = file_join(*state, keys[i].name);
@@ -214,7 +214,7 @@ static void every_form_ssh_keygen_makes(void **state)
     }
 }
 
-static void fingerprints_are_ssh_keygens(void **state)
+static void fingerprints_equal_those_of_ssh_keygen(void **state)
 {
     char *path = file_join(*state, "key"), fingerprint[SSH_FINGERPRINT];
     keygen(path, (const char *const[]){"-t", "ed25519", "-N", "", NULL});
@@ -246,7 +246,7 @@ static void an_invalid_public_key_file_is_ignored(void **state)
 }
 
 /* The texts that ssh accepts as the public key of a key in an agent. */
-static void a_public_key_file(void **state)
+static void a_public_key_file_is_accepted_as_ssh_does(void **state)
 {
     static const struct {
         const char *name;   /* inspected */
@@ -361,7 +361,7 @@ static void survives(void *ctx, const struct spoiled *s)
     keyfile_release(&k);
 }
 
-static void cut_and_flipped_keys(void **state)
+static void damaged_keys_are_safe(void **state)
 {
     static const size_t some[] = {0, 1, 8, 13};
     for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
@@ -377,17 +377,17 @@ static void cut_and_flipped_keys(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_and_strings),
+        cmocka_unit_test(numbers_and_strings_are_encoded_and_read),
         cmocka_unit_test(a_length_is_not_trusted),
         cmocka_unit_test(base64_is_strict),
         cmocka_unit_test(blobs_are_compared_and_named),
-        SCRATCH(every_form_ssh_keygen_makes),
-        SCRATCH(fingerprints_are_ssh_keygens),
+        SCRATCH(each_form_of_ssh_keygen_is_read),
+        SCRATCH(fingerprints_equal_those_of_ssh_keygen),
         SCRATCH(an_invalid_public_key_file_is_ignored),
-        SCRATCH(a_public_key_file),
+        SCRATCH(a_public_key_file_is_accepted_as_ssh_does),
         SCRATCH(other_lines_are_not_public_keys),
         SCRATCH(other_blobs_are_not_keys),
-        SCRATCH(cut_and_flipped_keys),
+        SCRATCH(damaged_keys_are_safe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

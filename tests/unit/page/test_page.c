@@ -184,7 +184,7 @@ static void a_tree_has_each_path_once_with_inlined_calls(void **state)
     profile_free(p);
 }
 
-static void the_heaviest_are_first(void **state)
+static void the_heaviest_nodes_are_first(void **state)
 {
     struct profile *p = grown_profile(2000, 42);
     struct flame *f = drawn(p, 1000000);
@@ -202,7 +202,7 @@ static void the_heaviest_are_first(void **state)
 }
 
 /* In one step, and in many while it grows. */
-static void folding_keeps_sums(void **state)
+static void folding_preserves_sums(void **state)
 {
     static const size_t most[] = {3, 4, 10, 100, 1000, 5000};
     (void)state;
@@ -263,7 +263,7 @@ static void stacks_too_deep_are_folded(void **state)
 }
 
 /* A location of a great many inlined calls, on a deep stack. */
-static void hostile_inlining_takes_no_time(void **state)
+static void many_inlined_calls_take_no_extra_time(void **state)
 {
     enum { INLINED = 20000, DEPTH = 5000 };
     struct profile *p = new_profile(1);
@@ -360,7 +360,7 @@ static void copied_json_keeps_its_meaning(void **state)
     buf_release(&b);
 }
 
-static void numbers_of_any_size(void **state)
+static void numbers_of_any_size_are_printed(void **state)
 {
     static const int64_t numbers[] = {0, 1, -1, 9, 10, 1234567890123, INT64_MAX, INT64_MIN};
     (void)state;
@@ -680,15 +680,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_tree_has_each_path_once_with_inlined_calls),
-        cmocka_unit_test(the_heaviest_are_first),
-        cmocka_unit_test(folding_keeps_sums),
+        cmocka_unit_test(the_heaviest_nodes_are_first),
+        cmocka_unit_test(folding_preserves_sums),
         cmocka_unit_test(light_nodes_are_folded),
         cmocka_unit_test(stacks_too_deep_are_folded),
-        cmocka_unit_test(hostile_inlining_takes_no_time),
+        cmocka_unit_test(many_inlined_calls_take_no_extra_time),
         cmocka_unit_test(no_samples_and_no_values_are_a_root),
         cmocka_unit_test(texts_are_json_without_markup),
         cmocka_unit_test(copied_json_keeps_its_meaning),
-        cmocka_unit_test(numbers_of_any_size),
+        cmocka_unit_test(numbers_of_any_size_are_printed),
         cmocka_unit_test(a_profile_becomes_json),
         cmocka_unit_test(any_name_becomes_valid_json),
         cmocka_unit_test(a_dump_becomes_json),

@@ -119,7 +119,7 @@ static const struct edge *edge(const struct graph *g, const char *from, const ch
     return NULL;
 }
 
-static void test_counts(void **state)
+static void flat_and_cumulative_values_are_counted(void **state)
 {
     (void)state;
     struct profile *p = profile();
@@ -141,7 +141,7 @@ static void test_counts(void **state)
     profile_free(p);
 }
 
-static void test_residual_edges(void **state)
+static void edges_over_hidden_nodes_are_residual(void **state)
 {
     (void)state;
     struct profile *p = profile();
@@ -164,7 +164,7 @@ static void test_residual_edges(void **state)
     profile_free(p);
 }
 
-static void test_inlining(void **state)
+static void edges_of_inlined_calls_are_marked(void **state)
 {
     (void)state;
     struct profile *p = profile();
@@ -186,7 +186,7 @@ static void test_inlining(void **state)
 }
 
 /* A sample counts once for a call, with the attributes of the call nearest to the root. */
-static void test_inlined_once(void **state)
+static void an_edge_counts_once_in_a_sample(void **state)
 {
     (void)state;
     struct profile *p = profile();
@@ -201,7 +201,7 @@ static void test_inlined_once(void **state)
 }
 
 /* A function inlined into a removed one is called from further out. */
-static void test_inlined_into_nothing(void **state)
+static void a_call_inlined_into_a_hidden_function_is_not_inlined(void **state)
 {
     (void)state;
     struct profile *p = profile();
@@ -218,7 +218,7 @@ static void test_inlined_into_nothing(void **state)
 }
 
 /* Stacks longer than any block in which they are processed. */
-static void test_deep_stacks(void **state)
+static void deep_stacks_are_counted_whole(void **state)
 {
     (void)state;
     struct profile *p = profile();
@@ -245,7 +245,7 @@ static void test_deep_stacks(void **state)
     profile_free(p);
 }
 
-static void test_negative_values(void **state)
+static void negative_values_are_dropped(void **state)
 {
     (void)state;
     struct profile *p = profile();
@@ -259,7 +259,7 @@ static void test_negative_values(void **state)
     profile_free(p);
 }
 
-static void test_trees(void **state)
+static void a_tree_has_a_node_for_each_path(void **state)
 {
     (void)state;
     struct profile *p = profile();
@@ -290,7 +290,7 @@ static void test_trees(void **state)
 }
 
 /* Many stacks: two threads give the same result as one, with edges in the same order. */
-static void test_two_threads(void **state)
+static void two_threads_give_the_result_of_one(void **state)
 {
     (void)state;
     struct profile *p = profile();
@@ -351,7 +351,7 @@ static void assert_same_inlining(struct profile *p, unsigned threads, int64_t le
 }
 
 /* If edges only matter for inlining, light ones are left out, and all that heavy ones depend on stay. */
-static void test_only_inlined(void **state)
+static void light_edges_are_left_out_if_only_inlining_counts(void **state)
 {
     (void)state;
     struct profile *p = profile();
@@ -386,7 +386,7 @@ static void assert_shortened(const char *name, const char *expected)
     buf_release(&scratch);
 }
 
-static void test_short_names(void **state)
+static void names_are_shortened_as_in_go(void **state)
 {
     (void)state;
     assert_shortened("main.main", "main.main");
@@ -410,7 +410,7 @@ static void test_short_names(void **state)
     assert_shortened("ns::lower::f", "ns::lower::f");
 }
 
-static void test_long_names_are_quick(void **state)
+static void long_names_take_linear_time(void **state)
 {
     (void)state;
     size_t n = 1 << 20;
@@ -428,7 +428,7 @@ static void test_long_names_are_quick(void **state)
     buf_release(&scratch);
 }
 
-static void test_colors(void **state)
+static void scores_become_colors(void **state)
 {
     (void)state;
     assert_string_equal(dot_color(0, false).text, "#b2b2b2");
@@ -476,7 +476,7 @@ static struct profile *labelled(void)
     return p;
 }
 
-static void test_tags(void **state)
+static void the_report_of_tags_is_printed(void **state)
 {
     struct report_settings settings = REPORT_SETTINGS_INIT;
     (void)state;
@@ -493,7 +493,7 @@ static void test_tags(void **state)
     profile_free(p);
 }
 
-static void test_traces(void **state)
+static void the_report_of_traces_is_printed(void **state)
 {
     struct report_settings settings = REPORT_SETTINGS_INIT;
     (void)state;
@@ -515,7 +515,7 @@ static void test_traces(void **state)
     profile_free(p);
 }
 
-static void test_callgrind(void **state)
+static void the_report_for_callgrind_is_printed(void **state)
 {
     struct report_settings settings = REPORT_SETTINGS_INIT;
     (void)state;
@@ -531,7 +531,7 @@ static void test_callgrind(void **state)
 }
 
 /* Equal stacks are one line; recursion and inlined calls stay; separators in names are replaced. */
-static void test_folded(void **state)
+static void folded_stacks_are_printed(void **state)
 {
     struct report_settings settings = REPORT_SETTINGS_INIT;
     (void)state;
@@ -553,7 +553,7 @@ static void test_folded(void **state)
     profile_free(p);
 }
 
-static void test_speedscope(void **state)
+static void the_report_for_speedscope_is_printed(void **state)
 {
     struct report_settings settings = REPORT_SETTINGS_INIT;
     (void)state;
@@ -574,7 +574,7 @@ static void test_speedscope(void **state)
 }
 
 /* Names may contain column separators: the rest stays aligned, and the time is linear. */
-static void test_hostile_tables(void **state)
+static void names_with_separators_leave_columns_aligned(void **state)
 {
     struct err err = ERR_INIT;
     struct buf text = BUF_INIT(64 << 20);
@@ -603,25 +603,25 @@ static void test_hostile_tables(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_residual_edges),
-        cmocka_unit_test(test_inlining),
-        cmocka_unit_test(test_inlined_once),
-        cmocka_unit_test(test_inlined_into_nothing),
-        cmocka_unit_test(test_deep_stacks),
-        cmocka_unit_test(test_negative_values),
-        cmocka_unit_test(test_trees),
-        cmocka_unit_test(test_two_threads),
-        cmocka_unit_test(test_only_inlined),
-        cmocka_unit_test(test_short_names),
-        cmocka_unit_test(test_long_names_are_quick),
-        cmocka_unit_test(test_colors),
-        cmocka_unit_test(test_tags),
-        cmocka_unit_test(test_traces),
-        cmocka_unit_test(test_callgrind),
-        cmocka_unit_test(test_folded),
-        cmocka_unit_test(test_speedscope),
-        cmocka_unit_test(test_hostile_tables),
+        cmocka_unit_test(flat_and_cumulative_values_are_counted),
+        cmocka_unit_test(edges_over_hidden_nodes_are_residual),
+        cmocka_unit_test(edges_of_inlined_calls_are_marked),
+        cmocka_unit_test(an_edge_counts_once_in_a_sample),
+        cmocka_unit_test(a_call_inlined_into_a_hidden_function_is_not_inlined),
+        cmocka_unit_test(deep_stacks_are_counted_whole),
+        cmocka_unit_test(negative_values_are_dropped),
+        cmocka_unit_test(a_tree_has_a_node_for_each_path),
+        cmocka_unit_test(two_threads_give_the_result_of_one),
+        cmocka_unit_test(light_edges_are_left_out_if_only_inlining_counts),
+        cmocka_unit_test(names_are_shortened_as_in_go),
+        cmocka_unit_test(long_names_take_linear_time),
+        cmocka_unit_test(scores_become_colors),
+        cmocka_unit_test(the_report_of_tags_is_printed),
+        cmocka_unit_test(the_report_of_traces_is_printed),
+        cmocka_unit_test(the_report_for_callgrind_is_printed),
+        cmocka_unit_test(folded_stacks_are_printed),
+        cmocka_unit_test(the_report_for_speedscope_is_printed),
+        cmocka_unit_test(names_with_separators_leave_columns_aligned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

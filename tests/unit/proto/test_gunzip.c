@@ -87,7 +87,7 @@ static void expect_good(const struct buf *gz, const struct buf *text)
     }
 }
 
-static void test_members(void **state)
+static void several_members_are_inflated(void **state)
 {
     (void)state;
     struct buf text = BUF_INIT(1 << 20), twice = BUF_INIT(1 << 20), gz = BUF_INIT(1 << 20);
@@ -108,7 +108,7 @@ static void test_members(void **state)
     buf_release(&gz);
 }
 
-static void test_bytes_after_the_end(void **state)
+static void bytes_after_the_end_are_refused(void **state)
 {
     (void)state;
     struct buf gz = BUF_INIT(4096);
@@ -127,7 +127,7 @@ static void test_bytes_after_the_end(void **state)
     buf_release(&gz);
 }
 
-static void test_not_gzip(void **state)
+static void other_data_is_refused(void **state)
 {
     (void)state;
     struct buf gz = BUF_INIT(4096);
@@ -137,7 +137,7 @@ static void test_not_gzip(void **state)
     buf_release(&gz);
 }
 
-static void test_trailer(void **state)
+static void checksum_and_length_are_checked(void **state)
 {
     (void)state;
     struct buf gz = BUF_INIT(4096);
@@ -150,7 +150,7 @@ static void test_trailer(void **state)
     buf_release(&gz);
 }
 
-static void test_every_cut(void **state)
+static void gzip_cut_at_any_byte_is_refused(void **state)
 {
     (void)state;
     struct buf text = BUF_INIT(1 << 20), gz = BUF_INIT(1 << 20);
@@ -169,7 +169,7 @@ static void test_every_cut(void **state)
 
 /* A flip may hit bits that gzip does not check (the time, the system, the padding of the last deflated
  * byte); the text is then the same. */
-static void test_every_flip(void **state)
+static void flipped_gzip_is_refused_or_unchanged(void **state)
 {
     (void)state;
     struct buf text = BUF_INIT(1 << 20), gz = BUF_INIT(1 << 20);
@@ -214,7 +214,7 @@ static int gunzip_limited(const struct buf *gz, uint64_t limit, uint64_t *ret_n,
     return rc;
 }
 
-static void test_bomb(void **state)
+static void inflation_is_limited(void **state)
 {
     (void)state;
     struct buf gz = BUF_INIT(1 << 20);
@@ -243,7 +243,7 @@ static int refuse(void *ctx, const void *p, size_t n, struct err *err)
     return err_set(err, ERR_CANCELLED, "enough");
 }
 
-static void test_sink_refuses(void **state)
+static void an_error_of_the_sink_ends_the_inflation(void **state)
 {
     (void)state;
     struct buf gz = BUF_INIT(4096);
@@ -267,10 +267,14 @@ static void test_sink_refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_members),   cmocka_unit_test(test_bytes_after_the_end),
-        cmocka_unit_test(test_not_gzip),  cmocka_unit_test(test_trailer),
-        cmocka_unit_test(test_every_cut), cmocka_unit_test(test_every_flip),
-        cmocka_unit_test(test_bomb),      cmocka_unit_test(test_sink_refuses),
+        cmocka_unit_test(several_members_are_inflated),
+        cmocka_unit_test(bytes_after_the_end_are_refused),
+        cmocka_unit_test(other_data_is_refused),
+        cmocka_unit_test(checksum_and_length_are_checked),
+        cmocka_unit_test(gzip_cut_at_any_byte_is_refused),
+        cmocka_unit_test(flipped_gzip_is_refused_or_unchanged),
+        cmocka_unit_test(inflation_is_limited),
+        cmocka_unit_test(an_error_of_the_sink_ends_the_inflation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

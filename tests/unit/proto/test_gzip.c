@@ -70,7 +70,7 @@ static void comes_back(size_t n, size_t piece, size_t members)
     buf_release(&packed);
 }
 
-static void one_member(void **state)
+static void short_data_is_one_member(void **state)
 {
     (void)state;
     comes_back(0, 1, 1);
@@ -80,7 +80,7 @@ static void one_member(void **state)
 }
 
 /* More than fits at once, in pieces that end with a member, and in pieces larger than one. */
-static void members(void **state)
+static void long_data_is_several_members(void **state)
 {
     (void)state;
     comes_back(GZIP_MEMBER + 1, GZIP_MEMBER, 2);
@@ -89,7 +89,7 @@ static void members(void **state)
     comes_back(7 * GZIP_MEMBER + 1, 3 * GZIP_MEMBER, 8);
 }
 
-static void one_processor(void **state)
+static void one_processor_compresses_without_threads(void **state)
 {
     cpu_set_t all, one;
     assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
@@ -97,7 +97,7 @@ static void one_processor(void **state)
     CPU_SET(sched_getcpu(), &one);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
     bool pays = thread_pays();
-    members(state);
+    long_data_is_several_members(state);
     assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
     assert_false(pays);
 }
@@ -111,7 +111,7 @@ static int take_some(void *ctx, const void *p, size_t n, struct err *err)
     return (*left)-- ? 0 : err_set(err, ERR_LOCAL_IO, "the disk is full");
 }
 
-static void failing_sink(void **state)
+static void an_error_of_the_sink_ends_the_compression(void **state)
 {
     (void)state;
     unsigned char *plain = sample(GZIP_MEMBER);
@@ -149,10 +149,10 @@ static void a_cancelled_stream_ends(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_member),
-        cmocka_unit_test(members),
-        cmocka_unit_test(one_processor),
-        cmocka_unit_test(failing_sink),
+        cmocka_unit_test(short_data_is_one_member),
+        cmocka_unit_test(long_data_is_several_members),
+        cmocka_unit_test(one_processor_compresses_without_threads),
+        cmocka_unit_test(an_error_of_the_sink_ends_the_compression),
         cmocka_unit_test(a_cancelled_stream_ends),
     };
     return cmocka_run_group_tests_name("gzip", tests, NULL, NULL);

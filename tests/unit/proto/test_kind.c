@@ -11,7 +11,7 @@
 #include "base/banned.h"
 
 /* Every row is found by each of its names, and no other row has them. */
-static void test_finds_each_row(void **state)
+static void each_kind_is_found_by_its_names(void **state)
 {
     (void)state;
     for (size_t i = 0; kind_at(i); i++) {
@@ -35,7 +35,7 @@ static void expect_kind(const char *sample_type, const char *kind)
         assert_string_equal(found ? found : "", kind);
 }
 
-static void test_names_the_kind_of_samples(void **state)
+static void a_profile_is_named_by_its_sample_types(void **state)
 {
     (void)state;
     expect_kind("cpu", "cpu");
@@ -50,7 +50,7 @@ static void test_names_the_kind_of_samples(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_finds_each_row),
-                                       cmocka_unit_test(test_names_the_kind_of_samples)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_kind_is_found_by_its_names),
+                                       cmocka_unit_test(a_profile_is_named_by_its_sample_types)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,7 @@ static void assert_label(int64_t value, const char *from, const char *to, const 
     assert_string_equal(text, expected);
 }
 
-static void test_labels(void **state)
+static void values_are_scaled_to_units(void **state)
 {
     (void)state;
     assert_label(0, "bytes", "auto", "0");
@@ -42,7 +42,7 @@ static void test_labels(void **state)
     assert_label(INT64_MIN, "count", "count", "-9223372036854775808");
 }
 
-static void test_unknown_units_are_cut(void **state)
+static void unknown_units_are_cut(void **state)
 {
     char unit[300], text[MEASURE_TEXT];
     (void)state;
@@ -58,7 +58,7 @@ static void assert_percentage(int64_t value, int64_t total, const char *expected
     assert_string_equal(text, expected);
 }
 
-static void test_percentages(void **state)
+static void percentages_are_printed_as_in_go(void **state)
 {
     (void)state;
     assert_percentage(0, 0, "    0%");
@@ -100,7 +100,7 @@ static void as_printf_percentage(int64_t value, int64_t total)
     assert_string_equal(text, expected);
 }
 
-static void test_numbers_match_printf(void **state)
+static void numbers_equal_those_of_printf(void **state)
 {
     uint64_t random = 1;
     (void)state;
@@ -117,7 +117,7 @@ static void test_numbers_match_printf(void **state)
     }
 }
 
-static void test_numbers_that_overflow(void **state)
+static void numbers_that_overflow_wrap_as_in_go(void **state)
 {
     (void)state;
     assert_true(measure_abs(INT64_MIN) == INT64_MIN);
@@ -129,7 +129,7 @@ static void test_numbers_that_overflow(void **state)
     assert_true(profile_integer(-2.9) == -2);
 }
 
-static void test_columns(void **state)
+static void columns_are_counted_as_in_go(void **state)
 {
     (void)state;
     assert_int_equal(out_columns(STR("abc")), 3);
@@ -144,9 +144,12 @@ static void test_columns(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_labels),      cmocka_unit_test(test_unknown_units_are_cut),
-        cmocka_unit_test(test_percentages), cmocka_unit_test(test_numbers_that_overflow),
-        cmocka_unit_test(test_columns),     cmocka_unit_test(test_numbers_match_printf),
+        cmocka_unit_test(values_are_scaled_to_units),
+        cmocka_unit_test(unknown_units_are_cut),
+        cmocka_unit_test(percentages_are_printed_as_in_go),
+        cmocka_unit_test(numbers_that_overflow_wrap_as_in_go),
+        cmocka_unit_test(columns_are_counted_as_in_go),
+        cmocka_unit_test(numbers_equal_those_of_printf),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

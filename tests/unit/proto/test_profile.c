@@ -266,7 +266,7 @@ static void unusual_encodings_are_read(void **state)
 }
 
 /* Equal strings are one; a text label's number is dropped; a label without a value is dropped. */
-static void labels_and_strings(void **state)
+static void equal_strings_are_one_and_empty_labels_are_dropped(void **state)
 {
     (void)state;
     static const char *const strings[] = {"", "k", "v", "k", "", NULL};
@@ -359,7 +359,7 @@ static void invalid_profiles_are_refused(void **state)
 }
 
 /* A million samples of a million types would take 8 TB: some must lack values. */
-static void too_many_values(void **state)
+static void samples_need_a_value_for_each_type(void **state)
 {
     (void)state;
     struct buf b = BUF_INIT((size_t)1 << 24);
@@ -425,7 +425,7 @@ static void inflation_is_limited(void **state)
     buf_release(&gz);
 }
 
-static void more_than_any_real_profile(void **state)
+static void inflation_beyond_real_profiles_is_refused(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -452,7 +452,7 @@ static void more_than_any_real_profile(void **state)
 }
 
 /* Profiles are compared by each pair of their types. */
-static void many_sample_types(void **state)
+static void the_number_of_sample_types_is_limited(void **state)
 {
     (void)state;
     for (size_t n = 1000; n <= 1001; n++) {
@@ -506,7 +506,7 @@ static void memory_is_limited(void **state)
     }
 }
 
-static void written_gzip(void **state)
+static void written_gzip_has_no_time_name_or_system(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -679,7 +679,7 @@ static int refuse(void *ctx, const void *p, size_t n, struct err *err)
     return err_set(err, ERR_CANCELLED, "enough");
 }
 
-static void sink_refuses(void **state)
+static void an_error_of_the_sink_ends_the_writing(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -696,17 +696,17 @@ int main(void)
         cmocka_unit_test(matches_protobuf_c),
         cmocka_unit_test(fields_may_have_any_order),
         cmocka_unit_test(unusual_encodings_are_read),
-        cmocka_unit_test(labels_and_strings),
+        cmocka_unit_test(equal_strings_are_one_and_empty_labels_are_dropped),
         cmocka_unit_test(invalid_profiles_are_refused),
-        cmocka_unit_test(too_many_values),
+        cmocka_unit_test(samples_need_a_value_for_each_type),
         cmocka_unit_test(gzip_is_read),
         cmocka_unit_test(inflation_is_limited),
-        cmocka_unit_test(more_than_any_real_profile),
+        cmocka_unit_test(inflation_beyond_real_profiles_is_refused),
         cmocka_unit_test(memory_is_limited),
-        cmocka_unit_test(many_sample_types),
-        cmocka_unit_test(written_gzip),
+        cmocka_unit_test(the_number_of_sample_types_is_limited),
+        cmocka_unit_test(written_gzip_has_no_time_name_or_system),
         cmocka_unit_test(damaged_profiles_are_safe),
-        cmocka_unit_test(sink_refuses),
+        cmocka_unit_test(an_error_of_the_sink_ends_the_writing),
         cmocka_unit_test(repeated_text_is_limited),
     };
     return cmocka_run_group_tests_name("profile", tests, NULL, NULL);

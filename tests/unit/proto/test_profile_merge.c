@@ -70,7 +70,7 @@ static void map(struct profile *p, uint64_t start)
 }
 
 /* The same location in a relocated program is one; new ones are appended. */
-static void equal_samples(void **state)
+static void equal_samples_of_two_profiles_are_added(void **state)
 {
     (void)state;
     struct profile *a = cpu(), *b = cpu();
@@ -112,7 +112,7 @@ static void add_tree(struct profile *p, uint32_t places, size_t samples)
 }
 
 /* More locations than two bytes number, which the new profile reaches in the middle of a stack. */
-static void many_profiles(void **state)
+static void many_locations_are_merged(void **state)
 {
     (void)state;
     enum { PLACES = 70001 };
@@ -137,7 +137,7 @@ static void many_profiles(void **state)
     profile_free(b);
 }
 
-static void an_empty_result(void **state)
+static void samples_that_become_zero_are_removed(void **state)
 {
     (void)state;
     struct profile *a = cpu(), *b = cpu();
@@ -155,7 +155,7 @@ static void an_empty_result(void **state)
     profile_free(b);
 }
 
-static void headers(void **state)
+static void headers_of_two_profiles_are_merged(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -207,7 +207,7 @@ static void generated_profiles_are_merged(void **state)
     }
 }
 
-static void incompatible(void **state)
+static void incompatible_profiles_are_refused(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -224,7 +224,7 @@ static void incompatible(void **state)
     profile_free(b);
 }
 
-static void common_types(void **state)
+static void types_that_not_all_profiles_have_are_removed(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -253,7 +253,7 @@ static void common_types(void **state)
 }
 
 /* Only multiplied values count for the decision whether anything is left. */
-static void scaled(void **state)
+static void values_are_scaled(void **state)
 {
     (void)state;
     struct profile *p = cpu();
@@ -271,7 +271,7 @@ static void scaled(void **state)
     profile_free(p);
 }
 
-static void normalized(void **state)
+static void values_are_normalized_to_a_base(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -285,7 +285,7 @@ static void normalized(void **state)
     profile_free(base);
 }
 
-static void labelled(void **state)
+static void a_label_replaces_those_of_its_key(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -309,7 +309,7 @@ static void labelled(void **state)
 }
 
 /* The finest unit of each type; a single profile is unchanged. */
-static void combined(void **state)
+static void units_are_converted_to_the_finest(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -336,12 +336,17 @@ static void combined(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_samples), cmocka_unit_test(an_empty_result),
-        cmocka_unit_test(headers),       cmocka_unit_test(generated_profiles_are_merged),
-        cmocka_unit_test(incompatible),  cmocka_unit_test(common_types),
-        cmocka_unit_test(scaled),        cmocka_unit_test(normalized),
-        cmocka_unit_test(labelled),      cmocka_unit_test(combined),
-        cmocka_unit_test(many_profiles),
+        cmocka_unit_test(equal_samples_of_two_profiles_are_added),
+        cmocka_unit_test(samples_that_become_zero_are_removed),
+        cmocka_unit_test(headers_of_two_profiles_are_merged),
+        cmocka_unit_test(generated_profiles_are_merged),
+        cmocka_unit_test(incompatible_profiles_are_refused),
+        cmocka_unit_test(types_that_not_all_profiles_have_are_removed),
+        cmocka_unit_test(values_are_scaled),
+        cmocka_unit_test(values_are_normalized_to_a_base),
+        cmocka_unit_test(a_label_replaces_those_of_its_key),
+        cmocka_unit_test(units_are_converted_to_the_finest),
+        cmocka_unit_test(many_locations_are_merged),
     };
     return cmocka_run_group_tests_name("profile_merge", tests, NULL, NULL);
 }

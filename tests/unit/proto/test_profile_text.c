@@ -42,7 +42,7 @@ static const char goroutines[] = "goroutine profile: total 7\n"
                                  "\n"
                                  "2 @ 0x40a0c5\r\n";
 
-static void counts(void **state)
+static void a_legacy_count_profile_is_read(void **state)
 {
     (void)state;
     struct profile *p = parsed(goroutines);
@@ -72,7 +72,7 @@ static const char heap[] = "heap profile: 3: 3072 [5: 5120] @ heap/8192\n"
                            "# runtime.MemStats\n"
                            "# Alloc = 5\n";
 
-static void heaps(void **state)
+static void a_legacy_heap_profile_is_read(void **state)
 {
     (void)state;
     struct profile *p = parsed(heap);
@@ -102,7 +102,7 @@ static const char mutex[] = "--- mutex:\n"
                             "sampling period=10\n"
                             "3000 2 @ 0x401001 0x402001\n";
 
-static void contentions(void **state)
+static void a_legacy_contention_profile_is_read(void **state)
 {
     (void)state;
     struct profile *p = parsed(mutex);
@@ -129,7 +129,7 @@ static const char threads[] = "--- threadz 1 ---\n"
                               "  00000000-00002000 r-xp 00000000 08:01 123 $build/libc.so\n"
                               "  00005000-00006000 rw-p 00000000 08:01 123 /bin/x\n";
 
-static void thread_stacks(void **state)
+static void legacy_thread_stacks_are_read(void **state)
 {
     (void)state;
     struct profile *p = parsed(threads);
@@ -166,7 +166,7 @@ static uint64_t slow_mapping(struct profile_mapping *maps, size_t *n, uint64_t a
 }
 
 /* Mappings that overlap, have holes between them, and may be extended. */
-static void overlapping_mappings(void **state)
+static void overlapping_mappings_are_read(void **state)
 {
     (void)state;
     uint64_t seed = 1;
@@ -216,7 +216,7 @@ static void invalid_texts_are_refused(void **state)
 }
 
 /* Lines on which backtracking would take exponential time: none of them matches. */
-static void long_lines(void **state)
+static void lines_that_backtrack_take_linear_time(void **state)
 {
     (void)state;
     static const char *const heads[] = {"--- mutex:\n", "x profile: total 1\n--- Memory map: ---\n",
@@ -265,13 +265,13 @@ static void damaged_texts_are_safe(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts),
-        cmocka_unit_test(heaps),
-        cmocka_unit_test(contentions),
-        cmocka_unit_test(thread_stacks),
-        cmocka_unit_test(overlapping_mappings),
+        cmocka_unit_test(a_legacy_count_profile_is_read),
+        cmocka_unit_test(a_legacy_heap_profile_is_read),
+        cmocka_unit_test(a_legacy_contention_profile_is_read),
+        cmocka_unit_test(legacy_thread_stacks_are_read),
+        cmocka_unit_test(overlapping_mappings_are_read),
         cmocka_unit_test(invalid_texts_are_refused),
-        cmocka_unit_test(long_lines),
+        cmocka_unit_test(lines_that_backtrack_take_linear_time),
         cmocka_unit_test(damaged_texts_are_safe),
     };
     return cmocka_run_group_tests_name("profile_text", tests, NULL, NULL);

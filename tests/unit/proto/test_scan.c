@@ -454,7 +454,7 @@ static void expect_bad(const struct buf *b, const char *msg)
 
 /* ---- tests --------------------------------------------------------------------------------------------- */
 
-static void test_random(void **state)
+static void random_profiles_give_the_result_of_protobuf_c(void **state)
 {
     (void)state;
     for (unsigned seed = 1; seed <= 200; seed++) {
@@ -492,7 +492,7 @@ static void small_profile(struct buf *b, unsigned spelling)
     free(a.data);
 }
 
-static void test_every_cut(void **state)
+static void cut_profiles_give_the_result_of_protobuf_c(void **state)
 {
     (void)state;
     for (unsigned spelling = 0; spelling < SPELLINGS; spelling++) {
@@ -505,7 +505,7 @@ static void test_every_cut(void **state)
     }
 }
 
-static void test_every_flip(void **state)
+static void flipped_profiles_give_the_result_of_protobuf_c(void **state)
 {
     (void)state;
     size_t accepted = 0, refused = 0;
@@ -525,7 +525,7 @@ static void test_every_flip(void **state)
 }
 
 /* Numbers where tags and lengths are expected: every byte becomes the beginning of the longest number. */
-static void test_every_overflow(void **state)
+static void overlong_numbers_give_the_result_of_protobuf_c(void **state)
 {
     (void)state;
     struct buf b = BUF_INIT(1 << 20);
@@ -552,7 +552,7 @@ static void put_tiny(struct buf *b)
     put_bytes(b, 6, "ns", 2);
 }
 
-static void test_tiny(void **state)
+static void a_small_profile_is_summarized(void **state)
 {
     (void)state;
     struct buf b = BUF_INIT(4096);
@@ -567,7 +567,7 @@ static void test_tiny(void **state)
     buf_release(&b);
 }
 
-static void test_bad_fields(void **state)
+static void invalid_fields_are_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -617,7 +617,7 @@ static void test_bad_fields(void **state)
     }
 }
 
-static void test_bad_profiles(void **state)
+static void profiles_without_types_are_refused(void **state)
 {
     (void)state;
     struct buf b = BUF_INIT(4096);
@@ -640,7 +640,7 @@ static void test_bad_profiles(void **state)
 }
 
 /* After a failure every call returns the same error. */
-static void test_sticky(void **state)
+static void an_error_is_returned_by_each_later_call(void **state)
 {
     (void)state;
     struct buf b = BUF_INIT(4096);
@@ -660,7 +660,7 @@ static void test_sticky(void **state)
     buf_release(&b);
 }
 
-static void test_saturation(void **state)
+static void sums_are_limited_to_int64(void **state)
 {
     (void)state;
     static const int64_t values[] = {INT64_MAX, 1, 7, INT64_MIN, INT64_MIN, -1};
@@ -704,7 +704,7 @@ static void expect_type(const struct buf *b, const char *type, const char *unit)
     }
 }
 
-static void test_names(void **state)
+static void names_of_types_are_found_in_any_order(void **state)
 {
     (void)state;
     static const char type[] = "\x08\xcf\x0f\x10\x03"; /* 1999, 3 */
@@ -725,7 +725,7 @@ static void test_names(void **state)
 }
 
 /* Only the first mapping's build id counts, even if it has none. */
-static void test_build_id(void **state)
+static void the_first_mappings_build_id_is_returned(void **state)
 {
     (void)state;
     struct buf b = BUF_INIT(4096);
@@ -747,12 +747,17 @@ static void test_build_id(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tiny),           cmocka_unit_test(test_random),
-        cmocka_unit_test(test_every_cut),      cmocka_unit_test(test_every_flip),
-        cmocka_unit_test(test_every_overflow), cmocka_unit_test(test_bad_fields),
-        cmocka_unit_test(test_bad_profiles),   cmocka_unit_test(test_sticky),
-        cmocka_unit_test(test_saturation),     cmocka_unit_test(test_names),
-        cmocka_unit_test(test_build_id),
+        cmocka_unit_test(a_small_profile_is_summarized),
+        cmocka_unit_test(random_profiles_give_the_result_of_protobuf_c),
+        cmocka_unit_test(cut_profiles_give_the_result_of_protobuf_c),
+        cmocka_unit_test(flipped_profiles_give_the_result_of_protobuf_c),
+        cmocka_unit_test(overlong_numbers_give_the_result_of_protobuf_c),
+        cmocka_unit_test(invalid_fields_are_refused),
+        cmocka_unit_test(profiles_without_types_are_refused),
+        cmocka_unit_test(an_error_is_returned_by_each_later_call),
+        cmocka_unit_test(sums_are_limited_to_int64),
+        cmocka_unit_test(names_of_types_are_found_in_any_order),
+        cmocka_unit_test(the_first_mappings_build_id_is_returned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,7 +82,7 @@ static void expect(const char *p, size_t n, const char *msg)
 
 /* ---- the header ---------------------------------------------------------------------------------------- */
 
-static void test_header(void **state)
+static void the_header_of_a_trace_is_read(void **state)
 {
     (void)state;
     static const struct {
@@ -123,7 +123,7 @@ static void test_header(void **state)
 #define EXPERIMENT(g) "\x31\x01" g "\x07\xac\x02\x02\x04\x04"
 #define END "\x34"
 
-static void test_batches(void **state)
+static void batches_of_each_version_are_read(void **state)
 {
     (void)state;
     TRACE(HEADER("22") EVENTS("\1") CLOCK("\1") STRINGS("\1"), NULL);
@@ -137,7 +137,7 @@ static void test_batches(void **state)
     TRACE(HEADER("22") CLOCK("\1") "\x01\x01\x07\x01\x00" STRINGS("\1"), NULL);
 }
 
-static void test_batch_summary(void **state)
+static void batches_and_generations_are_counted(void **state)
 {
     (void)state;
     static const char trace[] =
@@ -152,7 +152,7 @@ static void test_batch_summary(void **state)
     buf_release(&b);
 }
 
-static void test_bad_batches(void **state)
+static void invalid_batches_are_refused(void **state)
 {
     (void)state;
     TRACE(HEADER("22") CLOCK("\1") STRINGS("\1") "x",
@@ -173,7 +173,7 @@ static void test_bad_batches(void **state)
           "at byte 16: a number of more than 64 bits");
 }
 
-static void test_generations(void **state)
+static void incomplete_generations_are_refused(void **state)
 {
     (void)state;
     TRACE(HEADER("22") EVENTS("\1") STRINGS("\1") CLOCK("\2"),
@@ -191,7 +191,7 @@ static void test_generations(void **state)
     TRACE(HEADER("23") CLOCK("\1") EXPERIMENT("\1"), "cut off after 33 bytes: the trace lacks its strings");
 }
 
-static void test_cut_batches(void **state)
+static void cut_batches_are_refused(void **state)
 {
     (void)state;
     TRACE(HEADER("22") EVENTS("\1"), "cut off after 33 bytes: the trace lacks its clock's frequency");
@@ -210,7 +210,7 @@ static void test_cut_batches(void **state)
 }
 
 /* The maximum size of a batch. */
-static void test_large_batch(void **state)
+static void a_batch_of_the_maximum_size_is_read(void **state)
 {
     (void)state;
     static const char begin[] = HEADER("22") CLOCK("\1") "\x01\x01\x07\x01\x80\x80\x04";
@@ -237,7 +237,7 @@ static void test_large_batch(void **state)
 #define STACK "\xc3\x06\x01\x01\x80\x00\x01\x02"
 #define LOG "\xf0\x04\x01\x01\x01\x00\x03(((" /* its text follows */
 
-static void test_events(void **state)
+static void events_of_older_versions_are_read(void **state)
 {
     (void)state;
     TRACE(HEADER("11") BEGIN START HERTZ, NULL);
@@ -247,7 +247,7 @@ static void test_events(void **state)
     TRACE(HEADER("19") BEGIN HERTZ "\xc3\x02\x01\x00" /* no frame */, NULL);
 }
 
-static void test_event_summary(void **state)
+static void events_are_counted(void **state)
 {
     (void)state;
     static const char trace[] = HEADER("19") BEGIN START STRING LOG BEGIN HERTZ;
@@ -261,7 +261,7 @@ static void test_event_summary(void **state)
     buf_release(&b);
 }
 
-static void test_bad_events(void **state)
+static void invalid_events_are_refused(void **state)
 {
     (void)state;
     TRACE(HEADER("19") BEGIN "\x80", "at byte 19: an event of the unknown type 0");
@@ -282,7 +282,7 @@ static void test_bad_events(void **state)
           "at byte 19: a number of more than 64 bits");
 }
 
-static void test_cut_events(void **state)
+static void cut_events_are_refused(void **state)
 {
     (void)state;
     TRACE(HEADER("19") BEGIN START, "cut off after 22 bytes: the trace lacks its clock's frequency");
@@ -297,7 +297,7 @@ static void test_cut_events(void **state)
 
 /* ---- other versions ------------------------------------------------------------------------------------ */
 
-static void test_unknown_versions(void **state)
+static void unknown_versions_are_accepted_unread(void **state)
 {
     (void)state;
     TRACE(HEADER("27") "\xff\xfe anything", NULL);
@@ -307,7 +307,7 @@ static void test_unknown_versions(void **state)
     TRACE(HEADER("2x") "x", "this is no execution trace: it begins with \"go 1.2x trace???\"");
 }
 
-static void test_sticky(void **state)
+static void an_error_is_returned_by_each_later_call(void **state)
 {
     (void)state;
     struct trace_summary sum = {.minor = 77};
@@ -350,7 +350,7 @@ static struct buf real_trace(const char *name)
     return scratch_read(path);
 }
 
-static void test_real(void **state)
+static void real_traces_are_read(void **state)
 {
     (void)state;
     for (size_t i = 0; i < REALS; i++) {
@@ -380,7 +380,7 @@ static void judge_spoiled(void *ctx, const struct spoiled *s)
 }
 
 /* Most flips hit the inside of a batch or an argument, which is not checked. */
-static void test_spoiled_reals(void **state)
+static void damaged_real_traces_are_safe(void **state)
 {
     (void)state;
     for (size_t i = 0; i < REALS; i++) {
@@ -394,7 +394,7 @@ static void test_spoiled_reals(void **state)
 }
 
 /* Between the end of one generation and the start of the next, a cut trace equals a shorter one. */
-static void test_generations_cut(void **state)
+static void a_trace_cut_between_generations_is_shorter(void **state)
 {
     (void)state;
     struct buf b = real_trace("go-1.26-three-generations");
@@ -414,14 +414,22 @@ static void test_generations_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_header),        cmocka_unit_test(test_batches),
-        cmocka_unit_test(test_batch_summary), cmocka_unit_test(test_bad_batches),
-        cmocka_unit_test(test_generations),   cmocka_unit_test(test_cut_batches),
-        cmocka_unit_test(test_large_batch),   cmocka_unit_test(test_events),
-        cmocka_unit_test(test_event_summary), cmocka_unit_test(test_bad_events),
-        cmocka_unit_test(test_cut_events),    cmocka_unit_test(test_unknown_versions),
-        cmocka_unit_test(test_sticky),        cmocka_unit_test(test_real),
-        cmocka_unit_test(test_spoiled_reals), cmocka_unit_test(test_generations_cut),
+        cmocka_unit_test(the_header_of_a_trace_is_read),
+        cmocka_unit_test(batches_of_each_version_are_read),
+        cmocka_unit_test(batches_and_generations_are_counted),
+        cmocka_unit_test(invalid_batches_are_refused),
+        cmocka_unit_test(incomplete_generations_are_refused),
+        cmocka_unit_test(cut_batches_are_refused),
+        cmocka_unit_test(a_batch_of_the_maximum_size_is_read),
+        cmocka_unit_test(events_of_older_versions_are_read),
+        cmocka_unit_test(events_are_counted),
+        cmocka_unit_test(invalid_events_are_refused),
+        cmocka_unit_test(cut_events_are_refused),
+        cmocka_unit_test(unknown_versions_are_accepted_unread),
+        cmocka_unit_test(an_error_is_returned_by_each_later_call),
+        cmocka_unit_test(real_traces_are_read),
+        cmocka_unit_test(damaged_real_traces_are_safe),
+        cmocka_unit_test(a_trace_cut_between_generations_is_shorter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

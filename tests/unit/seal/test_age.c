@@ -27,7 +27,7 @@
 
 /* ---- base64 and bech32 --------------------------------------------------------------------------------- */
 
-static void base64(void **state)
+static void only_canonical_base64_is_decoded(void **state)
 {
     static const struct {
         enum base64_form form;
@@ -74,7 +74,7 @@ static void bech32_spoiled(void *ctx, const struct spoiled *s)
     assert_false(fits);
 }
 
-static void bech32(void **state)
+static void keys_in_bech32_are_decoded(void **state)
 {
     unsigned char secret[32], upper[32], point[32];
     (void)state;
@@ -182,7 +182,7 @@ static struct outcome decrypted(const char *path, struct age_identities *by, siz
     return o;
 }
 
-static void sizes(void **state)
+static void files_of_any_size_are_decrypted(void **state)
 {
     static const size_t ns[] = {0, 1, 65535, 65536, 65537, 131071, 131072, 131073, 300000};
     static const size_t steps[] = {1 << 20, 65536, 65537, 4096, 7777};
@@ -212,7 +212,7 @@ static struct outcome decrypted_bytes(const char *path, const void *p, size_t n,
 }
 
 /* A file that was cut, extended, or had chunks exchanged or repeated is not whole. */
-static void rearranged(void **state)
+static void rearranged_files_are_refused(void **state)
 {
     struct age_recipients *to = recipients(PUBLIC);
     struct age_identities *by = identities(*state, SECRET);
@@ -275,7 +275,7 @@ static void file_spoiled(void *ctx, const struct spoiled *s)
     assert_true(o.whole || o.err.msg[0]);
 }
 
-static void files_spoiled(void **state)
+static void damaged_files_are_refused(void **state)
 {
     struct age_recipients *to = recipients(PUBLIC);
     struct age_identities *by = identities(*state, SECRET);
@@ -306,7 +306,7 @@ static char *ed25519_line(const unsigned char raw[32])
     return buf_take(&line);
 }
 
-static void refused_recipients(void **state)
+static void invalid_recipients_are_refused(void **state)
 {
     static const struct {
         const char *text, *part;
@@ -350,7 +350,7 @@ static void refused_recipients(void **state)
 
 /* Points that no honest key has: y = 1 (division by zero), y beyond the field, y of no point; and y = 0,
  * of low order: its shared secret would be public. */
-static void bad_points(void **state)
+static void points_of_no_honest_key_are_refused(void **state)
 {
     unsigned char bytes[32] = {1}, beyond[32], two[32] = {2}, zero[32] = {0};
     struct age_recipients *r = NULL;
@@ -376,7 +376,7 @@ static void bad_points(void **state)
     age_recipients_free(r);
 }
 
-static void recipient_files(void **state)
+static void files_of_recipients_are_read(void **state)
 {
     static const char text[] = "# a team\r\n\n" PUBLIC "\n"
                                "  " PUBLIC "  \n"
@@ -438,7 +438,7 @@ static void a_passphrase_must_be_the_only_recipient(void **state)
 /* ---- identities -----------------------------------------------------------------------------------------
  */
 
-static void refused_identities(void **state)
+static void invalid_identities_are_refused(void **state)
 {
     static const struct {
         const char *text, *part;
@@ -507,7 +507,7 @@ static struct age_identities *asking(struct person *p)
 }
 
 /* The passphrase is asked for only if a file has its stanza, once, and up to three times if it is wrong. */
-static void ssh_keys(void **state)
+static void ssh_keys_are_recipients_and_identities(void **state)
 {
     static const char *const types[] = {"ed25519", "rsa"};
     for (size_t t = 0; t < 2; t++) {
@@ -666,7 +666,7 @@ static void scrypt_work_factors_are_limited(void **state)
     }
 }
 
-static void passphrases(void **state)
+static void a_passphrase_is_asked_for_until_it_is_right(void **state)
 {
     char *path = with_passphrase(*state, "x", "secret", "");
     struct person p = {.answers = (const char *const[]){"wrong", "secret", "a", "b", "c", NULL}};
@@ -692,7 +692,7 @@ static void passphrases(void **state)
     free(path);
 }
 
-static void encrypted_identities(void **state)
+static void an_encrypted_identity_file_asks_once(void **state)
 {
     struct person p = {.answers = (const char *const[]){"secret", NULL}};
     struct age_recipients *r = recipients(PUBLIC);
@@ -743,7 +743,7 @@ static void header_spoiled(void *ctx, const struct spoiled *s)
     age_header_release(&h);
 }
 
-static void headers(void **state)
+static void headers_are_read(void **state)
 {
     struct age_header h;
     struct err err = ERR_INIT;
@@ -762,7 +762,7 @@ static void headers(void **state)
 }
 
 /* The number of stanzas is limited, and so is the body of an unknown kind. */
-static void large_headers(void **state)
+static void headers_are_limited(void **state)
 {
     struct buf b = BUF_INIT(8 << 20);
     struct age_header h;
@@ -798,23 +798,23 @@ static void encrypted_files_are_recognized(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(base64),
-        cmocka_unit_test(bech32),
-        SCRATCH(sizes),
-        SCRATCH(rearranged),
-        SCRATCH(files_spoiled),
-        cmocka_unit_test(refused_recipients),
-        cmocka_unit_test(bad_points),
-        SCRATCH(recipient_files),
+        cmocka_unit_test(only_canonical_base64_is_decoded),
+        cmocka_unit_test(keys_in_bech32_are_decoded),
+        SCRATCH(files_of_any_size_are_decrypted),
+        SCRATCH(rearranged_files_are_refused),
+        SCRATCH(damaged_files_are_refused),
+        cmocka_unit_test(invalid_recipients_are_refused),
+        cmocka_unit_test(points_of_no_honest_key_are_refused),
+        SCRATCH(files_of_recipients_are_read),
         cmocka_unit_test(a_passphrase_must_be_the_only_recipient),
-        SCRATCH(refused_identities),
-        SCRATCH(ssh_keys),
+        SCRATCH(invalid_identities_are_refused),
+        SCRATCH(ssh_keys_are_recipients_and_identities),
         SCRATCH(few_stanzas_of_an_rsa_key_are_tried),
         SCRATCH(scrypt_work_factors_are_limited),
-        SCRATCH(passphrases),
-        SCRATCH(encrypted_identities),
-        cmocka_unit_test(headers),
-        cmocka_unit_test(large_headers),
+        SCRATCH(a_passphrase_is_asked_for_until_it_is_right),
+        SCRATCH(an_encrypted_identity_file_asks_once),
+        cmocka_unit_test(headers_are_read),
+        cmocka_unit_test(headers_are_limited),
         cmocka_unit_test(encrypted_files_are_recognized),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -121,7 +121,7 @@ static void signatures_of_ssh_keygen_are_verified(void **state)
 }
 
 /* The same bytes, for deterministic signatures. */
-static void same_as_ssh_keygen(void **state)
+static void signatures_equal_those_of_ssh_keygen(void **state)
 {
     char *path = make_key(*state, &kinds[0], ""), *text = scratch_file(*state, "m", message, strlen(message));
     char *sig = format_text("%s.sig", text);
@@ -177,7 +177,7 @@ static struct ssh_blob fido_public(EVP_PKEY *key, const char *name)
     return ret;
 }
 
-static void a_fido_key(void **state)
+static void a_signature_of_a_fido_key_is_verified(void **state)
 {
     static const char name[] = "sk-ssh-ed25519@openssh.com";
     EVP_PKEY *key = EVP_PKEY_Q_keygen(NULL, NULL, "ED25519");
@@ -206,7 +206,7 @@ static void a_fido_key(void **state)
 }
 
 /* Only an agent could sign. */
-static void a_fido_key_without_an_agent(void **state)
+static void a_fido_key_needs_an_agent(void **state)
 {
     EVP_PKEY *key = EVP_PKEY_Q_keygen(NULL, NULL, "ED25519");
     struct ssh_blob public = fido_public(key, "sk-ssh-ed25519@openssh.com");
@@ -245,7 +245,7 @@ static int answer(void *ctx, const struct question *q, struct secret *ret, struc
     return 0;
 }
 
-static void passphrases(void **state)
+static void a_passphrase_is_asked_for(void **state)
 {
     static const struct {
         const char *answer;
@@ -336,7 +336,7 @@ static void check_spoiled(void *ctx, const struct spoiled *spoiled)
     sshsig_release(&s);
 }
 
-static void cut_and_flipped(void **state)
+static void damaged_signatures_are_refused(void **state)
 {
     for (size_t i = 0; i < KINDS; i += 3) {
         char *path = make_key(*state, &kinds[i], "");
@@ -383,7 +383,7 @@ struct allowed {
     const char *msg; /* NULL: allowed */
 };
 
-static void allowed_signers(void **state)
+static void allowed_signers_restrict_keys(void **state)
 {
     static const struct allowed cases[] = {
         {"alice@example.org ", "alice@example.org", NULL},
@@ -434,14 +434,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SCRATCH(ssh_keygen_verifies_our_signatures),
         SCRATCH(signatures_of_ssh_keygen_are_verified),
-        SCRATCH(same_as_ssh_keygen),
-        SCRATCH(a_fido_key),
-        SCRATCH(a_fido_key_without_an_agent),
-        SCRATCH(passphrases),
+        SCRATCH(signatures_equal_those_of_ssh_keygen),
+        SCRATCH(a_signature_of_a_fido_key_is_verified),
+        SCRATCH(a_fido_key_needs_an_agent),
+        SCRATCH(a_passphrase_is_asked_for),
         SCRATCH(unusual_keys_are_handled),
-        SCRATCH(cut_and_flipped),
+        SCRATCH(damaged_signatures_are_refused),
         SCRATCH(unusual_armor_is_handled),
-        SCRATCH(allowed_signers),
+        SCRATCH(allowed_signers_restrict_keys),
     };
     return cmocka_run_group_tests_name("sshsig", tests, NULL, NULL);
 }

@@ -67,7 +67,7 @@ static void a_failure_is_kept_until_the_reset(void **state)
     buf_release(&b);
 }
 
-static void one_piece_too_large(void **state)
+static void a_piece_larger_than_the_limit_is_refused(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -100,7 +100,7 @@ static void bytes_are_removed_at_the_front(void **state)
     buf_release(&b);
 }
 
-static void a_buffer_gives_its_memory_to_the_caller(void **state)
+static void buf_take_gives_the_memory_to_the_caller(void **state)
 {
     (void)state;
     struct buf b = BUF_INIT(100);
@@ -291,9 +291,9 @@ int main(void)
         cmocka_unit_test(added_pieces_are_joined),
         cmocka_unit_test(it_grows_to_its_maximum),
         cmocka_unit_test(a_failure_is_kept_until_the_reset),
-        cmocka_unit_test(one_piece_too_large),
+        cmocka_unit_test(a_piece_larger_than_the_limit_is_refused),
         cmocka_unit_test(bytes_are_removed_at_the_front),
-        cmocka_unit_test(a_buffer_gives_its_memory_to_the_caller),
+        cmocka_unit_test(buf_take_gives_the_memory_to_the_caller),
         cmocka_unit_test(a_failure_gives_an_error),
         cmocka_unit_test(err_may_be_null),
         cmocka_unit_test(long_messages_are_cut),

@@ -10,7 +10,7 @@
 
 #include "base/base.h"
 
-static void test_context_and_hint(void **state)
+static void context_precedes_the_message_and_the_hint_is_separate(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -31,7 +31,7 @@ static void test_context_and_hint(void **state)
 }
 
 /* A server's message that fills the whole error does not push out its context. */
-static void test_long_words(void **state)
+static void a_long_message_keeps_its_context(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -48,7 +48,7 @@ static void test_long_words(void **state)
     assert_non_null(strstr(err.msg, ": file-03: gitaly: heap: "));
 }
 
-static void test_out_of_memory_is_marked(void **state)
+static void out_of_memory_is_marked(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -64,9 +64,9 @@ static void test_out_of_memory_is_marked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_context_and_hint),
-        cmocka_unit_test(test_long_words),
-        cmocka_unit_test(test_out_of_memory_is_marked),
+        cmocka_unit_test(context_precedes_the_message_and_the_hint_is_separate),
+        cmocka_unit_test(a_long_message_keeps_its_context),
+        cmocka_unit_test(out_of_memory_is_marked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,7 +62,7 @@ static void done(struct numbers *n)
 }
 
 /* Numbers that share half their bits are spread like any others. */
-static void chosen(void **state)
+static void similar_numbers_are_spread(void **state)
 {
     (void)state;
     for (unsigned shift = 0; shift <= 48; shift += 8) {
@@ -74,7 +74,7 @@ static void chosen(void **state)
 }
 
 /* Names with equal hashes in one table have different ones in another. */
-static void seeds(void **state)
+static void each_table_has_its_own_seed(void **state)
 {
     struct finder a = {0}, b = {0};
     (void)state;
@@ -128,7 +128,7 @@ static void fill_names(struct names *t, char names[CHOSEN][16])
 }
 
 /* The next table's seed spreads names that collide in this one, also without regard to case. */
-static void chosen_names(void **state)
+static void colliding_names_are_spread_in_another_table(void **state)
 {
     static char names[CHOSEN][16];
     struct names plain = {0}, folded = {.fold = true};
@@ -147,7 +147,7 @@ static void chosen_names(void **state)
 }
 
 /* Another process has other seeds: names that collide in one run do not in the next. */
-static void processes(void **state)
+static void each_process_has_other_seeds(void **state)
 {
     struct err err = ERR_INIT;
     int fds[2];
@@ -169,7 +169,7 @@ static void processes(void **state)
     assert_true(theirs != 0 && theirs != finder_seed(&ours));
 }
 
-static void texts(void **state)
+static void texts_that_differ_have_different_hashes(void **state)
 {
     static const char zeros[20];
     (void)state;
@@ -180,7 +180,7 @@ static void texts(void **state)
     assert_true(finder_mix_str(1, STR("abcdefghi")) != finder_mix_str(2, STR("abcdefghi")));
 }
 
-static void room(void **state)
+static void a_reserved_table_does_not_grow(void **state)
 {
     struct finder f = {0};
     struct err err = ERR_INIT;
@@ -198,8 +198,12 @@ static void room(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chosen),    cmocka_unit_test(seeds), cmocka_unit_test(chosen_names),
-        cmocka_unit_test(processes), cmocka_unit_test(texts), cmocka_unit_test(room),
+        cmocka_unit_test(similar_numbers_are_spread),
+        cmocka_unit_test(each_table_has_its_own_seed),
+        cmocka_unit_test(colliding_names_are_spread_in_another_table),
+        cmocka_unit_test(each_process_has_other_seeds),
+        cmocka_unit_test(texts_that_differ_have_different_hashes),
+        cmocka_unit_test(a_reserved_table_does_not_grow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

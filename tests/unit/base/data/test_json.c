@@ -128,7 +128,7 @@ static void refuses(const struct json_form *form, const char *text, const char *
     assert_string_equal(err.msg, message);
 }
 
-static void limits(void **state)
+static void size_memory_and_depth_are_limited(void **state)
 {
     (void)state;
     const struct json_form form = {.what = "it", .max_bytes = 20, .max_memory = 1000, .max_depth = 2};
@@ -161,7 +161,7 @@ static void parse_spoiled(void *ctx, const struct spoiled *s)
     json_decref(root);
 }
 
-static void spoiled_texts(void **state)
+static void damaged_json_is_safe(void **state)
 {
     (void)state;
     static const char text[] = "{\"a\": [1, -2.5e3, true, null, \"\\u20ac\\\"\"], \"b\": {\"c\": {}}}";
@@ -173,8 +173,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_estimate_is_never_below_the_memory),
         cmocka_unit_test(the_estimate_holds_for_large_objects_and_long_texts),
-        cmocka_unit_test(limits),
-        cmocka_unit_test(spoiled_texts),
+        cmocka_unit_test(size_memory_and_depth_are_limited),
+        cmocka_unit_test(damaged_json_is_safe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,7 +50,7 @@ static void shows(const char *src, size_t n, const char *wanted)
 }
 #define SHOWS(src, wanted) shows(src, sizeof(src) - 1, wanted)
 
-static void good_text_passes(void **state)
+static void printable_text_is_unchanged(void **state)
 {
     (void)state;
     SHOWS("", "");
@@ -108,7 +108,7 @@ static void invalid_utf8_is_not_shown(void **state)
 }
 
 /* For each capacity the result fits, ends with NUL, and contains only whole characters. */
-static void first_clauses_and_suffixes(void **state)
+static void first_clauses_and_suffixes_are_found(void **state)
 {
     (void)state;
     assert_int_equal(text_first_clause("heap: memory in use is that; more"), 27);
@@ -184,7 +184,7 @@ static void names_have_letters_digits_and_three_signs(void **state)
     assert_false(text_is_name(name));
 }
 
-static void numbers(void **state)
+static void numbers_are_read_or_refused(void **state)
 {
     (void)state;
     static const char *const bad[] = {"", "-1", "+1", " 1", "1 ", "0x1", "1.0", "a", "65536"};
@@ -300,7 +300,7 @@ static void near_is(const char *wanted, const char *text)
     assert_string_equal(nearest_text(&near, dst, sizeof dst), text);
 }
 
-static void nearest_names(void **state)
+static void misspelled_names_get_suggestions(void **state)
 {
     (void)state;
     near_is("heep", "\"heap\"");
@@ -314,7 +314,7 @@ static void nearest_names(void **state)
     near_is("q", "");
 }
 
-static void nearest_returns_the_best_three(void **state)
+static void at_most_three_names_are_suggested(void **state)
 {
     (void)state;
     char dst[200], small[8];
@@ -386,7 +386,7 @@ static void pauses_vary_around_the_given_time(void **state)
     assert_int_equal(clock_jitter(0), 0);
 }
 
-static void deadlines(void **state)
+static void deadlines_are_converted_to_poll_timeouts(void **state)
 {
     (void)state;
     int64_t before = clock_now();
@@ -401,7 +401,7 @@ static void deadlines(void **state)
     assert_true(clock_utc() > INT64_C(1700000000000));
 }
 
-static void visible_text(void **state)
+static void text_with_control_characters_is_refused(void **state)
 {
     (void)state;
     static const char *const good[] = {"", "two  blanks", "J\xc3\xbcrgen", "\xe6\x97\xa5\xe6\x9c\xac",
@@ -482,29 +482,29 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(decodes_utf8),
-        cmocka_unit_test(good_text_passes),
+        cmocka_unit_test(printable_text_is_unchanged),
         cmocka_unit_test(white_space_becomes_one_blank),
         cmocka_unit_test(controls_are_not_shown),
         cmocka_unit_test(hidden_characters_are_not_shown),
         cmocka_unit_test(invalid_utf8_is_not_shown),
-        cmocka_unit_test(first_clauses_and_suffixes),
+        cmocka_unit_test(first_clauses_and_suffixes_are_found),
         cmocka_unit_test(long_text_ends_in_dots),
         cmocka_unit_test(every_byte_flipped_stays_printable),
         cmocka_unit_test(names_have_letters_digits_and_three_signs),
-        cmocka_unit_test(numbers),
+        cmocka_unit_test(numbers_are_read_or_refused),
         cmocka_unit_test(a_text_is_split_into_entries),
         cmocka_unit_test(durations_are_read),
         cmocka_unit_test(durations_are_refused),
         cmocka_unit_test(durations_are_written),
-        cmocka_unit_test(visible_text),
+        cmocka_unit_test(text_with_control_characters_is_refused),
         cmocka_unit_test(sizes_are_read),
         cmocka_unit_test(bytes_are_written),
-        cmocka_unit_test(nearest_names),
-        cmocka_unit_test(nearest_returns_the_best_three),
+        cmocka_unit_test(misspelled_names_get_suggestions),
+        cmocka_unit_test(at_most_three_names_are_suggested),
         cmocka_unit_test(times_are_written),
         cmocka_unit_test(times_are_read),
         cmocka_unit_test(pauses_vary_around_the_given_time),
-        cmocka_unit_test(deadlines),
+        cmocka_unit_test(deadlines_are_converted_to_poll_timeouts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@
  */
 
 /* Arguments are separated by a bar. */
-static void cmdlines(void **state)
+static void secrets_in_command_lines_are_redacted(void **state)
 {
     (void)state;
     static const struct {
@@ -129,7 +129,7 @@ static void cmdlines(void **state)
 }
 
 /* Each rule of docs/formats.md redacts under its name, and only where it should. */
-static void rules(void **state)
+static void each_rule_redacts_only_its_own_cases(void **state)
 {
     (void)state;
 #define RANDOM "Zm9vYmFyMTIzNDU2Nzg5MA"
@@ -203,7 +203,7 @@ static void rules(void **state)
     }
 }
 
-static void label_keys(void **state)
+static void label_keys_that_name_a_person_or_secret_are_found(void **state)
 {
     (void)state;
     static const char *const goes[] = {
@@ -242,7 +242,7 @@ static void spoiled_line(void *ctx, const struct spoiled *s)
     buf_release(&again);
 }
 
-static void spoiled_lines(void **state)
+static void damaged_command_lines_are_safe(void **state)
 {
     (void)state;
     static const char line[] =
@@ -270,7 +270,7 @@ static void becomes(const char *in, const char *want)
 }
 
 /* Forms in which programs print their configuration, and requests inside other text. */
-static void texts(void **state)
+static void secrets_in_text_are_redacted(void **state)
 {
     (void)state;
     static const struct {
@@ -494,7 +494,7 @@ static void texts(void **state)
 }
 
 /* A line that announces a value on the next one. */
-static void lines(void **state)
+static void values_on_the_next_line_are_redacted(void **state)
 {
     (void)state;
     static const struct {
@@ -560,7 +560,7 @@ static void lines(void **state)
 }
 
 /* In the path of a request a word counts as a secret too. */
-static void requests(void **state)
+static void secrets_in_requests_are_redacted(void **state)
 {
     (void)state;
     static const struct {
@@ -601,7 +601,7 @@ static void requests(void **state)
 
 /* Redaction removes all lines of a private key and keeps the text after it. Without an end line it removes
  * at most as many lines as a key has. */
-static void private_keys(void **state)
+static void all_lines_of_a_private_key_are_redacted(void **state)
 {
     (void)state;
     static const char in[] = "a\n-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl\n\nbnNz\n"
@@ -633,7 +633,7 @@ static void private_keys(void **state)
 /* ---- repeated words -------------------------------------------------------------------------------------
  */
 
-static void repeats(void **state)
+static void repeated_words_of_a_request_are_redacted(void **state)
 {
     (void)state;
     static const char *const learned[] = {"c75de8c1b7c3ae", "abcde",       "pin-1234", "ab", "12",
@@ -674,7 +674,7 @@ static void repeats(void **state)
 }
 
 /* Request values that are not words are found as a whole, wherever they are repeated and in any form. */
-static void repeated_values(void **state)
+static void repeated_values_are_redacted(void **state)
 {
     (void)state;
     static const char *const learned[] = {
@@ -746,7 +746,7 @@ static void dumped(const char *in, const struct strlist *more, size_t piece, con
     buf_release(&b);
 }
 
-static void dumps(void **state)
+static void labels_and_secrets_in_dumps_are_redacted(void **state)
 {
     (void)state;
     static char tenant[] = "ten*";
@@ -857,7 +857,7 @@ static const char *string_at(const pb_profile *p, int64_t i)
     return p->string_table[i];
 }
 
-static void profiles(void **state)
+static void labels_of_a_profile_are_redacted(void **state)
 {
     (void)state;
     struct buf before = a_profile(), after = BUF_INIT(65536);
@@ -906,7 +906,7 @@ static uint64_t relabelled_in(const struct buf *b, size_t *ret_times, struct buf
 }
 
 /* The table of strings is after the samples, or before them; a profile without such a label is read once. */
-static void passes(void **state)
+static void a_profile_is_read_again_only_if_a_label_is_redacted(void **state)
 {
     (void)state;
     struct buf b = a_profile(), strings_first = BUF_INIT(65536), out = BUF_INIT(65536), none;
@@ -945,7 +945,7 @@ static void passes(void **state)
     buf_release(&out);
 }
 
-static void too_many_keys(void **state)
+static void too_many_label_keys_are_an_error(void **state)
 {
     (void)state;
     struct buf b = a_profile(), out = BUF_INIT(1 << 20);
@@ -985,7 +985,7 @@ static void relabel_spoiled(void *ctx, const struct spoiled *s)
     buf_release(&after);
 }
 
-static void spoiled_profiles(void **state)
+static void damaged_profiles_are_safe(void **state)
 {
     (void)state;
     struct buf b = a_profile();
@@ -1025,7 +1025,7 @@ static uint64_t redacted(const char *dir, enum redact_form form, const void *p, 
     return redact_sum(&tally);
 }
 
-static void members(void **state)
+static void each_format_of_a_member_is_redacted(void **state)
 {
     struct buf profile = a_profile(), out;
     unsigned char zipped[4096];
@@ -1195,7 +1195,7 @@ static void other_forms_of_a_secret_are_found(void **state)
 }
 
 /* A dump's line, and a value in it, may have any length. */
-static void long_lines(void **state)
+static void lines_of_any_length_are_redacted(void **state)
 {
     enum { SIZE = 3 << 20 };
     struct buf in = BUF_INIT(4 * SIZE), out;
@@ -1369,25 +1369,25 @@ static void cancellation_stops_a_search(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cmdlines),
-        cmocka_unit_test(rules),
-        cmocka_unit_test(label_keys),
-        cmocka_unit_test(spoiled_lines),
-        cmocka_unit_test(texts),
-        cmocka_unit_test(lines),
-        cmocka_unit_test(requests),
-        cmocka_unit_test(private_keys),
-        cmocka_unit_test(repeats),
-        cmocka_unit_test(repeated_values),
-        cmocka_unit_test(dumps),
-        cmocka_unit_test(profiles),
-        cmocka_unit_test(passes),
-        cmocka_unit_test(too_many_keys),
-        cmocka_unit_test(spoiled_profiles),
-        SCRATCH(members),
+        cmocka_unit_test(secrets_in_command_lines_are_redacted),
+        cmocka_unit_test(each_rule_redacts_only_its_own_cases),
+        cmocka_unit_test(label_keys_that_name_a_person_or_secret_are_found),
+        cmocka_unit_test(damaged_command_lines_are_safe),
+        cmocka_unit_test(secrets_in_text_are_redacted),
+        cmocka_unit_test(values_on_the_next_line_are_redacted),
+        cmocka_unit_test(secrets_in_requests_are_redacted),
+        cmocka_unit_test(all_lines_of_a_private_key_are_redacted),
+        cmocka_unit_test(repeated_words_of_a_request_are_redacted),
+        cmocka_unit_test(repeated_values_are_redacted),
+        cmocka_unit_test(labels_and_secrets_in_dumps_are_redacted),
+        cmocka_unit_test(labels_of_a_profile_are_redacted),
+        cmocka_unit_test(a_profile_is_read_again_only_if_a_label_is_redacted),
+        cmocka_unit_test(too_many_label_keys_are_an_error),
+        cmocka_unit_test(damaged_profiles_are_safe),
+        SCRATCH(each_format_of_a_member_is_redacted),
         SCRATCH(unknown_fields_of_a_profile_are_removed),
         SCRATCH(other_forms_of_a_secret_are_found),
-        SCRATCH(long_lines),
+        SCRATCH(lines_of_any_length_are_redacted),
         SCRATCH(repeated_secrets_take_no_extra_time),
         SCRATCH(invalid_and_oversized_members_fail),
         SCRATCH(cancellation_stops_a_search),

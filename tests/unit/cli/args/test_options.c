@@ -84,7 +84,7 @@ static void wrong(const char *line, const char *msg, const char *hint)
     buf_release(&words);
 }
 
-static void every_type(void **state)
+static void each_type_of_option_is_read(void **state)
 {
     (void)state;
     means("", "o=- p=7 t=0 H= |");
@@ -96,7 +96,7 @@ static void every_type(void **state)
     means("--retries 3", "o=- p=7 t=0 H= r=3 |");
 }
 
-static void letters(void **state)
+static void short_options_are_read(void **state)
 {
     (void)state;
     means("-q -o x -p 1 -H a", "q o=x p=1 t=0 H=a |");
@@ -106,14 +106,14 @@ static void letters(void **state)
     means("-o=x", "o==x p=7 t=0 H= |");
 }
 
-static void repeated(void **state)
+static void repeated_options_add_to_a_list_or_replace_a_value(void **state)
 {
     (void)state;
     means("--host a --host b,c -H d", "o=- p=7 t=0 H=a,b,c,d |");
     means("--output a -o b", "o=b p=7 t=0 H= |");
 }
 
-static void arguments_after_the_options(void **state)
+static void arguments_and_options_may_be_mixed(void **state)
 {
     (void)state;
     means("cpu --quiet heap", "q o=- p=7 t=0 H= | cpu heap");
@@ -146,7 +146,7 @@ static void wrong_options_are_refused(void **state)
     wrong("--host=", "--host: empty entry in the list \"\"", "");
 }
 
-static void bad_numbers(void **state)
+static void numbers_out_of_range_are_refused(void **state)
 {
     (void)state;
     static const char *const bad[] = {"0", "65536", "-1", "1.5", "x", "0x10", "''", "99999999999999999999"};
@@ -197,12 +197,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(groups_match_their_tables),
-        cmocka_unit_test(every_type),
-        cmocka_unit_test(letters),
-        cmocka_unit_test(repeated),
-        cmocka_unit_test(arguments_after_the_options),
+        cmocka_unit_test(each_type_of_option_is_read),
+        cmocka_unit_test(short_options_are_read),
+        cmocka_unit_test(repeated_options_add_to_a_list_or_replace_a_value),
+        cmocka_unit_test(arguments_and_options_may_be_mixed),
         cmocka_unit_test(wrong_options_are_refused),
-        cmocka_unit_test(bad_numbers),
+        cmocka_unit_test(numbers_out_of_range_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -110,7 +110,7 @@ static void every_outcome_has_an_exit_code(void **state)
 }
 
 /* A signal determines the code, even if all items arrived; the run is not complete. */
-static void signals(void **state)
+static void a_signal_determines_the_exit_code(void **state)
 {
     (void)state;
     static const char *const states[] = {"", "w", "wm", "d", "u"};
@@ -123,7 +123,7 @@ static void signals(void **state)
 }
 
 /* A signal after the bundle was packed changes nothing; one during the packing does. */
-static void late_signals(void **state)
+static void a_signal_after_packing_does_not_change_the_exit_code(void **state)
 {
     (void)state;
     struct capture_outcome e = outcome_of("w");
@@ -149,7 +149,8 @@ static void a_resumed_capture_has_an_exit_code(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_outcome_has_an_exit_code),
-                                       cmocka_unit_test(signals), cmocka_unit_test(late_signals),
+                                       cmocka_unit_test(a_signal_determines_the_exit_code),
+                                       cmocka_unit_test(a_signal_after_packing_does_not_change_the_exit_code),
                                        cmocka_unit_test(a_resumed_capture_has_an_exit_code)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@
 #include "cli/term/rows.h"
 #include "base/banned.h"
 
-static void counted(void **state)
+static void columns_of_wide_and_combining_characters_are_counted(void **state)
 {
     (void)state;
     assert_int_equal(columns_of(""), 0);
@@ -32,7 +32,7 @@ static void fits(const char *s, size_t columns, size_t bytes)
     assert_int_equal(columns_fit(s, columns), bytes);
 }
 
-static void cut(void **state)
+static void text_is_cut_between_characters(void **state)
 {
     (void)state;
     fits("abc", 0, 0);
@@ -73,7 +73,7 @@ static void folded(const char *text, struct columns_fold how, const char *expect
     buf_release(&b);
 }
 
-static void folds(void **state)
+static void text_is_folded_at_words(void **state)
 {
     (void)state;
     folded("one two three", (struct columns_fold){.width = 7}, "one two\nthree");
@@ -103,7 +103,7 @@ static void rows_of(size_t width, bool below, const char *expected)
     rows_release(&rows);
 }
 
-static void rows_below(void **state)
+static void a_wide_cell_moves_below_its_row(void **state)
 {
     (void)state;
     rows_of(0, true,
@@ -118,7 +118,7 @@ static void rows_below(void **state)
 }
 
 /* Without a terminal: 80, or COLUMNS if that is less. */
-static void page(void **state)
+static void the_width_of_a_page_follows_COLUMNS(void **state)
 {
     (void)state;
     static const struct {
@@ -146,8 +146,11 @@ static void page(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counted), cmocka_unit_test(cut),  cmocka_unit_test(a_line_never_exceeds_its_width),
-        cmocka_unit_test(folds),   cmocka_unit_test(page), cmocka_unit_test(rows_below)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(columns_of_wide_and_combining_characters_are_counted),
+                                       cmocka_unit_test(text_is_cut_between_characters),
+                                       cmocka_unit_test(a_line_never_exceeds_its_width),
+                                       cmocka_unit_test(text_is_folded_at_words),
+                                       cmocka_unit_test(the_width_of_a_page_follows_COLUMNS),
+                                       cmocka_unit_test(a_wide_cell_moves_below_its_row)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

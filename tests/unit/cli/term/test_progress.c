@@ -104,7 +104,7 @@ static void got(struct show *s, size_t i, const char *kind)
     progress_item(&s->progress, &t, &item);
 }
 
-static void one_target(void **state)
+static void one_target_has_one_line(void **state)
 {
     (void)state;
     struct show s;
@@ -133,7 +133,7 @@ static void one_target(void **state)
     show_release(&s);
 }
 
-static void three_targets(void **state)
+static void three_targets_have_a_line_each(void **state)
 {
     (void)state;
     struct show s;
@@ -192,20 +192,20 @@ static void crowd(unsigned rows, unsigned columns, const char *first, const char
     show_release(&s);
 }
 
-static void fifty_targets(void **state)
+static void targets_beyond_the_screen_are_counted(void **state)
 {
     (void)state;
     crowd(24, 80, "file-00: gitaly: cpu 5s of 30s, 25s left, 123.5 MB, item 2 of 3",
           "... and 29 more targets");
 }
 
-static void fifty_targets_on_a_small_screen(void **state)
+static void targets_beyond_a_small_screen_are_counted(void **state)
 {
     (void)state;
     crowd(10, 40, "file-00: gi...: cpu 5s of 30s, 123.5 MB", "... and 43 more targets");
 }
 
-static void three_targets_on_a_small_screen(void **state)
+static void lines_are_shortened_on_a_small_screen(void **state)
 {
     (void)state;
     struct show s;
@@ -224,7 +224,7 @@ static void three_targets_on_a_small_screen(void **state)
 }
 
 /* A screen of one row has one line, and nothing is drawn above the screen. */
-static void tiny_screens(void **state)
+static void tiny_screens_are_not_exceeded(void **state)
 {
     (void)state;
     for (unsigned rows = 1; rows < 6; rows++)
@@ -378,7 +378,7 @@ static void q_prints_errors_with_their_hints(void **state)
     show_release(&s);
 }
 
-static void steps(void **state)
+static void each_step_of_a_connection_is_printed(void **state)
 {
     (void)state;
     struct show s;
@@ -439,19 +439,19 @@ static void a_question_pauses_the_live_lines(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_target),
-        cmocka_unit_test(three_targets),
-        cmocka_unit_test(fifty_targets),
-        cmocka_unit_test(fifty_targets_on_a_small_screen),
-        cmocka_unit_test(three_targets_on_a_small_screen),
-        cmocka_unit_test(tiny_screens),
+        cmocka_unit_test(one_target_has_one_line),
+        cmocka_unit_test(three_targets_have_a_line_each),
+        cmocka_unit_test(targets_beyond_the_screen_are_counted),
+        cmocka_unit_test(targets_beyond_a_small_screen_are_counted),
+        cmocka_unit_test(lines_are_shortened_on_a_small_screen),
+        cmocka_unit_test(tiny_screens_are_not_exceeded),
         cmocka_unit_test(unchanged_lines_are_not_redrawn),
         cmocka_unit_test(a_waiting_item_is_shown),
         cmocka_unit_test(a_cost_is_printed_once_before_the_start),
         cmocka_unit_test(notes_are_printed_with_v_only),
         cmocka_unit_test(a_finding_on_the_service_is_printed_once),
         cmocka_unit_test(q_prints_errors_with_their_hints),
-        cmocka_unit_test(steps),
+        cmocka_unit_test(each_step_of_a_connection_is_printed),
         cmocka_unit_test(a_question_pauses_the_live_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -78,14 +78,14 @@ static void ignored_before(void)
 }
 
 /* As under nohup. */
-static void test_ignored_before(void **state)
+static void an_ignored_signal_stays_ignored(void **state)
 {
     (void)state;
     char said[200];
     assert_int_equal(in_child(ignored_before, said, sizeof said), 0);
 }
 
-static void test_first(void **state)
+static void the_first_signal_is_readable_and_prints_nothing(void **state)
 {
     (void)state;
     char said[200];
@@ -93,7 +93,7 @@ static void test_first(void **state)
     assert_string_equal(said, "");
 }
 
-static void test_second(void **state)
+static void the_second_signal_ends_the_process(void **state)
 {
     (void)state;
     char said[200];
@@ -103,7 +103,7 @@ static void test_second(void **state)
     assert_string_equal(said, "it is in /tmp/x.partial\n");
 }
 
-static void test_broken_pipe(void **state)
+static void a_broken_pipe_is_an_error_not_a_signal(void **state)
 {
     (void)state;
     char said[200];
@@ -113,10 +113,10 @@ static void test_broken_pipe(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_first),
-        cmocka_unit_test(test_second),
-        cmocka_unit_test(test_ignored_before),
-        cmocka_unit_test(test_broken_pipe),
+        cmocka_unit_test(the_first_signal_is_readable_and_prints_nothing),
+        cmocka_unit_test(the_second_signal_ends_the_process),
+        cmocka_unit_test(an_ignored_signal_stays_ignored),
+        cmocka_unit_test(a_broken_pipe_is_an_error_not_a_signal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,7 +82,7 @@ static void expect_bad_text(enum body_format format, const char *text, const cha
     expect_bad(format, text, strlen(text), msg);
 }
 
-static void test_empty(void **state)
+static void an_empty_body_is_bad(void **state)
 {
     (void)state;
     static const enum body_format formats[] = {BODY_PPROF, BODY_TRACE, BODY_TEXT, BODY_RAW, BODY_ANY};
@@ -104,7 +104,7 @@ static void expect_summary(const void *p, size_t n)
     assert_string_equal(result.beginning, "");
 }
 
-static void test_profile(void **state)
+static void a_profile_is_good_with_and_without_gzip(void **state)
 {
     (void)state;
     struct buf gz = BUF_INIT(4096);
@@ -116,7 +116,7 @@ static void test_profile(void **state)
     buf_release(&gz);
 }
 
-static void test_bad_profile(void **state)
+static void a_damaged_profile_is_bad(void **state)
 {
     (void)state;
     struct buf gz = BUF_INIT(4096);
@@ -136,7 +136,7 @@ static void test_bad_profile(void **state)
 }
 
 /* Larger than the stored beginning: the scanner's message stays the same, whatever follows. */
-static void test_long_bad_profile(void **state)
+static void a_long_damaged_profile_has_the_same_message(void **state)
 {
     (void)state;
     struct buf body = BUF_INIT(1 << 20), gz = BUF_INIT(1 << 20);
@@ -152,7 +152,7 @@ static void test_long_bad_profile(void **state)
 }
 
 /* A whole profile keeps its numbers, whatever follows it. */
-static void test_bytes_after_the_profile(void **state)
+static void bytes_after_a_profile_are_bad_but_keep_its_summary(void **state)
 {
     (void)state;
     struct buf gz = BUF_INIT(4096);
@@ -167,7 +167,7 @@ static void test_bytes_after_the_profile(void **state)
     buf_release(&gz);
 }
 
-static void test_wrong_answer(void **state)
+static void an_html_page_is_no_profile_trace_or_text(void **state)
 {
     (void)state;
     static const char page[] = "\xef\xbb\xbf\n <!DOCTYPE HTML PUBLIC>\n<html><body>log in</body></html>\n";
@@ -198,7 +198,7 @@ static void expect_gzip_bad(const void *p, size_t n, const char *msg)
 }
 
 /* The message says first that it is not a profile, then what it looks like. */
-static void test_other_types(void **state)
+static void other_data_is_named_in_the_message(void **state)
 {
     (void)state;
     static const char noise[] = "\x71\x01\x80\xff\x00\x13\x9c";
@@ -242,7 +242,7 @@ static void test_other_types(void **state)
 }
 
 /* A raw path may serve anything but a page, unless the path is a page's. */
-static void test_pages(void **state)
+static void a_raw_path_refuses_a_page(void **state)
 {
     (void)state;
     static const char page[] = "<!DOCTYPE html>\n<title>Node Exporter</title>\n";
@@ -259,7 +259,7 @@ static void test_pages(void **state)
 }
 
 /* Remote text in messages is printable and cut. */
-static void test_beginning(void **state)
+static void the_beginning_of_a_body_is_printable_and_cut(void **state)
 {
     (void)state;
     struct check_result result;
@@ -277,7 +277,7 @@ static void test_beginning(void **state)
     assert_string_equal(result.beginning, "");
 }
 
-static void test_trace(void **state)
+static void cut_traces_are_bad(void **state)
 {
     (void)state;
     expect_good(BODY_TRACE, trace, sizeof trace - 1);
@@ -299,7 +299,7 @@ static void test_trace(void **state)
     assert_int_equal(result.trace_minor, 99);
 }
 
-static void test_text(void **state)
+static void cut_text_and_text_with_nul_are_bad(void **state)
 {
     (void)state;
     static const char good[] = "goroutine 1 [running]:\nmain.main()\n";
@@ -311,7 +311,7 @@ static void test_text(void **state)
 }
 
 /* net/http/pprof's stack dumps end at 64 MiB without a mark. */
-static void test_server_cut(void **state)
+static void a_dump_cut_by_the_server_is_bad(void **state)
 {
     (void)state;
     static const struct {
@@ -373,7 +373,7 @@ static void check_spoiled_text(void *ctx, const struct spoiled *s)
         assert_int_equal(s->p[s->n - 1], '\n');
 }
 
-static void test_cuts_and_flips(void **state)
+static void damaged_bodies_are_safe(void **state)
 {
     (void)state;
     static const char text[] = "goroutine 1 [running]:\nmain.main()\n\t/x/main.go:7 +0x1d\n";
@@ -410,7 +410,7 @@ static int check_inflating(size_t members, struct err *err)
     return rc;
 }
 
-static void test_bomb(void **state)
+static void a_body_that_inflates_too_much_is_bad(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -423,20 +423,20 @@ static void test_bomb(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_profile),
-        cmocka_unit_test(test_bad_profile),
-        cmocka_unit_test(test_long_bad_profile),
-        cmocka_unit_test(test_bytes_after_the_profile),
-        cmocka_unit_test(test_wrong_answer),
-        cmocka_unit_test(test_other_types),
-        cmocka_unit_test(test_pages),
-        cmocka_unit_test(test_beginning),
-        cmocka_unit_test(test_trace),
-        cmocka_unit_test(test_text),
-        cmocka_unit_test(test_server_cut),
-        cmocka_unit_test(test_cuts_and_flips),
-        cmocka_unit_test(test_bomb),
+        cmocka_unit_test(an_empty_body_is_bad),
+        cmocka_unit_test(a_profile_is_good_with_and_without_gzip),
+        cmocka_unit_test(a_damaged_profile_is_bad),
+        cmocka_unit_test(a_long_damaged_profile_has_the_same_message),
+        cmocka_unit_test(bytes_after_a_profile_are_bad_but_keep_its_summary),
+        cmocka_unit_test(an_html_page_is_no_profile_trace_or_text),
+        cmocka_unit_test(other_data_is_named_in_the_message),
+        cmocka_unit_test(a_raw_path_refuses_a_page),
+        cmocka_unit_test(the_beginning_of_a_body_is_printable_and_cut),
+        cmocka_unit_test(cut_traces_are_bad),
+        cmocka_unit_test(cut_text_and_text_with_nul_are_bad),
+        cmocka_unit_test(a_dump_cut_by_the_server_is_bad),
+        cmocka_unit_test(damaged_bodies_are_safe),
+        cmocka_unit_test(a_body_that_inflates_too_much_is_bad),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

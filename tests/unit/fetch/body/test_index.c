@@ -55,7 +55,7 @@ static void expect_none(const char *page)
     "</table>\n<a href=\"goroutine?debug=2\">all stacks</a><br>\n"                                           \
     "<ul><li><div class=profile-name>heap: </div> live objects</li></ul></body></html>\n"
 
-static void test_versions(void **state)
+static void index_pages_of_each_go_version_are_read(void **state)
 {
     (void)state;
     /* 1.17 and later; `symbol` came with 1.24 */
@@ -75,7 +75,7 @@ static void test_versions(void **state)
     expect("<td>8<td><a href=heap?debug=1>heap</a>", "heap=8");
 }
 
-static void test_lenient(void **state)
+static void unusual_markup_is_read(void **state)
 {
     (void)state;
     expect("<TR><TD CLASS=n>\n 8 \n</TD>\n\t<TD>\n<A class='x' HREF = 'no' href='heap'>heap</A>", "heap=8");
@@ -94,7 +94,7 @@ static void test_lenient(void **state)
     expect("<td>9223372036854775807<td><a href=heap>", "heap=9223372036854775807");
 }
 
-static void test_names(void **state)
+static void unsafe_names_are_skipped(void **state)
 {
     (void)state;
     expect("<td>1<td><a href='github.com%2Fpkg%2fname?debug=1'>", "github.com/pkg/name=1");
@@ -148,7 +148,7 @@ static void test_names(void **state)
     }
 }
 
-static void test_length(void **state)
+static void names_have_a_maximum_length(void **state)
 {
     (void)state;
     for (size_t n = 126; n <= 129; n++) {
@@ -165,7 +165,7 @@ static void test_length(void **state)
     }
 }
 
-static void test_other_pages(void **state)
+static void other_pages_are_no_index(void **state)
 {
     (void)state;
     expect_none("");
@@ -184,7 +184,7 @@ static void test_other_pages(void **state)
     expect_none("<td>1<td><a href='heap>");
 }
 
-static void test_find(void **state)
+static void a_profile_is_found_by_its_exact_name(void **state)
 {
     (void)state;
     static const char page[] = "<td>1<td><a href=heap><td>2<td><a href=mutex>";
@@ -199,7 +199,7 @@ static void test_find(void **state)
 }
 
 /* Many rows, and pages that could keep a parser busy: they must end at once. */
-static void test_large(void **state)
+static void large_and_hostile_pages_take_no_extra_time(void **state)
 {
     (void)state;
     static const char *const repeated[] = {"<td>1<td><a href=", "<td>1 <td>      ",   "<",     "<td", "<td ",
@@ -250,7 +250,7 @@ static void parse_spoiled(void *ctx, const struct spoiled *s)
     expect_harmless(s->p, s->n);
 }
 
-static void test_cuts_and_flips(void **state)
+static void damaged_index_pages_are_safe(void **state)
 {
     (void)state;
     static const char good[] = PAGE_BEGIN "<tr><td>8</td><td><a href='allocs?debug=1'>allocs</a></td></tr>\n"
@@ -262,9 +262,14 @@ static void test_cuts_and_flips(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_versions), cmocka_unit_test(test_lenient),        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_length),   cmocka_unit_test(test_other_pages),    cmocka_unit_test(test_find),
-        cmocka_unit_test(test_large),    cmocka_unit_test(test_cuts_and_flips),
+        cmocka_unit_test(index_pages_of_each_go_version_are_read),
+        cmocka_unit_test(unusual_markup_is_read),
+        cmocka_unit_test(unsafe_names_are_skipped),
+        cmocka_unit_test(names_have_a_maximum_length),
+        cmocka_unit_test(other_pages_are_no_index),
+        cmocka_unit_test(a_profile_is_found_by_its_exact_name),
+        cmocka_unit_test(large_and_hostile_pages_take_no_extra_time),
+        cmocka_unit_test(damaged_index_pages_are_safe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

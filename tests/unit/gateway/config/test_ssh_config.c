@@ -87,7 +87,7 @@ static void tokens_are_expanded(void **state)
     ssh_config_release(&c);
 }
 
-static void this_machine_tokens(void **state)
+static void tokens_of_the_local_host_are_expanded(void **state)
 {
     (void)state;
     struct ssh_config c;
@@ -101,7 +101,7 @@ static void this_machine_tokens(void **state)
     ssh_config_release(&c);
 }
 
-static void proxies(void **state)
+static void proxies_are_read(void **state)
 {
     (void)state;
     struct ssh_config c;
@@ -131,7 +131,7 @@ static void hash_is(const char *lines, const char *input)
     ssh_config_release(&c);
 }
 
-static void the_connection_hash(void **state)
+static void the_connection_hash_equals_that_of_ssh(void **state)
 {
     (void)state;
     hash_is("hostname h.example\nuser u\nport 23\nidentityfile %C\nproxyjump a,b@jump:2\n", "h.example23u");
@@ -140,7 +140,7 @@ static void the_connection_hash(void **state)
         "h.example23ujump");
 }
 
-static void authentication(void **state)
+static void methods_of_authentication_are_read(void **state)
 {
     (void)state;
     struct ssh_config c;
@@ -205,7 +205,7 @@ static void policy_is(const char *value, enum host_key_policy expected)
     ssh_config_release(&c);
 }
 
-static void host_key_policies(void **state)
+static void host_key_policies_are_read(void **state)
 {
     (void)state;
     policy_is("true", HOST_KEY_STRICT);
@@ -266,7 +266,7 @@ static void paths_are(const char *value, const char *first, const char *second)
 }
 
 /* ssh separates them by blanks, without quotes. */
-static void paths_with_blanks(void **state)
+static void paths_with_blanks_are_separated(void **state)
 {
     (void)state;
     paths_are("/a", "/a", NULL);
@@ -289,7 +289,7 @@ static void agent_is(const char *line, const char *expected)
     ssh_config_release(&c);
 }
 
-static void agents(void **state)
+static void the_agents_socket_is_found(void **state)
 {
     (void)state;
     setenv("SSH_AUTH_SOCK", "/env/sock", 1);
@@ -306,7 +306,7 @@ static void agents(void **state)
     agent_is("", NULL);
 }
 
-static void none_means_nothing(void **state)
+static void the_value_none_unsets_an_option(void **state)
 {
     (void)state;
     struct ssh_config c;
@@ -334,7 +334,7 @@ static void refuses(const char *text, const char *message)
     assert_null(c.hostname);
 }
 
-static void bad_output(void **state)
+static void invalid_output_of_ssh_is_refused(void **state)
 {
     (void)state;
     refuses("", "ssh -G did not say hostname");
@@ -364,7 +364,7 @@ static void parse_spoiled(void *ctx, const struct spoiled *s)
     ssh_config_release(&c);
 }
 
-static void cut_and_flipped(void **state)
+static void damaged_output_of_ssh_is_safe(void **state)
 {
     (void)state;
     spoil(printed, sizeof printed - 1, parse_spoiled, NULL);
@@ -699,7 +699,7 @@ static void options_that_jump_hosts_inherit(void **state)
     route_release(&r);
 }
 
-static void values_of_via(void **state)
+static void values_of_via_are_read(void **state)
 {
     (void)state;
     enum ssh_via via = SSH_VIA_UNSET;
@@ -744,7 +744,7 @@ static void the_command_line_overrides(void **state)
     route_release(&r);
 }
 
-static void direct_routes(void **state)
+static void a_direct_route_has_no_hops(void **state)
 {
     (void)state;
     struct host host = {.address = (char[]){"127.0.0.1"}, .direct = true};
@@ -763,18 +763,18 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_read),
         cmocka_unit_test(tokens_are_expanded),
-        cmocka_unit_test(this_machine_tokens),
-        cmocka_unit_test(proxies),
-        cmocka_unit_test(the_connection_hash),
-        cmocka_unit_test(authentication),
+        cmocka_unit_test(tokens_of_the_local_host_are_expanded),
+        cmocka_unit_test(proxies_are_read),
+        cmocka_unit_test(the_connection_hash_equals_that_of_ssh),
+        cmocka_unit_test(methods_of_authentication_are_read),
         cmocka_unit_test(other_options_are_read),
-        cmocka_unit_test(host_key_policies),
+        cmocka_unit_test(host_key_policies_are_read),
         cmocka_unit_test(options_that_need_openssh_are_found),
-        cmocka_unit_test(paths_with_blanks),
-        cmocka_unit_test(agents),
-        cmocka_unit_test(none_means_nothing),
-        cmocka_unit_test(bad_output),
-        cmocka_unit_test(cut_and_flipped),
+        cmocka_unit_test(paths_with_blanks_are_separated),
+        cmocka_unit_test(the_agents_socket_is_found),
+        cmocka_unit_test(the_value_none_unsets_an_option),
+        cmocka_unit_test(invalid_output_of_ssh_is_refused),
+        cmocka_unit_test(damaged_output_of_ssh_is_safe),
         IN_PLACE(a_real_run),
         IN_PLACE(ssh_that_hangs),
         IN_PLACE(settings_of_the_inventory_override),
@@ -785,9 +785,9 @@ int main(void)
         IN_PLACE(proxy_commands),
         IN_PLACE(options_that_jump_hosts_inherit),
         IN_PLACE(compression_of_each_hop),
-        cmocka_unit_test(values_of_via),
+        cmocka_unit_test(values_of_via_are_read),
         IN_PLACE(the_command_line_overrides),
-        cmocka_unit_test(direct_routes),
+        cmocka_unit_test(a_direct_route_has_no_hops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

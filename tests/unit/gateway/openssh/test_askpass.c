@@ -92,7 +92,7 @@ static struct askpass make_askpass(const char *dir)
     return a;
 }
 
-static void a_passphrase(void **state)
+static void a_passphrase_reaches_ssh(void **state)
 {
     struct askpass a = make_askpass(*state);
     struct person person = {.answer = "hush hush"};
@@ -131,7 +131,7 @@ static void a_passphrase(void **state)
     free(socket);
 }
 
-static void kinds_of_questions(void **state)
+static void each_kind_of_question_is_asked_in_its_way(void **state)
 {
     static const struct {
         const char *hint;
@@ -171,7 +171,7 @@ static void a_touch_prompt_needs_no_observer(void **state)
     askpass_release(&a);
 }
 
-static void no_answer(void **state)
+static void ssh_gets_no_answer_if_the_user_gives_none(void **state)
 {
     static const struct {
         enum err_kind kind;
@@ -234,7 +234,7 @@ static void a_server_that_imitates_sshs_prompt_gets_no_passphrase(void **state)
 }
 
 /* ssh prints only the beginning of a long name, which two keys may share. */
-static void a_name_that_is_cut_short(void **state)
+static void a_passphrase_of_a_cut_key_name_is_not_stored(void **state)
 {
     struct keyring *keyring = NULL;
     struct err err = ERR_INIT;
@@ -260,7 +260,7 @@ static void a_name_that_is_cut_short(void **state)
 }
 
 /* Two hosts may share one address: the question names the inventory's host, and no answer is stored. */
-static void a_password(void **state)
+static void a_password_is_asked_for_each_host(void **state)
 {
     struct keyring *keyring = NULL;
     struct err err = ERR_INIT;
@@ -446,16 +446,16 @@ static void without_a_listener_the_helper_fails(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH(a_passphrase),
-        SCRATCH(kinds_of_questions),
+        SCRATCH(a_passphrase_reaches_ssh),
+        SCRATCH(each_kind_of_question_is_asked_in_its_way),
         SCRATCH(a_touch_prompt_needs_no_observer),
-        SCRATCH(no_answer),
+        SCRATCH(ssh_gets_no_answer_if_the_user_gives_none),
         SCRATCH(host_keys_are_not_asked_about),
         SCRATCH(a_passphrase_is_asked_for_once),
         SCRATCH(a_wrong_answer_is_forgotten),
         SCRATCH(a_server_that_imitates_sshs_prompt_gets_no_passphrase),
-        SCRATCH(a_name_that_is_cut_short),
-        SCRATCH(a_password),
+        SCRATCH(a_passphrase_of_a_cut_key_name_is_not_stored),
+        SCRATCH(a_password_is_asked_for_each_host),
         SCRATCH(damaged_questions_are_refused),
         SCRATCH(without_a_listener_the_helper_fails),
     };

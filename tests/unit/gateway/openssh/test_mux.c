@@ -25,7 +25,7 @@ static void is_bytes(struct buf *b, const char *p, size_t n)
     buf_clear(b);
 }
 
-static void requests(void **state)
+static void requests_are_encoded(void **state)
 {
     (void)state;
     struct buf b = BUF_INIT(1000);
@@ -64,7 +64,7 @@ static struct mux_message parsed(const char *p, size_t n)
 
 static const char failure[] = "\0\0\0\x11\x80\0\0\3\0\0\0\5\0\0\0\5no\x1b[m";
 
-static void answers(void **state)
+static void answers_are_decoded(void **state)
 {
     (void)state;
     struct mux_message m = parsed(BYTES("\0\0\0\x08\0\0\0\1\0\0\0\4"));
@@ -128,7 +128,7 @@ static void take_spoiled(void *ctx, const struct spoiled *s)
     }
 }
 
-static void cut_and_flipped(void **state)
+static void damaged_answers_are_safe(void **state)
 {
     (void)state;
     spoil(failure, sizeof failure - 1, take_spoiled, NULL);
@@ -230,7 +230,7 @@ static void messages_may_arrive_in_pieces(void **state)
     mux_close(&m);
 }
 
-static void another_version(void **state)
+static void another_protocol_version_is_refused(void **state)
 {
     struct mux_message got;
     struct err err = ERR_INIT;
@@ -294,15 +294,15 @@ static void descriptors_are_passed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(requests),
+        cmocka_unit_test(requests_are_encoded),
         cmocka_unit_test(a_request_that_is_too_long_is_refused),
-        cmocka_unit_test(answers),
+        cmocka_unit_test(answers_are_decoded),
         cmocka_unit_test(invalid_answers_are_refused),
-        cmocka_unit_test(cut_and_flipped),
+        cmocka_unit_test(damaged_answers_are_safe),
         SCRATCH(a_missing_master_is_an_error),
         SCRATCH(a_master_of_another_user_is_refused),
         SCRATCH(messages_may_arrive_in_pieces),
-        SCRATCH(another_version),
+        SCRATCH(another_protocol_version_is_refused),
         SCRATCH(a_silent_master_times_out),
         SCRATCH(descriptors_are_passed),
     };

@@ -31,7 +31,7 @@ static struct ssh_log *new_log(const char *text)
     return l;
 }
 
-static void a_login(void **state)
+static void the_facts_of_a_login_are_read(void **state)
 {
     (void)state;
     struct gateway_hop hop = {.port = 0};
@@ -114,7 +114,7 @@ static void text_of_the_server_changes_no_facts(void **state)
     free(l);
 }
 
-static void which_ssh_labels_logins(void **state)
+static void ssh_versions_that_label_logins_are_known(void **state)
 {
     (void)state;
     static const struct {
@@ -136,7 +136,7 @@ static void which_ssh_labels_logins(void **state)
     }
 }
 
-static void byte_by_byte(void **state)
+static void a_log_may_arrive_byte_by_byte(void **state)
 {
     (void)state;
     struct ssh_log *l = new_log("");
@@ -468,7 +468,7 @@ static void take_spoiled(void *ctx, const struct spoiled *s)
     free(l);
 }
 
-static void cut_and_flipped(void **state)
+static void damaged_logs_are_safe(void **state)
 {
     (void)state;
     spoil(login, sizeof login - 1, take_spoiled, NULL);
@@ -477,12 +477,12 @@ static void cut_and_flipped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_login),
+        cmocka_unit_test(the_facts_of_a_login_are_read),
         cmocka_unit_test(a_version_becomes_printable),
         cmocka_unit_test(a_new_host_is_recorded),
         cmocka_unit_test(text_of_the_server_changes_no_facts),
-        cmocka_unit_test(which_ssh_labels_logins),
-        cmocka_unit_test(byte_by_byte),
+        cmocka_unit_test(ssh_versions_that_label_logins_are_known),
+        cmocka_unit_test(a_log_may_arrive_byte_by_byte),
         cmocka_unit_test(the_method_of_authentication_is_read),
         cmocka_unit_test(the_reason_of_a_failure_is_read),
         cmocka_unit_test(the_reason_of_a_delay_is_read),
@@ -492,7 +492,7 @@ int main(void)
         cmocka_unit_test(refused_channels_are_read),
         cmocka_unit_test(opened_channels_are_read),
         cmocka_unit_test(the_log_has_a_limit),
-        cmocka_unit_test(cut_and_flipped),
+        cmocka_unit_test(damaged_logs_are_safe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

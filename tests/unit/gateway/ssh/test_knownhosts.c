@@ -97,7 +97,7 @@ static void finds_nothing(const char *path, const char *host, unsigned port)
     known_hosts_release(&k);
 }
 
-static void plain_lines(void **state)
+static void plain_lines_are_found(void **state)
 {
     char *text = format_text("# a comment\n\nalpha,beta.example,192.0.2.7 %s a comment behind it\n"
                              "gamma %s\r\n\tdelta   %s\n",
@@ -114,7 +114,7 @@ static void plain_lines(void **state)
     free(path);
 }
 
-static void hashed_lines(void **state)
+static void hashed_lines_are_found(void **state)
 {
     char *text = format_text("alpha %s\n[beta]:2222 %s\n", keys[ED].line, keys[P521].line);
     char *path = scratch_file(*state, "hashed", text, strlen(text));
@@ -129,7 +129,7 @@ static void hashed_lines(void **state)
     free(path);
 }
 
-static void patterns(void **state)
+static void patterns_and_negated_patterns_apply(void **state)
 {
     char *text = format_text("*.example.net,!bad.example.net,db-? %s\n", keys[ED].line);
     char *path = scratch_file(*state, "patterns", text, strlen(text));
@@ -142,7 +142,7 @@ static void patterns(void **state)
     free(path);
 }
 
-static void ports(void **state)
+static void a_line_with_the_port_precedes_one_without(void **state)
 {
     char *text =
         format_text("[alpha]:2222 %s\nalpha %s\nbeta %s\n", keys[ED].line, keys[P256].line, keys[P384].line);
@@ -157,7 +157,7 @@ static void ports(void **state)
     free(path);
 }
 
-static void markers(void **state)
+static void markers_are_read(void **state)
 {
     char *text = format_text("@revoked alpha %s\n@cert-authority *.ca %s\n@Revoked beta %s\n", keys[ED].line,
                              keys[P256].line, keys[RSA].line);
@@ -192,7 +192,7 @@ static void invalid_lines_are_skipped(void **state)
     }
 }
 
-static void several_files(void **state)
+static void all_files_are_searched(void **state)
 {
     struct strlist files = {0};
     char *first = format_text("alpha %s\n", keys[ED].line),
@@ -219,7 +219,7 @@ static void several_files(void **state)
 }
 
 /* PATH without OpenSSH, then with one that never ends, then with one that complains. */
-static void a_lookup_that_fails(void **state)
+static void a_failed_lookup_is_an_error(void **state)
 {
     struct strlist files = {0};
     struct known_hosts k = {0};
@@ -298,7 +298,7 @@ static void survives(void *ctx, const struct spoiled *s)
     free(text);
 }
 
-static void cut_and_flipped(void **state)
+static void damaged_files_are_safe(void **state)
 {
     (void)state;
     char *text =
@@ -427,7 +427,7 @@ static void a_revoked_line_precedes_a_good_one(void **state)
 }
 
 /* A line under the bare name belongs to another server, unless it has the same key. */
-static void a_name_without_its_port(void **state)
+static void a_name_without_its_port_counts_only_for_the_same_key(void **state)
 {
     char *text = format_text("alpha %s\n[beta]:2222 %s\nbeta %s\n@revoked gamma %s\n", keys[ED].line,
                              keys[P256].line, keys[ED].line, keys[RSA].line);
@@ -621,7 +621,7 @@ static void new_hosts_are_hashed(void **state)
     free(path);
 }
 
-static void a_last_line_without_its_end(void **state)
+static void a_line_is_added_after_an_unfinished_one(void **state)
 {
     struct err err = ERR_INIT;
     char *text = format_text("beta %s", keys[RSA].line),
@@ -705,7 +705,7 @@ static void links_and_fifos_are_not_written(void **state)
         free(all[i]);
 }
 
-static void a_lock_that_is_held(void **state)
+static void a_held_lock_times_out(void **state)
 {
     struct err err = ERR_INIT;
     char *path = scratch_file(*state, "held", "", 0),
@@ -784,19 +784,19 @@ static void concurrent_writers_lose_no_line(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_lines),
-        cmocka_unit_test(hashed_lines),
-        cmocka_unit_test(patterns),
-        cmocka_unit_test(ports),
-        cmocka_unit_test(markers),
+        cmocka_unit_test(plain_lines_are_found),
+        cmocka_unit_test(hashed_lines_are_found),
+        cmocka_unit_test(patterns_and_negated_patterns_apply),
+        cmocka_unit_test(a_line_with_the_port_precedes_one_without),
+        cmocka_unit_test(markers_are_read),
         cmocka_unit_test(invalid_lines_are_skipped),
-        cmocka_unit_test(several_files),
-        cmocka_unit_test(a_lookup_that_fails),
+        cmocka_unit_test(all_files_are_searched),
+        cmocka_unit_test(a_failed_lookup_is_an_error),
         cmocka_unit_test(a_written_line_is_read_back),
-        cmocka_unit_test(cut_and_flipped),
+        cmocka_unit_test(damaged_files_are_safe),
         cmocka_unit_test(a_known_key_is_trusted),
         cmocka_unit_test(a_revoked_line_precedes_a_good_one),
-        cmocka_unit_test(a_name_without_its_port),
+        cmocka_unit_test(a_name_without_its_port_counts_only_for_the_same_key),
         cmocka_unit_test(a_key_of_another_type_is_refused),
         cmocka_unit_test(an_unknown_key_is_refused),
         cmocka_unit_test(an_authority_is_not_a_host_key),
@@ -805,10 +805,10 @@ int main(void)
         cmocka_unit_test(known_types_are_preferred),
         cmocka_unit_test(new_hosts_are_written),
         cmocka_unit_test(new_hosts_are_hashed),
-        cmocka_unit_test(a_last_line_without_its_end),
+        cmocka_unit_test(a_line_is_added_after_an_unfinished_one),
         cmocka_unit_test(an_unwritable_file_is_reported),
         cmocka_unit_test(links_and_fifos_are_not_written),
-        cmocka_unit_test(a_lock_that_is_held),
+        cmocka_unit_test(a_held_lock_times_out),
         cmocka_unit_test(concurrent_writers_lose_no_line),
     };
     return cmocka_run_group_tests(tests, make_keys, forget_keys);

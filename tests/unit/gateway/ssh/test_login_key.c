@@ -139,7 +139,7 @@ static void earlier_hops_are_part_of_the_login(void **state)
 }
 
 /* The user's name for the host, timeouts and compression are not part of a login. */
-static void the_same_login(void **state)
+static void name_timeout_and_compression_do_not_change_a_login(void **state)
 {
     (void)state;
     static char name[] = "mine-1", other[] = "mine-2";
@@ -157,7 +157,7 @@ int main(void)
         cmocka_unit_test(any_difference_makes_another_login),
         cmocka_unit_test(fields_are_separated),
         cmocka_unit_test(earlier_hops_are_part_of_the_login),
-        cmocka_unit_test(the_same_login),
+        cmocka_unit_test(name_timeout_and_compression_do_not_change_a_login),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,7 +31,7 @@ static void say_all(int fd, char *dst, size_t cap)
     dst[n] = '\0';
 }
 
-static void bytes_both_ways(void **state)
+static void bytes_go_both_ways(void **state)
 {
     (void)state;
     int fd = -1;
@@ -47,7 +47,7 @@ static void bytes_both_ways(void **state)
 }
 
 /* The user's shell runs it, with exec in front, as with ssh. */
-static void the_users_shell(void **state)
+static void the_users_shell_runs_the_command(void **state)
 {
     char *said = format_text("%s/said", (char *)*state), text[64];
     char *script = format_text("#!/bin/sh\nprintf '%%s|' \"$@\" >%s\n", said);
@@ -158,8 +158,8 @@ static void the_end_of_a_proxy_is_detected(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bytes_both_ways),
-        SCRATCH(the_users_shell),
+        cmocka_unit_test(bytes_go_both_ways),
+        SCRATCH(the_users_shell_runs_the_command),
         cmocka_unit_test(its_error_output_is_reported),
         cmocka_unit_test(a_proxy_with_much_error_output_goes_on),
         SCRATCH(all_its_processes_end),

@@ -130,7 +130,7 @@ static void reading_ahead_has_a_limit(void **state)
     release(&e);
 }
 
-static void congestion(void **state)
+static void sending_stops_during_congestion_and_resumes(void **state)
 {
     (void)state;
     struct ends e = connected();
@@ -196,7 +196,7 @@ static void the_time_of_the_last_byte_is_recorded(void **state)
     release(&e);
 }
 
-static void a_dead_wire(void **state)
+static void a_dead_wire_sends_and_receives_nothing(void **state)
 {
     (void)state;
     struct ends e = connected();
@@ -213,7 +213,7 @@ static void a_dead_wire(void **state)
     release(&e);
 }
 
-static void no_descriptor(void **state)
+static void a_wire_without_a_descriptor_is_an_error(void **state)
 {
     (void)state;
     struct wire w;
@@ -230,11 +230,11 @@ int main(void)
         cmocka_unit_test(bytes_read_ahead_come_first),
         cmocka_unit_test(reading_has_a_limit),
         cmocka_unit_test(reading_ahead_has_a_limit),
-        cmocka_unit_test(congestion),
+        cmocka_unit_test(sending_stops_during_congestion_and_resumes),
         cmocka_unit_test(sending_to_a_closed_peer_fails),
         cmocka_unit_test(the_time_of_the_last_byte_is_recorded),
-        cmocka_unit_test(a_dead_wire),
-        cmocka_unit_test(no_descriptor),
+        cmocka_unit_test(a_dead_wire_sends_and_receives_nothing),
+        cmocka_unit_test(a_wire_without_a_descriptor_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -699,7 +699,7 @@ static void a_file_with_another_build_id_is_not_used(void **state)
     unlink(path);
 }
 
-static void very_many_mappings(void **state)
+static void the_number_of_symbolized_mappings_is_limited(void **state)
 {
     (void)state;
     struct err err;
@@ -734,7 +734,7 @@ static void very_many_mappings(void **state)
     unlink(path);
 }
 
-static void a_server_may_fail(void **state)
+static void a_failed_query_of_a_server_is_a_warning(void **state)
 {
     (void)state;
     struct err err;
@@ -800,8 +800,8 @@ int main(void)
         cmocka_unit_test(an_answer_for_many_addresses_is_bounded),
         cmocka_unit_test(only_the_source_of_a_profile_is_queried),
         cmocka_unit_test(a_file_with_another_build_id_is_not_used),
-        cmocka_unit_test(very_many_mappings),
-        cmocka_unit_test(a_server_may_fail),
+        cmocka_unit_test(the_number_of_symbolized_mappings_is_limited),
+        cmocka_unit_test(a_failed_query_of_a_server_is_a_warning),
         cmocka_unit_test(unknown_words_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
