@@ -1276,7 +1276,7 @@ static void handoffs_report_failed_allocations(void **state)
                                           .summary = "a summary",
                                           .reading = "how to read it",
                                           .assignees = {list, 1, 1}};
-        if ((*kind)->labels)
+        if ((*kind)->has_labels)
             request.labels = (struct strlist){list, 1, 1};
         assert_true(alloc_walk(hand_over, &request, 0) > 12);
         request.assignees.n = request.labels.n = 0;

@@ -128,7 +128,7 @@ static void fill_names(struct names *t, char names[CHOSEN][16])
 }
 
 /* The next table's seed spreads names that collide in this one, also without regard to case. */
-static void colliding_names_are_spread_in_another_table(void **state)
+static void colliding_names_are_spread(void **state)
 {
     static char names[CHOSEN][16];
     struct names plain = {0}, folded = {.fold = true};
@@ -200,7 +200,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(similar_numbers_are_spread),
         cmocka_unit_test(each_table_has_its_own_seed),
-        cmocka_unit_test(colliding_names_are_spread_in_another_table),
+        cmocka_unit_test(colliding_names_are_spread),
         cmocka_unit_test(each_process_has_other_seeds),
         cmocka_unit_test(texts_that_differ_have_different_hashes),
         cmocka_unit_test(a_reserved_table_does_not_grow),

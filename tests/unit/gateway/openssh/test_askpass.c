@@ -234,7 +234,7 @@ static void a_server_that_imitates_sshs_prompt_gets_no_passphrase(void **state)
 }
 
 /* ssh prints only the beginning of a long name, which two keys may share. */
-static void a_passphrase_of_a_cut_key_name_is_not_stored(void **state)
+static void answers_for_cut_key_names_are_not_stored(void **state)
 {
     struct keyring *keyring = NULL;
     struct err err = ERR_INIT;
@@ -454,7 +454,7 @@ int main(void)
         SCRATCH(a_passphrase_is_asked_for_once),
         SCRATCH(a_wrong_answer_is_forgotten),
         SCRATCH(a_server_that_imitates_sshs_prompt_gets_no_passphrase),
-        SCRATCH(a_passphrase_of_a_cut_key_name_is_not_stored),
+        SCRATCH(answers_for_cut_key_names_are_not_stored),
         SCRATCH(a_password_is_asked_for_each_host),
         SCRATCH(damaged_questions_are_refused),
         SCRATCH(without_a_listener_the_helper_fails),
