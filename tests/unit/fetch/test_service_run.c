@@ -95,8 +95,8 @@ int __wrap_beneath_open(const struct beneath *b, const char *path, struct err *e
 }
 
 /* A name with "secret" contains one; a name with a question mark cannot be read. */
-int __wrap_transfer_reflected(const struct transfer *t, int fd, bool *ret_reflected);
-int __wrap_transfer_reflected(const struct transfer *t, int fd, bool *ret_reflected)
+int __wrap_transfer_find_secret(const struct transfer *t, int fd, bool *ret_reflected);
+int __wrap_transfer_find_secret(const struct transfer *t, int fd, bool *ret_reflected)
 {
     char beginning[8] = "";
     assert_non_null(t);
