@@ -3,7 +3,8 @@
 
 #include <stdbool.h>
 
-/* Returns whether the address, a number or `localhost`, is this host's own: 127.0.0.0/8 or ::1. */
+/* Returns whether the address is a loopback address: 127.0.0.0/8, ::1 or `localhost`. Resolves no other name.
+ */
 bool address_is_loopback(const char *address);
 
 #endif

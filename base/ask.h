@@ -13,18 +13,18 @@ struct question {
     enum {
         ASK_HIDDEN, /* the answer is hidden while it is typed */
         ASK_SHOWN,
-        ASK_NOTICE, /* a notice without an answer: touch the key */
+        ASK_NOTICE, /* a notice without an answer, such as "touch the key" */
     } kind;
-    const char *prompt; /* printable, one or more lines */
-    const char *key;    /* the private key, or the file, that the passphrase opens; else NULL */
-    bool again;         /* the previous answer was wrong */
-    bool fresh; /* do not use or keep an answer of the keyring: the person chooses a new passphrase, or the
-                   caller uses the keyring itself */
-    int64_t deadline; /* clock_now() at which waiting for the answer ends */
+    const char *prompt;  /* printable, one or more lines */
+    const char *key;     /* the private key, or the file, that the passphrase opens; else NULL */
+    bool again;          /* the previous answer was wrong */
+    bool bypass_keyring; /* neither read the answer from the keyring nor store it there: the person chooses a
+                            new passphrase, or the caller uses the keyring itself */
+    int64_t deadline;    /* clock_now() at which waiting for the answer ends */
 };
 
-/* Asks the person. Several threads may call it at the same time. Returns -1 with ERR_NOT_FOUND if it cannot
- * ask, ERR_CANCELLED or ERR_TIMEOUT. Every kind but ASK_NOTICE fills *ret, which the caller wipes. */
+/* Asks the person. Several threads may call it at the same time. Returns -1 with ERR_NOT_FOUND if there is no
+ * way to ask, ERR_CANCELLED or ERR_TIMEOUT. Fills *ret, which the caller wipes, except for ASK_NOTICE. */
 typedef int ask_fn(void *ctx, const struct question *q, struct secret *ret, struct err *err);
 
 #endif

@@ -18,7 +18,7 @@ struct atomic_file {
     struct beneath directory; /* the atomic file owns the descriptor and the name */
     char *directory_name;
     int fd;
-    char *path;      /* the requested path, for messages */
+    char *path;      /* as the caller gave it, for messages */
     char *temporary; /* its temporary name in the directory; NULL: no name, or the final one */
 };
 
@@ -26,7 +26,7 @@ struct atomic_file {
 static int create_file(struct atomic_file *d, struct err *err)
 {
     d->fd = beneath_create_nameless(&d->directory, err);
-    if (d->fd < 0 || beneath_can_name(d->fd))
+    if (d->fd < 0 || beneath_can_give_name(d->fd))
         return d->fd < 0 ? -1 : 0;
     fd_close(&d->fd);
     d->fd = beneath_create_temporary(&d->directory, file_base(d->path), &d->temporary, err);
@@ -34,8 +34,8 @@ static int create_file(struct atomic_file *d, struct err *err)
 }
 
 /* Takes ownership of directory_fd and directory_name (NULL: the working directory). */
-static int make_draft(int directory_fd, char *directory_name, const char *path, struct atomic_file **ret,
-                      struct err *err)
+static int create_atomic_file(int directory_fd, char *directory_name, const char *path,
+                              struct atomic_file **ret, struct err *err)
 {
     struct atomic_file *d = calloc(1, sizeof *d);
     if (!d) {
@@ -58,7 +58,7 @@ static int make_draft(int directory_fd, char *directory_name, const char *path, 
 int atomic_file_new(const char *path, struct atomic_file **ret, struct err *err)
 {
     char *dir = file_dir(path);
-    int fd = dir ? beneath_top(dir, err) : err_nomem(err);
+    int fd = dir ? beneath_open_top(dir, err) : err_nomem(err);
     if (fd < 0) {
         free(dir);
         return -1;
@@ -67,7 +67,7 @@ int atomic_file_new(const char *path, struct atomic_file **ret, struct err *err)
         free(dir);
         dir = NULL;
     }
-    return make_draft(fd, dir, path, ret, err);
+    return create_atomic_file(fd, dir, path, ret, err);
 }
 
 int atomic_file_new_in(const struct beneath *directory, const char *path, struct atomic_file **ret,
@@ -81,7 +81,7 @@ int atomic_file_new_in(const struct beneath *directory, const char *path, struct
         free(name);
         return err_sys(err, "cannot use the directory of %s", path);
     }
-    return make_draft(fd, name, path, ret, err);
+    return create_atomic_file(fd, name, path, ret, err);
 }
 
 int atomic_file_fd(const struct atomic_file *d)
@@ -94,23 +94,23 @@ int atomic_file_sync(struct atomic_file *d, struct err *err)
     return fsync(d->fd) < 0 ? err_sys(err, "cannot write %s to disk", d->path) : 0;
 }
 
-int atomic_file_name(struct atomic_file *d, const char *path, struct err *err)
+int atomic_file_give_name(struct atomic_file *d, const char *path, struct err *err)
 {
     const char *name = file_base(path);
     if (d->temporary ? beneath_rename_new(&d->directory, d->temporary, name, err) < 0
-                     : beneath_name(&d->directory, d->fd, name, err) < 0)
+                     : beneath_give_name(&d->directory, d->fd, name, err) < 0)
         return -1;
     free(d->temporary);
     d->temporary = NULL;
     if (beneath_sync(&d->directory, name, err) == 0)
         return 0;
-    /* We return failure, so the file must not exist. */
+    /* The caller sees a failure, so the file must not exist. */
     beneath_remove(&d->directory, name, NULL);
     return -1;
 }
 
-int atomic_file_name_free(struct atomic_file *d, const char *path, const char *ending, char **ret_path,
-                          struct err *err)
+int atomic_file_give_free_name(struct atomic_file *d, const char *path, const char *ending, char **ret_path,
+                               struct err *err)
 {
     int stem = (int)(strlen(path) - strlen(ending));
     for (int i = 1;; i++) {
@@ -119,7 +119,7 @@ int atomic_file_name_free(struct atomic_file *d, const char *path, const char *e
         int n = i == 1 ? asprintf(&name, "%s", path) : asprintf(&name, "%.*s-%d%s", stem, path, i, ending);
         if (n < 0)
             return err_nomem(err);
-        if (atomic_file_name(d, name, &why) == 0) {
+        if (atomic_file_give_name(d, name, &why) == 0) {
             *ret_path = name;
             return 0;
         }
@@ -140,7 +140,7 @@ static int name_temporarily(struct atomic_file *d, const char *name, struct err 
         struct err why = ERR_INIT;
         if (asprintf(&temporary, "%s.tmp-%016" PRIx64, name, finder_random()) < 0)
             return err_nomem(err);
-        if (beneath_name(&d->directory, d->fd, temporary, &why) == 0) {
+        if (beneath_give_name(&d->directory, d->fd, temporary, &why) == 0) {
             d->temporary = temporary;
             return 0;
         }

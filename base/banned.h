@@ -6,7 +6,7 @@
 #define BASE_BANNED_H
 
 #ifdef __GNUC__
-/* With clang, _FORTIFY_SOURCE makes these two macros, and poisoning a macro is a warning. */
+/* With clang, _FORTIFY_SOURCE defines these two as macros, and clang warns if a macro is poisoned. */
 #undef sprintf
 #undef vsprintf
 #pragma GCC poison strcpy strcat strncpy strncat sprintf vsprintf gets

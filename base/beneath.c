@@ -1,6 +1,6 @@
 /*
- * An operation opens the directory that contains the last component (place_open), then calls the system's *at
- * function on that component without following links.
+ * An operation opens the directory that contains the last component (open_location), then calls the system's
+ * *at function on that component without following links.
  */
 #include "base/beneath.h"
 
@@ -27,11 +27,11 @@
 #include "base/data/text.h"
 #include "base/banned.h"
 
-/* A directory that only starts a lookup needs no permission to list it. */
+/* O_PATH: looking up a name in a directory needs no permission to list the directory. */
 #ifdef O_PATH
-#define PLACE_FLAGS (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+#define LOOKUP_FLAGS (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #else
-#define PLACE_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+#define LOOKUP_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #endif
 #define LIST_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
@@ -58,7 +58,7 @@ static bool is_relative(const char *path)
     }
 }
 
-/* Opens the path with one openat2 that stays below fd. Fails with ENOSYS where the system has no openat2. */
+/* Opens the path below fd with openat2. Returns -1 with errno, ENOSYS on systems without openat2. */
 static int open_at_once(int fd, const char *path, int flags)
 {
 #ifdef HAVE_OPENAT2
@@ -87,7 +87,7 @@ static int open_by_steps(int fd, const char *path, int flags)
             return -1;
         }
         snprintf(name, sizeof name, "%.*s", (int)n, p);
-        int next = openat(at < 0 ? fd : at, name, p[n] ? PLACE_FLAGS : flags);
+        int next = openat(at < 0 ? fd : at, name, p[n] ? LOOKUP_FLAGS : flags);
         fd_close(&at);
         if (next < 0 || !p[n])
             return next;
@@ -103,7 +103,7 @@ static int open_directory(const struct beneath *b, const char *path, int flags)
         return openat(b->fd, ".", flags);
     int fd = -1;
     errno = ENOSYS;
-    if (!b->by_steps)
+    if (!b->without_openat2)
         fd = open_at_once(b->fd, path, flags);
     if (fd >= 0 || (errno != ENOSYS && errno != EPERM))
         return fd;
@@ -111,14 +111,14 @@ static int open_directory(const struct beneath *b, const char *path, int flags)
 }
 
 /* The last component of a path and its directory. */
-struct place {
+struct location {
     int at;
     const char *name;
-    int own; /* `at` if place_close must close it, else -1 */
+    int own; /* `at` if close_location must close it, else -1 */
 };
 
 /* Finds the last component of a path and opens its directory. Returns -1 with errno. */
-static int place_open(const struct beneath *b, const char *path, struct place *ret)
+static int open_location(const struct beneath *b, const char *path, struct location *ret)
 {
     char above[MAX_PATH + 1];
     if (!is_relative(path)) {
@@ -126,17 +126,17 @@ static int place_open(const struct beneath *b, const char *path, struct place *r
         return -1;
     }
     const char *slash = strrchr(path, '/');
-    *ret = (struct place){.at = b->fd, .name = path, .own = -1};
+    *ret = (struct location){.at = b->fd, .name = path, .own = -1};
     if (!slash)
         return 0;
     snprintf(above, sizeof above, "%.*s", (int)(slash - path), path);
-    ret->own = open_directory(b, above, PLACE_FLAGS);
+    ret->own = open_directory(b, above, LOOKUP_FLAGS);
     ret->at = ret->own;
     ret->name = slash + 1;
     return ret->own < 0 ? -1 : 0;
 }
 
-static void place_close(struct place *p)
+static void close_location(struct location *p)
 {
     fd_close(&p->own);
 }
@@ -155,20 +155,20 @@ static const char *format_path(const struct beneath *b, const char *path, char *
     return dst;
 }
 
-/* Finds the first component that is a symbolic link. Returns the length of the path up to its end, or 0 if no
- * link is visible. */
+/* Finds the first component that is a symbolic link. Returns the length of the path up to the end of that
+ * component, or 0 if there is no such link or it cannot be read. */
 static size_t find_link(const struct beneath *b, const char *path)
 {
     char above[MAX_PATH + 1];
     struct stat st;
     for (const char *p = path;; p++) {
-        struct place place;
+        struct location location;
         p += strcspn(p, "/");
         snprintf(above, sizeof above, "%.*s", (int)(p - path), path);
-        if (place_open(b, above, &place) < 0)
+        if (open_location(b, above, &location) < 0)
             return 0;
-        bool seen = fstatat(place.at, place.name, &st, AT_SYMLINK_NOFOLLOW) == 0;
-        place_close(&place);
+        bool seen = fstatat(location.at, location.name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+        close_location(&location);
         if (seen && S_ISLNK(st.st_mode))
             return (size_t)(p - path);
         if (!seen || !*p)
@@ -187,8 +187,9 @@ static int set_path_error(struct err *err, const struct beneath *b, const char *
     size_t n = why == ELOOP || why == ENOTDIR || why == EXDEV ? find_link(b, path) : 0;
     if (n > 0) {
         char *part = strndup(path, n);
-        err_set(err, ERR_FAILED, "cannot %s %s: %s is a symbolic link, which profgrab does not follow there",
-                verb, whole, part ? format_path(b, part, link, sizeof link) : "a part of it");
+        err_set(err, ERR_FAILED,
+                "cannot %s %s: %s is a symbolic link, and profgrab follows no links in this directory", verb,
+                whole, part ? format_path(b, part, link, sizeof link) : "a part of it");
         free(part);
         return -1;
     }
@@ -211,11 +212,11 @@ static int set_lookup_error(struct err *err, const struct beneath *b, const char
 
 /* ---- opening ---- */
 
-int beneath_top(const char *path, struct err *err)
+int beneath_open_top(const char *path, struct err *err)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 #ifdef O_PATH
-    /* A user may create files in a directory that the user cannot list. */
+    /* A directory without read permission may still allow the user to create files. */
     if (fd < 0 && errno == EACCES)
         fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 #endif
@@ -237,16 +238,16 @@ int beneath_open_dir(const struct beneath *b, const char *path, struct err *err)
 
 int beneath_open(const struct beneath *b, const char *path, struct err *err)
 {
-    struct place place;
+    struct location location;
     struct stat st;
     char name[400];
     int fd = -1;
-    if (place_open(b, path, &place) == 0) {
+    if (open_location(b, path, &location) == 0) {
         /* O_NONBLOCK: opening a FIFO must not wait for a writer that never comes. */
-        fd = openat(place.at, place.name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
-        place_close(&place);
+        fd = openat(location.at, location.name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+        close_location(&location);
     }
-    /* errno is ENXIO for a socket and for a device without a driver. */
+    /* open sets ENXIO for a socket and for a device without a driver. */
     if (fd < 0 && errno != ENXIO)
         return set_lookup_error(err, b, "open", path);
     if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
@@ -292,11 +293,11 @@ static int create_at(int at, const char *name)
 
 int beneath_create(const struct beneath *b, const char *path, struct err *err)
 {
-    struct place place;
+    struct location location;
     int fd = -1;
-    if (place_open(b, path, &place) == 0) {
-        fd = create_at(place.at, place.name);
-        place_close(&place);
+    if (open_location(b, path, &location) == 0) {
+        fd = create_at(location.at, location.name);
+        close_location(&location);
     }
     return fd < 0 ? set_path_error(err, b, "create", path) : fd;
 }
@@ -360,8 +361,8 @@ static void format_fd_path(int fd, char dst[64])
     snprintf(dst, 64, "/proc/self/fd/%d", fd);
 }
 
-/* A file whose name was removed cannot get a new one. */
-bool beneath_can_name(int fd)
+/* Linux cannot give a new name to a file whose last name was removed. */
+bool beneath_can_give_name(int fd)
 {
 #ifdef O_TMPFILE
     char link[64];
@@ -374,18 +375,18 @@ bool beneath_can_name(int fd)
 #endif
 }
 
-int beneath_name(const struct beneath *b, int fd, const char *path, struct err *err)
+int beneath_give_name(const struct beneath *b, int fd, const char *path, struct err *err)
 {
     char link[64], name[400];
-    struct place place;
-    if (!beneath_can_name(fd))
+    struct location location;
+    if (!beneath_can_give_name(fd))
         return err_set(err, ERR_UNSUPPORTED, "cannot create %s: a file without a name cannot get one here",
                        format_path(b, path, name, sizeof name));
     format_fd_path(fd, link);
-    int rc = place_open(b, path, &place);
+    int rc = open_location(b, path, &location);
     if (rc == 0) {
-        rc = linkat(AT_FDCWD, link, place.at, place.name, AT_SYMLINK_FOLLOW);
-        place_close(&place);
+        rc = linkat(AT_FDCWD, link, location.at, location.name, AT_SYMLINK_FOLLOW);
+        close_location(&location);
     }
     return rc < 0 ? set_path_error(err, b, "create", path) : 0;
 }
@@ -407,15 +408,15 @@ static int make_directory_private(int at, const char *name)
 
 int beneath_mkdir(const struct beneath *b, const char *path, struct err *err)
 {
-    struct place place;
-    if (place_open(b, path, &place) < 0)
+    struct location location;
+    if (open_location(b, path, &location) < 0)
         return set_path_error(err, b, "create the directory", path);
-    int rc = mkdirat(place.at, place.name, 0700);
+    int rc = mkdirat(location.at, location.name, 0700);
     if (rc < 0)
         rc = set_path_error(err, b, "create the directory", path);
-    else if (make_directory_private(place.at, place.name) < 0)
+    else if (make_directory_private(location.at, location.name) < 0)
         rc = set_path_error(err, b, "set the mode of", path);
-    place_close(&place);
+    close_location(&location);
     return rc;
 }
 
@@ -447,7 +448,7 @@ int beneath_mkdirs(const struct beneath *b, const char *path, struct err *err)
 
 /* ---- replacing and renaming ---- */
 
-/* Calls fsync on a directory. A file system without that call is no error. */
+/* Calls fsync on a directory. A file system that does not support it is no error. */
 static int sync_directory(int at)
 {
     int fd = openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -458,11 +459,11 @@ static int sync_directory(int at)
 
 int beneath_sync(const struct beneath *b, const char *path, struct err *err)
 {
-    struct place place;
-    int rc = place_open(b, path, &place);
+    struct location location;
+    int rc = open_location(b, path, &location);
     if (rc == 0) {
-        rc = sync_directory(place.at);
-        place_close(&place);
+        rc = sync_directory(location.at);
+        close_location(&location);
     }
     return rc < 0 ? set_path_error(err, b, "write to disk the directory of", path) : 0;
 }
@@ -489,21 +490,21 @@ int beneath_write(const struct beneath *b, const char *path, const void *p, size
 }
 
 /* Opens the directories of both paths. */
-static int open_two(const struct beneath *b, const char *from, const char *to, struct place ret[2],
+static int open_two(const struct beneath *b, const char *from, const char *to, struct location ret[2],
                     struct err *err)
 {
-    if (place_open(b, from, &ret[0]) < 0)
+    if (open_location(b, from, &ret[0]) < 0)
         return set_path_error(err, b, "rename", from);
-    if (place_open(b, to, &ret[1]) == 0)
+    if (open_location(b, to, &ret[1]) == 0)
         return 0;
     set_path_error(err, b, "create", to);
-    place_close(&ret[0]);
+    close_location(&ret[0]);
     return -1;
 }
 
 int beneath_rename(const struct beneath *b, const char *from, const char *to, struct err *err)
 {
-    struct place two[2];
+    struct location two[2];
     char name[400];
     if (open_two(b, from, to, two, err) < 0)
         return -1;
@@ -512,14 +513,14 @@ int beneath_rename(const struct beneath *b, const char *from, const char *to, st
         rc = err_sys(err, "cannot rename to %s", format_path(b, to, name, sizeof name));
     else if (rc < 0)
         rc = set_path_error(err, b, "rename", from);
-    place_close(&two[0]);
-    place_close(&two[1]);
+    close_location(&two[0]);
+    close_location(&two[1]);
     return rc;
 }
 
 /* For a file system without hard links: reserves the name, then replaces the reservation. Returns -1 with
  * errno. */
-static int replace_reserved(const struct place *from, const struct place *to)
+static int replace_reserved(const struct location *from, const struct location *to)
 {
     int fd = create_at(to->at, to->name);
     if (fd < 0)
@@ -535,7 +536,7 @@ static int replace_reserved(const struct place *from, const struct place *to)
 
 int beneath_rename_new(const struct beneath *b, const char *from, const char *to, struct err *err)
 {
-    struct place two[2];
+    struct location two[2];
     if (open_two(b, from, to, two, err) < 0)
         return -1;
     /* On every POSIX system linkat(2) fails if the name exists, in one step. Without AT_SYMLINK_FOLLOW it
@@ -547,8 +548,8 @@ int beneath_rename_new(const struct beneath *b, const char *from, const char *to
         rc = replace_reserved(&two[0], &two[1]);
     if (rc < 0)
         rc = set_path_error(err, b, "create", to);
-    place_close(&two[0]);
-    place_close(&two[1]);
+    close_location(&two[0]);
+    close_location(&two[1]);
     return rc;
 }
 
@@ -556,12 +557,12 @@ int beneath_rename_new(const struct beneath *b, const char *from, const char *to
 
 int beneath_stat(const struct beneath *b, const char *path, struct stat *ret, struct err *err)
 {
-    struct place place = {.own = -1};
+    struct location location = {.own = -1};
     struct stat st;
-    int rc = *path ? place_open(b, path, &place) : fstat(b->fd, &st);
+    int rc = *path ? open_location(b, path, &location) : fstat(b->fd, &st);
     if (rc == 0 && *path) {
-        rc = fstatat(place.at, place.name, &st, AT_SYMLINK_NOFOLLOW);
-        place_close(&place);
+        rc = fstatat(location.at, location.name, &st, AT_SYMLINK_NOFOLLOW);
+        close_location(&location);
     }
     if (rc < 0)
         return set_lookup_error(err, b, "look at", path);
@@ -593,8 +594,8 @@ static DIR *open_stream(int fd)
 
 static int remove_at(int at, const char *name, unsigned depth);
 
-/* Removes all entries of a directory. Removing may hide entries from readdir, so this repeats until a pass
- * finds none. Returns -1 with the first errno. */
+/* Removes all entries of a directory. readdir may skip entries while others are removed, so this repeats
+ * until a pass finds no entry. Returns -1 with the first errno. */
 static int remove_entries(DIR *dir, unsigned depth)
 {
     int why = 0;
@@ -641,11 +642,11 @@ static int remove_at(int at, const char *name, unsigned depth)
 
 int beneath_remove(const struct beneath *b, const char *path, struct err *err)
 {
-    struct place place;
-    int rc = place_open(b, path, &place);
+    struct location location;
+    int rc = open_location(b, path, &location);
     if (rc == 0) {
-        rc = remove_at(place.at, place.name, 0);
-        place_close(&place);
+        rc = remove_at(location.at, location.name, 0);
+        close_location(&location);
     } else if (errno == ENOENT) {
         return 0;
     }

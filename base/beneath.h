@@ -1,9 +1,9 @@
 /*
  * Files and directories below an open directory. A path is relative: one slash separates its components, and
- * none is empty, `.` or `..`. Every operation resolves the path from the directory's descriptor and follows
- * no symbolic link at any component. So no operation opens, creates, renames or removes anything outside the
- * directory, even if another process changes the tree meanwhile. No operation waits for the other end of a
- * FIFO.
+ * no component is empty, `.` or `..`. Every operation resolves the path from the directory's descriptor and
+ * follows no symbolic link at any component. Therefore no operation opens, creates, renames or removes
+ * anything outside the directory, even if another process changes the tree at the same time. No operation
+ * blocks on a FIFO.
  *
  * Linux resolves a path in one step: openat2(2), RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS. Kernels without
  * openat2 (ENOSYS), filters of system calls that refuse it (EPERM), and other systems use one openat(2) with
@@ -24,13 +24,13 @@
 #include "base/data/err.h"
 
 struct beneath {
-    int fd;           /* the directory; the caller closes it */
-    const char *name; /* its path, only for messages; NULL: messages show paths without it */
-    bool by_steps;    /* open each component, as without openat2: for tests */
+    int fd;               /* the directory; the caller closes it */
+    const char *name;     /* its path, only for messages; NULL: messages show paths without it */
+    bool without_openat2; /* do not use openat2: for tests */
 };
 
 /* Opens a directory that the user names, following links. Returns the descriptor or -1. */
-int beneath_top(const char *path, struct err *err);
+int beneath_open_top(const char *path, struct err *err);
 
 /* Opens a directory below b: for another struct beneath, flock(2) or fsync(2). "" is the directory itself. */
 int beneath_open_dir(const struct beneath *b, const char *path, struct err *err);
@@ -52,10 +52,10 @@ int beneath_create_temporary(const struct beneath *b, const char *path, char **r
 /* Creates a file without a name in the directory. The file vanishes when its last descriptor closes. */
 int beneath_create_nameless(const struct beneath *b, struct err *err);
 
-/* Gives a file without a name the name `path`. ERR_UNSUPPORTED if the system or the file system cannot do
- * that for any file; beneath_can_name checks it beforehand. */
-int beneath_name(const struct beneath *b, int fd, const char *path, struct err *err);
-bool beneath_can_name(int fd);
+/* Gives a file of beneath_create_nameless the name `path`. ERR_UNSUPPORTED if the system or the file system
+ * cannot name such files; beneath_can_give_name checks that beforehand. */
+int beneath_give_name(const struct beneath *b, int fd, const char *path, struct err *err);
+bool beneath_can_give_name(int fd);
 
 /* Replaces `path` with these bytes: temporary name beside it, fsync, rename. At any time either the old or
  * the new file exists. A link of that name is replaced, not followed. */
@@ -78,7 +78,7 @@ int beneath_stat(const struct beneath *b, const char *path, struct stat *ret, st
 bool beneath_exists(const struct beneath *b, const char *path);
 
 /* Calls fsync on the directory that contains `path`, so that a rename in it survives a power cut. A file
- * system without that call is no error. */
+ * system that does not support it is no error. */
 int beneath_sync(const struct beneath *b, const char *path, struct err *err);
 
 /* Calls `visit` for every entry at any depth, a directory before its entries. The walk ends when `visit`

@@ -19,7 +19,7 @@ int64_t clock_deadline(int64_t ms)
     return ms < 0 ? CLOCK_NEVER : clock_now() + ms;
 }
 
-int64_t clock_least(int64_t a, int64_t b)
+int64_t clock_min(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }

@@ -13,7 +13,7 @@ int64_t clock_deadline(int64_t ms);
 #define CLOCK_NEVER INT64_MAX
 
 /* Returns the earlier of two instants, the shorter of two durations. */
-int64_t clock_least(int64_t a, int64_t b);
+int64_t clock_min(int64_t a, int64_t b);
 
 /* Returns the timeout for poll(2): milliseconds until the deadline, 0 if it has passed, -1 for CLOCK_NEVER.
  */
@@ -32,8 +32,8 @@ int clock_parse(const char *text, int64_t *ret_utc_ms);
 /* `2026-11-21T07-48-00Z`: without colons, for file names. */
 char *clock_format_file(char *dst, size_t cap, int64_t utc_ms);
 
-/* Returns a random duration between 0.5 and 1.5 times `ms`, so that clients that wait for the same thing do
- * not retry together. */
+/* Returns a random duration between 0.5 and 1.5 times `ms`, so that clients that failed together do not retry
+ * together. */
 int64_t clock_jitter(int64_t ms);
 
 #endif

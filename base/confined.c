@@ -15,11 +15,11 @@ static uint64_t lesser_of(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-struct proc_confines confined_limits(uint64_t bytes, int cancel_fd)
+struct proc_fork_limits confined_limits(uint64_t bytes, int cancel_fd)
 {
     uint64_t scaled = lesser_of(bytes, CONFINED_MEMORY_MAX);
     uint64_t ms = (uint64_t)CONFINED_TIME_MS + scaled / 1000000 * MS_PER_MB;
-    return (struct proc_confines){
+    return (struct proc_fork_limits){
         .memory = lesser_of(CONFINED_MEMORY + scaled * MEMORY_PER_BYTE, CONFINED_MEMORY_MAX),
         .cpu_ms = (int64_t)lesser_of(ms, (uint64_t)CONFINED_TIME_MAX_MS),
         .cancel_fd = cancel_fd};
@@ -31,20 +31,21 @@ int64_t confined_copy_ms(uint64_t bytes)
     return confined_limits(bytes, -1).cpu_ms - BEFORE_AND_AFTER_MS;
 }
 
-int confined_name_limit(struct err *err, const char *name)
+int confined_err_wrap(struct err *err, const char *name)
 {
     err_wrap(err, "%s", name);
-    return err_hint(err, "a real file of its size takes less: this one is damaged, or made to take long");
+    return err_hint(err, "an ordinary file of its size needs less: this file is damaged, or was made to use "
+                         "up memory or time");
 }
 
-int confined_run(const struct confined_work *w, const struct proc_confines *limits, struct buf *ret,
+int confined_run(const struct confined_work *w, const struct proc_fork_limits *limits, struct buf *ret,
                  struct err *err)
 {
     struct err why = ERR_INIT;
     if (proc_run_confined(w->body, w->ctx, limits, ret, &why) == 0)
         return 0;
     if (why.kind == ERR_LIMIT)
-        confined_name_limit(&why, w->name);
+        confined_err_wrap(&why, w->name);
     if (err)
         *err = why;
     return -1;
@@ -56,7 +57,7 @@ int confined_run(const struct confined_work *w, const struct proc_confines *limi
 #define LEAST_MEMORY (UINT64_C(16) << 20)
 #define LEAST_TIME_MS INT64_C(1000)
 
-void confined_begin(uint64_t bytes, struct confined_budget *ret)
+void confined_budget_init(uint64_t bytes, struct confined_budget *ret)
 {
     *ret = (struct confined_budget){.bytes = bytes,
                                     .limits = confined_limits(bytes, -1),
@@ -64,15 +65,15 @@ void confined_begin(uint64_t bytes, struct confined_budget *ret)
                                     .cpu_before_ms = proc_cpu_ms()};
 }
 
-void confined_add(struct confined_budget *b, uint64_t bytes)
+void confined_budget_add(struct confined_budget *b, uint64_t bytes)
 {
     b->bytes += bytes;
     b->limits = confined_limits(b->bytes, -1);
 }
 
-struct proc_confines confined_rest(const struct confined_budget *b, int cancel_fd)
+struct proc_fork_limits confined_budget_rest(const struct confined_budget *b, int cancel_fd)
 {
-    struct proc_confines rest = b->limits;
+    struct proc_fork_limits rest = b->limits;
     rest.cancel_fd = cancel_fd;
     uint64_t now = proc_memory_in_use(), used = now > b->memory_before ? now - b->memory_before : 0;
     int64_t took = proc_cpu_ms() - b->cpu_before_ms;
@@ -81,23 +82,23 @@ struct proc_confines confined_rest(const struct confined_budget *b, int cancel_f
     return rest;
 }
 
-int confined_check(const struct confined_budget *b, const char *name, struct err *err)
+int confined_budget_check(const struct confined_budget *b, const char *name, struct err *err)
 {
     int64_t most = b ? b->limits.cpu_ms / 4 * 3 : 0;
     if (!b || proc_cpu_ms() - b->cpu_before_ms <= most)
         return 0;
     err_set(err, ERR_LIMIT, "reading it takes more than %" PRId64 " s of processor time", most / 1000);
-    return confined_name_limit(err, name);
+    return confined_err_wrap(err, name);
 }
 
-void confined_hold(const struct confined_budget *b, uint64_t *ret_before)
+void confined_limit_memory(const struct confined_budget *b, uint64_t *ret_before)
 {
     if (b)
         proc_limit_memory(b->memory_before + b->limits.memory, ret_before);
 }
 
-int confined_release(const struct confined_budget *b, uint64_t before, int rc, const char *name,
-                     struct err *err)
+int confined_restore_memory(const struct confined_budget *b, uint64_t before, int rc, const char *name,
+                            struct err *err)
 {
     char most[32];
     if (!b)
@@ -107,5 +108,5 @@ int confined_release(const struct confined_budget *b, uint64_t before, int rc, c
         return rc;
     err_set(err, ERR_LIMIT, "reading it takes more than %s of memory",
             text_bytes(most, sizeof most, b->limits.memory));
-    return confined_name_limit(err, name);
+    return confined_err_wrap(err, name);
 }

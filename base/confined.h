@@ -13,39 +13,40 @@
 #define CONFINED_TIME_MS INT64_C(10000)
 #define CONFINED_TIME_MAX_MS INT64_C(600000)
 
-/* Returns the limits for so many bytes of input. There is no limit of wall time, because the reader of
- * standard output may be slow. The caller adds the kept descriptors and the room for a result. */
-struct proc_confines confined_limits(uint64_t bytes, int cancel_fd);
+/* Returns the limits for `bytes` bytes of input. There is no limit of wall time, because the reader of
+ * standard output may be slow. The caller sets `kept` and `max_result`. */
+struct proc_fork_limits confined_limits(uint64_t bytes, int cancel_fd);
 
 /*
- * The budget of a command for all its inputs, which it reads in this process or in one child after the other:
- * confined_limits of their total size.
+ * The budget of a command for all its inputs: confined_limits of their total size. The command reads the
+ * inputs in this process, or in one child process after the other.
  */
 struct confined_budget {
-    uint64_t bytes; /* of the inputs */
-    struct proc_confines limits;
+    uint64_t bytes; /* total size of the inputs */
+    struct proc_fork_limits limits;
     uint64_t memory_before; /* bytes of private memory before the first input */
-    int64_t cpu_before_ms;  /* proc_cpu_ms then */
+    int64_t cpu_before_ms;  /* proc_cpu_ms before the first input */
 };
-void confined_begin(uint64_t bytes, struct confined_budget *ret);
-/* Raises the limits for so many more bytes of input. */
-void confined_add(struct confined_budget *b, uint64_t bytes);
+void confined_budget_init(uint64_t bytes, struct confined_budget *ret);
+/* Raises the limits for `bytes` more bytes of input. */
+void confined_budget_add(struct confined_budget *b, uint64_t bytes);
 
 /* Returns the rest of the budget for a child, but at least 1 s and 16 MB, so that it can report an error. */
-struct proc_confines confined_rest(const struct confined_budget *b, int cancel_fd);
+struct proc_fork_limits confined_budget_rest(const struct confined_budget *b, int cancel_fd);
 
-/* ERR_LIMIT with `name` in front once three quarters of the time are spent: one more input and a report need
- * the rest. A NULL budget has no limit. */
-int confined_check(const struct confined_budget *b, const char *name, struct err *err);
+/* Returns -1 with ERR_LIMIT and `name` in the message once three quarters of the time are used: one more
+ * input and a report need the rest. A NULL budget has no limit. */
+int confined_budget_check(const struct confined_budget *b, const char *name, struct err *err);
 
-/* Between these two calls, allocations of this process beyond the budget fail; start no child meanwhile.
- * confined_hold sets *ret_before for confined_release, which also turns a lack of memory into ERR_LIMIT, as
- * confined_run does. With a NULL budget both do nothing. */
-void confined_hold(const struct confined_budget *b, uint64_t *ret_before);
-int confined_release(const struct confined_budget *b, uint64_t before, int rc, const char *name,
-                     struct err *err);
-/* Returns the limit of processor time to copy a bundle of so many bytes: 8 s, and 1 s for each MB. The other
- * 2 s of confined_limits are for reading the manifest before and the copy afterwards. */
+/* Between these two calls, allocations of this process beyond the budget fail. The caller must not start a
+ * child between them. confined_restore_memory takes the `before` that confined_limit_memory set, and the
+ * result `rc` and the error of the work. It returns rc, or -1 with ERR_LIMIT if the work ran out of memory.
+ * With a NULL budget both do nothing. */
+void confined_limit_memory(const struct confined_budget *b, uint64_t *ret_before);
+int confined_restore_memory(const struct confined_budget *b, uint64_t before, int rc, const char *name,
+                            struct err *err);
+/* Returns the limit of CPU time for copying a bundle of `bytes` bytes: 8 s plus 1 s for each MB. That is 2 s
+ * less than confined_limits; reading the manifest before and the copy afterwards may use those. */
 int64_t confined_copy_ms(uint64_t bytes);
 
 /* The work of a child, and the name of the file that it reads. */
@@ -55,12 +56,11 @@ struct confined_work {
     void *ctx;
 };
 
-/* Calls proc_run_confined. If the child reaches a limit, the error has the file's name in front, and a hint.
- */
-int confined_run(const struct confined_work *w, const struct proc_confines *limits, struct buf *ret,
+/* Calls proc_run_confined. If the child reaches a limit, confined_err_wrap extends the error. */
+int confined_run(const struct confined_work *w, const struct proc_fork_limits *limits, struct buf *ret,
                  struct err *err);
 
-/* Adds the file `name` and the hint to the error of a reached limit. Returns -1. */
-int confined_name_limit(struct err *err, const char *name);
+/* Puts the file's name in front of the error of a reached limit and sets the hint. Returns -1. */
+int confined_err_wrap(struct err *err, const char *name);
 
 #endif

@@ -166,14 +166,14 @@ int fd_pipe_nonblocking(int fds[2], struct err *err)
     return 0;
 }
 
-void fd_ring(int fd)
+void fd_pipe_wake(int fd)
 {
-    /* A full pipe wakes the reader as well. */
+    /* If the pipe is full (EAGAIN), its read end is readable already. */
     while (write(fd, "", 1) < 0 && errno == EINTR)
         ;
 }
 
-void fd_drain(int fd)
+void fd_pipe_drain(int fd)
 {
     char drained[64];
     while (read(fd, drained, sizeof drained) > 0)
@@ -185,8 +185,9 @@ int fd_unix_address(const char *path, struct sockaddr_un *ret, struct err *err)
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     size_t n = strlen(path);
     if (n >= sizeof address.sun_path)
-        return err_set(err, ERR_FAILED, "%s: the path of a Unix socket has at most %zu bytes, this has %zu",
-                       path, sizeof address.sun_path - 1, n);
+        return err_set(err, ERR_FAILED,
+                       "%s: the path of a Unix socket may have at most %zu bytes; this path has %zu", path,
+                       sizeof address.sun_path - 1, n);
     memcpy(address.sun_path, path, n);
     *ret = address;
     return 0;
@@ -268,7 +269,7 @@ int fd_write_or_cancel(int fd, const void *p, size_t n, int cancel_fd, struct er
     return 0;
 }
 
-int fd_write_or_leave(int fd, const void *p, size_t n, int cancel_fd, struct err *err)
+int fd_write_cancel_if_blocked(int fd, const void *p, size_t n, int cancel_fd, struct err *err)
 {
     const char *at = p;
     size_t most = writable_at_once(fd);
@@ -295,14 +296,14 @@ int fd_read_all(int fd, struct buf *ret)
     for (;;) {
         char beyond;
         size_t left = ret->cap - ret->len, room = left > READ_LEAST ? left - 1 : READ_AT_ONCE;
-        char *to = buf_room(ret, &room);
+        char *to = buf_reserve(ret, &room);
         ssize_t n = to ? read(fd, to, room) : read(fd, &beyond, 1);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
             return (int)n;
         if (to)
-            buf_came(ret, (size_t)n);
+            buf_commit(ret, (size_t)n);
         else
             buf_add(ret, &beyond, 1);
         if (ret->failed)

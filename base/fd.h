@@ -2,7 +2,7 @@
  * Descriptors. All are created close-on-exec. Waits have a deadline and a cancel descriptor.
  *
  * If the system cannot create a close-on-exec descriptor in one step, creation and spawning share a lock, so
- * that no child inherits one. A leaked end of a socketpair would prevent end-of-file.
+ * that no child inherits a descriptor. A child with an end of a socketpair would prevent end-of-file.
  */
 #ifndef BASE_FD_H
 #define BASE_FD_H
@@ -20,9 +20,10 @@ int fd_pipe(int fds[2], struct err *err);
 
 /* Creates a pipe with two non-blocking ends. */
 int fd_pipe_nonblocking(int fds[2], struct err *err);
-/* fd_ring makes the read end of such a pipe readable; fd_drain empties it. */
-void fd_ring(int fd);
-void fd_drain(int fd);
+/* fd_pipe_wake writes one byte to such a pipe, so that its read end becomes readable. fd_pipe_drain reads the
+ * pipe until it is empty. */
+void fd_pipe_wake(int write_fd);
+void fd_pipe_drain(int read_fd);
 
 /* Creates a connected pair of stream sockets. */
 int fd_socketpair(int fds[2], struct err *err);
@@ -52,7 +53,8 @@ void fd_close(int *fd);
 
 /*
  * Waits until poll(2) reports one of `events` for fd. ERR_TIMEOUT if the deadline (clock_deadline) passes
- * first, ERR_CANCELLED if cancel_fd (or -1) is readable. With fd -1 it waits only for those two.
+ * first, ERR_CANCELLED if cancel_fd (or -1) is readable. If fd is -1, it waits only for the deadline and
+ * cancel_fd.
  */
 int fd_wait(int fd, short events, int64_t deadline, int cancel_fd, struct err *err);
 
@@ -66,15 +68,15 @@ int fd_write_all(int fd, const void *p, size_t n, struct err *err);
  * the pipe. Bytes already written stay. The descriptor may be blocking; its mode is unchanged. */
 int fd_write_or_cancel(int fd, const void *p, size_t n, int cancel_fd, struct err *err);
 
-/* Works like fd_write_or_cancel, but once cancel_fd is readable it still writes as long as the descriptor
- * accepts bytes without waiting. ERR_CANCELLED only if it would have to wait. */
-int fd_write_or_leave(int fd, const void *p, size_t n, int cancel_fd, struct err *err);
+/* Works like fd_write_or_cancel, but goes on after cancel_fd became readable until a write would block. Only
+ * then returns ERR_CANCELLED. */
+int fd_write_cancel_if_blocked(int fd, const void *p, size_t n, int cancel_fd, struct err *err);
 
 /* Appends everything up to end-of-file to `ret`. Returns -1 with read(2)'s errno. buf_check reports whether
  * all of it fitted. */
 int fd_read_all(int fd, struct buf *ret);
 
-/* Take and release the lock around spawning, on systems where close-on-exec is not atomic. On other systems
+/* Locks and unlocks the mutex of spawning, on systems where close-on-exec is not atomic. On other systems
  * these do nothing. */
 void fd_spawn_lock(void);
 void fd_spawn_unlock(void);

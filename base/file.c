@@ -16,7 +16,7 @@
 
 int file_open(const char *path, struct err *err)
 {
-    /* O_NONBLOCK: opening a named pipe must not wait for a writer that never comes. */
+    /* O_NONBLOCK: opening a named pipe must not wait for a writer. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) {
         enum err_kind kind = errno == ENOENT || errno == ENOTDIR ? ERR_NOT_FOUND : ERR_LOCAL_IO;
@@ -81,7 +81,7 @@ int file_create(const char *path, struct err *err)
 static int open_parent(const char *path, struct beneath *ret, char **ret_dir, struct err *err)
 {
     char *dir = file_dir(path);
-    int fd = dir ? beneath_top(dir, err) : err_nomem(err);
+    int fd = dir ? beneath_open_top(dir, err) : err_nomem(err);
     if (fd < 0) {
         free(dir);
         return -1;

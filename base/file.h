@@ -1,7 +1,7 @@
 /*
- * Files by a path that the user or the user's configuration names. Links in the path are followed, but not a
- * link in the last component when a file is created, replaced or removed. Use base/beneath.h for paths below
- * a work directory and for all paths from untrusted input.
+ * Files by a path that the user or the user's configuration names. Symbolic links in the path are followed. A
+ * link in the last component is not followed when a file is created, replaced or removed. Use base/beneath.h
+ * for paths below a work directory and for all paths from untrusted input.
  *
  * New files have mode 0600 and new directories 0700, whatever the umask is.
  */
@@ -43,15 +43,16 @@ int file_write(const char *path, const void *p, size_t n, struct err *err);
 /* Creates a directory; ERR_EXISTS if the name is taken. */
 int file_mkdir(const char *path, struct err *err);
 
-/* Creates a directory and its missing parents; it may exist. Adds the path of each created directory to
- * `made`, unless it is NULL, parents first, also after a failure. */
+/* Creates a directory and its missing parents. The directory may exist already. Appends the path of each
+ * created directory to `made` (may be NULL), parents first, also after a failure. */
 int file_mkdirs(const char *path, struct strlist *made, struct err *err);
 
-/* Removes the directories that file_mkdirs created, unless they are in use: the last one first, up to one
- * that is not empty. */
+/* Removes the directories that file_mkdirs created, the last one first. Stops at the first directory that is
+ * not empty. */
 void file_remove_made(const struct strlist *made);
 
-/* Removes a file or a whole directory and follows no symbolic link. A missing file is no error. */
+/* Removes a file, or a directory with everything below it. Follows no symbolic link. A missing file is no
+ * error. */
 int file_remove(const char *path, struct err *err);
 
 bool file_exists(const char *path);

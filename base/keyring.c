@@ -1,7 +1,7 @@
 /*
- * While one caller asks the user, the entry has a bell: a pipe without data. Closing the write end wakes all
- * waiting callers. Each waits at its own copy of the read end, so that no caller waits at a closed and reused
- * descriptor.
+ * While one caller asks the user, the entry has a pipe without data. Closing its write end wakes all waiting
+ * callers. Each caller polls its own duplicate of the read end, so that no caller polls a number that was
+ * closed and reused.
  */
 #include "base/keyring.h"
 
@@ -18,7 +18,7 @@
 struct entry {
     char *name;
     enum { UNKNOWN, ASKING, KNOWN, REFUSED } state;
-    int bell[2];
+    int done_pipe[2];
     struct secret secret; /* KNOWN */
     struct err why;       /* REFUSED */
 };
@@ -54,8 +54,8 @@ void keyring_free(struct keyring *k)
         return;
     for (size_t i = 0; i < k->n; i++) {
         free(k->entries[i].name);
-        fd_close(&k->entries[i].bell[0]);
-        fd_close(&k->entries[i].bell[1]);
+        fd_close(&k->entries[i].done_pipe[0]);
+        fd_close(&k->entries[i].done_pipe[1]);
         secret_wipe(&k->entries[i].secret);
     }
     free(k->entries);
@@ -101,12 +101,12 @@ static struct entry *find_or_add(struct keyring *k, const char *name, struct err
         return NULL;
     }
     e = &k->entries[k->n++];
-    *e = (struct entry){.name = copy, .bell = {-1, -1}};
+    *e = (struct entry){.name = copy, .done_pipe = {-1, -1}};
     return e;
 }
 
-/* Checks the entry once. In state ASKING the caller waits at *ret_bell and closes it. */
-static int check_entry(struct keyring *k, const char *name, struct secret *ret, int *ret_bell,
+/* Checks the entry once. In state ASKING the caller waits until *ret_done_fd is readable, and closes it. */
+static int check_entry(struct keyring *k, const char *name, struct secret *ret, int *ret_done_fd,
                        struct err *err)
 {
     struct entry *e = find_or_add(k, name, err);
@@ -114,13 +114,13 @@ static int check_entry(struct keyring *k, const char *name, struct secret *ret, 
         return -1;
     switch (e->state) {
     case UNKNOWN:
-        if (fd_pipe(e->bell, err) < 0)
+        if (fd_pipe(e->done_pipe, err) < 0)
             return -1;
         e->state = ASKING;
         break;
     case ASKING:
-        *ret_bell = fcntl(e->bell[0], F_DUPFD_CLOEXEC, 3);
-        return *ret_bell < 0 ? err_sys(err, "cannot wait for an answer") : 0;
+        *ret_done_fd = fcntl(e->done_pipe[0], F_DUPFD_CLOEXEC, 3);
+        return *ret_done_fd < 0 ? err_sys(err, "cannot wait for an answer") : 0;
     case KNOWN:
         *ret = e->secret;
         break;
@@ -132,26 +132,27 @@ static int check_entry(struct keyring *k, const char *name, struct secret *ret, 
     return 0;
 }
 
-int keyring_take(struct keyring *k, const char *name, const struct keyring_wait *wait, struct secret *ret,
-                 struct err *err)
+int keyring_get_or_claim(struct keyring *k, const char *name, const struct keyring_wait *wait,
+                         struct secret *ret, struct err *err)
 {
     *ret = (struct secret){0};
     while (k) {
-        int bell = -1;
+        int done_pipe = -1;
         pthread_mutex_lock(&k->mutex);
-        int rc = check_entry(k, name, ret, &bell, err);
+        int rc = check_entry(k, name, ret, &done_pipe, err);
         pthread_mutex_unlock(&k->mutex);
-        if (rc < 0 || bell < 0)
+        if (rc < 0 || done_pipe < 0)
             return rc;
-        rc = fd_wait(bell, POLLIN, wait->deadline, wait->cancel_fd, err);
-        fd_close(&bell);
+        rc = fd_wait(done_pipe, POLLIN, wait->deadline, wait->cancel_fd, err);
+        fd_close(&done_pipe);
         if (rc < 0)
             return err_wrap(err, "waiting for an answer that another host asked for");
     }
     return 0;
 }
 
-void keyring_settle(struct keyring *k, const char *name, const struct secret *found, const struct err *why)
+void keyring_store_result(struct keyring *k, const char *name, const struct secret *found,
+                          const struct err *why)
 {
     if (!k)
         return;
@@ -166,8 +167,8 @@ void keyring_settle(struct keyring *k, const char *name, const struct secret *fo
             e->state = REFUSED;
             e->why = *why;
         }
-        fd_close(&e->bell[0]);
-        fd_close(&e->bell[1]);
+        fd_close(&e->done_pipe[0]);
+        fd_close(&e->done_pipe[1]);
     }
     pthread_mutex_unlock(&k->mutex);
 }

@@ -1,9 +1,9 @@
 /*
- * The secrets that the user typed in this run. Each passphrase or password is asked for once for all hosts
- * and threads: the first caller asks, the others wait for the result.
+ * The secrets that the user typed in this run. The user types each passphrase or password once for all hosts
+ * and threads: the first caller asks, the other callers wait for the result.
  *
- * A program has one keyring, beside the function that asks the user (cli/term/prompt.h). Logins, signatures
- * and files that are opened share it. Without a keyring (NULL) nothing is remembered and nobody waits.
+ * The program has one keyring, which cli/term/prompt.h creates. Logins, signatures and encrypted files share
+ * it. If the keyring is NULL, nothing is stored and no caller waits.
  */
 #ifndef BASE_KEYRING_H
 #define BASE_KEYRING_H
@@ -19,11 +19,11 @@ int keyring_new(struct keyring **ret, struct err *err);
 /* Wipes and frees. Accepts NULL. */
 void keyring_free(struct keyring *k);
 
-/* Returns the name of the passphrase of a private key, or of another file. Two spellings of the file's path
- * give one name. The caller frees it. NULL: out of memory. */
+/* Returns the keyring's name for the passphrase of a private key or another file. Two paths of the same file
+ * give the same name. The caller frees it. NULL: out of memory. */
 char *keyring_file_name(const char *path);
 
-/* How long a caller waits for another one's result. */
+/* Limits of the wait while another caller asks. */
 struct keyring_wait {
     int64_t deadline; /* of clock_now() */
     int cancel_fd;    /* readable: ERR_CANCELLED; -1: none */
@@ -31,19 +31,19 @@ struct keyring_wait {
 
 /*
  * Looks up the secret of that name. If it is known, *ret is a copy, which the caller wipes. If *ret is empty,
- * the caller must ask the user and then call keyring_settle, because other callers wait for it.
- * ERR_NOT_FOUND: an earlier caller got no answer; err is the earlier error. ERR_TIMEOUT and ERR_CANCELLED end
- * the wait for another caller.
+ * the caller must ask the user and then call keyring_store_result: other callers wait for that.
+ * ERR_NOT_FOUND: an earlier caller got no answer; err is the earlier error. ERR_TIMEOUT or ERR_CANCELLED: the
+ * wait for another caller ended.
  */
-int keyring_take(struct keyring *k, const char *name, const struct keyring_wait *wait, struct secret *ret,
-                 struct err *err);
+int keyring_get_or_claim(struct keyring *k, const char *name, const struct keyring_wait *wait,
+                         struct secret *ret, struct err *err);
 
-/* Stores the result: `found`, or NULL. Without one, later callers receive `why` if it is ERR_NOT_FOUND; after
- * another failure the next caller may ask again. */
-void keyring_settle(struct keyring *k, const char *name, const struct secret *found, const struct err *why);
+/* Stores the secret `found`, or NULL if the user gave none. After NULL, later callers receive the error `why`
+ * if its kind is ERR_NOT_FOUND; after another error the next caller asks again. */
+void keyring_store_result(struct keyring *k, const char *name, const struct secret *found,
+                          const struct err *why);
 
-/* Forgets a secret that was wrong, or that an earlier caller got no answer. A caller that asks is not
- * affected. */
+/* Removes a wrong secret, or the error of an earlier caller. Has no effect while a caller asks. */
 void keyring_forget(struct keyring *k, const char *name);
 
 #endif

@@ -37,7 +37,8 @@ static int child_setup(posix_spawn_file_actions_t *actions, posix_spawnattr_t *a
         else
             rc = posix_spawn_file_actions_addopen(actions, i, "/dev/null", i ? O_WRONLY : O_RDONLY, 0);
     }
-    /* Our descriptors are close-on-exec; this closes those that we inherited or a library opened. */
+    /* All descriptors of profgrab are close-on-exec. This closes descriptors that profgrab inherited or a
+     * library opened. */
 #if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 34)
     if (rc == 0)
         rc = posix_spawn_file_actions_addclosefrom_np(actions, 3);
@@ -49,7 +50,7 @@ static int child_setup(posix_spawn_file_actions_t *actions, posix_spawnattr_t *a
         rc = posix_spawnattr_setsigmask(attr, &none);
     if (rc == 0)
         rc = posix_spawnattr_setsigdefault(attr, &all);
-    /* The child has its own process group: Ctrl-C on the terminal signals us, not the child. */
+    /* The child has its own process group, so that Ctrl-C on the terminal does not signal the child. */
     if (rc == 0)
         rc = posix_spawnattr_setpgroup(attr, group);
     if (rc == 0)
@@ -66,7 +67,7 @@ static bool is_replaced(const char *entry, const char *const variables[])
     return false;
 }
 
-/* Returns a new array of borrowed strings: the variables, then the rest of our environment. */
+/* Returns a new array of borrowed strings: the variables, then the rest of this process's environment. */
 static char **environment_with(const char *const variables[])
 {
     size_t n = 0, n_environ = 0, n_variables = 0;
@@ -115,7 +116,7 @@ static int spawn_child(const char *const argv[], const struct spawn *how, const 
             err->kind = ERR_NOT_FOUND;
         return -1;
     }
-    /* The child has our raised limit for a moment: posix_spawn cannot set a limit. */
+    /* posix_spawn cannot set a limit, so the child starts with the raised limit of descriptors. */
     fd_restore_limit(pid);
     *ret = pid;
     return 0;
@@ -126,8 +127,8 @@ int proc_start(const char *const argv[], const int fds[3], pid_t *ret, struct er
     return spawn_child(argv, &(struct spawn){environ, 0}, fds, ret, err);
 }
 
-int proc_start_with(const char *const argv[], const struct proc_setting *setting, const int fds[3],
-                    pid_t *ret, struct err *err)
+int proc_start_with_setting(const char *const argv[], const struct proc_setting *setting, const int fds[3],
+                            pid_t *ret, struct err *err)
 {
     static const char *const none[] = {NULL};
     char **environment = environment_with(setting->variables ? setting->variables : none);
@@ -138,7 +139,7 @@ int proc_start_with(const char *const argv[], const struct proc_setting *setting
     return rc;
 }
 
-bool proc_ended(pid_t pid, int *ret_exit_code)
+bool proc_has_ended(pid_t pid, int *ret_exit_code)
 {
     siginfo_t info = {.si_pid = 0};
     bool lost = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0;
@@ -222,7 +223,7 @@ static int read_pipes(const int pipes[2], int64_t deadline, int cancel_fd, struc
     while (fds[0].fd >= 0 || fds[1].fd >= 0) {
         int n = poll(fds, 3, clock_poll_timeout(deadline));
         if (n < 0 && errno != EINTR)
-            return err_sys(err, "cannot wait for it");
+            return err_sys(err, "cannot wait for its output");
         if (n == 0)
             return err_set(err, ERR_TIMEOUT, "it did not end in time");
         if (n < 0)
@@ -261,19 +262,19 @@ static int start_within(const char *const argv[], const struct proc_limits *limi
                                           : proc_start(argv, fds, ret, err);
 }
 
-int proc_run_on(const char *const argv[], int input, const struct proc_limits *limits,
-                struct proc_result *ret, struct err *err)
+int proc_run_with_input(const char *const argv[], int input, const struct proc_limits *limits,
+                        struct proc_result *ret, struct err *err)
 {
-    int rc = -1, out[2] = {-1, -1}, complaint[2] = {-1, -1}, code = -1;
+    int rc = -1, out[2] = {-1, -1}, error_output[2] = {-1, -1}, code = -1;
     int64_t deadline = clock_deadline(limits->timeout_ms);
     struct buf texts[2] = {{.max = limits->max_output, .secret = limits->secret_output}, BUF_INIT(2048)};
     pid_t pid = -1;
-    if (fd_pipe(out, err) < 0 || fd_pipe(complaint, err) < 0 ||
-        start_within(argv, limits, (int[]){input, out[1], complaint[1]}, &pid, err) < 0)
+    if (fd_pipe(out, err) < 0 || fd_pipe(error_output, err) < 0 ||
+        start_within(argv, limits, (int[]){input, out[1], error_output[1]}, &pid, err) < 0)
         goto out;
     fd_close(&out[1]);
-    fd_close(&complaint[1]);
-    if (read_pipes((int[]){out[0], complaint[0]}, deadline, limits->cancel_fd, texts, err) < 0) {
+    fd_close(&error_output[1]);
+    if (read_pipes((int[]){out[0], error_output[0]}, deadline, limits->cancel_fd, texts, err) < 0) {
         err_wrap(err, "%s", argv[0]);
         proc_end(pid);
         goto out;
@@ -291,13 +292,13 @@ int proc_run_on(const char *const argv[], int input, const struct proc_limits *l
         goto out;
     }
     *ret = (struct proc_result){.exit_code = code, .out = texts[0]};
-    text_printable(ret->complaint, sizeof ret->complaint, buf_str(&texts[1]), texts[1].len);
+    text_printable(ret->error_output, sizeof ret->error_output, buf_str(&texts[1]), texts[1].len);
     texts[0] = (struct buf){.max = 0};
     rc = 0;
 out:
     for (int i = 0; i < 2; i++) {
         fd_close(&out[i]);
-        fd_close(&complaint[i]);
+        fd_close(&error_output[i]);
         buf_release(&texts[i]);
     }
     return rc;
@@ -306,7 +307,7 @@ out:
 int proc_run(const char *const argv[], const struct proc_limits *limits, struct proc_result *ret,
              struct err *err)
 {
-    return proc_run_on(argv, -1, limits, ret, err);
+    return proc_run_with_input(argv, -1, limits, ret, err);
 }
 
 void proc_result_release(struct proc_result *r)
@@ -332,7 +333,7 @@ static void restore_signals(const struct terminal_signals *before)
     sigaction(SIGQUIT, &before->quit, NULL);
 }
 
-int proc_run_copy(proc_body_fn *body, void *ctx, int cancel_fd, int *ret_exit_code, struct err *err)
+int proc_run_fork(proc_body_fn *body, void *ctx, int cancel_fd, int *ret_exit_code, struct err *err)
 {
     struct terminal_signals before;
     struct err why = ERR_INIT;

@@ -15,55 +15,57 @@
 #include "base/data/err.h"
 
 struct proc_limits {
-    int64_t timeout_ms; /* since the start; then the child is killed (ERR_TIMEOUT) */
+    int64_t timeout_ms; /* since the start; after it the child is killed (ERR_TIMEOUT) */
     int cancel_fd;      /* once readable, the child is killed (ERR_CANCELLED); -1: none */
     size_t max_output;  /* bytes of standard output; more is ERR_FAILED */
     bool secret_output; /* keep no copy in memory; proc_result_release wipes it */
-    /* Limits of a program that reads untrusted bytes; 0: no limit. With either limit the child also dumps no
-     * core, gets no new privileges, and ends when we end. argv[0] is then a path: PATH is not searched. */
+    /* Limits of a program that reads untrusted bytes; 0: no limit. A child with one of these limits also
+     * dumps no core, gets no new privileges, and is killed when this process ends. Its argv[0] must be a
+     * path: PATH is not searched. */
     uint64_t memory; /* bytes of private memory */
     int64_t cpu_ms;  /* CPU time; SIGXCPU ends a child that uses more */
 };
 
 struct proc_result {
-    int exit_code;       /* 128 + signal if a signal ended the child */
-    struct buf out;      /* its standard output */
-    char complaint[512]; /* the start of its standard error, made printable */
+    int exit_code;          /* 128 + signal if a signal ended the child */
+    struct buf out;         /* its standard output */
+    char error_output[512]; /* the start of its standard error, made printable */
 };
 
 /*
- * Runs argv (NULL-terminated) with /dev/null as its input and collects its output. Returns 0 once it has
- * ended, whatever its exit code; -1 if it could not start, was killed or wrote too much. The caller releases
- * `ret` after each 0.
+ * Runs argv (NULL-terminated) with /dev/null as its input and collects its output. Returns 0 after the child
+ * has ended, whatever its exit code. Returns -1 if the child could not start, was killed or wrote too much.
+ * After 0 the caller releases `ret`.
  */
 int proc_run(const char *const argv[], const struct proc_limits *limits, struct proc_result *ret,
              struct err *err);
 void proc_result_release(struct proc_result *r);
 
-/* Works like proc_run, with `input` as its standard input. The caller keeps the descriptor. */
-int proc_run_on(const char *const argv[], int input, const struct proc_limits *limits,
-                struct proc_result *ret, struct err *err);
+/* Works like proc_run, with the descriptor `input` as the child's standard input. The caller closes it. */
+int proc_run_with_input(const char *const argv[], int input, const struct proc_limits *limits,
+                        struct proc_result *ret, struct err *err);
 
 /*
- * Starts argv with these descriptors as its 0, 1 and 2 (-1: /dev/null) and returns at once. The caller keeps
- * its copies and ends the child with proc_end.
+ * Starts argv with these descriptors as its 0, 1 and 2 (-1: /dev/null) and returns at once. The caller closes
+ * its own descriptors and calls proc_end.
  */
 int proc_start(const char *const argv[], const int fds[3], pid_t *ret, struct err *err);
 
 /* Settings of a child that differ from the default. */
 struct proc_setting {
-    /* `NAME=value`, NULL-terminated: each replaces our variable of that name. Other processes can read them,
-     * so never pass a secret. NULL: none. */
+    /* `NAME=value`, NULL-terminated: each replaces the variable of that name in the child's environment.
+     * Other processes can read them, so never pass a secret. NULL: none. */
     const char *const *variables;
-    pid_t group; /* the process group of another child, which proc_end of that child also ends; 0: a new group
+    pid_t group; /* the process group of another child, so that proc_end of that child also ends this one; 0:
+                  * a new group
                   */
 };
-int proc_start_with(const char *const argv[], const struct proc_setting *setting, const int fds[3],
-                    pid_t *ret, struct err *err);
+int proc_start_with_setting(const char *const argv[], const struct proc_setting *setting, const int fds[3],
+                            pid_t *ret, struct err *err);
 
-/* Returns whether a child of proc_start has ended by itself. The pointer receives its exit code as in
- * proc_result (NULL: not wanted). The caller must still call proc_end. */
-bool proc_ended(pid_t pid, int *ret_exit_code);
+/* Returns whether a child of proc_start has ended by itself. *ret_exit_code (may be NULL) is its exit code as
+ * in proc_result. The caller must still call proc_end. */
+bool proc_has_ended(pid_t pid, int *ret_exit_code);
 
 /* Waits for a child that is about to end by itself, and reaps it. Returns its exit code as in proc_result. */
 int proc_wait(pid_t pid);
@@ -74,15 +76,15 @@ int proc_end(pid_t pid);
 
 /*
  * Runs `body` in a fork of this process and waits for it without a timeout. The child's changes in memory are
- * lost; it costs only the pages that it writes. `body` returns the child's exit code and must flush stdio
- * itself. No other thread may run, unless the child does not need it.
+ * lost. `body` returns the child's exit code and must flush stdio itself. The child has no other threads, so
+ * no other thread may hold a lock that `body` needs.
  *
- * Meanwhile this process ignores the terminal's signals, as system(3) does; the child handles them.
+ * While it waits, this process ignores the terminal's signals, as system(3) does; the child handles them.
  * ERR_CANCELLED: cancel_fd (or -1) became readable and the child was ended. *ret_exit_code is as in
  * proc_result.
  */
 typedef int proc_body_fn(void *ctx);
-int proc_run_copy(proc_body_fn *body, void *ctx, int cancel_fd, int *ret_exit_code, struct err *err);
+int proc_run_fork(proc_body_fn *body, void *ctx, int cancel_fd, int *ret_exit_code, struct err *err);
 
 /*
  * Limits of a fork of this process that reads untrusted bytes.
@@ -92,7 +94,7 @@ int proc_run_copy(proc_body_fn *body, void *ctx, int cancel_fd, int *ret_exit_co
  * so their builds have no memory limit. macOS counts the whole address space.
  */
 #define PROC_KEPT_MAX 4
-struct proc_confines {
+struct proc_fork_limits {
     uint64_t memory;         /* bytes of private memory beyond this process's; 0: no limit */
     int64_t cpu_ms;          /* CPU time, rounded up to whole seconds; 0: no limit */
     int64_t wall_ms;         /* time since the start; 0: no limit */
@@ -111,29 +113,30 @@ uint64_t proc_memory_in_use(void);
 int64_t proc_cpu_ms(void);
 
 /* Limits the private memory of this process: allocations beyond `most` bytes fail until the caller restores
- * the limit to *ret_before (UINT64_MAX: none). Children inherit the limit, so the caller must not start any
- * meanwhile. Does nothing under sanitizers and on macOS, which count the whole address space. */
+ * the limit *ret_before (UINT64_MAX: none). Children inherit the limit, so the caller must not start one
+ * before it restores the limit. Does nothing under sanitizers and on macOS, which count the whole address
+ * space. */
 void proc_limit_memory(uint64_t most, uint64_t *ret_before);
 
 /*
  * Runs `body` in a fork of this process, within limits, and waits for it. The child's changes in memory are
- * lost; it must flush stdio itself. *ret (or NULL) becomes the child's result. The child read untrusted
- * bytes, so the caller must check the result. The caller always releases *ret.
+ * lost; it must flush stdio itself. *ret (may be NULL) becomes the child's result. The child read untrusted
+ * bytes, so the caller must check the result. The caller releases *ret in every case.
  *
  * Other threads of this process do not run in the child. Do not call this if another thread may hold a lock
  * of a library that `body` needs; the locks of glibc and macOS are safe.
  *
  * The error is the child's, made printable. ERR_LIMIT if it exceeded a limit or ended without a result;
- * ERR_CANCELLED. A terminal signal reaches both processes and also ends this process, unless it handles the
- * signal.
+ * ERR_CANCELLED. A signal from the terminal reaches both processes. It ends this process too, unless this
+ * process has a handler for it.
  */
-int proc_run_confined(proc_confined_fn *body, void *ctx, const struct proc_confines *limits, struct buf *ret,
-                      struct err *err);
+int proc_run_confined(proc_confined_fn *body, void *ctx, const struct proc_fork_limits *limits,
+                      struct buf *ret, struct err *err);
 
 /* Returns whether a path is an executable regular file. */
 bool proc_is_program(const char *path);
-/* Searches the absolute directories of PATH for a program: relative ones may contain untrusted files. Returns
- * its path, a new string, or NULL. */
+/* Searches the absolute directories of PATH for a program. Relative directories may contain untrusted files
+ * and are skipped. Returns its path, a new string, or NULL. */
 char *proc_find_program(const char *name);
 
 #endif

@@ -1,5 +1,5 @@
-/* Steps of a child on itself before it does its work. Only async-signal-safe calls: another thread may have
- * held a lock at the fork. */
+/* Functions that a child calls between fork and its work, and the start of a program with limits. The
+ * functions use only async-signal-safe calls, because another thread may have held a lock at the fork. */
 #ifndef BASE_PROC_BOUNDS_H
 #define BASE_PROC_BOUNDS_H
 
@@ -27,18 +27,18 @@ struct proc_bounds {
     int64_t cpu_ms;  /* CPU time, rounded up to whole seconds */
 };
 
-/* Sets the limits, forbids core dumps and new privileges, and lets the system kill this process when its
- * parent `parent` ends. Returns 0, or -1 with errno. */
+/* Sets the limits, forbids core dumps and new privileges, and makes the kernel kill this process when its
+ * parent, the process `parent`, ends (Linux). Returns 0, or -1 with errno. */
 int proc_bound_self(const struct proc_bounds *bounds, pid_t parent);
 
-/* Resets the handlers of the terminal's signals, SIGTERM and SIGHUP in a fork: they belong to the parent.
- * Ignored signals stay ignored. */
+/* In a fork, resets the parent's handlers of SIGINT, SIGQUIT, SIGTERM and SIGHUP. Ignored signals stay
+ * ignored. */
 void proc_drop_handlers(void);
 
 /* Closes every descriptor from 3 on but those in `kept`, if the system has a call for that. */
 void proc_close_all_but(const int *kept, size_t n);
 
-/* proc_start within limits. argv[0] is a path; PATH is not searched. */
+/* Works like proc_start, with limits. argv[0] is a path; PATH is not searched. */
 int proc_start_bounded(const char *const argv[], const struct proc_bounds *bounds, const int fds[3],
                        pid_t *ret, struct err *err);
 

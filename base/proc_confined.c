@@ -28,7 +28,7 @@ static bool is_nomem(const struct err *err)
     return err->kind == nomem.kind && strstr(err->msg, nomem.msg) != NULL;
 }
 
-static void run_child(proc_confined_fn *body, void *ctx, const struct proc_confines *limits, int out,
+static void run_child(proc_confined_fn *body, void *ctx, const struct proc_fork_limits *limits, int out,
                       pid_t parent)
 {
     struct ending end = {.rc = -1, .err = ERR_INIT};
@@ -52,11 +52,11 @@ static void run_child(proc_confined_fn *body, void *ctx, const struct proc_confi
     _exit(0);
 }
 
-/* wait_for_child waits in slices, and each slice counts at most its length, so that time in which this
- * process was stopped (Ctrl-Z) or the machine slept does not count. */
+/* The wall time is counted in slices of poll(2), each at most SLICE_MS long. Thus time in which this process
+ * was stopped (Ctrl-Z) or the machine slept does not count. */
 #define SLICE_MS 100
 
-/* Returns 0 when fd is readable. *left_ms is the rest of the wall time; negative: no limit. */
+/* Returns 0 when fd is readable. *left_ms is the remaining wall time; negative: no limit. */
 static int wait_for_child(int fd, int64_t *left_ms, int cancel_fd, struct err *err)
 {
     for (;;) {
@@ -65,7 +65,7 @@ static int wait_for_child(int fd, int64_t *left_ms, int cancel_fd, struct err *e
         if (fd_wait(fd, POLLIN, clock_deadline(slice), cancel_fd, &why) == 0)
             return 0;
         if (why.kind == ERR_TIMEOUT && *left_ms > 0)
-            *left_ms -= clock_least(clock_least(clock_now() - began, 2 * SLICE_MS), *left_ms);
+            *left_ms -= clock_min(clock_min(clock_now() - began, 2 * SLICE_MS), *left_ms);
         else if (why.kind != ERR_TIMEOUT || *left_ms == 0) {
             *err = why;
             return -1;
@@ -82,15 +82,15 @@ static int read_child(int fd, int64_t left_ms, int cancel_fd, struct buf *ret, s
             return -1;
         ssize_t n = read(fd, chunk, sizeof chunk);
         if (n == 0)
-            return buf_check(ret, "what it found", err);
+            return buf_check(ret, "the result of the reading process", err);
         if (n < 0 && errno != EINTR)
-            return err_sys(err, "cannot read what it found");
+            return err_sys(err, "cannot read the result of the reading process");
         if (n > 0)
             buf_add(ret, chunk, (size_t)n);
     }
 }
 
-static int set_memory_error(const struct proc_confines *limits, struct err *err)
+static int set_memory_error(const struct proc_fork_limits *limits, struct err *err)
 {
     char most[32];
     return err_set(err, ERR_LIMIT, "reading it takes more than %s of memory",
@@ -102,8 +102,8 @@ static int set_time_error(int64_t ms, const char *of, struct err *err)
     return err_set(err, ERR_LIMIT, "reading it takes more than %" PRId64 " s%s", (ms + 999) / 1000, of);
 }
 
-/* A terminal signal ended the child, and reaches this process too. Without a handler here it must end this
- * process as well. A handler may run a moment later. */
+/* A signal from the terminal ended the child, and reaches this process too. If this process has no handler,
+ * the signal ends it. Otherwise waits for the handler, which makes cancel_fd readable. */
 static int handle_interrupt(int number, int cancel_fd, struct err *err)
 {
     struct sigaction now;
@@ -115,7 +115,7 @@ static int handle_interrupt(int number, int cancel_fd, struct err *err)
 }
 
 /* Sets the error of a child that ended without a result. */
-static int set_exit_error(int code, const struct proc_confines *limits, struct err *err)
+static int set_exit_error(int code, const struct proc_fork_limits *limits, struct err *err)
 {
     switch (code - 128) {
     case SIGXCPU:
@@ -139,7 +139,7 @@ static void copy_printable(char *dst, size_t cap, const char *src)
 }
 
 /* Copies the child's error. Its text may be untrusted, so it is made printable. */
-static int copy_child_error(const struct ending *end, const struct proc_confines *limits, struct err *err)
+static int copy_child_error(const struct ending *end, const struct proc_fork_limits *limits, struct err *err)
 {
     char hint[sizeof end->err.hint];
     if (end->out_of_memory && limits->memory > 0)
@@ -153,8 +153,8 @@ static int copy_child_error(const struct ending *end, const struct proc_confines
     return hint[0] ? err_hint(err, "%s", hint) : -1;
 }
 
-/* Evaluates the child's output `heard` and its exit code. */
-static int check_child(struct buf *heard, int code, const struct proc_confines *limits, struct err *err)
+/* Checks the child's output and its exit code. */
+static int check_child(struct buf *heard, int code, const struct proc_fork_limits *limits, struct err *err)
 {
     struct ending end;
     if (heard->len < sizeof end || code != 0)
@@ -166,7 +166,7 @@ static int check_child(struct buf *heard, int code, const struct proc_confines *
     return 0;
 }
 
-static int await_child(pid_t pid, int fd, const struct proc_confines *limits, struct buf *ret,
+static int await_child(pid_t pid, int fd, const struct proc_fork_limits *limits, struct buf *ret,
                        struct err *err)
 {
     struct err why = ERR_INIT;
@@ -191,14 +191,14 @@ static int await_child(pid_t pid, int fd, const struct proc_confines *limits, st
     return rc;
 }
 
-int proc_run_confined(proc_confined_fn *body, void *ctx, const struct proc_confines *limits, struct buf *ret,
-                      struct err *err)
+int proc_run_confined(proc_confined_fn *body, void *ctx, const struct proc_fork_limits *limits,
+                      struct buf *ret, struct err *err)
 {
     int answer[2];
     pid_t parent = getpid();
     if (fd_pipe(answer, err) < 0)
         return -1;
-    /* Otherwise the child would write the buffered text again. */
+    /* The child has a copy of stdout's buffer, and would write buffered text a second time. */
     fflush(stdout);
     fflush(stderr);
     pid_t pid = fork();

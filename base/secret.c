@@ -1,6 +1,6 @@
 /*
- * All three sources fill one array on the stack, which is trimmed, checked, copied to the caller and wiped.
- * Messages name the variable or the file, but not the command, because people write secrets into commands.
+ * All three sources fill one array on the stack. The array is trimmed, checked, copied to the caller and
+ * wiped. Messages name the variable or the file, but not the command, because a command may contain a secret.
  */
 #include "base/secret.h"
 
@@ -34,7 +34,7 @@
 #define MAY_BE_TRACED 0
 #endif
 
-#define HOW_IT_LOOKS "a secret is one line of visible ASCII characters and blanks, and nothing else"
+#define HOW_IT_LOOKS "a secret is one line of visible ASCII characters and blanks"
 #define THE_COMMAND "the command for the secret"
 
 /* A file or a pipe with a secret, and how long to wait for its writer. */
@@ -116,7 +116,7 @@ static int check_file(int fd, const char *path, struct err *err)
     return 0;
 }
 
-/* Fills the array and fails if it is full: then the file is one byte too long. */
+/* Reads the file into the array. Fails if the array is full: the last byte is for the NUL. */
 static int read_file(int fd, const char *path, struct secret *s, struct err *err)
 {
     while (s->len < sizeof s->text) {
@@ -137,7 +137,7 @@ static int read_secret_file(const char *path, struct secret *s, struct err *err)
     int fd = file_open(path, err);
     if (fd < 0) {
         if (err && err->kind == ERR_NOT_FOUND)
-            err_hint(err, "make it so that only you can read it: (umask 077; cat > %s)", path);
+            err_hint(err, "create it so that only you can read it: (umask 077; cat > %s)", path);
         if (err)
             err->kind = ERR_USAGE;
         return -1;
@@ -150,7 +150,7 @@ static int read_secret_file(const char *path, struct secret *s, struct err *err)
 static int open_line(const char *path, struct err *err)
 {
     struct stat st;
-    /* Opening a pipe must not wait for its writer: the read waits, with a deadline. */
+    /* O_NONBLOCK: opening a pipe does not wait for its writer. The read waits, with a deadline. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) {
         err_sys(err, "cannot open %s", path);
@@ -227,8 +227,8 @@ int secret_read_line(const char *path, int64_t deadline, int cancel_fd, struct s
 
 static int refuse_exit_code(const struct proc_result *r, struct err *err)
 {
-    err_set(err, ERR_USAGE, THE_COMMAND " ended with %d%s%s", r->exit_code, *r->complaint ? ": " : "",
-            r->complaint);
+    err_set(err, ERR_USAGE, THE_COMMAND " ended with %d%s%s", r->exit_code, *r->error_output ? ": " : "",
+            r->error_output);
     return err_hint(err, "/bin/sh runs it without input; it must print the secret and end with 0");
 }
 
@@ -265,7 +265,7 @@ static int read_source(const struct secret_ref *ref, const struct proc_limits *l
     case SECRET_NONE:
         break;
     }
-    return err_set(err, ERR_USAGE, "the place of the secret is missing");
+    return err_set(err, ERR_USAGE, "the secret has no source: name a variable, a file or a command");
 }
 
 int secret_read(const struct secret_ref *ref, const struct proc_limits *limits, struct secret *ret,
@@ -300,7 +300,7 @@ static void replace_by_stars(char *p, size_t n)
     memmove(p + strlen(STARS), p + n, strlen(p + n) + 1);
 }
 
-/* Masks the start of `needle` before a place where the text was cut. */
+/* Masks the beginning of `needle` that ends at offset `at`, where the text was cut. */
 static void mask_cut(char *text, size_t at, const char *needle)
 {
     size_t n = strlen(needle);
@@ -311,8 +311,8 @@ static void mask_cut(char *text, size_t at, const char *needle)
         }
 }
 
-/* Masks every `needle`, also one that a cut (at the text's end, or before `...`) left incomplete. Text
- * shorter than the asterisks is no secret. */
+/* Masks every `needle`, also one that is incomplete because the text was cut (at its end or before `...`).
+ * Ignores matches shorter than the asterisks. */
 static void mask_text(char *text, const char *needle)
 {
     size_t n = strlen(needle);
@@ -337,8 +337,8 @@ void secret_protect_process(void)
 {
     setrlimit(RLIMIT_CORE, &(struct rlimit){0});
 #ifdef __linux__
-    /* The limit has no effect if core dumps are piped to a program (core(5), /proc/sys/kernel/core_pattern).
-     * */
+    /* RLIMIT_CORE has no effect if core dumps are piped to a program (core(5),
+     * /proc/sys/kernel/core_pattern). */
     if (!MAY_BE_TRACED)
         prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 #endif

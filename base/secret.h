@@ -1,8 +1,8 @@
 /*
  * Secrets: tokens and passwords, and their sources.
  *
- * Inventories and argument lists contain only the source of a secret, never the secret. It is read when
- * needed into a fixed array, and its reader wipes it. No error text contains any part of it.
+ * Inventories and argument lists contain only the source of a secret, never the secret. secret_read reads it
+ * when it is needed, into a fixed array that the caller wipes. No error text contains any part of it.
  */
 #ifndef BASE_SECRET_H
 #define BASE_SECRET_H
@@ -33,22 +33,22 @@ struct secret {
 };
 
 /*
- * Reads the secret: one line of visible ASCII characters and blanks. ERR_USAGE with advice if the variable is
- * not set, the file is missing or readable by others, the command fails, or the text is empty or no such
- * line. A cancelled or slow command fails as in proc_run. `limits` apply to the command, except max_output;
- * without a command they may be NULL.
+ * Reads the secret: one line of visible ASCII characters and blanks. ERR_USAGE with a hint if the variable is
+ * not set, the file is missing or readable by others, the command fails, or the text is not such a line. A
+ * cancelled or slow command fails as in proc_run. `limits` apply to the command, except max_output; without a
+ * command they may be NULL.
  */
 int secret_read(const struct secret_ref *ref, const struct proc_limits *limits, struct secret *ret,
                 struct err *err);
 void secret_wipe(struct secret *s);
 
-/* Checks early whether the source exists and its content is valid. Does not run a command: the command may
- * ask a person, or its output may expire before it is needed. */
+/* Checks that the source exists and its content is valid, before the secret is needed. Does not run a
+ * command: the command may ask a person, or its output may expire before it is needed. */
 int secret_check(const struct secret_ref *ref, struct err *err);
 
-/* Replaces each copy of a secret in the text by three asterisks: the secret as it is, its printable form, and
- * its start before a cut (at the text's end, or before `...`). Text shorter than the asterisks is no secret.
- * Use it on replies of hosts that received the secret. */
+/* Replaces each copy of the secret `needle` in the text by three asterisks: the unchanged secret, its
+ * printable form, and its beginning if the text was cut there (at its end or before `...`). Ignores matches
+ * shorter than three bytes. Use it on replies of hosts that received the secret. */
 void secret_mask(char *text, const char *needle);
 
 /*
@@ -58,8 +58,8 @@ void secret_mask(char *text, const char *needle);
  */
 int secret_read_line(const char *path, int64_t deadline, int cancel_fd, struct secret *ret, struct err *err);
 
-/* From now on keeps the memory of this process out of core dumps and away from debuggers of the same user.
- * Sanitizers need the latter, so their builds only forbid core dumps. */
+/* Forbids core dumps of this process and, from now on, debuggers of the same user. Builds with sanitizers
+ * only forbid core dumps, because sanitizers attach to the process. */
 void secret_protect_process(void);
 
 #endif

@@ -1,4 +1,5 @@
-/* SHA-256 (FIPS 180-4) over pieces. The result is bytes or 64 lower-case hexadecimal digits. */
+/* SHA-256 (FIPS 180-4) of a byte sequence that is added in pieces. The result is bytes or 64 lower-case
+ * hexadecimal digits. */
 #ifndef BASE_SHA256_H
 #define BASE_SHA256_H
 
@@ -20,8 +21,8 @@ void sha256_add(struct sha256 *h, const void *p, size_t n);
 int sha256_bytes(struct sha256 *h, unsigned char ret[SHA256_BYTES], struct err *err);
 int sha256_hex(struct sha256 *h, char ret[SHA256_HEX], struct err *err);
 
-/* Hashes a file from `begin` on, without using or moving its offset. ERR_CANCELLED if cancel_fd (or -1) is
- * readable. */
+/* Hashes a file from the offset `begin` to its end. Does not change the descriptor's offset. ERR_CANCELLED if
+ * cancel_fd (or -1) is readable. */
 struct sha256_file {
     uint64_t bytes;
     char hex[SHA256_HEX];

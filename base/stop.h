@@ -1,4 +1,4 @@
-/* Ends work on a bundle early: at a signal, or at a limit of processor time. */
+/* The condition that ends work on a bundle early: a cancellation, or a limit of CPU time. */
 #ifndef BASE_STOP_H
 #define BASE_STOP_H
 
@@ -9,15 +9,15 @@
 
 struct stop {
     int cancel_fd;   /* readable: the user cancels; or -1 */
-    int64_t cpu_ms;  /* limit of processor time; 0: none */
-    int64_t cpu_end; /* as in proc_cpu_ms */
+    int64_t cpu_ms;  /* limit of CPU time; 0: none */
+    int64_t cpu_end; /* the value of proc_cpu_ms at the limit */
 };
 
 /* Starts counting the time. */
 struct stop stop_new(int cancel_fd, int64_t cpu_ms);
 
-/* 0: continue. Else ERR_CANCELLED or ERR_LIMIT. A call takes about 2 us: call it once for each piece of
- * input, at most some hundred kB. */
+/* Returns 0 to continue, or -1 with ERR_CANCELLED or ERR_LIMIT. A call takes about 2 us: call it once for
+ * each piece of input, at most some hundred kB. */
 int stop_check(const struct stop *s, struct err *err);
 
 /* Returns the remaining processor time in milliseconds, at least 1; 0: no limit. */

@@ -37,7 +37,7 @@ int thread_start(pthread_t *ret, void *(*run)(void *), void *ctx, struct err *er
     return 0;
 }
 
-bool thread_pays(void)
+bool thread_has_second_processor(void)
 {
     cpu_set_t ours;
     return sched_getaffinity(0, sizeof ours, &ours) == 0 && CPU_COUNT(&ours) > 1;

@@ -10,8 +10,8 @@
 /* Stack size in bytes. A thousand hosts need a thousand threads. Sanitizers need more and get the default. */
 #define THREAD_STACK (256u * 1024)
 
-/* Returns whether a second thread could run in parallel: this process may use two processors. */
-bool thread_pays(void);
+/* Returns whether this process may use two processors, so that a second thread runs in parallel. */
+bool thread_has_second_processor(void);
 
 int thread_start(pthread_t *ret, void *(*run)(void *), void *ctx, struct err *err);
 

@@ -9,13 +9,13 @@
 
 /*
  * Creates a directory (0700) for private sockets under $XDG_RUNTIME_DIR, $TMPDIR or /tmp: the first whose
- * path is plain (letters, digits, /._-+,@) and leaves `room` bytes in a socket's address for the slash, the
- * longest name and a NUL. The caller frees *ret.
+ * path contains only letters, digits and /._-+,@ and leaves `room` bytes in a socket's address for a slash,
+ * the longest file name and a NUL. The caller frees *ret.
  */
 int unix_socket_directory(size_t room, char **ret, struct err *err);
 
-/* The kernel reports the process at the other end of a Unix socket. For a listener it is the process that
- * began to listen. */
+/* These functions ask the kernel for the process at the other end of a Unix socket. The other end of an
+ * accepted connection's listener is the process that called listen(2). */
 
 /* Checks that it is a process of this user; false if the kernel gives no answer. */
 bool unix_socket_peer_is_same_user(int fd);

@@ -78,11 +78,11 @@ static int name_output(struct copying *c, struct err *err)
     if (atomic_file_sync(c->new_file, err) < 0)
         return -1;
     if (!c->how->output)
-        return atomic_file_name_free(c->new_file, c->path, get_ending(c->how), &c->sum.path, err);
+        return atomic_file_give_free_name(c->new_file, c->path, get_ending(c->how), &c->sum.path, err);
     char *path = strdup(c->path);
     if (!path)
         return err_nomem(err);
-    if (atomic_file_name(c->new_file, c->path, err) < 0) {
+    if (atomic_file_give_name(c->new_file, c->path, err) < 0) {
         free(path);
         return -1;
     }
@@ -439,7 +439,7 @@ static int write_copy(struct copying *c, struct err *err)
     c->redacted.unsearchable = (struct strlist){0};
     c->sum.unsearched_files = c->redacted.unsearched_files;
     c->redacted.unsearched_files = (struct strlist){0};
-    c->sum.manifest = buf_take(&c->manifest);
+    c->sum.manifest = buf_detach(&c->manifest);
     return 0;
 }
 

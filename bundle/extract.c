@@ -189,7 +189,7 @@ int bundle_extract(const struct bundle_extract *how, char **ret_dir, struct err 
                            .room = how->max_bytes,
                            .max_bytes = how->max_bytes,
                            .files.fd = -1};
-    x.place = (struct beneath){.fd = beneath_top(how->dir, err), .name = how->dir};
+    x.place = (struct beneath){.fd = beneath_open_top(how->dir, err), .name = how->dir};
     if (x.place.fd < 0)
         return -1;
     int rc = -1;

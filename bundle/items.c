@@ -6,11 +6,11 @@
 #include "base/banned.h"
 
 /* A manifest that profgrab writes has ten levels. */
-static const struct json_form manifest_form = {.what = PATH_MANIFEST,
-                                               .max_bytes = BUNDLE_MAX_MANIFEST,
-                                               .max_memory = ITEMS_MAX_MEMORY,
-                                               .max_depth = 64,
-                                               .max_text = 1u << 20};
+static const struct json_limits manifest_form = {.what = PATH_MANIFEST,
+                                                 .max_bytes = BUNDLE_MAX_MANIFEST,
+                                                 .max_memory = ITEMS_MAX_MEMORY,
+                                                 .max_depth = 64,
+                                                 .max_text = 1u << 20};
 
 static bool is_list(const json_t *root, const char *key)
 {

@@ -46,7 +46,7 @@ int bundle_manifest(const char *path, struct age_identities *by, char **ret, str
         return -1;
     int rc = reader_manifest(r, &text, err);
     if (rc == 0)
-        *ret = buf_take(&text);
+        *ret = buf_detach(&text);
     buf_release(&text);
     reader_free(r);
     return rc;

@@ -153,11 +153,11 @@ static int name_bundle(const struct workdir *w, struct atomic_file *new_file, ch
 {
     const char *path = workdir_bundle(w);
     if (!workdir_has_chosen_name(w))
-        return atomic_file_name_free(new_file, path, ".tar.gz", ret_path, err);
+        return atomic_file_give_free_name(new_file, path, ".tar.gz", ret_path, err);
     char *copy = strdup(path);
     if (!copy)
         return err_nomem(err);
-    if (atomic_file_name(new_file, path, err) < 0) {
+    if (atomic_file_give_name(new_file, path, err) < 0) {
         free(copy);
         return -1;
     }

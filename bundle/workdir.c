@@ -175,7 +175,7 @@ static int new_handle(const char *dir, const char *name, struct workdir **ret, s
     if (rc == 0) {
         w->place.name = w->place_name;
         w->files.name = w->path;
-        w->place.fd = beneath_top(dir ? dir : ".", err);
+        w->place.fd = beneath_open_top(dir ? dir : ".", err);
         rc = w->place.fd < 0 ? -1 : 0;
     }
     if (rc < 0)
@@ -383,12 +383,12 @@ static int open_copied(const char *path, struct err *err)
     struct beneath place = {.fd = -1};
     const char *base = file_base(path);
     if (!text_ends_in(base, PARTIAL))
-        return beneath_top(path, err);
+        return beneath_open_top(path, err);
     char *dir = base == path ? NULL : file_dir(path);
     if (base != path && !dir)
         return err_nomem(err);
     place.name = dir;
-    place.fd = beneath_top(dir ? dir : ".", err);
+    place.fd = beneath_open_top(dir ? dir : ".", err);
     int fd = place.fd < 0 ? -1 : beneath_open_dir(&place, base, err);
     fd_close(&place.fd);
     free(dir);

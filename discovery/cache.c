@@ -88,7 +88,7 @@ static int cache_open(bool make, struct cache *ret, struct err *err)
             err_set(err, ERR_NOT_FOUND, "the cache has no answer");
         goto out;
     }
-    user = (struct beneath){.fd = beneath_top(dir, err), .name = dir};
+    user = (struct beneath){.fd = beneath_open_top(dir, err), .name = dir};
     if (user.fd < 0 || open_cache_dir(&user, make, &c, err) < 0)
         goto out;
     *ret = c;

@@ -173,7 +173,7 @@ int discovered_parca_params(const struct yaml_tree *tree, const struct yaml_node
     if (rc == 0 && buf_check(&query, "params", err) < 0)
         rc = yaml_tree_err_wrap(tree, params, err);
     if (rc == 0)
-        job->query = buf_take(&query);
+        job->query = buf_detach(&query);
     buf_release(&query);
     return rc;
 }

@@ -186,11 +186,11 @@ static int decode_escapes(struct json_cut *c, struct err *err)
     buf_addc(&quoted, '"');
     buf_add(&quoted, buf_str(&c->text), c->text.len);
     buf_addc(&quoted, '"');
-    static const struct json_form form = {.what = "a string",
-                                          .max_bytes = MAX_TEXT + 2,
-                                          .max_memory = 8 * MAX_TEXT,
-                                          .max_depth = 1,
-                                          .any = true};
+    static const struct json_limits form = {.what = "a string",
+                                            .max_bytes = MAX_TEXT + 2,
+                                            .max_memory = 8 * MAX_TEXT,
+                                            .max_depth = 1,
+                                            .any = true};
     json_t *value = NULL;
     struct err why = ERR_INIT;
     int rc = json_parse(&form, buf_str(&quoted), quoted.len, &value, &why);

@@ -68,7 +68,7 @@ static void release_round(struct round *r)
         return;
     r->released = true;
     r->at = clock_now() + WAKE_UP_MS + (int64_t)r->arrived * WAKE_UP_EACH_US / 1000 + r->lead_ms;
-    fd_ring(r->bell[1]);
+    fd_pipe_wake(r->bell[1]);
 }
 
 /* The round of that number; the first seat that arrives creates it. NULL with err if that fails. */
@@ -136,7 +136,7 @@ int64_t barrier_offset_ms(const struct barrier_participant *seat)
     pthread_mutex_lock(&b->mutex);
     int64_t arrived = (int64_t)b->rounds[seat->passed - 1].arrived;
     pthread_mutex_unlock(&b->mutex);
-    int64_t apart_us = clock_least(APART_US, BARRIER_WINDOW_MS * INT64_C(1000) / arrived);
+    int64_t apart_us = clock_min(APART_US, BARRIER_WINDOW_MS * INT64_C(1000) / arrived);
     return ((int64_t)seat->order - arrived * 2 / 3) * apart_us / 1000;
 }
 

@@ -14,7 +14,7 @@ static void *watch_deadline(void *ctx)
     if (rc < 0 && why.kind == ERR_CANCELLED) /* the run is at its end */
         return NULL;
     atomic_store(rc < 0 && why.kind == ERR_TIMEOUT ? &d->over : &d->cancelled, true);
-    fd_ring(d->bell[1]);
+    fd_pipe_wake(d->bell[1]);
     return NULL;
 }
 
@@ -23,7 +23,7 @@ static int ask_in_time(void *ctx, const struct question *q, struct secret *ret, 
 {
     struct deadline *d = ctx;
     struct question within = *q;
-    within.deadline = clock_least(q->deadline, d->at);
+    within.deadline = clock_min(q->deadline, d->at);
     int rc = d->grab->access.ask(d->grab->access.ask_ctx, &within, ret, err);
     if (rc < 0 && err && err->kind == ERR_TIMEOUT && clock_now() >= d->at)
         err_set(err, ERR_CANCELLED, "interrupted while a person was asked");

@@ -105,10 +105,10 @@ static void run_services(struct run *run, const struct target *targets, size_t n
 /* A server may miss three keepalives; libssh2 counts in seconds. */
 static struct gateway_options gateway_options_of(const struct fetch_grab *grab)
 {
-    int64_t keepalive_ms = clock_least(grab->access.timeout_ms / 3, GATEWAY_KEEPALIVE_MS);
+    int64_t keepalive_ms = clock_min(grab->access.timeout_ms / 3, GATEWAY_KEEPALIVE_MS);
     int64_t step_ms = grab->access.connect_timeout_ms
                           ? grab->access.connect_timeout_ms
-                          : clock_least(grab->access.timeout_ms, FETCH_CONNECT_TIMEOUT_MS);
+                          : clock_min(grab->access.timeout_ms, FETCH_CONNECT_TIMEOUT_MS);
     return (struct gateway_options){.ask = grab->access.ask,
                                     .ask_ctx = grab->access.ask_ctx,
                                     .keyring = grab->access.keyring,

@@ -29,7 +29,7 @@ static int64_t pause_of(unsigned attempts)
     int64_t pause = PAUSE_MS;
     for (unsigned i = 0; i < attempts && pause < PAUSE_MOST_MS; i++)
         pause *= 2;
-    return clock_jitter(clock_least(pause, PAUSE_MOST_MS));
+    return clock_jitter(clock_min(pause, PAUSE_MOST_MS));
 }
 
 static void report_retry(const struct retry *r, const struct err *why, int64_t pause)

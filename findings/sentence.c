@@ -18,7 +18,7 @@ char *sentence_make(const char *sentence, const char of[SENTENCE_ARGUMENTS][SENT
             buf_addc(&b, *p);
         p += place ? 2 : 0;
     }
-    char *text = b.failed ? NULL : buf_take(&b);
+    char *text = b.failed ? NULL : buf_detach(&b);
     buf_release(&b);
     return text;
 }

@@ -75,12 +75,12 @@ static void on_end(void *ctx, const struct gateway_end *end)
     c->next = f->ended;
     f->ended = c;
     pthread_mutex_unlock(&f->mutex);
-    fd_ring(f->wake[1]);
+    fd_pipe_wake(f->wake[1]);
 }
 
 static void take_ended(struct forward *f)
 {
-    fd_drain(f->wake[0]);
+    fd_pipe_drain(f->wake[0]);
     pthread_mutex_lock(&f->mutex);
     struct connection *c = f->ended;
     f->ended = NULL;
@@ -144,7 +144,7 @@ static void report_session(struct forward *f, enum forward_event_kind kind, int6
 static int64_t schedule_retry(struct forward *f)
 {
     int64_t ms = clock_jitter(f->pause_ms);
-    f->pause_ms = clock_least(2 * f->pause_ms, PAUSE_LONGEST_MS);
+    f->pause_ms = clock_min(2 * f->pause_ms, PAUSE_LONGEST_MS);
     f->next_try = clock_now() + ms;
     return ms;
 }
@@ -173,7 +173,7 @@ static void *renew_gateway(void *ctx)
     f->renewal_error = rc < 0 ? failure : (struct err)ERR_INIT;
     f->renewed = true;
     pthread_mutex_unlock(&f->mutex);
-    fd_ring(f->wake[1]);
+    fd_pipe_wake(f->wake[1]);
     return NULL;
 }
 
@@ -239,9 +239,9 @@ static int64_t next_deadline(const struct forward *f)
 {
     int64_t deadline = f->accept_after ? f->accept_after : CLOCK_NEVER;
     if (f->away)
-        deadline = clock_least(deadline, f->next_try);
+        deadline = clock_min(deadline, f->next_try);
     if (f->away && !patience_is_over(f))
-        deadline = clock_least(deadline, f->since + f->options->patience_ms);
+        deadline = clock_min(deadline, f->since + f->options->patience_ms);
     return deadline;
 }
 

@@ -186,13 +186,13 @@ static int64_t next_deadline(const struct hub *h)
         deadline = h->next_keepalive;
     const struct link *opening = NULL;
     if (!h->stuck)
-        deadline = clock_least(deadline, open_queue_deadline(h, &opening));
+        deadline = clock_min(deadline, open_queue_deadline(h, &opening));
     for (const struct link *l = h->links; l; l = l->next)
         if (l->state == LINK_OPENING)
-            deadline = clock_least(deadline, l->deadline + 1);
+            deadline = clock_min(deadline, l->deadline + 1);
     for (const struct gateway_listener *listener = h->listeners; listener; listener = listener->next)
         if (listener->accept_after)
-            deadline = clock_least(deadline, listener->accept_after);
+            deadline = clock_min(deadline, listener->accept_after);
     return deadline;
 }
 
@@ -297,7 +297,7 @@ void hub_stop(struct hub *h)
     pthread_mutex_lock(&h->mutex);
     h->stopping = true;
     pthread_mutex_unlock(&h->mutex);
-    fd_ring(h->wake[1]);
+    fd_pipe_wake(h->wake[1]);
     pthread_join(h->thread, NULL);
     /* Take links that arrived after the thread's last check. */
     open_mailbox(h);

@@ -12,7 +12,7 @@ void hub_add_link(struct hub *h, struct link *l)
     l->next = h->new_links;
     h->new_links = l;
     pthread_mutex_unlock(&h->mutex);
-    fd_ring(h->wake[1]);
+    fd_pipe_wake(h->wake[1]);
 }
 
 /* Puts list in front of *head. */
@@ -30,14 +30,14 @@ void hub_add_listeners(struct hub *h, struct gateway_listener *list)
     pthread_mutex_lock(&h->mutex);
     prepend_list(&h->new_listeners, list);
     pthread_mutex_unlock(&h->mutex);
-    fd_ring(h->wake[1]);
+    fd_pipe_wake(h->wake[1]);
 }
 
 struct gateway_listener *hub_remove_listeners(struct hub *h)
 {
     pthread_mutex_lock(&h->mutex);
     h->listeners_wanted = true;
-    fd_ring(h->wake[1]);
+    fd_pipe_wake(h->wake[1]);
     while (h->listeners_wanted)
         pthread_cond_wait(&h->listeners_returned, &h->mutex);
     struct gateway_listener *list = h->returned_listeners;
@@ -70,9 +70,9 @@ static void signal_lost(struct hub *h)
     if (h->lost[1] < 0)
         return;
     if (h->state == HUB_USABLE)
-        fd_drain(h->lost[0]);
+        fd_pipe_drain(h->lost[0]);
     else
-        fd_ring(h->lost[1]);
+        fd_pipe_wake(h->lost[1]);
 }
 
 int hub_lost_fd(struct hub *h)
@@ -124,7 +124,7 @@ out:
 
 bool hub_read_mailbox(struct hub *h, struct link **ret_new)
 {
-    fd_drain(h->wake[0]);
+    fd_pipe_drain(h->wake[0]);
     pthread_mutex_lock(&h->mutex);
     *ret_new = h->new_links;
     h->new_links = NULL;

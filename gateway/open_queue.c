@@ -19,7 +19,7 @@ static int64_t turn_deadline(const struct hub *h)
 {
     int64_t last_rx = session_last_received(h->session);
     int64_t quiet_since = last_rx > h->opening_since ? last_rx : h->opening_since;
-    return clock_least(quiet_since + STUCK_MS, h->opening_since + STUCK_BUSY_MS);
+    return clock_min(quiet_since + STUCK_MS, h->opening_since + STUCK_BUSY_MS);
 }
 
 int64_t open_queue_deadline(const struct hub *h, const struct link **ret_opening)
@@ -29,9 +29,9 @@ int64_t open_queue_deadline(const struct hub *h, const struct link **ret_opening
         if (l->stream == h->opening)
             *ret_opening = l;
         else if (l->state == LINK_OPENING)
-            end = clock_least(end, l->deadline - STUCK_SPARE_MS);
+            end = clock_min(end, l->deadline - STUCK_SPARE_MS);
     }
-    return end == CLOCK_NEVER ? end : clock_least(end, turn_deadline(h));
+    return end == CLOCK_NEVER ? end : clock_min(end, turn_deadline(h));
 }
 
 /* Fails all waiting links but the one that is opening. */

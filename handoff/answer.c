@@ -14,15 +14,15 @@
 
 /* A tracker's answer. The answers of real ones have a few hundred values. */
 #define ANSWER_MEMORY ((size_t)32 << 20)
-static const struct json_form answer_form = {
+static const struct json_limits answer_form = {
     .what = "its answer", .max_bytes = HTTP_ANSWER_MAX, .max_memory = ANSWER_MEMORY, .max_depth = 64};
 /* The answer to a failed request may be any JSON value. */
-static const struct json_form words_form = {.what = "its answer",
-                                            .max_bytes = HTTP_ANSWER_MAX,
-                                            .max_memory = ANSWER_MEMORY,
-                                            .max_depth = 64,
-                                            .any = true,
-                                            .repeated_keys = true};
+static const struct json_limits words_form = {.what = "its answer",
+                                              .max_bytes = HTTP_ANSWER_MAX,
+                                              .max_memory = ANSWER_MEMORY,
+                                              .max_depth = 64,
+                                              .any = true,
+                                              .repeated_keys = true};
 
 /* Appends each string of a value after the keys that lead to it: {"title": ["is blank"]} becomes
  * "title is blank". */

@@ -147,7 +147,7 @@ static int summarize_contents(const struct manifest *m, char **ret, struct err *
         buf_release(&s.text);
         return -1;
     }
-    *ret = buf_take(&s.text);
+    *ret = buf_detach(&s.text);
     return 0;
 }
 
@@ -194,7 +194,7 @@ int summary_text(const char *manifest, char **ret, struct err *err)
     free(summary);
     int rc = buf_check(&tame, "the summary", err);
     if (rc == 0)
-        *ret = buf_take(&tame);
+        *ret = buf_detach(&tame);
     buf_release(&tame);
     return rc;
 }

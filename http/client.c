@@ -223,7 +223,7 @@ int http_send(struct http *h, const struct http_request *request, struct http_an
         buf_release(&first);
         return -1;
     }
-    struct http_target target = {.url = buf_take(&first)};
+    struct http_target target = {.url = buf_detach(&first)};
     int rc = send_to(h, request, &target, ret, err);
     free(target.url);
     return rc;

@@ -49,7 +49,7 @@ static void describe_object(struct buf *out, const json_t *o)
 static void describe_json(struct buf *out, const char *text)
 {
     /* We wrote this JSON, so only a lack of memory can make the parser fail. */
-    static const struct json_form form = {
+    static const struct json_limits form = {
         .what = "the request", .max_bytes = 16u << 20, .max_memory = 128u << 20, .max_depth = 64};
     json_t *root = NULL;
     if (json_parse(&form, text, strlen(text), &root, NULL) < 0)

@@ -30,7 +30,7 @@ static bool matches_host(const struct host *host, const char *name)
 {
     if (match_is_glob(name))
         return fnmatch(name, host->name, FNM_NOESCAPE | FNM_CASEFOLD) == 0;
-    return names_fold_equal(host->name, name) || strcmp(host->address, name) == 0;
+    return names_equal_ignoring_case(host->name, name) || strcmp(host->address, name) == 0;
 }
 
 static int unknown_exclusion(const struct exclusion *x, const char *name, struct err *err)

@@ -201,7 +201,7 @@ static int fill_name(const char *pattern, const char *name, char **ret, struct e
     }
     buf_adds(&b, pattern);
     int rc = buf_check(&b, "the address", err);
-    char *text = rc == 0 ? buf_take(&b) : NULL;
+    char *text = rc == 0 ? buf_detach(&b) : NULL;
     buf_release(&b);
     if (!text)
         return rc < 0 ? -1 : err_nomem(err);

@@ -97,10 +97,10 @@ static int draw_copy(void *ctx, struct buf *ret, struct err *err)
 int page_build_copy(const struct bundle_preview *bundle, int fd, struct err *err)
 {
     struct coming c = {bundle, fd, NULL};
-    struct proc_confines limits = confined_limits(bundle->bytes, bundle->cancel_fd);
+    struct proc_fork_limits limits = confined_limits(bundle->bytes, bundle->cancel_fd);
     limits.wall_ms = limits.cpu_ms;
     if (bundle->cpu_ms > 0)
-        limits.cpu_ms = clock_least(limits.cpu_ms, bundle->cpu_ms);
+        limits.cpu_ms = clock_min(limits.cpu_ms, bundle->cpu_ms);
     limits.kept[0] = fd;
     limits.kept[1] = bundle->fd;
     if (page_progress_new(&c.progress, err) < 0)

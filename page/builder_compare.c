@@ -158,7 +158,7 @@ static int name_side(struct page_comparison *s, enum comparison_side side, struc
     of->left_out = s->planned[side] - of->processes;
     add_names(&names, &s->hosts[side]);
     int rc = buf_check(&names, "names of hosts", err);
-    if (rc == 0 && !(s->names[side] = buf_take(&names)))
+    if (rc == 0 && !(s->names[side] = buf_detach(&names)))
         rc = err_nomem(err);
     buf_release(&names);
     if (rc == 0 &&

@@ -159,7 +159,7 @@ static int draw_page(struct manifest *m, const struct workdir *w, const struct o
                      struct err *err)
 {
     struct drawn k = {.manifest = m, .w = w, .output = *o};
-    struct proc_confines limits = confined_limits(manifest_n_bytes(m), cancel_fd);
+    struct proc_fork_limits limits = confined_limits(manifest_n_bytes(m), cancel_fd);
     struct buf result = BUF_INIT(0);
     bool interrupted = fd_cancelled(cancel_fd);
     limits.memory = child_memory(limits.memory);

@@ -51,8 +51,8 @@ void page_progress_free(struct page_progress *p);
 
 /* How to run a function that draws, in at most two children. */
 struct page_attempts {
-    const char *name;            /* begins messages */
-    struct proc_confines limits; /* the two children share its processor time */
+    const char *name;               /* begins messages */
+    struct proc_fork_limits limits; /* the two children share its processor time */
     struct page_progress *progress;
     /* The file that the function writes to, from its present offset on; -1: none. It is truncated for the
      * second child. If it is not a regular file, there is no second child. */

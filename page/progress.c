@@ -61,7 +61,7 @@ int page_attempt(const struct page_attempts *a, proc_confined_fn *body, void *ct
 {
     struct page_progress *p = a->progress;
     const struct confined_work work = {a->name, body, ctx};
-    struct proc_confines limits = a->limits;
+    struct proc_fork_limits limits = a->limits;
     struct err why = ERR_INIT;
     off_t begin = a->fd < 0 ? 0 : lseek(a->fd, 0, SEEK_CUR);
     limits.cpu_ms /= 2;

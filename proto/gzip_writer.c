@@ -173,7 +173,7 @@ struct gzip_writer *gzip_writer_new(gzip_sink_fn *sink, void *ctx, struct err *e
     }
     w->sink = sink;
     w->ctx = ctx;
-    w->alone = !thread_pays();
+    w->alone = !thread_has_second_processor();
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->changed, NULL);
     return w;

@@ -24,7 +24,7 @@ bool halves_pay(size_t n_locations, unsigned threads)
 {
     if (threads)
         return threads > 1;
-    return n_locations > WORTH_IT && thread_pays();
+    return n_locations > WORTH_IT && thread_has_second_processor();
 }
 
 int halves_run(halves_fn *fn, void *first, void *second, size_t n_samples, struct err *err)

@@ -311,7 +311,7 @@ static int convert_sample(struct merger *m, size_t index)
     if (convert_stack(m, s, &to->hash) < 0 || (s->n_labels && convert_labels(m, s) < 0))
         return -1;
     to->hash = hash_labels(to->hash, m->labels + to->label_at, s->n_labels);
-    finder_expect(&m->samples, to->hash);
+    finder_prefetch(&m->samples, to->hash);
     m->n_pending++;
     return 0;
 }

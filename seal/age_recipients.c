@@ -131,7 +131,7 @@ static int add_age(struct age_recipients *r, const struct word *w, struct err *e
     if (bech32_decode(w->p, w->n, "age", one.point, sizeof one.point) < 0)
         return refuse_age(w, err);
     bech32_add(&name, "age", one.point, sizeof one.point);
-    one.name = buf_take(&name);
+    one.name = buf_detach(&name);
     buf_release(&name);
     return add_recipient(r, &one, err);
 }

@@ -66,7 +66,7 @@ int age_scrypt_unwrap(const struct passphrase *passphrase, const struct age_stan
                       struct err *err)
 {
     struct derivation d = {passphrase->secret, s};
-    const struct proc_confines limits = {.cancel_fd = passphrase->cancel_fd, .max_result = AGE_KEY};
+    const struct proc_fork_limits limits = {.cancel_fd = passphrase->cancel_fd, .max_result = AGE_KEY};
     struct buf key = {.max = AGE_KEY, .secret = true};
     int rc = proc_run_confined(derive_in_copy, &d, &limits, &key, err);
     if (rc == 0 && key.len != AGE_KEY)

@@ -69,7 +69,7 @@ int sshsig_armor(const char *namespace, const struct ssh_blob *key, const struct
         rc = buf_check(&text, "the signature", err);
     }
     if (rc == 0)
-        *ret = buf_take(&text);
+        *ret = buf_detach(&text);
     buf_release(&body);
     buf_release(&text);
     return rc;

@@ -60,12 +60,12 @@ static int try_principal(const struct inquiry *q, const char *principal, bool *r
                           q->claim->namespace, "-s", q->signature, NULL};
     struct proc_result r;
     int fd = file_open(q->message, err);
-    int rc = fd < 0 ? -1 : proc_run_on(argv, fd, &q->limits, &r, err);
+    int rc = fd < 0 ? -1 : proc_run_with_input(argv, fd, &q->limits, &r, err);
     fd_close(&fd);
     if (rc < 0)
         return -1;
     *ret_good = r.exit_code == 0;
-    text_printable(ret_complaint, COMPLAINT_TEXT, r.complaint, strlen(r.complaint));
+    text_printable(ret_complaint, COMPLAINT_TEXT, r.error_output, strlen(r.error_output));
     proc_result_release(&r);
     return 0;
 }
@@ -107,7 +107,7 @@ static int find_principal(struct inquiry *q, char **ret, struct err *err)
         return -1;
     }
     int rc =
-        r.exit_code == 0 ? try_principals(q, buf_str(&r.out), ret, err) : refuse_key(q, r.complaint, err);
+        r.exit_code == 0 ? try_principals(q, buf_str(&r.out), ret, err) : refuse_key(q, r.error_output, err);
     proc_result_release(&r);
     return rc;
 }

@@ -38,7 +38,7 @@ static void on_event(void *ctx, const struct capture_event *e)
     struct session *s = ctx;
     s->events++;
     if (e->kind == CAPTURE_PROGRESS && strcmp(e->progress->kind, s->cancel_at) == 0)
-        fd_ring(s->cancel[1]);
+        fd_pipe_wake(s->cancel[1]);
 }
 
 static int prepare(struct session *s)

@@ -5,7 +5,7 @@
 #include "base/banned.h"
 
 /* Returns -1 for a character outside the base64 alphabet. */
-static int value_of(char c)
+static int digit_value(char c)
 {
     if (c >= 'A' && c <= 'Z')
         return c - 'A';
@@ -39,7 +39,7 @@ int base64_decode(enum base64_form form, struct str text, void *dst, size_t cap,
     if (strip_padding(form, text.p, &n) < 0 || n / 4 * 3 + (n % 4 ? n % 4 - 1 : 0) > cap)
         return -1;
     for (size_t i = 0; i < n; i++) {
-        int value = value_of(text.p[i]);
+        int value = digit_value(text.p[i]);
         if (value < 0)
             return -1;
         bits = bits << 6 | (uint32_t)value;

@@ -1,7 +1,7 @@
 /*
  * Base64 (RFC 4648, section 4), canonical form only, as the age format requires: no blanks, no line ends,
- * zero bits after the last byte, and padding exactly where the form has it. (OpenSSL's decoder and
- * ssh_base64_decode are more tolerant, which suits text that people paste.)
+ * zero bits after the last byte, and padding only in the padded form. (OpenSSL's decoder and
+ * ssh_base64_decode accept more; they suit text that people paste.)
  */
 #ifndef BASE_DATA_BASE64_H
 #define BASE_DATA_BASE64_H

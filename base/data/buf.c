@@ -112,7 +112,7 @@ void buf_addf(struct buf *b, const char *fmt, ...)
         b->data[b->len] = '\0';
 }
 
-char *buf_room(struct buf *b, size_t *n)
+char *buf_reserve(struct buf *b, size_t *n)
 {
     size_t left = b->max - b->len, wanted = *n < left ? *n : left;
     if (!wanted || !reserve_bytes(b, wanted))
@@ -122,7 +122,7 @@ char *buf_room(struct buf *b, size_t *n)
     return b->data + b->len;
 }
 
-void buf_came(struct buf *b, size_t n)
+void buf_commit(struct buf *b, size_t n)
 {
     b->len += n;
     b->data[b->len] = '\0';
@@ -157,7 +157,7 @@ const char *buf_str(const struct buf *b)
     return b->data ? b->data : "";
 }
 
-char *buf_take(struct buf *b)
+char *buf_detach(struct buf *b)
 {
     if (b->failed || !b->data)
         return NULL;

@@ -19,7 +19,7 @@ struct buf {
     size_t cap;
     size_t max; /* limit of `len`, in bytes */
     bool failed;
-    bool out_of_memory; /* it failed because memory ran out */
+    bool out_of_memory; /* it failed because an allocation failed */
     bool secret;        /* the owner sets this before adding bytes: memory is wiped before it is freed */
 };
 
@@ -38,12 +38,12 @@ void buf_addc(struct buf *b, char c);
 void buf_add_escaped(struct buf *b, const char *s);
 void buf_addf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Returns room for at most *n bytes after the last byte, and sets *n to its size. The caller writes there and
- * buf_came counts the written bytes. NULL: no room. */
-char *buf_room(struct buf *b, size_t *n);
-void buf_came(struct buf *b, size_t n);
+/* Returns writable memory for up to *n bytes after the last byte, and sets *n to its size. The caller writes
+ * there, then adds the written bytes with buf_commit. NULL: the buffer is full or failed. */
+char *buf_reserve(struct buf *b, size_t *n);
+void buf_commit(struct buf *b, size_t n);
 
-/* Empties the buffer, clears a failure, keeps the memory. */
+/* Empties the buffer, clears a failure and keeps the allocated memory. */
 void buf_clear(struct buf *b);
 
 /* Removes the first n bytes (n <= len). */
@@ -56,6 +56,6 @@ int buf_check(const struct buf *b, const char *what, struct err *err);
 const char *buf_str(const struct buf *b);
 
 /* Moves the bytes to the caller, which frees them. NULL if the buffer failed or is empty. */
-char *buf_take(struct buf *b);
+char *buf_detach(struct buf *b);
 
 #endif

@@ -2,7 +2,7 @@
  * Errors: one value that lives with the caller, owns nothing and never allocates.
  *
  * The innermost function reports the event and its object. Callers add context in front, so that a person
- * reads `file-03: gitaly: heap: HTTP 404: Unknown profile`. A second sentence, the hint, gives the next
+ * reads `file-03: gitaly: heap: HTTP 404: Unknown profile`. The hint is a second sentence that gives the next
  * action. A function returns an error or reports it, never both.
  *
  * Every setter returns -1, so that `return err_set(err, ...)` is the usual return. `err` may be NULL if the
@@ -36,7 +36,7 @@ struct err {
     char msg[512];
     char hint[512];     /* the next action without "hint: ", or empty */
     bool unreached;     /* a connection was refused or timed out; err_unreached sets it */
-    bool out_of_memory; /* err_nomem sets it: a caller fails even if the input is optional */
+    bool out_of_memory; /* an allocation failed (err_nomem): a caller fails even if the input is optional */
 };
 
 #define ERR_INIT                                                                                             \
@@ -56,8 +56,7 @@ int err_nomem(struct err *err);
 /* Adds context and `: ` in front of the message. */
 int err_wrap(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Marks the error: a connection was refused or timed out, so checking each hop of the path gives more detail.
- * */
+/* Marks the error: a connection was refused or timed out. cli then hints at `profgrab check`. */
 int err_unreached(struct err *err);
 
 /* Sets the hint. */

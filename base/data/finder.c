@@ -17,7 +17,7 @@ uint64_t finder_random(void)
 {
     uint64_t v = 0;
     if (getrandom(&v, sizeof v, GRND_NONBLOCK) != sizeof v) {
-        /* Without random bytes use an address and the time. */
+        /* If getrandom fails, use an address and the time. */
         struct timespec now = {0};
         clock_gettime(CLOCK_MONOTONIC, &now);
         v = finder_mix((uint64_t)(uintptr_t)&v, (uint64_t)now.tv_nsec);
@@ -49,7 +49,7 @@ uint64_t finder_mix_str(uint64_t hash, struct str s)
 
 uint32_t finder_find(const struct finder *f, uint64_t hash, finder_equal_fn *equal, const void *ctx)
 {
-    uint32_t folded = finder_fold(hash);
+    uint32_t folded = finder_slot_hash(hash);
     if (f->n_slots == 0)
         return FINDER_NONE;
     for (size_t at = folded; f->slots[at & (f->n_slots - 1)].number; at++) {
@@ -94,6 +94,6 @@ int finder_add(struct finder *f, uint64_t hash, struct err *err)
 {
     if (finder_reserve(f, f->n + 1, err) < 0)
         return -1;
-    place_slot(f, (struct finder_slot){(uint32_t)++f->n, finder_fold(hash)});
+    place_slot(f, (struct finder_slot){(uint32_t)++f->n, finder_slot_hash(hash)});
     return 0;
 }

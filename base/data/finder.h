@@ -1,8 +1,9 @@
 /*
- * Finds equal things among numbered things: a hash table with open addressing.
+ * A hash table with open addressing. It finds the number of a thing, an index of the caller's array. The
+ * caller compares things.
  *
- * The things come from untrusted files. Each table's hashes start with its own random seed (finder_seed) and
- * finder_mix each part in, so that nobody can craft collisions.
+ * Hashes of things from untrusted files start with finder_seed, a random value of each table, so that nobody
+ * can craft collisions. finder_mix adds each part of a thing to the hash.
  */
 #ifndef BASE_DATA_FINDER_H
 #define BASE_DATA_FINDER_H
@@ -16,9 +17,9 @@
 
 #define FINDER_NONE UINT32_MAX
 
-/* A thing and enough of its hash that `equal` rarely runs for another thing. */
+/* A thing's number and half of its hash, so that `equal` is rarely called for another thing. */
 struct finder_slot {
-    uint32_t number; /* number + 1; 0: empty slot */
+    uint32_t number; /* the thing's number + 1; 0: empty slot */
     uint32_t hash;
 };
 
@@ -41,7 +42,7 @@ uint64_t finder_seed(struct finder *f);
 /* Makes room for n things in total. Optional: finder_add grows the table. */
 int finder_reserve(struct finder *f, size_t n, struct err *err);
 
-/* Whether the thing of that number equals the one that ctx describes. */
+/* Returns whether the thing of that number equals the thing that ctx describes. */
 typedef bool finder_equal_fn(const void *ctx, uint32_t number);
 
 /* Returns the number of the thing, or FINDER_NONE. */
@@ -49,17 +50,17 @@ uint32_t finder_find(const struct finder *f, uint64_t hash, finder_equal_fn *equ
 /* Adds the next thing: its number is the count before. */
 int finder_add(struct finder *f, uint64_t hash, struct err *err);
 
-/* Returns the half of a hash that a slot keeps; it also selects the first slot to probe. */
-static inline uint32_t finder_fold(uint64_t hash)
+/* Returns the half of a hash that a slot stores. It also selects the first slot to probe. */
+static inline uint32_t finder_slot_hash(uint64_t hash)
 {
     return (uint32_t)(hash >> 32);
 }
 
-/* Prefetches the slot of a coming lookup. */
-static inline void finder_expect(const struct finder *f, uint64_t hash)
+/* Prefetches the slot that finder_find will read for this hash. */
+static inline void finder_prefetch(const struct finder *f, uint64_t hash)
 {
     if (f->n_slots)
-        __builtin_prefetch(&f->slots[finder_fold(hash) & (f->n_slots - 1)]);
+        __builtin_prefetch(&f->slots[finder_slot_hash(hash) & (f->n_slots - 1)]);
 }
 
 /* XORs both halves of the 128-bit product, so that each bit of the result depends on all bits of the input.

@@ -6,9 +6,9 @@
 #include "base/data/text.h"
 #include "base/banned.h"
 
-/* Bytes that jansson 2.14 allocates for a value on a 64-bit machine, with malloc's overhead: a struct for
- * each value, an object's first buckets, a list's first slots, a copy of each text. Lists double their slots
- * and objects their buckets as they grow. A key costs a text and COLON_BYTES. */
+/* Bytes that jansson 2.14 allocates for each kind of value on a 64-bit machine, with malloc's overhead: the
+ * value's struct, an object's first buckets, a list's first slots, a copy of a string. Lists double their
+ * slots and objects their buckets as they grow. A key takes TEXT_BYTES and COLON_BYTES. */
 enum {
     OBJECT_BYTES = 240,
     LIST_BYTES = 144,
@@ -18,7 +18,7 @@ enum {
     COMMA_BYTES = 24
 };
 
-/* While jansson reads a text, it keeps it in a doubling buffer and unescaped. */
+/* While jansson reads a string, it has copies in a doubling buffer and an unescaped copy. */
 #define LONGEST_TEXT_COPIES 3
 
 static size_t string_end(const char *p, size_t n, size_t at)
@@ -75,7 +75,7 @@ struct json_measure json_measure(const char *p, size_t n)
     return m;
 }
 
-int json_check(const struct json_form *form, const char *text, size_t n, struct err *err)
+int json_check(const struct json_limits *form, const char *text, size_t n, struct err *err)
 {
     char size[32];
     if (n > form->max_bytes)
@@ -88,12 +88,12 @@ int json_check(const struct json_form *form, const char *text, size_t n, struct 
         return err_set(err, ERR_FAILED, "%s is too large: it would take more than %s of memory", form->what,
                        text_bytes(size, sizeof size, form->max_memory));
     if (form->max_text > 0 && m.longest > form->max_text)
-        return err_set(err, ERR_FAILED, "%s holds a string of more than %s", form->what,
+        return err_set(err, ERR_FAILED, "%s contains a string of more than %s", form->what,
                        text_bytes(size, sizeof size, form->max_text));
     return 0;
 }
 
-int json_parse(const struct json_form *form, const char *text, size_t n, json_t **ret, struct err *err)
+int json_parse(const struct json_limits *form, const char *text, size_t n, json_t **ret, struct err *err)
 {
     if (json_check(form, text, n, err) < 0)
         return -1;

@@ -17,7 +17,7 @@
 struct json_t;
 
 /* The limits of a text. Every limit but max_text must be set: 0 refuses every text. */
-struct json_form {
+struct json_limits {
     const char *what;   /* the text's name in messages: "manifest.json" */
     size_t max_bytes;   /* of the text */
     size_t max_memory;  /* bytes of text and tree, as json_measure estimates them */
@@ -37,15 +37,15 @@ struct json_measure {
 /* Scans n bytes and estimates their tree. The text need not be JSON. */
 struct json_measure json_measure(const char *text, size_t n);
 
-/* Checks n bytes against the form's limits. Returns 0, or -1 with ERR_FAILED. */
-int json_check(const struct json_form *form, const char *text, size_t n, struct err *err);
+/* Checks n bytes against the limits. Returns -1 with ERR_FAILED if it exceeds one. */
+int json_check(const struct json_limits *form, const char *text, size_t n, struct err *err);
 
 /*
  * Parses n bytes. *ret is a new reference, which the caller releases with json_decref. ERR_FAILED for a text
- * beyond the form's limits, before any allocation, and for a malformed text, with the line. ERR_LOCAL_IO
- * without memory.
+ * beyond the limits, before any allocation, and for a malformed text, with the line's number. ERR_LOCAL_IO if
+ * an allocation fails.
  */
-int json_parse(const struct json_form *form, const char *text, size_t n, struct json_t **ret,
+int json_parse(const struct json_limits *form, const char *text, size_t n, struct json_t **ret,
                struct err *err);
 
 #endif

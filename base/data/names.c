@@ -13,7 +13,7 @@ static unsigned char fold_case(char c)
     return (unsigned char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
 }
 
-bool names_fold_equal(const char *a, const char *b)
+bool names_equal_ignoring_case(const char *a, const char *b)
 {
     while (*a && fold_case(*a) == fold_case(*b)) {
         a++;
@@ -22,7 +22,7 @@ bool names_fold_equal(const char *a, const char *b)
     return fold_case(*a) == fold_case(*b);
 }
 
-static uint64_t hash_of(const struct names *t, const char *name)
+static uint64_t hash_name(const struct names *t, const char *name)
 {
     uint64_t hash = t->by_name.seed;
     if (!t->fold)
@@ -41,14 +41,14 @@ static bool is_wanted(const void *ctx, uint32_t number)
 {
     const struct wanted *w = ctx;
     const char *name = w->in->entries[number].name;
-    return w->in->fold ? names_fold_equal(name, w->name) : strcmp(name, w->name) == 0;
+    return w->in->fold ? names_equal_ignoring_case(name, w->name) : strcmp(name, w->name) == 0;
 }
 
 int names_add(struct names *t, const char *name, const void *value, struct err *err)
 {
     finder_seed(&t->by_name);
     if (array_reserve((void **)&t->entries, &t->cap, t->n + 1, sizeof *t->entries, err) < 0 ||
-        finder_add(&t->by_name, hash_of(t, name), err) < 0)
+        finder_add(&t->by_name, hash_name(t, name), err) < 0)
         return -1;
     t->entries[t->n++] = (struct names_entry){.name = name, .value = value};
     return 0;
@@ -56,7 +56,7 @@ int names_add(struct names *t, const char *name, const void *value, struct err *
 
 static uint32_t find_name(const struct names *t, const char *name)
 {
-    return finder_find(&t->by_name, hash_of(t, name), is_wanted, &(struct wanted){t, name});
+    return finder_find(&t->by_name, hash_name(t, name), is_wanted, &(struct wanted){t, name});
 }
 
 int names_set(struct names *t, const char *name, const void *value, struct err *err)

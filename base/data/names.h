@@ -36,9 +36,9 @@ int names_set(struct names *t, const char *name, const void *value, struct err *
 const void *names_get(const struct names *t, const char *name);
 
 /* Returns whether two names are equal without regard to case: ASCII letters only, whatever the locale. */
-bool names_fold_equal(const char *a, const char *b);
+bool names_equal_ignoring_case(const char *a, const char *b);
 
-/* Offers every name to `near`, in the order they were added. */
+/* Calls nearest_offer for every name, in the order they were added. */
 void names_offer(const struct names *t, struct nearest *near);
 
 void names_release(struct names *t);

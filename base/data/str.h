@@ -45,8 +45,8 @@ static inline bool str_begins(struct str s, const char *prefix)
 
 /* Removes white space, also Unicode's, at both ends. */
 struct str str_trim(struct str s);
-/* Returns the next word of *rest and moves *rest behind it. White space as in str_trim separates words.
- * Empty: no more words. */
+/* Removes the next word from the start of *rest and returns it; empty if there is none. White space as in
+ * str_trim separates words. */
 struct str str_next_word(struct str *rest);
 
 #endif

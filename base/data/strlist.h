@@ -17,7 +17,7 @@ struct strlist {
 int strlist_add(struct strlist *l, const char *s, struct err *err);
 int strlist_addn(struct strlist *l, const char *s, size_t n, struct err *err);
 
-/* Appends the parts of `s` between commas, without blanks around them. An empty part is ERR_USAGE. */
+/* Splits `s` at commas and appends the parts without the blanks around them. An empty part is ERR_USAGE. */
 int strlist_split(struct strlist *l, const char *s, struct err *err);
 
 bool strlist_has(const struct strlist *l, const char *s);

@@ -199,7 +199,7 @@ int text_to_duration(const char *s, int64_t *ret_ms, struct err *err)
         for (size_t i = 0; i < sizeof units / sizeof *units; i++)
             if (letters == strlen(units[i].name) && strncmp(p, units[i].name, letters) == 0)
                 unit = units[i].ms;
-        /* A part below one millisecond would be lost silently. */
+        /* Refuse a fraction of a millisecond instead of dropping it. */
         if (!unit || billionths * unit % BILLION)
             goto bad;
         total += whole * unit + billionths * unit / BILLION;
@@ -289,7 +289,7 @@ void nearest_offer(struct nearest *near, const char *name)
     if (nw > NEAREST_LEN || nn > NEAREST_LEN || nw == 0)
         return;
     size_t d = edit_distance(near->wanted, nw, name, nn);
-    /* A third of the word may be wrong; a correct prefix always counts as near. */
+    /* A third of the characters may be wrong. A name that begins with the wanted text is always near. */
     bool prefix = nw >= 2 && nn > nw && strncmp(near->wanted, name, nw) == 0;
     if (d > (nw < nn ? nn : nw) / 3 + (nw < 3) && !prefix)
         return;

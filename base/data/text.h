@@ -1,5 +1,5 @@
-/* Text from and for people: makes untrusted text printable, parses numbers and durations, finds the nearest
- * names. */
+/* Text for people: makes untrusted text printable, parses numbers and durations, suggests names for a
+ * mistyped name. */
 #ifndef BASE_DATA_TEXT_H
 #define BASE_DATA_TEXT_H
 
@@ -35,7 +35,8 @@ bool text_is_name(const char *s);
 
 bool text_ends_in(const char *s, const char *ending);
 
-/* Returns the length of the text before the first "; " or ": " at byte 16 or later, or of the whole text. */
+/* Returns the length of the first clause: the text before the first "; " or ": " at byte 16 or later, or all
+ * of it. */
 size_t text_first_clause(const char *s);
 
 /* Parses a decimal number of at most `max` without sign or blanks. Returns -1 for other text and leaves *ret
@@ -60,8 +61,9 @@ int text_to_bytes(const char *s, uint64_t *ret);
 char *text_bytes(char *dst, size_t cap, uint64_t bytes);
 
 /*
- * Keeps the few candidates nearest to `wanted` (optimal string alignment: insertions, deletions,
- * substitutions, swapped neighbours) that are near enough to be a typing error.
+ * The three names nearest to the mistyped name `wanted`. The distance is the optimal string alignment:
+ * insertions, deletions, substitutions, swapped neighbours. More distant names are no typing error and are
+ * ignored.
  */
 struct nearest {
     const char *wanted;

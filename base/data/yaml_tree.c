@@ -1,6 +1,7 @@
 /*
- * Nodes and texts are in chunks that are freed together. A scalar's text follows its node. The open
- * containers form a stack of at most YAML_MAX_DEPTH. The nodes of a mapping are keys and values in turn.
+ * Nodes and texts are in chunks that are freed together. A scalar's text follows its node in the chunk. The
+ * open lists and mappings form a stack of at most YAML_MAX_DEPTH. In a mapping's list of nodes, keys and
+ * values alternate.
  */
 #include "base/data/yaml_tree.h"
 
@@ -19,7 +20,7 @@
 /* The most memory for each key in the table that finds repeated keys: the array of entries doubles, and the
  * finder has up to five slots while it grows. */
 #define KEY_BYTES (2 * sizeof(struct names_entry) + 5 * sizeof(struct finder_slot))
-/* A mapping of at most so many keys needs no table: each key is compared with the others. */
+/* In a mapping of at most this many keys, each key is compared with the others instead of using a table. */
 #define COMPARED_KEYS 8
 
 struct chunk {
@@ -276,7 +277,7 @@ static bool tab_indents(struct str line)
     return i < line.n && line.p[i] == '\t';
 }
 
-/* Converts an offset in bytes, which is all that the reader's errors have, to line and column. */
+/* Converts an offset in bytes to line and column. libyaml's reader errors have only an offset. */
 static void find_place(const char *p, size_t offset, size_t *ret_line, size_t *ret_column)
 {
     size_t line = 1, column = 1;
@@ -299,12 +300,12 @@ static const struct {
     const char *words, *hint;
 } meanings[] = {
     {"did not find expected key", "this line does not line up with those above it",
-     "the keys of one mapping stand in one column, and so do the items of one list"},
+     "begin all keys of one mapping in the same column, and all items of one list in the same column"},
     {"did not find expected '-' indicator", "this line does not line up with the list above it",
-     "the items of one list stand in one column; a key that follows the list stands further left"},
+     "begin all items of one list in the same column, and a key after the list further left"},
     {"mapping values are not allowed", "a second \": \" in one value, or the line above lacks its colon",
      "a key ends with \":\"; quote a value that has \": \" in it"},
-    {"could not find expected ':'", "a key without \":\" behind it",
+    {"could not find expected ':'", "a key without \":\" after it",
      "a key ends with \":\" and a blank or the end of the line"},
     {"block sequence entries are not allowed", "a list cannot begin here",
      "put each \"- \" on a line of its own below the key, or write the list in brackets: [a, b]"},
@@ -394,7 +395,7 @@ static int parse_text(const char *name, struct str text, bool show_lines, struct
         yaml_tree_free(b.tree);
         return err_nomem(err);
     }
-    /* Set the encoding, so that no byte order mark turns the file into UTF-16. */
+    /* Set the encoding, so that libyaml does not read the file as UTF-16 because of a byte order mark. */
     yaml_parser_set_encoding(&y, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&y, (const unsigned char *)text.p, text.n);
     if (text.n > YAML_MAX_BYTES) {

@@ -2,12 +2,12 @@
  * A YAML file as a tree of nodes with their lines and columns.
  *
  * The parser reads libyaml's events. It refuses anchors, aliases, tags, more than one document, keys that are
- * no scalars, and NUL characters. At most 8 MB and 16 levels; the depth is
- * checked at every event, because libyaml becomes slow on deep nesting. A repeated key is marked;
- * yaml_tree_parse refuses it.
+ * no scalars, and NUL characters. A file has at most 8 MB and 16 levels. The depth is checked at every event,
+ * because libyaml becomes slow on deep nesting. A repeated key is marked (`before`); yaml_tree_parse refuses
+ * it.
  *
  * Two bytes of a file (`a,` in braces) can take 128 bytes of nodes. The parser counts the memory of the tree
- * while it builds it, and refuses the node that takes more than YAML_MAX_MEMORY.
+ * while it builds it, and refuses a file whose tree takes more than YAML_MAX_MEMORY.
  *
  * Every error is ERR_USAGE and begins with file:line:column, both counted from 1, columns in characters.
  */
@@ -21,8 +21,8 @@
 #include "base/data/err.h"
 
 #define YAML_MAX_BYTES ((size_t)8 << 20)
-/* Bytes of nodes, texts and the table of a mapping's keys. Two trees exist at a time while a configuration's
- * file_sd_configs are read. */
+/* Bytes of nodes, texts and the table of a mapping's keys. While a configuration's file_sd_configs are read,
+ * two trees exist. */
 #define YAML_MAX_MEMORY ((size_t)96 << 20)
 #define YAML_MAX_DEPTH 16
 
@@ -43,8 +43,9 @@ struct yaml_tree;
 
 /* Parses n bytes of YAML. `name` is for messages. Copies the name and the texts. */
 int yaml_tree_parse(const char *name, const void *p, size_t n, struct yaml_tree **ret, struct err *err);
-/* Does the same for an inventory. A repeated key is no error: the caller checks `before` of the keys. A
- * syntax error quotes its line, which in other people's files might contain a secret. */
+/* Works like yaml_tree_parse, for an inventory. A repeated key is no error: the caller checks `before` of the
+ * keys. A syntax error quotes its line. For other files yaml_tree_parse does not, because the line may
+ * contain a secret. */
 int yaml_tree_parse_repeats(const char *name, const void *p, size_t n, struct yaml_tree **ret,
                             struct err *err);
 void yaml_tree_free(struct yaml_tree *t);
@@ -52,11 +53,11 @@ void yaml_tree_free(struct yaml_tree *t);
 const struct yaml_node *yaml_tree_root(const struct yaml_tree *t);
 const char *yaml_tree_name(const struct yaml_tree *t);
 
-/* Sets `FILE:LINE:COLUMN: message` for that node. The text is made printable. */
+/* Sets the error `FILE:LINE:COLUMN: message` with the node's position. The text is made printable. */
 int yaml_tree_err(const struct yaml_tree *t, const struct yaml_node *at, struct err *err, const char *fmt,
                   ...) __attribute__((format(printf, 4, 5)));
 
-/* Sets the error for a key whose `before` is set: it names both places. Returns -1. */
+/* Sets the error for a key whose `before` is set, with the lines of both keys. Returns -1. */
 int yaml_tree_err_repeated(const struct yaml_tree *t, const struct yaml_node *key, struct err *err);
 
 /* Returns the first repeated key in or below the node, in the order of the file; NULL: there is none. */

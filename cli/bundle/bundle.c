@@ -117,7 +117,7 @@ static int list_members(const struct bundle_options *o, const char *bundle, stru
                                    : !o->profiles ? INPUT_DUMPS
                                                   : INPUT_BOTH,
                         .keys = {.option = "--identity", .opener = opener}};
-    struct proc_confines limits = confined_limits(input_size(bundle), signals_cancel_fd());
+    struct proc_fork_limits limits = confined_limits(input_size(bundle), signals_cancel_fd());
     if (o->json)
         return err_set(err, ERR_USAGE, "--json belongs to the whole list, without --profiles and --dumps");
     opener->prompt.batch = true;

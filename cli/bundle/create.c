@@ -52,7 +52,7 @@ static int add_copy(struct creation *c, struct fetch_local_file *from, const cha
     int rc = -1;
     if (fd_cancelled(signals_cancel_fd()))
         return err_set(err, ERR_CANCELLED, "interrupted; nothing was written");
-    if (confined_check(&c->checking, from->path, err) < 0)
+    if (confined_budget_check(&c->checking, from->path, err) < 0)
         return -1;
     const struct beneath *files = workdir_files(c->work);
     char *dir = file_dir(name);
@@ -68,7 +68,7 @@ static int add_copy(struct creation *c, struct fetch_local_file *from, const cha
         talk("%s: damaged: %s", from->path, item.err.msg);
         c->damaged++;
     }
-    confined_add(&c->checking, item.bytes);
+    confined_budget_add(&c->checking, item.bytes);
     rc = record_item(c->manifest, NULL, &item, err);
     c->n++;
 out:
@@ -214,7 +214,7 @@ int create_bundle(const char *output, const char *reason, const struct strlist *
 {
     struct creation c = {0};
     char *path = NULL;
-    confined_begin(0, &c.checking);
+    confined_budget_init(0, &c.checking);
     int64_t now = clock_utc();
     if (refuse_bundles(sources, err) < 0 || signals_install(err) < 0 ||
         workdir_new(output, "local", now, &c.work, err) < 0)

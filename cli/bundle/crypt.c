@@ -27,7 +27,7 @@ static int ask_passphrase(struct prompt *prompt, const char *text, struct secret
     struct question q = {.kind = ASK_HIDDEN,
                          .prompt = text,
                          .key = "the file",
-                         .fresh = true,
+                         .bypass_keyring = true,
                          .deadline = clock_deadline(OPENER_ASK_MS)};
     return prompt_ask(prompt, &q, ret, err) < 0 ? err_wrap(err, "the passphrase") : 0;
 }
@@ -158,7 +158,7 @@ static int finish_job(struct job *j, struct err *err)
 {
     if (!j->path)
         return 0;
-    if (atomic_file_sync(j->new_file, err) < 0 || atomic_file_name(j->new_file, j->path, err) < 0)
+    if (atomic_file_sync(j->new_file, err) < 0 || atomic_file_give_name(j->new_file, j->path, err) < 0)
         return -1;
     printf("%s\n", j->path);
     return 0;

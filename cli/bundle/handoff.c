@@ -193,7 +193,7 @@ void handoff_print_repeat(const struct delivery *d, const struct handoff_run *ru
         buf_adds(&line, " --dry-run");
     talk("the bundle is safe in %s; again: %s", run->bundle, buf_str(&line));
     free(ret->repeat);
-    ret->repeat = buf_take(&line);
+    ret->repeat = buf_detach(&line);
     buf_release(&line);
 }
 

@@ -120,8 +120,8 @@ static int may_check(void *ctx, const char *directory, uint64_t bytes, struct er
 {
     struct resume *r = ctx;
     if (!r->is_bundle)
-        confined_add(&r->checking, bytes);
-    if (confined_check(&r->checking, directory, err) == 0)
+        confined_budget_add(&r->checking, bytes);
+    if (confined_budget_check(&r->checking, directory, err) == 0)
         return 0;
     return err_hint(err, "an earlier run left files there that take too long to check: remove them if you do "
                          "not know where they are from, and run the command again");
@@ -130,7 +130,7 @@ static int may_check(void *ctx, const char *directory, uint64_t bytes, struct er
 static int recover_files(struct resume *r, struct err *err)
 {
     /* A bundle's size on disk counts, not its inflated size. */
-    confined_begin(r->is_bundle ? input_size(r->path) : 0, &r->checking);
+    confined_budget_init(r->is_bundle ? input_size(r->path) : 0, &r->checking);
     return capture_earlier_recover(&r->earlier, may_check, r, err);
 }
 

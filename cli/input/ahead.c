@@ -22,7 +22,7 @@ int input_open_all(const struct strlist *words, struct input_keys *keys, struct 
         known = known && size > 0;
         bytes += size;
     }
-    confined_begin(bytes, ret);
+    confined_budget_init(bytes, ret);
     *ret_known = known;
     return 0;
 }

@@ -23,7 +23,7 @@ static void read_item(struct input_item *item, struct input_keys *keys, const st
 {
     item->err = (struct err)ERR_INIT;
     item->profile = NULL;
-    if (confined_check(budget, item->name, &item->err) == 0)
+    if (confined_budget_check(budget, item->name, &item->err) == 0)
         input_profile(item->name, keys, &item->profile, &item->err);
 }
 
@@ -67,7 +67,7 @@ void input_profiles(struct input_item *items, size_t n, struct input_keys *keys,
     struct err unused = ERR_INIT;
     pthread_t thread;
     /* Without the second thread, reading is only slower. */
-    bool helped = mark_files(items, n) >= WORTH_IT && thread_pays() &&
+    bool helped = mark_files(items, n) >= WORTH_IT && thread_has_second_processor() &&
                   thread_start(&thread, read_files, &q, &unused) == 0;
     read_others(items, n, keys, budget);
     read_files(&q);

@@ -203,7 +203,7 @@ static int target_end(struct target *t, int rc, struct err *err)
     if (rc == 0 && t->line.len)
         rc = write_line(t, false, err);
     if (t->new_file && rc == 0)
-        rc = t->keep ? atomic_file_name(t->new_file, t->output, err)
+        rc = t->keep ? atomic_file_give_name(t->new_file, t->output, err)
                      : atomic_file_replace(t->new_file, t->output, err);
     atomic_file_free(t->new_file);
     if (t->owned && close(t->fd) != 0 && rc == 0)
@@ -240,7 +240,7 @@ static int run_dot(const char *picture, int input, struct target *to, struct err
     /* A picture may take minutes, and dot must not outlive this process. */
     int rc = signals_install(err);
     limits.cancel_fd = signals_cancel_fd();
-    int started = rc == 0 ? proc_run_on(argv, input, &limits, &result, &why) : -1;
+    int started = rc == 0 ? proc_run_with_input(argv, input, &limits, &result, &why) : -1;
     free(path);
     if (rc < 0)
         return -1;
@@ -251,8 +251,8 @@ static int run_dot(const char *picture, int input, struct target *to, struct err
         return err_hint(err, "-dot writes the graph as text, and -top or -tree need no graphviz");
     }
     if (result.exit_code) {
-        if (result.complaint[0])
-            pprof_say("%s", result.complaint);
+        if (result.error_output[0])
+            pprof_say("%s", result.error_output);
         rc = err_set(err, ERR_FAILED, "failed to execute dot. Is Graphviz installed? Error: exit status %d",
                      result.exit_code);
     } else {
@@ -301,8 +301,8 @@ static int make_in_copy(void *ctx, struct buf *ret, struct err *err)
 static int make_limited(const struct limited *l, struct err *err)
 {
     const struct task *k = l->task;
-    struct proc_confines limits = k->budget ? confined_rest(k->budget, signals_cancel_fd())
-                                            : confined_limits(k->profile->file_bytes, signals_cancel_fd());
+    struct proc_fork_limits limits = k->budget ? confined_budget_rest(k->budget, signals_cancel_fd())
+                                               : confined_limits(k->profile->file_bytes, signals_cancel_fd());
     limits.kept[0] = l->to->fd;
     const struct confined_work work = {k->source, make_in_copy, (void *)(uintptr_t)l};
     return confined_run(&work, &limits, NULL, err);
@@ -365,7 +365,7 @@ static int run_task_apart(struct task *k, const struct pprof_session *session, s
         anew.cpu_before_ms = proc_cpu_ms();
         own.budget = &anew;
     }
-    int rc = proc_run_copy(run_task_in_copy, &own, session->cancel_fd, &code, err);
+    int rc = proc_run_fork(run_task_in_copy, &own, session->cancel_fd, &code, err);
     if (k->to.owned)
         fd_close(&k->to.fd);
     if (rc < 0 || code == 0)

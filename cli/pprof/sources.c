@@ -68,7 +68,7 @@ static int read_inputs(void *ctx, struct load_item *items, size_t n, struct err 
 
 static int check_time(void *ctx, const char *source, struct err *err)
 {
-    return confined_check(((const struct loading *)ctx)->options->budget, source, err);
+    return confined_budget_check(((const struct loading *)ctx)->options->budget, source, err);
 }
 
 static int begin_program(int *ret_cancel_fd, struct err *err)
@@ -180,7 +180,7 @@ static int read_limited(struct loading *l, struct expanded *words, struct load *
                                              .say = print_line,
                                              .ctx = l};
     uint64_t before = 0;
-    confined_hold(o->budget, &before);
+    confined_limit_memory(o->budget, &before);
     int rc = expand_words(o, words, err);
     if (rc == 0)
         rc = announce_inputs(o, words, err);
@@ -188,7 +188,7 @@ static int read_limited(struct loading *l, struct expanded *words, struct load *
         const struct load_settings settings = settings_of(o, words);
         rc = load_profiles(&settings, &callbacks, ret, err);
     }
-    rc = confined_release(o->budget, before, rc, o->n_sources ? o->sources[0] : "the profile", err);
+    rc = confined_restore_memory(o->budget, before, rc, o->n_sources ? o->sources[0] : "the profile", err);
     if (rc < 0 && err->kind == ERR_LIMIT && words->sums_sources)
         input_hint_fewer("profgrab pprof -top", o->sources[0], err);
     return rc;

@@ -204,7 +204,7 @@ static int compare_pairs(struct comparison *c, const struct pairs *pairs, struct
     for (size_t i = 0; i < n; i++) {
         struct err why = ERR_INIT;
         const char *member = names->items[2 * i + 1] + strlen(bundle) + 1;
-        if (confined_check(c->budget, bundle, err) < 0)
+        if (confined_budget_check(c->budget, bundle, err) < 0)
             return -1;
         if (n > 1)
             begin_report(member, i == 0);

@@ -448,7 +448,7 @@ static int show_in_copy(void *ctx, struct buf *ret, struct err *err)
 
 static int show_confined(struct showing *s, const struct confined_budget *budget, struct err *err)
 {
-    struct proc_confines limits = confined_rest(budget, signals_cancel_fd());
+    struct proc_fork_limits limits = confined_budget_rest(budget, signals_cancel_fd());
     size_t *at = mmap(NULL, sizeof *at, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED) /* NOLINT: the system's own macro */
         return err_sys(err, "cannot start another process");
@@ -459,7 +459,7 @@ static int show_confined(struct showing *s, const struct confined_budget *budget
     size_t last = *at < s->n ? *at : 0;
     munmap(at, sizeof *at);
     if (rc < 0 && err->kind == ERR_LIMIT) {
-        confined_name_limit(err, s->pairs[last][1]);
+        confined_err_wrap(err, s->pairs[last][1]);
         if (s->titled)
             input_hint_fewer("profgrab goroutines", s->pairs[last][1], err);
     }

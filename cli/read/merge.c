@@ -138,7 +138,7 @@ static int add_items(struct merge *m, size_t at, size_t *ret_n, struct err *err)
     for (size_t i = 0; i < n; i++)
         items[i].name = m->names.items[at + i];
     input_profiles(items, n, &m->keys, m->budget);
-    int rc = confined_check(m->budget, m->names.items[at + n - 1], err);
+    int rc = confined_budget_check(m->budget, m->names.items[at + n - 1], err);
     for (size_t i = 0; rc == 0 && i < n; i++)
         rc = take_item(m, &items[i], m->weights[at + i], err);
     for (size_t i = 0; i < n; i++)
@@ -200,7 +200,7 @@ static int merge_all(const struct strlist *words, struct merge *m, struct profil
     int rc = begin_merge(words, m, err);
     if (rc < 0)
         return -1;
-    confined_hold(m->budget, &before);
+    confined_limit_memory(m->budget, &before);
     for (size_t i = 0; rc == 0 && i < words->n; i++)
         rc = expand_word(m, words->items[i], err);
     if (rc == 0)
@@ -209,7 +209,7 @@ static int merge_all(const struct strlist *words, struct merge *m, struct profil
         rc = add_items(m, i, &some, err);
     if (rc == 0)
         rc = fold_all(m, ret, err);
-    rc = confined_release(m->budget, before, rc, words->items[0], err);
+    rc = confined_restore_memory(m->budget, before, rc, words->items[0], err);
     if (rc < 0 && err->kind == ERR_LIMIT && m->names.n > words->n)
         input_hint_fewer("profgrab merge -o OUT", m->names.items[0], err);
     return rc;

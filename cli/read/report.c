@@ -111,9 +111,9 @@ static int write_in_copy(void *ctx, struct buf *ret, struct err *err)
     return rc;
 }
 
-static struct proc_confines limits_of(const struct reading *r)
+static struct proc_fork_limits limits_of(const struct reading *r)
 {
-    struct proc_confines limits = confined_limits(input_size(r->bundle), signals_cancel_fd());
+    struct proc_fork_limits limits = confined_limits(input_size(r->bundle), signals_cancel_fd());
     limits.max_result = TEXT_MAX;
     return limits;
 }
@@ -123,7 +123,7 @@ static struct proc_confines limits_of(const struct reading *r)
 
 static int write_page_to(struct reading *r, int fd, struct err *err)
 {
-    struct proc_confines limits = limits_of(r);
+    struct proc_fork_limits limits = limits_of(r);
     limits.kept[0] = r->fd = fd;
     const struct page_attempts attempts = {r->bundle, limits, r->progress, fd, &to_user};
     return page_attempt(&attempts, draw_in_copy, r, NULL, err);
@@ -176,7 +176,7 @@ static int write_page_file(struct reading *r, const char *path, struct err *err)
     r->to = path;
     int rc = write_page_to(r, atomic_file_fd(new_file), err);
     if (rc == 0 && (rc = atomic_file_sync(new_file, err)) == 0)
-        rc = atomic_file_name(new_file, path, err);
+        rc = atomic_file_give_name(new_file, path, err);
     atomic_file_free(new_file);
     if (rc == 0)
         printf("%s\n", path);
@@ -195,7 +195,7 @@ static int write_text(const struct report_options *o, const struct buf *text, st
     if (rc < 0)
         err_wrap(err, "%s", o->output);
     else if ((rc = atomic_file_sync(new_file, err)) == 0)
-        rc = atomic_file_name(new_file, o->output, err);
+        rc = atomic_file_give_name(new_file, o->output, err);
     atomic_file_free(new_file);
     return rc;
 }

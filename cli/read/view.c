@@ -133,7 +133,7 @@ static int draw_page(struct page_job *job, struct err *err)
     const struct strlist *words = job->words;
     char name[64];
     snprintf(name, sizeof name, "%zu files", words->n);
-    struct proc_confines limits = confined_limits(size_of(words), signals_cancel_fd());
+    struct proc_fork_limits limits = confined_limits(size_of(words), signals_cancel_fd());
     limits.kept[0] = job->fd;
     const char *of = words->n == 1 ? words->items[0] : name;
     if (page_progress_new(&job->progress, err) < 0)

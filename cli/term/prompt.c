@@ -216,11 +216,11 @@ static int take_answer(struct prompt *p, const struct question *q, const char *n
     struct err why = ERR_INIT;
     if (q->again)
         keyring_forget(p->keyring, name);
-    int rc = keyring_take(p->keyring, name, &wait, ret, &why);
+    int rc = keyring_get_or_claim(p->keyring, name, &wait, ret, &why);
     if (rc < 0 && why.kind == ERR_NOT_FOUND) {
         keyring_forget(p->keyring, name);
         why = (struct err)ERR_INIT;
-        rc = keyring_take(p->keyring, name, &wait, ret, &why);
+        rc = keyring_get_or_claim(p->keyring, name, &wait, ret, &why);
     }
     if (rc < 0)
         *err = why;
@@ -236,7 +236,7 @@ static int ask_once(struct prompt *p, const struct question *q, struct secret *r
     if (rc == 0 && ret->len == 0) {
         rc = ask_alone(p, q, ret, err);
         /* An empty answer means that the user does not know the passphrase. */
-        keyring_settle(p->keyring, name, rc == 0 && ret->len > 0 ? ret : NULL, NULL);
+        keyring_store_result(p->keyring, name, rc == 0 && ret->len > 0 ? ret : NULL, NULL);
     }
     free(name);
     return rc;
@@ -266,7 +266,7 @@ int prompt_ask(void *ctx, const struct question *q, struct secret *ret, struct e
     if (q->kind == ASK_NOTICE)
         print_notice(p, q);
     else
-        rc = q->key && !q->fresh ? ask_once(p, q, ret, &why) : ask_alone(p, q, ret, &why);
+        rc = q->key && !q->bypass_keyring ? ask_once(p, q, ret, &why) : ask_alone(p, q, ret, &why);
     if (rc < 0 && why.kind == ERR_TIMEOUT)
         err_set(&why, ERR_TIMEOUT, "the user did not answer in time");
     if (rc < 0 && err)

@@ -10,7 +10,7 @@
 
 int standard_stream_write(int fd, const void *p, size_t n, struct err *err)
 {
-    return fd_write_or_leave(fd, p, n, signals_cancel_fd(), err);
+    return fd_write_cancel_if_blocked(fd, p, n, signals_cancel_fd(), err);
 }
 
 int standard_stream_flush(FILE *out, struct err *err)

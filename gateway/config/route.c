@@ -49,7 +49,7 @@ static int note_jumps(const struct route *route, struct ssh_config *c, struct er
     buf_addc(&list, '\0');
     if (rc == 0 && (rc = buf_check(&list, "the list of jump hosts", err)) == 0) {
         free(c->asked.jump);
-        c->asked.jump = buf_take(&list);
+        c->asked.jump = buf_detach(&list);
     }
     buf_release(&list);
     return rc;

@@ -245,7 +245,7 @@ int ssh_config_resolve(const char *address, const struct ssh_settings *settings,
     int rc = -1;
     if (out.exit_code != 0) {
         err_set(err, ERR_DENIED, "ssh -G %s: %s", address,
-                *out.complaint ? out.complaint : "it failed and did not say why");
+                *out.error_output ? out.error_output : "it failed and did not say why");
         err_hint(err, "ssh itself refuses this; look at its configuration (%s)", configuration_file(s));
         goto out;
     }

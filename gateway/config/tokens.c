@@ -156,7 +156,7 @@ int tokens_expand(const struct tokens *t, char **text, enum tokens_use place, st
         refuse_token(p, err);
     } else if (buf_check(&b, "a value of ssh -G", err) == 0) {
         free(*text);
-        *text = buf_take(&b);
+        *text = buf_detach(&b);
         rc = 0;
     }
     buf_release(&b);

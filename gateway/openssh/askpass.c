@@ -151,7 +151,7 @@ static int find_answer(const struct login_options *options, char kind, const cha
 void askpass_report_login(struct askpass *a, const struct login_options *options, bool right)
 {
     if (a->pending)
-        keyring_settle(options->keyring, a->name, right && a->answer.len > 0 ? &a->answer : NULL, NULL);
+        keyring_store_result(options->keyring, a->name, right && a->answer.len > 0 ? &a->answer : NULL, NULL);
     a->pending = false;
     secret_wipe(&a->answer);
     free(a->question);
@@ -202,7 +202,7 @@ static int take_from_keyring(struct askpass *a, const struct login_options *opti
     a->name = keyring_file_name(path);
     if (!a->name)
         return err_nomem(err);
-    if (keyring_take(options->keyring, a->name, &wait, ret, err) < 0)
+    if (keyring_get_or_claim(options->keyring, a->name, &wait, ret, err) < 0)
         return -1;
     a->pending = ret->len == 0;
     return 0;
@@ -225,7 +225,7 @@ static int find_passphrase(struct askpass *a, const struct login_options *option
     struct question q = {.kind = ASK_HIDDEN,
                          .prompt = text_printable(prompt, sizeof prompt, words, strlen(words)),
                          .key = text_printable(key, sizeof key, name.p, name.n),
-                         .fresh = true};
+                         .bypass_keyring = true};
     q.again = a->question && strcmp(a->question, words) == 0 && a->asker == question->asker;
     a->asker = question->asker;
     int rc = q.again ? 0 : take_from_keyring(a, options, words, ret, &why);
@@ -236,7 +236,7 @@ static int find_passphrase(struct askpass *a, const struct login_options *option
         if (rc == 0)
             a->answer = *ret;
         else if (a->pending)
-            keyring_settle(options->keyring, a->name, NULL, &why);
+            keyring_store_result(options->keyring, a->name, NULL, &why);
         a->pending = a->pending && rc == 0;
     }
     if (rc == 0)

@@ -143,7 +143,7 @@ int openssh_fd(const struct openssh *o)
 static void read_last_log(struct openssh *o)
 {
     int64_t deadline = clock_deadline(LEAVE_MS);
-    while (!proc_ended(o->pid, NULL) && o->complaints >= 0 &&
+    while (!proc_has_ended(o->pid, NULL) && o->complaints >= 0 &&
            fd_wait(o->complaints, POLLIN, deadline, -1, NULL) == 0)
         openssh_read_output(o);
     openssh_read_output(o);

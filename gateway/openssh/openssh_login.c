@@ -56,7 +56,7 @@ static int start_ssh(struct openssh *o, const struct strlist *arguments, const s
         argv[i] = arguments->items[i];
     /* A full pipe without a reader must not block ssh. */
     if (fd_pipe_nonblocking(complaints, err) == 0)
-        rc = proc_start_with(
+        rc = proc_start_with_setting(
             argv,
             &(struct proc_setting){.variables =
                                        (const char *const[]){program, "SSH_ASKPASS_REQUIRE=force", NULL},
@@ -147,7 +147,7 @@ static int wait_ready(struct login *in, struct err *err)
 {
     struct openssh *o = in->o;
     for (;;) {
-        bool ended = proc_ended(o->pid, NULL);
+        bool ended = proc_has_ended(o->pid, NULL);
         openssh_read_output(o);
         watch_agent(in);
         if (ended)

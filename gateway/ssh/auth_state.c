@@ -129,7 +129,8 @@ int auth_ask(struct auth *a, const struct question *question, struct secret *ret
 static int ask_until_right(struct auth *a, const struct secret_prompt *prompt, struct secret *ret,
                            struct err *err)
 {
-    struct question q = {.kind = ASK_HIDDEN, .prompt = prompt->prompt, .key = prompt->key, .fresh = true};
+    struct question q = {
+        .kind = ASK_HIDDEN, .prompt = prompt->prompt, .key = prompt->key, .bypass_keyring = true};
     for (unsigned i = 0; i < prompt->tries; i++) {
         bool fits = false;
         secret_wipe(ret);
@@ -158,7 +159,7 @@ int auth_try_secrets(struct auth *a, const struct secret_prompt *prompt, struct 
     /* The login that asks may need this long for all tries. */
     struct keyring_wait wait = {.deadline = clock_deadline(4 * a->options->ask_ms),
                                 .cancel_fd = session_cancel_fd(a->s)};
-    int rc = keyring_take(keyring, prompt->name, &wait, &answer, &why);
+    int rc = keyring_get_or_claim(keyring, prompt->name, &wait, &answer, &why);
     a->deadline += clock_now() - began;
     if (rc == 0 && answer.len > 0) {
         rc = prompt->check(prompt->ctx, &answer, &fits, &why);
@@ -166,7 +167,7 @@ int auth_try_secrets(struct auth *a, const struct secret_prompt *prompt, struct 
             rc = failure_set(FAILURE_ANSWER_WRONG_HERE, FAILURE_DETAILS(NULL), &why);
     } else if (rc == 0) {
         rc = ask_until_right(a, prompt, &answer, &why);
-        keyring_settle(keyring, prompt->name, rc == 0 ? &answer : NULL, &why);
+        keyring_store_result(keyring, prompt->name, rc == 0 ? &answer : NULL, &why);
     }
     secret_wipe(&answer);
     if (rc < 0 && err)

@@ -112,8 +112,8 @@ static int find_name(const struct strlist *files, const char *name, const struct
         }
         /* Exit code 1 without output means "not found"; with output it is an error. */
         int rc = known_hosts_parse(k, files->items[i], buf_str(&r.out), err);
-        if (rc == 0 && r.exit_code != 0 && r.complaint[0])
-            rc = failure_set(FAILURE_KNOWN_HOSTS_UNREADABLE, FAILURE_DETAILS(files->items[i], r.complaint),
+        if (rc == 0 && r.exit_code != 0 && r.error_output[0])
+            rc = failure_set(FAILURE_KNOWN_HOSTS_UNREADABLE, FAILURE_DETAILS(files->items[i], r.error_output),
                              err);
         proc_result_release(&r);
         if (rc < 0)

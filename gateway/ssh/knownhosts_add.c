@@ -133,7 +133,7 @@ static int open_directory(const char *dir, struct err *err)
             *err = why;
         return -1;
     }
-    return beneath_top(dir, err);
+    return beneath_open_top(dir, err);
 }
 
 /* Opens a file for appending, or creates it. Refuses links and files with several names. */

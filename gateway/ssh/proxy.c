@@ -90,7 +90,7 @@ char *proxy_stderr_tail(struct proxy *p, char *dst, size_t cap)
 bool proxy_ended(struct proxy *p, int *ret_exit_code)
 {
     int64_t deadline = clock_deadline(EXIT_MS);
-    while (!proc_ended(p->pid, ret_exit_code)) {
+    while (!proc_has_ended(p->pid, ret_exit_code)) {
         if (clock_now() >= deadline)
             return false;
         fd_wait(-1, 0, clock_deadline(2), -1, NULL);

@@ -144,7 +144,7 @@ static int run_limited(struct programs *p, const struct command *c, struct proc_
     if (c->input.n && (fd = write_input(c->input, err)) < 0)
         return -1;
     int64_t before = children_cpu_ms();
-    int rc = proc_run_on(argv, fd, &limits, &r, err);
+    int rc = proc_run_with_input(argv, fd, &limits, &r, err);
     p->spent_ms += children_cpu_ms() - before;
     fd_close(&fd);
     if (rc < 0)

@@ -23,12 +23,12 @@
 
 static bool stays_here; /* only one thread measures */
 
-int __real_proc_run_confined(proc_confined_fn *body, void *ctx, const struct proc_confines *limits,
+int __real_proc_run_confined(proc_confined_fn *body, void *ctx, const struct proc_fork_limits *limits,
                              struct buf *ret, struct err *err);
-int __wrap_proc_run_confined(proc_confined_fn *body, void *ctx, const struct proc_confines *limits,
+int __wrap_proc_run_confined(proc_confined_fn *body, void *ctx, const struct proc_fork_limits *limits,
                              struct buf *ret, struct err *err);
 
-int __wrap_proc_run_confined(proc_confined_fn *body, void *ctx, const struct proc_confines *limits,
+int __wrap_proc_run_confined(proc_confined_fn *body, void *ctx, const struct proc_fork_limits *limits,
                              struct buf *ret, struct err *err)
 {
     if (!stays_here)

@@ -41,7 +41,7 @@ static const struct cost_grammar texts[] = {
 
 static void parse_json(const char *p, size_t n)
 {
-    static const struct json_form form = {
+    static const struct json_limits form = {
         .what = "it", .max_bytes = SIZE_MAX, .max_memory = (size_t)224 << 20, .max_depth = 64, .any = true};
     json_t *root = NULL;
     if (json_parse(&form, p, n, &root, NULL) == 0)

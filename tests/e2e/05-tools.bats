@@ -124,7 +124,7 @@ C
     done
     echo >"$tree/bundle/pack.c"
     for bad in 'fd = open(path, O_RDONLY);' 'if (lstat(path, &st) == 0)' 'rename(a, b);' 'return file_read(path, &b, err);' \
-        'FILE *f = fopen(path, "r");' 'unlink(path);' 'if (!atomic_file_new(path, &d, err))' 'fd = beneath_top(path, err);' \
+        'FILE *f = fopen(path, "r");' 'unlink(path);' 'if (!atomic_file_new(path, &d, err))' 'fd = beneath_open_top(path, err);' \
         'rc = archive_read_open_filename(a, path, 512);' 'archive_write_open_file(a, path);'; do
         printf 'int x;\n%s\n' "$bad" >"$tree/fetch/recovered.c"
         run timeout 20 "$tools/check-paths" "$tree"

@@ -432,7 +432,7 @@ SHAPES
     made zeros.gz zeros
     bounded goroutines zeros.gz
     assert_status 1
-    [[ $stderr == 'profgrab: zeros.gz: reading it takes more than 31'?'.'?' MB of memory'$'\n''hint: a real file of its size takes less: '* ]] || fail_run 'another message'
+    [[ $stderr == 'profgrab: zeros.gz: reading it takes more than 31'?'.'?' MB of memory'$'\n''hint: an ordinary file of its size needs less: '* ]] || fail_run 'another message'
     bounded view --no-browser zeros.gz
     assert_status 1
     assert_stderr_has 'profgrab: zeros.gz: reading it takes more than 31'

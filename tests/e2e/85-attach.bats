@@ -214,7 +214,7 @@ refuse() {
     refuse "--for gitaly --to lab:ops/$(printf 'x%.0s' {1..180})" 'the name of a project has at most 180 characters, not 184'
     # Request Tracker does not report who can read a queue, so no request is needed.
     refuse '--to rt:Incidents' 'rt: refused: the bundle is not encrypted' 'encrypt it'
-    refuse '--for gitaly --to filed:ops/private' "filed: the token: cannot open $PWD/token" 'make it so that only you can read it'
+    refuse '--for gitaly --to filed:ops/private' "filed: the token: cannot open $PWD/token" 'create it so that only you can read it'
     echo "$TOKEN" >token
     refuse '--for gitaly --to filed:ops/private' "$PWD/token is open to others" 'chmod 600'
     refuse '--for gitaly --to walled:ops/private' "walled: the authorities: cannot open $PWD/missing.pem"

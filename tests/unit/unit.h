@@ -37,7 +37,7 @@ __attribute__((format(printf, 1, 2))) static inline char *format_text(const char
     vsnprintf(line, sizeof line, fmt, ap);
     va_end(ap);
     buf_adds(&b, line);
-    return buf_take(&b);
+    return buf_detach(&b);
 }
 
 /* Runs a program that must succeed; returns its output, which the caller releases. */
@@ -48,7 +48,7 @@ static inline struct buf run_program(const char *const argv[])
     struct err err = ERR_INIT;
     assert_ok(proc_run(argv, &limits, &r, &err), &err);
     if (r.exit_code != 0)
-        fail_msg("%s: exit code %d: %s", argv[0], r.exit_code, r.complaint);
+        fail_msg("%s: exit code %d: %s", argv[0], r.exit_code, r.error_output);
     return r.out;
 }
 

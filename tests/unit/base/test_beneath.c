@@ -29,7 +29,7 @@ struct world {
     struct beneath b;
 };
 
-static void world_open(struct world *w, const char *top, bool by_steps)
+static void world_open(struct world *w, const char *top, bool without_openat2)
 {
     struct err err = ERR_INIT;
     w->inside = file_join(top, "inside");
@@ -37,7 +37,8 @@ static void world_open(struct world *w, const char *top, bool by_steps)
     assert_ok(file_mkdir(w->inside, &err), &err);
     assert_ok(file_mkdir(w->outside, &err), &err);
     w->precious = scratch_file(w->outside, "precious", "precious", 8);
-    w->b = (struct beneath){.fd = beneath_top(w->inside, &err), .name = w->inside, .by_steps = by_steps};
+    w->b = (struct beneath){
+        .fd = beneath_open_top(w->inside, &err), .name = w->inside, .without_openat2 = without_openat2};
     assert_ok(w->b.fd, &err);
 }
 
@@ -106,7 +107,7 @@ static int create_temporary(const struct beneath *b, const char *path, struct er
 static int name_it(const struct beneath *b, const char *path, struct err *err)
 {
     int fd = beneath_create_nameless(b, err);
-    int rc = fd < 0 ? -1 : beneath_name(b, fd, path, err);
+    int rc = fd < 0 ? -1 : beneath_give_name(b, fd, path, err);
     fd_close(&fd);
     return rc;
 }
@@ -164,10 +165,10 @@ static void no_operation_goes_through_a_link(void **state)
                                         "again/precious", "up/outside/precious",
                                         "away/new",       "self/own",
                                         "HOST2/own",      "HOST2/new"};
-    for (int by_steps = 0; by_steps < 2; by_steps++) {
+    for (int without_openat2 = 0; without_openat2 < 2; without_openat2++) {
         struct world w;
         struct err err = ERR_INIT;
-        world_open(&w, *state, by_steps);
+        world_open(&w, *state, without_openat2);
         free(scratch_file(w.inside, "own", "own", 3));
         assert_ok(beneath_mkdirs(&w.b, "deep/er", &err), &err);
         put_link(&w, w.outside, "away");
@@ -185,7 +186,8 @@ static void no_operation_goes_through_a_link(void **state)
                 if (operations[i].run(&w.b, paths[k], &err) == 0)
                     fail_msg("%s %s was done", operations[i].name, paths[k]);
                 assert_int_equal(err.kind, ERR_FAILED);
-                assert_contains(err.msg, "is a symbolic link, which profgrab does not follow there");
+                assert_contains(err.msg,
+                                "is a symbolic link, and profgrab follows no links in this directory");
             }
         is(&w, "own", "own");
         is(&w, "HOST1/own", "own");
@@ -196,17 +198,18 @@ static void no_operation_goes_through_a_link(void **state)
 /* A link as the last component is not followed: the call fails or operates on the link. */
 static void a_link_at_the_end_is_not_followed(void **state)
 {
-    for (int by_steps = 0; by_steps < 2; by_steps++) {
+    for (int without_openat2 = 0; without_openat2 < 2; without_openat2++) {
         struct world w;
         struct stat st;
         struct err err = ERR_INIT;
-        world_open(&w, *state, by_steps);
+        world_open(&w, *state, without_openat2);
         put_link(&w, w.precious, "link");
         put_link(&w, w.outside, "dir");
         put_link(&w, "nowhere", "dead");
         assert_int_equal(beneath_open(&w.b, "link", &err), -1);
         assert_int_equal(err.kind, ERR_FAILED);
-        assert_contains(err.msg, "/inside/link is a symbolic link, which profgrab does not follow there");
+        assert_contains(err.msg,
+                        "/inside/link is a symbolic link, and profgrab follows no links in this directory");
         assert_int_equal(beneath_open_dir(&w.b, "dir", &err), -1);
         assert_int_equal(beneath_mkdirs(&w.b, "dir", &err), -1);
         assert_int_equal(beneath_mkdirs(&w.b, "dir/sub", &err), -1);
@@ -339,10 +342,10 @@ static void reading_has_a_limit(void **state)
 
 static void rename_replaces_a_file_and_rename_new_does_not(void **state)
 {
-    for (int by_steps = 0; by_steps < 2; by_steps++) {
+    for (int without_openat2 = 0; without_openat2 < 2; without_openat2++) {
         struct world w;
         struct err err = ERR_INIT;
-        world_open(&w, *state, by_steps);
+        world_open(&w, *state, without_openat2);
         assert_ok(beneath_mkdirs(&w.b, "x/y", &err), &err);
         free(scratch_file(w.inside, "x/from", "new", 3));
         free(scratch_file(w.inside, "x/y/to", "old", 3));
@@ -385,17 +388,17 @@ static void a_nameless_file_never_replaces_a_file(void **state)
     assert_int_equal(scratch_count(w.inside), 1);
     assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
     assert_ok(fd_write_all(fd, "abc", 3, &err), &err);
-    if (beneath_can_name(fd)) {
-        assert_int_equal(beneath_name(&w.b, fd, "taken", &err), -1);
+    if (beneath_can_give_name(fd)) {
+        assert_int_equal(beneath_give_name(&w.b, fd, "taken", &err), -1);
         assert_int_equal(err.kind, ERR_EXISTS);
-        assert_ok(beneath_name(&w.b, fd, "new", &err), &err);
+        assert_ok(beneath_give_name(&w.b, fd, "new", &err), &err);
         is(&w, "new", "abc");
     }
     fd_close(&fd);
     /* A file that has or had a name cannot be linked again. */
     fd = beneath_open(&w.b, "taken", &err);
-    assert_false(beneath_can_name(fd));
-    assert_int_equal(beneath_name(&w.b, fd, "other", &err), -1);
+    assert_false(beneath_can_give_name(fd));
+    assert_int_equal(beneath_give_name(&w.b, fd, "other", &err), -1);
     assert_int_equal(err.kind, ERR_UNSUPPORTED);
     fd_close(&fd);
     world_close(&w);
@@ -431,10 +434,10 @@ static void temporary_files_have_different_names(void **state)
 
 static void removal_follows_no_link(void **state)
 {
-    for (int by_steps = 0; by_steps < 2; by_steps++) {
+    for (int without_openat2 = 0; without_openat2 < 2; without_openat2++) {
         struct world w;
         struct err err = ERR_INIT;
-        world_open(&w, *state, by_steps);
+        world_open(&w, *state, without_openat2);
         assert_ok(beneath_mkdirs(&w.b, "tree/a/b", &err), &err);
         put_link(&w, w.outside, "tree/a/link");
         put_link(&w, w.precious, "tree/a/b/link");

@@ -25,7 +25,7 @@ static struct keyring *make_keyring(void)
 
 static int take_secret(struct keyring *k, const char *name, struct secret *ret, struct err *err)
 {
-    return keyring_take(k, name, &(struct keyring_wait){clock_deadline(20000), -1}, ret, err);
+    return keyring_get_or_claim(k, name, &(struct keyring_wait){clock_deadline(20000), -1}, ret, err);
 }
 
 static void a_secret_that_worked_is_stored(void **state)
@@ -42,7 +42,7 @@ static void a_secret_that_worked_is_stored(void **state)
         assert_int_equal(s.len, 0);
         s = (struct secret){.len = (size_t)snprintf(s.text, sizeof s.text, "answer %d", i)};
         snprintf(s.text, sizeof s.text, "answer %d", i);
-        keyring_settle(k, name, &s, NULL);
+        keyring_store_result(k, name, &s, NULL);
     }
     for (int i = 0; i < 20; i++) {
         char answer[20];
@@ -64,10 +64,10 @@ static void a_failed_question_is_repeated_but_a_declined_one_is_not(void **state
     err_set(&failed, ERR_FAILED, "the session ended");
     err_set(&declined, ERR_NOT_FOUND, "no answer was given");
     assert_ok(take_secret(k, "key", &s, &err), &err);
-    keyring_settle(k, "key", NULL, &failed);
+    keyring_store_result(k, "key", NULL, &failed);
     assert_ok(take_secret(k, "key", &s, &err), &err); /* the next caller may try */
     assert_int_equal(s.len, 0);
-    keyring_settle(k, "key", NULL, &declined);
+    keyring_store_result(k, "key", NULL, &declined);
     for (int i = 0; i < 2; i++)
         assert_refused(take_secret(k, "key", &s, &err), &err, ERR_NOT_FOUND, "no answer was given");
     keyring_free(k);
@@ -80,7 +80,7 @@ static void without_a_keyring_nothing_is_stored(void **state)
     for (int i = 0; i < 2; i++) {
         assert_ok(take_secret(NULL, "key", &s, NULL), NULL);
         assert_int_equal(s.len, 0);
-        keyring_settle(NULL, "key", &s, NULL);
+        keyring_store_result(NULL, "key", &s, NULL);
     }
     keyring_free(NULL);
 }
@@ -94,11 +94,12 @@ static void waiting_for_an_answer_ends_at_the_deadline_and_on_cancel(void **stat
     int fds[2];
     assert_ok(fd_pipe(fds, &err), &err);
     assert_ok(take_secret(k, "key", &s, &err), &err);
-    assert_int_equal(keyring_take(k, "key", &(struct keyring_wait){clock_deadline(20), -1}, &s, &err), -1);
+    assert_int_equal(keyring_get_or_claim(k, "key", &(struct keyring_wait){clock_deadline(20), -1}, &s, &err),
+                     -1);
     assert_int_equal(err.kind, ERR_TIMEOUT);
     fd_close(&fds[1]);
-    assert_int_equal(keyring_take(k, "key", &(struct keyring_wait){clock_deadline(20000), fds[0]}, &s, &err),
-                     -1);
+    assert_int_equal(
+        keyring_get_or_claim(k, "key", &(struct keyring_wait){clock_deadline(20000), fds[0]}, &s, &err), -1);
     assert_int_equal(err.kind, ERR_CANCELLED);
     fd_close(&fds[0]);
     keyring_free(k);
@@ -125,7 +126,7 @@ static void *one_of_many(void *ctx)
         c->told += 1000 * (++c->asking > 1);
         poll(NULL, 0, 20);
         c->asking--;
-        keyring_settle(c->k, "key", nth == 1 ? NULL : &found, &failed);
+        keyring_store_result(c->k, "key", nth == 1 ? NULL : &found, &failed);
     }
     return NULL;
 }
@@ -155,18 +156,18 @@ static void a_wrong_secret_is_forgotten(void **state)
     keyring_forget(k, "key");
     assert_ok(take_secret(k, "key", &s, &err), &err);
     keyring_forget(k, "key"); /* the caller that asks is not affected */
-    keyring_settle(k, "key", &typed, NULL);
+    keyring_store_result(k, "key", &typed, NULL);
     assert_ok(take_secret(k, "key", &s, &err), &err);
     assert_string_equal(s.text, "wrong");
     keyring_forget(k, "key");
     assert_ok(take_secret(k, "key", &s, &err), &err);
     assert_int_equal(s.len, 0);
-    keyring_settle(k, "key", NULL, &declined);
+    keyring_store_result(k, "key", NULL, &declined);
     assert_int_equal(take_secret(k, "key", &s, &err), -1);
     keyring_forget(k, "key");
     assert_ok(take_secret(k, "key", &s, &err), &err);
     assert_int_equal(s.len, 0);
-    keyring_settle(k, "key", NULL, NULL);
+    keyring_store_result(k, "key", NULL, NULL);
     keyring_forget(NULL, "key");
     keyring_free(k);
 }

@@ -39,14 +39,14 @@ static int shell(const char *script, const struct proc_limits *limits, struct pr
     return proc_run((const char *const[]){"sh", "-c", script, NULL}, limits, ret, err);
 }
 
-static void assert_script(const char *script, int code, const char *out, const char *complaint)
+static void assert_script(const char *script, int code, const char *out, const char *error_output)
 {
     struct proc_result r;
     struct err err = ERR_INIT;
     assert_ok(shell(script, &usual, &r, &err), &err);
     assert_int_equal(r.exit_code, code);
     assert_string_equal(buf_str(&r.out), out);
-    assert_string_equal(r.complaint, complaint);
+    assert_string_equal(r.error_output, error_output);
     proc_result_release(&r);
 }
 
@@ -81,8 +81,8 @@ static void much_output_is_returned_complete(void **state)
               &err);
     assert_int_equal(r.exit_code, 0);
     assert_int_equal(r.out.len, 1000000);
-    assert_int_equal(strlen(r.complaint), sizeof r.complaint - 1);
-    assert_int_equal(strspn(r.complaint, "e"), sizeof r.complaint - 4);
+    assert_int_equal(strlen(r.error_output), sizeof r.error_output - 1);
+    assert_int_equal(strspn(r.error_output, "e"), sizeof r.error_output - 4);
     proc_result_release(&r);
 }
 
@@ -308,8 +308,8 @@ static void variables_are_added_to_the_environment(void **state)
     setenv("PG_OLD", "kept", 1);
     setenv("PG_BOTH", "hidden", 1);
     struct proc_setting setting = {.variables = (const char *const[]){"PG_NEW=a b", "PG_BOTH=wins", NULL}};
-    assert_ok(proc_start_with((const char *const[]){"sh", "-c", script, NULL}, &setting, (int[]){-1, -1, -1},
-                              &pid, &err),
+    assert_ok(proc_start_with_setting((const char *const[]){"sh", "-c", script, NULL}, &setting,
+                                      (int[]){-1, -1, -1}, &pid, &err),
               &err);
     struct buf text = wait_for_file(path);
     assert_string_equal(buf_str(&text), "a b|wins|kept\n");
@@ -333,10 +333,10 @@ static void a_child_joins_the_group_of_another(void **state)
     const char *const argv[] = {"sleep", "60", NULL};
     assert_ok(proc_start(argv, (int[]){-1, -1, -1}, &first, &err), &err);
     struct proc_setting setting = {.group = first};
-    assert_ok(proc_start_with(argv, &setting, (int[]){-1, -1, -1}, &second, &err), &err);
+    assert_ok(proc_start_with_setting(argv, &setting, (int[]){-1, -1, -1}, &second, &err), &err);
     assert_int_equal(getpgid(second), first);
     assert_int_equal(proc_end(first), 128 + SIGTERM);
-    for (int i = 0; i < 1000 && !proc_ended(second, &code); i++)
+    for (int i = 0; i < 1000 && !proc_has_ended(second, &code); i++)
         fd_wait(-1, 0, clock_deadline(5), -1, NULL);
     assert_int_equal(code, 128 + SIGTERM);
     assert_int_equal(proc_end(second), 128 + SIGTERM);
@@ -349,18 +349,18 @@ static void the_end_of_a_child_is_detected(void **state)
     struct err err = ERR_INIT;
     assert_ok(proc_start((const char *const[]){"sleep", "60", NULL}, (int[]){-1, -1, -1}, &pid, &err), &err);
     int code = -1;
-    assert_false(proc_ended(pid, &code));
+    assert_false(proc_has_ended(pid, &code));
     assert_int_equal(code, -1);
     kill(pid, SIGKILL);
-    for (int i = 0; i < 1000 && !proc_ended(pid, NULL); i++)
+    for (int i = 0; i < 1000 && !proc_has_ended(pid, NULL); i++)
         fd_wait(-1, 0, clock_deadline(5), -1, NULL);
     /* The check does not collect it. */
-    assert_true(proc_ended(pid, &code));
+    assert_true(proc_has_ended(pid, &code));
     assert_int_equal(code, 128 + SIGKILL);
     assert_int_equal(proc_end(pid), 128 + SIGKILL);
     assert_ok(proc_start((const char *const[]){"sh", "-c", "exit 7", NULL}, (int[]){-1, -1, -1}, &pid, &err),
               &err);
-    for (int i = 0; i < 1000 && !proc_ended(pid, &code); i++)
+    for (int i = 0; i < 1000 && !proc_has_ended(pid, &code); i++)
         fd_wait(-1, 0, clock_deadline(5), -1, NULL);
     assert_int_equal(code, 7);
     assert_int_equal(proc_end(pid), 7);
@@ -397,16 +397,16 @@ static void a_fork_does_not_change_its_parent(void **state)
     struct err err = ERR_INIT;
     int number = 6, code = -1, seconds = 60, cancel[2];
     sigaction(SIGINT, &act, &before);
-    assert_ok(proc_run_copy(spoil_and_count, &number, -1, &code, &err), &err);
+    assert_ok(proc_run_fork(spoil_and_count, &number, -1, &code, &err), &err);
     assert_int_equal(code, 7);
     assert_int_equal(number, 6);
-    assert_ok(proc_run_copy(interrupt_itself, NULL, -1, &code, &err), &err);
+    assert_ok(proc_run_fork(interrupt_itself, NULL, -1, &code, &err), &err);
     assert_int_equal(code, 128 + SIGINT);
     sigaction(SIGINT, &before, &after);
     assert_true(after.sa_handler == note_it);
     assert_ok(fd_pipe(cancel, &err), &err);
     assert_int_equal(write(cancel[1], "", 1), 1);
-    assert_refused(proc_run_copy(wait_for_a_signal, &seconds, cancel[0], &code, &err), &err, ERR_CANCELLED,
+    assert_refused(proc_run_fork(wait_for_a_signal, &seconds, cancel[0], &code, &err), &err, ERR_CANCELLED,
                    "interrupted");
     fd_close(&cancel[0]);
     fd_close(&cancel[1]);
@@ -437,14 +437,14 @@ static void further_descriptors_are_inherited(void **state)
     assert_int_equal(now.rlim_cur, 130);
     assert_script("until [ `ulimit -Sn` = 100 ]; do :; done; echo ours", 0, "ours\n", "");
     setrlimit(RLIMIT_NOFILE, &before);
-    assert_ok(proc_run_copy(make_more_room_than_there_is, NULL, -1, &code, &err), &err);
+    assert_ok(proc_run_fork(make_more_room_than_there_is, NULL, -1, &code, &err), &err);
     assert_int_equal(code, 0);
 }
 
 /* ---- confined children ----------------------------------------------------------------------------------
  */
 
-static const struct proc_confines confines = {
+static const struct proc_fork_limits confines = {
     .memory = 64u << 20, .cpu_ms = 60000, .wall_ms = 60000, .cancel_fd = -1, .max_result = 1000};
 
 static int answer(void *ctx, struct buf *ret, struct err *err)
@@ -530,7 +530,7 @@ static void a_confined_child_has_limits(void **state)
     struct err err = ERR_INIT;
     size_t little = 16u << 20, much = 128u << 20;
     int cancel[2];
-    struct proc_confines c[4] = {confines, confines, confines, confines};
+    struct proc_fork_limits c[4] = {confines, confines, confines, confines};
     c[0].memory = 0;
     c[1].cpu_ms = 1;
     c[2].wall_ms = 20;
@@ -576,7 +576,7 @@ static void a_confined_child_has_no_other_descriptors(void **state)
     struct err err = ERR_INIT;
     struct buf ret = BUF_INIT(0);
     int fds[2];
-    struct proc_confines c = confines;
+    struct proc_fork_limits c = confines;
     assert_ok(fd_pipe(fds, &err), &err);
     c.kept[0] = fds[0];
     assert_ok(proc_run_confined(look_around, fds, &c, &ret, &err), &err);
@@ -610,7 +610,7 @@ static void a_signal_to_the_child_interrupts_the_parent(void **state)
     struct sigaction before, act = {.sa_handler = note_it};
     int code = -1;
     signal(SIGINT, SIG_DFL); /* a shell starts background jobs with SIGINT ignored */
-    assert_ok(proc_run_copy(run_one_that_is_interrupted, NULL, -1, &code, &err), &err);
+    assert_ok(proc_run_fork(run_one_that_is_interrupted, NULL, -1, &code, &err), &err);
     assert_int_equal(code, 128 + SIGINT);
     sigaction(SIGINT, &act, &before);
     assert_refused(proc_run_confined(interrupt_oneself, NULL, &confines, NULL, &err), &err, ERR_CANCELLED,
@@ -653,7 +653,7 @@ static void a_program_has_limits(void **state)
         .timeout_ms = 60000, .cancel_fd = -1, .max_output = 1000, .memory = 256u << 20, .cpu_ms = 1000};
     assert_ok(run_bounded("ulimit -t; ulimit -c; echo bad >&2; exit 3", &limits, &r, &err), &err);
     assert_string_equal(buf_str(&r.out), "1\n0\n");
-    assert_string_equal(r.complaint, "bad");
+    assert_string_equal(r.error_output, "bad");
     assert_int_equal(r.exit_code, 3);
     proc_result_release(&r);
     assert_ok(run_bounded("while :; do :; done", &limits, &r, &err), &err);

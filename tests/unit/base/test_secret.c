@@ -19,7 +19,7 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-#define FORM "a secret is one line of visible ASCII characters and blanks, and nothing else"
+#define FORM "a secret is one line of visible ASCII characters and blanks"
 #define RUN_HOW "/bin/sh runs it without input; it must print the secret and end with 0"
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define UNDER_SANITIZER 1
@@ -191,7 +191,7 @@ static void only_regular_files_are_read(void **state)
 {
     char *missing = file_join(*state, "missing"), *pipe = file_join(*state, "pipe");
     char *msg = format_text("cannot open %s: No such file or directory", missing);
-    char *hint = format_text("make it so that only you can read it: (umask 077; cat > %s)", missing);
+    char *hint = format_text("create it so that only you can read it: (umask 077; cat > %s)", missing);
     is_refused(SECRET_FILE, missing, msg, hint);
     free(msg);
     assert_int_equal(mkfifo(pipe, 0600), 0);
@@ -350,7 +350,7 @@ static void wiping_zeroes_the_whole_secret(void **state)
 static void a_missing_variable_file_or_command_is_an_error(void **state)
 {
     (void)state;
-    is_refused(SECRET_NONE, "", "the place of the secret is missing", "");
+    is_refused(SECRET_NONE, "", "the secret has no source: name a variable, a file or a command", "");
 }
 
 /* In a child, because it cannot be undone. */

@@ -524,7 +524,7 @@ static char *member(const char *dir, const char *bundle, const char *name)
     struct buf b = scratch_read(path);
     free(work);
     free(path);
-    return buf_take(&b);
+    return buf_detach(&b);
 }
 
 static void a_bundle_changed_during_the_copy_is_refused(void **state)

@@ -509,7 +509,7 @@ static void a_manifest_with_too_many_values_is_refused(void **state)
     /* Inside a string they are not values. */
     text[0] = '"';
     assert_int_equal(items_parse(text, n, &root, &err), -1);
-    assert_string_equal(err.msg, "manifest.json holds a string of more than 1.0 MB");
+    assert_string_equal(err.msg, "manifest.json contains a string of more than 1.0 MB");
     assert_int_equal(items_parse(text, 1000000, &root, &err), -1);
     assert_string_equal(err.msg, "manifest.json is malformed: line 1: premature end of input");
     free(text);
@@ -1228,7 +1228,7 @@ static void unreadable_files_are_reported(void **state)
         const char *file, *msg; /* NULL: it is missing */
     } cases[] = {{"nowhere/x", NULL},
                  {"file/x", NULL},
-                 {"loop/x", "loop is a symbolic link, which profgrab does not follow there"}};
+                 {"loop/x", "loop is a symbolic link, and profgrab follows no links in this directory"}};
     struct workdir *w = NULL;
     struct err err = ERR_INIT;
     assert_ok(workdir_new(*state, "x", WHEN, &w, &err), &err);

@@ -339,7 +339,7 @@ static void other_directories_are_refused(void **state)
     assert_int_equal(file_mkdir(path, NULL), 0);
     refuse_open(path, "has no manifest.json: its run ended before anything was recorded");
     assert_int_equal(symlink(path, link), 0);
-    refuse_open(link, "y.partial is a symbolic link, which profgrab does not follow there");
+    refuse_open(link, "y.partial is a symbolic link, and profgrab follows no links in this directory");
     assert_int_equal(chmod(path, 0770), 0);
     refuse_open(path, "is no work directory of profgrab: others can write into it");
     refuse_open(odd, "its name is none of ours");

@@ -116,8 +116,8 @@ static void server_start(struct server *s)
 
 static void server_stop(struct server *s)
 {
-    fd_ring(s->released[1]);
-    fd_ring(s->stopped[1]);
+    fd_pipe_wake(s->released[1]);
+    fd_pipe_wake(s->stopped[1]);
     pthread_join(s->thread, NULL);
     for (int i = 0; i < 2; i++) {
         fd_close(&s->released[i]);
@@ -152,7 +152,7 @@ static void on_event(void *ctx, const struct capture_event *e)
     s->items += e->kind == CAPTURE_ITEM;
     s->bundled += e->kind == CAPTURE_BUNDLED;
     if (e->kind == CAPTURE_PROGRESS && s->cancel_at && strcmp(e->progress->kind, s->cancel_at) == 0)
-        fd_ring(s->cancel[1]);
+        fd_pipe_wake(s->cancel[1]);
 }
 
 /* `services` are lines of YAML. */
@@ -272,7 +272,7 @@ static void two_captures_at_once_and_one_is_cancelled_alone(void **state)
     pthread_join(stopped.thread, NULL);
     /* The other one is still waiting for its last item. */
     unsigned bundled = whole.bundled;
-    fd_ring(server.released[1]);
+    fd_pipe_wake(server.released[1]);
     pthread_join(whole.thread, NULL);
     long printed = silence_end(&silence);
     server_stop(&server);
@@ -384,7 +384,7 @@ int __wrap_manifest_save_text(const struct buf *text, const struct workdir *w, s
     if (disk.armed && pthread_equal(disk.thread, pthread_self())) {
         disk.armed = false;
         disk.waiting++;
-        fd_ring(disk.late->released[1]);
+        fd_pipe_wake(disk.late->released[1]);
         if (fd_wait(disk.arrived[0], 1, clock_deadline(LONG_MS), -1, NULL) == 0)
             disk.in_time = true;
     }
@@ -397,7 +397,7 @@ static void on_saving_event(void *ctx, const struct capture_event *e)
     if (e->kind != CAPTURE_ITEM)
         return;
     if (strcmp(e->target->service->name, "first") != 0) {
-        fd_ring(disk.arrived[1]);
+        fd_pipe_wake(disk.arrived[1]);
     } else if (strcmp(e->item->kind, "/early") == 0) {
         disk.thread = pthread_self();
         disk.armed = true;

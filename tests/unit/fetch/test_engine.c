@@ -209,7 +209,7 @@ static void tell_nobody(void *ctx, const struct host *host, const struct service
     (void)step;
     /* The pause begins. */
     if (ctx)
-        fd_ring(*(int *)ctx);
+        fd_pipe_wake(*(int *)ctx);
 }
 
 /* The final error of an item with a 503 at each attempt. */

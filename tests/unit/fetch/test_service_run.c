@@ -174,7 +174,7 @@ void __wrap_item_fetch(struct transfer *t, const struct plan_item *plan, const s
     if (a->bytes > 0)
         store(plan, context, ret);
     if (a->cancels)
-        fd_ring(world.cancel[1]);
+        fd_pipe_wake(world.cancel[1]);
     pthread_mutex_unlock(&world.mutex);
 }
 
@@ -204,7 +204,7 @@ static void on_progress(void *ctx, const struct target *target, const struct fet
     (void)target;
     world.waits += p->waiting != NULL;
     if (p->waiting && world.cancel_waits)
-        fd_ring(world.cancel[1]);
+        fd_pipe_wake(world.cancel[1]);
 }
 
 static void on_step(void *ctx, const struct host *host, const struct service *service,
@@ -252,7 +252,7 @@ static void begin(struct stage *s, const char *directory)
 {
     struct err err = ERR_INIT;
     *s = (struct stage){.grab = {.directory = &s->work, .access = {.cancel_fd = -1, .timeout_ms = 1000}}};
-    s->work = (struct beneath){.fd = beneath_top(directory, &err), .name = directory};
+    s->work = (struct beneath){.fd = beneath_open_top(directory, &err), .name = directory};
     assert_ok(s->work.fd, &err);
     memset(&world, 0, sizeof world);
     pthread_mutex_init(&world.mutex, NULL);
@@ -480,7 +480,7 @@ static void an_item_that_cannot_wait_begins_at_once(void **state)
     int pipe[2];
     struct err err = ERR_INIT;
     assert_ok(fd_pipe_nonblocking(pipe, &err), &err);
-    fd_ring(pipe[1]);
+    fd_pipe_wake(pipe[1]);
     begin(&s, *state);
     s.grab.access.cancel_fd = pipe[0];
     in_step(&s, 2);

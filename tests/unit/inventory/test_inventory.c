@@ -254,7 +254,8 @@ static void yaml_is_refused(void **state)
     refuses("[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]", "inv.yaml:1:17: nested deeper than 16 levels", "");
 }
 
-#define COLUMNS_HINT "the keys of one mapping stand in one column, and so do the items of one list"
+#define COLUMNS_HINT                                                                                         \
+    "begin all keys of one mapping in the same column, and all items of one list in the same column"
 
 /* libyaml's messages are explained, and the line is shown. */
 static void syntax_is_explained(void **state)
@@ -268,7 +269,7 @@ static void syntax_is_explained(void **state)
     refuses("version: 1\ngroups:\n  g:\n  - a\n  b: c\n  - d\n",
             "inv.yaml:6:3: this line does not line up with those above it: \"- d\"", COLUMNS_HINT);
     refuses("version: 1\nservices\n  a: { port: 1 }\n",
-            "inv.yaml:2:1: a key without \":\" behind it: \"services\"",
+            "inv.yaml:2:1: a key without \":\" after it: \"services\"",
             "a key ends with \":\" and a blank or the end of the line");
     refuses("version: 1\nhosts: a: b\n",
             "inv.yaml:2:9: a second \": \" in one value, or the line above lacks its colon: \"hosts: a: b\"",

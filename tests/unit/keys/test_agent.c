@@ -470,8 +470,9 @@ static void a_missing_agent_is_an_error(void **state)
     char path[200];
     memset(path, 'p', sizeof path - 1);
     path[sizeof path - 1] = '\0';
-    msg = format_text("the SSH agent: %s: the path of a Unix socket has at most %zu bytes, this has %zu",
-                      path, sizeof((struct sockaddr_un *)0)->sun_path - 1, strlen(path));
+    msg = format_text(
+        "the SSH agent: %s: the path of a Unix socket may have at most %zu bytes; this path has %zu", path,
+        sizeof((struct sockaddr_un *)0)->sun_path - 1, strlen(path));
     assert_refused(agent_open(path, clock_deadline(20000), -1, &a, &err), &err, ERR_FAILED, msg);
     free(msg);
 }

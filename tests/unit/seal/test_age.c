@@ -303,7 +303,7 @@ static char *ed25519_line(const unsigned char raw[32])
     buf_adds(&line, "ssh-ed25519 ");
     ssh_base64_add(&line, blob.data, blob.len);
     buf_release(&blob);
-    return buf_take(&line);
+    return buf_detach(&line);
 }
 
 static void invalid_recipients_are_refused(void **state)

@@ -59,7 +59,7 @@ static bool keygen_takes(const char *directory, const char *armor)
     struct proc_result r;
     struct err err = ERR_INIT;
     int fd = file_open(text, &err);
-    assert_ok(proc_run_on(argv, fd, &limits, &r, &err), &err);
+    assert_ok(proc_run_with_input(argv, fd, &limits, &r, &err), &err);
     fd_close(&fd);
     bool good = r.exit_code == 0;
     proc_result_release(&r);

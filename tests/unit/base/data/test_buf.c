@@ -57,7 +57,7 @@ static void a_failure_is_kept_until_the_reset(void **state)
     buf_adds(&b, "f");
     assert_string_equal(buf_str(&b), "abc");
     assert_refused(buf_check(&b, "the word", &err), &err, ERR_FAILED, "the word is larger than 4 bytes");
-    assert_null(buf_take(&b));
+    assert_null(buf_detach(&b));
     buf_clear(&b);
     assert_int_equal(buf_check(&b, "the word", &err), 0);
     assert_string_equal(buf_str(&b), "");
@@ -104,9 +104,9 @@ static void buf_take_gives_the_memory_to_the_caller(void **state)
 {
     (void)state;
     struct buf b = BUF_INIT(100);
-    assert_null(buf_take(&b));
+    assert_null(buf_detach(&b));
     buf_adds(&b, "mine");
-    char *taken = buf_take(&b);
+    char *taken = buf_detach(&b);
     assert_string_equal(taken, "mine");
     free(taken);
     assert_null(b.data);

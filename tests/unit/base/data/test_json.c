@@ -34,19 +34,19 @@ static void count_free(void *p)
     free(p);
 }
 
-static const struct json_form roomy = {.what = "it",
-                                       .max_bytes = SIZE_MAX,
-                                       .max_memory = SIZE_MAX,
-                                       .max_depth = 100,
-                                       .any = true,
-                                       .repeated_keys = true};
+static const struct json_limits roomy = {.what = "it",
+                                         .max_bytes = SIZE_MAX,
+                                         .max_memory = SIZE_MAX,
+                                         .max_depth = 100,
+                                         .any = true,
+                                         .repeated_keys = true};
 
 /* Parses while allocations are counted: they are at most the estimate, and a lower limit refuses the text
  * without an allocation. */
 static void assert_estimate(const char *name, const struct buf *text)
 {
     struct json_measure m = json_measure(buf_str(text), text->len);
-    struct json_form tight = roomy;
+    struct json_limits tight = roomy;
     json_t *root = NULL;
     struct err err = ERR_INIT;
     allocated = most = 0;
@@ -118,7 +118,7 @@ static void the_estimate_holds_for_large_objects_and_long_texts(void **state)
     buf_release(&escaped);
 }
 
-static void refuses(const struct json_form *form, const char *text, const char *message)
+static void refuses(const struct json_limits *form, const char *text, const char *message)
 {
     struct err err = ERR_INIT;
     json_t *root = NULL;
@@ -131,7 +131,7 @@ static void refuses(const struct json_form *form, const char *text, const char *
 static void size_memory_and_depth_are_limited(void **state)
 {
     (void)state;
-    const struct json_form form = {.what = "it", .max_bytes = 20, .max_memory = 1000, .max_depth = 2};
+    const struct json_limits form = {.what = "it", .max_bytes = 20, .max_memory = 1000, .max_depth = 2};
     json_t *root = NULL;
     assert_int_equal(json_parse(&form, "[[1],{\"]\":2}]", 13, &root, NULL), 0);
     json_decref(root);
@@ -142,13 +142,13 @@ static void size_memory_and_depth_are_limited(void **state)
     refuses(&form, "{\"a\":1,\"a\":2}", "it is malformed: line 1: duplicate object key near '\"a\"'");
     refuses(&form, "", "it is malformed: line 1: '[' or '{' expected near end of file");
     refuses(&form, "[\"\\", "it is malformed: line 1: invalid escape near '\"\\'");
-    refuses(&(struct json_form){.what = "it"}, "[]", "it is larger than 0 B");
-    struct json_form short_texts = form;
+    refuses(&(struct json_limits){.what = "it"}, "[]", "it is larger than 0 B");
+    struct json_limits short_texts = form;
     short_texts.max_text = 4;
     assert_int_equal(json_parse(&short_texts, "[\"abc\",1234]", 12, &root, NULL), 0);
     json_decref(root);
-    refuses(&short_texts, "[\"abcde\"]", "it holds a string of more than 4 B");
-    refuses(&short_texts, "[12345]", "it holds a string of more than 4 B");
+    refuses(&short_texts, "[\"abcde\"]", "it contains a string of more than 4 B");
+    refuses(&short_texts, "[12345]", "it contains a string of more than 4 B");
 }
 
 static void parse_spoiled(void *ctx, const struct spoiled *s)

@@ -22,7 +22,7 @@ struct person {
     enum err_kind kind;
     unsigned asked;
     int question; /* its kind */
-    bool again, fresh;
+    bool again, bypass_keyring;
     char key[300];
     char prompt[1100];
 };
@@ -33,7 +33,7 @@ static int ask(void *ctx, const struct question *q, struct secret *ret, struct e
     p->asked++;
     p->question = q->kind;
     p->again = q->again;
-    p->fresh = q->fresh;
+    p->bypass_keyring = q->bypass_keyring;
     snprintf(p->key, sizeof p->key, "%s", q->key ? q->key : "");
     snprintf(p->prompt, sizeof p->prompt, "%s", q->prompt);
     if (!p->answer)
@@ -252,7 +252,7 @@ static void answers_for_cut_key_names_are_not_stored(void **state)
     for (unsigned asked = 1; asked <= 2; asked++) {
         assert_ok(put_with(&a, &options, &program, &err), &err);
         assert_int_equal(person.asked, asked);
-        assert_true(person.fresh);
+        assert_true(person.bypass_keyring);
         askpass_report_login(&a, &options, true);
     }
     askpass_release(&a);

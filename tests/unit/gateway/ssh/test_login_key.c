@@ -16,7 +16,7 @@ static char *key_of(const struct hop *hop)
     struct err err = ERR_INIT;
     login_key_add(&b, hop);
     assert_ok(buf_check(&b, "the key", &err), &err);
-    return buf_take(&b);
+    return buf_detach(&b);
 }
 
 static char *key_of_config(const struct ssh_config *config)
