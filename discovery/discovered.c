@@ -153,7 +153,7 @@ int discovered_add(struct discovered *f, size_t job, const char *address, bool h
     if (address_split(at, strcspn(at, "/?#"), host, &port) < 0)
         return discovered_note(f, err, "job \"%.60s\": \"%.100s\" is no address", f->jobs[job].name, address);
     if (f->n == SOURCE_MAX_TARGETS)
-        return err_set(err, ERR_FAILED, "it has more than %d targets", SOURCE_MAX_TARGETS);
+        return err_set(err, ERR_LIMIT, "it has more than %d targets", SOURCE_MAX_TARGETS);
     if (array_reserve((void **)&f->targets, &f->cap, f->n + 1, sizeof *f->targets, err) < 0)
         return -1;
     char *copy = strdup(host);

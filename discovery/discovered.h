@@ -11,7 +11,7 @@ int discovered_add_job(struct discovered *f, const char *name, size_t *ret, stru
 bool discovered_get_job(const struct discovered *f, const char *name, size_t *ret);
 
 /* Adds the target at HOST, HOST:PORT or [V6]:PORT, with or without http:// or https://. Ignores a path.
- * Without a port it is the scheme's. An invalid address becomes a note. ERR_FAILED if there are too many. */
+ * Without a port it is the scheme's. An invalid address becomes a note. ERR_LIMIT if there are too many. */
 int discovered_add(struct discovered *f, size_t job, const char *address, bool https, struct err *err);
 
 /* Adds a label of an element. Skips Prometheus' own labels (`__...`, job, instance), invalid names, and

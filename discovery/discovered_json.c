@@ -89,7 +89,7 @@ static int find_or_add_job(struct discovered_reader *r, const char *name, size_t
 static int add_address(struct discovered_reader *r, const char *text, struct err *err)
 {
     if (r->addresses.n == SOURCE_MAX_TARGETS)
-        return err_set(err, ERR_FAILED, "it has more than %d targets", SOURCE_MAX_TARGETS);
+        return err_set(err, ERR_LIMIT, "it has more than %d targets", SOURCE_MAX_TARGETS);
     return strlist_add(&r->addresses, text, err);
 }
 

@@ -18,6 +18,8 @@
 #include "base/banned.h"
 
 #define MAX_FILES 1000
+/* The processor time for all files of a configuration. It may name the same large file very often. */
+#define MAX_FILES_MS 5000
 
 /* A file while it is read. */
 struct reading {
@@ -25,6 +27,7 @@ struct reading {
     const char *dir;
     enum source_kind kind;
     struct discovered *into;
+    struct stop stop; /* of a configuration */
 };
 
 /* One of scrape_configs. */
@@ -207,7 +210,24 @@ static int read_matching_files(const char *pattern, const struct config *in, str
     return rc;
 }
 
-/* Reads the files of a configuration. A file that is missing or unreadable here becomes a note. */
+/* Reads the files of one entry of a configuration, as Prometheus does: only the last component of its path
+ * may be a pattern. A search through directories could go through the whole disk. */
+static int read_entry_files(const struct reading *r, const struct config *c, const char *path,
+                            struct err *err)
+{
+    if (strcspn(path, "*?[") < strlen(path) - strlen(file_base(path)))
+        return err_set(err, ERR_FAILED, "%s: only the last component of a path may be a pattern", path);
+    if (stop_is_late(&r->stop))
+        return err_set(err, ERR_LIMIT, "reading its files takes more than %d s of processor time",
+                       MAX_FILES_MS / 1000);
+    char *whole = file_join(r->dir, path);
+    int rc = whole ? read_matching_files(whole, c, r->into, err) : err_nomem(err);
+    free(whole);
+    return rc;
+}
+
+/* Reads the files of a configuration. A file that is missing or unreadable here becomes a note; a limit of
+ * the whole source is an error. */
 static int read_file_sd(const struct reading *r, const struct config *c, struct err *err)
 {
     const struct yaml_node *sd = NULL, *files = NULL;
@@ -218,11 +238,13 @@ static int read_file_sd(const struct reading *r, const struct config *c, struct 
             return -1;
         for (const struct yaml_node *v = files; v; v = v->next) {
             struct err why = ERR_INIT;
-            char *path = v->kind == YAML_SCALAR && r->dir ? file_join(r->dir, v->text) : NULL;
-            if (!path)
+            if (v->kind != YAML_SCALAR || !r->dir)
                 return yaml_tree_err(r->tree, v, err, "a file must be a path");
-            int rc = read_matching_files(path, c, r->into, &why);
-            free(path);
+            int rc = read_entry_files(r, c, v->text, &why);
+            if (rc < 0 && why.kind == ERR_LIMIT) {
+                *err = why;
+                return yaml_tree_err_wrap(r->tree, v, err);
+            }
             if (rc < 0 && discovered_note(r->into, err, "job \"%s\": %s: its targets are missing",
                                           r->into->jobs[c->job].name, why.msg) < 0)
                 return -1;
@@ -320,7 +342,8 @@ int discovered_parse(const struct discovered_file *file, struct discovered *into
         return read_groups(file->name, file->text, NULL, into, err);
     if (yaml_tree_parse(file->name, file->text.p, file->text.n, &tree, err) < 0)
         return -1;
-    struct reading r = {.tree = tree, .dir = file->dir, .kind = file->kind, .into = into};
+    struct reading r = {
+        .tree = tree, .dir = file->dir, .kind = file->kind, .into = into, .stop = stop_new(-1, MAX_FILES_MS)};
     int rc = read_configs(&r, err);
     yaml_tree_free(tree);
     return rc;

@@ -22,6 +22,7 @@
 #define KEY_BYTES (2 * sizeof(struct names_entry) + 5 * sizeof(struct finder_slot))
 /* In a mapping of at most this many keys, each key is compared with the others instead of using a table. */
 #define COMPARED_KEYS 8
+#define MAX_DIRECTIVES 100
 
 struct chunk {
     struct chunk *next;
@@ -384,6 +385,19 @@ static int build_tree(struct builder *b, yaml_parser_t *y, const void *p, size_t
     return 0;
 }
 
+/* Refuses a text with many %TAG directives: libyaml compares each with all before it, and collects them all
+ * before it reports the first event. No file needs one, because tags are refused. */
+static int check_directives(const struct yaml_tree *t, struct str text, struct err *err)
+{
+    static const char directive[] = "%TAG";
+    const struct yaml_node top = {.line = 1, .column = 1};
+    const char *p = text.p, *end = text.p + text.n;
+    for (int n = 0; (p = memmem(p, (size_t)(end - p), directive, strlen(directive))); p++)
+        if (++n > MAX_DIRECTIVES)
+            return yaml_tree_err(t, &top, err, "the file has more than %d %%TAG directives", MAX_DIRECTIVES);
+    return 0;
+}
+
 static int parse_text(const char *name, struct str text, bool show_lines, struct yaml_tree **ret,
                       struct err *err)
 {
@@ -402,7 +416,7 @@ static int parse_text(const char *name, struct str text, bool show_lines, struct
         yaml_tree_err(b.tree, &top, err, "the file is larger than 8 MB");
         goto out;
     }
-    if (build_tree(&b, &y, text.p, text.n, err) < 0)
+    if (check_directives(b.tree, text, err) < 0 || build_tree(&b, &y, text.p, text.n, err) < 0)
         goto out;
     if (!b.tree->root) {
         yaml_tree_err(b.tree, &top, err, "the file is empty");

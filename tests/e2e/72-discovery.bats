@@ -184,7 +184,7 @@ print([(s["name"], s.get("labels")) for h in json.load(sys.stdin) for s in h["se
     assert_stderr_has 'hint: `profgrab hosts --from file_sd:'
     run_profgrab hosts --from t.json --label env
     assert_status 2
-    assert_stderr_has 'a label to select by is NAME=VALUE'
+    assert_stderr_has 'a label must be NAME=VALUE, not "env"'
 }
 
 @test "--from without --host reports targets on loopback that it leaves out" {

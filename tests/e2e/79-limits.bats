@@ -426,6 +426,16 @@ SHAPES
     { cat part && many '' 'a,' 1600000 ']}]'; } >targets.yml
     bounded hosts -i inventory.yaml --from scrape_configs:c.yml
     assert_stderr_has 'would take more than 100.7 MB of memory: its targets are missing'
+    # Very many directives, and one large file of targets that is named very often.
+    python3 -c 'print("".join(f"%TAG !a{i}! tag:x\n" for i in range(200000)) + "---\nscrape_configs: []")' >c.yml
+    bounded hosts -i inventory.yaml --from scrape_configs:c.yml
+    assert_status 2
+    assert_stderr_has 'the file has more than 100 %TAG directives'
+    many '[' '{},' 400000 ']' >targets.yml
+    many 'scrape_configs: [{job_name: j, file_sd_configs: [{files: [' 'targets.yml,' 100000 ']}]}]' >c.yml
+    bounded hosts -i inventory.yaml --from scrape_configs:c.yml
+    assert_status 1
+    assert_stderr_has 'reading its files takes more than 5 s of processor time'
 }
 
 @test "a file that exceeds the memory limit gives one message with its name, and no output file" {

@@ -460,6 +460,53 @@ static void a_prometheus_configuration_is_read(void **state)
     free(sd);
 }
 
+/* The limit on targets ends the reading; it does not repeat for each further file. */
+static void files_have_the_limits_of_one_source(void **state)
+{
+    static const char head[] = "scrape_configs: [{job_name: a, file_sd_configs: [{files: [";
+    struct buf groups = BUF_INIT(1 << 20), text = BUF_INIT(1 << 20);
+    struct discovered f = {0};
+    struct err err = ERR_INIT;
+    buf_adds(&groups, "[{targets: [");
+    for (size_t i = 0; i < 40000; i++)
+        buf_adds(&groups, "h:1,");
+    buf_adds(&groups, "]}]");
+    char *sd = scratch_file(*state, "many.yml", buf_str(&groups), groups.len);
+    buf_adds(&text, head);
+    for (size_t i = 0; i < 100; i++)
+        buf_adds(&text, "many.yml,");
+    buf_adds(&text, "]}]}]");
+    struct discovered_file file = {"p.yml", *state, SOURCE_SCRAPE_CONFIGS, {buf_str(&text), text.len}};
+    assert_refused(discovered_parse(&file, &f, &err), &err, ERR_LIMIT,
+                   "p.yml:1:77: it has more than 100000 targets");
+    assert_int_equal(f.n, SOURCE_MAX_TARGETS);
+    assert_int_equal(f.notes.n, 0);
+    discovered_release(&f);
+    buf_release(&text);
+    buf_release(&groups);
+    free(sd);
+}
+
+/* A pattern of a configuration searches one directory, and never the whole disk. */
+static void only_the_last_component_of_a_file_is_a_pattern(void **state)
+{
+    static const char text[] = "scrape_configs: [{job_name: a, file_sd_configs: [{files: ['*/sd.yml', "
+                               "'d?/sd.yml', 's[d].yml', 's*.yml']}]}]";
+    static const char groups[] = "[{targets: [h:1]}]";
+    struct discovered f = {0};
+    struct err err = ERR_INIT;
+    char *sd = scratch_file(*state, "sd.yml", groups, sizeof groups - 1);
+    struct discovered_file file = {"p.yml", *state, SOURCE_SCRAPE_CONFIGS, {text, sizeof text - 1}};
+    assert_ok(discovered_parse(&file, &f, &err), &err);
+    assert_int_equal(f.n, 2);
+    assert_int_equal(f.notes.n, 2);
+    assert_string_equal(f.notes.items[0], "job \"a\": */sd.yml: only the last component of a path may be a "
+                                          "pattern: its targets are missing");
+    assert_contains(f.notes.items[1], "d?/sd.yml: only the last component");
+    discovered_release(&f);
+    free(sd);
+}
+
 static void refuses_config(const char *text, const char *message)
 {
     struct discovered f = {0};
@@ -1046,6 +1093,8 @@ int main(void)
         cmocka_unit_test(a_parca_configuration_is_read),
         cmocka_unit_test(paths_of_a_parca_configuration_are_read),
         SCRATCH(a_prometheus_configuration_is_read),
+        SCRATCH(files_have_the_limits_of_one_source),
+        SCRATCH(only_the_last_component_of_a_file_is_a_pattern),
         cmocka_unit_test(invalid_configurations_are_refused),
         cmocka_unit_test(targets_are_matched_to_hosts_of_the_inventory_only),
         cmocka_unit_test(targets_match_hosts_by_an_expression),

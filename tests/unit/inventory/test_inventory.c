@@ -839,6 +839,26 @@ static void a_file_above_the_limit_is_refused(void **state)
     free(text);
 }
 
+/* libyaml compares each %TAG directive with all before it. */
+static void too_many_directives_are_refused(void **state)
+{
+    (void)state;
+    for (int n = 100; n <= 101; n++) {
+        struct buf text = BUF_INIT(YAML_MAX_BYTES);
+        struct yaml_tree *tree = NULL;
+        struct err err = ERR_INIT;
+        for (int i = 0; i < n; i++)
+            buf_addf(&text, "%%TAG !a%d! tag:x\n", i);
+        buf_adds(&text, "---\nx: y\n");
+        int rc = yaml_tree_parse("t.yaml", buf_str(&text), text.len, &tree, &err);
+        assert_int_equal(rc, n == 100 ? 0 : -1);
+        assert_string_equal(err.msg,
+                            n == 100 ? "" : "t.yaml:1:1: the file has more than 100 %TAG directives");
+        yaml_tree_free(tree);
+        buf_release(&text);
+    }
+}
+
 /* Short pieces that take the most memory for each byte of the file. The message names the place where the
  * limit was exceeded, on the second line. */
 static void yaml_that_needs_much_memory_is_refused(void **state)
@@ -1068,6 +1088,7 @@ int main(void)
         cmocka_unit_test(ten_thousand_hosts_are_read),
         cmocka_unit_test(deep_nesting_fails_at_once),
         cmocka_unit_test(a_file_above_the_limit_is_refused),
+        cmocka_unit_test(too_many_directives_are_refused),
         cmocka_unit_test(yaml_that_needs_much_memory_is_refused),
         cmocka_unit_test(too_many_keys_are_refused),
         cmocka_unit_test(a_hundred_thousand_hosts_are_read),
