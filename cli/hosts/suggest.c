@@ -99,6 +99,7 @@ static void add_way(struct buf *line, const struct target_options *way)
     char limit[32];
     add_option(line, "-i", way->inventory);
     add_option(line, "-F", way->ssh_config);
+    add_option(line, "--from", way->from);
     add_option(line, "--via", way->via);
     add_option(line, "--passphrase-file", way->passphrase_file);
     if (way->connect_timeout_ms) {

@@ -18,8 +18,8 @@ void suggest_command(const struct suggest_subject *s, enum fetch_step_kind kind,
 /*
  * Returns a copy of the failure. If a connection was refused or timed out (struct err: unreached), adds to
  * its hint the `profgrab check` command for the same host and service (NULL: the host itself was not
- * reached), with the SSH options of `way`. Leaves the hint unchanged for other failures, and if the command
- * does not fit.
+ * reached), with the inventory, the source and the SSH options of `way`. Leaves the hint unchanged for other
+ * failures, and if the command does not fit.
  */
 struct err suggest_check(const struct target_options *way, const struct targets *targets,
                          const struct host *host, const struct service *service, const struct err *failure);

@@ -38,6 +38,7 @@ static void the_hint_has_the_command(void **state)
                                                    .accept_new = true,
                                                    .batch = true,
                                                    .connect_timeout_ms = 2000};
+    const struct target_options of_source = {.from = "file_sd:t.json"};
     const struct target_options brief = {.connect_timeout_ms = 1500};
     const struct {
         const struct target_options *way;
@@ -54,6 +55,8 @@ static void the_hint_has_the_command(void **state)
          "profgrab check --host ann@10.0.0.5 --port 6060 --path '/x y' --scheme https"},
         {&none, &outside, &unix_socket, NULL, "profgrab check --host ann@10.0.0.5 --unix /run/a.sock"},
         {&brief, &ours, &named, NULL, "profgrab check --connect-timeout 1500ms --host file-03"},
+        {&of_source, &ours, &named, &named,
+         "profgrab check --from file_sd:t.json --host file-03 --service gitaly"},
         {&all, &ours, &named, NULL,
          "profgrab check -i inv.yaml -F 'my config' --via openssh --passphrase-file pass --connect-timeout "
          "2s "
