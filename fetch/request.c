@@ -141,7 +141,7 @@ static int64_t get_own_time(const char *path, size_t n)
     snprintf(endpoint, sizeof endpoint, "%.*s", slash ? (int)(path + n - slash - 1) : 0,
              slash ? slash + 1 : "");
     const struct kind *kind = kind_of_endpoint(endpoint);
-    return kind ? kind->own_seconds * INT64_C(1000) : 0;
+    return kind ? kind->handler_seconds * INT64_C(1000) : 0;
 }
 
 /* How long the server takes for a raw path: its `seconds`, else the handler's default. The server rejects

@@ -97,7 +97,7 @@ int comparison_add(struct comparison *s, enum comparison_side side, struct profi
     const struct profile *model = any_part(s);
     int64_t duration = p->duration_ns;
     if (p->n_sample_types > COMPARISON_MAX_TYPES)
-        profile_narrow(p, COMPARISON_MAX_TYPES);
+        profile_keep_first_types(p, COMPARISON_MAX_TYPES);
     if (p->n_sample_types == 0)
         return err_set(err, ERR_FAILED, "it has no sample types");
     profile_drop_labels(p);
@@ -116,7 +116,7 @@ static int merge_side(struct comparison_half *of, enum comparison_side side, str
 {
     struct profile **last = &of->parts[COMPARISON_PARTS - 1];
     if (merge_parts(of, COMPARISON_PARTS, NULL, COMPARISON_PARTS - 1, err) < 0 ||
-        (*last && profile_widen(*last, side, 2, err) < 0))
+        (*last && profile_repeat_types(*last, side, 2, err) < 0))
         return -1;
     *ret = *last;
     *last = NULL;

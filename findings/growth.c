@@ -38,7 +38,7 @@ int growth_make(struct growth *g, struct profile *before, struct profile *now, s
         return -1;
     profile_drop_labels(before);
     profile_drop_labels(now);
-    if (profile_widen(before, GROWTH_BEFORE, 2, err) < 0 || profile_widen(now, GROWTH_NOW, 2, err) < 0)
+    if (profile_repeat_types(before, GROWTH_BEFORE, 2, err) < 0 || profile_repeat_types(now, GROWTH_NOW, 2, err) < 0)
         return -1;
     return profile_merge(profiles, 2, &g->both, err);
 }
@@ -95,6 +95,6 @@ void growth_subtract(struct growth *g)
             values[type] = difference_of(counter, values[type], values[g->n_types + type]);
         }
     }
-    profile_narrow(p, g->n_types);
+    profile_keep_first_types(p, g->n_types);
     p->duration_ns = g->between_ns;
 }

@@ -176,7 +176,7 @@ static void write_address(const struct callgrind *c, uint64_t address)
 static int64_t scale_value(const struct job *j, int64_t value)
 {
     struct str unit;
-    return profile_integer(measure_scale(value, j->sample_unit, j->output_unit, &unit));
+    return profile_double_to_int(measure_scale(value, j->sample_unit, j->output_unit, &unit));
 }
 
 static int write_calls(struct callgrind *c, uint32_t node)

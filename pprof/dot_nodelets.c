@@ -49,9 +49,9 @@ struct range {
 
 static void widen_range(const struct profile *p, struct range *r, const struct tag *t)
 {
-    if (profile_integer(convert_to_unit(p, t, r->least)) < r->least->value)
+    if (profile_double_to_int(convert_to_unit(p, t, r->least)) < r->least->value)
         r->least = t;
-    if (profile_integer(convert_to_unit(p, t, r->most)) > r->most->value)
+    if (profile_double_to_int(convert_to_unit(p, t, r->most)) > r->most->value)
         r->most = t;
     r->sum.flat = measure_sum(r->sum.flat, t->flat);
     r->sum.flat_div = measure_sum(r->sum.flat_div, t->flat_div);

@@ -41,7 +41,7 @@ static void add_duration(const struct job *j, struct heading *to)
     buf_addf(&to->text, "Duration: %s, Total samples = %s ", duration, total);
     double ns = measure_scale(j->total, j->sample_unit, STR("nanoseconds"), &unit);
     if (str_is(unit, "ns") && ns != 0) {
-        measure_percentage(share, profile_integer(ns), j->profile->duration_ns);
+        measure_percentage(share, profile_double_to_int(ns), j->profile->duration_ns);
         buf_addf(&to->text, "(%s)", share);
     }
     end_line(to);
@@ -103,7 +103,7 @@ struct dropped {
 static void add_dropped(const struct job *j, const struct dropped *d, struct heading *to)
 {
     char cutoff[MEASURE_TEXT];
-    job_label(j, cutoff, measure_abs(profile_integer((double)j->total * d->fraction)));
+    job_label(j, cutoff, measure_abs(profile_double_to_int((double)j->total * d->fraction)));
     if (d->n == 0)
         return;
     buf_addf(&to->text, "Dropped %zu %s%s (%s <= %s)", d->n, d->what, d->n > 1 ? "s" : "", d->value, cutoff);

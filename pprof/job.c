@@ -8,7 +8,7 @@
 void job_label(const struct job *j, char dst[MEASURE_TEXT], int64_t value)
 {
     if (j->ratio > 0 && j->ratio != 1)
-        value = profile_integer((double)value * j->ratio);
+        value = profile_double_to_int((double)value * j->ratio);
     measure_label(dst, value, j->sample_unit, j->output_unit);
 }
 

@@ -24,6 +24,6 @@ int proto_write(struct job *j)
     struct profile *p = j->profile;
     if (j->ratio > 0 && j->ratio != 1)
         for (size_t i = 0; i < p->n_samples * p->n_sample_types; i++)
-            p->values[i] = profile_integer((double)p->values[i] * j->ratio);
+            p->values[i] = profile_double_to_int((double)p->values[i] * j->ratio);
     return proto_write_profile(j, p);
 }

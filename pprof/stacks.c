@@ -48,7 +48,7 @@ int stacks_next(struct stacks *s, size_t *at)
         uint32_t node = s->g.order[*at];
         s->value = node_flat(&s->g.nodes[node]);
         if (j->ratio > 0 && j->ratio != 1)
-            s->value = profile_integer((double)s->value * j->ratio);
+            s->value = profile_double_to_int((double)s->value * j->ratio);
         if (s->value == 0)
             continue;
         ++*at;

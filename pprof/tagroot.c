@@ -135,7 +135,7 @@ static int add_frames(struct maker *m, size_t sample)
             return -1;
     for (size_t i = 0; i < s.depth; i++)
         m->stack[m->n_leaves + i] = profile_frame(p, &s, i);
-    return profile_restack(p, sample, m->stack, depth, m->j->err);
+    return profile_set_stack(p, sample, m->stack, depth, m->j->err);
 }
 
 static int add_all_frames(struct maker *m)

@@ -8,7 +8,7 @@
 
 static int64_t fraction_of(int64_t total, double fraction)
 {
-    return measure_abs(profile_integer((double)total * fraction));
+    return measure_abs(profile_double_to_int((double)total * fraction));
 }
 
 /* For -unit=minimum: chooses the unit of the smallest value, unless the largest would get too long. */
@@ -27,8 +27,8 @@ static void choose_unit(struct job *j, const struct graph *g)
     }
     smallest = smallest ? smallest : largest;
     if (j->ratio > 0 && j->ratio != 1) {
-        smallest = profile_integer((double)smallest * j->ratio);
-        largest = profile_integer((double)largest * j->ratio);
+        smallest = profile_double_to_int((double)smallest * j->ratio);
+        largest = profile_double_to_int((double)largest * j->ratio);
     }
     measure_scale(smallest, j->sample_unit, STR("minimum"), &smallest_unit);
     measure_scale(largest, j->sample_unit, STR("minimum"), &largest_unit);

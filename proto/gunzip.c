@@ -1,6 +1,6 @@
 /*
- * zlib inflates (its gzip mode reads headers, CRCs and lengths). This file moves from member to member,
- * accepts zeros after the last one (tapes and some servers add them), and enforces the limit.
+ * zlib inflates (its gzip mode reads headers, CRCs and lengths). This file starts each next member, accepts
+ * zeros after the last member (tapes and some servers add them), and enforces the size limit.
  */
 #include "proto/proto.h"
 
@@ -12,10 +12,10 @@
 
 #define OUT_SIZE 65536
 
-enum place {
+enum position {
     START,   /* nothing read yet */
     MEMBER,  /* inside a member */
-    BEHIND,  /* a member ended; another may start */
+    BETWEEN_MEMBERS,  /* a member ended; another may start */
     PADDING, /* zeros after the last member */
 };
 
@@ -23,9 +23,9 @@ struct gunzip {
     gunzip_sink_fn *sink;
     void *ctx;
     z_stream stream;
-    enum place place;
-    uint64_t taken; /* compressed bytes, over all members */
-    uint64_t given; /* inflated bytes, over all members */
+    enum position position;
+    uint64_t bytes_in; /* compressed bytes, over all members */
+    uint64_t bytes_out; /* inflated bytes, over all members */
     uint64_t max_bytes;
     unsigned members;
     bool failed;
@@ -65,9 +65,9 @@ static int flush_output(struct gunzip *z, size_t n, struct err *err)
 {
     if (n == 0)
         return 0;
-    if (n > z->max_bytes - z->given)
+    if (n > z->max_bytes - z->bytes_out)
         return err_set(err, ERR_FAILED, "inflates to more than %llu bytes", (unsigned long long)z->max_bytes);
-    z->given += n;
+    z->bytes_out += n;
     return z->sink(z->ctx, z->out, n, err);
 }
 
@@ -75,7 +75,7 @@ static int inflate_error(const struct gunzip *z, int rc, struct err *err)
 {
     if (rc == Z_MEM_ERROR)
         return err_nomem(err);
-    return err_set(err, ERR_FAILED, "at byte %llu: the gzip data is broken: %s", (unsigned long long)z->taken,
+    return err_set(err, ERR_FAILED, "at byte %llu: the gzip data is broken: %s", (unsigned long long)z->bytes_in,
                    z->stream.msg ? z->stream.msg : "no reason given");
 }
 
@@ -92,15 +92,15 @@ static int member_feed(struct gunzip *z, const unsigned char *p, size_t n, size_
         z->stream.next_out = z->out;
         z->stream.avail_out = OUT_SIZE;
         rc = inflate(&z->stream, Z_NO_FLUSH);
-        z->taken += before - z->stream.avail_in;
-        /* Z_BUF_ERROR only means that there is nothing to do. */
+        z->bytes_in += before - z->stream.avail_in;
+        /* Z_BUF_ERROR only means that there was no input or no room for output. */
         if (rc != Z_OK && rc != Z_STREAM_END && rc != Z_BUF_ERROR)
             return inflate_error(z, rc, err);
         if (flush_output(z, OUT_SIZE - z->stream.avail_out, err))
             return -1;
     } while (rc != Z_STREAM_END && (z->stream.avail_in > 0 || z->stream.avail_out == 0));
     if (rc == Z_STREAM_END)
-        z->place = BEHIND;
+        z->position = BETWEEN_MEMBERS;
     *ret_used = piece - z->stream.avail_in;
     return 0;
 }
@@ -110,22 +110,22 @@ static int padding_feed(struct gunzip *z, const unsigned char *p, size_t n, stru
 {
     for (size_t i = 0; i < n; i++)
         if (p[i])
-            return err_set(err, ERR_FAILED, "at byte %llu: garbage behind the end of the gzip data",
-                           (unsigned long long)(z->taken + i));
-    z->taken += n;
+            return err_set(err, ERR_FAILED, "at byte %llu: extra bytes after the end of the gzip data",
+                           (unsigned long long)(z->bytes_in + i));
+    z->bytes_in += n;
     return 0;
 }
 
 static int feed_bytes(struct gunzip *z, const unsigned char *p, size_t n, struct err *err)
 {
     while (n > 0) {
-        if (z->place == BEHIND && *p == 0x1f && inflateReset(&z->stream) == Z_OK)
-            z->place = MEMBER;
-        else if (z->place == BEHIND)
-            z->place = PADDING;
-        else if (z->place == START)
-            z->place = MEMBER;
-        if (z->place == PADDING)
+        if (z->position == BETWEEN_MEMBERS && *p == 0x1f && inflateReset(&z->stream) == Z_OK)
+            z->position = MEMBER;
+        else if (z->position == BETWEEN_MEMBERS)
+            z->position = PADDING;
+        else if (z->position == START)
+            z->position = MEMBER;
+        if (z->position == PADDING)
             return padding_feed(z, p, n, err);
         size_t used = 0;
         if (member_feed(z, p, n, &used, err))
@@ -154,10 +154,10 @@ int gunzip_finish(struct gunzip *z, struct err *err)
 {
     if (gunzip_feed(z, "", 0, err))
         return -1;
-    if (z->place == START)
-        return err_set(err, ERR_FAILED, "there is no gzip data");
-    if (z->place == MEMBER)
+    if (z->position == START)
+        return err_set(err, ERR_FAILED, "the body is empty: no gzip data");
+    if (z->position == MEMBER)
         return err_set(err, ERR_FAILED, "cut off inside gzip data after %llu bytes",
-                       (unsigned long long)z->taken);
+                       (unsigned long long)z->bytes_in);
     return 0;
 }

@@ -9,7 +9,7 @@
 enum gzip_result {
     GZIP_DONE,
     GZIP_NO_ROOM, /* the member does not fit into `room` */
-    GZIP_DAMAGED, /* or truncated */
+    GZIP_DAMAGED, /* damaged or truncated */
 };
 
 struct gzip;
@@ -22,28 +22,28 @@ struct gzip_member {
     size_t n;
     void *to;
     size_t room;
-    size_t used, made; /* set by gzip_inflate: the bytes used from p, and the bytes written */
+    size_t used, made; /* set by gzip_inflate: the number of bytes read from p and written to `to` */
 };
 enum gzip_result gzip_inflate(struct gzip *g, struct gzip_member *m);
 
 /*
- * Compresses everything into one member without a time in its header, about as large as Go's gzip makes it.
- * The caller frees *ret.
+ * Compresses n bytes into one member without a time in its header. The result is about as large as with Go's
+ * gzip. The caller frees *ret.
  */
 int gzip_compress(const void *p, size_t n, void **ret, size_t *ret_n, struct err *err);
 
 /* ---- writing a stream ---- */
 
-/* Receives the bytes in order; -1 ends writing and keeps its err. */
+/* Receives the next bytes of the output. If it returns -1, writing ends with its error. */
 typedef int gzip_sink_fn(void *ctx, const void *p, size_t n, struct err *err);
 
-/* The bytes of one member before compression. */
-#define GZIP_MEMBER ((size_t)8 << 20)
+/* The largest size of one member before compression, in bytes. */
+#define GZIP_MEMBER_BYTES ((size_t)8 << 20)
 
 /*
- * Compresses a stream: one member, or several for more than GZIP_MEMBER bytes, as the format allows. With
- * several, a helper thread runs if there is a second processor. The sink runs in the caller's thread. Memory:
- * up to three members and their compressed forms.
+ * Compresses a stream: one member, or several for more than GZIP_MEMBER_BYTES bytes, as the format allows. If
+ * there are several and a second processor is available, a helper thread also compresses. The sink runs in
+ * the caller's thread. Memory: up to three members and their compressed forms.
  */
 struct gzip_writer;
 struct gzip_writer *gzip_writer_new(gzip_sink_fn *sink, void *ctx, struct err *err);

@@ -1,7 +1,7 @@
 /*
- * Members are filled, compressed and written in order. A few of them fit in memory. A helper thread
- * compresses filled members, and so does the filling thread when no member is free. So neither waits while
- * there is work, and the writer also works without the helper.
+ * Members are filled, compressed and written in order. At most MEMBERS of them are in memory. A helper thread
+ * compresses filled members. The filling thread also compresses when no member is free. Thus no thread waits
+ * while there is work, and the writer also works without the helper.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,17 +26,17 @@ struct member {
 struct gzip_writer {
     gzip_sink_fn *sink;
     void *ctx;
-    size_t cap_plain;   /* capacity of the first, which grows */
+    size_t cap_plain;   /* capacity of the first member, which grows */
     size_t filling;     /* number of the member being filled; earlier ones may not be written yet */
     size_t next_out;    /* number of the next member to write */
-    bool alone, helped; /* there is no second processor; the helper runs */
+    bool single_processor, helper_started;
     pthread_t helper;
 
     /* Shared by both threads: */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct member members[MEMBERS];
-    size_t next_filled; /* all members before it are taken */
+    size_t next_filled; /* number of the next member to compress */
     bool ending;
 };
 
@@ -99,7 +99,7 @@ static int write_oldest(struct gzip_writer *w, struct err *err)
     return rc;
 }
 
-/* Closes a member that is full or the last. */
+/* Marks the current member, which is full or the last one, as filled. */
 static void close_member(struct gzip_writer *w)
 {
     pthread_mutex_lock(&w->lock);
@@ -114,13 +114,13 @@ static int next_member(struct gzip_writer *w, struct err *err)
     struct err unused = ERR_INIT;
     close_member(w);
     /* If the thread cannot start, compression is only slower. */
-    if (!w->alone && !w->helped)
-        w->helped = thread_start(&w->helper, run_helper, w, &unused) == 0;
-    w->alone = !w->helped;
+    if (!w->single_processor && !w->helper_started)
+        w->helper_started = thread_start(&w->helper, run_helper, w, &unused) == 0;
+    w->single_processor = !w->helper_started;
     if (w->filling - w->next_out == MEMBERS && write_oldest(w, err) < 0)
         return -1;
     struct member *m = member_at(w, w->filling);
-    if (!m->plain && !(m->plain = malloc(GZIP_MEMBER)))
+    if (!m->plain && !(m->plain = malloc(GZIP_MEMBER_BYTES)))
         return err_nomem(err);
     return 0;
 }
@@ -139,10 +139,10 @@ int gzip_writer_add(void *writer, const void *p, size_t n, struct err *err)
     struct gzip_writer *w = writer;
     for (const unsigned char *from = p; n > 0;) {
         struct member *m = member_at(w, w->filling);
-        if (m->n == GZIP_MEMBER && next_member(w, err) < 0)
+        if (m->n == GZIP_MEMBER_BYTES && next_member(w, err) < 0)
             return -1;
         m = member_at(w, w->filling);
-        size_t fits = n < GZIP_MEMBER - m->n ? n : GZIP_MEMBER - m->n;
+        size_t fits = n < GZIP_MEMBER_BYTES - m->n ? n : GZIP_MEMBER_BYTES - m->n;
         if (make_room(w, fits, err) < 0)
             return -1;
         memcpy(m->plain + m->n, from, fits);
@@ -173,7 +173,7 @@ struct gzip_writer *gzip_writer_new(gzip_sink_fn *sink, void *ctx, struct err *e
     }
     w->sink = sink;
     w->ctx = ctx;
-    w->alone = !thread_has_second_processor();
+    w->single_processor = !thread_has_second_processor();
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->changed, NULL);
     return w;
@@ -187,7 +187,7 @@ void gzip_writer_free(struct gzip_writer *w)
     w->ending = true;
     pthread_cond_broadcast(&w->changed);
     pthread_mutex_unlock(&w->lock);
-    if (w->helped)
+    if (w->helper_started)
         pthread_join(w->helper, NULL);
     for (size_t i = 0; i < MEMBERS; i++) {
         free(w->members[i].plain);

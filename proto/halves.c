@@ -20,7 +20,7 @@ static void *run_half(void *ctx)
     return NULL;
 }
 
-bool halves_pay(size_t n_locations, unsigned threads)
+bool halves_are_faster(size_t n_locations, unsigned threads)
 {
     if (threads)
         return threads > 1;

@@ -1,4 +1,4 @@
-/* Splits work on samples between two threads where two are faster. */
+/* Splits work on samples between two threads if that is faster. */
 #ifndef PROTO_HALVES_H
 #define PROTO_HALVES_H
 
@@ -10,9 +10,10 @@
 /* Processes the samples from begin to before end. */
 typedef int halves_fn(void *ctx, size_t begin, size_t end, struct err *err);
 
-/* Returns whether samples with so many locations on their stacks are worth two threads. threads 1 or 2
- * decides. 0 means: two for more than a few hundred thousand locations, if two processors are available. */
-bool halves_pay(size_t n_locations, unsigned threads);
+/* Returns whether to use two threads for samples whose stacks have n_locations in total. `threads` 1 or 2
+ * forces the result. 0 chooses two threads for more than a few hundred thousand locations, if two processors
+ * are available. */
+bool halves_are_faster(size_t n_locations, unsigned threads);
 
 /* Calls fn for the first half with `first` and for the second half with `second`, in parallel. With a NULL
  * `second`, calls fn once for all samples with `first`. If both halves fail, returns the first half's error.

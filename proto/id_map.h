@@ -10,8 +10,8 @@ struct id_map_entry {
 };
 
 /*
- * Writers usually number parts consecutively: as long as they do, the index is a subtraction. Other small IDs
- * are in a table, the rest in a hash table. All 0 is an empty map.
+ * Writers usually number parts consecutively. For consecutive IDs the index is the difference to the first
+ * ID. Other small IDs are in a table, the rest in a hash table. All 0 is an empty map.
  */
 struct id_map {
     uint64_t first; /* the ID of index 0 */
@@ -24,7 +24,7 @@ struct id_map {
     struct finder by_id; /* the other IDs */
 };
 
-/* Initialises for about n things. */
+/* Initialises the map for about n IDs. */
 void id_map_init(struct id_map *m, size_t n);
 void id_map_release(struct id_map *m);
 
@@ -40,7 +40,7 @@ static inline uint32_t id_map_get(const struct id_map *m, uint64_t id)
     return id < m->n_dense ? m->dense[id] : id_map_get_other(m, id);
 }
 
-/* Adds the next thing: its ID must be new, and not 0. `what` names it in the message. */
+/* Adds an ID, which must be new and not 0, with its index. `what` names the part in error messages. */
 int id_map_add(struct id_map *m, uint64_t id, size_t index, const char *what, struct err *err);
 
 #endif

@@ -35,39 +35,39 @@ enum {
 /* The approximate size of a body, measured on pprof profiles of Go services: for the estimate of a plan. */
 struct kind_size {
     unsigned base;    /* bytes of a body without records */
-    unsigned record;  /* bytes for each record in the index, */
-    unsigned records; /* up to this number: further records share stacks; 0: all */
+    unsigned record;  /* bytes for each record in the index */
+    unsigned records; /* only this many records count, because further records share stacks; 0: all count */
     unsigned second;  /* bytes for each second of a timed profile */
 };
 
 struct kind {
     const char *name;
     const char *alias;    /* another common name, or NULL */
-    const char *endpoint; /* below the service's path; with a leading slash: the whole path */
-    const char *stem;     /* of the file's name */
+    const char *endpoint; /* relative to the service's path, or an absolute path with a leading slash */
+    const char *stem;     /* the file's name without its ending */
     enum kind_rank rank;
     enum body_format format;
     unsigned arguments;
-    unsigned seconds;     /* our default; 0 for snapshots */
-    unsigned own_seconds; /* the handler's default, for a request without `seconds` */
+    unsigned seconds;     /* profgrab's default duration; 0 for snapshots */
+    unsigned handler_seconds; /* the handler's default, for a request without `seconds` */
     const char
-        *sample_types[2]; /* a profile with one of them is of this kind; NULL: other kinds have it too */
+        *sample_types[2]; /* a profile with one of these types is of this kind; NULL: the types do not identify the kind */
     bool standard;        /* part of `all` even without an index */
-    bool listed;          /* Go's index page lists it whenever the program has it */
-    bool only_by_name;    /* costs or reveals more than others: never part of `all` */
-    bool pairs;           /* two of it show the change in between */
+    bool listed;          /* Go's index page lists it if the program has it */
+    bool only_by_name;    /* costs or reveals more than other kinds: never part of `all` */
+    bool pairs;           /* two profiles of this kind show the change between them */
     struct kind_size size;
-    unsigned max_mb;  /* limit of its body in MiB: far above real ones */
+    unsigned max_mb;  /* limit of its body in MiB, far larger than real bodies */
     const char *cost; /* its cost for the process, reported before the fetch; NULL: none worth reporting */
     const char *help;
 };
-/* For a profile of the index or a raw path. */
+/* The limit in MiB for a profile that only the index lists, or for a path that the user gave. */
 #define KIND_OTHER_MAX_MB 512
 
 /* Returns row i of the table, NULL after the last. */
 const struct kind *kind_at(size_t i);
-/* Returns the row with that name, alias or endpoint; NULL if there is none. `fgprof` also matches a kind
- * outside the service's path, for an index page that lists it. */
+/* Returns the row with that name, alias or endpoint; NULL if there is none. The endpoint `fgprof` also finds
+ * the kind whose endpoint is `/fgprof`, for an index page that lists it. */
 const struct kind *kind_find(const char *name);
 const struct kind *kind_of_endpoint(const char *endpoint);
 

@@ -1,4 +1,4 @@
-/* Sorts the labels of a sample by kind and key, texts first, as google/pprof keeps and writes them. */
+/* Sorts the labels of a sample as google/pprof does: texts before numbers, then by key. */
 #ifndef PROTO_LABEL_ORDER_H
 #define PROTO_LABEL_ORDER_H
 

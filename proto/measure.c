@@ -63,8 +63,8 @@ static struct alias alias_of(struct str name)
     return a;
 }
 
-/* The unit of this type with that name, or NULL. Compares the first letter first, because every value of a
- * report needs it. */
+/* The unit of this type with that name, or NULL. Compares the first letter first for speed: each value of a
+ * report calls this. */
 static const struct unit *unit_named(const struct unit_type *type, const struct alias *name)
 {
     for (const struct unit *u = type->units; name->n && u->name; u++)
@@ -130,7 +130,7 @@ bool measure_compatible(struct str a, struct str b)
 
 /*
  * Writes v with at most 4 digits after the point, with the same bytes as printf's %.*f: rounded from the
- * exact value, halves to even. printf itself would take a tenth of a small report's time. `zeros` removes
+ * exact value, halves to even. (printf would use a tenth of the time of a small report.) `zeros` removes
  * trailing zeros, or only a fraction of zeros. Returns the length.
  */
 enum zeros { ZEROS_STAY, ZEROS_GO, ZEROS_GO_TOGETHER };

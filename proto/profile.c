@@ -151,7 +151,7 @@ int profile_add_sample(struct profile *p, const struct profile_new_sample *from,
     return 0;
 }
 
-int profile_restack(struct profile *p, size_t sample, const uint32_t *stack, size_t depth, struct err *err)
+int profile_set_stack(struct profile *p, size_t sample, const uint32_t *stack, size_t depth, struct err *err)
 {
     size_t at = p->n_stack;
     if (add_stack(p, stack, depth, err) < 0)

@@ -2,8 +2,9 @@
  * A profile in memory: google/pprof's profile.proto in columns, for fast traversal and changes in place.
  *
  * References are indices: a sample refers to locations, a location to lines and a mapping, a line to a
- * function, all to strings. Equal strings have equal indices; 0 is the empty string. The file's IDs are kept
- * for the reports that show them. Samples, stacks and labels keep the file's order.
+ * function. All of them refer to strings by index. Equal strings have equal indices; 0 is the empty string.
+ * The IDs of the file are kept because some reports show them. Samples, stacks and labels keep the file's
+ * order.
  *
  * Sources: google/pprof proto/profile.proto; profile/profile.go and encode.go (validity, corrections on
  * reading).
@@ -28,8 +29,7 @@ struct profile_value_type {
 
 struct profile_label {
     uint32_t key;
-    uint32_t str;  /* its text, if it is no number; never 0 in a file, but may be 0 in a profile that this
-                      program built */
+    uint32_t str;  /* its text, if it is no number; never 0 in a file, but may be 0 in a profile that profgrab built */
     uint32_t unit; /* of a number; 0: none */
     bool is_number;
     int64_t num;
@@ -64,7 +64,7 @@ struct profile_mapping {
 };
 
 struct profile_sample {
-    uint32_t stack_at; /* its locations, leaf first: the number of frames before them; see profile_frame */
+    uint32_t stack_at; /* its locations, leaf first: the index of its first frame in `stack`; see profile_frame */
     uint32_t depth;
     uint32_t label_at; /* its labels, in the file's order */
     uint32_t n_labels;
@@ -74,8 +74,8 @@ struct profile_sample {
  * A caller may shorten a sample's stack or a location's lines, reorder and drop samples (with their values),
  * set values, and change references. Only the functions below may grow columns.
  *
- * Stacks are by far the largest part, so a frame has only as many bytes as the largest index needs: 2 to 4,
- * little-endian.
+ * Stacks are by far the largest part. Therefore a frame has only as many bytes as the largest index needs: 2
+ * to 4, little-endian.
  */
 struct profile {
     struct profile_value_type *sample_types;
@@ -151,7 +151,7 @@ void profile_set_frame(struct profile *p, const struct profile_sample *s, size_t
 
 /* Returns the string of an index, valid while the profile lives. */
 struct str profile_str(const struct profile *p, uint32_t index);
-/* Returns the number of strings: every index is smaller. */
+/* Returns the number of strings. */
 size_t profile_n_strings(const struct profile *p);
 /* Finds the index of the string; adds a copy if it is new. */
 int profile_intern(struct profile *p, const char *s, size_t n, uint32_t *ret, struct err *err);
@@ -163,8 +163,8 @@ int profile_clean_path(struct profile *p, uint32_t path, uint32_t *ret, struct e
 int profile_default_type(const struct profile *p, size_t *ret, struct err *err);
 
 /*
- * Append to the columns. References must be valid; IDs are the caller's responsibility. A sample has
- * n_sample_types values. A location's lines are copied.
+ * These functions append to the columns. References must be valid. The caller chooses unique IDs. A sample
+ * has n_sample_types values. A location's lines are copied.
  */
 int profile_add_sample_type(struct profile *p, struct profile_value_type type, struct err *err);
 struct profile_new_sample {
@@ -184,8 +184,8 @@ int profile_add_comment(struct profile *p, uint32_t comment, struct err *err);
 /* Replaces a location's lines by a copy of these. */
 int profile_set_lines(struct profile *p, size_t location, const struct profile_line *lines, size_t n,
                       struct err *err);
-/* Replaces a sample's stack by one of any depth. */
-int profile_restack(struct profile *p, size_t sample, const uint32_t *stack, size_t depth, struct err *err);
+/* Replaces a sample's stack. The new one may have any depth. */
+int profile_set_stack(struct profile *p, size_t sample, const uint32_t *stack, size_t depth, struct err *err);
 
 /* ---- reading ---- */
 
@@ -196,7 +196,7 @@ int profile_restack(struct profile *p, size_t sample, const uint32_t *stack, siz
  */
 int profile_parse(const void *p, size_t n, uint64_t max_bytes, struct profile **ret, struct err *err);
 /* Works like profile_parse, but releases the bytes once they are inflated, also on failure, so that a large
- * file and its profile are not in memory together. */
+ * file and its profile are not in memory at the same time. */
 int profile_parse_buf(struct buf *bytes, uint64_t max_bytes, struct profile **ret, struct err *err);
 /* Returns whether parsing failed because the bytes are in no known form. */
 bool profile_is_unrecognized(const struct err *err);
@@ -222,15 +222,15 @@ void profile_scale(struct profile *p, const double *ratios);
 /* Scales p so that each sample type's sum equals the base's. */
 int profile_normalize(struct profile *p, const struct profile *base, struct err *err);
 /*
- * Repeats the sample types `times` times. The profile's own values move to repetition `at`; the others are 0.
- * So merged profiles can still be told apart.
+ * Repeats the sample types `times` times. The profile's own values become those of repetition `at`; all other
+ * values are 0. After merging, the values of each source are still separate.
  */
-int profile_widen(struct profile *p, size_t at, size_t times, struct err *err);
+int profile_repeat_types(struct profile *p, size_t at, size_t times, struct err *err);
 /* Keeps only the first n sample types. */
-void profile_narrow(struct profile *p, size_t n);
+void profile_keep_first_types(struct profile *p, size_t n);
 /* Removes all labels from the samples. */
 void profile_drop_labels(struct profile *p);
-/* Sets this label on every sample and removes others with its key. */
+/* Sets this label on every sample and removes other labels with its key. */
 int profile_set_label(struct profile *p, const char *key, const char *value, struct err *err);
 
 /* Checks that both have the same sample types and period type. The error names the difference. */
@@ -240,7 +240,7 @@ int profile_compatible(const struct profile *a, const struct profile *b, struct 
 const char *profile_type_text(const struct profile *p, struct profile_value_type t,
                               char dst[PROFILE_TYPE_TEXT]);
 
-/* Receives the bytes in order; -1 ends writing and keeps its err. */
+/* Receives the next bytes of the output. If it returns -1, writing ends with its error. */
 typedef int profile_sink_fn(void *ctx, const void *p, size_t n, struct err *err);
 /* Writes uncompressed profile.proto: byte for byte google/pprof's output for the same profile. */
 int profile_write(const struct profile *p, profile_sink_fn *sink, void *ctx, struct err *err);
@@ -250,7 +250,7 @@ int profile_write(const struct profile *p, profile_sink_fn *sink, void *ctx, str
 int profile_write_gzip(const struct profile *p, profile_sink_fn *sink, void *ctx, struct err *err);
 
 /* Converts a float as Go does on amd64: towards zero; NaN and overflow give the smallest integer. */
-int64_t profile_integer(double v);
+int64_t profile_double_to_int(double v);
 
 /* Checks google/pprof's validity rules: consistent counts, references in range, unique nonzero IDs. */
 int profile_check(const struct profile *p, struct err *err);

@@ -11,7 +11,7 @@
 #include "proto/profile_store.h"
 #include "base/banned.h"
 
-int64_t profile_integer(double v)
+int64_t profile_double_to_int(double v)
 {
     return v >= 9223372036854775808.0 || v < -9223372036854775808.0 || isnan(v) ? INT64_MIN : (int64_t)v;
 }
@@ -133,7 +133,7 @@ int profile_common_types(struct profile *const *profiles, size_t n, struct err *
     return rc;
 }
 
-int profile_widen(struct profile *p, size_t at, size_t times, struct err *err)
+int profile_repeat_types(struct profile *p, size_t at, size_t times, struct err *err)
 {
     size_t n = p->n_sample_types, wide = n * times, cap = p->n_samples * wide + 1;
     int64_t *values = calloc(cap, sizeof *values);
@@ -153,7 +153,7 @@ int profile_widen(struct profile *p, size_t at, size_t times, struct err *err)
     return 0;
 }
 
-void profile_narrow(struct profile *p, size_t n)
+void profile_keep_first_types(struct profile *p, size_t n)
 {
     for (size_t s = 0; s < p->n_samples; s++)
         memmove(p->values + s * n, p->values + s * p->n_sample_types, n * sizeof *p->values);
@@ -169,7 +169,7 @@ static bool scale_values(int64_t *values, const double *ratios, size_t n)
     for (size_t i = 0; i < n; i++) {
         if (ratios[i] == 1)
             continue;
-        values[i] = profile_integer(round((double)values[i] * ratios[i]));
+        values[i] = profile_double_to_int(round((double)values[i] * ratios[i]));
         any = any || values[i];
     }
     return any;

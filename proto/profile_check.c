@@ -50,7 +50,7 @@ static int check_strings(const struct profile *p, struct err *err)
                p->functions[i].filename < n;
     for (size_t i = 0; i < p->n_comments; i++)
         fine = fine && p->comments[i] < n;
-    return fine ? 0 : err_set(err, ERR_FAILED, "malformed profile: a string that is not there");
+    return fine ? 0 : err_set(err, ERR_FAILED, "malformed profile: a reference to a missing string");
 }
 
 static int check_parts(const struct profile *p, struct id_map maps[3], struct err *err)

@@ -1,13 +1,13 @@
 /*
  * Decodes profile.proto in two passes.
  *
- * A survey of the top level counts the messages of each kind and finds the first string. Then the tables that
- * samples refer to go into their columns, and last the samples, whose bytes are released as they are read.
- * Very many samples are split between two threads. References arrive as the file's IDs and string indices,
- * and are converted to our indices.
+ * The first pass counts the top-level messages of each kind and finds the first string. The second pass
+ * decodes the tables that samples refer to, then the samples, whose bytes are released after reading. Two
+ * threads share very many samples. References in the file are IDs and string indices; they are converted to
+ * indices of the columns.
  *
- * If several things are wrong, google/pprof reports the first it meets: malformed messages anywhere, and only
- * then bad references.
+ * If a profile has several faults, the error is the one that google/pprof reports: a malformed message
+ * anywhere before a bad reference.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +16,8 @@
 #include "proto/profile_decode.h"
 #include "base/banned.h"
 
-/* Minimum memory for the columns. Real profiles need up to three bytes for each byte; a hostile one could
- * need fifty. */
+/* Minimum memory for the columns. Real profiles need up to three bytes of memory for each byte of the file; a
+ * hostile profile could need fifty. */
 #define ROOM_AT_LEAST ((size_t)64 << 20)
 #define ROOM_FOR(n) ((n) / 2 * 7 > ROOM_AT_LEAST ? (n) / 2 * 7 : ROOM_AT_LEAST)
 
@@ -52,7 +52,7 @@ static bool charge_tables(struct decoder *d)
            decode_charge(&d->room, n[PROFILE_STRING], sizeof(struct str) + 2 * sizeof *d->strings, d->err);
 }
 
-/* The most bytes of a location on a stack, in a usual profile. */
+/* The largest number of bytes of a location on a stack in a usual profile. */
 #define LOCATION_BYTES 3
 
 static bool make_room(struct decoder *d)
@@ -60,19 +60,19 @@ static bool make_room(struct decoder *d)
     struct profile *p = d->p;
     struct profile_store *s = p->store;
     const size_t *n = d->counts;
-    /* Each value has at least one byte. If there are more values than bytes some are missing, which
-     * counts_agree reports. */
+    /* Each value has at least one byte. If the samples need more values than there are bytes, values are
+     * missing; counts_agree reports that. */
     if (n[PROFILE_SAMPLE_TYPE] && n[PROFILE_SAMPLE] <= d->bytes->n / n[PROFILE_SAMPLE_TYPE])
         d->n_kept_values = n[PROFILE_SAMPLE_TYPE];
     if (n[PROFILE_LOCATION] >= PROFILE_NONE || n[PROFILE_FUNCTION] >= PROFILE_NONE ||
         n[PROFILE_MAPPING] >= PROFILE_NONE)
-        return decode_no(d, "too many locations, functions or mappings");
+        return decode_fail(d, "too many locations, functions or mappings");
     if (!charge_tables(d))
         return false;
-    /* The lines are not counted: often a third of the locations have a second one. */
+    /* The lines are not counted. Often a third of the locations have a second line. */
     size_t lines = n[PROFILE_LOCATION] + n[PROFILE_LOCATION] / 3 + 1;
-    /* One frame for each byte will be reserved then. */
-    if (d->bytes->n < UINT32_MAX && halves_pay(d->bytes->n / LOCATION_BYTES, 0))
+    /* With two threads, one frame for each byte is reserved, so the number of bytes must fit into 32 bits. */
+    if (d->bytes->n < UINT32_MAX && halves_are_faster(d->bytes->n / LOCATION_BYTES, 0))
         d->first_half = n[PROFILE_SAMPLE] / 2;
     d->strings = malloc((n[PROFILE_STRING] + 1) * sizeof *d->strings);
     strtab_release(&s->strings);
@@ -95,7 +95,7 @@ static bool make_room(struct decoder *d)
            profile_widen_frames(p, n[PROFILE_LOCATION], d->err) == 0;
 }
 
-/* Counts a sample of the first half; the next field starts at `behind`. */
+/* Counts a sample of the first half; the next field starts at `behind`, an offset. */
 static void measure_half(struct decoder *d, const struct wire_field *f, size_t behind)
 {
     if (f->type == WIRE_LENGTH)
@@ -125,18 +125,18 @@ static bool read_tables(struct decoder *d)
 static bool convert_strings(struct decoder *d)
 {
     struct profile *p = d->p;
-    bool fine = decode_own(d, &p->drop_frames) && decode_own(d, &p->keep_frames) &&
-                decode_own(d, &p->doc_url) && decode_own(d, &p->default_sample_type) &&
-                decode_own(d, &p->period_type.type) && decode_own(d, &p->period_type.unit);
+    bool fine = decode_convert_string(d, &p->drop_frames) && decode_convert_string(d, &p->keep_frames) &&
+                decode_convert_string(d, &p->doc_url) && decode_convert_string(d, &p->default_sample_type) &&
+                decode_convert_string(d, &p->period_type.type) && decode_convert_string(d, &p->period_type.unit);
     for (size_t i = 0; fine && i < p->n_sample_types; i++)
-        fine = decode_own(d, &p->sample_types[i].type) && decode_own(d, &p->sample_types[i].unit);
+        fine = decode_convert_string(d, &p->sample_types[i].type) && decode_convert_string(d, &p->sample_types[i].unit);
     for (size_t i = 0; fine && i < p->n_mappings; i++)
-        fine = decode_own(d, &p->mappings[i].file) && decode_own(d, &p->mappings[i].build_id);
+        fine = decode_convert_string(d, &p->mappings[i].file) && decode_convert_string(d, &p->mappings[i].build_id);
     for (size_t i = 0; fine && i < p->n_functions; i++)
-        fine = decode_own(d, &p->functions[i].name) && decode_own(d, &p->functions[i].system_name) &&
-               decode_own(d, &p->functions[i].filename);
+        fine = decode_convert_string(d, &p->functions[i].name) && decode_convert_string(d, &p->functions[i].system_name) &&
+               decode_convert_string(d, &p->functions[i].filename);
     for (size_t i = 0; fine && i < p->n_comments; i++)
-        fine = decode_own(d, &p->comments[i]);
+        fine = decode_convert_string(d, &p->comments[i]);
     return fine;
 }
 
@@ -193,13 +193,13 @@ static bool counts_agree(struct decoder *d)
 {
     if (d->p->n_sample_types == 0 && d->p->n_samples)
         return err_set(d->err, ERR_FAILED, "malformed profile: missing sample type information") == 0;
-    if (d->odd_sample == SIZE_MAX && d->p->n_sample_types > SAMPLE_TYPES_MAX)
+    if (d->wrong_sample == SIZE_MAX && d->p->n_sample_types > SAMPLE_TYPES_MAX)
         return err_set(d->err, ERR_LIMIT, "parsing profile: it has more than %d sample types",
                        SAMPLE_TYPES_MAX) == 0;
-    if (d->odd_sample == SIZE_MAX)
+    if (d->wrong_sample == SIZE_MAX)
         return true;
     return err_set(d->err, ERR_FAILED, "malformed profile: mismatch: sample has %zu values vs. %zu types",
-                   d->odd_sample, d->p->n_sample_types) == 0;
+                   d->wrong_sample, d->p->n_sample_types) == 0;
 }
 
 static void drop_references(struct decoder *d)
@@ -222,7 +222,7 @@ static bool decode_all(struct decoder *d, bool *ret_read)
     *ret_read = true;
     if (!counts_agree(d))
         return false;
-    if (fine && d->stray)
+    if (fine && d->missing_location)
         fine = err_set(&wrong, ERR_FAILED, "malformed profile: sample has nil location") == 0;
     if (!fine)
         *d->err = wrong;
@@ -231,7 +231,7 @@ static bool decode_all(struct decoder *d, bool *ret_read)
 
 int profile_decode(struct region *bytes, struct profile **ret, bool *ret_other, struct err *err)
 {
-    struct decoder d = {.bytes = bytes, .odd_sample = SIZE_MAX, .room = ROOM_FOR(bytes->n), .err = err};
+    struct decoder d = {.bytes = bytes, .wrong_sample = SIZE_MAX, .room = ROOM_FOR(bytes->n), .err = err};
     bool read = false;
     *ret_other = false;
     if (bytes->n == 0)
@@ -241,8 +241,8 @@ int profile_decode(struct region *bytes, struct profile **ret, bool *ret_other, 
         return -1;
     bool fine = decode_all(&d, &read);
     if (!fine && err->kind == ERR_NONE)
-        decode_no(&d, "malformed profile format");
-    *ret_other = !read && err->kind == ERR_FAILED && !d.concatenated && d.forgotten == 0;
+        decode_fail(&d, "malformed profile format");
+    *ret_other = !read && err->kind == ERR_FAILED && !d.concatenated && d.released == 0;
     drop_references(&d);
     free(d.strings);
     id_map_release(&d.locations);
@@ -250,10 +250,10 @@ int profile_decode(struct region *bytes, struct profile **ret, bool *ret_other, 
         profile_free(d.p);
         return -1;
     }
-    region_forget(bytes, d.forgotten, d.first_string);
+    region_release_pages(bytes, d.released, d.first_string);
     d.p->store->bytes = *bytes;
     *bytes = (struct region){0};
-    if (decode_check_spelled(d.p, err) < 0) {
+    if (decode_check_expansion(d.p, err) < 0) {
         profile_free(d.p);
         return -1;
     }

@@ -29,36 +29,35 @@ struct decoder {
     struct profile *p;
     struct region *bytes;
     size_t counts[PROFILE_N_FIELDS];
-    size_t n_kept_values; /* values kept for each sample: the number of types, or 0 if they cannot all be
-                             there */
+    size_t n_kept_values; /* values stored for each sample: the number of types, or 0 if the file is too small for them */
     size_t first_string;  /* offset of the first string */
-    size_t forgotten;     /* bytes released, from the start on */
+    size_t released;     /* number of bytes released, from the start of the file */
     size_t room;          /* memory that the columns may still use, in bytes */
 
-    /* For two threads: the number of samples in the first half, else 0; and the start of the second half, in
-     * the bytes and in the stack column. */
+    /* For two threads: the number of samples in the first half, else 0; the start of the second half in the
+     * bytes; its start in the stack column. */
     size_t first_half, middle, middle_stack;
 
     /* References as in the file: the function of each line, the mapping of each location. */
     uint64_t *line_functions, *location_mappings;
     size_t cap_line_functions, cap_location_mappings;
 
-    uint32_t *strings; /* our indices of the file's strings */
+    uint32_t *strings; /* profile's string index of each string of the file */
     size_t n_strings;
     struct id_map locations;
 
-    size_t odd_sample; /* the wrong number of values of a sample; SIZE_MAX: none is wrong */
-    bool stray;        /* a sample refers to a missing location */
+    size_t wrong_sample; /* a sample's number of values, if it differs from the number of types; SIZE_MAX: none differs */
+    bool missing_location;        /* a sample refers to a missing location */
     bool concatenated;
     struct err *err;
 };
 
 /*
- * All of these return false on failure. If no error is set, the bytes are malformed.
+ * All these functions return false on failure. If no error is set, the bytes are malformed.
  */
 
-/* Sets another reason why the bytes are no profile.proto. Always returns false. */
-static inline bool decode_no(struct decoder *d, const char *why)
+/* Sets the error "parsing profile: WHY". Always returns false. */
+static inline bool decode_fail(struct decoder *d, const char *why)
 {
     return err_set(d->err, ERR_FAILED, "parsing profile: %s", why) == 0;
 }
@@ -68,7 +67,7 @@ static inline bool decode_charge(size_t *room, size_t n, size_t size, struct err
 {
     if (n > *room / size)
         return err_set(err, ERR_LIMIT,
-                       "parsing profile: it would take more memory than a real profile of its size") == 0;
+                       "parsing profile: it would take more memory than an ordinary profile of its size") == 0;
     *room -= n * size;
     return true;
 }
@@ -88,7 +87,7 @@ static inline bool decode_signed(const struct wire_field *f, int64_t *ret)
     return f->type == WIRE_NUMBER;
 }
 
-/* Reads a string index of the file. An impossible index becomes the largest. */
+/* Reads a string index of the file. An index of more than 32 bits becomes UINT32_MAX. */
 static inline bool decode_string_index(const struct wire_field *f, uint32_t *ret)
 {
     if (f->type == WIRE_NUMBER)
@@ -103,8 +102,8 @@ static inline bool decode_message(const struct wire_field *f, struct wire *ret)
     return f->type == WIRE_LENGTH;
 }
 
-/* Converts the file's string index to ours. False if the file has no such string. */
-static inline bool decode_own(const struct decoder *d, uint32_t *index)
+/* Converts a string index of the file to the profile's index. False if the file has no such string. */
+static inline bool decode_convert_string(const struct decoder *d, uint32_t *index)
 {
     if (*index >= d->n_strings)
         return false;
@@ -112,14 +111,16 @@ static inline bool decode_own(const struct decoder *d, uint32_t *index)
     return true;
 }
 
-/* Reads any field but a sample. Strings keep the file's indices, references are noted. */
+/* Reads any field but a sample. Strings keep the file's indices; references are stored for later conversion.
+ */
 bool decode_table(struct decoder *d, const struct wire_field *f);
-/* Counts the locations on a sample's stack, as far as it is readable. */
+/* Counts the locations on a sample's stack, up to the first malformed byte. */
 size_t decode_count_frames(struct wire sample);
 /* Reads all samples. Everything that they refer to must be read before. */
 bool decode_samples(struct decoder *d);
 
-/* Refuses a profile that expands to far more text than it has bytes: ERR_FAILED (profile_spelled.c). */
-int decode_check_spelled(const struct profile *p, struct err *err);
+/* Refuses a profile that expands to far more text than it has bytes: ERR_FAILED (proto/profile_expansion.c).
+ */
+int decode_check_expansion(const struct profile *p, struct err *err);
 
 #endif

@@ -13,17 +13,17 @@
 #include "base/banned.h"
 
 /* Bytes that are read before their pages are released. */
-#define FORGET_STEP ((size_t)1 << 20)
+#define RELEASE_STEP ((size_t)1 << 20)
 
-/* The input of one thread and its parts of the columns, which no other thread touches. */
+/* The input of one thread and its parts of the columns, which no other thread accesses. */
 struct reader {
     struct decoder *d;
     size_t at;                 /* offset of its first byte */
-    size_t forgotten;          /* bytes before this offset are released */
+    size_t released;          /* bytes before this offset are released */
     size_t n_samples, n_stack; /* position of the next sample and its stack */
     bool counted;              /* room for all stacks is reserved */
-    size_t odd_sample;         /* see struct decoder */
-    bool stray;
+    size_t wrong_sample;         /* see struct decoder */
+    bool missing_location;
     struct profile_label *labels;
     size_t n_labels, cap_labels;
     size_t room; /* memory that the labels may still use, in bytes */
@@ -32,7 +32,7 @@ struct reader {
 
 /* ---- stacks ---- */
 
-/* Counts the numbers: each byte without the continuation bit ends one. The last byte counts in any case. */
+/* Counts the numbers: each byte without the continuation bit ends a number. The last byte always ends one. */
 static size_t count_numbers(const unsigned char *p, size_t n)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);
@@ -69,15 +69,15 @@ static bool reserve_frames(struct reader *r, size_t n)
 
 /* Appends a location; the caller has made room. */
 static inline unsigned char *put_location(const struct profile *p, const struct id_map *locations,
-                                          unsigned char *to, uint64_t id, bool *stray)
+                                          unsigned char *to, uint64_t id, bool *missing_location)
 {
     uint32_t location = id_map_get(locations, id);
-    *stray = *stray || location == PROFILE_NONE;
+    *missing_location = *missing_location || location == PROFILE_NONE;
     return profile_put_frame(p, to, location);
 }
 
-/* Most of the decoding time is spent here. The locals are copies, because the compiler must assume that each
- * written frame changes the fields. */
+/* Most of the decoding time is spent here. Local copies are faster than fields, because the compiler must
+ * assume that each written frame changes the fields. */
 static bool read_packed_ids(struct reader *r, const struct wire_field *f)
 {
     if (!reserve_frames(r, f->n))
@@ -86,7 +86,7 @@ static bool read_packed_ids(struct reader *r, const struct wire_field *f)
     const struct id_map locations = r->d->locations;
     const unsigned char *at = f->p, *end = f->p + f->n;
     unsigned char *begin = p.stack + r->n_stack * p.frame_size, *to = begin;
-    bool stray = false;
+    bool missing_location = false;
     while (at < end) {
         uint64_t id = 0, long_id = 0;
         size_t n = wire_short_number(at, &id);
@@ -98,9 +98,9 @@ static bool read_packed_ids(struct reader *r, const struct wire_field *f)
             n = (size_t)(w.p - at);
         }
         at += n;
-        to = put_location(&p, &locations, to, id, &stray);
+        to = put_location(&p, &locations, to, id, &missing_location);
     }
-    r->stray = r->stray || stray;
+    r->missing_location = r->missing_location || missing_location;
     r->n_stack += (size_t)(to - begin) / p.frame_size;
     return at == end;
 }
@@ -113,7 +113,7 @@ static bool read_ids(struct reader *r, const struct wire_field *f)
     if (!decode_number(f, &id) || !reserve_frames(r, 1))
         return false;
     const struct profile *p = r->d->p;
-    put_location(p, &r->d->locations, p->stack + r->n_stack++ * p->frame_size, id, &r->stray);
+    put_location(p, &r->d->locations, p->stack + r->n_stack++ * p->frame_size, id, &r->missing_location);
     return true;
 }
 
@@ -150,7 +150,7 @@ static bool convert_label(const struct decoder *d, struct profile_label *l)
         l->num = 0;
         l->unit = 0;
     }
-    return decode_own(d, &l->key) && decode_own(d, &l->str) && decode_own(d, &l->unit);
+    return decode_convert_string(d, &l->key) && decode_convert_string(d, &l->str) && decode_convert_string(d, &l->unit);
 }
 
 /* Ignores a label without text, number or unit. */
@@ -216,8 +216,8 @@ static bool read_sample(struct reader *r, struct wire w)
         if (!fine)
             return false;
     }
-    if (n_values != r->d->counts[PROFILE_SAMPLE_TYPE] && r->odd_sample == SIZE_MAX)
-        r->odd_sample = n_values;
+    if (n_values != r->d->counts[PROFILE_SAMPLE_TYPE] && r->wrong_sample == SIZE_MAX)
+        r->wrong_sample = n_values;
     to->depth = (uint32_t)r->n_stack - to->stack_at;
     r->n_samples++;
     return true;
@@ -226,9 +226,9 @@ static bool read_sample(struct reader *r, struct wire w)
 /* Releases the bytes read so far, up to the first string. */
 static void release_read_bytes(struct reader *r, size_t at)
 {
-    if (at < r->d->first_string && at - r->forgotten >= FORGET_STEP) {
-        region_forget(r->d->bytes, r->forgotten, at);
-        r->forgotten = at;
+    if (at < r->d->first_string && at - r->released >= RELEASE_STEP) {
+        region_release_pages(r->d->bytes, r->released, at);
+        r->released = at;
     }
 }
 
@@ -265,7 +265,7 @@ static bool prepare_halves(struct reader halves[2])
     if (profile_reserve_frames(p, d->middle_stack + 1 + (d->bytes->n - d->middle), d->err) < 0)
         return false;
     memset(p->stack + d->middle_stack * p->frame_size, 0, p->frame_size);
-    halves[1].at = halves[1].forgotten = d->middle;
+    halves[1].at = halves[1].released = d->middle;
     halves[1].n_stack = d->middle_stack + 1;
     halves[0].counted = halves[1].counted = true;
     return true;
@@ -291,10 +291,11 @@ bool decode_samples(struct decoder *d)
 {
     struct profile *p = d->p;
     struct reader halves[2] = {
-        {.d = d, .odd_sample = SIZE_MAX, .labels = p->labels, .cap_labels = p->store->cap_labels},
-        {.d = d, .odd_sample = SIZE_MAX}};
-    /* If nothing is released yet, a failure may mean another form. That must not depend on threads. */
-    bool two = d->middle >= FORGET_STEP;
+        {.d = d, .wrong_sample = SIZE_MAX, .labels = p->labels, .cap_labels = p->store->cap_labels},
+        {.d = d, .wrong_sample = SIZE_MAX}};
+    /* While no bytes are released, a failure may mean that the file has another form. Two threads start only
+     * after that point, so that the result does not depend on threads. */
+    bool two = d->middle >= RELEASE_STEP;
     struct reader *first = &halves[0], *second = &halves[1], *last = two ? second : first;
     if (two && !prepare_halves(halves))
         return false;
@@ -305,9 +306,9 @@ bool decode_samples(struct decoder *d)
     p->store->cap_labels = first->cap_labels;
     p->n_samples = last->n_samples;
     p->n_stack = last->n_stack;
-    d->odd_sample = first->odd_sample == SIZE_MAX ? second->odd_sample : first->odd_sample;
-    d->stray = first->stray || second->stray;
-    d->forgotten = first->forgotten;
+    d->wrong_sample = first->wrong_sample == SIZE_MAX ? second->wrong_sample : first->wrong_sample;
+    d->missing_location = first->missing_location || second->missing_location;
+    d->released = first->released;
     fine = fine && append_labels(d, second);
     free(second->labels);
     return fine;

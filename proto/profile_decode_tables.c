@@ -89,7 +89,7 @@ static bool read_line(struct decoder *d, const struct wire_field *field)
     if (!decode_message(field, &w))
         return false;
     if (p->n_lines >= UINT32_MAX)
-        return decode_no(d, "too many lines of locations");
+        return decode_fail(d, "too many lines of locations");
     if (!decode_charge(&d->room, 1, sizeof to + sizeof id, d->err))
         return false;
     while (w.p < w.end) {
@@ -151,7 +151,7 @@ static bool read_comments(struct decoder *d, const struct wire_field *f)
 static bool read_time(struct decoder *d, const struct wire_field *f)
 {
     d->concatenated = d->concatenated || d->p->time_ns != 0;
-    return d->concatenated ? decode_no(d, "concatenated profiles detected")
+    return d->concatenated ? decode_fail(d, "concatenated profiles detected")
                            : decode_signed(f, &d->p->time_ns);
 }
 
@@ -188,7 +188,7 @@ static bool read_string(struct decoder *d, struct wire w)
 {
     struct str s = {(const char *)w.p, (size_t)(w.end - w.p)};
     if (d->n_strings == 0 && s.n)
-        return decode_no(d, "string_table[0] must be ''");
+        return decode_fail(d, "string_table[0] must be ''");
     return strtab_refer(&d->p->store->strings, s, &d->strings[d->n_strings++], d->err) == 0;
 }
 

@@ -1,7 +1,7 @@
 /*
- * Merges many profiles into one. Everything that a sample refers to is looked up in the new profile, and
- * added if it is new. The samples' order therefore numbers the locations, functions and mappings, and
- * unreferenced ones are dropped.
+ * Merges many profiles into one. Each part that a sample refers to is looked up in the new profile, and added
+ * if it is new. Therefore the order of samples determines the order of locations, functions and mappings, and
+ * unreferenced parts are dropped.
  *
  * For each index of a source the merger caches the new index.
  *
@@ -454,7 +454,7 @@ static int merge_one(struct merger *m, const struct profile *from)
     m->begun = true;
     combine_times(m->to, from);
     m->to->file_bytes += from->file_bytes;
-    /* The first mapping is that of the program: it stays the first. */
+    /* The first mapping is the program's. It must stay the first, so it is merged before any sample. */
     if (m->to->n_mappings == 0 && from->n_mappings && merge_mapping(m, 0, &main_mapping) < 0)
         return -1;
     if (finder_reserve(&m->samples, m->to->n_samples + from->n_samples, m->err) < 0)
@@ -466,12 +466,12 @@ static int merge_one(struct merger *m, const struct profile *from)
     return merge_pending(m);
 }
 
-/* Merges all profiles and frees each of `taken` after its turn; NULL: keep them. */
+/* Merges all profiles. Frees each profile of `taken` (NULL: none) after it is merged. */
 static int merge_into(struct profile *to, struct profile *const *profiles, size_t n, struct profile **taken,
                       struct err *err)
 {
     struct merger m = {.to = to, .err = err};
-    /* Never NULL, so that samples without a stack and without labels can point into them. */
+    /* The arrays must not be NULL, because samples without a stack or labels point into them. */
     int rc = array_reserve((void **)&m.stack, &m.cap_stack, 1, sizeof *m.stack, err);
     if (rc == 0)
         rc = array_reserve((void **)&m.labels, &m.cap_labels, 1, sizeof *m.labels, err);

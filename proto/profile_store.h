@@ -12,8 +12,8 @@ struct region {
     size_t mapped; /* bytes mapped; 0: none */
 };
 
-/* Readable bytes after those in use, of any value: code that reads numbers may read four bytes at once. */
-#define REGION_BEHIND 4
+/* Number of readable bytes after those in use, because code that reads numbers reads four bytes at once. */
+#define REGION_PADDING 4
 
 struct profile_store {
     struct strtab strings;
@@ -24,7 +24,7 @@ struct profile_store {
 
 /* Makes room for n more frames, with four readable and writable bytes at each. */
 int profile_reserve_frames(struct profile *p, size_t n, struct err *err);
-/* Makes frames large enough for so many locations. */
+/* Makes frames large enough for indices of n_locations locations. */
 int profile_widen_frames(struct profile *p, size_t n_locations, struct err *err);
 
 /* Writes a frame and overwrites the bytes after it. Returns the frame's end. */
@@ -35,20 +35,20 @@ static inline unsigned char *profile_put_frame(const struct profile *p, unsigned
     return to + p->frame_size;
 }
 
-/* Maps `size` zero bytes; a page uses memory only once it is written. */
+/* Maps `size` zero bytes. A page uses memory only after it is written. */
 int region_map(struct region *ret, size_t size, struct err *err);
 void region_release(struct region *r);
-/* Releases the whole pages of [from, to), which are no longer read, if there are many. */
-void region_forget(struct region *r, size_t from, size_t to);
+/* Releases the whole pages in [from, to), which must not be read again. Does nothing for a small range. */
+void region_release_pages(struct region *r, size_t from, size_t to);
 
 /* Inflates gzip, member after member, into a region of its own; other bytes are copied. ERR_LIMIT for gzip
- * that inflates to more than max_bytes, or to more than any real profile of its size. */
+ * that inflates to more than max_bytes, or to more than an ordinary profile of its size. */
 int region_inflate(const void *p, size_t n, uint64_t max_bytes, struct region *ret, struct err *err);
 
 /*
- * Decodes the message in `bytes`, and takes ownership of them: *bytes is empty then. Releases the bytes as
- * they are read, so that bytes and columns are never in memory together. *ret_other: it is no such message,
- * but may be another form; then the bytes are unchanged.
+ * Decodes the message in `bytes` and takes ownership of them: *bytes becomes empty. Releases bytes after
+ * reading them, so that all bytes and all columns are never in memory at the same time. *ret_other: the bytes
+ * are no profile.proto, but may be a text form; they are unchanged.
  */
 int profile_decode(struct region *bytes, struct profile **ret, bool *ret_other, struct err *err);
 /* Parses a text form. */

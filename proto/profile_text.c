@@ -13,7 +13,7 @@ static int read_count_line(struct text_reader *r, struct str line)
 {
     int64_t count = 0;
     if (text_match(r, PATTERN_COUNT, line) && text_int(r->groups[1], 0, &count) &&
-        text_push_all(r, r->groups[2], true, line) == 0)
+        text_push_addresses(r, r->groups[2], true, line) == 0)
         return text_add_sample(r, &count, NULL);
     return r->err->kind == ERR_LOCAL_IO ? -1 : err_set(r->err, ERR_FAILED, "malformed profile format");
 }
@@ -96,10 +96,10 @@ static enum text_result read_contention_line(struct text_reader *r, struct str l
     }
     if (period > 0) {
         if (hz > 0)
-            delay = profile_integer((double)delay * (double)period / ((double)hz / 1e9));
+            delay = profile_double_to_int((double)delay * (double)period / ((double)hz / 1e9));
         count = (int64_t)((uint64_t)count * (uint64_t)period);
     }
-    return text_push_all(r, stack, true, line) < 0 || text_add_sample(r, (int64_t[]){count, delay}, NULL) < 0
+    return text_push_addresses(r, stack, true, line) < 0 || text_add_sample(r, (int64_t[]){count, delay}, NULL) < 0
                ? TEXT_FAILED
                : TEXT_READ;
 }
@@ -148,7 +148,7 @@ static int read_thread(struct text_reader *r, struct str *ret_next, bool *ret_sa
             break;
         if (text_contains(line, "same as previous thread"))
             *ret_same = true;
-        else if (text_push_all(r, line, false, line) < 0)
+        else if (text_push_addresses(r, line, false, line) < 0)
             return -1;
     }
     *ret_next = line;

@@ -28,7 +28,7 @@ struct text_pattern;
 struct text_reader {
     struct lines lines;
     struct profile *p;
-    struct finder addresses; /* of the locations */
+    struct finder addresses; /* finds locations by address */
     uint32_t *stack;
     size_t depth, cap_stack;
     struct text_pattern **patterns;     /* N_PATTERNS; NULL: not compiled yet */
@@ -36,7 +36,7 @@ struct text_reader {
     struct err *err;
 };
 
-/* The patterns for lines, in profile_text_match.c. */
+/* The patterns for lines. proto/profile_text_match.c defines them. */
 enum text_pattern_id {
     PATTERN_COUNT_START,
     PATTERN_COUNT,
@@ -71,12 +71,13 @@ bool text_is_maps_sentinel(struct str line);
 enum text_result { TEXT_READ, TEXT_OTHER_FORM, TEXT_FAILED };
 
 /* Adds a location to the current stack; `address` is the address of the call itself. */
-int text_push(struct text_reader *r, uint64_t address);
+int text_push_location(struct text_reader *r, uint64_t address);
 /*
- * Adds a location for each hexadecimal number of s. A return address points behind the call, so one is
- * subtracted; from the innermost address only with `all_return`. -1 with err if a number exceeds 64 bits.
+ * Adds a location for each hexadecimal number of s. A return address points after the call, so 1 is
+ * subtracted. The innermost address is a return address only with `all_return`. -1 with err if a number
+ * exceeds 64 bits.
  */
-int text_push_all(struct text_reader *r, struct str s, bool all_return, struct str line);
+int text_push_addresses(struct text_reader *r, struct str s, bool all_return, struct str line);
 /* Adds a sample with the current stack, and empties the stack. */
 int text_add_sample(struct text_reader *r, const int64_t *values, const struct profile_label *label);
 int text_add_type(struct text_reader *r, const char *type, const char *unit);
@@ -85,9 +86,9 @@ int text_set_period(struct text_reader *r, struct str type, const char *unit, in
 /* Reads the mappings after the samples, and assigns the locations to them. */
 int text_read_maps(struct text_reader *r);
 /* Assigns each location to the first mapping at its address, and extends or adds mappings for the rest. */
-int text_place_locations(struct profile *p, struct err *err);
+int text_assign_mappings(struct profile *p, struct err *err);
 
-/* Sets the frames to hide, by the kind of profile. */
+/* Sets drop_frames and keep_frames by the kind of profile. */
 int text_add_frame_info(struct profile *p, struct err *err);
 
 enum text_result text_read_heap(struct text_reader *r);

@@ -8,7 +8,7 @@ static bool same_address(const void *ctx, uint32_t number)
     return of[0]->address == of[1][number].address;
 }
 
-int text_push(struct text_reader *r, uint64_t address)
+int text_push_location(struct text_reader *r, uint64_t address)
 {
     struct profile_location l = {.address = address, .mapping = PROFILE_NONE};
     uint64_t hash = finder_mix(finder_seed(&r->addresses), address);
@@ -26,7 +26,7 @@ int text_push(struct text_reader *r, uint64_t address)
     return 0;
 }
 
-int text_push_all(struct text_reader *r, struct str s, bool all_return, struct str line)
+int text_push_addresses(struct text_reader *r, struct str s, bool all_return, struct str line)
 {
     while (text_match(r, PATTERN_HEX, s)) {
         uint64_t address = 0;
@@ -38,7 +38,7 @@ int text_push_all(struct text_reader *r, struct str s, bool all_return, struct s
                            text_printable(sample, sizeof sample, line.p, line.n),
                            text_printable(number, sizeof number, hex.p, hex.n));
         }
-        if (text_push(r, address - (all_return || r->depth)) < 0)
+        if (text_push_location(r, address - (all_return || r->depth)) < 0)
             return -1;
         s.n -= (size_t)(hex.p + hex.n - s.p);
         s.p = hex.p + hex.n;

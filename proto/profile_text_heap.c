@@ -64,11 +64,11 @@ static void scale_sample(int64_t *count, int64_t *size, int64_t rate)
     if (rate <= 1)
         return;
     double mean = (double)*size / (double)*count, factor = 1 / (1 - exp(-mean / (double)rate));
-    *count = profile_integer((double)*count * factor);
-    *size = profile_integer((double)*size * factor);
+    *count = profile_double_to_int((double)*count * factor);
+    *size = profile_double_to_int((double)*size * factor);
 }
 
-/* A number of the sample, or what is wrong with it. */
+/* Parses a number of the sample. Sets the error if it is out of range. */
 static int read_number(struct text_reader *r, struct str line, struct str digits, int64_t *ret)
 {
     char sample[200], number[100];
@@ -80,14 +80,15 @@ static int read_number(struct text_reader *r, struct str line, struct str digits
                    text_printable(number, sizeof number, digits.p, digits.n));
 }
 
-/* Objects and bytes of one kind: their digits, and their place among the sample's values. */
+/* The count and the size of one kind ("allocation" or "inuse"): their digits, and where to store the values.
+ */
 struct pair {
     const char *what;
     struct str count, size;
     int64_t *values;
 };
 
-/* *block: the size of one object. */
+/* Sets *block to the size of one object. */
 static int read_pair(struct text_reader *r, const struct heap *h, struct str line, const struct pair *of,
                      int64_t *block)
 {
@@ -120,7 +121,7 @@ static int read_sample(struct text_reader *r, const struct heap *h, struct str l
                       inuse = {"inuse", r->groups[1], r->groups[2], values + (h->has_allocs ? 2 : 0)};
     struct str stack = r->groups[5];
     if ((h->has_allocs && read_pair(r, h, line, &allocs, &label.num) < 0) ||
-        read_pair(r, h, line, &inuse, &label.num) < 0 || text_push_all(r, stack, true, line) < 0 ||
+        read_pair(r, h, line, &inuse, &label.num) < 0 || text_push_addresses(r, stack, true, line) < 0 ||
         profile_intern(r->p, "bytes", strlen("bytes"), &label.key, r->err) < 0)
         return -1;
     return text_add_sample(r, values, &label);

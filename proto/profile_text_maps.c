@@ -1,6 +1,6 @@
 /*
  * Reads the memory map after the samples of a text form, in the form of /proc/PID/maps or a shorter one. Also
- * sets the frames to hide by the kind of profile.
+ * sets drop_frames and keep_frames by the kind of profile.
  */
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@
  * the expanded text. */
 enum { MAX_ATTRIBUTES = 64, MAX_EXPANDED = 16 << 20 };
 
-/* The usual start of the text segment of a program without relocation. */
+/* The usual load address of a program that is not position-independent. */
 #define USUAL_START 0x400000
 
 struct attribute {
@@ -217,7 +217,7 @@ int text_read_maps(struct text_reader *r)
     join_adjacent(r->p);
     move_program_first(r);
     correct_first(r->p);
-    rc = text_place_locations(r->p, r->err);
+    rc = text_assign_mappings(r->p, r->err);
     for (size_t i = 0; i < r->p->n_mappings; i++)
         r->p->mappings[i].id = i + 1;
     return rc;
@@ -237,7 +237,7 @@ static const char allocators[] =
     "__libc_malloc|__malloc_alloc_template::allocate|allocate|cpp_alloc|operator new(\\[\\])?|"
     "simple_alloc::allocate";
 
-/* Go's own that are useful below others. */
+/* Functions of Go's runtime that stay although `allocators` matches them. */
 static const char allocators_kept[] = "runtime\\.panic|runtime\\.reflectcall|runtime\\.call[0-9]*";
 
 /* Functions of the profiler itself. */

@@ -3,11 +3,11 @@
  * finds them, labels by kind and key, lists of more than two numbers packed, fields in the order of their
  * numbers, no field that is 0.
  *
- * Messages are built in scratch memory, because the length precedes the bytes. A sample is built behind room
- * for the heads, which are added last.
+ * Messages are built in scratch memory, because the length precedes the bytes. A sample is built after free
+ * room for the heads (tag and length), which are written last.
  *
- * Most of the output is IDs of locations, and most of the time is their lookup. So a column has all IDs
- * encoded, four bytes each.
+ * Most of the output are IDs of locations, and most of the time is spent on looking them up. Therefore `ids`
+ * has each location's encoded ID, four bytes each.
  *
  * Source: google/pprof profile/encode.go, proto.go.
  */

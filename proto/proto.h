@@ -22,9 +22,9 @@
 /* ---- gzip ---- */
 
 /*
- * Inflates a gzip file of one or more members, fed in pieces of any size, and checks each member's CRC and
- * length. A callback receives the output; if it returns -1, inflating stops and keeps its err. After a
- * failure every call returns the same error.
+ * Inflates a gzip file of one or more members, which the caller feeds in pieces of any size. Checks each
+ * member's CRC and length. A callback receives the output. If it returns -1, inflating ends with its error.
+ * After a failure every call returns the same error.
  */
 typedef int gunzip_sink_fn(void *ctx, const void *p, size_t n, struct err *err);
 struct gunzip;
@@ -32,7 +32,7 @@ struct gunzip;
 struct gunzip *gunzip_new(gunzip_sink_fn *sink, void *ctx, uint64_t max_bytes, struct err *err);
 void gunzip_free(struct gunzip *z);
 int gunzip_feed(struct gunzip *z, const void *p, size_t n, struct err *err);
-/* Returns the number of gzip members so far: each has its own header. */
+/* Returns the number of gzip members read so far. */
 unsigned gunzip_members(const struct gunzip *z);
 /* Checks that the file ended at the end of a member. */
 int gunzip_finish(struct gunzip *z, struct err *err);
@@ -61,7 +61,7 @@ struct profile_summary {
     uint64_t unknown;        /* unknown fields, in any message */
     char build_id[128];      /* of the first mapping; empty if it has none */
     uint64_t max_depth;      /* locations of the deepest stack */
-    uint64_t samples_at_max; /* how many are that deep */
+    uint64_t samples_at_max; /* number of samples of that depth */
     char go_version[16];     /* "1.22.3", from the path of package runtime; empty if unknown */
 };
 
@@ -73,7 +73,7 @@ bool go_version_of_path(const char *path, size_t n, char *dst, size_t cap);
  * Reads an uncompressed profile.proto message fed in pieces of any size: wire format, nested messages, packed
  * and unpacked fields, one value per sample type in every sample, string indices inside the table, an empty
  * first string. Constant memory: it keeps no whole message. After a failure every call returns the same
- * error. A name is "?" if its sample type follows a string table of more than 64 KB. More than
+ * error. The name of a sample type is "?" if the type follows a string table of more than 64 KB. More than
  * PROFILE_MAX_SAMPLE_TYPES types are refused.
  */
 struct profile_scan;
@@ -81,20 +81,20 @@ struct profile_scan *profile_scan_new(struct err *err);
 void profile_scan_free(struct profile_scan *s);
 int profile_scan_feed(struct profile_scan *s, const void *p, size_t n, struct err *err);
 int profile_scan_finish(struct profile_scan *s, struct profile_summary *ret, struct err *err);
-/* Returns whether a sample type was read so far. Bytes without one are hardly a profile. */
+/* Returns whether a sample type was read so far. Bytes without a sample type are probably no profile. */
 bool profile_scan_has_type(const struct profile_scan *s);
 /* Returns whether a sample or a string was read so far. */
 bool profile_scan_has_data(const struct profile_scan *s);
 
-/* Whether to replace the values of labels with that key. */
+/* Returns whether to replace the values of labels with that key. */
 typedef bool profile_label_fn(void *ctx, const char *key, size_t n);
 
-/* Passes the whole uncompressed profile to `take`, in pieces of at most 1 MiB; every call passes the same
- * bytes. */
+/* Passes the whole uncompressed profile to `take`, in pieces of at most 1 MiB. It is called several times and
+ * must pass the same bytes each time. */
 typedef int profile_source_fn(void *ctx, gunzip_sink_fn *take, void *take_ctx, struct err *err);
 
-/* Whether a string of the table (a name, a path, a kept label's value) contains text to remove. Appends the
- * string without it to `ret`, unless `ret` is NULL. */
+/* Returns whether a string of the table (a name, a path, a kept label's value) contains text to remove.
+ * Appends the string without that text to `ret`, unless `ret` is NULL. */
 typedef bool profile_string_fn(void *ctx, const char *text, size_t n, struct buf *ret);
 
 struct profile_relabel {
@@ -116,33 +116,34 @@ struct profile_relabel {
  * largest field (a sample, a string). ERR_FAILED for a field of more than 16 MiB, and for more than 250
  * different keys.
  *
- * *ret: the number of changed labels and strings and of dropped fields. If all are 0, nothing was written.
+ * *ret has the number of changed labels, changed strings and dropped fields. If all are 0, nothing was
+ * written.
  */
 struct profile_relabelled {
     uint64_t labels, strings;
-    uint64_t unknown; /* dropped fields, because no rule can read them */
+    uint64_t unknown; /* dropped fields: the rules of redaction cannot check unknown fields */
 };
 int profile_relabel(const struct profile_relabel *how, struct profile_relabelled *ret, struct err *err);
 
 /* ---- execution traces ---- */
 
 #define TRACE_HEADER_SIZE 16
-/* Parses the first 16 bytes of a trace (`go 1.22 trace\0\0\0`). *ret_minor is the 22. -1: they are no header.
- * */
+/* Parses the first 16 bytes of a trace (`go 1.22 trace\0\0\0`). *ret_minor is the 22. Returns -1 if the bytes
+ * are no header. */
 int trace_header(const void *p, size_t n, unsigned *ret_minor, struct err *err);
 
 /* The summary of a whole trace. For an unknown version all but `minor` is 0. */
 struct trace_summary {
     unsigned minor;       /* the 22 of `go 1.22 trace` */
     uint64_t batches;     /* buffers of the runtime */
-    uint64_t generations; /* from 1.22 on: parts that can be read alone, about one a second */
+    uint64_t generations; /* from 1.22 on: parts that can be read independently, about one each second */
     uint64_t events;      /* up to 1.21 */
 };
 
 /*
- * Checks that a trace fed in pieces of any size is whole, in constant memory. Follows its batches (versions
+ * Checks in constant memory that a trace, fed in pieces of any size, is complete. Reads its batches (versions
  * 22, 23, 25, 26) or its events (11, 19, 21) to the end, and requires what the runtime always writes: the
- * clock's frequency; from 22 on, strings in every generation as well; from 26 on the mark that ends a
+ * clock's frequency; from 22 on also strings in every generation; from 26 on also the mark that ends a
  * generation. For another version it checks only the header. After a failure every call returns the same
  * error.
  *

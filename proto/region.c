@@ -7,8 +7,8 @@
 #include "proto/profile_store.h"
 #include "base/banned.h"
 
-/* Releasing fewer bytes than this is not worth the call. */
-#define WORTH_FORGETTING ((size_t)256 << 10)
+/* A range smaller than this is not released, because the system call costs more than it saves. */
+#define WORTH_RELEASING ((size_t)256 << 10)
 
 /* The highest compression ratio of deflate. */
 #define DEFLATE_RATIO 1032
@@ -20,7 +20,7 @@ static size_t page_size(void)
 
 int region_map(struct region *ret, size_t size, struct err *err)
 {
-    size_t page = page_size(), mapped = (size + REGION_BEHIND + page - 1) / page * page;
+    size_t page = page_size(), mapped = (size + REGION_PADDING + page - 1) / page * page;
     void *p = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED)
         return err_nomem(err);
@@ -35,12 +35,12 @@ void region_release(struct region *r)
     *r = (struct region){0};
 }
 
-void region_forget(struct region *r, size_t from, size_t to)
+void region_release_pages(struct region *r, size_t from, size_t to)
 {
     size_t page = page_size();
     from = (from + page - 1) / page * page;
     to = to / page * page;
-    if (from < to && to - from >= WORTH_FORGETTING && to <= r->mapped)
+    if (from < to && to - from >= WORTH_RELEASING && to <= r->mapped)
         madvise(r->p + from, to - from, MADV_DONTNEED);
 }
 
@@ -70,7 +70,7 @@ static int inflate_member(struct gzip *g, struct str *rest, uint64_t max_bytes, 
 {
     for (;;) {
         struct gzip_member m = {
-            .p = rest->p, .n = rest->n, .to = r->p + r->n, .room = r->mapped - REGION_BEHIND - r->n};
+            .p = rest->p, .n = rest->n, .to = r->p + r->n, .room = r->mapped - REGION_PADDING - r->n};
         switch (gzip_inflate(g, &m)) {
         case GZIP_DONE:
             *rest = (struct str){rest->p + m.used, rest->n - m.used};
@@ -123,7 +123,7 @@ static int inflate_region(const unsigned char *p, size_t n, uint64_t max_bytes, 
     if (region_map(r, guess_size(p, n, most), &why) == 0 && inflate_all(p, n, most, r, &why) == 0)
         return 0;
     if (why.kind == ERR_LIMIT && most == plausible)
-        err_hint(&why, "no real profile of its size inflates to that; if you trust it, gunzip it first");
+        err_hint(&why, "an ordinary profile of its size inflates to less; if you trust the file, gunzip it first");
     region_release(r);
     if (err)
         *err = why;

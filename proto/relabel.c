@@ -1,11 +1,11 @@
 /*
- * A label refers to its key and value by index in the string table, which usually follows the samples. So the
- * profile is read in several passes, field by field. The first finds the strings that are labels' keys and
- * the wanted keys among them, the next finds the other uses of each string, the last writes everything. Most
- * profiles have no wanted label and need one pass.
+ * A label refers to its key and value by index in the string table, which usually follows the samples.
+ * Therefore the profile is read in several passes, field by field. The first finds the strings that are
+ * labels' keys and the wanted keys among them, the next finds the other uses of each string, the last writes
+ * everything. Most profiles have no wanted label and need one pass.
  *
- * One string may be a label's value and a function's name. So wanted labels get a new string at the end of
- * the table, and the old string is emptied only if nothing else uses it.
+ * A string may be both a label's value and a function's name. Therefore wanted labels get a new string at the
+ * end of the table, and the old string becomes empty only if nothing else uses it.
  *
  * Only wanted labels and their samples are rewritten; every other field is copied.
  */
@@ -35,7 +35,7 @@ struct field {
 struct key {
     uint64_t index;
     bool used; /* else the slot is empty */
-    bool judged, wanted;
+    bool checked, wanted;
 };
 
 struct relabel;
@@ -163,13 +163,13 @@ static int add_keys(struct relabel *r, const struct wire_field *sample, struct e
     return 0;
 }
 
-/* Checks whether a string is a known key, and then whether it is wanted. */
-static void judge_string(struct relabel *r, const struct wire_field *text)
+/* If a string is a known key, asks the caller whether the key is wanted. */
+static void check_string(struct relabel *r, const struct wire_field *text)
 {
     struct key *key = find_key(r, r->n_strings++);
     if (!key->used)
         return;
-    key->judged = true;
+    key->checked = true;
     key->wanted = r->how->wanted(r->how->ctx, (const char *)text->p, text->n);
 }
 
@@ -182,22 +182,22 @@ static bool is_rewritten(const struct relabel *r, const struct wire_field *text,
 static int find_keys(struct relabel *r, const struct field *f, struct err *err)
 {
     if (f->body.number == PROFILE_STRING) {
-        judge_string(r, &f->body);
+        check_string(r, &f->body);
         r->found.strings += is_rewritten(r, &f->body, NULL);
     }
     return f->body.number == PROFILE_SAMPLE ? add_keys(r, &f->body, err) : 0;
 }
 
-static int judge_strings(struct relabel *r, const struct field *f, struct err *err)
+static int check_strings(struct relabel *r, const struct field *f, struct err *err)
 {
     (void)err;
     if (f->body.number == PROFILE_STRING)
-        judge_string(r, &f->body);
+        check_string(r, &f->body);
     return 0;
 }
 
-/* Finds the keys, and whether any is wanted. A key whose string preceded its first label needs another pass.
- * */
+/* Finds the keys and whether any key is wanted. A key whose string is before its first label in the file
+ * needs another pass. */
 static int find_wanted_keys(struct relabel *r, bool *ret_any, struct err *err)
 {
     struct profile_summary sum = {0};
@@ -210,9 +210,9 @@ static int find_wanted_keys(struct relabel *r, bool *ret_any, struct err *err)
     r->scan = NULL;
     bool late = false;
     for (size_t i = 0; i < KEY_SLOTS; i++)
-        late = late || (r->keys[i].used && !r->keys[i].judged);
+        late = late || (r->keys[i].used && !r->keys[i].checked);
     if (rc == 0 && late)
-        rc = run_pass(r, judge_strings, err);
+        rc = run_pass(r, check_strings, err);
     for (size_t i = 0; i < KEY_SLOTS; i++)
         *ret_any = *ret_any || r->keys[i].wanted;
     return rc;
@@ -411,7 +411,7 @@ static int write_all(struct relabel *r, struct err *err)
     return put_field(r, PROFILE_STRING, r->how->text, strlen(r->how->text), err);
 }
 
-static int judge_all(struct relabel *r, struct err *err)
+static int check_all(struct relabel *r, struct err *err)
 {
     r->n_uses = r->n_strings;
     r->uses = calloc(r->n_uses, 1);
@@ -435,7 +435,7 @@ int profile_relabel(const struct profile_relabel *how, struct profile_relabelled
     buf_init(&r->inner, 4u * FIELD_SIZE);
     int rc = find_wanted_keys(r, &any, err);
     if (rc == 0 && any)
-        rc = judge_all(r, err);
+        rc = check_all(r, err);
     if (rc == 0 && (r->found.labels > 0 || r->found.strings > 0 || r->found.unknown > 0))
         rc = write_all(r, err);
     if (rc == 0)

@@ -1,13 +1,13 @@
 /*
- * A push parser. Between two pieces it keeps only its position: the number in progress, the open messages (at
- * most three deep), and the current string. Positions are offsets from the start of the profile, so one
+ * A push parser. Between two pieces it keeps only its position: the incomplete number, the open messages (at
+ * most three levels), and the current string. Positions are offsets from the start of the profile, so one
  * comparison finds the end of a message.
  *
  * A field is a tag, then a number, or a length and a region: a message (opened), a string, packed numbers or
  * bytes to skip. One table has the role of each field.
  *
- * Names are indices into a string table that is usually last: wanted strings are kept when they arrive.
- * Encoders may also write the table first, so its start is always kept.
+ * Names are indices into the string table, which is usually last: the strings of known names are kept when
+ * they arrive. Encoders may also write the table first, so its first HEAD_SIZE bytes are always kept.
  */
 #include "proto/proto.h"
 
@@ -144,7 +144,7 @@ struct profile_scan {
         uint64_t at;
         uint64_t values;
         uint64_t depth;
-    } sample, first_sample, odd_sample; /* the one being read, the first, the first unlike it */
+    } sample, first_sample, wrong_sample; /* the current sample, the first one, and the first one with another number of values */
 
     uint64_t strings;
     uint64_t index_max; /* the highest index seen, and where */
@@ -197,7 +197,7 @@ static void string_text(struct profile_scan *s, const void *p, size_t n)
     s->text_len += n;
 }
 
-/* Stores the complete string in the head, or in the names that want it. */
+/* Stores the complete string in the head, and in each name with its index. */
 static void end_string(struct profile_scan *s)
 {
     uint64_t index = s->strings++;
@@ -218,7 +218,8 @@ static void end_string(struct profile_scan *s)
         }
 }
 
-/* "?" if the string arrived before a name wanted it. */
+/* Copies a name to dst: "?" if its string arrived before the name's index was known and is not in the head.
+ */
 static void name_text(const struct profile_scan *s, size_t i, char *dst, size_t cap)
 {
     const struct name *name = &s->names[i];
@@ -334,8 +335,8 @@ static void end_message(struct profile_scan *s, enum message_kind kind)
     s->sum.samples_at_max += s->sample.depth == s->sum.max_depth;
     if (s->sum.samples == 1)
         s->first_sample = s->sample;
-    else if (s->sample.values != s->first_sample.values && s->odd_sample.at == 0)
-        s->odd_sample = s->sample;
+    else if (s->sample.values != s->first_sample.values && s->wrong_sample.at == 0)
+        s->wrong_sample = s->sample;
 }
 
 /* ---- the wire ---- */
@@ -354,7 +355,7 @@ static int number_too_long(const struct profile_scan *s, struct err *err)
 
 static int number_cut(const struct profile_scan *s, struct err *err)
 {
-    return err_set(err, ERR_FAILED, AT "a number goes on behind the end of %s", item_at(s),
+    return err_set(err, ERR_FAILED, AT "a number continues after the end of %s", item_at(s),
                    kind_names[s->open[s->depth].kind]);
 }
 
@@ -363,7 +364,7 @@ static inline int read_varint(struct profile_scan *s, uint64_t limit, bool *ret_
 {
     const unsigned char *p = s->p;
     size_t n = piece_left(s, limit);
-    if (n > 0 && s->shift == 0 && *p < 0x80) { /* most of them are one byte */
+    if (n > 0 && s->shift == 0 && *p < 0x80) { /* most numbers have one byte */
         s->number = *p;
         s->shift = 7;
         s->p++;
@@ -463,7 +464,8 @@ static int read_number(struct profile_scan *s, struct err *err)
     return 0;
 }
 
-/* Most packed numbers are stacks, which the summary does not need: only counts them and checks lengths. */
+/* Counts packed numbers and checks their lengths. Most packed numbers are stacks, whose values the summary
+ * does not need. */
 static int skip_packed(struct profile_scan *s, struct err *err)
 {
     size_t n = piece_left(s, s->region_end);
@@ -471,7 +473,7 @@ static int skip_packed(struct profile_scan *s, struct err *err)
     unsigned shift = s->shift;
     uint64_t ended = 0;
     for (; p < end && shift < VARINT_MAX_SHIFT; p++) {
-        shift = (shift + 7) & (0u - (*p >> 7)); /* 0 at a last byte; no branch, they are too random */
+        shift = (shift + 7) & (0u - (*p >> 7)); /* 0 at the last byte of a number; without a branch, which the processor could not predict */
         ended += 1u - (*p >> 7);
     }
     s->shift = shift;
@@ -597,10 +599,10 @@ static int check_values(const struct profile_scan *s, struct err *err)
     if (s->sum.samples == 0)
         return 0;
     if (values == s->sum.n_types) {
-        if (s->odd_sample.at == 0)
+        if (s->wrong_sample.at == 0)
             return 0;
-        at = s->odd_sample.at;
-        values = s->odd_sample.values;
+        at = s->wrong_sample.at;
+        values = s->wrong_sample.values;
     }
     return err_set(err, ERR_FAILED, AT "a sample has %llu values, the profile has %zu sample types",
                    (unsigned long long)at, (unsigned long long)values, s->sum.n_types);
@@ -616,7 +618,7 @@ static int check_whole(const struct profile_scan *s, struct err *err)
     if (s->strings == 0)
         return err_set(err, ERR_FAILED, "it has no strings");
     if (s->index_max >= s->strings)
-        return err_set(err, ERR_FAILED, AT "string %llu is wanted, the profile has %llu strings",
+        return err_set(err, ERR_FAILED, AT "string %llu is referenced, but the profile has %llu strings",
                        (unsigned long long)s->index_max_at, (unsigned long long)s->index_max,
                        (unsigned long long)s->strings);
     return check_values(s, err);

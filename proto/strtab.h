@@ -1,6 +1,6 @@
 /*
- * Numbers strings: equal strings have one number, and 0 is the empty string. The table refers to bytes or
- * copies them; a copy does not move while the table lives.
+ * A table that numbers strings: equal strings have one number, and 0 is the empty string. The table refers to
+ * bytes or copies them. A copy does not move while the table lives.
  */
 #ifndef PROTO_STRTAB_H
 #define PROTO_STRTAB_H
@@ -17,7 +17,7 @@ struct strtab {
     size_t n_free;
 };
 
-/* Initialises the table with the empty string and room for so many more. */
+/* Initialises the table with the empty string and room for `expected` more strings. */
 int strtab_init(struct strtab *t, size_t expected, struct err *err);
 void strtab_release(struct strtab *t);
 

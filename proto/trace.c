@@ -1,6 +1,6 @@
 /*
- * A push parser for the framing of a trace, not for its content. Between two pieces it keeps its place, the
- * number in progress, the bytes left to skip, and the contents of the current generation so far.
+ * A push parser for the framing of a trace, not for its content. Between two pieces it keeps its position,
+ * the incomplete number, the number of bytes to skip, and which contents the current generation has so far.
  *
  * Since 1.22 a trace is a sequence of batches: a type, four numbers of which the last is a size, then that
  * many bytes. The parser reads the first of these bytes, which is the kind of the content, and skips the
@@ -8,7 +8,8 @@
  * was a sequence of events: a byte with the type and the number of arguments, then the arguments, which are
  * numbers. The size in bytes precedes three or more arguments.
  *
- * Each place is a row of one table: its function reads bytes of the piece, or gets the next number.
+ * Each position has a row in the table `positions`: a function that reads bytes of the piece, or a function
+ * that gets the next number.
  */
 #include "proto/proto.h"
 
@@ -46,7 +47,7 @@ static const unsigned char arguments_of[] = {
     3, 4, 2, 2, 1, 5, 3, 5, 4, 5, /* 40 to 49 */
 };
 
-enum place {
+enum position {
     HEADER,
     UNKNOWN_FORMAT,
     BATCH_TYPE,
@@ -72,10 +73,10 @@ struct trace_scan {
     const unsigned char *end;
     uint64_t at;
 
-    enum place place;
+    enum position position;
     char header[TRACE_HEADER_SIZE];
     unsigned type;    /* of the current batch or event */
-    uint64_t item_at; /* the start of that */
+    uint64_t item_at; /* offset of the current batch or event */
     uint64_t number;  /* the number in progress: its low `shift` bits are known */
     unsigned shift;
     uint64_t left;       /* bytes of a batch or text, or arguments */
@@ -144,7 +145,7 @@ int trace_header(const void *p, size_t n, unsigned *ret_minor, struct err *err)
     return 0;
 }
 
-static enum place format_begin(unsigned minor)
+static enum position format_begin(unsigned minor)
 {
     switch (minor) {
     case 11:
@@ -168,7 +169,7 @@ static int read_header(struct trace_scan *s, struct err *err)
         return 0;
     if (trace_header(s->header, TRACE_HEADER_SIZE, &s->sum.minor, err))
         return -1;
-    s->place = format_begin(s->sum.minor);
+    s->position = format_begin(s->sum.minor);
     return 0;
 }
 
@@ -208,9 +209,9 @@ static int read_batch_type(struct trace_scan *s, struct err *err)
     if (s->type == END_OF_GENERATION && s->sum.minor >= 26)
         return end_generation(s, err);
     if (s->type != BATCH && s->type != EXPERIMENTAL_BATCH)
-        return err_set(err, ERR_FAILED, AT "a batch should begin here, and this is of type %u", item_at(s),
+        return err_set(err, ERR_FAILED, AT "expected the start of a batch, found the type %u", item_at(s),
                        s->type);
-    s->place = s->type == BATCH ? BATCH_GENERATION : BATCH_EXPERIMENT;
+    s->position = s->type == BATCH ? BATCH_GENERATION : BATCH_EXPERIMENT;
     return 0;
 }
 
@@ -219,7 +220,7 @@ static int read_batch_experiment(struct trace_scan *s, struct err *err)
     (void)err;
     s->at++;
     s->p++;
-    s->place = BATCH_GENERATION;
+    s->position = BATCH_GENERATION;
     return 0;
 }
 
@@ -228,20 +229,20 @@ static int read_batch_generation(struct trace_scan *s, uint64_t generation, stru
     /* Before 1.26 only the start of the next generation marks the end of one. */
     bool follows = s->sum.minor < 26 && generation == s->generation + 1;
     if (generation == 0 || (s->generation && generation != s->generation && !follows))
-        return err_set(err, ERR_FAILED, AT "a batch of generation %llu, the one before is of %llu",
+        return err_set(err, ERR_FAILED, AT "a batch of generation %llu, the previous batch has generation %llu",
                        item_at(s), (unsigned long long)generation, (unsigned long long)s->generation);
     if (s->generation && follows && end_generation(s, err))
         return -1;
     s->sum.generations += s->generation == 0;
     s->generation = generation;
-    s->place = BATCH_THREAD;
+    s->position = BATCH_THREAD;
     return 0;
 }
 
 static int read_batch_number(struct trace_scan *s, uint64_t number, struct err *err)
 {
     (void)number, (void)err;
-    s->place = s->place == BATCH_THREAD ? BATCH_TIME : BATCH_SIZE;
+    s->position = s->position == BATCH_THREAD ? BATCH_TIME : BATCH_SIZE;
     return 0;
 }
 
@@ -252,9 +253,9 @@ static int read_batch_size(struct trace_scan *s, uint64_t size, struct err *err)
     s->sum.batches++;
     s->left = size;
     if (size == 0)
-        s->place = BATCH_TYPE;
+        s->position = BATCH_TYPE;
     else
-        s->place = s->type == BATCH ? BATCH_FIRST_BYTE : BATCH_REST;
+        s->position = s->type == BATCH ? BATCH_FIRST_BYTE : BATCH_REST;
     return 0;
 }
 
@@ -263,7 +264,7 @@ static int read_batch_first_byte(struct trace_scan *s, struct err *err)
     (void)err;
     s->has_strings |= *s->p == STRINGS;
     s->has_clock |= *s->p == (s->sum.minor < 25 ? FREQUENCY : SYNC);
-    s->place = BATCH_REST;
+    s->position = BATCH_REST;
     return 0;
 }
 
@@ -283,7 +284,7 @@ static int skip_batch_rest(struct trace_scan *s, struct err *err)
     (void)err;
     skip_region(s);
     if (s->left == 0)
-        s->place = BATCH_TYPE;
+        s->position = BATCH_TYPE;
     return 0;
 }
 
@@ -300,9 +301,9 @@ static int read_event_type(struct trace_scan *s, struct err *err)
     s->arguments = 0;
     s->left = (byte >> 6) + 1; /* the byte does not count the first argument */
     if (s->type == EVENT_STRING)
-        s->place = STRING_ID;
+        s->position = STRING_ID;
     else
-        s->place = s->left < 4 ? EVENT_ARGUMENT : EVENT_SIZE;
+        s->position = s->left < 4 ? EVENT_ARGUMENT : EVENT_SIZE;
     return 0;
 }
 
@@ -314,7 +315,7 @@ static int end_event(struct trace_scan *s, struct err *err)
                        (unsigned long long)s->arguments);
     s->sum.batches += s->type == EVENT_BATCH;
     s->has_clock |= s->type == EVENT_FREQUENCY;
-    s->place = s->type == EVENT_LOG ? TEXT_SIZE : EVENT_TYPE;
+    s->position = s->type == EVENT_LOG ? TEXT_SIZE : EVENT_TYPE;
     return 0;
 }
 
@@ -330,7 +331,7 @@ static int read_event_size(struct trace_scan *s, uint64_t size, struct err *err)
     if (size > BATCH_MAX)
         return err_set(err, ERR_FAILED, AT "an event of %llu bytes", item_at(s), (unsigned long long)size);
     s->region_end = s->at + size;
-    s->place = EVENT_SIZED_ARGUMENT;
+    s->position = EVENT_SIZED_ARGUMENT;
     return size == 0 ? end_event(s, err) : 0;
 }
 
@@ -339,7 +340,7 @@ static int read_sized_argument(struct trace_scan *s, uint64_t number, struct err
     (void)number;
     s->arguments++;
     if (s->at > s->region_end)
-        return err_set(err, ERR_FAILED, AT "an event's last argument goes on behind its end", item_at(s));
+        return err_set(err, ERR_FAILED, AT "an event's last argument continues after its end", item_at(s));
     return s->at == s->region_end ? end_event(s, err) : 0;
 }
 
@@ -347,7 +348,7 @@ static int read_string_id(struct trace_scan *s, uint64_t id, struct err *err)
 {
     if (id == 0)
         return err_set(err, ERR_FAILED, AT "a string with the number 0", item_at(s));
-    s->place = TEXT_SIZE;
+    s->position = TEXT_SIZE;
     return 0;
 }
 
@@ -356,7 +357,7 @@ static int read_text_size(struct trace_scan *s, uint64_t size, struct err *err)
     if (size > TEXT_MAX || (size == 0 && s->type == EVENT_STRING))
         return err_set(err, ERR_FAILED, AT "a string of %llu bytes", item_at(s), (unsigned long long)size);
     s->left = size;
-    s->place = size ? TEXT : EVENT_TYPE;
+    s->position = size ? TEXT : EVENT_TYPE;
     return 0;
 }
 
@@ -365,20 +366,20 @@ static int read_text(struct trace_scan *s, struct err *err)
     (void)err;
     skip_region(s);
     if (s->left == 0)
-        s->place = EVENT_TYPE;
+        s->position = EVENT_TYPE;
     return 0;
 }
 
-/* ---- from place to place ---- */
+/* ---- the table of positions ---- */
 
 typedef int read_fn(struct trace_scan *s, struct err *err);
 typedef int number_fn(struct trace_scan *s, uint64_t number, struct err *err);
 
 static const struct {
     const char *inside; /* NULL: a trace may end here */
-    read_fn *read;      /* reads at least a byte, or goes to another place; NULL: `number` */
+    read_fn *read;      /* reads at least a byte, or changes the position; NULL: call `number` */
     number_fn *number;
-} places[] = {
+} positions[] = {
     [HEADER] = {"the header", read_header, NULL},
     [UNKNOWN_FORMAT] = {NULL, skip_unknown, NULL},
     [BATCH_TYPE] = {NULL, read_batch_type, NULL},
@@ -418,8 +419,8 @@ static int read_number(struct trace_scan *s, bool *ret_done, struct err *err)
 static int read_step(struct trace_scan *s, struct err *err)
 {
     bool done = false;
-    if (places[s->place].read)
-        return places[s->place].read(s, err);
+    if (positions[s->position].read)
+        return positions[s->position].read(s, err);
     if (read_number(s, &done, err))
         return -1;
     if (!done)
@@ -427,7 +428,7 @@ static int read_step(struct trace_scan *s, struct err *err)
     uint64_t number = s->number;
     s->number = 0;
     s->shift = 0;
-    return places[s->place].number(s, number, err);
+    return positions[s->position].number(s, number, err);
 }
 
 int trace_scan_feed(struct trace_scan *s, const void *p, size_t n, struct err *err)
@@ -447,9 +448,9 @@ int trace_scan_feed(struct trace_scan *s, const void *p, size_t n, struct err *e
 /* Returns the content that the trace lacks at its end, or NULL if it is complete. */
 static const char *missing_in_trace(const struct trace_scan *s)
 {
-    if (s->place == EVENT_TYPE)
+    if (s->position == EVENT_TYPE)
         return s->has_clock ? NULL : "its clock's frequency";
-    if (s->place == UNKNOWN_FORMAT || s->generation == 0)
+    if (s->position == UNKNOWN_FORMAT || s->generation == 0)
         return NULL;
     return s->sum.minor >= 26 ? "the end of its last generation" : missing_in_generation(s);
 }
@@ -457,12 +458,12 @@ static const char *missing_in_trace(const struct trace_scan *s)
 static int check_whole(const struct trace_scan *s, struct err *err)
 {
     unsigned minor;
-    if (s->place == HEADER)
+    if (s->position == HEADER)
         return trace_header(s->header, (size_t)s->at, &minor, err);
     if (s->at == TRACE_HEADER_SIZE)
         return err_set(err, ERR_FAILED, "the trace has nothing after its header");
-    if (places[s->place].inside)
-        return err_set(err, ERR_FAILED, "cut off inside %s after %llu bytes", places[s->place].inside,
+    if (positions[s->position].inside)
+        return err_set(err, ERR_FAILED, "cut off inside %s after %llu bytes", positions[s->position].inside,
                        (unsigned long long)s->at);
     const char *lacking = missing_in_trace(s);
     if (lacking)

@@ -75,7 +75,7 @@ static inline size_t wire_short_number(const unsigned char *p, uint64_t *ret)
     return ends ? (unsigned)__builtin_ctz(ends) / 8 + 1 : 0;
 }
 
-/* Does the same for up to eight bytes: eight must be readable. */
+/* Works like wire_short_number for up to eight bytes: eight bytes must be readable. */
 static inline size_t wire_middle_number(const unsigned char *p, uint64_t *ret)
 {
     uint64_t v;
@@ -115,11 +115,11 @@ static inline bool wire_field(struct wire *w, struct wire_field *ret)
 
 void wire_put_number(struct buf *b, uint64_t v);
 
-/* The most bytes of a number, and of a field that is one. */
+/* The largest number of bytes of a number, and of a field that contains a number. */
 #define WIRE_NUMBER_SIZE 10
 #define WIRE_FIELD_SIZE 16
 
-/* These functions write to a place with enough room, and return the end. */
+/* These functions write to memory with enough room, and return the end of the written bytes. */
 static inline unsigned char *wire_write_number(unsigned char *to, uint64_t v)
 {
     for (; v >= 0x80; v >>= 7)

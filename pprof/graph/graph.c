@@ -264,7 +264,7 @@ static int count_halves(struct graph *g, struct err *err)
 {
     struct node_counts halves[2] = {0};
     struct walk walk;
-    bool two = halves_pay(g->profile->n_stack, g->options.threads);
+    bool two = halves_are_faster(g->profile->n_stack, g->options.threads);
     int rc = walk_init(&walk, g, NULL, err);
     for (int i = 0; i < (two ? 2 : 1) && rc == 0; i++)
         rc = node_counts_init(&halves[i], g, &walk, err);

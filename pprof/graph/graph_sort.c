@@ -81,7 +81,7 @@ static int64_t entropy_score(const struct graph *g, const struct node *n)
 {
     double score = graph_has_edges(g, n->first_in, true) ? edge_entropy(g, n->first_in, true, 0) : 1;
     score += graph_has_edges(g, n->first_out, false) ? edge_entropy(g, n->first_out, false, n->flat) : 1;
-    return measure_sum(profile_integer(score * (double)n->cum), n->flat);
+    return measure_sum(profile_double_to_int(score * (double)n->cum), n->flat);
 }
 
 int graph_sort(struct graph *g, enum graph_order by, struct err *err)

@@ -115,10 +115,10 @@ static void bytes_after_the_end_are_refused(void **state)
     deflate_member(&gz, "abc", 3);
     assert_int_equal(gz.len, 23);
     buf_adds(&gz, "x");
-    expect_bad(&gz, "at byte 23: garbage behind the end of the gzip data");
+    expect_bad(&gz, "at byte 23: extra bytes after the end of the gzip data");
     gz.data[23] = '\0';
     buf_adds(&gz, "\x1f");
-    expect_bad(&gz, "at byte 24: garbage behind the end of the gzip data");
+    expect_bad(&gz, "at byte 24: extra bytes after the end of the gzip data");
     gz.data[23] = 0x1f;
     gz.data[24] = 'x';
     expect_bad(&gz, "at byte 25: the gzip data is broken: incorrect header check");

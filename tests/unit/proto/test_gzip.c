@@ -76,17 +76,17 @@ static void short_data_is_one_member(void **state)
     comes_back(0, 1, 1);
     comes_back(1, 1, 1);
     comes_back(100000, 7, 1);
-    comes_back(GZIP_MEMBER, 65536, 1);
+    comes_back(GZIP_MEMBER_BYTES, 65536, 1);
 }
 
 /* More than fits at once, in pieces that end with a member, and in pieces larger than one. */
 static void long_data_is_several_members(void **state)
 {
     (void)state;
-    comes_back(GZIP_MEMBER + 1, GZIP_MEMBER, 2);
-    comes_back(3 * GZIP_MEMBER, 65536, 3);
-    comes_back(5 * GZIP_MEMBER + 12345, 99991, 6);
-    comes_back(7 * GZIP_MEMBER + 1, 3 * GZIP_MEMBER, 8);
+    comes_back(GZIP_MEMBER_BYTES + 1, GZIP_MEMBER_BYTES, 2);
+    comes_back(3 * GZIP_MEMBER_BYTES, 65536, 3);
+    comes_back(5 * GZIP_MEMBER_BYTES + 12345, 99991, 6);
+    comes_back(7 * GZIP_MEMBER_BYTES + 1, 3 * GZIP_MEMBER_BYTES, 8);
 }
 
 static void one_processor_compresses_without_threads(void **state)
@@ -114,14 +114,14 @@ static int take_some(void *ctx, const void *p, size_t n, struct err *err)
 static void an_error_of_the_sink_ends_the_compression(void **state)
 {
     (void)state;
-    unsigned char *plain = sample(GZIP_MEMBER);
+    unsigned char *plain = sample(GZIP_MEMBER_BYTES);
     for (size_t taken = 0; taken < 6; taken++) {
         struct err err = ERR_INIT;
         size_t left = taken;
         struct gzip_writer *w = gzip_writer_new(take_some, &left, &err);
         int rc = w ? 0 : -1;
         for (int i = 0; rc == 0 && i < 6; i++)
-            rc = gzip_writer_add(w, plain, GZIP_MEMBER, &err);
+            rc = gzip_writer_add(w, plain, GZIP_MEMBER_BYTES, &err);
         if (rc == 0)
             rc = gzip_writer_end(w, &err);
         assert_refused(rc, &err, ERR_LOCAL_IO, "the disk is full");
@@ -135,11 +135,11 @@ static void a_cancelled_stream_ends(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
-    struct buf packed = BUF_INIT(8 * GZIP_MEMBER);
-    unsigned char *plain = sample(GZIP_MEMBER);
+    struct buf packed = BUF_INIT(8 * GZIP_MEMBER_BYTES);
+    unsigned char *plain = sample(GZIP_MEMBER_BYTES);
     struct gzip_writer *w = gzip_writer_new(take_bytes, &packed, &err);
     for (int i = 0; i < 3; i++)
-        assert_ok(gzip_writer_add(w, plain, GZIP_MEMBER, &err), &err);
+        assert_ok(gzip_writer_add(w, plain, GZIP_MEMBER_BYTES, &err), &err);
     gzip_writer_free(w);
     gzip_writer_free(NULL);
     free(plain);

@@ -125,8 +125,8 @@ static void numbers_that_overflow_wrap_as_in_go(void **state)
     assert_true(measure_divide(INT64_MIN, -1) == INT64_MIN);
     assert_true(measure_divide(7, 0) == 7);
     assert_true(measure_divide(-7, 2) == -3);
-    assert_true(profile_integer(1e300) == INT64_MIN);
-    assert_true(profile_integer(-2.9) == -2);
+    assert_true(profile_double_to_int(1e300) == INT64_MIN);
+    assert_true(profile_double_to_int(-2.9) == -2);
 }
 
 static void columns_are_counted_as_in_go(void **state)

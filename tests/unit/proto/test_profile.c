@@ -646,13 +646,13 @@ static void repeated_text_is_limited(void **state)
         const char *why;
     } cases[] = {
         {one_long_name, 330, 3300,
-         "parsing profile: its functions spell out 330.1 MB of text, and 36.9 MB is the most for so many"},
+         "parsing profile: its functions expand to 330.1 MB of text; the limit for a profile of its size is 36.9 MB"},
         {many_lines, 900, 2000,
-         "parsing profile: its stacks spell out 280.1 MB of text, and 138.3 MB is the most for so many"},
+         "parsing profile: its stacks expand to 280.1 MB of text; the limit for a profile of its size is 138.3 MB"},
         {one_long_label, 330, 3300,
-         "parsing profile: its labels spell out 330.0 MB of text, and 36.9 MB is the most for so many"},
+         "parsing profile: its labels expand to 330.0 MB of text; the limit for a profile of its size is 36.9 MB"},
         {many_long_comments, 330, 3300,
-         "parsing profile: its mappings and comments spell out 330.0 MB of text, and 36.9 MB is the most for "
+         "parsing profile: its mappings and comments expand to 330.0 MB of text; the limit for a profile of its size is "
          "so "
          "many"},
     };

@@ -156,16 +156,16 @@ static void invalid_batches_are_refused(void **state)
 {
     (void)state;
     TRACE(HEADER("22") CLOCK("\1") STRINGS("\1") "x",
-          "at byte 36: a batch should begin here, and this is of type 120");
+          "at byte 36: expected the start of a batch, found the type 120");
     TRACE(HEADER("25") SYNC("\1") STRINGS("\1") END,
-          "at byte 37: a batch should begin here, and this is of type 52");
-    TRACE(HEADER("22") CLOCK("\0"), "at byte 16: a batch of generation 0, the one before is of 0");
+          "at byte 37: expected the start of a batch, found the type 52");
+    TRACE(HEADER("22") CLOCK("\0"), "at byte 16: a batch of generation 0, the previous batch has generation 0");
     TRACE(HEADER("22") CLOCK("\3") STRINGS("\3") CLOCK("\5"),
-          "at byte 36: a batch of generation 5, the one before is of 3");
+          "at byte 36: a batch of generation 5, the previous batch has generation 3");
     TRACE(HEADER("22") CLOCK("\3") STRINGS("\3") CLOCK("\2"),
-          "at byte 36: a batch of generation 2, the one before is of 3");
+          "at byte 36: a batch of generation 2, the previous batch has generation 3");
     TRACE(HEADER("26") SYNC("\1") STRINGS("\1") SYNC("\2"),
-          "at byte 37: a batch of generation 2, the one before is of 1");
+          "at byte 37: a batch of generation 2, the previous batch has generation 1");
     TRACE(HEADER("22") "\x01\x01\x07\x01\x81\x80\x04", "at byte 16: a batch of 65537 bytes");
     TRACE(HEADER("22") "\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02",
           "at byte 16: a number of more than 64 bits");
@@ -273,7 +273,7 @@ static void invalid_events_are_refused(void **state)
     TRACE(HEADER("19") BEGIN "\xc3\x05\x01\x01\x01\x01\x01",
           "at byte 19: an event of type 3 with 5 arguments");
     TRACE(HEADER("19") BEGIN "\xcd\x04\x01\x01\x01\x81\x01",
-          "at byte 19: an event's last argument goes on behind its end");
+          "at byte 19: an event's last argument continues after its end");
     TRACE(HEADER("19") BEGIN "\xcd\x81\x80\x04", "at byte 19: an event of 65537 bytes");
     TRACE(HEADER("19") BEGIN "\x25\x00", "at byte 19: a string with the number 0");
     TRACE(HEADER("19") BEGIN "\x25\x01\x00", "at byte 19: a string of 0 bytes");
@@ -317,10 +317,10 @@ static void an_error_is_returned_by_each_later_call(void **state)
     assert_int_equal(trace_scan_feed(s, HEADER("22") "x", 17, &err), -1);
     err = (struct err)ERR_INIT;
     assert_int_equal(trace_scan_feed(s, CLOCK("\1"), 8, &err), -1);
-    assert_string_equal(err.msg, "at byte 16: a batch should begin here, and this is of type 120");
+    assert_string_equal(err.msg, "at byte 16: expected the start of a batch, found the type 120");
     err = (struct err)ERR_INIT;
     assert_int_equal(trace_scan_finish(s, &sum, &err), -1);
-    assert_string_equal(err.msg, "at byte 16: a batch should begin here, and this is of type 120");
+    assert_string_equal(err.msg, "at byte 16: expected the start of a batch, found the type 120");
     assert_int_equal(sum.minor, 77);
     trace_scan_free(s);
     trace_scan_free(NULL);

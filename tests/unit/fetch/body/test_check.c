@@ -161,7 +161,7 @@ static void bytes_after_a_profile_are_bad_but_keep_its_summary(void **state)
     gzip(&gz, profile, PROFILE_SIZE);
     buf_adds(&gz, "error: broken pipe\n");
     assert_int_equal(check(BODY_PPROF, gz.data, gz.len, 9, &result, &err), -1);
-    assert_non_null(strstr(err.msg, "garbage behind the end of the gzip data"));
+    assert_non_null(strstr(err.msg, "extra bytes after the end of the gzip data"));
     assert_true(result.has_profile);
     assert_int_equal(result.profile.types[0].total, 42);
     buf_release(&gz);

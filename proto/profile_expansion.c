@@ -1,10 +1,10 @@
 /*
  * Limits the text that a profile expands to.
  *
- * A profile refers to its strings by number, so a few bytes can stand for a long text: many functions of one
- * long name, many samples of one location with many lines. Readers of profiles need time and memory for the
- * text, not for the number. Real profiles expand to a few hundred bytes for each frame. This file refuses a
- * profile that expands to far more, for all readers.
+ * A profile refers to its strings by number, so a few bytes can expand to a long text: many functions with
+ * one long name, many samples of one location with many lines. Code that reads profiles needs time and memory
+ * for the text, not for the number. Real profiles expand to a few hundred bytes for each frame.
+ * profile_decode refuses a profile that expands to far more.
  */
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@
 /* Bytes of a frame besides its text. */
 #define FRAME_BYTES 32
 
-/* The limits for the smallest profile, and for each part that expands to text. */
+/* The limits in bytes of text: for the smallest profile, plus for each part that expands to text. */
 #define TABLE_FREE (UINT64_C(32) << 20)
 #define TABLE_EACH 1024
 #define FRAMES_FREE (UINT64_C(128) << 20)
@@ -37,7 +37,7 @@ static int check_limit(uint64_t bytes, uint64_t most, const char *what, struct e
     if (bytes <= most)
         return 0;
     return err_set(err, ERR_FAILED,
-                   "parsing profile: its %s spell out %s of text, and %s is the most for so many", what,
+                   "parsing profile: its %s expand to %s of text; the limit for a profile of its size is %s", what,
                    text_bytes(size, sizeof size, bytes), text_bytes(allowed, sizeof allowed, most));
 }
 
@@ -88,7 +88,8 @@ static int check_frames(const struct profile *p, struct err *err)
     uint64_t *weights = measure_locations(p, &most, err);
     if (!weights)
         return -1;
-    /* Most profiles would be within the limit even if each frame had the longest text. */
+    /* Usually a profile would be within the limit even if each frame had the longest text; then no frame is
+     * checked. */
     bool sure = p->n_stack == 0 || most <= all / p->n_stack;
     for (size_t i = 0; !sure && i < p->n_samples; i++) {
         struct profile_walk w = profile_walk(p, &p->samples[i]);
@@ -99,7 +100,7 @@ static int check_frames(const struct profile *p, struct err *err)
     return check_limit(sum, all, "stacks", err);
 }
 
-int decode_check_spelled(const struct profile *p, struct err *err)
+int decode_check_expansion(const struct profile *p, struct err *err)
 {
     return check_tables(p, err) < 0 ? -1 : check_frames(p, err);
 }

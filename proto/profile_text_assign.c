@@ -1,6 +1,7 @@
 /*
- * Assigns the locations of a text form to the mappings after the samples. Of several mappings at an address
- * the first of the list counts, so each piece between two bounds of mappings has the number of the first.
+ * Assigns the locations of a text form to the mappings after the samples. If several mappings contain an
+ * address, the first in the list applies. The bounds of all mappings divide the addresses into pieces; each
+ * piece has the number of its first mapping.
  *
  * Source: google/pprof profile/legacy_profile.go, which compares each location with each mapping.
  */
@@ -9,13 +10,14 @@
 #include "proto/profile_text.h"
 #include "base/banned.h"
 
-/* The first mapping of each piece, in a binary tree: a node has the lowest number of the ranges that end in
- * it. Node i is above nodes 2i and 2i + 1, and the pieces are the nodes from n_bounds on. */
-struct places {
+/* A binary tree that gives the first mapping of each piece. A node has the lowest number of the ranges that
+ * consist of its pieces. Node i is above nodes 2i and 2i + 1, and the pieces are the nodes from n_bounds on.
+ */
+struct range_tree {
     uint64_t *bounds; /* sorted; piece i begins at bounds[i] */
     size_t n_bounds;
-    uint32_t *mapped;   /* the mappings as they are */
-    uint32_t *extended; /* the parts before them by which their offsets may extend them */
+    uint32_t *mapped;   /* tree of the mappings */
+    uint32_t *extended; /* tree of the ranges before them by which their offsets may extend them */
 };
 
 static int compare_bounds(const void *a, const void *b)
@@ -25,7 +27,7 @@ static int compare_bounds(const void *a, const void *b)
 }
 
 /* The number of bounds up to the address. */
-static size_t bounds_up_to(const struct places *s, uint64_t address)
+static size_t bounds_up_to(const struct range_tree *s, uint64_t address)
 {
     size_t low = 0, high = s->n_bounds;
     while (low < high) {
@@ -44,8 +46,8 @@ static void put_lower(uint32_t *node, uint32_t number)
         *node = number;
 }
 
-/* Enters a mapping for [start, limit), which are bounds. */
-static void add_range(const struct places *s, uint32_t *tree, uint64_t start, uint64_t limit, uint32_t number)
+/* Adds a mapping for [start, limit). Both must be bounds. */
+static void add_range(const struct range_tree *s, uint32_t *tree, uint64_t start, uint64_t limit, uint32_t number)
 {
     if (start >= limit)
         return;
@@ -59,7 +61,7 @@ static void add_range(const struct places *s, uint32_t *tree, uint64_t start, ui
 }
 
 /* The first mapping at an address, or PROFILE_NONE. The tree is NULL if there are no mappings. */
-static uint32_t mapping_at(const struct places *s, const uint32_t *tree, uint64_t address)
+static uint32_t mapping_at(const struct range_tree *s, const uint32_t *tree, uint64_t address)
 {
     uint32_t lowest = PROFILE_NONE;
     size_t n = tree ? bounds_up_to(s, address) : 0;
@@ -68,7 +70,7 @@ static uint32_t mapping_at(const struct places *s, const uint32_t *tree, uint64_
     return lowest;
 }
 
-static int make_places(struct places *s, const struct profile *p, struct err *err)
+static int build_range_tree(struct range_tree *s, const struct profile *p, struct err *err)
 {
     size_t n = 0;
     s->bounds = malloc(3 * p->n_mappings * sizeof *s->bounds);
@@ -102,7 +104,7 @@ static int make_places(struct places *s, const struct profile *p, struct err *er
 /* Finds the mapping of an address, or PROFILE_NONE. Some tools omit the first part of a split mapping; the
  * offset then extends the mapping downwards. An extended mapping has the address already, unless its limit is
  * below its start. */
-static uint32_t find_mapping(const struct places *s, struct profile *p, uint64_t address)
+static uint32_t find_mapping(const struct range_tree *s, struct profile *p, uint64_t address)
 {
     uint32_t at = mapping_at(s, s->mapped, address);
     if (at != PROFILE_NONE)
@@ -118,7 +120,7 @@ static uint32_t find_mapping(const struct places *s, struct profile *p, uint64_t
 }
 
 /* Locations outside all mappings get one that covers every address: Go writes no map. */
-static int place_locations(const struct places *s, struct profile *p, struct err *err)
+static int assign_locations(const struct range_tree *s, struct profile *p, struct err *err)
 {
     uint32_t made = PROFILE_NONE;
     for (size_t i = 0; i < p->n_locations; i++) {
@@ -138,12 +140,12 @@ static int place_locations(const struct places *s, struct profile *p, struct err
     return 0;
 }
 
-int text_place_locations(struct profile *p, struct err *err)
+int text_assign_mappings(struct profile *p, struct err *err)
 {
-    struct places s = {0};
-    int rc = p->n_mappings ? make_places(&s, p, err) : 0;
+    struct range_tree s = {0};
+    int rc = p->n_mappings ? build_range_tree(&s, p, err) : 0;
     if (rc == 0)
-        rc = place_locations(&s, p, err);
+        rc = assign_locations(&s, p, err);
     free(s.bounds);
     free(s.mapped);
     free(s.extended);
