@@ -16,7 +16,7 @@ bounded() {
 # made FILE KIND: makes hostile input.
 made() {
     python3 - "$@" <<'PY'
-import gzip, io, sys, tarfile
+import gzip, io, struct, sys, tarfile, zlib
 
 path, kind = sys.argv[1:]
 
@@ -58,8 +58,22 @@ def manifest(items):
     return b'{"format":"profgrab-bundle","version":1,"name":"x","hosts":[%s]}' % items
 
 
+# One gzip member that inflates to n // len(text) texts. A piece of a MiB is deflated once: after a full flush, no piece refers
+# to the one before.
 def inflated(text, n):
-    return gzip.compress(text * (n // len(text)), mtime=0)
+    n -= n % len(text)
+    piece = text * max(1, (1 << 20) // len(text))
+    times, last = n // len(piece), piece[:n % len(piece)]
+
+    def deflated(part, flush):
+        pack = zlib.compressobj(9, zlib.DEFLATED, -15)
+        return pack.compress(part) + pack.flush(flush)
+
+    crc = 0
+    for part in [piece] * times + [last]:
+        crc = zlib.crc32(part, crc)
+    body = deflated(piece, zlib.Z_FULL_FLUSH) * times + deflated(last, zlib.Z_FINISH)
+    return b"\x1f\x8b\x08\0\0\0\0\0\x02\xff" + body + struct.pack("<II", crc, n & 0xffffffff)
 
 
 # A bundle that verifies, with these members: (kind, piece, number of pieces). Equal pieces are hashed and deflated once for
