@@ -237,15 +237,15 @@ promise() {
 }
 
 @test "check-promises accepts the whole names of tests, several of one file, and fuzz targets without a name" {
-    promise '`test_finder.c` chosen_names; processes; `10-grab.bats` "a direct route uses no ssh";
+    promise '`test_finder.c` colliding_names_are_spread; each_process_has_other_seeds; `10-grab.bats` "a direct route uses no ssh";
   "a host behind a jump host has its own session"; `fuzz_check.c`'
     [[ $status == 0 && $output == *'ok 1 - promise: Nothing is lost.'* ]]
 }
 
 @test "check-promises fails on a missing file, a missing name, the beginning of a name, and a promise without tests" {
     local reference
-    for reference in '`test_none.c` chosen_names' '`test_finder.c`' '`test_finder.c`; `fuzz_check.c`' '`test_finder.c` chosen_name' \
-        '`test_finder.c` chosen_names; nobody' '`10-grab.bats` "a direct route"' '`10-grab.bats` "a direct route uses no ssh"; "x y"' ''; do
+    for reference in '`test_none.c` colliding_names_are_spread' '`test_finder.c`' '`test_finder.c`; `fuzz_check.c`' '`test_finder.c` colliding_names' \
+        '`test_finder.c` colliding_names_are_spread; nobody' '`10-grab.bats` "a direct route"' '`10-grab.bats` "a direct route uses no ssh"; "x y"' ''; do
         promise "$reference"
         echo "$output"
         [[ $status == 1 && $output == *'not ok 1 - promise: Nothing is lost.'* ]]
