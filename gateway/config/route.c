@@ -73,7 +73,7 @@ static int resolve_config(struct walk *w, const char *address, const struct ssh_
 {
     if (w->asked > MAX_JUMPS) {
         err_set(err, ERR_USAGE, "more than %d jump hosts in a row", MAX_JUMPS);
-        return err_hint(err, "a ProxyJump that also holds for the jump host itself never ends: add "
+        return err_hint(err, "a ProxyJump that also applies to the jump host itself never ends: add "
                              "\"ProxyJump none\" for that host");
     }
     w->asked++;

@@ -65,7 +65,7 @@ static int finish_reading(struct ssh_keywords *r, const char *original, struct e
 {
     struct ssh_config *c = &r->c;
     if (!c->hostname || !c->user || !c->port)
-        return err_set(err, ERR_FAILED, "ssh -G did not say %s",
+        return err_set(err, ERR_FAILED, "ssh -G printed no %s",
                        !c->hostname ? "hostname"
                        : !c->user   ? "user"
                                     : "port");
@@ -245,7 +245,7 @@ int ssh_config_resolve(const char *address, const struct ssh_settings *settings,
     int rc = -1;
     if (out.exit_code != 0) {
         err_set(err, ERR_DENIED, "ssh -G %s: %s", address,
-                *out.error_output ? out.error_output : "it failed and did not say why");
+                *out.error_output ? out.error_output : "it failed without a message");
         err_hint(err, "ssh itself refuses this; look at its configuration (%s)", configuration_file(s));
         goto out;
     }

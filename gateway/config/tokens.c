@@ -31,7 +31,7 @@ static int find_hash(struct tokens *t, bool with_jump, struct err *err)
     unsigned char digest[20];
     struct buf b = BUF_INIT(8192);
     buf_addf(&b, "%s%s%s%s%s", t->local_host, t->c->hostname, t->port, t->c->user, with_jump ? t->jump : "");
-    int rc = buf_check(&b, "what ssh -G says of the host", err);
+    int rc = buf_check(&b, "the output of ssh -G for the host", err);
     if (rc == 0 && EVP_Digest(b.data, b.len, digest, NULL, EVP_sha1(), NULL) != 1)
         rc = err_set(err, ERR_FAILED, "SHA-1 is not available in OpenSSL");
     for (size_t i = 0; rc == 0 && i < sizeof digest; i++)

@@ -71,7 +71,7 @@ static int host_key_failure(const struct ssh_log_complaints *c, const char *wher
 static int host_key_refused(const struct ssh_log *l, enum ssh_log_source source, const char *where,
                             struct err *err)
 {
-    char offered[160] = "one that ssh did not tell", name[300];
+    char offered[160] = "a key that ssh did not name", name[300];
     const struct ssh_log_complaints *c = &l->complaints[source];
     /* The log has only the server's own key. */
     if (source == SSH_STDERR)

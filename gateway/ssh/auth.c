@@ -110,7 +110,7 @@ static int set_refusal(struct auth *a, struct err *err)
     else if (keys)
         buf_adds(&b, "there was no key to offer");
     else
-        buf_addf(&b, "the server takes only %s", a->methods);
+        buf_addf(&b, "the server accepts only %s", a->methods);
     if (a->skipped.len)
         buf_addf(&b, "; not offered: %s", buf_str(&a->skipped));
     enum failure f = a->would_ask          ? FAILURE_LOGIN_NEEDS_USER

@@ -57,7 +57,7 @@ static const struct row {
     [FAILURE_NO_SSH_KEYGEN] = {ERR_NOT_FOUND, false, "{}", INSTALL_HINT},
     [FAILURE_ONLY_AUTHORITY_KNOWN] = {ERR_UNSUPPORTED, false,
                                       "only a certificate authority is known for the host ({}), and libssh2 "
-                                      "cannot judge its certificates",
+                                      "cannot check host certificates",
                                       "OpenSSH can: --via openssh"},
 
     [FAILURE_RESOLVE] = {ERR_FAILED, false, "cannot resolve {}",
@@ -94,34 +94,31 @@ static const struct row {
     [FAILURE_RESET_EARLY] = {ERR_BUSY, false, "the server reset the connection{}", CLOSED_HINT},
     [FAILURE_SERVER_BUSY] = {ERR_BUSY, false, "the server is busy: it says \"{}\"",
                              "too many logins at once; take fewer hosts at a time (--parallel 4)"},
-    [FAILURE_HANDSHAKE_CLOSED] = {ERR_FAILED, false,
-                                  "the server closed the connection in the middle of the SSH handshake",
-                                  "its log says why; `ssh -v` to the same host tells whether it does so to "
-                                  "everybody"},
+    [FAILURE_HANDSHAKE_CLOSED] =
+        {ERR_FAILED, false, "the server closed the connection in the middle of the SSH handshake",
+         "the server's log has the reason; does `ssh -v` to the same host fail too?"},
     [FAILURE_HANDSHAKE_SLOW] = {ERR_TIMEOUT, true,
                                 "the server began the SSH handshake, but did not end it within {}",
                                 "the host may be overloaded, or the network may lose large packets (MTU); "
                                 "--connect-timeout sets the limit"},
-    [FAILURE_HANDSHAKE_INVALID] = {ERR_FAILED, false,
-                                   "the SSH handshake failed: what the server sent is not what the protocol "
-                                   "wants, or was changed on the way",
-                                   "is there a proxy or firewall that looks into SSH? `ssh -v` to the same "
-                                   "host tells more"},
+    [FAILURE_HANDSHAKE_INVALID] =
+        {ERR_FAILED, false,
+         "the SSH handshake failed: the server's data is invalid, or was changed on the way",
+         "does a proxy or firewall inspect SSH? `ssh -v` to the same host shows more"},
     [FAILURE_NO_COMMON_ALGORITHM] = {ERR_DENIED, false, "no agreement on keys and ciphers: no matching {}",
                                      NULL},
     /* {} are the kind of algorithm, names and the version of libssh2. */
     [FAILURE_SERVER_BEYOND_LIBSSH2] = {ERR_UNSUPPORTED, false,
                                        "the server offers only the {} {}, libssh2 {} can use none of them",
                                        NULL},
-    [FAILURE_CONFIGURED_BEYOND_LIBSSH2] = {ERR_UNSUPPORTED, false,
-                                           "the configuration allows only the {} {}, libssh2 {} knows none "
-                                           "of them",
-                                           NULL},
-    [FAILURE_ALGORITHMS_REFUSED] = {ERR_FAILED, false, "libssh2 {} does not take the {} {}", NULL},
-    [FAILURE_ALGORITHMS_NOT_SHOWN] = {ERR_FAILED, false, "the server showed no list of its algorithms", NULL},
+    [FAILURE_CONFIGURED_BEYOND_LIBSSH2] =
+        {ERR_UNSUPPORTED, false, "the configuration allows only the {} {}, libssh2 {} supports none of them",
+         NULL},
+    [FAILURE_ALGORITHMS_REFUSED] = {ERR_FAILED, false, "libssh2 {} does not accept the {} {}", NULL},
+    [FAILURE_ALGORITHMS_NOT_SHOWN] = {ERR_FAILED, false, "the server sent no list of its algorithms", NULL},
     [FAILURE_ALGORITHMS_CUT] = {ERR_FAILED, false, "the server's list of algorithms ends early", NULL},
-    [FAILURE_OPTION_BEYOND_LIBSSH2] = {ERR_UNSUPPORTED, false, "{} in ssh's configuration is beyond libssh2",
-                                       NULL},
+    [FAILURE_OPTION_BEYOND_LIBSSH2] = {ERR_UNSUPPORTED, false,
+                                       "libssh2 does not support {} in ssh's configuration", NULL},
     /* {} is the failure of libssh2, which the user chose. */
     [FAILURE_ONLY_OPENSSH_CAN] = {ERR_UNSUPPORTED, false, "{}",
                                   "OpenSSH may be able to: leave out `--via libssh2`, or `via:` in the "
@@ -129,14 +126,13 @@ static const struct row {
 
     /* Logins. {} is the failure of the session, then the refused methods and keys. */
     [FAILURE_LOGIN_ENDED] = {ERR_FAILED, false, "{}",
-                             "its log says why; `ssh -v` to the same address tells whether it does so to "
-                             "everybody"},
+                             "the server's log has the reason; does `ssh -v` to the same address fail too?"},
     [FAILURE_LOGIN_ENDED_AFTER_KEYS] = {ERR_FAILED, false, "{}; until then it had refused {}",
                                         "offer only the right key: IdentityFile and `IdentitiesOnly yes` in "
                                         "your ssh configuration, or `identity:` in the inventory"},
-    [FAILURE_LOGIN_ENDED_WITHOUT_KEYS] = {ERR_FAILED, false, "{}; until then it had refused {}",
-                                          "is that user right, and is the account locked? `ssh` to the same "
-                                          "address tells"},
+    [FAILURE_LOGIN_ENDED_WITHOUT_KEYS] =
+        {ERR_FAILED, false, "{}; until then it had refused {}",
+         "is that user right, and is the account locked? does `ssh` to the same address work?"},
     /* {} is the user, then the reasons. */
     [FAILURE_LOGIN_NEEDS_USER] = {ERR_FAILED, false, "permission denied for user {}: {}",
                                   "on a terminal and without --batch you would be asked; a key that has a "
@@ -154,15 +150,16 @@ static const struct row {
          "`ssh -v` to the same host shows what was tried"},
     [FAILURE_TOO_MANY_KEYS] = {ERR_DENIED, false,
                                "the server ended the session: Too many authentication failures",
-                               "it counts every key that is offered: name the one for this host "
+                               "the server counts every offered key: name the key for this host "
                                "(IdentityFile) and add \"IdentitiesOnly yes\""},
-    [FAILURE_SIGNING] = {ERR_DENIED, false, "the server accepts a key, but ssh cannot sign with it: {}",
-                         "is the key's token plugged in, its PIN right, its agent willing? `ssh -v` to the "
-                         "same host shows more"},
+    [FAILURE_SIGNING] =
+        {ERR_DENIED, false, "the server accepts a key, but ssh cannot sign with it: {}",
+         "is the key's token plugged in, is the PIN right, does the agent allow it? `ssh -v` to the "
+         "same host shows more"},
     [FAILURE_LOGIN_SLOW] = {ERR_TIMEOUT, false, SLOW_LOGIN, "`ssh -v` to the same host shows where it stops"},
-    [FAILURE_LOGIN_SLOW_AGENT] = {ERR_TIMEOUT, false, SLOW_LOGIN,
-                                  "does the agent's key wait for a touch or a confirmation? --ask-timeout "
-                                  "says how long it may"},
+    [FAILURE_LOGIN_SLOW_AGENT] =
+        {ERR_TIMEOUT, false, SLOW_LOGIN,
+         "does the agent's key wait for a touch or a confirmation? --ask-timeout sets the limit"},
     [FAILURE_LOGIN_SLOW_KERBEROS] = {ERR_TIMEOUT, false, SLOW_LOGIN,
                                      "can the KDC of your realm be reached? `ssh -v` to the same host shows "
                                      "where it stops"},
@@ -171,7 +168,7 @@ static const struct row {
                                  "without --batch profgrab prompts for the touch, and waits as long as "
                                  "--ask-timeout"},
     [FAILURE_TOUCH_MISSING] = {ERR_TIMEOUT, false, "the user did not touch the key",
-                               "its token blinks when it waits for a touch; --ask-timeout says how long"},
+                               "its token blinks when it waits for a touch; --ask-timeout sets the limit"},
     [FAILURE_SSH_SILENT] = {ERR_FAILED, false, "ssh ended without a message", NULL},
     [FAILURE_SSH_MESSAGE] = {ERR_FAILED, false, "ssh says: {}", NULL},
     [FAILURE_QUESTIONS_ENDLESS] = {ERR_FAILED, false, "keyboard-interactive: the server asks without end",
@@ -185,26 +182,28 @@ static const struct row {
     [FAILURE_ANSWERS_WRONG] = {ERR_NOT_FOUND, false, "none of {} answers was right", NULL},
     [FAILURE_ANSWER_WRONG_HERE] = {ERR_NOT_FOUND, false, "the answer for another host is not right here",
                                    NULL},
-    [FAILURE_SIGNING_UNKNOWN] = {ERR_FAILED, false, "libssh2 wants something unknown to be signed", NULL},
+    [FAILURE_SIGNING_UNKNOWN] = {ERR_FAILED, false, "libssh2 requests a signature of unknown data", NULL},
     [FAILURE_NO_CERTIFICATE] = {ERR_FAILED, false, "this is no certificate", NULL},
     [FAILURE_CERTIFICATE_DAMAGED] = {ERR_FAILED, false, "the certificate is damaged", NULL},
 
     /* The reasons why libssh2 cannot log in where OpenSSH may. */
     [FAILURE_NEEDS_OPENSSH_OPTION] = {ERR_UNSUPPORTED, false, "your ssh configuration has {}", NULL},
     [FAILURE_NEEDS_OPENSSH_KERBEROS] = {ERR_UNSUPPORTED, false,
-                                        "the server takes GSSAPI (Kerberos), which libssh2 cannot do", NULL},
+                                        "the server accepts GSSAPI (Kerberos), which libssh2 cannot do",
+                                        NULL},
     [FAILURE_NEEDS_OPENSSH_HOSTBASED] = {ERR_UNSUPPORTED, false,
-                                         "the server takes HostbasedAuthentication, which only ssh can do",
+                                         "the server accepts HostbasedAuthentication, which only ssh can do",
                                          NULL},
     [FAILURE_PASSWORD_EXPIRED] = {ERR_UNSUPPORTED, false,
                                   "the password has expired, and the server wants another one", NULL},
     [FAILURE_QUESTIONS_UNREADABLE] = {ERR_UNSUPPORTED, false,
-                                      "this libssh2 ({}) cannot read what the server asks", NULL},
-    [FAILURE_QUESTIONS_OF_OTHER_LIBSSH2] = {ERR_UNSUPPORTED, false,
-                                            "this profgrab was built for libssh2 {} and cannot ask with {}",
-                                            NULL},
+                                      "this libssh2 ({}) cannot read the server's questions", NULL},
+    [FAILURE_QUESTIONS_OF_OTHER_LIBSSH2] =
+        {ERR_UNSUPPORTED, false, "this profgrab was built for libssh2 {} and cannot answer questions with {}",
+         NULL},
     [FAILURE_RSA_NO_COMMON] = {ERR_UNSUPPORTED, false,
-                               "libssh2 and the server have no signatures of RSA keys in common", NULL},
+                               "libssh2 and the server have no signature algorithm for RSA keys in common",
+                               NULL},
     [FAILURE_RSA_BEYOND_LIBSSH2] = {ERR_UNSUPPORTED, false,
                                     "this libssh2 ({}) cannot use RSA keys with that server ({})", NULL},
     /* {} are the kind of key, its name and the missing support. */
@@ -214,7 +213,7 @@ static const struct row {
     [FAILURE_FORWARD_FORBIDDEN] = {ERR_FAILED, false, "the SSH server does not allow forwarding to {}",
                                    FORBIDDEN_HINT},
     [FAILURE_FORWARD_UNSUPPORTED] = {ERR_FAILED, false, "the SSH server cannot forward to {}",
-                                     "it takes OpenSSH's sshd there, or another that knows {}"},
+                                     "OpenSSH's sshd can, or another server with {}"},
     [FAILURE_FORWARD_UNREACHED] = {ERR_FAILED, true, "the far host cannot connect to {}{}",
                                    "nothing listens there, or it listens on another address or port"},
     /* sshd gives the same answer if it forbids forwarding to a Unix socket. */
@@ -225,7 +224,7 @@ static const struct row {
     [FAILURE_FORWARD_SLOW] = {ERR_TIMEOUT, true, "the far host did not connect to {} in time",
                               "is that its address as seen from there, and does a firewall let it through? "
                               "--connect-timeout sets the limit"},
-    [FAILURE_FORWARD_CUT] = {ERR_FAILED, false, "the connection was closed in the middle", NULL},
+    [FAILURE_FORWARD_CUT] = {ERR_FAILED, false, "the connection was closed before the end of the data", NULL},
     [FAILURE_CHANNEL] = {ERR_FAILED, false, "cannot open a channel to {}: {}", NULL},
     [FAILURE_MASTER_FORBIDS] = {ERR_FAILED, false, "the ssh -M at {} was not allowed to forward to {}: {}",
                                 NULL},
@@ -233,7 +232,7 @@ static const struct row {
                                   "the far host does not connect to {}; the ssh -M at {} says: {}",
                                   "nothing listens there, or sshd_config there does not allow it "
                                   "(AllowTcpForwarding, PermitOpen); `--via libssh2` may tell which"},
-    [FAILURE_MASTER_ANSWER] = {ERR_FAILED, false, "the ssh -M at {} gave an answer that does not fit", NULL},
+    [FAILURE_MASTER_ANSWER] = {ERR_FAILED, false, "the ssh -M at {} sent an unexpected answer", NULL},
     [FAILURE_JUMP_FORBIDDEN] = {ERR_FAILED, false, "a jump host does not allow forwarding to the next host",
                                 FORBIDDEN_HINT},
     [FAILURE_JUMP_UNREACHED] = {ERR_FAILED, true, "a jump host cannot connect to the next host: {}", NULL},
@@ -250,7 +249,7 @@ static const struct row {
     [FAILURE_ALL_SESSIONS_STUCK] = {ERR_FAILED, false,
                                     "{} sessions to it wait for destinations that do not answer", NULL},
     [FAILURE_NO_FREE_SESSION] = {ERR_LOST, false, "no session became free for a connection to {}", NULL},
-    [FAILURE_NO_SESSION] = {ERR_LOST, false, "there is no session to carry it", NULL},
+    [FAILURE_NO_SESSION] = {ERR_LOST, false, "there is no session for the connection", NULL},
     [FAILURE_SESSION_SILENT] = {ERR_LOST, false, "the SSH session is dead: no data arrived for {} s", NULL},
     [FAILURE_SSH_SESSION_SILENT] = {ERR_LOST, false,
                                     "the SSH session is dead: ssh received no data from the server {}", NULL},
@@ -261,21 +260,20 @@ static const struct row {
 
     /* The master connection of ssh(1). {} is the path of its socket. */
     [FAILURE_MASTER_NO_SOCKET] = {ERR_NOT_FOUND, false, "{} is no socket of yours", NULL},
-    [FAILURE_MASTER_OF_OTHER_USER] = {ERR_NOT_FOUND, false, "another user listens at {}", NULL},
+    [FAILURE_MASTER_OF_OTHER_USER] = {ERR_NOT_FOUND, false, "another user's process listens at {}", NULL},
     [FAILURE_MASTER_NOT_ALIVE] = {ERR_FAILED, false,
-                                  "the master connection at {} does not say that it is alive", NULL},
+                                  "the master connection at {} does not answer the alive check", NULL},
     [FAILURE_MASTER_ENDED] = {ERR_LOST, false, "the master connection{} has ended", NULL},
     [FAILURE_MASTER_MESSAGE_SIZE] = {ERR_FAILED, false, "the master connection sent a message of {} bytes",
                                      NULL},
-    [FAILURE_MASTER_MESSAGE_TYPE] = {ERR_FAILED, false,
-                                     "the master connection sent a message that makes no sense ({})", NULL},
-    [FAILURE_MASTER_NOT_READING] = {ERR_FAILED, false, "the master connection takes no {}", NULL},
+    [FAILURE_MASTER_MESSAGE_TYPE] = {ERR_FAILED, false, "the master connection sent an invalid message ({})",
+                                     NULL},
+    [FAILURE_MASTER_NOT_READING] = {ERR_FAILED, false, "the master connection does not accept {}", NULL},
     [FAILURE_MASTER_VERSION] = {ERR_FAILED, false,
                                 "the master connection speaks version {} of its protocol, not {}", NULL},
 
-    [FAILURE_UNKNOWN_OPTION] = {ERR_USAGE, false, "ssh's configuration has an option it does not know: {}",
-                                NULL},
-    [FAILURE_BAD_MODE] = {ERR_USAGE, false, "ssh does not trust its configuration, bad owner or mode: {}",
+    [FAILURE_UNKNOWN_OPTION] = {ERR_USAGE, false, "ssh's configuration has an unknown option: {}", NULL},
+    [FAILURE_BAD_MODE] = {ERR_USAGE, false, "ssh refuses its configuration because of its owner or mode: {}",
                           NULL},
     [FAILURE_CONFIGURATION] = {ERR_USAGE, false, "ssh finds errors in its configuration: {}", NULL},
 };

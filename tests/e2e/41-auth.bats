@@ -583,7 +583,7 @@ as_ssh_does() { # works|refused FILE HOW
     run_mine
     assert_status 1
     assert_asked 1
-    assert_stderr_has 'the server takes only password'
+    assert_stderr_has 'the server accepts only password'
 }
 
 @test "keyboard-interactive has two rounds, the second one with visible input" {
@@ -612,7 +612,7 @@ as_ssh_does() { # works|refused FILE HOW
     run_mine
     if old_libssh2 && [[ $status == 1 ]]; then
         # It finds a name only if its last packet was shorter.
-        assert_stderr_has 'cannot read what the server asks'
+        assert_stderr_has "cannot read the server's questions"
     else
         assert_let_in_by keyboard-interactive
         assert_stderr_has 'You are nearly there'

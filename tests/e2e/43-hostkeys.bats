@@ -150,7 +150,7 @@ hop() { # EXPRESSION: evaluates it over the one hop in the manifest of the bundl
     printf '@cert-authority %s %s\n' "$name" "$other" >"$known"
     run_check
     assert_status 1
-    assert_stdout_has "only a certificate authority is known for the host ($known:1), and libssh2 cannot judge its certificates"
+    assert_stdout_has "only a certificate authority is known for the host ($known:1), and libssh2 cannot check host certificates"
     # A key beside it is enough.
     trusted "@cert-authority * $other" "$name $key"
 }

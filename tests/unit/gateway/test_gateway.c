@@ -515,7 +515,7 @@ static void a_reset_reaches_the_client(void **state)
     fd_close(&fd);
     assert_true(got < FLOOD_SIZE);
     assert_refused(gateway_listener_failure(l, &err), &err, ERR_FAILED,
-                   "the connection was closed in the middle");
+                   "the connection was closed before the end of the data");
     gateway_close(gw);
     server_free(s);
 }

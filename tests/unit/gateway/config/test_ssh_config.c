@@ -337,9 +337,9 @@ static void refuses(const char *text, const char *message)
 static void invalid_output_of_ssh_is_refused(void **state)
 {
     (void)state;
-    refuses("", "ssh -G did not say hostname");
-    refuses("hostname h\nport 22\n", "ssh -G did not say user");
-    refuses("hostname h\nuser u\n", "ssh -G did not say port");
+    refuses("", "ssh -G printed no hostname");
+    refuses("hostname h\nport 22\n", "ssh -G printed no user");
+    refuses("hostname h\nuser u\n", "ssh -G printed no port");
     refuses("hostname h\nuser u\nport 0\n", "ssh -G: bad port \"0\"");
     refuses("hostname h\nuser u\nport \033x\n", "ssh -G: bad port \"?x\"");
     refuses("hostname h\nuser u\nport 22\nconnecttimeout soon\n", "ssh -G: bad connecttimeout \"soon\"");
@@ -599,7 +599,7 @@ static void route_refuses(const struct place *p, const char *jump, const char *m
 }
 
 #define ENDLESS                                                                                              \
-    "a ProxyJump that also holds for the jump host itself never ends: add \"ProxyJump none\" for that host"
+    "a ProxyJump that also applies to the jump host itself never ends: add \"ProxyJump none\" for that host"
 
 static void bad_jumps(void **state)
 {

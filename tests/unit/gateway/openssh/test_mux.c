@@ -95,12 +95,10 @@ static void invalid_answers_are_refused(void **state)
         {BYTES("\0\0\0\3\0\0\0"), "the master connection sent a message of 3 bytes"},
         {BYTES("\0\0\x10\1"), "the master connection sent a message of 4097 bytes"},
         {BYTES("\xff\xff\xff\xff"), "the master connection sent a message of 4294967295 bytes"},
-        {BYTES("\0\0\0\4\x80\0\0\1"),
-         "the master connection sent a message that makes no sense (0x80000001)"},
-        {BYTES("\0\0\0\x08\x80\0\0\4\0\0\0\1"),
-         "the master connection sent a message that makes no sense (0x80000004)"},
+        {BYTES("\0\0\0\4\x80\0\0\1"), "the master connection sent an invalid message (0x80000001)"},
+        {BYTES("\0\0\0\x08\x80\0\0\4\0\0\0\1"), "the master connection sent an invalid message (0x80000004)"},
         {BYTES("\0\0\0\x0c\x80\0\0\3\0\0\0\1\0\0\0\1"),
-         "the master connection sent a message that makes no sense (0x80000003)"},
+         "the master connection sent an invalid message (0x80000003)"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct mux_message m;
@@ -181,7 +179,7 @@ static void a_master_of_another_user_is_refused(void **state)
     struct mux m;
     struct err err = ERR_INIT;
     char *path = format_text("%s/handed-over", (char *)*state),
-         *expected = format_text("another user listens at %s", path);
+         *expected = format_text("another user's process listens at %s", path);
     int listener = listen_at(path);
     assert_int_equal(seteuid(65534), 0);
     int rc = listen(listener, 4);
@@ -287,7 +285,7 @@ static void descriptors_are_passed(void **state)
     /* The master is gone. */
     fd_close(&master);
     mux_put_hello(&m.out);
-    assert_refused(mux_send(&m, &err), &err, ERR_FAILED, "the master connection takes no requests");
+    assert_refused(mux_send(&m, &err), &err, ERR_FAILED, "the master connection does not accept requests");
     mux_close(&m);
 }
 

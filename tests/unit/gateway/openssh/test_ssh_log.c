@@ -219,7 +219,7 @@ static void the_reason_of_a_failure_is_read(void **state)
          ERR_FAILED, "the server closed the connection"},
         {"/x/config: line 3: Bad configuration option: bogus\r\n/x/config: terminating, 1 bad configuration "
          "options\r\n",
-         ERR_USAGE, "ssh's configuration has an option it does not know: bogus"},
+         ERR_USAGE, "ssh's configuration has an unknown option: bogus"},
         {"debug1: Executing proxy command: exec ssh -W '[h]:22' jump\r\n"
          "Connection timed out during banner exchange\r\nConnection to UNKNOWN port 65535 timed out\r\n",
          ERR_TIMEOUT,
@@ -232,7 +232,7 @@ static void the_reason_of_a_failure_is_read(void **state)
         {"No ED25519 host key is known for [h]:2 and you have requested strict checking.\r\n"
          "Host key verification failed.\r\n",
          ERR_HOST_KEY,
-         "h port 2: host key is not known: it offered one that ssh did not tell; ssh says: No ED25519 host "
+         "h port 2: host key is not known: it offered a key that ssh did not name; ssh says: No ED25519 host "
          "key "
          "is known for [h]:2 and you have requested strict checking."},
         {"debug1: Server host key: ssh-ed25519 SHA256:x\n"
@@ -380,7 +380,7 @@ static void an_unknown_ssh_option_is_a_usage_error(void **state)
     struct ssh_log *l = new_log("");
     ssh_log_feed(l, SSH_STDERR, said, sizeof said - 1);
     assert_refused(ssh_log_failure(l, "h port 2", &err), &err, ERR_USAGE,
-                   "ssh's configuration has an option it does not know: logverbose");
+                   "ssh's configuration has an unknown option: logverbose");
     free(l);
 }
 

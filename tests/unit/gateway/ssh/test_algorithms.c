@@ -92,7 +92,7 @@ static void an_empty_offer_is_an_error(void **state)
     LIBSSH2_SESSION *ssh = libssh2_session_init();
     char *msg =
         format_text("the configuration allows only the key exchanges x25519-of-tomorrow,x448-of-tomorrow, "
-                    "libssh2 %s knows none of them",
+                    "libssh2 %s supports none of them",
                     libssh2_version(0));
     assert_refused(algorithms_propose(ssh, &config, HOST_KEYS, &a, &err), &err, ERR_UNSUPPORTED, msg);
     assert_null(a.lists[0]);

@@ -468,10 +468,9 @@ static void an_authority_is_not_a_host_key(void **state)
     judged(text, ED, msg, "its certificate may be signed by the authority of /etc/known:1: --via openssh");
     free(msg);
     struct known_hosts k = parsed(text);
-    assert_refused(
-        known_hosts_check_usable(&k, &err), &err, ERR_UNSUPPORTED,
-        "only a certificate authority is known for the host (/etc/known:1), and libssh2 cannot judge its "
-        "certificates");
+    assert_refused(known_hosts_check_usable(&k, &err), &err, ERR_UNSUPPORTED,
+                   "only a certificate authority is known for the host (/etc/known:1), and libssh2 cannot "
+                   "check host certificates");
     assert_string_equal(err.hint, "OpenSSH can: --via openssh");
     known_hosts_release(&k);
     free(text);

@@ -42,8 +42,7 @@ static const struct expected cases[] = {
     {"SSH-1.99-Cisco-1.25\n", PREAUTH_CLOSED, ERR_FAILED,
      "the server closed the connection in the middle of the SSH handshake"},
     {VERSION "noise", PREAUTH_FAILED, ERR_FAILED,
-     "the SSH handshake failed: what the server sent is not what the protocol wants, or was changed on the "
-     "way"},
+     "the SSH handshake failed: the server's data is invalid, or was changed on the way"},
 };
 
 static void each_end_has_its_message(void **state)
