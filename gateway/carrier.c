@@ -16,8 +16,8 @@
 
 /* If a server reports that it is busy, we retry until the step's timeout. A server that only closes the
  * connection may have another reason, so we retry for a shorter time. */
-#define AGAIN_FIRST_MS 100
-#define AGAIN_UNSAID_MS 3000
+#define FIRST_PAUSE_MS 100
+#define UNEXPLAINED_RETRY_MS 3000
 
 struct opening {
     const struct hop *hop;
@@ -91,7 +91,7 @@ static void name_queue(const struct hop *hop, bool openssh, char *dst, size_t ca
 static int log_in(struct opening *o, int (*attempt)(struct opening *o, struct err *err), struct err *err)
 {
     const struct login_options *options = o->hop->options;
-    int64_t began = clock_now(), pause = AGAIN_FIRST_MS;
+    int64_t began = clock_now(), pause = FIRST_PAUSE_MS;
     char queue[1024];
     name_queue(o->hop, attempt == log_in_openssh, queue, sizeof queue);
     for (unsigned tries = 1;; tries++, pause *= 2) {
@@ -102,7 +102,7 @@ static int log_in(struct opening *o, int (*attempt)(struct opening *o, struct er
         login_queue_leave(o->hop->queues, queue, rc < 0 && why.kind == ERR_BUSY);
         if (rc == 0)
             return 0;
-        int64_t patience = o->login.server_is_busy ? options->limits.step_timeout_ms : AGAIN_UNSAID_MS;
+        int64_t patience = o->login.server_is_busy ? options->limits.step_timeout_ms : UNEXPLAINED_RETRY_MS;
         bool again = why.kind == ERR_BUSY && clock_now() - began + pause < patience;
         if (again) {
             fd_wait(-1, 0, clock_deadline(clock_jitter(pause)), options->limits.cancel_fd, &why);
@@ -139,8 +139,8 @@ static int open_carrier(struct opening *o, struct err *err)
         return 0;
     }
     /* The previous hops were skipped for a master connection that is closed now. Only ssh can open them. */
-    bool headless = o->hop->number > 0 && !o->hop->previous;
-    if (via == SSH_VIA_OPENSSH || headless)
+    bool earlier_hops_skipped = o->hop->number > 0 && !o->hop->previous;
+    if (via == SSH_VIA_OPENSSH || earlier_hops_skipped)
         return use_openssh(o, "", err);
     struct err why = ERR_INIT;
     if (use_libssh2(o, &why) == 0)

@@ -14,7 +14,7 @@
 #define PAUSE_FIRST_MS 250
 #define PAUSE_LONGEST_MS 30000
 /* The pause after accept failed without free descriptors. */
-#define REST_MS 100
+#define ACCEPT_PAUSE_MS 100
 
 struct connection {
     struct connection *next; /* in the list of ended connections */
@@ -34,7 +34,7 @@ struct forward {
     struct pollfd *polled; /* stop, wake, the gateway's end, then the places */
     int64_t accept_after;
 
-    bool away;         /* there is no session */
+    bool session_lost; /* there is no session */
     int64_t since;     /* clock_now() at the loss or the opening */
     int64_t pause_ms;  /* before the next attempt */
     int64_t next_try;  /* CLOCK_NEVER during an attempt */
@@ -78,7 +78,7 @@ static void on_end(void *ctx, const struct gateway_end *end)
     fd_pipe_wake(f->wake[1]);
 }
 
-static void take_ended(struct forward *f)
+static void report_ended(struct forward *f)
 {
     fd_pipe_drain(f->wake[0]);
     pthread_mutex_lock(&f->mutex);
@@ -101,7 +101,7 @@ static void forward_connection(struct forward *f, size_t mapping, int fd, struct
     c->mapping = mapping;
     c->began = clock_now();
     report_connection(f, FORWARD_CONNECTED, c);
-    if (f->away)
+    if (f->session_lost)
         failure_set(FAILURE_NO_SESSION, FAILURE_DETAILS(NULL), &c->failure);
     else if (gateway_attach(f->gw, fd, &f->mappings[mapping].to, &watch, &c->failure) == 0)
         return;
@@ -124,7 +124,7 @@ static void accept_all(struct forward *f)
             }
             /* Without descriptors or memory the connection keeps waiting: an immediate retry would spin. */
             if (!c || (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED))
-                f->accept_after = clock_now() + REST_MS;
+                f->accept_after = clock_now() + ACCEPT_PAUSE_MS;
             free(c);
             break;
         }
@@ -158,7 +158,7 @@ static void handle_loss(struct forward *f)
     /* Keep the long pause if the session is lost soon after its opening. */
     if (now - f->since > PAUSE_LONGEST_MS)
         f->pause_ms = PAUSE_FIRST_MS;
-    f->away = true;
+    f->session_lost = true;
     f->since = now;
     report_session(f, FORWARD_SESSION_LOST, 0, &why);
     schedule_retry(f);
@@ -191,12 +191,12 @@ static bool renewal_is_over(struct forward *f)
 }
 
 /* Returns -1 if a retry is useless. */
-static int judge_renewal(struct forward *f, struct err *err)
+static int check_renewal(struct forward *f, struct err *err)
 {
     const struct err *failure = &f->renewal_error;
     if (failure->kind == ERR_NONE) {
         report_session(f, FORWARD_RECONNECTED, clock_now() - f->since, NULL);
-        f->away = false;
+        f->session_lost = false;
         f->since = clock_now();
         return 0;
     }
@@ -212,12 +212,12 @@ static int judge_renewal(struct forward *f, struct err *err)
 
 static int check_session(struct forward *f, struct err *err)
 {
-    if (!f->away && f->polled[POLL_LOST].revents)
+    if (!f->session_lost && f->polled[POLL_LOST].revents)
         handle_loss(f);
-    if (!f->away)
+    if (!f->session_lost)
         return 0;
     if (f->renewing)
-        return renewal_is_over(f) ? judge_renewal(f, err) : 0;
+        return renewal_is_over(f) ? check_renewal(f, err) : 0;
     if (clock_now() < f->next_try)
         return 0;
     f->next_try = CLOCK_NEVER;
@@ -225,22 +225,22 @@ static int check_session(struct forward *f, struct err *err)
     if (thread_start(&f->renewal, renew_gateway, f, &f->renewal_error) == 0)
         return 0;
     f->renewing = false;
-    return judge_renewal(f, err);
+    return check_renewal(f, err);
 }
 
 /* ---- the loop ------------------------------------------------------------------------------------------ */
 
-static bool patience_is_over(const struct forward *f)
+static bool client_wait_is_over(const struct forward *f)
 {
-    return f->away && clock_now() - f->since >= f->options->patience_ms;
+    return f->session_lost && clock_now() - f->since >= f->options->patience_ms;
 }
 
 static int64_t next_deadline(const struct forward *f)
 {
     int64_t deadline = f->accept_after ? f->accept_after : CLOCK_NEVER;
-    if (f->away)
+    if (f->session_lost)
         deadline = clock_min(deadline, f->next_try);
-    if (f->away && !patience_is_over(f))
+    if (f->session_lost && !client_wait_is_over(f))
         deadline = clock_min(deadline, f->since + f->options->patience_ms);
     return deadline;
 }
@@ -249,8 +249,8 @@ static void wait_for_work(struct forward *f)
 {
     if (f->accept_after && clock_now() >= f->accept_after)
         f->accept_after = 0;
-    bool accepting = (!f->away || patience_is_over(f)) && !f->accept_after;
-    int lost_fd = f->away ? -1 : gateway_lost_fd(f->gw);
+    bool accepting = (!f->session_lost || client_wait_is_over(f)) && !f->accept_after;
+    int lost_fd = f->session_lost ? -1 : gateway_lost_fd(f->gw);
     f->polled[POLL_STOP] = (struct pollfd){.fd = f->options->cancel_fd, .events = POLLIN};
     f->polled[POLL_WAKE] = (struct pollfd){.fd = f->wake[0], .events = POLLIN};
     f->polled[POLL_LOST] = (struct pollfd){.fd = lost_fd, .events = POLLIN};
@@ -265,14 +265,14 @@ static int serve_connections(struct forward *f, struct err *err)
 {
     for (;;) {
         wait_for_work(f);
-        take_ended(f);
+        report_ended(f);
         if (f->polled[POLL_STOP].revents)
             return err_set(err, ERR_CANCELLED, "interrupted");
-        bool was_away = f->away;
+        bool was_lost = f->session_lost;
         if (check_session(f, err) < 0)
             return -1;
         /* Connections from just before the loss wait for the next session. */
-        if (f->away == was_away)
+        if (f->session_lost == was_lost)
             accept_all(f);
     }
 }
@@ -303,7 +303,7 @@ int forward_run(struct gateway *gw, const struct forward_mapping *mappings, size
         pthread_join(f.renewal, NULL);
     /* Closing the gateway ends the last connections. */
     gateway_close(gw);
-    take_ended(&f);
+    report_ended(&f);
     fd_close(&f.wake[0]);
     fd_close(&f.wake[1]);
     pthread_mutex_destroy(&f.mutex);

@@ -19,13 +19,13 @@ struct gateway {
     struct gateway_pool *pool; /* NULL: nothing is shared */
     struct route route;
     struct hop *hops;                   /* the hops of the route that we open */
-    struct gateway_hop *found;          /* the results of their first opening */
+    struct gateway_hop *hop_facts;      /* the results of their first opening */
     size_t n_hops;                      /* the length of both; 0 on a direct route */
     pthread_mutex_t mutex;              /* guards the members below: each service has a thread */
-    struct hub *hub;                    /* the last hop's hub, or the direct one; NULL while no hub is fit */
+    struct hub *hub;                    /* the last hop's hub, or the direct one; NULL while none is usable */
     struct gateway_listener *listeners; /* all listeners, linked by `sibling` */
-    struct gateway_listener *parked;    /* the listeners without a hub, linked by `next` */
-    char *directory;                    /* the directory of the listeners; NULL until the first one */
+    struct gateway_listener *waiting_listeners; /* the listeners without a hub, linked by `next` */
+    char *directory;                            /* the directory of the listeners; NULL until the first one */
     unsigned n_listeners;
 };
 
@@ -63,21 +63,21 @@ static size_t first_hop(const struct route *route, const struct login_options *o
 static int open_hop(struct gateway *gw, struct hop *hop, bool last, struct err *err)
 {
     struct gateway_step step = {.kind = GATEWAY_SHARED, .hop = hop->number};
-    struct gateway_hop *found = &gw->found[gw->n_hops];
+    struct gateway_hop *hop_facts = &gw->hop_facts[gw->n_hops];
     struct acquired_hub acquired;
     if (session_pool_get(hop, !last && gw->pool ? gw->pool->sessions : NULL, &hop->sessions, err) < 0)
         return -1;
     gw->n_hops++;
     if (session_pool_acquire(hop, false, &acquired, err) < 0)
         return -1;
-    *found = *acquired.facts;
+    *hop_facts = *acquired.facts;
     if (last)
         gw->hub = acquired.hub;
     else
         session_pool_release(hop->sessions, acquired.hub);
     if (acquired.existed && gw->options.step) {
-        snprintf(step.detail, sizeof step.detail, "%s@%s port %u, its session is open", found->user,
-                 found->address, found->port);
+        snprintf(step.detail, sizeof step.detail, "%s@%s port %u, its session is open", hop_facts->user,
+                 hop_facts->address, hop_facts->port);
         gw->options.step(gw->options.step_ctx, &step);
     }
     return 0;
@@ -142,8 +142,8 @@ int gateway_open(struct route *route, const struct gateway_options *options, str
     gw->route = *route;
     *route = (struct route){0};
     gw->hops = calloc(gw->route.n_hops + 1, sizeof *gw->hops);
-    gw->found = calloc(gw->route.n_hops + 1, sizeof *gw->found);
-    int rc = gw->hops && gw->found ? open_all(gw, err) : err_nomem(err);
+    gw->hop_facts = calloc(gw->route.n_hops + 1, sizeof *gw->hop_facts);
+    int rc = gw->hops && gw->hop_facts ? open_all(gw, err) : err_nomem(err);
     gw->options.step = NULL;
     if (rc < 0)
         gateway_close(gw);
@@ -171,13 +171,13 @@ void gateway_close(struct gateway *gw)
     pthread_mutex_destroy(&gw->mutex);
     route_release(&gw->route);
     free(gw->hops);
-    free(gw->found);
+    free(gw->hop_facts);
     free(gw);
 }
 
 const struct gateway_hop *gateway_hop(const struct gateway *gw, size_t i)
 {
-    return i < gw->n_hops ? &gw->found[i] : NULL;
+    return i < gw->n_hops ? &gw->hop_facts[i] : NULL;
 }
 
 /* Returns the destination as seen from the carrier. On a direct route "localhost" means the far host, so the
@@ -249,27 +249,28 @@ int gateway_listen(struct gateway *gw, const struct destination *to, struct gate
     if (gw->hub) {
         hub_add_listeners(gw->hub, l);
     } else {
-        l->next = gw->parked;
-        gw->parked = l;
+        l->next = gw->waiting_listeners;
+        gw->waiting_listeners = l;
     }
     pthread_mutex_unlock(&gw->mutex);
     *ret = l;
     return 0;
 }
 
-/* Releases a hub that is not fit any more. Returns true if a fit one remains. The caller locks the mutex. */
+/* Releases the hub if it is no longer usable. Returns whether the gateway still has a hub. The caller locks
+ * the mutex. */
 static bool check_hub(struct gateway *gw)
 {
     if (!gw->hub || hub_state(gw->hub, NULL) == HUB_USABLE)
         return gw->hub != NULL;
-    gw->parked = hub_remove_listeners(gw->hub);
+    gw->waiting_listeners = hub_remove_listeners(gw->hub);
     session_pool_release(last_hop(gw)->sessions, gw->hub);
     gw->hub = NULL;
     return false;
 }
 
-/* Opens another session if the hub is not fit. The mutex is unlocked while opening; concurrent renewals wait
- * for the same session. */
+/* Opens another session if the hub is not usable. The mutex is unlocked while opening; concurrent renewals
+ * wait for the same session. */
 int gateway_renew(struct gateway *gw, struct err *err)
 {
     struct acquired_hub acquired;
@@ -288,8 +289,8 @@ int gateway_renew(struct gateway *gw, struct err *err)
         session_pool_release(last_hop(gw)->sessions, hub);
     } else {
         gw->hub = hub;
-        hub_add_listeners(hub, gw->parked);
-        gw->parked = NULL;
+        hub_add_listeners(hub, gw->waiting_listeners);
+        gw->waiting_listeners = NULL;
     }
     pthread_mutex_unlock(&gw->mutex);
     return 0;

@@ -24,8 +24,8 @@
  *   refused channel                     open_failure.c                    stream_openssh.c
  *   lost or dead session                session.c                         openssh.c
  *
- * For both: busy servers and the choice of the carrier in carrier.c, a channel without an answer in
- * open_queue.c and link.c. Faults of the configuration (`ssh -G`, tokens, jump hosts) have their texts in
+ * carrier.c detects busy servers and chooses libssh2 or ssh(1); open_queue.c and link.c detect a channel
+ * without an answer, for both. Faults of the configuration (`ssh -G`, tokens, jump hosts) have their texts in
  * gateway/config/, which lies below the table.
  */
 #ifndef GATEWAY_GATEWAY_H
@@ -65,8 +65,8 @@ struct gateway_options {
     int64_t ask_ms;          /* the limit for one answer or one touch of a key; 0: GATEWAY_ASK_MS */
     /*
      * The program that asks for our own ssh and ends it after us (askpass.h, reaper.h): profgrab itself, if
-     * its main handles those names. NULL: ssh's questions get no answer, and our ssh survives if we are
-     * killed.
+     * its main handles those names. NULL: ssh's questions get no answer, and our ssh keeps running if we
+     * are killed.
      */
     const char *askpass;
 };
@@ -88,7 +88,7 @@ const struct gateway_hop *gateway_hop(const struct gateway *gw, size_t i);
 struct gateway_end {
     uint64_t sent;             /* bytes from the descriptor to the destination */
     uint64_t received;         /* bytes from the destination */
-    const struct err *failure; /* NULL: the two ends closed it, or the local one left */
+    const struct err *failure; /* NULL: an end closed the connection */
 };
 
 /* A callback for the end of a connection. A thread of the gateway calls it once; it must not block.
@@ -110,10 +110,10 @@ int gateway_attach(struct gateway *gw, int fd, const struct destination *to,
 int gateway_dial(struct gateway *gw, const struct destination *to, int *ret_fd, struct err *err);
 
 /*
- * Makes the gateway fit for new connections. If its session has ended, or waits for a destination that does
- * not answer (libssh2 opens one connection at a time), a new session opens and takes the listeners. Open
- * connections stay on the old one. A fit gateway does not change. Call it after a connection that ended with
- * ERR_LOST.
+ * Makes the gateway usable for new connections. If its session has ended, or waits for a destination that
+ * does not answer (libssh2 opens one connection at a time), opens a new session for the listeners. Open
+ * connections stay on the old one. Does nothing if the gateway is usable. Call it after a connection that
+ * ended with ERR_LOST.
  */
 int gateway_renew(struct gateway *gw, struct err *err);
 
@@ -121,7 +121,7 @@ int gateway_renew(struct gateway *gw, struct err *err);
  * gateway_renew replaces it. */
 int gateway_lost_fd(struct gateway *gw);
 
-/* Returns 0 while the gateway is fit for new connections, else -1 with the reason (ERR_LOST). */
+/* Returns 0 while the gateway can open new connections, else -1 with the reason (ERR_LOST). */
 int gateway_check_usable(struct gateway *gw, struct err *err);
 
 /* A listener on a Unix socket in a private directory (0700). The gateway attaches its connections to the
@@ -131,8 +131,8 @@ int gateway_listen(struct gateway *gw, const struct destination *to, struct gate
                    struct err *err);
 const char *gateway_listener_path(const struct gateway_listener *l);
 
-/* Checks for a connection through it that is accepted here and not yet open at the far host. The gateway
- * limits that time (step_timeout_ms). */
+/* Checks for a connection of the listener that is accepted and not yet open at the far host. That state lasts
+ * at most step_timeout_ms. */
 bool gateway_listener_is_opening(struct gateway_listener *l);
 
 /* Returns -1 with the error of the last failed connection through this listener and clears it. Without one,

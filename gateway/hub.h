@@ -15,30 +15,31 @@ struct hub;
 
 /* Starts the hub's thread. Takes ownership of the carrier, also on failure, and copies the limits. */
 int hub_start(struct carrier *carrier, const struct ssh_limits *limits, struct hub **ret, struct err *err);
-/* Ends all links and the carrier, joins the thread. Leaves its listeners. Accepts NULL. */
+/* Ends all links and the carrier, and joins the thread. Does not free its listeners. Accepts NULL. */
 void hub_stop(struct hub *h);
 
-/* Passes a link to the hub. It fails at once with ERR_LOST if the carrier has ended or is stuck. */
+/* Passes a link to the hub. The link fails at once with ERR_LOST if the carrier has ended or is stuck. */
 void hub_add_link(struct hub *h, struct link *l);
 
-/* Lets the hub accept on these listeners (a list by `next`). The caller keeps owning them. */
+/* Makes the hub accept on these listeners, a list linked by `next`. The caller still owns them. */
 void hub_add_listeners(struct hub *h, struct gateway_listener *list);
-/* Removes all listeners from the hub and returns the list. Not from the hub's own thread. */
+/* Removes all listeners from the hub and returns the list. Do not call it in the hub's own thread. */
 struct gateway_listener *hub_remove_listeners(struct hub *h);
 
 enum hub_state {
     HUB_USABLE,
-    HUB_STUCK, /* the opening channel blocks others and its destination does not answer */
+    HUB_STUCK, /* a channel blocks others because its destination does not answer */
     HUB_ENDED,
 };
-/* Returns the state. Unless it is fit, err (may be NULL) has the reason. From any thread. */
+/* Returns the state. Unless that is HUB_USABLE, err (may be NULL) has the reason. Any thread may call it. */
 enum hub_state hub_state(struct hub *h, struct err *err);
-/* Checks that it has no links and none in its mailbox. */
+/* Checks that neither the hub nor its mailbox has a link. */
 bool hub_is_idle(struct hub *h);
-/* Becomes readable when the hub is not fit any more, for waiting only; -1 without descriptors. */
+/* Returns a descriptor that becomes readable when the hub is no longer usable; only wait on it. -1 if no
+ * descriptor is free. */
 int hub_lost_fd(struct hub *h);
 
-/* Opens a connection and returns our end of it, as gateway_dial does. From any thread but the hub's.
+/* Opens a connection and returns our end of it, as gateway_dial does. Do not call it in the hub's own thread.
  * ERR_LOST: see hub_add_link. */
 int hub_dial(struct hub *h, const struct destination *to, int cancel_fd, int *ret_fd, struct err *err);
 

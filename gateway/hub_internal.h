@@ -18,8 +18,8 @@ struct hub {
     size_t cap_polled;
     int64_t next_keepalive;
     struct err exit_error; /* the error that ended the carrier; ERR_NONE: it has not ended */
-    const void *opening;   /* session_opening in the last turn */
-    int64_t opening_since; /* when it was first set */
+    const void *opening;   /* session_opening at the last check */
+    int64_t opening_since; /* when `opening` got this value */
     bool stuck;
 
     pthread_mutex_t mutex; /* guards the members below */
@@ -31,7 +31,7 @@ struct hub {
     bool stopping;
     enum hub_state state;
     bool idle;
-    struct err unusable_reason; /* the error if the state is not HUB_USABLE */
+    struct err unusable_reason; /* set unless the state is HUB_USABLE */
     int lost[2];                /* -1 until hub_lost_fd */
     int wake[2];
 };

@@ -64,7 +64,7 @@ bool hub_is_idle(struct hub *h)
     return idle;
 }
 
-/* Writes one byte, which stays in the pipe while the hub is not fit. */
+/* Writes one byte, which stays in the pipe while the hub is not usable. */
 static void signal_lost(struct hub *h)
 {
     if (h->lost[1] < 0)

@@ -73,7 +73,7 @@ static void leave_opening(struct link *l, enum link_state next)
 /* `why` is NULL if nothing failed, or if the local peer has left. */
 static void begin_closing(struct link *l, const struct err *why)
 {
-    struct gateway_end end = {.sent = l->up.moved, .received = l->down.moved, .failure = why};
+    struct gateway_end end = {.sent = l->up.n_moved, .received = l->down.n_moved, .failure = why};
     fd_close(&l->fd);
     l->deadline = clock_deadline(GOODBYE_MS);
     if (l->watch.ended)
@@ -136,11 +136,11 @@ static int local_end(struct link *l)
 static int move_up(struct link *l, bool *progress)
 {
     struct link_flow *f = &l->up;
-    if (f->from == f->to && !f->ended) {
+    if (f->from == f->to && !f->source_ended) {
         ssize_t n = local_read(l, f->data, LINK_BUFFER);
         if (n == STREAM_BROKEN)
             return local_end(l);
-        f->ended = n == STREAM_EOF;
+        f->source_ended = n == STREAM_EOF;
         f->from = 0;
         f->to = n > 0 ? (size_t)n : 0;
     }
@@ -150,20 +150,20 @@ static int move_up(struct link *l, bool *progress)
             /* The far end has stopped reading, but its last data (the reason) may still arrive: the read
              * direction decides how the connection ended. */
             f->from = f->to;
-            f->ended = f->passed = true;
+            f->source_ended = f->end_sent = true;
             *progress = true;
         }
         if (n > 0) {
             f->from += (size_t)n;
-            f->moved += (uint64_t)n;
+            f->n_moved += (uint64_t)n;
             *progress = true;
         }
     }
-    if (f->from == f->to && f->ended && !f->passed) {
+    if (f->from == f->to && f->source_ended && !f->end_sent) {
         if (l->hung_up)
             return -1;
-        f->passed = l->stream->type->finish(l->stream) == 1;
-        *progress = *progress || f->passed;
+        f->end_sent = l->stream->type->finish(l->stream) == 1;
+        *progress = *progress || f->end_sent;
     }
     return 0;
 }
@@ -172,11 +172,11 @@ static int move_up(struct link *l, bool *progress)
 static int move_down(struct link *l, bool *progress)
 {
     struct link_flow *f = &l->down;
-    if (f->from == f->to && !f->ended) {
+    if (f->from == f->to && !f->source_ended) {
         ssize_t n = l->stream->type->read(l->stream, f->data, LINK_BUFFER);
         if (n == STREAM_BROKEN)
             return -1;
-        f->ended = n == STREAM_EOF;
+        f->source_ended = n == STREAM_EOF;
         f->from = 0;
         f->to = n > 0 ? (size_t)n : 0;
     }
@@ -186,13 +186,13 @@ static int move_down(struct link *l, bool *progress)
             return local_end(l);
         if (n > 0) {
             f->from += (size_t)n;
-            f->moved += (uint64_t)n;
+            f->n_moved += (uint64_t)n;
             *progress = true;
         }
     }
-    if (f->from == f->to && f->ended && !f->passed) {
+    if (f->from == f->to && f->source_ended && !f->end_sent) {
         shutdown(l->fd, SHUT_WR);
-        f->passed = *progress = true;
+        f->end_sent = *progress = true;
     }
     return 0;
 }
@@ -207,7 +207,7 @@ bool link_advance(struct link *l)
         if (l->broken)
             return false;
         l->broken = move_up(l, &progress) < 0 || move_down(l, &progress) < 0;
-        if (!l->broken && l->up.passed && l->down.passed)
+        if (!l->broken && l->up.end_sent && l->down.end_sent)
             begin_closing(l, NULL);
         return progress || l->state != LINK_OPEN;
     case LINK_CLOSING:
@@ -230,7 +230,7 @@ bool link_is_reading_session(const struct link *l)
 {
     if (l->state != LINK_OPEN)
         return l->state != LINK_GONE;
-    return l->up.from < l->up.to || (l->down.from == l->down.to && !l->down.ended);
+    return l->up.from < l->up.to || (l->down.from == l->down.to && !l->down.source_ended);
 }
 
 void link_poll(const struct link *l, struct pollfd ret[LINK_POLLS])
@@ -241,12 +241,12 @@ void link_poll(const struct link *l, struct pollfd ret[LINK_POLLS])
     bool up_waits = l->up.from < l->up.to, down_waits = l->down.from < l->down.to;
     bool open = l->state == LINK_OPEN;
     if (open)
-        ret[0].events = (short)((!up_waits && !l->up.ended ? POLLIN : 0) | (down_waits ? POLLOUT : 0));
+        ret[0].events = (short)((!up_waits && !l->up.source_ended ? POLLIN : 0) | (down_waits ? POLLOUT : 0));
     /* Poll would report the peer's end repeatedly while the rest is being sent. */
     if (l->hung_up && !(ret[0].events & POLLIN))
         ret[0].fd = -1;
     if (l->stream)
-        l->stream->type->poll(l->stream, open && !down_waits && !l->down.ended,
+        l->stream->type->poll(l->stream, open && !down_waits && !l->down.source_ended,
                               l->state == LINK_OPENING || up_waits, &ret[1]);
 }
 

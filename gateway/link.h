@@ -27,9 +27,9 @@ enum link_state {
 struct link_flow {
     char *data; /* LINK_BUFFER bytes */
     size_t from, to;
-    uint64_t moved; /* bytes that the sink has accepted */
-    bool ended;     /* the source is at its end */
-    bool passed;    /* the sink has been notified of the end */
+    uint64_t n_moved;  /* bytes that the sink has accepted */
+    bool source_ended; /* the source is at its end */
+    bool end_sent;     /* the sink has been notified of the end */
 };
 
 struct link {
@@ -40,11 +40,11 @@ struct link {
     bool opened;
     int reply_fd; /* -1, or the descriptor that receives a struct err when it is opened or refused */
     struct gateway_listener *listener; /* NULL, or the listener that needs the error */
-    struct gateway_watch watch;        /* called at its end; ended may be NULL */
+    struct gateway_watch watch;        /* called when the link ends; its function may be NULL */
     struct stream *stream;
     enum link_state state;
     bool hung_up; /* the local peer has left */
-    bool broken;  /* the stream failed; the hub finds the reason and fails the link */
+    bool broken;  /* the stream failed; the hub calls link_fail with the reason */
     struct link_flow up, down;
 };
 
@@ -59,10 +59,11 @@ void link_start(struct link *l, struct stream *stream, int64_t deadline);
 /* Moves the available data. Returns whether there was any. */
 bool link_advance(struct link *l);
 
-/* Ends it with the error: reports the error and closes the local side. A closing link only reports. */
+/* Ends the link: reports the error and closes the local side. If the link is closing already, only reports.
+ */
 void link_fail(struct link *l, const struct err *why);
 
-/* Checks whether moving it makes libssh2 read from the session. */
+/* Checks whether link_advance makes libssh2 read from the session. */
 bool link_is_reading_session(const struct link *l);
 
 /* Fill in the link's entries for poll(2), and process their results. */

@@ -14,7 +14,7 @@ struct gateway_listener {
     int fd;
     char path[sizeof((struct sockaddr_un *)0)->sun_path];
     struct destination to; /* a copy of its own */
-    int64_t accept_after;  /* accept failed: wait until then */
+    int64_t accept_after;  /* accept(2) failed: do not call it before this time */
     pthread_mutex_t mutex; /* guards the members below, which the hub sets and others read */
     struct err failure;
     unsigned opening; /* connections that are still opening */
@@ -26,7 +26,7 @@ int listener_new(const char *path, const struct destination *to, struct gateway_
 /* Closes it and removes its socket. */
 void listener_free(struct gateway_listener *l);
 
-/* Accepts one connection from this process; -1 without one. Closes connections of other processes. */
+/* Accepts one connection from this process; -1 if there is none. Closes connections of other processes. */
 int listener_accept(struct gateway_listener *l);
 
 void listener_set_failure(struct gateway_listener *l, const struct err *why);

@@ -198,7 +198,7 @@ static int bind_and_listen(struct local_listener *l, struct err *err)
         setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
     if (bind(l->fd, &address.any, size) < 0)
         return cannot_listen(&l->address, err);
-    l->made = local;
+    l->has_socket_file = local;
     if ((local && chmod(l->address.path, 0600) < 0) || listen(l->fd, BACKLOG) < 0)
         return cannot_listen(&l->address, err);
     return local ? 0 : note_port(l, err);
@@ -219,9 +219,9 @@ int local_listen(const struct local_address *at, struct local_listener *ret, str
 void local_release(struct local_listener *l)
 {
     fd_close(&l->fd);
-    if (l->made && is_abandoned(&l->address))
+    if (l->has_socket_file && is_abandoned(&l->address))
         unlink(l->address.path);
-    l->made = false;
+    l->has_socket_file = false;
 }
 
 int local_accept(const struct local_listener *l, char from[LOCAL_NAME])

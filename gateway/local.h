@@ -39,7 +39,7 @@ char *local_client_name(const struct local_address *a, char dst[LOCAL_NAME]);
 struct local_listener {
     struct local_address address; /* with the chosen port */
     int fd;                       /* non-blocking */
-    bool made;                    /* a Unix socket exists and must be removed */
+    bool has_socket_file;         /* local_release must remove it */
 };
 #define LOCAL_LISTENER_INIT                                                                                  \
     {                                                                                                        \

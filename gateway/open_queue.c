@@ -1,6 +1,7 @@
 /*
  * libssh2 opens one channel at a time and cannot cancel an opening. If a destination does not answer, the
- * other waiting links fail and retry over another session. This session is not fit until that opening ends.
+ * other waiting links fail and retry over another session. Until that opening ends, the session is not
+ * usable.
  */
 #include "gateway/ssh/destination.h"
 #include "gateway/hub_internal.h"
@@ -13,8 +14,8 @@
 #define STUCK_BUSY_MS 5000
 #define STUCK_SPARE_MS 250
 
-/* Returns until when the opening channel may block others. Its answer may be queued behind data of other
- * channels, so data extends the time. */
+/* Returns the time until which the opening channel may block others. Its answer may be queued behind data of
+ * other channels, so data extends the time. */
 static int64_t turn_deadline(const struct hub *h)
 {
     int64_t last_rx = session_last_received(h->session);

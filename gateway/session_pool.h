@@ -1,9 +1,8 @@
 /*
  * A session pool: the sessions to one hop of a route.
  *
- * A pool opens a session on demand, and another one if that has ended or is stuck. Gateways with the same
- * jump host share its pool; see gateway_pool. The pool of the host itself belongs to its gateway
- * alone.
+ * A pool opens a session on demand, and a second one if the first has ended or is stuck. Gateways with the
+ * same jump host share its pool; see gateway_pool. The pool of the host itself belongs to its gateway alone.
  */
 #ifndef GATEWAY_SESSION_POOL_H
 #define GATEWAY_SESSION_POOL_H
@@ -19,8 +18,8 @@ void session_pools_free(struct session_pools *all);
 
 struct session_pool;
 
-/* Gets the pool of a hop: from `shared`, or with NULL a new one. session_pool_put releases it; this ends its
- * sessions unless it is shared. */
+/* Gets the pool of a hop: from `shared`, or a new one if that is NULL. session_pool_put releases the pool,
+ * and ends the sessions of a pool that is not shared. */
 int session_pool_get(const struct hop *hop, struct session_pools *shared, struct session_pool **ret,
                      struct err *err);
 void session_pool_put(struct session_pool *p);
@@ -32,14 +31,14 @@ struct acquired_hub {
 };
 
 /*
- * Acquires a fit hub: an existing one, else a new one, for which concurrent callers wait (they share its
- * failure). `alone`: without other users. `hop` opens it; it belongs to the caller and has the configuration
- * of the pool. session_pool_release releases it.
+ * Acquires a usable hub: an existing one, else a new one. Concurrent callers wait for the same new hub and
+ * share its failure. `alone`: the hub must have no other users. The hub is opened through `hop`, which
+ * belongs to the caller and has the configuration of the pool. session_pool_release releases it.
  */
 int session_pool_acquire(const struct hop *hop, bool alone, struct acquired_hub *ret, struct err *err);
 void session_pool_release(struct session_pool *p, struct hub *hub);
 
-/* gateway_dial from that hop; for hop->dial. */
+/* Opens a connection from that hop, as gateway_dial does. For hop->dial. */
 int session_pool_dial(const struct hop *hop, const struct destination *to, int *ret_fd, struct err *err);
 
 #endif

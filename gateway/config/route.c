@@ -40,7 +40,7 @@ static int add_spec(struct buf *list, const struct ssh_config *c, struct err *er
 }
 
 /* Stores the options that make our own ssh reach a hop by the same route. */
-static int note_jumps(const struct route *route, struct ssh_config *c, struct err *err)
+static int store_jumps(const struct route *route, struct ssh_config *c, struct err *err)
 {
     struct buf list = BUF_INIT(8192);
     int rc = 0;
@@ -57,7 +57,7 @@ static int note_jumps(const struct route *route, struct ssh_config *c, struct er
 
 static int append_hop(struct walk *w, struct ssh_config *c, struct err *err)
 {
-    if (w->route->n_hops > 0 && note_jumps(w->route, c, err) < 0)
+    if (w->route->n_hops > 0 && store_jumps(w->route, c, err) < 0)
         return -1;
     struct ssh_config *hops = realloc(w->route->hops, (w->route->n_hops + 1) * sizeof *hops);
     if (!hops)

@@ -101,7 +101,7 @@ static int read_allowed(const struct keyword *k, struct ssh_keywords *r, const c
     return 0;
 }
 
-static int bad_number(const struct keyword *k, const char *value, struct err *err)
+static int set_number_error(const struct keyword *k, const char *value, struct err *err)
 {
     char shown[40];
     return err_set(err, ERR_FAILED, "ssh -G: bad %s \"%s\"", k->name,
@@ -112,7 +112,7 @@ static int read_port(const struct keyword *k, struct ssh_keywords *r, const char
 {
     uint64_t v = 0;
     if (text_to_uint(value, 65535, &v) < 0 || v == 0)
-        return bad_number(k, value, err);
+        return set_number_error(k, value, err);
     r->c.port = (unsigned)v;
     return 0;
 }
@@ -121,7 +121,7 @@ static int read_number(const struct keyword *k, struct ssh_keywords *r, const ch
 {
     uint64_t v = 0;
     if (strcmp(value, "none") != 0 && text_to_uint(value, INT32_MAX, &v) < 0)
-        return bad_number(k, value, err);
+        return set_number_error(k, value, err);
     *(unsigned *)field_at(k, r) = (unsigned)v;
     return 0;
 }
@@ -152,7 +152,7 @@ static int read_policy(const struct keyword *k, struct ssh_keywords *r, const ch
     return 0;
 }
 
-static int note_openssh(const struct keyword *k, struct ssh_keywords *r)
+static int require_openssh(const struct keyword *k, struct ssh_keywords *r)
 {
     if (!r->c.only_openssh[0])
         text_printable(r->c.only_openssh, sizeof r->c.only_openssh, k->label, strlen(k->label));
@@ -164,7 +164,7 @@ static int read_openssh_only(const struct keyword *k, struct ssh_keywords *r, co
                              struct err *err)
 {
     (void)err;
-    return strcmp(value, "none") == 0 ? 0 : note_openssh(k, r);
+    return strcmp(value, "none") == 0 ? 0 : require_openssh(k, r);
 }
 
 /* Reads a switch of a feature that only OpenSSH has. `ask` counts as off. */
@@ -172,7 +172,7 @@ static int read_openssh_only_flag(const struct keyword *k, struct ssh_keywords *
                                   struct err *err)
 {
     (void)err;
-    return is_yes(value) ? note_openssh(k, r) : 0;
+    return is_yes(value) ? require_openssh(k, r) : 0;
 }
 
 /* Reads the minimum length of RSA keys. ssh refuses shorter keys, even known ones; libssh2 accepts all. */
@@ -180,11 +180,12 @@ static int read_rsa_size(const struct keyword *k, struct ssh_keywords *r, const 
 {
     uint64_t bits = 0;
     (void)err;
-    return text_to_uint(value, INT32_MAX, &bits) == 0 && bits > 2048 ? note_openssh(k, r) : 0;
+    return text_to_uint(value, INT32_MAX, &bits) == 0 && bits > 2048 ? require_openssh(k, r) : 0;
 }
 
 /* Notes that ssh is 9.6 or later, the versions that print this line and have %j in %C. */
-static int read_newer(const struct keyword *k, struct ssh_keywords *r, const char *value, struct err *err)
+static int read_hash_version(const struct keyword *k, struct ssh_keywords *r, const char *value,
+                             struct err *err)
 {
     (void)k;
     (void)value;
@@ -229,7 +230,7 @@ static const struct keyword keywords[] = {
     {"proxyjump", read_optional, AT(c.connect.jump), NULL},
     {"proxycommand", read_optional, AT(c.connect.proxy_command), NULL},
     {"controlpath", read_optional, AT(c.connect.control_path), NULL},
-    {"channeltimeout", read_newer, 0, NULL},
+    {"channeltimeout", read_hash_version, 0, NULL},
     {"pkcs11provider", read_openssh_only, 0, "PKCS11Provider"},
     {"knownhostscommand", read_openssh_only, 0, "KnownHostsCommand"},
     {"revokedhostkeys", read_openssh_only, 0, "RevokedHostKeys"},

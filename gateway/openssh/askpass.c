@@ -24,7 +24,7 @@
 #define SOCKET_NAME "ask"
 #define QUESTION_MAX 4096
 /* The program sends its question at once, so this is enough time. */
-#define SAY_MS 2000
+#define SEND_TIMEOUT_MS 2000
 
 static int make_address(const char *directory, struct sockaddr_un *ret, struct err *err)
 {
@@ -69,7 +69,7 @@ void askpass_release(struct askpass *a)
 /* Reads up to the NUL that ends the question. */
 static int read_question(int fd, int cancel_fd, struct buf *ret, struct err *err)
 {
-    int64_t deadline = clock_deadline(SAY_MS);
+    int64_t deadline = clock_deadline(SEND_TIMEOUT_MS);
     for (;;) {
         char chunk[512];
         if (fd_wait(fd, POLLIN, deadline, cancel_fd, err) < 0)
@@ -110,7 +110,7 @@ static bool is_host_key_question(const char *prompt)
 }
 
 /* Returns 1 if ssh may continue without an answer, -1 if the login must end. */
-static int judge_failure(const struct err *why, struct err *err)
+static int check_failure(const struct err *why, struct err *err)
 {
     if (why->kind != ERR_CANCELLED && why->kind != ERR_TIMEOUT)
         return 1;
@@ -145,7 +145,7 @@ static int find_answer(const struct login_options *options, char kind, const cha
         snprintf(named, sizeof named, "%s: %s", host, prompt);
         q.prompt = named;
     }
-    return ask_person(options, &q, ret, &why) == 0 ? 0 : judge_failure(&why, err);
+    return ask_person(options, &q, ret, &why) == 0 ? 0 : check_failure(&why, err);
 }
 
 void askpass_report_login(struct askpass *a, const struct login_options *options, bool right)
@@ -181,11 +181,11 @@ static struct str parse_key_name(const char *words)
 
 /*
  * Looks up a passphrase that this ssh requests for the first time. Returns 0 with an empty *ret if the user
- * must be asked; the answer must then be settled. A cut name may mean several files, so its passphrase is not
- * shared.
+ * must be asked; call askpass_report_login after that answer. A cut name may mean several files, so its
+ * passphrase is not shared.
  */
-static int take_from_keyring(struct askpass *a, const struct login_options *options, const char *words,
-                             struct secret *ret, struct err *err)
+static int find_in_keyring(struct askpass *a, const struct login_options *options, const char *words,
+                           struct secret *ret, struct err *err)
 {
     struct str file = parse_key_name(words);
     char path[KEY_NAME_MAX + 1];
@@ -211,7 +211,7 @@ static int take_from_keyring(struct askpass *a, const struct login_options *opti
 /* A question that ssh asks through us. */
 struct ssh_question {
     const char *words;
-    unsigned long asker; /* the process of that ssh */
+    unsigned long asking_ssh; /* the process of that ssh */
 };
 
 /* ssh repeats its question after a wrong answer. The keyring's passphrase is then wrong too: ask the user. */
@@ -226,9 +226,9 @@ static int find_passphrase(struct askpass *a, const struct login_options *option
                          .prompt = text_printable(prompt, sizeof prompt, words, strlen(words)),
                          .key = text_printable(key, sizeof key, name.p, name.n),
                          .bypass_keyring = true};
-    q.again = a->question && strcmp(a->question, words) == 0 && a->asker == question->asker;
-    a->asker = question->asker;
-    int rc = q.again ? 0 : take_from_keyring(a, options, words, ret, &why);
+    q.again = a->question && strcmp(a->question, words) == 0 && a->asking_ssh == question->asking_ssh;
+    a->asking_ssh = question->asking_ssh;
+    int rc = q.again ? 0 : find_in_keyring(a, options, words, ret, &why);
     if (rc == 0 && ret->len > 0)
         return 0;
     if (rc == 0) {
@@ -243,7 +243,7 @@ static int find_passphrase(struct askpass *a, const struct login_options *option
         return 0;
     a->refused = why;
     err_wrap(&a->refused, "key %s", key);
-    return judge_failure(&why, err);
+    return check_failure(&why, err);
 }
 
 int askpass_serve(struct askpass *a, const struct login_options *options, struct err *err)
@@ -257,7 +257,7 @@ int askpass_serve(struct askpass *a, const struct login_options *options, struct
         read_question(fd, options->limits.cancel_fd, &question, NULL) < 0 || question.len < 2)
         goto out;
     kind = question.data[0];
-    asked.asker = strtoul(question.data + 1, &words, 10);
+    asked.asking_ssh = strtoul(question.data + 1, &words, 10);
     if (*words++ != ' ')
         goto out;
     asked.words = words;

@@ -30,12 +30,12 @@ struct askpass {
     bool labels_logins;
 
     /* The passphrase that this ssh requested last; others may need it too (keyring.h). */
-    char *question;      /* NULL: none yet */
-    char *name;          /* of that passphrase in the keyring */
-    unsigned long asker; /* the number of the asking ssh; the ssh of a jump host asks itself */
-    bool pending;        /* the keyring waits for the result */
-    struct secret answer;
-    struct err refused; /* why the last requested passphrase is missing; ERR_NONE: none is missing */
+    char *question;           /* NULL: none yet */
+    char *name;               /* of that passphrase in the keyring */
+    unsigned long asking_ssh; /* the number of the asking ssh; the ssh of a jump host asks itself */
+    bool pending;             /* the keyring waits for the result */
+    struct secret answer;     /* of the user or the keyring */
+    struct err refused;       /* why the last requested passphrase is missing; ERR_NONE: none is missing */
 };
 
 /* Creates the name and the socket in the directory; `program` is the file to run under that name. */

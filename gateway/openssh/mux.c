@@ -137,14 +137,15 @@ void mux_put_stdio_forward(struct buf *b, uint32_t id, const char *host, unsigne
     end_message(b, at);
 }
 
-void mux_put_unix_forward(struct buf *b, enum mux_type type, uint32_t id, const char *here, const char *there)
+void mux_put_unix_forward(struct buf *b, enum mux_type type, uint32_t id, const char *local_path,
+                          const char *remote_path)
 {
     size_t at = begin_message(b, type);
     ssh_put_u32(b, id);
     ssh_put_u32(b, FORWARD_LOCAL);
-    put_text(b, here);
+    put_text(b, local_path);
     ssh_put_u32(b, PORT_UNIX);
-    put_text(b, there);
+    put_text(b, remote_path);
     ssh_put_u32(b, PORT_UNIX);
     end_message(b, at);
 }

@@ -41,10 +41,10 @@ void mux_put_request(struct buf *b, enum mux_type type, uint32_t id);
 /* Two descriptors must follow, each with mux_send_fd: the one that the master reads, then the one that it
  * writes. */
 void mux_put_stdio_forward(struct buf *b, uint32_t id, const char *host, unsigned port);
-/* MUX_OPEN_FORWARD, MUX_CLOSE_FORWARD: the master listens on the Unix socket `here` and forwards its
- * connections to the Unix socket `there` on the far side. */
-void mux_put_unix_forward(struct buf *b, enum mux_type type, uint32_t id, const char *here,
-                          const char *there);
+/* MUX_OPEN_FORWARD, MUX_CLOSE_FORWARD: the master listens on the Unix socket `local_path` and forwards
+ * its connections to the Unix socket `remote_path` on the far host. */
+void mux_put_unix_forward(struct buf *b, enum mux_type type, uint32_t id, const char *local_path,
+                          const char *remote_path);
 
 /* A connection to a master. */
 struct mux {
@@ -64,7 +64,7 @@ void mux_close(struct mux *m);
 int mux_send(struct mux *m, struct err *err);
 int mux_send_fd(struct mux *m, int fd, struct err *err);
 
-/* Takes the next message without waiting. Returns 1 for a message, 0 without one, -1 if the connection has
+/* Reads the next message without waiting. Returns 1 for a message, 0 without one, -1 if the connection has
  * ended (ERR_LOST) or sends invalid data (ERR_FAILED). */
 int mux_read(struct mux *m, struct mux_message *ret, struct err *err);
 

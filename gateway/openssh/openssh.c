@@ -15,9 +15,9 @@
 /* A live master answers at once. */
 #define ALIVE_MS 2000
 /* The time that ssh has to exit on request. */
-#define LEAVE_MS 300
+#define EXIT_TIMEOUT_MS 300
 
-static void hear_one(struct ssh_log *l, enum ssh_log_source source, int *fd)
+static void read_stream(struct ssh_log *l, enum ssh_log_source source, int *fd)
 {
     char chunk[4096];
     ssize_t n;
@@ -33,8 +33,8 @@ static void hear_one(struct ssh_log *l, enum ssh_log_source source, int *fd)
 
 void openssh_read_output(struct openssh *o)
 {
-    hear_one(&o->ssh_log, SSH_LOG, &o->log);
-    hear_one(&o->ssh_log, SSH_STDERR, &o->complaints);
+    read_stream(&o->ssh_log, SSH_LOG, &o->log);
+    read_stream(&o->ssh_log, SSH_STDERR, &o->stderr_fd);
 }
 
 bool openssh_is_gone(struct openssh *o)
@@ -43,17 +43,17 @@ bool openssh_is_gone(struct openssh *o)
     int rc;
     while ((rc = mux_read(&o->control, &m, NULL)) == 1)
         if (m.type == MUX_ALIVE)
-            o->answered = m.id;
+            o->checks_answered = m.id;
     o->lost = o->lost || rc < 0;
     return o->lost;
 }
 
 uint32_t openssh_send_alive_check(struct openssh *o)
 {
-    mux_put_request(&o->control.out, MUX_ALIVE_CHECK, ++o->asked);
+    mux_put_request(&o->control.out, MUX_ALIVE_CHECK, ++o->checks_sent);
     if (mux_send(&o->control, NULL) < 0)
         o->lost = true;
-    return o->asked;
+    return o->checks_sent;
 }
 
 /* ssh first creates its socket under a temporary name: "/m.", sixteen letters and a NUL. */
@@ -95,7 +95,7 @@ struct openssh *openssh_new(struct err *err)
         err_nomem(err);
         return NULL;
     }
-    o->control.fd = o->log = o->log_writer = o->complaints = o->reaper.pipe = -1;
+    o->control.fd = o->log = o->log_writer = o->stderr_fd = o->reaper.pipe = -1;
     return o;
 }
 
@@ -142,9 +142,9 @@ int openssh_fd(const struct openssh *o)
 /* Reads the rest of the log, because ssh closes our connection before it logs the reason. */
 static void read_last_log(struct openssh *o)
 {
-    int64_t deadline = clock_deadline(LEAVE_MS);
-    while (!proc_has_ended(o->pid, NULL) && o->complaints >= 0 &&
-           fd_wait(o->complaints, POLLIN, deadline, -1, NULL) == 0)
+    int64_t deadline = clock_deadline(EXIT_TIMEOUT_MS);
+    while (!proc_has_ended(o->pid, NULL) && o->stderr_fd >= 0 &&
+           fd_wait(o->stderr_fd, POLLIN, deadline, -1, NULL) == 0)
         openssh_read_output(o);
     openssh_read_output(o);
 }
@@ -171,8 +171,8 @@ bool openssh_has_ended(struct openssh *o, struct err *exit_error)
 static void end_own(struct openssh *o)
 {
     if (o->control.fd >= 0 && !openssh_is_gone(o)) {
-        mux_put_request(&o->control.out, MUX_TERMINATE, ++o->asked);
-        int64_t deadline = clock_deadline(LEAVE_MS);
+        mux_put_request(&o->control.out, MUX_TERMINATE, ++o->checks_sent);
+        int64_t deadline = clock_deadline(EXIT_TIMEOUT_MS);
         struct mux_message m;
         if (mux_send(&o->control, NULL) == 0)
             while (mux_wait(&o->control, deadline, -1, &m, NULL) == 0)
@@ -190,7 +190,7 @@ void openssh_close(struct openssh *o)
     mux_close(&o->control);
     fd_close(&o->log);
     fd_close(&o->log_writer);
-    fd_close(&o->complaints);
+    fd_close(&o->stderr_fd);
     if (o->directory)
         file_remove(o->directory, NULL);
     /* Last, because the reaper removes the directory if we are killed before. */

@@ -12,21 +12,21 @@ struct openssh {
     char *path;         /* the master's socket */
     struct mux control; /* open as long as the master lives */
     bool lost;
-    uint32_t asked; /* the numbers of alive checks sent and answered */
-    uint32_t answered;
-    char *directory;    /* private; NULL until the user's master needs one */
-    unsigned n_sockets; /* created in that directory */
+    uint32_t checks_sent;     /* the number of the last alive check that was sent */
+    uint32_t checks_answered; /* the number of the last one with an answer */
+    char *directory;          /* private; NULL until the user's master needs one */
+    unsigned n_sockets;       /* created in that directory */
 
     /* These members belong to an ssh that profgrab started. */
     pid_t pid; /* 0: the master is the user's */
     struct reaper reaper;
     int log;        /* both ends of the log's pipe: the pipe must not look closed before ssh opens it */
-    int log_writer; /* ... */
-    int complaints; /* its standard error */
+    int log_writer; /* see `log` */
+    int stderr_fd;  /* its standard error */
     struct ssh_log ssh_log;
 };
 
-/* Creates one without a master; NULL without memory. */
+/* Creates a struct openssh that has no master yet; NULL without memory. */
 struct openssh *openssh_new(struct err *err);
 /* Fills in the host. */
 void openssh_describe_host(const struct ssh_config *config, struct gateway_hop *hop);
@@ -45,7 +45,7 @@ struct openssh_call {
 /* Builds its arguments. */
 int openssh_call_arguments(const struct openssh_call *call, struct strlist *ret, struct err *err);
 
-/* Reads the new output of its ssh. */
+/* Reads new bytes of the log and of standard error. */
 void openssh_read_output(struct openssh *o);
 
 /* Checks whether the master has visibly ended. */

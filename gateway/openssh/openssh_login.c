@@ -44,7 +44,7 @@ static int open_log(struct openssh *o, struct err *err)
 static int start_ssh(struct openssh *o, const struct strlist *arguments, const struct askpass *ask,
                      struct err *err)
 {
-    int rc = -1, complaints[2] = {-1, -1};
+    int rc = -1, stderr_fd[2] = {-1, -1};
     char *program = NULL;
     const char **argv = calloc(arguments->n + 1, sizeof *argv);
     /* Without askpass, ssh must not read from a terminal either: it is no foreground process. */
@@ -55,19 +55,19 @@ static int start_ssh(struct openssh *o, const struct strlist *arguments, const s
     for (size_t i = 0; i < arguments->n; i++)
         argv[i] = arguments->items[i];
     /* A full pipe without a reader must not block ssh. */
-    if (fd_pipe_nonblocking(complaints, err) == 0)
+    if (fd_pipe_nonblocking(stderr_fd, err) == 0)
         rc = proc_start_with_setting(
             argv,
             &(struct proc_setting){.variables =
                                        (const char *const[]){program, "SSH_ASKPASS_REQUIRE=force", NULL},
                                    .group = o->reaper.pid},
-            (int[]){-1, -1, complaints[1]}, &o->pid, err);
+            (int[]){-1, -1, stderr_fd[1]}, &o->pid, err);
     if (rc == 0) {
-        o->complaints = complaints[0];
-        complaints[0] = -1;
+        o->stderr_fd = stderr_fd[0];
+        stderr_fd[0] = -1;
     }
-    fd_close(&complaints[0]);
-    fd_close(&complaints[1]);
+    fd_close(&stderr_fd[0]);
+    fd_close(&stderr_fd[1]);
     free(program);
     free(argv);
     return rc;
@@ -135,7 +135,7 @@ static int64_t deadline_of(const struct login *in)
     return in->agent_since && in->agent_since + ask > in->deadline ? in->agent_since + ask : in->deadline;
 }
 
-static int too_late(const struct login *in, struct err *err)
+static int set_delay_error(const struct login *in, struct err *err)
 {
     if (!in->touch_since)
         return ssh_log_explain_delay(&in->o->ssh_log, clock_now() - in->since, err);
@@ -155,12 +155,12 @@ static int wait_ready(struct login *in, struct err *err)
         if (is_ready(o, in->options->limits.cancel_fd))
             return 0;
         if (clock_now() > deadline_of(in))
-            return too_late(in, err);
+            return set_delay_error(in, err);
         struct pollfd fds[] = {{.fd = in->options->limits.cancel_fd, .events = POLLIN},
                                {.fd = in->ask.listener, .events = POLLIN},
                                {.fd = in->ask.touch, .events = POLLIN},
                                {.fd = o->log, .events = POLLIN},
-                               {.fd = o->complaints, .events = POLLIN}};
+                               {.fd = o->stderr_fd, .events = POLLIN}};
         if (poll(fds, sizeof fds / sizeof *fds, LOOK_MS) <= 0)
             continue;
         if (fds[0].revents)

@@ -23,10 +23,10 @@ struct reaper {
 };
 
 /* Creates the name in the directory and starts the process; `program` is the file to run under that name. */
-int reaper_start(struct reaper *k, const char *directory, const char *program, struct err *err);
+int reaper_start(struct reaper *r, const char *directory, const char *program, struct err *err);
 
 /* Ends the process and its group, and leaves the directory. Does nothing without a process. */
-void reaper_end(struct reaper *k);
+void reaper_end(struct reaper *r);
 
 /* ---- the program's side -------------------------------------------------------------------------------- */
 

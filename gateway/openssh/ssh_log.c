@@ -23,14 +23,14 @@ static void copy_printable(char *dst, size_t cap, const char *s, size_t n)
 /* ssh also logs the server's texts, with their newlines. So facts about the server before the login come from
  * the first line that has them. */
 
-static void take_proxy(struct ssh_log *l, const char *rest)
+static void read_proxy(struct ssh_log *l, const char *rest)
 {
     (void)rest;
     l->proxied = true;
 }
 
 /* Reads ssh's version from the start of the log. A later line of this form may be a server's text. */
-static void take_version(struct ssh_log *l, const char *rest)
+static void read_version(struct ssh_log *l, const char *rest)
 {
     char version[160];
     if (l->version[0])
@@ -39,7 +39,7 @@ static void take_version(struct ssh_log *l, const char *rest)
     copy_printable(l->version, sizeof l->version, version, strlen(version));
 }
 
-static void take_banner(struct ssh_log *l, const char *rest)
+static void read_banner(struct ssh_log *l, const char *rest)
 {
     const char *software = strstr(rest, ", remote software version ");
     char banner[160];
@@ -49,7 +49,7 @@ static void take_banner(struct ssh_log *l, const char *rest)
     copy_printable(l->banner, sizeof l->banner, banner, strlen(banner));
 }
 
-static void take_host_key(struct ssh_log *l, const char *rest)
+static void read_host_key(struct ssh_log *l, const char *rest)
 {
     size_t n = strcspn(rest, " ");
     if (l->host_key[0])
@@ -60,14 +60,14 @@ static void take_host_key(struct ssh_log *l, const char *rest)
 }
 
 /* Notes a new host: ssh writes the key, or fails to write it, only for an unknown host. */
-static void take_new_host_key(struct ssh_log *l, const char *rest)
+static void read_new_host_key(struct ssh_log *l, const char *rest)
 {
     (void)rest;
     l->host_key_new = l->host_key_new || !l->methods[0];
 }
 
 /* "HOST ([IP]:PORT) using "METHOD".", or "HOST (via proxy) using ...". */
-static void take_authenticated(struct ssh_log *l, const char *rest)
+static void read_authenticated(struct ssh_log *l, const char *rest)
 {
     const char *peer = strstr(rest, " (["), *method = strstr(rest, " using \"");
     if (!method)
@@ -77,17 +77,17 @@ static void take_authenticated(struct ssh_log *l, const char *rest)
     copy_printable(l->method, sizeof l->method, method + 8, strcspn(method + 8, "\""));
 }
 
-static void take_trying(struct ssh_log *l, const char *rest)
+static void read_method(struct ssh_log *l, const char *rest)
 {
     copy_printable(l->trying, sizeof l->trying, rest, strlen(rest));
 }
 
-static void take_key(struct ssh_log *l, const char *rest)
+static void read_key(struct ssh_log *l, const char *rest)
 {
     copy_printable(l->key, sizeof l->key, rest, strlen(rest));
 }
 
-static void take_methods(struct ssh_log *l, const char *rest)
+static void read_methods(struct ssh_log *l, const char *rest)
 {
     copy_printable(l->methods, sizeof l->methods, rest, strlen(rest));
 }
@@ -95,7 +95,7 @@ static void take_methods(struct ssh_log *l, const char *rest)
 /* ---- channels ------------------------------------------------------------------------------------------ */
 
 /* Rewrites "HOST:PORT" as "HOST port PORT", like the names of destinations. */
-static void take_tcp(struct ssh_log *l, const char *rest)
+static void read_tcp(struct ssh_log *l, const char *rest)
 {
     const char *colon = strrchr(rest, ':');
     if (colon)
@@ -104,7 +104,7 @@ static void take_tcp(struct ssh_log *l, const char *rest)
 }
 
 /* "port -2 forwarding to PATH port -2 requested." */
-static void take_unix(struct ssh_log *l, const char *rest)
+static void read_unix(struct ssh_log *l, const char *rest)
 {
     const char *to = strstr(rest, " forwarding to "), *end = strstr(rest, " port -2 requested.");
     if (to && end && end > to)
@@ -112,7 +112,7 @@ static void take_unix(struct ssh_log *l, const char *rest)
 }
 
 /* "N: new stdio-forward [...]"; older versions omit the type. */
-static void take_new_channel(struct ssh_log *l, const char *rest)
+static void read_new_channel(struct ssh_log *l, const char *rest)
 {
     if (!strstr(rest, ": new ") || (!strstr(rest, "stdio-forward") && !strstr(rest, "direct-streamlocal")) ||
         !l->next_channel[0])
@@ -137,7 +137,7 @@ static int find_channel(const struct ssh_log *l, const char *number)
 }
 
 /* "N: open failed: REASON: THE SERVER'S WORDS". */
-static void take_refusal(struct ssh_log *l, const char *rest)
+static void read_refusal(struct ssh_log *l, const char *rest)
 {
     const char *reason = strstr(rest, ": open failed: ");
     int i = find_channel(l, rest);
@@ -146,7 +146,7 @@ static void take_refusal(struct ssh_log *l, const char *rest)
 }
 
 /* "...: channel N: open confirm ...". */
-static void take_confirmation(struct ssh_log *l, const char *rest)
+static void read_confirmation(struct ssh_log *l, const char *rest)
 {
     const char *number = strstr(rest, ": channel ");
     int i = number ? find_channel(l, number + 10) : -1;
@@ -184,28 +184,28 @@ bool ssh_log_refusal(struct ssh_log *l, const struct destination *to, char *dst,
 /* ---- lines --------------------------------------------------------------------------------------------- */
 
 /* Returns true if the line is a known fact and no complaint. */
-static bool take_fact(struct ssh_log *l, const char *line)
+static bool read_fact(struct ssh_log *l, const char *line)
 {
     static const struct {
         const char *start;
         void (*take)(struct ssh_log *l, const char *rest);
     } facts[] = {
-        {"OpenSSH_", take_version},
-        {"debug1: Executing proxy command: ", take_proxy},
-        {"debug1: Local version string SSH-2.0-OpenSSH_", take_version},
-        {"debug1: Remote protocol version ", take_banner},
-        {"debug1: Server host key: ", take_host_key},
-        {"Warning: Permanently added '", take_new_host_key},
-        {"Failed to add the host to the list of known hosts", take_new_host_key},
-        {"debug1: Next authentication method: ", take_trying},
-        {"debug1: Server accepts key: ", take_key},
-        {"debug1: Authentications that can continue: ", take_methods},
-        {"Authenticated to ", take_authenticated},
-        {"debug1: channel_connect_stdio_fwd: ", take_tcp},
-        {"debug1: Connection to ", take_unix},
-        {"debug1: channel ", take_new_channel},
-        {"debug2: channels.c:channel_input_open_confirmation()", take_confirmation},
-        {"channel ", take_refusal},
+        {"OpenSSH_", read_version},
+        {"debug1: Executing proxy command: ", read_proxy},
+        {"debug1: Local version string SSH-2.0-OpenSSH_", read_version},
+        {"debug1: Remote protocol version ", read_banner},
+        {"debug1: Server host key: ", read_host_key},
+        {"Warning: Permanently added '", read_new_host_key},
+        {"Failed to add the host to the list of known hosts", read_new_host_key},
+        {"debug1: Next authentication method: ", read_method},
+        {"debug1: Server accepts key: ", read_key},
+        {"debug1: Authentications that can continue: ", read_methods},
+        {"Authenticated to ", read_authenticated},
+        {"debug1: channel_connect_stdio_fwd: ", read_tcp},
+        {"debug1: Connection to ", read_unix},
+        {"debug1: channel ", read_new_channel},
+        {"debug2: channels.c:channel_input_open_confirmation()", read_confirmation},
+        {"channel ", read_refusal},
     };
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
         const char *rest = after_prefix(line, facts[i].start);
@@ -218,7 +218,7 @@ static bool take_fact(struct ssh_log *l, const char *line)
 }
 
 /* Lines at this log level that are no complaint. */
-static bool is_chatter(const char *line)
+static bool is_no_complaint(const char *line)
 {
     static const char *const starts[] = {"debug",        "OpenSSH_",          "Authenticated to ",
                                          "Transferred:", "Bytes per second:", "@@@@"};
@@ -239,22 +239,22 @@ static bool has_no_cause(const char *line)
 static void track_login(struct ssh_log_complaints *c, enum ssh_log_source source, const char *line)
 {
     if (after_prefix(line, "debug1: Authentications that can continue: "))
-        c->judged = true;
+        c->login_refused = true;
     if (!after_prefix(line, "Authenticated to "))
         return;
-    c->judged = false;
+    c->login_refused = false;
     /* After the jump host's login succeeded, its earlier output is no cause of a failure. */
     if (source == SSH_STDERR)
         c->n = 0;
 }
 
-static void take_line(struct ssh_log *l, enum ssh_log_source source, const char *text, size_t n)
+static void read_line(struct ssh_log *l, enum ssh_log_source source, const char *text, size_t n)
 {
     struct ssh_log_complaints *c = &l->complaints[source];
     char line[SSH_LOG_LINE];
     copy_printable(line, sizeof line, text, n);
     track_login(c, source, line);
-    if ((source == SSH_LOG ? take_fact(l, line) : has_no_cause(line)) || is_chatter(line))
+    if ((source == SSH_LOG ? read_fact(l, line) : has_no_cause(line)) || is_no_complaint(line))
         return;
     memcpy(c->lines[c->n++ % SSH_LOG_COMPLAINTS], line, sizeof line);
 }
@@ -271,7 +271,7 @@ void ssh_log_feed(struct ssh_log *l, enum ssh_log_source source, const char *p, 
     size_t *len = &l->partial[source].n;
     for (size_t i = 0; i < n; i++) {
         if (p[i] == '\n') {
-            take_line(l, source, text, *len);
+            read_line(l, source, text, *len);
             *len = 0;
         } else if (*len < SSH_LOG_LINE) {
             text[(*len)++] = p[i];

@@ -27,8 +27,8 @@ struct ssh_log {
     /* The latest lines of each stream for the user. All text here is printable; unknown strings are empty. */
     struct ssh_log_complaints {
         char lines[SSH_LOG_COMPLAINTS][SSH_LOG_LINE];
-        size_t n;    /* total number; the latest line is at n - 1, modulo */
-        bool judged; /* a server has answered a login attempt and not accepted one since */
+        size_t n;           /* total number; the latest line is at n - 1, modulo */
+        bool login_refused; /* a server has answered a login attempt and not accepted one since */
     } complaints[SSH_SOURCES];
 
     bool proxied;     /* another process connects: a jump host's ssh, a proxy command */
@@ -60,7 +60,7 @@ void ssh_log_feed(struct ssh_log *l, enum ssh_log_source source, const char *p, 
 void ssh_log_describe(const struct ssh_log *l, struct gateway_hop *hop);
 
 /* Checks whether this ssh, and so the ssh of its jump hosts, puts "(user@host) " before a server's question,
- * so that a server cannot imitate ssh's own questions. OpenSSH does so since 8.5. */
+ * so that a server cannot imitate ssh's own questions. OpenSSH has done so since 8.5. */
 bool ssh_log_has_login_labels(const struct ssh_log *l);
 
 /* Checks whether the agent must sign now, because the server accepts one of its keys. The agent may ask the
@@ -72,8 +72,8 @@ int ssh_log_explain_delay(const struct ssh_log *l, int64_t ms, struct err *err);
 
 /*
  * Sets the reason why ssh has ended, without the host's name except for ERR_HOST_KEY; `where` is that name.
- * ERR_DENIED: the server, or one on the route, refused the login or supports no common cipher. ERR_BUSY: it
- * closed the connection before any authentication, as busy servers do. Returns -1.
+ * ERR_DENIED: the server, or a server on the route, refused the login or supports no common cipher. ERR_BUSY:
+ * it closed the connection before any authentication, as busy servers do. Returns -1.
  */
 int ssh_log_failure(const struct ssh_log *l, const char *where, struct err *err);
 

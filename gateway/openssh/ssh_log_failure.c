@@ -135,7 +135,7 @@ static enum err_kind kind_of(const struct reason *r, const struct ssh_log_compla
     if (strstr(line, "timed out"))
         return ERR_TIMEOUT;
     enum err_kind kind = failure_kind(r->failure);
-    return kind == ERR_BUSY && c->judged ? ERR_FAILED : kind;
+    return kind == ERR_BUSY && c->login_refused ? ERR_FAILED : kind;
 }
 
 /* Sets the error of a reason with the kind. */

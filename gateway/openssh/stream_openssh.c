@@ -30,8 +30,8 @@ struct openssh_stream {
     int in, out; /* data from and to the far side; one descriptor for a Unix socket */
     bool asking; /* a Unix socket: the far host has not answered yet */
     bool open;
-    uint32_t ended; /* the connection ended: openssh_send_alive_check's return value then */
-    char *here;     /* a Unix socket: the master's listening path; NULL while it does not listen */
+    uint32_t ended;   /* the connection ended: openssh_send_alive_check's return value then */
+    char *local_path; /* a Unix socket: the master's listening path; NULL while it does not listen */
 };
 
 static struct openssh_stream *to_openssh(const struct stream *st)
@@ -54,17 +54,17 @@ static int set_refusal(struct openssh_stream *s, const struct mux_message *m, st
     return failure_set(FAILURE_MASTER_UNREACHED, FAILURE_DETAILS(name, s->master->path, m->reason), err);
 }
 
-static int connect_here(struct openssh_stream *s, struct err *err)
+static int connect_local(struct openssh_stream *s, struct err *err)
 {
     struct sockaddr_un address;
-    if (fd_unix_address(s->here, &address, err) < 0)
+    if (fd_unix_address(s->local_path, &address, err) < 0)
         return -1;
     s->in = fd_socket(AF_UNIX, err);
     if (s->in < 0 || fd_set_nonblocking(s->in, true, err) < 0)
         return -1;
     s->out = s->in;
     if (connect(s->in, (struct sockaddr *)&address, sizeof address) < 0)
-        return err_sys(err, "cannot connect to what ssh forwards at %s", s->here);
+        return err_sys(err, "cannot connect to ssh's forwarding socket %s", s->local_path);
     return 0;
 }
 
@@ -74,7 +74,7 @@ static int finish_opening(struct openssh_stream *s, const struct mux_message *m,
         return set_refusal(s, m, err);
     if (m->id != REQUEST_OPEN || m->type != (s->to->unix_path ? MUX_OK : MUX_SESSION_OPENED))
         return failure_set(FAILURE_MASTER_ANSWER, FAILURE_DETAILS(s->master->path), err);
-    if (s->to->unix_path && connect_here(s, err) < 0)
+    if (s->to->unix_path && connect_local(s, err) < 0)
         return -1;
     /* The master requests the Unix socket at the far host only now. The user's master does not report the
      * result. */
@@ -118,13 +118,13 @@ static int openssh_open(struct stream *st, struct err *err)
  * unknown order, so we ask the master: if it answers after the end of the connection, the connection ended
  * normally.
  */
-static ssize_t judge_end(struct openssh_stream *s, bool failed)
+static ssize_t check_end(struct openssh_stream *s, bool failed)
 {
     if (!s->ended)
         s->ended = openssh_send_alive_check(s->master);
     if (openssh_is_gone(s->master))
         return STREAM_BROKEN;
-    if (s->master->answered < s->ended)
+    if (s->master->checks_answered < s->ended)
         return STREAM_AGAIN;
     return failed ? STREAM_BROKEN : STREAM_EOF;
 }
@@ -137,7 +137,7 @@ static ssize_t openssh_read(struct stream *st, void *p, size_t n)
         return got;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
         return STREAM_AGAIN;
-    return judge_end(s, got < 0);
+    return check_end(s, got < 0);
 }
 
 static ssize_t openssh_write(struct stream *st, const void *p, size_t n)
@@ -158,22 +158,22 @@ static int openssh_finish(struct stream *st)
  * that requests the same path would find none. */
 static void stop_listening(struct openssh_stream *s)
 {
-    mux_put_unix_forward(&s->mux.out, MUX_CLOSE_FORWARD, REQUEST_CLOSE, s->here, s->to->unix_path);
+    mux_put_unix_forward(&s->mux.out, MUX_CLOSE_FORWARD, REQUEST_CLOSE, s->local_path, s->to->unix_path);
     mux_send(&s->mux, NULL);
-    unlink(s->here);
+    unlink(s->local_path);
 }
 
 static int openssh_close_stream(struct stream *st)
 {
     struct openssh_stream *s = to_openssh(st);
-    if (s->here)
+    if (s->local_path)
         stop_listening(s);
     if (s->out == s->in)
         s->out = -1;
     fd_close(&s->in);
     fd_close(&s->out);
     mux_close(&s->mux);
-    free(s->here);
+    free(s->local_path);
     free(s);
     return 1;
 }
@@ -210,7 +210,7 @@ static const struct stream_type openssh_type = {
 
 /* ---- asking for it ------------------------------------------------------------------------------------- */
 
-static int ask_tcp(struct openssh_stream *s, struct err *err)
+static int request_tcp(struct openssh_stream *s, struct err *err)
 {
     int in[2] = {-1, -1}, out[2] = {-1, -1}, rc = -1;
     mux_put_stdio_forward(&s->mux.out, REQUEST_OPEN, s->to->host, s->to->port);
@@ -230,11 +230,11 @@ static int ask_tcp(struct openssh_stream *s, struct err *err)
     return rc;
 }
 
-static int ask_unix(struct openssh_stream *s, struct err *err)
+static int request_unix(struct openssh_stream *s, struct err *err)
 {
-    if (openssh_socket_name(s->master, &s->here, err) < 0)
+    if (openssh_socket_name(s->master, &s->local_path, err) < 0)
         return -1;
-    mux_put_unix_forward(&s->mux.out, MUX_OPEN_FORWARD, REQUEST_OPEN, s->here, s->to->unix_path);
+    mux_put_unix_forward(&s->mux.out, MUX_OPEN_FORWARD, REQUEST_OPEN, s->local_path, s->to->unix_path);
     return mux_send(&s->mux, err);
 }
 
@@ -251,7 +251,7 @@ struct stream *stream_openssh(struct openssh *o, const struct destination *to, s
     s->in = s->out = -1;
     if (mux_connect(&s->mux, o->path, err) == 0) {
         mux_put_hello(&s->mux.out);
-        if ((to->unix_path ? ask_unix(s, err) : ask_tcp(s, err)) == 0)
+        if ((to->unix_path ? request_unix(s, err) : request_tcp(s, err)) == 0)
             return &s->stream;
     } else if (openssh_is_gone(o)) {
         failure_set(FAILURE_SESSION_LOST, FAILURE_DETAILS(NULL), err);

@@ -85,7 +85,7 @@ static bool has_tickets(const struct auth *a)
     return getenv("KRB5CCNAME") || access(path, R_OK) == 0 || klist_finds_tickets(a);
 }
 
-static void note_openssh_methods(struct auth *a)
+static void record_openssh_methods(struct auth *a)
 {
     const struct ssh_config *c = a->config;
     if (c->only_openssh[0])
@@ -98,22 +98,22 @@ static void note_openssh_methods(struct auth *a)
 
 static int set_refusal(struct auth *a, struct err *err)
 {
-    bool tried = a->tried.len > 0, keys = list_contains(a->methods, "publickey");
-    note_openssh_methods(a);
+    bool tried = a->refused.len > 0, keys = list_contains(a->methods, "publickey");
+    record_openssh_methods(a);
     if (auth_set_unsupported(a, err) < 0)
         return -1;
     struct buf b = BUF_INIT(sizeof err->msg);
-    if (a->steps.len)
-        buf_addf(&b, "the server took %s and wants more (%s); ", buf_str(&a->steps), a->methods);
+    if (a->accepted.len)
+        buf_addf(&b, "the server accepted %s and requires more (%s); ", buf_str(&a->accepted), a->methods);
     if (tried)
-        buf_addf(&b, "the server refused %s", buf_str(&a->tried));
+        buf_addf(&b, "the server refused %s", buf_str(&a->refused));
     else if (keys)
         buf_adds(&b, "there was no key to offer");
     else
         buf_addf(&b, "the server accepts only %s", a->methods);
     if (a->skipped.len)
         buf_addf(&b, "; not offered: %s", buf_str(&a->skipped));
-    enum failure f = a->would_ask          ? FAILURE_LOGIN_NEEDS_USER
+    enum failure f = a->needs_user         ? FAILURE_LOGIN_NEEDS_USER
                      : !tried && keys      ? FAILURE_LOGIN_WITHOUT_KEY
                      : a->keys_refused > 0 ? FAILURE_LOGIN_KEYS_REFUSED
                                            : FAILURE_LOGIN_REFUSED;
@@ -170,8 +170,8 @@ int auth_run(struct session *s, const struct hop *hop, struct err *err)
                      .config = hop->config,
                      .options = hop->options,
                      .deadline = session_deadline(s),
-                     .steps = BUF_INIT(sizeof session_facts(s)->authentication - 1),
-                     .tried = BUF_INIT(300),
+                     .accepted = BUF_INIT(sizeof session_facts(s)->authentication - 1),
+                     .refused = BUF_INIT(300),
                      .skipped = BUF_INIT(300)};
     bool in = false;
     int rc = auth_list_methods(&a, &in, err);
@@ -181,10 +181,10 @@ int auth_run(struct session *s, const struct hop *hop, struct err *err)
         rc = try_methods(&a, err);
     if (rc == 0)
         snprintf(session_facts(s)->authentication, sizeof session_facts(s)->authentication, "%s",
-                 buf_str(&a.steps));
+                 buf_str(&a.accepted));
     auth_keys_free(a.keys);
-    buf_release(&a.steps);
-    buf_release(&a.tried);
+    buf_release(&a.accepted);
+    buf_release(&a.refused);
     buf_release(&a.skipped);
     return rc;
 }

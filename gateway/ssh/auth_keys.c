@@ -145,8 +145,8 @@ static bool is_configured(const struct auth_keys *k, const struct agent_key *key
     return false;
 }
 
-/* Notes a key whose private half is missing. */
-static void note_absent(struct auth *a, const struct file_key *f, const struct candidate *c)
+/* Records a key whose private half is missing. */
+static void record_absent(struct auth *a, const struct file_key *f, const struct candidate *c)
 {
     char why[360];
     snprintf(why, sizeof why, "%s%sits private half is not in the agent", f->key.unusable,
@@ -167,7 +167,7 @@ static void add_keys(struct auth *a, struct auth_keys *k)
         struct file_key *f = &k->files[i];
         struct candidate c = {.file = f, .offer = f->key.blob.n ? &f->key.blob : NULL, .key = &f->key.blob};
         if (f->key.absent && !f->in_agent)
-            note_absent(a, f, &c);
+            record_absent(a, f, &c);
         else if (!f->in_agent)
             add_candidate(k, c);
     }

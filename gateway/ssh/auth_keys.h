@@ -20,8 +20,8 @@ struct candidate {
     const struct ssh_blob *key;   /* the plain key that signs */
     const struct certificate *certificate;
     struct file_key *file; /* the file of the private half; NULL: the agent has it */
-    bool over;
-    unsigned refusals; /* RSA keys have one refusal for each algorithm */
+    bool finished;         /* it was refused or cannot be used: do not offer it again */
+    unsigned refusals;     /* RSA keys have one refusal for each algorithm */
 };
 
 struct auth_keys {
@@ -34,7 +34,7 @@ struct auth_keys {
     size_t n, cap;
 };
 
-/* Fills a->keys. Notes each unusable key and certificate with the reason. */
+/* Fills a->keys. Records each unusable key and certificate with the reason. */
 int auth_keys_collect(struct auth *a, struct err *err);
 
 /* Returns "agent", "key" or "certificate" and writes its name to dst: "TYPE FINGERPRINT", "PATH", "ID by

@@ -17,13 +17,13 @@
 #define ROUNDS_MAX 32
 
 /* Decides whether a failed attempt was a refusal or a partial success. */
-static int judge_attempt(struct auth *a, const char *method, enum auth_result *ret, struct err *err)
+static int classify_attempt(struct auth *a, const char *method, enum auth_result *ret, struct err *err)
 {
     bool changed = false;
-    a->unsure = method;
+    a->ambiguous_method = method;
     if (auth_list_methods_again(a, &changed, err) < 0)
         return -1;
-    a->unsure = NULL;
+    a->ambiguous_method = NULL;
     *ret = changed ? AUTH_PARTIAL : AUTH_REFUSED;
     if (changed)
         auth_record_accepted(a, method, "");
@@ -68,7 +68,7 @@ static int try_password(void *ctx, const struct secret *password, bool *ret_fits
         return auth_explain_end(a, rc, err);
     if (rc == 0)
         p->result = AUTH_DONE;
-    else if (judge_attempt(a, "password", &p->result, err) < 0)
+    else if (classify_attempt(a, "password", &p->result, err) < 0)
         return -1;
     *ret_fits = p->result != AUTH_REFUSED;
     return 0;
@@ -261,7 +261,7 @@ static int run_conversation(struct auth *a, enum auth_result *ret, bool *ret_ask
         auth_record_unsupported(a, FAILURE_QUESTIONS_UNREADABLE, FAILURE_DETAILS(libssh2_version(0)));
         return auth_explain_end(a, rc, err);
     }
-    return judge_attempt(a, "keyboard-interactive", ret, err);
+    return classify_attempt(a, "keyboard-interactive", ret, err);
 }
 
 /* libssh2 changed the struct of a question between 1.10 and 1.11, but not the library's soname. */

@@ -169,14 +169,14 @@ static int judge_result(struct attempt *t, int rc, enum auth_result *ret, struct
     else
         note_refusal(t);
     *ret = rc == 0 ? AUTH_DONE : t->wanted ? AUTH_PARTIAL : AUTH_REFUSED;
-    t->candidate->over = t->candidate->over || rc == 0 || t->wanted;
+    t->candidate->finished = t->candidate->finished || rc == 0 || t->wanted;
     return *ret == AUTH_PARTIAL ? auth_list_methods_again(a, &changed, err) : 0;
 }
 
 /* Skips a key that could not be used. Returns -1 if the session ended or the user cancelled. */
-static int pass_over(struct attempt *t, const struct err *why, struct err *err)
+static int skip_candidate(struct attempt *t, const struct err *why, struct err *err)
 {
-    t->candidate->over = true;
+    t->candidate->finished = true;
     bool nobody =
         why->kind == ERR_TIMEOUT && t->candidate->file; /* the server's login timeout has passed too */
     if (why->kind == ERR_CANCELLED || nobody || auth_session_is_over(t->auth)) {
@@ -203,7 +203,7 @@ static int try_offer(struct attempt *t, enum auth_result *ret, struct err *err)
         return auth_explain_end(a, rc, err);
     }
     if (t->err.kind != ERR_NONE)
-        return pass_over(t, &t->err, err);
+        return skip_candidate(t, &t->err, err);
     return judge_result(t, rc, ret, err);
 }
 
@@ -274,7 +274,7 @@ static int try_rsa(struct attempt *t, enum auth_result *ret, struct err *err)
     struct candidate *c = t->candidate;
     const char *name = rsa_algorithm(t->auth, c->refusals);
     if (!name) {
-        c->over = true;
+        c->finished = true;
         if (c->refusals == 0)
             auth_candidate_record_refused(t->auth, c, "PubkeyAcceptedAlgorithms does not allow it");
         return 0;
@@ -297,11 +297,11 @@ static int read_public_half(struct auth *a, struct candidate *c, struct err *err
         rc = privkey_public(file->opened, &file->key.blob, &why);
     struct attempt t = {.auth = a, .candidate = c};
     if (rc < 0)
-        return pass_over(&t, &why, err);
+        return skip_candidate(&t, &why, err);
     ssh_blob_type(&file->key.blob, file->key.type, sizeof file->key.type);
     for (size_t i = 0; i < a->keys->n; i++)
         if (a->keys->candidates[i].offer && ssh_blob_equal(a->keys->candidates[i].offer, &file->key.blob))
-            c->over = true; /* another candidate has the same key */
+            c->finished = true; /* another candidate has the same key */
     c->offer = &file->key.blob;
     return 0;
 }
@@ -312,7 +312,7 @@ static int try_candidate(struct auth *a, struct candidate *c, enum auth_result *
     struct attempt t = {.auth = a, .candidate = c};
     if (!c->offer && read_public_half(a, c, err) < 0)
         return -1;
-    if (c->over || !c->offer)
+    if (c->finished || !c->offer)
         return 0;
     t.offer = c->offer;
     ssh_blob_type(c->offer, type, sizeof type);
@@ -324,12 +324,12 @@ static int try_candidate(struct auth *a, struct candidate *c, enum auth_result *
             a, FAILURE_KEY_BEYOND_LIBSSH2,
             FAILURE_DETAILS(strcmp(what, "agent") == 0 ? "agent's key" : what, name, missing));
         auth_candidate_record_refused(a, c, missing);
-        c->over = true;
+        c->finished = true;
         return 0;
     }
     if (strcmp(type, "ssh-rsa") == 0)
         return try_rsa(&t, ret, err);
-    c->over = true;
+    c->finished = true;
     if (!has_prefix(type, "ssh-rsa") && !is_allowed_algorithm(a, type)) {
         auth_candidate_record_refused(a, c, "PubkeyAcceptedAlgorithms does not allow it");
         return 0;
@@ -344,7 +344,7 @@ static bool is_due(const struct auth *a, const struct candidate *c, unsigned rou
     bool trick =
         c->offer && !new_libssh2() && strcmp(ssh_blob_type(c->offer, type, sizeof type), "ssh-rsa") == 0;
     unsigned first = trick && !openssh_server(a) ? 1 : 0;
-    return !c->over && round >= (trick ? first + c->refusals : 0);
+    return !c->finished && round >= (trick ? first + c->refusals : 0);
 }
 
 int auth_publickey(struct auth *a, enum auth_result *ret, struct err *err)

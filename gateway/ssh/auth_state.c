@@ -9,14 +9,14 @@
 
 void auth_record_refused(struct auth *a, const char *what, const char *name, const char *why)
 {
-    struct buf *b = why ? &a->skipped : &a->tried;
+    struct buf *b = why ? &a->skipped : &a->refused;
     buf_addf(b, "%s%s%s%s%s%s%s", b->len ? ", " : "", what, *name ? " " : "", name, why ? " (" : "",
              why ? why : "", why ? ")" : "");
 }
 
 void auth_record_accepted(struct auth *a, const char *what, const char *name)
 {
-    buf_addf(&a->steps, "%s%s%s%s", a->steps.len ? " and " : "", what, *name ? " " : "", name);
+    buf_addf(&a->accepted, "%s%s%s%s", a->accepted.len ? " and " : "", what, *name ? " " : "", name);
 }
 
 void auth_record_unsupported(struct auth *a, enum failure why, const char *const details[])
@@ -47,13 +47,13 @@ int auth_explain_end(struct auth *a, int rc, struct err *err)
     session_set_error(a->s, rc, "authentication", &why);
     if (auth_set_unsupported(a, err) < 0)
         return -1;
-    if (a->unsure)
-        auth_record_refused(a, a->unsure, "", NULL);
-    if (a->tried.len == 0)
+    if (a->ambiguous_method)
+        auth_record_refused(a, a->ambiguous_method, "", NULL);
+    if (a->refused.len == 0)
         return failure_set(FAILURE_LOGIN_ENDED, FAILURE_DETAILS(why.msg), err);
     why.msg[300] = '\0';
     return failure_set(a->keys_refused ? FAILURE_LOGIN_ENDED_AFTER_KEYS : FAILURE_LOGIN_ENDED_WITHOUT_KEYS,
-                       FAILURE_DETAILS(why.msg, buf_str(&a->tried)), err);
+                       FAILURE_DETAILS(why.msg, buf_str(&a->refused)), err);
 }
 
 int auth_list_methods(struct auth *a, bool *ret_in, struct err *err)
@@ -103,7 +103,7 @@ bool auth_can_ask(struct auth *a)
 {
     const struct login_options *options = a->options;
     bool can = options->ask && !options->ask_keys_only && a->config->login.password_prompts > 0;
-    a->would_ask = a->would_ask || !can;
+    a->needs_user = a->needs_user || !can;
     return can;
 }
 

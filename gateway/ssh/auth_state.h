@@ -1,4 +1,4 @@
-/* The state of one login, which the authentication methods share. For the files auth*.c. */
+/* The state of one login, which the files auth*.c share. */
 #ifndef GATEWAY_SSH_AUTH_STATE_H
 #define GATEWAY_SSH_AUTH_STATE_H
 
@@ -25,13 +25,13 @@ struct auth {
     char methods[512];                   /* the server's list */
     int64_t deadline;                    /* of the step; extended by the time of the user's answers */
     unsigned tries;
-    struct buf steps;       /* the accepted methods: "key PATH and password" */
-    struct buf tried;       /* the refused methods and keys */
-    struct buf skipped;     /* the unusable methods and keys, with the reason */
-    struct err unsupported; /* why OpenSSH may succeed; ERR_NONE if it has no advantage */
-    const char *unsure;     /* the method whose refusal is not yet certain; NULL: none */
+    struct buf accepted;          /* the accepted methods: "key PATH and password" */
+    struct buf refused;           /* the refused methods and keys */
+    struct buf skipped;           /* the unusable methods and keys, with the reason */
+    struct err unsupported;       /* why OpenSSH may succeed; ERR_NONE if it has no advantage */
+    const char *ambiguous_method; /* the method whose refusal is not yet certain; NULL: none */
     unsigned keys_refused;
-    bool would_ask;         /* a method needed a question, but no user can answer */
+    bool needs_user;        /* a method needed a question, but no user can answer */
     bool hung_up;           /* we closed the connection, because no user can answer */
     struct auth_keys *keys; /* NULL until publickey is tried */
 };
@@ -42,17 +42,17 @@ int auth_keyboard_interactive(struct auth *a, enum auth_result *ret, struct err 
 int auth_password(struct auth *a, enum auth_result *ret, struct err *err);
 void auth_keys_free(struct auth_keys *keys);
 
-/* Notes an accepted method. */
+/* Records an accepted method. */
 void auth_record_accepted(struct auth *a, const char *what, const char *name);
-/* Notes a refused method or key, or (with a reason) an unusable one. */
+/* Records a refused method or key, or (with a reason) an unusable one. */
 void auth_record_refused(struct auth *a, const char *what, const char *name, const char *why);
-/* Notes why OpenSSH may succeed (see failure_set). The first reason counts. */
+/* Records why OpenSSH may succeed (see failure_set). Only the first reason is stored. */
 void auth_record_unsupported(struct auth *a, enum failure why, const char *const details[]);
 /* Returns -1 with that reason, or 0 without one. */
 int auth_set_unsupported(const struct auth *a, struct err *err);
 
-/* Checks whether the session has ended, usually after too many keys. auth_explain_end then sets the reason,
- * or why OpenSSH may succeed. */
+/* Checks whether the session has ended, usually because the server refused too many keys. auth_explain_end
+ * sets the error, or records why OpenSSH may succeed. */
 bool auth_session_is_over(const struct auth *a);
 int auth_explain_end(struct auth *a, int rc, struct err *err);
 
@@ -66,7 +66,7 @@ int auth_list_methods(struct auth *a, bool *ret_in, struct err *err);
  */
 int auth_list_methods_again(struct auth *a, bool *ret_changed, struct err *err);
 
-/* Checks whether the user can answer, and notes it if not. BatchMode forbids questions. */
+/* Checks whether the user can answer, and records it if not. BatchMode forbids questions. */
 bool auth_can_ask(struct auth *a);
 
 /* Names the login of a question: "ann@10.0.0.5 (file-03)", or "ann@bastion (jump host of file-03)". The name

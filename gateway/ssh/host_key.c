@@ -34,7 +34,7 @@ static int accept_new(struct session *s, const struct ssh_config *config, const 
 
 /* Checks that this libssh2 can request a key of the type; for RSA with a signature that servers still
  * support. */
-static bool can_ask_for(struct session *s, const char *type)
+static bool can_request(struct session *s, const char *type)
 {
     const char **supported = NULL, *name = strcmp(type, "ssh-rsa") == 0 ? "rsa-sha2-512" : type;
     bool can = false;
@@ -59,7 +59,7 @@ static int check_types(struct session *s, const struct known_hosts *known, struc
 {
     for (size_t i = 0; i < known->n; i++) {
         const struct known_key *k = &known->items[i];
-        if (k->marker == KNOWN_MARKER_NONE && !can_ask_for(s, k->type))
+        if (k->marker == KNOWN_MARKER_NONE && !can_request(s, k->type))
             return set_type_error(k, err);
     }
     return 0;
@@ -77,8 +77,8 @@ struct shown_key {
     const struct known_hosts *known;
 };
 
-static int judge_host_key(struct session *s, const struct ssh_config *config, const struct shown_key *shown,
-                          struct host_key_trust *ret, struct err *err)
+static int check_known_key(struct session *s, const struct ssh_config *config, const struct shown_key *shown,
+                           struct host_key_trust *ret, struct err *err)
 {
     const struct ssh_blob *key = shown->key;
     const struct known_hosts *known = shown->known;
@@ -114,7 +114,7 @@ int host_key_check(struct session *s, const struct ssh_config *config, const str
     }
     ssh_blob_type(&key, facts->host_key_type, sizeof facts->host_key_type);
     ssh_blob_fingerprint(&key, facts->host_key);
-    int rc = judge_host_key(s, config, &(struct shown_key){&key, known}, &finding, err);
+    int rc = check_known_key(s, config, &(struct shown_key){&key, known}, &finding, err);
     if (rc == 0) {
         facts->host_key_new = finding.is_new;
         *ret = finding;

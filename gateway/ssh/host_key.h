@@ -8,7 +8,7 @@
 
 /* Why a host is trusted. */
 struct host_key_trust {
-    bool is_new;    /* it was unknown; its key has been written, or could not be */
+    bool is_new;    /* it was unknown; profgrab has tried to write its key */
     char text[300]; /* "known in FILE line N", "new: written to FILE" or "new, not written down: …" */
 };
 

@@ -190,8 +190,8 @@ int known_hosts_check_usable(const struct known_hosts *k, struct err *err)
 }
 
 /* Compares one line with the key. */
-static enum known_status judge_line(const struct known_key *known, const struct ssh_blob *key,
-                                    const char *type)
+static enum known_status compare_line(const struct known_key *known, const struct ssh_blob *key,
+                                      const char *type)
 {
     bool equal = ssh_blob_equal(&known->blob, key);
     if (known->marker == KNOWN_MARKER_REVOKED)
@@ -213,7 +213,7 @@ enum known_status known_hosts_compare(const struct known_hosts *k, const struct 
     char type[64];
     ssh_blob_type(key, type, sizeof type);
     for (size_t i = 0; i < k->n; i++) {
-        enum known_status status = judge_line(&k->items[i], key, type);
+        enum known_status status = compare_line(&k->items[i], key, type);
         if (status > strongest) {
             strongest = status;
             line = &k->items[i];

@@ -6,12 +6,12 @@
  *
  * Four properties of libssh2 shape this folder:
  *
- * - While half a packet is sent, every other call on the session fails. wire.c therefore takes whole packets
- * from libssh2 and keeps the rest, and the hub stops feeding data when more than 256 kB wait.
- * - A session that nobody reads does not notice its end. When no link reads, the hub reads ahead into a small
+ * - While half a packet is sent, every other call on the session fails. So wire.c accepts whole packets from
+ *   libssh2 and queues the unsent rest. The hub adds no more data while more than 256 kB are queued.
+ * - A session from which no link reads does not notice its end. So the hub reads ahead into a small
  *   buffer, so that it sees a closed connection at once and knows when the last byte arrived.
  * - A session opens one channel at a time. After 1.5 s without an answer the hub calls the session stuck and
- * fails the waiting requests with ERR_LOST; their callers ask for another session (session_pool_acquire,
+ * fails the waiting requests with ERR_LOST; their callers request another session (session_pool_acquire,
  *   gateway_renew).
  * - libssh2 reads only for a channel. A session without one opens a channel that leads nowhere as soon as the
  *   server sends something (session_serve_idle).
@@ -63,8 +63,8 @@ int64_t session_deadline(const struct session *s);
 int session_cancel_fd(const struct session *s);
 struct proc_limits session_program_limits(const struct session *s);
 
-/* For calls of libssh2. Its callbacks receive `abstract`; session_conversation returns from it the
- * pointer that session_set_conversation has set. */
+/* For calls of libssh2. Its callbacks receive `abstract`, from which session_conversation gets the pointer
+ * that session_set_conversation has set. */
 LIBSSH2_SESSION *session_libssh2(const struct session *s);
 void session_set_conversation(struct session *s, void *conversation);
 void *session_conversation(void **abstract);
@@ -86,7 +86,7 @@ void session_record_result(struct session *s, ssize_t rc);
 bool session_is_over(const struct session *s);
 /* Checks whether the server disconnected, or the connection ended or broke. */
 bool session_is_closed(const struct session *s);
-/* Checks whether the connection ended or broke without the server's disconnect message. */
+/* Checks whether the connection ended or broke before a disconnect message of the server. */
 bool session_is_cut_off(const struct session *s);
 /* Checks, until the handshake ends, whether the server sent anything. */
 bool session_has_received(const struct session *s);

@@ -23,7 +23,7 @@ struct channel_stream {
     struct window window;
     uint32_t enlargement; /* the window adjustment in progress */
     bool opening;         /* libssh2 has begun to open the channel and must finish */
-    bool settled;         /* opened or refused */
+    bool has_answer;      /* opened or refused */
 };
 
 static struct channel_stream *to_channel(const struct stream *st)
@@ -84,7 +84,7 @@ static int channel_open(struct stream *st, struct err *err)
         return 0;
     session_record_round_trip(c->session, clock_now() - c->since);
     c->opening = false;
-    c->settled = true;
+    c->has_answer = true;
     session_end_opening(c->session, c);
     return c->channel ? 1 : set_open_failure(c, rc, err);
 }

@@ -30,7 +30,7 @@ struct wire {
 int wire_init(struct wire *w, int fd, struct err *err);
 void wire_release(struct wire *w);
 
-/* Frees `preauth` and stores no more. */
+/* Frees `preauth` and stores no more bytes in it. */
 void wire_forget_preauth(struct wire *w);
 
 /* Limits wire_recv to n more bytes from the descriptor (one call may exceed it); then it returns -EAGAIN.

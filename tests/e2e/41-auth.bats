@@ -644,7 +644,7 @@ as_ssh_does() { # works|refused FILE HOW
     assert_let_in_by "key $RIG_KEY and password"
     run_mine --batch
     assert_status 1
-    assert_stderr_has "the server took key $RIG_KEY and wants more (password,keyboard-interactive"
+    assert_stderr_has "the server accepted key $RIG_KEY and requires more (password,keyboard-interactive"
     make_key second ecdsa
     trust second twice
     host_with twice "IdentityFile $RIG_KEY" "IdentityFile $PWD/second" 'IdentitiesOnly yes'
@@ -653,7 +653,7 @@ as_ssh_does() { # works|refused FILE HOW
     host_with twice "IdentityFile $RIG_KEY" 'IdentitiesOnly yes'
     run_mine
     assert_status 1
-    assert_stderr_has "the server took key $RIG_KEY and wants more (publickey)"
+    assert_stderr_has "the server accepted key $RIG_KEY and requires more (publickey)"
 }
 
 # ---- secrets -----------------------------------------------------------------------------------------------
