@@ -98,6 +98,15 @@ print(o["source"]["kind"], len(o["targets"]), *(t["address"] for t in o["targets
     tar tzf out.tar.gz | grep -q 'sick-01/rude/heap.pb.gz'
     run_profgrab check --from "file_sd:t.json" --host sick-01
     assert_status 0
+    # The command in the hint finds the service in the same source.
+    echo '[{"targets":["127.0.0.1:9"],"labels":{"job":"dead"}}]' >dead.json
+    run_profgrab --from dead.json --host sick-01 heap
+    assert_status 1
+    assert_equal "$(grep -o '`profgrab check[^`]*`' <<<"$stderr")" \
+        "\`profgrab check -F $SSH_CONFIG --from dead.json --host sick-01 --service dead\`"
+    run_profgrab check --from dead.json --host sick-01 --service dead
+    assert_status 1
+    assert_stdout_has 'cannot connect to 127.0.0.1 port 9'
     # With --from, the inventory's sources and services are ignored.
     with_sources '{ file_sd: nothing.json }'
     sed 's/"rude"/"byhand"/' t.json >byhand.json
