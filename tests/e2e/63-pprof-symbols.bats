@@ -113,13 +113,13 @@ END
 }
 
 # A profile whose only mapping is that binary, and substitutes for the binutils in ./tools that run a script.
-with_tools() { # SCRIPT
-    python3 - "$pprof_tests" <<'END'
+with_tools() { # SCRIPT [BINARY]
+    python3 - "$pprof_tests" "${2-/bin/sh}" <<'END'
 import sys
 sys.path.insert(0, sys.argv[1])
 import odd
 p = odd.Profile()
-m = p.mapping("/bin/sh", 0x400000, 0x800000, flags=(0, 0, 0, 0))
+m = p.mapping(sys.argv[2], 0x400000, 0x800000, flags=(0, 0, 0, 0))
 p.sample([p.location(0x400100, (), m)], [1, 1])
 with open("binary.pb", "wb") as f:
     f.write(p.encode())
@@ -150,4 +150,24 @@ while time.process_time() < 1.1: pass'"
     assert_stderr_has 'Local symbolization failed for sh: addr2line takes more than 30 s of processor time'
     with_tools 'kill -KILL $$'
     assert_stderr_has 'Local symbolization failed for sh: addr2line was ended by signal 9'
+}
+
+@test "the limits grow with the binary" {
+    # The file has holes: it takes no room on the disk, and the substitutes do not read it.
+    cp /bin/sh large
+    local size time data tool
+    while read -r size time data; do
+        truncate -s "$size" large
+        with_tools "ulimit -t -d >$PWD/limits.\${0##*/}" "$PWD/large"
+        assert_status 0
+        for tool in nm addr2line; do
+            # Seconds and kB.
+            grep -qx "cpu time .* $time" "limits.$tool" || fail "$size: $(cat "limits.$tool")"
+            awk -v data="$data" '/data seg size/ { found = $NF >= data && $NF < data + 65536 } END { exit !found }' "limits.$tool" ||
+                fail "$size: $(cat "limits.$tool")"
+        done
+    done <<'END'
+100000000 130 2086788
+4000000000 900 8388608
+END
 }

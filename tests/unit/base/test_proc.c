@@ -555,6 +555,54 @@ static void a_confined_child_has_limits(void **state)
     fd_close(&cancel[1]);
 }
 
+/* The child prints its own limits: of memory in GB beyond the memory that this process has, of time in
+ * seconds.
+ */
+static int print_limits(void *ctx, struct buf *ret, struct err *err)
+{
+    const uint64_t *in_use = ctx;
+    struct rlimit memory, time;
+    (void)err;
+#ifdef __linux__
+    getrlimit(RLIMIT_DATA, &memory);
+#else
+    getrlimit(RLIMIT_AS, &memory);
+#endif
+    getrlimit(RLIMIT_CPU, &time);
+    /* The child may have mapped a few more megabytes than this process. */
+    uint64_t beyond = (uint64_t)memory.rlim_max - *in_use + (64u << 20);
+    buf_addf(ret, "memory %llu MiB, time %llu s", (unsigned long long)(beyond >> 27 << 7),
+             (unsigned long long)time.rlim_cur);
+    return 0;
+}
+
+static void assert_limits(uint64_t bytes, const char *expected)
+{
+    struct err err = ERR_INIT;
+    struct buf ret = BUF_INIT(0);
+    struct proc_fork_limits limits = confined_limits(bytes, -1);
+    uint64_t in_use = proc_memory_in_use();
+    limits.max_result = 1000;
+    assert_ok(proc_run_confined(print_limits, &in_use, &limits, &ret, &err), &err);
+#ifdef UNDER_SANITIZER
+    expected = strstr(expected, "time");
+    assert_non_null(strstr(buf_str(&ret), expected));
+#else
+    assert_string_equal(buf_str(&ret), expected);
+#endif
+    buf_release(&ret);
+}
+
+static void limits_grow_with_the_input(void **state)
+{
+    (void)state;
+    assert_limits(0, "memory 256 MiB, time 10 s");
+    assert_limits(16u << 20, "memory 1024 MiB, time 26 s");
+    assert_limits(UINT64_C(104) << 20, "memory 5248 MiB, time 119 s");
+    assert_limits(UINT64_C(1) << 30, "memory 8192 MiB, time 600 s");
+    assert_limits(UINT64_MAX, "memory 8192 MiB, time 600 s");
+}
+
 static int look_around(void *ctx, struct buf *ret, struct err *err)
 {
     const int *fds = ctx;
@@ -692,6 +740,7 @@ int main(void)
         cmocka_unit_test(further_descriptors_are_inherited),
         cmocka_unit_test(a_confined_child_returns_its_result),
         cmocka_unit_test(a_confined_child_has_limits),
+        cmocka_unit_test(limits_grow_with_the_input),
 #ifdef __linux__
         cmocka_unit_test(a_confined_child_has_no_other_descriptors),
 #endif
