@@ -4,7 +4,7 @@
 
 #include "base/banned.h"
 
-/* Limits of each side, so that neither takes the other's memory. */
+/* Limits of stacks and frames for each side. */
 #define MAX_SAMPLES 250000
 #define MAX_FRAMES 10000000
 
@@ -47,7 +47,7 @@ static int merge_parts(struct comparison_half *of, size_t n, struct profile *p, 
     for (size_t i = 0; i < n; i++)
         if (of->parts[i])
             some[found++] = of->parts[i];
-    /* A single part needs no merge: a full side would otherwise copy it for each further profile. */
+    /* A single part needs no merge. A merge would copy it for each further profile once the side is full. */
     bool alone = found == 1 && !p;
     if (p)
         some[found++] = p;
@@ -79,7 +79,7 @@ static int limit_stacks(struct comparison_half *of, struct err *err)
         return 0;
     if (merge_parts(of, COMPARISON_PARTS, NULL, COMPARISON_PARTS - 1, err) < 0)
         return -1;
-    return has_room(of) ? 0 : err_set(err, ERR_FAILED, "its side has too many stacks already");
+    return has_room(of) ? 0 : err_set(err, ERR_FAILED, "the merged profiles of its side have too many stacks");
 }
 
 /* Works like a binary counter: a sample is merged again only when its part doubles. */
@@ -132,7 +132,7 @@ int comparison_finish(struct comparison *s, struct err *err)
         rc = comparison_has_both(s) ? profile_merge_all(both, 2, &s->all, err) : 0;
     profile_free(both[COMPARISON_TARGET]);
     profile_free(both[COMPARISON_BASELINE]);
-    /* A picture of all starts with the heaviest stacks of here. */
+    /* `all` is drawn by the target's values, so its default type is the target's. */
     if (s->all)
         s->all->default_sample_type = s->all->sample_types[s->default_type].type;
     return rc;

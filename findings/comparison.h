@@ -1,15 +1,13 @@
 /*
- * Two sides of one kind of profile: "here" the target processes, "there" the baseline processes. The profiles
- * of a side are merged. Each stack has a value for either side.
+ * Compares two sides for one kind of profile: the target processes and the baseline processes. The profiles of a side are merged. Each stack has one value for each side.
  *
- * A factor for each sample type and side makes sides of different size comparable. The basis is one of:
+ * Sides can have different sizes. Therefore values are scaled by a factor for each sample type and side. The basis of the factor is one of:
  *
- * - share: of the side's total. For CPU time, and for counters since the unknown start of a process.
+ * - share: the part of the side's total. For CPU time, and for counters since the unknown start of a process.
  *
- * - second: in each second of a process. For counters of profiles that are differences over time.
+ * - second: the amount in each second of a process. For counters of profiles that are differences over time.
  *
- * - process: in each process. For values of one moment, such as memory in use and goroutines, unless the
- * profiles are differences.
+ * - process: the amount in each process. For values of one moment, such as memory in use and goroutines, unless the profiles are differences.
  */
 #ifndef FINDINGS_COMPARISON_H
 #define FINDINGS_COMPARISON_H
@@ -22,21 +20,20 @@ enum comparison_basis { COMPARISON_SHARE, COMPARISON_SECOND, COMPARISON_PROCESS 
 
 /* Further sample types are ignored. */
 #define COMPARISON_MAX_TYPES 8
-/* Part i merges 2^i processes. The last merges any number. */
+/* Part i merges 2^i processes; the last part merges any number. */
 #define COMPARISON_PARTS 48
 
 struct comparison_half {
     size_t processes;
-    size_t left_out;     /* processes of this side without a profile in it; the caller sets it */
+    size_t left_out;     /* number of processes of this side whose profiles are missing; the caller sets it */
     size_t timed;        /* processes whose profiles have a duration */
     int64_t duration_ns; /* the sum of these durations */
-    struct profile *parts[COMPARISON_PARTS]; /* the profiles so far: of one, two, four, … processes */
+    struct profile *parts[COMPARISON_PARTS]; /* merged profiles: of one, two, four, … processes */
 };
 
 /* Begins as {0}. All members are read-only. */
 struct comparison {
-    struct profile *all; /* sample types: n_types of here, then the same of there; no labels; NULL until
-                            comparison_finish */
+    struct profile *all; /* sample types: n_types of the target, then the same of the baseline; no labels; NULL until comparison_finish */
     size_t n_types, default_type;
     struct comparison_half of[2];
 };
@@ -51,7 +48,7 @@ void comparison_release(struct comparison *s);
 /* Returns whether both sides have profiles. */
 bool comparison_has_both(const struct comparison *s);
 
-/* Returns the column of a type and side in `all`. */
+/* Returns the sample type in `all` of a type and side. */
 static inline size_t comparison_column(const struct comparison *s, size_t type, enum comparison_side side)
 {
     return side * s->n_types + type;

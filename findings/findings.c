@@ -8,9 +8,9 @@
 #include "findings/rules.h"
 #include "base/banned.h"
 
-/* The places that suspects leave to the other findings, if there are that many. */
+/* The number of findings that are kept for rules other than suspects. */
 #define FACTS 4
-/* The most other places that a merged sentence names. */
+/* A merged sentence names at most this many other services. */
 #define PLACES 3
 
 /* ---- subjects ------------------------------------------------------------------------------------------ */
@@ -21,7 +21,7 @@ static enum finding_topic topic_of(const struct profile *p, const struct finding
         return FINDING_TOPIC_HEAP;
     if (tally_type(p, "cpu", "nanoseconds") != TALLY_NONE)
         return FINDING_TOPIC_CPU;
-    return tally_type(p, "delay", "nanoseconds") != TALLY_NONE ? rules_topic_of_delay(s) : FINDING_TOPIC_NONE;
+    return tally_type(p, "delay", "nanoseconds") != TALLY_NONE ? rules_get_delay_topic(s) : FINDING_TOPIC_NONE;
 }
 
 static int apply_rules(struct finding_case *c)
@@ -266,15 +266,15 @@ static int merge_others(struct findings *w, size_t at, struct err *err)
     if (n > PLACES)
         buf_addf(&others, " and %zu more", n - PLACES);
     buf_adds(&others, n > 0 ? ")" : "");
-    int rc = buf_check(&others, "where else it is so", err);
+    int rc = buf_check(&others, "the list of services with the same finding", err);
     if (rc == 0 && n > 0)
         rc = extend_text(&w->items[at], "", buf_str(&others), err);
     buf_release(&others);
     return rc;
 }
 
-/* The item to drop: the last that is not its rule's first; else the lightest suspect if at most FACTS others
- * are left; else the last. */
+/* Returns the item to drop: the last one that is not the first of its rule; else, if at most FACTS other
+ * findings are left, the lightest suspect; else the last one. */
 static size_t find_least(const struct findings *w)
 {
     size_t suspects = 0;

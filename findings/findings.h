@@ -3,8 +3,8 @@
  * file and the function to look at. One table of rules (rules.c) gives each rule's evidence, threshold,
  * sentence, function to look at and source. docs/reading.md is made from this table.
  *
- * A share is above its threshold only if it still is after subtracting two standard errors, so a handful of
- * samples proves nothing.
+ * A share exceeds its threshold only if the share minus two standard errors exceeds it. Thus a few samples
+ * give no finding.
  *
  * Sentences name functions, files, hosts and services, all made printable, but never labels' values or
  * command lines.
@@ -19,11 +19,11 @@
 #include "findings/comparison.h"
 #include "findings/rule.h"
 
-/* The most findings that findings_finish leaves. */
+/* The largest number of findings after findings_finish. */
 #define FINDINGS_MAX 8
 
-/* Adds the findings on a profile; none for an unknown kind. Use findings_add_goroutines for dumps. Memory
- * grows with the number of functions, time with a few walks over the samples. */
+/* Adds the findings on a profile; none for an unknown kind. Use findings_add_goroutines for dumps. Memory is
+ * proportional to the number of functions, time to the number of frames. */
 int findings_add_profile(struct findings *w, const struct profile *p, const struct finding_subject *subject,
                          struct err *err);
 /* Adds the findings on a dump of goroutines, or on two dumps of one process, the older one first. */
@@ -33,8 +33,8 @@ int findings_add_goroutines(struct findings *w, const struct goroutines *g,
 /* Adds the differences between two sides; nothing if there is only one side. */
 int findings_add_comparison(struct findings *w, const struct comparison *s,
                             const struct finding_subject *subject, struct err *err);
-/* findings_add_growth adds what has grown in a process and its activity meanwhile. findings_add_restart adds
- * that the process was restarted, and the evidence `why`. */
+/* findings_add_growth adds the findings on growth between two snapshots. findings_add_restart adds the
+ * finding that the process was restarted, with the evidence `why`. */
 int findings_add_growth(struct findings *w, const struct growth *g, const struct finding_subject *subject,
                         struct err *err);
 int findings_add_restart(struct findings *w, const char *why, const struct finding_subject *subject,
@@ -48,9 +48,9 @@ enum finding_input findings_input_of(const char *id);
 
 /*
  * Sorts the list: suspects first, the heaviest first; then CPU, memory and waiting. At most FINDINGS_MAX
- * findings stay. The heaviest of each other rule takes precedence over a fifth suspect. The same finding on
- * the same function of several hosts becomes one sentence. If there are several hosts or services, each
- * sentence names its own. Call it once, at the end.
+ * findings stay. The heaviest finding of each other rule takes precedence over a fifth suspect. Equal
+ * findings on the same function of several hosts become one sentence. If there are several hosts or services,
+ * each sentence begins with its host or service. Call it once, at the end.
  */
 int findings_finish(struct findings *w, struct err *err);
 

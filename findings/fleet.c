@@ -11,7 +11,7 @@
 /* The most names in a group. Later names get no share. */
 #define MAX_NAMES 20000
 
-/* Functions that stop loops without calls: the number of their samples has no meaning for the program. */
+/* Functions that preempt loops without calls. The number of their samples says nothing about the program. */
 static const char *const passed_over[] = {"runtime.asyncPreempt*", NULL};
 
 /* ---- names and rows ------------------------------------------------------------------------------------ */

@@ -3,7 +3,7 @@
  * the group.
  *
  * Each host keeps the shares of its heaviest functions (FLEET_MAX_SHARES of each kind), but no profile. The
- * group is the median of its hosts, so that one outlier, or two of five, do not shift it. A host is an
+ * group is the median of its hosts, so that one outlier, or two of five, do not change it much. A host is an
  * outlier if a function's share differs from the median by at least 10 percentage points after subtracting
  * two standard errors of both, and by at least four times the usual difference in the group (the median
  * absolute deviation and the sampling error together). A group has at least three hosts.

@@ -8,7 +8,7 @@
  * Goroutines with the same state, frames and creator are one group. Addresses and arguments are not part of a
  * frame. Frames of the runtime below the program's own (runtime.gopark, …) and above them (runtime.goexit,
  * runtime.main) are left out, as debug=2 does. If the two dumps have different forms, only frames are
- * compared, because only debug=2 has the rest.
+ * compared, because only debug=2 has states and creators.
  *
  * Source: runtime/traceback.go (goroutineheader, printcreatedby), runtime/pprof/pprof.go (printCountProfile).
  */
@@ -40,7 +40,7 @@ struct goroutine_label {
 };
 
 #define GOROUTINES_NONE SIZE_MAX
-/* The most different labels that a group keeps. */
+/* A group stores at most this many different labels. */
 #define GOROUTINES_LABELS 16
 
 /* Larger dumps are refused, to limit the memory of the table to 200 MB. Go writes at most a hundred frames of
@@ -54,8 +54,8 @@ struct goroutine_group {
     size_t frame_at;  /* frames[frame_at] and the next n_frames - 1, the innermost call first */
     size_t n_frames;
     struct goroutine_frame creator; /* no function: unknown */
-    uint64_t count[2];              /* before and now; before is 0 for a single dump */
-    /* The waits in the last dump, in whole minutes; 0: less than one, or unknown. */
+    uint64_t count[2];              /* in the first and in the second dump; a single dump counts as the second */
+    /* Waiting times in the last dump, in whole minutes; 0: less than one minute, or unknown. */
     uint32_t wait_min, wait_median, wait_max;
     size_t first_label;   /* in the last dump; GOROUTINES_NONE: none */
     uint64_t more_labels; /* goroutines whose labels exceed GOROUTINES_LABELS */

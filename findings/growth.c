@@ -67,10 +67,10 @@ static bool has_fallen(const struct growth *g, size_t type)
 const char *growth_restarted(const struct growth *g)
 {
     if (g->rebuilt)
-        return "the second is of another build";
+        return "the second snapshot is of another build";
     for (size_t i = 0; i < g->n_types; i++)
         if (is_counter(g, i) && has_fallen(g, i))
-            return "its counters are smaller in the second";
+            return "its counters are smaller in the second snapshot";
     return NULL;
 }
 

@@ -1,7 +1,7 @@
 /*
  * Two snapshots of one process. Counters since the start of the process (allocations, contentions, delays)
- * are subtracted, which leaves the activity in between. Values of one moment (memory in use, goroutines) have
- * grown or shrunk.
+ * are subtracted, which gives the activity between the snapshots. For values of one moment (memory in use,
+ * goroutines) the difference is the growth.
  *
  * Two different processes have no growth. A different build, or smaller counters, prove a different process:
  * the counters of one process never shrink.
@@ -17,19 +17,19 @@ struct growth {
     struct profile *both; /* sample types: n_types before, then the same now; no labels */
     size_t n_types;
     bool rebuilt;       /* the two have different builds */
-    int64_t between_ns; /* by the target's own clock; 0: unknown */
+    int64_t between_ns; /* time between the snapshots by the target's clock; 0: unknown */
 };
 
-/* Prune both profiles first (report_prune). Changes both profiles. The caller may only free them afterwards.
- * ERR_FAILED: their sample types differ. */
+/* The caller prunes both profiles first (report_prune). Changes both profiles. The caller may only free them
+ * afterwards. ERR_FAILED: their sample types differ. */
 int growth_make(struct growth *g, struct profile *before, struct profile *now, struct err *err);
 void growth_release(struct growth *g);
 
 /* Returns the evidence that the process was restarted, or NULL. */
 const char *growth_restarted(const struct growth *g);
 
-/* Turns `both` into the growth, with n_types sample types, ready to draw. Its duration is the time between.
- * Only growth_release may follow. */
+/* Replaces the values of `both` by the growth, with n_types sample types. The duration becomes the time
+ * between the snapshots. Only growth_release may follow. */
 void growth_subtract(struct growth *g);
 
 #endif

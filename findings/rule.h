@@ -14,7 +14,7 @@ enum finding_severity {
     FINDING_NOTE,    /* worth recording, but not worth a line during the run */
 };
 
-/* The object of a rule. */
+/* The subject of a rule: the kind of input that it checks. */
 enum finding_topic {
     FINDING_TOPIC_CPU,
     FINDING_TOPIC_HEAP,
@@ -47,11 +47,11 @@ struct finding_rule {
     enum finding_input input;
     int number;             /* of a finding that other code adds: the value of its enum; else 0 */
     finding_rule_fn *apply; /* NULL if other code adds the finding */
-    /* For rules on functions: lists of functions that choose the samples, and the least percentage of all
-     * that is reported. */
+    /* For rules on functions: samples with a function of `in` and none of `out` count (struct tally_choice);
+     * the smallest reported percentage. */
     const char *const *in, *const *out;
     double percent;
-    /* In the sentence, {0} to {5} stand for figures and names. */
+    /* In the sentence, {0} to {5} are replaced by figures and names. */
     const char *sentence;
     const char *evidence;
     const char *threshold; /* a text; NULL: only `percent` applies */
@@ -89,13 +89,13 @@ struct finding {
     char *text;
     char *file;
     char *look; /* a function's full name */
-    /* The part of the whole that is at stake. Suspects are ordered by it. */
+    /* The part of the total that the finding concerns, 0 to 1. Suspects are sorted by it. */
     double weight;
 
     char *host, *service;
     bool names_host; /* the text names the host */
     int part;        /* separates findings of one rule on different subjects, which are not duplicates */
-    int detail;      /* of duplicates for one service, the most detailed one stays */
+    int detail;      /* if findings are duplicates for one service, the one with the largest detail stays */
 };
 
 /* A growing list of findings. */
@@ -115,7 +115,7 @@ struct finding_case {
     const struct finding_subject *subject; /* NULL: unknown */
     enum finding_topic topic;
     struct err *err;
-    const void *evidence; /* FINDING_TOPIC_BODY: the facts of the folder whose table has the rule */
+    const void *evidence; /* FINDING_TOPIC_BODY: the facts that the rules of fetch/finding.c read */
     const struct profile *profile;
     const struct stack_filter *filter;
     const struct tally *all; /* every sample of CPU time or of delays; NULL for heaps */
@@ -126,7 +126,7 @@ struct finding_case {
     const char *restarted; /* the evidence of a restart */
 };
 
-/* Checks the n rules of a table that are on the case's topic, in order. */
+/* Checks those of the n rules that have the case's topic, in order. */
 int finding_case_apply(struct finding_case *c, const struct finding_rule *rules, size_t n);
 /* Adds the rule's finding with these values to the case's list. */
 int finding_case_add(struct finding_case *c, const struct finding_rule *rule,

@@ -23,9 +23,9 @@ finding_rule_fn rule_goroutines_leak, rule_goroutines_grown, rule_goroutines_loc
 
 /* ---- shared by several rules (rules_shared.c) ---------------------------------------------------------- */
 
-/* Block and mutex profiles have the same types. Returns the one that the subject is, or FINDING_TOPIC_NONE if
- * unknown. */
-enum finding_topic rules_topic_of_delay(const struct finding_subject *s);
+/* Returns FINDING_TOPIC_BLOCK or FINDING_TOPIC_MUTEX by the subject's kind, because both have the same sample
+ * types. FINDING_TOPIC_NONE: unknown. */
+enum finding_topic rules_get_delay_topic(const struct finding_subject *s);
 /* Writes " (mutex profile)" or the like into an argument, and sets `part` to keep the two kinds apart. */
 void rules_name_delay(const struct finding_case *c, struct finding_values *finding, size_t argument);
 

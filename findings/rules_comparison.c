@@ -191,7 +191,7 @@ int rule_comparison_cpu(struct finding_case *c, const struct finding_rule *rule)
     return rc;
 }
 
-/* {0} and {1} hosts, {2} the least difference that is reported, {3} how busy both are. */
+/* {0} and {1} hosts, {2} the smallest difference that is reported, {3} how busy both are. */
 int rule_comparison_alike(struct finding_case *c, const struct finding_rule *rule)
 {
     struct finding_values finding = {.names_host = true};

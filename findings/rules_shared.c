@@ -6,7 +6,7 @@
 #include "base/banned.h"
 
 /* Decides by the request's kind, or else by the file's name. */
-enum finding_topic rules_topic_of_delay(const struct finding_subject *s)
+enum finding_topic rules_get_delay_topic(const struct finding_subject *s)
 {
     const char *kind = s->kind && *s->kind ? s->kind : s->file;
     return kind && strstr(kind, "mutex")   ? FINDING_TOPIC_MUTEX
@@ -16,7 +16,7 @@ enum finding_topic rules_topic_of_delay(const struct finding_subject *s)
 
 void rules_name_delay(const struct finding_case *c, struct finding_values *finding, size_t argument)
 {
-    enum finding_topic of = rules_topic_of_delay(c->subject);
+    enum finding_topic of = rules_get_delay_topic(c->subject);
     finding->part = (int)of;
     snprintf(finding->of[argument], SENTENCE_ARGUMENT, "%s",
              of == FINDING_TOPIC_MUTEX   ? " (mutex profile)"

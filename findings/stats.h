@@ -9,10 +9,10 @@ static inline double stats_share(int64_t part, int64_t whole)
 {
     return whole > 0 ? (double)part / (double)whole : 0;
 }
-/* Returns one standard error of a share of n samples. It is not 0 for a share of 0, since one more sample
- * could have hit. */
+/* Returns one standard error of a share of n samples. It is not 0 for a share of 0, because one more sample
+ * could change that share. */
 double stats_error(double share, double n);
-/* Returns the bytes that one sample of a heap stands for. */
+/* Returns the sampling rate of a heap profile: the mean number of bytes for one sample. */
 double stats_heap_rate(const struct profile *p);
 /* Returns a computed figure as an integer, within the range of int64_t. */
 int64_t stats_whole(double v);
@@ -21,7 +21,7 @@ double stats_per_hour(double grown, int64_t within_ns);
 /* Returns whether a share of n samples is at least a percentage after subtracting two standard errors. */
 bool stats_above(double share, uint64_t n, double percent);
 
-/* Functions whose difference is at least this part of the largest one count as equal. One of them is
+/* Functions whose difference is at least this part of the largest difference count as equal; only one is
  * reported. */
 #define STATS_NEARLY 0.8
 struct stats_candidate {

@@ -1,6 +1,6 @@
 /*
- * Counts by function over the chosen samples of a profile. Functions of one name are one, as in every report
- * by functions.
+ * Counts by function over the chosen samples of a profile. Functions of the same name are counted as one, as
+ * in pprof's reports by function.
  */
 #ifndef FINDINGS_TALLY_H
 #define FINDINGS_TALLY_H
@@ -20,7 +20,8 @@ struct tally_count {
 
 #define STACK_FILTER_LISTS 64
 
-/* Which samples pass through which lists of functions, computed once for all rules. */
+/* For each sample: the lists of functions of which the sample's stack has one. Computed once for all rules.
+ */
 struct stack_filter {
     const struct profile *profile;
     unsigned char *origins; /* by the string of the function's name */

@@ -7,7 +7,7 @@
 
 const struct page_limits page_limits_capture = {4000000, UINT64_C(32) << 20,
                                                 "inflates to more than 4 MB: `profgrab view FILE` draws it"};
-const struct page_limits page_limits_asked = {256000000, UINT64_C(2) << 30,
+const struct page_limits page_limits_on_request = {256000000, UINT64_C(2) << 30,
                                               "inflates to more than 256 MB: `profgrab pprof` shows it"};
 
 int page_builder_init(struct page_builder *d, const struct page_limits *limits, struct str manifest,
@@ -64,7 +64,7 @@ static bool is_too_large(const struct page_builder *d, const struct buf *bytes)
     return m.n > m.most || bytes->len > m.most;
 }
 
-int page_builder_give_up(struct page_builder *d, const struct page_file *f, const struct buf *bytes,
+int page_builder_add_failed(struct page_builder *d, const struct page_file *f, const struct buf *bytes,
                          const struct err *why, struct err *err)
 {
     if (!page_builder_is_file_error(why)) {
@@ -111,7 +111,7 @@ static int draw_profile(struct page_builder *d, const struct page_file *f, const
     if (rc == 0)
         rc = page_builder_add_profile(d, f, p, &why);
     profile_free(p);
-    return rc < 0 ? page_builder_give_up(d, f, bytes, &why, err) : 0;
+    return rc < 0 ? page_builder_add_failed(d, f, bytes, &why, err) : 0;
 }
 
 int page_builder_add_dump(struct page_builder *d, const struct page_file *f, const struct goroutines *g,
@@ -134,7 +134,7 @@ static int draw_dump(struct page_builder *d, const struct page_file *f, const st
     if (rc == 0)
         rc = page_builder_add_dump(d, f, g, &why);
     goroutines_free(g);
-    return rc < 0 ? page_builder_give_up(d, f, bytes, &why, err) : 0;
+    return rc < 0 ? page_builder_add_failed(d, f, bytes, &why, err) : 0;
 }
 
 int page_builder_draw(struct page_builder *d, const struct page_file *f, const struct buf *bytes,

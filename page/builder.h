@@ -1,4 +1,4 @@
-/* The builder of a page, which the files of page.h's overview share. */
+/* The builder of a page. The files page/builder*.c share it; page/page.h has an overview. */
 #ifndef PAGE_BUILDER_H
 #define PAGE_BUILDER_H
 
@@ -6,14 +6,14 @@
 
 #include "page/writer.h"
 
-/* The most bytes of an inflated profile and of the page: during a capture, whose user waits for the bundle,
- * and when the user asks for the page. */
+/* The largest sizes of an inflated profile and of the page, in bytes: smaller during a capture, because the
+ * user waits for the bundle, than in a command that only makes the page. */
 struct page_limits {
     uint64_t profile, page;
     const char *too_large;
 };
-extern const struct page_limits page_limits_capture, page_limits_asked;
-/* The page reserves one part in so many of its size for comparisons, which it writes last. */
+extern const struct page_limits page_limits_capture, page_limits_on_request;
+/* The page reserves 1/PAGE_RESERVED_PART of its size for comparisons, which it writes last. */
 #define PAGE_RESERVED_PART 8
 
 /* How a file is drawn. */
@@ -25,12 +25,12 @@ struct page_file {
     struct page_entry entry;
     unsigned how;    /* 0: not drawn */
     const char *why; /* the reason why it is not drawn */
-    bool unsure;     /* it may be neither a profile nor a dump: skip it then */
-    bool met;        /* it was read */
+    bool unsure;     /* it may be neither a profile nor a dump; then it is skipped without an error */
+    bool met;        /* the file was read */
 
     /* For comparisons (builder_compare.c). */
     const char *argument;
-    bool is_baseline; /* of a host of --against */
+    bool is_baseline; /* its host is of --against */
     int pair;         /* 1 or 2: the snapshot of a pair */
     bool later;       /* the second snapshot of a complete pair */
     /* Numbers from 1 on; 0: none. `member` is the number of its group of hosts. */
@@ -46,12 +46,13 @@ struct page_builder {
     size_t n, cap;
     json_t *by_path; /* the index in `files`, by the file's path */
     struct findings findings;
-    bool has_summary; /* the manifest has the findings already: look for none */
+    bool has_summary; /* the manifest already has the findings, so the builder adds none */
     struct page_comparisons *comparisons;
     struct page_progress *progress; /* NULL: no progress is noted */
 };
 
-/* Returns whether the child has used its time for reading files. The caller then leaves out one more file. */
+/* Returns whether the child has used up its time for reading files. If so, counts one more file as left out;
+ * the caller leaves it out. */
 bool page_progress_is_over(struct page_progress *p);
 /* Notes which file is being read; NULL: none. */
 void page_builder_note_progress(struct page_builder *d, const struct page_file *f);
@@ -70,7 +71,7 @@ int page_builder_list(struct page_builder *d, struct err *err);
 /* Draws a file as `how` requires. A file that cannot be drawn gets an entry with the reason. */
 int page_builder_draw(struct page_builder *d, const struct page_file *f, const struct buf *bytes,
                       struct err *err);
-/* Returns whether an error is a fault of the file that was read, so that the page goes on without that file.
+/* Returns whether the cause of an error is the file that was read. The page is then made without that file.
  */
 static inline bool page_builder_is_file_error(const struct err *why)
 {
@@ -79,9 +80,9 @@ static inline bool page_builder_is_file_error(const struct err *why)
 
 /* Adds the entry of a file that cannot be drawn. If the page itself has failed, returns `why` as the error.
  */
-int page_builder_give_up(struct page_builder *d, const struct page_file *f, const struct buf *bytes,
+int page_builder_add_failed(struct page_builder *d, const struct page_file *f, const struct buf *bytes,
                          const struct err *why, struct err *err);
-/* Adds a file that was read: its findings, unless there is a summary, and its picture. */
+/* Add the findings (unless there is a summary) and the picture of a file that was read. */
 int page_builder_add_profile(struct page_builder *d, const struct page_file *f, struct profile *p,
                              struct err *err);
 int page_builder_add_dump(struct page_builder *d, const struct page_file *f, const struct goroutines *g,
@@ -89,7 +90,7 @@ int page_builder_add_dump(struct page_builder *d, const struct page_file *f, con
 
 /* Adds entries for the files that are missing, and for those that are not drawn. */
 int page_builder_add_rest(struct page_builder *d, struct err *err);
-/* Writes the findings and the rest of the page. `b` has the name and the time for a page without a manifest.
+/* Writes the findings and the rest of the page. Without a manifest, the page's name and time come from `b`.
  */
 int page_builder_finish(struct page_builder *d, struct page_bundle *b, struct err *err);
 /* Ends the page of a bundle after its files: comparisons, page_builder_add_rest, page_builder_finish. */
@@ -105,7 +106,7 @@ void page_builder_compare_release(struct page_builder *d);
 /* Merges a profile into its side. Afterwards the caller may only free the profile. */
 int page_builder_compare_merge(struct page_builder *d, const struct page_file *f, struct profile *p,
                                struct err *err);
-/* Keeps a file's bytes for the growth between two snapshots. Draws the process if it is complete now. */
+/* Stores a file's bytes for the growth between two snapshots. Draws the process if all its files are read. */
 int page_builder_compare_keep(struct page_builder *d, const struct page_file *f, const struct buf *bytes,
                               struct err *err);
 /* Draws all other comparisons, and adds their findings. */

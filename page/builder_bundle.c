@@ -52,7 +52,7 @@ int page_build_bundle(const char *path, struct age_identities *by, const struct 
     char *manifest = NULL;
     if (bundle_manifest(path, by, &manifest, err) < 0)
         return -1;
-    int rc = page_builder_init(&d, &page_limits_asked, str_of(manifest), to, err);
+    int rc = page_builder_init(&d, &page_limits_on_request, str_of(manifest), to, err);
     /* Free the text early: it may have 64 MB, and its tree more. */
     free(manifest);
     page_builder_apply_progress(&d, to->progress);
@@ -140,7 +140,7 @@ int page_manifest(const char *path, struct age_identities *by, struct page_progr
     char *manifest = NULL, *with = NULL;
     if (bundle_manifest(path, by, &manifest, err) < 0)
         return -1;
-    int rc = page_builder_init(&d, &page_limits_asked, str_of(manifest),
+    int rc = page_builder_init(&d, &page_limits_on_request, str_of(manifest),
                                &(struct page_output){.sink = discard_bytes, .ctx = NULL}, err);
     free(manifest);
     page_builder_apply_progress(&d, progress);

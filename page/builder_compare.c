@@ -224,7 +224,7 @@ int page_builder_compare_finish(struct page_builder *d, struct err *err)
 {
     struct page_comparisons *c = d->comparisons;
     if (page_builder_compares(d))
-        page_writer_allow(d->page, d->limits->page / PAGE_RESERVED_PART);
+        page_writer_add_room(d->page, d->limits->page / PAGE_RESERVED_PART);
     for (size_t i = 0; i < c->n_sides; i++)
         if (finish_sides(d, &c->sides[i], err) < 0)
             return -1;

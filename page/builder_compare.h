@@ -10,7 +10,7 @@ struct page_comparison {
     struct comparison sides;
     size_t planned[2];
     struct strlist hosts[2];    /* the hosts whose profiles are merged */
-    char *names[2], *labels[2]; /* the hosts' names; the same with the number of hosts left out */
+    char *names[2], *labels[2]; /* the hosts' names; the same names with the number of hosts left out */
 };
 
 /* Two snapshots of one kind. */

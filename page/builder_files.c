@@ -10,7 +10,7 @@
 static int parse_profile(const struct page_files *files, const struct buf *bytes, const char *name,
                          struct profile **ret, struct err *err)
 {
-    if (profile_parse(bytes->data, bytes->len, page_limits_asked.profile, ret, err) == 0)
+    if (profile_parse(bytes->data, bytes->len, page_limits_on_request.profile, ret, err) == 0)
         return 0;
     if (profile_is_unrecognized(err))
         err_set(err, ERR_FAILED, "neither a profile nor a dump of goroutines");
@@ -86,7 +86,7 @@ int page_build_files(const struct page_files *files, const struct page_output *t
     snprintf(name, sizeof name, "%zu files", names->n);
     struct page_bundle b = {.name = names->n == 1 ? files->title(names->items[0]) : name,
                             .made = clock_format(made, sizeof made, clock_utc())};
-    int rc = page_builder_init(&d, &page_limits_asked, STR(""), to, err);
+    int rc = page_builder_init(&d, &page_limits_on_request, STR(""), to, err);
     for (size_t i = 0; rc == 0 && i < names->n; i++) {
         if ((to->progress && to->progress->without == i + 1) || page_progress_is_over(to->progress))
             continue;

@@ -38,7 +38,7 @@ static int draw_file(struct page_builder *d, struct page_file *f, const struct b
     else if (bytes.failed && !bytes.out_of_memory)
         rc = page_writer_add_nothing(d->page, &f->entry, d->limits->too_large, err);
     else
-        rc = page_builder_give_up(d, f, &bytes, &why, err);
+        rc = page_builder_add_failed(d, f, &bytes, &why, err);
     buf_release(&bytes);
     return rc;
 }

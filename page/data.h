@@ -1,11 +1,11 @@
-/* The page's JSON on one entry (docs/formats.md). */
+/* Writes the page's JSON for one entry (docs/formats.md). */
 #ifndef PAGE_DATA_H
 #define PAGE_DATA_H
 
 #include "page/flame.h"
 #include "page/writer.h"
 
-/* Writes into an initialised buffer. The caller checks its failure. */
+/* These functions write into an initialised buffer. The caller checks the buffer for a failure. */
 int page_data_profile(struct profile *profile, struct buf *ret, struct err *err);
 int page_data_comparison(const struct comparison *s, struct buf *ret, struct err *err);
 void page_data_group(const struct page_group *g, struct buf *ret);

@@ -34,7 +34,7 @@ struct tree_builder {
 static int leave_nodes(struct tree_builder *d, size_t depth, struct err *err)
 {
     while (d->n_path > depth)
-        if (flame_tree_leave(&d->tree, d->nodes[--d->n_path], err) < 0)
+        if (flame_tree_complete_node(&d->tree, d->nodes[--d->n_path], err) < 0)
             return -1;
     return 0;
 }

@@ -2,10 +2,10 @@
  * A profile's call tree, for a picture: every path from the outermost call inwards, with the values of its
  * samples.
  *
- * Inlined calls are nodes like others. Name and file identify a function. A place without a name gets the
- * mapping's file ("[libc.so.6]"), as in pprof. Labels are ignored.
+ * An inlined call is a node like any other. Name and file identify a function. A location without a name gets
+ * the mapping's file as its name ("[libc.so.6]"), as in pprof. Labels are ignored.
  *
- * For every sample type, the nodes' own values add up to the profile's total modulo 2^64, whatever was
+ * For every sample type, the nodes' own values add up to the profile's total modulo 2^64, whichever nodes are
  * folded.
  */
 #ifndef PAGE_FLAME_H
@@ -14,7 +14,7 @@
 #include "proto/proto.h"
 
 /* Values of `function` that are no index. */
-#define FLAME_ROOT UINT32_MAX          /* node 0, above all others */
+#define FLAME_ROOT UINT32_MAX          /* node 0, the caller of all outermost calls */
 #define FLAME_SMALLER (UINT32_MAX - 1) /* the folded callees of its caller */
 
 /* Further sample types are not drawn. */

@@ -63,12 +63,12 @@ void flame_tree_add(struct flame_tree *t, uint32_t node, const int64_t *values)
         weight += fabs((double)values[i]) * t->scale[i];
     add_values(t, node, values);
     t->weights[node] += weight;
-    /* flame_tree_leave ignores this node. */
+    /* flame_tree_complete_node ignores this node. */
     if (t->nodes[node].function == FLAME_SMALLER)
         t->weights[t->nodes[node].caller] += weight;
 }
 
-int flame_tree_leave(struct flame_tree *t, uint32_t node, struct err *err)
+int flame_tree_complete_node(struct flame_tree *t, uint32_t node, struct err *err)
 {
     const struct flame_node left = t->nodes[node];
     size_t n = left.smaller ? 2 : 1;

@@ -1,6 +1,6 @@
 /*
- * A growing call tree. Nodes are in the order of their creation. A node that was left never grows again, and
- * is folded at once if it weighs no more than the nodes of the previous fold.
+ * A growing call tree. Nodes are in the order of their creation. A complete node gets no more callees. It is
+ * folded at once if it weighs no more than the nodes that the previous flame_tree_fold folded.
  */
 #ifndef PAGE_FLAME_TREE_H
 #define PAGE_FLAME_TREE_H
@@ -20,7 +20,7 @@ struct flame_tree {
     double cutoff;                 /* nodes of at most this weight are folded */
     struct flame_node *nodes;
     int64_t *values; /* n_types own values for each node */
-    double *weights; /* by node, with all callees that were left */
+    double *weights; /* by node, with all its complete callees */
     size_t n, cap_nodes, cap_values, cap_weights;
 };
 
@@ -34,13 +34,13 @@ int flame_tree_grow(struct flame_tree *t, uint32_t caller, uint32_t function, ui
 /* Adds to a node's own values, modulo 2^64. */
 void flame_tree_add(struct flame_tree *t, uint32_t node, const int64_t *values);
 
-/* Call this when a node and its callees are complete; the callees first. */
-int flame_tree_leave(struct flame_tree *t, uint32_t node, struct err *err);
+/* Call this after the last sample of a node: the tree then may fold it. Call it for the callees first. */
+int flame_tree_complete_node(struct flame_tree *t, uint32_t node, struct err *err);
 
 /*
- * Keeps at most that many nodes, the heaviest, and folds the others into FLAME_SMALLER of their nearest
- * caller that stays. Nodes get new numbers, but still follow their callers. The nodes of `path` are not
- * complete yet: they stay, and *path gets their new numbers.
+ * Keeps the `most` heaviest nodes, and folds the others into the node FLAME_SMALLER of their nearest kept
+ * caller. Nodes get new numbers, but still follow their callers. The n_path nodes in `path` are not complete
+ * yet: they are kept, and `path` gets their new numbers.
  */
 int flame_tree_fold(struct flame_tree *t, size_t most, uint32_t *path, size_t n_path, struct err *err);
 

@@ -2,8 +2,8 @@
  * report.html: one HTML file that draws the profiles and dumps of goroutines of a capture, and shows the
  * findings on them (docs/formats.md).
  *
- * page_build_* lists the files to draw from the manifest (builder_list.c), reads one file at a time, looks
- * for findings in it and has it drawn (builder.c), compares files that belong together (builder_compare.c,
+ * page_build_* lists the files to draw from the manifest (builder_list.c), reads one file at a time, adds its
+ * findings and its picture (builder.c), compares files that belong together (builder_compare.c,
  * builder_pairs.c), and writes the page entry by entry (writer.c). builder_workdir.c, builder_bundle.c and
  * builder_files.c read the bytes from their three origins.
  *
@@ -20,24 +20,25 @@
  * both to the manifest. A large profile gets an entry without a picture. On failure the directory and the
  * manifest have no report, and nothing else has changed.
  *
- * Forks: no other thread may draw, hash or hold a library's lock. `cancel_fd` (or -1) ends the child at once
- * when it becomes readable. If it is readable already, the child has PAGE_AFTER_SIGNAL_MS.
+ * Forks a child: no other thread may make a page, hash, or hold a library's lock. `cancel_fd` (or -1) ends
+ * the child at once when it becomes readable. If it is readable already, the child has PAGE_AFTER_SIGNAL_MS.
  */
 #define PAGE_AFTER_SIGNAL_MS 1500
 int page_build_workdir(struct manifest *m, const struct workdir *w, int cancel_fd, struct err *err);
 
 /* ---- children with limits ------------------------------------------------------------------------------ */
 
-/* Receives a message for the user: one line without its end. */
+/* Receives messages for the user, each one line without a line end. */
 struct page_notes {
     void (*note)(void *ctx, const char *line);
     void *ctx;
 };
 
 /*
- * Memory that the caller and its child share, so that a limit costs a file and not the page. The child notes
- * which file it reads. If a limit ends it, a second child leaves that file out. A child that has read files
- * for share_ms leaves out all further files. The child has read untrusted bytes, so its notes are untrusted.
+ * Memory that the caller and its child share, so that a file that exceeds a limit is left out and the page is
+ * still made. The child writes here which file it reads. If a limit ends it, a second child leaves that file
+ * out. A child that has read files for share_ms leaves out all further files. The child has read untrusted
+ * bytes, so its notes are untrusted.
  */
 struct page_progress {
     volatile uint32_t at;       /* the number of the file that is being read, from 1 on; 0: none */
@@ -49,7 +50,7 @@ struct page_progress {
 int page_progress_new(struct page_progress **ret, struct err *err);
 void page_progress_free(struct page_progress *p);
 
-/* How to run a function that draws, in at most two children. */
+/* How to run a function that makes a page, in at most two children. */
 struct page_attempts {
     const char *name;               /* begins messages */
     struct proc_fork_limits limits; /* the two children share its processor time */
@@ -64,7 +65,7 @@ int page_attempt(const struct page_attempts *a, proc_confined_fn *body, void *ct
 
 /* ---- pages --------------------------------------------------------------------------------------------- */
 
-/* Receives the page's bytes in order. -1 ends the page, with err from this function. */
+/* Receives the next bytes of the page. If it returns -1, the page ends with its error. */
 typedef int page_sink_fn(void *ctx, const void *p, size_t n, struct err *err);
 
 /* The destination of a page. */

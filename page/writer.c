@@ -123,7 +123,7 @@ void page_writer_free(struct page_writer *p)
     free(p);
 }
 
-void page_writer_allow(struct page_writer *p, uint64_t more_bytes)
+void page_writer_add_room(struct page_writer *p, uint64_t more_bytes)
 {
     p->max_bytes += more_bytes;
 }
@@ -190,7 +190,7 @@ static int write_data(struct page_writer *p, const struct buf *data, struct err 
 static int write_entry(struct page_writer *p, const struct page_entry *entry, const char *form,
                        const struct buf *data, struct err *err)
 {
-    if (buf_check(data, "what is to be drawn", err) < 0 || write_data(p, data, err) < 0)
+    if (buf_check(data, "the data of an entry of the page", err) < 0 || write_data(p, data, err) < 0)
         return -1;
     return list_entry(p, entry, form, NULL, err);
 }
@@ -281,10 +281,10 @@ static void add_bundle(struct buf *b, const struct page_writer *p, const struct 
 int page_writer_finish(struct page_writer *p, const struct page_bundle *bundle, struct err *err)
 {
     struct buf b = BUF_INIT(MAX_BUNDLE * 2);
-    int rc = buf_check(&p->entries, "the list of what is drawn", err);
+    int rc = buf_check(&p->entries, "the page's list of entries", err);
     if (rc == 0) {
         add_bundle(&b, p, bundle);
-        rc = buf_check(&b, "what the page is told of the bundle", err);
+        rc = buf_check(&b, "the page's data on the bundle", err);
     }
     if (rc == 0 && (write_bytes(p, b.data, b.len, err) < 0 ||
                     put_str(p, text_between("<!--data-->", "<!--script-->"), err) < 0 ||

@@ -218,7 +218,7 @@ static void keep_labels(struct found *found)
 static void warn_unmatched(const struct job *j, bool asked, bool matched, const char *name)
 {
     if (asked && !matched)
-        job_say(j, "%s expression matched no samples", name);
+        job_message(j, "%s expression matched no samples", name);
 }
 
 static int apply_filters(struct found *found)

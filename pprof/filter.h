@@ -22,7 +22,8 @@ int filter_regex(struct job *j, const char *name, const char *value, struct rege
 
 /* A filter of samples by label: tagfocus and tagignore. */
 struct tagfilter;
-/* Compiles a filter. *ret is NULL without a value. Reports when it reads a value as a range. */
+/* Compiles a filter. *ret is NULL for an empty value. Sends the user a message if a value is read as a range.
+ */
 int tagfilter_new(struct job *j, const char *name, const char *value, struct tagfilter **ret);
 void tagfilter_free(struct tagfilter *f);
 bool tagfilter_matches(struct tagfilter *f, const struct job *j, const struct profile_sample *s);
@@ -31,16 +32,16 @@ int tagfilter_check(const struct tagfilter *f, struct err *err);
 /* Removes from each stack the frames below the innermost match. */
 int prune_from(struct profile *p, struct regex *r, struct err *err);
 
-/* report_prune with the caller's budget. */
-int prune_own(struct profile *p, struct regex_budget *budget, struct err *err);
+/* Works like report_prune, with the caller's budget of steps. */
+int prune_by_profile(struct profile *p, struct regex_budget *budget, struct err *err);
 
 /* Adds frames made from labels: tagroot and tagleaf. */
 int tagroots_add(struct job *j);
-/* Applies focus, ignore, hide, show, show_from, prune_from and the filters of labels, in pprof's order.
- * Reports the expressions without a match. */
+/* Applies focus, ignore, hide, show, show_from, prune_from and the filters of labels, in pprof's order. Sends
+ * the user a message for each expression without a match. */
 int filter_samples(struct job *j);
 
-/* Merges places of the profile that are equal at the report's granularity. */
+/* Makes locations of the profile equal that the report's granularity does not distinguish. */
 void aggregate(struct job *j);
 
 #endif

@@ -1,4 +1,5 @@
-/* The formats of reports. Each writes itself to j->out. The table of report.c has a row for each. */
+/* The formats of reports. Each function writes the report to j->out. The table in report.c has a row for
+ * each. */
 #ifndef PPROF_FORMATS_H
 #define PPROF_FORMATS_H
 
@@ -15,7 +16,7 @@ int callgrind_write(struct job *j);
 int proto_write(struct job *j);
 int topproto_write(struct job *j);
 int list_write(struct job *j);
-/* Formats that pprof does not have. */
+/* Formats that google/pprof does not have. */
 int folded_write(struct job *j);
 int speedscope_write(struct job *j);
 

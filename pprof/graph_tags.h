@@ -2,8 +2,8 @@
  * Tags: the labels that a picture shows at a graph's nodes.
  *
  * A tag is the text labels of a sample joined, or one of its numbers below them (only "bytes", as in pprof).
- * Tags that are too light for every node are never made, because each sample of a profile can have a label of
- * its own.
+ * Tags below the cutoff at every node are never created, because each sample of a profile can have a
+ * different label.
  *
  * Source: google/pprof internal/graph.
  */
@@ -13,7 +13,7 @@
 #include "pprof/graph/graph.h"
 #include "pprof/job.h"
 
-/* The most tags of either kind that a node shows. */
+/* A node shows at most this many tags of text labels, and as many of numbers. */
 enum { TAGS_SHOWN = 4 };
 
 /* Strings belong to the profile. */

@@ -145,7 +145,7 @@ int heading_write(struct job *j, const struct graph *g)
     struct heading labels = HEADING_INIT;
     add_report(j, g, false, &labels);
     out_add(j->out, buf_str(&labels.text), labels.text.len);
-    int rc = buf_check(&labels.text, "what stands above the report", j->err);
+    int rc = buf_check(&labels.text, "the heading of the report", j->err);
     buf_release(&labels.text);
     return rc;
 }

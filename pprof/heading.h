@@ -7,7 +7,7 @@
 
 struct heading {
     struct buf text;
-    size_t n, first; /* the number of lines, and the bytes of the first without its end */
+    size_t n, first; /* the number of lines; the length of the first line without its end */
 };
 #define HEADING_INIT                                                                                         \
     {                                                                                                        \

@@ -12,7 +12,7 @@ void job_label(const struct job *j, char dst[MEASURE_TEXT], int64_t value)
     measure_label(dst, value, j->sample_unit, j->output_unit);
 }
 
-void job_say(const struct job *j, const char *fmt, ...)
+void job_message(const struct job *j, const char *fmt, ...)
 {
     char line[1000];
     va_list args;

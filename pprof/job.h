@@ -1,4 +1,4 @@
-/* A report while it is made: the state that its steps and formats share. */
+/* The state of a report that is being made. All steps and formats share it. */
 #ifndef PPROF_JOB_H
 #define PPROF_JOB_H
 
@@ -36,7 +36,7 @@ struct job {
 /* Writes a value with the report's unit. */
 void job_label(const struct job *j, char dst[MEASURE_TEXT], int64_t value);
 /* Sends a message about the report to the user. */
-void job_say(const struct job *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void job_message(const struct job *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* The most bytes of a name, or of a heading. */
 #define JOB_NAME_MAX ((size_t)64 << 20)

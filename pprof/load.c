@@ -376,6 +376,6 @@ int load_finish(struct load *l, const struct load_settings *s, const struct symb
         p->drop_frames = p->keep_frames = 0;
     if (symbolize(p, s->symbolize, &l->mappings, tools, err) < 0 || report_prune(p, err) < 0)
         return -1;
-    symbolize_unsource(p);
+    symbolize_remove_urls(p);
     return add_comment(p, s->add_comment, err);
 }

@@ -2,7 +2,7 @@
  * Loading: profiles from files and servers, and those of the base, become one profile that is ready for a
  * report.
  *
- * The caller reads files and asks servers (struct load_callbacks). This part merges, subtracts, looks up
+ * The caller reads files and asks servers (struct load_callbacks). This module merges, subtracts, looks up
  * names and removes the frames that no report shows.
  *
  * Source: google/pprof internal/driver/fetch.go.
@@ -12,14 +12,14 @@
 
 #include "pprof/symbolize/symbolize.h"
 
-/* A profile's place on a server. */
+/* A source on a server. */
 struct load_url {
     char *url;   /* NULL: the source is not on a server */
     char *shown; /* the URL without secrets, for messages */
     long timeout_s;
 };
 
-/* A source that the caller reads: afterwards either `profile` is set, or `err`. */
+/* A source that the caller reads. The caller sets either `profile` or `err`. */
 struct load_item {
     const char *name;
     struct profile *profile;
@@ -27,13 +27,13 @@ struct load_item {
 };
 
 struct load_callbacks {
-    /* Finds the URL of a source. The texts are new strings. */
+    /* Finds the URL of a source. The members of *ret are new strings. */
     int (*find_url)(void *ctx, const char *source, struct load_url *ret, struct err *err);
     /* Fetches one profile. Several threads call it at the same time. */
     int (*fetch)(void *ctx, const struct load_url *from, struct profile **ret, struct err *err);
     /* Reads the sources without a URL. */
     int (*read)(void *ctx, struct load_item *items, size_t n, struct err *err);
-    /* Fails once the time for reading is used up; `source` was read last. */
+    /* Fails if the time for reading is used up; `source` is the last one read. */
     int (*check_time)(void *ctx, const char *source, struct err *err);
     symbolize_say_fn *say;
     void *ctx;
@@ -45,7 +45,7 @@ struct load_settings {
     size_t n_sources, n_bases;
     bool warn_sources, warn_bases; /* warn if these are of different programs or builds */
     bool diff_base, normalize, all_frames;
-    bool limited; /* memory is limited: a source that exceeds it fails the whole */
+    bool limited; /* memory is limited: if a source exceeds the limit, load_profiles fails */
     const char *binary, *buildid, *add_comment, *symbolize;
     const char *binary_path; /* search path for binaries; NULL: $HOME/pprof/binaries */
     long seconds;            /* of CPU profiles, for the message about waiting */
@@ -57,8 +57,8 @@ struct load {
     bool remote;                       /* a server sent one of the profiles */
 };
 
-/* Reads and fetches all sources, merges them, and subtracts the bases. Sources that fail give a message; an
- * error if all of them fail. Call load_release afterwards, also after a failure. */
+/* Reads and fetches all sources, merges them, and subtracts the bases. Each source that fails gives a
+ * message. If all fail, the function fails. Call load_release afterwards, also after a failure. */
 int load_profiles(const struct load_settings *s, const struct load_callbacks *callbacks, struct load *ret,
                   struct err *err);
 /* Looks up names, removes frames that no report shows, and adds the comment. */

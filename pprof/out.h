@@ -1,4 +1,5 @@
-/* The output of a report: gathers pieces into blocks for the sink. The first failure sticks. */
+/* The output of a report: collects pieces into blocks for the sink. After the first failure all further
+ * output is ignored. */
 #ifndef PPROF_OUT_H
 #define PPROF_OUT_H
 

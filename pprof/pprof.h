@@ -1,5 +1,5 @@
 /*
- * Reports on profiles: the results of `go tool pprof`, with its texts, from a profile in memory.
+ * Reports on profiles: byte for byte the reports of `go tool pprof`, from a profile in memory.
  *
  * Source: google/pprof internal/driver and internal/report, whose results are the standard. docs/pprof.md
  * lists the flags.
@@ -74,7 +74,7 @@ struct report_settings {
         .edgefraction = 0.001                                                                                \
     }
 
-/* Receives the report's bytes in order. -1 ends the report, with err from this function. */
+/* Receives the next bytes of the report. If it returns -1, the report ends with its error. */
 typedef int report_sink_fn(void *ctx, const void *p, size_t n, struct err *err);
 /* Receives a message of pprof, such as a warning: one line without its end. */
 typedef void report_say_fn(void *ctx, const char *line);
@@ -91,7 +91,7 @@ struct report_callbacks {
  */
 int report_combine(struct profile **profiles, size_t n, struct profile **ret, struct err *err);
 
-/* Drops the frames that the profile itself declares uninteresting (drop_frames, keep_frames). Ignores invalid
+/* Removes the frames that match the profile's drop_frames and not its keep_frames. Ignores invalid
  * expressions, as upstream does. */
 int report_prune(struct profile *p, struct err *err);
 
@@ -99,7 +99,8 @@ int report_prune(struct profile *p, struct err *err);
  * default). The errors are pprof's. */
 int report_sample_index(const struct profile *p, const char *index, size_t *ret, struct err *err);
 
-/* Writes the first lines of a shell: the heading of a report. *ret_empty: the samples add up to 0. */
+/* Writes the heading of a report, which the interactive shell prints at its start. *ret_empty: the samples
+ * add up to 0. */
 int report_heading(const struct profile *p, const struct report_settings *settings,
                    const struct report_callbacks *callbacks, bool *ret_empty, struct err *err);
 

@@ -151,7 +151,7 @@ static int compile_whole(struct str pattern, struct regex_budget *budget, struct
     return rc;
 }
 
-int prune_own(struct profile *p, struct regex_budget *budget, struct err *err)
+int prune_by_profile(struct profile *p, struct regex_budget *budget, struct err *err)
 {
     struct regex *drop = NULL, *keep = NULL;
     int rc = 0;
@@ -165,6 +165,6 @@ int prune_own(struct profile *p, struct regex_budget *budget, struct err *err)
 
 int report_prune(struct profile *p, struct err *err)
 {
-    struct regex_budget budget = regex_budget_own(p);
-    return prune_own(p, &budget, err);
+    struct regex_budget budget = regex_budget_for_profile(p);
+    return prune_by_profile(p, &budget, err);
 }

@@ -100,12 +100,12 @@ static int compile_pattern(struct regex *r, struct str pattern, struct err *err)
     return rc;
 }
 
-struct regex_budget regex_budget_own(const struct profile *p)
+struct regex_budget regex_budget_for_profile(const struct profile *p)
 {
     return (struct regex_budget){STEPS_OWN + STEPS_PER_STRING * (uint64_t)profile_n_strings(p)};
 }
 
-struct regex_budget regex_budget_asked(const struct profile *p)
+struct regex_budget regex_budget_for_user(const struct profile *p)
 {
     return (struct regex_budget){STEPS_ASKED +
                                  STEPS_PER_STRING * ((uint64_t)profile_n_strings(p) + p->n_labels)};

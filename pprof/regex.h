@@ -3,10 +3,10 @@
  *
  * A pattern is parsed by Go's rules (RE2's syntax; Go 1.26, regexp/syntax) and rewritten for PCRE2. Syntax
  * that only PCRE2 has (lookaround, backreferences, possessive repeats) is refused with Go's error, so that no
- * pattern changes its meaning. A match only answers yes or no, without a position.
+ * pattern changes its meaning. regex_matches reports only whether there is a match, not where.
  *
- * PCRE2 may take long where RE2 does not, and the texts are untrusted. Therefore every expression takes its
- * steps out of a budget, which all expressions of a profile or report share. After the budget is spent, every
+ * PCRE2 may take long where RE2 does not, and the texts are untrusted. Therefore every match subtracts its
+ * steps from a budget, which all expressions of a profile or report share. After the budget is spent, every
  * match fails with an error, never with "no match". The count depends only on patterns and texts, not on the
  * machine.
  */
@@ -20,11 +20,11 @@
 struct regex_budget {
     uint64_t left;
 };
-/* Returns the budgets for a profile's own expressions (drop_frames), and for the user's. Each grows with the
- * profile's strings (the user's also with its labels), so that it suffices for ordinary expressions over
- * every name. 10 million steps take about a third of a second. */
-struct regex_budget regex_budget_own(const struct profile *p);
-struct regex_budget regex_budget_asked(const struct profile *p);
+/* Return the budget for the expressions in a profile (drop_frames, keep_frames), and the budget for the
+ * user's expressions. Each grows with the profile's strings (the user's also with its labels), so that it
+ * suffices for ordinary expressions over every name. 10 million steps take about a third of a second. */
+struct regex_budget regex_budget_for_profile(const struct profile *p);
+struct regex_budget regex_budget_for_user(const struct profile *p);
 
 struct regex;
 
@@ -35,10 +35,10 @@ void regex_free(struct regex *r);
 
 /* Returns whether the text has a match. Returns false after a failure, which regex_check reports. */
 bool regex_matches(struct regex *r, struct str text);
-/* Does the same for a string of a profile, and caches the result. Always pass the same profile. */
+/* Works like regex_matches for a string of a profile, and caches the result. Always pass the same profile. */
 bool regex_matches_string(struct regex *r, const struct profile *p, uint32_t index);
 
-/* Returns -1 if the budget or memory did not suffice for some text, else 0. Accepts NULL. */
+/* Returns -1 with the error if the budget or memory was used up in any match, else 0. Accepts NULL. */
 int regex_check(const struct regex *r, struct err *err);
 
 /* Writes the expression for PCRE2 into an initialised buffer. */

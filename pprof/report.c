@@ -85,7 +85,7 @@ static int apply_settings(struct job *j)
     j->ratio = 1 / s->divide_by;
     j->sample_unit = profile_str(j->profile, j->profile->sample_types[j->value_index].unit);
     j->output_unit = str_of(s->unit);
-    j->budget = regex_budget_asked(j->profile);
+    j->budget = regex_budget_for_user(j->profile);
     if (s->symbol && regex_new(str_of(s->symbol), &j->budget, &j->symbol, j->err) < 0)
         return err_wrap(j->err, "parsing argument regexp %s", s->symbol);
     return 0;
@@ -138,7 +138,7 @@ int report_heading(const struct profile *p, const struct report_settings *settin
     if (rc == 0) {
         j.total = total_of(&j);
         heading_add_profile(&j, &lines);
-        rc = buf_check(&lines.text, "what stands above a report", err);
+        rc = buf_check(&lines.text, "the heading of the report", err);
     }
     if (rc == 0 && lines.text.len)
         rc = callbacks->sink(callbacks->ctx, buf_str(&lines.text), lines.text.len, err);

@@ -136,7 +136,7 @@ static int write_document(struct speedscope *s, struct job *j, struct buf *name)
         return -1;
     out_format(j->out, "],\n\"endValue\":%" PRId64 "}]}\n", sum);
     if (left > 0)
-        job_say(j, "%zu stack%s left out, whose values are below zero", left, left == 1 ? "" : "s");
+        job_message(j, "%zu stack%s left out, whose values are below zero", left, left == 1 ? "" : "s");
     return 0;
 }
 

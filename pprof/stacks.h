@@ -1,4 +1,5 @@
-/* Whole stacks with their own values, equal stacks merged, for the formats of other tools. */
+/* Iterates over the stacks of a profile with their own values, for the formats of other tools. Equal stacks
+ * are merged. */
 #ifndef PPROF_STACKS_H
 #define PPROF_STACKS_H
 

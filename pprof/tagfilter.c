@@ -182,7 +182,7 @@ static int parse_filter(struct tagfilter *f, struct job *j, const char *name, st
     int is = parse_range(f, value, j->err);
     f->range = is > 0;
     if (is > 0)
-        job_say(j, "%s:Interpreted '%.*s' as range, not regexp", name, (int)value.n, value.p);
+        job_message(j, "%s:Interpreted '%.*s' as range, not regexp", name, (int)value.n, value.p);
     return is < 0 ? -1 : is > 0 ? 0 : add_regexes(f, j, name, value);
 }
 

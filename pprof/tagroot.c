@@ -160,7 +160,7 @@ static void warn_missing(const struct job *j, const char *asked, const struct ke
     for (size_t i = 0; i < n; i++)
         matched = matched || keys[i].matched;
     if (!matched)
-        job_say(j, "%s expression matched no samples", name);
+        job_message(j, "%s expression matched no samples", name);
 }
 
 static void release_keys(struct key *keys, size_t n)

@@ -138,7 +138,7 @@ static int write_header(struct job *j)
     out_add(j->out, buf_str(&labels.text), labels.text.len);
     if (labels.n == 0)
         out_text(j->out, "\n");
-    int rc = buf_check(&labels.text, "what stands above the report", j->err);
+    int rc = buf_check(&labels.text, "the heading of the report", j->err);
     buf_release(&labels.text);
     return rc;
 }

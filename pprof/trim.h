@@ -1,4 +1,4 @@
-/* Trims a report: removes the smallest parts of its graph, and the start of the names of files. */
+/* Trims a report: removes the smallest parts of its graph, and the beginning of file names. */
 #ifndef PPROF_TRIM_H
 #define PPROF_TRIM_H
 

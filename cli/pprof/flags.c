@@ -122,7 +122,7 @@ static const struct pprof_flag flags[] = {
     {"timeout", INT, SOURCE, IN(timeout), "-1", "the time limit for fetching a profile, in seconds", NULL},
     {"buildid", TEXT, SOURCE, IN(buildid), "", "the build ID of the first binary", NULL},
     {"add_comment", TEXT, SOURCE, IN(add_comment), "", "a comment to add to the profile", NULL},
-    {"diff_base", TEXT, SOURCE, AT(diff_base), "", "the profile to subtract; percentages are of it", NULL},
+    {"diff_base", TEXT, SOURCE, AT(diff_base), "", "the profile to subtract; percentages are relative to its total", NULL},
     {"base", TEXT, SOURCE, AT(base), "", "the profile to subtract", NULL},
     {"symbolize", TEXT, SOURCE, IN(symbolize), "",
      "the sources of names: none, local, fastlocal, remote, force, demangle=full, none or templates",

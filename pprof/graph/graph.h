@@ -1,9 +1,9 @@
 /*
- * The graph of a report: nodes are places in the program, edges are calls between them.
+ * The graph of a report. A node is a place in the program, such as a function or a line; an edge is a call.
  *
- * Aggregation decides which places are one node: at the granularity of functions, all functions of one name.
- * A sample counts once for each node and edge on its stack, even if they repeat. Only the innermost node gets
- * it as flat.
+ * The granularity determines which places are one node. For example, with functions, all functions of one
+ * name are one node. A sample counts once for each node and edge on its stack, even if it is there several
+ * times. It counts as flat only for the innermost node.
  *
  * A graph is made in steps. Each step walks over all samples, so that a large profile costs only the parts of
  * the graph that the report needs:
@@ -43,16 +43,16 @@ struct edge {
     int64_t weight, weight_div;
     bool residual; /* crosses hidden nodes */
     bool inlined;  /* the call is inlined in every sample */
-    bool gone;     /* removed: not shown */
+    bool gone;     /* the edge was removed and is not shown */
 };
 
 struct graph_options {
     size_t value_index; /* index of the sample type */
     bool mean;          /* divide by the first sample type */
-    bool objnames;      /* tell places of different binaries apart, and record start lines */
+    bool objnames;      /* distinguish places of different binaries, and record start lines */
     bool drop_negative;
     bool tree; /* call tree: a node for each path to a place */
-    /* Compute edges only to find inlined calls, and only edges of at least this |weight|. */
+    /* Compute edges only to find inlined calls, and only edges whose |weight| is at least `least`. */
     bool only_inlined;
     int64_t least;
     unsigned threads; /* 1 or 2; 0: chosen by size */
@@ -84,7 +84,7 @@ void graph_release(struct graph *g);
 /* Computes flat and cum. Puts every node with a value into `order`, without negative ones if the options say
  * so. */
 int graph_count(struct graph *g, struct err *err);
-/* Does the same for a call tree, whose nodes replace the places. */
+/* Works like graph_count for a call tree, whose nodes replace those of graph_init. */
 int graph_grow_tree(struct graph *g, struct err *err);
 /* Computes a sample's value, and its divisor for means. Returns false if the sample has no weight. */
 static inline bool graph_weight(const struct graph *g, size_t sample, int64_t *w, int64_t *div)

@@ -1,10 +1,10 @@
 /*
  * Walks over stacks from the root to the leaf, place by place.
  *
- * The locations of a large profile exceed the near caches, and a walk reads them in no order. Therefore a
- * stack is read in pieces: first the entries of all its locations are loaded, with overlapping waits, and
- * then visited. Most locations are one place, of four bytes. Locations with inlined calls have a run of
- * places.
+ * The locations of a large profile exceed the processor's caches, and a walk reads them in random order.
+ * Therefore a stack is read in pieces of PIECE locations: first all entries of a piece are loaded, so that
+ * the memory accesses overlap, then they are visited. Most locations are one place, of four bytes. Locations
+ * with inlined calls have a run of places.
  */
 #ifndef PPROF_GRAPH_GRAPH_WALK_H
 #define PPROF_GRAPH_GRAPH_WALK_H

@@ -1,6 +1,6 @@
 /*
- * Names for profiles without names: from the binaries that the profile names, or from the server that sent
- * it. Also demangles names.
+ * Looks up function names for profiles without names: in the binaries that the profile names, or at the
+ * server that sent it. Also demangles names.
  *
  * Source: google/pprof internal/symbolizer, internal/symbolz, internal/binutils and, for the places of
  * binaries, internal/driver/fetch.go. The caller runs programs and sends requests: `struct symbolize_tools`.
@@ -34,7 +34,7 @@ typedef int symbolize_run_fn(void *ctx, const struct symbolize_call *call, struc
 /* Asks the server that sent a profile for names. The addresses are `0x…+0x…`. */
 typedef int symbolize_post_fn(void *ctx, const char *source, struct str addresses, struct buf *ret,
                               struct err *err);
-/* Receives a message beside the report: a line without an end. */
+/* Receives a message for the user: one line without a line end. */
 typedef void symbolize_say_fn(void *ctx, const char *line);
 
 struct symbolize_tools {
@@ -44,7 +44,7 @@ struct symbolize_tools {
     void *ctx;
 };
 
-/* The origins of mappings, identified by build ID, file, or the source itself. All 0: none. */
+/* The server of each mapping. `key` is the mapping's build ID, its file, or the source. All 0: none. */
 struct symbolize_source {
     char *key, *source;
     uint64_t start;
@@ -58,17 +58,17 @@ void symbolize_sources_release(struct symbolize_sources *s);
 int symbolize_sources_move(struct symbolize_sources *to, struct symbolize_sources *from, struct err *err);
 
 /*
- * Sets the mappings' files to those that a search path (like PATH; NULL or empty: $HOME/pprof/binaries) has,
- * by build ID or by name. Opens and reads only regular ELF files.
+ * Sets the mappings' files to files found by build ID or name in a search path (like PATH; NULL or empty:
+ * $HOME/pprof/binaries). Opens and reads only regular ELF files.
  */
 int symbolize_locate(struct profile *p, const char *search_path, symbolize_say_fn *say, void *ctx,
                      struct err *err);
 
 /* Records that URL as the source of the profile's mappings. A mapping without build ID and file gets the URL
- * as its file; symbolize_unsource removes it. */
+ * as its file; symbolize_remove_urls removes it. */
 int symbolize_collect(struct profile *p, const char *url, struct symbolize_sources *to, struct err *err);
 /* Removes a URL as the file of mappings without a build ID. */
-void symbolize_unsource(struct profile *p);
+void symbolize_remove_urls(struct profile *p);
 
 /*
  * Finds names for mappings without names, and demangles names, as `mode` (-symbolize; NULL: the default)

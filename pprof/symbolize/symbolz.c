@@ -83,7 +83,7 @@ static bool is_url(struct str s)
     return true;
 }
 
-void symbolize_unsource(struct profile *p)
+void symbolize_remove_urls(struct profile *p)
 {
     for (size_t i = 0; i < p->n_mappings; i++)
         if (!p->mappings[i].build_id && is_url(profile_str(p, p->mappings[i].file)))

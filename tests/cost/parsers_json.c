@@ -143,7 +143,7 @@ static void draw_manifest(const char *p, size_t n)
     struct page_builder d = {0};
     struct page_bundle b = {0};
     struct buf page = BUF_INIT((size_t)256 << 20);
-    if (page_builder_init(&d, &page_limits_asked, (struct str){p, n},
+    if (page_builder_init(&d, &page_limits_on_request, (struct str){p, n},
                           &(struct page_output){.sink = add_to_page, .ctx = &page}, NULL) == 0 &&
         page_builder_compare_finish(&d, NULL) == 0 && page_builder_add_rest(&d, NULL) == 0)
         (void)page_builder_finish(&d, &b, NULL);

@@ -81,7 +81,7 @@ setup() {
 static const char *words = "pcre2_match(code); b.left = UINT64_MAX";
 if (regex_new(pattern, &j->budget, &r, NULL) < 0 || look(a, NULL, &b) < 0 || budget->left == 0)
     pcre2_match_data_free(t->match);
-struct regex_budget budget = regex_budget_own(p);
+struct regex_budget budget = regex_budget_for_profile(p);
 C
     run "$tools/check-patterns" "$tree"
     echo "$output"

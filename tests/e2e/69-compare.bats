@@ -154,7 +154,7 @@ PY
     # shellcheck disable=SC2016 # Python expands it
     remake "$RIG_DIR/pair" restarted 'files["file-05/app/heap.later.pb.gz"] = "../group/file-01/app/heap.pb.gz"'
     run_profgrab report --text restarted.tar.gz
-    assert_stdout_has 'the process was restarted between the two snapshots: its counters are smaller in the second; they are not compared'
+    assert_stdout_has 'the process was restarted between the two snapshots: its counters are smaller in the second snapshot; they are not compared'
     refute_stdout_has 'more than before'
     profgrab report -o r.html restarted.tar.gz
     page r.html \

@@ -522,7 +522,7 @@ static void another_build_is_a_restart(void **state)
     set_build(before, "one");
     set_build(now, "two");
     struct growth g = growth_between(before, now);
-    assert_string_equal(growth_restarted(&g), "the second is of another build");
+    assert_string_equal(growth_restarted(&g), "the second snapshot is of another build");
     growth_release(&g);
 }
 

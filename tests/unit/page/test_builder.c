@@ -113,7 +113,7 @@ static void a_pair_is_put_in_order(void **state)
         struct page_builder d;
         struct page_bundle b = {0};
         struct buf page = BUF_INIT(16 << 20);
-        begin(&d, &page_limits_asked, manifest, &page);
+        begin(&d, &page_limits_on_request, manifest, &page);
         for (int64_t i = 0; i < 2; i++) {
             int64_t when = swapped ? 1 - i : i;
             struct profile *p = heap_profile((1 + when * 60) * SECOND);
@@ -140,7 +140,7 @@ static void text_dumps_of_two_snapshots_are_reported(void **state)
     struct buf page = BUF_INIT(16 << 20), bytes = BUF_INIT(1000);
     struct err err = ERR_INIT;
     (void)state;
-    begin(&d, &page_limits_asked, manifest, &page);
+    begin(&d, &page_limits_on_request, manifest, &page);
     buf_adds(&bytes, dump);
     assert_ok(page_builder_draw(&d, &d.files[0], &bytes, &err), &err);
     end(&d, &b);

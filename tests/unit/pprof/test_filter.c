@@ -113,7 +113,7 @@ static void expect(const struct report_settings *settings, const char *left, con
     struct job j = {.profile = p,
                     .settings = settings,
                     .callbacks = &callbacks,
-                    .budget = regex_budget_asked(p),
+                    .budget = regex_budget_for_user(p),
                     .err = &err};
     assert_ok(label_units_find(&j), &err);
     int rc = tagroots_add(&j);

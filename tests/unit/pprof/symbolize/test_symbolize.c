@@ -632,7 +632,7 @@ static void a_server_is_queried(void **state)
     is_str(name_at(p, 0), "two");
     is_str(name_at(p, 1), "one");
     assert_int_equal(p->n_functions, 2);
-    symbolize_unsource(p);
+    symbolize_remove_urls(p);
     assert_int_equal(p->mappings[0].file, 0);
     symbolize_sources_release(&sources);
     profile_free(p);
