@@ -41,7 +41,7 @@ static void on_event(void *ctx, const struct capture_event *e)
         fd_pipe_wake(s->cancel[1]);
 }
 
-static int prepare(struct session *s)
+static int session_init(struct session *s)
 {
     snprintf(s->output, sizeof s->output, "%s.tar.gz", s->name);
     return inventory_load(s->inventory_path, NULL, &s->inventory, &s->err) == 0 &&
@@ -52,7 +52,7 @@ static int prepare(struct session *s)
                : -1;
 }
 
-static void *run(void *ctx)
+static void *run_session(void *ctx)
 {
     struct session *s = ctx;
     const struct ssh_settings ssh = {.config = (char *)(uintptr_t)s->ssh_config};
@@ -64,12 +64,12 @@ static void *run(void *ctx)
                                             .options = {.parallel = FETCH_PARALLEL},
                                             .subject = s->host,
                                             .output = s->output};
-    if (prepare(s) == 0)
+    if (session_init(s) == 0)
         capture_run(&request, &observer, s->cancel[0], &s->outcome, &s->err);
     return NULL;
 }
 
-static void report(const struct session *s, FILE *out)
+static void print_result(const struct session *s, FILE *out)
 {
     static const char *const ends[] = {[CAPTURE_NOT_STARTED] = "not-started",
                                        [CAPTURE_NOTHING] = "nothing",
@@ -80,7 +80,7 @@ static void report(const struct session *s, FILE *out)
             s->outcome.counts.missing, s->events, s->outcome.bundle ? s->outcome.bundle : "-", s->err.msg);
 }
 
-static void release(struct session *s)
+static void session_release(struct session *s)
 {
     capture_outcome_release(&s->outcome);
     targets_release(&s->targets);
@@ -108,13 +108,13 @@ int main(int argc, char **argv)
                                        .kinds_text = words[2],
                                        .cancel_at = words[3],
                                        .cancel = {-1, -1}};
-        if (pthread_create(&sessions[i].thread, NULL, run, &sessions[i]) != 0)
+        if (pthread_create(&sessions[i].thread, NULL, run_session, &sessions[i]) != 0)
             return 1;
     }
     for (int i = 0; i < 2; i++) {
         pthread_join(sessions[i].thread, NULL);
-        report(&sessions[i], out);
-        release(&sessions[i]);
+        print_result(&sessions[i], out);
+        session_release(&sessions[i]);
     }
     capture_global_cleanup();
     return fclose(out) == 0 ? 0 : 1;

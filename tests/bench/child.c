@@ -62,7 +62,7 @@ struct took {
 };
 
 /* Draws once, with a manifest that has no report yet. */
-static int draw(const struct workdir *w, char **files, size_t n, struct took *ret, struct err *err)
+static int draw_once(const struct workdir *w, char **files, size_t n, struct took *ret, struct err *err)
 {
     struct manifest *m = NULL;
     if (work_fill(w, files, n, &m, err) < 0)
@@ -99,7 +99,7 @@ static int measure_round(const struct workdir *w, char **files, size_t n, size_t
     struct took took[2] = {{0, 0}, {0, 0}}; /* in the child, here */
     for (size_t turn = 0; turn < 2; turn++) {
         stays_here = (i + turn) % 2;
-        if (draw(w, files, n, &took[stays_here], err) < 0)
+        if (draw_once(w, files, n, &took[stays_here], err) < 0)
             return -1;
     }
     for (size_t k = 0; k < 2; k++) {
@@ -110,7 +110,7 @@ static int measure_round(const struct workdir *w, char **files, size_t n, size_t
     return 0;
 }
 
-static int measure(const struct workdir *w, char **words, size_t n, size_t rounds, struct err *err)
+static int measure_draw(const struct workdir *w, char **words, size_t n, size_t rounds, struct err *err)
 {
     struct took unused;
     struct times t;
@@ -123,7 +123,7 @@ static int measure(const struct workdir *w, char **words, size_t n, size_t round
         t.more[k] = room + rounds * (3 * k + 2);
     }
     /* The first drawing loads what both ways need, so it is not measured. */
-    int rc = draw(w, words, n, &unused, err);
+    int rc = draw_once(w, words, n, &unused, err);
     for (size_t i = 0; rc == 0 && i < rounds; i++)
         rc = measure_round(w, words, n, i, &t, err);
     for (size_t k = 0; rc == 0 && k < 2; k++)
@@ -133,7 +133,7 @@ static int measure(const struct workdir *w, char **words, size_t n, size_t round
     return rc;
 }
 
-static int run(char **words, size_t n, struct err *err)
+static int run_rounds(char **words, size_t n, struct err *err)
 {
     struct workdir *w = NULL;
     size_t rounds = strtoul(words[1], NULL, 10);
@@ -144,7 +144,7 @@ static int run(char **words, size_t n, struct err *err)
         rc = workdir_new(words[0], "bench", clock_utc(), &w, err);
     }
     if (rc == 0)
-        rc = measure(w, words + 2, n - 2, rounds, err);
+        rc = measure_draw(w, words + 2, n - 2, rounds, err);
     if (w)
         workdir_remove(w);
     workdir_free(w);
@@ -159,7 +159,7 @@ int main(int argc, char **argv)
         fputs("usage: child NAME.tar.gz ROUNDS FILE...\n", stderr);
         return 2;
     }
-    if (run(argv + 1, (size_t)argc - 1, &err) == 0)
+    if (run_rounds(argv + 1, (size_t)argc - 1, &err) == 0)
         return 0;
     fprintf(stderr, "child: %s\n", err.msg);
     return 1;

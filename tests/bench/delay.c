@@ -170,7 +170,7 @@ static int64_t now_ns(void)
 }
 
 /* Returns a place with room for a whole packet, or -1 if the queue is full. */
-static int64_t room(struct queue *q)
+static int64_t queue_space(struct queue *q)
 {
     if (q->n == QUEUE_PACKETS)
         return -1;
@@ -185,7 +185,7 @@ static int64_t room(struct queue *q)
     return q->head + MTU < tail ? (int64_t)q->head : -1;
 }
 
-static void put(struct queue *q, size_t at, size_t n, int64_t now)
+static void queue_add(struct queue *q, size_t at, size_t n, int64_t now)
 {
     int64_t starts = q->free_at > now ? q->free_at : now;
     if (q->per_byte_ps && starts - now > QUEUE_MS * INT64_C(1000000))
@@ -200,12 +200,12 @@ static void take_in(struct queue *q)
 {
     char dropped[MTU];
     for (int i = 0; i < BURST; i++) {
-        int64_t at = room(q);
+        int64_t at = queue_space(q);
         ssize_t n = read(q->from, at < 0 ? dropped : q->bytes + at, MTU);
         if (n <= 0)
             return;
         if (at >= 0)
-            put(q, (size_t)at, (size_t)n, now_ns());
+            queue_add(q, (size_t)at, (size_t)n, now_ns());
     }
 }
 
@@ -229,7 +229,7 @@ static void init_queue(struct queue *q, int from, int to, double ms, double mb_p
         give_up("memory");
 }
 
-static void carry(struct queue q[2])
+static void carry_packets(struct queue q[2])
 {
     struct pollfd p[3] = {{.fd = STDIN_FILENO, .events = POLLIN},
                           {.fd = q[0].from, .events = POLLIN},
@@ -265,7 +265,7 @@ int main(int argc, char **argv)
     init_queue(&q[1], far.tun, near.tun, strtod(argv[1], NULL), rate);
     printf("near=%d far=%d\n", (int)near.pid, (int)far.pid);
     fflush(stdout);
-    carry(q);
+    carry_packets(q);
     kill(near.pid, SIGKILL);
     kill(far.pid, SIGKILL);
     return 0;

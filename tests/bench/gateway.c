@@ -28,7 +28,7 @@ static void give_up(const struct err *err)
     exit(1);
 }
 
-static void resolve(char *config, char *address, struct route *ret)
+static void resolve_route(char *config, char *address, struct route *ret)
 {
     struct host host = {.name = address, .address = address, .ssh.config = config};
     struct err err = ERR_INIT;
@@ -54,7 +54,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
     return size * n;
 }
 
-static CURLcode get(const char *socket, const char *path, struct body *b)
+static CURLcode http_get(const char *socket, const char *path, struct body *b)
 {
     char url[600];
     CURL *easy = curl_easy_init();
@@ -71,19 +71,19 @@ static CURLcode get(const char *socket, const char *path, struct body *b)
     return rc;
 }
 
-static void fetch(char *config, char *address, const char *port, const char *path)
+static void fetch_path(char *config, char *address, const char *port, const char *path)
 {
     struct body b = {.since = clock_now()};
     struct route route = {0};
     struct gateway *gw = NULL;
     struct gateway_listener *l = NULL;
     struct err err = ERR_INIT;
-    resolve(config, address, &route);
+    resolve_route(config, address, &route);
     struct destination to = {.host = "localhost", .port = (unsigned)strtoul(port, NULL, 10)};
     if (gateway_open(&route, &defaults, &gw, &err) < 0 || gateway_listen(gw, &to, &l, &err) < 0)
         give_up(&err);
     int64_t opened = clock_now() - b.since;
-    CURLcode rc = get(gateway_listener_path(l), path, &b);
+    CURLcode rc = http_get(gateway_listener_path(l), path, &b);
     int64_t all = clock_now() - b.since;
     if (rc != CURLE_OK) {
         err_set(&err, ERR_FAILED, "%s", curl_easy_strerror(rc));
@@ -125,7 +125,7 @@ static long resident_kb(void)
     return kb;
 }
 
-static void hold(char *config, char *address, size_t n)
+static void hold_sessions(char *config, char *address, size_t n)
 {
     struct gateway_pool *pool = NULL;
     struct err err = ERR_INIT;
@@ -136,7 +136,7 @@ static void hold(char *config, char *address, size_t n)
     for (size_t i = 0; i < n; i++) {
         holders[i] = (struct holder){.options = defaults, .err = ERR_INIT};
         holders[i].options.pool = pool;
-        resolve(config, address, &holders[i].route);
+        resolve_route(config, address, &holders[i].route);
     }
     /* The first session pays for shared setup, so it is not counted. */
     hold_one(&holders[0]);
@@ -168,9 +168,9 @@ int main(int argc, char **argv)
     if (gateway_global_init(&err) < 0)
         give_up(&err);
     if (argc == 6 && strcmp(argv[1], "fetch") == 0)
-        fetch(argv[2], argv[3], argv[4], argv[5]);
+        fetch_path(argv[2], argv[3], argv[4], argv[5]);
     else if (argc == 5 && strcmp(argv[1], "hold") == 0)
-        hold(argv[2], argv[3], strtoul(argv[4], NULL, 10));
+        hold_sessions(argv[2], argv[3], strtoul(argv[4], NULL, 10));
     else
         return fprintf(stderr, "usage: gateway fetch CONFIG HOST PORT PATH | hold CONFIG HOST N\n"), 2;
     gateway_global_cleanup();

@@ -28,7 +28,7 @@ struct maker {
     struct buf message, part, inner;
 };
 
-static uint64_t mix(uint64_t x)
+static uint64_t mix_bits(uint64_t x)
 {
     x += UINT64_C(0x9e3779b97f4a7c15);
     x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -36,12 +36,12 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> 31;
 }
 
-static uint64_t next(struct maker *m)
+static uint64_t next_random(struct maker *m)
 {
-    return m->seed = mix(m->seed);
+    return m->seed = mix_bits(m->seed);
 }
 
-static void put(struct buf *b, unsigned field, uint64_t v)
+static void put_number(struct buf *b, unsigned field, uint64_t v)
 {
     if (v == 0)
         return;
@@ -61,7 +61,7 @@ static void put_message(struct buf *b, unsigned field, const struct buf *message
     put_bytes(b, field, buf_str(message), message->len);
 }
 
-static void flush(struct maker *m)
+static void flush_samples(struct maker *m)
 {
     struct err err = ERR_INIT;
     if (buf_check(&m->message, "the profile", &err) < 0 ||
@@ -114,55 +114,55 @@ static void add_strings(struct maker *m, uint64_t trace_ids)
                  (unsigned long long)package, (unsigned long long)(f / 5));
         add_string(m, text);
         if (m->message.len > 60000)
-            flush(m);
+            flush_samples(m);
     }
     for (uint64_t i = 0; i < trace_ids; i++) {
-        snprintf(text, sizeof text, "%016llx%016llx", (unsigned long long)mix(i),
-                 (unsigned long long)mix(~i));
+        snprintf(text, sizeof text, "%016llx%016llx", (unsigned long long)mix_bits(i),
+                 (unsigned long long)mix_bits(~i));
         add_string(m, text);
         if (m->message.len > 60000)
-            flush(m);
+            flush_samples(m);
     }
-    flush(m);
+    flush_samples(m);
 }
 
 static void add_locations(struct maker *m)
 {
     for (uint64_t id = 1; id <= m->functions * SITES; id++) {
-        uint64_t function = (id - 1) / SITES, r = mix(id);
+        uint64_t function = (id - 1) / SITES, r = mix_bits(id);
         buf_clear(&m->part);
-        put(&m->part, 1, id);
-        put(&m->part, 2, 1);
-        put(&m->part, 3, 0x400000 + id * 37);
+        put_number(&m->part, 1, id);
+        put_number(&m->part, 2, 1);
+        put_number(&m->part, 3, 0x400000 + id * 37);
         uint64_t inlined = r % 5 == 0 ? 1 + r / 5 % 2 : 0;
         for (uint64_t i = 0; i <= inlined; i++) {
             buf_clear(&m->inner);
-            put(&m->inner, 1, 1 + (i < inlined ? mix(r + i) % m->functions : function));
-            put(&m->inner, 2, 10 + mix(r ^ i) % 900);
+            put_number(&m->inner, 1, 1 + (i < inlined ? mix_bits(r + i) % m->functions : function));
+            put_number(&m->inner, 2, 10 + mix_bits(r ^ i) % 900);
             put_message(&m->part, 4, &m->inner);
         }
         put_message(&m->message, 4, &m->part);
         if (m->message.len > 60000)
-            flush(m);
+            flush_samples(m);
     }
     for (uint64_t f = 0; f < m->functions; f++) {
         buf_clear(&m->part);
-        put(&m->part, 1, f + 1);
-        put(&m->part, 2, S_FIXED + 2 * f);
-        put(&m->part, 3, S_FIXED + 2 * f);
-        put(&m->part, 4, S_FIXED + 2 * f + 1);
+        put_number(&m->part, 1, f + 1);
+        put_number(&m->part, 2, S_FIXED + 2 * f);
+        put_number(&m->part, 3, S_FIXED + 2 * f);
+        put_number(&m->part, 4, S_FIXED + 2 * f + 1);
         put_message(&m->message, 5, &m->part);
         if (m->message.len > 60000)
-            flush(m);
+            flush_samples(m);
     }
-    flush(m);
+    flush_samples(m);
 }
 
 /* ---- samples ---------------------------------------------------------------------------------------------
  */
 
 /* Small numbers are much likelier: every function calls allocation, locks and maps sooner or later. */
-static uint64_t uneven(uint64_t r, uint64_t n)
+static uint64_t uneven_random(uint64_t r, uint64_t n)
 {
     double u = (double)(r >> 11) * 0x1p-53;
     return (uint64_t)(u * u * u * (double)n);
@@ -173,11 +173,11 @@ static uint64_t uneven(uint64_t r, uint64_t n)
 static void add_stack(struct maker *m)
 {
     uint64_t ids[MAX_DEPTH], function = 0;
-    size_t depth = MIN_DEPTH + next(m) % (MAX_DEPTH - MIN_DEPTH + 1);
+    size_t depth = MIN_DEPTH + next_random(m) % (MAX_DEPTH - MIN_DEPTH + 1);
     for (size_t i = 0; i < depth; i++) {
-        uint64_t branch = uneven(next(m), BRANCHES);
+        uint64_t branch = uneven_random(next_random(m), BRANCHES);
         ids[i] = 1 + function * SITES + branch % SITES;
-        function = uneven(mix(function * BRANCHES + branch), m->functions);
+        function = uneven_random(mix_bits(function * BRANCHES + branch), m->functions);
     }
     buf_clear(&m->inner);
     while (depth-- > 0)
@@ -189,7 +189,7 @@ static void add_samples(struct maker *m, uint64_t samples)
 {
     uint64_t trace = 0;
     for (uint64_t i = 0; i < samples; i++) {
-        uint64_t count = 1 + next(m) % 20;
+        uint64_t count = 1 + next_random(m) % 20;
         buf_clear(&m->part);
         add_stack(m);
         buf_clear(&m->inner);
@@ -202,22 +202,22 @@ static void add_samples(struct maker *m, uint64_t samples)
         put_message(&m->part, 2, &m->inner);
         if (m->labels && i % 4 == 0) {
             buf_clear(&m->inner);
-            put(&m->inner, 1, S_TRACE_ID);
-            put(&m->inner, 2, S_FIXED + 2 * m->functions + trace++);
+            put_number(&m->inner, 1, S_TRACE_ID);
+            put_number(&m->inner, 2, S_FIXED + 2 * m->functions + trace++);
             put_message(&m->part, 3, &m->inner);
         }
         put_message(&m->message, 2, &m->part);
         if (m->message.len > 60000)
-            flush(m);
+            flush_samples(m);
     }
-    flush(m);
+    flush_samples(m);
 }
 
 static void add_value_type(struct maker *m, unsigned field, uint64_t type, uint64_t unit)
 {
     buf_clear(&m->inner);
-    put(&m->inner, 1, type);
-    put(&m->inner, 2, unit);
+    put_number(&m->inner, 1, type);
+    put_number(&m->inner, 2, unit);
     put_message(&m->message, field, &m->inner);
 }
 
@@ -234,20 +234,20 @@ static void add_header(struct maker *m)
 static void add_rest(struct maker *m)
 {
     buf_clear(&m->part);
-    put(&m->part, 1, 1);
-    put(&m->part, 2, 0x400000);
-    put(&m->part, 3, 0x40000000);
-    put(&m->part, 5, S_BINARY);
-    put(&m->part, 6, S_BUILD_ID);
-    put(&m->part, 7, 1);
-    put(&m->part, 8, 1);
-    put(&m->part, 9, 1);
-    put(&m->part, 10, 1);
+    put_number(&m->part, 1, 1);
+    put_number(&m->part, 2, 0x400000);
+    put_number(&m->part, 3, 0x40000000);
+    put_number(&m->part, 5, S_BINARY);
+    put_number(&m->part, 6, S_BUILD_ID);
+    put_number(&m->part, 7, 1);
+    put_number(&m->part, 8, 1);
+    put_number(&m->part, 9, 1);
+    put_number(&m->part, 10, 1);
     put_message(&m->message, 3, &m->part);
-    put(&m->message, 9, UINT64_C(1700000000000000000));
-    put(&m->message, 10, UINT64_C(30000000000));
+    put_number(&m->message, 9, UINT64_C(1700000000000000000));
+    put_number(&m->message, 10, UINT64_C(30000000000));
     add_value_type(m, 11, S_TYPE1, S_UNIT1);
-    put(&m->message, 12, m->heap ? 524288 : 10000000);
+    put_number(&m->message, 12, m->heap ? 524288 : 10000000);
 }
 
 int main(int argc, char **argv)

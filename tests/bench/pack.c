@@ -11,7 +11,7 @@
 #include "tests/bench/work.h"
 #include "base/banned.h"
 
-static double processor(void)
+static double processor_seconds(void)
 {
     struct rusage u;
     getrusage(RUSAGE_SELF, &u);
@@ -19,7 +19,7 @@ static double processor(void)
            (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
 }
 
-static int pack(int argc, char **argv, struct err *err)
+static int pack_files(int argc, char **argv, struct err *err)
 {
     struct workdir *w = NULL;
     struct manifest *m = NULL;
@@ -28,11 +28,11 @@ static int pack(int argc, char **argv, struct err *err)
     if (rc == 0)
         rc = work_fill(w, argv + 2, (size_t)argc - 2, &m, err);
     int64_t began = clock_now();
-    double used = processor();
+    double used = processor_seconds();
     if (rc == 0)
         rc = bundle_pack(w, m, -1, &path, err);
     if (rc == 0)
-        printf("%.3f %.3f\n", (double)(clock_now() - began) / 1000, processor() - used);
+        printf("%.3f %.3f\n", (double)(clock_now() - began) / 1000, processor_seconds() - used);
     free(path);
     manifest_free(m);
     workdir_free(w);
@@ -46,7 +46,7 @@ int main(int argc, char **argv)
         fputs("usage: pack NAME.tar.gz FILE...\n", stderr);
         return 2;
     }
-    if (pack(argc, argv, &err) == 0)
+    if (pack_files(argc, argv, &err) == 0)
         return 0;
     fprintf(stderr, "pack: %s\n", err.msg);
     return 1;

@@ -35,7 +35,7 @@ static int connect_to(unsigned port)
     return fd;
 }
 
-static void ask(LIBSSH2_SESSION *s, LIBSSH2_CHANNEL *c, const char *path)
+static void request_path(LIBSSH2_SESSION *s, LIBSSH2_CHANNEL *c, const char *path)
 {
     char request[500];
     int n = snprintf(request, sizeof request,
@@ -61,7 +61,7 @@ int main(int argc, char **argv)
     LIBSSH2_CHANNEL *c = libssh2_channel_direct_tcpip(s, "localhost", to);
     if (!c)
         give_up(s, "cannot open a channel");
-    ask(s, c, argv[5]);
+    request_path(s, c, argv[5]);
     uint64_t bytes = 0;
     int64_t since = 0;
     for (ssize_t n; (n = libssh2_channel_read(c, piece, sizeof piece)) > 0; bytes += (uint64_t)n)

@@ -279,7 +279,7 @@ static void note_slow(struct result *r)
 
 /* Measures the growth of the time from r->n on. The three inputs take turns, so that all run under the same
  * load, and the least time of each counts: as many turns as a clear result needs. */
-static int compare(const struct cost_parser *parser, const struct cost_grammar *g, struct result *r)
+static int measure_growth(const struct cost_parser *parser, const struct cost_grammar *g, struct result *r)
 {
     int64_t start = cpu_ns();
     r->ns[0] = r->ns[1] = r->ns[2] = INT64_MAX;
@@ -307,7 +307,7 @@ static bool is_refused_late(const struct cost_grammar *g, const struct result *r
            r->slowest > (most > MOST_REFUSED_NS ? most : MOST_REFUSED_NS);
 }
 
-static int measure(const struct cost_parser *parser, const struct cost_grammar *g, struct result *r)
+static int measure_grammar(const struct cost_parser *parser, const struct cost_grammar *g, struct result *r)
 {
     /* A fast parser may be measured beyond the sizes that find_size tries. */
     size_t most = parser->most_bytes ? parser->most_bytes : COST_MOST_BYTES;
@@ -315,10 +315,10 @@ static int measure(const struct cost_parser *parser, const struct cost_grammar *
         return -1;
     if (!r->compared)
         return 0;
-    int rc = compare(parser, g, r);
+    int rc = measure_growth(parser, g, r);
     while (rc == 0 && r->growth > COST_MOST_GROWTH && r->ns[2] < MOST_MOVE_NS && behind_slow(r) <= most) {
         r->n = behind_slow(r);
-        rc = compare(parser, g, r);
+        rc = measure_growth(parser, g, r);
     }
     return rc;
 }
@@ -329,9 +329,10 @@ static int measure(const struct cost_parser *parser, const struct cost_grammar *
 static const char died[] = "it died";
 
 /* Returns the reason of a failure, or NULL. */
-static const char *judge(const struct cost_parser *parser, const struct cost_grammar *g, struct result *r)
+static const char *find_failure(const struct cost_parser *parser, const struct cost_grammar *g,
+                                struct result *r)
 {
-    if (measure(parser, g, r) < 0)
+    if (measure_grammar(parser, g, r) < 0)
         return died;
     if (r->compared && r->growth > COST_MOST_GROWTH)
         return "twice the input takes too long";
@@ -366,7 +367,7 @@ static void run_parser(const struct cost_parser *parser, struct tally *t)
         struct result r = {.n = 0};
         if (t->seen++ % t->parts != t->part)
             continue;
-        const char *why = judge(parser, g, &r);
+        const char *why = find_failure(parser, g, &r);
         bool fine = t->broken ? why && why != died : !why;
         t->failed += !fine;
         printf("%s %d - cost of %s, %s%s%s", fine ? "ok" : "not ok", ++t->number, parser->name, g->name,

@@ -144,7 +144,7 @@ static void hand_off(const char *issue, bool encrypted)
     (void)handoff_run(&request, &options, &result, &err);
 }
 
-static void answer(const char *kind, const char *path, int status, struct str input)
+static void hand_off_with_answer(const char *kind, const char *path, int status, struct str input)
 {
     const struct tracker_kind *const *k = handoff_tracker_kinds;
     while (strcmp((*k)->name, kind) != 0)
@@ -180,8 +180,8 @@ static const struct cost_grammar texts[] = {
 static void answer_all(const char *p, size_t n)
 {
     for (const struct tracker_kind *const *kind = handoff_tracker_kinds; *kind; kind++) {
-        answer((*kind)->name, "/", 0, (struct str){p, n});
-        answer((*kind)->name, "/", 422, (struct str){p, n});
+        hand_off_with_answer((*kind)->name, "/", 0, (struct str){p, n});
+        hand_off_with_answer((*kind)->name, "/", 422, (struct str){p, n});
     }
 }
 
@@ -196,7 +196,7 @@ static const struct cost_grammar package_files[] = {
 
 static void answer_package_files(const char *p, size_t n)
 {
-    answer("gitlab", "/package_files", 0, (struct str){p, n});
+    hand_off_with_answer("gitlab", "/package_files", 0, (struct str){p, n});
 }
 
 static const struct cost_grammar members[] = {
@@ -209,7 +209,7 @@ static const struct cost_grammar members[] = {
 
 static void answer_members(const char *p, size_t n)
 {
-    answer("redmine", "/memberships", 0, (struct str){p, n});
+    hand_off_with_answer("redmine", "/memberships", 0, (struct str){p, n});
 }
 
 static const struct cost_grammar issue_files[] = {
@@ -220,7 +220,7 @@ static const struct cost_grammar issue_files[] = {
 
 static void answer_issue(const char *p, size_t n)
 {
-    answer("redmine", "/issues/", 0, (struct str){p, n});
+    hand_off_with_answer("redmine", "/issues/", 0, (struct str){p, n});
 }
 
 static const struct cost_grammar journals[] = {
@@ -231,7 +231,7 @@ static const struct cost_grammar journals[] = {
 
 static void answer_journals(const char *p, size_t n)
 {
-    answer("redmine", "?include=journals", 0, (struct str){p, n});
+    hand_off_with_answer("redmine", "?include=journals", 0, (struct str){p, n});
 }
 
 #define TEXT "{\"id\":\"2\",\"ContentType\":\"text/plain\"}"
@@ -245,7 +245,7 @@ static const struct cost_grammar attachments[] = {
 
 static void answer_attachments(const char *p, size_t n)
 {
-    answer("rt", "/attachments?", 0, (struct str){p, n});
+    hand_off_with_answer("rt", "/attachments?", 0, (struct str){p, n});
 }
 
 /* ---- addresses

@@ -125,7 +125,7 @@ static void read_bundle(int fd)
 }
 
 /* The bytes are a tar, and stored in gzip: an inflating reader sees the same size. */
-static int stored(const char *p, size_t n)
+static int make_stored_gzip(const char *p, size_t n)
 {
     int fd = memfd_create("bundle", MFD_CLOEXEC);
     gzFile z = gzdopen(dup(fd), "w0");
@@ -137,7 +137,7 @@ static int stored(const char *p, size_t n)
 
 static void read_archive(const char *p, size_t n)
 {
-    int fd = stored(p, n);
+    int fd = make_stored_gzip(p, n);
     read_bundle(fd);
     close(fd);
 }
@@ -145,7 +145,7 @@ static void read_archive(const char *p, size_t n)
 static void extract_archive(const char *p, size_t n)
 {
     char path[40], below[] = "/dev/shm/profgrab-cost-XXXXXX", *made = NULL;
-    int fd = stored(p, n);
+    int fd = make_stored_gzip(p, n);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     if (!mkdtemp(below))
         abort();
@@ -262,7 +262,7 @@ static const struct cost_grammar bombs[] = {
     {0},
 };
 
-static int ignore(void *ctx, const void *p, size_t n, struct err *err)
+static int discard_bytes(void *ctx, const void *p, size_t n, struct err *err)
 {
     (void)ctx, (void)p, (void)n, (void)err;
     return 0;
@@ -270,7 +270,7 @@ static int ignore(void *ctx, const void *p, size_t n, struct err *err)
 
 static void inflate_all(const char *p, size_t n)
 {
-    struct gunzip *z = gunzip_new(ignore, NULL, (uint64_t)8 << 30, NULL);
+    struct gunzip *z = gunzip_new(discard_bytes, NULL, (uint64_t)8 << 30, NULL);
     if (z && gunzip_feed(z, p, n, NULL) == 0)
         (void)gunzip_finish(z, NULL);
     gunzip_free(z);

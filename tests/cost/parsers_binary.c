@@ -31,7 +31,7 @@ static int file_of(const char *p, size_t n)
 #define SECRET "AGE-SECRET-KEY-1GFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPQ4EGAEX"
 #define RECIPIENT "age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj"
 
-static void encrypt(struct buf *to, size_t n, bool armor)
+static void encrypt_bytes(struct buf *to, size_t n, bool armor)
 {
     static const char zeros[65536];
     struct age_recipients *r = NULL;
@@ -55,12 +55,12 @@ static void encrypt(struct buf *to, size_t n, bool armor)
 
 static void make_encrypted(struct buf *to, size_t n)
 {
-    encrypt(to, n > 1000 ? n - 1000 : 0, false);
+    encrypt_bytes(to, n > 1000 ? n - 1000 : 0, false);
 }
 
 static void make_armored(struct buf *to, size_t n)
 {
-    encrypt(to, n > 1000 ? (n - 1000) / 4 * 3 : 0, true);
+    encrypt_bytes(to, n > 1000 ? (n - 1000) / 4 * 3 : 0, true);
 }
 
 /* Changes the last byte. */
@@ -82,7 +82,7 @@ static const struct cost_grammar encrypted[] = {
     {0},
 };
 
-static void decrypt(const char *p, size_t n)
+static void decrypt_bytes(const char *p, size_t n)
 {
     unsigned char chunk[65536];
     struct age_identities *i = NULL;
@@ -320,7 +320,7 @@ static void follow_trace(const char *p, size_t n)
 }
 
 const struct cost_parser cost_binary_parsers[] = {
-    {"age_reader_open, age_reader_read", decrypt, encrypted, 2, 0},
+    {"age_reader_open, age_reader_read", decrypt_bytes, encrypted, 2, 0},
     {"elf_read", read_elf, elfs, 2, 0},
     {"trace_scan_feed", follow_trace, traces, 2, 0},
     {0},

@@ -272,7 +272,7 @@ static void run_discovery(struct discovered *f)
     inventory_free(inv);
 }
 
-static void discover(enum source_kind kind, const char *p, size_t n)
+static void discover_from(enum source_kind kind, const char *p, size_t n)
 {
     struct discovered f = {0};
     struct discovered_reader *r = NULL;
@@ -290,12 +290,12 @@ static void discover(enum source_kind kind, const char *p, size_t n)
 
 static void discover_groups(const char *p, size_t n)
 {
-    discover(SOURCE_HTTP_SD, p, n);
+    discover_from(SOURCE_HTTP_SD, p, n);
 }
 
 static void discover_prometheus(const char *p, size_t n)
 {
-    discover(SOURCE_PROMETHEUS, p, n);
+    discover_from(SOURCE_PROMETHEUS, p, n);
 }
 
 static void discover_yaml(const char *p, size_t n)

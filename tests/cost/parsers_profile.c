@@ -33,7 +33,7 @@ enum { SAMPLE_TYPE = 1, SAMPLE, MAPPING, LOCATION, FUNCTION, STRING, DROP_FRAMES
 /* The strings that every profile has. */
 enum { EMPTY, TYPE, COUNT, NAME, FILE_NAME, N_STRINGS };
 
-static void begin(struct buf *to)
+static void begin_profile(struct buf *to)
 {
     static const char *const strings[] = {"", "goroutine", "count", "main.f", "/src/a.go", NULL};
     spell_strings(to, strings);
@@ -68,7 +68,7 @@ static void add_location(struct buf *to, uint64_t id, uint64_t function, uint64_
 /* One function in one location, 1 each. */
 static void begin_with_one(struct buf *to)
 {
-    begin(to);
+    begin_profile(to);
     add_function(to, 1, NAME, FILE_NAME);
     add_location(to, 1, 1, 1);
 }
@@ -96,7 +96,7 @@ static void make_deep_stack(struct buf *to, size_t n)
 /* Functions with names of their own, one after the other on one stack. */
 static void make_deep_stack_of_many(struct buf *to, size_t n)
 {
-    begin(to);
+    begin_profile(to);
     struct buf sample = BUF_INIT(n + 100), frames = BUF_INIT(n + 100);
     unsigned i = 1;
     for (; to->len + frames.len + 100 < n; i++) {
@@ -116,7 +116,7 @@ static void make_deep_stack_of_many(struct buf *to, size_t n)
 static void make_stacks_that_differ(struct buf *to, size_t n)
 {
     uint64_t seed = 7;
-    begin(to);
+    begin_profile(to);
     for (unsigned i = 1; i <= 10; i++) {
         add_string(to, "main.f", i);
         add_function(to, i, N_STRINGS + i - 1, FILE_NAME);
@@ -137,7 +137,7 @@ static void make_stacks_that_differ(struct buf *to, size_t n)
 /* Many functions of one name. */
 static void make_equal_names(struct buf *to, size_t n)
 {
-    begin(to);
+    begin_profile(to);
     for (unsigned i = 1; to->len < n; i++) {
         add_function(to, i, NAME, FILE_NAME);
         add_location(to, i, i, i);
@@ -147,7 +147,7 @@ static void make_equal_names(struct buf *to, size_t n)
 
 static void make_functions(struct buf *to, size_t n)
 {
-    begin(to);
+    begin_profile(to);
     for (unsigned i = 1; to->len < n; i++) {
         add_string(to, "main.f", i);
         add_function(to, i, N_STRINGS + i - 1, FILE_NAME);
@@ -158,7 +158,7 @@ static void make_functions(struct buf *to, size_t n)
 
 static void make_addresses(struct buf *to, size_t n)
 {
-    begin(to);
+    begin_profile(to);
     for (unsigned i = 1; to->len < n; i++) {
         add_location(to, i, 0, 0);
         SPELL(to, SAMPLE, 1, i, 2, 1);
@@ -178,7 +178,7 @@ static void add_inlined(struct buf *to, uint64_t id, size_t n)
 
 static void make_inlined(struct buf *to, size_t n)
 {
-    begin(to);
+    begin_profile(to);
     add_function(to, 1, NAME, FILE_NAME);
     add_inlined(to, 1, n);
     SPELL(to, SAMPLE, 1, 1, 2, 1);
@@ -187,7 +187,7 @@ static void make_inlined(struct buf *to, size_t n)
 /* Half of it is the lines of one location, half samples of that location. */
 static void make_samples_of_inlined(struct buf *to, size_t n)
 {
-    begin(to);
+    begin_profile(to);
     add_function(to, 1, NAME, FILE_NAME);
     add_inlined(to, 1, n / 2);
     while (to->len < n)
@@ -207,7 +207,7 @@ static void add_long_string(struct buf *to, char c, size_t n)
 /* Half of it is one name, of all functions and files. */
 static void make_long_name(struct buf *to, size_t n)
 {
-    begin(to);
+    begin_profile(to);
     add_long_string(to, 'a', n / 2);
     for (unsigned i = 1; to->len < n; i++) {
         add_function(to, i, N_STRINGS, N_STRINGS);
@@ -219,7 +219,7 @@ static void make_long_name(struct buf *to, size_t n)
 /* Many long names with equal beginnings. */
 static void make_long_names(struct buf *to, size_t n)
 {
-    begin(to);
+    begin_profile(to);
     char name[512];
     memset(name, 'a', sizeof name);
     for (unsigned i = 1; to->len < n; i++) {
@@ -236,7 +236,7 @@ static void make_odd_name(struct buf *to, size_t n)
 {
     static const char odd[] = "((<{. :/[](anonymous namespace)operator()";
     struct buf name = BUF_INIT(n + 100);
-    begin(to);
+    begin_profile(to);
     while (name.len + 60 < n)
         buf_adds(&name, odd);
     spell_bytes(to, STRING, buf_str(&name), name.len);
@@ -306,7 +306,7 @@ static void make_number_labels(struct buf *to, size_t n)
 
 static void make_mappings(struct buf *to, size_t n)
 {
-    begin(to);
+    begin_profile(to);
     for (unsigned i = 1; to->len < n; i++) {
         SPELL(to, MAPPING, 1, i, 2, i * 4096, 3, i * 4096 + 4096, 5, FILE_NAME);
         SPELL(to, LOCATION, 1, i, 2, i, 3, i * 4096 + 16);
@@ -339,7 +339,7 @@ static void make_strings(struct buf *to, size_t n)
 static void make_drop_frames(struct buf *to, size_t n)
 {
     char name[200];
-    begin(to);
+    begin_profile(to);
     spell_bytes(to, STRING, "(a|a|a)*(a*)*(a*)*b", 19);
     spell_number(to, DROP_FRAMES, N_STRINGS);
     memset(name, 'a', sizeof name);
@@ -356,7 +356,7 @@ static void make_drop_frames(struct buf *to, size_t n)
 static void make_long_pattern(struct buf *to, size_t n)
 {
     struct buf pattern = BUF_INIT(n + 100);
-    begin(to);
+    begin_profile(to);
     while (pattern.len < n / 2)
         buf_adds(&pattern, "a*b|");
     spell_bytes(to, STRING, buf_str(&pattern), pattern.len);
@@ -400,14 +400,14 @@ static const struct cost_grammar profiles[] = {
 /* ---- what reads them
  * ------------------------------------------------------------------------------------------- */
 
-static struct profile *parsed(const char *p, size_t n)
+static struct profile *parse_profile(const char *p, size_t n)
 {
     struct profile *ret = NULL;
     struct err err = ERR_INIT;
     return profile_parse(p, n, MOST_INFLATED, &ret, &err) == 0 ? ret : NULL;
 }
 
-static int ignore(void *ctx, const void *p, size_t n, struct err *err)
+static int discard_bytes(void *ctx, const void *p, size_t n, struct err *err)
 {
     (void)ctx, (void)p, (void)n, (void)err;
     return 0;
@@ -418,12 +418,12 @@ static void ignore_line(void *ctx, const char *line)
     (void)ctx, (void)line;
 }
 
-static void parse(const char *p, size_t n)
+static void parse_and_free(const char *p, size_t n)
 {
-    profile_free(parsed(p, n));
+    profile_free(parse_profile(p, n));
 }
 
-static void scan(const char *p, size_t n)
+static void scan_profile(const char *p, size_t n)
 {
     struct profile_summary sum;
     struct profile_scan *s = profile_scan_new(NULL);
@@ -432,17 +432,17 @@ static void scan(const char *p, size_t n)
     profile_scan_free(s);
 }
 
-static void write(const char *p, size_t n)
+static void write_profile(const char *p, size_t n)
 {
-    struct profile *profile = parsed(p, n);
+    struct profile *profile = parse_profile(p, n);
     if (profile)
-        (void)profile_write(profile, ignore, NULL, NULL);
+        (void)profile_write(profile, discard_bytes, NULL, NULL);
     profile_free(profile);
 }
 
-static void merge(const char *p, size_t n)
+static void merge_profiles(const char *p, size_t n)
 {
-    struct profile *both[] = {parsed(p, n), parsed(p, n)}, *merged = NULL;
+    struct profile *both[] = {parse_profile(p, n), parse_profile(p, n)}, *merged = NULL;
     if (both[0] && both[1] && profile_merge(both, 2, &merged, NULL) == 0)
         profile_free(merged);
     profile_free(both[0]);
@@ -470,23 +470,23 @@ static void relabel_all(const char *p, size_t n)
 {
     struct str all = {p, n};
     const struct profile_relabel how = {
-        .wanted = wants_key, .text = REDACTED, .source = give_all, .source_ctx = &all, .sink = ignore};
+        .wanted = wants_key, .text = REDACTED, .source = give_all, .source_ctx = &all, .sink = discard_bytes};
     struct profile_relabelled relabelled;
     (void)profile_relabel(&how, &relabelled, NULL);
 }
 
-static void prune(const char *p, size_t n)
+static void prune_profile(const char *p, size_t n)
 {
-    struct profile *profile = parsed(p, n);
+    struct profile *profile = parse_profile(p, n);
     if (profile)
         (void)report_prune(profile, &(struct err){.kind = ERR_NONE});
     profile_free(profile);
 }
 
-static void report(const char *p, size_t n, const struct report_settings *settings)
+static void print_report(const char *p, size_t n, const struct report_settings *settings)
 {
-    const struct report_callbacks callbacks = {.sink = ignore, .say = ignore_line};
-    struct profile *profile = parsed(p, n);
+    const struct report_callbacks callbacks = {.sink = discard_bytes, .say = ignore_line};
+    struct profile *profile = parse_profile(p, n);
     if (profile)
         (void)report_make(profile, settings, &callbacks, &(struct err){.kind = ERR_NONE});
     profile_free(profile);
@@ -498,7 +498,7 @@ static void report(const char *p, size_t n, const struct report_settings *settin
         struct report_settings settings = REPORT_SETTINGS_INIT;                                              \
         settings.trim = false;                                                                               \
         __VA_ARGS__;                                                                                         \
-        report(p, n, &settings);                                                                             \
+        print_report(p, n, &settings);                                                                       \
     }
 
 REPORTER(report_text, settings.format = REPORT_TEXT)
@@ -521,9 +521,9 @@ REPORTER(report_topproto, settings.format = REPORT_TOPPROTO)
 REPORTER(report_folded, settings.format = REPORT_FOLDED)
 REPORTER(report_speedscope, settings.format = REPORT_SPEEDSCOPE)
 
-static void draw(const char *p, size_t n)
+static void draw_flame(const char *p, size_t n)
 {
-    struct profile *profile = parsed(p, n);
+    struct profile *profile = parse_profile(p, n);
     struct buf b = BUF_INIT(PAGE_MAX_ENTRY);
     if (profile)
         (void)page_data_profile(profile, &b, NULL);
@@ -531,10 +531,10 @@ static void draw(const char *p, size_t n)
     profile_free(profile);
 }
 
-static void find(const char *p, size_t n)
+static void find_findings(const char *p, size_t n)
 {
     static const char *const kinds[] = {"cpu", "heap", "mutex"};
-    struct profile *profile = parsed(p, n);
+    struct profile *profile = parse_profile(p, n);
     struct findings w = FINDINGS_INIT;
     for (size_t i = 0; profile && i < sizeof kinds / sizeof *kinds; i++) {
         const struct finding_subject subject = {.host = "h", .service = "s", .kind = kinds[i], .file = "f"};
@@ -545,7 +545,7 @@ static void find(const char *p, size_t n)
     profile_free(profile);
 }
 
-static void group(const char *p, size_t n)
+static void group_goroutines(const char *p, size_t n)
 {
     static const char *const name = "dump";
     struct str dump = {p, n};
@@ -558,7 +558,7 @@ static void group(const char *p, size_t n)
 /* Locations of one mapping, without names. */
 static void make_unnamed(struct buf *to, size_t n)
 {
-    begin(to);
+    begin_profile(to);
     SPELL(to, MAPPING, 1, 1, 2, 1, 3, (uint64_t)1 << 40);
     for (uint64_t id = 1; to->len < n; id++)
         SPELL(to, LOCATION, 1, id, 2, 1, 3, id * 16);
@@ -567,7 +567,7 @@ static void make_unnamed(struct buf *to, size_t n)
 /* Functions with mangled names. */
 static void make_mangled(struct buf *to, size_t n)
 {
-    begin(to);
+    begin_profile(to);
     for (unsigned i = 0; to->len < n; i++) {
         add_string(to, "_ZN1a1bIiE1cEv", i);
         SPELL(to, FUNCTION, 1, i + 1, 2, N_STRINGS + i, 3, N_STRINGS + i, 4, FILE_NAME);
@@ -617,7 +617,7 @@ static void name_places(const char *p, size_t n)
 {
     struct symbolize_sources sources = {0};
     const struct symbolize_tools tools = {.run = name_lines, .post = name_addresses, .say = forget_line};
-    struct profile *profile = parsed(p, n);
+    struct profile *profile = parse_profile(p, n);
     if (profile && symbolize_collect(profile, "http://h/debug/pprof/heap", &sources, NULL) == 0)
         (void)symbolize(profile, "remote:demangle=full:force", &sources, &tools, NULL);
     symbolize_sources_release(&sources);
@@ -632,7 +632,7 @@ static void compare_sides(const char *p, size_t n)
     struct findings w = FINDINGS_INIT;
     struct buf b = BUF_INIT(PAGE_MAX_ENTRY);
     for (int side = COMPARISON_TARGET; side <= COMPARISON_BASELINE; side++) {
-        struct profile *profile = parsed(p, n);
+        struct profile *profile = parse_profile(p, n);
         if (profile)
             (void)comparison_add(&s, (enum comparison_side)side, profile, NULL);
         profile_free(profile);
@@ -651,7 +651,7 @@ static void compare_growth(const char *p, size_t n)
     const struct finding_subject subject = {.host = "h", .service = "s", .kind = "heap", .file = "f"};
     struct growth g = {0};
     struct findings w = FINDINGS_INIT;
-    struct profile *before = parsed(p, n), *now = parsed(p, n);
+    struct profile *before = parse_profile(p, n), *now = parse_profile(p, n);
     if (before && now && growth_make(&g, before, now, NULL) == 0) {
         (void)findings_add_growth(&w, &g, &subject, NULL);
         growth_subtract(&g);
@@ -668,7 +668,7 @@ static void compare_peers(const char *p, size_t n)
     const struct finding_subject subject = {.host = "h", .service = "s", .kind = "cpu", .file = "f"};
     struct fleet h = {0};
     struct findings w = FINDINGS_INIT;
-    struct profile *profile = parsed(p, n);
+    struct profile *profile = parse_profile(p, n);
     for (size_t i = 0; profile && i < sizeof hosts / sizeof *hosts; i++)
         (void)fleet_add(&h, &(struct fleet_member){hosts[i], false, "f"}, profile, NULL);
     if (fleet_compare(&h, NULL) == 0)
@@ -679,12 +679,12 @@ static void compare_peers(const char *p, size_t n)
 }
 
 const struct cost_parser cost_profile_parsers[] = {
-    {"profile_parse", parse, profiles, 7, 8u << 20},
-    {"profile_scan", scan, profiles, 2, 8u << 20},
-    {"profile_write", write, profiles, 9, 8u << 20},
-    {"profile_merge", merge, profiles, 23, 4u << 20},
+    {"profile_parse", parse_and_free, profiles, 7, 8u << 20},
+    {"profile_scan", scan_profile, profiles, 2, 8u << 20},
+    {"profile_write", write_profile, profiles, 9, 8u << 20},
+    {"profile_merge", merge_profiles, profiles, 23, 4u << 20},
     {"profile_relabel", relabel_all, profiles, 3, 8u << 20},
-    {"report_prune", prune, profiles, 16, 4u << 20},
+    {"report_prune", prune_profile, profiles, 16, 4u << 20},
     {"report text", report_text, profiles, 10, 4u << 20},
     {"report lines", report_lines, profiles, 43, 4u << 20},
     {"report with filters", report_filtered, profiles, 9, 4u << 20},
@@ -702,9 +702,9 @@ const struct cost_parser cost_profile_parsers[] = {
     {"report topproto", report_topproto, profiles, 18, 4u << 20},
     {"report folded", report_folded, profiles, 225, 4u << 20},
     {"report speedscope", report_speedscope, profiles, 225, 4u << 20},
-    {"page_data_profile", draw, profiles, 18, 4u << 20},
-    {"findings_add_profile", find, profiles, 7, 4u << 20},
-    {"goroutines_read of a profile", group, profiles, 46, 4u << 20},
+    {"page_data_profile", draw_flame, profiles, 18, 4u << 20},
+    {"findings_add_profile", find_findings, profiles, 7, 4u << 20},
+    {"goroutines_read of a profile", group_goroutines, profiles, 46, 4u << 20},
     {"symbolize", name_places, nameless, 20, 4u << 20},
     {"sides", compare_sides, profiles, 23, 4u << 20},
     {"growth", compare_growth, profiles, 24, 4u << 20},

@@ -113,7 +113,7 @@ static const struct cost_grammar bytes[] = {
     {0},
 };
 
-static void greet(const char *p, size_t n)
+static void read_preauth(const char *p, size_t n)
 {
     for (enum preauth_end end = PREAUTH_CLOSED; end <= PREAUTH_FAILED; end++)
         (void)preauth_explain(p, n, end, 1500, NULL);
@@ -456,7 +456,7 @@ const struct cost_parser cost_ssh_parsers[] = {
     {"ssh_config_parse", read_settings, settings, 29, 0},
     {"known_hosts_parse", read_known, known, 2, 0},
     {"ssh_log_feed", read_log, logs, 2, 0},
-    {"preauth_explain", greet, bytes, 2, 0},
+    {"preauth_explain", read_preauth, bytes, 2, 0},
     {"mux_parse", read_messages, messages, 2, 0},
     {"algorithms_read", read_algorithms, algorithm_lists, 2, 0},
     {"agent_parse_keys", read_agent, agents, 2, 0},

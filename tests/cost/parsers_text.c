@@ -27,7 +27,7 @@
 
 #define MOST_INFLATED ((uint64_t)256 << 20)
 
-static int ignore(void *ctx, const void *p, size_t n, struct err *err)
+static int discard_bytes(void *ctx, const void *p, size_t n, struct err *err)
 {
     (void)ctx, (void)p, (void)n, (void)err;
     return 0;
@@ -302,7 +302,7 @@ static const struct cost_grammar names[] = {
     {0},
 };
 
-static void shorten(const char *p, size_t n)
+static void shorten_name(const char *p, size_t n)
 {
     for (enum demangle mode = DEMANGLE_SIMPLE; mode < DEMANGLE_NONE; mode++) {
         struct buf to = BUF_INIT(SIZE_MAX / 2);
@@ -337,14 +337,14 @@ static const struct cost_grammar patterns[] = {
     {0},
 };
 
-static void translate(const char *p, size_t n)
+static void translate_regex(const char *p, size_t n)
 {
     struct buf to = BUF_INIT((size_t)1 << 20);
     (void)regex_translate((struct str){p, n}, &to, NULL);
     buf_release(&to);
 }
 
-static void compile(const char *p, size_t n)
+static void compile_regex(const char *p, size_t n)
 {
     struct regex *r = NULL;
     if (regex_new((struct str){p, n}, NULL, &r, NULL) == 0)
@@ -405,7 +405,7 @@ static const struct cost_grammar attachments[] = {
 
 static void read_content(const char *p, size_t n)
 {
-    struct content c = {.take = ignore};
+    struct content c = {.take = discard_bytes};
     if (content_add(&c, p, n, NULL) == 0)
         (void)content_end(&c, NULL);
 }
@@ -648,9 +648,9 @@ const struct cost_parser cost_text_parsers[] = {
     {"addr2line_next", read_addr2line, addr2lines, 6, 0},
     {"nm_read", read_nm, nms, 2, 0},
     {"symbolz_next", read_symbolz, servers, 2, 0},
-    {"demangle_shorten", shorten, names, 13, 0},
-    {"regex_translate", translate, patterns, 2, 1u << 20},
-    {"regex_new", compile, patterns, 27, 1u << 20},
+    {"demangle_shorten", shorten_name, names, 13, 0},
+    {"regex_translate", translate_regex, patterns, 2, 1u << 20},
+    {"regex_new", compile_regex, patterns, 27, 1u << 20},
     {"source_split", split_source, sources, 20, 0},
     {"source_trim", trim_source, sources, 2, 0},
     {"escape_markdown, escape_redmine, escape_plain", make_inert, notes, 2, 0},

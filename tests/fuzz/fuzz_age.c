@@ -24,7 +24,7 @@ static int file_of(const uint8_t *p, size_t n)
     return fd;
 }
 
-static void header(const uint8_t *p, size_t n)
+static void check_header(const uint8_t *p, size_t n)
 {
     struct age_header h = {.n = 0};
     struct err err = ERR_INIT;
@@ -45,7 +45,7 @@ static void header(const uint8_t *p, size_t n)
 }
 
 /* Whole and in pieces, the plaintext is equal; it has at most three quarters of the input's bytes. */
-static void armor(const uint8_t *p, size_t n)
+static void check_armor(const uint8_t *p, size_t n)
 {
     size_t total[2] = {0, 0};
     int ends[2];
@@ -69,7 +69,7 @@ static void armor(const uint8_t *p, size_t n)
     assert(ends[0] < 0 || total[0] == total[1]);
 }
 
-static void identities(const uint8_t *p, size_t n)
+static void check_identities(const uint8_t *p, size_t n)
 {
     struct age_identities *i = NULL;
     struct err err = ERR_INIT;
@@ -81,7 +81,7 @@ static void identities(const uint8_t *p, size_t n)
     age_identities_free(i);
 }
 
-static void recipient(const uint8_t *p, size_t n)
+static void check_recipient(const uint8_t *p, size_t n)
 {
     struct age_recipients *r = NULL;
     struct err err = ERR_INIT;
@@ -95,7 +95,7 @@ static void recipient(const uint8_t *p, size_t n)
     free(text);
 }
 
-static void whole(const uint8_t *p, size_t n)
+static void decrypt_input(const uint8_t *p, size_t n)
 {
     unsigned char chunk[1000];
     struct age_identities *i = NULL;
@@ -122,14 +122,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     if (n == 0)
         return 0;
     if (p[0] == 'h')
-        header(p + 1, n - 1);
+        check_header(p + 1, n - 1);
     else if (p[0] == 'a')
-        armor(p + 1, n - 1);
+        check_armor(p + 1, n - 1);
     else if (p[0] == 'i')
-        identities(p + 1, n - 1);
+        check_identities(p + 1, n - 1);
     else if (p[0] == 'r')
-        recipient(p + 1, n - 1);
+        check_recipient(p + 1, n - 1);
     else
-        whole(p + 1, n - 1);
+        decrypt_input(p + 1, n - 1);
     return 0;
 }

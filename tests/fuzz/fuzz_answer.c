@@ -44,7 +44,7 @@ static void expect_request(const struct http_request *r)
 }
 
 /* The visibility of a project, an issue or a note, in the fields of any tracker. */
-static void learn(const struct http_request *r, const char *body, int status)
+static void learn_visibility(const struct http_request *r, const char *body, int status)
 {
     json_t *root = json_loads(body, JSON_REJECT_DUPLICATES, NULL);
     const json_t *project = json_object_get(root, "project");
@@ -77,7 +77,7 @@ int __wrap_http_send(struct http *h, const struct http_request *r, struct http_a
     /* Removes the token like the real http_send, so that only a token with JSON's escapes remains. */
     http_mask(h, body);
     text_printable(ret->location, sizeof ret->location, body, strlen(body));
-    learn(r, body, status);
+    learn_visibility(r, body, status);
     if (r->body && status == 200)
         body = strcmp(body, "FILE") == 0 ? (free(body), strdup(CARGO)) : body;
     int rc = r->body && status == 200 ? r->body(r->ctx, body, strlen(body), err) : 0;

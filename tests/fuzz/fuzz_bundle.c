@@ -34,7 +34,7 @@ static void mend_checksums(unsigned char *tar, size_t n)
     }
 }
 
-static size_t gzipped(const uint8_t *p, size_t n, unsigned char *ret, size_t cap)
+static size_t gzip_input(const uint8_t *p, size_t n, unsigned char *ret, size_t cap)
 {
     static unsigned char tar[TAR_MAX];
     if (n > sizeof tar)
@@ -85,7 +85,7 @@ static void read_all_ways(const char *path)
 }
 
 /* Extracts into `below`. Nothing else may appear in its parent directory. */
-static void extract(const char *path)
+static void extract_bundle(const char *path)
 {
     char room[] = "/dev/shm/profgrab-fuzz-XXXXXX", *below = NULL, *made = NULL;
     struct stat st;
@@ -114,7 +114,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     const void *bytes = p + 1;
     size_t size = n - 1;
     if (p[0] != 'z') {
-        size = gzipped(p + 1, n - 1, gz, sizeof gz);
+        size = gzip_input(p + 1, n - 1, gz, sizeof gz);
         bytes = gz;
     }
     int fd = memfd_create("bundle", MFD_CLOEXEC);
@@ -122,7 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     read_all_ways(path);
     if (p[0] == 'x')
-        extract(path);
+        extract_bundle(path);
     close(fd);
     return 0;
 }

@@ -7,7 +7,8 @@
 #include "fetch/body/check.h"
 #include "base/banned.h"
 
-static int judge(enum body_format format, const uint8_t *p, size_t n, bool whole, struct check_result *ret)
+static int check_body(enum body_format format, const uint8_t *p, size_t n, bool whole,
+                      struct check_result *ret)
 {
     struct err err = ERR_INIT;
     struct check *c = check_new(format, &err);
@@ -56,8 +57,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
         return 0;
     enum body_format format = formats[p[0] % 4];
     struct check_result whole, pieces;
-    int rc = judge(format, p + 1, n - 1, true, &whole);
-    assert(judge(format, p + 1, n - 1, false, &pieces) == rc);
+    int rc = check_body(format, p + 1, n - 1, true, &whole);
+    assert(check_body(format, p + 1, n - 1, false, &pieces) == rc);
     assert(rc < 0 || format != BODY_PPROF || whole.has_profile);
     assert(rc < 0 || n > 1);
     assert(memchr(whole.beginning, '\0', sizeof whole.beginning) && fuzz_is_printable(whole.beginning));

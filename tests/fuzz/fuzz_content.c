@@ -11,7 +11,7 @@ static int append_piece(void *ctx, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-static int taken(const uint8_t *p, size_t n, bool whole, struct buf *out)
+static int read_content(const uint8_t *p, size_t n, bool whole, struct buf *out)
 {
     struct err err = ERR_INIT;
     struct content c = {.take = append_piece, .ctx = out};
@@ -33,7 +33,7 @@ static int taken(const uint8_t *p, size_t n, bool whole, struct buf *out)
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
     struct buf a = BUF_INIT(1u << 20), b = BUF_INIT(1u << 20);
-    int x = taken(p, n, true, &a), y = taken(p, n, false, &b);
+    int x = read_content(p, n, true, &a), y = read_content(p, n, false, &b);
     assert(x == y && a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0));
     assert(a.len <= n);
     buf_release(&a);

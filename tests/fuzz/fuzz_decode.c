@@ -16,7 +16,7 @@ static int append_piece(void *ctx, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-static struct profile *read(const void *p, size_t n)
+static struct profile *read_profile(const void *p, size_t n)
 {
     struct err err = ERR_INIT;
     struct profile *ret = NULL;
@@ -42,7 +42,7 @@ static void check_merged(struct profile *p)
 static void write_again(const struct buf *written, struct buf *ret)
 {
     struct err err = ERR_INIT;
-    struct profile *p = read(buf_str(written), written->len);
+    struct profile *p = read_profile(buf_str(written), written->len);
     assert(p && profile_write(p, append_piece, ret, &err) == 0);
     profile_free(p);
 }
@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
     struct err err = ERR_INIT;
     struct buf once = BUF_INIT(SIZE_MAX / 2), twice = BUF_INIT(SIZE_MAX / 2), thrice = BUF_INIT(SIZE_MAX / 2);
-    struct profile *a = read(p, n);
+    struct profile *a = read_profile(p, n);
     if (!a)
         return 0;
     assert(profile_write(a, append_piece, &once, &err) == 0);

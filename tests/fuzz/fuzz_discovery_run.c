@@ -54,7 +54,7 @@ static void check_counts(const struct discovered *f, const struct discovered_cou
     assert(d->by_hand + d->withheld <= d->placed);
 }
 
-static void discover(struct discovery *d, size_t source, unsigned form, const uint8_t *p, size_t n)
+static void discover_input(struct discovery *d, size_t source, unsigned form, const uint8_t *p, size_t n)
 {
     struct discovered f = {0};
     struct discovered_counts counts = {0};
@@ -106,8 +106,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     assert(inventory_parse("inv", str_of(inventory_text), NULL, &inv, &err) == 0);
     struct targets targets = {0};
     struct discovery d = DISCOVERY_INIT(inv, &targets);
-    discover(&d, 0, form, p + 1, half);
-    discover(&d, 1, form, p + 1 + half, n - 1 - half);
+    discover_input(&d, 0, form, p + 1, half);
+    discover_input(&d, 1, form, p + 1 + half, n - 1 - half);
     assert(discovery_finish(&d, &err) == 0);
     discovery_release(&d);
     const struct host *const *hosts = inventory_hosts(inv, &n_hosts);

@@ -5,7 +5,7 @@
 #include "base/banned.h"
 
 /* Every line between the first and the last begins with two blanks. */
-static void indented(const char *block, const char *last)
+static void assert_indented(const char *block, const char *last)
 {
     const char *line = strchr(block + 1, '\n') + 1;
     while (line < last) {
@@ -23,14 +23,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     escape_markdown(&md, text);
     escape_redmine(&tx, text);
     size_t fence = strspn(buf_str(&md) + 1, "`");
-    indented(buf_str(&md), buf_str(&md) + md.len - fence - 1);
+    assert_indented(buf_str(&md), buf_str(&md) + md.len - fence - 1);
     /* No run of backticks inside is as long as the fence. */
     size_t run = 0;
     for (const char *c = buf_str(&md) + 1 + fence; c < buf_str(&md) + md.len - fence - 1; c++) {
         run = *c == '`' ? run + 1 : 0;
         assert(run < fence);
     }
-    indented(buf_str(&tx), buf_str(&tx) + tx.len - strlen("</pre>\n"));
+    assert_indented(buf_str(&tx), buf_str(&tx) + tx.len - strlen("</pre>\n"));
     assert(strstr(buf_str(&tx), "</") == buf_str(&tx) + tx.len - strlen("</pre>\n"));
     assert(!strstr(buf_str(&tx), " @"));
     buf_release(&md);

@@ -63,7 +63,7 @@ static void on_profile(const uint8_t *p, size_t n, const char *kind)
     profile_free(profile);
 }
 
-static struct profile *parsed(const uint8_t *p, size_t n)
+static struct profile *parse_profile(const uint8_t *p, size_t n)
 {
     struct profile *profile = NULL;
     struct err err = ERR_INIT;
@@ -93,7 +93,7 @@ static void on_sides(const uint8_t *p, size_t n, struct findings *w, const struc
     struct buf b = BUF_INIT(PAGE_MAX_ENTRY);
     struct err err = ERR_INIT;
     for (int side = COMPARISON_TARGET; side <= COMPARISON_BASELINE; side++) {
-        struct profile *profile = parsed(p, n);
+        struct profile *profile = parse_profile(p, n);
         if (profile && comparison_add(&s, (enum comparison_side)side, profile, &err) < 0)
             fuzz_expect_err(&err);
         profile_free(profile);
@@ -110,7 +110,7 @@ static void on_growth(const uint8_t *p, size_t n, struct findings *w, const stru
 {
     struct growth g = {0};
     struct err err = ERR_INIT;
-    struct profile *before = parsed(p, n), *now = parsed(p, n);
+    struct profile *before = parse_profile(p, n), *now = parse_profile(p, n);
     for (size_t i = 0; now && i < now->n_samples * now->n_sample_types; i += 2)
         now->values[i] = (int64_t)((uint64_t)now->values[i] * 3);
     if (before && now && growth_make(&g, before, now, &err) == 0) {
@@ -129,7 +129,7 @@ static void on_peers(const uint8_t *p, size_t n, struct findings *w, const struc
 {
     struct fleet h = {0};
     struct err err = ERR_INIT;
-    struct profile *profile = parsed(p, n);
+    struct profile *profile = parse_profile(p, n);
     for (const char *hosts = "a\0b\0c\0"; profile && *hosts; hosts += 2)
         if (fleet_add(&h, &(struct fleet_member){hosts, false, "a/b.pb.gz"}, profile, &err) < 0)
             fuzz_expect_err(&err);

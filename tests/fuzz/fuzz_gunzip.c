@@ -15,7 +15,7 @@ static int append_piece(void *ctx, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-static int inflated(const uint8_t *p, size_t n, bool whole, struct buf *out)
+static int inflate_input(const uint8_t *p, size_t n, bool whole, struct buf *out)
 {
     struct err err = ERR_INIT, again = ERR_INIT;
     struct gunzip *z = gunzip_new(append_piece, out, OUT_MAX, &err);
@@ -43,7 +43,7 @@ static int inflated(const uint8_t *p, size_t n, bool whole, struct buf *out)
 }
 
 /* Returns whether the bytes are exactly one member that inflates to `out`. */
-static bool agrees(const uint8_t *p, size_t n, const struct buf *out)
+static bool zlib_agrees(const uint8_t *p, size_t n, const struct buf *out)
 {
     static unsigned char room[OUT_MAX];
     z_stream z = {.next_in = (unsigned char *)(uintptr_t)p, .avail_in = (uInt)n};
@@ -59,11 +59,11 @@ static bool agrees(const uint8_t *p, size_t n, const struct buf *out)
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
     struct buf whole = BUF_INIT(OUT_MAX), pieces = BUF_INIT(OUT_MAX);
-    int rc = inflated(p, n, true, &whole);
-    assert(inflated(p, n, false, &pieces) == rc);
+    int rc = inflate_input(p, n, true, &whole);
+    assert(inflate_input(p, n, false, &pieces) == rc);
     if (rc == 0) {
         assert(whole.len == pieces.len && memcmp(buf_str(&whole), buf_str(&pieces), whole.len) == 0);
-        assert(agrees(p, n, &whole));
+        assert(zlib_agrees(p, n, &whole));
     }
     buf_release(&whole);
     buf_release(&pieces);

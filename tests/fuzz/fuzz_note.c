@@ -13,7 +13,7 @@
 #include "handoff/escape.h"
 #include "base/banned.h"
 
-static bool begins(const char *line, const char *with)
+static bool begins_with(const char *line, const char *with)
 {
     return strncmp(line, with, strlen(with)) == 0;
 }
@@ -25,9 +25,9 @@ static bool is_ours(const char *line)
                                        "All of it, drawn: open `report.html`",
                                        "Everything else is text. `manifest.json`", "|---|---"};
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
-        if (begins(line, ours[i]))
+        if (begins_with(line, ours[i]))
             return true;
-    return begins(line, "    "); /* commands, of names and plain paths */
+    return begins_with(line, "    "); /* commands, of names and plain paths */
 }
 
 /* Counts the bars that divide the line's cells. Escaped characters are inactive, and no other character is
@@ -41,7 +41,7 @@ static size_t count_bars(const char *line, size_t n)
             i++;
             continue;
         }
-        if (n - i >= strlen(REDACTED) && begins(line + i, REDACTED)) {
+        if (n - i >= strlen(REDACTED) && begins_with(line + i, REDACTED)) {
             assert(!strchr("([", i + strlen(REDACTED) < n ? line[i + strlen(REDACTED)] : ' '));
             i += strlen(REDACTED) - 1;
             continue;
@@ -68,7 +68,7 @@ static void expect_inactive(const char *text)
         size_t bars = count_bars(line, (size_t)(end - line));
         assert(bars == 0 || (line[0] == '|' && (bars == 7 || bars == 4)));
         if (line[0] == '#')
-            assert(begins(line, "# ") || begins(line, "## ") || begins(line, "### "));
+            assert(begins_with(line, "# ") || begins_with(line, "## ") || begins_with(line, "### "));
     }
 }
 

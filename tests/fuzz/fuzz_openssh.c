@@ -5,7 +5,7 @@
 #include "gateway/openssh/ssh_log.h"
 #include "base/banned.h"
 
-static void message(const uint8_t *p, size_t n)
+static void check_message(const uint8_t *p, size_t n)
 {
     struct mux_message m = {.type = MUX_HELLO};
     struct err err = ERR_INIT;
@@ -16,7 +16,7 @@ static void message(const uint8_t *p, size_t n)
     assert(fuzz_is_printable(m.reason));
 }
 
-static void words(const uint8_t *p, size_t n)
+static void check_log(const uint8_t *p, size_t n)
 {
     struct gateway_hop hop = {.port = 22};
     struct destination to = {.host = "localhost", .port = 6060};
@@ -42,8 +42,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     if (n == 0)
         return 0;
     if (p[0] == 'm')
-        message(p + 1, n - 1);
+        check_message(p + 1, n - 1);
     else
-        words(p, n);
+        check_log(p, n);
     return 0;
 }

@@ -31,7 +31,7 @@ static void expect_tree(const struct flame *f, size_t most)
     }
 }
 
-static void draw(const uint8_t *p, size_t n, size_t most)
+static void draw_profile(const uint8_t *p, size_t n, size_t most)
 {
     struct profile *profile = NULL;
     struct flame *f = NULL;
@@ -81,8 +81,8 @@ static void write_dump(const uint8_t *p, size_t n)
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
-    draw(p, n, 3);
-    draw(p, n, 20);
+    draw_profile(p, n, 3);
+    draw_profile(p, n, 20);
     write_profile(p, n);
     write_dump(p, n);
     return 0;

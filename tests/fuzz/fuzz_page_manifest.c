@@ -34,7 +34,7 @@ static int draw_files(struct page_builder *d, const struct buf *bytes, struct er
 }
 
 /* 0 with the page, or -1 with a reason. */
-static int draw(struct str manifest, struct str file, struct buf *page)
+static int draw_page(struct str manifest, struct str file, struct buf *page)
 {
     struct page_builder d = {0};
     struct page_bundle b = {0};
@@ -54,7 +54,7 @@ static int draw(struct str manifest, struct str file, struct buf *page)
     return rc;
 }
 
-static size_t count(const struct buf *page, const char *what)
+static size_t count_text(const struct buf *page, const char *what)
 {
     size_t found = 0, n = strlen(what);
     const char *at = page->data, *end = page->data + page->len;
@@ -69,10 +69,10 @@ static size_t count(const struct buf *page, const char *what)
 static void expect_no_markup(const struct buf *page)
 {
     struct buf empty = BUF_INIT(16 << 20);
-    assert(draw(STR("{\"format\":\"profgrab-bundle\",\"version\":1}"), STR(""), &empty) == 0);
-    size_t scripts = count(page, "<script"), usual = count(&empty, "<script");
-    assert(scripts == count(page, "</script>") && scripts >= usual);
-    assert(count(page, "<") == count(&empty, "<") + 2 * (scripts - usual));
+    assert(draw_page(STR("{\"format\":\"profgrab-bundle\",\"version\":1}"), STR(""), &empty) == 0);
+    size_t scripts = count_text(page, "<script"), usual = count_text(&empty, "<script");
+    assert(scripts == count_text(page, "</script>") && scripts >= usual);
+    assert(count_text(page, "<") == count_text(&empty, "<") + 2 * (scripts - usual));
     buf_release(&empty);
 }
 
@@ -84,9 +84,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     struct buf page = BUF_INIT(16 << 20), again = BUF_INIT(16 << 20);
     if (split)
         file = (struct str){split + sizeof mark - 1, n - manifest.n - (sizeof mark - 1)};
-    if (manifest.n > 0 && draw(manifest, file, &page) == 0) {
+    if (manifest.n > 0 && draw_page(manifest, file, &page) == 0) {
         expect_no_markup(&page);
-        assert(draw(manifest, file, &again) == 0);
+        assert(draw_page(manifest, file, &again) == 0);
         assert(page.len == again.len && memcmp(page.data, again.data, page.len) == 0);
     }
     buf_release(&page);

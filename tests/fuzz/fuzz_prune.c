@@ -19,7 +19,7 @@ static struct str next_line(struct str *rest)
     return line;
 }
 
-static uint32_t intern(struct profile *p, struct str s)
+static uint32_t intern_str(struct profile *p, struct str s)
 {
     uint32_t index = 0;
     assert(profile_intern(p, s.p, s.n, &index, NULL) == 0);
@@ -29,7 +29,7 @@ static uint32_t intern(struct profile *p, struct str s)
 /* One function, one place and one sample for each name; every stack contains all earlier functions. */
 static void add_name(struct profile *p, struct str name, uint32_t *stack)
 {
-    struct profile_function f = {.id = p->n_functions + 1, .name = intern(p, name)};
+    struct profile_function f = {.id = p->n_functions + 1, .name = intern_str(p, name)};
     assert(profile_add_function(p, &f, NULL) == 0);
     struct profile_line line = {.function = (uint32_t)p->n_functions - 1, .line = 1};
     struct profile_location l = {.id = p->n_locations + 1, .mapping = PROFILE_NONE, .n_lines = 1};
@@ -49,10 +49,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     uint32_t stack[NAMES_MAX];
     if (!p)
         return 0;
-    struct profile_value_type type = {intern(p, STR("samples")), intern(p, STR("count"))};
+    struct profile_value_type type = {intern_str(p, STR("samples")), intern_str(p, STR("count"))};
     assert(profile_add_sample_type(p, type, NULL) == 0);
-    p->drop_frames = intern(p, next_line(&rest));
-    p->keep_frames = intern(p, next_line(&rest));
+    p->drop_frames = intern_str(p, next_line(&rest));
+    p->keep_frames = intern_str(p, next_line(&rest));
     while (rest.n && p->n_functions < NAMES_MAX)
         add_name(p, next_line(&rest), stack);
     size_t functions = p->n_functions, samples = p->n_samples;

@@ -17,7 +17,7 @@ struct bytes {
     size_t n;
 };
 
-static int give(void *ctx, gunzip_sink_fn *take, void *take_ctx, struct err *err)
+static int read_input(void *ctx, gunzip_sink_fn *take, void *take_ctx, struct err *err)
 {
     const struct bytes *b = ctx;
     for (size_t at = 0, n; at < b->n; at += n) {
@@ -28,19 +28,19 @@ static int give(void *ctx, gunzip_sink_fn *take, void *take_ctx, struct err *err
     return 0;
 }
 
-static int keep(void *ctx, const void *p, size_t n, struct err *err)
+static int keep_bytes(void *ctx, const void *p, size_t n, struct err *err)
 {
     buf_add(ctx, p, n);
     return buf_check(ctx, "it", err);
 }
 
-static bool wanted(void *ctx, const char *key, size_t n)
+static bool is_wanted(void *ctx, const char *key, size_t n)
 {
     (void)ctx;
     return redact_is_secret_label(NULL, key, n);
 }
 
-static bool rewrite(void *ctx, const char *text, size_t n, struct buf *ret)
+static bool rewrite_text(void *ctx, const char *text, size_t n, struct buf *ret)
 {
     struct redact_tally tally = {{0}};
     const struct redact_output into = {.out = ret, .tally = &tally};
@@ -49,15 +49,16 @@ static bool rewrite(void *ctx, const char *text, size_t n, struct buf *ret)
     return redact_sum(&tally) > 0;
 }
 
-static int relabel(const void *p, size_t n, struct buf *out, struct profile_relabelled *ret, struct err *err)
+static int relabel_profile(const void *p, size_t n, struct buf *out, struct profile_relabelled *ret,
+                           struct err *err)
 {
     struct bytes in = {p, n};
-    struct profile_relabel how = {.wanted = wanted,
-                                  .rewrite = rewrite,
+    struct profile_relabel how = {.wanted = is_wanted,
+                                  .rewrite = rewrite_text,
                                   .text = REDACTED,
-                                  .source = give,
+                                  .source = read_input,
                                   .source_ctx = &in,
-                                  .sink = keep,
+                                  .sink = keep_bytes,
                                   .sink_ctx = out};
     return profile_relabel(&how, ret, err);
 }
@@ -84,7 +85,7 @@ static size_t count_strings(const uint8_t *p, size_t n)
 
 /* So many strings that no field of the input refers to those behind them, except by chance; then a sample
  * whose only label must go, and a string that a rule strikes. */
-static void plant(const uint8_t *p, size_t n, struct buf *b)
+static void plant_label(const uint8_t *p, size_t n, struct buf *b)
 {
     uint64_t hash = UINT64_C(14695981039346656037), at = count_strings(p, n);
     for (size_t i = 0; i < n; i++)
@@ -141,15 +142,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     struct err err = ERR_INIT;
     if (n > 1u << 20)
         return 0;
-    plant(p, n, &in);
-    if (relabel(in.data, in.len, &out, &went, &err) < 0) {
+    plant_label(p, n, &in);
+    if (relabel_profile(in.data, in.len, &out, &went, &err) < 0) {
         fuzz_expect_err(&err);
     } else {
         assert(went.labels > 0 && went.strings > 0);
         expect_gone(&out);
         expect_last_string(&out);
         expect_profile(&out);
-        assert(relabel(out.data, out.len, &again, &second, &err) == 0);
+        assert(relabel_profile(out.data, out.len, &again, &second, &err) == 0);
         assert(second.labels == went.labels && second.strings == 0);
     }
     buf_release(&in);

@@ -10,7 +10,7 @@
 #include "tests/unit/profiles.h"
 #include "base/banned.h"
 
-static void signature(const void *p, size_t n)
+static void check_signature(const void *p, size_t n)
 {
     struct sshsig s = {0};
     struct err err = ERR_INIT;
@@ -25,19 +25,19 @@ static void signature(const void *p, size_t n)
     sshsig_release(&s);
 }
 
-static void body(const uint8_t *p, size_t n)
+static void check_body(const uint8_t *p, size_t n)
 {
     struct buf b = BUF_INIT(65536);
     buf_adds(&b, "-----BEGIN SSH SIGNATURE-----\n");
     ssh_base64_add(&b, p, n);
     buf_adds(&b, "\n-----END SSH SIGNATURE-----\n");
     if (!b.failed)
-        signature(b.data, b.len);
+        check_signature(b.data, b.len);
     buf_release(&b);
 }
 
 /* A second redaction changes nothing. */
-static void cmdline(const uint8_t *p, size_t n)
+static void check_cmdline(const uint8_t *p, size_t n)
 {
     struct buf once = BUF_INIT(16 * n + 64), twice = BUF_INIT(256 * n + 1024);
     struct redact_tally tally = {{0}}, again = {{0}};
@@ -51,7 +51,7 @@ static void cmdline(const uint8_t *p, size_t n)
     buf_release(&twice);
 }
 
-static void dump(const uint8_t *p, size_t n)
+static void check_dump(const uint8_t *p, size_t n)
 {
     struct buf once = BUF_INIT(16 * n + 64), twice = BUF_INIT(256 * n + 1024);
     struct redact_tally tally = {{0}}, again = {{0}};
@@ -66,7 +66,7 @@ static void dump(const uint8_t *p, size_t n)
     buf_release(&twice);
 }
 
-static void scan(const struct buf *b)
+static void scan_profile(const struct buf *b)
 {
     struct profile_summary sum;
     struct profile_scan *s = profile_scan_new(NULL);
@@ -75,7 +75,7 @@ static void scan(const struct buf *b)
 }
 
 /* The output is a valid profile. */
-static void profile(const uint8_t *p, size_t n)
+static void check_profile(const uint8_t *p, size_t n)
 {
     struct buf b = BUF_INIT(16u << 20);
     struct bytes in = {p, n, 0};
@@ -84,7 +84,7 @@ static void profile(const uint8_t *p, size_t n)
     if (relabel(&in, &b, &labels, &err) < 0)
         fuzz_expect_err(&err);
     else if (labels > 0)
-        scan(&b);
+        scan_profile(&b);
     else
         assert(b.len == 0);
     buf_release(&b);
@@ -97,19 +97,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
         return 0;
     switch (p[0]) {
     case 's':
-        signature(p + 1, n - 1);
+        check_signature(p + 1, n - 1);
         break;
     case 'b':
-        body(p + 1, n - 1);
+        check_body(p + 1, n - 1);
         break;
     case 'c':
-        cmdline(p + 1, n - 1);
+        check_cmdline(p + 1, n - 1);
         break;
     case 'd':
-        dump(p + 1, n - 1);
+        check_dump(p + 1, n - 1);
         break;
     default:
-        profile(p + 1, n - 1);
+        check_profile(p + 1, n - 1);
     }
     return 0;
 }

@@ -10,7 +10,7 @@
 #include "pprof/source.h"
 #include "base/banned.h"
 
-static void lines(struct str text)
+static void check_lines(struct str text)
 {
     struct source_lines l = {0};
     struct err err = ERR_INIT;
@@ -28,7 +28,7 @@ static void lines(struct str text)
     free(l.items);
 }
 
-static char *piece(struct str *rest)
+static char *next_piece(struct str *rest)
 {
     const char *end = rest->n ? memchr(rest->p, '\n', rest->n) : NULL;
     size_t n = end ? (size_t)(end - rest->p) : rest->n;
@@ -41,8 +41,8 @@ static char *piece(struct str *rest)
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
     struct str text = {(const char *)p, n}, rest = text;
-    lines(text);
-    char *trim = piece(&rest), *search = piece(&rest);
+    check_lines(text);
+    char *trim = next_piece(&rest), *search = next_piece(&rest);
     struct str cut = source_trim(rest, trim, search);
     /* The result is a suffix of the name. */
     assert(cut.n <= rest.n && cut.p + cut.n == rest.p + rest.n);

@@ -13,7 +13,7 @@
 #include "keys/privkey.h"
 #include "base/banned.h"
 
-static void agent(const uint8_t *p, size_t n)
+static void check_agent(const uint8_t *p, size_t n)
 {
     struct agent a = {.fd = -1};
     struct err err = ERR_INIT;
@@ -29,7 +29,7 @@ static void agent(const uint8_t *p, size_t n)
     agent_release(&a);
 }
 
-static void keyfile(const uint8_t *p, size_t n)
+static void check_keyfile(const uint8_t *p, size_t n)
 {
     struct keyfile k = {0};
     struct err err = ERR_INIT;
@@ -41,7 +41,7 @@ static void keyfile(const uint8_t *p, size_t n)
     keyfile_release(&k);
 }
 
-static void server(const uint8_t *p, size_t n)
+static void check_server(const uint8_t *p, size_t n)
 {
     struct algorithms a = {0};
     struct err err = ERR_INIT;
@@ -77,7 +77,7 @@ static bool takes_long(const uint8_t *p, size_t n)
 }
 
 /* An opened key has a public half and can sign. */
-static void privkey(const uint8_t *p, size_t n)
+static void check_privkey(const uint8_t *p, size_t n)
 {
     if (takes_long(p, n))
         return;
@@ -96,7 +96,7 @@ static void privkey(const uint8_t *p, size_t n)
     privkey_free(k);
 }
 
-static void certificate(const uint8_t *p, size_t n)
+static void check_certificate(const uint8_t *p, size_t n)
 {
     struct certificate c = {0};
     struct err err = ERR_INIT;
@@ -152,14 +152,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     if (n == 0)
         return 0;
     if (p[0] == 'a') {
-        agent(p + 1, n - 1);
+        check_agent(p + 1, n - 1);
     } else if (p[0] == 'c') {
-        certificate(p + 1, n - 1);
+        check_certificate(p + 1, n - 1);
     } else if (p[0] == 'k') {
-        keyfile(p + 1, n - 1);
-        privkey(p + 1, n - 1);
+        check_keyfile(p + 1, n - 1);
+        check_privkey(p + 1, n - 1);
     } else if (p[0] == 's') {
-        server(p + 1, n - 1);
+        check_server(p + 1, n - 1);
     } else {
         known_hosts(p + 1, n - 1);
     }

@@ -52,7 +52,7 @@ static void read_server(struct str text)
 }
 
 /* A mangled name, a line's end, and c++filt's output for it. */
-static void shorten(struct str text)
+static void check_name(struct str text)
 {
     const char *end = text.n ? memchr(text.p, '\n', text.n) : NULL;
     struct str mangled, ignored, name = text;
@@ -111,7 +111,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
         read_server(rest);
         break;
     case 'd':
-        shorten(rest);
+        check_name(rest);
         break;
     default:
         read_file(rest);

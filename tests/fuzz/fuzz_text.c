@@ -28,7 +28,7 @@ static void printed_into(size_t cap, const char *src, size_t n)
 }
 
 /* The text of an error page, for messages and manifests. */
-static void answered(const char *p, size_t n)
+static void check_error_page(const char *p, size_t n)
 {
     static const size_t caps[] = {1, 20, 512};
     for (size_t i = 0; i < sizeof caps / sizeof *caps; i++) {
@@ -45,6 +45,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     for (size_t i = 0; i < sizeof caps / sizeof *caps; i++)
         printed_into(caps[i], (const char *)p, n);
     printed_into(n + 4, (const char *)p, n);
-    answered((const char *)p, n);
+    check_error_page((const char *)p, n);
     return 0;
 }

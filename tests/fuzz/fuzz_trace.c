@@ -4,7 +4,7 @@
 #include "proto/proto.h"
 #include "base/banned.h"
 
-static int judge(const uint8_t *p, size_t n, bool whole, struct trace_summary *ret, struct err *err)
+static int scan_trace(const uint8_t *p, size_t n, bool whole, struct trace_summary *ret, struct err *err)
 {
     struct err again = ERR_INIT;
     struct trace_scan *s = trace_scan_new(err);
@@ -42,8 +42,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
     struct trace_summary whole = {0}, pieces = {0};
     struct err err = ERR_INIT, again = ERR_INIT;
-    int rc = judge(p, n, true, &whole, &err);
-    assert(judge(p, n, false, &pieces, &again) == rc && strcmp(err.msg, again.msg) == 0);
+    int rc = scan_trace(p, n, true, &whole, &err);
+    assert(scan_trace(p, n, false, &pieces, &again) == rc && strcmp(err.msg, again.msg) == 0);
     assert(memcmp(&whole, &pieces, sizeof whole) == 0);
     if (rc < 0)
         fuzz_expect_err(&err);

@@ -91,7 +91,7 @@ static void wait_for_touch(void)
     alarm(0);
 }
 
-static int consent(uint8_t flags, const char *pin)
+static int ask_consent(uint8_t flags, const char *pin)
 {
     if ((flags & SK_VERIFIED) && (!pin || strcmp(pin, "1234") != 0))
         return SK_ERR_PIN_REQUIRED;
@@ -102,7 +102,7 @@ static int consent(uint8_t flags, const char *pin)
 
 /* ---- making a key -------------------------------------------------------------------------------------- */
 
-static int put(uint8_t **ret, size_t *ret_n, const void *p, size_t n)
+static int copy_bytes(uint8_t **ret, size_t *ret_n, const void *p, size_t n)
 {
     *ret = malloc(n);
     if (!*ret)
@@ -119,8 +119,8 @@ static int put_key(struct sk_enroll_response *r, EVP_PKEY *key)
     if (!EVP_PKEY_get_octet_string_param(key, OSSL_PKEY_PARAM_PUB_KEY, public, sizeof public, &n))
         return -1;
     int private_n = i2d_PrivateKey(key, &private);
-    int rc = private_n <= 0 || put(&r->public_key, &r->public_key_len, public, n) < 0 ||
-                     put(&r->key_handle, &r->key_handle_len, private, (size_t)private_n) < 0
+    int rc = private_n <= 0 || copy_bytes(&r->public_key, &r->public_key_len, public, n) < 0 ||
+                     copy_bytes(&r->key_handle, &r->key_handle_len, private, (size_t)private_n) < 0
                  ? -1
                  : 0;
     OPENSSL_free(private);
@@ -131,7 +131,7 @@ int sk_enroll(uint32_t alg, const uint8_t *challenge, size_t challenge_len, cons
               uint8_t flags, const char *pin, struct sk_option **options, struct sk_enroll_response **ret)
 {
     (void)challenge, (void)challenge_len, (void)application, (void)options;
-    int rc = consent(flags, pin);
+    int rc = ask_consent(flags, pin);
     if (rc < 0)
         return rc;
     EVP_PKEY *key = alg == SK_ED25519 ? EVP_PKEY_Q_keygen(NULL, NULL, "ED25519") : EVP_EC_gen("P-256");
@@ -157,8 +157,8 @@ int sk_enroll(uint32_t alg, const uint8_t *challenge, size_t challenge_len, cons
 enum { SIGNED_SIZE = SHA256_DIGEST_LENGTH + 1 + 4 + SHA256_DIGEST_LENGTH };
 
 /* The application, what the user did, a counter, the message. */
-static void compose(const struct sk_sign_response *r, const char *application, const uint8_t *data,
-                    size_t data_len, unsigned char dst[SIGNED_SIZE])
+static void compose_message(const struct sk_sign_response *r, const char *application, const uint8_t *data,
+                            size_t data_len, unsigned char dst[SIGNED_SIZE])
 {
     SHA256((const unsigned char *)application, strlen(application), dst);
     dst += SHA256_DIGEST_LENGTH;
@@ -172,13 +172,13 @@ static int put_number(uint8_t **ret, size_t *ret_n, const BIGNUM *number)
 {
     unsigned char p[32];
     int n = BN_num_bytes(number) <= (int)sizeof p ? BN_bn2bin(number, p) : 0;
-    return n > 0 ? put(ret, ret_n, p, (size_t)n) : -1;
+    return n > 0 ? copy_bytes(ret, ret_n, p, (size_t)n) : -1;
 }
 
 static int put_signature(struct sk_sign_response *r, uint32_t alg, const unsigned char *p, size_t n)
 {
     if (alg == SK_ED25519)
-        return put(&r->sig_r, &r->sig_r_len, p, n);
+        return copy_bytes(&r->sig_r, &r->sig_r_len, p, n);
     ECDSA_SIG *pair = d2i_ECDSA_SIG(NULL, &p, (long)n);
     int rc = !pair || put_number(&r->sig_r, &r->sig_r_len, ECDSA_SIG_get0_r(pair)) < 0 ||
                      put_number(&r->sig_s, &r->sig_s_len, ECDSA_SIG_get0_s(pair)) < 0
@@ -188,8 +188,8 @@ static int put_signature(struct sk_sign_response *r, uint32_t alg, const unsigne
     return rc;
 }
 
-static int sign(struct sk_sign_response *r, uint32_t alg, EVP_PKEY *key,
-                const unsigned char message[SIGNED_SIZE])
+static int sign_message(struct sk_sign_response *r, uint32_t alg, EVP_PKEY *key,
+                        const unsigned char message[SIGNED_SIZE])
 {
     unsigned char signature[128];
     size_t n = sizeof signature;
@@ -209,7 +209,7 @@ int sk_sign(uint32_t alg, const uint8_t *data, size_t data_len, const char *appl
 {
     (void)options;
     unsigned char message[SIGNED_SIZE];
-    int rc = consent(flags, pin);
+    int rc = ask_consent(flags, pin);
     if (rc < 0)
         return rc;
     EVP_PKEY *key = d2i_AutoPrivateKey(NULL, &key_handle, (long)key_handle_len);
@@ -218,9 +218,9 @@ int sk_sign(uint32_t alg, const uint8_t *data, size_t data_len, const char *appl
     if (r) {
         r->flags = flags & (SK_PRESENT | SK_VERIFIED);
         r->counter = 1;
-        compose(r, application, data, data_len, message);
+        compose_message(r, application, data, data_len, message);
     }
-    if (key && r && sign(r, alg, key, message) == 0) {
+    if (key && r && sign_message(r, alg, key, message) == 0) {
         *ret = r;
         r = NULL;
         rc = 0;

@@ -33,7 +33,8 @@ static inline void hash_hex(const void *p, size_t n, char ret[SHA256_HEX])
 }
 
 /* Puts a file into the work directory and its item into the manifest. */
-static inline void collect(struct capture *c, const char *service, const char *file, const void *p, size_t n)
+static inline void add_file_and_item(struct capture *c, const char *service, const char *file, const void *p,
+                                     size_t n)
 {
     char hex[SHA256_HEX];
     hash_hex(p, n, hex);
@@ -67,9 +68,9 @@ static inline void capture_new(struct capture *c, const char *output)
     assert_ok(manifest_add_host(c->m, &host, &err), &err);
     assert_ok(manifest_add_service(c->m, &service, &err), &err);
     assert_ok(manifest_add_item(c->m, &nothing, &err), &err);
-    collect(c, "gitaly", HEAP, HEAP_BYTES, sizeof HEAP_BYTES - 1);
-    collect(c, "gitaly", TEXT, TEXT_BYTES, sizeof TEXT_BYTES - 1);
-    collect(c, NULL, LOCAL, "", 0);
+    add_file_and_item(c, "gitaly", HEAP, HEAP_BYTES, sizeof HEAP_BYTES - 1);
+    add_file_and_item(c, "gitaly", TEXT, TEXT_BYTES, sizeof TEXT_BYTES - 1);
+    add_file_and_item(c, NULL, LOCAL, "", 0);
     assert_ok(manifest_finish(c->m, WHEN + 1000, false, true, &err), &err);
 }
 

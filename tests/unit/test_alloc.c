@@ -289,7 +289,7 @@ static int read_found_groups(void *ctx, struct err *err)
 }
 
 /* From the section to named services. */
-static int discover(void *ctx, struct err *err)
+static int discover_services(void *ctx, struct err *err)
 {
     static const char text[] =
         "version: 1\n"
@@ -343,7 +343,7 @@ static void discoveries_report_failed_allocations(void **state)
     assert_true(walk_seed(read_found, CORPUS "discovery/prometheus", 1, 1) > 10);
     assert_true(walk_seed(read_found_configs, CORPUS "discovery/parca", 1, 0) > 10);
     assert_true(walk_seed(read_found_groups, CORPUS "discovery/file-sd", 1, 0) > 5);
-    assert_true(alloc_walk(discover, &in, 2) > 50);
+    assert_true(alloc_walk(discover_services, &in, 2) > 50);
 }
 
 static int read_ssh_config(void *ctx, struct err *err)
@@ -371,7 +371,7 @@ static void ssh_configs_report_failed_allocations(void **state)
     unsetenv("PLACE");
 }
 
-static int resolve(void *ctx, struct err *err)
+static int resolve_config(void *ctx, struct err *err)
 {
     static const struct proc_limits limits = {.timeout_ms = 60000, .cancel_fd = -1, .max_output = 1 << 20};
     struct ssh_config c;
@@ -390,7 +390,7 @@ static void resolving_reports_failed_allocations(void **state)
     char config[] = "/dev/null", identity[] = "/dev/null", known[] = "/known", jump[] = "b", agent[] = "/a";
     struct ssh_settings s = {
         .config = config, .identity = identity, .known_hosts = known, .jump = jump, .agent = agent};
-    assert_true(alloc_walk(resolve, &s, 0) > 30);
+    assert_true(alloc_walk(resolve_config, &s, 0) > 30);
 }
 
 /* ---- gateway ------------------------------------------------------------------------------------------- */
@@ -591,7 +591,7 @@ static int decrypt_by(const struct sealing *s, int fd, struct err *err)
 }
 
 /* Encrypts and decrypts. */
-static int seal(void *ctx, struct err *err)
+static int seal_and_open(void *ctx, struct err *err)
 {
     const struct sealing *s = ctx;
     FILE *f = tmpfile();
@@ -608,7 +608,7 @@ static size_t walk_sealing(const char *recipient, const char *identity)
 {
     struct buf public = scratch_read(recipient), private = scratch_read(identity);
     struct sealing s = {{public.data + 1, public.len - 1}, {private.data + 1, private.len - 1}};
-    size_t n = alloc_walk(seal, &s, 0);
+    size_t n = alloc_walk(seal_and_open, &s, 0);
     buf_release(&public);
     buf_release(&private);
     return n;
@@ -641,7 +641,7 @@ static int read_body(void *ctx, struct err *err)
     return rc;
 }
 
-static int ignore(void *ctx, const void *p, size_t n, struct err *err)
+static int discard_bytes(void *ctx, const void *p, size_t n, struct err *err)
 {
     (void)ctx, (void)p, (void)n, (void)err;
     return 0;
@@ -650,7 +650,7 @@ static int ignore(void *ctx, const void *p, size_t n, struct err *err)
 static int inflate_body(void *ctx, struct err *err)
 {
     const struct input *in = ctx;
-    struct gunzip *z = gunzip_new(ignore, NULL, 1 << 20, err);
+    struct gunzip *z = gunzip_new(discard_bytes, NULL, 1 << 20, err);
     if (!z)
         return -1;
     int rc = gunzip_feed(z, in->p, in->n, err);
@@ -888,7 +888,7 @@ static void loaded_manifests_report_failed_allocations(void **state)
 }
 
 /* Packs a capture, which stays if that fails. */
-static int pack(void *ctx, struct err *err)
+static int pack_bundle(void *ctx, struct err *err)
 {
     const char *dir = ctx;
     size_t nth = alloc_pause();
@@ -921,10 +921,10 @@ static int pack(void *ctx, struct err *err)
 
 static void packing_reports_failed_allocations(void **state)
 {
-    assert_true(alloc_walk(pack, *state, 0) > 30);
+    assert_true(alloc_walk(pack_bundle, *state, 0) > 30);
 }
 
-static int verify(void *ctx, struct err *err)
+static int verify_bundle(void *ctx, struct err *err)
 {
     struct bundle_summary sum;
     alloc_mark(&sum, sizeof sum);
@@ -943,7 +943,7 @@ static int count_member(void *ctx, const struct bundle_member *m, struct err *er
     return 0;
 }
 
-static int list(void *ctx, struct err *err)
+static int list_bundle(void *ctx, struct err *err)
 {
     size_t n = 0;
     int rc = bundle_list(ctx, NULL, count_member, &n, err);
@@ -968,7 +968,7 @@ struct extraction {
     struct strlist members;
 };
 
-static int extract(void *ctx, struct err *err)
+static int extract_bundle(void *ctx, struct err *err)
 {
     const struct extraction *x = ctx;
     char *made;
@@ -1027,11 +1027,11 @@ static void reading_reports_failed_allocations(void **state)
     assert_int_equal(strlist_split(&x.members, "file-03,local/*", NULL), 0);
     /* Without memory, jansson cuts a text silently. */
     alloc.json_works = true;
-    assert_true(alloc_walk(verify, path, 0) > 10);
+    assert_true(alloc_walk(verify_bundle, path, 0) > 10);
     alloc.json_works = false;
-    assert_true(alloc_walk(list, path, 0) > 10);
+    assert_true(alloc_walk(list_bundle, path, 0) > 10);
     assert_true(alloc_walk(take_manifest, path, 0) > 10);
-    assert_true(alloc_walk(extract, &x, 0) > 15);
+    assert_true(alloc_walk(extract_bundle, &x, 0) > 15);
     strlist_release(&x.members);
     free(below);
     free(path);
@@ -1206,7 +1206,7 @@ static void relabelling_reports_failed_allocations(void **state)
 }
 
 /* No file of a failed copy is left. */
-static int copy(void *ctx, struct err *err)
+static int copy_bundle(void *ctx, struct err *err)
 {
     struct bundle_copy *how = ctx;
     struct bundle_copy_result c;
@@ -1237,14 +1237,14 @@ static void copying_reports_failed_allocations(void **state)
     char *path = NULL, *output = format_text("%s/b.tar.gz", (char *)*state),
          *key = format_text("%s/key", (char *)*state);
     capture_new(&c, output);
-    collect(&c, "gitaly", "file-03/gitaly/labels.txt", dump, sizeof dump - 1);
+    add_file_and_item(&c, "gitaly", "file-03/gitaly/labels.txt", dump, sizeof dump - 1);
     assert_int_equal(bundle_pack(c.w, c.m, -1, &path, NULL), 0);
     capture_release(&c);
     RUN_PROGRAM("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key);
     struct sshsig_signer by = {.key = key, .cancel_fd = -1};
     struct bundle_copy how = {.bundle = path, .redact = true, .signer = &by, .cancel_fd = -1};
     alloc.json_works = true;
-    assert_true(alloc_walk(copy, &how, 0) > 60);
+    assert_true(alloc_walk(copy_bundle, &how, 0) > 60);
     alloc.json_works = false;
     free(path);
     free(output);
@@ -1487,7 +1487,7 @@ static void findings_report_failed_allocations(void **state)
     profile_free(p);
 }
 
-static int forget(void *ctx, const void *p, size_t n, struct err *err)
+static int discard_piece(void *ctx, const void *p, size_t n, struct err *err)
 {
     (void)ctx, (void)p, (void)n, (void)err;
     return 0;
@@ -1503,7 +1503,7 @@ static int make_page(void *ctx, struct err *err)
     struct page_writer *page = NULL;
     int rc = profile_parse(in->p, in->n, 1 << 20, &p, err);
     if (rc == 0 && (rc = flame_new(p, 3, &f, err)) == 0)
-        rc = page_writer_new(forget, NULL, UINT64_MAX, &page, err);
+        rc = page_writer_new(discard_piece, NULL, UINT64_MAX, &page, err);
     if (rc == 0 && (rc = page_writer_add_profile(page, &entry, p, err)) == 0)
         rc = page_writer_finish(page, &(struct page_bundle){.name = "b", .manifest = STR("{}")}, err);
     page_writer_free(page);

@@ -66,7 +66,7 @@ static void put_link(const struct world *w, const char *to, const char *name)
     assert_int_equal(symlinkat(to, w->b.fd, name), 0);
 }
 
-static void is(const struct world *w, const char *path, const char *text)
+static void assert_file_has(const struct world *w, const char *path, const char *text)
 {
     struct buf b = BUF_INIT(1000);
     struct err err = ERR_INIT;
@@ -90,7 +90,7 @@ static int open_dir(const struct beneath *b, const char *path, struct err *err)
     fd_close(&fd);
     return fd < 0 && err->kind != ERR_NONE ? -1 : 0;
 }
-static int create(const struct beneath *b, const char *path, struct err *err)
+static int create_file(const struct beneath *b, const char *path, struct err *err)
 {
     int fd = beneath_create(b, path, err);
     fd_close(&fd);
@@ -142,7 +142,7 @@ static const struct {
     int (*run)(const struct beneath *b, const char *path, struct err *err);
 } operations[] = {{"open", open_it},
                   {"open_dir", open_dir},
-                  {"create", create},
+                  {"create", create_file},
                   {"create_temporary", create_temporary},
                   {"name", name_it},
                   {"write", write_it},
@@ -189,8 +189,8 @@ static void no_operation_goes_through_a_link(void **state)
                 assert_contains(err.msg,
                                 "is a symbolic link, and profgrab follows no links in this directory");
             }
-        is(&w, "own", "own");
-        is(&w, "HOST1/own", "own");
+        assert_file_has(&w, "own", "own");
+        assert_file_has(&w, "HOST1/own", "own");
         world_close(&w);
     }
 }
@@ -220,7 +220,7 @@ static void a_link_at_the_end_is_not_followed(void **state)
         assert_true(beneath_exists(&w.b, "dead"));
         /* The link itself is replaced, moved and removed. */
         assert_ok(beneath_write(&w.b, "link", "new", 3, &err), &err);
-        is(&w, "link", "new");
+        assert_file_has(&w, "link", "new");
         assert_ok(beneath_rename_new(&w.b, "dir", "moved", &err), &err);
         assert_ok(beneath_stat(&w.b, "moved", &st, &err), &err);
         assert_true(S_ISLNK(st.st_mode));
@@ -247,7 +247,7 @@ static void absolute_and_parent_paths_are_refused(void **state)
             assert_int_equal(err.kind, ERR_FAILED);
             assert_contains(err.msg, "it is not a path below the directory");
         }
-    is(&w, "own", "own");
+    assert_file_has(&w, "own", "own");
     world_close(&w);
 }
 
@@ -310,9 +310,9 @@ static void a_written_file_is_read_back(void **state)
             assert_ok(beneath_stat(&w.b, files[k], &st, &err), &err);
             assert_int_equal(st.st_mode & 07777, 0600);
         }
-        is(&w, "a/b/c/file", "text");
+        assert_file_has(&w, "a/b/c/file", "text");
         assert_ok(beneath_write(&w.b, "a/written", "two", 3, &err), &err);
-        is(&w, "a/written", "two");
+        assert_file_has(&w, "a/written", "two");
         assert_int_equal(beneath_mkdir(&w.b, "a", &err), -1);
         assert_int_equal(err.kind, ERR_EXISTS);
         assert_int_equal(beneath_create(&w.b, "a/written", &err), -1);
@@ -352,12 +352,12 @@ static void rename_replaces_a_file_and_rename_new_does_not(void **state)
         assert_int_equal(beneath_rename_new(&w.b, "x/from", "x/y/to", &err), -1);
         assert_int_equal(err.kind, ERR_EXISTS);
         assert_contains(err.msg, "x/y/to: File exists");
-        is(&w, "x/y/to", "old");
+        assert_file_has(&w, "x/y/to", "old");
         assert_ok(beneath_rename_new(&w.b, "x/from", "third", &err), &err);
         assert_false(beneath_exists(&w.b, "x/from"));
         assert_int_equal(beneath_rename_new(&w.b, "x/from", "fourth", &err), -1);
         assert_ok(beneath_rename(&w.b, "third", "x/y/to", &err), &err);
-        is(&w, "x/y/to", "new");
+        assert_file_has(&w, "x/y/to", "new");
         assert_false(beneath_exists(&w.b, "third"));
         assert_int_equal(beneath_rename(&w.b, "third", "x/y/to", &err), -1);
         assert_contains(err.msg, "/inside/third: No such file or directory");
@@ -392,7 +392,7 @@ static void a_nameless_file_never_replaces_a_file(void **state)
         assert_int_equal(beneath_give_name(&w.b, fd, "taken", &err), -1);
         assert_int_equal(err.kind, ERR_EXISTS);
         assert_ok(beneath_give_name(&w.b, fd, "new", &err), &err);
-        is(&w, "new", "abc");
+        assert_file_has(&w, "new", "abc");
     }
     fd_close(&fd);
     /* A file that has or had a name cannot be linked again. */
@@ -462,7 +462,7 @@ struct met {
     const char *stop;
 };
 
-static int meet(void *ctx, const char *path, const struct stat *st, struct err *err)
+static int record_entry(void *ctx, const char *path, const struct stat *st, struct err *err)
 {
     struct met *m = ctx;
     m->n++;
@@ -475,7 +475,7 @@ static void a_walk_lists_every_entry_up_to_its_limits(void **state)
     struct world w;
     struct err err = ERR_INIT;
     struct met met = {.paths = BUF_INIT(4096)};
-    struct beneath_walk how = {.max_entries = 5, .max_depth = 3, .visit = meet, .ctx = &met};
+    struct beneath_walk how = {.max_entries = 5, .max_depth = 3, .visit = record_entry, .ctx = &met};
     world_open(&w, *state, false);
     assert_ok(beneath_mkdirs(&w.b, "a/b", &err), &err);
     free(scratch_file(w.inside, "a/b/file", "x", 1));
@@ -538,7 +538,7 @@ static void a_kernel_without_openat2_is_supported(void **state)
         }
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_int_equal(status, 0);
-        is(&w, "a/b/c", "x");
+        assert_file_has(&w, "a/b/c", "x");
         world_close(&w);
     }
 }

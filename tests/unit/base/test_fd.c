@@ -251,7 +251,7 @@ static void nonblocking_mode_is_set_and_reset(void **state)
     assert_ok(fd_write_all(-1, NULL, 0, &err), &err);
 }
 
-static bool rings(int fd)
+static bool is_readable(int fd)
 {
     return fd_wait(fd, POLLIN, clock_deadline(0), -1, NULL) == 0;
 }
@@ -264,12 +264,12 @@ static void a_rung_pipe_is_readable_until_it_is_drained(void **state)
     int fds[2];
     assert_ok(fd_pipe_nonblocking(fds, &err), &err);
     fd_pipe_drain(fds[0]);
-    assert_false(rings(fds[0]));
+    assert_false(is_readable(fds[0]));
     for (int i = 0; i < 70000; i++)
         fd_pipe_wake(fds[1]);
-    assert_true(rings(fds[0]));
+    assert_true(is_readable(fds[0]));
     fd_pipe_drain(fds[0]);
-    assert_false(rings(fds[0]));
+    assert_false(is_readable(fds[0]));
     close_both(fds);
 }
 

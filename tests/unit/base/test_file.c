@@ -246,7 +246,7 @@ static void missing_parent_directories_are_made(void **state)
         free(all[i]);
 }
 
-static void joins(const char *dir, const char *name, const char *path)
+static void assert_joined(const char *dir, const char *name, const char *path)
 {
     char *got = file_join(dir, name);
     assert_string_equal(got, path);
@@ -256,11 +256,11 @@ static void joins(const char *dir, const char *name, const char *path)
 static void paths_are_joined_and_split(void **state)
 {
     (void)state;
-    joins("a", "b", "a/b");
-    joins("a/", "b", "a/b");
-    joins("/", "b", "/b");
-    joins("a", "/b", "/b");
-    joins(NULL, "b", "b");
+    assert_joined("a", "b", "a/b");
+    assert_joined("a/", "b", "a/b");
+    assert_joined("/", "b", "/b");
+    assert_joined("a", "/b", "/b");
+    assert_joined(NULL, "b", "b");
     assert_string_equal(file_base("a/b"), "b");
     assert_string_equal(file_base("b"), "b");
     assert_string_equal(file_base("a/"), "");

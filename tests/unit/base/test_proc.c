@@ -33,8 +33,8 @@
 static const struct proc_limits usual = {.timeout_ms = 60000, .cancel_fd = -1, .max_output = 1u << 20};
 
 /* `sh -c SCRIPT`. */
-static int shell(const char *script, const struct proc_limits *limits, struct proc_result *ret,
-                 struct err *err)
+static int run_shell(const char *script, const struct proc_limits *limits, struct proc_result *ret,
+                     struct err *err)
 {
     return proc_run((const char *const[]){"sh", "-c", script, NULL}, limits, ret, err);
 }
@@ -43,7 +43,7 @@ static void assert_script(const char *script, int code, const char *out, const c
 {
     struct proc_result r;
     struct err err = ERR_INIT;
-    assert_ok(shell(script, &usual, &r, &err), &err);
+    assert_ok(run_shell(script, &usual, &r, &err), &err);
     assert_int_equal(r.exit_code, code);
     assert_string_equal(buf_str(&r.out), out);
     assert_string_equal(r.error_output, error_output);
@@ -77,8 +77,9 @@ static void much_output_is_returned_complete(void **state)
     (void)state;
     struct proc_result r;
     struct err err = ERR_INIT;
-    assert_ok(shell("head -c 1000000 /dev/zero; head -c 300000 /dev/zero | tr '\\0' e >&2", &usual, &r, &err),
-              &err);
+    assert_ok(
+        run_shell("head -c 1000000 /dev/zero; head -c 300000 /dev/zero | tr '\\0' e >&2", &usual, &r, &err),
+        &err);
     assert_int_equal(r.exit_code, 0);
     assert_int_equal(r.out.len, 1000000);
     assert_int_equal(strlen(r.error_output), sizeof r.error_output - 1);
@@ -97,7 +98,7 @@ static void too_much_output_is_refused(void **state)
         limits.max_output = most[i];
         char *msg = format_text("sh: its output is larger than %zu bytes", most[i]);
         int64_t start = clock_now();
-        assert_refused(shell("exec cat /dev/zero", &limits, &r, &err), &err, ERR_FAILED, msg);
+        assert_refused(run_shell("exec cat /dev/zero", &limits, &r, &err), &err, ERR_FAILED, msg);
         assert_true(clock_now() - start < 20000);
         free(msg);
     }
@@ -114,7 +115,8 @@ static void a_deadline_ends_a_program(void **state)
         struct proc_limits limits = usual;
         limits.timeout_ms = 150;
         int64_t start = clock_now();
-        assert_refused(shell(scripts[i], &limits, &r, &err), &err, ERR_TIMEOUT, "sh: it did not end in time");
+        assert_refused(run_shell(scripts[i], &limits, &r, &err), &err, ERR_TIMEOUT,
+                       "sh: it did not end in time");
         assert_in_range(clock_now() - start, 150, 20000);
     }
 }
@@ -133,7 +135,7 @@ static struct buf wait_for_file(const char *path)
     return (struct buf)BUF_INIT(0);
 }
 
-static bool runs(pid_t pid)
+static bool is_running(pid_t pid)
 {
     char path[64];
     struct buf b = BUF_INIT(4096);
@@ -152,13 +154,13 @@ static void grandchildren_are_killed_too(void **state)
     char *path = format_text("%s/pid", (char *)*state);
     char *script = format_text("sleep 100 & echo $! >%s; wait", path);
     limits.timeout_ms = 1000;
-    assert_int_equal(shell(script, &limits, &r, &err), -1);
+    assert_int_equal(run_shell(script, &limits, &r, &err), -1);
     struct buf text = wait_for_file(path);
     pid_t pid = (pid_t)strtol(buf_str(&text), NULL, 10);
     assert_true(pid > 1);
-    for (int i = 0; i < 1000 && runs(pid); i++)
+    for (int i = 0; i < 1000 && is_running(pid); i++)
         fd_wait(-1, 0, clock_deadline(5), -1, NULL);
-    assert_false(runs(pid));
+    assert_false(is_running(pid));
     buf_release(&text);
     free(script);
     free(path);
@@ -185,10 +187,11 @@ static void a_program_can_be_cancelled(void **state)
         limits.cancel_fd = cancel[0];
         assert_ok(thread_start(&thread, cancel_soon, &cancel[1], &err), &err);
         int64_t start = clock_now();
-        assert_refused(shell(scripts[i], &limits, &r, &err), &err, ERR_CANCELLED, "sh: interrupted");
+        assert_refused(run_shell(scripts[i], &limits, &r, &err), &err, ERR_CANCELLED, "sh: interrupted");
         assert_true(clock_now() - start < 20000);
         pthread_join(thread, NULL);
-        assert_refused(shell("exec sleep 100", &limits, &r, &err), &err, ERR_CANCELLED, "sh: interrupted");
+        assert_refused(run_shell("exec sleep 100", &limits, &r, &err), &err, ERR_CANCELLED,
+                       "sh: interrupted");
         fd_close(&cancel[0]);
         fd_close(&cancel[1]);
     }
@@ -292,7 +295,7 @@ static void a_stubborn_child_is_killed(void **state)
     free(path);
     assert_ok(proc_start((const char *const[]){"sh", "-c", "exit 5", NULL}, (int[]){-1, -1, -1}, &pid, &err),
               &err);
-    for (int i = 0; i < 1000 && runs(pid); i++)
+    for (int i = 0; i < 1000 && is_running(pid); i++)
         fd_wait(-1, 0, clock_deadline(5), -1, NULL);
     assert_int_equal(proc_end(pid), 5);
 }
@@ -447,7 +450,7 @@ static void further_descriptors_are_inherited(void **state)
 static const struct proc_fork_limits confines = {
     .memory = 64u << 20, .cpu_ms = 60000, .wall_ms = 60000, .cancel_fd = -1, .max_result = 1000};
 
-static int answer(void *ctx, struct buf *ret, struct err *err)
+static int return_text(void *ctx, struct buf *ret, struct err *err)
 {
     int *n = ctx;
     (void)err;
@@ -476,10 +479,10 @@ static void a_confined_child_returns_its_result(void **state)
     struct err err = ERR_INIT;
     struct buf ret = BUF_INIT(0);
     int number = 6;
-    assert_ok(proc_run_confined(answer, &number, &confines, &ret, &err), &err);
+    assert_ok(proc_run_confined(return_text, &number, &confines, &ret, &err), &err);
     assert_string_equal(buf_str(&ret), "7");
     assert_int_equal(number, 6);
-    assert_ok(proc_run_confined(answer, &number, &confines, NULL, &err), &err);
+    assert_ok(proc_run_confined(return_text, &number, &confines, NULL, &err), &err);
     assert_refused(proc_run_confined(fail_with_words, NULL, &confines, &ret, &err), &err, ERR_NOT_FOUND,
                    "there is no ?[31mred");
     assert_string_equal(err.hint, "look elsewhere");

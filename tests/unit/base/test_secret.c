@@ -44,7 +44,7 @@ static int read_from(enum secret_source source, const char *where, struct secret
     return rc;
 }
 
-static void gives(enum secret_source source, const char *where, const char *expected)
+static void assert_secret_is(enum secret_source source, const char *where, const char *expected)
 {
     struct secret s;
     struct err err = ERR_INIT;
@@ -72,11 +72,11 @@ static void an_environment_variable_gives_the_secret(void **state)
 {
     (void)state;
     setenv(VARIABLE, "s3cret with blanks~!", 1);
-    gives(SECRET_ENV, VARIABLE, "s3cret with blanks~!");
+    assert_secret_is(SECRET_ENV, VARIABLE, "s3cret with blanks~!");
     setenv(VARIABLE, "one\n", 1);
-    gives(SECRET_ENV, VARIABLE, "one");
+    assert_secret_is(SECRET_ENV, VARIABLE, "one");
     setenv(VARIABLE, "one\r\n", 1);
-    gives(SECRET_ENV, VARIABLE, "one");
+    assert_secret_is(SECRET_ENV, VARIABLE, "one");
     unsetenv(VARIABLE);
     is_refused(SECRET_ENV, VARIABLE, "the environment variable " VARIABLE " is not set",
                "set it without showing it: read -rs " VARIABLE "; export " VARIABLE);
@@ -104,7 +104,7 @@ static void a_secret_is_one_line_of_visible_ascii(void **state)
 }
 
 /* A text of n letters; the caller frees it. */
-static char *letters(size_t n)
+static char *make_letters(size_t n)
 {
     char *text = malloc(n + 1);
     assert_non_null(text);
@@ -115,13 +115,13 @@ static char *letters(size_t n)
 
 static void a_secret_has_a_maximum_length(void **state)
 {
-    char *most = letters(SECRET_MAX - 1), *more = letters(SECRET_MAX);
+    char *most = make_letters(SECRET_MAX - 1), *more = make_letters(SECRET_MAX);
     char *path = scratch_file(*state, "most", most, SECRET_MAX - 1), *msg = NULL;
     char *command = format_text("head -c %d /dev/zero | tr '\\0' k", SECRET_MAX - 1);
     setenv(VARIABLE, most, 1);
-    gives(SECRET_ENV, VARIABLE, most);
-    gives(SECRET_FILE, path, most);
-    gives(SECRET_COMMAND, command, most);
+    assert_secret_is(SECRET_ENV, VARIABLE, most);
+    assert_secret_is(SECRET_FILE, path, most);
+    assert_secret_is(SECRET_COMMAND, command, most);
     free(path);
     free(command);
     path = scratch_file(*state, "more", more, SECRET_MAX);
@@ -144,13 +144,13 @@ static void a_secret_has_a_maximum_length(void **state)
 static void a_file_gives_the_secret(void **state)
 {
     char *path = scratch_file(*state, "token", "t0ken\r\n", 7);
-    gives(SECRET_FILE, path, "t0ken");
+    assert_secret_is(SECRET_FILE, path, "t0ken");
     assert_int_equal(chmod(path, 0400), 0);
-    gives(SECRET_FILE, path, "t0ken");
+    assert_secret_is(SECRET_FILE, path, "t0ken");
     char *link = file_join(*state, "link"), *nul = scratch_file(*state, "nul", "a\0b", 3);
     char *none = scratch_file(*state, "none", "", 0);
     assert_int_equal(symlink(path, link), 0);
-    gives(SECRET_FILE, link, "t0ken");
+    assert_secret_is(SECRET_FILE, link, "t0ken");
     char *msg = format_text("%s contains more than one line, or characters that no secret has", nul);
     is_refused(SECRET_FILE, nul, msg, FORM);
     free(msg);
@@ -174,7 +174,7 @@ static void files_of_others_are_refused(void **state)
         is_refused(SECRET_FILE, path, open, hint);
     }
     assert_int_equal(chmod(path, 0600), 0);
-    gives(SECRET_FILE, path, "t0ken");
+    assert_secret_is(SECRET_FILE, path, "t0ken");
     /* Only root can change a file's owner. */
     if (geteuid() == 0) {
         char *msg = format_text("%s belongs to neither you nor root", path);
@@ -210,10 +210,10 @@ static void only_regular_files_are_read(void **state)
 static void a_command_gives_the_secret(void **state)
 {
     (void)state;
-    gives(SECRET_COMMAND, "printf t0ken", "t0ken");
-    gives(SECRET_COMMAND, "echo t0ken", "t0ken");
-    gives(SECRET_COMMAND, "for c in t 0 k e n; do printf $c; sleep 0.01; done; cat", "t0ken");
-    gives(SECRET_COMMAND, "echo 'no harm' >&2; echo t0ken", "t0ken");
+    assert_secret_is(SECRET_COMMAND, "printf t0ken", "t0ken");
+    assert_secret_is(SECRET_COMMAND, "echo t0ken", "t0ken");
+    assert_secret_is(SECRET_COMMAND, "for c in t 0 k e n; do printf $c; sleep 0.01; done; cat", "t0ken");
+    assert_secret_is(SECRET_COMMAND, "echo 'no harm' >&2; echo t0ken", "t0ken");
     is_refused(SECRET_COMMAND, "exit 3", "the command for the secret ended with 3", RUN_HOW);
     is_refused(SECRET_COMMAND, "echo t0ken; echo 'the \033[31mvault is closed' >&2; exit 1",
                "the command for the secret ended with 1: the ?[31mvault is closed", RUN_HOW);

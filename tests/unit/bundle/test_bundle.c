@@ -19,7 +19,7 @@
 /* ---- success --------------------------------------------------------------------------------------------
  */
 
-static int stop(void *ctx, const struct bundle_member *m, struct err *err)
+static int fail_at_member(void *ctx, const struct bundle_member *m, struct err *err)
 {
     (void)ctx;
     return err_set(err, ERR_FAILED, "stopped at %s", m->path);
@@ -36,7 +36,7 @@ static void there_and_back(const char *dir)
     assert_ok(bundle_list(path, NULL, add_member, &list, &err), &err);
     assert_string_equal(buf_str(&list), "manifest.json\nREADME.md\n" HEAP "\n" TEXT "\n" LOCAL "\n");
     buf_release(&list);
-    assert_int_equal(bundle_list(path, NULL, stop, NULL, &err), -1);
+    assert_int_equal(bundle_list(path, NULL, fail_at_member, NULL, &err), -1);
     assert_string_equal(err.msg, "stopped at manifest.json");
 
     assert_verify_reports(path, "intact " HEAP " 24\nintact " TEXT " 35\nintact " LOCAL " 0\n");
@@ -236,7 +236,7 @@ static void a_full_disk_loses_nothing(void **state)
     manifest_free(c.m);
     struct manifest_info info = {.name = "b"};
     assert_int_equal(manifest_new(&info, &c.m, NULL), 0);
-    collect(&c, NULL, "noise", noise, sizeof noise);
+    add_file_and_item(&c, NULL, "noise", noise, sizeof noise);
     small = before;
     small.rlim_cur = 100000;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
@@ -342,7 +342,7 @@ static bool packing_has_written(const char *but, off_t least)
 }
 
 /* Truncates the file after its packing has begun. */
-static void *shrink(void *ctx)
+static void *shrink_file(void *ctx)
 {
     struct shrinker *s = ctx;
     for (int i = 0; i < 20000 && !s->done; i++) {
@@ -369,7 +369,7 @@ static void a_file_that_shrinks_while_it_is_packed(void **state)
     assert_int_equal(manifest_add_item(c.m, &item, NULL), 0);
     s.file = file;
     pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, shrink, &s), 0);
+    assert_int_equal(pthread_create(&thread, NULL, shrink_file, &s), 0);
     pack_fails(&c, dir, ERR_FAILED, "huge became shorter while it was packed");
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_true(s.done);
@@ -385,7 +385,7 @@ static void a_file_that_shrinks_while_it_is_packed(void **state)
  * member (-1) or, called with a NULL path at the end, add more. */
 typedef long edit_fn(struct archive *to, const char *path, char *bytes, long n);
 
-static void repack(const char *from, const char *to, edit_fn *edit)
+static void repack_bundle(const char *from, const char *to, edit_fn *edit)
 {
     struct archive *in = archive_read_new(), *out = tarball_new(to);
     struct archive_entry *e = NULL;
@@ -406,7 +406,7 @@ static void repack(const char *from, const char *to, edit_fn *edit)
     archive_read_free(in);
 }
 
-static long tamper(struct archive *to, const char *path, char *bytes, long n)
+static long tamper_member(struct archive *to, const char *path, char *bytes, long n)
 {
     static const struct tarball extra = {.path = "b/file-03/extra"};
     if (!path)
@@ -424,7 +424,7 @@ static void tampering_is_detected(void **state)
 {
     const char *dir = *state;
     char *path = pack_capture(dir), *other = file_join(dir, "other.tar.gz");
-    repack(path, other, tamper);
+    repack_bundle(path, other, tamper_member);
     assert_verify_reports(other, "changed " HEAP " 24\nchanged " TEXT
                                  " 34\nunknown file-03/extra 4\nmissing " LOCAL " 0\n");
     struct bundle_summary sum;

@@ -176,7 +176,7 @@ static void invalid_manifests_are_refused(void **state)
     free(path);
 }
 
-static char *gzipped(const char *dir, const void *p, size_t n)
+static char *write_gzip(const char *dir, const void *p, size_t n)
 {
     char *path = file_join(dir, "z.tar.gz");
     gzFile z = gzopen(path, "wb0");
@@ -195,10 +195,10 @@ static void files_that_are_no_bundles_are_refused(void **state)
     path = scratch_file(dir, "x.tar.gz", "some text", 9);
     assert_readers_refuse(dir, path, true, "x.tar.gz is not a bundle: it is not gzip'ed");
     free(path);
-    path = gzipped(dir, "some text", 9);
+    path = write_gzip(dir, "some text", 9);
     assert_readers_refuse(dir, path, true, "z.tar.gz is not a bundle, or cut or damaged: ");
     free(path);
-    path = gzipped(dir, "", 0);
+    path = write_gzip(dir, "", 0);
     assert_readers_refuse(dir, path, true, "z.tar.gz is not a bundle, or cut or damaged: ");
     free(path);
     assert_readers_refuse(dir, dir, true, "is not a regular file");
@@ -246,7 +246,7 @@ static void a_cut_tar_in_intact_gzip_is_refused(void **state)
     size_t n = inflate_all(path, tar, sizeof tar);
     free(path);
     for (size_t i = 0; i + 1024 < n; i += 64) {
-        path = gzipped(dir, tar, i);
+        path = write_gzip(dir, tar, i);
         struct bundle_summary sum = {0};
         struct err err = ERR_INIT;
         /* A tar ends in many zeros, so the last cuts are harmless. */
@@ -256,7 +256,7 @@ static void a_cut_tar_in_intact_gzip_is_refused(void **state)
             fail_msg("%zu: %s", i, err.msg);
         free(path);
     }
-    path = gzipped(dir, tar, 4096);
+    path = write_gzip(dir, tar, 4096);
     assert_readers_refuse(dir, path, false, "cut");
     free(path);
 }
@@ -312,7 +312,7 @@ static void a_flipped_tar_in_intact_gzip_is_safe(void **state)
     for (size_t i = 0; i < n; i++) {
         struct bundle_summary sum;
         tar[i] ^= (char)(1 << i % 8);
-        path = gzipped(dir, tar, size);
+        path = write_gzip(dir, tar, size);
         bundle_verify(path, NULL, &sum, NULL);
         if (i % 7 == 0 &&
             bundle_extract(&(struct bundle_extract){path, NULL, dir, NULL, 1 << 20}, &top, NULL) == 0) {
@@ -446,7 +446,7 @@ static void holes_after_the_size_are_refused(void **state)
     snprintf(tar + FILE_AT + 398, 12, "%011o", 1u);
     tar_checksum(tar + FILE_AT);
     tar[DATA_AT] = 'x';
-    char *path = gzipped(dir, tar, SIZE);
+    char *path = write_gzip(dir, tar, SIZE);
     assert_readers_refuse(dir, path, false, "b/x in it is a file with holes");
     free(path);
     free(tar);
@@ -468,7 +468,7 @@ static void endless_headers_are_refused(void **state)
     memcpy(tar + 1536, "9999999\n", 8);
     for (size_t i = 8; i + 1 < MAP; i += 2)
         tar[1536 + i] = '0';
-    char *path = gzipped(dir, tar, 3 * 512 + MAP);
+    char *path = write_gzip(dir, tar, 3 * 512 + MAP);
     assert_readers_refuse(dir, path, true, "z.tar.gz is not a bundle: a header in it is too large");
     free(path);
     free(tar);

@@ -22,7 +22,7 @@
 #define TRACE "file-03/gitaly/trace.out"
 
 /* Begins the capture of b.tar.gz. */
-static void begin(struct capture *c, const char *dir)
+static void begin_capture(struct capture *c, const char *dir)
 {
     struct err err = ERR_INIT;
     char *output = file_join(dir, "b.tar.gz");
@@ -37,7 +37,7 @@ static void begin(struct capture *c, const char *dir)
     free(output);
 }
 
-static void add(struct capture *c, struct manifest_item item, const void *p, size_t n)
+static void add_item(struct capture *c, struct manifest_item item, const void *p, size_t n)
 {
     char hex[SHA256_HEX];
     struct err err = ERR_INIT;
@@ -54,7 +54,7 @@ static void add(struct capture *c, struct manifest_item item, const void *p, siz
 }
 
 /* Its path. */
-static char *end(struct capture *c)
+static char *pack_and_release(struct capture *c)
 {
     struct err err = ERR_INIT;
     char *path = NULL;
@@ -68,15 +68,15 @@ static char *end(struct capture *c)
 static char *a_bundle(const char *dir)
 {
     struct capture c;
-    begin(&c, dir);
-    collect(&c, "gitaly", DUMP, DUMP_BYTES, sizeof DUMP_BYTES - 1);
-    collect(&c, "gitaly", TRACE, "go 1.22 trace", 13);
-    add(&c, (struct manifest_item){.kind = "cmdline", .file = CMDLINE}, CMDLINE_BYTES,
-        sizeof CMDLINE_BYTES - 1);
-    return end(&c);
+    begin_capture(&c, dir);
+    add_file_and_item(&c, "gitaly", DUMP, DUMP_BYTES, sizeof DUMP_BYTES - 1);
+    add_file_and_item(&c, "gitaly", TRACE, "go 1.22 trace", 13);
+    add_item(&c, (struct manifest_item){.kind = "cmdline", .file = CMDLINE}, CMDLINE_BYTES,
+             sizeof CMDLINE_BYTES - 1);
+    return pack_and_release(&c);
 }
 
-static char *copied(const struct bundle_copy *how, struct bundle_copy_result *ret)
+static char *make_copy(const struct bundle_copy *how, struct bundle_copy_result *ret)
 {
     struct err err = ERR_INIT;
     struct buf before = scratch_read(how->bundle);
@@ -108,7 +108,7 @@ static void copies_get_numbered_names(void **state)
     struct bundle_copy how = {.bundle = bundle, .user = "dave", .workstation = "w2", .cancel_fd = -1};
     for (int i = 0; i < 3; i++) {
         struct bundle_copy_result c = {0};
-        assert_string_equal(file_base(copied(&how, &c)), want[i]);
+        assert_string_equal(file_base(make_copy(&how, &c)), want[i]);
         assert_int_equal(scratch_mode(c.path), 0600);
         struct bundle_summary s = looked_at(c.path, NULL);
         assert_int_equal(s.intact, 4); /* README.md is listed too */
@@ -124,7 +124,7 @@ static void copies_get_numbered_names(void **state)
     free(bundle);
 }
 
-static const char *text(const json_t *o, const char *key)
+static const char *json_text(const json_t *o, const char *key)
 {
     const char *s = json_string_value(json_object_get(o, key));
     return s ? s : "";
@@ -136,7 +136,7 @@ static void a_copy_is_redacted_and_counts_it(void **state)
     struct bundle_copy how = {.bundle = bundle, .redact = true, .cancel_fd = -1};
     struct bundle_copy_result c = {0};
     struct err err = ERR_INIT;
-    copied(&how, &c);
+    make_copy(&how, &c);
     assert_int_equal(c.redactions, 2);
     assert_int_equal(c.changed, 2);
     assert_int_equal(c.unsearched, 1);
@@ -155,13 +155,13 @@ static void a_copy_is_redacted_and_counts_it(void **state)
     json_t *root = json_loads(manifest, 0, NULL), *handoff = json_object_get(root, "handoff");
     const json_t *list = json_object_get(handoff, "redactions");
     assert_int_equal(json_array_size(list), 2);
-    assert_string_equal(text(json_array_get(list, 0), "file"), DUMP);
-    assert_string_equal(text(json_array_get(list, 0), "rule"), "label");
-    assert_string_equal(text(json_array_get(list, 1), "file"), CMDLINE);
-    assert_string_equal(text(json_array_get(list, 1), "rule"), "option");
+    assert_string_equal(json_text(json_array_get(list, 0), "file"), DUMP);
+    assert_string_equal(json_text(json_array_get(list, 0), "rule"), "label");
+    assert_string_equal(json_text(json_array_get(list, 1), "file"), CMDLINE);
+    assert_string_equal(json_text(json_array_get(list, 1), "rule"), "option");
     const json_t *unsearched = json_array_get(json_object_get(handoff, "unsearched"), 0);
-    assert_string_equal(text(unsearched, "file"), TRACE);
-    assert_string_equal(text(unsearched, "reason"), "a file of an unknown kind");
+    assert_string_equal(json_text(unsearched, "file"), TRACE);
+    assert_string_equal(json_text(unsearched, "reason"), "a file of an unknown kind");
     assert_int_equal(c.unsearchable.n, 0);
     /* Both hashes. */
     const json_t *item = json_array_get(
@@ -171,9 +171,9 @@ static void a_copy_is_redacted_and_counts_it(void **state)
         0);
     char hex[SHA256_HEX];
     hash_hex(DUMP_BYTES, sizeof DUMP_BYTES - 1, hex);
-    assert_string_equal(text(json_object_get(item, "original"), "sha256"), hex);
+    assert_string_equal(json_text(json_object_get(item, "original"), "sha256"), hex);
     hash_hex(dump, sizeof dump - 1, hex);
-    assert_string_equal(text(item, "sha256"), hex);
+    assert_string_equal(json_text(item, "sha256"), hex);
     json_decref(root);
     bundle_copy_result_release(&c);
     free(manifest);
@@ -196,21 +196,21 @@ static void words_that_a_server_repeats_are_redacted(void **state)
     char *top = NULL;
     struct err err = ERR_INIT;
     struct bundle_copy_result c = {0};
-    begin(&w, *state);
+    begin_capture(&w, *state);
     static const char x[] = "served for c75de8c1b7c3ae only, C75DE8C1B7C3AE.\n",
                       y[] = "who is abcde? abcdef\n", other[] = "abcde and c75de8c1b7c3ae\n";
-    add(&w, (struct manifest_item){.kind = "/x?token=c75de8c1b7c3ae", .file = "file-03/gitaly/x.txt"}, x,
-        sizeof x - 1);
-    add(&w, (struct manifest_item){.kind = "/y?token=abcde", .file = "file-03/gitaly/y.txt"}, y,
-        sizeof y - 1);
-    add(&w,
-        (struct manifest_item){.kind = "goroutines",
-                               .file = "file-03/gitaly/z.txt",
-                               .error = "trailing period: c75de8c1b7c3ae. who is Abcde?"},
-        other, sizeof other - 1);
-    char *bundle = end(&w);
+    add_item(&w, (struct manifest_item){.kind = "/x?token=c75de8c1b7c3ae", .file = "file-03/gitaly/x.txt"}, x,
+             sizeof x - 1);
+    add_item(&w, (struct manifest_item){.kind = "/y?token=abcde", .file = "file-03/gitaly/y.txt"}, y,
+             sizeof y - 1);
+    add_item(&w,
+             (struct manifest_item){.kind = "goroutines",
+                                    .file = "file-03/gitaly/z.txt",
+                                    .error = "trailing period: c75de8c1b7c3ae. who is Abcde?"},
+             other, sizeof other - 1);
+    char *bundle = pack_and_release(&w);
     struct bundle_copy how = {.bundle = bundle, .redact = true, .cancel_fd = -1};
-    copied(&how, &c);
+    make_copy(&how, &c);
     assert_null(strstr(c.manifest, "c75de8c1b7c3ae"));
     assert_contains(c.manifest, "trailing period: [redacted]. who is [redacted]?");
     assert_ok(bundle_extract(&(struct bundle_extract){c.path, NULL, *state, NULL, 1 << 20}, &top, &err),
@@ -224,7 +224,7 @@ static void words_that_a_server_repeats_are_redacted(void **state)
 }
 
 /* Returns the strings of a manifest after redaction, which must succeed. The items have no file. */
-static char *scrubbed(const char *manifest)
+static char *scrub_to_text(const char *manifest)
 {
     const struct stop never = {.cancel_fd = -1};
     struct scrub s = {0};
@@ -272,7 +272,7 @@ static void requests_without_a_file_are_redacted(void **state)
          "z\"},\"error\":\"[redacted] [redacted]\"}"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *text = scrubbed(cases[i].in);
+        char *text = scrub_to_text(cases[i].in);
         assert_string_equal(text, cases[i].out);
         free(text);
     }
@@ -285,14 +285,14 @@ static void a_command_line_is_found_by_its_path(void **state)
     char *top = NULL;
     struct err err = ERR_INIT;
     struct bundle_copy_result c = {0};
-    begin(&w, *state);
+    begin_capture(&w, *state);
     static const char bytes[] = "/bin/x\0--password\0sesame\0-v",
                       want[] = "/bin/x\0--password\0[redacted]\0-v";
-    add(&w, (struct manifest_item){.kind = "/debug/pprof/cmdline", .file = "file-03/gitaly/c.txt"}, bytes,
-        sizeof bytes - 1);
-    char *bundle = end(&w);
+    add_item(&w, (struct manifest_item){.kind = "/debug/pprof/cmdline", .file = "file-03/gitaly/c.txt"},
+             bytes, sizeof bytes - 1);
+    char *bundle = pack_and_release(&w);
     struct bundle_copy how = {.bundle = bundle, .redact = true, .cancel_fd = -1};
-    copied(&how, &c);
+    make_copy(&how, &c);
     assert_ok(bundle_extract(&(struct bundle_extract){c.path, NULL, *state, NULL, 1 << 20}, &top, &err),
               &err);
     assert_file_equal(top, "file-03/gitaly/c.txt", want, sizeof want - 1);
@@ -322,7 +322,7 @@ static void every_key_is_scrubbed(void **state)
         {"\"error\":\"ssh 2026 damaged\"}", "\"error\":\"[redacted] [redacted] [redacted]\"}"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *in = format_text("%s%s", request, cases[i].in), *text = scrubbed(in);
+        char *in = format_text("%s%s", request, cases[i].in), *text = scrub_to_text(in);
         assert_string_equal(strchr(text, ',') + 1, cases[i].out ? cases[i].out : cases[i].in);
         free(text);
         free(in);
@@ -340,9 +340,10 @@ static void a_copy_that_takes_too_long_is_an_error(void **state)
     assert_non_null(dump);
     for (size_t i = 0; i < DUMP_SIZE; i++)
         dump[i] = "a: b=c,\n"[i % 8];
-    begin(&w, *state);
-    add(&w, (struct manifest_item){.kind = "goroutines", .file = "file-03/gitaly/x.txt"}, dump, DUMP_SIZE);
-    char *bundle = end(&w);
+    begin_capture(&w, *state);
+    add_item(&w, (struct manifest_item){.kind = "goroutines", .file = "file-03/gitaly/x.txt"}, dump,
+             DUMP_SIZE);
+    char *bundle = pack_and_release(&w);
     struct bundle_copy how = {.bundle = bundle, .redact = true, .cancel_fd = -1, .cpu_ms = 1};
     unsigned before = (unsigned)scratch_count(*state);
     assert_int_equal(bundle_copy(&how, &c, &err), -1);
@@ -350,7 +351,7 @@ static void a_copy_that_takes_too_long_is_an_error(void **state)
     assert_contains(err.msg, ".tar.gz: making its copy takes more than 1 s of processor time");
     assert_int_equal(scratch_count(*state), before);
     how.cpu_ms = 600000;
-    copied(&how, &c);
+    make_copy(&how, &c);
     bundle_copy_result_release(&c);
     free(bundle);
     free(dump);
@@ -362,20 +363,21 @@ static char *a_stubborn_bundle(const char *dir)
     enum { HUGE_CMDLINE = (4 << 20) + 1 };
     static char zeros[HUGE_CMDLINE];
     struct capture c;
-    begin(&c, dir);
-    add(&c, (struct manifest_item){.kind = "trace", .file = "file-03/gitaly/trace.out"}, "go", 2);
-    add(&c, (struct manifest_item){.kind = "/debug/vars", .file = "file-03/gitaly/vars.bin"}, "{}", 2);
-    add(&c,
-        (struct manifest_item){
-            .kind = "heap", .status = MANIFEST_DAMAGED, .file = "file-03/gitaly/heap.pb.gz.damaged"},
-        "x", 1);
-    add(&c, (struct manifest_item){.kind = "cmdline", .file = "file-03/gitaly/cmdline.txt"}, zeros,
-        sizeof zeros);
-    add(&c, (struct manifest_item){.kind = "cpu", .file = "file-03/gitaly/cpu.pb.gz", .has_profile = true},
-        "no profile", 10);
-    add(&c, (struct manifest_item){.kind = "goroutines", .file = "file-03/gitaly/after.txt"}, DUMP_BYTES,
-        sizeof DUMP_BYTES - 1);
-    return end(&c);
+    begin_capture(&c, dir);
+    add_item(&c, (struct manifest_item){.kind = "trace", .file = "file-03/gitaly/trace.out"}, "go", 2);
+    add_item(&c, (struct manifest_item){.kind = "/debug/vars", .file = "file-03/gitaly/vars.bin"}, "{}", 2);
+    add_item(&c,
+             (struct manifest_item){
+                 .kind = "heap", .status = MANIFEST_DAMAGED, .file = "file-03/gitaly/heap.pb.gz.damaged"},
+             "x", 1);
+    add_item(&c, (struct manifest_item){.kind = "cmdline", .file = "file-03/gitaly/cmdline.txt"}, zeros,
+             sizeof zeros);
+    add_item(&c,
+             (struct manifest_item){.kind = "cpu", .file = "file-03/gitaly/cpu.pb.gz", .has_profile = true},
+             "no profile", 10);
+    add_item(&c, (struct manifest_item){.kind = "goroutines", .file = "file-03/gitaly/after.txt"}, DUMP_BYTES,
+             sizeof DUMP_BYTES - 1);
+    return pack_and_release(&c);
 }
 
 /* Unsearched members are copied unchanged, and the copy records the reason; the others are redacted. */
@@ -393,7 +395,7 @@ static void members_that_are_not_searched_are_listed(void **state)
     struct bundle_copy how = {.bundle = bundle, .redact = true, .cancel_fd = -1};
     struct bundle_copy_result c = {0};
     struct err err = ERR_INIT;
-    copied(&how, &c);
+    make_copy(&how, &c);
     assert_int_equal(c.unsearched, N);
     assert_int_equal(c.changed, 1);
     assert_int_equal(c.unsearchable.n, 2);
@@ -406,8 +408,8 @@ static void members_that_are_not_searched_are_listed(void **state)
     const json_t *list = json_object_get(json_object_get(root, "handoff"), "unsearched");
     assert_int_equal(json_array_size(list), N);
     for (size_t i = 0; i < N; i++) {
-        assert_string_equal(text(json_array_get(list, i), "file"), want[i][0]);
-        assert_string_equal(text(json_array_get(list, i), "reason"), want[i][1]);
+        assert_string_equal(json_text(json_array_get(list, i), "file"), want[i][0]);
+        assert_string_equal(json_text(json_array_get(list, i), "reason"), want[i][1]);
         assert_contains(buf_str(&readme), want[i][1]);
         if (i < 3)
             continue;
@@ -444,15 +446,15 @@ static char *signed_copy(const char *dir, const char *key, const char *output)
     struct sshsig_signer by = {.key = key, .cancel_fd = -1};
     struct bundle_copy how = {.bundle = bundle, .output = path, .signer = &by, .cancel_fd = -1};
     struct bundle_copy_result c = {0};
-    copied(&how, &c);
+    make_copy(&how, &c);
     assert_contains(c.fingerprint, "SHA256:");
     bundle_copy_result_release(&c);
     free(bundle);
     return path;
 }
 
-static void judged(const char *path, const char *allowed, enum bundle_signature state, const char *principal,
-                   const char *why)
+static void assert_judged(const char *path, const char *allowed, enum bundle_signature state,
+                          const char *principal, const char *why)
 {
     struct bundle_summary s = looked_at(path, allowed);
     assert_int_equal(s.signature.state, state);
@@ -477,10 +479,10 @@ static void the_copy_names_its_signer(void **state)
     char *files[] = {scratch_file(dir, "good", good, strlen(good)),
                      scratch_file(dir, "wrong", wrong, strlen(wrong)),
                      scratch_file(dir, "stranger", stranger, strlen(stranger))};
-    judged(path, NULL, BUNDLE_SIGNED, NULL, "");
-    judged(path, files[0], BUNDLE_SIGNED, "carol@example.org", "");
-    judged(path, files[1], BUNDLE_SIGNED, NULL, "does not allow the key");
-    judged(path, files[2], BUNDLE_SIGNED, NULL, "does not allow the key");
+    assert_judged(path, NULL, BUNDLE_SIGNED, NULL, "");
+    assert_judged(path, files[0], BUNDLE_SIGNED, "carol@example.org", "");
+    assert_judged(path, files[1], BUNDLE_SIGNED, NULL, "does not allow the key");
+    assert_judged(path, files[2], BUNDLE_SIGNED, NULL, "does not allow the key");
     struct bundle_check how = {.allowed_signers = "/nowhere", .cancel_fd = -1};
     struct bundle_summary s = {0};
     struct err err = ERR_INIT;
@@ -501,7 +503,7 @@ static void the_copy_names_its_signer(void **state)
 }
 
 /* Unpacks `from`, replaces one file (NULL: none), and packs it as `to`. */
-static char *meddled(const char *dir, const char *from, const char *to, const char *file, const char *p)
+static char *replace_file(const char *dir, const char *from, const char *to, const char *file, const char *p)
 {
     char *work = file_join(dir, "work"), *path = file_join(dir, to), *top = format_text("%s/b", work);
     RUN_PROGRAM("rm", "-rf", work);
@@ -515,7 +517,7 @@ static char *meddled(const char *dir, const char *from, const char *to, const ch
     return path;
 }
 
-static char *member(const char *dir, const char *bundle, const char *name)
+static char *read_member(const char *dir, const char *bundle, const char *name)
 {
     char *work = file_join(dir, "look"), *path = format_text("%s/b/%s", work, name);
     RUN_PROGRAM("rm", "-rf", work);
@@ -533,12 +535,13 @@ static void a_bundle_changed_during_the_copy_is_refused(void **state)
     free(a_bundle(dir));
     char *key = make_key(dir, "k"), *one = signed_copy(dir, key, "one.tar.gz"),
          *two = signed_copy(dir, key, "two.tar.gz");
-    char *manifest = member(dir, one, "manifest.json"), *sig = member(dir, one, "manifest.json.sig");
-    char *other_sig = member(dir, two, "manifest.json.sig"), *twice = format_text("%s%s", sig, sig);
+    char *manifest = read_member(dir, one, "manifest.json"),
+         *sig = read_member(dir, one, "manifest.json.sig");
+    char *other_sig = read_member(dir, two, "manifest.json.sig"), *twice = format_text("%s%s", sig, sig);
     char *where = strstr(manifest, "carol");
     where[0] = 'd';
     struct sshsig_signer by = {.key = key, .cancel_fd = -1};
-    char *for_git = NULL, *right = member(dir, one, "manifest.json");
+    char *for_git = NULL, *right = read_member(dir, one, "manifest.json");
     assert_ok(sshsig_sign(&by, "git", str_of(right), &for_git, NULL), NULL);
     char *huge = calloc(1, 20000);
     for (int i = 0; i < 19999; i++)
@@ -557,12 +560,12 @@ static void a_bundle_changed_during_the_copy_is_refused(void **state)
         {"manifest.json.sig", sig, BUNDLE_SIGNED, ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *path = meddled(dir, one, "m.tar.gz", cases[i].file, cases[i].p);
-        judged(path, NULL, cases[i].state, NULL, cases[i].why);
+        char *path = replace_file(dir, one, "m.tar.gz", cases[i].file, cases[i].p);
+        assert_judged(path, NULL, cases[i].state, NULL, cases[i].why);
         free(path);
     }
     /* The manifest lists README.md of a copy. */
-    char *path = meddled(dir, one, "m.tar.gz", "README.md", "run this: rm -rf /\n");
+    char *path = replace_file(dir, one, "m.tar.gz", "README.md", "run this: rm -rf /\n");
     struct bundle_summary s = looked_at(path, NULL);
     assert_int_equal(s.changed, 1);
     bundle_summary_release(&s);
@@ -594,7 +597,7 @@ static void an_encrypted_copy_is_signed_and_can_be_opened(void **state)
     struct sshsig_signer signer = {.key = key, .cancel_fd = -1};
     struct bundle_copy how = {.bundle = bundle, .signer = &signer, .to = to, .redact = true, .cancel_fd = -1};
     struct bundle_copy_result c = {0};
-    assert_string_equal(file_base(copied(&how, &c)), "b.tar.gz.age");
+    assert_string_equal(file_base(make_copy(&how, &c)), "b.tar.gz.age");
     struct bundle_summary s = {0};
     assert_int_equal(bundle_verify(c.path, NULL, &s, &err), -1);
     assert_int_equal(err.kind, ERR_NOT_FOUND);
@@ -675,7 +678,7 @@ static void invalid_inputs_of_a_copy_are_refused(void **state)
          *bad = file_join(dir, "bad.tar.gz");
     struct bundle_copy how = {.bundle = bundle, .output = copy, .cancel_fd = -1};
     struct bundle_copy_result c = {0};
-    copied(&how, &c);
+    make_copy(&how, &c);
     bundle_copy_result_release(&c);
     no_copy(dir, &how, ERR_EXISTS, "c.tar.gz exists already");
     how.output = odd;
@@ -706,7 +709,7 @@ static void invalid_inputs_of_a_copy_are_refused(void **state)
     how = (struct bundle_copy){.bundle = bundle, .signer = &by, .redact = true, .cancel_fd = -1};
     no_copy(dir, &how, ERR_NOT_FOUND, "the key to sign with: ");
     how.signature_optional = true;
-    copied(&how, &c);
+    make_copy(&how, &c);
     assert_int_equal(c.signing_error.kind, ERR_NOT_FOUND);
     assert_non_null(strstr(c.signing_error.msg, "the key to sign with: "));
     assert_string_equal(c.fingerprint, "");

@@ -37,7 +37,7 @@ static void fill_text(unsigned char *p, size_t n)
         p[i] = (unsigned char)words[i % (sizeof words - 1)];
 }
 
-static void pack(const unsigned char *p, size_t n, size_t piece, struct buf *ret)
+static void pack_bytes(const unsigned char *p, size_t n, size_t piece, struct buf *ret)
 {
     struct err err = ERR_INIT;
     struct gzpack *g = NULL;
@@ -80,11 +80,11 @@ static void data_of_any_length_is_restored(void **state)
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
         for (size_t k = 0; k < sizeof pieces / sizeof *pieces; k++) {
             fill_dense(p, lengths[i], i + 1);
-            pack(p, lengths[i], pieces[k], &packed);
+            pack_bytes(p, lengths[i], pieces[k], &packed);
             is_member_of(&packed, p, lengths[i]);
             buf_release(&packed);
             fill_text(p, lengths[i]);
-            pack(p, lengths[i], pieces[k], &packed);
+            pack_bytes(p, lengths[i], pieces[k], &packed);
             is_member_of(&packed, p, lengths[i]);
             buf_release(&packed);
         }
@@ -106,7 +106,7 @@ static void pieces_are_compressed_in_order(void **state)
             fill_text(p + at, n);
         at += n;
     }
-    pack(p, ROOM, PIECE, &packed);
+    pack_bytes(p, ROOM, PIECE, &packed);
     is_member_of(&packed, p, ROOM);
     assert_true(packed.len < ROOM / 3 + ROOM / 20);
     buf_release(&packed);
@@ -151,7 +151,7 @@ static void incompressible_data_is_stored(void **state)
     (void)state;
     assert_non_null(p);
     fill_dense(p, ROOM, 7);
-    pack(p, ROOM, PIECE, &packed);
+    pack_bytes(p, ROOM, PIECE, &packed);
     assert_true(packed.len < ROOM + ROOM / PIECE * 5 + 64);
     assert_memory_equal(packed.data + 10 + 5, p, PIECE);
     buf_release(&packed);
@@ -168,14 +168,14 @@ static void compressible_data_is_deflated(void **state)
     fill_dense(p, ROOM, 11);
     for (size_t i = 0; i < ROOM; i++)
         p[i] = (unsigned char)"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"[p[i] % 64];
-    pack(p, ROOM, PIECE, &packed);
+    pack_bytes(p, ROOM, PIECE, &packed);
     assert_true(packed.len < ROOM / 100 * 80);
     is_member_of(&packed, p, ROOM);
     buf_release(&packed);
     fill_dense(p, ROOM, 13);
     for (size_t i = 0; i < ROOM; i++)
         p[i] = (unsigned char)(p[i] % 200);
-    pack(p, ROOM, PIECE, &packed);
+    pack_bytes(p, ROOM, PIECE, &packed);
     assert_true(packed.len < ROOM / 100 * 97);
     buf_release(&packed);
     free(p);
@@ -190,8 +190,8 @@ static void equal_data_makes_equal_output(void **state)
     assert_non_null(p);
     fill_dense(p, ROOM / 2, 3);
     fill_text(p + ROOM / 2, ROOM / 2);
-    pack(p, ROOM, PIECE, &one);
-    pack(p, ROOM, PIECE, &other);
+    pack_bytes(p, ROOM, PIECE, &one);
+    pack_bytes(p, ROOM, PIECE, &other);
     assert_int_equal(one.len, other.len);
     assert_memory_equal(one.data, other.data, one.len);
     buf_release(&one);

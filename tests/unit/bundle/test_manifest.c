@@ -212,7 +212,7 @@ static void same_as_golden(const char *name, const char *got)
     free(path);
 }
 
-static struct buf saved(const struct manifest *m, const char *dir)
+static struct buf save_manifest(const struct manifest *m, const char *dir)
 {
     struct workdir *w = NULL;
     struct err err = ERR_INIT;
@@ -231,7 +231,7 @@ static struct buf saved(const struct manifest *m, const char *dir)
 static void a_full_manifest_equals_the_golden_file(void **state)
 {
     struct manifest *m = full_manifest();
-    struct buf text = saved(m, *state);
+    struct buf text = save_manifest(m, *state);
     same_as_golden("manifest.json", buf_str(&text));
     buf_release(&text);
     manifest_free(m);
@@ -242,7 +242,7 @@ static void the_smallest_manifest_equals_the_golden_file(void **state)
     static const struct manifest_info bare = {.name = "x"};
     struct manifest *m = NULL;
     assert_int_equal(manifest_new(&bare, &m, NULL), 0);
-    struct buf text = saved(m, *state);
+    struct buf text = save_manifest(m, *state);
     same_as_golden("manifest-smallest.json", buf_str(&text));
     buf_release(&text);
     manifest_free(m);
@@ -276,7 +276,7 @@ static void hostile_strings_never_fail(void **state)
     assert_ok(manifest_add_host(m, &host, &err), &err);
     assert_ok(manifest_add_service(m, &service, &err), &err);
     assert_ok(manifest_add_item(m, &item, &err), &err);
-    struct buf text = saved(m, *state);
+    struct buf text = save_manifest(m, *state);
     json_t *root = NULL;
     assert_ok(items_parse(buf_str(&text), text.len, &root, &err), &err);
     json_t *read = json_array_get(json_object_get(root, "hosts"), 0);
@@ -380,7 +380,7 @@ static int count_file(void *ctx, const struct items_file *file, struct err *err)
 }
 
 /* All functions that use a foreign manifest. */
-static int digest(const char *p, size_t n, size_t *ret_files, struct err *err)
+static int read_foreign(const char *p, size_t n, size_t *ret_files, struct err *err)
 {
     json_t *root = NULL;
     *ret_files = 0;
@@ -431,7 +431,7 @@ static void manifests_of_other_programs_are_read_or_refused(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct err err = ERR_INIT;
         size_t files = 0;
-        int rc = digest(cases[i].text, strlen(cases[i].text), &files, &err);
+        int rc = read_foreign(cases[i].text, strlen(cases[i].text), &files, &err);
         assert_string_equal(err.msg, cases[i].msg ? cases[i].msg : "");
         assert_int_equal(rc, cases[i].msg ? -1 : 0);
         assert_int_equal(files, cases[i].files);
@@ -562,7 +562,7 @@ static void a_manifest_has_space_for_a_whole_run(void **state)
 static void digest_spoiled(void *ctx, const struct spoiled *s)
 {
     size_t files = 0, whole = *(const size_t *)ctx;
-    int rc = digest(s->p, s->n, &files, NULL);
+    int rc = read_foreign(s->p, s->n, &files, NULL);
     /* After the last brace there is only the newline. */
     if (s->cut && s->n + 1 < whole)
         assert_int_equal(rc, -1);
@@ -573,7 +573,7 @@ static void damaged_manifests_are_safe_to_read(void **state)
     (void)state;
     struct buf text = scratch_read(GOLDEN "manifest.json");
     size_t files = 0;
-    assert_int_equal(digest(text.data, text.len, &files, NULL), 0);
+    assert_int_equal(read_foreign(text.data, text.len, &files, NULL), 0);
     assert_int_equal(files, 4);
     spoil(text.data, text.len, digest_spoiled, &text.len);
     buf_release(&text);
@@ -582,7 +582,7 @@ static void damaged_manifests_are_safe_to_read(void **state)
 /* ---- load and continue ----------------------------------------------------------------------------------
  */
 
-static int reload(const char *text, size_t n, struct manifest **ret, struct err *err)
+static int load_text(const char *text, size_t n, struct manifest **ret, struct err *err)
 {
     struct manifest *m = NULL;
     int rc = manifest_load(text, n, &m, err);
@@ -604,7 +604,7 @@ static const struct manifest_run in_step = {.deadline_ms = 30000,
                                             .sync_p95_ms = 2,
                                             .sync_max_ms = 3};
 
-static void ask(struct manifest *m)
+static void record_request(struct manifest *m)
 {
     static char heap[] = "heap", cpu[] = "cpu=5s", healthy[] = "file-05";
     static char *words[] = {heap, cpu}, *names[] = {healthy};
@@ -626,13 +626,13 @@ static void ask(struct manifest *m)
     assert_ok(manifest_set_asked(m, &asked, &err), &err);
 }
 
-static struct manifest *reloaded(const struct manifest *m)
+static struct manifest *print_and_load(const struct manifest *m)
 {
     struct buf text = BUF_INIT(1 << 20);
     struct manifest *again = NULL;
     struct err err = ERR_INIT;
     assert_ok(manifest_print(m, &text, &err), &err);
-    assert_ok(reload(buf_str(&text), text.len, &again, &err), &err);
+    assert_ok(load_text(buf_str(&text), text.len, &again, &err), &err);
     buf_release(&text);
     return again;
 }
@@ -642,9 +642,9 @@ static void a_loaded_manifest_equals_the_saved_one(void **state)
 {
     (void)state;
     struct manifest *m = full_manifest();
-    ask(m);
+    record_request(m);
     manifest_set_run(m, &in_step);
-    struct manifest *again = reloaded(m);
+    struct manifest *again = print_and_load(m);
     json_t *before = as_json(m), *after = as_json(again);
     static const char *const ends[] = {"finished",    "interrupted",      "complete", "retries",
                                        "deadline_ms", "deadline_reached", "budget"};
@@ -673,7 +673,7 @@ static void unknown_keys_are_kept(void **state)
     struct buf text = scratch_read("tests/data/bundle/manifest-unknown.json"), again = BUF_INIT(1 << 20);
     struct manifest *m = NULL;
     struct err err = ERR_INIT;
-    assert_ok(reload(buf_str(&text), text.len, &m, &err), &err);
+    assert_ok(load_text(buf_str(&text), text.len, &m, &err), &err);
     assert_ok(manifest_print(m, &again, &err), &err);
     assert_string_equal(buf_str(&again), buf_str(&text));
     manifest_free(m);
@@ -718,14 +718,14 @@ static void each_run_has_its_result(void **state)
     };
     struct manifest *m = full_manifest();
     struct err err = ERR_INIT;
-    ask(m);
+    record_request(m);
     manifest_set_run(m, &in_step);
     char *keys = keys_of(m);
     assert_string_equal(keys, " finished interrupted complete retries=3 deadline_ms=30000 deadline_reached "
                               "budget sync hosts files");
     free(keys);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct manifest *again = reloaded(m);
+        struct manifest *again = print_and_load(m);
         manifest_set_run(again, &cases[i].run);
         assert_ok(manifest_finish(again, WHEN, false, true, &err), &err);
         keys = keys_of(again);
@@ -747,8 +747,8 @@ static void the_request_is_recorded(void **state)
     struct err err = ERR_INIT;
     assert_int_equal(manifest_check_asked(m, &err), -1);
     assert_int_equal(err.kind, ERR_NOT_FOUND);
-    ask(m);
-    struct manifest *again = reloaded(m);
+    record_request(m);
+    struct manifest *again = print_and_load(m);
     assert_ok(manifest_check_asked(again, &err), &err);
     const struct manifest_asked a = again->asked;
     assert_int_equal(a.kinds.n, 2);
@@ -783,7 +783,7 @@ static void added_records_replace_loaded_ones(void **state)
                                  .sha256 = SHA_B};
     struct manifest_wanted cpu = {"file-03", "gitaly", "cpu", "30s", 0},
                            bare = {"file-03", "gitaly", "cpu", "", 0};
-    struct manifest *m = full_manifest(), *again = reloaded(m);
+    struct manifest *m = full_manifest(), *again = print_and_load(m);
     struct err err = ERR_INIT;
     int64_t started = 0;
     assert_true(manifest_has(again, &cpu, &started));
@@ -844,7 +844,7 @@ static void an_item_that_failed_again_keeps_its_file(void **state)
         .name = "file-03", .address = "moved", .route = "ssh", .error = "down"};
     const struct manifest_service silent = {
         .host = "file-03", .name = "gitaly", .url = "http://moved", .error = "silent"};
-    struct manifest *m = full_manifest(), *again = reloaded(m);
+    struct manifest *m = full_manifest(), *again = print_and_load(m);
     struct err err = ERR_INIT;
     json_t *before = host_json(again, "file-03");
     assert_ok(manifest_add_host(again, &down, &err), &err);
@@ -861,7 +861,7 @@ static void an_item_that_failed_again_keeps_its_file(void **state)
     json_object_set_new(before, "address", json_string("10.0.0.4"));
     same_but_error(before, "lost", host_json(again, "file-04"));
     /* Still in the order of docs/formats.md. */
-    struct manifest *third = reloaded(again);
+    struct manifest *third = print_and_load(again);
     struct buf text = BUF_INIT(1 << 20);
     assert_ok(manifest_print(third, &text, &err), &err);
     assert_true(strstr(buf_str(&text), "\"hops\"") < strstr(buf_str(&text), "\"error\": \"down\""));
@@ -892,7 +892,7 @@ static void verdicts_of_a_host_are_kept_by_rule(void **state)
     struct manifest *m = new_manifest();
     struct err err = ERR_INIT;
     assert_ok(manifest_add_host(m, &host, &err), &err);
-    struct manifest *again = reloaded(m);
+    struct manifest *again = print_and_load(m);
     json_t *before = host_json(again, "h");
     assert_ok(manifest_add_host(again, &(struct manifest_host){.name = "h"}, &err), &err);
     json_t *now = host_json(again, "h");
@@ -978,7 +978,7 @@ static void a_complete_target_has_no_error(void **state)
     const struct manifest_item heap = {
         .host = "h", .service = "lacks", .kind = "heap", .file = "h/lacks/heap.pb.gz", .sha256 = SHA_A};
     for (size_t whole = 0; whole < 2; whole++) {
-        struct manifest *m = half_a_host(), *again = reloaded(m);
+        struct manifest *m = half_a_host(), *again = print_and_load(m);
         struct manifest_planned_list left = {0};
         struct err err = ERR_INIT;
         assert_ok(manifest_add_host(again, &(struct manifest_host){.name = "h", .error = "down"}, &err),
@@ -1072,7 +1072,7 @@ static void invalid_manifests_are_not_loaded(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct manifest *m = NULL;
         struct err err = ERR_INIT;
-        assert_int_equal(reload(cases[i].text, strlen(cases[i].text), &m, &err), -1);
+        assert_int_equal(load_text(cases[i].text, strlen(cases[i].text), &m, &err), -1);
         assert_string_equal(err.msg, cases[i].msg);
     }
 }
@@ -1099,7 +1099,7 @@ static void targets_are_grouped_each_once(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct manifest *m = NULL;
         struct err err = ERR_INIT;
-        assert_ok(reload(cases[i].text, strlen(cases[i].text), &m, &err), &err);
+        assert_ok(load_text(cases[i].text, strlen(cases[i].text), &m, &err), &err);
         assert_int_equal(manifest_check_asked(m, &err), cases[i].msg ? -1 : 0);
         assert_string_equal(err.msg, cases[i].msg ? cases[i].msg : "");
         assert_int_equal(err.kind, cases[i].msg ? ERR_FAILED : ERR_NONE);
@@ -1111,7 +1111,7 @@ static void load_spoiled(void *ctx, const struct spoiled *s)
 {
     struct manifest *m = NULL;
     struct err err = ERR_INIT;
-    int rc = reload(s->p, s->n, &m, &err);
+    int rc = load_text(s->p, s->n, &m, &err);
     if (s->cut && s->n + 1 < *(const size_t *)ctx)
         assert_int_equal(rc, -1);
     assert_true(rc == 0 || err.msg[0]);
@@ -1123,7 +1123,7 @@ static void damaged_manifests_are_safe_to_load(void **state)
     (void)state;
     struct manifest *m = full_manifest();
     struct buf text = BUF_INIT(1 << 20);
-    ask(m);
+    record_request(m);
     manifest_set_run(m, &in_step);
     assert_int_equal(manifest_print(m, &text, NULL), 0);
     spoil(text.data, text.len, load_spoiled, &text.len);
@@ -1140,7 +1140,8 @@ static void note_changed(void *ctx, const char *path, const char *what)
     buf_addf(b, "%s %s\n", path, what);
 }
 
-static int compare(struct manifest *m, const struct workdir *w, struct buf *ret_changes, struct err *err)
+static int compare_files(struct manifest *m, const struct workdir *w, struct buf *ret_changes,
+                         struct err *err)
 {
     const struct manifest_comparison how = {
         .work = w, .cancel_fd = -1, .changed = note_changed, .ctx = ret_changes};
@@ -1191,8 +1192,8 @@ static void changed_and_missing_files_are_reported(void **state)
     char *gone = file_join(dir, "gone.bin");
     assert_ok(file_remove(gone, &err), &err);
     free(gone);
-    struct manifest *again = reloaded(m);
-    assert_ok(compare(again, w, &said, &err), &err);
+    struct manifest *again = print_and_load(m);
+    assert_ok(compare_files(again, w, &said, &err), &err);
     assert_string_equal(buf_str(&said), "changed.bin is not the file that was collected\n"
                                         "gone.bin is missing\n"
                                         "larger.bin is not the file that was collected\n"
@@ -1211,7 +1212,7 @@ static void changed_and_missing_files_are_reported(void **state)
     buf_release(&kept);
     /* A second comparison changes nothing. */
     buf_clear(&said);
-    assert_ok(compare(again, w, &said, &err), &err);
+    assert_ok(compare_files(again, w, &said, &err), &err);
     assert_string_equal(buf_str(&said), "");
     assert_int_equal(manifest_n_files(again), 4);
     json_decref(root);
@@ -1240,8 +1241,8 @@ static void unreadable_files_are_reported(void **state)
         struct manifest *m = new_manifest();
         struct buf said = BUF_INIT(4096);
         assert_ok(manifest_add_item(m, &item, &err), &err);
-        struct manifest *again = reloaded(m);
-        int rc = compare(again, w, &said, &err);
+        struct manifest *again = print_and_load(m);
+        int rc = compare_files(again, w, &said, &err);
         assert_int_equal(rc, cases[i].msg ? -1 : 0);
         assert_int_equal(said.len == 0, cases[i].msg != NULL);
         assert_int_equal(manifest_n_files(again), cases[i].msg ? 1 : 0);
@@ -1343,7 +1344,7 @@ static bool is_required(const json_t *schema, const char *key)
 }
 
 /* The definition that a schema refers to; itself if it refers to none. */
-static const json_t *resolve(const json_t *defs, const json_t *schema)
+static const json_t *resolve_definition(const json_t *defs, const json_t *schema)
 {
     const char *ref = json_string_value(json_object_get(schema, "$ref"));
     return ref ? json_object_get(defs, ref + strlen("#/$defs/")) : schema;
@@ -1361,7 +1362,7 @@ static void key_is_documented(const json_t *defs, const json_t *schema, const ch
                               const struct json_row *row)
 {
     const json_t *own = json_object_get(json_object_get(schema, "properties"), key),
-                 *known = resolve(defs, own);
+                 *known = resolve_definition(defs, own);
     const char *doc = text_at(json_object_get(own, "description") ? own : known, "description"),
                *type = text_at(known, "type");
     bool is_path = json_object_get(own, "$ref") && strcmp(text_at(own, "$ref"), "#/$defs/path") == 0;
@@ -1375,7 +1376,7 @@ static void key_is_documented(const json_t *defs, const json_t *schema, const ch
     if (row->type == ROW_OBJECT)
         is_documented(defs, known, row->inside);
     if (row->type == ROW_OBJECTS)
-        is_documented(defs, resolve(defs, json_object_get(known, "items")), row->inside);
+        is_documented(defs, resolve_definition(defs, json_object_get(known, "items")), row->inside);
 }
 
 /* Only a copy has these keys, which redaction adds. */

@@ -54,7 +54,7 @@ static char *make_bundle(const char *dir, size_t n, size_t size)
 }
 
 /* Members by their numbers. */
-static struct bundle_members *want(const char *path, const size_t *numbers, size_t n)
+static struct bundle_members *want_members(const char *path, const size_t *numbers, size_t n)
 {
     struct bundle_wanted wanted = {.path = path, .most = 100 * MB};
     struct bundle_members *m = NULL;
@@ -66,7 +66,7 @@ static struct bundle_members *want(const char *path, const size_t *numbers, size
     return m;
 }
 
-static void expect(struct bundle_members *m, size_t number, size_t size)
+static void expect_member(struct bundle_members *m, size_t number, size_t size)
 {
     struct buf bytes = BUF_INIT(100 * MB);
     struct err err = ERR_INIT;
@@ -91,10 +91,10 @@ static void expect_failure(struct bundle_members *m, const char *name, const cha
 /* Requests and reads all of these; returns the number of passes. */
 static size_t passes_of(const char *path, const size_t *numbers, size_t n, size_t size)
 {
-    struct bundle_members *m = want(path, numbers, n);
+    struct bundle_members *m = want_members(path, numbers, n);
     n_passes = 0;
     for (size_t i = 0; i < n; i++)
-        expect(m, numbers[i], size);
+        expect_member(m, numbers[i], size);
     bundle_members_free(m);
     return n_passes;
 }
@@ -165,10 +165,10 @@ static void missing_members_take_one_pass(void **state)
     char *path = make_bundle(*state, 10, 100);
     for (size_t i = 0; i < MOST; i++)
         numbers[i] = i % 2 ? i : 3;
-    struct bundle_members *m = want(path, numbers, MOST);
+    struct bundle_members *m = want_members(path, numbers, MOST);
     for (size_t i = 0; i < MOST; i++)
         if (numbers[i] < 10)
-            expect(m, numbers[i], 100);
+            expect_member(m, numbers[i], 100);
         else
             expect_failure(m, name_of(numbers[i]), "there is no h/s/");
     assert_int_equal(n_passes, 1);
@@ -179,17 +179,17 @@ static void missing_members_take_one_pass(void **state)
 static void members_out_of_order_take_a_pass_each(void **state)
 {
     char *path = make_bundle(*state, 10, 100);
-    struct bundle_members *m = want(path, (size_t[]){9, 1, 2, 9, 3}, 5);
-    expect(m, 2, 100);
-    expect(m, 9, 100);
+    struct bundle_members *m = want_members(path, (size_t[]){9, 1, 2, 9, 3}, 5);
+    expect_member(m, 2, 100);
+    expect_member(m, 9, 100);
     assert_int_equal(n_passes, 1);
     /* Its place has passed, and the other was never requested: each takes a pass. */
-    expect(m, 1, 100);
-    expect(m, 5, 100);
+    expect_member(m, 1, 100);
+    expect_member(m, 5, 100);
     assert_int_equal(n_passes, 3);
     bundle_members_pause(m);
-    expect(m, 3, 100);
-    expect(m, 3, 100);
+    expect_member(m, 3, 100);
+    expect_member(m, 3, 100);
     bundle_members_free(m);
     free(path);
 }
@@ -220,7 +220,7 @@ static void members_before_the_damage_are_read(void **state)
     for (size_t cut = 1; cut < whole.len; cut += whole.len / 20) {
         size_t good = 0;
         free(scratch_file(*state, "b.tar.gz", whole.data, cut));
-        struct bundle_members *m = want(path, numbers, 100);
+        struct bundle_members *m = want_members(path, numbers, 100);
         n_passes = 0;
         for (size_t i = 0; i < 100; i++) {
             struct buf bytes = BUF_INIT(100 * MB);
@@ -244,7 +244,7 @@ static void members_before_the_damage_are_read(void **state)
 static void a_missing_bundle_is_an_error_for_each_member(void **state)
 {
     char *path = file_join(*state, "none.tar.gz");
-    struct bundle_members *m = want(path, (size_t[]){1, 2}, 2);
+    struct bundle_members *m = want_members(path, (size_t[]){1, 2}, 2);
     expect_failure(m, "h/s/1", "none.tar.gz");
     expect_failure(m, "h/s/2", "none.tar.gz");
     bundle_members_free(m);

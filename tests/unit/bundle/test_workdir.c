@@ -15,7 +15,7 @@
 
 #define WHEN INT64_C(1795247280000) /* 2026-11-21T07:48:00Z */
 
-static struct workdir *make(const char *output)
+static struct workdir *make_workdir(const char *output)
 {
     struct workdir *w = NULL;
     struct err err = ERR_INIT;
@@ -24,7 +24,7 @@ static struct workdir *make(const char *output)
     return w;
 }
 
-static void refuse(const char *output, const char *subject, enum err_kind kind, const char *msg)
+static void assert_name_refused(const char *output, const char *subject, enum err_kind kind, const char *msg)
 {
     struct workdir *w = NULL;
     struct err err = ERR_INIT;
@@ -48,7 +48,7 @@ __attribute__((format(printf, 1, 2))) static char *format(const char *fmt, ...)
 static void the_default_name_is_made_in_the_given_directory(void **state)
 {
     const char *dir = *state;
-    struct workdir *w = make(dir);
+    struct workdir *w = make_workdir(dir);
     assert_string_equal(workdir_name(w), "profgrab-file-03-2026-11-21T07-48-00Z");
     char *path = file_join(dir, "profgrab-file-03-2026-11-21T07-48-00Z.partial");
     char *bundle = file_join(dir, "profgrab-file-03-2026-11-21T07-48-00Z.tar.gz");
@@ -67,11 +67,11 @@ static void the_default_name_is_made_in_the_working_directory(void **state)
     char *before = getcwd(NULL, 0);
     assert_non_null(before);
     assert_int_equal(chdir(*state), 0);
-    struct workdir *w = make(NULL);
+    struct workdir *w = make_workdir(NULL);
     assert_string_equal(workdir_path(w), "profgrab-file-03-2026-11-21T07-48-00Z.partial");
     assert_true(file_exists(workdir_path(w)));
     workdir_free(w);
-    w = make("mine.tar.gz");
+    w = make_workdir("mine.tar.gz");
     assert_string_equal(workdir_path(w), "mine.partial");
     assert_string_equal(workdir_bundle(w), "mine.tar.gz");
     workdir_free(w);
@@ -82,11 +82,11 @@ static void the_default_name_is_made_in_the_working_directory(void **state)
 static void taken_default_names_get_numbers(void **state)
 {
     const char *dir = *state;
-    struct workdir *first = make(dir);
-    struct workdir *second = make(dir);
+    struct workdir *first = make_workdir(dir);
+    struct workdir *second = make_workdir(dir);
     assert_string_equal(workdir_name(second), "profgrab-file-03-2026-11-21T07-48-00Z-2");
     free(scratch_file(dir, "profgrab-file-03-2026-11-21T07-48-00Z-3.tar.gz", "x", 1));
-    struct workdir *third = make(dir);
+    struct workdir *third = make_workdir(dir);
     assert_string_equal(workdir_name(third), "profgrab-file-03-2026-11-21T07-48-00Z-4");
     /* The attempt at -3 left no file. */
     assert_int_equal(scratch_count(dir), 4);
@@ -100,15 +100,15 @@ static void taken_chosen_names_are_refused(void **state)
     const char *dir = *state;
     char *bundle = scratch_file(dir, "mine.tar.gz", "x", 1);
     char *msg = format("%s exists already, and nothing is overwritten", bundle);
-    refuse(bundle, "s", ERR_EXISTS, msg);
+    assert_name_refused(bundle, "s", ERR_EXISTS, msg);
     assert_int_equal(scratch_count(dir), 1);
     free(msg);
 
     char *other = file_join(dir, "other.tar.gz");
-    workdir_free(make(other));
+    workdir_free(make_workdir(other));
     char *partial = file_join(dir, "other.partial");
     msg = format("%s exists already: the run that works in it has not ended, or was killed", partial);
-    refuse(other, "s", ERR_EXISTS, msg);
+    assert_name_refused(other, "s", ERR_EXISTS, msg);
     /* Either a grab or `bundle create` may have left it, and only a grab can be resumed. */
     struct workdir *w = NULL;
     struct err err = ERR_INIT;
@@ -128,12 +128,12 @@ static void created_directories_are_removed_if_empty(void **state)
     const char *dir = *state;
     char *old = file_join(dir, "old"), *output = file_join(old, "new/er/"), *new = file_join(old, "new");
     assert_int_equal(mkdir(old, 0700), 0);
-    struct workdir *w = make(output);
+    struct workdir *w = make_workdir(output);
     workdir_remove(w);
     workdir_free(w);
     assert_int_equal(scratch_count(old), 0);
 
-    w = make(output);
+    w = make_workdir(output);
     free(scratch_file(new, "theirs", "x", 1));
     workdir_remove(w);
     workdir_free(w);
@@ -153,7 +153,7 @@ static void created_directories_are_removed_if_empty(void **state)
 static void missing_directories_are_made(void **state)
 {
     char *output = file_join(*state, "new/er/");
-    struct workdir *w = make(output);
+    struct workdir *w = make_workdir(output);
     assert_true(strncmp(workdir_path(w), output, strlen(output)) == 0);
     assert_int_equal(access(workdir_path(w), F_OK), 0);
     workdir_free(w);
@@ -165,22 +165,22 @@ static void impossible_places_are_refused(void **state)
     const char *dir = *state;
     char *output = file_join(dir, "nowhere"), *file = scratch_file(dir, "file", "x", 1);
     char *msg = format("output %s must be an existing directory or end in .tar.gz", output);
-    refuse(output, "s", ERR_USAGE, msg);
+    assert_name_refused(output, "s", ERR_USAGE, msg);
     free(msg);
     msg = format("output %s must be an existing directory or end in .tar.gz", file);
-    refuse(file, "s", ERR_USAGE, msg);
+    assert_name_refused(file, "s", ERR_USAGE, msg);
     free(msg);
-    refuse("", "s", ERR_USAGE, "output  must be an existing directory or end in .tar.gz");
+    assert_name_refused("", "s", ERR_USAGE, "output  must be an existing directory or end in .tar.gz");
 
     char *below = file_join(output, "x.tar.gz");
     msg = format("cannot use the directory %s: No such file or directory", output);
-    refuse(below, "s", ERR_LOCAL_IO, msg);
+    assert_name_refused(below, "s", ERR_LOCAL_IO, msg);
     free(msg);
     free(below);
 
     below = file_join(file, "x.tar.gz");
     msg = format("cannot use the directory %s: it is not a directory", file);
-    refuse(below, "s", ERR_LOCAL_IO, msg);
+    assert_name_refused(below, "s", ERR_LOCAL_IO, msg);
     free(msg);
     free(below);
     free(output);
@@ -196,11 +196,11 @@ static void impossible_names_are_refused(void **state)
         char *msg = format("output %s must be called by letters, digits, \".\", \"_\" and \"-\" (at most "
                            "200), beginning with a letter or digit",
                            output);
-        refuse(output, "s", ERR_USAGE, msg);
+        assert_name_refused(output, "s", ERR_USAGE, msg);
         free(msg);
         free(output);
     }
-    refuse(dir, "a/b", ERR_USAGE, "a bundle cannot be called after \"a/b\"");
+    assert_name_refused(dir, "a/b", ERR_USAGE, "a bundle cannot be called after \"a/b\"");
     assert_int_equal(scratch_count(dir), 0);
 }
 
@@ -233,7 +233,7 @@ static void the_umask_does_not_change_the_mode(void **state)
     static const mode_t masks[] = {0, 0777};
     for (size_t i = 0; i < 2; i++) {
         mode_t before = umask(masks[i]);
-        struct workdir *w = make(*state);
+        struct workdir *w = make_workdir(*state);
         umask(before);
         assert_int_equal(scratch_mode(workdir_path(w)), 0700);
         workdir_free(w);
@@ -265,7 +265,7 @@ static void names_are_locked_between_processes(void **state)
 /* ---- a directory left by an earlier run -----------------------------------------------------------------
  */
 
-static int reopen(const char *path, struct workdir **ret, struct err *err)
+static int reopen_workdir(const char *path, struct workdir **ret, struct err *err)
 {
     struct buf text = BUF_INIT(1000);
     int rc = workdir_open(path, ret, &text, err);
@@ -277,15 +277,15 @@ static int reopen(const char *path, struct workdir **ret, struct err *err)
 
 static void a_work_directory_is_locked_during_use(void **state)
 {
-    struct workdir *w = make(*state), *again = NULL;
+    struct workdir *w = make_workdir(*state), *again = NULL;
     struct err err = ERR_INIT;
     char *path = strdup(workdir_path(w));
     free(scratch_file(path, "manifest.json", "{}", 2));
-    assert_int_equal(reopen(path, &again, &err), -1);
+    assert_int_equal(reopen_workdir(path, &again, &err), -1);
     assert_int_equal(err.kind, ERR_BUSY);
     workdir_free(w);
     char *slashes = format("%s//", path);
-    assert_int_equal(reopen(slashes, &again, &err), 0);
+    assert_int_equal(reopen_workdir(slashes, &again, &err), 0);
     assert_string_equal(workdir_path(again), path);
     assert_string_equal(workdir_name(again), "profgrab-file-03-2026-11-21T07-48-00Z");
     workdir_free(again);
@@ -296,7 +296,7 @@ static void a_work_directory_is_locked_during_use(void **state)
 /* Whether it exits or is killed. */
 static void the_lock_ends_with_its_process(void **state)
 {
-    struct workdir *w = make(*state), *again = NULL;
+    struct workdir *w = make_workdir(*state), *again = NULL;
     char *path = strdup(workdir_path(w));
     free(scratch_file(path, "manifest.json", "{}", 2));
     workdir_free(w);
@@ -304,16 +304,16 @@ static void the_lock_ends_with_its_process(void **state)
     assert_int_equal(pipe(pipes), 0);
     pid_t child = fork();
     if (child == 0) {
-        _exit(reopen(path, &again, NULL) < 0 || write(pipes[1], "x", 1) != 1 || pause());
+        _exit(reopen_workdir(path, &again, NULL) < 0 || write(pipes[1], "x", 1) != 1 || pause());
     }
     char one;
     assert_int_equal(read(pipes[0], &one, 1), 1);
     struct err err = ERR_INIT;
-    assert_int_equal(reopen(path, &again, &err), -1);
+    assert_int_equal(reopen_workdir(path, &again, &err), -1);
     assert_int_equal(err.kind, ERR_BUSY);
     kill(child, SIGKILL);
     assert_int_equal(waitpid(child, NULL, 0), child);
-    assert_int_equal(reopen(path, &again, &err), 0);
+    assert_int_equal(reopen_workdir(path, &again, &err), 0);
     workdir_free(again);
     close(pipes[0]);
     close(pipes[1]);
@@ -324,7 +324,7 @@ static void refuse_open(const char *path, const char *why)
 {
     struct workdir *w = NULL;
     struct err err = ERR_INIT;
-    assert_int_equal(reopen(path, &w, &err), -1);
+    assert_int_equal(reopen_workdir(path, &w, &err), -1);
     assert_null(w);
     assert_non_null(strstr(err.msg, why));
 }
@@ -397,7 +397,7 @@ static void foreign_entries_are_refused(void **state)
     /* All its names are in the directory: a kill during a rename leaves two. With one elsewhere it may be
      * any file. */
     put_names(deep, dir, 2, false);
-    assert_int_equal(reopen(path, &w, &err), 0);
+    assert_int_equal(reopen_workdir(path, &w, &err), 0);
     workdir_free(w);
     char *second = format("%s/name-1", deep), *third = format("%s/name-2", deep);
     assert_int_equal(link(second, third), 0);
@@ -458,7 +458,7 @@ static void sparse_files_are_bounded(void **state)
         "x.partial is not safe to resume: first in it is larger than 4 GiB, and no run makes such a file");
     assert_int_equal(truncate(first, (off_t)1 << 29), 0);
     assert_int_equal(truncate(second, (off_t)1 << 29), 0);
-    assert_int_equal(reopen(path, &w, &err), 0);
+    assert_int_equal(reopen_workdir(path, &w, &err), 0);
     workdir_free(w);
     assert_int_equal(truncate(first, (off_t)3 << 28), 0);
     refuse_open(path, "is a sparse file, and the holes of the files come to more than 1 GiB");
@@ -467,7 +467,7 @@ static void sparse_files_are_bounded(void **state)
     free(path);
 }
 
-static void beside(const char *bundle, const char *output, const char *want)
+static void assert_opened_beside(const char *bundle, const char *output, const char *want)
 {
     struct workdir *w = NULL;
     struct err err = ERR_INIT;
@@ -482,17 +482,17 @@ static void a_bundle_gets_a_work_directory_beside_it(void **state)
 {
     const char *dir = *state;
     char *a = scratch_file(dir, "a.tar.gz", "x", 1), *a2 = file_join(dir, "a-2.tar.gz");
-    beside(a, NULL, a2);
+    assert_opened_beside(a, NULL, a2);
     char *z = scratch_file(dir, "p-08-00Z-2.tar.gz", "x", 1),
          *z1 = scratch_file(dir, "p-08-00Z.tar.gz", "x", 1);
     char *z3 = file_join(dir, "p-08-00Z-3.tar.gz");
-    beside(z, NULL, z3);
+    assert_opened_beside(z, NULL, z3);
     char *odd = scratch_file(dir, "odd.tgz", "x", 1), *inner = file_join(dir, "inner.tar.gz");
-    beside(odd, NULL, inner);
-    beside(a, a2, a2);
+    assert_opened_beside(odd, NULL, inner);
+    assert_opened_beside(a, a2, a2);
     char *below = file_join(dir, "below"), *there = file_join(dir, "below/a.tar.gz");
     assert_int_equal(file_mkdir(below, NULL), 0);
-    beside(a, below, there);
+    assert_opened_beside(a, below, there);
     char *all[] = {a, a2, z, z1, z3, odd, inner, below, there};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]);

@@ -79,7 +79,7 @@ static void *serve_connection(void *ctx)
     return NULL;
 }
 
-static void *serve(void *ctx)
+static void *serve_answers(void *ctx)
 {
     struct server *s = ctx;
     pthread_t threads[64];
@@ -111,7 +111,7 @@ static void server_start(struct server *s)
     assert_int_equal(getsockname(s->fd, (struct sockaddr *)&address, &size), 0);
     s->port = ntohs(address.sin_port);
     assert_int_equal(fd_pipe(s->released, NULL) | fd_pipe(s->stopped, NULL), 0);
-    assert_int_equal(pthread_create(&s->thread, NULL, serve, s), 0);
+    assert_int_equal(pthread_create(&s->thread, NULL, serve_answers, s), 0);
 }
 
 static void server_stop(struct server *s)

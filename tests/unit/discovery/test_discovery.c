@@ -60,7 +60,7 @@ static void assert_parsed(enum source_kind kind, const char *text, const char *e
     }
 }
 
-static void fails(enum source_kind kind, const char *text, const char *message)
+static void assert_read_refused(enum source_kind kind, const char *text, const char *message)
 {
     for (size_t piece = 1; piece < 100000; piece *= 300) {
         struct discovered f = {0};
@@ -103,23 +103,25 @@ static void targets_of_prometheus_are_read(void **state)
 static void answers_that_are_not_prometheus(void **state)
 {
     (void)state;
-    fails(SOURCE_PROMETHEUS, "<!DOCTYPE html>", "it is a page of HTML or XML, not JSON");
-    fails(SOURCE_PROMETHEUS, "", "it is empty");
-    fails(SOURCE_PROMETHEUS, "{}", "there is no list of targets in it");
-    fails(SOURCE_PROMETHEUS, "[]", "there is no list of targets in it");
-    fails(SOURCE_PROMETHEUS, "{\"data\":{\"activeTargets\":{}}}", "activeTargets in it is not a list");
-    fails(SOURCE_PROMETHEUS, PROMETHEUS("1"), "a target in it is not a mapping");
-    fails(SOURCE_PROMETHEUS, PROMETHEUS("{\"scrapeUrl\":5}"),
-          "data.activeTargets[].scrapeUrl in it is not text");
-    fails(SOURCE_PROMETHEUS, "{\"status\":\"error\",\"error\":\"too\\u001b many\"}", "it reports: too? many");
-    fails(SOURCE_PROMETHEUS, "{\"status\":\"success\",\"data\":{\"activeTar",
-          "it ends in the middle, after 38 bytes");
-    fails(SOURCE_PROMETHEUS, "{\"a\":tru\"e}", "it is not JSON, at byte 9");
-    fails(SOURCE_PROMETHEUS, "{} x", "it is not JSON, at byte 4");
-    fails(SOURCE_PROMETHEUS, "{\"a\":[}", "it is not JSON, at byte 7");
-    fails(SOURCE_PROMETHEUS, "{\"a\":{\"b\":[1,\"]\"}", "it is not JSON, at byte 17");
-    fails(SOURCE_PROMETHEUS, "{\"a\":[<]}", "it is not JSON, at byte 7");
-    fails(SOURCE_PROMETHEUS, "{\"a\":[\"\n\"]}", "it is not JSON, at byte 8");
+    assert_read_refused(SOURCE_PROMETHEUS, "<!DOCTYPE html>", "it is a page of HTML or XML, not JSON");
+    assert_read_refused(SOURCE_PROMETHEUS, "", "it is empty");
+    assert_read_refused(SOURCE_PROMETHEUS, "{}", "there is no list of targets in it");
+    assert_read_refused(SOURCE_PROMETHEUS, "[]", "there is no list of targets in it");
+    assert_read_refused(SOURCE_PROMETHEUS, "{\"data\":{\"activeTargets\":{}}}",
+                        "activeTargets in it is not a list");
+    assert_read_refused(SOURCE_PROMETHEUS, PROMETHEUS("1"), "a target in it is not a mapping");
+    assert_read_refused(SOURCE_PROMETHEUS, PROMETHEUS("{\"scrapeUrl\":5}"),
+                        "data.activeTargets[].scrapeUrl in it is not text");
+    assert_read_refused(SOURCE_PROMETHEUS, "{\"status\":\"error\",\"error\":\"too\\u001b many\"}",
+                        "it reports: too? many");
+    assert_read_refused(SOURCE_PROMETHEUS, "{\"status\":\"success\",\"data\":{\"activeTar",
+                        "it ends in the middle, after 38 bytes");
+    assert_read_refused(SOURCE_PROMETHEUS, "{\"a\":tru\"e}", "it is not JSON, at byte 9");
+    assert_read_refused(SOURCE_PROMETHEUS, "{} x", "it is not JSON, at byte 4");
+    assert_read_refused(SOURCE_PROMETHEUS, "{\"a\":[}", "it is not JSON, at byte 7");
+    assert_read_refused(SOURCE_PROMETHEUS, "{\"a\":{\"b\":[1,\"]\"}", "it is not JSON, at byte 17");
+    assert_read_refused(SOURCE_PROMETHEUS, "{\"a\":[<]}", "it is not JSON, at byte 7");
+    assert_read_refused(SOURCE_PROMETHEUS, "{\"a\":[\"\n\"]}", "it is not JSON, at byte 8");
 }
 
 /* Skipped values take no memory, and their depth is limited. */
@@ -162,15 +164,15 @@ static void targets_of_http_sd_are_read(void **state)
                   "a h 1 https; a ::1 2 https;  h 80; ");
     assert_parsed(SOURCE_HTTP_SD, "null", "");
     assert_parsed(SOURCE_HTTP_SD, "[{\"targets\":null},{\"targets\":[\"h:1\"]}]", " h 1; ");
-    fails(SOURCE_HTTP_SD, "nul", "it is not JSON");
-    fails(SOURCE_HTTP_SD, "5", "what is in it is not a list of groups of targets");
-    fails(SOURCE_HTTP_SD, "{}", "what is in it is not a list of groups of targets");
-    fails(SOURCE_HTTP_SD, "[{\"targets\":\"h:1\"}]", "targets in it is not a list");
-    fails(SOURCE_HTTP_SD, "[{\"targets\":[1]}]", "a target in it is not text");
-    fails(SOURCE_HTTP_SD, "[1]", "a group of targets in it is not a mapping");
+    assert_read_refused(SOURCE_HTTP_SD, "nul", "it is not JSON");
+    assert_read_refused(SOURCE_HTTP_SD, "5", "what is in it is not a list of groups of targets");
+    assert_read_refused(SOURCE_HTTP_SD, "{}", "what is in it is not a list of groups of targets");
+    assert_read_refused(SOURCE_HTTP_SD, "[{\"targets\":\"h:1\"}]", "targets in it is not a list");
+    assert_read_refused(SOURCE_HTTP_SD, "[{\"targets\":[1]}]", "a target in it is not text");
+    assert_read_refused(SOURCE_HTTP_SD, "[1]", "a group of targets in it is not a mapping");
 }
 
-static void star(void *ctx, char *text)
+static void replace_by_star(void *ctx, char *text)
 {
     for (char *p; (p = strstr(text, ctx));)
         memset(p, '*', strlen(ctx));
@@ -186,7 +188,7 @@ static void secrets_are_masked_in_errors(void **state)
     struct discovered_reader *r = NULL;
     struct err err = ERR_INIT;
     assert_ok(discovered_reader_new(SOURCE_HTTP_SD, &f, &r, &err), &err);
-    discovered_reader_mask(r, star, secret);
+    discovered_reader_mask(r, replace_by_star, secret);
     assert_ok(discovered_reader_feed(r, text, strlen(text), &err), &err);
     assert_ok(discovered_reader_end(r, &err), &err);
     discovered_reader_free(r);
@@ -587,8 +589,8 @@ static void found_free(struct found *w)
 }
 
 /* Discovers the services of these groups from the inventory's source number i. */
-static int discover(struct found *w, size_t i, const char *groups, struct discovered_counts *ret,
-                    struct err *err)
+static int discover_groups(struct found *w, size_t i, const char *groups, struct discovered_counts *ret,
+                           struct err *err)
 {
     size_t n = 0;
     struct discovered f = {0};
@@ -616,13 +618,13 @@ static void assert_services(const struct found *w, const char *expected)
     buf_release(&b);
 }
 
-static void becomes(const char *entry, const char *groups, struct discovered_counts expected,
-                    const char *services)
+static void assert_discovered(const char *entry, const char *groups, struct discovered_counts expected,
+                              const char *services)
 {
     struct found *w = found_of(entry);
     struct discovered_counts d = {0};
     struct err err = ERR_INIT;
-    assert_ok(discover(w, 0, groups, &d, &err), &err);
+    assert_ok(discover_groups(w, 0, groups, &d, &err), &err);
     assert_ok(discovery_finish(&w->discovery, &err), &err);
     assert_services(w, services);
     assert_int_equal(d.n, expected.n);
@@ -640,39 +642,41 @@ static void becomes(const char *entry, const char *groups, struct discovered_cou
 static void targets_are_matched_to_hosts_of_the_inventory_only(void **state)
 {
     (void)state;
-    becomes(ANY,
-            "[{\"targets\":[\"FILE-03.example.:1\",\"[2001:db8::0:7]:2\",\"other:3\"],\"labels\":{\"job\":"
-            "\"a/b c\"}}]",
-            (struct discovered_counts){.n = 3, .placed = 2, .strange = 1},
-            "file-03/a-b-c file-03.example:1 /debug/pprof; " BY_HAND
-            "six/a-b-c 2001:db8::7:2 /debug/pprof; ");
+    assert_discovered(
+        ANY,
+        "[{\"targets\":[\"FILE-03.example.:1\",\"[2001:db8::0:7]:2\",\"other:3\"],\"labels\":{\"job\":"
+        "\"a/b c\"}}]",
+        (struct discovered_counts){.n = 3, .placed = 2, .strange = 1},
+        "file-03/a-b-c file-03.example:1 /debug/pprof; " BY_HAND "six/a-b-c 2001:db8::7:2 /debug/pprof; ");
     /* Without a job the source's name is used; services of the inventory stay. */
-    becomes("  - { http_sd: 'http://x/', name: found }\n", "[{\"targets\":[\"file-03.example:1\"]}]",
-            (struct discovered_counts){.n = 1, .placed = 1},
-            "file-03/found file-03.example:1 /debug/pprof; " BY_HAND);
-    becomes("  - { http_sd: 'http://x/', service: gitaly }\n",
-            "[{\"targets\":[\"file-03.example:1\",\"10.0.0.4:2\"],\"labels\":{\"job\":\"j\"}}]",
-            (struct discovered_counts){.n = 2, .placed = 2, .by_hand = 1},
-            "file-03/gitaly file-03.example:1 /p; " BY_HAND);
-    becomes("  - { http_sd: 'http://x/', job: [b, c] }\n",
-            "[{\"targets\":[\"file-03.example:1\"],\"labels\":{\"job\":\"a\"}},"
-            "{\"targets\":[\"file-03.example:2\"],\"labels\":{\"job\":\"b\"}}]",
-            (struct discovered_counts){.n = 1, .placed = 1},
-            "file-03/b file-03.example:2 /debug/pprof; " BY_HAND);
+    assert_discovered("  - { http_sd: 'http://x/', name: found }\n",
+                      "[{\"targets\":[\"file-03.example:1\"]}]",
+                      (struct discovered_counts){.n = 1, .placed = 1},
+                      "file-03/found file-03.example:1 /debug/pprof; " BY_HAND);
+    assert_discovered("  - { http_sd: 'http://x/', service: gitaly }\n",
+                      "[{\"targets\":[\"file-03.example:1\",\"10.0.0.4:2\"],\"labels\":{\"job\":\"j\"}}]",
+                      (struct discovered_counts){.n = 2, .placed = 2, .by_hand = 1},
+                      "file-03/gitaly file-03.example:1 /p; " BY_HAND);
+    assert_discovered("  - { http_sd: 'http://x/', job: [b, c] }\n",
+                      "[{\"targets\":[\"file-03.example:1\"],\"labels\":{\"job\":\"a\"}},"
+                      "{\"targets\":[\"file-03.example:2\"],\"labels\":{\"job\":\"b\"}}]",
+                      (struct discovered_counts){.n = 1, .placed = 1},
+                      "file-03/b file-03.example:2 /debug/pprof; " BY_HAND);
 }
 
 static void targets_match_hosts_by_an_expression(void **state)
 {
     (void)state;
-    becomes("  - { http_sd: 'http://x/', match: '^(file-[0-9]+)-stor' }\n",
-            "[{\"targets\":[\"file-03-stor.long.example:1\",\"file-99-stor:1\",\"10.0.0.4:5\"],\"labels\":{"
-            "\"job\":\"a\"}}]",
-            (struct discovered_counts){.n = 3, .placed = 2, .strange = 1},
-            "file-03/a file-03-stor.long.example:1 /debug/pprof; " BY_HAND
-            "file-04/a 10.0.0.4:5 /debug/pprof; ");
-    becomes("  - { http_sd: 'http://x/', match: 'six' }\n",
-            "[{\"targets\":[\"a.six.b:1\"],\"labels\":{\"job\":\"a\"}}]",
-            (struct discovered_counts){.n = 1, .placed = 1}, BY_HAND "six/a a.six.b:1 /debug/pprof; ");
+    assert_discovered(
+        "  - { http_sd: 'http://x/', match: '^(file-[0-9]+)-stor' }\n",
+        "[{\"targets\":[\"file-03-stor.long.example:1\",\"file-99-stor:1\",\"10.0.0.4:5\"],\"labels\":{"
+        "\"job\":\"a\"}}]",
+        (struct discovered_counts){.n = 3, .placed = 2, .strange = 1},
+        "file-03/a file-03-stor.long.example:1 /debug/pprof; " BY_HAND "file-04/a 10.0.0.4:5 /debug/pprof; ");
+    assert_discovered("  - { http_sd: 'http://x/', match: 'six' }\n",
+                      "[{\"targets\":[\"a.six.b:1\"],\"labels\":{\"job\":\"a\"}}]",
+                      (struct discovered_counts){.n = 1, .placed = 1},
+                      BY_HAND "six/a a.six.b:1 /debug/pprof; ");
 }
 
 /* The inventory decides on a secret: it is for a host's own address, or for a destination that it names. */
@@ -681,12 +685,13 @@ static void a_secret_is_sent_only_to_addresses_of_the_inventory(void **state)
     (void)state;
     const char *groups =
         "[{\"targets\":[\"file-03.evil.example:1\",\"file-03.example:2\"],\"labels\":{\"job\":\"a\"}}]";
-    becomes("  - { http_sd: 'http://x/', service: secret, match: '^(file-[0-9]+)' }\n", groups,
-            (struct discovered_counts){.n = 2, .placed = 2, .withheld = 1},
-            "file-03/secret file-03.example:2 /debug/pprof; " BY_HAND);
-    becomes("  - { http_sd: 'http://x/', service: pinned, match: '^(file-[0-9]+)' }\n", groups,
-            (struct discovered_counts){.n = 2, .placed = 2},
-            "file-03/pinned-1 localhost:1 /debug/pprof; file-03/pinned-2 localhost:2 /debug/pprof; " BY_HAND);
+    assert_discovered("  - { http_sd: 'http://x/', service: secret, match: '^(file-[0-9]+)' }\n", groups,
+                      (struct discovered_counts){.n = 2, .placed = 2, .withheld = 1},
+                      "file-03/secret file-03.example:2 /debug/pprof; " BY_HAND);
+    assert_discovered(
+        "  - { http_sd: 'http://x/', service: pinned, match: '^(file-[0-9]+)' }\n", groups,
+        (struct discovered_counts){.n = 2, .placed = 2},
+        "file-03/pinned-1 localhost:1 /debug/pprof; file-03/pinned-2 localhost:2 /debug/pprof; " BY_HAND);
 }
 
 static void targets_on_loopback_belong_to_the_sources_host(void **state)
@@ -694,18 +699,19 @@ static void targets_on_loopback_belong_to_the_sources_host(void **state)
     (void)state;
     const char *groups =
         "[{\"targets\":[\"127.0.0.1:6060\",\"[::1]:6061\",\"localhost:6062\"],\"labels\":{\"job\":\"a\"}}]";
-    becomes("  - { http_sd: 'http://x/', host: six }\n", groups,
-            (struct discovered_counts){.n = 3, .placed = 3},
-            BY_HAND "six/a-6060 127.0.0.1:6060 /debug/pprof; six/a-6061 ::1:6061 /debug/pprof; "
-                    "six/a-6062 localhost:6062 /debug/pprof; ");
-    becomes(ANY, "[{\"targets\":[\"127.0.0.1:1\",\"file-03.example:2\"],\"labels\":{\"job\":\"a\"}}]",
-            (struct discovered_counts){.n = 2, .placed = 1, .loopback = 1},
-            "file-03/a file-03.example:2 /debug/pprof; " BY_HAND);
+    assert_discovered("  - { http_sd: 'http://x/', host: six }\n", groups,
+                      (struct discovered_counts){.n = 3, .placed = 3},
+                      BY_HAND "six/a-6060 127.0.0.1:6060 /debug/pprof; six/a-6061 ::1:6061 /debug/pprof; "
+                              "six/a-6062 localhost:6062 /debug/pprof; ");
+    assert_discovered(ANY,
+                      "[{\"targets\":[\"127.0.0.1:1\",\"file-03.example:2\"],\"labels\":{\"job\":\"a\"}}]",
+                      (struct discovered_counts){.n = 2, .placed = 1, .loopback = 1},
+                      "file-03/a file-03.example:2 /debug/pprof; " BY_HAND);
     struct found *w = found_of(ANY);
     struct discovered_counts d = {0};
     struct err err = ERR_INIT;
     assert_refused(
-        discover(w, 0, groups, &d, &err), &err, ERR_USAGE,
+        discover_groups(w, 0, groups, &d, &err), &err, ERR_USAGE,
         "its targets are on loopback (127.0.0.1 port 6060, job \"a\"), and it does not name their host");
     assert_contains(err.hint, "add `host: NAME`");
     found_free(w);
@@ -720,19 +726,20 @@ static void several_ports_of_one_job_have_names_with_ports(void **state)
         "\"job\":\"a\"}}]",
         "[{\"targets\":[\"file-03.example:10\",\"file-03.example:9\"],\"labels\":{\"job\":\"a\"}}]"};
     for (int i = 0; i < 2; i++)
-        becomes(ANY, orders[i], (struct discovered_counts){.n = i ? 2 : 3, .placed = i ? 2 : 3},
-                "file-03/a-9 file-03.example:9 /debug/pprof; file-03/a-10 file-03.example:10 "
-                "/debug/pprof; " BY_HAND);
+        assert_discovered(ANY, orders[i], (struct discovered_counts){.n = i ? 2 : 3, .placed = i ? 2 : 3},
+                          "file-03/a-9 file-03.example:9 /debug/pprof; file-03/a-10 file-03.example:10 "
+                          "/debug/pprof; " BY_HAND);
     /* A job whose name equals a generated name of another one. */
-    becomes(ANY,
-            "[{\"targets\":[\"file-03.example:9\",\"file-03.example:10\"],\"labels\":{\"job\":\"a\"}},"
-            "{\"targets\":[\"file-03.example:99\"],\"labels\":{\"job\":\"a-9\"}}]",
-            (struct discovered_counts){.n = 3, .placed = 3},
-            "file-03/a-9 file-03.example:9 /debug/pprof; file-03/a-10 file-03.example:10 "
-            "/debug/pprof; file-03/a-9-99 file-03.example:99 /debug/pprof; " BY_HAND);
+    assert_discovered(
+        ANY,
+        "[{\"targets\":[\"file-03.example:9\",\"file-03.example:10\"],\"labels\":{\"job\":\"a\"}},"
+        "{\"targets\":[\"file-03.example:99\"],\"labels\":{\"job\":\"a-9\"}}]",
+        (struct discovered_counts){.n = 3, .placed = 3},
+        "file-03/a-9 file-03.example:9 /debug/pprof; file-03/a-10 file-03.example:10 "
+        "/debug/pprof; file-03/a-9-99 file-03.example:99 /debug/pprof; " BY_HAND);
 }
 
-static void selects(struct found *w, const char *hosts, const char *services, const char *expected)
+static void assert_selected(struct found *w, const char *hosts, const char *services, const char *expected)
 {
     struct selection sel = {0};
     struct targets *t = &w->targets;
@@ -760,32 +767,35 @@ static void discovered_services_are_selected_by_name(void **state)
     struct found *w = found_of("  - { http_sd: 'http://x/', service: gitaly }\n" ANY);
     struct discovered_counts d = {0};
     struct err err = ERR_INIT;
-    assert_ok(discover(w, 0, "[{\"targets\":[\"file-03.example:1\",\"file-03.example:2\"]}]", &d, &err),
-              &err);
-    assert_ok(discover(w, 1, "[{\"targets\":[\"10.0.0.4:7\"],\"labels\":{\"job\":\"web\"}}]", &d, &err),
-              &err);
+    assert_ok(
+        discover_groups(w, 0, "[{\"targets\":[\"file-03.example:1\",\"file-03.example:2\"]}]", &d, &err),
+        &err);
+    assert_ok(
+        discover_groups(w, 1, "[{\"targets\":[\"10.0.0.4:7\"],\"labels\":{\"job\":\"web\"}}]", &d, &err),
+        &err);
     assert_ok(discovery_finish(&w->discovery, &err), &err);
-    selects(w, "file-03", NULL, "file-03/gitaly-1:1 file-03/gitaly-2:2 ");
-    selects(w, "file-03", "gitaly", "file-03/gitaly-1:1 file-03/gitaly-2:2 ");
-    selects(w, "file-03", "gitaly-2,gitaly", "file-03/gitaly-2:2 file-03/gitaly-1:1 ");
-    selects(w, "file-04", NULL, "file-04/gitaly:9236 file-04/web:7 ");
-    selects(w, "six", "gitaly", "six/gitaly:9236 ");
-    selects(w, "six", "web",
-            "host \"six\" has no service \"web\": sources list it only for other hosts | --exclude six skips "
-            "the host; `profgrab hosts` shows the services of each host");
+    assert_selected(w, "file-03", NULL, "file-03/gitaly-1:1 file-03/gitaly-2:2 ");
+    assert_selected(w, "file-03", "gitaly", "file-03/gitaly-1:1 file-03/gitaly-2:2 ");
+    assert_selected(w, "file-03", "gitaly-2,gitaly", "file-03/gitaly-2:2 file-03/gitaly-1:1 ");
+    assert_selected(w, "file-04", NULL, "file-04/gitaly:9236 file-04/web:7 ");
+    assert_selected(w, "six", "gitaly", "six/gitaly:9236 ");
+    assert_selected(
+        w, "six", "web",
+        "host \"six\" has no service \"web\": sources list it only for other hosts | --exclude six skips "
+        "the host; `profgrab hosts` shows the services of each host");
     assert_string_equal(targets_discovered_name(&w->targets, 0), "gitaly-1");
     assert_string_equal(targets_discovered_name(&w->targets, 1), "gitaly-2");
     assert_string_equal(targets_discovered_name(&w->targets, 2), "web");
     assert_null(targets_discovered_name(&w->targets, 3));
-    selects(w, "file-04", "wob", "unknown service \"wob\" | did you mean \"web\"?");
+    assert_selected(w, "file-04", "wob", "unknown service \"wob\" | did you mean \"web\"?");
     size_t n = 0;
     assert_ok(
         targets_note_failed_source(&w->targets, inventory_sources(w->inventory, &n)[0], "no answer", &err),
         &err);
-    selects(w, "six", NULL,
-            "host \"six\" has no services | a source that may have it failed: http_sd: no answer");
-    selects(w, "file-04", "wob",
-            "unknown service \"wob\" | a source that may have it failed: http_sd: no answer");
+    assert_selected(w, "six", NULL,
+                    "host \"six\" has no services | a source that may have it failed: http_sd: no answer");
+    assert_selected(w, "file-04", "wob",
+                    "unknown service \"wob\" | a source that may have it failed: http_sd: no answer");
     found_free(w);
 }
 
@@ -797,15 +807,17 @@ static void targets_of_one_name_and_port_get_numbers(void **state)
     struct discovered_counts d = {0};
     struct err err = ERR_INIT;
     assert_ok(
-        discover(w, 0,
-                 "[{\"targets\":[\"file-03.example:1\",\"file-03.example:7\"],\"labels\":{\"job\":\"web\"}},"
-                 "{\"targets\":[\"file-03.example:1\",\"file-03.example:2\"],\"labels\":{\"job\":\"web-1\"}},"
-                 "{\"targets\":[\"file-03.example:9\"],\"labels\":{\"job\":\"web-1-2\"}}]",
-                 &d, &err),
+        discover_groups(
+            w, 0,
+            "[{\"targets\":[\"file-03.example:1\",\"file-03.example:7\"],\"labels\":{\"job\":\"web\"}},"
+            "{\"targets\":[\"file-03.example:1\",\"file-03.example:2\"],\"labels\":{\"job\":\"web-1\"}},"
+            "{\"targets\":[\"file-03.example:9\"],\"labels\":{\"job\":\"web-1-2\"}}]",
+            &d, &err),
         &err);
     assert_ok(discovery_finish(&w->discovery, &err), &err);
-    selects(w, "file-03", NULL,
-            "file-03/web-1:1 file-03/web-7:7 file-03/web-1-1:1 file-03/web-1-2:2 file-03/web-1-2-9:9 ");
+    assert_selected(
+        w, "file-03", NULL,
+        "file-03/web-1:1 file-03/web-7:7 file-03/web-1-1:1 file-03/web-1-2:2 file-03/web-1-2-9:9 ");
     found_free(w);
 }
 

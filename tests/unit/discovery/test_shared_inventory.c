@@ -120,7 +120,7 @@ static const char groups[] =
     "  labels: { job: web, tier: front }\n"
     "- targets: ['127.0.0.1:6060', 'nowhere.example:1']\n";
 
-static struct inventory *load(void)
+static struct inventory *load_inventory(void)
 {
     struct inventory *inv = NULL;
     struct err err = ERR_INIT;
@@ -136,7 +136,7 @@ static struct inventory *load(void)
     return inv;
 }
 
-static void unload(struct inventory *inv)
+static void free_inventory(struct inventory *inv)
 {
     assert_int_equal(mprotect(arena.p, ARENA_BYTES, PROT_READ | PROT_WRITE), 0);
     inventory_free(inv);
@@ -152,7 +152,7 @@ struct user {
     size_t failed;
 };
 
-static bool discover(const struct inventory *inv, struct targets *t)
+static bool discover_services(const struct inventory *inv, struct targets *t)
 {
     size_t n = 0;
     const struct source *const *sources = inventory_sources(inv, &n);
@@ -165,7 +165,8 @@ static bool discover(const struct inventory *inv, struct targets *t)
         ok = targets_use_source(t, sources[i], &use, NULL) == 0 &&
              discovered_parse(&(struct discovered_file){"sd.yml", NULL, SOURCE_FILE_SD, STR(groups)}, &f,
                               NULL) == 0 &&
-             discovery_add(&d, use, &f, &counts, NULL) == 0 && counts.n == 6 && counts.placed == 4 + i;
+             discovery_add(&d, use, &f, &counts, NULL) == 0 && counts.n == 6 &&
+             counts.placed == 4 + i;
         discovered_release(&f);
     }
     ok = ok && discovery_finish(&d, NULL) == 0;
@@ -191,7 +192,7 @@ static bool use_once(const struct inventory *inv)
     struct selection from = {0};
     struct strlist labels = {0};
     struct host_list hosts = {0};
-    bool ok = discover(inv, &t);
+    bool ok = discover_services(inv, &t);
     /* gitaly on 20 hosts; on file-01 and file-02 also three of web, and three of the template. */
     ok = ok && select_targets(inv, &t, (struct selection){0}, "file-*", NULL) == 20 + 3 + 3;
     ok = ok && select_targets(inv, &t, (struct selection){0}, "file-01,file-02", "file-02") == 3;
@@ -213,7 +214,7 @@ static bool use_once(const struct inventory *inv)
     return ok;
 }
 
-static void *use(void *arg)
+static void *use_inventory(void *arg)
 {
     struct user *u = arg;
     for (size_t i = 0; i < ROUNDS; i++)
@@ -224,18 +225,18 @@ static void *use(void *arg)
 static void selections_and_discoveries_share_an_inventory(void **state)
 {
     (void)state;
-    struct inventory *inv = load();
+    struct inventory *inv = load_inventory();
     struct user users[THREADS];
     pthread_t threads[THREADS];
     for (size_t i = 0; i < THREADS; i++) {
         users[i] = (struct user){.inventory = inv};
-        assert_int_equal(pthread_create(&threads[i], NULL, use, &users[i]), 0);
+        assert_int_equal(pthread_create(&threads[i], NULL, use_inventory, &users[i]), 0);
     }
     for (size_t i = 0; i < THREADS; i++) {
         assert_int_equal(pthread_join(threads[i], NULL), 0);
         assert_int_equal(users[i].failed, 0);
     }
-    unload(inv);
+    free_inventory(inv);
 }
 
 int main(void)

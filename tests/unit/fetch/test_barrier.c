@@ -36,7 +36,7 @@ static struct barrier *barrier_of(size_t seats, int64_t patience_ms, int cancel_
     return b;
 }
 
-static void *come(void *ctx)
+static void *wait_rounds(void *ctx)
 {
     struct guest *g = ctx;
     struct err err = ERR_INIT;
@@ -48,11 +48,11 @@ static void *come(void *ctx)
     return NULL;
 }
 
-static void start(struct guest *g, struct barrier *b, unsigned rounds, int64_t after_ms)
+static void start_guest(struct guest *g, struct barrier *b, unsigned rounds, int64_t after_ms)
 {
     struct err err = ERR_INIT;
     *g = (struct guest){.seat.barrier = b, .rounds = rounds, .after_ms = after_ms};
-    assert_ok(thread_start(&g->thread, come, g, &err), &err);
+    assert_ok(thread_start(&g->thread, wait_rounds, g, &err), &err);
 }
 
 static void join_all(struct guest *guests, size_t n)
@@ -68,7 +68,7 @@ static void all_begin_at_one_instant(void **state)
     struct barrier *b = barrier_of(MANY, LONG_MS, -1);
     int64_t began = clock_now();
     for (size_t i = 0; i < MANY; i++)
-        start(&guests[i], b, 3, (int64_t)i);
+        start_guest(&guests[i], b, 3, (int64_t)i);
     join_all(guests, MANY);
     assert_true(clock_now() - began < LONG_MS);
     for (unsigned round = 0; round < 3; round++) {
@@ -107,9 +107,9 @@ static void a_seat_that_left_is_not_waited_for(void **state)
     struct guest guests[3];
     struct barrier *b = barrier_of(3, LONG_MS, -1);
     int64_t began = clock_now();
-    start(&guests[0], b, 2, 0);
-    start(&guests[1], b, 1, 0);
-    start(&guests[2], b, 0, 50);
+    start_guest(&guests[0], b, 2, 0);
+    start_guest(&guests[1], b, 1, 0);
+    start_guest(&guests[2], b, 0, 50);
     join_all(guests, 3);
     assert_true(clock_now() - began < LONG_MS);
     assert_int_equal(barrier_round(b, 0).arrived, 2);
@@ -124,10 +124,10 @@ static void a_seat_after_the_deadline_is_late(void **state)
     (void)state;
     struct guest guests[2];
     struct barrier *b = barrier_of(2, 100, -1);
-    start(&guests[0], b, 1, 0);
+    start_guest(&guests[0], b, 1, 0);
     pthread_join(guests[0].thread, NULL);
     assert_false(guests[0].late[0]);
-    start(&guests[1], b, 2, 0);
+    start_guest(&guests[1], b, 2, 0);
     pthread_join(guests[1].thread, NULL);
     assert_int_equal(guests[1].rc, 0);
     assert_true(guests[1].late[0]);
@@ -147,7 +147,7 @@ static void the_deadline_begins_with_the_first_seat(void **state)
     struct barrier *b = barrier_of(2, 300, -1);
     fd_wait(-1, 0, clock_deadline(400), -1, NULL);
     int64_t began = clock_now();
-    start(&guest, b, 1, 0);
+    start_guest(&guest, b, 1, 0);
     pthread_join(guest.thread, NULL);
     assert_true(guest.at[0] - began >= 300);
     barrier_free(b);
@@ -162,8 +162,8 @@ static void cancelling_ends_the_wait(void **state)
     assert_ok(fd_pipe(fds, &err), &err);
     struct barrier *b = barrier_of(3, LONG_MS, fds[0]);
     int64_t began = clock_now();
-    start(&guests[0], b, 1, 0);
-    start(&guests[1], b, 1, 0);
+    start_guest(&guests[0], b, 1, 0);
+    start_guest(&guests[1], b, 1, 0);
     assert_int_equal(write(fds[1], "x", 1), 1);
     join_all(guests, 2);
     assert_true(clock_now() - began < LONG_MS);
@@ -185,7 +185,7 @@ static void each_seat_has_a_turn_within_the_window(void **state)
         int64_t first = 0, last = 0;
         struct barrier *b = barrier_of(n, LONG_MS, -1);
         for (size_t i = 0; i < n; i++)
-            start(&guests[i], b, 1, 0);
+            start_guest(&guests[i], b, 1, 0);
         join_all(guests, n);
         for (size_t i = 0; i < n; i++) {
             int64_t turn = barrier_offset_ms(&guests[i].seat);

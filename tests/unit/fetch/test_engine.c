@@ -167,7 +167,7 @@ static void a_retry_uses_the_budget_too(void **state)
 /* ---- retries --------------------------------------------------------------------------------------------
  */
 
-static bool passes(enum err_kind kind, int http_status)
+static bool is_retried(enum err_kind kind, int http_status)
 {
     struct err err = {.kind = kind};
     return retry_is_transient(&err, http_status);
@@ -176,14 +176,14 @@ static bool passes(enum err_kind kind, int http_status)
 static void transient_errors_are_retried(void **state)
 {
     (void)state;
-    assert_true(passes(ERR_TIMEOUT, 0));
-    assert_true(passes(ERR_TIMEOUT, 200));
-    assert_true(passes(ERR_LOST, 0));
-    assert_true(passes(ERR_BUSY, 500));
-    assert_true(passes(ERR_FAILED, 0)); /* connection refused */
-    assert_true(passes(ERR_FAILED, 500));
-    assert_true(passes(ERR_FAILED, 503));
-    assert_true(passes(ERR_FAILED, 504));
+    assert_true(is_retried(ERR_TIMEOUT, 0));
+    assert_true(is_retried(ERR_TIMEOUT, 200));
+    assert_true(is_retried(ERR_LOST, 0));
+    assert_true(is_retried(ERR_BUSY, 500));
+    assert_true(is_retried(ERR_FAILED, 0)); /* connection refused */
+    assert_true(is_retried(ERR_FAILED, 500));
+    assert_true(is_retried(ERR_FAILED, 503));
+    assert_true(is_retried(ERR_FAILED, 504));
 }
 
 static void permanent_errors_are_not_retried(void **state)
@@ -194,11 +194,11 @@ static void permanent_errors_are_not_retried(void **state)
                                           ERR_DENIED,    ERR_UNSUPPORTED, ERR_HOST_KEY};
     static const int statuses[] = {200, 302, 400, 401, 403, 404, 405, 429, 501};
     for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
-        assert_false(passes(never[i], 0));
-        assert_false(passes(never[i], 503));
+        assert_false(is_retried(never[i], 0));
+        assert_false(is_retried(never[i], 503));
     }
     for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++)
-        assert_false(passes(ERR_FAILED, statuses[i]));
+        assert_false(is_retried(ERR_FAILED, statuses[i]));
 }
 
 static void tell_nobody(void *ctx, const struct host *host, const struct service *service,
@@ -253,7 +253,7 @@ static void the_reason_for_no_retry_is_reported(void **state)
 
 /* ---- the run's deadline -------------------------------------------------------------------------------- */
 
-static struct err explained(struct deadline *d, enum err_kind kind, const char *msg)
+static struct err explain_error(struct deadline *d, enum err_kind kind, const char *msg)
 {
     struct err err = ERR_INIT;
     err_set(&err, kind, "%s", msg);
@@ -270,12 +270,12 @@ static void a_deadline_does_not_count_as_an_interruption(void **state)
     assert_ok(deadline_init(&d, &grab, &within, &err), &err);
     assert_int_equal(fd_wait(within.access.cancel_fd, 1, clock_deadline(20000), -1, &err), 0);
     assert_true(deadline_is_over(&d));
-    err = explained(&d, ERR_CANCELLED, "cannot connect: interrupted before it was opened");
+    err = explain_error(&d, ERR_CANCELLED, "cannot connect: interrupted before it was opened");
     assert_string_equal(err.msg, "cannot connect: the run's deadline of 50ms was over before it was opened");
     assert_int_equal(err.kind, ERR_TIMEOUT);
-    err = explained(&d, ERR_CANCELLED, "the gateway was closed");
+    err = explain_error(&d, ERR_CANCELLED, "the gateway was closed");
     assert_string_equal(err.msg, "the run's deadline of 50ms was over");
-    err = explained(&d, ERR_FAILED, "interrupted");
+    err = explain_error(&d, ERR_FAILED, "interrupted");
     assert_string_equal(err.msg, "interrupted");
     deadline_release(&d);
 }
@@ -293,7 +293,7 @@ static void an_interruption_does_not_count_as_a_deadline(void **state)
     assert_int_equal(write(fds[1], "x", 1), 1);
     assert_int_equal(fd_wait(within.access.cancel_fd, 1, clock_deadline(20000), -1, &err), 0);
     assert_false(deadline_is_over(&d));
-    err = explained(&d, ERR_CANCELLED, "interrupted");
+    err = explain_error(&d, ERR_CANCELLED, "interrupted");
     assert_string_equal(err.msg, "interrupted");
     deadline_release(&d);
     fd_close(&fds[0]);
@@ -310,7 +310,7 @@ static void without_a_deadline_nothing_changes(void **state)
     assert_int_equal(within.access.cancel_fd, 7);
     assert_false(deadline_is_over(&d));
     deadline_release(&d);
-    err = explained(NULL, ERR_CANCELLED, "interrupted");
+    err = explain_error(NULL, ERR_CANCELLED, "interrupted");
     assert_int_equal(err.kind, ERR_CANCELLED);
 }
 
@@ -373,7 +373,8 @@ static void parallel_items_have_a_connection_each(void **state)
 static const int64_t instant = INT64_C(1760000000000);
 
 /* An item that began so much later than the instant. */
-static struct fetch_item began(struct sync *s, enum kind_rank rank, int64_t later_ms, int64_t clock_skew_ms)
+static struct fetch_item item_begun(struct sync *s, enum kind_rank rank, int64_t later_ms,
+                                    int64_t clock_skew_ms)
 {
     struct sync_start start = {.at = 1, .utc = instant};
     struct plan_item plan = {.rank = rank};
@@ -396,12 +397,12 @@ static void the_skew_is_read_from_the_profile(void **state)
 {
     (void)state;
     struct sync s = sync_of_one();
-    assert_int_equal(began(&s, RANK_CPU, 7, 0).sync_skew_ms, 7);
-    assert_int_equal(began(&s, RANK_CPU, -7, 900).sync_skew_ms, -7);
+    assert_int_equal(item_begun(&s, RANK_CPU, 7, 0).sync_skew_ms, 7);
+    assert_int_equal(item_begun(&s, RANK_CPU, -7, 900).sync_skew_ms, -7);
     /* The time in a delta profile is its end. */
-    assert_int_equal(began(&s, RANK_DELTA, 5003, 0).sync_skew_ms, 3);
+    assert_int_equal(item_begun(&s, RANK_DELTA, 5003, 0).sync_skew_ms, 3);
     /* Wall-clock seconds. */
-    assert_int_equal(began(&s, RANK_CPU, 60120, 60000).sync_skew_ms, 120);
+    assert_int_equal(item_begun(&s, RANK_CPU, 60120, 60000).sync_skew_ms, 120);
     assert_int_equal(s.n, 3);
     sync_release(&s);
 }
@@ -412,7 +413,7 @@ static void percentiles_of_the_skew(void **state)
     struct sync s = sync_of_one();
     struct fetch_outcome o = {0};
     for (int i = 1; i <= 20; i++)
-        began(&s, RANK_CPU, i % 2 ? i : -i, 0);
+        item_begun(&s, RANK_CPU, i % 2 ? i : -i, 0);
     sync_summarize(&s, &o);
     assert_int_equal(o.sync_known, 20);
     assert_int_equal(o.sync_p50_ms, 10);

@@ -13,7 +13,7 @@
 static const struct http_response whole = {.status = 200};
 
 /* The sentences of one item, each on a line as `rule: text`. */
-static const char *sentences(const struct evidence *e)
+static const char *findings_text(const struct evidence *e)
 {
     static char text[4000];
     struct findings l = {0};
@@ -48,7 +48,7 @@ static struct evidence evidence_of(const struct fetch_item *item)
 static void assert_says(const struct fetch_item *item, const char *expected)
 {
     struct evidence e = evidence_of(item);
-    assert_string_equal(sentences(&e), expected);
+    assert_string_equal(findings_text(&e), expected);
 }
 
 static void an_empty_contention_profile_is_explained(void **state)
@@ -78,12 +78,12 @@ static void the_share_of_cpu_is_reported(void **state)
     assert_says(&item, "cpu-share: CPU was 350 % busy (100 % is one core)\n");
     snprintf(item.go_version, sizeof item.go_version, "1.17.3");
     assert_non_null(
-        strstr(sentences(&(struct evidence){
+        strstr(findings_text(&(struct evidence){
                    .item = &item, .plan = &(struct plan_item){.timed_ms = 0}, .response = &whole}),
                "cpu-undercounted: built with Go 1.17.3: before 1.18"));
     snprintf(item.go_version, sizeof item.go_version, "1.18");
     struct evidence newer = evidence_of(&item);
-    assert_null(strstr(sentences(&newer), "undercounted"));
+    assert_null(strstr(findings_text(&newer), "undercounted"));
     item.profile.samples = 0;
     item.go_version[0] = '\0';
     assert_says(&item, "cpu-idle: the CPU profile has no samples: the process used almost no CPU\n");
@@ -96,9 +96,9 @@ static void a_profile_shorter_than_requested_is_reported(void **state)
     struct plan_item plan = {.timed_ms = 30000};
     struct evidence e = {.item = &item, .plan = &plan, .response = &whole};
     item.profile.duration_ns = 29000000000;
-    assert_string_equal(sentences(&e), "");
+    assert_string_equal(findings_text(&e), "");
     item.profile.duration_ns = 2100000000;
-    assert_string_equal(sentences(&e), "short-window: it covers 2.1s of the 30s that were asked for\n");
+    assert_string_equal(findings_text(&e), "short-window: it covers 2.1s of the 30s that were asked for\n");
 }
 
 static void a_heap_without_a_collection_is_reported(void **state)
@@ -135,7 +135,7 @@ static void cut_stacks_are_reported(void **state)
     assert_says(&of_cpu, "");
     of_cpu.profile.max_depth = 64;
     struct evidence e = evidence_of(&of_cpu);
-    assert_non_null(strstr(sentences(&e), "stack-cut: "));
+    assert_non_null(strstr(findings_text(&e), "stack-cut: "));
 }
 
 static void old_versions_of_go_are_reported(void **state)
@@ -150,7 +150,7 @@ static void old_versions_of_go_are_reported(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         snprintf(item.go_version, sizeof item.go_version, "%s", rows[i].version);
         struct evidence e = evidence_of(&item);
-        const char *text = sentences(&e);
+        const char *text = findings_text(&e);
         assert_non_null(strstr(text, "go-version: built with Go "));
         assert_int_equal(strstr(text, "mutex-old-go: ") != NULL, rows[i].old);
     }
@@ -169,7 +169,7 @@ static void circumstances_of_the_request_are_reported(void **state)
                          .waited_ms = 3000,
                          .concurrent_kinds = "trace, block"};
     assert_string_equal(
-        sentences(&e),
+        findings_text(&e),
         "html-page: this is an HTML page, perhaps a login page, not the requested answer\n"
         "reconnected: fetched over a new connection, since the one before had closed: it may come "
         "from another process than the earlier items\n"
@@ -177,7 +177,7 @@ static void circumstances_of_the_request_are_reported(void **state)
         "beside: taken at the same time as trace, block: each shows the other's work too\n");
     item.bytes = 0;
     item.status = FETCH_FAILED;
-    assert_string_equal(sentences(&e), "");
+    assert_string_equal(findings_text(&e), "");
 }
 
 static void different_builds_in_one_target_are_reported(void **state)

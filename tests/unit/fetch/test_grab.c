@@ -43,7 +43,7 @@ static void serve_page(int fd)
         send(fd, page, sizeof page - 1, MSG_NOSIGNAL);
 }
 
-static void *serve(void *ctx)
+static void *serve_answers(void *ctx)
 {
     (void)ctx;
     for (int fd; (fd = accept(server.fd, NULL, NULL)) >= 0;) {
@@ -61,7 +61,7 @@ static int start(void **state)
     server.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (bind(server.fd, (struct sockaddr *)&at, n) < 0 || listen(server.fd, 8) < 0 ||
         getsockname(server.fd, (struct sockaddr *)&at, &n) < 0 ||
-        pthread_create(&server.thread, NULL, serve, NULL) != 0)
+        pthread_create(&server.thread, NULL, serve_answers, NULL) != 0)
         return -1;
     server.port = ntohs(at.sin_port);
     return gateway_global_init(NULL) < 0 || http_global_init(NULL) < 0 ? -1 : 0;

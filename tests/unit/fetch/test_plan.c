@@ -76,7 +76,7 @@ static void planned_for(const struct service *service, const char *words, const 
     assert_null(p.items);
 }
 
-static void planned(const char *words, const char *rows, const char *wanted)
+static void assert_plan(const char *words, const char *rows, const char *wanted)
 {
     planned_for(&usual, words, rows, wanted);
 }
@@ -93,8 +93,8 @@ static struct plan_item item_of(const char *word)
     return item;
 }
 
-static void becomes(const char *word, const char *target, const char *file, enum body_format format,
-                    int64_t timed_ms)
+static void assert_planned_as(const char *word, const char *target, const char *file, enum body_format format,
+                              int64_t timed_ms)
 {
     struct plan_item item = item_of(word);
     assert_string_equal(item.target, target);
@@ -126,80 +126,83 @@ static void the_second_of_a_pair_has_its_own_name(void **state)
 static void each_kind_and_form_has_its_path_and_file(void **state)
 {
     (void)state;
-    becomes("cpu", "/debug/pprof/profile?seconds=30", "cpu.pb.gz", BODY_PPROF, 30000);
-    becomes("cpu=5", "/debug/pprof/profile?seconds=5", "cpu.pb.gz", BODY_PPROF, 5000);
-    becomes("profile=2m", "/debug/pprof/profile?seconds=120", "cpu.pb.gz", BODY_PPROF, 120000);
-    becomes("trace", "/debug/pprof/trace?seconds=5", "trace.out", BODY_TRACE, 5000);
-    becomes("trace=0.5", "/debug/pprof/trace?seconds=0.500", "trace.out", BODY_TRACE, 500);
-    becomes("trace=1.005s", "/debug/pprof/trace?seconds=1.005", "trace.out", BODY_TRACE, 1005);
-    becomes("heap", "/debug/pprof/heap", "heap.pb.gz", BODY_PPROF, 0);
-    becomes("heap=gc", "/debug/pprof/heap?gc=1", "heap-gc.pb.gz", BODY_PPROF, 0);
-    becomes("allocs", "/debug/pprof/allocs", "allocs.pb.gz", BODY_PPROF, 0);
-    becomes("goroutines=proto", "/debug/pprof/goroutine", "goroutines.pb.gz", BODY_PPROF, 0);
-    becomes("goroutines=grouped", "/debug/pprof/goroutine?debug=1", "goroutines-grouped.txt", BODY_TEXT, 0);
-    becomes("goroutines=text", "/debug/pprof/goroutine?debug=2", "goroutines.txt", BODY_TEXT, 0);
-    becomes("threadcreate", "/debug/pprof/threadcreate", "threadcreate.pb.gz", BODY_PPROF, 0);
-    becomes("threadcreate=text", "/debug/pprof/threadcreate?debug=1", "threadcreate.txt", BODY_TEXT, 0);
-    becomes("threadcreate=9s", "/debug/pprof/threadcreate?seconds=9", "threadcreate-delta.pb.gz", BODY_PPROF,
-            9000);
-    becomes("block", "/debug/pprof/block", "block.pb.gz", BODY_PPROF, 0);
-    becomes("block=text", "/debug/pprof/block?debug=1", "block.txt", BODY_TEXT, 0);
-    becomes("block=9s", "/debug/pprof/block?seconds=9", "block-delta.pb.gz", BODY_PPROF, 9000);
-    becomes("mutex", "/debug/pprof/mutex", "mutex.pb.gz", BODY_PPROF, 0);
-    becomes("mutex=text", "/debug/pprof/mutex?debug=1", "mutex.txt", BODY_TEXT, 0);
-    becomes("mutex=30s", "/debug/pprof/mutex?seconds=30", "mutex-delta.pb.gz", BODY_PPROF, 30000);
-    becomes("cmdline", "/debug/pprof/cmdline", "cmdline.txt", BODY_RAW, 0);
-    becomes("symbol", "/debug/pprof/symbol", "symbol.txt", BODY_TEXT, 0);
-    becomes("goroutineleak", "/debug/pprof/goroutineleak", "goroutineleak.pb.gz", BODY_PPROF, 0);
-    becomes("my-profile", "/debug/pprof/my-profile", "my-profile.pb.gz", BODY_PPROF, 0);
-    becomes("team/queue", "/debug/pprof/team%2Fqueue", "team-queue.pb.gz", BODY_PPROF, 0);
-    becomes("/debug/vars", "/debug/vars", "debug-vars", BODY_RAW, 0);
+    assert_planned_as("cpu", "/debug/pprof/profile?seconds=30", "cpu.pb.gz", BODY_PPROF, 30000);
+    assert_planned_as("cpu=5", "/debug/pprof/profile?seconds=5", "cpu.pb.gz", BODY_PPROF, 5000);
+    assert_planned_as("profile=2m", "/debug/pprof/profile?seconds=120", "cpu.pb.gz", BODY_PPROF, 120000);
+    assert_planned_as("trace", "/debug/pprof/trace?seconds=5", "trace.out", BODY_TRACE, 5000);
+    assert_planned_as("trace=0.5", "/debug/pprof/trace?seconds=0.500", "trace.out", BODY_TRACE, 500);
+    assert_planned_as("trace=1.005s", "/debug/pprof/trace?seconds=1.005", "trace.out", BODY_TRACE, 1005);
+    assert_planned_as("heap", "/debug/pprof/heap", "heap.pb.gz", BODY_PPROF, 0);
+    assert_planned_as("heap=gc", "/debug/pprof/heap?gc=1", "heap-gc.pb.gz", BODY_PPROF, 0);
+    assert_planned_as("allocs", "/debug/pprof/allocs", "allocs.pb.gz", BODY_PPROF, 0);
+    assert_planned_as("goroutines=proto", "/debug/pprof/goroutine", "goroutines.pb.gz", BODY_PPROF, 0);
+    assert_planned_as("goroutines=grouped", "/debug/pprof/goroutine?debug=1", "goroutines-grouped.txt",
+                      BODY_TEXT, 0);
+    assert_planned_as("goroutines=text", "/debug/pprof/goroutine?debug=2", "goroutines.txt", BODY_TEXT, 0);
+    assert_planned_as("threadcreate", "/debug/pprof/threadcreate", "threadcreate.pb.gz", BODY_PPROF, 0);
+    assert_planned_as("threadcreate=text", "/debug/pprof/threadcreate?debug=1", "threadcreate.txt", BODY_TEXT,
+                      0);
+    assert_planned_as("threadcreate=9s", "/debug/pprof/threadcreate?seconds=9", "threadcreate-delta.pb.gz",
+                      BODY_PPROF, 9000);
+    assert_planned_as("block", "/debug/pprof/block", "block.pb.gz", BODY_PPROF, 0);
+    assert_planned_as("block=text", "/debug/pprof/block?debug=1", "block.txt", BODY_TEXT, 0);
+    assert_planned_as("block=9s", "/debug/pprof/block?seconds=9", "block-delta.pb.gz", BODY_PPROF, 9000);
+    assert_planned_as("mutex", "/debug/pprof/mutex", "mutex.pb.gz", BODY_PPROF, 0);
+    assert_planned_as("mutex=text", "/debug/pprof/mutex?debug=1", "mutex.txt", BODY_TEXT, 0);
+    assert_planned_as("mutex=30s", "/debug/pprof/mutex?seconds=30", "mutex-delta.pb.gz", BODY_PPROF, 30000);
+    assert_planned_as("cmdline", "/debug/pprof/cmdline", "cmdline.txt", BODY_RAW, 0);
+    assert_planned_as("symbol", "/debug/pprof/symbol", "symbol.txt", BODY_TEXT, 0);
+    assert_planned_as("goroutineleak", "/debug/pprof/goroutineleak", "goroutineleak.pb.gz", BODY_PPROF, 0);
+    assert_planned_as("my-profile", "/debug/pprof/my-profile", "my-profile.pb.gz", BODY_PPROF, 0);
+    assert_planned_as("team/queue", "/debug/pprof/team%2Fqueue", "team-queue.pb.gz", BODY_PPROF, 0);
+    assert_planned_as("/debug/vars", "/debug/vars", "debug-vars", BODY_RAW, 0);
 }
 
 /* A profile's own path is checked as that profile; a page's path may serve a page. */
 static void a_profile_at_another_path_is_checked_as_a_profile(void **state)
 {
     (void)state;
-    becomes("/debug/fgprof?seconds=7", "/debug/fgprof?seconds=7", "debug-fgprof-seconds-7.pb.gz", BODY_PPROF,
-            7000);
-    becomes("/x/pprof/heap?gc=1", "/x/pprof/heap?gc=1", "x-pprof-heap-gc-1.pb.gz", BODY_PPROF, 0);
-    becomes("/debug/pprof/trace", "/debug/pprof/trace", "debug-pprof-trace.out", BODY_TRACE, 1000);
-    becomes("/debug/pprof/heap?debug=1", "/debug/pprof/heap?debug=1", "debug-pprof-heap-debug-1", BODY_RAW,
-            0);
-    becomes("/api/profile?seconds=1", "/api/profile?seconds=1", "api-profile-seconds-1", BODY_RAW, 1000);
-    becomes("/heap", "/heap", "heap", BODY_RAW, 0);
-    becomes("/debug/requests?fam=x", "/debug/requests?fam=x", "debug-requests-fam-x", BODY_ANY, 0);
-    becomes("/debug/pprof/", "/debug/pprof/", "debug-pprof", BODY_ANY, 0);
-    becomes("/index.html", "/index.html", "index.html", BODY_ANY, 0);
-    becomes("/nosuch", "/nosuch", "nosuch", BODY_RAW, 0);
+    assert_planned_as("/debug/fgprof?seconds=7", "/debug/fgprof?seconds=7", "debug-fgprof-seconds-7.pb.gz",
+                      BODY_PPROF, 7000);
+    assert_planned_as("/x/pprof/heap?gc=1", "/x/pprof/heap?gc=1", "x-pprof-heap-gc-1.pb.gz", BODY_PPROF, 0);
+    assert_planned_as("/debug/pprof/trace", "/debug/pprof/trace", "debug-pprof-trace.out", BODY_TRACE, 1000);
+    assert_planned_as("/debug/pprof/heap?debug=1", "/debug/pprof/heap?debug=1", "debug-pprof-heap-debug-1",
+                      BODY_RAW, 0);
+    assert_planned_as("/api/profile?seconds=1", "/api/profile?seconds=1", "api-profile-seconds-1", BODY_RAW,
+                      1000);
+    assert_planned_as("/heap", "/heap", "heap", BODY_RAW, 0);
+    assert_planned_as("/debug/requests?fam=x", "/debug/requests?fam=x", "debug-requests-fam-x", BODY_ANY, 0);
+    assert_planned_as("/debug/pprof/", "/debug/pprof/", "debug-pprof", BODY_ANY, 0);
+    assert_planned_as("/index.html", "/index.html", "index.html", BODY_ANY, 0);
+    assert_planned_as("/nosuch", "/nosuch", "nosuch", BODY_RAW, 0);
 }
 
 /* A kind that Go's index page always lists, but this page does not, is reported and never requested. */
 static void kinds_that_the_index_lacks_are_not_requested(void **state)
 {
     (void)state;
-    planned("heap,cpu=1,fgprof=2,goroutineleak,allocs", "heap 1,profile 0",
-            "/debug/fgprof?seconds=2 > fgprof.pb.gz (absent)\n"
-            "/debug/pprof/goroutineleak > goroutineleak.pb.gz (absent)\n"
-            "/debug/pprof/allocs > allocs.pb.gz (absent)\n"
-            "/debug/pprof/heap > heap.pb.gz\n"
-            "/debug/pprof/profile?seconds=1 > cpu.pb.gz\n");
+    assert_plan("heap,cpu=1,fgprof=2,goroutineleak,allocs", "heap 1,profile 0",
+                "/debug/fgprof?seconds=2 > fgprof.pb.gz (absent)\n"
+                "/debug/pprof/goroutineleak > goroutineleak.pb.gz (absent)\n"
+                "/debug/pprof/allocs > allocs.pb.gz (absent)\n"
+                "/debug/pprof/heap > heap.pb.gz\n"
+                "/debug/pprof/profile?seconds=1 > cpu.pb.gz\n");
     /* It costs nothing. */
     assert_int_equal(item_of("fgprof=9").timed_ms, 0);
     assert_true(item_of("fgprof=9").absent);
     /* Not every version of Go lists these. */
-    planned("cpu=1,trace,cmdline,symbol", "heap 1",
-            "/debug/pprof/cmdline > cmdline.txt\n"
-            "/debug/pprof/symbol > symbol.txt\n"
-            "/debug/pprof/profile?seconds=1 > cpu.pb.gz\n"
-            "/debug/pprof/trace?seconds=5 > trace.out\n");
+    assert_plan("cpu=1,trace,cmdline,symbol", "heap 1",
+                "/debug/pprof/cmdline > cmdline.txt\n"
+                "/debug/pprof/symbol > symbol.txt\n"
+                "/debug/pprof/profile?seconds=1 > cpu.pb.gz\n"
+                "/debug/pprof/trace?seconds=5 > trace.out\n");
     /* Without a page nothing is known. */
-    planned("fgprof,allocs", NULL,
-            "/debug/pprof/allocs > allocs.pb.gz\n/debug/fgprof?seconds=30 > fgprof.pb.gz\n");
+    assert_plan("fgprof,allocs", NULL,
+                "/debug/pprof/allocs > allocs.pb.gz\n/debug/fgprof?seconds=30 > fgprof.pb.gz\n");
     /* If a page lists it, it is available; `all` includes it only if it is named. */
-    planned("fgprof=7", "heap 1,fgprof 0", "/debug/pprof/fgprof?seconds=7 > fgprof.pb.gz\n");
-    planned("all", "heap 1,fgprof 0,profile 0",
-            "/debug/pprof/heap > heap.pb.gz\n/debug/pprof/profile?seconds=30 > cpu.pb.gz\n");
+    assert_plan("fgprof=7", "heap 1,fgprof 0", "/debug/pprof/fgprof?seconds=7 > fgprof.pb.gz\n");
+    assert_plan("all", "heap 1,fgprof 0,profile 0",
+                "/debug/pprof/heap > heap.pb.gz\n/debug/pprof/profile?seconds=30 > cpu.pb.gz\n");
     /* Outside the path the inventory is right, not the page. */
     char path[] = "/debug/pprof", own[] = "fgprof=5s", other[] = "fg";
     char *kinds[] = {own}, *others[] = {other};
@@ -228,7 +231,7 @@ static void items_keep_the_users_arguments(void **state)
 static void intrusive_and_timed_kinds_come_last(void **state)
 {
     (void)state;
-    planned(
+    assert_plan(
         "trace,cpu,mutex=1s,heap=gc,goroutines=proto,fgprof,block=1s,goroutineleak,heap,/x,my-profile,allocs",
         go,
         "/debug/fgprof?seconds=30 > fgprof.pb.gz (absent)\n"
@@ -249,11 +252,11 @@ static void intrusive_and_timed_kinds_come_last(void **state)
 static void timed_paths_are_ordered_like_timed_profiles(void **state)
 {
     (void)state;
-    planned("/debug/pprof/trace?seconds=2,/x/profile?seconds=7&debug=0,/debug/vars,heap", go,
-            "/debug/vars > debug-vars*\n"
-            "/debug/pprof/heap > heap.pb.gz\n"
-            "/x/profile?seconds=7&debug=0 > x-profile-seconds-7-debug-0*\n"
-            "/debug/pprof/trace?seconds=2 > debug-pprof-trace-seconds-2.out\n");
+    assert_plan("/debug/pprof/trace?seconds=2,/x/profile?seconds=7&debug=0,/debug/vars,heap", go,
+                "/debug/vars > debug-vars*\n"
+                "/debug/pprof/heap > heap.pb.gz\n"
+                "/x/profile?seconds=7&debug=0 > x-profile-seconds-7-debug-0*\n"
+                "/debug/pprof/trace?seconds=2 > debug-pprof-trace-seconds-2.out\n");
     assert_int_equal(item_of("/x/profile?seconds=7&debug=0").timed_ms, 7000);
     assert_int_equal(item_of("/x/profile").timed_ms, 30000);
     assert_int_equal(item_of("/x/profiles").timed_ms, 0);
@@ -268,63 +271,63 @@ static void sets_of_kinds_are_expanded(void **state)
                                   "/debug/pprof/goroutine?debug=2 > goroutines.txt\n"
                                   "/debug/pprof/profile?seconds=30 > cpu.pb.gz\n";
     char *incident = format_text("%s/debug/pprof/trace?seconds=5 > trace.out\n", usually);
-    planned("", go, usually);
-    planned("default", go, usually);
-    planned("incident", go, incident);
+    assert_plan("", go, usually);
+    assert_plan("default", go, usually);
+    assert_plan("incident", go, incident);
     free(incident);
-    planned("all", go,
-            "/debug/pprof/allocs > allocs.pb.gz\n"
-            "/debug/pprof/block > block.pb.gz\n"
-            "/debug/pprof/goroutine > goroutines.pb.gz\n"
-            "/debug/pprof/goroutine?debug=2 > goroutines.txt\n"
-            "/debug/pprof/heap > heap.pb.gz\n"
-            "/debug/pprof/mutex > mutex.pb.gz\n"
-            "/debug/pprof/threadcreate > threadcreate.pb.gz\n"
-            "/debug/pprof/team%2Fqueue > team-queue.pb.gz\n"
-            "/debug/pprof/my-profile > my-profile.pb.gz\n"
-            "/debug/pprof/profile?seconds=30 > cpu.pb.gz\n");
+    assert_plan("all", go,
+                "/debug/pprof/allocs > allocs.pb.gz\n"
+                "/debug/pprof/block > block.pb.gz\n"
+                "/debug/pprof/goroutine > goroutines.pb.gz\n"
+                "/debug/pprof/goroutine?debug=2 > goroutines.txt\n"
+                "/debug/pprof/heap > heap.pb.gz\n"
+                "/debug/pprof/mutex > mutex.pb.gz\n"
+                "/debug/pprof/threadcreate > threadcreate.pb.gz\n"
+                "/debug/pprof/team%2Fqueue > team-queue.pb.gz\n"
+                "/debug/pprof/my-profile > my-profile.pb.gz\n"
+                "/debug/pprof/profile?seconds=30 > cpu.pb.gz\n");
     /* Kinds that cost or reveal more are only fetched by name. */
-    planned("all,cmdline", "heap 1,cmdline 0,goroutineleak 0,trace 0,symbol 0,profile 0",
-            "/debug/pprof/heap > heap.pb.gz\n"
-            "/debug/pprof/cmdline > cmdline.txt\n"
-            "/debug/pprof/profile?seconds=30 > cpu.pb.gz\n");
+    assert_plan("all,cmdline", "heap 1,cmdline 0,goroutineleak 0,trace 0,symbol 0,profile 0",
+                "/debug/pprof/heap > heap.pb.gz\n"
+                "/debug/pprof/cmdline > cmdline.txt\n"
+                "/debug/pprof/profile?seconds=30 > cpu.pb.gz\n");
 }
 
 static void each_request_is_planned_once(void **state)
 {
     (void)state;
-    planned("goroutines,goroutines=proto,goroutines=text", go,
-            "/debug/pprof/goroutine > goroutines.pb.gz\n"
-            "/debug/pprof/goroutine?debug=2 > goroutines.txt\n");
-    planned("goroutines=text,goroutines", go,
-            "/debug/pprof/goroutine?debug=2 > goroutines.txt\n"
-            "/debug/pprof/goroutine > goroutines.pb.gz\n");
-    planned("all,my-profile,heap,heap=gc", "my-profile 1,heap 1",
-            "/debug/pprof/my-profile > my-profile.pb.gz\n"
-            "/debug/pprof/heap > heap.pb.gz\n"
-            "/debug/pprof/heap?gc=1 > heap-gc.pb.gz\n"
-            "/debug/pprof/profile?seconds=30 > cpu.pb.gz\n");
+    assert_plan("goroutines,goroutines=proto,goroutines=text", go,
+                "/debug/pprof/goroutine > goroutines.pb.gz\n"
+                "/debug/pprof/goroutine?debug=2 > goroutines.txt\n");
+    assert_plan("goroutines=text,goroutines", go,
+                "/debug/pprof/goroutine?debug=2 > goroutines.txt\n"
+                "/debug/pprof/goroutine > goroutines.pb.gz\n");
+    assert_plan("all,my-profile,heap,heap=gc", "my-profile 1,heap 1",
+                "/debug/pprof/my-profile > my-profile.pb.gz\n"
+                "/debug/pprof/heap > heap.pb.gz\n"
+                "/debug/pprof/heap?gc=1 > heap-gc.pb.gz\n"
+                "/debug/pprof/profile?seconds=30 > cpu.pb.gz\n");
 }
 
 static void names_do_not_collide(void **state)
 {
     (void)state;
-    planned("cpu=1,cpu=2,cpu=3", go,
-            "/debug/pprof/profile?seconds=1 > cpu.pb.gz\n"
-            "/debug/pprof/profile?seconds=2 > cpu-2.pb.gz\n"
-            "/debug/pprof/profile?seconds=3 > cpu-3.pb.gz\n");
+    assert_plan("cpu=1,cpu=2,cpu=3", go,
+                "/debug/pprof/profile?seconds=1 > cpu.pb.gz\n"
+                "/debug/pprof/profile?seconds=2 > cpu-2.pb.gz\n"
+                "/debug/pprof/profile?seconds=3 > cpu-3.pb.gz\n");
     /* The format of a raw path is unknown before it has arrived. */
-    planned("mutex=text,/mutex,/mutex.txt", go,
-            "/debug/pprof/mutex?debug=1 > mutex.txt\n"
-            "/mutex > mutex-2*\n"
-            "/mutex.txt > mutex.txt-2*\n");
-    planned("a/b,a-b", "a/b 1,a-b 1",
-            "/debug/pprof/a%2Fb > a-b.pb.gz\n"
-            "/debug/pprof/a-b > a-b-2.pb.gz\n");
-    planned("/a/b,/a-b,/a?b", go,
-            "/a/b > a-b*\n"
-            "/a-b > a-b-2*\n"
-            "/a?b > a-b-3*\n");
+    assert_plan("mutex=text,/mutex,/mutex.txt", go,
+                "/debug/pprof/mutex?debug=1 > mutex.txt\n"
+                "/mutex > mutex-2*\n"
+                "/mutex.txt > mutex.txt-2*\n");
+    assert_plan("a/b,a-b", "a/b 1,a-b 1",
+                "/debug/pprof/a%2Fb > a-b.pb.gz\n"
+                "/debug/pprof/a-b > a-b-2.pb.gz\n");
+    assert_plan("/a/b,/a-b,/a?b", go,
+                "/a/b > a-b*\n"
+                "/a-b > a-b-2*\n"
+                "/a?b > a-b-3*\n");
 }
 
 static void many_goroutines_are_grouped(void **state)
@@ -332,43 +335,44 @@ static void many_goroutines_are_grouped(void **state)
     (void)state;
     static const char few[] = "/debug/pprof/goroutine > goroutines.pb.gz\n"
                               "/debug/pprof/goroutine?debug=2 > goroutines.txt\n";
-    planned("goroutines", "goroutine 0", few);
-    planned("goroutines", "goroutine 10000", few);
-    planned("goroutines", "goroutine 10001",
-            "/debug/pprof/goroutine > goroutines.pb.gz\n"
-            "/debug/pprof/goroutine?debug=1 > goroutines-grouped.txt\n"
-            "! the process has 10001 goroutines, more than 10000: their text is grouped by stack, since a "
-            "full dump "
-            "would stop it for long\n");
+    assert_plan("goroutines", "goroutine 0", few);
+    assert_plan("goroutines", "goroutine 10000", few);
+    assert_plan(
+        "goroutines", "goroutine 10001",
+        "/debug/pprof/goroutine > goroutines.pb.gz\n"
+        "/debug/pprof/goroutine?debug=1 > goroutines-grouped.txt\n"
+        "! the process has 10001 goroutines, more than 10000: their text is grouped by stack, since a "
+        "full dump "
+        "would stop it for long\n");
     /* A kind requested by name is fetched. */
-    planned("goroutines=text", "goroutine 5000000", "/debug/pprof/goroutine?debug=2 > goroutines.txt\n");
+    assert_plan("goroutines=text", "goroutine 5000000", "/debug/pprof/goroutine?debug=2 > goroutines.txt\n");
     static const char unknown[] =
         "/debug/pprof/goroutine > goroutines.pb.gz\n"
         "! no text dump of the goroutines was taken: without a count from the index page it "
         "might be costly\n";
-    planned("goroutines", "goroutine", unknown);
-    planned("goroutines", "heap 1", "/debug/pprof/goroutine > goroutines.pb.gz (absent)\n");
-    planned("goroutines", NULL, unknown);
+    assert_plan("goroutines", "goroutine", unknown);
+    assert_plan("goroutines", "heap 1", "/debug/pprof/goroutine > goroutines.pb.gz (absent)\n");
+    assert_plan("goroutines", NULL, unknown);
 }
 
 static void all_kinds_are_requested_without_an_index(void **state)
 {
     (void)state;
-    planned("cpu=1,mutex,trace,/x", NULL,
-            "/debug/pprof/mutex > mutex.pb.gz\n"
-            "/x > x*\n"
-            "/debug/pprof/profile?seconds=1 > cpu.pb.gz\n"
-            "/debug/pprof/trace?seconds=5 > trace.out\n");
-    planned("all", NULL,
-            "/debug/pprof/heap > heap.pb.gz\n"
-            "/debug/pprof/allocs > allocs.pb.gz\n"
-            "/debug/pprof/goroutine > goroutines.pb.gz\n"
-            "/debug/pprof/threadcreate > threadcreate.pb.gz\n"
-            "/debug/pprof/block > block.pb.gz\n"
-            "/debug/pprof/mutex > mutex.pb.gz\n"
-            "/debug/pprof/profile?seconds=30 > cpu.pb.gz\n"
-            "! no text dump of the goroutines was taken: without a count from the index page it might be "
-            "costly\n");
+    assert_plan("cpu=1,mutex,trace,/x", NULL,
+                "/debug/pprof/mutex > mutex.pb.gz\n"
+                "/x > x*\n"
+                "/debug/pprof/profile?seconds=1 > cpu.pb.gz\n"
+                "/debug/pprof/trace?seconds=5 > trace.out\n");
+    assert_plan("all", NULL,
+                "/debug/pprof/heap > heap.pb.gz\n"
+                "/debug/pprof/allocs > allocs.pb.gz\n"
+                "/debug/pprof/goroutine > goroutines.pb.gz\n"
+                "/debug/pprof/threadcreate > threadcreate.pb.gz\n"
+                "/debug/pprof/block > block.pb.gz\n"
+                "/debug/pprof/mutex > mutex.pb.gz\n"
+                "/debug/pprof/profile?seconds=30 > cpu.pb.gz\n"
+                "! no text dump of the goroutines was taken: without a count from the index page it might be "
+                "costly\n");
 }
 
 static void other_paths_are_planned(void **state)
@@ -384,7 +388,7 @@ static void other_paths_are_planned(void **state)
     planned_for(&s, "heap,fgprof=1", NULL, "/heap > heap.pb.gz\n/fgprof?seconds=1 > fgprof.pb.gz\n");
 }
 
-static void unknown(const char *words, const char *rows, const char *name, const char *hint)
+static void assert_kind_unknown(const char *words, const char *rows, const char *name, const char *hint)
 {
     struct plan p = {.n = 77};
     struct err err = ERR_INIT;
@@ -398,14 +402,15 @@ static void unknown(const char *words, const char *rows, const char *name, const
 static void unknown_kinds_get_suggestions(void **state)
 {
     (void)state;
-    unknown("heap,haep", "heap 1,goroutine 2,profile 0,my-profile 1", "haep",
-            "did you mean \"heap\"? the target offers heap, goroutines, cpu, my-profile");
-    unknown("my-profil", "heap 1,my-profile 1", "my-profil",
-            "did you mean \"my-profile\"? the target offers heap, my-profile");
-    unknown("xyzzy", "heap 1", "xyzzy", "the target offers heap");
-    unknown("gorutines", NULL, "gorutines",
-            "did you mean \"goroutines\"? the target has no index page to find other profiles by");
-    unknown("xyzzy", NULL, "xyzzy", "the target has no index page to find other profiles by");
+    assert_kind_unknown("heap,haep", "heap 1,goroutine 2,profile 0,my-profile 1", "haep",
+                        "did you mean \"heap\"? the target offers heap, goroutines, cpu, my-profile");
+    assert_kind_unknown("my-profil", "heap 1,my-profile 1", "my-profil",
+                        "did you mean \"my-profile\"? the target offers heap, my-profile");
+    assert_kind_unknown("xyzzy", "heap 1", "xyzzy", "the target offers heap");
+    assert_kind_unknown(
+        "gorutines", NULL, "gorutines",
+        "did you mean \"goroutines\"? the target has no index page to find other profiles by");
+    assert_kind_unknown("xyzzy", NULL, "xyzzy", "the target has no index page to find other profiles by");
     /* A long index is cut in the hint, not in the message. */
     struct buf rows = BUF_INIT(100000);
     for (int i = 0; i < 1000; i++)
@@ -434,8 +439,8 @@ static void file_names_of_hostile_kinds_are_safe(void **state)
         assert_string_equal(item.target, files[i][0]);
         assert_string_equal(item.file, files[i][1]);
     }
-    planned("a%2e", "a%2e 1", "/debug/pprof/a%252e > a-2e.pb.gz\n");
-    planned("a?b&c", "a?b&c 1", "/debug/pprof/a%3Fb%26c > a-b-c.pb.gz\n");
+    assert_plan("a%2e", "a%2e 1", "/debug/pprof/a%252e > a-2e.pb.gz\n");
+    assert_plan("a?b&c", "a?b&c 1", "/debug/pprof/a%3Fb%26c > a-b-c.pb.gz\n");
 }
 
 static void file_names_of_long_kinds_are_cut(void **state)
@@ -462,7 +467,7 @@ static void file_names_of_long_kinds_are_cut(void **state)
 
 /* ---- estimates ----------------------------------------------------------------------------------------- */
 
-static uint64_t estimated(const char *word, const char *rows)
+static uint64_t estimate_size(const char *word, const char *rows)
 {
     struct plan p;
     struct err err = ERR_INIT;
@@ -481,39 +486,39 @@ static uint64_t estimated(const char *word, const char *rows)
 static void estimates_follow_the_index(void **state)
 {
     (void)state;
-    assert_in_range(estimated("heap", "heap 14"), 1400, 5700);
-    assert_in_range(estimated("mem", "heap 14"), 1400, 5700);
-    assert_in_range(estimated("goroutines=text", "goroutine 4"), 1600, 6500);
-    assert_in_range(estimated("goroutines=text", "goroutine 9000"), 3000000, 13000000);
-    assert_in_range(estimated("goroutines=grouped", "goroutine 4"), 1400, 5600);
-    assert_in_range(estimated("mine", "mine 100"), 5000, 30000);
-    assert_true(estimated("heap", "heap 1000") > estimated("heap", "heap 100"));
-    assert_true(estimated("trace=10", go) > estimated("trace=1", go));
-    assert_true(estimated("trace=1", go) > estimated("cpu=10", go));
+    assert_in_range(estimate_size("heap", "heap 14"), 1400, 5700);
+    assert_in_range(estimate_size("mem", "heap 14"), 1400, 5700);
+    assert_in_range(estimate_size("goroutines=text", "goroutine 4"), 1600, 6500);
+    assert_in_range(estimate_size("goroutines=text", "goroutine 9000"), 3000000, 13000000);
+    assert_in_range(estimate_size("goroutines=grouped", "goroutine 4"), 1400, 5600);
+    assert_in_range(estimate_size("mine", "mine 100"), 5000, 30000);
+    assert_true(estimate_size("heap", "heap 1000") > estimate_size("heap", "heap 100"));
+    assert_true(estimate_size("trace=10", go) > estimate_size("trace=1", go));
+    assert_true(estimate_size("trace=1", go) > estimate_size("cpu=10", go));
 }
 
 static void many_goroutines_share_their_stacks(void **state)
 {
     (void)state;
-    assert_int_equal(estimated("goroutines=proto", "goroutine 1000"),
-                     estimated("goroutines=proto", "goroutine 100000"));
+    assert_int_equal(estimate_size("goroutines=proto", "goroutine 1000"),
+                     estimate_size("goroutines=proto", "goroutine 100000"));
 }
 
 static void sizes_are_estimated_without_an_index(void **state)
 {
     (void)state;
-    assert_in_range(estimated("heap", NULL), 1, 1000);
-    assert_int_equal(estimated("cpu=30", NULL), estimated("cpu=30", go));
+    assert_in_range(estimate_size("heap", NULL), 1, 1000);
+    assert_int_equal(estimate_size("cpu=30", NULL), estimate_size("cpu=30", go));
 }
 
 /* The counts of an index may be any numbers. */
 static void estimates_stay_below_the_limit(void **state)
 {
     (void)state;
-    assert_int_equal(estimated("heap", "heap 9223372036854775807"), UINT64_C(512) << 20);
-    assert_int_equal(estimated("goroutines=text", "goroutine 123456789012345678"), UINT64_C(512) << 20);
-    assert_int_equal(estimated("trace=24h", go), UINT64_C(2048) << 20);
-    assert_in_range(estimated("heap", "heap"), 1, 1000);
+    assert_int_equal(estimate_size("heap", "heap 9223372036854775807"), UINT64_C(512) << 20);
+    assert_int_equal(estimate_size("goroutines=text", "goroutine 123456789012345678"), UINT64_C(512) << 20);
+    assert_int_equal(estimate_size("trace=24h", go), UINT64_C(2048) << 20);
+    assert_in_range(estimate_size("heap", "heap"), 1, 1000);
 }
 
 int main(void)

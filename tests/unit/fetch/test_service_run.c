@@ -139,7 +139,8 @@ int __wrap_transfer_get(struct transfer *t, const char *target, const struct htt
     return 0;
 }
 
-static void store(const struct plan_item *plan, const struct item_context *context, struct fetch_item *ret)
+static void store_body(const struct plan_item *plan, const struct item_context *context,
+                       struct fetch_item *ret)
 {
     char path[1200], *body = malloc(ret->bytes);
     assert_non_null(body);
@@ -172,7 +173,7 @@ void __wrap_item_fetch(struct transfer *t, const struct plan_item *plan, const s
     if (a->kind != ERR_NONE)
         err_set(&ret->err, a->kind, "attempt %u failed", world.fetched);
     if (a->bytes > 0)
-        store(plan, context, ret);
+        store_body(plan, context, ret);
     if (a->cancels)
         fd_pipe_wake(world.cancel[1]);
     pthread_mutex_unlock(&world.mutex);
@@ -248,7 +249,7 @@ struct stage {
 };
 
 /* A run below the directory; a test changes its options before it begins. */
-static void begin(struct stage *s, const char *directory)
+static void begin_stage(struct stage *s, const char *directory)
 {
     struct err err = ERR_INIT;
     *s = (struct stage){.grab = {.directory = &s->work, .access = {.cancel_fd = -1, .timeout_ms = 1000}}};
@@ -283,7 +284,7 @@ static void in_step(struct stage *s, size_t seats)
     s->context.seat = &s->seat;
 }
 
-static struct plan_item *plan(struct stage *s, const char *kind, int64_t timed_ms)
+static struct plan_item *plan_item_of(struct stage *s, const char *kind, int64_t timed_ms)
 {
     struct plan_item *item = &s->items[s->run.plan.n++];
     *item = (struct plan_item){.timed_ms = timed_ms, .format = BODY_RAW};
@@ -296,7 +297,7 @@ static struct plan_item *plan(struct stage *s, const char *kind, int64_t timed_m
 static struct plan_item *plan_pair(struct stage *s, const char *kind)
 {
     size_t i = s->run.plan.n;
-    struct plan_item *first = plan(s, kind, 0), *later = plan(s, kind, 0);
+    struct plan_item *first = plan_item_of(s, kind, 0), *later = plan_item_of(s, kind, 0);
     snprintf(later->file, sizeof later->file, "%s.later.bin", kind);
     first->pair = 1;
     first->other = i + 1;
@@ -311,7 +312,7 @@ static void assert_items(struct stage *s, const char *items)
     assert_string_equal(world.items, items);
 }
 
-static void end(struct stage *s)
+static void end_stage(struct stage *s)
 {
     pthread_mutex_destroy(&s->run.mutex);
     budget_release(&s->budget);
@@ -340,7 +341,7 @@ static int64_t size_of(const struct stage *s, const char *name)
     return lstat(path, &st) == 0 ? (int64_t)st.st_size : -1;
 }
 
-static void put(const struct stage *s, const char *name, const char *text)
+static void write_file(const struct stage *s, const char *name, const char *text)
 {
     char path[1200];
     snprintf(path, sizeof path, "%s/%s", s->run.directory, name);
@@ -348,7 +349,7 @@ static void put(const struct stage *s, const char *name, const char *text)
 }
 
 /* The number of the service's files. */
-static size_t files(const struct stage *s)
+static size_t count_files(const struct stage *s)
 {
     char path[1200];
     snprintf(path, sizeof path, "%s/%s", s->work.name, s->run.directory);
@@ -361,69 +362,69 @@ static size_t files(const struct stage *s)
 static void the_larger_of_two_damaged_bodies_is_kept(void **state)
 {
     struct stage s;
-    begin(&s, *state);
+    begin_stage(&s, *state);
     s.grab.options.retries = 1;
-    plan(&s, "trace", 1000);
+    plan_item_of(&s, "trace", 1000);
     ATTEMPTS({FETCH_DAMAGED, 400, ERR_FAILED, false}, {FETCH_DAMAGED, 10, ERR_FAILED, false});
     assert_items(&s, "trace: damaged, 400\n");
     assert_int_equal(size_of(&s, "trace.bin.damaged"), 400);
-    assert_int_equal(files(&s), 1);
+    assert_int_equal(count_files(&s), 1);
     assert_contains(world.last.msg, "attempt 1 failed; it failed 2 times");
     /* The second attempt failed. */
     assert_string_equal(world.findings, "");
-    end(&s);
+    end_stage(&s);
 }
 
 static void a_later_larger_damaged_body_is_kept(void **state)
 {
     struct stage s;
-    begin(&s, *state);
+    begin_stage(&s, *state);
     s.grab.options.retries = 2;
-    plan(&s, "trace", 1000);
+    plan_item_of(&s, "trace", 1000);
     ATTEMPTS({FETCH_DAMAGED, 10, ERR_FAILED, false}, {FETCH_FAILED, 0, ERR_TIMEOUT, false},
              {FETCH_DAMAGED, 400, ERR_FAILED, false});
     assert_items(&s, "trace: damaged, 400\n");
     assert_int_equal(size_of(&s, "trace.bin.damaged"), 400);
-    assert_int_equal(files(&s), 1);
+    assert_int_equal(count_files(&s), 1);
     assert_string_equal(world.findings, "retried ");
-    end(&s);
+    end_stage(&s);
 }
 
 static void a_whole_body_replaces_a_larger_damaged_one(void **state)
 {
     struct stage s;
-    begin(&s, *state);
+    begin_stage(&s, *state);
     s.grab.options.retries = 1;
-    plan(&s, "trace", 1000);
+    plan_item_of(&s, "trace", 1000);
     ATTEMPTS({FETCH_DAMAGED, 400, ERR_FAILED, false}, {FETCH_OK, 20, ERR_NONE, false});
     assert_items(&s, "trace: ok, 20\n");
     assert_int_equal(size_of(&s, "trace.bin"), 20);
-    assert_int_equal(files(&s), 1);
+    assert_int_equal(count_files(&s), 1);
     assert_string_equal(world.findings, "retried ");
-    end(&s);
+    end_stage(&s);
 }
 
 static void a_new_session_keeps_the_larger_body_too(void **state)
 {
     struct stage s;
-    begin(&s, *state);
-    plan(&s, "trace", 1000);
+    begin_stage(&s, *state);
+    plan_item_of(&s, "trace", 1000);
     ATTEMPTS({FETCH_DAMAGED, 400, ERR_LOST, false}, {FETCH_INTERRUPTED, 10, ERR_CANCELLED, true});
     assert_items(&s, "trace: damaged, 400\n");
     assert_int_equal(size_of(&s, "trace.bin.damaged"), 400);
-    assert_int_equal(files(&s), 1);
+    assert_int_equal(count_files(&s), 1);
     assert_string_equal(world.findings, "");
-    end(&s);
+    end_stage(&s);
 }
 
 static void each_attempt_uses_budgeted_time(void **state)
 {
     struct stage s;
-    begin(&s, *state);
+    begin_stage(&s, *state);
     s.grab.options.retries = 3;
     s.grab.options.budget_ms = 70;
-    plan(&s, "heap", 0);
-    plan(&s, "cpu", 30);
+    plan_item_of(&s, "heap", 0);
+    plan_item_of(&s, "cpu", 30);
     ATTEMPTS({FETCH_FAILED, 0, ERR_FAILED, false}, {FETCH_OK, 10, ERR_NONE, false},
              {FETCH_FAILED, 0, ERR_FAILED, false}, {FETCH_FAILED, 0, ERR_FAILED, false},
              {FETCH_FAILED, 0, ERR_FAILED, false});
@@ -433,23 +434,23 @@ static void each_attempt_uses_budgeted_time(void **state)
     assert_string_equal(world.last.msg,
                         "attempt 4 failed; it failed 2 times; not tried again: the budget's 70ms of "
                         "profiling are used up");
-    end(&s);
+    end_stage(&s);
 }
 
 static void a_new_session_uses_budgeted_time_too(void **state)
 {
     struct stage s;
-    begin(&s, *state);
+    begin_stage(&s, *state);
     s.grab.options.budget_ms = 50;
     s.grab.options.retries = 1;
-    plan(&s, "cpu", 30);
+    plan_item_of(&s, "cpu", 30);
     ATTEMPTS({FETCH_FAILED, 0, ERR_LOST, false});
     budget_apply(&s.budget, &s.run.plan, NULL);
     assert_items(&s, "cpu: failed, 0\n");
     assert_int_equal(world.fetched, 1);
     assert_string_equal(world.last.msg,
                         "attempt 1 failed; not tried again: the budget's 50ms of profiling are used up");
-    end(&s);
+    end_stage(&s);
 }
 
 /* ---- --sync ---------------------------------------------------------------------------------------------
@@ -458,19 +459,19 @@ static void a_new_session_uses_budgeted_time_too(void **state)
 static void one_of_several_parallel_items_waits_for_all(void **state)
 {
     struct stage s;
-    begin(&s, *state);
+    begin_stage(&s, *state);
     in_step(&s, 1);
     s.grab.options.concurrent = true;
-    snprintf(plan(&s, "cpu", 10)->left_out, 100, "left out: it is too long");
-    plan(&s, "mutex", 10);
-    plan(&s, "trace", 10);
+    snprintf(plan_item_of(&s, "cpu", 10)->left_out, 100, "left out: it is too long");
+    plan_item_of(&s, "mutex", 10);
+    plan_item_of(&s, "trace", 10);
     service_run_fetch(&s.run);
     assert_int_equal(world.fetched, 2);
     assert_int_equal(world.connects, 2);
     assert_int_equal(s.seat.passed, 1);
     assert_int_equal(barrier_round(s.sync.barrier, 0).arrived, 1);
     assert_true(strcmp(world.beside, "trace|mutex|") == 0 || strcmp(world.beside, "mutex|trace|") == 0);
-    end(&s);
+    end_stage(&s);
 }
 
 /* Its failed wait counts for all. */
@@ -481,17 +482,17 @@ static void an_item_that_cannot_wait_begins_at_once(void **state)
     struct err err = ERR_INIT;
     assert_ok(fd_pipe_nonblocking(pipe, &err), &err);
     fd_pipe_wake(pipe[1]);
-    begin(&s, *state);
+    begin_stage(&s, *state);
     s.grab.access.cancel_fd = pipe[0];
     in_step(&s, 2);
     s.grab.access.cancel_fd = world.cancel[0];
     s.grab.options.concurrent = true;
-    plan(&s, "mutex", 10);
-    plan(&s, "trace", 10);
+    plan_item_of(&s, "mutex", 10);
+    plan_item_of(&s, "trace", 10);
     service_run_fetch(&s.run);
     assert_int_equal(world.fetched, 2);
     assert_int_equal(s.seat.passed, 1);
-    end(&s);
+    end_stage(&s);
     fd_close(&pipe[0]);
     fd_close(&pipe[1]);
 }
@@ -500,49 +501,49 @@ static void an_already_collected_item_waits_for_nobody(void **state)
 {
     for (int concurrent = 0; concurrent < 2; concurrent++) {
         struct stage s;
-        begin(&s, *state);
+        begin_stage(&s, *state);
         in_step(&s, 2);
         s.grab.options.concurrent = concurrent;
         s.observer.is_collected = have_nothing;
-        plan(&s, "cpu", 10)->already_collected = true;
-        plan(&s, "trace", 10)->already_collected = true;
+        plan_item_of(&s, "cpu", 10)->already_collected = true;
+        plan_item_of(&s, "trace", 10)->already_collected = true;
         assert_items(&s, "");
         assert_int_equal(world.pages, 0);
         assert_int_equal(s.seat.passed, 0);
         assert_true(s.seat.left);
-        end(&s);
+        end_stage(&s);
     }
 }
 
 static void a_second_attempt_begins_late(void **state)
 {
     struct stage s;
-    begin(&s, *state);
+    begin_stage(&s, *state);
     in_step(&s, 1);
     s.grab.options.retries = 1;
-    plan(&s, "cpu", 10);
-    plan(&s, "mutex", 10);
-    plan(&s, "trace", 10);
+    plan_item_of(&s, "cpu", 10);
+    plan_item_of(&s, "mutex", 10);
+    plan_item_of(&s, "trace", 10);
     ATTEMPTS({FETCH_OK, 10, ERR_NONE, false}, {FETCH_FAILED, 0, ERR_BUSY, false},
              {FETCH_OK, 10, ERR_NONE, false}, {FETCH_FAILED, 0, ERR_TIMEOUT, false},
              {FETCH_OK, 10, ERR_NONE, false});
     assert_items(&s, "cpu: ok, 10\nmutex: ok, 10\ntrace: ok, 10\n");
     assert_int_equal(world.late, 2);
     assert_string_equal(world.findings, "retried sync-late ");
-    end(&s);
+    end_stage(&s);
 }
 
 static void the_start_of_the_successful_attempt_counts(void **state)
 {
     struct stage s;
-    begin(&s, *state);
+    begin_stage(&s, *state);
     in_step(&s, 1);
     s.grab.options.retries = 1;
-    plan(&s, "trace", 10);
+    plan_item_of(&s, "trace", 10);
     ATTEMPTS({FETCH_DAMAGED, 400, ERR_FAILED, false}, {FETCH_DAMAGED, 10, ERR_FAILED, false});
     assert_items(&s, "trace: damaged, 400\n");
     assert_int_equal(world.late, 0);
-    end(&s);
+    end_stage(&s);
 }
 
 static void small_quick_items_measure_the_round_trip(void **state)
@@ -557,14 +558,14 @@ static void small_quick_items_measure_the_round_trip(void **state)
         char directory[600];
         snprintf(directory, sizeof directory, "%s/%zu", (char *)*state, i);
         assert_int_equal(mkdir(directory, 0700), 0);
-        begin(&s, directory);
+        begin_stage(&s, directory);
         in_step(&s, 1);
         world.page_ms = cases[i].page_ms;
         world.endless = cases[i].endless;
-        plan(&s, "cpu", 10);
+        plan_item_of(&s, "cpu", 10);
         assert_items(&s, "cpu: ok, 10\n");
         assert_int_equal(world.pages, cases[i].pages);
-        end(&s);
+        end_stage(&s);
     }
 }
 
@@ -574,20 +575,20 @@ static void small_quick_items_measure_the_round_trip(void **state)
 static void the_second_of_a_pair_waits(void **state)
 {
     struct stage s;
-    begin(&s, *state);
+    begin_stage(&s, *state);
     s.grab.options.pair_ms = 30;
     plan_pair(&s, "heap");
     int64_t began = clock_now();
     assert_items(&s, "heap: ok, 10\nheap later: ok, 10\n");
     assert_true(clock_now() - began >= 30);
     assert_int_equal(world.waits, 1);
-    end(&s);
+    end_stage(&s);
 }
 
 static void an_item_that_is_not_fetched_is_not_waited_for(void **state)
 {
     struct stage s;
-    begin(&s, *state);
+    begin_stage(&s, *state);
     s.grab.options.pair_ms = LONG_MS;
     s.grab.options.budget_bytes = 1000;
     struct err err = ERR_INIT;
@@ -606,31 +607,31 @@ static void an_item_that_is_not_fetched_is_not_waited_for(void **state)
     s.run.plan.n = 1;
     assert_items(&s, "block later: left out, 0\n");
     assert_int_equal(world.waits, 0);
-    end(&s);
+    end_stage(&s);
 }
 
 static void after_the_end_of_the_run_nothing_waits(void **state)
 {
     struct stage s;
-    begin(&s, *state);
+    begin_stage(&s, *state);
     s.grab.options.pair_ms = LONG_MS;
     plan_pair(&s, "heap");
     ATTEMPTS({FETCH_OK, 10, ERR_NONE, true});
     assert_items(&s, "heap: ok, 10\nheap later: interrupted, 0\n");
     assert_int_equal(world.waits, 0);
-    end(&s);
+    end_stage(&s);
 }
 
 static void the_wait_can_be_interrupted(void **state)
 {
     struct stage s;
-    begin(&s, *state);
+    begin_stage(&s, *state);
     s.grab.options.pair_ms = LONG_MS;
     plan_pair(&s, "heap");
     world.cancel_waits = true;
     assert_items(&s, "heap: ok, 10\nheap later: interrupted, 0\n");
     assert_int_equal(world.waits, 1);
-    end(&s);
+    end_stage(&s);
 }
 
 /* ---- files of an earlier run ----------------------------------------------------------------------------
@@ -647,61 +648,61 @@ static int find_left(struct stage *s, const struct target *of, const struct fetc
 static void recovered_items_need_no_connection(void **state)
 {
     struct stage s;
-    begin(&s, *state);
+    begin_stage(&s, *state);
     s.observer.is_collected = have_nothing;
     s.grab.options.concurrent = true;
     world.unreachable = true;
-    plan(&s, "cpu", 10);
-    plan(&s, "trace", 10);
-    put(&s, "cpu.bin", "a whole one");
-    put(&s, "trace.bin.damaged", "half of one");
+    plan_item_of(&s, "cpu", 10);
+    plan_item_of(&s, "trace", 10);
+    write_file(&s, "cpu.bin", "a whole one");
+    write_file(&s, "trace.bin.damaged", "half of one");
     service_run_fetch(&s.run);
     assert_contains(world.items, "cpu: ok, 11\n");
     assert_contains(world.items, "trace: damaged, 11\n");
     assert_int_equal(world.fetched, 0);
     assert_int_equal(size_of(&s, "cpu.bin"), 11);
     assert_int_equal(size_of(&s, "trace.bin.damaged"), 11);
-    end(&s);
+    end_stage(&s);
 }
 
 static void a_file_set_aside_before_the_kill_is_found(void **state)
 {
     struct stage s;
-    begin(&s, *state);
+    begin_stage(&s, *state);
     s.observer.is_collected = have_nothing;
-    plan(&s, "trace", 10);
-    plan(&s, "vars", 0)->name_by_type = true;
+    plan_item_of(&s, "trace", 10);
+    plan_item_of(&s, "vars", 0)->name_by_type = true;
     snprintf(s.items[1].file, sizeof s.items[1].file, "vars");
-    put(&s, "trace.bin.before", "most of one");
-    put(&s, "trace.bin.part", "a bit of");
-    put(&s, "vars.json.before", "most of it");
+    write_file(&s, "trace.bin.before", "most of one");
+    write_file(&s, "trace.bin.part", "a bit of");
+    write_file(&s, "vars.json.before", "most of it");
     ATTEMPTS({FETCH_FAILED, 0, ERR_NOT_FOUND, false}, {FETCH_FAILED, 0, ERR_NOT_FOUND, false});
     assert_items(&s, "trace: damaged, 11\nvars: damaged, 10\n");
     assert_int_equal(size_of(&s, "trace.bin.damaged"), 11);
     assert_int_equal(size_of(&s, "vars.bin.damaged"), 10);
-    assert_int_equal(files(&s), 2);
-    end(&s);
+    assert_int_equal(count_files(&s), 2);
+    end_stage(&s);
 }
 
 static void a_file_with_the_secret_is_removed_and_an_unreadable_one_stays(void **state)
 {
     struct stage s;
-    begin(&s, *state);
+    begin_stage(&s, *state);
     s.observer.is_collected = have_nothing;
-    plan(&s, "cpu", 10);
-    plan(&s, "mutex", 10);
-    plan(&s, "trace", 10);
-    put(&s, "cpu.bin.part", "secret, and more");
-    put(&s, "mutex.bin.part", "? nobody knows");
-    put(&s, "trace.bin.part", "half of one");
+    plan_item_of(&s, "cpu", 10);
+    plan_item_of(&s, "mutex", 10);
+    plan_item_of(&s, "trace", 10);
+    write_file(&s, "cpu.bin.part", "secret, and more");
+    write_file(&s, "mutex.bin.part", "? nobody knows");
+    write_file(&s, "trace.bin.part", "half of one");
     world.locked = "trace.bin.part";
     ATTEMPTS({FETCH_FAILED, 0, ERR_NOT_FOUND, false}, {FETCH_FAILED, 0, ERR_NOT_FOUND, false},
              {FETCH_FAILED, 0, ERR_NOT_FOUND, false});
     assert_items(&s, "cpu: failed, 0\nmutex: failed, 0\ntrace: failed, 0\n");
     assert_int_equal(size_of(&s, "mutex.bin.part"), 14);
     assert_int_equal(size_of(&s, "trace.bin.part"), 11);
-    assert_int_equal(files(&s), 2);
-    end(&s);
+    assert_int_equal(count_files(&s), 2);
+    end_stage(&s);
 }
 
 /* The service's directory becomes a link after the work directory was checked: the link's target is not
@@ -712,7 +713,7 @@ static void the_target_of_a_link_does_not_change(void **state)
     struct fetch_item found;
     struct err err = ERR_INIT;
     struct stage s;
-    begin(&s, *state);
+    begin_stage(&s, *state);
     char *outside = format_text("%s/outside", (char *)*state),
          *place = format_text("%s/file-01/p1", (char *)*state);
     static const char *const names[] = {"heap.pb.gz",        "heap.pb.gz.part",    "heap.pb.gz.damaged",
@@ -725,7 +726,7 @@ static void the_target_of_a_link_does_not_change(void **state)
     assert_int_equal(find_left(&s, &target, &heap, &found, &err), -1);
     assert_int_equal(err.kind, ERR_NOT_FOUND);
     s.observer.is_collected = have_nothing;
-    plan(&s, "trace", 10);
+    plan_item_of(&s, "trace", 10);
     ATTEMPTS({FETCH_FAILED, 0, ERR_NOT_FOUND, false});
     assert_items(&s, "trace: failed, 0\n");
     assert_int_equal(scratch_count(outside), sizeof names / sizeof *names);
@@ -736,7 +737,7 @@ static void the_target_of_a_link_does_not_change(void **state)
         buf_release(&b);
         free(path);
     }
-    end(&s);
+    end_stage(&s);
     free(outside);
     free(place);
 }
@@ -749,20 +750,20 @@ static void a_cancelled_check_leaves_the_file_as_it_is(void **state)
     struct err err = ERR_INIT;
     struct stage s;
     int pipe_fds[2];
-    begin(&s, *state);
+    begin_stage(&s, *state);
     assert_int_equal(pipe(pipe_fds), 0);
     assert_int_equal(write(pipe_fds[1], "x", 1), 1);
     int cancel_fd = s.grab.access.cancel_fd;
     s.grab.access.cancel_fd = pipe_fds[0];
-    put(&s, "heap.pb.gz", "a whole one");
+    write_file(&s, "heap.pb.gz", "a whole one");
     assert_int_equal(find_left(&s, &target, &heap, &found, &err), -1);
     assert_int_equal(err.kind, ERR_CANCELLED);
     assert_int_equal(size_of(&s, "heap.pb.gz"), 11);
-    assert_int_equal(files(&s), 1);
+    assert_int_equal(count_files(&s), 1);
     s.grab.access.cancel_fd = cancel_fd;
     close(pipe_fds[0]);
     close(pipe_fds[1]);
-    end(&s);
+    end_stage(&s);
 }
 
 static void checked_files_are_recovered_without_the_host(void **state)
@@ -773,10 +774,10 @@ static void checked_files_are_recovered_without_the_host(void **state)
     struct fetch_item found;
     struct err err = ERR_INIT;
     struct stage s;
-    begin(&s, *state);
+    begin_stage(&s, *state);
     secret.auth.secret.source = SECRET_ENV;
-    put(&s, "heap.pb.gz.earlier", "most of one");
-    put(&s, "cpu.pb.gz.part", "nobody looked at it");
+    write_file(&s, "heap.pb.gz.earlier", "most of one");
+    write_file(&s, "cpu.pb.gz.part", "nobody looked at it");
     assert_ok(find_left(&s, &closed, &heap, &found, &err), &err);
     assert_int_equal(found.status, FETCH_DAMAGED);
     assert_int_equal(found.bytes, 11);
@@ -790,7 +791,7 @@ static void checked_files_are_recovered_without_the_host(void **state)
     assert_ok(find_left(&s, &closed, &cpu, &found, &err), &err);
     assert_int_equal(found.bytes, 19);
     fetch_item_release(&found);
-    end(&s);
+    end_stage(&s);
 }
 
 int main(void)

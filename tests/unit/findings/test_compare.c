@@ -50,14 +50,14 @@ static void assert_finding(const struct findings *w, const char *rule, const cha
  */
 
 /* Takes the profile. */
-static void add(struct comparison *s, enum comparison_side side, struct profile *p)
+static void add_profile(struct comparison *s, enum comparison_side side, struct profile *p)
 {
     struct err err = ERR_INIT;
     assert_ok(comparison_add(s, side, p, &err), &err);
     profile_free(p);
 }
 
-static void finish(struct comparison *s)
+static void finish_comparison(struct comparison *s)
 {
     struct err err = ERR_INIT;
     assert_ok(comparison_finish(s, &err), &err);
@@ -81,9 +81,9 @@ static void a_function_with_a_larger_share_is_found(void **state)
 {
     struct comparison s = {0};
     (void)state;
-    add(&s, COMPARISON_TARGET, hot_profile(410, 1000));
-    add(&s, COMPARISON_BASELINE, hot_profile(30, 1000));
-    finish(&s);
+    add_profile(&s, COMPARISON_TARGET, hot_profile(410, 1000));
+    add_profile(&s, COMPARISON_BASELINE, hot_profile(30, 1000));
+    finish_comparison(&s);
     assert_int_equal(s.n_types, 2);
     assert_int_equal(comparison_basis_of(&s, 1), COMPARISON_SHARE);
     /* Without labels, samples of the same stack are one. */
@@ -108,9 +108,9 @@ static void differences_within_chance_are_not_found(void **state)
     (void)state;
     for (int64_t n = 50; n <= 2000; n *= 40) {
         struct comparison s = {0};
-        add(&s, COMPARISON_TARGET, hot_profile(n * 41 / 100, n));
-        add(&s, COMPARISON_BASELINE, hot_profile(n * 25 / 100, n));
-        finish(&s);
+        add_profile(&s, COMPARISON_TARGET, hot_profile(n * 41 / 100, n));
+        add_profile(&s, COMPARISON_BASELINE, hot_profile(n * 25 / 100, n));
+        finish_comparison(&s);
         struct findings w = words_of_sides(&s, "cpu");
         assert_int_equal(find_finding(&w, "against-cpu") != NULL, n == 2000);
         assert_int_equal(find_finding(&w, "against-alike") != NULL, n == 50);
@@ -144,7 +144,7 @@ static void a_full_side_does_not_limit_the_other(void **state)
 {
     struct comparison s = {0};
     (void)state;
-    add(&s, COMPARISON_TARGET, crowded_profile());
+    add_profile(&s, COMPARISON_TARGET, crowded_profile());
     const struct profile *whole = NULL;
     for (int i = 0; i < 3; i++) {
         struct err err = ERR_INIT;
@@ -158,8 +158,8 @@ static void a_full_side_does_not_limit_the_other(void **state)
         whole = s.of[COMPARISON_TARGET].parts[COMPARISON_PARTS - 1];
         assert_non_null(whole);
     }
-    add(&s, COMPARISON_BASELINE, hot_profile(30, 1000));
-    finish(&s);
+    add_profile(&s, COMPARISON_BASELINE, hot_profile(30, 1000));
+    finish_comparison(&s);
     assert_int_equal(s.of[COMPARISON_TARGET].processes, 1);
     assert_true(comparison_has_both(&s));
     comparison_release(&s);
@@ -180,9 +180,9 @@ static void a_caller_of_small_functions_is_found(void **state)
 {
     struct comparison s = {0};
     (void)state;
-    add(&s, COMPARISON_TARGET, served_profile(true));
-    add(&s, COMPARISON_BASELINE, served_profile(false));
-    finish(&s);
+    add_profile(&s, COMPARISON_TARGET, served_profile(true));
+    add_profile(&s, COMPARISON_BASELINE, served_profile(false));
+    finish_comparison(&s);
     struct findings w = words_of_sides(&s, "cpu");
     assert_non_null(find_finding(&w, "against-cpu"));
     assert_string_equal(find_finding(&w, "against-cpu")->look, "main.serve");
@@ -200,9 +200,9 @@ static void extreme_values_are_compared_safely(void **state)
         struct profile *p = heap_profile(1);
         int64_t n = side == COMPARISON_TARGET ? INT64_MAX : 1;
         sample(p, "main.a", (const int64_t[]){n, n, n, n}, NULL);
-        add(&s, (enum comparison_side)side, p);
+        add_profile(&s, (enum comparison_side)side, p);
     }
-    finish(&s);
+    finish_comparison(&s);
     struct findings w = words_of_sides(&s, "heap");
     assert_non_null(find_finding(&w, "against-heap"));
     assert_null(strstr(find_finding(&w, "against-heap")->text, " -"));
@@ -230,9 +230,9 @@ static void block_and_mutex_profiles_are_reported_by_name(void **state)
         struct comparison s = {0};
         struct finding_subject subject = {
             .host = "a", .service = "s", .kind = kinds[i], .file = "f", .target = "a", .baseline = "b"};
-        add(&s, COMPARISON_TARGET, delay_profile(900 - i * 10));
-        add(&s, COMPARISON_BASELINE, delay_profile(100));
-        finish(&s);
+        add_profile(&s, COMPARISON_TARGET, delay_profile(900 - i * 10));
+        add_profile(&s, COMPARISON_BASELINE, delay_profile(100));
+        finish_comparison(&s);
         assert_ok(findings_add_comparison(&all, &s, &subject, &err), &err);
         comparison_release(&s);
     }
@@ -254,9 +254,9 @@ static void differences_of_heaps_are_not_compared_as_heaps(void **state)
         struct profile *p = heap_profile(1);
         heap(p, "main.keep main.main", 2000, side == COMPARISON_TARGET ? 1000 : 10);
         p->duration_ns = 30 * SECOND;
-        add(&s, (enum comparison_side)side, p);
+        add_profile(&s, (enum comparison_side)side, p);
     }
-    finish(&s);
+    finish_comparison(&s);
     assert_int_equal(comparison_basis_of(&s, 3), COMPARISON_SECOND);
     struct findings w = words_of_sides(&s, "heap");
     assert_null(find_finding(&w, "against-heap"));
@@ -271,14 +271,14 @@ static void several_processes_of_a_side_count_as_one(void **state)
     struct profile *p = heap_profile(1);
     (void)state;
     heap(p, "main.keep main.main", 2000, 1000);
-    add(&s, COMPARISON_TARGET, p);
+    add_profile(&s, COMPARISON_TARGET, p);
     for (int i = 0; i < 3; i++) {
         p = heap_profile(1);
         heap(p, "main.keep main.main", 2000, 100);
         heap(p, "main.other main.main", 10, 5);
-        add(&s, COMPARISON_BASELINE, p);
+        add_profile(&s, COMPARISON_BASELINE, p);
     }
-    finish(&s);
+    finish_comparison(&s);
     assert_int_equal(s.of[COMPARISON_BASELINE].processes, 3);
     assert_int_equal(comparison_basis_of(&s, 3), COMPARISON_PROCESS);
     assert_int_equal(comparison_basis_of(&s, 1), COMPARISON_SHARE);
@@ -298,12 +298,12 @@ static void profiles_of_different_types_are_not_compared(void **state)
     struct err err = ERR_INIT;
     struct profile *p = heap_profile(1);
     (void)state;
-    add(&s, COMPARISON_TARGET, hot_profile(5, 10));
+    add_profile(&s, COMPARISON_TARGET, hot_profile(5, 10));
     heap(p, "main.keep", 1, 1);
     assert_int_equal(comparison_add(&s, COMPARISON_BASELINE, p, &err), -1);
     assert_int_equal(err.kind, ERR_FAILED);
     profile_free(p);
-    finish(&s);
+    finish_comparison(&s);
     assert_false(comparison_has_both(&s));
     struct findings w = words_of_sides(&s, "cpu");
     assert_int_equal(w.n, 0);
@@ -338,14 +338,14 @@ static void each_side_has_its_own_limit(void **state)
     struct err err = ERR_INIT;
     struct profile *p = hot_profile(1, 2);
     (void)state;
-    add(&s, COMPARISON_TARGET, large_profile(150000));
+    add_profile(&s, COMPARISON_TARGET, large_profile(150000));
     /* The same stacks again take no space. */
-    add(&s, COMPARISON_TARGET, large_profile(150000));
-    add(&s, COMPARISON_TARGET, large_profile(1 << 18));
+    add_profile(&s, COMPARISON_TARGET, large_profile(150000));
+    add_profile(&s, COMPARISON_TARGET, large_profile(1 << 18));
     assert_int_equal(comparison_add(&s, COMPARISON_TARGET, p, &err), -1);
     assert_int_equal(err.kind, ERR_FAILED);
     assert_ok(comparison_add(&s, COMPARISON_BASELINE, p, &err), &err);
-    finish(&s);
+    finish_comparison(&s);
     assert_int_equal(s.of[COMPARISON_TARGET].processes, 3);
     assert_int_equal(s.of[COMPARISON_BASELINE].processes, 1);
     profile_free(p);
@@ -358,9 +358,9 @@ static void many_profiles_are_merged_without_loss(void **state)
     struct comparison s = {0};
     (void)state;
     for (int64_t i = 1; i <= 37; i++)
-        add(&s, COMPARISON_TARGET, hot_profile(i, 100));
-    add(&s, COMPARISON_BASELINE, hot_profile(1, 100));
-    finish(&s);
+        add_profile(&s, COMPARISON_TARGET, hot_profile(i, 100));
+    add_profile(&s, COMPARISON_BASELINE, hot_profile(1, 100));
+    finish_comparison(&s);
     assert_int_equal(s.of[COMPARISON_TARGET].processes, 37);
     assert_int_equal(s.all->n_samples, 2);
     assert_int_equal(sum_of(s.all, comparison_column(&s, 0, COMPARISON_TARGET)), 3700);
@@ -368,7 +368,7 @@ static void many_profiles_are_merged_without_loss(void **state)
     comparison_release(&s);
 }
 
-static json_t *parsed(struct buf *b)
+static json_t *parse_json(struct buf *b)
 {
     json_t *root = json_loadb(buf_str(b), b->len, 0, NULL);
     assert_non_null(root);
@@ -384,12 +384,12 @@ static void the_page_has_values_of_both_sides(void **state)
     struct buf b = BUF_INIT(1 << 20);
     long long sum = 0;
     (void)state;
-    add(&s, COMPARISON_TARGET, hot_profile(40, 100));
-    add(&s, COMPARISON_BASELINE, hot_profile(0, 300));
-    finish(&s);
+    add_profile(&s, COMPARISON_TARGET, hot_profile(40, 100));
+    add_profile(&s, COMPARISON_BASELINE, hot_profile(0, 300));
+    finish_comparison(&s);
     assert_ok(page_data_comparison(&s, &b, &err), &err);
     assert_null(strstr(buf_str(&b), "carol"));
-    json_t *root = parsed(&b), *nodes = json_object_get(root, "nodes");
+    json_t *root = parse_json(&b), *nodes = json_object_get(root, "nodes");
     const json_t *there = json_array_get(json_object_get(nodes, "there"), 0);
     assert_int_equal(json_array_size(json_object_get(root, "types")), 2);
     assert_int_equal(json_array_size(there), json_array_size(json_object_get(nodes, "depth")));
@@ -565,7 +565,7 @@ static void add_host(struct fleet *h, const char *name, struct profile *p)
     profile_free(p);
 }
 
-static size_t outliers(const struct fleet *h)
+static size_t count_outliers(const struct fleet *h)
 {
     size_t n = 0;
     for (size_t i = 0; i < h->n; i++)
@@ -591,7 +591,7 @@ static void one_host_of_five_differs(void **state)
     for (size_t i = 0; i < 5; i++)
         add_host(&h, names[i], hot_profile(hot[i], 1000));
     struct findings w = words_of_peers(&h);
-    assert_int_equal(outliers(&h), 1);
+    assert_int_equal(count_outliers(&h), 1);
     assert_true(h.rows[2].differs.outlier && h.rows[2].differs.of == FLEET_CPU);
     assert_true(h.rows[2].differs.share == 0.41 && h.rows[2].differs.median == 0.03);
     assert_true(h.median[FLEET_CPU] == 1);
@@ -629,7 +629,7 @@ static void a_caller_that_differs_is_found(void **state)
     for (size_t i = 0; i < 5; i++)
         add_host(&h, names[i], served_profile(i == 2));
     struct findings w = words_of_peers(&h);
-    assert_int_equal(outliers(&h), 1);
+    assert_int_equal(count_outliers(&h), 1);
     assert_string_equal(find_finding(&w, "host-differs")->look, "main.serve");
     findings_release(&w);
     fleet_release(&h);
@@ -679,7 +679,7 @@ static void similar_hosts_have_no_difference(void **state)
             add_host(&h, name, hot_profile(hot, (int64_t)n_samples));
         }
         struct findings w = words_of_peers(&h);
-        assert_int_equal(outliers(&h), 0);
+        assert_int_equal(count_outliers(&h), 0);
         findings_release(&w);
         fleet_release(&h);
     }
@@ -697,13 +697,13 @@ static void two_hosts_or_a_spread_have_no_outlier(void **state)
         add_host(&h, name, hot_profile(spread[i], 1000));
     }
     struct findings w = words_of_peers(&h);
-    assert_int_equal(outliers(&h), 0);
+    assert_int_equal(count_outliers(&h), 0);
     findings_release(&w);
     fleet_release(&h);
     add_host(&h, "a", hot_profile(10, 1000));
     add_host(&h, "b", hot_profile(990, 1000));
     w = words_of_peers(&h);
-    assert_int_equal(outliers(&h), 0);
+    assert_int_equal(count_outliers(&h), 0);
     assert_int_equal(w.n, 0);
     findings_release(&w);
     fleet_release(&h);
@@ -776,7 +776,7 @@ static void one_host_exceeds_the_others(void **state)
         "at the median",
         "");
     page_data_group(&(struct page_group){"gitaly", &h}, &b);
-    json_t *root = parsed(&b);
+    json_t *root = parse_json(&b);
     const json_t *row = json_array_get(json_object_get(root, "hosts"), 3);
     assert_true(json_is_true(json_object_get(json_object_get(row, "heap"), "exceeds")));
     json_decref(root);

@@ -18,7 +18,7 @@
 /* ---- profiles -------------------------------------------------------------------------------------------
  */
 
-static uint32_t intern(struct profile *p, const char *s)
+static uint32_t intern_text(struct profile *p, const char *s)
 {
     struct err err = ERR_INIT;
     uint32_t ret = 0;
@@ -29,14 +29,15 @@ static uint32_t intern(struct profile *p, const char *s)
 static void add_type(struct profile *p, const char *type, const char *unit)
 {
     struct err err = ERR_INIT;
-    assert_ok(profile_add_sample_type(p, (struct profile_value_type){intern(p, type), intern(p, unit)}, &err),
+    assert_ok(profile_add_sample_type(
+                  p, (struct profile_value_type){intern_text(p, type), intern_text(p, unit)}, &err),
               &err);
 }
 
-static uint32_t location(struct profile *p, const char *name)
+static uint32_t location_of(struct profile *p, const char *name)
 {
     struct err err = ERR_INIT;
-    struct profile_function f = {.id = p->n_functions + 1, .name = intern(p, name)};
+    struct profile_function f = {.id = p->n_functions + 1, .name = intern_text(p, name)};
     struct profile_location l = {.id = p->n_locations + 1, .mapping = PROFILE_NONE, .n_lines = 1};
     assert_ok(profile_add_function(p, &f, &err), &err);
     struct profile_line line = {.function = (uint32_t)p->n_functions - 1};
@@ -53,7 +54,7 @@ static void add_sample(struct profile *p, const char *stack, const int64_t *valu
     char *copy = strdup(stack), *rest = NULL;
     assert_non_null(copy);
     for (char *at = strtok_r(copy, " ", &rest); at; at = strtok_r(NULL, " ", &rest))
-        locations[depth++] = location(p, at);
+        locations[depth++] = location_of(p, at);
     assert_ok(profile_add_sample(p, &(struct profile_new_sample){locations, depth, values, NULL, 0}, &err),
               &err);
     free(copy);
@@ -97,7 +98,7 @@ static struct profile *delay_profile(void)
  */
 
 /* Adds the findings on a profile, which is freed. */
-static void add(struct findings *w, struct profile *p, const struct finding_subject *s)
+static void add_findings(struct findings *w, struct profile *p, const struct finding_subject *s)
 {
     struct err err = ERR_INIT;
     assert_ok(findings_add_profile(w, p, s, &err), &err);
@@ -111,7 +112,7 @@ static struct findings finding_topic(struct profile *p, const struct finding_sub
 {
     struct findings w = FINDINGS_INIT;
     struct err err = ERR_INIT;
-    add(&w, p, s);
+    add_findings(&w, p, s);
     assert_ok(findings_finish(&w, &err), &err);
     return w;
 }
@@ -451,7 +452,7 @@ static void delays_of_mutexes_are_reported(void **state)
  */
 
 /* So many goroutines of one stack. */
-static void spell(struct buf *b, int n, const char *state, const char *frames)
+static void add_goroutines(struct buf *b, int n, const char *state, const char *frames)
 {
     for (int i = 0; i < n; i++)
         buf_addf(b, "goroutine %d [%s]:\n%s\n", i + 1, state, frames);
@@ -479,8 +480,8 @@ static struct findings of_dumps(struct buf *dumps, size_t n)
 static struct findings of_dump(int n, const char *state, const char *frames)
 {
     struct buf b = BUF_INIT(8 << 20);
-    spell(&b, 1, "running", "main.main()\n\t/main.go:1\n");
-    spell(&b, n, state, frames);
+    add_goroutines(&b, 1, "running", "main.main()\n\t/main.go:1\n");
+    add_goroutines(&b, n, state, frames);
     return of_dumps(&b, 1);
 }
 
@@ -547,10 +548,10 @@ static void growth_of_goroutines_is_found(void **state)
     } rows[] = {{0, 100, true}, {0, 99, false}, {500, 600, true}, {2000, 2150, false}, {600, 500, false}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct buf dumps[2] = {BUF_INIT(8 << 20), BUF_INIT(8 << 20)};
-        spell(&dumps[0], 1, "running", "main.main()\n\t/main.go:1\n");
-        spell(&dumps[0], rows[i].before, "select", POOL);
-        spell(&dumps[1], 1, "running", "main.main()\n\t/main.go:1\n");
-        spell(&dumps[1], rows[i].now, "select", POOL);
+        add_goroutines(&dumps[0], 1, "running", "main.main()\n\t/main.go:1\n");
+        add_goroutines(&dumps[0], rows[i].before, "select", POOL);
+        add_goroutines(&dumps[1], 1, "running", "main.main()\n\t/main.go:1\n");
+        add_goroutines(&dumps[1], rows[i].now, "select", POOL);
         struct findings w = of_dumps(dumps, 2);
         assert_int_equal(find_finding(&w, "goroutine-growth") != NULL, rows[i].is);
         if (i == 2)
@@ -577,7 +578,7 @@ static void findings_of_several_hosts_name_the_host(void **state)
         snprintf(host, sizeof host, "file-%02d", i);
         add_cpu(p, "runtime.mallocgc main.f main.main", 300 + 10 * i);
         add_cpu(p, i < 3 ? "main.a main.main" : "main.b main.main", 700 - 10 * i);
-        add(&w, p, &s);
+        add_findings(&w, p, &s);
     }
     assert_ok(findings_finish(&w, &err), &err);
     assert_int_equal(w.n, 3);
@@ -604,9 +605,9 @@ static void the_number_of_findings_is_limited(void **state)
         add_cpu(p, name, 300 + i);
         snprintf(name, sizeof name, "main.f%d main.main", i);
         add_cpu(p, name, 600);
-        add(&w, p, &s);
+        add_findings(&w, p, &s);
         add_sample(h, name, (const int64_t[]){1, 10, 1, 10});
-        add(&w, h, &s);
+        add_findings(&w, h, &s);
     }
     assert_ok(findings_finish(&w, &err), &err);
     assert_int_equal(w.n, FINDINGS_MAX);
@@ -629,7 +630,7 @@ static void repeated_findings_are_merged(void **state)
     for (int i = 1; i < 3; i++) {
         struct profile *p = cpu_profile();
         add_cpu(p, "main.f main.main", 100 * i);
-        add(&w, p, &s);
+        add_findings(&w, p, &s);
         s.file = "file-03/gitaly/cpu-2.pb.gz";
     }
     assert_ok(findings_finish(&w, &err), &err);
@@ -640,7 +641,7 @@ static void repeated_findings_are_merged(void **state)
     for (int i = 1; i < 3; i++) {
         struct profile *p = cpu_profile();
         add_cpu(p, "main.f main.main", 100 * i);
-        add(&w, p, &s);
+        add_findings(&w, p, &s);
         s.file = "b.pb.gz";
     }
     assert_ok(findings_finish(&w, &err), &err);

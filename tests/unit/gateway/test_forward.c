@@ -47,26 +47,26 @@ static void on_event(void *ctx, const struct forward_event *e)
     assert_int_equal(write(r->told[1], "", 1), 1);
 }
 
-static bool never(void *ctx, const struct err *failure)
+static bool never_confirm(void *ctx, const struct err *failure)
 {
     (void)ctx;
     (void)failure;
     return false;
 }
 
-static void *run(void *ctx)
+static void *run_forward(void *ctx)
 {
     struct rig *r = ctx;
     struct forward_options options = {.cancel_fd = r->stop[0],
                                       .patience_ms = FORWARD_PATIENCE_MS,
                                       .report = on_event,
-                                      .is_hopeless = never,
+                                      .is_hopeless = never_confirm,
                                       .ctx = r};
     r->rc = forward_run(r->gw, &r->mapping, 1, &options, &r->err);
     return NULL;
 }
 
-static struct rig *started(void)
+static struct rig *start_forward(void)
 {
     struct rig *r = calloc(1, sizeof *r);
     struct err err = ERR_INIT;
@@ -83,11 +83,11 @@ static struct rig *started(void)
     assert_ok(gateway_open(&route, &options, &r->gw, &err), &err);
     r->mapping = (struct forward_mapping){.listener = &r->near,
                                           .to = {.host = "127.0.0.1", .port = r->far.address.port}};
-    assert_ok(thread_start(&r->thread, run, r, &err), &err);
+    assert_ok(thread_start(&r->thread, run_forward, r, &err), &err);
     return r;
 }
 
-static void stopped(struct rig *r)
+static void stop_forward(struct rig *r)
 {
     assert_int_equal(write(r->stop[1], "", 1), 1);
     pthread_join(r->thread, NULL);
@@ -106,7 +106,7 @@ static void rig_free(struct rig *r)
     free(r);
 }
 
-static void await(int fd)
+static void await_readable(int fd)
 {
     struct err err = ERR_INIT;
     assert_ok(fd_wait(fd, POLLIN, clock_deadline(LONG_MS), -1, &err), &err);
@@ -116,12 +116,12 @@ static void await(int fd)
 static void expect_event(struct rig *r, size_t i, enum forward_event_kind kind)
 {
     char c;
-    await(r->told[0]);
+    await_readable(r->told[0]);
     assert_int_equal(read(r->told[0], &c, 1), 1);
     assert_int_equal(r->events[i].kind, kind);
 }
 
-static int knock(const struct rig *r)
+static int open_connection(const struct rig *r)
 {
     struct sockaddr_in to = {.sin_family = AF_INET,
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
@@ -135,19 +135,19 @@ static int knock(const struct rig *r)
 static int opened_at_the_far_end(const struct rig *r)
 {
     char from[LOCAL_NAME];
-    await(r->far.fd);
+    await_readable(r->far.fd);
     int fd = local_accept(&r->far, from);
     assert_true(fd >= 0);
     return fd;
 }
 
-static void passes(int from, int to, const char *text)
+static void assert_text_passes(int from, int to, const char *text)
 {
     char got[100] = "";
     struct err err = ERR_INIT;
     assert_ok(fd_write_all(from, text, strlen(text), &err), &err);
     for (size_t n = 0; n < strlen(text);) {
-        await(to);
+        await_readable(to);
         ssize_t more = read(to, got + n, strlen(text) - n);
         assert_true(more > 0);
         n += (size_t)more;
@@ -155,53 +155,53 @@ static void passes(int from, int to, const char *text)
     assert_string_equal(got, text);
 }
 
-static void ends(int fd)
+static void assert_end(int fd)
 {
     char c;
-    await(fd);
+    await_readable(fd);
     assert_int_equal(read(fd, &c, 1), 0);
 }
 
 static void bytes_of_a_connection_are_counted(void **state)
 {
     (void)state;
-    struct rig *r = started();
-    int near = knock(r), far = opened_at_the_far_end(r);
+    struct rig *r = start_forward();
+    int near = open_connection(r), far = opened_at_the_far_end(r);
     expect_event(r, 0, FORWARD_CONNECTED);
-    passes(near, far, "hello");
-    passes(far, near, "good morning");
+    assert_text_passes(near, far, "hello");
+    assert_text_passes(far, near, "good morning");
     /* One half first: the other still carries. */
     shutdown(near, SHUT_WR);
-    ends(far);
-    passes(far, near, "bye");
+    assert_end(far);
+    assert_text_passes(far, near, "bye");
     close(far);
-    ends(near);
+    assert_end(near);
     expect_event(r, 1, FORWARD_CLOSED);
     assert_int_equal(r->events[1].sent, 5);
     assert_int_equal(r->events[1].received, 15);
     assert_string_equal(r->events[1].failure, "");
     close(near);
-    stopped(r);
+    stop_forward(r);
     rig_free(r);
 }
 
 static void many_connections_are_forwarded_at_once(void **state)
 {
     (void)state;
-    struct rig *r = started();
+    struct rig *r = start_forward();
     int near[16], far[16];
     for (size_t i = 0; i < 16; i++) {
-        near[i] = knock(r);
+        near[i] = open_connection(r);
         far[i] = opened_at_the_far_end(r);
     }
     for (size_t i = 16; i-- > 0;)
-        passes(near[i], far[i], "hello");
+        assert_text_passes(near[i], far[i], "hello");
     for (size_t i = 0; i < 16; i++) {
         close(near[i]);
-        ends(far[i]);
+        assert_end(far[i]);
         close(far[i]);
     }
-    stopped(r);
+    stop_forward(r);
     /* Every connection is counted, whenever it ended. */
     assert_int_equal(r->n, 32);
     rig_free(r);
@@ -210,39 +210,39 @@ static void many_connections_are_forwarded_at_once(void **state)
 static void a_refused_connection_is_reported(void **state)
 {
     (void)state;
-    struct rig *r = started();
+    struct rig *r = start_forward();
     local_release(&r->far);
-    int near = knock(r);
-    ends(near);
+    int near = open_connection(r);
+    assert_end(near);
     expect_event(r, 0, FORWARD_CONNECTED);
     expect_event(r, 1, FORWARD_CLOSED);
     assert_contains(r->events[1].failure, "Connection refused");
     close(near);
-    stopped(r);
+    stop_forward(r);
     rig_free(r);
 }
 
 static void stopping_ends_open_connections(void **state)
 {
     (void)state;
-    struct rig *r = started();
-    int near = knock(r), far = opened_at_the_far_end(r);
-    passes(near, far, "hello");
-    stopped(r);
-    ends(near);
-    ends(far);
+    struct rig *r = start_forward();
+    int near = open_connection(r), far = opened_at_the_far_end(r);
+    assert_text_passes(near, far, "hello");
+    stop_forward(r);
+    assert_end(near);
+    assert_end(far);
     assert_int_equal(r->n, 2);
     assert_int_equal(r->events[1].kind, FORWARD_CLOSED);
     assert_int_equal(r->events[1].sent, 5);
     /* The caller still owns the listener. */
-    close(knock(r));
+    close(open_connection(r));
     close(near);
     close(far);
     rig_free(r);
 }
 
 /* Milliseconds of processor time that this whole process uses within half a second. */
-static int64_t busy(void)
+static int64_t processor_ms(void)
 {
     struct rusage before, after;
     getrusage(RUSAGE_SELF, &before);
@@ -258,16 +258,16 @@ static int64_t busy(void)
 static void a_connection_waits_for_a_free_descriptor(void **state)
 {
     (void)state;
-    struct rig *r = started();
+    struct rig *r = start_forward();
     struct rlimit before, tight;
-    int near = knock(r), far = opened_at_the_far_end(r);
-    passes(near, far, "hello");
+    int near = open_connection(r), far = opened_at_the_far_end(r);
+    assert_text_passes(near, far, "hello");
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-    int waiting = knock(r);
+    int waiting = open_connection(r);
     int second = opened_at_the_far_end(r);
     int next = dup(waiting);
     assert_true(next >= 0);
-    int late = knock(r), later = opened_at_the_far_end(r);
+    int late = open_connection(r), later = opened_at_the_far_end(r);
     close(later);
     close(late);
     /* A descriptor is left for the caller's own socket, not for accepting it. */
@@ -275,16 +275,16 @@ static void a_connection_waits_for_a_free_descriptor(void **state)
     tight.rlim_cur = (rlim_t)next + 1;
     close(next);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &tight), 0);
-    int stranded = knock(r);
-    int64_t used = busy();
+    int stranded = open_connection(r);
+    int64_t used = processor_ms();
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_in_range(used, 0, 200);
     int reached = opened_at_the_far_end(r);
-    passes(stranded, reached, "hello");
+    assert_text_passes(stranded, reached, "hello");
     int all[] = {near, far, waiting, second, stranded, reached};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         close(all[i]);
-    stopped(r);
+    stop_forward(r);
     rig_free(r);
 }
 

@@ -57,7 +57,7 @@ struct server {
     atomic_size_t got;
 };
 
-static void echo(struct server *s, int fd)
+static void echo_bytes(struct server *s, int fd)
 {
     char chunk[8192];
     while (fd_wait(fd, POLLIN, CLOCK_NEVER, s->stop[0], NULL) == 0) {
@@ -67,7 +67,7 @@ static void echo(struct server *s, int fd)
     }
 }
 
-static void greet(struct server *s, int fd)
+static void send_greeting(struct server *s, int fd)
 {
     char chunk[8192];
     fd_write_all(fd, "bye", 3, NULL);
@@ -77,7 +77,7 @@ static void greet(struct server *s, int fd)
 }
 
 /* Sends as much as is accepted within a while, then resets. */
-static void flood(int fd)
+static void flood_connection(int fd)
 {
     static const char chunk[8192];
     struct linger hard = {.l_onoff = 1};
@@ -90,21 +90,21 @@ static void flood(int fd)
     setsockopt(fd, SOL_SOCKET, SO_LINGER, &hard, sizeof hard);
 }
 
-static void *serve(void *ctx)
+static void *serve_connections(void *ctx)
 {
     struct connection *c = ctx;
     switch (c->server->manner) {
     case ECHO:
-        echo(c->server, c->fd);
+        echo_bytes(c->server, c->fd);
         break;
     case GREET:
-        greet(c->server, c->fd);
+        send_greeting(c->server, c->fd);
         break;
     case DEAF:
         fd_wait(-1, 0, CLOCK_NEVER, c->server->stop[0], NULL);
         break;
     case FLOOD:
-        flood(c->fd);
+        flood_connection(c->fd);
         break;
     case TURN_AWAY: /* closing with unread bytes is a reset */
         fd_wait(c->fd, POLLIN, clock_deadline(5000), -1, NULL);
@@ -124,13 +124,13 @@ static void *accept_all(void *ctx)
         if (c->fd < 0)
             continue;
         atomic_fetch_add(&s->accepted, 1);
-        if (thread_start(&c->thread, serve, c, NULL) == 0)
+        if (thread_start(&c->thread, serve_connections, c, NULL) == 0)
             s->n++;
     }
     return NULL;
 }
 
-static int bound(unsigned *port)
+static int bind_port(unsigned *port)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;
@@ -148,7 +148,7 @@ static struct server *server_new(enum manner manner)
     struct err err = ERR_INIT;
     assert_non_null(s);
     s->manner = manner;
-    s->fd = bound(&s->port);
+    s->fd = bind_port(&s->port);
     assert_int_equal(listen(s->fd, 64), 0);
     assert_ok(fd_pipe(s->stop, &err), &err);
     assert_ok(thread_start(&s->thread, accept_all, s, &err), &err);
@@ -172,7 +172,7 @@ static void server_free(struct server *s)
 static unsigned closed_port(void)
 {
     unsigned port = 0;
-    int fd = bound(&port);
+    int fd = bind_port(&port);
     fd_close(&fd);
     return port;
 }
@@ -191,13 +191,13 @@ static struct gateway *opened_with(const struct gateway_options *options)
     return gw;
 }
 
-static struct gateway *opened(void)
+static struct gateway *open_gateway(void)
 {
     return opened_with(
         &(struct gateway_options){.cancel_fd = -1, .step_timeout_ms = LONG_MS, .keepalive_ms = 10000});
 }
 
-static int dialled(struct gateway *gw, unsigned port)
+static int dial_port(struct gateway *gw, unsigned port)
 {
     struct destination to = {.host = "127.0.0.1", .port = port};
     struct err err = ERR_INIT;
@@ -207,7 +207,7 @@ static int dialled(struct gateway *gw, unsigned port)
     return fd;
 }
 
-static struct gateway_listener *listening(struct gateway *gw, unsigned port)
+static struct gateway_listener *listen_for_port(struct gateway *gw, unsigned port)
 {
     struct destination to = {.host = "127.0.0.1", .port = port};
     struct gateway_listener *l = NULL;
@@ -223,7 +223,7 @@ static struct sockaddr_un address_of(const struct gateway_listener *l)
     return address;
 }
 
-static int connected(const struct gateway_listener *l)
+static int connect_to(const struct gateway_listener *l)
 {
     struct sockaddr_un address = address_of(l);
     int fd = fd_socket(AF_UNIX, NULL);
@@ -239,7 +239,7 @@ static void send_text(int fd, const char *text)
 }
 
 /* Exactly this text arrives next. */
-static void receives(int fd, const char *text)
+static void assert_received(int fd, const char *text)
 {
     char got[100] = "";
     for (size_t n = 0; n < strlen(text);) {
@@ -252,7 +252,7 @@ static void receives(int fd, const char *text)
     assert_string_equal(got, text);
 }
 
-static void ends(int fd)
+static void assert_end(int fd)
 {
     char c;
     struct err err = ERR_INIT;
@@ -261,18 +261,18 @@ static void ends(int fd)
 }
 
 /* Sends and receives a text, closes its half, and receives the end. */
-static void converses(int fd)
+static void assert_conversation(int fd)
 {
     send_text(fd, "hello");
-    receives(fd, "hello");
+    assert_received(fd, "hello");
     send_text(fd, "and again");
     shutdown(fd, SHUT_WR);
-    receives(fd, "and again");
-    ends(fd);
+    assert_received(fd, "and again");
+    assert_end(fd);
     close(fd);
 }
 
-static unsigned char pattern(size_t at)
+static unsigned char pattern_at(size_t at)
 {
     return (unsigned char)(at * 7 + at / 251 + at / 65521);
 }
@@ -284,7 +284,7 @@ static void *send_much(void *ctx)
     for (size_t at = 0; at < MUCH;) {
         size_t n = MUCH - at < sizeof chunk ? MUCH - at : sizeof chunk;
         for (size_t i = 0; i < n; i++)
-            chunk[i] = pattern(at + i);
+            chunk[i] = pattern_at(at + i);
         if (fd_write_all(fd, chunk, n, NULL) < 0)
             return NULL;
         at += n;
@@ -303,7 +303,7 @@ static void carries_much(int fd)
     assert_ok(thread_start(&thread, send_much, &fd, &err), &err);
     for (ssize_t n; (n = read(fd, chunk, sizeof chunk)) > 0;)
         for (ssize_t i = 0; i < n; i++, at++)
-            wrong += chunk[i] != pattern(at);
+            wrong += chunk[i] != pattern_at(at);
     pthread_join(thread, NULL);
     assert_int_equal(at, MUCH);
     assert_int_equal(wrong, 0);
@@ -332,10 +332,10 @@ static void a_dialled_connection_carries_bytes(void **state)
 {
     (void)state;
     struct server *s = server_new(ECHO);
-    struct gateway *gw = opened();
+    struct gateway *gw = open_gateway();
     assert_null(gateway_hop(gw, 0));
-    converses(dialled(gw, s->port));
-    converses(dialled(gw, s->port));
+    assert_conversation(dial_port(gw, s->port));
+    assert_conversation(dial_port(gw, s->port));
     gateway_close(gw);
     gateway_close(NULL);
     server_free(s);
@@ -345,18 +345,18 @@ static void an_attached_descriptor_carries_bytes(void **state)
 {
     (void)state;
     struct server *s = server_new(ECHO);
-    struct gateway *gw = opened();
+    struct gateway *gw = open_gateway();
     struct destination to = {.host = "127.0.0.1", .port = s->port};
     struct err err = ERR_INIT;
     int pair[2];
     assert_ok(fd_socketpair(pair, &err), &err);
     assert_ok(gateway_attach(gw, pair[1], &to, NULL, &err), &err);
-    converses(pair[0]);
+    assert_conversation(pair[0]);
     /* One that leads nowhere is closed. */
     to.port = closed_port();
     assert_ok(fd_socketpair(pair, &err), &err);
     assert_ok(gateway_attach(gw, pair[1], &to, NULL, &err), &err);
-    ends(pair[0]);
+    assert_end(pair[0]);
     fd_close(&pair[0]);
     gateway_close(gw);
     server_free(s);
@@ -366,14 +366,14 @@ static void a_listener_accepts_connections(void **state)
 {
     (void)state;
     struct server *s = server_new(ECHO);
-    struct gateway *gw = opened();
-    struct gateway_listener *l = listening(gw, s->port);
+    struct gateway *gw = open_gateway();
+    struct gateway_listener *l = listen_for_port(gw, s->port);
     struct err err = {.msg = "untouched"};
     int fds[10];
     for (size_t i = 0; i < 10; i++)
-        fds[i] = connected(l);
+        fds[i] = connect_to(l);
     for (size_t i = 0; i < 10; i++)
-        converses(fds[i]);
+        assert_conversation(fds[i]);
     assert_int_equal(gateway_listener_failure(l, &err), 0);
     assert_string_equal(err.msg, "untouched");
     gateway_close(gw);
@@ -384,9 +384,9 @@ static void many_bytes_in_both_directions(void **state)
 {
     (void)state;
     struct server *s = server_new(ECHO);
-    struct gateway *gw = opened();
-    carries_much(dialled(gw, s->port));
-    carries_much(connected(listening(gw, s->port)));
+    struct gateway *gw = open_gateway();
+    carries_much(dial_port(gw, s->port));
+    carries_much(connect_to(listen_for_port(gw, s->port)));
     gateway_close(gw);
     server_free(s);
 }
@@ -395,10 +395,10 @@ static void the_remote_end_closes_first(void **state)
 {
     (void)state;
     struct server *s = server_new(GREET);
-    struct gateway *gw = opened();
-    int fd = dialled(gw, s->port);
-    receives(fd, "bye");
-    ends(fd);
+    struct gateway *gw = open_gateway();
+    int fd = dial_port(gw, s->port);
+    assert_received(fd, "bye");
+    assert_end(fd);
     /* It still listens. */
     for (int i = 0; i < 1000; i++)
         send_text(fd, "0123456789");
@@ -414,12 +414,12 @@ static void localhost_is_resolved(void **state)
 {
     (void)state;
     struct server *s = server_new(ECHO);
-    struct gateway *gw = opened();
+    struct gateway *gw = open_gateway();
     struct destination to = {.host = "localhost", .port = s->port};
     struct err err = ERR_INIT;
     int fd = -1;
     assert_ok(gateway_dial(gw, &to, &fd, &err), &err);
-    converses(fd);
+    assert_conversation(fd);
     gateway_close(gw);
     server_free(s);
 }
@@ -430,16 +430,16 @@ static void localhost_is_resolved(void **state)
 static void a_refused_port_is_an_error(void **state)
 {
     (void)state;
-    struct gateway *gw = opened();
+    struct gateway *gw = open_gateway();
     struct destination to = {.host = "127.0.0.1", .port = closed_port()};
     struct err err = ERR_INIT;
     int fd = 77;
     assert_refused(gateway_dial(gw, &to, &fd, &err), &err, ERR_FAILED, "cannot connect: Connection refused");
     assert_int_equal(fd, 77);
-    struct gateway_listener *l = listening(gw, to.port);
+    struct gateway_listener *l = listen_for_port(gw, to.port);
     for (int i = 0; i < 2; i++) {
-        fd = connected(l);
-        ends(fd);
+        fd = connect_to(l);
+        assert_end(fd);
         fd_close(&fd);
         assert_refused(gateway_listener_failure(l, &err), &err, ERR_FAILED,
                        "cannot connect: Connection refused");
@@ -453,7 +453,7 @@ static void a_silent_port_times_out(void **state)
 {
     (void)state;
     unsigned port = 0;
-    int full = bound(&port), waiting[4];
+    int full = bind_port(&port), waiting[4];
     struct sockaddr_in address = {
         .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     struct destination to = {.host = "127.0.0.1", .port = port};
@@ -502,11 +502,11 @@ static void a_reset_reaches_the_client(void **state)
 {
     (void)state;
     struct server *s = server_new(FLOOD);
-    struct gateway *gw = opened();
-    struct gateway_listener *l = listening(gw, s->port);
+    struct gateway *gw = open_gateway();
+    struct gateway_listener *l = listen_for_port(gw, s->port);
     struct err err = ERR_INIT;
     static char chunk[65536];
-    int fd = connected(l);
+    int fd = connect_to(l);
     /* Reads nothing until the remote end has given up: then some of it is lost. */
     waits_without_spinning();
     size_t got = 0;
@@ -525,7 +525,7 @@ static void bytes_before_the_close_are_read(void **state)
 {
     (void)state;
     struct server *s = server_new(TURN_AWAY);
-    struct gateway *gw = opened();
+    struct gateway *gw = open_gateway();
     struct destination to = {.host = "localhost", .port = s->port};
     static const char much[1 << 16];
     struct err err = ERR_INIT;
@@ -535,7 +535,7 @@ static void bytes_before_the_close_are_read(void **state)
         for (int k = 0; k < 8; k++)
             if (send(fd, much, sizeof much, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
                 break;
-        receives(fd, "go away");
+        assert_received(fd, "go away");
         fd_close(&fd);
     }
     gateway_close(gw);
@@ -549,8 +549,8 @@ static void a_process_of_another_user_is_refused(void **state)
 {
     (void)state;
     struct server *s = server_new(ECHO);
-    struct gateway *gw = opened();
-    struct gateway_listener *l = listening(gw, s->port);
+    struct gateway *gw = open_gateway();
+    struct gateway_listener *l = listen_for_port(gw, s->port);
     struct sockaddr_un address = address_of(l);
     pid_t child = fork();
     assert_true(child >= 0);
@@ -568,7 +568,7 @@ static void a_process_of_another_user_is_refused(void **state)
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
     assert_int_equal(atomic_load(&s->accepted), 0);
-    converses(connected(l));
+    assert_conversation(connect_to(l));
     assert_int_equal(atomic_load(&s->accepted), 1);
     gateway_close(gw);
     server_free(s);
@@ -579,9 +579,9 @@ static void sockets_are_private_and_removed(void **state)
     static const mode_t masks[] = {0, 0777};
     setenv("XDG_RUNTIME_DIR", *state, 1);
     for (size_t i = 0; i < 2; i++) {
-        struct gateway *gw = opened();
+        struct gateway *gw = open_gateway();
         mode_t before = umask(masks[i]);
-        struct gateway_listener *first = listening(gw, 1), *second = listening(gw, 2);
+        struct gateway_listener *first = listen_for_port(gw, 1), *second = listen_for_port(gw, 2);
         umask(before);
         char *dir = file_dir(gateway_listener_path(first));
         assert_int_equal(scratch_mode(dir), 0700);
@@ -679,7 +679,7 @@ static void listeners_are_opened_from_many_threads(void **state)
     (void)state;
     enum { MANY = 12 };
     struct server *s = server_new(ECHO);
-    struct gateway *gw = opened();
+    struct gateway *gw = open_gateway();
     struct listen_job jobs[MANY];
     pthread_t threads[MANY];
     struct err err = ERR_INIT;
@@ -693,7 +693,7 @@ static void listeners_are_opened_from_many_threads(void **state)
         assert_non_null(jobs[i].l);
         for (size_t k = 0; k < i; k++)
             assert_string_not_equal(gateway_listener_path(jobs[i].l), gateway_listener_path(jobs[k].l));
-        converses(connected(jobs[i].l));
+        assert_conversation(connect_to(jobs[i].l));
     }
     gateway_close(gw);
     server_free(s);
@@ -703,7 +703,7 @@ static void listeners_are_opened_from_many_threads(void **state)
  */
 
 /* Fills a connection until it accepts no more. */
-static void stuff(int fd)
+static void fill_connection(int fd)
 {
     static const char chunk[65536];
     assert_ok(fd_set_nonblocking(fd, true, NULL), NULL);
@@ -715,12 +715,12 @@ static void closing_does_not_wait_for_links(void **state)
 {
     (void)state;
     struct server *s = server_new(DEAF), *e = server_new(ECHO);
-    struct gateway *gw = opened();
-    struct gateway_listener *l = listening(gw, s->port);
-    int fds[] = {dialled(gw, s->port), dialled(gw, s->port), connected(l), dialled(gw, e->port)};
+    struct gateway *gw = open_gateway();
+    struct gateway_listener *l = listen_for_port(gw, s->port);
+    int fds[] = {dial_port(gw, s->port), dial_port(gw, s->port), connect_to(l), dial_port(gw, e->port)};
     send_text(fds[3], "x");
-    receives(fds[3], "x");
-    stuff(fds[0]);
+    assert_received(fds[3], "x");
+    fill_connection(fds[0]);
     shutdown(fds[1], SHUT_WR);
     int64_t start = clock_now();
     gateway_close(gw);
@@ -739,10 +739,10 @@ static void a_remote_end_that_does_not_read_causes_no_spinning(void **state)
 {
     (void)state;
     struct server *s = server_new(DEAF);
-    struct gateway *gw = opened();
-    int fd = dialled(gw, s->port);
+    struct gateway *gw = open_gateway();
+    int fd = dial_port(gw, s->port);
     waits_without_spinning();
-    stuff(fd);
+    fill_connection(fd);
     waits_without_spinning();
     /* Both ends are closed, and there are still bytes to send. */
     fd_close(&fd);
@@ -755,8 +755,8 @@ static void a_local_end_that_does_not_read_causes_no_spinning(void **state)
 {
     (void)state;
     struct server *s = server_new(FLOOD);
-    struct gateway *gw = opened();
-    int fd = dialled(gw, s->port);
+    struct gateway *gw = open_gateway();
+    int fd = dial_port(gw, s->port);
     waits_without_spinning();
     shutdown(fd, SHUT_WR);
     waits_without_spinning();
@@ -771,9 +771,9 @@ static void a_connection_waits_for_a_free_descriptor(void **state)
 {
     (void)state;
     struct server *s = server_new(ECHO);
-    struct gateway *gw = opened();
-    struct gateway_listener *l = listening(gw, s->port);
-    converses(connected(l));
+    struct gateway *gw = open_gateway();
+    struct gateway_listener *l = listen_for_port(gw, s->port);
+    assert_conversation(connect_to(l));
     /* Until the remains of that connection are closed. */
     for (int i = 0; i < 100; i++)
         fd_wait(-1, 0, clock_deadline(2), -1, NULL);
@@ -784,11 +784,11 @@ static void a_connection_waits_for_a_free_descriptor(void **state)
     tight = before;
     tight.rlim_cur = (rlim_t)next + 1;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &tight), 0);
-    int fd = connected(l);
+    int fd = connect_to(l);
     int64_t busy = busy_within(500);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_in_range(busy, 0, 200);
-    converses(fd);
+    assert_conversation(fd);
     gateway_close(gw);
     server_free(s);
 }

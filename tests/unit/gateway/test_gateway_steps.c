@@ -54,7 +54,7 @@ static void is_step(const struct told *t, size_t i, enum gateway_step_kind kind,
  */
 
 /* A socket on 127.0.0.1 that listens, or only holds the port. */
-static int bound(bool listens, unsigned *port)
+static int bind_port(bool listens, unsigned *port)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;
@@ -69,7 +69,7 @@ static int bound(bool listens, unsigned *port)
 }
 
 /* Sends bytes that are not SSH to the first connection, and closes it. */
-static void *greet(void *ctx)
+static void *send_greeting(void *ctx)
 {
     int fd = fd_accept(*(int *)ctx);
     if (fd >= 0)
@@ -79,8 +79,8 @@ static void *greet(void *ctx)
 }
 
 /* Opens a route of one hop, which must fail. */
-static void fails(const char *host, unsigned port, char *known_hosts, int cancel_fd, struct told *t,
-                  struct err *err)
+static void open_fails(const char *host, unsigned port, char *known_hosts, int cancel_fd, struct told *t,
+                       struct err *err)
 {
     struct route route = {.hops = calloc(1, sizeof *route.hops), .n_hops = 1};
     route.hops[0] = (struct ssh_config){.hostname = strdup(host), .user = strdup("nobody"), .port = port};
@@ -119,12 +119,12 @@ static void a_failed_connection_is_a_step(void **state)
 {
     (void)state;
     unsigned port = 0;
-    int fd = bound(false, &port);
+    int fd = bind_port(false, &port);
     struct told t;
     struct err err = ERR_INIT;
     char *where = format_text("127.0.0.1 port %u", port);
     char *msg = format_text("%s: cannot connect: Connection refused", where);
-    fails("127.0.0.1", port, NULL, -1, &t, &err);
+    open_fails("127.0.0.1", port, NULL, -1, &t, &err);
     assert_int_equal(t.n, 1);
     is_step(&t, 0, GATEWAY_CONNECT, where);
     assert_refused(-1, &t.failures[0], ERR_FAILED, msg);
@@ -138,12 +138,12 @@ static void a_port_without_ssh_is_a_step(void **state)
 {
     (void)state;
     unsigned port = 0;
-    int fd = bound(true, &port);
+    int fd = bind_port(true, &port);
     pthread_t thread;
     struct told t;
     struct err err = ERR_INIT;
-    assert_ok(thread_start(&thread, greet, &fd, &err), &err);
-    fails("localhost", port, NULL, -1, &t, &err);
+    assert_ok(thread_start(&thread, send_greeting, &fd, &err), &err);
+    open_fails("localhost", port, NULL, -1, &t, &err);
     pthread_join(thread, NULL);
     assert_int_equal(t.n, 2);
     char *detail = format_text("localhost port %u (127.0.0.1)", port);
@@ -163,13 +163,13 @@ static void a_port_without_ssh_is_a_step(void **state)
 static void unreadable_known_hosts_are_a_failed_step(void **state)
 {
     unsigned port = 0;
-    int fd = bound(true, &port);
+    int fd = bind_port(true, &port);
     struct told t;
     struct err err = ERR_INIT;
     /* PATH without OpenSSH. */
     char *path = scratch_file(*state, "known_hosts", "x", 1), *before = strdup(getenv("PATH"));
     setenv("PATH", *state, 1);
-    fails("127.0.0.1", port, path, -1, &t, &err);
+    open_fails("127.0.0.1", port, path, -1, &t, &err);
     setenv("PATH", before, 1);
     assert_int_equal(t.n, 2);
     char *where = format_text("127.0.0.1 port %u", port);
@@ -189,12 +189,12 @@ static void an_interruption_is_not_a_failed_step(void **state)
 {
     (void)state;
     unsigned port = 0;
-    int fd = bound(true, &port), cancel[2];
+    int fd = bind_port(true, &port), cancel[2];
     struct told t;
     struct err err = ERR_INIT;
     assert_ok(fd_pipe(cancel, &err), &err);
     assert_ok(fd_write_all(cancel[1], "", 1, &err), &err);
-    fails("127.0.0.1", port, NULL, cancel[0], &t, &err);
+    open_fails("127.0.0.1", port, NULL, cancel[0], &t, &err);
     assert_int_equal(t.n, 1);
     assert_int_equal(t.steps[0].kind, GATEWAY_CONNECT);
     assert_int_equal(t.failures[0].kind, ERR_CANCELLED);
@@ -209,7 +209,7 @@ static void the_peers_address_is_printed(void **state)
     (void)state;
     unsigned port = 0;
     char peer[CONNECT_IP];
-    int listener = bound(true, &port), pair[2];
+    int listener = bind_port(true, &port), pair[2];
     struct err err = ERR_INIT;
     int fd = connect_tcp(
         "localhost", port,

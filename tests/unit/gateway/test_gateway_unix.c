@@ -20,7 +20,7 @@
 #define LONG_MS 30000
 #define PATH_MOST (sizeof((struct sockaddr_un *)0)->sun_path - 1)
 
-static struct gateway *opened(void)
+static struct gateway *open_gateway(void)
 {
     struct gateway_options options = {.cancel_fd = -1, .step_timeout_ms = LONG_MS, .keepalive_ms = 10000};
     struct route route = {.direct = true, .address = strdup("127.0.0.1")};
@@ -48,7 +48,7 @@ static int far_end(const char *path)
     return fd;
 }
 
-static int accepted(int listener)
+static int accept_connection(int listener)
 {
     struct err err = ERR_INIT;
     assert_ok(fd_wait(listener, POLLIN, clock_deadline(LONG_MS), -1, &err), &err);
@@ -72,7 +72,7 @@ static void assert_transfer(int from, int to, const char *text)
     assert_string_equal(got, text);
 }
 
-static void converse(int near, int far)
+static void assert_conversation(int near, int far)
 {
     assert_transfer(near, far, "hello");
     assert_transfer(far, near, "hello yourself");
@@ -84,15 +84,15 @@ static void a_socket_is_dialled(void **state)
 {
     char *path = format_text("%s/app.sock", (char *)*state);
     struct destination to = {.unix_path = path};
-    struct gateway *gw = opened();
+    struct gateway *gw = open_gateway();
     struct err err = ERR_INIT;
     int listener = far_end(path), fd = -1;
     assert_ok(gateway_dial(gw, &to, &fd, &err), &err);
-    converse(fd, accepted(listener));
+    assert_conversation(fd, accept_connection(listener));
     /* Host and port are not printed, because they mean nothing. */
     to = (struct destination){.host = "localhost", .port = 1, .unix_path = path};
     assert_ok(gateway_dial(gw, &to, &fd, &err), &err);
-    converse(fd, accepted(listener));
+    assert_conversation(fd, accept_connection(listener));
     gateway_close(gw);
     fd_close(&listener);
     free(path);
@@ -103,13 +103,13 @@ static void the_far_end_closes_with_the_near_end(void **state)
 {
     char *path = format_text("%s/app.sock", (char *)*state), got[16];
     struct destination to = {.unix_path = path};
-    struct gateway *gw = opened();
+    struct gateway *gw = open_gateway();
     struct err err = ERR_INIT;
     int listener = far_end(path);
     for (int i = 0; i < 20; i++) {
         int near = -1, far;
         assert_ok(gateway_dial(gw, &to, &near, &err), &err);
-        far = accepted(listener);
+        far = accept_connection(listener);
         if (i % 2)
             assert_ok(fd_write_all(near, "bye", 3, &err), &err);
         fd_close(&near);
@@ -125,7 +125,7 @@ static void the_far_end_closes_with_the_near_end(void **state)
 static void a_remote_socket_can_be_listened_for(void **state)
 {
     char *path = format_text("%s/app.sock", (char *)*state);
-    struct gateway *gw = opened();
+    struct gateway *gw = open_gateway();
     struct gateway_listener *l = NULL;
     struct err err = ERR_INIT;
     int listener = far_end(path);
@@ -137,7 +137,7 @@ static void a_remote_socket_can_be_listened_for(void **state)
         struct sockaddr_un address = address_of(gateway_listener_path(l));
         int fd = fd_socket(AF_UNIX, NULL);
         assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
-        converse(fd, accepted(listener));
+        assert_conversation(fd, accept_connection(listener));
     }
     assert_int_equal(gateway_listener_failure(l, &err), 0);
     gateway_close(gw);
@@ -147,7 +147,7 @@ static void a_remote_socket_can_be_listened_for(void **state)
 static void not_dialled(const char *path, const char *msg)
 {
     struct destination to = {.unix_path = path};
-    struct gateway *gw = opened();
+    struct gateway *gw = open_gateway();
     struct err err = ERR_INIT;
     int fd = 77;
     assert_refused(gateway_dial(gw, &to, &fd, &err), &err, ERR_FAILED, msg);
@@ -175,14 +175,14 @@ static void a_missing_socket_is_an_error(void **state)
 static void the_longest_path_of_a_socket_is_dialled(void **state)
 {
     char path[PATH_MOST + 2];
-    struct gateway *gw = opened();
+    struct gateway *gw = open_gateway();
     struct err err = ERR_INIT;
     int fd = -1, n = snprintf(path, sizeof path, "%s/", (char *)*state);
     memset(path + n, 'x', sizeof path - (size_t)n);
     path[PATH_MOST] = '\0';
     int listener = far_end(path);
     assert_ok(gateway_dial(gw, &(struct destination){.unix_path = path}, &fd, &err), &err);
-    converse(fd, accepted(listener));
+    assert_conversation(fd, accept_connection(listener));
     fd_close(&listener);
     gateway_close(gw);
     path[PATH_MOST] = 'x';

@@ -18,7 +18,7 @@
 /* ---- parsing --------------------------------------------------------------------------------------------
  */
 
-static void reads(const char *text, const char *name, const char *reach, bool private)
+static void assert_address_read(const char *text, const char *name, const char *reach, bool private)
 {
     struct local_address a;
     struct err err = ERR_INIT;
@@ -32,25 +32,25 @@ static void reads(const char *text, const char *name, const char *reach, bool pr
 static void addresses_are_read(void **state)
 {
     (void)state;
-    reads("6060", "127.0.0.1:6060", "127.0.0.1:6060", true);
-    reads("0", "127.0.0.1:0", "127.0.0.1:0", true);
-    reads("127.0.0.1:65535", "127.0.0.1:65535", "127.0.0.1:65535", true);
-    reads("127.1.2.3:1", "127.1.2.3:1", "127.1.2.3:1", true);
-    reads("localhost:6060", "127.0.0.1:6060", "127.0.0.1:6060", true);
-    reads("[::1]:6060", "[::1]:6060", "[::1]:6060", true);
-    reads("0.0.0.0:6060", "0.0.0.0:6060", "127.0.0.1:6060", false);
-    reads("[::]:6060", "[::]:6060", "[::1]:6060", false);
-    reads("192.0.2.7:6060", "192.0.2.7:6060", "192.0.2.7:6060", false);
-    reads("[2001:db8::7]:6060", "[2001:db8::7]:6060", "[2001:db8::7]:6060", false);
-    reads("unix:/run/x.sock", "/run/x.sock", "/run/x.sock", true);
-    reads("unix:x:y.sock", "x:y.sock", "x:y.sock", true);
+    assert_address_read("6060", "127.0.0.1:6060", "127.0.0.1:6060", true);
+    assert_address_read("0", "127.0.0.1:0", "127.0.0.1:0", true);
+    assert_address_read("127.0.0.1:65535", "127.0.0.1:65535", "127.0.0.1:65535", true);
+    assert_address_read("127.1.2.3:1", "127.1.2.3:1", "127.1.2.3:1", true);
+    assert_address_read("localhost:6060", "127.0.0.1:6060", "127.0.0.1:6060", true);
+    assert_address_read("[::1]:6060", "[::1]:6060", "[::1]:6060", true);
+    assert_address_read("0.0.0.0:6060", "0.0.0.0:6060", "127.0.0.1:6060", false);
+    assert_address_read("[::]:6060", "[::]:6060", "[::1]:6060", false);
+    assert_address_read("192.0.2.7:6060", "192.0.2.7:6060", "192.0.2.7:6060", false);
+    assert_address_read("[2001:db8::7]:6060", "[2001:db8::7]:6060", "[2001:db8::7]:6060", false);
+    assert_address_read("unix:/run/x.sock", "/run/x.sock", "/run/x.sock", true);
+    assert_address_read("unix:x:y.sock", "x:y.sock", "x:y.sock", true);
 }
 
 static void a_home_is_expanded(void **state)
 {
     (void)state;
     assert_int_equal(setenv("HOME", "/home/ann", 1), 0);
-    reads("unix:~/x.sock", "/home/ann/x.sock", "/home/ann/x.sock", true);
+    assert_address_read("unix:~/x.sock", "/home/ann/x.sock", "/home/ann/x.sock", true);
 }
 
 static void not_read(const char *text)
@@ -120,7 +120,7 @@ static void damaged_addresses_are_safe(void **state)
 
 /* ---- sockets ------------------------------------------------------------------------------------------- */
 
-static struct local_listener listening(const char *text)
+static struct local_listener listen_on(const char *text)
 {
     struct local_address a;
     struct local_listener l;
@@ -153,7 +153,7 @@ static void no_listening(const struct local_address *a, enum err_kind kind, cons
 static void a_port_is_listened_on_once(void **state)
 {
     (void)state;
-    struct local_listener l = listening("0");
+    struct local_listener l = listen_on("0");
     char from[LOCAL_NAME], name[LOCAL_NAME], wanted[200];
     assert_true(l.address.port > 0);
     assert_int_equal(local_accept(&l, from), -1);
@@ -184,7 +184,7 @@ static void a_socket_is_private_and_removed(void **state)
 {
     char *path = file_join(*state, "s"), *text = format_text("unix:%s", path), from[LOCAL_NAME];
     mode_t before = umask(0);
-    struct local_listener l = listening(text);
+    struct local_listener l = listen_on(text);
     umask(before);
     assert_int_equal(scratch_mode(path), 0600);
     int fd = connected_to(path), accepted = local_accept(&l, from);
@@ -202,11 +202,11 @@ static void a_socket_is_private_and_removed(void **state)
 static void an_abandoned_socket_is_replaced(void **state)
 {
     char *path = file_join(*state, "s"), *text = format_text("unix:%s", path);
-    struct local_listener old = listening(text);
+    struct local_listener old = listen_on(text);
     /* As kill -9 leaves it. */
     fd_close(&old.fd);
     assert_true(file_exists(path));
-    struct local_listener l = listening(text);
+    struct local_listener l = listen_on(text);
     close(connected_to(path));
     /* Other files stay. */
     local_release(&old);

@@ -61,7 +61,7 @@ static void logins_to_one_address_are_limited(void **state)
     login_queues_free(c.queues);
 }
 
-static void fill(struct login_queues *queues, const char *address, int n)
+static void fill_queue(struct login_queues *queues, const char *address, int n)
 {
     struct err err = ERR_INIT;
     for (int i = 0; i < n; i++)
@@ -87,7 +87,7 @@ static void each_address_has_its_own_queue(void **state)
 {
     (void)state;
     struct login_queues *queues = queues_new();
-    fill(queues, "a port 22", PLACES);
+    fill_queue(queues, "a port 22", PLACES);
     assert_true(is_full(queues, "a port 22"));
     assert_false(is_full(queues, "b port 22"));
     /* A caller that gave up waiting holds no place. */
@@ -101,7 +101,7 @@ static void a_busy_server_gets_fewer_logins(void **state)
 {
     (void)state;
     struct login_queues *queues = queues_new();
-    fill(queues, "a port 22", PLACES);
+    fill_queue(queues, "a port 22", PLACES);
     login_queue_leave(queues, "a port 22", true);
     for (int left = PLACES - 2; left >= PLACES / 2 - 1; left--) {
         assert_true(is_full(queues, "a port 22"));
@@ -119,7 +119,7 @@ static void a_busy_server_gets_fewer_logins(void **state)
 static void without_queues_nothing_waits(void **state)
 {
     (void)state;
-    fill(NULL, "a port 22", PLACES + 1);
+    fill_queue(NULL, "a port 22", PLACES + 1);
     login_queue_leave(NULL, "a port 22", true);
 }
 

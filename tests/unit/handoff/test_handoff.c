@@ -81,7 +81,7 @@ static void refusals_have_reasons(void **state)
 
 typedef void escape_fn(struct buf *out, const char *text);
 
-static void becomes(escape_fn *escape, const char *text, const char *want)
+static void assert_escaped_to(escape_fn *escape, const char *text, const char *want)
 {
     struct buf out = BUF_INIT(1u << 20);
     escape(&out, text);
@@ -92,24 +92,25 @@ static void becomes(escape_fn *escape, const char *text, const char *want)
 static void markdown_is_escaped(void **state)
 {
     (void)state;
-    becomes(escape_markdown, "", "\n```text\n```\n");
-    becomes(escape_markdown, "/close\n@all #1 !2 ~bug\n<img src=x>",
-            "\n```text\n  /close\n  @all #1 !2 ~bug\n  <img src=x>\n```\n");
-    becomes(escape_markdown, "```\n/close\n```", "\n````text\n  ```\n  /close\n  ```\n````\n");
-    becomes(escape_markdown, "a\r/close\x1b[31m\xe2\x80\xae", "\n```text\n  a /close?[31m?\n```\n");
+    assert_escaped_to(escape_markdown, "", "\n```text\n```\n");
+    assert_escaped_to(escape_markdown, "/close\n@all #1 !2 ~bug\n<img src=x>",
+                      "\n```text\n  /close\n  @all #1 !2 ~bug\n  <img src=x>\n```\n");
+    assert_escaped_to(escape_markdown, "```\n/close\n```", "\n````text\n  ```\n  /close\n  ```\n````\n");
+    assert_escaped_to(escape_markdown, "a\r/close\x1b[31m\xe2\x80\xae", "\n```text\n  a /close?[31m?\n```\n");
 }
 
 static void textile_is_escaped(void **state)
 {
     (void)state;
-    becomes(escape_redmine, "</pre>*b* <pre>", "\n<pre>\n  < /pre>*b* < pre>\n</pre>\n");
-    becomes(escape_redmine, "@all ops@host (@ann)", "\n<pre>\n  (at)all ops@host ((at)ann)\n</pre>\n");
+    assert_escaped_to(escape_redmine, "</pre>*b* <pre>", "\n<pre>\n  < /pre>*b* < pre>\n</pre>\n");
+    assert_escaped_to(escape_redmine, "@all ops@host (@ann)",
+                      "\n<pre>\n  (at)all ops@host ((at)ann)\n</pre>\n");
 }
 
 static void plain_text_is_indented(void **state)
 {
     (void)state;
-    becomes(escape_plain, "a\nb\n", "\n  a\n  b\n");
+    assert_escaped_to(escape_plain, "a\nb\n", "\n  a\n  b\n");
 }
 
 /* For any text of a host: no line begins with a slash, no fence or block is closed before its end. */
@@ -171,7 +172,7 @@ static void long_text_is_cut(void **state)
 /* ---- the content of an attachment ------------------------------------------------------------------------
  */
 
-static int collect(void *ctx, const void *p, size_t n, struct err *err)
+static int add_bytes(void *ctx, const void *p, size_t n, struct err *err)
 {
     (void)err;
     buf_add(ctx, p, n);
@@ -181,7 +182,7 @@ static int collect(void *ctx, const void *p, size_t n, struct err *err)
 /* Byte by byte, which covers any other split. */
 static int content_of(const char *p, size_t n, struct buf *out, struct err *err)
 {
-    struct content c = {.take = collect, .ctx = out};
+    struct content c = {.take = add_bytes, .ctx = out};
     for (size_t i = 0; i < n; i++)
         if (content_add(&c, p + i, 1, err) < 0)
             return -1;

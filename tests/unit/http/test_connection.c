@@ -66,7 +66,7 @@ static void serve_connection(int fd)
     read_request(fd, rest); /* until the client closes the connection */
 }
 
-static void *serve(void *ctx)
+static void *serve_answers(void *ctx)
 {
     (void)ctx;
     for (int fd; (fd = accept(server.fd, NULL, NULL)) >= 0;) {
@@ -88,11 +88,11 @@ static void start(void **state, const struct answer *answers, size_t n)
     server.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_int_equal(bind(server.fd, (struct sockaddr *)&server.address, sizeof server.address), 0);
     assert_int_equal(listen(server.fd, 8), 0);
-    assert_int_equal(pthread_create(&server.thread, NULL, serve, NULL), 0);
+    assert_int_equal(pthread_create(&server.thread, NULL, serve_answers, NULL), 0);
 }
 
 /* The caller has closed its connection, so that the thread waits in accept at most. */
-static void stop(void)
+static void stop_server(void)
 {
     shutdown(server.fd, SHUT_RDWR);
     pthread_join(server.thread, NULL);
@@ -112,7 +112,7 @@ static struct http_connection *connect_to_server(struct http_connection_options 
     return c;
 }
 
-static int keep(void *ctx, const void *p, size_t n, struct err *err)
+static int keep_bytes(void *ctx, const void *p, size_t n, struct err *err)
 {
     struct buf *b = ctx;
     buf_add(b, p, n);
@@ -121,11 +121,12 @@ static int keep(void *ctx, const void *p, size_t n, struct err *err)
 
 static const char url[] = "http://localhost:6060/x";
 
-static int get(struct http_connection *c, struct http_get request, struct http_response *ret, struct err *err)
+static int get_answer(struct http_connection *c, struct http_get request, struct http_response *ret,
+                      struct err *err)
 {
     struct buf body = BUF_INIT(1000);
     *err = (struct err)ERR_INIT;
-    request.body = request.body ? request.body : keep;
+    request.body = request.body ? request.body : keep_bytes;
     request.ctx = request.ctx ? request.ctx : &body;
     int rc = http_connection_get(c, url, &request, ret, err);
     buf_release(&body);
@@ -152,7 +153,7 @@ static void answers_are_read(void **state)
     struct http_connection *c =
         connect_to_server((struct http_connection_options){.cancel_fd = -1, .auth = {NULL, &secret}});
     assert_int_equal(http_connection_round_trip(c), -1);
-    assert_ok(get(c, (struct http_get){.ctx = &body}, &r, &err), &err);
+    assert_ok(get_answer(c, (struct http_get){.ctx = &body}, &r, &err), &err);
     assert_string_equal(buf_str(&body), "hello");
     assert_int_equal(r.status, 200);
     assert_int_equal(r.bytes, 5);
@@ -165,22 +166,22 @@ static void answers_are_read(void **state)
     assert_contains(server.requests[0], "Authorization: Bearer hunter2\r\n");
     assert_null(http_connection_redirect(c));
 
-    assert_ok(get(c, (struct http_get){0}, &r, &err), &err);
+    assert_ok(get_answer(c, (struct http_get){0}, &r, &err), &err);
     assert_int_equal(r.status, 404);
     assert_int_equal(r.bytes, 0);
     assert_string_equal(r.page, "no Bearer *** !");
 
-    assert_ok(get(c, (struct http_get){0}, &r, &err), &err);
+    assert_ok(get_answer(c, (struct http_get){0}, &r, &err), &err);
     assert_int_equal(r.status, 302);
     assert_string_equal(http_connection_redirect(c), "http://localhost:6060/y");
 
     /* The last answer closed the connection. */
-    assert_ok(get(c, (struct http_get){0}, &r, &err), &err);
+    assert_ok(get_answer(c, (struct http_get){0}, &r, &err), &err);
     assert_true(r.open_end && r.reconnected);
     assert_int_equal(r.bytes, 10);
     http_connection_free(c);
     buf_release(&body);
-    stop();
+    stop_server();
 }
 
 /* A long error page is an answer too, but its connection is closed, so that the next one is no reconnection.
@@ -198,14 +199,14 @@ static void long_error_pages_are_cut(void **state)
     struct err err;
     start(state, answers, 2);
     struct http_connection *c = connect_to_server((struct http_connection_options){.cancel_fd = -1});
-    assert_ok(get(c, (struct http_get){0}, &r, &err), &err);
+    assert_ok(get_answer(c, (struct http_get){0}, &r, &err), &err);
     assert_int_equal(r.status, 500);
     assert_int_equal(strlen(r.page), HTTP_PAGE_MAX);
-    assert_ok(get(c, (struct http_get){0}, &r, &err), &err);
+    assert_ok(get_answer(c, (struct http_get){0}, &r, &err), &err);
     assert_int_equal(r.status, 200);
     assert_false(r.reconnected);
     http_connection_free(c);
-    stop();
+    stop_server();
     free(text);
     free(page);
 }
@@ -220,14 +221,14 @@ static void fails(void **state, struct answer answer, struct http_get request, e
     struct err err;
     start(state, &answer, 1);
     struct http_connection *c = connect_to_server((struct http_connection_options){.cancel_fd = -1});
-    assert_int_equal(get(c, request, &r, &err), -1);
+    assert_int_equal(get_answer(c, request, &r, &err), -1);
     assert_string_equal(err.msg, msg);
     assert_int_equal(r.failure, failure);
     http_connection_free(c);
-    stop();
+    stop_server();
 }
 
-static int refuse(void *ctx, const void *p, size_t n, struct err *err)
+static int refuse_bytes(void *ctx, const void *p, size_t n, struct err *err)
 {
     (void)ctx, (void)p, (void)n;
     return err_set(err, ERR_LOCAL_IO, "the disk is full");
@@ -235,7 +236,7 @@ static int refuse(void *ctx, const void *p, size_t n, struct err *err)
 
 static void invalid_answers_are_errors(void **state)
 {
-    const struct http_get plain = {0}, refusing = {.body = refuse};
+    const struct http_get plain = {0}, refusing = {.body = refuse_bytes};
     char *headers = malloc(400000);
     assert_non_null(headers);
     size_t n = (size_t)snprintf(headers, 400000, "HTTP/1.1 200 OK\r\n");
@@ -269,10 +270,10 @@ static void runs_out(void **state, const char *text, struct http_connection_opti
     struct err err;
     start(state, &answer, 1);
     struct http_connection *c = connect_to_server(options);
-    assert_int_equal(get(c, (struct http_get){.limit_ms = limit_ms}, &r, &err), -1);
+    assert_int_equal(get_answer(c, (struct http_get){.limit_ms = limit_ms}, &r, &err), -1);
     assert_string_equal(err.msg, msg);
     http_connection_free(c);
-    stop();
+    stop_server();
 }
 
 static void timeouts_and_cancellation_end_a_request(void **state)
@@ -304,13 +305,13 @@ static void the_duration_of_a_profile_is_no_timeout(void **state)
     struct http_connection *c =
         connect_to_server((struct http_connection_options){.cancel_fd = -1, .timeout_ms = 50});
     int64_t began = clock_now();
-    assert_int_equal(get(c, (struct http_get){.timed_ms = 300}, &r, &err), -1);
+    assert_int_equal(get_answer(c, (struct http_get){.timed_ms = 300}, &r, &err), -1);
     assert_string_equal(err.msg, "no answer: it accepts the connection but sent no data for 50ms longer than "
                                  "the profile takes");
     assert_true(clock_now() - began >= 350);
     assert_true(err.unreached);
     http_connection_free(c);
-    stop();
+    stop_server();
 }
 
 int main(void)

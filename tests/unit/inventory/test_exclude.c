@@ -26,7 +26,7 @@ static const char file[] =
     "  storage: ['file-*']\n"
     "  nobody: []\n";
 
-static struct inventory *parse(const char *text)
+static struct inventory *parse_inventory(const char *text)
 {
     struct inventory *inv = NULL;
     struct err err = ERR_INIT;
@@ -49,7 +49,8 @@ static void add_words(struct strlist *l, const char *words)
     }
 }
 
-static int run(struct inventory *inv, const struct asked *asked, struct targets *ret, struct err *err)
+static int run_selection(struct inventory *inv, const struct asked *asked, struct targets *ret,
+                         struct err *err)
 {
     struct selection sel = {.sample = asked->sample, .max_hosts = asked->max_hosts, .port = asked->port};
     add_words(&sel.hosts, asked->hosts);
@@ -62,13 +63,13 @@ static int run(struct inventory *inv, const struct asked *asked, struct targets 
 }
 
 /* Selects and compares the hosts. */
-static void selects(struct asked asked, const char *expected)
+static void assert_selected(struct asked asked, const char *expected)
 {
-    struct inventory *inv = parse(file);
+    struct inventory *inv = parse_inventory(file);
     struct targets t = {0};
     struct err err = ERR_INIT;
     struct buf joined = BUF_INIT(4096);
-    if (run(inv, &asked, &t, &err) < 0)
+    if (run_selection(inv, &asked, &t, &err) < 0)
         fail_msg("%s", err.msg);
     for (size_t i = 0; i < t.n; i++)
         buf_addf(&joined, "%s%s", i ? " " : "", t.items[i].host->name);
@@ -79,12 +80,12 @@ static void selects(struct asked asked, const char *expected)
     inventory_free(inv);
 }
 
-static void refuses(struct asked asked, const char *message, const char *hint)
+static void assert_selection_refused(struct asked asked, const char *message, const char *hint)
 {
-    struct inventory *inv = parse(file);
+    struct inventory *inv = parse_inventory(file);
     struct targets t = {0};
     struct err err = ERR_INIT;
-    assert_int_equal(run(inv, &asked, &t, &err), -1);
+    assert_int_equal(run_selection(inv, &asked, &t, &err), -1);
     assert_int_equal(err.kind, ERR_USAGE);
     assert_string_equal(err.msg, message);
     assert_string_equal(err.hint, hint);
@@ -96,37 +97,44 @@ static void refuses(struct asked asked, const char *message, const char *hint)
 static void labels_select_hosts(void **state)
 {
     (void)state;
-    selects((struct asked){.labels = "env=gstg"}, "file-05 file-06");
-    selects((struct asked){.labels = "env=gprd shard=1"}, "file-01 file-02 file-03 file-04");
-    selects((struct asked){.labels = "env=gprd"}, "file-01 file-02 file-03 file-04 Web-1");
-    selects((struct asked){.labels = "env=gprd env=gstg shard=2"}, "file-05 file-06");
-    selects((struct asked){.labels = "shard=1 shard=2", .hosts = "file-06 file-01 web-1"}, "file-06 file-01");
-    selects((struct asked){.labels = "env=gprd", .groups = "canary"}, "file-01 Web-1");
+    assert_selected((struct asked){.labels = "env=gstg"}, "file-05 file-06");
+    assert_selected((struct asked){.labels = "env=gprd shard=1"}, "file-01 file-02 file-03 file-04");
+    assert_selected((struct asked){.labels = "env=gprd"}, "file-01 file-02 file-03 file-04 Web-1");
+    assert_selected((struct asked){.labels = "env=gprd env=gstg shard=2"}, "file-05 file-06");
+    assert_selected((struct asked){.labels = "shard=1 shard=2", .hosts = "file-06 file-01 web-1"},
+                    "file-06 file-01");
+    assert_selected((struct asked){.labels = "env=gprd", .groups = "canary"}, "file-01 Web-1");
 }
 
 static void invalid_labels_are_refused(void **state)
 {
     (void)state;
-    refuses((struct asked){.labels = "profiling"}, "a label must be NAME=VALUE, not \"profiling\"", "");
-    refuses((struct asked){.labels = "env="}, "a label must be NAME=VALUE, not \"env=\"", "");
-    refuses((struct asked){.labels = "=gprd"}, "a label must be NAME=VALUE, not \"=gprd\"", "");
-    refuses((struct asked){.labels = "evn=gprd"}, "no host has a label \"evn\"", "did you mean \"env\"?");
-    refuses((struct asked){.labels = "ENV=gprd", .hosts = "file-*"}, "no host has a label \"ENV\"",
-            "did you mean \"env\"?");
-    refuses((struct asked){.labels = "region=eu"}, "no host has a label \"region\"",
-            "`profgrab hosts` shows the labels");
-    refuses((struct asked){.labels = "env=gprod"}, "no host has the label env with the value \"gprod\"",
-            "did you mean \"gprd\"?");
-    refuses((struct asked){.labels = "env=gstg", .hosts = "file-01 file-02"},
-            "none of the 2 hosts has the requested labels",
-            "a host must have every requested name, with one of the values requested for it");
-    refuses((struct asked){.labels = "env=gstg shard=1"}, "none of the 8 hosts has the requested labels",
-            "a host must have every requested name, with one of the values requested for it");
+    assert_selection_refused((struct asked){.labels = "profiling"},
+                             "a label must be NAME=VALUE, not \"profiling\"", "");
+    assert_selection_refused((struct asked){.labels = "env="}, "a label must be NAME=VALUE, not \"env=\"",
+                             "");
+    assert_selection_refused((struct asked){.labels = "=gprd"}, "a label must be NAME=VALUE, not \"=gprd\"",
+                             "");
+    assert_selection_refused((struct asked){.labels = "evn=gprd"}, "no host has a label \"evn\"",
+                             "did you mean \"env\"?");
+    assert_selection_refused((struct asked){.labels = "ENV=gprd", .hosts = "file-*"},
+                             "no host has a label \"ENV\"", "did you mean \"env\"?");
+    assert_selection_refused((struct asked){.labels = "region=eu"}, "no host has a label \"region\"",
+                             "`profgrab hosts` shows the labels");
+    assert_selection_refused((struct asked){.labels = "env=gprod"},
+                             "no host has the label env with the value \"gprod\"", "did you mean \"gprd\"?");
+    assert_selection_refused(
+        (struct asked){.labels = "env=gstg", .hosts = "file-01 file-02"},
+        "none of the 2 hosts has the requested labels",
+        "a host must have every requested name, with one of the values requested for it");
+    assert_selection_refused(
+        (struct asked){.labels = "env=gstg shard=1"}, "none of the 8 hosts has the requested labels",
+        "a host must have every requested name, with one of the values requested for it");
     struct inventory *none = NULL;
     struct targets t = {0};
     struct err err = ERR_INIT;
     assert_int_equal(inventory_load(NULL, NULL, &none, NULL), 0);
-    assert_int_equal(run(none, &(struct asked){.labels = "env=gprd"}, &t, &err), -1);
+    assert_int_equal(run_selection(none, &(struct asked){.labels = "env=gprd"}, &t, &err), -1);
     assert_string_equal(err.msg, "no inventory: no host has labels");
     targets_release(&t);
     inventory_free(none);
@@ -135,63 +143,67 @@ static void invalid_labels_are_refused(void **state)
 static void exclusions_apply(void **state)
 {
     (void)state;
-    selects((struct asked){.groups = "storage", .exclude = "file-02"},
-            "file-01 file-03 file-04 file-05 file-06");
-    selects((struct asked){.groups = "storage", .exclude = "file-[02-05]"}, "file-01 file-06");
-    selects((struct asked){.groups = "storage", .exclude = "*-0[1-4]*"}, "file-05 file-06");
-    selects((struct asked){.groups = "storage", .exclude = "canary file-06"},
-            "file-02 file-03 file-04 file-05");
-    selects((struct asked){.hosts = "file-01", .exclude = "WEB-1"}, "file-01");
-    selects((struct asked){.labels = "env=gprd", .exclude = "storage"}, "Web-1");
+    assert_selected((struct asked){.groups = "storage", .exclude = "file-02"},
+                    "file-01 file-03 file-04 file-05 file-06");
+    assert_selected((struct asked){.groups = "storage", .exclude = "file-[02-05]"}, "file-01 file-06");
+    assert_selected((struct asked){.groups = "storage", .exclude = "*-0[1-4]*"}, "file-05 file-06");
+    assert_selected((struct asked){.groups = "storage", .exclude = "canary file-06"},
+                    "file-02 file-03 file-04 file-05");
+    assert_selected((struct asked){.hosts = "file-01", .exclude = "WEB-1"}, "file-01");
+    assert_selected((struct asked){.labels = "env=gprd", .exclude = "storage"}, "Web-1");
     /* Hosts outside the inventory by name, address or glob. */
-    selects(
+    assert_selected(
         (struct asked){.hosts = "ops@a.example b.example c.example", .port = 80, .exclude = "a.example c*"},
         "b.example");
-    selects((struct asked){.hosts = "ops@a.example b.example", .port = 80, .exclude = "ops@a.example"},
-            "b.example");
+    assert_selected(
+        (struct asked){.hosts = "ops@a.example b.example", .port = 80, .exclude = "ops@a.example"},
+        "b.example");
 }
 
 static void invalid_exclusions_are_refused(void **state)
 {
     (void)state;
-    refuses((struct asked){.groups = "storage", .exclude = "fiel-03"},
-            "nothing to exclude: no host or group is named \"fiel-03\"",
-            "did you mean \"file-03\", \"file-01\" or \"file-02\"?");
-    refuses((struct asked){.groups = "storage", .exclude = "cannary"},
-            "nothing to exclude: no host or group is named \"cannary\"", "did you mean \"canary\"?");
-    refuses((struct asked){.groups = "storage", .exclude = "file-[06-07]"},
-            "nothing to exclude: no host or group is named \"file-07\"",
-            "did you mean \"file-01\", \"file-02\" or \"file-03\"?");
-    refuses((struct asked){.groups = "storage", .exclude = "db*"},
-            "nothing to exclude: no host matches \"db*\"", "");
-    refuses((struct asked){.groups = "storage", .exclude = "nobody"},
-            "nothing to exclude: group \"nobody\" has no hosts", "");
-    refuses((struct asked){.groups = "storage", .exclude = "file-[3-1]"},
-            "bad range in \"file-[3-1]\": the range counts down", "");
-    refuses((struct asked){.groups = "canary", .exclude = "file-* Web-1"}, "all selected hosts are excluded",
-            "");
-    refuses((struct asked){.hosts = "a.example", .port = 80, .exclude = "b.example"},
-            "nothing to exclude: no host or group is named \"b.example\"", "did you mean \"a.example\"?");
+    assert_selection_refused((struct asked){.groups = "storage", .exclude = "fiel-03"},
+                             "nothing to exclude: no host or group is named \"fiel-03\"",
+                             "did you mean \"file-03\", \"file-01\" or \"file-02\"?");
+    assert_selection_refused((struct asked){.groups = "storage", .exclude = "cannary"},
+                             "nothing to exclude: no host or group is named \"cannary\"",
+                             "did you mean \"canary\"?");
+    assert_selection_refused((struct asked){.groups = "storage", .exclude = "file-[06-07]"},
+                             "nothing to exclude: no host or group is named \"file-07\"",
+                             "did you mean \"file-01\", \"file-02\" or \"file-03\"?");
+    assert_selection_refused((struct asked){.groups = "storage", .exclude = "db*"},
+                             "nothing to exclude: no host matches \"db*\"", "");
+    assert_selection_refused((struct asked){.groups = "storage", .exclude = "nobody"},
+                             "nothing to exclude: group \"nobody\" has no hosts", "");
+    assert_selection_refused((struct asked){.groups = "storage", .exclude = "file-[3-1]"},
+                             "bad range in \"file-[3-1]\": the range counts down", "");
+    assert_selection_refused((struct asked){.groups = "canary", .exclude = "file-* Web-1"},
+                             "all selected hosts are excluded", "");
+    assert_selection_refused((struct asked){.hosts = "a.example", .port = 80, .exclude = "b.example"},
+                             "nothing to exclude: no host or group is named \"b.example\"",
+                             "did you mean \"a.example\"?");
 }
 
 static void case_does_not_count(void **state)
 {
     (void)state;
-    selects((struct asked){.hosts = "web-1 FILE-02 Web-1"}, "Web-1 file-02");
-    selects((struct asked){.hosts = "WEB-*"}, "Web-1");
-    selects((struct asked){.hosts = "FILE-[02-03]"}, "file-02 file-03");
-    selects((struct asked){.hosts = "WEB-1", .port = 80}, "Web-1");
+    assert_selected((struct asked){.hosts = "web-1 FILE-02 Web-1"}, "Web-1 file-02");
+    assert_selected((struct asked){.hosts = "WEB-*"}, "Web-1");
+    assert_selected((struct asked){.hosts = "FILE-[02-03]"}, "file-02 file-03");
+    assert_selected((struct asked){.hosts = "WEB-1", .port = 80}, "Web-1");
 }
 
 static void more_hosts_than_the_limit_are_refused(void **state)
 {
     (void)state;
-    selects((struct asked){.groups = "storage", .max_hosts = 6},
-            "file-01 file-02 file-03 file-04 file-05 file-06");
-    refuses((struct asked){.groups = "storage", .max_hosts = 5},
-            "6 hosts are selected, more than --max-hosts 5",
-            "--sample 5 takes some at random, --exclude and --label select fewer");
-    selects((struct asked){.groups = "storage", .max_hosts = 1, .exclude = "file-[02-06]"}, "file-01");
+    assert_selected((struct asked){.groups = "storage", .max_hosts = 6},
+                    "file-01 file-02 file-03 file-04 file-05 file-06");
+    assert_selection_refused((struct asked){.groups = "storage", .max_hosts = 5},
+                             "6 hosts are selected, more than --max-hosts 5",
+                             "--sample 5 takes some at random, --exclude and --label select fewer");
+    assert_selected((struct asked){.groups = "storage", .max_hosts = 1, .exclude = "file-[02-06]"},
+                    "file-01");
 }
 
 /* The hosts in a sample of three, as bits; in order, each once. */
@@ -200,8 +212,8 @@ static unsigned sample_once(struct inventory *inv)
     struct targets t = {0};
     unsigned taken = 0;
     int last = -1;
-    assert_int_equal(run(inv, &(struct asked){.groups = "storage", .sample = 3, .max_hosts = 3}, &t, NULL),
-                     0);
+    assert_int_equal(
+        run_selection(inv, &(struct asked){.groups = "storage", .sample = 3, .max_hosts = 3}, &t, NULL), 0);
     assert_int_equal(targets_count_hosts(&t), 3);
     assert_int_equal(t.sampled_of, 6);
     for (size_t i = 0; i < t.n; i++) {
@@ -218,7 +230,7 @@ static unsigned sample_once(struct inventory *inv)
 static void a_sample_is_random(void **state)
 {
     (void)state;
-    struct inventory *inv = parse(file);
+    struct inventory *inv = parse_inventory(file);
     unsigned ever = 0, always = ~0u;
     for (int i = 0; i < 120; i++) {
         unsigned taken = sample_once(inv);
@@ -228,7 +240,7 @@ static void a_sample_is_random(void **state)
     assert_int_equal(ever, 0x7e);
     assert_int_equal(always, 0);
     struct targets t = {0};
-    assert_int_equal(run(inv, &(struct asked){.groups = "storage", .sample = 7}, &t, NULL), 0);
+    assert_int_equal(run_selection(inv, &(struct asked){.groups = "storage", .sample = 7}, &t, NULL), 0);
     assert_int_equal(targets_count_hosts(&t), 6);
     assert_int_equal(t.sampled_of, 0);
     targets_release(&t);
@@ -258,8 +270,8 @@ static void has_duplicates(const char *hosts, const char *expected)
              "version: 1\nservices: { s: { port: 1 }, t: { port: 2 }, s2: { port: 1, path: /x },\n"
              "  u: { unix: /run/u } }\nhosts:\n%s",
              hosts);
-    struct inventory *inv = parse(buf_str(&text));
-    assert_int_equal(run(inv, &(struct asked){.hosts = "*"}, &t, NULL), 0);
+    struct inventory *inv = parse_inventory(buf_str(&text));
+    assert_int_equal(run_selection(inv, &(struct asked){.hosts = "*"}, &t, NULL), 0);
     if (targets_find_duplicates(&t, &l, &err) < 0)
         fail_msg("%s", err.msg);
     for (size_t i = 0; i < l.n; i++)

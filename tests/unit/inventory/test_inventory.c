@@ -50,7 +50,7 @@ static const char full[] =
     "  storage: [ \"file-*\", 'file-[04-05]' ]\n"
     "  none: []\n";
 
-static struct inventory *parse(const char *text)
+static struct inventory *parse_inventory(const char *text)
 {
     struct inventory *inv = NULL;
     struct err err = ERR_INIT;
@@ -60,7 +60,7 @@ static struct inventory *parse(const char *text)
 }
 
 /* The parser must refuse the text with exactly this message. */
-static void refuses(const char *text, const char *message, const char *hint)
+static void assert_inventory_refused(const char *text, const char *message, const char *hint)
 {
     struct inventory *inv = NULL;
     struct err err = ERR_INIT;
@@ -74,7 +74,7 @@ static void refuses(const char *text, const char *message, const char *hint)
 static void services_are_read(void **state)
 {
     (void)state;
-    struct inventory *inv = parse(full);
+    struct inventory *inv = parse_inventory(full);
     size_t n = 0;
     const struct host *const *hosts = inventory_hosts(inv, &n);
     assert_int_equal(n, 6);
@@ -101,7 +101,7 @@ static void tls_and_auth_are_read(void **state)
 {
     (void)state;
     setenv("HOME", "/home/someone", 1);
-    struct inventory *inv = parse(full);
+    struct inventory *inv = parse_inventory(full);
     size_t n = 0;
     const struct host *plain = inventory_hosts(inv, &n)[5];
     const struct service *backend = plain->services[0], *metrics = plain->services[1];
@@ -125,7 +125,7 @@ static void tls_and_auth_are_read(void **state)
 static void unix_sockets_are_read(void **state)
 {
     (void)state;
-    struct inventory *inv = parse(full);
+    struct inventory *inv = parse_inventory(full);
     size_t n = 0;
     const struct host *plain = inventory_hosts(inv, &n)[5];
     const struct service *sidecar = plain->services[2], *lax = plain->services[3];
@@ -151,7 +151,7 @@ static void hosts_are_read(void **state)
 {
     (void)state;
     setenv("HOME", "/home/someone", 1);
-    struct inventory *inv = parse(full);
+    struct inventory *inv = parse_inventory(full);
     size_t n = 0;
     const struct host *const *hosts = inventory_hosts(inv, &n);
     assert_string_equal(inventory_path(inv), "/etc/team/inv.yaml");
@@ -184,13 +184,14 @@ static void hosts_are_read(void **state)
 static void brackets_of_an_address_are_removed(void **state)
 {
     (void)state;
-    struct inventory *inv = parse("version: 1\nhosts: { a: { services: [], address: 'u@[::1]' } }\n");
+    struct inventory *inv =
+        parse_inventory("version: 1\nhosts: { a: { services: [], address: 'u@[::1]' } }\n");
     size_t n = 0;
     assert_string_equal(inventory_hosts(inv, &n)[0]->address, "u@::1");
     inventory_free(inv);
 }
 
-static void matches(const struct inventory *inv, const char *pattern, const char *expected)
+static void assert_matches(const struct inventory *inv, const char *pattern, const char *expected)
 {
     const struct host **found = NULL;
     size_t n = 0;
@@ -208,17 +209,17 @@ static void matches(const struct inventory *inv, const char *pattern, const char
 static void patterns_match(void **state)
 {
     (void)state;
-    struct inventory *inv = parse(full);
+    struct inventory *inv = parse_inventory(full);
     const struct host **found = NULL;
     size_t n = 0;
     struct err err = ERR_INIT;
-    matches(inv, NULL, "file-03 file-04 file-05 file-06 laptop plain");
-    matches(inv, "all", "file-03 file-04 file-05 file-06 plain laptop");
-    matches(inv, "storage", "file-03 file-04 file-05 file-06");
-    matches(inv, "none", "");
-    matches(inv, "?l*", "plain");
-    matches(inv, "file-[06,04]", "file-06 file-04");
-    matches(inv, "laptop", "laptop");
+    assert_matches(inv, NULL, "file-03 file-04 file-05 file-06 laptop plain");
+    assert_matches(inv, "all", "file-03 file-04 file-05 file-06 plain laptop");
+    assert_matches(inv, "storage", "file-03 file-04 file-05 file-06");
+    assert_matches(inv, "none", "");
+    assert_matches(inv, "?l*", "plain");
+    assert_matches(inv, "file-[06,04]", "file-06 file-04");
+    assert_matches(inv, "laptop", "laptop");
     assert_int_equal(inventory_match(inv, "file-[06-07]", &found, &n, &err), -1);
     assert_string_equal(err.msg, "unknown host \"file-07\"");
     assert_int_equal(inventory_match(inv, "web*", &found, &n, &err), -1);
@@ -232,26 +233,33 @@ static void patterns_match(void **state)
 static void yaml_is_refused(void **state)
 {
     (void)state;
-    refuses("", "inv.yaml:1:1: the file is empty", "");
-    refuses("# nothing\n", "inv.yaml:1:1: the file is empty", "");
-    refuses("version: 1\nhosts:\n\tweb: {}\n", "inv.yaml:3:1: a tab indents this line", "indent with spaces");
-    refuses("version: 1\nhosts: {a: b\n", "inv.yaml:3:1: a mapping in braces lacks a comma or its \"}\"",
-            "write it as { key: value, key: value }");
-    refuses("version: 1\n---\nversion: 1\n", "inv.yaml:2:1: only one document is allowed", "");
-    refuses("version: &a 1\n", "inv.yaml:1:10: anchors and aliases are not allowed", "");
-    refuses("hosts: &a {}\n", "inv.yaml:1:8: anchors and aliases are not allowed", "");
-    refuses("x-a: *a\n", "inv.yaml:1:6: anchors and aliases are not allowed", "");
-    refuses("version: !!int 1\n", "inv.yaml:1:10: tags are not allowed", "");
-    refuses("x-a: !b []\n", "inv.yaml:1:6: tags are not allowed", "");
-    refuses("[a]: 1\n", "inv.yaml:1:1: a key must be a plain word", "");
-    refuses("version: 1\nversion: 1\n", "inv.yaml:2:1: \"version\" is listed twice, first in line 1", "");
-    refuses("x-a: { b: 1, c: 2, \"b\": 3 }\n", "inv.yaml:1:20: \"b\" is listed twice, first in line 1", "");
-    refuses("x-a: { a: 1, b: 1, c: 1, d: 1, e: 1, f: 1, g: 1, h: 1, i: 1, j: 1, c: 2 }\n",
-            "inv.yaml:1:68: \"c\" is listed twice, first in line 1", "");
-    refuses("x-a: \"a\\0b\"\n", "inv.yaml:1:6: NUL characters are not allowed", "");
-    refuses("version: 1\nx-a: \x80\n", "inv.yaml:2:6: invalid leading UTF-8 octet", "");
-    refuses("version: 1\nx-\xc3\xa9: \x01\n", "inv.yaml:2:6: control characters are not allowed", "");
-    refuses("[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]", "inv.yaml:1:17: nested deeper than 16 levels", "");
+    assert_inventory_refused("", "inv.yaml:1:1: the file is empty", "");
+    assert_inventory_refused("# nothing\n", "inv.yaml:1:1: the file is empty", "");
+    assert_inventory_refused("version: 1\nhosts:\n\tweb: {}\n", "inv.yaml:3:1: a tab indents this line",
+                             "indent with spaces");
+    assert_inventory_refused("version: 1\nhosts: {a: b\n",
+                             "inv.yaml:3:1: a mapping in braces lacks a comma or its \"}\"",
+                             "write it as { key: value, key: value }");
+    assert_inventory_refused("version: 1\n---\nversion: 1\n", "inv.yaml:2:1: only one document is allowed",
+                             "");
+    assert_inventory_refused("version: &a 1\n", "inv.yaml:1:10: anchors and aliases are not allowed", "");
+    assert_inventory_refused("hosts: &a {}\n", "inv.yaml:1:8: anchors and aliases are not allowed", "");
+    assert_inventory_refused("x-a: *a\n", "inv.yaml:1:6: anchors and aliases are not allowed", "");
+    assert_inventory_refused("version: !!int 1\n", "inv.yaml:1:10: tags are not allowed", "");
+    assert_inventory_refused("x-a: !b []\n", "inv.yaml:1:6: tags are not allowed", "");
+    assert_inventory_refused("[a]: 1\n", "inv.yaml:1:1: a key must be a plain word", "");
+    assert_inventory_refused("version: 1\nversion: 1\n",
+                             "inv.yaml:2:1: \"version\" is listed twice, first in line 1", "");
+    assert_inventory_refused("x-a: { b: 1, c: 2, \"b\": 3 }\n",
+                             "inv.yaml:1:20: \"b\" is listed twice, first in line 1", "");
+    assert_inventory_refused("x-a: { a: 1, b: 1, c: 1, d: 1, e: 1, f: 1, g: 1, h: 1, i: 1, j: 1, c: 2 }\n",
+                             "inv.yaml:1:68: \"c\" is listed twice, first in line 1", "");
+    assert_inventory_refused("x-a: \"a\\0b\"\n", "inv.yaml:1:6: NUL characters are not allowed", "");
+    assert_inventory_refused("version: 1\nx-a: \x80\n", "inv.yaml:2:6: invalid leading UTF-8 octet", "");
+    assert_inventory_refused("version: 1\nx-\xc3\xa9: \x01\n",
+                             "inv.yaml:2:6: control characters are not allowed", "");
+    assert_inventory_refused("[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]",
+                             "inv.yaml:1:17: nested deeper than 16 levels", "");
 }
 
 #define COLUMNS_HINT                                                                                         \
@@ -261,27 +269,34 @@ static void yaml_is_refused(void **state)
 static void syntax_is_explained(void **state)
 {
     (void)state;
-    refuses("version: 1\nhosts:\n  a:\n    services:\n     - b\n    - c\n",
-            "inv.yaml:6:5: this line does not line up with those above it: \"- c\"", COLUMNS_HINT);
-    refuses("version: 1\nhosts:\n  a:\n    services: [b]\n   labels: { x: y }\n",
-            "inv.yaml:5:4: this line does not line up with those above it: \"labels: { x: y }\"",
-            COLUMNS_HINT);
-    refuses("version: 1\ngroups:\n  g:\n  - a\n  b: c\n  - d\n",
-            "inv.yaml:6:3: this line does not line up with those above it: \"- d\"", COLUMNS_HINT);
-    refuses("version: 1\nservices\n  a: { port: 1 }\n",
-            "inv.yaml:2:1: a key without \":\" after it: \"services\"",
-            "a key ends with \":\" and a blank or the end of the line");
-    refuses("version: 1\nhosts: a: b\n",
-            "inv.yaml:2:9: a second \": \" in one value, or the line above lacks its colon: \"hosts: a: b\"",
-            "a key ends with \":\"; quote a value that has \": \" in it");
-    refuses("version: 1\nhosts: - a\n", "inv.yaml:2:8: a list cannot begin here: \"hosts: - a\"",
-            "put each \"- \" on a line of its own below the key, or write the list in brackets: [a, b]");
-    refuses("version: 1\nx-a: \"b\nc: d\n", "inv.yaml:2:6: a quote is opened and never closed: \"x-a: \"b\"",
-            "close it with the same quote");
-    refuses("version: 1\nx-a: [b c: d\n", "inv.yaml:3:1: a list in brackets lacks a comma or its \"]\"",
-            "write it as [a, b]");
-    refuses("version: 1\nx-a: @b\n", "inv.yaml:2:6: a value cannot begin with this character: \"x-a: @b\"",
-            "put quotes around the value");
+    assert_inventory_refused("version: 1\nhosts:\n  a:\n    services:\n     - b\n    - c\n",
+                             "inv.yaml:6:5: this line does not line up with those above it: \"- c\"",
+                             COLUMNS_HINT);
+    assert_inventory_refused(
+        "version: 1\nhosts:\n  a:\n    services: [b]\n   labels: { x: y }\n",
+        "inv.yaml:5:4: this line does not line up with those above it: \"labels: { x: y }\"", COLUMNS_HINT);
+    assert_inventory_refused("version: 1\ngroups:\n  g:\n  - a\n  b: c\n  - d\n",
+                             "inv.yaml:6:3: this line does not line up with those above it: \"- d\"",
+                             COLUMNS_HINT);
+    assert_inventory_refused("version: 1\nservices\n  a: { port: 1 }\n",
+                             "inv.yaml:2:1: a key without \":\" after it: \"services\"",
+                             "a key ends with \":\" and a blank or the end of the line");
+    assert_inventory_refused(
+        "version: 1\nhosts: a: b\n",
+        "inv.yaml:2:9: a second \": \" in one value, or the line above lacks its colon: \"hosts: a: b\"",
+        "a key ends with \":\"; quote a value that has \": \" in it");
+    assert_inventory_refused(
+        "version: 1\nhosts: - a\n", "inv.yaml:2:8: a list cannot begin here: \"hosts: - a\"",
+        "put each \"- \" on a line of its own below the key, or write the list in brackets: [a, b]");
+    assert_inventory_refused("version: 1\nx-a: \"b\nc: d\n",
+                             "inv.yaml:2:6: a quote is opened and never closed: \"x-a: \"b\"",
+                             "close it with the same quote");
+    assert_inventory_refused("version: 1\nx-a: [b c: d\n",
+                             "inv.yaml:3:1: a list in brackets lacks a comma or its \"]\"",
+                             "write it as [a, b]");
+    assert_inventory_refused("version: 1\nx-a: @b\n",
+                             "inv.yaml:2:6: a value cannot begin with this character: \"x-a: @b\"",
+                             "put quotes around the value");
 }
 
 /* `port:` in the column of the services' names is one mistake with one message. */
@@ -289,37 +304,39 @@ static void a_setting_in_the_column_of_names_is_explained(void **state)
 {
     (void)state;
     static const char hint[] = "indent it below the name of its service:\nservices:\n  NAME:\n    port: 6060";
-    refuses("version: 1\nservices:\n  a:\n  port: 1\n  b:\n  port: 2\n",
-            "inv.yaml:4:3: \"port\" is a setting, but is indented like the services' names", hint);
-    refuses("version: 1\nservices:\n  a:\n  port: 1\n",
-            "inv.yaml:4:3: \"port\" is a setting, but is indented like the services' names", hint);
-    refuses("version: 1\nhosts:\n  a:\n  address: b\n  services: []\n",
-            "inv.yaml:4:3: \"address\" is a setting, but is indented like the hosts' names",
-            "indent it below the name of its host:\nhosts:\n  NAME:\n    address: ...");
+    assert_inventory_refused("version: 1\nservices:\n  a:\n  port: 1\n  b:\n  port: 2\n",
+                             "inv.yaml:4:3: \"port\" is a setting, but is indented like the services' names",
+                             hint);
+    assert_inventory_refused("version: 1\nservices:\n  a:\n  port: 1\n",
+                             "inv.yaml:4:3: \"port\" is a setting, but is indented like the services' names",
+                             hint);
+    assert_inventory_refused("version: 1\nhosts:\n  a:\n  address: b\n  services: []\n",
+                             "inv.yaml:4:3: \"address\" is a setting, but is indented like the hosts' names",
+                             "indent it below the name of its host:\nhosts:\n  NAME:\n    address: ...");
     /* A service may have the name of a setting. */
-    inventory_free(
-        parse("version: 1\nservices: { port: { port: 1 } }\nhosts: { ssh: { services: [port] } }\n"));
+    inventory_free(parse_inventory(
+        "version: 1\nservices: { port: { port: 1 } }\nhosts: { ssh: { services: [port] } }\n"));
 }
 
 /* A list in place of a mapping: the hint has the correct lines, with the file's own name. */
 static void lists_instead_of_mappings_are_explained(void **state)
 {
     (void)state;
-    refuses("version: 1\nservices:\n  - gitaly\n",
-            "inv.yaml:3:3: services must be a mapping of services, not a list",
-            "write names without \"- \":\nservices:\n  gitaly:\n    port: 6060");
-    refuses("version: 1\nservices:\n  - gitaly: { port: 9236 }\n",
-            "inv.yaml:3:3: services must be a mapping of services, not a list",
-            "write names without \"- \":\nservices:\n  gitaly:\n    port: 6060");
-    refuses("version: 1\nhosts:\n  - port: 1\n    name: web\n",
-            "inv.yaml:3:3: hosts must be a mapping of hosts, not a list",
-            "write names without \"- \":\nhosts:\n  web:\n    services: [NAME]");
-    refuses("version: 1\nservices:\n  gitaly:\n    - port: 9236\n",
-            "inv.yaml:4:5: gitaly must be a mapping of settings, not a list",
-            "write keys without \"- \":\ngitaly:\n  port: 9236");
-    refuses("version: 1\ngroups:\n  - storage: [a]\n",
-            "inv.yaml:3:3: groups must be a mapping of groups, not a list",
-            "write names without \"- \":\ngroups:\n  storage: [HOST, HOST]");
+    assert_inventory_refused("version: 1\nservices:\n  - gitaly\n",
+                             "inv.yaml:3:3: services must be a mapping of services, not a list",
+                             "write names without \"- \":\nservices:\n  gitaly:\n    port: 6060");
+    assert_inventory_refused("version: 1\nservices:\n  - gitaly: { port: 9236 }\n",
+                             "inv.yaml:3:3: services must be a mapping of services, not a list",
+                             "write names without \"- \":\nservices:\n  gitaly:\n    port: 6060");
+    assert_inventory_refused("version: 1\nhosts:\n  - port: 1\n    name: web\n",
+                             "inv.yaml:3:3: hosts must be a mapping of hosts, not a list",
+                             "write names without \"- \":\nhosts:\n  web:\n    services: [NAME]");
+    assert_inventory_refused("version: 1\nservices:\n  gitaly:\n    - port: 9236\n",
+                             "inv.yaml:4:5: gitaly must be a mapping of settings, not a list",
+                             "write keys without \"- \":\ngitaly:\n  port: 9236");
+    assert_inventory_refused("version: 1\ngroups:\n  - storage: [a]\n",
+                             "inv.yaml:3:3: groups must be a mapping of groups, not a list",
+                             "write names without \"- \":\ngroups:\n  storage: [HOST, HOST]");
 }
 
 /* These are all mistakes of the text, a line each. */
@@ -398,17 +415,22 @@ static void the_number_of_errors_is_limited(void **state)
 static void top_level_keys_are_checked(void **state)
 {
     (void)state;
-    refuses("[]", "inv.yaml:1:1: an inventory is a mapping", "begin with \"version: 1\"");
-    refuses("hosts: {}\n", "inv.yaml:1:1: \"version\" is missing", "begin with \"version: 1\"");
-    refuses("version: 2\n", "inv.yaml:1:10: version must be 1", "");
-    refuses("version: \"1\"\n", "inv.yaml:1:10: version must be 1", "");
-    refuses("version: 1\nzzzzzz: {}\n", "inv.yaml:2:1: unknown key \"zzzzzz\"",
-            "the valid keys are version, services, hosts, groups, trackers, teams, self, discovery");
-    refuses("version: 1\nhost: {}\n", "inv.yaml:2:1: unknown key \"host\"", "did you mean \"hosts\"?");
-    refuses("version: 1\nhosts:\n", "inv.yaml:2:7: hosts must be a mapping of hosts", "");
-    refuses("version: 1\nservices: []\n", "inv.yaml:2:11: services must be a mapping of services, not a list",
-            "write names without \"- \":\nservices:\n  NAME:\n    port: 6060");
-    refuses("version: 1\ngroups: x\n", "inv.yaml:2:9: groups must be a mapping of groups", "");
+    assert_inventory_refused("[]", "inv.yaml:1:1: an inventory is a mapping", "begin with \"version: 1\"");
+    assert_inventory_refused("hosts: {}\n", "inv.yaml:1:1: \"version\" is missing",
+                             "begin with \"version: 1\"");
+    assert_inventory_refused("version: 2\n", "inv.yaml:1:10: version must be 1", "");
+    assert_inventory_refused("version: \"1\"\n", "inv.yaml:1:10: version must be 1", "");
+    assert_inventory_refused(
+        "version: 1\nzzzzzz: {}\n", "inv.yaml:2:1: unknown key \"zzzzzz\"",
+        "the valid keys are version, services, hosts, groups, trackers, teams, self, discovery");
+    assert_inventory_refused("version: 1\nhost: {}\n", "inv.yaml:2:1: unknown key \"host\"",
+                             "did you mean \"hosts\"?");
+    assert_inventory_refused("version: 1\nhosts:\n", "inv.yaml:2:7: hosts must be a mapping of hosts", "");
+    assert_inventory_refused("version: 1\nservices: []\n",
+                             "inv.yaml:2:11: services must be a mapping of services, not a list",
+                             "write names without \"- \":\nservices:\n  NAME:\n    port: 6060");
+    assert_inventory_refused("version: 1\ngroups: x\n", "inv.yaml:2:9: groups must be a mapping of groups",
+                             "");
 }
 
 /* The refusal of one service, `column` counting within its settings. */
@@ -417,7 +439,7 @@ static void service_refuses(const char *settings, size_t column, const char *mes
     char text[512], expected[512];
     snprintf(text, sizeof text, "version: 1\nservices:\n  api: %s\n", settings);
     snprintf(expected, sizeof expected, "inv.yaml:3:%zu: %s", column + 7, message);
-    refuses(text, expected, hint);
+    assert_inventory_refused(text, expected, hint);
 }
 
 #define KEYS "the valid keys are port, host, unix, scheme, path, host_header, tls, auth, kinds, hint"
@@ -425,9 +447,10 @@ static void service_refuses(const char *settings, size_t column, const char *mes
 static void services_are_checked(void **state)
 {
     (void)state;
-    refuses("version: 1\nservices:\n  api: { path: /x }\n", "inv.yaml:3:3: service \"api\" has no port",
-            "add \"port: N\", the port that serves its /debug/pprof, or \"unix: /PATH\"");
-    refuses(
+    assert_inventory_refused("version: 1\nservices:\n  api: { path: /x }\n",
+                             "inv.yaml:3:3: service \"api\" has no port",
+                             "add \"port: N\", the port that serves its /debug/pprof, or \"unix: /PATH\"");
+    assert_inventory_refused(
         "version: 1\nservices:\n  -api: { port: 1 }\n", "inv.yaml:3:3: \"-api\" is no name for a service",
         "a name has letters, digits, \".\", \"_\" and \"-\", begins with a letter or digit and has at most "
         "253 characters");
@@ -484,8 +507,9 @@ static void schemes_and_sockets_are_checked(void **state)
     service_refuses("{ port: 1, unix: /a }", 3, "\"port\" has no meaning with \"unix\"", hint);
     service_refuses("{ unix: /a, port: 1 }", 13, "\"port\" has no meaning with \"unix\"", hint);
     service_refuses("{ unix: /a, host: b }", 13, "\"host\" has no meaning with \"unix\"", hint);
-    refuses("version: 1\nservices:\n  api: { host: a }\n", "inv.yaml:3:3: service \"api\" has no port",
-            "add \"port: N\", the port that serves its /debug/pprof, or \"unix: /PATH\"");
+    assert_inventory_refused("version: 1\nservices:\n  api: { host: a }\n",
+                             "inv.yaml:3:3: service \"api\" has no port",
+                             "add \"port: N\", the port that serves its /debug/pprof, or \"unix: /PATH\"");
 }
 
 /* The longest path a socket can have, and one more. */
@@ -499,7 +523,7 @@ static void paths_of_sockets_have_a_maximum_length(void **state)
     path[107] = '\0';
     snprintf(text, sizeof text,
              "version: 1\nservices: { a: { unix: %s } }\nhosts: { b: { services: [a] } }\n", path);
-    struct inventory *inv = parse(text);
+    struct inventory *inv = parse_inventory(text);
     size_t n = 0;
     assert_string_equal(inventory_hosts(inv, &n)[0]->services[0]->unix_path, path);
     inventory_free(inv);
@@ -623,14 +647,14 @@ static void host_refuses(const char *settings, size_t column, const char *messag
     snprintf(text, sizeof text, "version: 1\nservices: { gitaly: { port: 1 } }\nhosts:\n  web: %s\n",
              settings);
     snprintf(expected, sizeof expected, "inv.yaml:4:%zu: %s", column + 7, message);
-    refuses(text, expected, hint);
+    assert_inventory_refused(text, expected, hint);
 }
 
 static void hosts_are_checked(void **state)
 {
     (void)state;
-    refuses("version: 1\nhosts:\n  web: {}\n", "inv.yaml:3:3: host \"web\" has no services",
-            "add \"services: [NAME]\"");
+    assert_inventory_refused("version: 1\nhosts:\n  web: {}\n", "inv.yaml:3:3: host \"web\" has no services",
+                             "add \"services: [NAME]\"");
     host_refuses("x", 1, "web must be a mapping of settings", "");
     host_refuses("{ adress: x }", 3, "unknown key \"adress\"", "did you mean \"address\"?");
     host_refuses("{ services: gitaly }", 13, "services must be a list of services",
@@ -692,19 +716,20 @@ static void addresses_are_checked(void **state)
 static void host_names_are_checked(void **state)
 {
     (void)state;
-    refuses("version: 1\nhosts:\n  a[1-3]: { services: [] }\n  b: { services: [] }\n  a2: { services: [] }\n",
-            "inv.yaml:5:3: host \"a2\" is defined twice, first at inv.yaml:3:3", "");
-    refuses("version: 1\nhosts:\n  a[1,1]: { services: [] }\n",
-            "inv.yaml:3:3: host \"a1\" is defined twice, first at inv.yaml:3:3", "");
-    refuses("version: 1\nhosts:\n  a: { services: [] }\n  a: { services: [] }\n",
-            "inv.yaml:4:3: \"a\" is listed twice, first in line 3", "");
-    refuses("version: 1\nhosts:\n  a[3-1]: { services: [] }\n",
-            "inv.yaml:3:3: bad range in \"a[3-1]\": the range counts down", "");
-    refuses("version: 1\nhosts:\n  a[1-100001]: { services: [] }\n",
-            "inv.yaml:3:3: \"a[1-100001]\" expands to more than 100000 names", "");
-    refuses("version: 1\nhosts:\n  b: { services: [] }\n  a[1-100000]: { services: [] }\n",
-            "inv.yaml:4:3: more than 100000 hosts", "");
-    refuses(
+    assert_inventory_refused(
+        "version: 1\nhosts:\n  a[1-3]: { services: [] }\n  b: { services: [] }\n  a2: { services: [] }\n",
+        "inv.yaml:5:3: host \"a2\" is defined twice, first at inv.yaml:3:3", "");
+    assert_inventory_refused("version: 1\nhosts:\n  a[1,1]: { services: [] }\n",
+                             "inv.yaml:3:3: host \"a1\" is defined twice, first at inv.yaml:3:3", "");
+    assert_inventory_refused("version: 1\nhosts:\n  a: { services: [] }\n  a: { services: [] }\n",
+                             "inv.yaml:4:3: \"a\" is listed twice, first in line 3", "");
+    assert_inventory_refused("version: 1\nhosts:\n  a[3-1]: { services: [] }\n",
+                             "inv.yaml:3:3: bad range in \"a[3-1]\": the range counts down", "");
+    assert_inventory_refused("version: 1\nhosts:\n  a[1-100001]: { services: [] }\n",
+                             "inv.yaml:3:3: \"a[1-100001]\" expands to more than 100000 names", "");
+    assert_inventory_refused("version: 1\nhosts:\n  b: { services: [] }\n  a[1-100000]: { services: [] }\n",
+                             "inv.yaml:4:3: more than 100000 hosts", "");
+    assert_inventory_refused(
         "version: 1\nhosts:\n  a*: { services: [] }\n", "inv.yaml:3:3: \"a*\" is no name for a host",
         "a name has letters, digits, \".\", \"_\" and \"-\", begins with a letter or digit and has at most "
         "253 characters");
@@ -715,21 +740,26 @@ static void host_names_are_checked(void **state)
 static void groups_are_checked(void **state)
 {
     (void)state;
-    refuses(TWO "  g: [web-3]\n", "inv.yaml:5:7: no host or group \"web-3\"",
-            "did you mean \"web-1\" or \"web-2\"?");
-    refuses(TWO "  g: ['web-[1-3]']\n", "inv.yaml:5:7: no host or group \"web-3\"",
-            "did you mean \"web-1\" or \"web-2\"?");
-    refuses(TWO "  g: ['db*']\n", "inv.yaml:5:7: no host matches \"db*\"", "");
-    refuses(TWO "  g: ['web-[2-1]']\n", "inv.yaml:5:7: bad range in \"web-[2-1]\": the range counts down",
-            "");
-    refuses(TWO "  g: ['[1-1001]*']\n", "inv.yaml:5:7: \"[1-1001]*\" expands to more than 1000 names", "");
-    refuses(TWO "  g: [{}]\n", "inv.yaml:5:7: an entry must be a host, a glob, a range or a group", "");
-    refuses(TWO "  g: ['']\n", "inv.yaml:5:7: an entry must be a host, a glob, a range or a group", "");
-    refuses(TWO "  g: web-1\n", "inv.yaml:5:6: g must be a list of hosts and groups", "write g: [web-1]");
-    refuses(TWO "  g: [g]\n", "inv.yaml:5:7: group \"g\" contains itself", "");
-    refuses(TWO "  g: [h]\n  h: [web-1, g]\n", "inv.yaml:6:14: group \"g\" contains itself", "");
-    refuses(TWO "  web-1: [web-2]\n", "inv.yaml:5:3: \"web-1\" is a host, so no group can have that name",
-            "");
+    assert_inventory_refused(TWO "  g: [web-3]\n", "inv.yaml:5:7: no host or group \"web-3\"",
+                             "did you mean \"web-1\" or \"web-2\"?");
+    assert_inventory_refused(TWO "  g: ['web-[1-3]']\n", "inv.yaml:5:7: no host or group \"web-3\"",
+                             "did you mean \"web-1\" or \"web-2\"?");
+    assert_inventory_refused(TWO "  g: ['db*']\n", "inv.yaml:5:7: no host matches \"db*\"", "");
+    assert_inventory_refused(TWO "  g: ['web-[2-1]']\n",
+                             "inv.yaml:5:7: bad range in \"web-[2-1]\": the range counts down", "");
+    assert_inventory_refused(TWO "  g: ['[1-1001]*']\n",
+                             "inv.yaml:5:7: \"[1-1001]*\" expands to more than 1000 names", "");
+    assert_inventory_refused(TWO "  g: [{}]\n",
+                             "inv.yaml:5:7: an entry must be a host, a glob, a range or a group", "");
+    assert_inventory_refused(TWO "  g: ['']\n",
+                             "inv.yaml:5:7: an entry must be a host, a glob, a range or a group", "");
+    assert_inventory_refused(TWO "  g: web-1\n", "inv.yaml:5:6: g must be a list of hosts and groups",
+                             "write g: [web-1]");
+    assert_inventory_refused(TWO "  g: [g]\n", "inv.yaml:5:7: group \"g\" contains itself", "");
+    assert_inventory_refused(TWO "  g: [h]\n  h: [web-1, g]\n", "inv.yaml:6:14: group \"g\" contains itself",
+                             "");
+    assert_inventory_refused(TWO "  web-1: [web-2]\n",
+                             "inv.yaml:5:3: \"web-1\" is a host, so no group can have that name", "");
 }
 
 /* Groups of groups, 17 levels of them, are refused in either order. */
@@ -744,8 +774,8 @@ static void groups_are_not_too_deep(void **state)
         buf_addf(&up, "  g%d: [g%d]\n", 17 - i, 18 - i);
     }
     buf_adds(&down, "  g17: [web-1]\n");
-    refuses(buf_str(&down), "inv.yaml:20:9: groups are nested deeper than 16 levels", "");
-    refuses(buf_str(&up), "inv.yaml:21:8: groups are nested deeper than 16 levels", "");
+    assert_inventory_refused(buf_str(&down), "inv.yaml:20:9: groups are nested deeper than 16 levels", "");
+    assert_inventory_refused(buf_str(&up), "inv.yaml:21:8: groups are nested deeper than 16 levels", "");
     buf_release(&down);
     buf_release(&up);
 }
@@ -835,7 +865,7 @@ static void a_file_above_the_limit_is_refused(void **state)
     assert_non_null(text);
     memset(text, '\n', n);
     text[n] = '\0';
-    refuses(text, "inv.yaml:1:1: the file is larger than 8 MB", "");
+    assert_inventory_refused(text, "inv.yaml:1:1: the file is larger than 8 MB", "");
     free(text);
 }
 
@@ -1001,7 +1031,7 @@ static void load_refuses_other_files(void **state)
     free(missing);
 }
 
-static void finds(const char *option, const char *expected)
+static void assert_file_found(const char *option, const char *expected)
 {
     char *found = NULL;
     struct err err = ERR_INIT;
@@ -1030,8 +1060,8 @@ static void services_of_sources_are_in_order(void **state)
     setenv("HOME", *state, 1);
     setenv("PROFGRAB_INVENTORY", b, 1);
     setenv("XDG_CONFIG_HOME", xdg_dir, 1);
-    finds(a, a);
-    finds(NULL, b);
+    assert_file_found(a, a);
+    assert_file_found(NULL, b);
     setenv("PROFGRAB_INVENTORY", none, 1);
     assert_int_equal(inventory_find(NULL, &path, &err), -1);
     assert_int_equal(err.kind, ERR_USAGE);
@@ -1040,13 +1070,13 @@ static void services_of_sources_are_in_order(void **state)
     assert_non_null(strstr(err.msg, "none.yaml (from -i)"));
     assert_null(path);
     setenv("PROFGRAB_INVENTORY", "", 1);
-    finds(NULL, xdg);
+    assert_file_found(NULL, xdg);
     setenv("XDG_CONFIG_HOME", "xdg", 1);
-    finds(NULL, home);
+    assert_file_found(NULL, home);
     unsetenv("XDG_CONFIG_HOME");
-    finds(NULL, home);
+    assert_file_found(NULL, home);
     assert_int_equal(unlink(home), 0);
-    finds(NULL, NULL);
+    assert_file_found(NULL, NULL);
     free(none);
     free(a);
     free(b);

@@ -12,7 +12,7 @@
 #include "inventory/range.h"
 #include "tests/unit/spoil.h"
 
-static void expands(const char *text, const char *expected)
+static void assert_expanded(const char *text, const char *expected)
 {
     struct strlist names = {0};
     struct err err = ERR_INIT;
@@ -26,7 +26,7 @@ static void expands(const char *text, const char *expected)
     strlist_release(&names);
 }
 
-static void refuses(const char *text, const char *message)
+static void assert_range_refused(const char *text, const char *message)
 {
     struct strlist names = {0};
     struct err err = ERR_INIT;
@@ -40,55 +40,58 @@ static void refuses(const char *text, const char *message)
 static void valid_ranges_are_expanded(void **state)
 {
     (void)state;
-    expands("file-03", "file-03");
-    expands("file-[8-11]", "file-8 file-9 file-10 file-11");
-    expands("file-[08-11]", "file-08 file-09 file-10 file-11");
-    expands("file-[008-010].x", "file-008.x file-009.x file-010.x");
-    expands("[1,3,5-7]", "1 3 5 6 7");
-    expands("a[0-1]b[01-02]", "a0b01 a0b02 a1b01 a1b02");
-    expands("file-[0-1]*", "file-0* file-1*");
-    expands("a[5]", "a5");
-    expands("a[0]", "a0");
-    expands("a[1-2][1-2]", "a11 a12 a21 a22");
-    expands("", "");
+    assert_expanded("file-03", "file-03");
+    assert_expanded("file-[8-11]", "file-8 file-9 file-10 file-11");
+    assert_expanded("file-[08-11]", "file-08 file-09 file-10 file-11");
+    assert_expanded("file-[008-010].x", "file-008.x file-009.x file-010.x");
+    assert_expanded("[1,3,5-7]", "1 3 5 6 7");
+    assert_expanded("a[0-1]b[01-02]", "a0b01 a0b02 a1b01 a1b02");
+    assert_expanded("file-[0-1]*", "file-0* file-1*");
+    assert_expanded("a[5]", "a5");
+    assert_expanded("a[0]", "a0");
+    assert_expanded("a[1-2][1-2]", "a11 a12 a21 a22");
+    assert_expanded("", "");
 }
 
 static void addresses_are_not_ranges(void **state)
 {
     (void)state;
-    expands("[::1]", "[::1]");
-    expands("ssh://ops@[fe80::1]:22", "ssh://ops@[fe80::1]:22");
-    expands("ops@web-[1-2]", "ops@web-1 ops@web-2");
-    expands("ssh://web-[1-2]:22", "ssh://web-1:22 ssh://web-2:22");
+    assert_expanded("[::1]", "[::1]");
+    assert_expanded("ssh://ops@[fe80::1]:22", "ssh://ops@[fe80::1]:22");
+    assert_expanded("ops@web-[1-2]", "ops@web-1 ops@web-2");
+    assert_expanded("ssh://web-[1-2]:22", "ssh://web-1:22 ssh://web-2:22");
 }
 
 static void invalid_ranges_are_refused(void **state)
 {
     (void)state;
-    refuses("a[1", "bad range in \"a[1\": \"]\" is missing");
-    refuses("a1]", "bad range in \"a1]\": \"]\" without \"[\"");
-    refuses("a[]", "bad range in \"a[]\": brackets contain numbers of at most 9 digits, such as [04-40] or "
-                   "[1,3,5-7]");
-    refuses("a[x]", "bad range in \"a[x]\": brackets contain numbers of at most 9 digits, such as [04-40] or "
-                    "[1,3,5-7]");
-    refuses("a[1,]",
-            "bad range in \"a[1,]\": brackets contain numbers of at most 9 digits, such as [04-40] or "
-            "[1,3,5-7]");
-    refuses("a[1234567890]",
-            "bad range in \"a[1234567890]\": brackets contain numbers of at most 9 digits, such "
-            "as [04-40] or [1,3,5-7]");
-    refuses("a[1-]", "bad range in \"a[1-]\": a number is missing after \"-\"");
-    refuses("a[1-2-3]", "bad range in \"a[1-2-3]\": numbers are separated by \",\" or \"-\"");
-    refuses("a[6-4]", "bad range in \"a[6-4]\": the range counts down");
-    refuses("a[04-140]", "bad range in \"a[04-140]\": with leading zeros both ends need the same number of "
+    assert_range_refused("a[1", "bad range in \"a[1\": \"]\" is missing");
+    assert_range_refused("a1]", "bad range in \"a1]\": \"]\" without \"[\"");
+    assert_range_refused(
+        "a[]", "bad range in \"a[]\": brackets contain numbers of at most 9 digits, such as [04-40] or "
+               "[1,3,5-7]");
+    assert_range_refused(
+        "a[x]", "bad range in \"a[x]\": brackets contain numbers of at most 9 digits, such as [04-40] or "
+                "[1,3,5-7]");
+    assert_range_refused(
+        "a[1,]", "bad range in \"a[1,]\": brackets contain numbers of at most 9 digits, such as [04-40] or "
+                 "[1,3,5-7]");
+    assert_range_refused("a[1234567890]",
+                         "bad range in \"a[1234567890]\": brackets contain numbers of at most 9 digits, such "
+                         "as [04-40] or [1,3,5-7]");
+    assert_range_refused("a[1-]", "bad range in \"a[1-]\": a number is missing after \"-\"");
+    assert_range_refused("a[1-2-3]", "bad range in \"a[1-2-3]\": numbers are separated by \",\" or \"-\"");
+    assert_range_refused("a[6-4]", "bad range in \"a[6-4]\": the range counts down");
+    assert_range_refused("a[04-140]",
+                         "bad range in \"a[04-140]\": with leading zeros both ends need the same number of "
                          "digits");
-    refuses("a[1-02]",
-            "bad range in \"a[1-02]\": with leading zeros both ends need the same number of digits");
-    refuses("[1][1][1][1][1][1][1][1][1]",
-            "bad range in \"[1][1][1][1][1][1][1][1][1]\": more than 8 ranges");
-    refuses("a[1-1001]", "\"a[1-1001]\" expands to more than 1000 names");
-    refuses("[0-99][0-99]", "\"[0-99][0-99]\" expands to more than 1000 names");
-    refuses("\033[1", "bad range in \"?[1\": \"]\" is missing");
+    assert_range_refused(
+        "a[1-02]", "bad range in \"a[1-02]\": with leading zeros both ends need the same number of digits");
+    assert_range_refused("[1][1][1][1][1][1][1][1][1]",
+                         "bad range in \"[1][1][1][1][1][1][1][1][1]\": more than 8 ranges");
+    assert_range_refused("a[1-1001]", "\"a[1-1001]\" expands to more than 1000 names");
+    assert_range_refused("[0-99][0-99]", "\"[0-99][0-99]\" expands to more than 1000 names");
+    assert_range_refused("\033[1", "bad range in \"?[1\": \"]\" is missing");
 }
 
 static void a_name_above_the_limit_is_refused(void **state)
@@ -97,7 +100,7 @@ static void a_name_above_the_limit_is_refused(void **state)
     char text[1026];
     memset(text, 'a', sizeof text - 1);
     text[sizeof text - 1] = '\0';
-    refuses(text, "a name is longer than 1024 bytes");
+    assert_range_refused(text, "a name is longer than 1024 bytes");
 }
 
 /* Any cut or flipped range must neither crash nor yield more names than allowed. */

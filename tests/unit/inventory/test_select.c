@@ -24,7 +24,7 @@ static const char file[] = "version: 1\n"
                            "  storage: ['file-*']\n"
                            "  empty: []\n";
 
-static struct inventory *load(void)
+static struct inventory *load_inventory(void)
 {
     struct inventory *inv = NULL;
     struct err err = ERR_INIT;
@@ -44,7 +44,8 @@ struct asked {
     bool https;
 };
 
-static int run(struct inventory *inv, const struct asked *asked, struct targets *ret, struct err *err)
+static int run_selection(struct inventory *inv, const struct asked *asked, struct targets *ret,
+                         struct err *err)
 {
     struct selection sel = {
         .port = asked->port, .unix_path = asked->unix_path, .path = asked->path, .https = asked->https};
@@ -60,12 +61,12 @@ static int run(struct inventory *inv, const struct asked *asked, struct targets 
 }
 
 /* Selects and compares the added targets, written as host/service. */
-static void adds(struct inventory *inv, struct targets *t, struct asked asked, const char *expected)
+static void assert_added(struct inventory *inv, struct targets *t, struct asked asked, const char *expected)
 {
     struct err err = ERR_INIT;
     struct buf joined = BUF_INIT(4096);
     size_t from = t->n;
-    if (run(inv, &asked, t, &err) < 0)
+    if (run_selection(inv, &asked, t, &err) < 0)
         fail_msg("%s", err.msg);
     for (size_t i = from; i < t->n; i++)
         buf_addf(&joined, "%s%s/%s", i > from ? " " : "", t->items[i].host->name, t->items[i].service->name);
@@ -73,18 +74,19 @@ static void adds(struct inventory *inv, struct targets *t, struct asked asked, c
     buf_release(&joined);
 }
 
-static void selects(struct inventory *inv, struct asked asked, const char *expected)
+static void assert_selected(struct inventory *inv, struct asked asked, const char *expected)
 {
     struct targets t = {0};
-    adds(inv, &t, asked, expected);
+    assert_added(inv, &t, asked, expected);
     targets_release(&t);
 }
 
-static void refuses(struct inventory *inv, struct asked asked, const char *message, const char *hint)
+static void assert_selection_refused(struct inventory *inv, struct asked asked, const char *message,
+                                     const char *hint)
 {
     struct targets t = {0};
     struct err err = ERR_INIT;
-    assert_int_equal(run(inv, &asked, &t, &err), -1);
+    assert_int_equal(run_selection(inv, &asked, &t, &err), -1);
     assert_int_equal(err.kind, ERR_USAGE);
     assert_string_equal(err.msg, message);
     assert_string_equal(err.hint, hint);
@@ -112,47 +114,48 @@ static void refuses(struct inventory *inv, struct asked asked, const char *messa
 static void names_globs_ranges_and_groups_select_hosts(void **state)
 {
     (void)state;
-    struct inventory *inv = load();
-    selects(inv, HOSTS("file-03"), "file-03/gitaly file-03/backend");
-    selects(inv, HOSTS("web-1", "file-03"), "web-1/backend file-03/gitaly file-03/backend");
-    selects(inv, HOSTS("web-?"), "web-1/backend");
-    selects(inv, WITH_SERVICES("gitaly", "file-[05,03]"), "file-05/gitaly file-03/gitaly");
-    selects(inv, WITH_SERVICES("gitaly", "file-0*"), "file-03/gitaly file-04/gitaly file-05/gitaly");
-    selects(inv, (struct asked){.groups = "storage", .services = "backend"},
-            "file-03/backend file-04/backend file-05/backend");
+    struct inventory *inv = load_inventory();
+    assert_selected(inv, HOSTS("file-03"), "file-03/gitaly file-03/backend");
+    assert_selected(inv, HOSTS("web-1", "file-03"), "web-1/backend file-03/gitaly file-03/backend");
+    assert_selected(inv, HOSTS("web-?"), "web-1/backend");
+    assert_selected(inv, WITH_SERVICES("gitaly", "file-[05,03]"), "file-05/gitaly file-03/gitaly");
+    assert_selected(inv, WITH_SERVICES("gitaly", "file-0*"), "file-03/gitaly file-04/gitaly file-05/gitaly");
+    assert_selected(inv, (struct asked){.groups = "storage", .services = "backend"},
+                    "file-03/backend file-04/backend file-05/backend");
     inventory_free(inv);
 }
 
 static void each_target_is_selected_once(void **state)
 {
     (void)state;
-    struct inventory *inv = load();
-    selects(inv,
-            (struct asked){
-                .hosts = {"file-04", "file-*", "file-04"}, .groups = "storage", .services = "gitaly,gitaly"},
-            "file-04/gitaly file-03/gitaly file-05/gitaly");
-    selects(inv, WITH_PORT(80, "a.example", "a.example"), "a.example/port-80");
+    struct inventory *inv = load_inventory();
+    assert_selected(inv,
+                    (struct asked){.hosts = {"file-04", "file-*", "file-04"},
+                                   .groups = "storage",
+                                   .services = "gitaly,gitaly"},
+                    "file-04/gitaly file-03/gitaly file-05/gitaly");
+    assert_selected(inv, WITH_PORT(80, "a.example", "a.example"), "a.example/port-80");
     inventory_free(inv);
 }
 
 static void services_asked_for_by_name(void **state)
 {
     (void)state;
-    struct inventory *inv = load();
-    selects(inv, WITH_SERVICES("gitaly", "web-1"), "web-1/gitaly");
-    selects(inv, WITH_SERVICES("backend,gitaly", "bare"), "bare/backend bare/gitaly");
-    selects(inv, WITH_PORT(8080, "file-03"), "file-03/port-8080");
-    selects(inv, (struct asked){.hosts = {"web-1"}, .services = "gitaly", .port = 8080},
-            "web-1/gitaly web-1/port-8080");
+    struct inventory *inv = load_inventory();
+    assert_selected(inv, WITH_SERVICES("gitaly", "web-1"), "web-1/gitaly");
+    assert_selected(inv, WITH_SERVICES("backend,gitaly", "bare"), "bare/backend bare/gitaly");
+    assert_selected(inv, WITH_PORT(8080, "file-03"), "file-03/port-8080");
+    assert_selected(inv, (struct asked){.hosts = {"web-1"}, .services = "gitaly", .port = 8080},
+                    "web-1/gitaly web-1/port-8080");
     inventory_free(inv);
 }
 
 static void a_port_makes_a_service(void **state)
 {
     (void)state;
-    struct inventory *inv = load();
+    struct inventory *inv = load_inventory();
     struct targets t = {0};
-    assert_int_equal(run(inv, &WITH_PORT(8080, "ops@db.example"), &t, NULL), 0);
+    assert_int_equal(run_selection(inv, &WITH_PORT(8080, "ops@db.example"), &t, NULL), 0);
     assert_string_equal(t.items[0].service->name, "port-8080");
     assert_string_equal(t.items[0].service->host, "localhost");
     assert_string_equal(t.items[0].service->path, "/debug/pprof");
@@ -161,7 +164,7 @@ static void a_port_makes_a_service(void **state)
     assert_string_equal(t.items[0].host->address, "ops@db.example");
     assert_false(t.items[0].host->direct);
     /* Selecting it again gives the same, and does not add it to the inventory. */
-    assert_int_equal(run(inv, &WITH_PORT(8080, "ops@db.example"), &t, NULL), 0);
+    assert_int_equal(run_selection(inv, &WITH_PORT(8080, "ops@db.example"), &t, NULL), 0);
     assert_int_equal(t.n, 2);
     assert_ptr_equal(t.items[1].host, t.items[0].host);
     assert_ptr_equal(t.items[1].service, t.items[0].service);
@@ -175,11 +178,11 @@ static void a_port_makes_a_service(void **state)
 static void a_port_with_path_and_scheme(void **state)
 {
     (void)state;
-    struct inventory *inv = load();
+    struct inventory *inv = load_inventory();
     struct targets t = {0};
     struct err err = ERR_INIT;
     struct asked asked = {.hosts = {"file-*"}, .port = 8443, .path = "/internal/pprof//", .https = true};
-    if (run(inv, &asked, &t, &err) < 0)
+    if (run_selection(inv, &asked, &t, &err) < 0)
         fail_msg("%s", err.msg);
     assert_int_equal(t.n, 3);
     assert_ptr_equal(t.items[0].service, t.items[2].service);
@@ -190,18 +193,18 @@ static void a_port_with_path_and_scheme(void **state)
     assert_null(t.items[0].service->unix_path);
     targets_release(&t);
     asked = (struct asked){.hosts = {"bare"}, .services = "gitaly", .port = 80, .path = "/"};
-    selects(inv, asked, "bare/gitaly bare/port-80");
+    assert_selected(inv, asked, "bare/gitaly bare/port-80");
     inventory_free(inv);
 }
 
 static void a_socket_makes_a_service(void **state)
 {
     (void)state;
-    struct inventory *inv = load();
+    struct inventory *inv = load_inventory();
     struct targets t = {0};
     struct err err = ERR_INIT;
     struct asked asked = {.hosts = {"ops@db.example"}, .unix_path = "/run/app/debug.sock", .https = true};
-    if (run(inv, &asked, &t, &err) < 0)
+    if (run_selection(inv, &asked, &t, &err) < 0)
         fail_msg("%s", err.msg);
     assert_string_equal(t.items[0].host->name, "db.example");
     assert_string_equal(t.items[0].service->name, "unix-debug.sock");
@@ -210,8 +213,8 @@ static void a_socket_makes_a_service(void **state)
     assert_int_equal(t.items[0].service->port, 0);
     assert_true(t.items[0].service->https);
     targets_release(&t);
-    selects(inv, (struct asked){.hosts = {"bare"}, .unix_path = "/a b\xc3\xa9*"}, "bare/unix-a-b---");
-    selects(inv, (struct asked){.hosts = {"bare"}, .unix_path = "/run/.x_-"}, "bare/unix-.x_-");
+    assert_selected(inv, (struct asked){.hosts = {"bare"}, .unix_path = "/a b\xc3\xa9*"}, "bare/unix-a-b---");
+    assert_selected(inv, (struct asked){.hosts = {"bare"}, .unix_path = "/run/.x_-"}, "bare/unix-.x_-");
     inventory_free(inv);
 }
 
@@ -225,17 +228,17 @@ static void names_of_adhoc_services_are_unique(void **state)
     struct targets t = {0};
     assert_int_equal(inventory_parse("inv.yaml", (struct str){text, sizeof text - 1}, NULL, &inv, NULL), 0);
     struct asked port = {.hosts = {"web"}, .services = "port-80", .port = 80};
-    adds(inv, &t, port, "web/port-80 web/port-80-2");
-    adds(inv, &t, port, "web/port-80 web/port-80-2");
+    assert_added(inv, &t, port, "web/port-80 web/port-80-2");
+    assert_added(inv, &t, port, "web/port-80 web/port-80-2");
     port.path = "/debug/pprof/";
-    adds(inv, &t, port, "web/port-80 web/port-80-2");
+    assert_added(inv, &t, port, "web/port-80 web/port-80-2");
     port.path = "/x";
-    adds(inv, &t, port, "web/port-80 web/port-80-3");
+    assert_added(inv, &t, port, "web/port-80 web/port-80-3");
     port.https = true;
-    adds(inv, &t, port, "web/port-80 web/port-80-4");
-    adds(inv, &t, (struct asked){.hosts = {"web"}, .unix_path = "/a/s"}, "web/unix-s");
-    adds(inv, &t, (struct asked){.hosts = {"web"}, .unix_path = "/b/s"}, "web/unix-s-3");
-    adds(inv, &t, (struct asked){.hosts = {"web"}, .unix_path = "/a/s"}, "web/unix-s");
+    assert_added(inv, &t, port, "web/port-80 web/port-80-4");
+    assert_added(inv, &t, (struct asked){.hosts = {"web"}, .unix_path = "/a/s"}, "web/unix-s");
+    assert_added(inv, &t, (struct asked){.hosts = {"web"}, .unix_path = "/b/s"}, "web/unix-s-3");
+    assert_added(inv, &t, (struct asked){.hosts = {"web"}, .unix_path = "/a/s"}, "web/unix-s");
     targets_release(&t);
     inventory_free(inv);
 }
@@ -245,48 +248,50 @@ static void names_of_adhoc_services_are_unique(void **state)
 static void adhoc_services_are_checked(void **state)
 {
     (void)state;
-    struct inventory *inv = load();
-    refuses(inv, (struct asked){.hosts = {"bare"}, .path = "/x"},
-            "the path of a service is given, but neither a port nor a Unix socket", WHERE);
-    refuses(inv, (struct asked){.hosts = {"bare"}, .services = "gitaly", .path = "/x"},
-            "the path of a service is given, but neither a port nor a Unix socket", WHERE);
-    refuses(inv, (struct asked){.hosts = {"file-03"}, .https = true},
-            "HTTPS is given, but neither a port nor a Unix socket", WHERE);
-    refuses(inv, (struct asked){.hosts = {"bare"}, .port = 1, .unix_path = "/a"},
-            "a port and a Unix socket cannot be combined", "a service listens on one of them");
+    struct inventory *inv = load_inventory();
+    assert_selection_refused(inv, (struct asked){.hosts = {"bare"}, .path = "/x"},
+                             "the path of a service is given, but neither a port nor a Unix socket", WHERE);
+    assert_selection_refused(inv, (struct asked){.hosts = {"bare"}, .services = "gitaly", .path = "/x"},
+                             "the path of a service is given, but neither a port nor a Unix socket", WHERE);
+    assert_selection_refused(inv, (struct asked){.hosts = {"file-03"}, .https = true},
+                             "HTTPS is given, but neither a port nor a Unix socket", WHERE);
+    assert_selection_refused(inv, (struct asked){.hosts = {"bare"}, .port = 1, .unix_path = "/a"},
+                             "a port and a Unix socket cannot be combined",
+                             "a service listens on one of them");
     static const char *const bad[] = {"", "debug", "~/x"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        refuses(inv, (struct asked){.hosts = {"bare"}, .port = 1, .path = bad[i]},
-                "path must begin with \"/\"", "");
-        refuses(inv, (struct asked){.hosts = {"bare"}, .unix_path = bad[i]},
-                "unix must be an absolute path that does not end with \"/\"", "");
+        assert_selection_refused(inv, (struct asked){.hosts = {"bare"}, .port = 1, .path = bad[i]},
+                                 "path must begin with \"/\"", "");
+        assert_selection_refused(inv, (struct asked){.hosts = {"bare"}, .unix_path = bad[i]},
+                                 "unix must be an absolute path that does not end with \"/\"", "");
     }
     static const char *const no_path[] = {"/a?b", "/a#b", "/a b", "/a\r\nX: y", "/\xc3\xa9", "/a\"b"};
     for (size_t i = 0; i < sizeof no_path / sizeof *no_path; i++)
-        refuses(inv, (struct asked){.hosts = {"bare"}, .port = 1, .path = no_path[i]},
-                "path must be a URL's path", "");
-    refuses(inv, (struct asked){.hosts = {"bare"}, .unix_path = "/run/a/"},
-            "unix must be an absolute path that does not end with \"/\"", "");
-    refuses(inv, (struct asked){.hosts = {"bare"}, .unix_path = "/a\033b"},
-            "unix must be a path of visible characters", "");
+        assert_selection_refused(inv, (struct asked){.hosts = {"bare"}, .port = 1, .path = no_path[i]},
+                                 "path must be a URL's path", "");
+    assert_selection_refused(inv, (struct asked){.hosts = {"bare"}, .unix_path = "/run/a/"},
+                             "unix must be an absolute path that does not end with \"/\"", "");
+    assert_selection_refused(inv, (struct asked){.hosts = {"bare"}, .unix_path = "/a\033b"},
+                             "unix must be a path of visible characters", "");
     char longest[300] = "/";
     memset(longest + 1, 'a', sizeof longest - 2);
-    refuses(inv, (struct asked){.hosts = {"bare"}, .unix_path = longest},
-            "unix must be a path of at most 107 bytes", "");
+    assert_selection_refused(inv, (struct asked){.hosts = {"bare"}, .unix_path = longest},
+                             "unix must be a path of at most 107 bytes", "");
     longest[107] = '\0';
     struct targets t = {0};
-    assert_int_equal(run(inv, &(struct asked){.hosts = {"bare"}, .unix_path = longest}, &t, NULL), 0);
+    assert_int_equal(run_selection(inv, &(struct asked){.hosts = {"bare"}, .unix_path = longest}, &t, NULL),
+                     0);
     assert_true(text_is_name(t.items[0].service->name));
     targets_release(&t);
     inventory_free(inv);
 }
 
-static void outside(const char *text, const char *name, const char *address)
+static void assert_adhoc_host(const char *text, const char *name, const char *address)
 {
-    struct inventory *inv = load();
+    struct inventory *inv = load_inventory();
     struct targets t = {0};
     struct err err = ERR_INIT;
-    if (run(inv, &WITH_PORT(80, text), &t, &err) < 0)
+    if (run_selection(inv, &WITH_PORT(80, text), &t, &err) < 0)
         fail_msg("%s", err.msg);
     assert_int_equal(t.n, 1);
     assert_string_equal(t.items[0].host->name, name);
@@ -298,18 +303,18 @@ static void outside(const char *text, const char *name, const char *address)
 static void addresses_outside_the_inventory_are_hosts(void **state)
 {
     (void)state;
-    outside("db.example", "db.example", "db.example");
-    outside("ops@db", "db", "ops@db");
-    outside("ops@corp@db", "db", "ops@corp@db");
-    outside("ssh://ops@db:2222", "db", "ssh://ops@db:2222");
-    outside("db:2222", "db", "ssh://db:2222");
-    outside("192.0.2.1", "192.0.2.1", "192.0.2.1");
-    outside("::1", "0--1", "::1");
-    outside("2001:db8::7", "2001-db8--7", "2001:db8::7");
-    outside("ops@[2001:db8::7]", "2001-db8--7", "ops@2001:db8::7");
-    outside("ssh://ops@[::1]:22", "0--1", "ssh://ops@[::1]:22");
-    struct inventory *inv = load();
-    selects(inv, WITH_PORT(80, "ops@db-[1-2]"), "db-1/port-80 db-2/port-80");
+    assert_adhoc_host("db.example", "db.example", "db.example");
+    assert_adhoc_host("ops@db", "db", "ops@db");
+    assert_adhoc_host("ops@corp@db", "db", "ops@corp@db");
+    assert_adhoc_host("ssh://ops@db:2222", "db", "ssh://ops@db:2222");
+    assert_adhoc_host("db:2222", "db", "ssh://db:2222");
+    assert_adhoc_host("192.0.2.1", "192.0.2.1", "192.0.2.1");
+    assert_adhoc_host("::1", "0--1", "::1");
+    assert_adhoc_host("2001:db8::7", "2001-db8--7", "2001:db8::7");
+    assert_adhoc_host("ops@[2001:db8::7]", "2001-db8--7", "ops@2001:db8::7");
+    assert_adhoc_host("ssh://ops@[::1]:22", "0--1", "ssh://ops@[::1]:22");
+    struct inventory *inv = load_inventory();
+    assert_selected(inv, WITH_PORT(80, "ops@db-[1-2]"), "db-1/port-80 db-2/port-80");
     inventory_free(inv);
 }
 
@@ -318,24 +323,27 @@ static void addresses_outside_the_inventory_are_hosts(void **state)
 static void invalid_addresses_are_refused(void **state)
 {
     (void)state;
-    struct inventory *inv = load();
-    refuses(inv, WITH_PORT(80, "-oProxyCommand=x"), "bad address \"-oProxyCommand=x\": " FORM, "");
-    refuses(inv, WITH_PORT(80, ""), "bad address \"\": " FORM, "");
-    refuses(inv, WITH_PORT(80, "ops@"), "bad address \"ops@\": " FORM, "");
-    refuses(inv, WITH_PORT(80, "ops@-x"), "bad address \"ops@-x\": " FORM, "");
-    refuses(inv, WITH_PORT(80, "a b"), "bad address \"a b\": " FORM, "");
-    refuses(inv, WITH_PORT(80, "a/../b"), "bad address \"a/../b\": " FORM, "");
-    refuses(inv, WITH_PORT(80, "1:2:3"), "bad address \"1:2:3\": " FORM, "");
-    refuses(inv, WITH_PORT(80, "[::1]x"), "bad address \"[::1]x\": " FORM, "");
-    refuses(inv, WITH_PORT(80, "a:0"), "bad address \"a:0\": a port is a number from 1 to 65535", "");
-    refuses(inv, WITH_PORT(80, "a:65536"), "bad address \"a:65536\": a port is a number from 1 to 65535", "");
-    refuses(inv, WITH_PORT(80, "-l@a"),
-            "bad address \"-l@a\": the text before \"@\" is not a valid user name", "");
-    refuses(inv, WITH_PORT(80, "$(id)@a"),
-            "bad address \"$(id)@a\": the text before \"@\" is not a valid user name", "");
-    refuses(inv, WITH_PORT(80, "@a"), "bad address \"@a\": the text before \"@\" is not a valid user name",
-            "");
-    refuses(inv, WITH_PORT(80, "\033[2J:x]"), "bad address \"?[2J:x]\": " FORM, "");
+    struct inventory *inv = load_inventory();
+    assert_selection_refused(inv, WITH_PORT(80, "-oProxyCommand=x"),
+                             "bad address \"-oProxyCommand=x\": " FORM, "");
+    assert_selection_refused(inv, WITH_PORT(80, ""), "bad address \"\": " FORM, "");
+    assert_selection_refused(inv, WITH_PORT(80, "ops@"), "bad address \"ops@\": " FORM, "");
+    assert_selection_refused(inv, WITH_PORT(80, "ops@-x"), "bad address \"ops@-x\": " FORM, "");
+    assert_selection_refused(inv, WITH_PORT(80, "a b"), "bad address \"a b\": " FORM, "");
+    assert_selection_refused(inv, WITH_PORT(80, "a/../b"), "bad address \"a/../b\": " FORM, "");
+    assert_selection_refused(inv, WITH_PORT(80, "1:2:3"), "bad address \"1:2:3\": " FORM, "");
+    assert_selection_refused(inv, WITH_PORT(80, "[::1]x"), "bad address \"[::1]x\": " FORM, "");
+    assert_selection_refused(inv, WITH_PORT(80, "a:0"),
+                             "bad address \"a:0\": a port is a number from 1 to 65535", "");
+    assert_selection_refused(inv, WITH_PORT(80, "a:65536"),
+                             "bad address \"a:65536\": a port is a number from 1 to 65535", "");
+    assert_selection_refused(inv, WITH_PORT(80, "-l@a"),
+                             "bad address \"-l@a\": the text before \"@\" is not a valid user name", "");
+    assert_selection_refused(inv, WITH_PORT(80, "$(id)@a"),
+                             "bad address \"$(id)@a\": the text before \"@\" is not a valid user name", "");
+    assert_selection_refused(inv, WITH_PORT(80, "@a"),
+                             "bad address \"@a\": the text before \"@\" is not a valid user name", "");
+    assert_selection_refused(inv, WITH_PORT(80, "\033[2J:x]"), "bad address \"?[2J:x]\": " FORM, "");
     inventory_free(inv);
 }
 
@@ -344,31 +352,38 @@ static void invalid_addresses_are_refused(void **state)
 static void unknown_names_get_suggestions(void **state)
 {
     (void)state;
-    struct inventory *inv = load();
-    refuses(inv, HOSTS("fiel-03"), "unknown host \"fiel-03\"",
-            "did you mean \"file-03\", \"file-04\" or \"file-05\"? " OUTSIDE);
-    refuses(inv, HOSTS("zzzzzzzz"), "unknown host \"zzzzzzzz\"", OUTSIDE);
-    refuses(inv, HOSTS("web-1", "nobody@x"), "unknown host \"nobody@x\"", OUTSIDE);
-    refuses(inv, HOSTS("file-[05-06]"), "unknown host \"file-06\"",
-            "did you mean \"file-03\", \"file-04\" or \"file-05\"? " OUTSIDE);
-    refuses(inv, HOSTS("db*"), "no host matches \"db*\"", "");
-    refuses(inv, WITH_PORT(80, "db*"), "no host matches \"db*\"", "");
-    refuses(inv, HOSTS("file-[5-3]"), "bad range in \"file-[5-3]\": the range counts down", "");
-    refuses(inv, HOSTS("storage"), "unknown host \"storage\"", "it is a group: use --group storage");
-    refuses(inv, WITH_PORT(80, "storage"), "unknown host \"storage\"", "it is a group: use --group storage");
-    refuses(inv, (struct asked){.groups = "storrage"}, "unknown group \"storrage\"",
-            "did you mean \"storage\"?");
-    refuses(inv, (struct asked){.groups = "age"}, "unknown group \"age\"", "did you mean \"storage\"?");
-    refuses(inv, (struct asked){.groups = "file-03"}, "unknown group \"file-03\"",
-            "it is a host: use --host file-03");
-    refuses(inv, (struct asked){.groups = "xyz"}, "unknown group \"xyz\"",
-            "`profgrab hosts --groups` lists them");
-    refuses(inv, (struct asked){.groups = "empty"}, "group \"empty\" has no hosts", "");
-    refuses(inv, WITH_SERVICES("gitly", "file-03"), "unknown service \"gitly\"", "did you mean \"gitaly\"?");
-    refuses(inv, HOSTS("\033x"), "unknown host \"?x\"", OUTSIDE);
-    refuses(inv, HOSTS("bare"), "host \"bare\" has no services", "add --service NAME or --port N");
-    refuses(inv, (struct asked){.port = 80}, "no host is named",
-            "add --host NAME, --group NAME or --label NAME=VALUE; `profgrab hosts` lists them");
+    struct inventory *inv = load_inventory();
+    assert_selection_refused(inv, HOSTS("fiel-03"), "unknown host \"fiel-03\"",
+                             "did you mean \"file-03\", \"file-04\" or \"file-05\"? " OUTSIDE);
+    assert_selection_refused(inv, HOSTS("zzzzzzzz"), "unknown host \"zzzzzzzz\"", OUTSIDE);
+    assert_selection_refused(inv, HOSTS("web-1", "nobody@x"), "unknown host \"nobody@x\"", OUTSIDE);
+    assert_selection_refused(inv, HOSTS("file-[05-06]"), "unknown host \"file-06\"",
+                             "did you mean \"file-03\", \"file-04\" or \"file-05\"? " OUTSIDE);
+    assert_selection_refused(inv, HOSTS("db*"), "no host matches \"db*\"", "");
+    assert_selection_refused(inv, WITH_PORT(80, "db*"), "no host matches \"db*\"", "");
+    assert_selection_refused(inv, HOSTS("file-[5-3]"), "bad range in \"file-[5-3]\": the range counts down",
+                             "");
+    assert_selection_refused(inv, HOSTS("storage"), "unknown host \"storage\"",
+                             "it is a group: use --group storage");
+    assert_selection_refused(inv, WITH_PORT(80, "storage"), "unknown host \"storage\"",
+                             "it is a group: use --group storage");
+    assert_selection_refused(inv, (struct asked){.groups = "storrage"}, "unknown group \"storrage\"",
+                             "did you mean \"storage\"?");
+    assert_selection_refused(inv, (struct asked){.groups = "age"}, "unknown group \"age\"",
+                             "did you mean \"storage\"?");
+    assert_selection_refused(inv, (struct asked){.groups = "file-03"}, "unknown group \"file-03\"",
+                             "it is a host: use --host file-03");
+    assert_selection_refused(inv, (struct asked){.groups = "xyz"}, "unknown group \"xyz\"",
+                             "`profgrab hosts --groups` lists them");
+    assert_selection_refused(inv, (struct asked){.groups = "empty"}, "group \"empty\" has no hosts", "");
+    assert_selection_refused(inv, WITH_SERVICES("gitly", "file-03"), "unknown service \"gitly\"",
+                             "did you mean \"gitaly\"?");
+    assert_selection_refused(inv, HOSTS("\033x"), "unknown host \"?x\"", OUTSIDE);
+    assert_selection_refused(inv, HOSTS("bare"), "host \"bare\" has no services",
+                             "add --service NAME or --port N");
+    assert_selection_refused(
+        inv, (struct asked){.port = 80}, "no host is named",
+        "add --host NAME, --group NAME or --label NAME=VALUE; `profgrab hosts` lists them");
     inventory_free(inv);
 }
 
@@ -376,15 +391,16 @@ static void unknown_names_get_suggestions(void **state)
 static void two_hosts_of_one_name_are_refused(void **state)
 {
     (void)state;
-    struct inventory *inv = load();
-    refuses(inv, WITH_PORT(80, "a@db", "b@db"), "\"a@db\" and \"b@db\" would both be named \"db\"", "");
-    refuses(inv, WITH_PORT(80, "x@web-1", "web-1"),
-            "\"x@web-1\" and \"ops@web-1.example\" would both be named \"web-1\"", "");
-    refuses(inv, WITH_PORT(80, "x@web-1", "web-*"),
-            "\"x@web-1\" and \"ops@web-1.example\" would both be named \"web-1\"", "");
-    refuses(inv, WITH_PORT(80, "web-1", "x@web-1"),
-            "\"ops@web-1.example\" and \"x@web-1\" would both be named \"web-1\"", "");
-    selects(inv, WITH_PORT(80, "x@web-1"), "web-1/port-80");
+    struct inventory *inv = load_inventory();
+    assert_selection_refused(inv, WITH_PORT(80, "a@db", "b@db"),
+                             "\"a@db\" and \"b@db\" would both be named \"db\"", "");
+    assert_selection_refused(inv, WITH_PORT(80, "x@web-1", "web-1"),
+                             "\"x@web-1\" and \"ops@web-1.example\" would both be named \"web-1\"", "");
+    assert_selection_refused(inv, WITH_PORT(80, "x@web-1", "web-*"),
+                             "\"x@web-1\" and \"ops@web-1.example\" would both be named \"web-1\"", "");
+    assert_selection_refused(inv, WITH_PORT(80, "web-1", "x@web-1"),
+                             "\"ops@web-1.example\" and \"x@web-1\" would both be named \"web-1\"", "");
+    assert_selected(inv, WITH_PORT(80, "x@web-1"), "web-1/port-80");
     inventory_free(inv);
 }
 
@@ -395,10 +411,12 @@ static void names_need_an_inventory(void **state)
     const char *hint = "name a host and a port, as in profgrab --host user@host --port 6060 cpu, or write "
                        "$XDG_CONFIG_HOME/profgrab/inventory.yaml (~/.config without that variable)";
     assert_int_equal(inventory_load(NULL, NULL, &inv, NULL), 0);
-    refuses(inv, HOSTS("file-03"), "no inventory: host \"file-03\" is unknown", hint);
-    refuses(inv, (struct asked){.groups = "storage"}, "no inventory: group \"storage\" is unknown", hint);
-    refuses(inv, WITH_SERVICES("api", "web"), "no inventory: service \"api\" is unknown", hint);
-    selects(inv, WITH_PORT(6060, "user@host"), "host/port-6060");
+    assert_selection_refused(inv, HOSTS("file-03"), "no inventory: host \"file-03\" is unknown", hint);
+    assert_selection_refused(inv, (struct asked){.groups = "storage"},
+                             "no inventory: group \"storage\" is unknown", hint);
+    assert_selection_refused(inv, WITH_SERVICES("api", "web"), "no inventory: service \"api\" is unknown",
+                             hint);
+    assert_selected(inv, WITH_PORT(6060, "user@host"), "host/port-6060");
     inventory_free(inv);
 }
 

@@ -40,7 +40,7 @@ static const struct tracker_kind gitlab = {.name = "gitlab",
 static const struct tracker_kind *const kinds[] = {&gitlab, &redmine, &rt, NULL};
 static const struct inventory_options options = {.tracker_kinds = kinds};
 
-static struct inventory *parse(const char *text)
+static struct inventory *parse_inventory(const char *text)
 {
     struct inventory *inv = NULL;
     struct err err = ERR_INIT;
@@ -48,7 +48,7 @@ static struct inventory *parse(const char *text)
     return inv;
 }
 
-static void refuses(const char *text, const char *message, const char *hint)
+static void assert_inventory_refused(const char *text, const char *message, const char *hint)
 {
     struct inventory *inv = NULL;
     struct err err = ERR_INIT;
@@ -62,7 +62,7 @@ static void trackers_are_read(void **state)
 {
     (void)state;
     setenv("HOME", "/home/someone", 1);
-    struct inventory *inv = parse(full);
+    struct inventory *inv = parse_inventory(full);
     struct err err = ERR_INIT;
     const struct tracker *t = NULL;
     assert_ok(inventory_tracker(inv, "gitlab", &t, &err), &err);
@@ -89,7 +89,7 @@ static void teams_are_read(void **state)
 {
     (void)state;
     setenv("HOME", "/home/someone", 1);
-    struct inventory *inv = parse(full);
+    struct inventory *inv = parse_inventory(full);
     struct err err = ERR_INIT;
     const struct team *t = NULL;
     assert_ok(inventory_team(inv, "gitaly", &t, &err), &err);
@@ -140,19 +140,20 @@ static void tracker_refuses(const char *settings, size_t column, const char *mes
     char text[700], expected[700];
     snprintf(text, sizeof text, "version: 1\ntrackers:\n  lab: %s\n", settings);
     snprintf(expected, sizeof expected, "inv.yaml:3:%zu: %s", column + 7, message);
-    refuses(text, expected, hint);
+    assert_inventory_refused(text, expected, hint);
 }
 
 static void trackers_are_checked(void **state)
 {
     (void)state;
     const char *lacks = "it needs kind: gitlab, redmine or rt, and url: https://HOST";
-    refuses("version: 1\ntrackers:\n  lab: {}\n", "inv.yaml:3:3: tracker \"lab\" has no \"kind\"", lacks);
-    refuses("version: 1\ntrackers:\n  lab: { kind: rt }\n", "inv.yaml:3:3: tracker \"lab\" has no \"url\"",
-            lacks);
-    refuses("version: 1\ntrackers:\n  lab: { kind: rt, url: https://a }\n",
-            "inv.yaml:3:3: tracker \"lab\" does not name the location of its token",
-            "add token_env, token_file or token_command");
+    assert_inventory_refused("version: 1\ntrackers:\n  lab: {}\n",
+                             "inv.yaml:3:3: tracker \"lab\" has no \"kind\"", lacks);
+    assert_inventory_refused("version: 1\ntrackers:\n  lab: { kind: rt }\n",
+                             "inv.yaml:3:3: tracker \"lab\" has no \"url\"", lacks);
+    assert_inventory_refused("version: 1\ntrackers:\n  lab: { kind: rt, url: https://a }\n",
+                             "inv.yaml:3:3: tracker \"lab\" does not name the location of its token",
+                             "add token_env, token_file or token_command");
     tracker_refuses("{ kind: jira }", 9, "kind must be \"gitlab\", \"redmine\" or \"rt\"", "");
     tracker_refuses("{ token: glpat-hunter2 }", 3, "\"token\" would contain the secret itself",
                     "secrets are not allowed in the inventory; write where the token is: token_file: FILE, "
@@ -199,14 +200,15 @@ static void team_refuses(const char *settings, size_t column, const char *messag
              "version: 1\ntrackers: { lab: { kind: rt, url: https://a, token_env: A } }\nteams:\n  ops: %s\n",
              settings);
     snprintf(expected, sizeof expected, "inv.yaml:4:%zu: %s", column + 7, message);
-    refuses(text, expected, hint);
+    assert_inventory_refused(text, expected, hint);
 }
 
 static void teams_are_checked(void **state)
 {
     (void)state;
-    refuses("version: 1\nteams:\n  ops: {}\n", "inv.yaml:3:3: team \"ops\" has no recipients",
-            "add recipients: a list of public keys and files of them");
+    assert_inventory_refused("version: 1\nteams:\n  ops: {}\n",
+                             "inv.yaml:3:3: team \"ops\" has no recipients",
+                             "add recipients: a list of public keys and files of them");
     team_refuses("{ recipients: [] }", 15, "recipients is empty", "");
     team_refuses("{ recipients: keys.txt }", 15, "recipients must be a list of keys and files of keys",
                  "write recipients: [keys.txt]");
@@ -225,8 +227,8 @@ static void teams_are_checked(void **state)
                  "\"labels\" has no meaning with rt, which has none", "");
     team_refuses("{ recipients: [ a ], labels: [ 'x,y' ] }", 32, "labels must not contain \",\"", "");
     team_refuses("{ signature: maybe }", 14, "signature must be \"required\" or \"optional\"", "");
-    refuses("version: 1\nself: { sign_wiht: a }\n", "inv.yaml:2:9: unknown key \"sign_wiht\"",
-            "did you mean \"sign_with\"?");
+    assert_inventory_refused("version: 1\nself: { sign_wiht: a }\n",
+                             "inv.yaml:2:9: unknown key \"sign_wiht\"", "did you mean \"sign_with\"?");
 }
 
 int main(void)

@@ -21,7 +21,7 @@
 /* ---- the parser ---------------------------------------------------------------------------------------- */
 
 /* An answer that lists `n` keys, "one", "two", ... */
-static struct buf listing(uint32_t count, size_t n)
+static struct buf make_listing(uint32_t count, size_t n)
 {
     struct buf b = BUF_INIT(65536);
     buf_addc(&b, 12);
@@ -42,7 +42,7 @@ static void keys_are_listed(void **state)
     (void)state;
     struct agent a = {.fd = -1};
     struct err err = ERR_INIT;
-    struct buf b = listing(3, 3);
+    struct buf b = make_listing(3, 3);
     assert_ok(agent_parse_keys(&a, b.data, b.len, &err), &err);
     assert_int_equal(a.n_keys, 3);
     for (size_t i = 0; i < 3; i++) {
@@ -53,7 +53,7 @@ static void keys_are_listed(void **state)
     agent_release(&a);
     assert_int_equal(a.n_keys, 0);
     buf_release(&b);
-    b = listing(0, 0);
+    b = make_listing(0, 0);
     assert_ok(agent_parse_keys(&a, b.data, b.len, &err), &err);
     assert_int_equal(a.n_keys, 0);
     agent_release(&a);
@@ -79,12 +79,12 @@ static void unusual_answers_are_handled(void **state)
     no_list("\14\0\0\0", 4, cut);
     no_list("\14\0\0\0\1", 5, cut);
     no_list("\14\xff\xff\xff\xff\xff\xff\xff\xff", 9, cut);
-    struct buf b = listing(4, 3);
+    struct buf b = make_listing(4, 3);
     no_list(b.data, b.len, cut);
     buf_release(&b);
     /* The number of keys is limited. */
     struct agent a = {.fd = -1};
-    b = listing(1000, 1000);
+    b = make_listing(1000, 1000);
     assert_ok(agent_parse_keys(&a, b.data, b.len, NULL), NULL);
     assert_int_equal(a.n_keys, 64);
     agent_release(&a);
@@ -104,7 +104,7 @@ static void parse_spoiled(void *ctx, const struct spoiled *s)
 static void damaged_lists_of_keys_are_safe(void **state)
 {
     (void)state;
-    struct buf b = listing(2, 2);
+    struct buf b = make_listing(2, 2);
     spoil(b.data, b.len, parse_spoiled, NULL);
     buf_release(&b);
 }
@@ -235,7 +235,7 @@ static char *add_key(const char *dir, const char *type)
     return path;
 }
 
-static struct agent opened(void)
+static struct agent open_agent(void)
 {
     struct agent a;
     struct err err = ERR_INIT;
@@ -259,12 +259,12 @@ static void is_signed(const struct ssh_blob *key, const struct ssh_blob *data,
 
 static void a_real_agent_signs(void **state)
 {
-    struct agent a = opened();
+    struct agent a = open_agent();
     assert_int_equal(a.n_keys, 0);
     agent_release(&a);
     free(add_key(*state, "ed25519"));
     free(add_key(*state, "ecdsa"));
-    a = opened();
+    a = open_agent();
     assert_int_equal(a.n_keys, 2);
     assert_string_equal(a.keys[0].type, "ssh-ed25519");
     assert_string_equal(a.keys[1].type, "ecdsa-sha2-nistp256");
@@ -284,7 +284,7 @@ static void a_real_agent_signs(void **state)
 static void a_real_agent_refuses(void **state)
 {
     char *path = add_key(*state, "ed25519");
-    struct agent a = opened();
+    struct agent a = open_agent();
     struct err err = ERR_INIT;
     struct ssh_blob data = {(unsigned char *)(uintptr_t) "x", 1}, signature = {0};
     setenv("SSH_AUTH_SOCK", real.socket, 1);
@@ -379,7 +379,7 @@ static void *answer_once(void *ctx)
 {
     struct rogue *r = ctx;
     char request[5];
-    struct buf list = listing(1, 1), message = BUF_INIT(65536);
+    struct buf list = make_listing(1, 1), message = BUF_INIT(65536);
     ssh_put_string(&message, list.data, list.len);
     r->connection = fd_accept(r->listener);
     (void)!recv(r->connection, request, sizeof request, MSG_WAITALL);

@@ -39,7 +39,7 @@ static struct buf bytes_of(const char *path)
     return b;
 }
 
-static struct privkey *opened(const char *path, const char *passphrase, struct err *err)
+static struct privkey *open_key(const char *path, const char *passphrase, struct err *err)
 {
     struct buf b = bytes_of(path);
     struct privkey *k = NULL;
@@ -69,7 +69,7 @@ static void each_kind_of_key_is_read(void **state)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         struct err err = ERR_INIT;
         char *path = make_key(*state, &kinds[i], "");
-        struct privkey *k = opened(path, "", &err);
+        struct privkey *k = open_key(path, "", &err);
         if (!k)
             fail_msg("%s: %s", path, err.msg);
         same_public(k, path);
@@ -81,11 +81,11 @@ static void each_kind_of_key_is_read(void **state)
 static void opens_only_with(const char *path, const char *passphrase)
 {
     struct err err = ERR_INIT;
-    assert_null(opened(path, "", &err));
+    assert_null(open_key(path, "", &err));
     assert_int_equal(err.kind, ERR_NOT_FOUND);
-    assert_null(opened(path, "wrong", &err));
+    assert_null(open_key(path, "wrong", &err));
     assert_int_equal(err.kind, ERR_NOT_FOUND);
-    struct privkey *k = opened(path, passphrase, &err);
+    struct privkey *k = open_key(path, passphrase, &err);
     if (!k)
         fail_msg("%s: %s", path, err.msg);
     same_public(k, path);
@@ -139,7 +139,7 @@ static void the_signature_name_determines_the_hash(void **state)
     struct ssh_blob data = {(unsigned char *)(uintptr_t) "sign this", 9}, signed_by[3] = {{0}};
     struct err err = ERR_INIT;
     char *path = make_key(*state, &kinds[5], "");
-    struct privkey *k = opened(path, "", &err);
+    struct privkey *k = open_key(path, "", &err);
     assert_non_null(k);
     for (int i = 0; i < 3; i++) {
         assert_ok(privkey_sign(k, names[i], &data, &signed_by[i], &err), &err);
@@ -152,7 +152,7 @@ static void the_signature_name_determines_the_hash(void **state)
     privkey_free(k);
     free(path);
     path = make_key(*state, &kinds[1], "");
-    k = opened(path, "", &err);
+    k = open_key(path, "", &err);
     assert_non_null(k);
     assert_ok(privkey_sign(k, "ecdsa-sha2-nistp256", &data, &signed_by[0], &err), &err);
     struct ssh_reader r = {signed_by[0].data, signed_by[0].n};
@@ -192,7 +192,7 @@ static void damaged_keys_are_safe(void **state)
 
 /* ---- certificates -------------------------------------------------------------------------------------- */
 
-static struct ssh_blob certified(const char *directory, const char *type, const char *until)
+static struct ssh_blob make_certificate(const char *directory, const char *type, const char *until)
 {
     struct ssh_blob blob = {0};
     struct err err = ERR_INIT;
@@ -228,7 +228,7 @@ static void certificates_are_recognized(void **state)
 {
     static const char *const types[] = {"ed25519", "ecdsa", "rsa"};
     for (size_t i = 0; i < 3; i++) {
-        struct ssh_blob blob = certified(*state, types[i], "always:forever");
+        struct ssh_blob blob = make_certificate(*state, types[i], "always:forever");
         ssh_blob_release(&blob);
     }
     assert_true(certificate_is_type("ssh-ed25519-cert-v01@openssh.com"));
@@ -251,7 +251,7 @@ static void certificate_spoiled(void *ctx, const struct spoiled *s)
 
 static void damaged_certificates_are_safe(void **state)
 {
-    struct ssh_blob blob = certified(*state, "ecdsa", "always:forever");
+    struct ssh_blob blob = make_certificate(*state, "ecdsa", "always:forever");
     spoil((char *)blob.data, blob.n, certificate_spoiled, NULL);
     ssh_blob_release(&blob);
 }

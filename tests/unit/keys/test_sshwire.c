@@ -72,7 +72,7 @@ static void a_length_is_not_trusted(void **state)
     }
 }
 
-static void decodes(const char *text, const char *bytes, size_t n)
+static void assert_decoded(const char *text, const char *bytes, size_t n)
 {
     struct ssh_blob b = {0};
     struct err err = ERR_INIT;
@@ -86,11 +86,11 @@ static void decodes(const char *text, const char *bytes, size_t n)
 static void base64_is_strict(void **state)
 {
     (void)state;
-    decodes("Zg==", "f", 1);
-    decodes("Zm8=", "fo", 2);
-    decodes("Zm9v", "foo", 3);
-    decodes("Zm9vYmFy", "foobar", 6);
-    decodes("+/+/", "\xfb\xff\xbf", 3);
+    assert_decoded("Zg==", "f", 1);
+    assert_decoded("Zm8=", "fo", 2);
+    assert_decoded("Zm9v", "foo", 3);
+    assert_decoded("Zm9vYmFy", "foobar", 6);
+    assert_decoded("+/+/", "\xfb\xff\xbf", 3);
     static const char *const bad[] = {
         "",         "Z",        "Zm9",      "Zm9vY", "Zm=v", "Z===",    "====",     " Zm9v",    "Zm9v\n",
         "Zm9v    ", "\n\n\n\n", "Zm9v----", "Zm9-",  "Zm9_", "Zm9\xc3", "Zg==Zm9v", "    Zm9v", "Z\n9v"};
@@ -131,7 +131,7 @@ static void blobs_are_compared_and_named(void **state)
     ssh_blob_release(&copy);
 }
 
-static void keygen(const char *path, const char *const options[])
+static void run_keygen(const char *path, const char *const options[])
 {
     const char *argv[24] = {"ssh-keygen", "-q", "-C", "unit", "-f", path};
     size_t n = 6;
@@ -208,7 +208,7 @@ static void each_form_of_ssh_keygen_is_read(void **state)
 {
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         char *path = file_join(*state, keys[i].name);
-        keygen(path, keys[i].options);
+        run_keygen(path, keys[i].options);
         inspect_both_ways(path, &keys[i]);
         free(path);
     }
@@ -217,7 +217,7 @@ static void each_form_of_ssh_keygen_is_read(void **state)
 static void fingerprints_equal_those_of_ssh_keygen(void **state)
 {
     char *path = file_join(*state, "key"), fingerprint[SSH_FINGERPRINT];
-    keygen(path, (const char *const[]){"-t", "ed25519", "-N", "", NULL});
+    run_keygen(path, (const char *const[]){"-t", "ed25519", "-N", "", NULL});
     struct ssh_blob public = public_key(path);
     struct buf said = run_program((const char *const[]){"ssh-keygen", "-l", "-f", path, NULL});
     assert_contains(buf_str(&said), ssh_blob_fingerprint(&public, fingerprint));
@@ -233,7 +233,7 @@ static void an_invalid_public_key_file_is_ignored(void **state)
                                       "x y z", "   ", "a AAA="};
     struct err err = ERR_INIT;
     char *path = file_join(*state, "key"), *pub = file_join(*state, "key.pub");
-    keygen(path, (const char *const[]){"-t", "ecdsa", "-N", "", "-m", "PEM", NULL});
+    run_keygen(path, (const char *const[]){"-t", "ecdsa", "-N", "", "-m", "PEM", NULL});
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
         struct keyfile k = {0};
         assert_ok(file_write(pub, odd[i], strlen(odd[i]), &err), &err);
@@ -262,7 +262,7 @@ static void a_public_key_file_is_accepted_as_ssh_does(void **state)
                  {"key", "", "", false, "not a private key"}};
     char *path = file_join(*state, "key"), *pub = file_join(*state, "key.pub");
     struct err err = ERR_INIT;
-    keygen(path, (const char *const[]){"-t", "ed25519", "-N", "", NULL});
+    run_keygen(path, (const char *const[]){"-t", "ed25519", "-N", "", NULL});
     struct ssh_blob public = public_key(path);
     struct buf line = scratch_read(pub);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -351,7 +351,7 @@ static void other_blobs_are_not_keys(void **state)
     free(path);
 }
 
-static void survives(void *ctx, const struct spoiled *s)
+static void read_spoiled(void *ctx, const struct spoiled *s)
 {
     (void)ctx;
     struct keyfile k = {0};
@@ -366,9 +366,9 @@ static void damaged_keys_are_safe(void **state)
     static const size_t some[] = {0, 1, 8, 13};
     for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
         char *path = file_join(*state, keys[some[i]].name);
-        keygen(path, keys[some[i]].options);
+        run_keygen(path, keys[some[i]].options);
         struct buf text = scratch_read(path);
-        spoil(text.data, text.len, survives, NULL);
+        spoil(text.data, text.len, read_spoiled, NULL);
         buf_release(&text);
         free(path);
     }

@@ -25,8 +25,8 @@ static int to_buf(void *ctx, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-static void begin(struct page_builder *d, const struct page_limits *limits, const char *manifest,
-                  struct buf *page)
+static void begin_page(struct page_builder *d, const struct page_limits *limits, const char *manifest,
+                       struct buf *page)
 {
     struct err err = ERR_INIT;
     assert_ok(page_builder_init(d, limits, str_of(manifest),
@@ -34,7 +34,7 @@ static void begin(struct page_builder *d, const struct page_limits *limits, cons
               &err);
 }
 
-static void end(struct page_builder *d, struct page_bundle *b)
+static void end_page(struct page_builder *d, struct page_bundle *b)
 {
     struct err err = ERR_INIT;
     assert_ok(page_builder_compare_finish(d, &err), &err);
@@ -56,7 +56,7 @@ static void assert_has(const char *text, const char *part)
         fail_msg("not in it: %s: %s", part, text);
 }
 
-static void draw(struct page_builder *d, size_t i, struct profile *p)
+static void draw_profile(struct page_builder *d, size_t i, struct profile *p)
 {
     struct err err = ERR_INIT;
     struct buf bytes = BUF_INIT(1 << 20);
@@ -82,14 +82,14 @@ static void a_full_page_has_both_sides(void **state)
     struct buf page = BUF_INIT(16 << 20), broken = BUF_INIT(100);
     struct err err = ERR_INIT;
     (void)state;
-    begin(&d, &no_room, manifest, &page);
-    draw(&d, 0, hot_profile(410, 1000));
-    draw(&d, 1, hot_profile(410, 1000));
-    draw(&d, 2, hot_profile(30, 1000));
+    begin_page(&d, &no_room, manifest, &page);
+    draw_profile(&d, 0, hot_profile(410, 1000));
+    draw_profile(&d, 1, hot_profile(410, 1000));
+    draw_profile(&d, 2, hot_profile(30, 1000));
     buf_adds(&broken, "no profile");
     assert_ok(page_builder_draw(&d, &d.files[3], &broken, &err), &err);
-    draw(&d, 4, hot_profile(30, 1000));
-    end(&d, &b);
+    draw_profile(&d, 4, hot_profile(30, 1000));
+    end_page(&d, &b);
     assert_has(finding_text(&d, "against-cpu"),
                "sick-1, sick-2 spend 41 % of the CPU time in main.hot, well-1, "
                "well-3 (1 left out) 3.0 %");
@@ -113,14 +113,14 @@ static void a_pair_is_put_in_order(void **state)
         struct page_builder d;
         struct page_bundle b = {0};
         struct buf page = BUF_INIT(16 << 20);
-        begin(&d, &page_limits_on_request, manifest, &page);
+        begin_page(&d, &page_limits_on_request, manifest, &page);
         for (int64_t i = 0; i < 2; i++) {
             int64_t when = swapped ? 1 - i : i;
             struct profile *p = heap_profile((1 + when * 60) * SECOND);
             heap(p, "main.leak main.main", when ? 400 : 100, when ? 400 : 100);
-            draw(&d, (size_t)i, p);
+            draw_profile(&d, (size_t)i, p);
         }
-        end(&d, &b);
+        end_page(&d, &b);
         assert_has(finding_text(&d, "heap-growth"),
                    "memory from main.leak has grown by 300MB (300 objects) within 1m");
         page_builder_release(&d);
@@ -140,10 +140,10 @@ static void text_dumps_of_two_snapshots_are_reported(void **state)
     struct buf page = BUF_INIT(16 << 20), bytes = BUF_INIT(1000);
     struct err err = ERR_INIT;
     (void)state;
-    begin(&d, &page_limits_on_request, manifest, &page);
+    begin_page(&d, &page_limits_on_request, manifest, &page);
     buf_adds(&bytes, dump);
     assert_ok(page_builder_draw(&d, &d.files[0], &bytes, &err), &err);
-    end(&d, &b);
+    end_page(&d, &b);
     finding_text(&d, "goroutine-states");
     page_builder_release(&d);
     buf_release(&page);

@@ -24,7 +24,7 @@
 /* ---- profiles --------------------------------------------------------------------------------------------
  */
 
-static uint32_t intern(struct profile *p, const char *s)
+static uint32_t intern_text(struct profile *p, const char *s)
 {
     struct err err = ERR_INIT;
     uint32_t ret = 0;
@@ -40,24 +40,26 @@ static struct profile *new_profile(size_t n_types)
     for (size_t i = 0; i < n_types; i++) {
         char name[16];
         snprintf(name, sizeof name, "type%zu", i);
-        assert_ok(profile_add_sample_type(p, (struct profile_value_type){intern(p, name), intern(p, "count")},
-                                          &err),
+        assert_ok(profile_add_sample_type(
+                      p, (struct profile_value_type){intern_text(p, name), intern_text(p, "count")}, &err),
                   &err);
     }
     return p;
 }
 
-static uint32_t function(struct profile *p, const char *name, const char *file)
+static uint32_t add_function(struct profile *p, const char *name, const char *file)
 {
     struct err err = ERR_INIT;
-    struct profile_function f = {
-        .id = p->n_functions + 1, .name = intern(p, name), .filename = intern(p, file), .start_line = 7};
+    struct profile_function f = {.id = p->n_functions + 1,
+                                 .name = intern_text(p, name),
+                                 .filename = intern_text(p, file),
+                                 .start_line = 7};
     assert_ok(profile_add_function(p, &f, &err), &err);
     return (uint32_t)p->n_functions - 1;
 }
 
 /* A location with these functions, the innermost first. */
-static uint32_t location(struct profile *p, const uint32_t *functions, uint32_t n)
+static uint32_t add_location(struct profile *p, const uint32_t *functions, uint32_t n)
 {
     struct err err = ERR_INIT;
     struct profile_location l = {.id = p->n_locations + 1, .mapping = PROFILE_NONE, .n_lines = n};
@@ -70,7 +72,7 @@ static uint32_t location(struct profile *p, const uint32_t *functions, uint32_t 
     return (uint32_t)p->n_locations - 1;
 }
 
-static void sample(struct profile *p, const uint32_t *stack, size_t depth, const int64_t *values)
+static void add_sample(struct profile *p, const uint32_t *stack, size_t depth, const int64_t *values)
 {
     struct err err = ERR_INIT;
     assert_ok(profile_add_sample(p, &(struct profile_new_sample){stack, depth, values, NULL, 0}, &err), &err);
@@ -84,16 +86,17 @@ static struct profile *grown_profile(size_t n_samples, uint64_t seed)
     for (uint32_t i = 0; i < 60; i++) {
         char name[16];
         snprintf(name, sizeof name, "main.f%u", (unsigned)i);
-        uint32_t f = function(p, name, "/src/f.go");
-        places[i] = location(p, &f, 1);
+        uint32_t f = add_function(p, name, "/src/f.go");
+        places[i] = add_location(p, &f, 1);
     }
     for (size_t i = 0; i < n_samples; i++) {
         uint32_t stack[12];
         size_t depth = made_below(&seed, 12);
         for (size_t k = 0; k < depth; k++)
             stack[k] = places[made_below(&seed, 60)];
-        sample(p, stack, depth,
-               (const int64_t[]){1, (int64_t)made_below(&seed, 100000) - 1000, (int64_t)made_number(&seed)});
+        add_sample(
+            p, stack, depth,
+            (const int64_t[]){1, (int64_t)made_below(&seed, 100000) - 1000, (int64_t)made_number(&seed)});
     }
     return p;
 }
@@ -134,7 +137,7 @@ static size_t expect_tree(const struct profile *p, const struct flame *f, size_t
 }
 
 /* The default type, with all its callees. */
-static int64_t weight(const struct flame *f, size_t node)
+static int64_t node_weight(const struct flame *f, size_t node)
 {
     uint64_t sum = 0;
     size_t i = node;
@@ -144,7 +147,7 @@ static int64_t weight(const struct flame *f, size_t node)
     return (int64_t)sum;
 }
 
-static struct flame *drawn(struct profile *p, size_t most)
+static struct flame *draw_flame(struct profile *p, size_t most)
 {
     struct err err = ERR_INIT;
     struct flame *f = NULL;
@@ -155,16 +158,16 @@ static struct flame *drawn(struct profile *p, size_t most)
 static void a_tree_has_each_path_once_with_inlined_calls(void **state)
 {
     struct profile *p = new_profile(2);
-    uint32_t root = function(p, "main.main", "/m.go"), in = function(p, "main.in", "/m.go"),
-             out = function(p, "main.out", "/m.go"), same = function(p, "main.in", "/other.go");
-    uint32_t main_at = location(p, &root, 1), both = location(p, (const uint32_t[]){in, out}, 2),
-             alone = location(p, &same, 1), nameless = location(p, NULL, 0);
+    uint32_t root = add_function(p, "main.main", "/m.go"), in = add_function(p, "main.in", "/m.go"),
+             out = add_function(p, "main.out", "/m.go"), same = add_function(p, "main.in", "/other.go");
+    uint32_t main_at = add_location(p, &root, 1), both = add_location(p, (const uint32_t[]){in, out}, 2),
+             alone = add_location(p, &same, 1), nameless = add_location(p, NULL, 0);
     (void)state;
-    sample(p, (const uint32_t[]){both, main_at}, 2, (const int64_t[]){1, 10});
-    sample(p, (const uint32_t[]){both, main_at}, 2, (const int64_t[]){2, 20});
-    sample(p, (const uint32_t[]){alone, main_at}, 2, (const int64_t[]){4, 50});
-    sample(p, (const uint32_t[]){nameless}, 1, (const int64_t[]){8, 1});
-    struct flame *f = drawn(p, 100);
+    add_sample(p, (const uint32_t[]){both, main_at}, 2, (const int64_t[]){1, 10});
+    add_sample(p, (const uint32_t[]){both, main_at}, 2, (const int64_t[]){2, 20});
+    add_sample(p, (const uint32_t[]){alone, main_at}, 2, (const int64_t[]){4, 50});
+    add_sample(p, (const uint32_t[]){nameless}, 1, (const int64_t[]){8, 1});
+    struct flame *f = draw_flame(p, 100);
     assert_int_equal(expect_tree(p, f, 100), 0);
     /* root, main.main, main.in of the other file, main.out, main.in, <unknown> */
     assert_int_equal(f->n_nodes, 6);
@@ -187,7 +190,7 @@ static void a_tree_has_each_path_once_with_inlined_calls(void **state)
 static void the_heaviest_nodes_are_first(void **state)
 {
     struct profile *p = grown_profile(2000, 42);
-    struct flame *f = drawn(p, 1000000);
+    struct flame *f = draw_flame(p, 1000000);
     (void)state;
     assert_int_equal(expect_tree(p, f, 1000000), 0);
     for (size_t i = 1; i < f->n_nodes; i++) {
@@ -195,7 +198,7 @@ static void the_heaviest_nodes_are_first(void **state)
         while (next < f->n_nodes && f->depth[next] > f->depth[i])
             next++;
         if (next < f->n_nodes && f->depth[next] == f->depth[i])
-            assert_true(llabs(weight(f, i)) >= llabs(weight(f, next)));
+            assert_true(llabs(node_weight(f, i)) >= llabs(node_weight(f, next)));
     }
     flame_free(f);
     profile_free(p);
@@ -208,7 +211,7 @@ static void folding_preserves_sums(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof most / sizeof *most; i++) {
         struct profile *p = grown_profile(5000, 7 + i);
-        struct flame *f = drawn(p, most[i]);
+        struct flame *f = draw_flame(p, most[i]);
         assert_true(expect_tree(p, f, most[i]) > 0);
         /* The limit is used, except for callers of folded nodes. */
         assert_true(f->n_nodes >= most[i] / 2);
@@ -220,15 +223,15 @@ static void folding_preserves_sums(void **state)
 static void light_nodes_are_folded(void **state)
 {
     struct profile *p = new_profile(1);
-    uint32_t heavy = function(p, "main.heavy", ""), heavy_at = location(p, &heavy, 1);
+    uint32_t heavy = add_function(p, "main.heavy", ""), heavy_at = add_location(p, &heavy, 1);
     (void)state;
     for (int i = 0; i < 1000; i++) {
         char name[16];
         snprintf(name, sizeof name, "main.f%d", i);
-        uint32_t light = function(p, name, ""), light_at = location(p, &light, 1);
-        sample(p, (const uint32_t[]){light_at, heavy_at}, 2, (const int64_t[]){i == 500 ? 1000 : 1});
+        uint32_t light = add_function(p, name, ""), light_at = add_location(p, &light, 1);
+        add_sample(p, (const uint32_t[]){light_at, heavy_at}, 2, (const int64_t[]){i == 500 ? 1000 : 1});
     }
-    struct flame *f = drawn(p, 5);
+    struct flame *f = draw_flame(p, 5);
     assert_int_equal(expect_tree(p, f, 5), 1);
     assert_true(str_is(profile_str(p, f->functions[f->function[1]].name), "main.heavy"));
     assert_true(str_is(profile_str(p, f->functions[f->function[2]].name), "main.f500"));
@@ -243,16 +246,16 @@ static void stacks_too_deep_are_folded(void **state)
 {
     enum { DEPTH = 3 * FLAME_MAX_DEPTH };
     struct profile *p = new_profile(1);
-    uint32_t f0 = function(p, "main.f", ""), at = location(p, &f0, 1);
+    uint32_t f0 = add_function(p, "main.f", ""), at = add_location(p, &f0, 1);
     uint32_t *stack = malloc(DEPTH * sizeof *stack);
     (void)state;
     assert_non_null(stack);
     for (size_t i = 0; i < DEPTH; i++)
         stack[i] = at;
     for (size_t depth = DEPTH - 3; depth < DEPTH; depth++)
-        sample(p, stack, depth, (const int64_t[]){5});
-    sample(p, stack, 5000, (const int64_t[]){3});
-    struct flame *f = drawn(p, 50000);
+        add_sample(p, stack, depth, (const int64_t[]){5});
+    add_sample(p, stack, 5000, (const int64_t[]){3});
+    struct flame *f = draw_flame(p, 50000);
     assert_int_equal(expect_tree(p, f, 50000), 1);
     assert_int_equal(f->depth[f->n_nodes - 1], FLAME_MAX_DEPTH);
     assert_int_equal(f->self[f->n_nodes - 1], 15);
@@ -267,20 +270,20 @@ static void many_inlined_calls_take_no_extra_time(void **state)
 {
     enum { INLINED = 20000, DEPTH = 5000 };
     struct profile *p = new_profile(1);
-    uint32_t f0 = function(p, "main.f", "");
+    uint32_t f0 = add_function(p, "main.f", "");
     uint32_t *functions = calloc(INLINED, sizeof *functions), *stack = calloc(DEPTH, sizeof *stack);
     (void)state;
     assert_non_null(functions);
     assert_non_null(stack);
     for (size_t i = 0; i < INLINED; i++)
         functions[i] = f0;
-    uint32_t at = location(p, functions, INLINED);
+    uint32_t at = add_location(p, functions, INLINED);
     for (size_t i = 0; i < DEPTH; i++)
         stack[i] = at;
     int64_t begun = clock_now();
     for (size_t i = 0; i < 1000; i++)
-        sample(p, stack, 1 + i * 4, (const int64_t[]){1});
-    struct flame *f = drawn(p, 50000);
+        add_sample(p, stack, 1 + i * 4, (const int64_t[]){1});
+    struct flame *f = draw_flame(p, 50000);
     expect_tree(p, f, 50000);
     assert_true(clock_now() - begun < 20000);
     flame_free(f);
@@ -292,14 +295,14 @@ static void many_inlined_calls_take_no_extra_time(void **state)
 static void no_samples_and_no_values_are_a_root(void **state)
 {
     struct profile *p = new_profile(1);
-    struct flame *f = drawn(p, 100);
+    struct flame *f = draw_flame(p, 100);
     (void)state;
     assert_int_equal(expect_tree(p, f, 1), 0);
     flame_free(f);
     profile_free(p);
     p = grown_profile(100, 3);
     memset(p->values, 0, p->n_samples * p->n_sample_types * sizeof *p->values);
-    f = drawn(p, 20);
+    f = draw_flame(p, 20);
     expect_tree(p, f, 20);
     flame_free(f);
     profile_free(p);
@@ -308,7 +311,7 @@ static void no_samples_and_no_values_are_a_root(void **state)
 /* ---- JSON ------------------------------------------------------------------------------------------------
  */
 
-static json_t *parsed(const struct buf *b)
+static json_t *parse_json(const struct buf *b)
 {
     json_error_t why;
     struct err err = ERR_INIT;
@@ -335,7 +338,7 @@ static void texts_are_json_without_markup(void **state)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct buf b = BUF_INIT(100000);
         jsontext_name(&b, str_of(names[i]));
-        json_t *s = parsed(&b);
+        json_t *s = parse_json(&b);
         assert_true(json_is_string(s));
         assert_null(strpbrk(buf_str(&b), "<>&\n"));
         char shown[1000];
@@ -353,7 +356,7 @@ static void copied_json_keeps_its_meaning(void **state)
     (void)state;
     jsontext_json(&b, STR("{\"a\": \"<script>&\\\"\342\200\250\342\200\251x\", \"b\": [1]}"));
     assert_string_equal(b.data, "{\"a\": \"\\u003cscript\\u003e\\u0026\\\"\\u2028\\u2029x\", \"b\": [1]}");
-    json_decref(parsed(&b));
+    json_decref(parse_json(&b));
     buf_clear(&b);
     /* Cut within one: as it is. */
     jsontext_json(&b, str_of(text + strlen(text) - 6));
@@ -374,7 +377,7 @@ static void numbers_of_any_size_are_printed(void **state)
     }
 }
 
-static size_t length(const json_t *o, const char *key)
+static size_t list_length(const json_t *o, const char *key)
 {
     return json_array_size(json_object_get(o, key));
 }
@@ -384,7 +387,7 @@ static json_t *profile_json(struct profile *p)
     struct buf b = BUF_INIT(64 << 20);
     struct err err = ERR_INIT;
     assert_ok(page_data_profile(p, &b, &err), &err);
-    json_t *root = parsed(&b);
+    json_t *root = parse_json(&b);
     buf_release(&b);
     return root;
 }
@@ -393,13 +396,13 @@ static json_t *profile_json(struct profile *p)
 static void expect_profile(const struct profile *p, const json_t *root)
 {
     const json_t *nodes = json_object_get(root, "nodes"), *functions = json_object_get(root, "functions");
-    size_t n = length(nodes, "depth"), n_functions = length(functions, "name"),
-           n_strings = length(root, "strings");
+    size_t n = list_length(nodes, "depth"), n_functions = list_length(functions, "name"),
+           n_strings = list_length(root, "strings");
     assert_in_range(n, 1, PAGE_MAX_NODES);
-    assert_int_equal(length(nodes, "function"), n);
-    assert_int_equal(length(functions, "file"), n_functions);
-    assert_int_equal(length(functions, "line"), n_functions);
-    assert_int_equal(length(nodes, "self"), length(root, "types"));
+    assert_int_equal(list_length(nodes, "function"), n);
+    assert_int_equal(list_length(functions, "file"), n_functions);
+    assert_int_equal(list_length(functions, "line"), n_functions);
+    assert_int_equal(list_length(nodes, "self"), list_length(root, "types"));
     assert_string_equal(json_string_value(json_array_get(json_object_get(root, "strings"), 0)), "");
     for (size_t i = 0; i < n_functions; i++) {
         assert_true((size_t)json_integer_value(json_array_get(json_object_get(functions, "name"), i)) <
@@ -411,7 +414,7 @@ static void expect_profile(const struct profile *p, const json_t *root)
         json_int_t f = json_integer_value(json_array_get(json_object_get(nodes, "function"), i));
         assert_true(i == 0 ? f == -1 : f == -2 || (f >= 0 && (size_t)f < n_functions));
     }
-    for (size_t type = 0; type < length(root, "types"); type++) {
+    for (size_t type = 0; type < list_length(root, "types"); type++) {
         const json_t *self = json_array_get(json_object_get(nodes, "self"), type);
         uint64_t sum = 0;
         assert_int_equal(json_array_size(self), n);
@@ -447,12 +450,12 @@ static void any_name_becomes_valid_json(void **state)
         for (size_t k = 0; k < sizeof name - 1; k++)
             name[k] = (char)(1 + made_below(&seed, 255));
         name[sizeof name - 1] = '\0';
-        uint32_t f = function(p, i == 0 ? long_name : name, name), at = location(p, &f, 1);
-        sample(p, &at, 1, (const int64_t[]){1});
+        uint32_t f = add_function(p, i == 0 ? long_name : name, name), at = add_location(p, &f, 1);
+        add_sample(p, &at, 1, (const int64_t[]){1});
     }
     json_t *root = profile_json(p);
     expect_profile(p, root);
-    for (size_t i = 0; i < length(root, "strings"); i++)
+    for (size_t i = 0; i < list_length(root, "strings"); i++)
         assert_true(json_string_length(json_array_get(json_object_get(root, "strings"), i)) <
                     JSONTEXT_MAX_NAME);
     json_decref(root);
@@ -472,7 +475,7 @@ static json_t *dump_json(const char *text)
     struct buf b = BUF_INIT(64 << 20);
     assert_ok(goroutines_read(&(struct goroutines_input){&dump, &name, 1, 1 << 20}, &g, &err), &err);
     assert_ok(page_data_goroutines(g, &b, &err), &err);
-    json_t *root = parsed(&b);
+    json_t *root = parse_json(&b);
     goroutines_free(g);
     buf_release(&b);
     return root;
@@ -497,7 +500,7 @@ static void a_dump_becomes_json(void **state)
     assert_string_equal(json_string_value(json_object_get(root, "form")), "stacks");
     assert_int_equal(json_integer_value(json_object_get(root, "total")), 3);
     assert_true(json_is_false(json_object_get(root, "cut")));
-    assert_int_equal(length(root, "groups"), 2);
+    assert_int_equal(list_length(root, "groups"), 2);
     assert_int_equal(json_integer_value(json_object_get(group, "count")), 2);
     assert_string_equal(string_at(root, json_integer_value(json_object_get(group, "state"))), "chan receive");
     assert_int_equal(json_integer_value(json_array_get(json_object_get(group, "wait"), 2)), 9);
@@ -519,7 +522,7 @@ static void groups_beyond_the_limit_are_counted(void **state)
         buf_addf(&text, "goroutine %d [select]:\nmain.f%d()\n\t/src/main.go:%d +0x1d\n\n", i + 1, i, i);
     json_t *root = dump_json(buf_str(&text));
     const json_t *hidden = json_object_get(root, "hidden");
-    assert_int_equal(length(root, "groups"), PAGE_MAX_GROUPS);
+    assert_int_equal(list_length(root, "groups"), PAGE_MAX_GROUPS);
     assert_int_equal(json_integer_value(json_object_get(hidden, "groups")), 300);
     assert_int_equal(json_integer_value(json_object_get(hidden, "goroutines")), 300);
     json_decref(root);
@@ -548,7 +551,7 @@ static const struct page_entry an_entry = {.title = "</script><img src=x onerror
                                            .host = "h",
                                            .service = "s"};
 
-static void finish(struct page_writer *page)
+static void finish_page(struct page_writer *page)
 {
     struct err err = ERR_INIT;
     const struct page_sentence sentences[] = {
@@ -575,12 +578,12 @@ static json_t *bundle_json(const struct buf *page)
     const char *end = strstr(from, "</script>");
     assert_non_null(end);
     buf_add(&b, from, (size_t)(end - from));
-    json_t *root = parsed(&b);
+    json_t *root = parse_json(&b);
     buf_release(&b);
     return root;
 }
 
-static size_t count(const struct buf *page, const char *what)
+static size_t count_text(const struct buf *page, const char *what)
 {
     size_t n = 0;
     for (const char *at = buf_str(page); (at = strstr(at, what)); at += strlen(what))
@@ -598,7 +601,7 @@ static void a_page_holds_its_entries_as_data(void **state)
     assert_ok(page_writer_new(take_bytes, &out, UINT64_MAX, &page, &err), &err);
     assert_ok(page_writer_add_nothing(page, &(struct page_entry){.title = "t"}, "too <large>", &err), &err);
     assert_ok(page_writer_add_profile(page, &an_entry, p, &err), &err);
-    finish(page);
+    finish_page(page);
     json_t *root = bundle_json(&out);
     const json_t *data = json_object_get(root, "data"), *summary = json_object_get(root, "summary");
     assert_int_equal(json_array_size(data), 2);
@@ -611,12 +614,12 @@ static void a_page_holds_its_entries_as_data(void **state)
     assert_string_equal(json_string_value(json_object_get(json_object_get(root, "manifest"), "reason")),
                         "</script>");
     /* One script runs, two contain data; the text begins or ends no other element. */
-    assert_int_equal(count(&out, "<script"), 3);
-    assert_int_equal(count(&out, "</script"), 3);
-    assert_int_equal(count(&out, "<img"), 0);
-    assert_int_equal(count(&out, "<style>"), 1);
-    assert_int_equal(count(&out, "Content-Security-Policy"), 1);
-    assert_int_equal(count(&out, "<!--"), 0);
+    assert_int_equal(count_text(&out, "<script"), 3);
+    assert_int_equal(count_text(&out, "</script"), 3);
+    assert_int_equal(count_text(&out, "<img"), 0);
+    assert_int_equal(count_text(&out, "<style>"), 1);
+    assert_int_equal(count_text(&out, "Content-Security-Policy"), 1);
+    assert_int_equal(count_text(&out, "<!--"), 0);
     assert_string_equal(buf_str(&out) + out.len - strlen("</html>\n"), "</html>\n");
     json_decref(root);
     profile_free(p);
@@ -634,16 +637,16 @@ static void a_full_page_refuses_one_entry_and_goes_on(void **state)
     assert_int_equal(page_writer_add_profile(page, &an_entry, p, &err), -1);
     assert_int_equal(err.kind, ERR_FAILED);
     assert_ok(page_writer_add_nothing(page, &an_entry, err.msg, &err), &err);
-    finish(page);
+    finish_page(page);
     json_t *root = bundle_json(&out);
-    assert_int_equal(length(root, "data"), 1);
-    assert_int_equal(count(&out, "data-0"), 0);
+    assert_int_equal(list_length(root, "data"), 1);
+    assert_int_equal(count_text(&out, "data-0"), 0);
     json_decref(root);
     profile_free(p);
     buf_release(&out);
 }
 
-static int full(void *ctx, const void *p, size_t n, struct err *err)
+static int refuse_bytes(void *ctx, const void *p, size_t n, struct err *err)
 {
     size_t *left = ctx;
     (void)p;
@@ -662,7 +665,7 @@ static void a_full_disk_is_an_error(void **state)
         struct page_writer *page = NULL;
         struct profile *p = grown_profile(500, 1);
         size_t left = room;
-        int rc = page_writer_new(full, &left, UINT64_MAX, &page, &err);
+        int rc = page_writer_new(refuse_bytes, &left, UINT64_MAX, &page, &err);
         if (rc == 0)
             rc = page_writer_add_profile(page, &an_entry, p, &err);
         if (rc == 0)

@@ -17,7 +17,7 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-static uint32_t intern(struct profile *p, const char *s)
+static uint32_t intern_text(struct profile *p, const char *s)
 {
     struct err err = ERR_INIT;
     uint32_t index = 0;
@@ -30,8 +30,9 @@ static void add_place(struct profile *p, const char *const *names, uint32_t n, b
     struct err err = ERR_INIT;
     struct profile_line lines[4];
     for (uint32_t i = 0; i < n; i++) {
-        struct profile_function f = {
-            .id = p->n_functions + 1, .name = intern(p, names[i]), .filename = intern(p, "/src/file.go")};
+        struct profile_function f = {.id = p->n_functions + 1,
+                                     .name = intern_text(p, names[i]),
+                                     .filename = intern_text(p, "/src/file.go")};
         assert_ok(profile_add_function(p, &f, &err), &err);
         lines[i] = (struct profile_line){.function = (uint32_t)p->n_functions - 1, .line = i + 1};
     }
@@ -50,13 +51,13 @@ static void add_sample(struct profile *p, const uint32_t *stack, size_t depth, c
 
 /* Leaf first: malloc < inlined,caller < main; helper(int) < main; malloc alone, in a library. The first
  * has k=v1 and 2 kB, the second k=v2 and 8 kB, the third no label. */
-static struct profile *make(void)
+static struct profile *make_profile(void)
 {
     struct err err = ERR_INIT;
     struct profile *p = profile_new(&err);
     assert_non_null(p);
-    struct profile_value_type type = {intern(p, "samples"), intern(p, "count")};
-    struct profile_mapping m = {.id = 1, .file = intern(p, "/lib/libc.so")};
+    struct profile_value_type type = {intern_text(p, "samples"), intern_text(p, "count")};
+    struct profile_mapping m = {.id = 1, .file = intern_text(p, "/lib/libc.so")};
     assert_ok(profile_add_sample_type(p, type, &err), &err);
     assert_ok(profile_add_mapping(p, &m, &err), &err);
     add_place(p, (const char *const[]){"malloc"}, 1, true);
@@ -64,11 +65,11 @@ static struct profile *make(void)
     add_place(p, (const char *const[]){"main"}, 1, false);
     add_place(p, (const char *const[]){"helper(int)"}, 1, false);
     struct profile_label first[] = {
-        {.key = intern(p, "k"), .str = intern(p, "v1")},
-        {.key = intern(p, "size"), .is_number = true, .num = 2048, .unit = intern(p, "bytes")}};
+        {.key = intern_text(p, "k"), .str = intern_text(p, "v1")},
+        {.key = intern_text(p, "size"), .is_number = true, .num = 2048, .unit = intern_text(p, "bytes")}};
     struct profile_label second[] = {
-        {.key = intern(p, "k"), .str = intern(p, "v2")},
-        {.key = intern(p, "size"), .is_number = true, .num = 8192, .unit = intern(p, "bytes")}};
+        {.key = intern_text(p, "k"), .str = intern_text(p, "v2")},
+        {.key = intern_text(p, "size"), .is_number = true, .num = 8192, .unit = intern_text(p, "bytes")}};
     add_sample(p, (const uint32_t[]){0, 1, 2}, 3, first, 2);
     add_sample(p, (const uint32_t[]){3, 2}, 2, second, 2);
     add_sample(p, (const uint32_t[]){0}, 1, NULL, 0);
@@ -97,19 +98,19 @@ static const char *print_samples(const struct profile *p, struct buf *b)
     return buf_str(b);
 }
 
-static void hear(void *ctx, const char *line)
+static void add_message(void *ctx, const char *line)
 {
     struct buf *b = ctx;
     buf_addf(b, "%s;", line);
 }
 
 /* The remaining samples, the messages, and the error if there was one. */
-static void expect(const struct report_settings *settings, const char *left, const char *said)
+static void assert_report(const struct report_settings *settings, const char *left, const char *said)
 {
     struct err err = ERR_INIT;
     struct buf b = BUF_INIT(65536), words = BUF_INIT(65536);
-    struct profile *p = make();
-    struct report_callbacks callbacks = {.say = hear, .ctx = &words};
+    struct profile *p = make_profile();
+    struct report_callbacks callbacks = {.say = add_message, .ctx = &words};
     struct job j = {.profile = p,
                     .settings = settings,
                     .callbacks = &callbacks,
@@ -135,80 +136,83 @@ static void expect(const struct report_settings *settings, const char *left, con
 static void samples_are_removed_by_name(void **state)
 {
     (void)state;
-    expect(WITH(.focus = NULL), A B C, "");
-    expect(WITH(.focus = "inlined"), A, "");
-    expect(WITH(.focus = "libc"), A C, "");
-    expect(WITH(.focus = "file.go"), A B C, "");
-    expect(WITH(.focus = "nothing"), "", "Focus expression matched no samples;");
-    expect(WITH(.ignore = "helper"), A C, "");
-    expect(WITH(.ignore = "nothing"), A B C, "Ignore expression matched no samples;");
-    expect(WITH(.focus = "main", .ignore = "helper"), A, "");
+    assert_report(WITH(.focus = NULL), A B C, "");
+    assert_report(WITH(.focus = "inlined"), A, "");
+    assert_report(WITH(.focus = "libc"), A C, "");
+    assert_report(WITH(.focus = "file.go"), A B C, "");
+    assert_report(WITH(.focus = "nothing"), "", "Focus expression matched no samples;");
+    assert_report(WITH(.ignore = "helper"), A C, "");
+    assert_report(WITH(.ignore = "nothing"), A B C, "Ignore expression matched no samples;");
+    assert_report(WITH(.focus = "main", .ignore = "helper"), A, "");
 }
 
 static void frames_are_removed_by_name(void **state)
 {
     (void)state;
-    expect(WITH(.hide = "caller"), "malloc<inlined<main{k}{size} " B C, "");
-    expect(WITH(.hide = "libc"), "inlined,caller<main{k}{size} " B, "");
-    expect(WITH(.hide = "inlined|caller"), "malloc<main{k}{size} " B C, "");
-    expect(WITH(.hide = "nothing"), A B C, "Hide expression matched no samples;");
-    expect(WITH(.show = "main|inl"), "inlined<main{k}{size} main{k}{size} ", "");
-    expect(WITH(.show = "nothing"), "", "Show expression matched no samples;");
-    expect(WITH(.show_from = "inlined"), "malloc<inlined{k}{size} ", "");
-    expect(WITH(.show_from = "libc"), "malloc{k}{size} malloc ", "");
-    expect(WITH(.show_from = "nothing"), "", "ShowFrom expression matched no samples;");
-    expect(WITH(.prune_from = "caller"), "caller<main{k}{size} " B C, "");
+    assert_report(WITH(.hide = "caller"), "malloc<inlined<main{k}{size} " B C, "");
+    assert_report(WITH(.hide = "libc"), "inlined,caller<main{k}{size} " B, "");
+    assert_report(WITH(.hide = "inlined|caller"), "malloc<main{k}{size} " B C, "");
+    assert_report(WITH(.hide = "nothing"), A B C, "Hide expression matched no samples;");
+    assert_report(WITH(.show = "main|inl"), "inlined<main{k}{size} main{k}{size} ", "");
+    assert_report(WITH(.show = "nothing"), "", "Show expression matched no samples;");
+    assert_report(WITH(.show_from = "inlined"), "malloc<inlined{k}{size} ", "");
+    assert_report(WITH(.show_from = "libc"), "malloc{k}{size} malloc ", "");
+    assert_report(WITH(.show_from = "nothing"), "", "ShowFrom expression matched no samples;");
+    assert_report(WITH(.prune_from = "caller"), "caller<main{k}{size} " B C, "");
     /* Parameters are not part of a name here. */
-    expect(WITH(.prune_from = "^(helper|main)$"), "main{k}{size} " B C, "");
+    assert_report(WITH(.prune_from = "^(helper|main)$"), "main{k}{size} " B C, "");
 }
 
 static void samples_are_removed_by_label(void **state)
 {
     (void)state;
-    expect(WITH(.tagfocus = "v1"), A, "");
-    expect(WITH(.tagfocus = "k:v2"), B, "");
-    expect(WITH(.tagfocus = "k=v1,v2"), A B, "");
-    expect(WITH(.tagfocus = "v1,k"), A, "");
-    expect(WITH(.tagfocus = "other=v"), "", "TagFocus expression matched no samples;");
-    expect(WITH(.tagignore = "v."), C, "");
-    expect(WITH(.tagignore = "x"), A B C, "TagIgnore expression matched no samples;");
-    expect(WITH(.tagfocus = "4kb:"), B, "tagfocus:Interpreted '4kb:' as range, not regexp;");
-    expect(WITH(.tagfocus = "size=:4kb"), A, "tagfocus:Interpreted ':4kb' as range, not regexp;");
-    expect(WITH(.tagignore = "2kb"), B C, "tagignore:Interpreted '2kb' as range, not regexp;");
-    expect(WITH(.tagfocus = "1kb:8kb"), A B, "tagfocus:Interpreted '1kb:8kb' as range, not regexp;");
+    assert_report(WITH(.tagfocus = "v1"), A, "");
+    assert_report(WITH(.tagfocus = "k:v2"), B, "");
+    assert_report(WITH(.tagfocus = "k=v1,v2"), A B, "");
+    assert_report(WITH(.tagfocus = "v1,k"), A, "");
+    assert_report(WITH(.tagfocus = "other=v"), "", "TagFocus expression matched no samples;");
+    assert_report(WITH(.tagignore = "v."), C, "");
+    assert_report(WITH(.tagignore = "x"), A B C, "TagIgnore expression matched no samples;");
+    assert_report(WITH(.tagfocus = "4kb:"), B, "tagfocus:Interpreted '4kb:' as range, not regexp;");
+    assert_report(WITH(.tagfocus = "size=:4kb"), A, "tagfocus:Interpreted ':4kb' as range, not regexp;");
+    assert_report(WITH(.tagignore = "2kb"), B C, "tagignore:Interpreted '2kb' as range, not regexp;");
+    assert_report(WITH(.tagfocus = "1kb:8kb"), A B, "tagfocus:Interpreted '1kb:8kb' as range, not regexp;");
     /* Units that cannot be compared give no range. */
-    expect(WITH(.tagfocus = "1kb:8ms"), "", "TagFocus expression matched no samples;");
-    expect(WITH(.tagfocus = "99999999999999999999kb"),
-           "failed to parse int 99999999999999999999: value out of range", "");
+    assert_report(WITH(.tagfocus = "1kb:8ms"), "", "TagFocus expression matched no samples;");
+    assert_report(WITH(.tagfocus = "99999999999999999999kb"),
+                  "failed to parse int 99999999999999999999: value out of range", "");
 }
 
 static void labels_are_removed(void **state)
 {
     (void)state;
-    expect(WITH(.tagshow = "siz"), "malloc<inlined,caller<main{size} helper(int)<main{size} " C, "");
-    expect(WITH(.taghide = "siz"), "malloc<inlined,caller<main{k} helper(int)<main{k} " C, "");
-    expect(WITH(.tagshow = "x", .taghide = "x"), "malloc<inlined,caller<main helper(int)<main " C,
-           "TagShow expression matched no samples;TagHide expression matched no samples;");
+    assert_report(WITH(.tagshow = "siz"), "malloc<inlined,caller<main{size} helper(int)<main{size} " C, "");
+    assert_report(WITH(.taghide = "siz"), "malloc<inlined,caller<main{k} helper(int)<main{k} " C, "");
+    assert_report(WITH(.tagshow = "x", .taghide = "x"), "malloc<inlined,caller<main helper(int)<main " C,
+                  "TagShow expression matched no samples;TagHide expression matched no samples;");
 }
 
 static void labels_become_frames(void **state)
 {
     (void)state;
-    expect(WITH(.tagroot = "k"),
-           "malloc<inlined,caller<main<v1{k}{size} helper(int)<main<v2{k}{size} malloc< ", "");
-    expect(WITH(.tagleaf = "k,size"),
-           "2kB<v1<malloc<inlined,caller<main{k}{size} 8kB<v2<helper(int)<main{k}{size} <<malloc ", "");
-    expect(WITH(.tagroot = "x", .focus = "main"),
-           "malloc<inlined,caller<main<{k}{size} helper(int)<main<{k}{size} ",
-           "TagRoot expression matched no samples;");
+    assert_report(WITH(.tagroot = "k"),
+                  "malloc<inlined,caller<main<v1{k}{size} helper(int)<main<v2{k}{size} malloc< ", "");
+    assert_report(WITH(.tagleaf = "k,size"),
+                  "2kB<v1<malloc<inlined,caller<main{k}{size} 8kB<v2<helper(int)<main{k}{size} <<malloc ",
+                  "");
+    assert_report(WITH(.tagroot = "x", .focus = "main"),
+                  "malloc<inlined,caller<main<{k}{size} helper(int)<main<{k}{size} ",
+                  "TagRoot expression matched no samples;");
 }
 
 static void invalid_expressions_are_errors(void **state)
 {
     (void)state;
-    expect(WITH(.focus = "a("), "parsing focus regexp: error parsing regexp: missing closing ): `a(`", "");
-    expect(WITH(.tagfocus = "k=(?=)"),
-           "parsing tagfocus regexp: error parsing regexp: invalid or unsupported Perl syntax: `(?=`", "");
+    assert_report(WITH(.focus = "a("), "parsing focus regexp: error parsing regexp: missing closing ): `a(`",
+                  "");
+    assert_report(WITH(.tagfocus = "k=(?=)"),
+                  "parsing tagfocus regexp: error parsing regexp: invalid or unsupported Perl syntax: `(?=`",
+                  "");
 }
 
 static void drop_frames_of_a_profile_applies(void **state)
@@ -227,9 +231,9 @@ static void drop_frames_of_a_profile_applies(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct err err = ERR_INIT;
         struct buf b = BUF_INIT(65536);
-        struct profile *p = make();
-        p->drop_frames = intern(p, cases[i].drop);
-        p->keep_frames = cases[i].keep ? intern(p, cases[i].keep) : 0;
+        struct profile *p = make_profile();
+        p->drop_frames = intern_text(p, cases[i].drop);
+        p->keep_frames = cases[i].keep ? intern_text(p, cases[i].keep) : 0;
         assert_ok(report_prune(p, &err), &err);
         assert_string_equal(print_samples(p, &b), cases[i].left);
         profile_free(p);
@@ -239,13 +243,13 @@ static void drop_frames_of_a_profile_applies(void **state)
 
 static struct profile *make_with_names(size_t n, const char *drop)
 {
-    struct profile *p = make();
+    struct profile *p = make_profile();
     for (size_t i = 0; i < n; i++) {
         char name[60];
         snprintf(name, sizeof name, "aaaaaaaaaaaaaaaaaaaaaaaa%zu", i);
         add_place(p, (const char *const[]){name}, 1, false);
     }
-    p->drop_frames = intern(p, drop);
+    p->drop_frames = intern_text(p, drop);
     return p;
 }
 
@@ -302,18 +306,18 @@ static void only_regular_files_are_sources(void **state)
     assert_ok(file_write(file, "one\r\ntwo\n\nfour", 14, &err), &err);
     RUN_PROGRAM("mkfifo", fifo);
     assert_ok(sources_new(p, dir, NULL, &s, &err), &err);
-    assert_ok(sources_get(s, intern(p, "sub/../a.go"), &lines, &wrong, &err), &err);
+    assert_ok(sources_get(s, intern_text(p, "sub/../a.go"), &lines, &wrong, &err), &err);
     assert_null(wrong);
     assert_int_equal(lines->n, 4);
     assert_true(str_is(lines->items[0], "one"));
     assert_true(str_is(lines->items[3], "four"));
-    assert_ok(sources_get(s, intern(p, fifo), &lines, &wrong, &err), &err);
+    assert_ok(sources_get(s, intern_text(p, fifo), &lines, &wrong, &err), &err);
     assert_contains(wrong, "could not find file fifo on path ");
-    assert_ok(sources_get(s, intern(p, "/dev/zero"), &lines, &wrong, &err), &err);
+    assert_ok(sources_get(s, intern_text(p, "/dev/zero"), &lines, &wrong, &err), &err);
     assert_string_equal(wrong, "open /dev/zero: invalid argument");
-    assert_ok(sources_get(s, intern(p, "/no/such"), &lines, &wrong, &err), &err);
+    assert_ok(sources_get(s, intern_text(p, "/no/such"), &lines, &wrong, &err), &err);
     assert_string_equal(wrong, "open /no/such: no such file or directory");
-    assert_ok(sources_get(s, intern(p, "nowhere.go"), &lines, &wrong, &err), &err);
+    assert_ok(sources_get(s, intern_text(p, "nowhere.go"), &lines, &wrong, &err), &err);
     assert_contains(wrong, "could not find file nowhere.go on path ");
     assert_int_equal(lines->n, 0);
     sources_free(s);
@@ -330,7 +334,7 @@ static void expect_source(const char *name, const char *source_path, const char 
     const struct source_lines *lines;
     const char *wrong;
     assert_ok(sources_new(p, source_path, NULL, &s, &err), &err);
-    assert_ok(sources_get(s, intern(p, name), &lines, &wrong, &err), &err);
+    assert_ok(sources_get(s, intern_text(p, name), &lines, &wrong, &err), &err);
     if (expected)
         assert_contains(wrong, expected);
     else

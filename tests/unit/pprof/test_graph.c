@@ -14,7 +14,7 @@
 /* ---- profiles -------------------------------------------------------------------------------------------
  */
 
-static uint32_t intern(struct profile *p, const char *s)
+static uint32_t intern_text(struct profile *p, const char *s)
 {
     struct err err = ERR_INIT;
     uint32_t ret = 0;
@@ -23,10 +23,10 @@ static uint32_t intern(struct profile *p, const char *s)
 }
 
 /* The function of that name, made if there is none. */
-static uint32_t function(struct profile *p, const char *name)
+static uint32_t function_of(struct profile *p, const char *name)
 {
     struct err err = ERR_INIT;
-    uint32_t string = intern(p, name);
+    uint32_t string = intern_text(p, name);
     for (size_t i = 0; i < p->n_functions; i++)
         if (p->functions[i].name == string)
             return (uint32_t)i;
@@ -36,21 +36,21 @@ static uint32_t function(struct profile *p, const char *name)
 }
 
 /* A location of a function; "b<a" is one with b inlined into a. */
-static uint32_t location(struct profile *p, char *text)
+static uint32_t location_of(struct profile *p, char *text)
 {
     struct err err = ERR_INIT;
     struct profile_line lines[8] = {0};
     struct profile_location l = {.id = p->n_locations + 1, .mapping = PROFILE_NONE};
     char *rest = NULL;
     for (char *name = strtok_r(text, "<", &rest); name; name = strtok_r(NULL, "<", &rest))
-        lines[l.n_lines++].function = function(p, name);
+        lines[l.n_lines++].function = function_of(p, name);
     assert_int_equal(profile_add_location(p, &l, lines, &err), 0);
     return (uint32_t)p->n_locations - 1;
 }
 
 /* A sample: "leaf caller root", its value, and labels. */
-static void sample(struct profile *p, const char *stack, int64_t value, const struct profile_label *labels,
-                   size_t n_labels)
+static void add_sample(struct profile *p, const char *stack, int64_t value,
+                       const struct profile_label *labels, size_t n_labels)
 {
     struct err err = ERR_INIT;
     uint32_t locations[64];
@@ -58,19 +58,19 @@ static void sample(struct profile *p, const char *stack, int64_t value, const st
     char *copy = strdup(stack), *rest = NULL;
     assert_non_null(copy);
     for (char *at = strtok_r(copy, " ", &rest); at; at = strtok_r(NULL, " ", &rest))
-        locations[depth++] = location(p, at);
+        locations[depth++] = location_of(p, at);
     assert_int_equal(
         profile_add_sample(p, &(struct profile_new_sample){locations, depth, &value, labels, n_labels}, &err),
         0);
     free(copy);
 }
 
-static struct profile *profile(void)
+static struct profile *new_profile(void)
 {
     struct err err = ERR_INIT;
     struct profile *p = profile_new(&err);
     assert_non_null(p);
-    struct profile_value_type type = {intern(p, "cpu"), intern(p, "count")};
+    struct profile_value_type type = {intern_text(p, "cpu"), intern_text(p, "count")};
     assert_int_equal(profile_add_sample_type(p, type, &err), 0);
     return p;
 }
@@ -78,7 +78,7 @@ static struct profile *profile(void)
 /* ---- graphs ---------------------------------------------------------------------------------------------
  */
 
-static struct graph graph(struct profile *p, const struct graph_options *options)
+static struct graph make_graph(struct profile *p, const struct graph_options *options)
 {
     struct err err = ERR_INIT;
     struct graph g = {0};
@@ -94,7 +94,7 @@ static void connect_graph(struct graph *g)
 }
 
 /* The n-th node of that name, in the order of their numbers. */
-static uint32_t node(const struct graph *g, const char *name, size_t n)
+static uint32_t nth_node(const struct graph *g, const char *name, size_t n)
 {
     for (size_t i = 0; i < g->n_nodes; i++)
         if (str_is(profile_str(g->profile, g->nodes[i].info.name), name) && n-- == 0)
@@ -105,15 +105,15 @@ static uint32_t node(const struct graph *g, const char *name, size_t n)
 
 static void assert_node(const struct graph *g, const char *name, int64_t flat, int64_t cum)
 {
-    const struct node *n = &g->nodes[node(g, name, 0)];
+    const struct node *n = &g->nodes[nth_node(g, name, 0)];
     assert_int_equal(n->flat, flat);
     assert_int_equal(n->cum, cum);
 }
 
-static const struct edge *edge(const struct graph *g, const char *from, const char *to)
+static const struct edge *edge_between(const struct graph *g, const char *from, const char *to)
 {
-    uint32_t wanted = node(g, from, 0);
-    for (uint32_t at = g->nodes[node(g, to, 0)].first_in; at != GRAPH_NONE; at = g->edges[at].next_in)
+    uint32_t wanted = nth_node(g, from, 0);
+    for (uint32_t at = g->nodes[nth_node(g, to, 0)].first_in; at != GRAPH_NONE; at = g->edges[at].next_in)
         if (!g->edges[at].gone && g->edges[at].from == wanted)
             return &g->edges[at];
     return NULL;
@@ -122,21 +122,21 @@ static const struct edge *edge(const struct graph *g, const char *from, const ch
 static void flat_and_cumulative_values_are_counted(void **state)
 {
     (void)state;
-    struct profile *p = profile();
-    sample(p, "c b a", 3, NULL, 0);
-    sample(p, "b a", 4, NULL, 0);
-    sample(p, "b b b a", 5, NULL, 0); /* recursion counts once */
-    sample(p, "", 100, NULL, 0);
-    sample(p, "d a", 0, NULL, 0);
-    struct graph g = graph(p, &(struct graph_options){0});
+    struct profile *p = new_profile();
+    add_sample(p, "c b a", 3, NULL, 0);
+    add_sample(p, "b a", 4, NULL, 0);
+    add_sample(p, "b b b a", 5, NULL, 0); /* recursion counts once */
+    add_sample(p, "", 100, NULL, 0);
+    add_sample(p, "d a", 0, NULL, 0);
+    struct graph g = make_graph(p, &(struct graph_options){0});
     assert_node(&g, "a", 0, 12);
     assert_node(&g, "b", 9, 12);
     assert_node(&g, "c", 3, 3);
     assert_int_equal(g.n_order, 3); /* d has no value to show */
     connect_graph(&g);
-    assert_int_equal(edge(&g, "a", "b")->weight, 12);
-    assert_int_equal(edge(&g, "b", "c")->weight, 3);
-    assert_null(edge(&g, "b", "b"));
+    assert_int_equal(edge_between(&g, "a", "b")->weight, 12);
+    assert_int_equal(edge_between(&g, "b", "c")->weight, 3);
+    assert_null(edge_between(&g, "b", "b"));
     graph_release(&g);
     profile_free(p);
 }
@@ -144,22 +144,22 @@ static void flat_and_cumulative_values_are_counted(void **state)
 static void edges_over_hidden_nodes_are_residual(void **state)
 {
     (void)state;
-    struct profile *p = profile();
-    sample(p, "c b a", 10, NULL, 0);
-    sample(p, "c x a", 1, NULL, 0);
-    sample(p, "x b", 1, NULL, 0);
-    struct graph g = graph(p, &(struct graph_options){0});
+    struct profile *p = new_profile();
+    add_sample(p, "c b a", 10, NULL, 0);
+    add_sample(p, "c x a", 1, NULL, 0);
+    add_sample(p, "x b", 1, NULL, 0);
+    struct graph g = make_graph(p, &(struct graph_options){0});
     assert_int_equal(graph_keep(&g, 3), 1);
     connect_graph(&g);
-    assert_true(edge(&g, "a", "c")->residual);
-    assert_int_equal(edge(&g, "a", "c")->weight, 1);
-    assert_false(edge(&g, "a", "b")->residual);
+    assert_true(edge_between(&g, "a", "c")->residual);
+    assert_int_equal(edge_between(&g, "a", "c")->weight, 1);
+    assert_false(edge_between(&g, "a", "b")->residual);
     struct err err = ERR_INIT;
     assert_int_equal(graph_drop_redundant(&g, &err), 0);
-    assert_null(edge(&g, "a", "c")); /* b is on the path as well */
-    assert_non_null(edge(&g, "b", "c"));
+    assert_null(edge_between(&g, "a", "c")); /* b is on the path as well */
+    assert_non_null(edge_between(&g, "b", "c"));
     assert_int_equal(graph_drop_edges(&g, 11), 2);
-    assert_null(edge(&g, "a", "b"));
+    assert_null(edge_between(&g, "a", "b"));
     graph_release(&g);
     profile_free(p);
 }
@@ -167,19 +167,19 @@ static void edges_over_hidden_nodes_are_residual(void **state)
 static void edges_of_inlined_calls_are_marked(void **state)
 {
     (void)state;
-    struct profile *p = profile();
-    sample(p, "c<b a", 1, NULL, 0);
-    sample(p, "d<a", 1, NULL, 0);
-    sample(p, "d a", 1, NULL, 0);
+    struct profile *p = new_profile();
+    add_sample(p, "c<b a", 1, NULL, 0);
+    add_sample(p, "d<a", 1, NULL, 0);
+    add_sample(p, "d a", 1, NULL, 0);
     for (int only = 0; only < 2; only++) {
-        struct graph g = graph(p, &(struct graph_options){.only_inlined = only});
+        struct graph g = make_graph(p, &(struct graph_options){.only_inlined = only});
         connect_graph(&g);
-        assert_true(edge(&g, "b", "c")->inlined);
-        assert_false(edge(&g, "a", "d")->inlined); /* not always */
+        assert_true(edge_between(&g, "b", "c")->inlined);
+        assert_false(edge_between(&g, "a", "d")->inlined); /* not always */
         if (only)
-            assert_null(edge(&g, "a", "b"));
+            assert_null(edge_between(&g, "a", "b"));
         else
-            assert_false(edge(&g, "a", "b")->inlined);
+            assert_false(edge_between(&g, "a", "b")->inlined);
         graph_release(&g);
     }
     profile_free(p);
@@ -189,13 +189,13 @@ static void edges_of_inlined_calls_are_marked(void **state)
 static void an_edge_counts_once_in_a_sample(void **state)
 {
     (void)state;
-    struct profile *p = profile();
-    sample(p, "b a c b<a", 1, NULL, 0);
-    sample(p, "e<d c e d", 1, NULL, 0);
-    struct graph g = graph(p, &(struct graph_options){0});
+    struct profile *p = new_profile();
+    add_sample(p, "b a c b<a", 1, NULL, 0);
+    add_sample(p, "e<d c e d", 1, NULL, 0);
+    struct graph g = make_graph(p, &(struct graph_options){0});
     connect_graph(&g);
-    assert_true(edge(&g, "a", "b")->weight == 1 && edge(&g, "a", "b")->inlined);
-    assert_true(edge(&g, "d", "e")->weight == 1 && !edge(&g, "d", "e")->inlined);
+    assert_true(edge_between(&g, "a", "b")->weight == 1 && edge_between(&g, "a", "b")->inlined);
+    assert_true(edge_between(&g, "d", "e")->weight == 1 && !edge_between(&g, "d", "e")->inlined);
     graph_release(&g);
     profile_free(p);
 }
@@ -204,15 +204,15 @@ static void an_edge_counts_once_in_a_sample(void **state)
 static void a_call_inlined_into_a_hidden_function_is_not_inlined(void **state)
 {
     (void)state;
-    struct profile *p = profile();
-    sample(p, "b<gone a", 1, NULL, 0);
-    sample(p, "d gone<gone c", 1, NULL, 0);
-    struct graph g = graph(p, &(struct graph_options){0});
-    g.nodes[node(&g, "gone", 0)].kept = false;
+    struct profile *p = new_profile();
+    add_sample(p, "b<gone a", 1, NULL, 0);
+    add_sample(p, "d gone<gone c", 1, NULL, 0);
+    struct graph g = make_graph(p, &(struct graph_options){0});
+    g.nodes[nth_node(&g, "gone", 0)].kept = false;
     connect_graph(&g);
     assert_int_equal(g.n_edges, 2);
-    assert_true(edge(&g, "a", "b")->inlined && edge(&g, "a", "b")->residual);
-    assert_true(!edge(&g, "c", "d")->inlined && edge(&g, "c", "d")->residual);
+    assert_true(edge_between(&g, "a", "b")->inlined && edge_between(&g, "a", "b")->residual);
+    assert_true(!edge_between(&g, "c", "d")->inlined && edge_between(&g, "c", "d")->residual);
     graph_release(&g);
     profile_free(p);
 }
@@ -221,22 +221,22 @@ static void a_call_inlined_into_a_hidden_function_is_not_inlined(void **state)
 static void deep_stacks_are_counted_whole(void **state)
 {
     (void)state;
-    struct profile *p = profile();
+    struct profile *p = new_profile();
     char text[4000] = "";
     size_t n = 0;
     for (unsigned i = 0; i < 60; i++)
         n += (size_t)snprintf(text + n, sizeof text - n, "f%u<f%u<f%u<f%u ", 4 * i, 4 * i + 1, 4 * i + 2,
                               4 * i + 3);
-    sample(p, text, 3, NULL, 0);
-    sample(p, text, 4, NULL, 0);
-    struct graph g = graph(p, &(struct graph_options){0});
+    add_sample(p, text, 3, NULL, 0);
+    add_sample(p, text, 4, NULL, 0);
+    struct graph g = make_graph(p, &(struct graph_options){0});
     connect_graph(&g);
     assert_int_equal(g.n_edges, 239);
     for (unsigned i = 0; i < 239; i++) {
         char callee[20], caller[20];
         snprintf(callee, sizeof callee, "f%u", i);
         snprintf(caller, sizeof caller, "f%u", i + 1);
-        const struct edge *e = edge(&g, caller, callee);
+        const struct edge *e = edge_between(&g, caller, callee);
         assert_true(e && e->weight == 7 && e->inlined == (i % 4 != 3) && !e->residual);
     }
     assert_node(&g, "f0", 7, 7);
@@ -248,13 +248,13 @@ static void deep_stacks_are_counted_whole(void **state)
 static void negative_values_are_dropped(void **state)
 {
     (void)state;
-    struct profile *p = profile();
-    sample(p, "b a", -5, NULL, 0);
-    sample(p, "c a", 2, NULL, 0);
-    struct graph g = graph(p, &(struct graph_options){.drop_negative = true});
+    struct profile *p = new_profile();
+    add_sample(p, "b a", -5, NULL, 0);
+    add_sample(p, "c a", 2, NULL, 0);
+    struct graph g = make_graph(p, &(struct graph_options){.drop_negative = true});
     assert_int_equal(g.n_order, 1);
     connect_graph(&g); /* hidden nodes still exist */
-    assert_int_equal(edge(&g, "a", "c")->weight, 2);
+    assert_int_equal(edge_between(&g, "a", "c")->weight, 2);
     graph_release(&g);
     profile_free(p);
 }
@@ -262,29 +262,29 @@ static void negative_values_are_dropped(void **state)
 static void a_tree_has_a_node_for_each_path(void **state)
 {
     (void)state;
-    struct profile *p = profile();
-    sample(p, "c b a", 10, NULL, 0);
-    sample(p, "c x<b a", 2, NULL, 0);
-    sample(p, "c", 7, NULL, 0);
-    struct graph g = graph(p, &(struct graph_options){.tree = true});
+    struct profile *p = new_profile();
+    add_sample(p, "c b a", 10, NULL, 0);
+    add_sample(p, "c x<b a", 2, NULL, 0);
+    add_sample(p, "c", 7, NULL, 0);
+    struct graph g = make_graph(p, &(struct graph_options){.tree = true});
     assert_int_equal(g.n_nodes, 6);
     assert_node(&g, "a", 0, 12);
     assert_node(&g, "b", 0, 12);
-    assert_int_equal(g.nodes[node(&g, "c", 0)].cum, 10);
-    assert_int_equal(g.nodes[node(&g, "c", 1)].cum, 2);
-    assert_int_equal(g.nodes[node(&g, "c", 2)].cum, 7);
-    assert_true(edge(&g, "b", "x")->inlined);
+    assert_int_equal(g.nodes[nth_node(&g, "c", 0)].cum, 10);
+    assert_int_equal(g.nodes[nth_node(&g, "c", 1)].cum, 2);
+    assert_int_equal(g.nodes[nth_node(&g, "c", 2)].cum, 7);
+    assert_true(edge_between(&g, "b", "x")->inlined);
     /* Without x, its callee is b's; without a, b has no caller. */
     for (size_t i = 0; i < g.n_order; i++)
-        if (g.order[i] == node(&g, "x", 0) || g.order[i] == node(&g, "a", 0))
+        if (g.order[i] == nth_node(&g, "x", 0) || g.order[i] == nth_node(&g, "a", 0))
             g.order[i--] = g.order[--g.n_order];
     graph_keep_first(&g, g.n_order);
     connect_graph(&g);
-    const struct edge *e = &g.edges[g.nodes[node(&g, "c", 1)].first_in];
-    assert_int_equal(e->from, node(&g, "b", 0));
+    const struct edge *e = &g.edges[g.nodes[nth_node(&g, "c", 1)].first_in];
+    assert_int_equal(e->from, nth_node(&g, "b", 0));
     assert_true(e->residual);
     assert_false(e->inlined);
-    assert_true(g.edges[g.nodes[node(&g, "b", 0)].first_in].gone);
+    assert_true(g.edges[g.nodes[nth_node(&g, "b", 0)].first_in].gone);
     graph_release(&g);
     profile_free(p);
 }
@@ -293,14 +293,14 @@ static void a_tree_has_a_node_for_each_path(void **state)
 static void two_threads_give_the_result_of_one(void **state)
 {
     (void)state;
-    struct profile *p = profile();
+    struct profile *p = new_profile();
     for (unsigned i = 0; i < 3000; i++) {
         char text[100];
         snprintf(text, sizeof text, "f%u f%u<f%u f%u main", i % 17, i % 5, i % 7, i % 41);
-        sample(p, text, (int64_t)(i % 13) - 2, NULL, 0);
+        add_sample(p, text, (int64_t)(i % 13) - 2, NULL, 0);
     }
-    struct graph one = graph(p, &(struct graph_options){.threads = 1});
-    struct graph two = graph(p, &(struct graph_options){.threads = 2});
+    struct graph one = make_graph(p, &(struct graph_options){.threads = 1});
+    struct graph two = make_graph(p, &(struct graph_options){.threads = 2});
     connect_graph(&one);
     connect_graph(&two);
     assert_int_equal(one.n_edges, two.n_edges);
@@ -318,7 +318,7 @@ static void two_threads_give_the_result_of_one(void **state)
 }
 
 /* Whether none, some or all of the heavy calls into a node were inlined. */
-static int inlining(const struct graph *g, size_t n, int64_t least)
+static int count_inlined(const struct graph *g, size_t n, int64_t least)
 {
     bool some = false, all = true;
     for (uint32_t at = g->nodes[n].first_in; at != GRAPH_NONE; at = g->edges[at].next_in) {
@@ -332,17 +332,17 @@ static int inlining(const struct graph *g, size_t n, int64_t least)
 
 static void assert_same_inlining(struct profile *p, unsigned threads, int64_t least)
 {
-    struct graph all = graph(p, &(struct graph_options){.threads = threads});
+    struct graph all = make_graph(p, &(struct graph_options){.threads = threads});
     struct graph some =
-        graph(p, &(struct graph_options){.threads = threads, .only_inlined = true, .least = least});
+        make_graph(p, &(struct graph_options){.threads = threads, .only_inlined = true, .least = least});
     size_t seen[3] = {0}, went = graph_keep(&all, 300);
     assert_true(went > 0 && graph_keep(&some, 300) == went);
     connect_graph(&all);
     connect_graph(&some);
     assert_true(some.n_edges > 0 && some.n_edges < all.n_edges / 2);
     for (size_t i = 0; i < all.n_nodes; i++) {
-        int expected = inlining(&all, i, least);
-        assert_int_equal(inlining(&some, i, least), expected);
+        int expected = count_inlined(&all, i, least);
+        assert_int_equal(count_inlined(&some, i, least), expected);
         seen[expected]++;
     }
     assert_true(seen[0] > 0 && seen[1] > 0 && seen[2] > 0);
@@ -354,7 +354,7 @@ static void assert_same_inlining(struct profile *p, unsigned threads, int64_t le
 static void light_edges_are_left_out_if_only_inlining_counts(void **state)
 {
     (void)state;
-    struct profile *p = profile();
+    struct profile *p = new_profile();
     for (unsigned i = 0; i < 60000; i++) {
         char text[100];
         unsigned a = i / 4 % 23, c = i % 41;
@@ -366,7 +366,7 @@ static void light_edges_are_left_out_if_only_inlining_counts(void **state)
             snprintf(text, sizeof text, "y%u<z%u f%u main", a, a, a % 13);
         else
             snprintf(text, sizeof text, "q%u x%u<q%u main", i % 1009, c, a % 3);
-        sample(p, text, i % 3 ? (int64_t)(i % 13) : -(int64_t)(i % 7), NULL, 0);
+        add_sample(p, text, i % 3 ? (int64_t)(i % 13) : -(int64_t)(i % 7), NULL, 0);
     }
     for (unsigned threads = 1; threads <= 2; threads++)
         for (int64_t least = 0; least <= 1500; least += 100)
@@ -441,14 +441,14 @@ static void scores_become_colors(void **state)
 /* ---- whole reports --------------------------------------------------------------------------------------
  */
 
-static int collect(void *ctx, const void *p, size_t n, struct err *err)
+static int add_bytes(void *ctx, const void *p, size_t n, struct err *err)
 {
     (void)err;
     buf_add(ctx, p, n);
     return 0;
 }
 
-static void ignore(void *ctx, const char *line)
+static void ignore_line(void *ctx, const char *line)
 {
     (void)ctx;
     (void)line;
@@ -458,21 +458,21 @@ static void assert_report(struct profile *p, const struct report_settings *setti
 {
     struct err err = ERR_INIT;
     struct buf text = BUF_INIT(1 << 20);
-    struct report_callbacks callbacks = {collect, ignore, &text};
+    struct report_callbacks callbacks = {add_bytes, ignore_line, &text};
     assert_int_equal(report_make(p, settings, &callbacks, &err), 0);
     assert_string_equal(buf_str(&text), expected);
     buf_release(&text);
 }
 
-static struct profile *labelled(void)
+static struct profile *labelled_profile(void)
 {
-    struct profile *p = profile();
-    struct profile_label user = {.key = intern(p, "user"), .str = intern(p, "\xc3\xa9mile")};
-    struct profile_label other = {.key = user.key, .str = intern(p, "bo\tb")};
-    struct profile_label size = {.key = intern(p, "bytes"), .is_number = true, .num = 2048};
-    sample(p, "b a", 6, (struct profile_label[]){user, size}, 2);
-    sample(p, "a", 3, &other, 1);
-    sample(p, "a", 1, NULL, 0);
+    struct profile *p = new_profile();
+    struct profile_label user = {.key = intern_text(p, "user"), .str = intern_text(p, "\xc3\xa9mile")};
+    struct profile_label other = {.key = user.key, .str = intern_text(p, "bo\tb")};
+    struct profile_label size = {.key = intern_text(p, "bytes"), .is_number = true, .num = 2048};
+    add_sample(p, "b a", 6, (struct profile_label[]){user, size}, 2);
+    add_sample(p, "a", 3, &other, 1);
+    add_sample(p, "a", 1, NULL, 0);
     return p;
 }
 
@@ -480,7 +480,7 @@ static void the_report_of_tags_is_printed(void **state)
 {
     struct report_settings settings = REPORT_SETTINGS_INIT;
     (void)state;
-    struct profile *p = labelled();
+    struct profile *p = labelled_profile();
     settings.format = REPORT_TAGS;
     assert_report(p, &settings,
                   " bytes: Total 6 of 10 (60.00%)\n"
@@ -497,7 +497,7 @@ static void the_report_of_traces_is_printed(void **state)
 {
     struct report_settings settings = REPORT_SETTINGS_INIT;
     (void)state;
-    struct profile *p = labelled();
+    struct profile *p = labelled_profile();
     settings.format = REPORT_TRACES;
     assert_report(p, &settings,
                   "Type: cpu\n"
@@ -519,7 +519,7 @@ static void the_report_for_callgrind_is_printed(void **state)
 {
     struct report_settings settings = REPORT_SETTINGS_INIT;
     (void)state;
-    struct profile *p = labelled();
+    struct profile *p = labelled_profile();
     settings.format = REPORT_CALLGRIND;
     settings.cum = true;
     assert_report(p, &settings,
@@ -535,20 +535,20 @@ static void folded_stacks_are_printed(void **state)
 {
     struct report_settings settings = REPORT_SETTINGS_INIT;
     (void)state;
-    struct profile *p = profile();
-    sample(p, "c<b a", 6, NULL, 0);
-    sample(p, "a", 3, NULL, 0);
-    sample(p, "c<b a", 1, NULL, 0);
-    sample(p, "a a", -2, NULL, 0);
-    sample(p, "x;y\n\xff a", 5, NULL, 0);
+    struct profile *p = new_profile();
+    add_sample(p, "c<b a", 6, NULL, 0);
+    add_sample(p, "a", 3, NULL, 0);
+    add_sample(p, "c<b a", 1, NULL, 0);
+    add_sample(p, "a a", -2, NULL, 0);
+    add_sample(p, "x;y\n\xff a", 5, NULL, 0);
     settings.format = REPORT_FOLDED;
     assert_report(p, &settings, "a 3\na;b;c 7\na;a -2\na;x:y?\xff 5\n");
     profile_free(p);
-    p = profile();
+    p = new_profile();
     settings.focus = "^b$";
     settings.divide_by = 2;
-    sample(p, "b a", 6, NULL, 0);
-    sample(p, "a", 3, NULL, 0);
+    add_sample(p, "b a", 6, NULL, 0);
+    add_sample(p, "a", 3, NULL, 0);
     assert_report(p, &settings, "a;b 3\n");
     profile_free(p);
 }
@@ -557,11 +557,11 @@ static void the_report_for_speedscope_is_printed(void **state)
 {
     struct report_settings settings = REPORT_SETTINGS_INIT;
     (void)state;
-    struct profile *p = profile();
-    sample(p, "c<b a", 6, NULL, 0);
-    sample(p, "a", 3, NULL, 0);
-    sample(p, "a a", -2, NULL, 0);
-    sample(p, "x\"\\\n\xff\xc3\xa9 a", 5, NULL, 0);
+    struct profile *p = new_profile();
+    add_sample(p, "c<b a", 6, NULL, 0);
+    add_sample(p, "a", 3, NULL, 0);
+    add_sample(p, "a a", -2, NULL, 0);
+    add_sample(p, "x\"\\\n\xff\xc3\xa9 a", 5, NULL, 0);
     settings.format = REPORT_SPEEDSCOPE;
     assert_report(p, &settings,
                   "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"version\":\"0.0.1\","
@@ -582,7 +582,7 @@ static void names_with_separators_leave_columns_aligned(void **state)
     struct out *out = calloc(1, sizeof *out);
     (void)state;
     assert_non_null(out);
-    *out = (struct out){.sink = collect, .ctx = &text, .err = &err};
+    *out = (struct out){.sink = add_bytes, .ctx = &text, .err = &err};
     table_add(&t, STR("a:\t b\n \t1:\t c\n\n").p, strlen("a:\t b\n \t1:\t c\n\n"));
     assert_int_equal(table_write(&t, out, false, &err), 0);
     for (size_t i = 0; i < 200000; i++)

@@ -262,7 +262,7 @@ static const struct row {
 enum { TOLD = 1100 };
 
 /* Compares regex_new and regex_matches of a pattern with the rows. */
-static const char *judge(struct str pattern, char dst[TOLD])
+static const char *compare_with_rows(struct str pattern, char dst[TOLD])
 {
     static const char prefix[] = "error parsing regexp: ";
     struct err err = ERR_INIT;
@@ -287,7 +287,7 @@ static void patterns_match_as_in_go(void **state)
     (void)state;
     char got[TOLD];
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcmp(judge(str_of(rows[i].pattern), got), rows[i].expected) != 0)
+        if (strcmp(compare_with_rows(str_of(rows[i].pattern), got), rows[i].expected) != 0)
             fail_msg("`%s`: %s, not %s", rows[i].pattern, got, rows[i].expected);
 }
 
@@ -295,7 +295,7 @@ static void judge_spoiled(void *ctx, const struct spoiled *s)
 {
     (void)ctx;
     char got[TOLD];
-    judge((struct str){s->p, s->n}, got);
+    compare_with_rows((struct str){s->p, s->n}, got);
 }
 
 /* With another pattern or none, only the pattern's own bytes are read. */
@@ -312,9 +312,9 @@ static void invalid_utf8_is_refused(void **state)
     static const char *const bad[] = {"\xff", "a\xc3", "[\xe2\x82]", "\xed\xa0\x80", "\\Q\xff\\E", "(?\xff)"};
     char got[TOLD];
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_true(strncmp(judge(str_of(bad[i]), got), "!invalid UTF-8", 14) == 0);
+        assert_true(strncmp(compare_with_rows(str_of(bad[i]), got), "!invalid UTF-8", 14) == 0);
     /* A NUL is a character like others. */
-    assert_string_equal(judge(STR("a\0b|^$"), got), "1000000000000000000000000000000000");
+    assert_string_equal(compare_with_rows(STR("a\0b|^$"), got), "1000000000000000000000000000000000");
 }
 
 static void any_text_can_be_searched(void **state)

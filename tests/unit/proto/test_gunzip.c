@@ -15,7 +15,7 @@
 
 #define LIMIT (UINT64_C(1) << 30)
 
-static int collect(void *ctx, const void *p, size_t n, struct err *err)
+static int add_bytes(void *ctx, const void *p, size_t n, struct err *err)
 {
     struct buf *out = ctx;
     buf_add(out, p, n);
@@ -50,7 +50,7 @@ static int gunzip_all(const void *p, size_t n, size_t piece, struct buf *out, st
 {
     const char *bytes = p;
     int rc = 0;
-    struct gunzip *z = gunzip_new(collect, out, LIMIT, err);
+    struct gunzip *z = gunzip_new(add_bytes, out, LIMIT, err);
     assert_non_null(z);
     for (size_t i = 0; i < n && !rc; i += piece)
         rc = gunzip_feed(z, bytes + i, n - i < piece ? n - i : piece, err);
@@ -195,7 +195,7 @@ static void flipped_gzip_is_refused_or_unchanged(void **state)
     buf_release(&gz);
 }
 
-static int count(void *ctx, const void *p, size_t n, struct err *err)
+static int count_bytes(void *ctx, const void *p, size_t n, struct err *err)
 {
     (void)p;
     (void)err;
@@ -205,7 +205,7 @@ static int count(void *ctx, const void *p, size_t n, struct err *err)
 
 static int gunzip_limited(const struct buf *gz, uint64_t limit, uint64_t *ret_n, struct err *err)
 {
-    struct gunzip *z = gunzip_new(count, ret_n, limit, err);
+    struct gunzip *z = gunzip_new(count_bytes, ret_n, limit, err);
     assert_non_null(z);
     int rc = gunzip_feed(z, gz->data, gz->len, err);
     if (!rc)
@@ -235,7 +235,7 @@ static void inflation_is_limited(void **state)
     buf_release(&gz);
 }
 
-static int refuse(void *ctx, const void *p, size_t n, struct err *err)
+static int refuse_bytes(void *ctx, const void *p, size_t n, struct err *err)
 {
     (void)p;
     (void)n;
@@ -250,7 +250,7 @@ static void an_error_of_the_sink_ends_the_inflation(void **state)
     struct err err = ERR_INIT;
     int calls = 0;
     deflate_member(&gz, "abc", 3);
-    struct gunzip *z = gunzip_new(refuse, &calls, LIMIT, &err);
+    struct gunzip *z = gunzip_new(refuse_bytes, &calls, LIMIT, &err);
     assert_non_null(z);
     assert_int_equal(gunzip_feed(z, gz.data, gz.len, &err), -1);
     assert_string_equal(err.msg, "enough");

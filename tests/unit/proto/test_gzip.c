@@ -14,7 +14,7 @@
 #include "base/banned.h"
 
 /* Neither all alike nor all different. */
-static unsigned char *sample(size_t n)
+static unsigned char *sample_bytes(size_t n)
 {
     uint64_t seed = 77;
     unsigned char *p = malloc(n + sizeof seed);
@@ -39,7 +39,7 @@ static void write_pieces(const unsigned char *p, size_t n, size_t piece, struct 
 }
 
 /* Inflates all; returns the number of members. */
-static size_t inflate(const struct buf *from, unsigned char *to, size_t n)
+static size_t inflate_all(const struct buf *from, unsigned char *to, size_t n)
 {
     struct err err = ERR_INIT;
     struct gzip *g = gzip_new(&err);
@@ -60,10 +60,10 @@ static size_t inflate(const struct buf *from, unsigned char *to, size_t n)
 static void comes_back(size_t n, size_t piece, size_t members)
 {
     struct buf packed = BUF_INIT(2 * n + 1000);
-    unsigned char *plain = sample(n), *again = malloc(n + 1);
+    unsigned char *plain = sample_bytes(n), *again = malloc(n + 1);
     assert_non_null(again);
     write_pieces(plain, n, piece, &packed);
-    assert_int_equal(inflate(&packed, again, n), members);
+    assert_int_equal(inflate_all(&packed, again, n), members);
     assert_memory_equal(again, plain, n);
     free(plain);
     free(again);
@@ -114,7 +114,7 @@ static int take_some(void *ctx, const void *p, size_t n, struct err *err)
 static void an_error_of_the_sink_ends_the_compression(void **state)
 {
     (void)state;
-    unsigned char *plain = sample(GZIP_MEMBER_BYTES);
+    unsigned char *plain = sample_bytes(GZIP_MEMBER_BYTES);
     for (size_t taken = 0; taken < 6; taken++) {
         struct err err = ERR_INIT;
         size_t left = taken;
@@ -136,7 +136,7 @@ static void a_cancelled_stream_ends(void **state)
     (void)state;
     struct err err = ERR_INIT;
     struct buf packed = BUF_INIT(8 * GZIP_MEMBER_BYTES);
-    unsigned char *plain = sample(GZIP_MEMBER_BYTES);
+    unsigned char *plain = sample_bytes(GZIP_MEMBER_BYTES);
     struct gzip_writer *w = gzip_writer_new(take_bytes, &packed, &err);
     for (int i = 0; i < 3; i++)
         assert_ok(gzip_writer_add(w, plain, GZIP_MEMBER_BYTES, &err), &err);

@@ -17,7 +17,7 @@
 
 typedef Perftools__Profiles__Profile pb_profile;
 
-static struct buf written(const struct profile *p)
+static struct buf write_profile(const struct profile *p)
 {
     struct err err = ERR_INIT;
     struct buf b = BUF_INIT((size_t)64 << 20);
@@ -26,7 +26,7 @@ static struct buf written(const struct profile *p)
     return b;
 }
 
-static struct profile *parsed(const void *p, size_t n)
+static struct profile *parse_profile(const void *p, size_t n)
 {
     struct err err = ERR_INIT;
     struct profile *ret = NULL;
@@ -154,7 +154,7 @@ static void matches_protobuf_c(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 300; seed++) {
         struct profile *p = made_profile(seed);
-        struct buf b = written(p);
+        struct buf b = write_profile(p);
         pb_profile *pb = perftools__profiles__profile__unpack(NULL, b.len, (const uint8_t *)b.data);
         assert_non_null(pb);
         same_profile(p, pb);
@@ -165,11 +165,11 @@ static void matches_protobuf_c(void **state)
         uint8_t *bytes = malloc(n + 1);
         assert_non_null(bytes);
         perftools__profiles__profile__pack(pb, bytes);
-        struct profile *again = parsed(bytes, n);
+        struct profile *again = parse_profile(bytes, n);
         same_profile(again, pb);
 
         /* A profile that was read is written unchanged. */
-        struct buf b2 = written(again);
+        struct buf b2 = write_profile(again);
         assert_int_equal(b.len, b2.len);
         assert_memory_equal(b.data, b2.data, b.len);
         free(bytes);
@@ -187,7 +187,7 @@ static void matches_protobuf_c(void **state)
 
 /* One sample of main.f, 7 samples, everything in the order given: s(amples), t(ypes), l(ocations),
  * f(unctions), n(ames). */
-static struct buf spelled(const char *order)
+static struct buf spell_profile(const char *order)
 {
     static const char *const strings[] = {"", "samples", "count", "main.f", "f.go", NULL};
     struct buf b = BUF_INIT(10000);
@@ -217,10 +217,10 @@ static void fields_may_have_any_order(void **state)
     (void)state;
     static const char *const orders[] = {"tslfn", "nflst", "stlfn", "lntfs", "fsnlt"};
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
-        struct buf b = spelled(orders[i]), expected = spelled("tslfn");
-        struct profile *p = parsed(b.data, b.len);
+        struct buf b = spell_profile(orders[i]), expected = spell_profile("tslfn");
+        struct profile *p = parse_profile(b.data, b.len);
         spell_number(&expected, 14, 0);
-        struct buf again = written(p);
+        struct buf again = write_profile(p);
         assert_int_equal(again.len, expected.len);
         assert_memory_equal(again.data, expected.data, expected.len);
         assert_int_equal(p->values[0], 7);
@@ -252,7 +252,7 @@ static void unusual_encodings_are_read(void **state)
     SPELL(&b, 4, 1, 3);
     buf_add(&b, "\x99\x06zzzzzzzz\x9d\x06zzzz\x98\x06\x01", 19);
     spell_strings(&b, strings);
-    struct profile *p = parsed(b.data, b.len);
+    struct profile *p = parse_profile(b.data, b.len);
     assert_int_equal(p->n_samples, 1);
     assert_int_equal(p->samples[0].depth, 3);
     assert_int_equal(p->locations[profile_frame(p, p->samples, 0)].id, UINT64_MAX);
@@ -279,7 +279,7 @@ static void equal_strings_are_one_and_empty_labels_are_dropped(void **state)
     SPELL(&sample, 3, 1, 1, 4, 2);
     spell_bytes(&b, 2, sample.data, sample.len);
     spell_strings(&b, strings);
-    struct profile *p = parsed(b.data, b.len);
+    struct profile *p = parse_profile(b.data, b.len);
     assert_int_equal(profile_n_strings(p), 3);
     assert_int_equal(p->samples[0].n_labels, 3);
     const struct profile_label *l = p->labels;
@@ -295,7 +295,7 @@ static void equal_strings_are_one_and_empty_labels_are_dropped(void **state)
 /* ---- errors ---------------------------------------------------------------------------------------------
  */
 
-static void refuses(struct buf *b, const char *why)
+static void assert_profile_refused(struct buf *b, const char *why)
 {
     struct err err = ERR_INIT;
     struct profile *p = (struct profile *)8;
@@ -312,49 +312,49 @@ static void invalid_profiles_are_refused(void **state)
     static const char *const strings[] = {"", "a", NULL}, *const no_empty[] = {"a", NULL};
     static const char other[] = "parsing profile: unrecognized profile format";
     struct buf b = BUF_INIT(1000);
-    refuses(&b, "parsing profile: empty input file");
+    assert_profile_refused(&b, "parsing profile: empty input file");
     SPELL(&b, 2, 2, 1);
     spell_strings(&b, strings);
-    refuses(&b, "malformed profile: missing sample type information");
+    assert_profile_refused(&b, "malformed profile: missing sample type information");
     SPELL(&b, 1, 1, 1);
     SPELL(&b, 2, 2, 1, 2, 2);
     spell_strings(&b, strings);
-    refuses(&b, "malformed profile: mismatch: sample has 2 values vs. 1 types");
+    assert_profile_refused(&b, "malformed profile: mismatch: sample has 2 values vs. 1 types");
     SPELL(&b, 1, 1, 1);
     SPELL(&b, 2, 2, 1, 1, 8);
     spell_strings(&b, strings);
-    refuses(&b, "malformed profile: sample has nil location");
+    assert_profile_refused(&b, "malformed profile: sample has nil location");
     SPELL(&b, 4, 3, 1);
     spell_strings(&b, strings);
-    refuses(&b, "malformed profile: found location with reserved id=0");
+    assert_profile_refused(&b, "malformed profile: found location with reserved id=0");
     SPELL(&b, 5, 2, 0);
     spell_strings(&b, strings);
-    refuses(&b, "malformed profile: found function with reserved ID=0");
+    assert_profile_refused(&b, "malformed profile: found function with reserved ID=0");
     SPELL(&b, 3, 1, 7);
     SPELL(&b, 3, 1, 7);
     spell_strings(&b, strings);
-    refuses(&b, "malformed profile: multiple mappings with same id: 7");
+    assert_profile_refused(&b, "malformed profile: multiple mappings with same id: 7");
     SPELL(&b, 4, 1, UINT64_MAX);
     SPELL(&b, 4, 1, UINT64_MAX);
     spell_strings(&b, strings);
-    refuses(&b, "malformed profile: multiple locations with same id: 18446744073709551615");
+    assert_profile_refused(&b, "malformed profile: multiple locations with same id: 18446744073709551615");
     spell_bytes(&b, 4, "\x08\x09\x22\x02\x08\x05", 6);
     spell_strings(&b, strings);
-    refuses(&b, "malformed profile: location id: 9 has a line with nil function");
+    assert_profile_refused(&b, "malformed profile: location id: 9 has a line with nil function");
     spell_number(&b, 9, 1);
     spell_number(&b, 9, 1);
-    refuses(&b, "parsing profile: concatenated profiles detected");
+    assert_profile_refused(&b, "parsing profile: concatenated profiles detected");
     SPELL(&b, 1, 1, 2);
     spell_strings(&b, strings);
-    refuses(&b, other);
+    assert_profile_refused(&b, other);
     spell_strings(&b, no_empty);
-    refuses(&b, other);
+    assert_profile_refused(&b, other);
     spell_number(&b, 4, 1);
-    refuses(&b, other);
+    assert_profile_refused(&b, other);
     SPELL(&b, 1, 1, 0);
-    refuses(&b, other);
+    assert_profile_refused(&b, other);
     buf_adds(&b, "no profile at all\n");
-    refuses(&b, other);
+    assert_profile_refused(&b, other);
     buf_release(&b);
 }
 
@@ -366,7 +366,7 @@ static void samples_need_a_value_for_each_type(void **state)
     for (size_t i = 0; i < 1000000; i++)
         buf_add(&b, "\x0a\x00\x12\x00", 4);
     buf_add(&b, "\x32\x00", 2);
-    refuses(&b, "malformed profile: mismatch: sample has 0 values vs. 1000000 types");
+    assert_profile_refused(&b, "malformed profile: mismatch: sample has 0 values vs. 1000000 types");
     buf_release(&b);
 }
 
@@ -388,21 +388,21 @@ static void gzip_is_read(void **state)
 {
     (void)state;
     static const char damaged[] = "decompressing profile: the gzip data are damaged or cut short";
-    struct buf plain = spelled("tslfn"), gz = BUF_INIT(20000);
+    struct buf plain = spell_profile("tslfn"), gz = BUF_INIT(20000);
     add_member(&gz, plain.data, 10);
     add_member(&gz, plain.data + 10, plain.len - 10);
-    struct profile *p = parsed(gz.data, gz.len);
+    struct profile *p = parse_profile(gz.data, gz.len);
     assert_int_equal(p->n_samples, 1);
     profile_free(p);
     buf_adds(&gz, "trailing");
-    refuses(&gz, damaged);
+    assert_profile_refused(&gz, damaged);
     add_member(&gz, plain.data, plain.len);
     gz.len -= 3;
-    refuses(&gz, damaged);
+    assert_profile_refused(&gz, damaged);
     add_member(&gz, plain.data, plain.len);
     /* Its trailer claims 4 GB. */
     memset(gz.data + gz.len - 4, 0xff, 4);
-    refuses(&gz, damaged);
+    assert_profile_refused(&gz, damaged);
     buf_release(&gz);
     buf_release(&plain);
 }
@@ -511,13 +511,13 @@ static void written_gzip_has_no_time_name_or_system(void **state)
     (void)state;
     struct err err = ERR_INIT;
     struct profile *p = made_profile(7);
-    struct buf plain = written(p), gz = BUF_INIT(100000);
+    struct buf plain = write_profile(p), gz = BUF_INIT(100000);
     assert_int_equal(profile_write_gzip(p, take_bytes, &gz, &err), 0);
     /* No time, no name, no system. */
     assert_memory_equal(gz.data, "\x1f\x8b\x08\x00\x00\x00\x00\x00", 8);
     assert_int_equal((unsigned char)gz.data[9], 0xff);
-    struct profile *again = parsed(gz.data, gz.len);
-    struct buf b = written(again);
+    struct profile *again = parse_profile(gz.data, gz.len);
+    struct buf b = write_profile(again);
     assert_int_equal(b.len, plain.len);
     assert_memory_equal(b.data, plain.data, b.len);
     buf_release(&b);
@@ -541,7 +541,7 @@ static void read_spoiled(void *ctx, const struct spoiled *s)
     }
     ++*fine;
     assert_int_equal(profile_check(p, &err), 0);
-    struct buf b = written(p);
+    struct buf b = write_profile(p);
     buf_release(&b);
     profile_free(p);
 }
@@ -552,7 +552,7 @@ static void damaged_profiles_are_safe(void **state)
     size_t fine = 0;
     for (uint64_t seed = 1; seed <= 8; seed++) {
         struct profile *p = made_profile(seed);
-        struct buf b = written(p), gz = BUF_INIT(20000);
+        struct buf b = write_profile(p), gz = BUF_INIT(20000);
         spoil(b.data, b.len, read_spoiled, &fine);
         if (seed == 1) {
             add_member(&gz, b.data, b.len);
@@ -661,7 +661,7 @@ static void repeated_text_is_limited(void **state)
         struct profile *p = NULL;
         struct err err = ERR_INIT;
         cases[i].spell(&fine, cases[i].fine);
-        profile_free(parsed(buf_str(&fine), fine.len));
+        profile_free(parse_profile(buf_str(&fine), fine.len));
         cases[i].spell(&bad, cases[i].bad);
         assert_int_equal(profile_parse(buf_str(&bad), bad.len, MAX_BYTES, &p, &err), -1);
         assert_string_equal(err.msg, cases[i].why);
@@ -670,7 +670,7 @@ static void repeated_text_is_limited(void **state)
     }
 }
 
-static int refuse(void *ctx, const void *p, size_t n, struct err *err)
+static int refuse_bytes(void *ctx, const void *p, size_t n, struct err *err)
 {
     (void)ctx;
     (void)p;
@@ -683,9 +683,9 @@ static void an_error_of_the_sink_ends_the_writing(void **state)
     (void)state;
     struct err err = ERR_INIT;
     struct profile *p = made_profile(3);
-    assert_int_equal(profile_write(p, refuse, NULL, &err), -1);
+    assert_int_equal(profile_write(p, refuse_bytes, NULL, &err), -1);
     assert_string_equal(err.msg, "enough");
-    assert_int_equal(profile_write_gzip(p, refuse, NULL, &err), -1);
+    assert_int_equal(profile_write_gzip(p, refuse_bytes, NULL, &err), -1);
     profile_free(p);
 }
 

@@ -44,7 +44,7 @@ static void add_sample(struct buf *b, uint64_t *seed, size_t n_locations, bool g
     buf_release(&sample);
 }
 
-static struct buf large(size_t n_locations, bool gaps, bool strings_first, const struct odd odd[2])
+static struct buf large_profile(size_t n_locations, bool gaps, bool strings_first, const struct odd odd[2])
 {
     static const char *const strings[] = {"", "a key", NULL};
     struct buf b = BUF_INIT((size_t)64 << 20), block = BUF_INIT((size_t)1 << 20);
@@ -69,7 +69,7 @@ static struct buf large(size_t n_locations, bool gaps, bool strings_first, const
 }
 
 /* The bytes written again, or the error. */
-static struct buf outcome(const struct buf *b)
+static struct buf parse_outcome(const struct buf *b)
 {
     struct err err = ERR_INIT;
     struct profile *p = NULL;
@@ -93,9 +93,9 @@ static struct buf same_outcome(const struct buf *b)
     for (int i = 0; i < CPU_SETSIZE && CPU_COUNT(&one) == 0; i++)
         if (CPU_ISSET(i, &all))
             CPU_SET(i, &one);
-    struct buf two = outcome(b);
+    struct buf two = parse_outcome(b);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
-    struct buf alone = outcome(b);
+    struct buf alone = parse_outcome(b);
     assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
     assert_int_equal(two.len, alone.len);
     assert_memory_equal(two.data, alone.data, two.len);
@@ -108,7 +108,7 @@ static void two_halves_equal_the_whole(void **state)
     (void)state;
     const struct odd none[2] = {{0}};
     for (int gaps = 0; gaps < 2; gaps++) {
-        struct buf b = large(gaps ? TALL : 100, gaps, !gaps, none);
+        struct buf b = large_profile(gaps ? TALL : 100, gaps, !gaps, none);
         struct buf written = same_outcome(&b);
         assert_true(written.len > b.len / 2);
         buf_release(&written);
@@ -140,7 +140,7 @@ static void invalid_profiles_are_refused(void **state)
         {{{1, BROKEN}, {BLOCKS - 1, EMPTY}}, "parsing profile: unrecognized profile format"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct buf b = large(100, false, false, rows[i].odd), said = same_outcome(&b);
+        struct buf b = large_profile(100, false, false, rows[i].odd), said = same_outcome(&b);
         assert_string_equal(buf_str(&said), rows[i].message);
         buf_release(&said);
         buf_release(&b);

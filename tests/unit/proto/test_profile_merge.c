@@ -11,7 +11,7 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-static uint32_t intern(struct profile *p, const char *s)
+static uint32_t intern_text(struct profile *p, const char *s)
 {
     struct err err = ERR_INIT;
     uint32_t ret = 0;
@@ -22,16 +22,16 @@ static uint32_t intern(struct profile *p, const char *s)
 static void add_type(struct profile *p, const char *type, const char *unit)
 {
     struct err err = ERR_INIT;
-    struct profile_value_type t = {intern(p, type), intern(p, unit)};
+    struct profile_value_type t = {intern_text(p, type), intern_text(p, unit)};
     assert_ok(profile_add_sample_type(p, t, &err), &err);
 }
 
 /* Adds a location of that name and address in the mapping, and a sample of it. */
-static void add(struct profile *p, const char *name, uint64_t address, const int64_t *values)
+static void add_sample(struct profile *p, const char *name, uint64_t address, const int64_t *values)
 {
     struct err err = ERR_INIT;
     uint32_t at = (uint32_t)p->n_locations;
-    struct profile_function f = {.id = p->n_functions + 1, .name = intern(p, name)};
+    struct profile_function f = {.id = p->n_functions + 1, .name = intern_text(p, name)};
     struct profile_line line = {.function = (uint32_t)p->n_functions, .line = 3};
     struct profile_location l = {
         .id = at + 1, .address = address, .n_lines = 1, .mapping = p->n_mappings ? 0 : PROFILE_NONE};
@@ -41,18 +41,18 @@ static void add(struct profile *p, const char *name, uint64_t address, const int
 }
 
 /* A profile of two sample types, cpu and samples. */
-static struct profile *cpu(void)
+static struct profile *new_profile(void)
 {
     struct err err = ERR_INIT;
     struct profile *p = profile_new(&err);
     assert_non_null(p);
     add_type(p, "samples", "count");
     add_type(p, "cpu", "nanoseconds");
-    p->period_type = (struct profile_value_type){intern(p, "cpu"), intern(p, "nanoseconds")};
+    p->period_type = (struct profile_value_type){intern_text(p, "cpu"), intern_text(p, "nanoseconds")};
     return p;
 }
 
-static struct profile *merged(struct profile *a, struct profile *b)
+static struct profile *merge_two(struct profile *a, struct profile *b)
 {
     struct err err = ERR_INIT;
     struct profile *ret = NULL, *both[] = {a, b};
@@ -61,11 +61,11 @@ static struct profile *merged(struct profile *a, struct profile *b)
     return ret;
 }
 
-static void map(struct profile *p, uint64_t start)
+static void add_mapping(struct profile *p, uint64_t start)
 {
     struct err err = ERR_INIT;
     struct profile_mapping m = {
-        .id = 1, .start = start, .limit = start + 0x1800, .file = intern(p, "/bin/x")};
+        .id = 1, .start = start, .limit = start + 0x1800, .file = intern_text(p, "/bin/x")};
     assert_ok(profile_add_mapping(p, &m, &err), &err);
 }
 
@@ -73,13 +73,13 @@ static void map(struct profile *p, uint64_t start)
 static void equal_samples_of_two_profiles_are_added(void **state)
 {
     (void)state;
-    struct profile *a = cpu(), *b = cpu();
-    map(a, 0x10000);
-    map(b, 0x70000);
-    add(a, "main.f", 0x10010, (int64_t[]){1, 10});
-    add(b, "main.g", 0x70020, (int64_t[]){2, 20});
-    add(b, "main.f", 0x70010, (int64_t[]){3, 30});
-    struct profile *p = merged(a, b);
+    struct profile *a = new_profile(), *b = new_profile();
+    add_mapping(a, 0x10000);
+    add_mapping(b, 0x70000);
+    add_sample(a, "main.f", 0x10010, (int64_t[]){1, 10});
+    add_sample(b, "main.g", 0x70020, (int64_t[]){2, 20});
+    add_sample(b, "main.f", 0x70010, (int64_t[]){3, 30});
+    struct profile *p = merge_two(a, b);
     assert_int_equal(p->n_samples, 2);
     assert_memory_equal(p->values, ((int64_t[]){4, 40, 2, 20}), 4 * sizeof(int64_t));
     assert_int_equal(p->n_mappings, 1);
@@ -95,7 +95,7 @@ static void equal_samples_of_two_profiles_are_added(void **state)
 static void add_tree(struct profile *p, uint32_t places, size_t samples)
 {
     struct err err = ERR_INIT;
-    struct profile_label label = {.key = intern(p, "key")};
+    struct profile_label label = {.key = intern_text(p, "key")};
     for (size_t i = 0; i < places; i++) {
         struct profile_location l = {.id = i + 1, .address = 16 * i, .mapping = PROFILE_NONE};
         assert_ok(profile_add_location(p, &l, NULL, &err), &err);
@@ -116,10 +116,10 @@ static void many_locations_are_merged(void **state)
 {
     (void)state;
     enum { PLACES = 70001 };
-    struct profile *a = cpu(), *b = cpu();
+    struct profile *a = new_profile(), *b = new_profile();
     add_tree(a, PLACES, PLACES);
     add_tree(b, PLACES, 2 * (size_t)PLACES);
-    struct profile *m = merged(a, b);
+    struct profile *m = merge_two(a, b);
     assert_int_equal(m->n_samples, PLACES);
     assert_int_equal(m->n_locations, PLACES);
     for (size_t i = 0; i < m->n_samples; i++) {
@@ -140,12 +140,12 @@ static void many_locations_are_merged(void **state)
 static void samples_that_become_zero_are_removed(void **state)
 {
     (void)state;
-    struct profile *a = cpu(), *b = cpu();
-    add(a, "main.f", 1, (int64_t[]){1, INT64_MAX});
-    add(a, "main.g", 2, (int64_t[]){5, 6});
-    add(a, "main.h", 3, (int64_t[]){0, 0});
-    add(b, "main.f", 1, (int64_t[]){-1, -INT64_MAX});
-    struct profile *p = merged(a, b);
+    struct profile *a = new_profile(), *b = new_profile();
+    add_sample(a, "main.f", 1, (int64_t[]){1, INT64_MAX});
+    add_sample(a, "main.g", 2, (int64_t[]){5, 6});
+    add_sample(a, "main.h", 3, (int64_t[]){0, 0});
+    add_sample(b, "main.f", 1, (int64_t[]){-1, -INT64_MAX});
+    struct profile *p = merge_two(a, b);
     assert_int_equal(p->n_samples, 1);
     assert_int_equal(p->n_functions, 1);
     assert_true(str_is(profile_str(p, p->functions[0].name), "main.g"));
@@ -159,19 +159,19 @@ static void headers_of_two_profiles_are_merged(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
-    struct profile *a = cpu(), *b = cpu();
+    struct profile *a = new_profile(), *b = new_profile();
     a->time_ns = 50;
     a->duration_ns = 7;
     a->period = 1;
     b->time_ns = 40;
     b->duration_ns = 8;
     b->period = 3;
-    b->default_sample_type = intern(b, "cpu");
-    b->doc_url = intern(b, "http://b");
-    assert_ok(profile_add_comment(a, intern(a, "one"), &err), &err);
-    assert_ok(profile_add_comment(b, intern(b, "two"), &err), &err);
-    assert_ok(profile_add_comment(b, intern(b, "one"), &err), &err);
-    struct profile *p = merged(a, b);
+    b->default_sample_type = intern_text(b, "cpu");
+    b->doc_url = intern_text(b, "http://b");
+    assert_ok(profile_add_comment(a, intern_text(a, "one"), &err), &err);
+    assert_ok(profile_add_comment(b, intern_text(b, "two"), &err), &err);
+    assert_ok(profile_add_comment(b, intern_text(b, "one"), &err), &err);
+    struct profile *p = merge_two(a, b);
     assert_true(p->time_ns == 40 && p->duration_ns == 15 && p->period == 3);
     assert_true(str_is(profile_str(p, p->default_sample_type), "cpu"));
     assert_true(str_is(profile_str(p, p->doc_url), "http://b"));
@@ -188,9 +188,9 @@ static void generated_profiles_are_merged(void **state)
     (void)state;
     for (uint64_t seed = 1; seed < 200; seed++) {
         struct err err = ERR_INIT;
-        struct profile *a = made_profile(seed), *once = merged(a, NULL), *twice = merged(a, a);
+        struct profile *a = made_profile(seed), *once = merge_two(a, NULL), *twice = merge_two(a, a);
         struct buf x = BUF_INIT(1 << 20), y = BUF_INIT(1 << 20);
-        struct profile *again = merged(once, NULL);
+        struct profile *again = merge_two(once, NULL);
         assert_ok(profile_write(once, take_bytes, &x, &err), &err);
         assert_ok(profile_write(again, take_bytes, &y, &err), &err);
         assert_int_equal(x.len, y.len);
@@ -211,13 +211,13 @@ static void incompatible_profiles_are_refused(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
-    struct profile *a = cpu(), *b = cpu(), *ret = NULL, *both[] = {a, b};
+    struct profile *a = new_profile(), *b = new_profile(), *ret = NULL, *both[] = {a, b};
     assert_refused(profile_merge(both, 0, &ret, &err), &err, ERR_FAILED, "no profiles to merge");
-    b->period_type.type = intern(b, "s\x1bpace");
+    b->period_type.type = intern_text(b, "s\x1bpace");
     assert_refused(profile_merge(both, 2, &ret, &err), &err, ERR_FAILED,
                    "incompatible period types &{cpu nanoseconds 0 0} and &{s?pace nanoseconds 0 0}");
-    b->period_type.type = intern(b, "cpu");
-    b->sample_types[0].unit = intern(b, "bytes");
+    b->period_type.type = intern_text(b, "cpu");
+    b->sample_types[0].unit = intern_text(b, "bytes");
     assert_refused(profile_normalize(a, b, &err), &err, ERR_FAILED, "incompatible sample types");
     assert_null(ret);
     profile_free(a);
@@ -228,24 +228,24 @@ static void types_that_not_all_profiles_have_are_removed(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
-    struct profile *a = cpu(), *b = profile_new(&err), *both[] = {a, b};
+    struct profile *a = new_profile(), *b = profile_new(&err), *both[] = {a, b};
     assert_non_null(b);
     add_type(b, "cpu", "nanoseconds");
     add_type(b, "wall", "nanoseconds");
     add_type(b, "samples", "count");
-    b->default_sample_type = intern(b, "wall");
-    add(b, "f", 1, (int64_t[]){1, 2, 3});
-    add(b, "g", 2, (int64_t[]){4, 5, 6});
+    b->default_sample_type = intern_text(b, "wall");
+    add_sample(b, "f", 1, (int64_t[]){1, 2, 3});
+    add_sample(b, "g", 2, (int64_t[]){4, 5, 6});
     assert_ok(profile_common_types(both, 2, &err), &err);
     assert_int_equal(b->n_sample_types, 2);
     assert_memory_equal(b->values, ((int64_t[]){3, 1, 6, 4}), 4 * sizeof(int64_t));
     assert_true(str_is(profile_str(b, b->default_sample_type), "samples"));
     /* A profile without changes keeps its default. */
     assert_int_equal(a->default_sample_type, 0);
-    a->sample_types[0].type = a->sample_types[1].type = intern(a, "other");
+    a->sample_types[0].type = a->sample_types[1].type = intern_text(a, "other");
     assert_refused(profile_common_types(both, 2, &err), &err, ERR_FAILED,
                    "\"other\" sample type is not found in profile");
-    a->sample_types[0].type = intern(a, "one");
+    a->sample_types[0].type = intern_text(a, "one");
     assert_refused(profile_common_types(both, 2, &err), &err, ERR_FAILED,
                    "profiles have empty common sample type list");
     profile_free(a);
@@ -256,10 +256,10 @@ static void types_that_not_all_profiles_have_are_removed(void **state)
 static void values_are_scaled(void **state)
 {
     (void)state;
-    struct profile *p = cpu();
-    add(p, "f", 1, (int64_t[]){3, 5});
-    add(p, "g", 2, (int64_t[]){3, 0});
-    add(p, "h", 3, (int64_t[]){0, INT64_MAX});
+    struct profile *p = new_profile();
+    add_sample(p, "f", 1, (int64_t[]){3, 5});
+    add_sample(p, "g", 2, (int64_t[]){3, 0});
+    add_sample(p, "h", 3, (int64_t[]){0, INT64_MAX});
     profile_scale(p, (double[]){1, 1});
     assert_int_equal(p->n_samples, 3);
     profile_scale(p, (double[]){1, -0.5});
@@ -275,10 +275,10 @@ static void values_are_normalized_to_a_base(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
-    struct profile *p = cpu(), *base = cpu();
-    add(p, "f", 1, (int64_t[]){10, 0});
-    add(p, "g", 2, (int64_t[]){30, 0});
-    add(base, "f", 1, (int64_t[]){100, 7});
+    struct profile *p = new_profile(), *base = new_profile();
+    add_sample(p, "f", 1, (int64_t[]){10, 0});
+    add_sample(p, "g", 2, (int64_t[]){30, 0});
+    add_sample(base, "f", 1, (int64_t[]){100, 7});
     assert_ok(profile_normalize(p, base, &err), &err);
     assert_memory_equal(p->values, ((int64_t[]){25, 0, 75, 0}), 4 * sizeof(int64_t));
     profile_free(p);
@@ -289,13 +289,13 @@ static void a_label_replaces_those_of_its_key(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
-    struct profile *p = cpu();
-    uint32_t k = intern(p, "k");
-    const struct profile_label labels[] = {{.key = k, .str = intern(p, "old")},
+    struct profile *p = new_profile();
+    uint32_t k = intern_text(p, "k");
+    const struct profile_label labels[] = {{.key = k, .str = intern_text(p, "old")},
                                            {.key = k, .is_number = true, .num = 5},
-                                           {.key = k, .str = intern(p, "older")},
-                                           {.key = intern(p, "l"), .str = k}};
-    add(p, "f", 1, (int64_t[]){1, 1});
+                                           {.key = k, .str = intern_text(p, "older")},
+                                           {.key = intern_text(p, "l"), .str = k}};
+    add_sample(p, "f", 1, (int64_t[]){1, 1});
     assert_ok(profile_add_sample(
                   p, &(struct profile_new_sample){(uint32_t[]){0}, 1, (int64_t[]){1, 1}, labels, 4}, &err),
               &err);
@@ -313,12 +313,12 @@ static void units_are_converted_to_the_finest(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
-    struct profile *a = cpu(), *b = cpu(), *ret = NULL;
-    a->sample_types[1].unit = intern(a, "milliseconds");
-    a->period_type.unit = intern(a, "milliseconds");
+    struct profile *a = new_profile(), *b = new_profile(), *ret = NULL;
+    a->sample_types[1].unit = intern_text(a, "milliseconds");
+    a->period_type.unit = intern_text(a, "milliseconds");
     a->period = 10;
-    add(a, "f", 1, (int64_t[]){1, 2});
-    add(b, "f", 1, (int64_t[]){1, 3000001});
+    add_sample(a, "f", 1, (int64_t[]){1, 2});
+    add_sample(b, "f", 1, (int64_t[]){1, 3000001});
     assert_ok(report_combine((struct profile *[]){a, b}, 2, &ret, &err), &err);
     assert_int_equal(ret->n_samples, 1);
     assert_memory_equal(ret->values, ((int64_t[]){2, 5000001}), 2 * sizeof(int64_t));
@@ -327,8 +327,8 @@ static void units_are_converted_to_the_finest(void **state)
     struct profile *same = NULL;
     assert_ok(report_combine(&ret, 1, &same, &err), &err);
     assert_ptr_equal(ret, same);
-    b = cpu();
-    b->sample_types[1].unit = intern(b, "bytes");
+    b = new_profile();
+    b->sample_types[1].unit = intern_text(b, "bytes");
     assert_refused(report_combine((struct profile *[]){ret, b}, 2, &same, &err), &err, ERR_FAILED,
                    "sample types: incompatible types: {cpu nanoseconds 0 0} {cpu bytes 0 0}");
 }

@@ -12,7 +12,7 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-static struct profile *parsed(const char *text)
+static struct profile *parse_text(const char *text)
 {
     struct err err = ERR_INIT;
     struct profile *p = NULL;
@@ -21,14 +21,14 @@ static struct profile *parsed(const char *text)
     return p;
 }
 
-static void is(const struct profile *p, uint32_t string, const char *text)
+static void assert_string_is(const struct profile *p, uint32_t string, const char *text)
 {
     struct str s = profile_str(p, string);
     if (!str_is(s, text))
         fail_msg("\"%.*s\" instead of \"%s\"", (int)s.n, s.p, text);
 }
 
-static void refuses(const char *text, const char *why)
+static void assert_text_refused(const char *text, const char *why)
 {
     struct err err = ERR_INIT;
     struct profile *p = NULL;
@@ -45,9 +45,9 @@ static const char goroutines[] = "goroutine profile: total 7\n"
 static void a_legacy_count_profile_is_read(void **state)
 {
     (void)state;
-    struct profile *p = parsed(goroutines);
-    is(p, p->sample_types[0].type, "goroutine");
-    is(p, p->period_type.unit, "count");
+    struct profile *p = parse_text(goroutines);
+    assert_string_is(p, p->sample_types[0].type, "goroutine");
+    assert_string_is(p, p->period_type.unit, "count");
     assert_true(p->n_samples == 2 && p->n_locations == 3 && p->period == 1);
     assert_true(p->values[0] == 5 && p->values[1] == 2);
     assert_int_equal(p->samples[0].depth, 3);
@@ -59,7 +59,7 @@ static void a_legacy_count_profile_is_read(void **state)
     struct str drop = profile_str(p, p->drop_frames);
     assert_true(str_begins(drop, "ProfileData::Add|"));
     profile_free(p);
-    p = parsed("threadcreate profile: total 0\n");
+    p = parse_text("threadcreate profile: total 0\n");
     assert_int_equal(p->n_samples, 0);
     profile_free(p);
 }
@@ -75,24 +75,24 @@ static const char heap[] = "heap profile: 3: 3072 [5: 5120] @ heap/8192\n"
 static void a_legacy_heap_profile_is_read(void **state)
 {
     (void)state;
-    struct profile *p = parsed(heap);
+    struct profile *p = parse_text(heap);
     assert_int_equal(p->n_sample_types, 4);
-    is(p, p->sample_types[0].type, "alloc_objects");
-    is(p, p->sample_types[3].type, "inuse_space");
+    assert_string_is(p, p->sample_types[0].type, "alloc_objects");
+    assert_string_is(p, p->sample_types[3].type, "inuse_space");
     assert_int_equal(p->period, 4096);
     assert_memory_equal(p->values, ((int64_t[]){22, 23146, 13, 13887}), 4 * sizeof(int64_t));
     assert_true(p->labels[0].is_number && p->labels[0].num == 1024 && p->labels[0].unit == 0);
-    is(p, p->labels[0].key, "bytes");
+    assert_string_is(p, p->labels[0].key, "bytes");
     /* A size of 0 does not remove a sample. */
     assert_true(p->samples[1].n_labels == 1 && p->labels[1].num == 0);
-    is(p, p->keep_frames, "runtime\\.panic|runtime\\.reflectcall|runtime\\.call[0-9]*");
+    assert_string_is(p, p->keep_frames, "runtime\\.panic|runtime\\.reflectcall|runtime\\.call[0-9]*");
     profile_free(p);
 
-    p = parsed("heap profile: 1: 2 [1: 2] @ heapprofile\n1: 2 [1: 2] @ 0x10\n");
+    p = parse_text("heap profile: 1: 2 [1: 2] @ heapprofile\n1: 2 [1: 2] @ 0x10\n");
     assert_int_equal(p->n_sample_types, 2);
     assert_memory_equal(p->values, ((int64_t[]){1, 2}), 2 * sizeof(int64_t));
     profile_free(p);
-    p = parsed("heap profile: 1: 2 [1: 2] @ growthz\n-1: -2 [0: 0] @ 0x10\n");
+    p = parse_text("heap profile: 1: 2 [1: 2] @ growthz\n-1: -2 [0: 0] @ 0x10\n");
     assert_memory_equal(p->values, ((int64_t[]){-1, -2}), 2 * sizeof(int64_t));
     profile_free(p);
 }
@@ -105,12 +105,12 @@ static const char mutex[] = "--- mutex:\n"
 static void a_legacy_contention_profile_is_read(void **state)
 {
     (void)state;
-    struct profile *p = parsed(mutex);
-    is(p, p->sample_types[1].type, "delay");
+    struct profile *p = parse_text(mutex);
+    assert_string_is(p, p->sample_types[1].type, "delay");
     assert_int_equal(p->period, 10);
     assert_memory_equal(p->values, ((int64_t[]){20, 15000}), 2 * sizeof(int64_t));
     profile_free(p);
-    p = parsed("--- contentionz 1 ---\nms since reset = 5\n12 @ 0x9\n");
+    p = parse_text("--- contentionz 1 ---\nms since reset = 5\n12 @ 0x9\n");
     assert_int_equal(p->duration_ns, 5000000);
     assert_memory_equal(p->values, ((int64_t[]){2, 1}), 2 * sizeof(int64_t));
     profile_free(p);
@@ -132,7 +132,7 @@ static const char threads[] = "--- threadz 1 ---\n"
 static void legacy_thread_stacks_are_read(void **state)
 {
     (void)state;
-    struct profile *p = parsed(threads);
+    struct profile *p = parse_text(threads);
     assert_int_equal(p->n_samples, 1);
     assert_int_equal(p->values[0], 2);
     assert_int_equal(p->n_locations, 3);
@@ -140,10 +140,10 @@ static void legacy_thread_stacks_are_read(void **state)
     assert_int_equal(p->locations[1].address, 0x2000);
     /* The program first, non-executable mappings left out, $build replaced. */
     assert_int_equal(p->n_mappings, 2);
-    is(p, p->mappings[0].file, "/bin/x");
-    is(p, p->mappings[0].build_id, "abc");
+    assert_string_is(p, p->mappings[0].file, "/bin/x");
+    assert_string_is(p, p->mappings[0].build_id, "abc");
     assert_int_equal(p->mappings[0].offset, 0x1000);
-    is(p, p->mappings[1].file, "/lib/libc.so");
+    assert_string_is(p, p->mappings[1].file, "/lib/libc.so");
     assert_int_equal(p->locations[0].mapping, 1);
     assert_int_equal(p->locations[2].mapping, 0);
     profile_free(p);
@@ -186,7 +186,7 @@ static void overlapping_mappings_are_read(void **state)
             buf_addf(&text, "%03x-%03x r-xp %03x 0:0 0 [%u]\n", (unsigned)maps[i].start,
                      (unsigned)maps[i].limit, (unsigned)maps[i].offset, i);
         }
-        struct profile *p = parsed(buf_str(&text));
+        struct profile *p = parse_text(buf_str(&text));
         for (size_t i = 0; i < p->n_locations; i++)
             assert_int_equal(p->locations[i].mapping + 1, slow_mapping(maps, &n, p->locations[i].address));
         assert_int_equal(p->n_mappings, n);
@@ -201,18 +201,20 @@ static void invalid_texts_are_refused(void **state)
 {
     (void)state;
     static const char other[] = "parsing profile: unrecognized profile format";
-    refuses("anything\n", other);
-    refuses("heap profile: 1: 2 [1: 2] @ heap/x\nno\n",
-            "parsing profile: unexpected number of sample values: got 0, want 6");
-    refuses("heap profile: 1: 2 [1: 2] @ heap/1\n0: 1 [0: 0] @ 0x1\n",
-            "parsing profile: inuse count was 0 but inuse bytes was 1");
-    refuses("heap profile: 1: 2 [1: 2] @ heap_v9/1\n", other);
-    refuses("x profile: total 1\n1 @\n", "parsing profile: malformed profile format");
-    refuses("x profile: total 1\n1 @ 0x12345678901234567\n", "parsing profile: malformed profile format");
-    refuses("--- mutex:\nformat=java\n", other);
-    refuses("--- mutex:\n1 2 @ 0x12345678901234567\n",
-            "parsing profile: malformed sample: 1 2 @ 0x12345678901234567: failed to parse as hex 64-bit "
-            "number: 0x12345678901234567");
+    assert_text_refused("anything\n", other);
+    assert_text_refused("heap profile: 1: 2 [1: 2] @ heap/x\nno\n",
+                        "parsing profile: unexpected number of sample values: got 0, want 6");
+    assert_text_refused("heap profile: 1: 2 [1: 2] @ heap/1\n0: 1 [0: 0] @ 0x1\n",
+                        "parsing profile: inuse count was 0 but inuse bytes was 1");
+    assert_text_refused("heap profile: 1: 2 [1: 2] @ heap_v9/1\n", other);
+    assert_text_refused("x profile: total 1\n1 @\n", "parsing profile: malformed profile format");
+    assert_text_refused("x profile: total 1\n1 @ 0x12345678901234567\n",
+                        "parsing profile: malformed profile format");
+    assert_text_refused("--- mutex:\nformat=java\n", other);
+    assert_text_refused(
+        "--- mutex:\n1 2 @ 0x12345678901234567\n",
+        "parsing profile: malformed sample: 1 2 @ 0x12345678901234567: failed to parse as hex 64-bit "
+        "number: 0x12345678901234567");
 }
 
 /* Lines on which backtracking would take exponential time: none of them matches. */
@@ -232,7 +234,7 @@ static void lines_that_backtrack_take_linear_time(void **state)
             profile_free(p);
         for (size_t k = 0; k < 600; k++)
             buf_addc(&b, '1');
-        refuses(buf_str(&b), "parsing profile: bufio.Scanner: token too long");
+        assert_text_refused(buf_str(&b), "parsing profile: bufio.Scanner: token too long");
         buf_release(&b);
     }
 }

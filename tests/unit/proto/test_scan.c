@@ -47,7 +47,7 @@ static void *take_memory(struct arena *a, size_t n)
     return p;
 }
 
-static uint64_t rnd(struct arena *a)
+static uint64_t random_number(struct arena *a)
 {
     a->seed ^= a->seed << 13;
     a->seed ^= a->seed >> 7;
@@ -55,32 +55,32 @@ static uint64_t rnd(struct arena *a)
     return a->seed;
 }
 
-static size_t below(struct arena *a, size_t n)
+static size_t random_below(struct arena *a, size_t n)
 {
-    return (size_t)(rnd(a) >> 11) % n;
+    return (size_t)(random_number(a) >> 11) % n;
 }
 
 /* A random number of any magnitude, so that varints of all lengths occur. */
 static uint64_t any_number(struct arena *a)
 {
-    uint64_t n = rnd(a);
-    return n >> below(a, 64);
+    uint64_t n = random_number(a);
+    return n >> random_below(a, 64);
 }
 
 static char *any_string(struct arena *a)
 {
     static const char *const pieces[] = {"runtime.", "main", "é", "\x1b[31m",
                                          " ",        "\xff", "/", "0123456789abcdef"};
-    size_t n = below(a, 14);
+    size_t n = random_below(a, 14);
     char *s = take_memory(a, 256);
     size_t len = 0;
     for (size_t i = 0; i < n; i++)
-        len += (size_t)snprintf(s + len, 256 - len, "%s", pieces[below(a, 8)]);
+        len += (size_t)snprintf(s + len, 256 - len, "%s", pieces[random_below(a, 8)]);
     return s;
 }
 
 /* An array of n new messages, as protobuf-c needs it. */
-static void *many(struct arena *a, size_t n, size_t size, void (*init)(void *))
+static void *new_messages(struct arena *a, size_t n, size_t size, void (*init)(void *))
 {
     void **items = take_memory(a, n * sizeof *items);
     for (size_t i = 0; i < n; i++) {
@@ -89,7 +89,7 @@ static void *many(struct arena *a, size_t n, size_t size, void (*init)(void *))
     }
     return items;
 }
-#define MANY(arena, n, name) many(arena, n, sizeof(pb_##name), init_##name)
+#define MANY(arena, n, name) new_messages(arena, n, sizeof(pb_##name), init_##name)
 #define INIT(name, init)                                                                                     \
     static void init_##name(void *p)                                                                         \
     {                                                                                                        \
@@ -106,14 +106,14 @@ INIT(function, perftools__profiles__function__init)
 
 static int64_t any_index(struct arena *a, const pb_profile *p)
 {
-    return (int64_t)below(a, p->n_string_table);
+    return (int64_t)random_below(a, p->n_string_table);
 }
 
 static void fill_samples(struct arena *a, pb_profile *p)
 {
     for (size_t i = 0; i < p->n_sample; i++) {
         pb_sample *s = p->sample[i];
-        s->n_location_id = below(a, 40);
+        s->n_location_id = random_below(a, 40);
         s->location_id = take_memory(a, s->n_location_id * sizeof *s->location_id);
         for (size_t k = 0; k < s->n_location_id; k++)
             s->location_id[k] = any_number(a);
@@ -121,7 +121,7 @@ static void fill_samples(struct arena *a, pb_profile *p)
         s->value = take_memory(a, s->n_value * sizeof *s->value);
         for (size_t k = 0; k < s->n_value; k++)
             s->value[k] = (int64_t)any_number(a);
-        s->n_label = below(a, 3);
+        s->n_label = random_below(a, 3);
         s->label = MANY(a, s->n_label, label);
         for (size_t k = 0; k < s->n_label; k++) {
             s->label[k]->key = any_index(a, p);
@@ -137,8 +137,8 @@ static void fill_locations(struct arena *a, pb_profile *p)
         pb_location *l = p->location[i];
         l->id = i + 1;
         l->address = any_number(a);
-        l->is_folded = (int)below(a, 2);
-        l->n_line = below(a, 4);
+        l->is_folded = (int)random_below(a, 2);
+        l->n_line = random_below(a, 4);
         l->line = MANY(a, l->n_line, line);
         for (size_t k = 0; k < l->n_line; k++) {
             l->line[k]->function_id = any_number(a);
@@ -162,12 +162,13 @@ static pb_profile *any_profile(struct arena *a, size_t size)
 {
     pb_profile *p = take_memory(a, sizeof *p);
     init_profile(p);
-    p->n_string_table = 1 + below(a, 2 * size);
+    p->n_string_table = 1 + random_below(a, 2 * size);
     p->string_table = take_memory(a, p->n_string_table * sizeof *p->string_table);
     p->string_table[0] = take_memory(a, 1);
     for (size_t i = 1; i < p->n_string_table; i++)
         p->string_table[i] = any_string(a);
-    p->n_sample_type = below(a, 8) ? 1 + below(a, 4) : 1 + below(a, PROFILE_MAX_SAMPLE_TYPES);
+    p->n_sample_type =
+        random_below(a, 8) ? 1 + random_below(a, 4) : 1 + random_below(a, PROFILE_MAX_SAMPLE_TYPES);
     p->sample_type = MANY(a, p->n_sample_type, value_type);
     for (size_t i = 0; i < p->n_sample_type; i++) {
         p->sample_type[i]->type = any_index(a, p);
@@ -175,20 +176,20 @@ static pb_profile *any_profile(struct arena *a, size_t size)
     }
     p->period_type = *(pb_value_type **)MANY(a, 1, value_type);
     p->period_type->unit = any_index(a, p);
-    p->n_sample = below(a, size);
+    p->n_sample = random_below(a, size);
     p->sample = MANY(a, p->n_sample, sample);
-    p->n_location = below(a, size);
+    p->n_location = random_below(a, size);
     p->location = MANY(a, p->n_location, location);
-    p->n_function = below(a, size);
+    p->n_function = random_below(a, size);
     p->function = MANY(a, p->n_function, function);
-    p->n_mapping = below(a, 4);
+    p->n_mapping = random_below(a, 4);
     p->mapping = MANY(a, p->n_mapping, mapping);
     fill_samples(a, p);
     fill_locations(a, p);
     p->time_nanos = (int64_t)any_number(a);
     p->duration_nanos = (int64_t)any_number(a);
     p->period = (int64_t)any_number(a);
-    p->n_comment = below(a, 3);
+    p->n_comment = random_below(a, 3);
     p->comment = take_memory(a, p->n_comment * sizeof *p->comment);
     for (size_t i = 0; i < p->n_comment; i++)
         p->comment[i] = any_index(a, p);
@@ -230,7 +231,7 @@ static void put_message(struct buf *b, unsigned field, const void *message)
     free(p);
 }
 
-static void pack(struct buf *b, const pb_profile *p)
+static void pack_profile(struct buf *b, const pb_profile *p)
 {
     size_t n = perftools__profiles__profile__get_packed_size(p);
     uint8_t *bytes = malloc(n + 1);
@@ -287,7 +288,7 @@ static void put_types(struct buf *b, const pb_profile *p)
         put_message(b, 1, p->sample_type[i]);
 }
 
-static void spell(struct buf *b, const pb_profile *p, unsigned spelling)
+static void spell_profile(struct buf *b, const pb_profile *p, unsigned spelling)
 {
     if (spelling & STRINGS_FIRST)
         put_strings(b, p);
@@ -319,7 +320,7 @@ static void spell(struct buf *b, const pb_profile *p, unsigned spelling)
  */
 
 /* Feeds in pieces of 1 to `most` bytes and finishes. */
-static int scan(const void *p, size_t n, size_t most, struct profile_summary *ret, struct err *err)
+static int scan_in_pieces(const void *p, size_t n, size_t most, struct profile_summary *ret, struct err *err)
 {
     static uint64_t const seed = 88172645463325252u;
     struct arena dice = {.seed = seed + n};
@@ -328,7 +329,7 @@ static int scan(const void *p, size_t n, size_t most, struct profile_summary *re
     struct profile_scan *s = profile_scan_new(err);
     assert_non_null(s);
     for (size_t i = 0; i < n && !rc;) {
-        size_t piece = most == 1 ? 1 : 1 + below(&dice, most);
+        size_t piece = most == 1 ? 1 : 1 + random_below(&dice, most);
         if (piece > n - i || most == SIZE_MAX)
             piece = n - i;
         /* A copy, so that a sanitizer reports reading beyond the piece. */
@@ -345,7 +346,7 @@ static int scan(const void *p, size_t n, size_t most, struct profile_summary *re
     return rc;
 }
 
-static int64_t saturated(int64_t a, int64_t b)
+static int64_t saturated_sum(int64_t a, int64_t b)
 {
     if (b > 0 && a > INT64_MAX - b)
         return INT64_MAX;
@@ -400,7 +401,7 @@ static void expect_numbers(const pb_profile *p, const struct profile_summary *su
         int64_t total = 0;
         for (size_t k = 0; k < p->n_sample; k++) {
             assert_int_equal(p->sample[k]->n_value, p->n_sample_type);
-            total = saturated(total, p->sample[k]->value[i]);
+            total = saturated_sum(total, p->sample[k]->value[i]);
         }
         assert_int_equal(sum->types[i].total, total);
     }
@@ -411,7 +412,7 @@ static bool expect_agreement(const void *bytes, size_t n, size_t most)
 {
     struct profile_summary sum = {0};
     struct err err = ERR_INIT;
-    if (scan(bytes, n, most, &sum, &err)) {
+    if (scan_in_pieces(bytes, n, most, &sum, &err)) {
         assert_int_equal(err.kind, ERR_FAILED);
         assert_true(err.msg[0]);
         assert_int_equal(sum.n_types, 0); /* untouched */
@@ -432,7 +433,7 @@ static void expect_good(const struct buf *b)
     for (size_t i = 0; i < sizeof most / sizeof *most; i++) {
         struct profile_summary sum = {0};
         struct err err = ERR_INIT;
-        if (scan(b->data, b->len, most[i], &sum, &err))
+        if (scan_in_pieces(b->data, b->len, most[i], &sum, &err))
             fail_msg("%s", err.msg);
         expect_numbers(p, &sum);
         expect_names(p, &sum);
@@ -446,7 +447,7 @@ static void expect_bad(const struct buf *b, const char *msg)
     for (size_t i = 0; i < sizeof most / sizeof *most; i++) {
         struct profile_summary sum = {0};
         struct err err = ERR_INIT;
-        assert_int_equal(scan(b->data, b->len, most[i], &sum, &err), -1);
+        assert_int_equal(scan_in_pieces(b->data, b->len, most[i], &sum, &err), -1);
         assert_string_equal(err.msg, msg);
         assert_int_equal(err.kind, ERR_FAILED);
     }
@@ -462,10 +463,10 @@ static void random_profiles_give_the_result_of_protobuf_c(void **state)
         struct buf b = BUF_INIT(8 << 20);
         arena_init(&a, seed);
         const pb_profile *p = any_profile(&a, 2 + seed % 50);
-        pack(&b, p);
+        pack_profile(&b, p);
         expect_good(&b);
         buf_clear(&b);
-        spell(&b, p, seed % SPELLINGS);
+        spell_profile(&b, p, seed % SPELLINGS);
         expect_good(&b);
         buf_release(&b);
         free(a.data);
@@ -486,9 +487,9 @@ static void small_profile(struct buf *b, unsigned spelling)
             break;
     }
     if (spelling)
-        spell(b, p, spelling);
+        spell_profile(b, p, spelling);
     else
-        pack(b, p);
+        pack_profile(b, p);
     free(a.data);
 }
 
@@ -559,7 +560,7 @@ static void a_small_profile_is_summarized(void **state)
     struct profile_summary sum = {0};
     put_tiny(&b);
     assert_int_equal(b.len, 26);
-    assert_int_equal(scan(b.data, b.len, 1, &sum, NULL), 0);
+    assert_int_equal(scan_in_pieces(b.data, b.len, 1, &sum, NULL), 0);
     assert_string_equal(sum.types[0].type, "cpu");
     assert_string_equal(sum.types[0].unit, "ns");
     assert_int_equal(sum.types[0].total, 5);
@@ -676,7 +677,7 @@ static void sums_are_limited_to_int64(void **state)
             put_bytes(&b, 2, sample.data, sample.len);
             buf_release(&sample);
         }
-        assert_int_equal(scan(b.data, b.len, SIZE_MAX, &sum, NULL), 0);
+        assert_int_equal(scan_in_pieces(b.data, b.len, SIZE_MAX, &sum, NULL), 0);
         assert_int_equal(sum.types[0].total, totals[n - 1]);
         buf_release(&b);
     }
@@ -698,7 +699,7 @@ static void expect_type(const struct buf *b, const char *type, const char *unit)
     static const size_t most[] = {1, 100, SIZE_MAX};
     for (size_t i = 0; i < sizeof most / sizeof *most; i++) {
         struct profile_summary sum = {0};
-        assert_int_equal(scan(b->data, b->len, most[i], &sum, NULL), 0);
+        assert_int_equal(scan_in_pieces(b->data, b->len, most[i], &sum, NULL), 0);
         assert_string_equal(sum.types[0].type, type);
         assert_string_equal(sum.types[0].unit, unit);
     }
@@ -733,12 +734,12 @@ static void the_first_mappings_build_id_is_returned(void **state)
     put_tiny(&b);
     put_bytes(&b, 3, "\x30\x02", 2);
     put_bytes(&b, 3, "\x30\x01", 2);
-    assert_int_equal(scan(b.data, b.len, 1, &sum, NULL), 0);
+    assert_int_equal(scan_in_pieces(b.data, b.len, 1, &sum, NULL), 0);
     assert_string_equal(sum.build_id, "ns");
     b.len -= 8;
     put_bytes(&b, 3, "", 0);
     put_bytes(&b, 3, "\x30\x01", 2);
-    assert_int_equal(scan(b.data, b.len, 1, &sum, NULL), 0);
+    assert_int_equal(scan_in_pieces(b.data, b.len, 1, &sum, NULL), 0);
     assert_string_equal(sum.build_id, "");
     assert_int_equal(sum.mappings, 2);
     buf_release(&b);

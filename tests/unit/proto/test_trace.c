@@ -18,7 +18,7 @@
 
 #define HEADER(minor) "go 1." minor " trace\0\0\0"
 
-static int scan(const void *p, size_t n, size_t piece, struct trace_summary *ret, struct err *err)
+static int scan_in_pieces(const void *p, size_t n, size_t piece, struct trace_summary *ret, struct err *err)
 {
     const char *bytes = p;
     int rc = 0;
@@ -33,50 +33,50 @@ static int scan(const void *p, size_t n, size_t piece, struct trace_summary *ret
 }
 
 /* The result for the whole trace; pieces of 1 and 7 bytes must give the same. */
-static int judge(const void *p, size_t n, struct trace_summary *ret, struct err *err)
+static int scan_all_ways(const void *p, size_t n, struct trace_summary *ret, struct err *err)
 {
     static const size_t pieces[] = {1, 7};
     *ret = (struct trace_summary){0};
-    int rc = scan(p, n, SIZE_MAX, ret, err);
+    int rc = scan_in_pieces(p, n, SIZE_MAX, ret, err);
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
         struct trace_summary sum = {0};
         struct err again = ERR_INIT;
-        assert_int_equal(scan(p, n, pieces[i], &sum, &again), rc);
+        assert_int_equal(scan_in_pieces(p, n, pieces[i], &sum, &again), rc);
         assert_string_equal(again.msg, err->msg);
         assert_memory_equal(&sum, ret, sizeof sum);
     }
     return rc;
 }
 
-static struct trace_summary whole(const struct buf *b)
+static struct trace_summary scan_whole(const struct buf *b)
 {
     struct trace_summary sum;
     struct err err = ERR_INIT;
-    if (judge(b->data, b->len, &sum, &err))
+    if (scan_all_ways(b->data, b->len, &sum, &err))
         fail_msg("%s", err.msg);
     return sum;
 }
 
-static void broken(const struct buf *b, const char *msg)
+static void assert_refused_at(const struct buf *b, const char *msg)
 {
     struct trace_summary sum;
     struct err err = ERR_INIT;
-    assert_int_equal(judge(b->data, b->len, &sum, &err), -1);
+    assert_int_equal(scan_all_ways(b->data, b->len, &sum, &err), -1);
     assert_string_equal(err.msg, msg);
     assert_int_equal(err.kind, ERR_FAILED);
 }
 
 /* A trace of the pieces of bytes given as literals, and its error; NULL: it is whole. */
-#define TRACE(literal, msg) expect(literal, sizeof(literal) - 1, msg)
+#define TRACE(literal, msg) assert_trace(literal, sizeof(literal) - 1, msg)
 
-static void expect(const char *p, size_t n, const char *msg)
+static void assert_trace(const char *p, size_t n, const char *msg)
 {
     struct buf b = BUF_INIT(1 << 20);
     buf_add(&b, p, n);
     if (msg)
-        broken(&b, msg);
+        assert_refused_at(&b, msg);
     else
-        whole(&b);
+        scan_whole(&b);
     buf_release(&b);
 }
 
@@ -144,7 +144,7 @@ static void batches_and_generations_are_counted(void **state)
         HEADER("23") CLOCK("\1") STRINGS("\1") EXPERIMENT("\1") CLOCK("\2") STRINGS("\2");
     struct buf b = BUF_INIT(1 << 10);
     buf_add(&b, trace, sizeof trace - 1);
-    struct trace_summary sum = whole(&b);
+    struct trace_summary sum = scan_whole(&b);
     assert_int_equal(sum.minor, 23);
     assert_int_equal(sum.batches, 5);
     assert_int_equal(sum.generations, 2);
@@ -218,9 +218,9 @@ static void a_batch_of_the_maximum_size_is_read(void **state)
     buf_add(&b, begin, sizeof begin - 1);
     for (int i = 0; i < 65536; i++)
         buf_addc(&b, '\4');
-    whole(&b);
+    scan_whole(&b);
     b.len--;
-    broken(&b, "cut off inside a batch after 65566 bytes");
+    assert_refused_at(&b, "cut off inside a batch after 65566 bytes");
     buf_release(&b);
 }
 
@@ -253,7 +253,7 @@ static void events_are_counted(void **state)
     static const char trace[] = HEADER("19") BEGIN START STRING LOG BEGIN HERTZ;
     struct buf b = BUF_INIT(1 << 10);
     buf_add(&b, trace, sizeof trace - 1);
-    struct trace_summary sum = whole(&b);
+    struct trace_summary sum = scan_whole(&b);
     assert_int_equal(sum.minor, 19);
     assert_int_equal(sum.batches, 2);
     assert_int_equal(sum.events, 6);
@@ -355,7 +355,7 @@ static void real_traces_are_read(void **state)
     (void)state;
     for (size_t i = 0; i < REALS; i++) {
         struct buf b = real_trace(reals[i].name);
-        struct trace_summary sum = whole(&b);
+        struct trace_summary sum = scan_whole(&b);
         assert_memory_equal(&sum, &reals[i].sum, sizeof sum);
         buf_release(&b);
     }
@@ -370,7 +370,7 @@ static void judge_spoiled(void *ctx, const struct spoiled *s)
     struct tally *tally = ctx;
     struct trace_summary sum;
     struct err err = ERR_INIT;
-    if (judge(s->p, s->n, &sum, &err)) {
+    if (scan_all_ways(s->p, s->n, &sum, &err)) {
         assert_int_equal(err.kind, ERR_FAILED);
         assert_true(err.msg[0]);
         return;
@@ -399,12 +399,12 @@ static void a_trace_cut_between_generations_is_shorter(void **state)
     (void)state;
     struct buf b = real_trace("go-1.26-three-generations");
     size_t passed = 0;
-    struct trace_summary sum = whole(&b);
+    struct trace_summary sum = scan_whole(&b);
     assert_int_equal(sum.batches, 20);
     assert_int_equal(sum.generations, 3);
     for (size_t n = 0; n < b.len; n++) {
         struct err err = ERR_INIT;
-        if (judge(b.data, n, &sum, &err) == 0)
+        if (scan_all_ways(b.data, n, &sum, &err) == 0)
             assert_int_equal(sum.generations, ++passed);
     }
     assert_int_equal(passed, 2);

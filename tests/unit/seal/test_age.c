@@ -101,7 +101,7 @@ static void keys_in_bech32_are_decoded(void **state)
 
 /* ---- whole files --------------------------------------------------------------------------------------- */
 
-static struct age_identities *identities(const char *dir, const char *text)
+static struct age_identities *read_identities(const char *dir, const char *text)
 {
     struct age_identities *i = NULL;
     struct err err = ERR_INIT;
@@ -112,7 +112,7 @@ static struct age_identities *identities(const char *dir, const char *text)
     return i;
 }
 
-static struct age_recipients *recipients(const char *text)
+static struct age_recipients *read_recipients(const char *text)
 {
     struct age_recipients *r = NULL;
     struct err err = ERR_INIT;
@@ -122,7 +122,7 @@ static struct age_recipients *recipients(const char *text)
 }
 
 /* n bytes, each derived from its position. */
-static unsigned char *plain(size_t n)
+static unsigned char *plain_bytes(size_t n)
 {
     unsigned char *p = malloc(n + 1);
     assert_non_null(p);
@@ -132,12 +132,12 @@ static unsigned char *plain(size_t n)
 }
 
 /* Encrypts, in pieces of `step`. The caller frees the path. */
-static char *encrypted(const char *dir, const struct age_recipients *to, bool armor, size_t n, size_t step)
+static char *encrypt_file(const char *dir, const struct age_recipients *to, bool armor, size_t n, size_t step)
 {
     struct age_writer *w = NULL;
     struct err err = ERR_INIT;
     char *path = file_join(dir, "file.age");
-    unsigned char *p = plain(n);
+    unsigned char *p = plain_bytes(n);
     unlink(path);
     int fd = file_create(path, &err);
     assert_true(fd >= 0);
@@ -158,11 +158,11 @@ struct outcome {
     struct err err;
 };
 
-static struct outcome decrypted(const char *path, struct age_identities *by, size_t step)
+static struct outcome decrypt_file(const char *path, struct age_identities *by, size_t step)
 {
     struct outcome o = {.err = ERR_INIT};
     struct age_reader *r = NULL;
-    unsigned char *chunk = malloc(step), *want = plain(1 << 20);
+    unsigned char *chunk = malloc(step), *want = plain_bytes(1 << 20);
     ssize_t n = -1;
     int fd = file_open(path, &o.err);
     assert_true(fd >= 0 && chunk);
@@ -186,12 +186,12 @@ static void files_of_any_size_are_decrypted(void **state)
 {
     static const size_t ns[] = {0, 1, 65535, 65536, 65537, 131071, 131072, 131073, 300000};
     static const size_t steps[] = {1 << 20, 65536, 65537, 4096, 7777};
-    struct age_recipients *to = recipients(PUBLIC);
-    struct age_identities *by = identities(*state, SECRET "\n");
+    struct age_recipients *to = read_recipients(PUBLIC);
+    struct age_identities *by = read_identities(*state, SECRET "\n");
     for (size_t i = 0; i < sizeof ns / sizeof *ns; i++)
         for (size_t k = 0; k < 2 * sizeof steps / sizeof *steps; k++) {
-            char *path = encrypted(*state, to, k & 1, ns[i], steps[k / 2]);
-            struct outcome o = decrypted(path, by, steps[k / 2]);
+            char *path = encrypt_file(*state, to, k & 1, ns[i], steps[k / 2]);
+            struct outcome o = decrypt_file(path, by, steps[k / 2]);
             if (!o.whole)
                 fail_msg("%zu bytes in steps of %zu: %s", ns[i], steps[k / 2], o.err.msg);
             assert_int_equal(o.n, ns[i]);
@@ -208,15 +208,15 @@ static struct outcome decrypted_bytes(const char *path, const void *p, size_t n,
     assert_non_null(f);
     assert_int_equal(fwrite(p, 1, n, f), n);
     assert_int_equal(fclose(f), 0);
-    return decrypted(path, by, 65536);
+    return decrypt_file(path, by, 65536);
 }
 
 /* A file that was cut, extended, or had chunks exchanged or repeated is not whole. */
 static void rearranged_files_are_refused(void **state)
 {
-    struct age_recipients *to = recipients(PUBLIC);
-    struct age_identities *by = identities(*state, SECRET);
-    char *path = encrypted(*state, to, false, 200000, 65536);
+    struct age_recipients *to = read_recipients(PUBLIC);
+    struct age_identities *by = read_identities(*state, SECRET);
+    char *path = encrypt_file(*state, to, false, 200000, 65536);
     struct buf b = scratch_read(path), other = BUF_INIT(1 << 20);
     size_t first = b.len - (200000 + 4 * AGE_TAG),
            cuts[] = {
@@ -277,10 +277,10 @@ static void file_spoiled(void *ctx, const struct spoiled *s)
 
 static void damaged_files_are_refused(void **state)
 {
-    struct age_recipients *to = recipients(PUBLIC);
-    struct age_identities *by = identities(*state, SECRET);
+    struct age_recipients *to = read_recipients(PUBLIC);
+    struct age_identities *by = read_identities(*state, SECRET);
     for (int armor = 0; armor < 2; armor++) {
-        char *path = encrypted(*state, to, armor, 50, 50);
+        char *path = encrypt_file(*state, to, armor, 50, 50);
         struct buf b = scratch_read(path);
         struct spoiling x = {path, by, armor};
         spoil(b.data, b.len, file_spoiled, &x);
@@ -421,7 +421,7 @@ static void files_of_recipients_are_read(void **state)
 static void a_passphrase_must_be_the_only_recipient(void **state)
 {
     struct secret s = {.text = "x", .len = 1}, none = {.len = 0};
-    struct age_recipients *r = recipients(PUBLIC);
+    struct age_recipients *r = read_recipients(PUBLIC);
     struct err err = ERR_INIT;
     (void)state;
     assert_int_equal(age_recipients_add_passphrase(r, &s, &err), -1);
@@ -483,7 +483,7 @@ struct person {
     char prompts[1000];
 };
 
-static int answer(void *ctx, const struct question *q, struct secret *ret, struct err *err)
+static int answer_question(void *ctx, const struct question *q, struct secret *ret, struct err *err)
 {
     struct person *p = ctx;
     size_t n = strlen(p->prompts);
@@ -498,11 +498,11 @@ static int answer(void *ctx, const struct question *q, struct secret *ret, struc
     return 0;
 }
 
-static struct age_identities *asking(struct person *p)
+static struct age_identities *asking_identities(struct person *p)
 {
     struct age_identities *i = NULL;
     struct err err = ERR_INIT;
-    assert_ok(age_identities_new(answer, p, 1000, &i, &err), &err);
+    assert_ok(age_identities_new(answer_question, p, 1000, &i, &err), &err);
     return i;
 }
 
@@ -521,32 +521,32 @@ static void ssh_keys_are_recipients_and_identities(void **state)
                     locked);
         assert_ok(age_recipients_new(&r, &err), &err);
         assert_ok(age_recipients_add_file(r, open_pub, &err), &err);
-        char *path = encrypted(*state, r, false, 1000, 1000);
+        char *path = encrypt_file(*state, r, false, 1000, 1000);
         struct person p = {.answers = (const char *const[]){"wrong", "wronger", "secret", NULL}};
-        struct age_identities *i = asking(&p);
+        struct age_identities *i = asking_identities(&p);
         assert_ok(age_identities_add_file(i, locked, &err), &err);
-        struct outcome o = decrypted(path, i, 100);
+        struct outcome o = decrypt_file(path, i, 100);
         assert_int_equal(p.asked, 0);
         assert_int_equal(o.err.kind, ERR_NOT_FOUND);
         assert_contains(o.err.msg, types[t]);
         assert_ok(age_identities_add_file(i, open_key, &err), &err);
-        assert_true(decrypted(path, i, 100).whole);
+        assert_true(decrypt_file(path, i, 100).whole);
         assert_ok(age_recipients_add_file(r, locked_pub, &err), &err);
         free(path);
-        path = encrypted(*state, r, false, 1000, 1000);
-        assert_true(decrypted(path, i, 100).whole); /* the open one will do */
+        path = encrypt_file(*state, r, false, 1000, 1000);
+        assert_true(decrypt_file(path, i, 100).whole); /* the open one will do */
         assert_int_equal(p.asked, 0);
         age_identities_free(i);
-        i = asking(&p);
+        i = asking_identities(&p);
         assert_ok(age_identities_add_file(i, locked, &err), &err);
-        assert_true(decrypted(path, i, 100).whole);
-        assert_true(decrypted(path, i, 100).whole);
+        assert_true(decrypt_file(path, i, 100).whole);
+        assert_true(decrypt_file(path, i, 100).whole);
         assert_int_equal(p.asked, 3);
         age_identities_free(i);
         p = (struct person){.answers = (const char *const[]){"a", "b", "c", "secret"}};
-        i = asking(&p);
+        i = asking_identities(&p);
         assert_ok(age_identities_add_file(i, locked, &err), &err);
-        o = decrypted(path, i, 100);
+        o = decrypt_file(path, i, 100);
         assert_int_equal(p.asked, 3);
         assert_contains(o.err.msg, "does not open");
         age_identities_free(i);
@@ -594,10 +594,10 @@ static void few_stanzas_of_an_rsa_key_are_tried(void **state)
     assert_ok(age_recipients_add_file(r, pub, &err), &err);
     assert_ok(age_identities_new(NULL, NULL, 0, &i, &err), &err);
     assert_ok(age_identities_add_file(i, key, &err), &err);
-    char *path = encrypted(*state, r, false, 1000, 1000);
+    char *path = encrypt_file(*state, r, false, 1000, 1000);
     for (int n = 7; n <= 8; n++) {
         char *decoyed = with_decoys(*state, path, n);
-        struct outcome o = decrypted(decoyed, i, 100);
+        struct outcome o = decrypt_file(decoyed, i, 100);
         assert_false(o.whole);
         assert_contains(o.err.msg, n == 7 ? "changed" : "none of the keys tried opens it");
         free(decoyed);
@@ -650,13 +650,13 @@ static void scrypt_work_factors_are_limited(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct buf b = BUF_INIT(1000);
         struct person p = {.answers = (const char *const[]){NULL}};
-        struct age_identities *by = asking(&p);
+        struct age_identities *by = asking_identities(&p);
         buf_addf(&b,
                  "%s-> scrypt AAAAAAAAAAAAAAAAAAAAAA %u\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n"
                  "--- AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n",
                  AGE_VERSION_LINE, cases[i].log_n);
         char *path = scratch_file(*state, "cost", b.data, b.len);
-        struct outcome o = decrypted(path, by, 100);
+        struct outcome o = decrypt_file(path, by, 100);
         assert_contains(o.err.msg, cases[i].log_n > 22 ? "cost of its passphrase is out of reach"
                                                        : "there is no terminal to ask on");
         assert_string_equal(p.prompts, cases[i].prompts);
@@ -670,22 +670,22 @@ static void a_passphrase_is_asked_for_until_it_is_right(void **state)
 {
     char *path = with_passphrase(*state, "x", "secret", "");
     struct person p = {.answers = (const char *const[]){"wrong", "secret", "a", "b", "c", NULL}};
-    struct age_identities *i = asking(&p), *nobody = NULL;
+    struct age_identities *i = asking_identities(&p), *nobody = NULL;
     struct err err = ERR_INIT;
-    assert_true(decrypted(path, i, 100).whole);
+    assert_true(decrypt_file(path, i, 100).whole);
     assert_string_equal(p.prompts, "Enter passphrase: \nEnter passphrase: \n");
     /* These identities keep the file's key; new ones ask. */
     age_identities_free(i);
-    i = asking(&p);
-    struct outcome o = decrypted(path, i, 100);
+    i = asking_identities(&p);
+    struct outcome o = decrypt_file(path, i, 100);
     assert_string_equal(o.err.msg, "the passphrase does not open it");
-    o = decrypted(path, i, 100);
+    o = decrypt_file(path, i, 100);
     assert_int_equal(o.err.kind, ERR_NOT_FOUND);
     assert_string_equal(o.err.msg, "the passphrase of it: there is no terminal to ask on");
     assert_ok(age_identities_new(NULL, NULL, 0, &nobody, &err), &err);
-    o = decrypted(path, nobody, 100);
+    o = decrypt_file(path, nobody, 100);
     assert_contains(o.err.msg, "it is encrypted to a passphrase");
-    o = decrypted(path, NULL, 100);
+    o = decrypt_file(path, NULL, 100);
     assert_contains(o.err.msg, "it is encrypted to a passphrase");
     age_identities_free(nobody);
     age_identities_free(i);
@@ -695,24 +695,24 @@ static void a_passphrase_is_asked_for_until_it_is_right(void **state)
 static void an_encrypted_identity_file_asks_once(void **state)
 {
     struct person p = {.answers = (const char *const[]){"secret", NULL}};
-    struct age_recipients *r = recipients(PUBLIC);
+    struct age_recipients *r = read_recipients(PUBLIC);
     struct err err = ERR_INIT;
     char *sealed = with_passphrase(*state, "sealed", "secret", "# mine\n" SECRET "\n");
-    char *path = encrypted(*state, r, true, 1000, 1000);
-    struct age_identities *i = asking(&p);
+    char *path = encrypt_file(*state, r, true, 1000, 1000);
+    struct age_identities *i = asking_identities(&p);
     assert_ok(age_identities_add_file(i, sealed, &err), &err);
     assert_int_equal(p.asked, 0);
-    assert_true(decrypted(path, i, 100).whole);
-    assert_true(decrypted(path, i, 100).whole);
+    assert_true(decrypt_file(path, i, 100).whole);
+    assert_true(decrypt_file(path, i, 100).whole);
     assert_string_equal(p.prompts, "sealed': \n");
     age_identities_free(i);
     free(sealed);
     /* Its content is not an identity, and is not printed. */
     sealed = with_passphrase(*state, "sealed", "secret", "my diary\n");
     p = (struct person){.answers = (const char *const[]){"secret", NULL}};
-    i = asking(&p);
+    i = asking_identities(&p);
     assert_ok(age_identities_add_file(i, sealed, &err), &err);
-    struct outcome o = decrypted(path, i, 100);
+    struct outcome o = decrypt_file(path, i, 100);
     assert_false(o.whole);
     assert_contains(o.err.msg, "sealed:1: this is no identity");
     assert_null(strstr(o.err.msg, "diary"));

@@ -41,7 +41,7 @@ static char *sign_with(const struct sshsig_signer *by)
     return armor;
 }
 
-static struct sshsig parsed(const char *armor)
+static struct sshsig parse_signature(const char *armor)
 {
     struct sshsig s = {0};
     struct err err = ERR_INIT;
@@ -79,7 +79,7 @@ static void ssh_keygen_verifies_our_signatures(void **state)
             struct sshsig_signer by = {.key = keys[k], .cancel_fd = -1};
             char *armor = sign_with(&by);
             assert_true(keygen_takes(*state, armor));
-            struct sshsig s = parsed(armor);
+            struct sshsig s = parse_signature(armor);
             assert_string_equal(s.namespace, SPACE);
             assert_false(s.sha256);
             assert_int_equal(sshsig_check(&s, message, strlen(message), NULL), 0);
@@ -99,7 +99,7 @@ static void signatures_of_ssh_keygen_are_verified(void **state)
         char *path = make_key(*state, &kinds[i / 2], "");
         RUN_PROGRAM("ssh-keygen", "-q", "-Y", "sign", "-O", hashes[i % 2], "-f", path, "-n", SPACE, text);
         struct buf b = scratch_read(sig);
-        struct sshsig s = parsed(buf_str(&b));
+        struct sshsig s = parse_signature(buf_str(&b));
         struct err err = ERR_INIT;
         assert_int_equal(s.sha256, i % 2);
         assert_ok(sshsig_check(&s, message, strlen(message), &err), &err);
@@ -188,7 +188,7 @@ static void a_signature_of_a_fido_key_is_verified(void **state)
     char *armor = NULL;
     assert_ok(sshsig_armor(SPACE, &public, &signature, &armor, &err), &err);
     assert_true(keygen_takes(*state, armor));
-    struct sshsig s = parsed(armor);
+    struct sshsig s = parse_signature(armor);
     assert_string_equal(s.type, name);
     assert_ok(sshsig_check(&s, message, strlen(message), &err), &err);
     for (size_t i = 1; i <= 5; i++) { /* flags and counter are signed too */
@@ -233,7 +233,7 @@ struct person {
     int asked;
 };
 
-static int answer(void *ctx, const struct question *q, struct secret *ret, struct err *err)
+static int answer_question(void *ctx, const struct question *q, struct secret *ret, struct err *err)
 {
     struct person *p = ctx;
     assert_int_equal(q->kind, ASK_HIDDEN);
@@ -258,7 +258,7 @@ static void a_passphrase_is_asked_for(void **state)
     for (size_t i = 0; i < 3; i++) {
         struct person p = {.answer = cases[i].answer};
         struct sshsig_signer by = {
-            .key = path, .ask = answer, .ask_ctx = &p, .ask_ms = 1000, .cancel_fd = -1};
+            .key = path, .ask = answer_question, .ask_ctx = &p, .ask_ms = 1000, .cancel_fd = -1};
         struct err err = ERR_INIT;
         char *armor = NULL;
         int rc = sshsig_sign(&by, SPACE, str_of(message), &armor, &err);

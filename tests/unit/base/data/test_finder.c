@@ -33,29 +33,29 @@ static bool is_wanted(const void *ctx, uint32_t number)
     return w->in->items[number] == w->v;
 }
 
-static uint32_t find(struct numbers *n, uint64_t v)
+static uint32_t find_number(struct numbers *n, uint64_t v)
 {
     return finder_find(&n->f, finder_mix(finder_seed(&n->f), v), is_wanted, &(struct wanted){n, v});
 }
 
 /* Adds the numbers at intervals of `step`, and finds each again. */
-static void fill(struct numbers *n, size_t count, uint64_t step)
+static void add_and_find_numbers(struct numbers *n, size_t count, uint64_t step)
 {
     struct err err = ERR_INIT;
     *n = (struct numbers){.items = calloc(count, sizeof *n->items)};
     assert_non_null(n->items);
     for (size_t i = 0; i < count; i++) {
         uint64_t v = step * i;
-        assert_int_equal(find(n, v), FINDER_NONE);
+        assert_int_equal(find_number(n, v), FINDER_NONE);
         n->items[n->n++] = v;
         assert_ok(finder_add(&n->f, finder_mix(finder_seed(&n->f), v), &err), &err);
     }
     for (size_t i = 0; i < count; i++)
-        assert_int_equal(find(n, step * i), i);
-    assert_int_equal(find(n, step * count), FINDER_NONE);
+        assert_int_equal(find_number(n, step * i), i);
+    assert_int_equal(find_number(n, step * count), FINDER_NONE);
 }
 
-static void done(struct numbers *n)
+static void numbers_release(struct numbers *n)
 {
     free(n->items);
     finder_release(&n->f);
@@ -67,9 +67,9 @@ static void similar_numbers_are_spread(void **state)
     (void)state;
     for (unsigned shift = 0; shift <= 48; shift += 8) {
         struct numbers n;
-        fill(&n, 20000, (uint64_t)1 << shift);
+        add_and_find_numbers(&n, 20000, (uint64_t)1 << shift);
         assert_true(n.looked < 20000 + 1000);
-        done(&n);
+        numbers_release(&n);
     }
 }
 
@@ -83,7 +83,7 @@ static void each_table_has_its_own_seed(void **state)
 }
 
 /* FNV-1a, 64 bits: an earlier table of names had this hash, which has no seed. */
-static uint64_t fnv(const char *s)
+static uint64_t fnv_hash(const char *s)
 {
     uint64_t h = UINT64_C(14695981039346656037);
     for (; *s; s++)
@@ -98,7 +98,7 @@ static void choose_names(char names[CHOSEN][16])
 {
     for (unsigned i = 0, n = 0; n < CHOSEN; i++) {
         snprintf(names[n], sizeof names[n], "Host-%u", i);
-        n += (fnv(names[n]) & CHOSEN_MASK) == 0;
+        n += (fnv_hash(names[n]) & CHOSEN_MASK) == 0;
     }
 }
 

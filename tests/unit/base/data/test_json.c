@@ -118,7 +118,7 @@ static void the_estimate_holds_for_large_objects_and_long_texts(void **state)
     buf_release(&escaped);
 }
 
-static void refuses(const struct json_limits *form, const char *text, const char *message)
+static void assert_parse_refused(const struct json_limits *form, const char *text, const char *message)
 {
     struct err err = ERR_INIT;
     json_t *root = NULL;
@@ -135,20 +135,21 @@ static void size_memory_and_depth_are_limited(void **state)
     json_t *root = NULL;
     assert_int_equal(json_parse(&form, "[[1],{\"]\":2}]", 13, &root, NULL), 0);
     json_decref(root);
-    refuses(&form, "[0,0,0,0,0,0,0,0,0,0]", "it is larger than 20 B");
-    refuses(&form, "[[[]]]", "it is nested deeper than 2 levels");
-    refuses(&form, "[{},{},{},{}]", "it is too large: it would take more than 1.0 kB of memory");
-    refuses(&form, "1", "it is malformed: line 1: '[' or '{' expected near '1'");
-    refuses(&form, "{\"a\":1,\"a\":2}", "it is malformed: line 1: duplicate object key near '\"a\"'");
-    refuses(&form, "", "it is malformed: line 1: '[' or '{' expected near end of file");
-    refuses(&form, "[\"\\", "it is malformed: line 1: invalid escape near '\"\\'");
-    refuses(&(struct json_limits){.what = "it"}, "[]", "it is larger than 0 B");
+    assert_parse_refused(&form, "[0,0,0,0,0,0,0,0,0,0]", "it is larger than 20 B");
+    assert_parse_refused(&form, "[[[]]]", "it is nested deeper than 2 levels");
+    assert_parse_refused(&form, "[{},{},{},{}]", "it is too large: it would take more than 1.0 kB of memory");
+    assert_parse_refused(&form, "1", "it is malformed: line 1: '[' or '{' expected near '1'");
+    assert_parse_refused(&form, "{\"a\":1,\"a\":2}",
+                         "it is malformed: line 1: duplicate object key near '\"a\"'");
+    assert_parse_refused(&form, "", "it is malformed: line 1: '[' or '{' expected near end of file");
+    assert_parse_refused(&form, "[\"\\", "it is malformed: line 1: invalid escape near '\"\\'");
+    assert_parse_refused(&(struct json_limits){.what = "it"}, "[]", "it is larger than 0 B");
     struct json_limits short_texts = form;
     short_texts.max_text = 4;
     assert_int_equal(json_parse(&short_texts, "[\"abc\",1234]", 12, &root, NULL), 0);
     json_decref(root);
-    refuses(&short_texts, "[\"abcde\"]", "it contains a string of more than 4 B");
-    refuses(&short_texts, "[12345]", "it contains a string of more than 4 B");
+    assert_parse_refused(&short_texts, "[\"abcde\"]", "it contains a string of more than 4 B");
+    assert_parse_refused(&short_texts, "[12345]", "it contains a string of more than 4 B");
 }
 
 static void parse_spoiled(void *ctx, const struct spoiled *s)

@@ -37,7 +37,7 @@ static void decodes_utf8(void **state)
     }
 }
 
-static void shows(const char *src, size_t n, const char *wanted)
+static void assert_shown_as(const char *src, size_t n, const char *wanted)
 {
     char dst[256];
     /* Exactly n bytes, so that a sanitizer reports reading beyond them. */
@@ -48,7 +48,7 @@ static void shows(const char *src, size_t n, const char *wanted)
     assert_string_equal(dst, wanted);
     free(copy);
 }
-#define SHOWS(src, wanted) shows(src, sizeof(src) - 1, wanted)
+#define SHOWS(src, wanted) assert_shown_as(src, sizeof(src) - 1, wanted)
 
 static void printable_text_is_unchanged(void **state)
 {

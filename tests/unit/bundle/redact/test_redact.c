@@ -254,7 +254,7 @@ static void damaged_command_lines_are_safe(void **state)
  */
 
 /* The result for one line; a second redaction changes nothing. */
-static void becomes(const char *in, const char *want)
+static void assert_redacted_to(const char *in, const char *want)
 {
     struct buf b = BUF_INIT(4096), again = BUF_INIT(4096);
     struct redact_tally tally = {{0}}, second = {{0}};
@@ -490,7 +490,7 @@ static void secrets_in_text_are_redacted(void **state)
          "<entry key=\"db.password\">[redacted]</entry><a name=\"token\">Token</a>"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        becomes(cases[i].in, cases[i].out ? cases[i].out : cases[i].in);
+        assert_redacted_to(cases[i].in, cases[i].out ? cases[i].out : cases[i].in);
 }
 
 /* A line that announces a value on the next one. */
@@ -733,7 +733,8 @@ static void repeated_values_are_redacted(void **state)
  * ------------------------------------------------------------------------------------------------- */
 
 /* The result for a text that arrives in pieces of that size. */
-static void dumped(const char *in, const struct strlist *more, size_t piece, const char *out, bool changed)
+static void assert_dump_redacted_to(const char *in, const struct strlist *more, size_t piece, const char *out,
+                                    bool changed)
 {
     struct buf b = BUF_INIT(4096);
     struct redact_tally tally = {{0}};
@@ -783,8 +784,8 @@ static void labels_and_secrets_in_dumps_are_redacted(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (size_t piece = 1; piece < 100; piece += 98)
-            dumped(cases[i].in, &more, piece, cases[i].out ? cases[i].out : cases[i].in,
-                   cases[i].out != NULL);
+            assert_dump_redacted_to(cases[i].in, &more, piece, cases[i].out ? cases[i].out : cases[i].in,
+                                    cases[i].out != NULL);
 }
 
 /* ---- profiles
@@ -1016,7 +1017,7 @@ static int redacted_by(const char *dir, struct redact_work work, const void *p, 
     return rc;
 }
 
-static uint64_t redacted(const char *dir, enum redact_form form, const void *p, size_t n, struct buf *ret)
+static uint64_t redact_bytes(const char *dir, enum redact_form form, const void *p, size_t n, struct buf *ret)
 {
     struct err err = ERR_INIT;
     struct redact_tally tally = {{0}};
@@ -1036,12 +1037,12 @@ static void each_format_of_a_member_is_redacted(void **state)
     assert_int_equal(deflateInit2(&z, 6, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY), Z_OK);
     assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
     assert_int_equal(deflateEnd(&z), Z_OK);
-    assert_int_equal(redacted(*state, REDACT_PROFILE, zipped, z.total_out, &out), 3);
+    assert_int_equal(redact_bytes(*state, REDACT_PROFILE, zipped, z.total_out, &out), 3);
     assert_memory_equal(out.data, "\x1f\x8b", 2);
     buf_release(&out);
-    assert_int_equal(redacted(*state, REDACT_PROFILE, profile.data, profile.len, &out), 3);
+    assert_int_equal(redact_bytes(*state, REDACT_PROFILE, profile.data, profile.len, &out), 3);
     buf_release(&out);
-    assert_int_equal(redacted(*state, REDACT_CMDLINE, "x\0--token=t", 11, &out), 1);
+    assert_int_equal(redact_bytes(*state, REDACT_CMDLINE, "x\0--token=t", 11, &out), 1);
     assert_memory_equal(out.data, "x\0--token=[redacted]", 20);
     buf_release(&out);
     /* Lines that cross the boundaries of pieces. */
@@ -1049,7 +1050,7 @@ static void each_format_of_a_member_is_redacted(void **state)
     for (int i = 0; i < 5000; i++)
         buf_addf(&dump, "%d @ 0x1 0x2\n# labels: {\"user\":\"u%d\"}\n", i, i);
     buf_adds(&dump, "# labels: {\"user\":\"last\"}");
-    assert_int_equal(redacted(*state, REDACT_DUMP, dump.data, dump.len, &out), 5001);
+    assert_int_equal(redact_bytes(*state, REDACT_DUMP, dump.data, dump.len, &out), 5001);
     assert_null(strstr(buf_str(&out), "\"u"
                                       "4999\""));
     assert_null(strstr(buf_str(&out), "last"));
@@ -1059,7 +1060,7 @@ static void each_format_of_a_member_is_redacted(void **state)
 }
 
 /* gzip'ed, with a name and a comment in the header unless `name` is NULL. */
-static struct buf zip(const void *p, size_t n, const char *name)
+static struct buf gzip_bytes(const void *p, size_t n, const char *name)
 {
     struct buf b = BUF_INIT(n + 4096);
     unsigned char out[65536];
@@ -1111,7 +1112,7 @@ static struct buf odd_profile(void)
     return b;
 }
 
-static bool has(const struct buf *b, const char *text)
+static bool buf_has(const struct buf *b, const char *text)
 {
     return memmem(b->data, b->len, text, strlen(text));
 }
@@ -1120,7 +1121,7 @@ static bool has(const struct buf *b, const char *text)
 static void unknown_fields_of_a_profile_are_removed(void **state)
 {
     struct buf odd = odd_profile(), out, plain, again;
-    assert_int_equal(redacted(*state, REDACT_PROFILE, odd.data, odd.len, &out), 6);
+    assert_int_equal(redact_bytes(*state, REDACT_PROFILE, odd.data, odd.len, &out), 6);
     assert_memory_equal(out.data, "\x1f\x8b\x08\x00", 4);
     gzFile f = NULL;
     char *path = scratch_file(*state, "odd.gz", out.data, out.len), bytes[65536];
@@ -1130,24 +1131,25 @@ static void unknown_fields_of_a_profile_are_removed(void **state)
     assert_int_equal(gzclose(f), Z_OK);
     plain = (struct buf)BUF_INIT(sizeof bytes);
     buf_add(&plain, bytes, (size_t)n);
-    assert_false(has(&plain, "sesame"));
-    assert_true(has(&plain, "alice"));
-    assert_int_equal(redacted(*state, REDACT_PROFILE, plain.data, plain.len, &again), 0);
+    assert_false(buf_has(&plain, "sesame"));
+    assert_true(buf_has(&plain, "alice"));
+    assert_int_equal(redact_bytes(*state, REDACT_PROFILE, plain.data, plain.len, &again), 0);
     buf_release(&again);
     buf_release(&out);
     /* The header of gzip. */
-    struct buf named = zip(plain.data, plain.len, "token=sesame"), clean = zip(plain.data, plain.len, NULL);
-    assert_true(has(&named, "sesame"));
-    assert_int_equal(redacted(*state, REDACT_PROFILE, clean.data, clean.len, &out), 0);
+    struct buf named = gzip_bytes(plain.data, plain.len, "token=sesame"),
+               clean = gzip_bytes(plain.data, plain.len, NULL);
+    assert_true(buf_has(&named, "sesame"));
+    assert_int_equal(redact_bytes(*state, REDACT_PROFILE, clean.data, clean.len, &out), 0);
     buf_release(&out);
-    assert_int_equal(redacted(*state, REDACT_PROFILE, named.data, named.len, &out), 1);
-    assert_false(has(&out, "sesame"));
+    assert_int_equal(redact_bytes(*state, REDACT_PROFILE, named.data, named.len, &out), 1);
+    assert_false(buf_has(&out, "sesame"));
     assert_true(out.len > 100);
     buf_release(&out);
     /* The header of a second member. */
-    struct buf two = zip("a\n", 2, NULL), second = zip("b\n", 2, "token=sesame");
+    struct buf two = gzip_bytes("a\n", 2, NULL), second = gzip_bytes("b\n", 2, "token=sesame");
     buf_add(&two, second.data, second.len);
-    assert_int_equal(redacted(*state, REDACT_DUMP, two.data, two.len, &out), 1);
+    assert_int_equal(redact_bytes(*state, REDACT_DUMP, two.data, two.len, &out), 1);
     assert_memory_equal(out.data, "a\nb\n", 4);
     buf_release(&out);
     free(path);
@@ -1160,19 +1162,20 @@ static void unknown_fields_of_a_profile_are_removed(void **state)
 static void other_forms_of_a_secret_are_found(void **state)
 {
     static const char text[] = "password=sesame\nb\n", wide[] = "\xff\xfet\0o\0k\0e\0n\0=\0s\0e\0s\0\n\0";
-    struct buf zipped = zip(text, sizeof text - 1, NULL), twice = zip(zipped.data, zipped.len, NULL), out;
-    assert_int_equal(redacted(*state, REDACT_DUMP, zipped.data, zipped.len, &out), 1);
+    struct buf zipped = gzip_bytes(text, sizeof text - 1, NULL),
+               twice = gzip_bytes(zipped.data, zipped.len, NULL), out;
+    assert_int_equal(redact_bytes(*state, REDACT_DUMP, zipped.data, zipped.len, &out), 1);
     assert_int_equal(out.len, strlen("password=[redacted]\nb\n"));
     assert_memory_equal(out.data, "password=[redacted]\nb\n", out.len);
     buf_release(&out);
-    assert_int_equal(redacted(*state, REDACT_CMDLINE, zipped.data, zipped.len, &out), 1);
+    assert_int_equal(redact_bytes(*state, REDACT_CMDLINE, zipped.data, zipped.len, &out), 1);
     buf_release(&out);
-    assert_int_equal(redacted(*state, REDACT_DUMP, wide, sizeof wide - 1, &out), 1);
+    assert_int_equal(redact_bytes(*state, REDACT_DUMP, wide, sizeof wide - 1, &out), 1);
     assert_int_equal(out.len, strlen("\xff\xfetoken=[redacted]\n"));
     assert_memory_equal(out.data, "\xff\xfetoken=[redacted]\n", out.len);
     buf_release(&out);
-    assert_int_equal(redacted(*state, REDACT_DUMP, "password=\0sesame", 16, &out), 1);
-    assert_false(has(&out, "sesame"));
+    assert_int_equal(redact_bytes(*state, REDACT_DUMP, "password=\0sesame", 16, &out), 1);
+    assert_false(buf_has(&out, "sesame"));
     buf_release(&out);
     const struct {
         const void *p;
@@ -1206,7 +1209,7 @@ static void lines_of_any_length_are_redacted(void **state)
     buf_adds(&in, "\", \"user\":\"");
     buf_add(&in, xs, SIZE);
     buf_adds(&in, "\"}\n");
-    assert_int_equal(redacted(*state, REDACT_DUMP, in.data, in.len, &out), 1);
+    assert_int_equal(redact_bytes(*state, REDACT_DUMP, in.data, in.len, &out), 1);
     assert_int_equal(out.len, in.len - SIZE + strlen(REDACTED));
     static const char end[] = "\", \"user\":\"" REDACTED "\"}\n";
     assert_string_equal(out.data + out.len - (sizeof end - 1), end);
@@ -1293,7 +1296,7 @@ static void repeated_secrets_take_no_extra_time(void **state)
         buf_adds(&in, cases[i].begin);
         while (in.len < SIZE)
             buf_adds(&in, cases[i].again);
-        redacted(*state, cases[i].form, in.data, in.len, &out);
+        redact_bytes(*state, cases[i].form, in.data, in.len, &out);
         buf_release(&in);
         buf_release(&out);
     }

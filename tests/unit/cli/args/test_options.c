@@ -30,8 +30,8 @@ static const struct option table[] = {
 };
 
 /* Reads words separated by blanks; an empty word is written ''. */
-static int parse(const char *line, struct options *o, struct strlist *rest, struct buf *words,
-                 struct err *err)
+static int parse_line(const char *line, struct options *o, struct strlist *rest, struct buf *words,
+                      struct err *err)
 {
     char *argv[20];
     int argc = 0;
@@ -48,13 +48,13 @@ static int parse(const char *line, struct options *o, struct strlist *rest, stru
 }
 
 /* All parsed values in one line. */
-static void means(const char *line, const char *wanted)
+static void assert_parsed_as(const char *line, const char *wanted)
 {
     struct options o;
     struct strlist rest = {0};
     struct err err = ERR_INIT;
     struct buf words = BUF_INIT(1000), b = BUF_INIT(1000);
-    assert_ok(parse(line, &o, &rest, &words, &err), &err);
+    assert_ok(parse_line(line, &o, &rest, &words, &err), &err);
     buf_addf(&b, "%s%so=%s p=%u t=%lld H=", o.quiet ? "q " : "", o.json ? "json " : "",
              o.output ? o.output : "-", o.port, (long long)o.timeout);
     for (size_t i = 0; i < o.hosts.n; i++)
@@ -71,13 +71,13 @@ static void means(const char *line, const char *wanted)
     buf_release(&b);
 }
 
-static void wrong(const char *line, const char *msg, const char *hint)
+static void assert_line_refused(const char *line, const char *msg, const char *hint)
 {
     struct options o;
     struct strlist rest = {0};
     struct err err = ERR_INIT;
     struct buf words = BUF_INIT(1000);
-    assert_refused(parse(line, &o, &rest, &words, &err), &err, ERR_USAGE, msg);
+    assert_refused(parse_line(line, &o, &rest, &words, &err), &err, ERR_USAGE, msg);
     assert_string_equal(err.hint, hint);
     strlist_release(&o.hosts);
     strlist_release(&rest);
@@ -87,63 +87,66 @@ static void wrong(const char *line, const char *msg, const char *hint)
 static void each_type_of_option_is_read(void **state)
 {
     (void)state;
-    means("", "o=- p=7 t=0 H= |");
-    means("--quiet --json", "q json o=- p=7 t=0 H= |");
-    means("--output x --port 80 --timeout 1m30s --host a,b", "o=x p=80 t=90000 H=a,b |");
-    means("--output=x --port=80 --timeout=5 --host=a,b", "o=x p=80 t=5000 H=a,b |");
-    means("--port 65535", "o=- p=65535 t=0 H= |");
-    means("--retries 0", "o=- p=7 t=0 H= r=0 |");
-    means("--retries 3", "o=- p=7 t=0 H= r=3 |");
+    assert_parsed_as("", "o=- p=7 t=0 H= |");
+    assert_parsed_as("--quiet --json", "q json o=- p=7 t=0 H= |");
+    assert_parsed_as("--output x --port 80 --timeout 1m30s --host a,b", "o=x p=80 t=90000 H=a,b |");
+    assert_parsed_as("--output=x --port=80 --timeout=5 --host=a,b", "o=x p=80 t=5000 H=a,b |");
+    assert_parsed_as("--port 65535", "o=- p=65535 t=0 H= |");
+    assert_parsed_as("--retries 0", "o=- p=7 t=0 H= r=0 |");
+    assert_parsed_as("--retries 3", "o=- p=7 t=0 H= r=3 |");
 }
 
 static void short_options_are_read(void **state)
 {
     (void)state;
-    means("-q -o x -p 1 -H a", "q o=x p=1 t=0 H=a |");
-    means("-ox -p1 -Ha,b", "o=x p=1 t=0 H=a,b |");
-    means("-qp9", "q o=- p=9 t=0 H= |");
-    means("-qo x", "q o=x p=7 t=0 H= |");
-    means("-o=x", "o==x p=7 t=0 H= |");
+    assert_parsed_as("-q -o x -p 1 -H a", "q o=x p=1 t=0 H=a |");
+    assert_parsed_as("-ox -p1 -Ha,b", "o=x p=1 t=0 H=a,b |");
+    assert_parsed_as("-qp9", "q o=- p=9 t=0 H= |");
+    assert_parsed_as("-qo x", "q o=x p=7 t=0 H= |");
+    assert_parsed_as("-o=x", "o==x p=7 t=0 H= |");
 }
 
 static void repeated_options_add_to_a_list_or_replace_a_value(void **state)
 {
     (void)state;
-    means("--host a --host b,c -H d", "o=- p=7 t=0 H=a,b,c,d |");
-    means("--output a -o b", "o=b p=7 t=0 H= |");
+    assert_parsed_as("--host a --host b,c -H d", "o=- p=7 t=0 H=a,b,c,d |");
+    assert_parsed_as("--output a -o b", "o=b p=7 t=0 H= |");
 }
 
 static void arguments_and_options_may_be_mixed(void **state)
 {
     (void)state;
-    means("cpu --quiet heap", "q o=- p=7 t=0 H= | cpu heap");
-    means("cpu=30s - ''", "o=- p=7 t=0 H= | cpu=30s - ");
-    means("a -- --quiet -q --", "o=- p=7 t=0 H= | a --quiet -q --");
+    assert_parsed_as("cpu --quiet heap", "q o=- p=7 t=0 H= | cpu heap");
+    assert_parsed_as("cpu=30s - ''", "o=- p=7 t=0 H= | cpu=30s - ");
+    assert_parsed_as("a -- --quiet -q --", "o=- p=7 t=0 H= | a --quiet -q --");
     /* The value of an option is taken unchanged. */
-    means("--output --quiet -o --", "o=-- p=7 t=0 H= |");
-    means("--output=", "o= p=7 t=0 H= |");
-    means("--output ''", "o= p=7 t=0 H= |");
+    assert_parsed_as("--output --quiet -o --", "o=-- p=7 t=0 H= |");
+    assert_parsed_as("--output=", "o= p=7 t=0 H= |");
+    assert_parsed_as("--output ''", "o= p=7 t=0 H= |");
 }
 
 static void wrong_options_are_refused(void **state)
 {
     (void)state;
     static const char list[] = "the options are listed by --help";
-    wrong("--quite", "unknown option \"--quite\"", "did you mean --quiet? the options are listed by --help");
-    wrong("--hots=a", "unknown option \"--hots=a\"", "did you mean --host? the options are listed by --help");
-    wrong("--xyzzy", "unknown option \"--xyzzy\"", list);
-    wrong("--=x", "unknown option \"--=x\"", list);
+    assert_line_refused("--quite", "unknown option \"--quite\"",
+                        "did you mean --quiet? the options are listed by --help");
+    assert_line_refused("--hots=a", "unknown option \"--hots=a\"",
+                        "did you mean --host? the options are listed by --help");
+    assert_line_refused("--xyzzy", "unknown option \"--xyzzy\"", list);
+    assert_line_refused("--=x", "unknown option \"--=x\"", list);
     /* No abbreviations: new options would change their meaning. */
-    wrong("--out x", "unknown option \"--out\"", "did you mean --output? the options are listed by --help");
-    wrong("-x", "unknown option \"-x\"", list);
-    wrong("-qx", "unknown option \"-x\"", list);
-    wrong("--quiet=yes", "--quiet takes no value", "");
-    wrong("--output", "--output wants FILE behind it", "");
-    wrong("-o", "--output wants FILE behind it", "");
-    wrong("-qo", "--output wants FILE behind it", "");
-    wrong("--retries 4", "--retries wants a number from 0 to 3, not \"4\"", "");
-    wrong("--host a,,b", "--host: empty entry in the list \"a,,b\"", "");
-    wrong("--host=", "--host: empty entry in the list \"\"", "");
+    assert_line_refused("--out x", "unknown option \"--out\"",
+                        "did you mean --output? the options are listed by --help");
+    assert_line_refused("-x", "unknown option \"-x\"", list);
+    assert_line_refused("-qx", "unknown option \"-x\"", list);
+    assert_line_refused("--quiet=yes", "--quiet takes no value", "");
+    assert_line_refused("--output", "--output wants FILE behind it", "");
+    assert_line_refused("-o", "--output wants FILE behind it", "");
+    assert_line_refused("-qo", "--output wants FILE behind it", "");
+    assert_line_refused("--retries 4", "--retries wants a number from 0 to 3, not \"4\"", "");
+    assert_line_refused("--host a,,b", "--host: empty entry in the list \"a,,b\"", "");
+    assert_line_refused("--host=", "--host: empty entry in the list \"\"", "");
 }
 
 static void numbers_out_of_range_are_refused(void **state)
@@ -154,17 +157,18 @@ static void numbers_out_of_range_are_refused(void **state)
         char *line = format_text("--port %s", bad[i]);
         char *msg = format_text("--port wants a number from 1 to 65535, not \"%s\"",
                                 strcmp(bad[i], "''") ? bad[i] : "");
-        wrong(line, msg, "");
+        assert_line_refused(line, msg, "");
         free(line);
         free(msg);
     }
-    wrong("--timeout 0", "--timeout must be more than 0", "");
-    wrong("--timeout 5x", "--timeout: \"5x\" is not a duration: write 30s, 2m, 1m30s or a number of seconds",
-          "");
+    assert_line_refused("--timeout 0", "--timeout must be more than 0", "");
+    assert_line_refused("--timeout 5x",
+                        "--timeout: \"5x\" is not a duration: write 30s, 2m, 1m30s or a number of seconds",
+                        "");
 }
 
 /* The option of that name, searched from `from` on. */
-static const struct option *find(const struct option *from, const char *name)
+static const struct option *find_option(const struct option *from, const char *name)
 {
     while (from->name && strcmp(from->name, name) != 0)
         from++;
@@ -181,12 +185,12 @@ static void groups_match_their_tables(void **state)
     for (size_t i = 0; (c = command_at(i)); i++) {
         const struct option *at = c->options;
         for (const struct option_group *g = c->groups; g && g->title; g++, seen++) {
-            const struct option *first = find(at, g->first);
+            const struct option *first = find_option(at, g->first);
             if (!first || (g == c->groups && first != c->options))
                 fail_msg("%s: no option %s there", c->name, g->first);
             at = first;
             for (const struct option *o = first; g->like && o->name; o++)
-                if (!find(command_find(g->like)->options, o->name))
+                if (!find_option(command_find(g->like)->options, o->name))
                     fail_msg("%s: %s has no --%s", c->name, g->like, o->name);
         }
     }

@@ -12,7 +12,7 @@
 static char host_name[] = "file-03", address[] = "ann@10.0.0.5", name[] = "gitaly", path[] = "/x y",
             usual[] = SERVICE_PATH, a_socket[] = "/run/a.sock";
 
-static struct err failure(const char *hint, bool unreached)
+static struct err make_failure(const char *hint, bool unreached)
 {
     struct err err = ERR_INIT;
     err_set(&err, ERR_FAILED, "cannot connect");
@@ -66,11 +66,11 @@ static void the_hint_has_the_command(void **state)
         struct target target = {.host = cases[i].host, .service = cases[i].of_host};
         const struct targets targets = {.items = &target, .n = 1};
         char *expected = format_text("is it up?; `%s` shows each step", cases[i].line);
-        const struct err why = failure("is it up?", true);
+        const struct err why = make_failure("is it up?", true);
         struct err told = suggest_check(cases[i].way, &targets, cases[i].host, cases[i].service, &why);
         assert_string_equal(told.hint, expected);
         assert_string_equal(told.msg, "cannot connect");
-        const struct err silent = failure("", true);
+        const struct err silent = make_failure("", true);
         told = suggest_check(cases[i].way, &targets, cases[i].host, cases[i].service, &silent);
         assert_string_equal(told.hint, expected + strlen("is it up?; "));
         free(expected);
@@ -85,9 +85,9 @@ static void some_errors_have_no_command(void **state)
     const struct host ours = {.name = host_name, .address = address};
     const struct target_options none = {0}, lengthy = {.inventory = much};
     /* Anything else that failed, a line that has no room, nor beside a long hint. */
-    struct err why = failure("hint", false);
+    struct err why = make_failure("hint", false);
     assert_string_equal(suggest_check(&none, NULL, &ours, NULL, &why).hint, "hint");
-    why = failure("hint", true);
+    why = make_failure("hint", true);
     assert_string_equal(suggest_check(NULL, NULL, &ours, NULL, &why).hint, "hint");
     assert_string_equal(suggest_check(&lengthy, NULL, &ours, NULL, &why).hint, "hint");
     struct err again = suggest_check(&none, NULL, &ours, NULL, &why);
@@ -96,7 +96,7 @@ static void some_errors_have_no_command(void **state)
     char hint[500];
     memset(hint, 'h', sizeof hint);
     hint[sizeof hint - 1] = '\0';
-    why = failure(hint, true);
+    why = make_failure(hint, true);
     assert_string_equal(suggest_check(&none, NULL, &ours, NULL, &why).hint, hint);
     /* err_set clears the mark of an unreachable host. */
     err_set(&why, ERR_FAILED, "something else");

@@ -21,7 +21,7 @@
 #define BEGIN "<!-- flags -->\n"
 #define END "<!-- end of flags -->\n"
 
-static char *list(void)
+static char *list_flags(void)
 {
     char *text = NULL;
     size_t n = 0;
@@ -37,7 +37,7 @@ static void the_document_lists_every_flag(void **state)
     (void)state;
     struct err err = ERR_INIT;
     struct buf document = BUF_INIT(1u << 20), renewed = BUF_INIT(1u << 20);
-    char *flags = list();
+    char *flags = list_flags();
     assert_ok(file_read(DOCUMENT, &document, &err), &err);
     const char *begin = strstr(buf_str(&document), BEGIN), *end = strstr(buf_str(&document), END);
     assert_true(begin && end && begin < end);
@@ -56,9 +56,9 @@ static void the_document_lists_every_flag(void **state)
 }
 
 /* The command line after `pprof`; the messages on stderr are ignored. */
-#define PARSE(o, err, ...) parse((const char *const[]){__VA_ARGS__, NULL}, o, err)
+#define PARSE(o, err, ...) parse_flags((const char *const[]){__VA_ARGS__, NULL}, o, err)
 
-static enum pprof_parsed parse(const char *const *words, struct pprof_options *o, struct err *err)
+static enum pprof_parsed parse_flags(const char *const *words, struct pprof_options *o, struct err *err)
 {
     /* Options point into it. */
     static char *argv[20];

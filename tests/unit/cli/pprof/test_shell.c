@@ -14,8 +14,8 @@
  */
 
 /* The effect of a line on options without other settings. */
-static void meant(const char *line, enum pprof_output wanted, long nodecount, const char *focus,
-                  const char *ignore, const char *output)
+static void assert_command_read_as(const char *line, enum pprof_output wanted, long nodecount,
+                                   const char *focus, const char *ignore, const char *output)
 {
     struct pprof_options o = {.report = REPORT_SETTINGS_INIT};
     struct shell_command c;
@@ -34,19 +34,19 @@ static void meant(const char *line, enum pprof_output wanted, long nodecount, co
 static void commands_are_read(void **state)
 {
     (void)state;
-    meant("top", PPROF_TOP, 10, "", "", "");
-    meant("top5", PPROF_TOP, 5, "", "", "");
-    meant("top5 7", PPROF_TOP, 7, "", "", "");
-    meant("tree", PPROF_TREE, -1, "", "", "");
-    meant(" text\t-3  a b -c -d >f ", PPROF_TEXT, -3, "a|b", "c|d", "f");
-    meant("dot 99999999999 > f", PPROF_DOT, -1, "99999999999", "", "f");
-    meant("svg >a >b", PPROF_SVG, -1, "", "", "b");
-    meant("tags a -b", PPROF_TAGS, -1, "a", "b", "");
-    meant("list10 x", PPROF_LIST, -1, "x", "", "");
-    meant("top - --cum -cum ---x", PPROF_TOP, 10, "", "--x", "");
+    assert_command_read_as("top", PPROF_TOP, 10, "", "", "");
+    assert_command_read_as("top5", PPROF_TOP, 5, "", "", "");
+    assert_command_read_as("top5 7", PPROF_TOP, 7, "", "", "");
+    assert_command_read_as("tree", PPROF_TREE, -1, "", "", "");
+    assert_command_read_as(" text\t-3  a b -c -d >f ", PPROF_TEXT, -3, "a|b", "c|d", "f");
+    assert_command_read_as("dot 99999999999 > f", PPROF_DOT, -1, "99999999999", "", "f");
+    assert_command_read_as("svg >a >b", PPROF_SVG, -1, "", "", "b");
+    assert_command_read_as("tags a -b", PPROF_TAGS, -1, "a", "b", "");
+    assert_command_read_as("list10 x", PPROF_LIST, -1, "x", "", "");
+    assert_command_read_as("top - --cum -cum ---x", PPROF_TOP, 10, "", "--x", "");
 }
 
-static void wrong(const char *line, const char *msg)
+static void assert_command_refused(const char *line, const char *msg)
 {
     struct shell_command c;
     struct err err = ERR_INIT;
@@ -57,16 +57,16 @@ static void wrong(const char *line, const char *msg)
 static void wrong_commands_are_errors(void **state)
 {
     (void)state;
-    wrong("bogus", "unrecognized command: \"bogus\"");
-    wrong("bogus12 x", "unrecognized command: \"bogus\"");
-    wrong("12", "unrecognized command: \"12\"");
-    wrong("a\"\\\033", "unrecognized command: \"a\\\"\\\\\\x1b\"");
-    wrong("list", "command list requires an argument");
-    wrong("top >", "unexpected end of line after >");
-    wrong("focus x y", "did you mean: focus=x");
-    wrong("cum", "did you mean: cum=<val>");
-    wrong("nodecount5", "did you mean: nodecount=5");
-    wrong("seconds 5", "unrecognized command: \"seconds\"");
+    assert_command_refused("bogus", "unrecognized command: \"bogus\"");
+    assert_command_refused("bogus12 x", "unrecognized command: \"bogus\"");
+    assert_command_refused("12", "unrecognized command: \"12\"");
+    assert_command_refused("a\"\\\033", "unrecognized command: \"a\\\"\\\\\\x1b\"");
+    assert_command_refused("list", "command list requires an argument");
+    assert_command_refused("top >", "unexpected end of line after >");
+    assert_command_refused("focus x y", "did you mean: focus=x");
+    assert_command_refused("cum", "did you mean: cum=<val>");
+    assert_command_refused("nodecount5", "did you mean: nodecount=5");
+    assert_command_refused("seconds 5", "unrecognized command: \"seconds\"");
 }
 
 static void take_spoiled(void *ctx, const struct spoiled *s)
@@ -138,7 +138,7 @@ static int tear_down(void **state)
 }
 
 /* Assigns; returns the error, or "". */
-static const char *assign(struct fixture *f, const char *line)
+static const char *assign_option(struct fixture *f, const char *line)
 {
     static struct err err;
     bool is_one = false;
@@ -152,34 +152,35 @@ static void options_keep_their_values(void **state)
 {
     struct fixture *f = *state;
     struct report_settings *r = &f->options.report;
-    assert_string_equal(assign(f, "focus = a=b //: why"), "");
+    assert_string_equal(assign_option(f, "focus = a=b //: why"), "");
     assert_string_equal(r->focus, "a=b");
-    assert_string_equal(assign(f, "focus="), "");
+    assert_string_equal(assign_option(f, "focus="), "");
     assert_string_equal(r->focus, "");
-    assert_string_equal(assign(f, "nodecount=+7"), "");
+    assert_string_equal(assign_option(f, "nodecount=+7"), "");
     assert_int_equal(r->nodecount, 7);
-    assert_string_equal(assign(f, "mean"), "");
-    assert_string_equal(assign(f, "trim=No"), "");
+    assert_string_equal(assign_option(f, "mean"), "");
+    assert_string_equal(assign_option(f, "trim=No"), "");
     assert_true(r->mean && !r->trim);
-    assert_string_equal(assign(f, "lines=T"), "");
-    assert_string_equal(assign(f, "sort=cum"), "");
+    assert_string_equal(assign_option(f, "lines=T"), "");
+    assert_string_equal(assign_option(f, "sort=cum"), "");
     assert_true(r->cum && r->granularity == REPORT_BY_LINE);
-    assert_string_equal(assign(f, "sample_index=0"), "");
+    assert_string_equal(assign_option(f, "sample_index=0"), "");
     assert_string_equal(r->sample_index, "alloc_space");
 }
 
 static void wrong_values_are_errors(void **state)
 {
     struct fixture *f = *state;
-    assert_string_equal(assign(f, "focus"), "please specify a value, e.g. focus=<val>");
-    assert_string_equal(assign(f, "nodecount=1x"), "strconv.Atoi: parsing \"1x\": invalid syntax");
-    assert_string_equal(assign(f, "nodecount=9999999999999999999"),
+    assert_string_equal(assign_option(f, "focus"), "please specify a value, e.g. focus=<val>");
+    assert_string_equal(assign_option(f, "nodecount=1x"), "strconv.Atoi: parsing \"1x\": invalid syntax");
+    assert_string_equal(assign_option(f, "nodecount=9999999999999999999"),
                         "strconv.Atoi: parsing \"9999999999999999999\": value out of range");
-    assert_string_equal(assign(f, "divide_by=0x10"), "strconv.ParseFloat: parsing \"0x10\": invalid syntax");
-    assert_string_equal(assign(f, "mean=maybe"), "illegal value \"maybe\" for bool variable");
-    assert_string_equal(assign(f, "cum"), "unknown config field \"cum\"");
-    assert_string_equal(assign(f, "sort=lines"), "invalid \"sort\" value \"lines\"");
-    assert_contains(assign(f, "sample_index=x"), "must be one of: [alloc_space inuse_space]");
+    assert_string_equal(assign_option(f, "divide_by=0x10"),
+                        "strconv.ParseFloat: parsing \"0x10\": invalid syntax");
+    assert_string_equal(assign_option(f, "mean=maybe"), "illegal value \"maybe\" for bool variable");
+    assert_string_equal(assign_option(f, "cum"), "unknown config field \"cum\"");
+    assert_string_equal(assign_option(f, "sort=lines"), "invalid \"sort\" value \"lines\"");
+    assert_contains(assign_option(f, "sample_index=x"), "must be one of: [alloc_space inuse_space]");
     bool is_one = true;
     struct err err = ERR_INIT;
     assert_ok(shell_assign(&f->options, f->profile, STR("timeout=3"), &is_one, &err), &err);
@@ -206,7 +207,7 @@ static void options_are_listed(void **state)
 {
     struct fixture *f = *state;
     struct buf text = BUF_INIT(65536);
-    assign(f, "divide_by=1234567");
+    assign_option(f, "divide_by=1234567");
     shell_list_options(&f->options, f->profile, &text);
     assert_contains(buf_str(&text), "  divide_by                 = 1.234567e+06         \n");
     assert_contains(buf_str(&text), "  granularity               = (default)            //: [addresses | ");
@@ -220,7 +221,7 @@ static void options_are_listed(void **state)
  */
 
 /* NULL: no completion. */
-static void completed(const struct fixture *f, const char *line, const char *old, const char *expected)
+static void assert_completed(const struct fixture *f, const char *line, const char *old, const char *expected)
 {
     struct buf text = BUF_INIT(1000);
     struct str word;
@@ -236,19 +237,19 @@ static void completed(const struct fixture *f, const char *line, const char *old
 static void the_tab_key_completes_words(void **state)
 {
     const struct fixture *f = *state;
-    completed(f, "tr", "tr", NULL); /* traces, tree, trim, ... */
-    completed(f, "tra", "tra", "traces");
-    completed(f, "GRAN", "GRAN", "granularity");
-    completed(f, "help sho", "sho", NULL);
-    completed(f, "help showc", "showc", "showcolumns");
-    completed(f, "", "", NULL);
-    completed(f, "list ", "", NULL);
-    completed(f, "list malloc", "malloc", "runtime.mallocgc");
-    completed(f, "top 3 -malloc", "-malloc", "-runtime.mallocgc");
-    completed(f, "list serve", "serve", NULL);
-    completed(f, "list evil", "evil", NULL);
-    completed(f, "tags malloc", "malloc", NULL);
-    completed(f, "bogus malloc", "malloc", NULL);
+    assert_completed(f, "tr", "tr", NULL); /* traces, tree, trim, ... */
+    assert_completed(f, "tra", "tra", "traces");
+    assert_completed(f, "GRAN", "GRAN", "granularity");
+    assert_completed(f, "help sho", "sho", NULL);
+    assert_completed(f, "help showc", "showc", "showcolumns");
+    assert_completed(f, "", "", NULL);
+    assert_completed(f, "list ", "", NULL);
+    assert_completed(f, "list malloc", "malloc", "runtime.mallocgc");
+    assert_completed(f, "top 3 -malloc", "-malloc", "-runtime.mallocgc");
+    assert_completed(f, "list serve", "serve", NULL);
+    assert_completed(f, "list evil", "evil", NULL);
+    assert_completed(f, "tags malloc", "malloc", NULL);
+    assert_completed(f, "bogus malloc", "malloc", NULL);
 }
 
 int main(void)

@@ -27,7 +27,7 @@ static void columns_of_wide_and_combining_characters_are_counted(void **state)
     assert_int_equal(columns_of("\xc3(\xe4\xb8"), 4);
 }
 
-static void fits(const char *s, size_t columns, size_t bytes)
+static void assert_fits(const char *s, size_t columns, size_t bytes)
 {
     assert_int_equal(columns_fit(s, columns), bytes);
 }
@@ -35,16 +35,16 @@ static void fits(const char *s, size_t columns, size_t bytes)
 static void text_is_cut_between_characters(void **state)
 {
     (void)state;
-    fits("abc", 0, 0);
-    fits("abc", 2, 2);
-    fits("abc", 3, 3);
-    fits("abc", 9, 3);
+    assert_fits("abc", 0, 0);
+    assert_fits("abc", 2, 2);
+    assert_fits("abc", 3, 3);
+    assert_fits("abc", 9, 3);
     /* Never in the middle of a character; a wide one that does not fit leaves a column empty. */
-    fits("\xc3\xbc\xc3\xbc", 1, 2);
-    fits("a\xe4\xb8\xad", 2, 1);
-    fits("a\xe4\xb8\xad", 3, 4);
+    assert_fits("\xc3\xbc\xc3\xbc", 1, 2);
+    assert_fits("a\xe4\xb8\xad", 2, 1);
+    assert_fits("a\xe4\xb8\xad", 3, 4);
     /* A combining mark stays with its character. */
-    fits("u\xcc\x88x", 1, 3);
+    assert_fits("u\xcc\x88x", 1, 3);
 }
 
 /* For any bytes, a text that is reported to fit does fit. */
@@ -65,7 +65,7 @@ static void a_line_never_exceeds_its_width(void **state)
     }
 }
 
-static void folded(const char *text, struct columns_fold how, const char *expected)
+static void assert_folded(const char *text, struct columns_fold how, const char *expected)
 {
     struct buf b = BUF_INIT(1000);
     columns_fold(&b, text, &how);
@@ -76,13 +76,13 @@ static void folded(const char *text, struct columns_fold how, const char *expect
 static void text_is_folded_at_words(void **state)
 {
     (void)state;
-    folded("one two three", (struct columns_fold){.width = 7}, "one two\nthree");
-    folded("one two three", (struct columns_fold){.width = 7, .column = 3, .indent = 3},
-           "one\n   two\n   three");
+    assert_folded("one two three", (struct columns_fold){.width = 7}, "one two\nthree");
+    assert_folded("one two three", (struct columns_fold){.width = 7, .column = 3, .indent = 3},
+                  "one\n   two\n   three");
     /* A word that is too long has its own line; an empty line stays. */
-    folded("a longerthanthat b", (struct columns_fold){.width = 5}, "a\nlongerthanthat\nb");
-    folded("a\nb\n\nc", (struct columns_fold){.width = 80, .indent = 2}, "a b\n\n  c");
-    folded("", (struct columns_fold){.width = 80}, "");
+    assert_folded("a longerthanthat b", (struct columns_fold){.width = 5}, "a\nlongerthanthat\nb");
+    assert_folded("a\nb\n\nc", (struct columns_fold){.width = 80, .indent = 2}, "a b\n\n  c");
+    assert_folded("", (struct columns_fold){.width = 80}, "");
 }
 
 /* A cell without space beside the others is moved below them; one with some space is cut there. */

@@ -52,22 +52,22 @@ static void show_release(struct show *s)
 }
 
 /* Feeds the terminal the latest output. */
-static void shown(struct show *s)
+static void feed_terminal(struct show *s)
 {
     fflush(s->out);
     terminal_feed(&s->terminal, s->said + s->fed);
     s->fed = s->length;
 }
 
-static void draw(struct show *s)
+static void draw_progress(struct show *s)
 {
     progress_draw(&s->progress);
-    shown(s);
+    feed_terminal(s);
 }
 
 static void row_is(struct show *s, size_t row, const char *text)
 {
-    shown(s);
+    feed_terminal(s);
     assert_string_equal(terminal_row(&s->terminal, row), text);
 }
 
@@ -78,15 +78,15 @@ static void assert_output(struct show *s, const char *text)
     assert_string_equal(s->said, text);
 }
 
-static struct target target(struct show *s, size_t i)
+static struct target target_of(struct show *s, size_t i)
 {
     return (struct target){.host = &s->hosts[i], .service = &s->service};
 }
 
 /* Half a second more, so that the figure is the same on a slow machine. */
-static void at(struct show *s, size_t i, const char *kind, int64_t seconds, uint64_t bytes)
+static void item_progress(struct show *s, size_t i, const char *kind, int64_t seconds, uint64_t bytes)
 {
-    struct target t = target(s, i);
+    struct target t = target_of(s, i);
     struct fetch_progress now = {.kind = kind,
                                  .bytes = bytes,
                                  .elapsed_ms = seconds * 1000 + (seconds ? 100 : 0),
@@ -96,9 +96,9 @@ static void at(struct show *s, size_t i, const char *kind, int64_t seconds, uint
     progress_under_way(&s->progress, &t, &now);
 }
 
-static void got(struct show *s, size_t i, const char *kind)
+static void item_done(struct show *s, size_t i, const char *kind)
 {
-    struct target t = target(s, i);
+    struct target t = target_of(s, i);
     struct fetch_item item = {.bytes = 1600, .duration_ms = 4};
     snprintf(item.kind, sizeof item.kind, "%s", kind);
     progress_item(&s->progress, &t, &item);
@@ -110,22 +110,22 @@ static void one_target_has_one_line(void **state)
     struct show s;
     show_init(&s, 24, 80, false, false);
     progress_opening(&s.progress, &s.hosts[3]);
-    draw(&s);
+    draw_progress(&s);
     row_is(&s, 0, "file-03: connecting");
-    at(&s, 3, "heap", 0, 0);
-    draw(&s);
+    item_progress(&s, 3, "heap", 0, 0);
+    draw_progress(&s);
     row_is(&s, 0, "file-03: gitaly: heap, item 2 of 3");
-    got(&s, 3, "heap");
+    item_done(&s, 3, "heap");
     row_is(&s, 0, "profgrab: file-03: gitaly: heap: 1.6 kB in 4ms");
     row_is(&s, 1, "");
-    at(&s, 3, "cpu", 12, 4200);
-    draw(&s);
+    item_progress(&s, 3, "cpu", 12, 4200);
+    draw_progress(&s);
     row_is(&s, 1, "file-03: gitaly: cpu 12s of 30s, 18s left, 4.2 kB, item 2 of 3");
     /* Longer than planned: no remaining time is shown. */
-    at(&s, 3, "cpu", 31, 4200);
-    draw(&s);
+    item_progress(&s, 3, "cpu", 31, 4200);
+    draw_progress(&s);
     row_is(&s, 1, "file-03: gitaly: cpu 31s of 30s, 4.2 kB, item 2 of 3");
-    got(&s, 3, "cpu");
+    item_done(&s, 3, "cpu");
     progress_end(&s.progress);
     row_is(&s, 1, "profgrab: file-03: gitaly: cpu: 1.6 kB in 4ms");
     row_is(&s, 2, "");
@@ -139,19 +139,19 @@ static void three_targets_have_a_line_each(void **state)
     struct show s;
     show_init(&s, 24, 80, false, false);
     for (size_t i = 0; i < 3; i++)
-        at(&s, i, "cpu", 5, 0);
-    draw(&s);
+        item_progress(&s, i, "cpu", 5, 0);
+    draw_progress(&s);
     row_is(&s, 0, "file-00: gitaly: cpu 5s of 30s, 25s left, item 2 of 3");
     row_is(&s, 2, "file-02: gitaly: cpu 5s of 30s, 25s left, item 2 of 3");
     /* A plain line is above the block; the target in the middle keeps its place. */
-    got(&s, 1, "cpu");
-    draw(&s);
+    item_done(&s, 1, "cpu");
+    draw_progress(&s);
     row_is(&s, 0, "profgrab: file-01: gitaly: cpu: 1.6 kB in 4ms");
     row_is(&s, 1, "file-00: gitaly: cpu 5s of 30s, 25s left, item 2 of 3");
     row_is(&s, 2, "file-02: gitaly: cpu 5s of 30s, 25s left, item 2 of 3");
     row_is(&s, 3, "");
-    at(&s, 1, "trace", 2, 0);
-    draw(&s);
+    item_progress(&s, 1, "trace", 2, 0);
+    draw_progress(&s);
     row_is(&s, 2, "file-01: gitaly: trace 2s, item 2 of 3");
     row_is(&s, 3, "file-02: gitaly: cpu 5s of 30s, 25s left, item 2 of 3");
     /* At the end no live line is left. */
@@ -164,13 +164,13 @@ static void three_targets_have_a_line_each(void **state)
 }
 
 /* More than fits on the screen, redrawn again and again while plain lines scroll it. */
-static void crowd(unsigned rows, unsigned columns, const char *first, const char *more)
+static void assert_crowd_fits(unsigned rows, unsigned columns, const char *first, const char *more)
 {
     struct show s;
     show_init(&s, rows, columns, false, false);
     for (size_t i = 0; i < TARGETS; i++)
-        at(&s, i, "cpu", 5, 123456789);
-    draw(&s);
+        item_progress(&s, i, "cpu", 5, 123456789);
+    draw_progress(&s);
     row_is(&s, 0, first);
     row_is(&s, rows - 3, more);
     row_is(&s, rows - 2, "");
@@ -178,8 +178,8 @@ static void crowd(unsigned rows, unsigned columns, const char *first, const char
         struct err err = ERR_INIT;
         err_set(&err, ERR_FAILED, "no");
         progress_host(&s.progress, &s.hosts[0], NULL, &err);
-        at(&s, 0, "cpu", second, 0);
-        draw(&s);
+        item_progress(&s, 0, "cpu", second, 0);
+        draw_progress(&s);
     }
     /* All printed lines are there, with the block below them. */
     row_is(&s, rows - 1, more);
@@ -195,14 +195,14 @@ static void crowd(unsigned rows, unsigned columns, const char *first, const char
 static void targets_beyond_the_screen_are_counted(void **state)
 {
     (void)state;
-    crowd(24, 80, "file-00: gitaly: cpu 5s of 30s, 25s left, 123.5 MB, item 2 of 3",
-          "... and 29 more targets");
+    assert_crowd_fits(24, 80, "file-00: gitaly: cpu 5s of 30s, 25s left, 123.5 MB, item 2 of 3",
+                      "... and 29 more targets");
 }
 
 static void targets_beyond_a_small_screen_are_counted(void **state)
 {
     (void)state;
-    crowd(10, 40, "file-00: gi...: cpu 5s of 30s, 123.5 MB", "... and 43 more targets");
+    assert_crowd_fits(10, 40, "file-00: gi...: cpu 5s of 30s, 123.5 MB", "... and 43 more targets");
 }
 
 static void lines_are_shortened_on_a_small_screen(void **state)
@@ -211,13 +211,13 @@ static void lines_are_shortened_on_a_small_screen(void **state)
     struct show s;
     show_init(&s, 10, 40, false, false);
     for (size_t i = 0; i < 3; i++)
-        at(&s, i, "heap", 2, 900);
-    draw(&s);
+        item_progress(&s, i, "heap", 2, 900);
+    draw_progress(&s);
     row_is(&s, 0, "file-00: gitaly: heap 2s, 900 B");
     static char longer[] = "prometheus-node-exporter";
     s.service.name = longer;
-    at(&s, 2, "heap", 2, 900);
-    draw(&s);
+    item_progress(&s, 2, "heap", 2, 900);
+    draw_progress(&s);
     row_is(&s, 2, "file-02: prometheus-...: heap 2s, 900 B");
     assert_int_equal(s.terminal.wraps, 0);
     show_release(&s);
@@ -233,8 +233,8 @@ static void tiny_screens_are_not_exceeded(void **state)
             show_init(&s, rows, columns, false, false);
             for (int64_t second = 0; second < 3; second++) {
                 for (size_t i = 0; i < 4; i++)
-                    at(&s, i, "cpu", second, 1000);
-                draw(&s);
+                    item_progress(&s, i, "cpu", second, 1000);
+                draw_progress(&s);
             }
             assert_int_equal(s.terminal.wraps, 0);
             show_release(&s);
@@ -246,12 +246,12 @@ static void unchanged_lines_are_not_redrawn(void **state)
     (void)state;
     struct show s;
     show_init(&s, 24, 80, false, false);
-    at(&s, 0, "cpu", 5, 0);
-    draw(&s);
+    item_progress(&s, 0, "cpu", 5, 0);
+    draw_progress(&s);
     size_t length = s.length;
     for (int i = 0; i < 5; i++) {
-        at(&s, 0, "cpu", 5, 0);
-        draw(&s);
+        item_progress(&s, 0, "cpu", 5, 0);
+        draw_progress(&s);
     }
     assert_int_equal(s.length, length);
     show_release(&s);
@@ -264,14 +264,14 @@ static void a_waiting_item_is_shown(void **state)
     struct fetch_progress now = {
         .kind = "cpu", .timed_ms = 30000, .waiting = "another profile is being taken", .n_items = 2};
     show_init(&s, 24, 80, false, false);
-    struct target t = target(&s, 0);
+    struct target t = target_of(&s, 0);
     progress_under_way(&s.progress, &t, &now);
-    draw(&s);
+    draw_progress(&s);
     row_is(&s, 0, "file-00: gitaly: cpu waiting: another profile is being taken, item 1 of 2");
     show_release(&s);
     /* In a log, the beginning and the end of a wait are lines. */
     show_init(&s, 0, 0, false, false);
-    t = target(&s, 0);
+    t = target_of(&s, 0);
     for (int i = 0; i < 4; i++) {
         now.waiting = i < 2 ? "another profile is being taken" : NULL;
         progress_under_way(&s.progress, &t, &now);
@@ -288,7 +288,7 @@ static void a_cost_is_printed_once_before_the_start(void **state)
     struct fetch_progress now = {.kind = "trace", .timed_ms = 5000, .cost = "slows it down", .n_items = 1};
     for (unsigned rows = 0; rows <= 24; rows += 24) {
         show_init(&s, rows, rows ? 80 : 0, false, false);
-        struct target t = target(&s, 0);
+        struct target t = target_of(&s, 0);
         for (int i = 0; i < 3; i++)
             progress_under_way(&s.progress, &t, &now);
         assert_output(&s, rows ? "profgrab: file-00: gitaly: trace: slows it down\n"
@@ -297,9 +297,9 @@ static void a_cost_is_printed_once_before_the_start(void **state)
         show_release(&s);
     }
     show_init(&s, 24, 80, true, false);
-    struct target t = target(&s, 0);
+    struct target t = target_of(&s, 0);
     progress_under_way(&s.progress, &t, &now);
-    draw(&s);
+    draw_progress(&s);
     assert_output(&s, "");
     show_release(&s);
 }
@@ -310,7 +310,7 @@ static struct finding findings[] = {{.rule = &rules[0], .text = busy}, {.rule = 
 
 static void tell_finding(struct show *s)
 {
-    struct target t = target(s, 0);
+    struct target t = target_of(s, 0);
     struct fetch_service service = {.findings = &(struct findings){.items = findings, .n = 2}};
     progress_service(&s->progress, &t, &service);
 }
@@ -345,7 +345,7 @@ static void a_finding_on_the_service_is_printed_once(void **state)
     show_init(&s, 0, 0, false, false);
     for (size_t host = 0; host < 2; host++)
         for (size_t i = 0; i < 2; i++) {
-            struct target t = target(&s, host);
+            struct target t = target_of(&s, host);
             items[i].status = FETCH_OK;
             items[i].findings = (struct findings){.items = both, .n = 2};
             progress_item(&s.progress, &t, &items[i]);
@@ -367,9 +367,9 @@ static void q_prints_errors_with_their_hints(void **state)
     struct err err = ERR_INIT;
     show_init(&s, 24, 80, true, false);
     progress_opening(&s.progress, &s.hosts[0]);
-    at(&s, 0, "cpu", 3, 0);
-    got(&s, 0, "cpu");
-    draw(&s);
+    item_progress(&s, 0, "cpu", 3, 0);
+    item_done(&s, 0, "cpu");
+    draw_progress(&s);
     assert_output(&s, "");
     err_set(&err, ERR_FAILED, "connection refused");
     err_hint(&err, "is it up?");
@@ -419,19 +419,19 @@ static void a_question_pauses_the_live_lines(void **state)
     (void)state;
     struct show s;
     show_init(&s, 24, 80, false, false);
-    at(&s, 0, "cpu", 3, 0);
-    draw(&s);
+    item_progress(&s, 0, "cpu", 3, 0);
+    draw_progress(&s);
     row_is(&s, 0, "file-00: gitaly: cpu 3s of 30s, 27s left, item 2 of 3");
     progress_pause(&s.progress);
     row_is(&s, 0, "");
     size_t before = s.length;
-    draw(&s);
-    got(&s, 0, "heap");
-    draw(&s);
+    draw_progress(&s);
+    item_done(&s, 0, "heap");
+    draw_progress(&s);
     assert_int_equal(s.length, before);
     progress_resume(&s.progress);
     row_is(&s, 0, "profgrab: file-00: gitaly: heap: 1.6 kB in 4ms");
-    draw(&s);
+    draw_progress(&s);
     row_is(&s, 1, "file-00: gitaly: cpu 3s of 30s, 27s left, item 2 of 3");
     show_release(&s);
 }

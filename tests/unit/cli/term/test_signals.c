@@ -38,7 +38,7 @@ static int in_child(void (*child)(void), char *said, size_t cap)
     return status;
 }
 
-static void once(void)
+static void send_one_signal(void)
 {
     struct err err = ERR_INIT;
     if (signals_install(&err) < 0 || fd_cancelled(signals_cancel_fd()))
@@ -47,7 +47,7 @@ static void once(void)
     _exit(fd_cancelled(signals_cancel_fd()) && signals_received() == SIGTERM ? 0 : 2);
 }
 
-static void twice(void)
+static void send_two_signals(void)
 {
     struct err err = ERR_INIT;
     if (signals_install(&err) < 0)
@@ -89,7 +89,7 @@ static void the_first_signal_is_readable_and_prints_nothing(void **state)
 {
     (void)state;
     char said[200];
-    assert_int_equal(in_child(once, said, sizeof said), 0);
+    assert_int_equal(in_child(send_one_signal, said, sizeof said), 0);
     assert_string_equal(said, "");
 }
 
@@ -97,7 +97,7 @@ static void the_second_signal_ends_the_process(void **state)
 {
     (void)state;
     char said[200];
-    int status = in_child(twice, said, sizeof said);
+    int status = in_child(send_two_signals, said, sizeof said);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 128 + SIGTERM);
     assert_string_equal(said, "it is in /tmp/x.partial\n");

@@ -26,7 +26,7 @@ static const char trace[] = "go 1.22 trace\0\0\0"
                             "\x01\x01\x07\x64\x02\x08\x05"
                             "\x01\x01\x07\x64\x01\x04";
 
-static void gzip(struct buf *gz, const void *p, size_t n)
+static void gzip_bytes(struct buf *gz, const void *p, size_t n)
 {
     unsigned char out[4096];
     z_stream z = {
@@ -37,8 +37,8 @@ static void gzip(struct buf *gz, const void *p, size_t n)
     deflateEnd(&z);
 }
 
-static int check(enum body_format format, const void *p, size_t n, size_t piece, struct check_result *ret,
-                 struct err *err)
+static int check_body(enum body_format format, const void *p, size_t n, size_t piece,
+                      struct check_result *ret, struct err *err)
 {
     const char *bytes = p;
     struct check *c = check_new(format, err);
@@ -59,7 +59,7 @@ static void expect_good(enum body_format format, const void *p, size_t n)
     for (size_t i = 0; i < PIECES; i++) {
         struct check_result result;
         struct err err = ERR_INIT;
-        if (check(format, p, n, pieces[i], &result, &err))
+        if (check_body(format, p, n, pieces[i], &result, &err))
             fail_msg("%s", err.msg);
         assert_int_equal(result.has_profile, format == BODY_PPROF);
         assert_int_equal(result.trace_minor, format == BODY_TRACE ? 22 : 0);
@@ -71,7 +71,7 @@ static void expect_bad(enum body_format format, const void *p, size_t n, const c
     for (size_t i = 0; i < PIECES; i++) {
         struct check_result result;
         struct err err = ERR_INIT;
-        assert_int_equal(check(format, p, n, pieces[i], &result, &err), -1);
+        assert_int_equal(check_body(format, p, n, pieces[i], &result, &err), -1);
         assert_string_equal(err.msg, msg);
         assert_int_equal(err.kind, ERR_FAILED);
     }
@@ -95,7 +95,7 @@ static void an_empty_body_is_bad(void **state)
 static void expect_summary(const void *p, size_t n)
 {
     struct check_result result;
-    assert_int_equal(check(BODY_PPROF, p, n, 7, &result, NULL), 0);
+    assert_int_equal(check_body(BODY_PPROF, p, n, 7, &result, NULL), 0);
     assert_true(result.has_profile);
     assert_int_equal(result.profile.samples, 2);
     assert_int_equal(result.profile.types[0].total, 42);
@@ -108,7 +108,7 @@ static void a_profile_is_good_with_and_without_gzip(void **state)
 {
     (void)state;
     struct buf gz = BUF_INIT(4096);
-    gzip(&gz, profile, PROFILE_SIZE);
+    gzip_bytes(&gz, profile, PROFILE_SIZE);
     expect_good(BODY_PPROF, gz.data, gz.len);
     expect_summary(gz.data, gz.len);
     expect_good(BODY_PPROF, profile, PROFILE_SIZE);
@@ -120,7 +120,7 @@ static void a_damaged_profile_is_bad(void **state)
 {
     (void)state;
     struct buf gz = BUF_INIT(4096);
-    gzip(&gz, profile, PROFILE_SIZE);
+    gzip_bytes(&gz, profile, PROFILE_SIZE);
     expect_bad(BODY_PPROF, gz.data, 20, "cut off inside gzip data after 20 bytes");
     gz.data[gz.len - 5] ^= 1;
     expect_bad(BODY_PPROF, gz.data, gz.len - 1, "at byte 42: the gzip data is broken: incorrect data check");
@@ -129,7 +129,7 @@ static void a_damaged_profile_is_bad(void **state)
     expect_bad(BODY_PPROF, profile, PROFILE_SIZE - 1, "cut off inside the profile after 28 bytes");
     expect_bad(BODY_PPROF, profile, 11, "it has no strings");
     buf_clear(&gz);
-    gzip(&gz, profile, 11);
+    gzip_bytes(&gz, profile, 11);
     expect_bad(BODY_PPROF, gz.data, gz.len, "it has no strings");
     expect_bad(BODY_PPROF, trace, sizeof trace - 1, "this is an execution trace, not a profile");
     buf_release(&gz);
@@ -144,7 +144,7 @@ static void a_long_damaged_profile_has_the_same_message(void **state)
     for (int i = 0; i < 30000; i++)
         buf_addc(&body, '\x01');
     expect_bad(BODY_PPROF, body.data, body.len, "at byte 29: the profile has a field with a bad number");
-    gzip(&gz, body.data, body.len);
+    gzip_bytes(&gz, body.data, body.len);
     expect_bad(BODY_PPROF, gz.data, gz.len, "at byte 29: the profile has a field with a bad number");
     expect_bad(BODY_PPROF, gz.data, gz.len - 9, "at byte 29: the profile has a field with a bad number");
     buf_release(&body);
@@ -158,9 +158,9 @@ static void bytes_after_a_profile_are_bad_but_keep_its_summary(void **state)
     struct buf gz = BUF_INIT(4096);
     struct check_result result;
     struct err err = ERR_INIT;
-    gzip(&gz, profile, PROFILE_SIZE);
+    gzip_bytes(&gz, profile, PROFILE_SIZE);
     buf_adds(&gz, "error: broken pipe\n");
-    assert_int_equal(check(BODY_PPROF, gz.data, gz.len, 9, &result, &err), -1);
+    assert_int_equal(check_body(BODY_PPROF, gz.data, gz.len, 9, &result, &err), -1);
     assert_non_null(strstr(err.msg, "extra bytes after the end of the gzip data"));
     assert_true(result.has_profile);
     assert_int_equal(result.profile.types[0].total, 42);
@@ -178,12 +178,12 @@ static void an_html_page_is_no_profile_trace_or_text(void **state)
     expect_bad_text(BODY_TEXT, page, "this is HTML, not plain text");
     expect_bad_text(BODY_PPROF, "<HTML>", "this is HTML, not a profile");
     expect_bad_text(BODY_PPROF, "\n<html>\n", "this is HTML, not a profile");
-    gzip(&gz, page, sizeof page - 1);
+    gzip_bytes(&gz, page, sizeof page - 1);
     expect_bad(BODY_PPROF, gz.data, gz.len, "this is HTML, not a profile");
     expect_bad_text(BODY_PPROF, "heap profile: 1: 2 [3: 4]\n",
                     "this is text, not a profile: heap profile: 1: 2 [3: 4]");
     expect_bad_text(BODY_TRACE, "no\n\ttrace", "this is text, not a trace: no trace");
-    assert_int_equal(check(BODY_PPROF, "Unknown profile\n", 16, 5, &result, NULL), -1);
+    assert_int_equal(check_body(BODY_PPROF, "Unknown profile\n", 16, 5, &result, NULL), -1);
     assert_string_equal(result.beginning, "Unknown profile");
     assert_false(result.has_profile);
     buf_release(&gz);
@@ -192,7 +192,7 @@ static void an_html_page_is_no_profile_trace_or_text(void **state)
 static void expect_gzip_bad(const void *p, size_t n, const char *msg)
 {
     struct buf gz = BUF_INIT(1 << 20);
-    gzip(&gz, p, n);
+    gzip_bytes(&gz, p, n);
     expect_bad(BODY_PPROF, gz.data, gz.len, msg);
     buf_release(&gz);
 }
@@ -225,7 +225,7 @@ static void other_data_is_named_in_the_message(void **state)
     expect_gzip_bad("", 0, "this is gzip of nothing, not a profile");
     expect_gzip_bad(trace, sizeof trace - 1, "this is gzip of an execution trace, not a profile");
     struct buf once = BUF_INIT(4096);
-    gzip(&once, profile, PROFILE_SIZE);
+    gzip_bytes(&once, profile, PROFILE_SIZE);
     expect_gzip_bad(once.data, once.len, "this is gzip of gzip data, not a profile");
     buf_release(&once);
     expect_bad(BODY_PPROF,
@@ -235,9 +235,9 @@ static void other_data_is_named_in_the_message(void **state)
     expect_bad(BODY_PPROF, "PK\3\4\0\0", 6, "this is a zip archive, not a profile");
     expect_bad(BODY_TEXT, "\x1f\x8b\x08\0\0\0\0\0\0\0", 10, "this is gzip data, not plain text");
     /* A damaged profile is still recognized as a profile. */
-    assert_int_equal(check(BODY_PPROF, profile, PROFILE_SIZE - 1, 5, &result, NULL), -1);
+    assert_int_equal(check_body(BODY_PPROF, profile, PROFILE_SIZE - 1, 5, &result, NULL), -1);
     assert_false(result.other);
-    assert_int_equal(check(BODY_PPROF, noise, sizeof noise - 1, 5, &result, NULL), -1);
+    assert_int_equal(check_body(BODY_PPROF, noise, sizeof noise - 1, 5, &result, NULL), -1);
     assert_true(result.other);
 }
 
@@ -248,7 +248,7 @@ static void a_raw_path_refuses_a_page(void **state)
     static const char page[] = "<!DOCTYPE html>\n<title>Node Exporter</title>\n";
     struct check_result result;
     expect_bad_text(BODY_RAW, page, "this is an HTML page titled \"Node Exporter\", not what was asked for");
-    assert_int_equal(check(BODY_RAW, page, sizeof page - 1, 5, &result, NULL), -1);
+    assert_int_equal(check_body(BODY_RAW, page, sizeof page - 1, 5, &result, NULL), -1);
     assert_true(result.other);
     expect_good(BODY_ANY, page, sizeof page - 1);
     expect_bad_text(BODY_RAW, "<a href=x>", "this is HTML, not what was asked for");
@@ -265,15 +265,15 @@ static void the_beginning_of_a_body_is_printable_and_cut(void **state)
     struct check_result result;
     char text[2000];
     memset(text, 'x', sizeof text);
-    assert_int_equal(check(BODY_TRACE, text, sizeof text, 100, &result, NULL), -1);
+    assert_int_equal(check_body(BODY_TRACE, text, sizeof text, 100, &result, NULL), -1);
     assert_in_range(strlen(result.beginning), 190, 199);
     assert_string_equal(result.beginning + strlen(result.beginning) - 4, "x...");
     static const char hidden[] = "a\xe2\x80\xae"
                                  "b\xc2\x9b"
                                  "c\xff\n";
-    assert_int_equal(check(BODY_TEXT, hidden, sizeof hidden - 1, 1, &result, NULL), 0);
+    assert_int_equal(check_body(BODY_TEXT, hidden, sizeof hidden - 1, 1, &result, NULL), 0);
     assert_string_equal(result.beginning, "a?b?c?");
-    assert_int_equal(check(BODY_RAW, "\x1b[2J", 4, 1, &result, NULL), 0);
+    assert_int_equal(check_body(BODY_RAW, "\x1b[2J", 4, 1, &result, NULL), 0);
     assert_string_equal(result.beginning, "");
 }
 
@@ -293,9 +293,9 @@ static void cut_traces_are_bad(void **state)
                "this is not a trace: cut off inside the header of a trace after 3 bytes");
     expect_bad(BODY_TRACE, "\x1f\x8b\x08\0\0\0\0\0\0\0\0\0\0\0\0\0", 16, "this is gzip data, not a trace");
     struct check_result result;
-    assert_int_equal(check(BODY_TRACE, trace, 16, 1, &result, NULL), -1);
+    assert_int_equal(check_body(BODY_TRACE, trace, 16, 1, &result, NULL), -1);
     assert_int_equal(result.trace_minor, 22);
-    assert_int_equal(check(BODY_TRACE, "go 1.99 trace\0\0\0x", 17, 1, &result, NULL), 0);
+    assert_int_equal(check_body(BODY_TRACE, "go 1.99 trace\0\0\0x", 17, 1, &result, NULL), 0);
     assert_int_equal(result.trace_minor, 99);
 }
 
@@ -333,7 +333,7 @@ static void a_dump_cut_by_the_server_is_bad(void **state)
         struct err err = ERR_INIT;
         size_t n = size + cases[i].more;
         text[n - 1] = cases[i].last;
-        assert_int_equal(check(BODY_TEXT, text, n, 1 << 20, &result, &err), cases[i].msg ? -1 : 0);
+        assert_int_equal(check_body(BODY_TEXT, text, n, 1 << 20, &result, &err), cases[i].msg ? -1 : 0);
         if (cases[i].msg)
             assert_string_equal(err.msg, cases[i].msg);
         text[n - 1] = 'x';
@@ -346,7 +346,7 @@ static void check_spoiled(void *ctx, const struct spoiled *s)
     enum body_format format = *(const enum body_format *)ctx;
     struct check_result result;
     struct err err = ERR_INIT;
-    int rc = check(format, s->p, s->n, 4, &result, &err);
+    int rc = check_body(format, s->p, s->n, 4, &result, &err);
     assert_int_equal(err.kind, rc ? ERR_FAILED : ERR_NONE);
     assert_true(rc == 0 || err.msg[0]);
     if (format == BODY_PPROF && rc == 0)
@@ -358,7 +358,7 @@ static void check_spoiled_gzip(void *ctx, const struct spoiled *s)
 {
     struct check_result result;
     check_spoiled(ctx, s);
-    int rc = check(BODY_PPROF, s->p, s->n, 4, &result, NULL);
+    int rc = check_body(BODY_PPROF, s->p, s->n, 4, &result, NULL);
     assert_true(rc == -1 || !s->cut);
     if (rc == 0)
         assert_int_equal(result.profile.types[0].total, 42);
@@ -369,7 +369,7 @@ static void check_spoiled_text(void *ctx, const struct spoiled *s)
 {
     struct check_result result;
     check_spoiled(ctx, s);
-    if (check(BODY_TEXT, s->p, s->n, 4, &result, NULL) == 0)
+    if (check_body(BODY_TEXT, s->p, s->n, 4, &result, NULL) == 0)
         assert_int_equal(s->p[s->n - 1], '\n');
 }
 
@@ -379,7 +379,7 @@ static void damaged_bodies_are_safe(void **state)
     static const char text[] = "goroutine 1 [running]:\nmain.main()\n\t/x/main.go:7 +0x1d\n";
     enum body_format pprof = BODY_PPROF, traces = BODY_TRACE, texts = BODY_TEXT, raw = BODY_RAW;
     struct buf gz = BUF_INIT(4096);
-    gzip(&gz, profile, PROFILE_SIZE);
+    gzip_bytes(&gz, profile, PROFILE_SIZE);
     spoil(gz.data, gz.len, check_spoiled_gzip, &pprof);
     spoil(profile, PROFILE_SIZE, check_spoiled, &pprof);
     spoil(trace, sizeof trace - 1, check_spoiled, &traces);
@@ -397,8 +397,8 @@ static int check_inflating(size_t members, struct err *err)
     assert_non_null(c);
     while (unknown.len < (size_t)3 << 20)
         buf_add(&unknown, "\x98\x06\x01", 3);
-    gzip(&gz, unknown.data, unknown.len);
-    gzip(&last, profile, PROFILE_SIZE);
+    gzip_bytes(&gz, unknown.data, unknown.len);
+    gzip_bytes(&last, profile, PROFILE_SIZE);
     assert_int_equal(check_feed(c, last.data, last.len, err), 0);
     for (size_t i = 0; i < members; i++)
         assert_int_equal(check_feed(c, gz.data, gz.len, err), 0);

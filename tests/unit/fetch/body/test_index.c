@@ -14,7 +14,7 @@
 #include "base/banned.h"
 
 /* Parses a copy of exactly n bytes, so that a sanitizer reports reading beyond them. */
-static int parse(const char *page, size_t n, struct index_page *ret, struct err *err)
+static int parse_page(const char *page, size_t n, struct index_page *ret, struct err *err)
 {
     char *copy = malloc(n + 1);
     assert_non_null(copy);
@@ -26,11 +26,11 @@ static int parse(const char *page, size_t n, struct index_page *ret, struct err 
 }
 
 /* `name=count` of every entry, separated by blanks. */
-static void expect(const char *page, const char *entries)
+static void expect_entries(const char *page, const char *entries)
 {
     struct index_page index = {0};
     struct buf got = BUF_INIT(1 << 20);
-    assert_int_equal(parse(page, strlen(page), &index, NULL), 0);
+    assert_int_equal(parse_page(page, strlen(page), &index, NULL), 0);
     for (size_t i = 0; i < index.n; i++)
         buf_addf(&got, "%s%s=%lld", i ? " " : "", index.items[i].name, (long long)index.items[i].count);
     assert_string_equal(buf_str(&got), entries);
@@ -42,7 +42,7 @@ static void expect_none(const char *page)
 {
     struct index_page index = {0};
     struct err err = ERR_INIT;
-    assert_int_equal(parse(page, strlen(page), &index, &err), -1);
+    assert_int_equal(parse_page(page, strlen(page), &index, &err), -1);
     assert_int_equal(err.kind, ERR_NOT_FOUND);
     assert_string_equal(err.msg, "no profile list in the page");
     assert_null(index.items);
@@ -59,47 +59,49 @@ static void index_pages_of_each_go_version_are_read(void **state)
 {
     (void)state;
     /* 1.17 and later; `symbol` came with 1.24 */
-    expect(PAGE_BEGIN "<tr><td>8</td><td><a href='allocs?debug=1'>allocs</a></td></tr>\n"
-                      "<tr><td>0</td><td><a href='cmdline?debug=1'>cmdline</a></td></tr>\n"
-                      "<tr><td>52</td><td><a href='goroutine?debug=1'>goroutine</a></td></tr>\n"
-                      "<tr><td>0</td><td><a href='symbol?debug=1'>symbol</a></td></tr>\n" PAGE_END,
-           "allocs=8 cmdline=0 goroutine=52 symbol=0");
+    expect_entries(PAGE_BEGIN "<tr><td>8</td><td><a href='allocs?debug=1'>allocs</a></td></tr>\n"
+                              "<tr><td>0</td><td><a href='cmdline?debug=1'>cmdline</a></td></tr>\n"
+                              "<tr><td>52</td><td><a href='goroutine?debug=1'>goroutine</a></td></tr>\n"
+                              "<tr><td>0</td><td><a href='symbol?debug=1'>symbol</a></td></tr>\n" PAGE_END,
+                   "allocs=8 cmdline=0 goroutine=52 symbol=0");
     /* 1.11 to 1.16 */
-    expect(PAGE_BEGIN "\n<tr>\n<td>8</td><td><a href=allocs?debug=1>allocs</a></td>\n</tr>\n"
-                      "\n<tr>\n<td>52</td><td><a href=goroutine?debug=1>goroutine</a></td>\n</tr>\n" PAGE_END,
-           "allocs=8 goroutine=52");
+    expect_entries(PAGE_BEGIN
+                   "\n<tr>\n<td>8</td><td><a href=allocs?debug=1>allocs</a></td>\n</tr>\n"
+                   "\n<tr>\n<td>52</td><td><a href=goroutine?debug=1>goroutine</a></td>\n</tr>\n" PAGE_END,
+                   "allocs=8 goroutine=52");
     /* before */
-    expect("profiles:<br><table>\n<tr><td align=right>0<td><a href=\"block?debug=1\">block</a>\n"
-           "\n<tr><td align=right>52<td><a href=\"goroutine?debug=1\">goroutine</a>\n" PAGE_END,
-           "block=0 goroutine=52");
-    expect("<td>8<td><a href=heap?debug=1>heap</a>", "heap=8");
+    expect_entries("profiles:<br><table>\n<tr><td align=right>0<td><a href=\"block?debug=1\">block</a>\n"
+                   "\n<tr><td align=right>52<td><a href=\"goroutine?debug=1\">goroutine</a>\n" PAGE_END,
+                   "block=0 goroutine=52");
+    expect_entries("<td>8<td><a href=heap?debug=1>heap</a>", "heap=8");
 }
 
 static void unusual_markup_is_read(void **state)
 {
     (void)state;
-    expect("<TR><TD CLASS=n>\n 8 \n</TD>\n\t<TD>\n<A class='x' HREF = 'no' href='heap'>heap</A>", "heap=8");
-    expect("<td>1</td><td><a href='/debug/pprof/heap?debug=1'>", "heap=1");
-    expect("<td>1</td><td><a href='/app/_pprof/heap'>", "heap=1");
-    expect("<td>1</td><td><a href='/admin/heap?debug=1'>", "heap=1");
-    expect("<td>1</td><td><a href='/debug/pprof/x.org/pprof/y'>", "x.org/pprof/y=1");
-    expect("<td>1</td><td><a href='heap?debug=1&token=a'>", "heap=1");
-    expect("<td>1</td><td><a href='./heap#x'>", "heap=1");
+    expect_entries("<TR><TD CLASS=n>\n 8 \n</TD>\n\t<TD>\n<A class='x' HREF = 'no' href='heap'>heap</A>",
+                   "heap=8");
+    expect_entries("<td>1</td><td><a href='/debug/pprof/heap?debug=1'>", "heap=1");
+    expect_entries("<td>1</td><td><a href='/app/_pprof/heap'>", "heap=1");
+    expect_entries("<td>1</td><td><a href='/admin/heap?debug=1'>", "heap=1");
+    expect_entries("<td>1</td><td><a href='/debug/pprof/x.org/pprof/y'>", "x.org/pprof/y=1");
+    expect_entries("<td>1</td><td><a href='heap?debug=1&token=a'>", "heap=1");
+    expect_entries("<td>1</td><td><a href='./heap#x'>", "heap=1");
     /* The first of equal names counts. */
-    expect("<td>1<td><a href=heap><td>2<td><a href=heap><td>3<td><a href=mutex>", "heap=1 mutex=3");
+    expect_entries("<td>1<td><a href=heap><td>2<td><a href=heap><td>3<td><a href=mutex>", "heap=1 mutex=3");
     /* Text that is not a row does not hide the row after it. */
-    expect("<td>1<td>2<td><a href=heap>", "heap=2");
-    expect("<td>1<td <td>7<td><a href=heap>", "heap=7");
-    expect("<td>1<td><a href=heap<td>7<td><a href=mutex>", "mutex=7");
-    expect("<td>9223372036854775807<td><a href=heap>", "heap=9223372036854775807");
+    expect_entries("<td>1<td>2<td><a href=heap>", "heap=2");
+    expect_entries("<td>1<td <td>7<td><a href=heap>", "heap=7");
+    expect_entries("<td>1<td><a href=heap<td>7<td><a href=mutex>", "mutex=7");
+    expect_entries("<td>9223372036854775807<td><a href=heap>", "heap=9223372036854775807");
 }
 
 static void unsafe_names_are_skipped(void **state)
 {
     (void)state;
-    expect("<td>1<td><a href='github.com%2Fpkg%2fname?debug=1'>", "github.com/pkg/name=1");
-    expect("<td>1<td><a href='github.com/pkg/_na-me.v2?debug=1'>", "github.com/pkg/_na-me.v2=1");
-    expect("<td>1<td><a href='%68eap?debug=1'>", "heap=1");
+    expect_entries("<td>1<td><a href='github.com%2Fpkg%2fname?debug=1'>", "github.com/pkg/name=1");
+    expect_entries("<td>1<td><a href='github.com/pkg/_na-me.v2?debug=1'>", "github.com/pkg/_na-me.v2=1");
+    expect_entries("<td>1<td><a href='%68eap?debug=1'>", "heap=1");
     static const char *const bad[] = {
         "",
         "?debug=1",
@@ -142,7 +144,7 @@ static void unsafe_names_are_skipped(void **state)
         expect_none(page);
         snprintf(page, sizeof page, "<td>1<td><a href=\"%s\"><td>2<td><a href=heap>", bad[i]);
         struct index_page index = {0};
-        assert_int_equal(parse(page, strlen(page), &index, NULL), 0);
+        assert_int_equal(parse_page(page, strlen(page), &index, NULL), 0);
         assert_non_null(index_find(&index, "heap"));
         index_release(&index);
     }
@@ -158,7 +160,7 @@ static void names_have_a_maximum_length(void **state)
         for (size_t i = 0; i < n; i++)
             buf_addc(&page, 'x');
         buf_adds(&page, ">");
-        assert_int_equal(parse(page.data, page.len, &index, NULL), 0);
+        assert_int_equal(parse_page(page.data, page.len, &index, NULL), 0);
         assert_int_equal(index.n, n <= 127 ? 2 : 1);
         index_release(&index);
         buf_release(&page);
@@ -189,7 +191,7 @@ static void a_profile_is_found_by_its_exact_name(void **state)
     (void)state;
     static const char page[] = "<td>1<td><a href=heap><td>2<td><a href=mutex>";
     struct index_page index = {0};
-    assert_int_equal(parse(page, sizeof page - 1, &index, NULL), 0);
+    assert_int_equal(parse_page(page, sizeof page - 1, &index, NULL), 0);
     assert_int_equal(index_find(&index, "mutex")->count, 2);
     assert_null(index_find(&index, "mute"));
     assert_null(index_find(&index, "Heap"));
@@ -208,7 +210,7 @@ static void large_and_hostile_pages_take_no_extra_time(void **state)
     struct index_page index = {0};
     for (unsigned i = 0; i < 5000; i++)
         buf_addf(&page, "<td>%u<td><a href=profile%u>", i, i);
-    assert_int_equal(parse(page.data, page.len, &index, NULL), 0);
+    assert_int_equal(parse_page(page.data, page.len, &index, NULL), 0);
     assert_int_equal(index.n, INDEX_MAX_ENTRIES);
     assert_int_equal(index_find(&index, "profile999")->count, 999);
     index_release(&index);
@@ -217,7 +219,7 @@ static void large_and_hostile_pages_take_no_extra_time(void **state)
         while (page.len < 2 << 20)
             buf_adds(&page, repeated[i]);
         int64_t began = clock_now();
-        assert_int_equal(parse(page.data, page.len, &index, NULL), -1);
+        assert_int_equal(parse_page(page.data, page.len, &index, NULL), -1);
         assert_true(clock_now() - began < 2000);
     }
     buf_release(&page);
@@ -228,7 +230,7 @@ static void expect_harmless(const char *page, size_t n)
 {
     struct index_page index = {0};
     struct err err = ERR_INIT;
-    if (parse(page, n, &index, &err)) {
+    if (parse_page(page, n, &index, &err)) {
         assert_int_equal(err.kind, ERR_NOT_FOUND);
         return;
     }

@@ -35,7 +35,7 @@ static const char printed[] = "user ops\n"
 
 static const struct proc_limits limits = {.timeout_ms = 20000, .cancel_fd = -1, .max_output = 1 << 20};
 
-static void parse(const char *address, const char *text, struct ssh_config *ret)
+static void parse_config(const char *address, const char *text, struct ssh_config *ret)
 {
     struct err err = ERR_INIT;
     if (ssh_config_parse(address, text, strlen(text), ret, &err) < 0)
@@ -46,7 +46,7 @@ static void values_are_read(void **state)
 {
     (void)state;
     struct ssh_config c;
-    parse("ops@f3", printed, &c);
+    parse_config("ops@f3", printed, &c);
     assert_string_equal(c.hostname, "file-03.example");
     assert_string_equal(c.user, "ops");
     assert_int_equal(c.port, 2222);
@@ -73,14 +73,15 @@ static void tokens_are_expanded(void **state)
     assert_non_null(pw);
     setenv("PROFGRAB_TEST", "/v", 1);
     setenv("HOME", "/not/this", 1);
-    parse("ops@f3", printed, &c);
+    parse_config("ops@f3", printed, &c);
     snprintf(expected, sizeof expected, "%s/.ssh/file-03.example_ops", pw->pw_dir);
     assert_string_equal(c.login.identity_files.items[0], expected);
     assert_string_equal(c.login.identity_files.items[1], "/v/a b/2222-f3-x-%h-bastion");
     assert_string_equal(c.login.certificate_files.items[0], "/certs/ops-%Z");
     assert_string_equal(c.host_key.alias, "x-%h");
     ssh_config_release(&c);
-    parse("h", "hostname h\nuser u\nport 1\nidentityfile %d/%u/%i\nidentityfile ${PROFGRAB_NOT_SET}/%\n", &c);
+    parse_config(
+        "h", "hostname h\nuser u\nport 1\nidentityfile %d/%u/%i\nidentityfile ${PROFGRAB_NOT_SET}/%\n", &c);
     snprintf(expected, sizeof expected, "%s/%s/%ld", pw->pw_dir, pw->pw_name, (long)getuid());
     assert_string_equal(c.login.identity_files.items[0], expected);
     assert_string_equal(c.login.identity_files.items[1], "${PROFGRAB_NOT_SET}/%");
@@ -93,7 +94,7 @@ static void tokens_of_the_local_host_are_expanded(void **state)
     struct ssh_config c;
     char name[256] = "", expected[600];
     assert_int_equal(gethostname(name, sizeof name - 1), 0);
-    parse("h", "hostname h\nuser u\nport 1\nidentityfile /%l\nidentityfile /%L\n", &c);
+    parse_config("h", "hostname h\nuser u\nport 1\nidentityfile /%l\nidentityfile /%L\n", &c);
     snprintf(expected, sizeof expected, "/%s", name);
     assert_string_equal(c.login.identity_files.items[0], expected);
     expected[1 + strcspn(name, ".")] = '\0';
@@ -105,11 +106,11 @@ static void proxies_are_read(void **state)
 {
     (void)state;
     struct ssh_config c;
-    parse("F3", "hostname h.example\nuser u\nport 23\nproxycommand nc -X %h %p %r %n %k ~ ${HOME} 100%%\n",
-          &c);
+    parse_config(
+        "F3", "hostname h.example\nuser u\nport 23\nproxycommand nc -X %h %p %r %n %k ~ ${HOME} 100%%\n", &c);
     assert_string_equal(c.connect.proxy_command, "nc -X h.example 23 u F3 F3 ~ ${HOME} 100%");
     ssh_config_release(&c);
-    parse("f3", "hostname h\nuser u\nport 23\nhostkeyalias a\nproxyjump %r@via-%k-%n\n", &c);
+    parse_config("f3", "hostname h\nuser u\nport 23\nhostkeyalias a\nproxyjump %r@via-%k-%n\n", &c);
     assert_string_equal(c.connect.jump, "u@via-a-f3");
     ssh_config_release(&c);
 }
@@ -126,7 +127,7 @@ static void hash_is(const char *lines, const char *input)
     for (size_t i = 0; i < sizeof digest; i++)
         snprintf(hex + 2 * i, 3, "%02x", digest[i]);
     free(text);
-    parse("f3", lines, &c);
+    parse_config("f3", lines, &c);
     assert_string_equal(c.login.identity_files.items[0], hex);
     ssh_config_release(&c);
 }
@@ -145,18 +146,19 @@ static void methods_of_authentication_are_read(void **state)
     (void)state;
     struct ssh_config c;
 #define BASE "hostname h\nuser u\nport 22\n"
-    parse("h", BASE, &c);
+    parse_config("h", BASE, &c);
     assert_true(c.login.publickey && c.login.password && c.login.keyboard_interactive);
     assert_false(c.login.gssapi || c.login.hostbased);
     assert_int_equal(c.login.password_prompts, 3);
     assert_null(c.login.preferred);
     ssh_config_release(&c);
-    parse("h",
-          BASE
-          "pubkeyauthentication host-bound\npasswordauthentication no\nkbdinteractiveauthentication yes\n"
-          "gssapiauthentication yes\nhostbasedauthentication yes\nnumberofpasswordprompts 1\n"
-          "preferredauthentications password,publickey\npubkeyacceptedalgorithms ssh-ed25519,rsa-sha2-512\n",
-          &c);
+    parse_config(
+        "h",
+        BASE
+        "pubkeyauthentication host-bound\npasswordauthentication no\nkbdinteractiveauthentication yes\n"
+        "gssapiauthentication yes\nhostbasedauthentication yes\nnumberofpasswordprompts 1\n"
+        "preferredauthentications password,publickey\npubkeyacceptedalgorithms ssh-ed25519,rsa-sha2-512\n",
+        &c);
     assert_true(c.login.publickey && c.login.keyboard_interactive && c.login.gssapi && c.login.hostbased);
     assert_false(c.login.password);
     assert_int_equal(c.login.password_prompts, 1);
@@ -164,7 +166,7 @@ static void methods_of_authentication_are_read(void **state)
     assert_string_equal(c.algorithms.keys, "ssh-ed25519,rsa-sha2-512");
     assert_string_equal(c.only_openssh, "");
     ssh_config_release(&c);
-    parse("h", BASE "pubkeyauthentication false\nbatchmode yes\n", &c);
+    parse_config("h", BASE "pubkeyauthentication false\nbatchmode yes\n", &c);
     assert_false(c.login.publickey || c.login.password || c.login.keyboard_interactive);
     assert_int_equal(c.login.password_prompts, 0);
     ssh_config_release(&c);
@@ -174,10 +176,10 @@ static void other_options_are_read(void **state)
 {
     (void)state;
     struct ssh_config c;
-    parse("h",
-          BASE "addressfamily inet6\nbindaddress 192.0.2.1\ncompression yes\ncontrolpath /run/my cm\n"
-               "kexalgorithms k\nhostkeyalgorithms h,i\nciphers c\nmacs m\nhashknownhosts yes\n",
-          &c);
+    parse_config("h",
+                 BASE "addressfamily inet6\nbindaddress 192.0.2.1\ncompression yes\ncontrolpath /run/my cm\n"
+                      "kexalgorithms k\nhostkeyalgorithms h,i\nciphers c\nmacs m\nhashknownhosts yes\n",
+                 &c);
     assert_int_equal(c.connect.family, ADDRESS_IPV6);
     assert_string_equal(c.connect.bind_address, "192.0.2.1");
     assert_string_equal(c.connect.control_path, "/run/my cm");
@@ -187,7 +189,7 @@ static void other_options_are_read(void **state)
     assert_string_equal(c.algorithms.macs, "m");
     assert_true(c.compression && c.host_key.hash_names);
     ssh_config_release(&c);
-    parse("h", BASE "addressfamily inet\ncontrolpath none\n", &c);
+    parse_config("h", BASE "addressfamily inet\ncontrolpath none\n", &c);
     assert_int_equal(c.connect.family, ADDRESS_IPV4);
     assert_null(c.connect.control_path);
     assert_null(c.algorithms.ciphers);
@@ -200,7 +202,7 @@ static void policy_is(const char *value, enum host_key_policy expected)
     char text[200];
     struct ssh_config c;
     snprintf(text, sizeof text, BASE "stricthostkeychecking %s\n", value);
-    parse("h", text, &c);
+    parse_config("h", text, &c);
     assert_int_equal(c.host_key.policy, expected);
     ssh_config_release(&c);
 }
@@ -223,7 +225,7 @@ static void only_openssh_is(const char *line, const char *expected)
     char text[200];
     struct ssh_config c;
     snprintf(text, sizeof text, "hostname 127.0.0.1\nuser u\nport 22\n%s\n", line);
-    parse("h", text, &c);
+    parse_config("h", text, &c);
     assert_string_equal(c.only_openssh, expected);
     ssh_config_release(&c);
 }
@@ -256,7 +258,7 @@ static void paths_are(const char *value, const char *first, const char *second)
     char text[200];
     struct ssh_config c;
     snprintf(text, sizeof text, BASE "userknownhostsfile %s\nglobalknownhostsfile /g\n", value);
-    parse("h", text, &c);
+    parse_config("h", text, &c);
     assert_int_equal(c.host_key.n_user_files, 1 + (second != NULL));
     assert_string_equal(c.host_key.files.items[0], first);
     if (second)
@@ -281,7 +283,7 @@ static void agent_is(const char *line, const char *expected)
     char text[200];
     struct ssh_config c;
     snprintf(text, sizeof text, "hostname h\nuser u\nport 22\n%s", line);
-    parse("h", text, &c);
+    parse_config("h", text, &c);
     if (expected)
         assert_string_equal(c.login.agent, expected);
     else
@@ -310,10 +312,10 @@ static void the_value_none_unsets_an_option(void **state)
 {
     (void)state;
     struct ssh_config c;
-    parse("h",
-          "hostname h\nuser u\nport 22\nproxyjump none\nproxycommand none\nuserknownhostsfile none\n"
-          "globalknownhostsfile none\nconnecttimeout none\nidentityfile none\nidentitiesonly no",
-          &c);
+    parse_config("h",
+                 "hostname h\nuser u\nport 22\nproxyjump none\nproxycommand none\nuserknownhostsfile none\n"
+                 "globalknownhostsfile none\nconnecttimeout none\nidentityfile none\nidentitiesonly no",
+                 &c);
     assert_null(c.connect.jump);
     assert_null(c.connect.proxy_command);
     assert_null(c.host_key.alias);
@@ -324,7 +326,7 @@ static void the_value_none_unsets_an_option(void **state)
     ssh_config_release(&c);
 }
 
-static void refuses(const char *text, const char *message)
+static void assert_config_refused(const char *text, const char *message)
 {
     struct ssh_config c = {0};
     struct err err = ERR_INIT;
@@ -337,18 +339,19 @@ static void refuses(const char *text, const char *message)
 static void invalid_output_of_ssh_is_refused(void **state)
 {
     (void)state;
-    refuses("", "ssh -G printed no hostname");
-    refuses("hostname h\nport 22\n", "ssh -G printed no user");
-    refuses("hostname h\nuser u\n", "ssh -G printed no port");
-    refuses("hostname h\nuser u\nport 0\n", "ssh -G: bad port \"0\"");
-    refuses("hostname h\nuser u\nport \033x\n", "ssh -G: bad port \"?x\"");
-    refuses("hostname h\nuser u\nport 22\nconnecttimeout soon\n", "ssh -G: bad connecttimeout \"soon\"");
-    refuses("hostname h\nuser u\nport 22\nproxycommand date +%Y\n",
-            "ssh knows no \"%Y\" in a ProxyCommand or ProxyJump");
-    refuses("hostname h\nuser u\nport 22\nproxycommand nc %\n",
-            "ssh knows no \"%\" in a ProxyCommand or ProxyJump");
-    refuses("hostname h\nuser u\nport 22\nproxyjump %d\n",
-            "ssh knows no \"%d\" in a ProxyCommand or ProxyJump");
+    assert_config_refused("", "ssh -G printed no hostname");
+    assert_config_refused("hostname h\nport 22\n", "ssh -G printed no user");
+    assert_config_refused("hostname h\nuser u\n", "ssh -G printed no port");
+    assert_config_refused("hostname h\nuser u\nport 0\n", "ssh -G: bad port \"0\"");
+    assert_config_refused("hostname h\nuser u\nport \033x\n", "ssh -G: bad port \"?x\"");
+    assert_config_refused("hostname h\nuser u\nport 22\nconnecttimeout soon\n",
+                          "ssh -G: bad connecttimeout \"soon\"");
+    assert_config_refused("hostname h\nuser u\nport 22\nproxycommand date +%Y\n",
+                          "ssh knows no \"%Y\" in a ProxyCommand or ProxyJump");
+    assert_config_refused("hostname h\nuser u\nport 22\nproxycommand nc %\n",
+                          "ssh knows no \"%\" in a ProxyCommand or ProxyJump");
+    assert_config_refused("hostname h\nuser u\nport 22\nproxyjump %d\n",
+                          "ssh knows no \"%d\" in a ProxyCommand or ProxyJump");
 }
 
 static void parse_spoiled(void *ctx, const struct spoiled *s)
@@ -398,7 +401,7 @@ static int remove_place(void **state)
 }
 
 /* Writes the configuration, with the directory in place of every ^. */
-static void configure(const struct place *p, const char *text)
+static void write_config(const struct place *p, const char *text)
 {
     struct buf b = BUF_INIT(8192);
     for (; *text; text++) {
@@ -411,7 +414,7 @@ static void configure(const struct place *p, const char *text)
     buf_release(&b);
 }
 
-static void touch(const char *path)
+static void create_empty(const char *path)
 {
     assert_int_equal(file_write(path, "", 0, NULL), 0);
 }
@@ -422,15 +425,15 @@ static void a_real_run(void **state)
     struct ssh_config c;
     struct err err = ERR_INIT;
     char *there = file_join(p->dir, "key"), *known = file_join(p->dir, "kh");
-    touch(there);
-    configure(p, "Host f3\n HostName file-03.example\n User ops\n Port 2222\n IdentityFile ^/key\n"
-                 " IdentityFile ^/gone\n UserKnownHostsFile ^/kh\n GlobalKnownHostsFile none\n"
-                 " IdentityAgent none\n ProxyJump bastion\n IdentityFile ^/public\n IdentityFile ^/%C\n"
-                 " CertificateFile ^/gone-cert\n CertificateFile ^/%r-cert.pub\n ControlPath ^/%C\n"
-                 " StrictHostKeyChecking no\n");
+    create_empty(there);
+    write_config(p, "Host f3\n HostName file-03.example\n User ops\n Port 2222\n IdentityFile ^/key\n"
+                    " IdentityFile ^/gone\n UserKnownHostsFile ^/kh\n GlobalKnownHostsFile none\n"
+                    " IdentityAgent none\n ProxyJump bastion\n IdentityFile ^/public\n IdentityFile ^/%C\n"
+                    " CertificateFile ^/gone-cert\n CertificateFile ^/%r-cert.pub\n ControlPath ^/%C\n"
+                    " StrictHostKeyChecking no\n");
     char *public = file_join(p->dir, "public.pub"), *certificate = file_join(p->dir, "ops-cert.pub");
-    touch(public);
-    touch(certificate);
+    create_empty(public);
+    create_empty(certificate);
     if (ssh_config_resolve("f3", &(struct ssh_settings){.config = p->config}, &limits, &c, &err) < 0)
         fail_msg("%s", err.msg);
     assert_string_equal(c.hostname, "file-03.example");
@@ -453,7 +456,7 @@ static void a_real_run(void **state)
     /* Expansions here are compared with ssh's own. */
     char *named = strdup(c.connect.control_path);
     ssh_config_release(&c);
-    touch(named);
+    create_empty(named);
     assert_ok(ssh_config_resolve("f3", &(struct ssh_settings){.config = p->config}, &limits, &c, &err), &err);
     assert_int_equal(c.login.identity_files.n, 3);
     assert_string_equal(c.login.identity_files.items[2], named);
@@ -473,7 +476,7 @@ static void ssh_that_hangs(void **state)
     struct err err = ERR_INIT;
     struct proc_limits soon = limits;
     soon.timeout_ms = 200;
-    configure(p, "Match exec \"exec sleep 100\"\n User u\n");
+    write_config(p, "Match exec \"exec sleep 100\"\n User u\n");
     assert_refused(ssh_config_resolve("f3", &(struct ssh_settings){.config = p->config}, &soon, &c, &err),
                    &err, ERR_TIMEOUT, "ssh -G f3: it did not end within 200ms");
     assert_contains(err.hint, "Match exec");
@@ -486,8 +489,8 @@ static void settings_of_the_inventory_override(void **state)
     struct ssh_config c;
     struct err err = ERR_INIT;
     char *key = file_join(p->dir, "mine");
-    touch(key);
-    configure(
+    create_empty(key);
+    write_config(
         p, "Host *\n User ops\n Port 2222\n IdentityFile ^/key\n IdentityAgent none\n ProxyCommand nc %h\n");
     struct ssh_settings s = {.user = (char[]){"me"},
                              .port = 22022,
@@ -518,13 +521,13 @@ static void failures_of_ssh(void **state)
     struct ssh_config c = {0};
     struct err err = ERR_INIT;
     struct ssh_settings s = {.config = p->config};
-    configure(p, "NoSuchThing yes\n");
+    write_config(p, "NoSuchThing yes\n");
     assert_int_equal(ssh_config_resolve("f3", &s, &limits, &c, &err), -1);
     assert_non_null(strstr(err.msg, "ssh -G f3: "));
     assert_non_null(strstr(err.msg, "Bad configuration option: nosuchthing"));
     assert_non_null(strstr(err.hint, p->config));
     assert_int_equal(err.kind, ERR_DENIED);
-    configure(p, "Host *\n IdentityAgent none\n");
+    write_config(p, "Host *\n IdentityAgent none\n");
     s.identity = (char[]){"/no/such/key"};
     assert_int_equal(ssh_config_resolve("f3", &s, &limits, &c, &err), -1);
     assert_string_equal(err.msg, "there is no identity file /no/such/key");
@@ -544,8 +547,8 @@ static void failures_of_ssh(void **state)
 }
 
 /* The hops to `address`, as user@hostname:port. */
-static void leads(const struct place *p, const char *address, const struct ssh_settings *own,
-                  const char *expected)
+static void assert_route(const struct place *p, const char *address, const struct ssh_settings *own,
+                         const char *expected)
 {
     struct host host = {.address = strdup(address), .ssh = *own};
     struct route r;
@@ -566,19 +569,20 @@ static void leads(const struct place *p, const char *address, const struct ssh_s
 static void jumps(void **state)
 {
     struct place *p = *state;
-    configure(p, "Host target\n HostName t.example\n ProxyJump one,b@two:23,[::1]:24\n"
-                 "Host one\n ProxyJump zero\n"
-                 "Host two\n ProxyJump never\n"
-                 "Host *\n User u\n");
+    write_config(p, "Host target\n HostName t.example\n ProxyJump one,b@two:23,[::1]:24\n"
+                    "Host one\n ProxyJump zero\n"
+                    "Host two\n ProxyJump never\n"
+                    "Host *\n User u\n");
     const struct ssh_settings none = {0};
-    leads(p, "plain", &none, "u@plain:22");
-    leads(p, "me@plain", &none, "me@plain:22");
-    leads(p, "ssh://me@plain:2222", &none, "me@plain:2222");
-    leads(p, "target", &none, "u@zero:22 u@one:22 b@two:23 u@::1:24 u@t.example:22");
-    leads(p, "target", &(struct ssh_settings){.jump = (char[]){"none"}}, "u@t.example:22");
-    leads(p, "target",
-          &(struct ssh_settings){.jump = (char[]){"ssh://x@two:99"}, .user = (char[]){"me"}, .port = 1},
-          "u@never:22 x@two:99 me@t.example:1");
+    assert_route(p, "plain", &none, "u@plain:22");
+    assert_route(p, "me@plain", &none, "me@plain:22");
+    assert_route(p, "ssh://me@plain:2222", &none, "me@plain:2222");
+    assert_route(p, "target", &none, "u@zero:22 u@one:22 b@two:23 u@::1:24 u@t.example:22");
+    assert_route(p, "target", &(struct ssh_settings){.jump = (char[]){"none"}}, "u@t.example:22");
+    assert_route(
+        p, "target",
+        &(struct ssh_settings){.jump = (char[]){"ssh://x@two:99"}, .user = (char[]){"me"}, .port = 1},
+        "u@never:22 x@two:99 me@t.example:1");
 }
 
 static void route_refuses(const struct place *p, const char *jump, const char *message, const char *hint)
@@ -605,17 +609,17 @@ static void bad_jumps(void **state)
 {
     struct place *p = *state;
     /* Without the HostName ssh itself would report this. */
-    configure(p, "Host bastion\n HostName 192.0.2.1\nHost *\n ProxyJump bastion\n");
+    write_config(p, "Host bastion\n HostName 192.0.2.1\nHost *\n ProxyJump bastion\n");
     route_refuses(p, "", "more than 8 jump hosts in a row", ENDLESS);
-    configure(p, "Host a\n ProxyJump b\nHost b\n ProxyJump a\n");
+    write_config(p, "Host a\n ProxyJump b\nHost b\n ProxyJump a\n");
     route_refuses(p, "a", "more than 8 jump hosts in a row", ENDLESS);
-    configure(p, "Host *\n User u\n");
+    write_config(p, "Host *\n User u\n");
     route_refuses(p, "h1,h2,h3,h4,h5,h6,h7,h8,h9", "more than 8 jump hosts in a row", ENDLESS);
     route_refuses(p, "-x", "bad address \"-x\": it must be [user@]host or ssh://[user@]host[:port]", "");
     route_refuses(p, "a,,b", "empty entry in the list \"a,,b\"", "");
 }
 
-static struct route resolved(const struct place *p, const struct ssh_settings *own)
+static struct route resolve_in(const struct place *p, const struct ssh_settings *own)
 {
     struct host host = {.address = (char[]){"target"}, .ssh = *own};
     struct route r;
@@ -628,18 +632,18 @@ static struct route resolved(const struct place *p, const struct ssh_settings *o
 static void proxy_commands(void **state)
 {
     struct place *p = *state;
-    configure(p, "Host *\n User u\n ProxyCommand nc %h %p\n");
-    struct route r = resolved(p, &(struct ssh_settings){0});
+    write_config(p, "Host *\n User u\n ProxyCommand nc %h %p\n");
+    struct route r = resolve_in(p, &(struct ssh_settings){0});
     assert_int_equal(r.n_hops, 1);
     assert_string_equal(r.hops[0].connect.proxy_command, "nc target 22");
     route_release(&r);
-    r = resolved(p, &(struct ssh_settings){.jump = (char[]){"one,two"}});
+    r = resolve_in(p, &(struct ssh_settings){.jump = (char[]){"one,two"}});
     assert_int_equal(r.n_hops, 3);
     assert_string_equal(r.hops[0].connect.proxy_command, "nc one 22");
     assert_null(r.hops[1].connect.proxy_command);
     assert_null(r.hops[2].connect.proxy_command);
     route_release(&r);
-    r = resolved(p, &(struct ssh_settings){.jump = (char[]){"none"}});
+    r = resolve_in(p, &(struct ssh_settings){.jump = (char[]){"none"}});
     assert_int_equal(r.n_hops, 1);
     assert_null(r.hops[0].connect.proxy_command);
     route_release(&r);
@@ -654,10 +658,10 @@ static void compression_of_each_hop(void **state)
         bool first, second; /* of hosts with Compression yes and without */
     } cases[] = {
         {SSH_COMPRESS_AUTO, true, false}, {SSH_COMPRESS_YES, true, true}, {SSH_COMPRESS_NO, true, false}};
-    configure(p, "Host one\n Compression yes\nHost *\n User u\n");
+    write_config(p, "Host one\n Compression yes\nHost *\n User u\n");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct route r =
-            resolved(p, &(struct ssh_settings){.jump = (char[]){"one"}, .compress = cases[i].asked});
+            resolve_in(p, &(struct ssh_settings){.jump = (char[]){"one"}, .compress = cases[i].asked});
         assert_int_equal(r.n_hops, 2);
         assert_int_equal(r.hops[0].compression, cases[i].first);
         assert_int_equal(r.hops[1].compression, cases[i].second);
@@ -665,8 +669,8 @@ static void compression_of_each_hop(void **state)
         assert_false(r.hops[0].compressible || r.hops[1].compressible);
         route_release(&r);
     }
-    configure(p, "Host *\n User u\n Compression yes\n");
-    struct route r = resolved(p, &(struct ssh_settings){.compress = SSH_COMPRESS_NO});
+    write_config(p, "Host *\n User u\n Compression yes\n");
+    struct route r = resolve_in(p, &(struct ssh_settings){.compress = SSH_COMPRESS_NO});
     assert_false(r.hops[0].compression);
     route_release(&r);
 }
@@ -675,12 +679,12 @@ static void compression_of_each_hop(void **state)
 static void options_that_jump_hosts_inherit(void **state)
 {
     struct place *p = *state;
-    configure(p, "Host *\n User u\n");
-    struct route r = resolved(p, &(struct ssh_settings){.jump = (char[]){"one,two"},
-                                                        .user = (char[]){"me"},
-                                                        .port = 23,
-                                                        .via = SSH_VIA_OPENSSH,
-                                                        .accept_new = true});
+    write_config(p, "Host *\n User u\n");
+    struct route r = resolve_in(p, &(struct ssh_settings){.jump = (char[]){"one,two"},
+                                                          .user = (char[]){"me"},
+                                                          .port = 23,
+                                                          .via = SSH_VIA_OPENSSH,
+                                                          .accept_new = true});
     assert_int_equal(r.via, SSH_VIA_OPENSSH);
     for (size_t i = 0; i < r.n_hops; i++) {
         assert_int_equal(r.hops[i].host_key.policy, HOST_KEY_ACCEPT_NEW);
@@ -693,7 +697,7 @@ static void options_that_jump_hosts_inherit(void **state)
     assert_int_equal(r.hops[2].asked.port, 23);
     assert_string_equal(r.hops[2].asked.jump, "one,two");
     route_release(&r);
-    r = resolved(p, &(struct ssh_settings){0});
+    r = resolve_in(p, &(struct ssh_settings){0});
     assert_int_equal(r.via, SSH_VIA_AUTO);
     assert_int_equal(r.hops[0].host_key.policy, HOST_KEY_STRICT);
     route_release(&r);
@@ -721,15 +725,15 @@ static void values_of_via_are_read(void **state)
 static void eight_jumps_are_allowed(void **state)
 {
     struct place *p = *state;
-    configure(p, "Host *\n User u\n");
-    leads(p, "t", &(struct ssh_settings){.jump = (char[]){"h1,h2,h3,h4,h5,h6,h7,h8"}},
-          "u@h1:22 u@h2:22 u@h3:22 u@h4:22 u@h5:22 u@h6:22 u@h7:22 u@h8:22 u@t:22");
+    write_config(p, "Host *\n User u\n");
+    assert_route(p, "t", &(struct ssh_settings){.jump = (char[]){"h1,h2,h3,h4,h5,h6,h7,h8"}},
+                 "u@h1:22 u@h2:22 u@h3:22 u@h4:22 u@h5:22 u@h6:22 u@h7:22 u@h8:22 u@t:22");
 }
 
 static void the_command_line_overrides(void **state)
 {
     struct place *p = *state;
-    configure(p, "Host *\n User u\n");
+    write_config(p, "Host *\n User u\n");
     struct host host = {
         .address = (char[]){"t"},
         .ssh = {.user = (char[]){"inv"}, .port = 1, .jump = (char[]){"a"}, .agent = (char[]){"/a"}}};

@@ -27,7 +27,7 @@ struct person {
     char prompt[1100];
 };
 
-static int ask(void *ctx, const struct question *q, struct secret *ret, struct err *err)
+static int answer_question(void *ctx, const struct question *q, struct secret *ret, struct err *err)
 {
     struct person *p = ctx;
     p->asked++;
@@ -75,12 +75,13 @@ static int put_with(struct askpass *a, const struct login_options *options, stru
     return rc;
 }
 
-static int put(struct askpass *a, struct person *person, struct program *program, struct err *err)
+static int put_question(struct askpass *a, struct person *person, struct program *program, struct err *err)
 {
-    return put_with(a,
-                    &(struct login_options){
-                        .limits = {.cancel_fd = -1}, .ask_ms = GATEWAY_ASK_MS, .ask = ask, .ask_ctx = person},
-                    program, err);
+    return put_with(
+        a,
+        &(struct login_options){
+            .limits = {.cancel_fd = -1}, .ask_ms = GATEWAY_ASK_MS, .ask = answer_question, .ask_ctx = person},
+        program, err);
 }
 
 static struct askpass make_askpass(const char *dir)
@@ -102,7 +103,7 @@ static void a_passphrase_reaches_ssh(void **state)
          *socket = format_text("%s/ask", (char *)*state);
     assert_string_equal(a.program, name);
     assert_int_equal(scratch_mode(socket), 0600);
-    assert_ok(put(&a, &person, &program, &err), &err);
+    assert_ok(put_question(&a, &person, &program, &err), &err);
     assert_ok(program.rc, &program.err);
     assert_string_equal(program.answer.text, "hush hush");
     assert_int_equal(program.answer.len, 9);
@@ -112,18 +113,18 @@ static void a_passphrase_reaches_ssh(void **state)
     assert_false(person.again);
     /* The same ssh asks again. */
     program.answer.len = 0;
-    assert_ok(put(&a, &person, &program, &err), &err);
+    assert_ok(put_question(&a, &person, &program, &err), &err);
     assert_true(person.again);
     assert_int_equal(person.asked, 2);
     /* Its other questions are not about keys, whatever their text. */
     program.prompt = "(ann@host) Enter passphrase for key '/k': ";
-    assert_ok(put(&a, &person, &program, &err), &err);
+    assert_ok(put_question(&a, &person, &program, &err), &err);
     assert_string_equal(person.key, "");
     /* The reason for a missing answer is stored with the key. */
     person.answer = NULL;
     person.kind = ERR_NOT_FOUND;
     program.prompt = "Enter passphrase for key '/k': ";
-    assert_ok(put(&a, &person, &program, &err), &err);
+    assert_ok(put_question(&a, &person, &program, &err), &err);
     assert_int_equal(program.rc, -1);
     assert_string_equal(a.refused.msg, "key /k: no answer");
     askpass_release(&a);
@@ -146,7 +147,7 @@ static void each_kind_of_question_is_asked_in_its_way(void **state)
         struct person person = {.answer = "yes", .question = -1};
         struct program program = {.hint = cases[i].hint, .prompt = "well?"};
         struct err err = ERR_INIT;
-        assert_ok(put(&a, &person, &program, &err), &err);
+        assert_ok(put_question(&a, &person, &program, &err), &err);
         assert_int_equal(program.rc, cases[i].rc);
         assert_int_equal(person.question, cases[i].kind);
     }
@@ -182,7 +183,7 @@ static void ssh_gets_no_answer_if_the_user_gives_none(void **state)
         struct person person = {.kind = cases[i].kind};
         struct program program = {.prompt = "well?"};
         struct err err = ERR_INIT;
-        assert_int_equal(put(&a, &person, &program, &err), cases[i].rc);
+        assert_int_equal(put_question(&a, &person, &program, &err), cases[i].rc);
         assert_int_equal(person.asked, 1);
         assert_refused(program.rc, &program.err, ERR_NOT_FOUND, "no user answers");
         assert_int_equal(err.kind, cases[i].rc < 0 ? cases[i].kind : ERR_NONE);
@@ -204,7 +205,7 @@ static void a_server_that_imitates_sshs_prompt_gets_no_passphrase(void **state)
                        &(struct login_options){.limits = {.cancel_fd = -1},
                                                .ask_ms = GATEWAY_ASK_MS,
                                                .keyring = keyring,
-                                               .ask = ask,
+                                               .ask = answer_question,
                                                .ask_ctx = &person},
                        &program, &err),
               &err);
@@ -214,7 +215,7 @@ static void a_server_that_imitates_sshs_prompt_gets_no_passphrase(void **state)
                                         .ask_ms = GATEWAY_ASK_MS,
                                         .keyring = keyring,
                                         .host = "file-04",
-                                        .ask = ask,
+                                        .ask = answer_question,
                                         .ask_ctx = &person};
     person.answer = "other";
     a.labels_logins = false;
@@ -247,7 +248,7 @@ static void answers_for_cut_key_names_are_not_stored(void **state)
     const struct login_options options = {.limits = {.cancel_fd = -1},
                                           .ask_ms = GATEWAY_ASK_MS,
                                           .keyring = keyring,
-                                          .ask = ask,
+                                          .ask = answer_question,
                                           .ask_ctx = &person};
     for (unsigned asked = 1; asked <= 2; asked++) {
         assert_ok(put_with(&a, &options, &program, &err), &err);
@@ -272,7 +273,7 @@ static void a_password_is_asked_for_each_host(void **state)
                                     .ask_ms = GATEWAY_ASK_MS,
                                     .keyring = keyring,
                                     .host = "file-03",
-                                    .ask = ask,
+                                    .ask = answer_question,
                                     .ask_ctx = &person};
     assert_ok(put_with(&a, &options, &program, &err), &err);
     assert_string_equal(person.prompt, "file-03: ann@10.0.0.5's password:");
@@ -295,7 +296,8 @@ struct asking {
     struct err err;
 };
 
-static struct asking asking(const char *dir, const char *name, struct keyring *keyring, struct person *person)
+static struct asking start_asking(const char *dir, const char *name, struct keyring *keyring,
+                                  struct person *person)
 {
     struct err err = ERR_INIT;
     char *own = format_text("%s/%s", dir, name);
@@ -304,14 +306,14 @@ static struct asking asking(const char *dir, const char *name, struct keyring *k
                        .options = {.keyring = keyring,
                                    .limits = {.cancel_fd = -1},
                                    .ask_ms = GATEWAY_ASK_MS,
-                                   .ask = ask,
+                                   .ask = answer_question,
                                    .ask_ctx = person},
                        .program = {.prompt = "Enter passphrase for key '/k': "}};
     free(own);
     return s;
 }
 
-static void *serve(void *ctx)
+static void *serve_question(void *ctx)
 {
     struct asking *s = ctx;
     pthread_t thread;
@@ -323,7 +325,7 @@ static void *serve(void *ctx)
     return NULL;
 }
 
-static void answered(struct asking *s, const char *answer)
+static void assert_answered(struct asking *s, const char *answer)
 {
     assert_ok(s->program.rc, &s->program.err);
     assert_string_equal(s->program.answer.text, answer);
@@ -335,25 +337,25 @@ static void a_passphrase_is_asked_for_once(void **state)
     struct err err = ERR_INIT;
     struct person person = {.answer = "wrong"};
     assert_ok(keyring_new(&keyring, &err), &err);
-    struct asking first = asking(*state, "1", keyring, &person),
-                  second = asking(*state, "2", keyring, &person);
+    struct asking first = start_asking(*state, "1", keyring, &person),
+                  second = start_asking(*state, "2", keyring, &person);
     pthread_t thread;
-    serve(&first);
-    answered(&first, "wrong");
+    serve_question(&first);
+    assert_answered(&first, "wrong");
     /* The other one waits for the result. */
-    assert_ok(thread_start(&thread, serve, &second, &err), &err);
+    assert_ok(thread_start(&thread, serve_question, &second, &err), &err);
     person.answer = "hush";
-    serve(&first);
-    answered(&first, "hush");
+    serve_question(&first);
+    assert_answered(&first, "hush");
     assert_int_equal(person.asked, 2);
     askpass_report_login(&first.a, &first.options, true);
     pthread_join(thread, NULL);
-    answered(&second, "hush");
+    assert_answered(&second, "hush");
     assert_int_equal(person.asked, 2);
     /* An answer that was right there is wrong here, so this one asks the person. */
     person.answer = "other";
-    serve(&second);
-    answered(&second, "other");
+    serve_question(&second);
+    assert_answered(&second, "other");
     assert_int_equal(person.asked, 3);
     askpass_report_login(&second.a, &second.options, true);
     askpass_release(&first.a);
@@ -367,17 +369,17 @@ static void a_wrong_answer_is_forgotten(void **state)
     struct err err = ERR_INIT;
     struct person person = {.answer = "wrong"};
     assert_ok(keyring_new(&keyring, &err), &err);
-    struct asking first = asking(*state, "1", keyring, &person),
-                  second = asking(*state, "2", keyring, &person),
-                  third = asking(*state, "3", keyring, &person);
-    serve(&first);
+    struct asking first = start_asking(*state, "1", keyring, &person),
+                  second = start_asking(*state, "2", keyring, &person),
+                  third = start_asking(*state, "3", keyring, &person);
+    serve_question(&first);
     askpass_report_login(&first.a, &first.options, false);
     person = (struct person){.kind = ERR_NOT_FOUND};
-    serve(&second);
+    serve_question(&second);
     assert_refused(second.program.rc, &second.program.err, ERR_NOT_FOUND, "no user answers");
     assert_int_equal(person.asked, 1);
     /* A declined question is declined for all. */
-    serve(&third);
+    serve_question(&third);
     assert_refused(third.program.rc, &third.program.err, ERR_NOT_FOUND, "no user answers");
     assert_int_equal(person.asked, 1);
     struct asking *const all[] = {&first, &second, &third};
@@ -400,7 +402,7 @@ static void host_keys_are_not_asked_about(void **state)
         struct person person = {.answer = "yes"};
         struct program program = {.prompt = prompts[i]};
         struct err err = ERR_INIT;
-        assert_ok(put(&a, &person, &program, &err), &err);
+        assert_ok(put_question(&a, &person, &program, &err), &err);
         assert_int_equal(person.asked, 0);
         assert_int_equal(program.rc, -1);
     }
@@ -417,7 +419,7 @@ static void damaged_questions_are_refused(void **state)
     struct askpass a = make_askpass(*state);
     struct person person = {.answer = "yes"};
     struct login_options options = {
-        .limits = {.cancel_fd = -1}, .ask_ms = GATEWAY_ASK_MS, .ask = ask, .ask_ctx = &person};
+        .limits = {.cancel_fd = -1}, .ask_ms = GATEWAY_ASK_MS, .ask = answer_question, .ask_ctx = &person};
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     snprintf(address.sun_path, sizeof address.sun_path, "%s/ask", (char *)*state);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -52,7 +52,7 @@ static void a_request_that_is_too_long_is_refused(void **state)
     buf_release(&b);
 }
 
-static struct mux_message parsed(const char *p, size_t n)
+static struct mux_message parse_message(const char *p, size_t n)
 {
     struct mux_message m;
     struct err err = ERR_INIT;
@@ -67,18 +67,18 @@ static const char failure[] = "\0\0\0\x11\x80\0\0\3\0\0\0\5\0\0\0\5no\x1b[m";
 static void answers_are_decoded(void **state)
 {
     (void)state;
-    struct mux_message m = parsed(BYTES("\0\0\0\x08\0\0\0\1\0\0\0\4"));
+    struct mux_message m = parse_message(BYTES("\0\0\0\x08\0\0\0\1\0\0\0\4"));
     assert_true(m.type == MUX_HELLO && m.number == 4 && m.id == 0);
     /* With an extension, although none is defined yet. */
-    m = parsed(BYTES("\0\0\0\x12\0\0\0\1\0\0\0\4\0\0\0\1x\0\0\0\1y"));
+    m = parse_message(BYTES("\0\0\0\x12\0\0\0\1\0\0\0\4\0\0\0\1x\0\0\0\1y"));
     assert_true(m.type == MUX_HELLO && m.number == 4);
-    m = parsed(BYTES("\0\0\0\x0c\x80\0\0\5\0\0\0\1\0\0\4\xd2"));
+    m = parse_message(BYTES("\0\0\0\x0c\x80\0\0\5\0\0\0\1\0\0\4\xd2"));
     assert_true(m.type == MUX_ALIVE && m.id == 1 && m.number == 1234);
-    m = parsed(BYTES("\0\0\0\x0c\x80\0\0\6\0\0\0\2\0\0\0\3"));
+    m = parse_message(BYTES("\0\0\0\x0c\x80\0\0\6\0\0\0\2\0\0\0\3"));
     assert_true(m.type == MUX_SESSION_OPENED && m.id == 2);
-    m = parsed(BYTES("\0\0\0\x08\x80\0\0\1\0\0\0\3"));
+    m = parse_message(BYTES("\0\0\0\x08\x80\0\0\1\0\0\0\3"));
     assert_true(m.type == MUX_OK && m.id == 3);
-    m = parsed(BYTES(failure));
+    m = parse_message(BYTES(failure));
     assert_true(m.type == MUX_FAILURE && m.id == 5);
     assert_string_equal(m.reason, "no?[m");
 }

@@ -13,7 +13,7 @@
 
 #define HOST_KEYS "ssh-ed25519,ecdsa-sha2-nistp256,rsa-sha2-512,rsa-sha2-256,ssh-rsa"
 
-static void picked(const char *ours, const char *allowed, const char *expected)
+static void assert_picked(const char *ours, const char *allowed, const char *expected)
 {
     static const char *const supported[] = {"ext-info-c", "a", "ab", "c", "old", "c-cert-v01@openssh.com"};
     char *list = algorithms_pick(ours, allowed, supported, sizeof supported / sizeof *supported);
@@ -25,21 +25,21 @@ static void picked(const char *ours, const char *allowed, const char *expected)
 static void the_algorithm_that_ssh_would_choose_is_chosen(void **state)
 {
     (void)state;
-    picked("c,b,a", NULL, "c,a");
-    picked("c,b,a", "a,b,c", "c,a");
-    picked("c,b,a", "a", "a");
+    assert_picked("c,b,a", NULL, "c,a");
+    assert_picked("c,b,a", "a,b,c", "c,a");
+    assert_picked("c,b,a", "a", "a");
     /* A name is not confused with a longer one. */
-    picked("ab", "a", "a");
-    picked("a", "ab,abc", "ab");
-    picked("", NULL, "");
-    picked("b", NULL, "");
-    picked("c", "", "");
-    picked("c", "nobody-knows-it", "");
+    assert_picked("ab", "a", "a");
+    assert_picked("a", "ab,abc", "ab");
+    assert_picked("", NULL, "");
+    assert_picked("b", NULL, "");
+    assert_picked("c", "", "");
+    assert_picked("c", "nobody-knows-it", "");
     /* Algorithms that the user adds are last, without certificates. */
-    picked("c", "old,c,c-cert-v01@openssh.com", "c,old");
+    assert_picked("c", "old,c,c-cert-v01@openssh.com", "c,old");
 }
 
-static struct algorithms proposed(const struct ssh_config *config)
+static struct algorithms propose(const struct ssh_config *config)
 {
     struct algorithms a = {0};
     struct err err = ERR_INIT;
@@ -53,7 +53,7 @@ static struct algorithms proposed(const struct ssh_config *config)
 static void the_offer_follows_the_configuration(void **state)
 {
     (void)state;
-    struct algorithms a = proposed(&(struct ssh_config){0});
+    struct algorithms a = propose(&(struct ssh_config){0});
     bool chacha = libssh2_version(0x010b00) != NULL;
     assert_int_equal(strncmp(a.lists[LIBSSH2_METHOD_KEX], "curve25519-sha256,", 18), 0);
     assert_int_equal(strncmp(a.lists[LIBSSH2_METHOD_HOSTKEY], "ssh-ed25519,ecdsa-sha2-nistp256,", 32), 0);
@@ -70,14 +70,14 @@ static void the_offer_follows_the_configuration(void **state)
     /* The configuration narrows and widens the offer; RSA with SHA-1 is only offered if it is configured. */
     char keys[] = "ssh-ed25519,ssh-ed25519-cert-v01@openssh.com,rsa-sha2-512",
          cbc[] = "aes128-cbc,aes256-ctr";
-    a = proposed(&(struct ssh_config){.algorithms.host_keys = keys, .algorithms.ciphers = cbc});
+    a = propose(&(struct ssh_config){.algorithms.host_keys = keys, .algorithms.ciphers = cbc});
     assert_null(strstr(a.lists[LIBSSH2_METHOD_HOSTKEY], "ssh-rsa"));
     assert_null(strstr(a.lists[LIBSSH2_METHOD_HOSTKEY], "ecdsa"));
     assert_null(strstr(a.lists[LIBSSH2_METHOD_HOSTKEY], "cert"));
     assert_string_equal(a.lists[LIBSSH2_METHOD_CRYPT_SC], "aes256-ctr,aes128-cbc");
     algorithms_release(&a);
     char rsa[] = "ssh-rsa";
-    a = proposed(&(struct ssh_config){.algorithms.host_keys = rsa});
+    a = propose(&(struct ssh_config){.algorithms.host_keys = rsa});
     assert_string_equal(a.lists[LIBSSH2_METHOD_HOSTKEY], "ssh-rsa");
     algorithms_release(&a);
 }
@@ -101,7 +101,7 @@ static void an_empty_offer_is_an_error(void **state)
 }
 
 /* The server's first bytes: `before`, then SSH_MSG_KEXINIT with these lists. */
-static struct buf greeting(const char *before, const char *const lists[ALGORITHM_LISTS])
+static struct buf make_kexinit(const char *before, const char *const lists[ALGORITHM_LISTS])
 {
     struct buf payload = BUF_INIT(8192), all = BUF_INIT(8192);
     buf_addc(&payload, 20);
@@ -130,7 +130,7 @@ static const char *const usual[ALGORITHM_LISTS] = {
 
 static void read_back(const char *before)
 {
-    struct buf b = greeting(before, usual);
+    struct buf b = make_kexinit(before, usual);
     struct algorithms a = {0};
     struct err err = ERR_INIT;
     assert_ok(algorithms_read(b.data, b.len, &a, &err), &err);
@@ -147,7 +147,7 @@ static void the_servers_offer_is_read(void **state)
     read_back("be warned\r\nSSH\nSSH-1.99-old\n");
 }
 
-static void spoiled(void *ctx, const struct spoiled *s)
+static void read_spoiled(void *ctx, const struct spoiled *s)
 {
     struct algorithms a = {0};
     struct err err = ERR_INIT;
@@ -166,9 +166,9 @@ static void spoiled(void *ctx, const struct spoiled *s)
 static void a_hostile_offer_is_safe(void **state)
 {
     (void)state;
-    struct buf b = greeting("SSH-2.0-x\r\n", usual);
+    struct buf b = make_kexinit("SSH-2.0-x\r\n", usual);
     size_t whole = b.len;
-    spoil(b.data, b.len, spoiled, &whole);
+    spoil(b.data, b.len, read_spoiled, &whole);
     buf_release(&b);
     /* Lists that extend beyond the message, into bytes that exist. */
     struct algorithms a = {0};
@@ -180,14 +180,14 @@ static void a_hostile_offer_is_safe(void **state)
                    "the server's list of algorithms ends early");
 }
 
-static void compared(int which, const char *theirs, const char *msg)
+static void assert_no_match(int which, const char *theirs, const char *msg)
 {
     const char *lists[ALGORITHM_LISTS];
     struct algorithms ours = {0}, server = {0};
     struct err err = ERR_INIT;
     memcpy(lists, usual, sizeof lists);
     lists[which] = theirs;
-    struct buf mine = greeting("SSH-2.0-x\n", usual), other = greeting("SSH-2.0-x\n", lists);
+    struct buf mine = make_kexinit("SSH-2.0-x\n", usual), other = make_kexinit("SSH-2.0-x\n", lists);
     assert_ok(algorithms_read(mine.data, mine.len, &ours, &err), &err);
     assert_ok(algorithms_read(other.data, other.len, &server, &err), &err);
     int rc = algorithms_compare(&ours, &server, &err);
@@ -208,17 +208,17 @@ static void compared(int which, const char *theirs, const char *msg)
 static void a_missing_common_algorithm_is_explained(void **state)
 {
     (void)state;
-    compared(0, usual[0], NULL);
-    compared(0, "a,b,curve25519-sha256", NULL);
-    compared(0, "sntrup4591761x25519-sha512@tinyssh.org,ext-info-s",
-             "key exchanges sntrup4591761x25519-sha512@tinyssh.org");
-    compared(1, "ssh-dss", "host key types ssh-dss");
-    compared(2, "aes256-gcm@openssh.com,aes128-gcm@openssh.com",
-             "ciphers aes256-gcm@openssh.com, aes128-gcm@openssh.com");
-    compared(3, "chacha20-poly1305@openssh.com", "ciphers chacha20-poly1305@openssh.com");
-    compared(4, "\x1b[1mhmac", "MACs ?[1mhmac");
-    compared(5, "", "MACs (none)");
-    compared(5, ",", "MACs (none)");
+    assert_no_match(0, usual[0], NULL);
+    assert_no_match(0, "a,b,curve25519-sha256", NULL);
+    assert_no_match(0, "sntrup4591761x25519-sha512@tinyssh.org,ext-info-s",
+                    "key exchanges sntrup4591761x25519-sha512@tinyssh.org");
+    assert_no_match(1, "ssh-dss", "host key types ssh-dss");
+    assert_no_match(2, "aes256-gcm@openssh.com,aes128-gcm@openssh.com",
+                    "ciphers aes256-gcm@openssh.com, aes128-gcm@openssh.com");
+    assert_no_match(3, "chacha20-poly1305@openssh.com", "ciphers chacha20-poly1305@openssh.com");
+    assert_no_match(4, "\x1b[1mhmac", "MACs ?[1mhmac");
+    assert_no_match(5, "", "MACs (none)");
+    assert_no_match(5, ",", "MACs (none)");
 }
 
 int main(void)

@@ -67,7 +67,7 @@ static struct known_hosts find_in(const struct strlist *files, const char *host,
 }
 
 /* Looks a host up in one file. */
-static struct known_hosts find(const char *path, const char *host, unsigned port)
+static struct known_hosts look_up(const char *path, const char *host, unsigned port)
 {
     struct strlist files = {0};
     assert_ok(strlist_add(&files, path, NULL), NULL);
@@ -77,10 +77,10 @@ static struct known_hosts find(const char *path, const char *host, unsigned port
 }
 
 /* Exactly one key is found: this one, on that line. */
-static void finds(const char *path, const char *host, unsigned port, int key, unsigned line,
-                  enum known_marker marker)
+static void assert_one_found(const char *path, const char *host, unsigned port, int key, unsigned line,
+                             enum known_marker marker)
 {
-    struct known_hosts k = find(path, host, port);
+    struct known_hosts k = look_up(path, host, port);
     assert_int_equal(k.n, 1);
     assert_true(ssh_blob_equal(&k.items[0].blob, &keys[key].blob));
     assert_int_equal(k.items[0].line, line);
@@ -92,7 +92,7 @@ static void finds(const char *path, const char *host, unsigned port, int key, un
 
 static void finds_nothing(const char *path, const char *host, unsigned port)
 {
-    struct known_hosts k = find(path, host, port);
+    struct known_hosts k = look_up(path, host, port);
     assert_int_equal(k.n, 0);
     known_hosts_release(&k);
 }
@@ -103,11 +103,11 @@ static void plain_lines_are_found(void **state)
                              "gamma %s\r\n\tdelta   %s\n",
                              keys[ED].line, keys[P256].line, keys[RSA].line);
     char *path = scratch_file(*state, "plain", text, strlen(text));
-    finds(path, "alpha", 22, ED, 3, KNOWN_MARKER_NONE);
-    finds(path, "beta.example", 0, ED, 3, KNOWN_MARKER_NONE);
-    finds(path, "192.0.2.7", 22, ED, 3, KNOWN_MARKER_NONE);
-    finds(path, "gamma", 22, P256, 4, KNOWN_MARKER_NONE);
-    finds(path, "delta", 22, RSA, 5, KNOWN_MARKER_NONE);
+    assert_one_found(path, "alpha", 22, ED, 3, KNOWN_MARKER_NONE);
+    assert_one_found(path, "beta.example", 0, ED, 3, KNOWN_MARKER_NONE);
+    assert_one_found(path, "192.0.2.7", 22, ED, 3, KNOWN_MARKER_NONE);
+    assert_one_found(path, "gamma", 22, P256, 4, KNOWN_MARKER_NONE);
+    assert_one_found(path, "delta", 22, RSA, 5, KNOWN_MARKER_NONE);
     finds_nothing(path, "epsilon", 22);
     finds_nothing(path, "alph", 22);
     free(text);
@@ -121,8 +121,8 @@ static void hashed_lines_are_found(void **state)
     RUN_PROGRAM("ssh-keygen", "-q", "-H", "-f", path);
     struct buf hashed = scratch_read(path);
     assert_null(strstr(buf_str(&hashed), "alpha"));
-    finds(path, "alpha", 22, ED, 1, KNOWN_MARKER_NONE);
-    finds(path, "beta", 2222, P521, 2, KNOWN_MARKER_NONE);
+    assert_one_found(path, "alpha", 22, ED, 1, KNOWN_MARKER_NONE);
+    assert_one_found(path, "beta", 2222, P521, 2, KNOWN_MARKER_NONE);
     finds_nothing(path, "beta", 22);
     buf_release(&hashed);
     free(text);
@@ -133,8 +133,8 @@ static void patterns_and_negated_patterns_apply(void **state)
 {
     char *text = format_text("*.example.net,!bad.example.net,db-? %s\n", keys[ED].line);
     char *path = scratch_file(*state, "patterns", text, strlen(text));
-    finds(path, "a.example.net", 22, ED, 1, KNOWN_MARKER_NONE);
-    finds(path, "db-7", 22, ED, 1, KNOWN_MARKER_NONE);
+    assert_one_found(path, "a.example.net", 22, ED, 1, KNOWN_MARKER_NONE);
+    assert_one_found(path, "db-7", 22, ED, 1, KNOWN_MARKER_NONE);
     finds_nothing(path, "bad.example.net", 22);
     finds_nothing(path, "example.net", 22);
     finds_nothing(path, "db-77", 22);
@@ -147,12 +147,12 @@ static void a_line_with_the_port_precedes_one_without(void **state)
     char *text =
         format_text("[alpha]:2222 %s\nalpha %s\nbeta %s\n", keys[ED].line, keys[P256].line, keys[P384].line);
     char *path = scratch_file(*state, "ports", text, strlen(text));
-    finds(path, "alpha", 2222, ED, 1, KNOWN_MARKER_NONE);
-    finds(path, "alpha", 22, P256, 2, KNOWN_MARKER_NONE);
-    finds(path, "alpha", 0, P256, 2, KNOWN_MARKER_NONE);
+    assert_one_found(path, "alpha", 2222, ED, 1, KNOWN_MARKER_NONE);
+    assert_one_found(path, "alpha", 22, P256, 2, KNOWN_MARKER_NONE);
+    assert_one_found(path, "alpha", 0, P256, 2, KNOWN_MARKER_NONE);
     /* A port without a line: the host's own line counts, as with ssh. */
-    finds(path, "alpha", 2223, P256, 2, KNOWN_MARKER_NONE);
-    finds(path, "beta", 2222, P384, 3, KNOWN_MARKER_NONE);
+    assert_one_found(path, "alpha", 2223, P256, 2, KNOWN_MARKER_NONE);
+    assert_one_found(path, "beta", 2222, P384, 3, KNOWN_MARKER_NONE);
     free(text);
     free(path);
 }
@@ -162,8 +162,8 @@ static void markers_are_read(void **state)
     char *text = format_text("@revoked alpha %s\n@cert-authority *.ca %s\n@Revoked beta %s\n", keys[ED].line,
                              keys[P256].line, keys[RSA].line);
     char *path = scratch_file(*state, "markers", text, strlen(text));
-    finds(path, "alpha", 22, ED, 1, KNOWN_MARKER_REVOKED);
-    finds(path, "x.ca", 22, P256, 2, KNOWN_MARKER_AUTHORITY);
+    assert_one_found(path, "alpha", 22, ED, 1, KNOWN_MARKER_REVOKED);
+    assert_one_found(path, "x.ca", 22, P256, 2, KNOWN_MARKER_AUTHORITY);
     finds_nothing(path, "beta", 22);
     finds_nothing(path, "@revoked", 22);
     free(text);
@@ -185,7 +185,7 @@ static void invalid_lines_are_skipped(void **state)
     for (size_t i = 0; i < sizeof garbage / sizeof *garbage; i++) {
         char *text = format_text("%s\nalpha %s\n%s\n", garbage[i], keys[ED].line, garbage[i]);
         char *path = scratch_file(*state, "garbage", text, strlen(text));
-        finds(path, "alpha", 22, ED, 2, KNOWN_MARKER_NONE);
+        assert_one_found(path, "alpha", 22, ED, 2, KNOWN_MARKER_NONE);
         finds_nothing(path, "beta", 22);
         free(text);
         free(path);
@@ -283,7 +283,7 @@ static void a_written_line_is_read_back(void **state)
     free(text);
 }
 
-static void survives(void *ctx, const struct spoiled *s)
+static void read_spoiled(void *ctx, const struct spoiled *s)
 {
     (void)ctx;
     char *text = spoiled_text(s);
@@ -304,14 +304,14 @@ static void damaged_files_are_safe(void **state)
     char *text =
         format_text("# Host a found: line 7 \na %s\n# Host a found: line 12 REVOKED\n@revoked a %s\n",
                     keys[ED].line, keys[P256].line);
-    spoil(text, strlen(text), survives, NULL);
+    spoil(text, strlen(text), read_spoiled, NULL);
     free(text);
 }
 
 /* ---- decisions ------------------------------------------------------------------------------------------
  */
 
-static struct known_hosts parsed(const char *text)
+static struct known_hosts parse_lines(const char *text)
 {
     struct known_hosts k = {0};
     struct err err = ERR_INIT;
@@ -320,11 +320,11 @@ static struct known_hosts parsed(const char *text)
 }
 
 /* Decides on a key by the output of `ssh-keygen -F`. A NULL msg: it is trusted. */
-static void judged(const char *text, int key, const char *msg, const char *hint)
+static void assert_judged(const char *text, int key, const char *msg, const char *hint)
 {
     struct strlist files = {0};
     struct err err = ERR_INIT;
-    struct known_hosts k = parsed(text);
+    struct known_hosts k = parse_lines(text);
     assert_ok(strlist_split(&files, "/home/ann/.ssh/known_hosts,/etc/known", &err), &err);
     int rc = known_hosts_check(&k, &keys[key].blob, "far port 22", &files, &err);
     if (msg) {
@@ -347,9 +347,9 @@ static void a_known_key_is_trusted(void **state)
     char *text = format_text(
         "# Host a found: line 1\na %s\n# Host a found: line 2\na %s\n# Host a found: line 3\na %s\n",
         keys[ED_OTHER].line, keys[RSA].line, keys[ED].line);
-    judged(text, ED, NULL, NULL);
-    judged(text, ED_OTHER, NULL, NULL);
-    judged(text, RSA, NULL, NULL);
+    assert_judged(text, ED, NULL, NULL);
+    assert_judged(text, ED_OTHER, NULL, NULL);
+    assert_judged(text, RSA, NULL, NULL);
     free(text);
 }
 
@@ -358,7 +358,7 @@ static void an_unknown_key_is_refused(void **state)
     char *msg = format_text("far port 22: host key is not known: it offered ssh-ed25519 %s, there is no "
                             "/home/ann/.ssh/known_hosts",
                             keys[ED].fingerprint);
-    judged("", ED, msg, unknown_hint);
+    assert_judged("", ED, msg, unknown_hint);
     free(msg);
     struct err err = ERR_INIT;
     struct known_hosts none = {0};
@@ -389,7 +389,7 @@ static void a_key_of_another_type_is_refused(void **state)
         format_text("far port 22: host key is not known: it offered ssh-ed25519 %s, but /etc/known:5 has "
                     "ssh-rsa %s",
                     keys[ED].fingerprint, keys[RSA].fingerprint);
-    judged(
+    assert_judged(
         text, ED, msg,
         "someone may be in between; only if you know why it does not show that key any more, remove line 5 "
         "of /etc/known");
@@ -400,7 +400,7 @@ static void a_key_of_another_type_is_refused(void **state)
 static enum known_status status_of(const char *text, int key, unsigned line)
 {
     const struct known_key *decides = NULL;
-    struct known_hosts k = parsed(text);
+    struct known_hosts k = parse_lines(text);
     enum known_status status = known_hosts_compare(&k, &keys[key].blob, &decides);
     assert_int_equal(decides ? decides->line : 0, line);
     known_hosts_release(&k);
@@ -433,7 +433,7 @@ static void a_name_without_its_port_counts_only_for_the_same_key(void **state)
                              keys[P256].line, keys[ED].line, keys[RSA].line);
     char *path = scratch_file(*state, "bare", text, strlen(text));
     struct err err = ERR_INIT;
-    struct known_hosts k = find(path, "alpha", 2222);
+    struct known_hosts k = look_up(path, "alpha", 2222);
     assert_int_equal(known_hosts_compare(&k, &keys[ED].blob, NULL), KNOWN_TRUSTED);
     assert_int_equal(known_hosts_compare(&k, &keys[ED_OTHER].blob, NULL), KNOWN_NEW);
     assert_int_equal(known_hosts_check(&k, &keys[RSA].blob, "x", &(struct strlist){0}, &err), -1);
@@ -444,13 +444,13 @@ static void a_name_without_its_port_counts_only_for_the_same_key(void **state)
     assert_string_equal(err.hint, hint);
     free(hint);
     known_hosts_release(&k);
-    k = find(path, "alpha", 22);
+    k = look_up(path, "alpha", 22);
     assert_int_equal(known_hosts_compare(&k, &keys[ED_OTHER].blob, NULL), KNOWN_CHANGED);
     known_hosts_release(&k);
-    k = find(path, "beta", 2222);
+    k = look_up(path, "beta", 2222);
     assert_int_equal(known_hosts_compare(&k, &keys[ED].blob, NULL), KNOWN_OTHER_TYPES);
     known_hosts_release(&k);
-    k = find(path, "gamma", 2222);
+    k = look_up(path, "gamma", 2222);
     assert_int_equal(known_hosts_compare(&k, &keys[RSA].blob, NULL), KNOWN_REVOKED);
     known_hosts_release(&k);
     free(text);
@@ -465,9 +465,10 @@ static void an_authority_is_not_a_host_key(void **state)
     char *msg = format_text("far port 22: host key is not known: it offered ssh-ed25519 %s, there is no "
                             "/home/ann/.ssh/known_hosts",
                             keys[ED].fingerprint);
-    judged(text, ED, msg, "its certificate may be signed by the authority of /etc/known:1: --via openssh");
+    assert_judged(text, ED, msg,
+                  "its certificate may be signed by the authority of /etc/known:1: --via openssh");
     free(msg);
-    struct known_hosts k = parsed(text);
+    struct known_hosts k = parse_lines(text);
     assert_refused(known_hosts_check_usable(&k, &err), &err, ERR_UNSUPPORTED,
                    "only a certificate authority is known for the host (/etc/known:1), and libssh2 cannot "
                    "check host certificates");
@@ -477,10 +478,10 @@ static void an_authority_is_not_a_host_key(void **state)
     /* With a key beside it the host can be checked. */
     text = format_text("# Host a found: line 1 CA\n@cert-authority a %s\n# Host a found: line 2\na %s\n",
                        keys[ED].line, keys[RSA].line);
-    k = parsed(text);
+    k = parse_lines(text);
     assert_ok(known_hosts_check_usable(&k, &err), &err);
     known_hosts_release(&k);
-    k = parsed("");
+    k = parse_lines("");
     assert_ok(known_hosts_check_usable(&k, &err), &err);
     free(text);
 }
@@ -492,8 +493,8 @@ static void a_changed_key_is_refused(void **state)
     char *msg =
         format_text("far port 22: HOST KEY HAS CHANGED: it offered ssh-ed25519 %s, but /etc/known:31 has %s",
                     keys[ED].fingerprint, keys[ED_OTHER].fingerprint);
-    judged(text, ED, msg,
-           "someone may be in between; only if you know why it changed, remove line 31 of /etc/known");
+    assert_judged(text, ED, msg,
+                  "someone may be in between; only if you know why it changed, remove line 31 of /etc/known");
     free(msg);
     free(text);
 }
@@ -511,22 +512,22 @@ static void a_revoked_key_is_refused(void **state)
     char *behind =
         format_text("# Host a found: line 8\na %s\n# Host a found: line 9 REVOKED\n@revoked a %s\n",
                     keys[ED].line, keys[ED].line);
-    judged(before, ED, msg, hint);
-    judged(behind, ED, msg, hint);
+    assert_judged(before, ED, msg, hint);
+    assert_judged(behind, ED, msg, hint);
     /* Another key's revocation does not matter. */
     char *other = format_text("# Host a found: line 8\na %s\n# Host a found: line 9 REVOKED\n@revoked a %s\n",
                               keys[ED].line, keys[ED_OTHER].line);
-    judged(other, ED, NULL, NULL);
+    assert_judged(other, ED, NULL, NULL);
     free(msg);
     free(before);
     free(behind);
     free(other);
 }
 
-static void preferred(const char *text, const char *wanted)
+static void assert_preferred(const char *text, const char *wanted)
 {
     char dst[256];
-    struct known_hosts k = parsed(text);
+    struct known_hosts k = parse_lines(text);
     assert_ptr_equal(known_hosts_preference(&k, dst, sizeof dst), dst);
     assert_string_equal(dst, wanted);
     known_hosts_release(&k);
@@ -535,25 +536,27 @@ static void preferred(const char *text, const char *wanted)
 static void known_types_are_preferred(void **state)
 {
     (void)state;
-    preferred(
+    assert_preferred(
         "",
         "ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,rsa-sha2-512,rsa-sha2-256,"
         "ssh-rsa");
     char *text = format_text("a %s\na %s\n", keys[RSA].line, keys[P384].line);
-    preferred(text, "ecdsa-sha2-nistp384,rsa-sha2-512,rsa-sha2-256,ssh-rsa,ssh-ed25519,ecdsa-sha2-nistp256,"
-                    "ecdsa-sha2-nistp521");
+    assert_preferred(text,
+                     "ecdsa-sha2-nistp384,rsa-sha2-512,rsa-sha2-256,ssh-rsa,ssh-ed25519,ecdsa-sha2-nistp256,"
+                     "ecdsa-sha2-nistp521");
     free(text);
     /* A revoked key or an authority's is not preferred. */
     text = format_text("@revoked a %s\n@cert-authority a %s\na %s\n", keys[P256].line, keys[P384].line,
                        keys[P521].line);
-    preferred(text, "ecdsa-sha2-nistp521,ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,rsa-sha2-512,"
-                    "rsa-sha2-256,ssh-rsa");
+    assert_preferred(text,
+                     "ecdsa-sha2-nistp521,ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,rsa-sha2-512,"
+                     "rsa-sha2-256,ssh-rsa");
     free(text);
 }
 
 /* ---- writing ------------------------------------------------------------------------------------------- */
 
-static int add(const char *path, const char *host, unsigned port, int key, bool hashed, struct err *err)
+static int add_key(const char *path, const char *host, unsigned port, int key, bool hashed, struct err *err)
 {
     struct known_addition a = {
         .file = path, .host = host, .port = port, .key = &keys[key].blob, .hashed = hashed};
@@ -574,30 +577,30 @@ static void new_hosts_are_written(void **state)
     char *path = format_text("%s/dot-ssh/known_hosts", (char *)*state),
          *dir = format_text("%s/dot-ssh", (char *)*state);
     umask(0);
-    assert_ok(add(path, "Alpha", 22, ED, false, &err), &err);
+    assert_ok(add_key(path, "Alpha", 22, ED, false, &err), &err);
     assert_int_equal(stat(dir, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0700);
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0600);
-    assert_ok(add(path, "beta", 2222, P256, false, &err), &err);
-    assert_ok(add(path, "::1", 2222, RSA, false, &err), &err);
-    assert_ok(add(path, "alias", 0, P521, false, &err), &err);
+    assert_ok(add_key(path, "beta", 2222, P256, false, &err), &err);
+    assert_ok(add_key(path, "::1", 2222, RSA, false, &err), &err);
+    assert_ok(add_key(path, "alias", 0, P521, false, &err), &err);
     char *text = format_text("alpha %s\n[beta]:2222 %s\n[::1]:2222 %s\nalias %s\n", keys[ED].line,
                              keys[P256].line, keys[RSA].line, keys[P521].line);
     file_is(path, text);
-    finds(path, "alpha", 22, ED, 1, KNOWN_MARKER_NONE);
-    finds(path, "beta", 2222, P256, 2, KNOWN_MARKER_NONE);
+    assert_one_found(path, "alpha", 22, ED, 1, KNOWN_MARKER_NONE);
+    assert_one_found(path, "beta", 2222, P256, 2, KNOWN_MARKER_NONE);
     /* It is known now: nothing is written twice, and another key not at all. */
-    assert_ok(add(path, "alpha", 22, ED, true, &err), &err);
-    assert_int_equal(add(path, "alpha", 22, ED_OTHER, false, &err), -1);
+    assert_ok(add_key(path, "alpha", 22, ED, true, &err), &err);
+    assert_int_equal(add_key(path, "alpha", 22, ED_OTHER, false, &err), -1);
     assert_int_equal(err.kind, ERR_HOST_KEY);
     assert_contains(err.msg, "HOST KEY HAS CHANGED");
-    assert_int_equal(add(path, "alpha", 22, RSA, false, &err), -1);
+    assert_int_equal(add_key(path, "alpha", 22, RSA, false, &err), -1);
     assert_int_equal(err.kind, ERR_HOST_KEY);
     file_is(path, text);
     /* The same host at another port is another server. */
-    assert_ok(add(path, "alpha", 2022, ED_OTHER, false, &err), &err);
-    finds(path, "alpha", 2022, ED_OTHER, 5, KNOWN_MARKER_NONE);
+    assert_ok(add_key(path, "alpha", 2022, ED_OTHER, false, &err), &err);
+    assert_one_found(path, "alpha", 2022, ED_OTHER, 5, KNOWN_MARKER_NONE);
     free(text);
     free(dir);
     free(path);
@@ -607,14 +610,14 @@ static void new_hosts_are_hashed(void **state)
 {
     struct err err = ERR_INIT;
     char *path = scratch_file(*state, "hashing", "", 0);
-    assert_ok(add(path, "Alpha", 22, ED, true, &err), &err);
-    assert_ok(add(path, "beta", 2222, P384, true, &err), &err);
+    assert_ok(add_key(path, "Alpha", 22, ED, true, &err), &err);
+    assert_ok(add_key(path, "beta", 2222, P384, true, &err), &err);
     struct buf text = scratch_read(path);
     assert_null(strcasestr(buf_str(&text), "alpha"));
     assert_null(strstr(buf_str(&text), "beta"));
     assert_int_equal(strncmp(buf_str(&text), "|1|", 3), 0);
-    finds(path, "alpha", 22, ED, 1, KNOWN_MARKER_NONE);
-    finds(path, "beta", 2222, P384, 2, KNOWN_MARKER_NONE);
+    assert_one_found(path, "alpha", 22, ED, 1, KNOWN_MARKER_NONE);
+    assert_one_found(path, "beta", 2222, P384, 2, KNOWN_MARKER_NONE);
     finds_nothing(path, "beta", 22);
     buf_release(&text);
     free(path);
@@ -625,9 +628,9 @@ static void a_line_is_added_after_an_unfinished_one(void **state)
     struct err err = ERR_INIT;
     char *text = format_text("beta %s", keys[RSA].line),
          *path = scratch_file(*state, "cut", text, strlen(text));
-    assert_ok(add(path, "alpha", 22, ED, false, &err), &err);
-    finds(path, "beta", 22, RSA, 1, KNOWN_MARKER_NONE);
-    finds(path, "alpha", 22, ED, 2, KNOWN_MARKER_NONE);
+    assert_ok(add_key(path, "alpha", 22, ED, false, &err), &err);
+    assert_one_found(path, "beta", 22, RSA, 1, KNOWN_MARKER_NONE);
+    assert_one_found(path, "alpha", 22, ED, 2, KNOWN_MARKER_NONE);
     free(text);
     free(path);
 }
@@ -635,16 +638,16 @@ static void a_line_is_added_after_an_unfinished_one(void **state)
 static void an_unwritable_file_is_reported(void **state)
 {
     struct err err = ERR_INIT;
-    assert_refused(add("/dev/null", "alpha", 22, ED, false, &err), &err, ERR_FAILED,
+    assert_refused(add_key("/dev/null", "alpha", 22, ED, false, &err), &err, ERR_FAILED,
                    "/dev/null is no regular file");
     char *path = format_text("%s/none/none/known", (char *)*state);
-    assert_int_equal(add(path, "alpha", 22, ED, false, &err), -1);
+    assert_int_equal(add_key(path, "alpha", 22, ED, false, &err), -1);
     assert_contains(err.msg, "/none: No such file or directory");
     free(path);
     static const char *const names[] = {"a b", "a,b", "*", "!a", "@revoked", "#a", "|1|a", "", "a\nb"};
     path = scratch_file(*state, "untouched", "", 0);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        assert_int_equal(add(path, names[i], 0, ED, false, &err), -1);
+        assert_int_equal(add_key(path, names[i], 0, ED, false, &err), -1);
         assert_contains(err.msg, "cannot stand in a file of known hosts");
     }
     file_is(path, "");
@@ -659,38 +662,38 @@ static void links_and_fifos_are_not_written(void **state)
     char *known = format_text("%s/own", (char *)*state), *link = format_text("%s/link", (char *)*state);
     char *precious = scratch_file(*state, "precious", "export PATH=/bin\n", 17);
     char *made = format_text("%s/made", (char *)*state), *fifo = format_text("%s/fifo", (char *)*state);
-    assert_ok(add(known, "alpha", 22, ED, false, &err), &err);
+    assert_ok(add_key(known, "alpha", 22, ED, false, &err), &err);
     assert_int_equal(symlink(known, link), 0);
-    assert_ok(add(link, "beta", 22, ED, false, &err), &err);
-    finds(known, "beta", 22, ED, 2, KNOWN_MARKER_NONE);
+    assert_ok(add_key(link, "beta", 22, ED, false, &err), &err);
+    assert_one_found(known, "beta", 22, ED, 2, KNOWN_MARKER_NONE);
     assert_int_equal(unlink(link), 0);
     assert_int_equal(linkat(AT_FDCWD, known, AT_FDCWD, link, 0), 0);
-    assert_ok(add(link, "gamma", 22, ED, false, &err), &err);
-    finds(known, "gamma", 22, ED, 3, KNOWN_MARKER_NONE);
+    assert_ok(add_key(link, "gamma", 22, ED, false, &err), &err);
+    assert_one_found(known, "gamma", 22, ED, 3, KNOWN_MARKER_NONE);
     assert_int_equal(unlink(link), 0);
 
     char *msg = format_text("%s is a link to a file that is not your known hosts", link);
     assert_int_equal(symlink(precious, link), 0);
-    assert_refused(add(link, "alpha", 22, ED, false, &err), &err, ERR_FAILED, msg);
+    assert_refused(add_key(link, "alpha", 22, ED, false, &err), &err, ERR_FAILED, msg);
     assert_int_equal(unlink(link), 0);
     assert_int_equal(linkat(AT_FDCWD, precious, AT_FDCWD, link, 0), 0);
-    assert_refused(add(link, "alpha", 22, ED, false, &err), &err, ERR_FAILED, msg);
+    assert_refused(add_key(link, "alpha", 22, ED, false, &err), &err, ERR_FAILED, msg);
     file_is(precious, "export PATH=/bin\n");
     assert_int_equal(unlink(link), 0);
     free(msg);
 
     assert_int_equal(symlink(made, link), 0);
-    assert_int_equal(add(link, "alpha", 22, ED, false, &err), -1);
+    assert_int_equal(add_key(link, "alpha", 22, ED, false, &err), -1);
     assert_false(file_exists(made));
     assert_int_equal(unlink(link), 0);
 
     assert_int_equal(mkfifo(fifo, 0600), 0);
     assert_int_equal(symlink(fifo, link), 0);
     msg = format_text("%s is no regular file", fifo);
-    assert_refused(add(fifo, "alpha", 22, ED, false, &err), &err, ERR_FAILED, msg);
+    assert_refused(add_key(fifo, "alpha", 22, ED, false, &err), &err, ERR_FAILED, msg);
     free(msg);
     msg = format_text("%s is no regular file", link);
-    assert_refused(add(link, "alpha", 22, ED, false, &err), &err, ERR_FAILED, msg);
+    assert_refused(add_key(link, "alpha", 22, ED, false, &err), &err, ERR_FAILED, msg);
     free(msg);
     /* Nor is a FIFO read: ssh-keygen would wait. */
     struct known_hosts k = {0};
@@ -724,7 +727,7 @@ static void a_held_lock_times_out(void **state)
     file_is(path, "");
     fd_close(&fd);
     assert_ok(known_hosts_add(&a, &limits, &err), &err);
-    finds(path, "alpha", 22, ED, 1, KNOWN_MARKER_NONE);
+    assert_one_found(path, "alpha", 22, ED, 1, KNOWN_MARKER_NONE);
     fd_close(&ends[0]);
     fd_close(&ends[1]);
     free(msg);
@@ -746,8 +749,8 @@ static void *write_some(void *ctx)
     for (unsigned i = 0; i < EACH; i++) {
         char name[40];
         snprintf(name, sizeof name, "host-%u-%u", w->number, i);
-        w->failed = w->failed || add(w->path, name, 22, ED, i == 1, NULL) < 0 ||
-                    add(w->path, "shared", 2222, P256, false, NULL) < 0;
+        w->failed = w->failed || add_key(w->path, name, 22, ED, i == 1, NULL) < 0 ||
+                    add_key(w->path, "shared", 2222, P256, false, NULL) < 0;
     }
     return NULL;
 }
@@ -770,10 +773,10 @@ static void concurrent_writers_lose_no_line(void **state)
     for (const char *p = buf_str(&text); *p; p++)
         lines += *p == '\n';
     assert_int_equal(lines, AT_ONCE * EACH + 1);
-    struct known_hosts k = find(path, "shared", 2222);
+    struct known_hosts k = look_up(path, "shared", 2222);
     assert_int_equal(k.n, 1);
     known_hosts_release(&k);
-    k = find(path, "host-7-1", 22);
+    k = look_up(path, "host-7-1", 22);
     assert_int_equal(k.n, 1);
     known_hosts_release(&k);
     buf_release(&text);

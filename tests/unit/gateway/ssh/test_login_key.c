@@ -49,14 +49,14 @@ static const size_t flags[] = {
 };
 static const size_t lists[] = {AT(login.identity_files), AT(login.certificate_files), AT(host_key.files)};
 
-static void *at(struct ssh_config *c, size_t offset)
+static void *field_at(struct ssh_config *c, size_t offset)
 {
     return (char *)c + offset;
 }
 
 static void set_text(struct ssh_config *c, size_t offset, char *text)
 {
-    memcpy(at(c, offset), &text, sizeof text);
+    memcpy(field_at(c, offset), &text, sizeof text);
 }
 
 /* All of one table differ from each other. Takes the keys. */
@@ -86,12 +86,12 @@ static void any_difference_makes_another_login(void **state)
     }
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         struct ssh_config c = {.port = 22};
-        memcpy(at(&c, flags[i]), &(bool){true}, sizeof(bool));
+        memcpy(field_at(&c, flags[i]), &(bool){true}, sizeof(bool));
         keys[n++] = key_of_config(&c);
     }
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         struct ssh_config c = {.port = 22};
-        memcpy(at(&c, lists[i]), &(struct strlist){.items = items, .n = 1}, sizeof(struct strlist));
+        memcpy(field_at(&c, lists[i]), &(struct strlist){.items = items, .n = 1}, sizeof(struct strlist));
         keys[n++] = key_of_config(&c);
     }
     keys[n++] = key_of_config(&(struct ssh_config){.port = 2222});

@@ -13,7 +13,7 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-static struct proxy *started(const char *command, int *ret_fd)
+static struct proxy *start_proxy(const char *command, int *ret_fd)
 {
     struct proxy *p = NULL;
     struct err err = ERR_INIT;
@@ -36,7 +36,7 @@ static void bytes_go_both_ways(void **state)
     (void)state;
     int fd = -1;
     char text[32] = "";
-    struct proxy *p = started("sed s/a/b/", &fd);
+    struct proxy *p = start_proxy("sed s/a/b/", &fd);
     assert_ok(fd_write_all(fd, "abc\n", 4, NULL), NULL);
     shutdown(fd, SHUT_WR);
     say_all(fd, text, sizeof text);
@@ -55,7 +55,7 @@ static void the_users_shell_runs_the_command(void **state)
     int fd = -1;
     assert_int_equal(chmod(shell, 0700), 0);
     setenv("SHELL", shell, 1);
-    struct proxy *p = started("nc a 'b c'; true", &fd);
+    struct proxy *p = start_proxy("nc a 'b c'; true", &fd);
     say_all(fd, text, sizeof text);
     unsetenv("SHELL");
     proxy_end(p);
@@ -78,9 +78,9 @@ static void its_error_output_is_reported(void **state)
     (void)state;
     int fd = -1;
     char text[64], little[12];
-    struct proxy *p = started("sh -c 'i=0; while [ $i -lt 300 ]; do echo line $i; i=$((i+1)); done >&2; "
-                              "printf \"no \\033[31mroute\\n\" >&2'",
-                              &fd);
+    struct proxy *p = start_proxy("sh -c 'i=0; while [ $i -lt 300 ]; do echo line $i; i=$((i+1)); done >&2; "
+                                  "printf \"no \\033[31mroute\\n\" >&2'",
+                                  &fd);
     say_all(fd, text, sizeof text);
     proxy_stderr_tail(p, text, sizeof text);
     assert_contains(text, "line 299 no ?[31mroute");
@@ -95,7 +95,7 @@ static void a_proxy_with_much_error_output_goes_on(void **state)
     (void)state;
     int fd = -1;
     char text[8];
-    struct proxy *p = started("sh -c 'head -c 1000000 /dev/zero >&2; echo on'", &fd);
+    struct proxy *p = start_proxy("sh -c 'head -c 1000000 /dev/zero >&2; echo on'", &fd);
     struct pollfd ready = {.fd = fd, .events = POLLIN};
     assert_int_equal(poll(&ready, 1, 20000), 1);
     say_all(fd, text, sizeof text);
@@ -109,7 +109,7 @@ static void all_its_processes_end(void **state)
     char *path = format_text("%s/pid", (char *)*state),
          *command = format_text("sh -c 'sleep 60 & echo $! >%s; wait'", path);
     int fd = -1;
-    struct proxy *p = started(command, &fd);
+    struct proxy *p = start_proxy(command, &fd);
     uint64_t pid = 0;
     for (int i = 0; i < 2000 && pid == 0; i++) {
         struct buf b = BUF_INIT(64);
@@ -140,14 +140,14 @@ static void the_end_of_a_proxy_is_detected(void **state)
     (void)state;
     int fd = -1, code = -1;
     char text[4];
-    struct proxy *p = started("sh -c 'exec <&- >&-; sleep 0.02; exit 7'", &fd);
+    struct proxy *p = start_proxy("sh -c 'exec <&- >&-; sleep 0.02; exit 7'", &fd);
     say_all(fd, text, sizeof text);
     assert_true(proxy_ended(p, &code));
     assert_int_equal(code, 7);
     assert_string_equal(proxy_stderr_tail(p, text, sizeof text), "");
     proxy_end(p);
     fd_close(&fd);
-    p = started("cat", &fd);
+    p = start_proxy("cat", &fd);
     code = -1;
     assert_false(proxy_ended(p, &code));
     assert_int_equal(code, -1);

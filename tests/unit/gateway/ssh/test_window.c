@@ -13,7 +13,7 @@
 #include "base/banned.h"
 
 /* The initial size of a window. */
-static uint32_t start(int64_t rtt_ms)
+static uint32_t initial_window(int64_t rtt_ms)
 {
     struct window w;
     window_init(&w, rtt_ms, 0);
@@ -23,16 +23,16 @@ static uint32_t start(int64_t rtt_ms)
 static void a_window_begins_large_enough_for_a_fast_line(void **state)
 {
     (void)state;
-    assert_int_equal(start(-1), WINDOW_LEAST);
-    assert_int_equal(start(0), WINDOW_LEAST);
-    assert_int_equal(start(20), WINDOW_LEAST);
-    assert_int_equal(start(30), 30 * (WINDOW_FAST / 1000));
-    assert_int_equal(start(50), WINDOW_START);
-    assert_int_equal(start(INT64_MAX), WINDOW_START);
+    assert_int_equal(initial_window(-1), WINDOW_LEAST);
+    assert_int_equal(initial_window(0), WINDOW_LEAST);
+    assert_int_equal(initial_window(20), WINDOW_LEAST);
+    assert_int_equal(initial_window(30), 30 * (WINDOW_FAST / 1000));
+    assert_int_equal(initial_window(50), WINDOW_START);
+    assert_int_equal(initial_window(INT64_MAX), WINDOW_START);
 }
 
 /* A line on which `rate` bytes a millisecond arrive, for so long, read 64 kB at a time. */
-static uint32_t after(int64_t rtt_ms, size_t rate, int64_t ms)
+static uint32_t window_after(int64_t rtt_ms, size_t rate, int64_t ms)
 {
     struct window w;
     int64_t now = 1000;
@@ -51,15 +51,15 @@ static void a_window_grows_with_the_throughput(void **state)
 {
     (void)state;
     /* Short lines need no more at any rate, nor do slow ones, nor those with an unknown round-trip time. */
-    assert_int_equal(after(0, 500000, 1000), WINDOW_LEAST);
-    assert_int_equal(after(-1, 500000, 1000), WINDOW_LEAST);
-    assert_int_equal(after(1, 500000, 1000), WINDOW_LEAST);
-    assert_int_equal(after(50, 10000, 1000), start(50));
+    assert_int_equal(window_after(0, 500000, 1000), WINDOW_LEAST);
+    assert_int_equal(window_after(-1, 500000, 1000), WINDOW_LEAST);
+    assert_int_equal(window_after(1, 500000, 1000), WINDOW_LEAST);
+    assert_int_equal(window_after(50, 10000, 1000), initial_window(50));
     /* Twice the bytes of a round trip, within the limit. */
-    assert_in_range(after(50, 100000, 1000), 9000000, 11000000);
-    assert_int_equal(after(100, 500000, 1000), WINDOW_MOST);
+    assert_in_range(window_after(50, 100000, 1000), 9000000, 11000000);
+    assert_int_equal(window_after(100, 500000, 1000), WINDOW_MOST);
     /* No change before the end of the first round trip. */
-    assert_int_equal(after(100, 100000, 90), WINDOW_START);
+    assert_int_equal(window_after(100, 100000, 90), WINDOW_START);
 }
 
 static void idle_time_does_not_count(void **state)
@@ -68,7 +68,7 @@ static void idle_time_does_not_count(void **state)
     struct window w;
     window_init(&w, 50, 0);
     window_record_read(&w, 4 << 20, 1000000);
-    assert_int_equal(w.size, start(50));
+    assert_int_equal(w.size, initial_window(50));
     /* Sums do not wrap. */
     window_record_read(&w, SIZE_MAX / 4096, 1000050);
     assert_int_equal(w.size, WINDOW_MOST);

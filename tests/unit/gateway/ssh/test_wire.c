@@ -21,7 +21,7 @@ struct ends {
     int far;
 };
 
-static struct ends connected(void)
+static struct ends connect_ends(void)
 {
     int pair[2];
     struct ends e;
@@ -33,7 +33,7 @@ static struct ends connected(void)
     return e;
 }
 
-static void release(struct ends *e)
+static void ends_release(struct ends *e)
 {
     wire_release(&e->w);
     fd_close(&e->far);
@@ -43,7 +43,7 @@ static void release(struct ends *e)
 static void bytes_go_both_ways(void **state)
 {
     (void)state;
-    struct ends e = connected();
+    struct ends e = connect_ends();
     char got[32] = "";
     assert_int_equal(wire_recv(&e.w, got, sizeof got), -EAGAIN);
     assert_int_equal(wire_send(&e.w, "hello", 5), 5);
@@ -54,13 +54,13 @@ static void bytes_go_both_ways(void **state)
     assert_int_equal(wire_recv(&e.w, got + 3, 10), 3);
     assert_memory_equal(got, "answer", 6);
     assert_int_equal(wire_events(&e.w), POLLIN);
-    release(&e);
+    ends_release(&e);
 }
 
 static void bytes_read_ahead_come_first(void **state)
 {
     (void)state;
-    struct ends e = connected();
+    struct ends e = connect_ends();
     char got[32] = "";
     assert_int_equal(write(e.far, "SSH-2.0-x", 9), 9);
     wire_read_ahead(&e.w);
@@ -77,13 +77,13 @@ static void bytes_read_ahead_come_first(void **state)
     assert_int_equal(wire_events(&e.w), 0);
     assert_int_equal(e.w.preauth.len, 13);
     assert_string_equal(e.w.preauth.data, "SSH-2.0-xmore");
-    release(&e);
+    ends_release(&e);
 }
 
 static void reading_has_a_limit(void **state)
 {
     (void)state;
-    struct ends e = connected();
+    struct ends e = connect_ends();
     char got[16] = "";
     assert_int_equal(write(e.far, "abcdefghij", 10), 10);
     wire_limit_read(&e.w, 5);
@@ -99,13 +99,13 @@ static void reading_has_a_limit(void **state)
     assert_int_equal(wire_recv(&e.w, got, 4), -EAGAIN);
     wire_limit_read(&e.w, SIZE_MAX);
     assert_int_equal(wire_recv(&e.w, got, 4), 1);
-    release(&e);
+    ends_release(&e);
 }
 
 static void reading_ahead_has_a_limit(void **state)
 {
     (void)state;
-    struct ends e = connected();
+    struct ends e = connect_ends();
     char chunk[4096];
     memset(chunk, 'x', sizeof chunk);
     assert_ok(fd_set_nonblocking(e.far, true, NULL), NULL);
@@ -127,13 +127,13 @@ static void reading_ahead_has_a_limit(void **state)
     assert_int_equal(got, sent);
     assert_int_equal(e.w.preauth.len, 0);
     assert_int_equal(wire_events(&e.w), POLLIN);
-    release(&e);
+    ends_release(&e);
 }
 
 static void sending_stops_during_congestion_and_resumes(void **state)
 {
     (void)state;
-    struct ends e = connected();
+    struct ends e = connect_ends();
     static unsigned char chunk[32768], back[65536];
     size_t sent = 0, got = 0;
     bool congested = false;
@@ -163,13 +163,13 @@ static void sending_stops_during_congestion_and_resumes(void **state)
     assert_int_equal(e.w.out.len, 0);
     assert_false(wire_is_congested(&e.w));
     assert_int_equal(wire_events(&e.w), POLLIN);
-    release(&e);
+    ends_release(&e);
 }
 
 static void sending_to_a_closed_peer_fails(void **state)
 {
     (void)state;
-    struct ends e = connected();
+    struct ends e = connect_ends();
     char got[8];
     fd_close(&e.far);
     /* SIGPIPE would end the test. A failed write is reported by the next call. */
@@ -178,13 +178,13 @@ static void sending_to_a_closed_peer_fails(void **state)
     assert_int_equal(wire_send(&e.w, "x", 1), -EPIPE);
     assert_int_equal(wire_recv(&e.w, got, 8), -EPIPE);
     assert_int_equal(wire_events(&e.w), 0);
-    release(&e);
+    ends_release(&e);
 }
 
 static void the_time_of_the_last_byte_is_recorded(void **state)
 {
     (void)state;
-    struct ends e = connected();
+    struct ends e = connect_ends();
     char got[8];
     e.w.last_rx = 5;
     assert_int_equal(wire_recv(&e.w, got, 8), -EAGAIN);
@@ -193,13 +193,13 @@ static void the_time_of_the_last_byte_is_recorded(void **state)
     assert_int_equal(write(e.far, "y", 1), 1);
     assert_int_equal(wire_recv(&e.w, got, 8), 1);
     assert_true(e.w.last_rx > 5 && e.w.last_rx <= clock_now());
-    release(&e);
+    ends_release(&e);
 }
 
 static void a_dead_wire_sends_and_receives_nothing(void **state)
 {
     (void)state;
-    struct ends e = connected();
+    struct ends e = connect_ends();
     char got[8];
     assert_int_equal(write(e.far, "there", 5), 5);
     wire_read_ahead(&e.w);
@@ -210,7 +210,7 @@ static void a_dead_wire_sends_and_receives_nothing(void **state)
     wire_flush(&e.w);
     assert_int_equal(e.w.in.len, 0);
     assert_int_equal(wire_events(&e.w), 0);
-    release(&e);
+    ends_release(&e);
 }
 
 static void a_wire_without_a_descriptor_is_an_error(void **state)

@@ -230,7 +230,7 @@ static void names_are_shortened(void **state)
     }
 }
 
-static void shorten(void *ctx, const struct spoiled *s)
+static void shorten_spoiled(void *ctx, const struct spoiled *s)
 {
     for (enum demangle mode = DEMANGLE_SIMPLE; mode < DEMANGLE_NONE; mode++) {
         struct buf to = BUF_INIT(1000);
@@ -244,7 +244,8 @@ static void damaged_names_are_safe(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof demangled / sizeof *demangled; i++)
-        spoil(demangled[i].text, strlen(demangled[i].text), shorten, (void *)(uintptr_t)demangled[i].mangled);
+        spoil(demangled[i].text, strlen(demangled[i].text), shorten_spoiled,
+              (void *)(uintptr_t)demangled[i].mangled);
 }
 
 static void only_mangled_names_are_demangled(void **state)
