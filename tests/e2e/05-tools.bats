@@ -251,3 +251,15 @@ promise() {
         [[ $status == 1 && $output == *'not ok 1 - promise: Nothing is lost.'* ]]
     done
 }
+
+@test "check-promises fails on text outside of list items, except before the first section and in the section of limits" {
+    local promise='- Nothing is lost. Tests: `fuzz_check.c`' text='Nothing is ever late.'
+    printf '%s\n\n' '# Security' "$text" '## Files' "$promise" '## Limits of these promises' "$text" "1. $text" >"$tree/security.md"
+    "$tools/check-promises" "$tree/security.md"
+    for text in "$text" "1. $text" "* $text" "| $text |"; do
+        printf '%s\n\n' '# Security' '## Files' "$promise" "$text" >"$tree/security.md"
+        run "$tools/check-promises" "$tree/security.md"
+        echo "$output"
+        [[ $status == 1 && $output == *'not ok 2 - sections contain promises only'*"# $text"* ]]
+    done
+}
