@@ -86,6 +86,12 @@ said() { # COMMAND...
     assert_stderr_has 'larger than 100000 bytes'
 }
 
+@test "a pipe that never ends is refused at the limit" {
+    PROFGRAB_PPROF_MAX=100kB run_profgrab pprof -top - < <(cat /dev/zero)
+    assert_status 2
+    assert_stderr_has 'larger than 100000 bytes'
+}
+
 @test "a member of a bundle is a source, also if its name contains a colon" {
     profgrab bundle create -o all.tar.gz heap.pb.gz
     local member
